@@ -1,0 +1,290 @@
+//! One direction of a path at work.
+
+use std::collections::VecDeque;
+
+use recoup_units::{Direction, Instant};
+use thiserror::Error;
+
+use crate::flows::Flows;
+use crate::hop::{Carried, Hop, Verdict};
+use crate::inside::{Inside, Place};
+use crate::loss::Rules;
+use crate::{HopSpec, LossKind, LossSpec, Packet};
+
+/// The hops of one direction, in the order packets pass them.
+///
+/// The owner of the clock puts packets in with [`enter`](Self::enter), asks with
+/// [`next_event`](Self::next_event) when to come back, and takes packets out with
+/// [`next_exit`](Self::next_exit). Time never runs backwards: an instant before the latest one
+/// given counts as that one. What happens between two calls happens at its own instant, in the
+/// order of time across all hops, however late the call. At one instant, hops nearer the exit come
+/// first, packets that leave come before packets that arrive, and packets keep their order.
+#[derive(Debug)]
+pub struct Chain<P> {
+    hops: Vec<Hop>,
+    inside: Inside<P>,
+    rules: Rules,
+    flows: Flows,
+    /// What has left and was not yet taken out.
+    exits: VecDeque<Left>,
+    /// The hop that releases a packet next, and when; kept so that asking costs nothing.
+    next_release: Option<(usize, Instant)>,
+    now: Instant,
+    direction: Direction,
+}
+
+/// How a packet leaves a chain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Exit<P> {
+    /// At the far end. A copy made on the way is a further delivery.
+    Delivered(P),
+    /// Inside.
+    Dropped {
+        /// The packet, damaged if a hop damaged it before.
+        packet: P,
+        /// Where, as an index into the hops.
+        hop: usize,
+        /// Why.
+        cause: DropCause,
+    },
+}
+
+/// Why a packet was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DropCause {
+    /// A loss rule chose it.
+    Loss,
+    /// The queue it arrived at was full.
+    QueueFull,
+}
+
+impl DropCause {
+    /// The name used in events.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Loss => "loss",
+            Self::QueueFull => "queue full",
+        }
+    }
+}
+
+/// A packet that has left, and where it ended if not at the far end.
+#[derive(Clone, Copy, Debug)]
+struct Left {
+    place: Place,
+    dropped: Option<(usize, DropCause)>,
+}
+
+/// Hops that cannot work.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ChainError {
+    /// A `tail` rule.
+    #[error(
+        "hop {hop}, `{rule}`: a chain does not know how long a flow is: expected data:K-L, which DropRules::resolve makes of it"
+    )]
+    UnresolvedTail {
+        /// The hop, as an index.
+        hop: usize,
+        /// Its rule.
+        rule: String,
+    },
+    /// More hops than can be numbered.
+    #[error("{0} hops are more than a chain can have: expected at most 65536")]
+    TooManyHops(usize),
+}
+
+/// How many hops a chain can have.
+const MOST_HOPS: usize = 1 << 16;
+
+impl<P: Packet> Chain<P> {
+    /// A chain of `hops` for packets that travel in `direction`, at [`Instant::ZERO`]. All random
+    /// choices come from `seed`; both directions of a path may share it.
+    ///
+    /// # Errors
+    /// A [`LossKind::Tail`], which must be resolved first, or more than 65536 hops.
+    pub fn new(hops: &[HopSpec], direction: Direction, seed: u64) -> Result<Self, ChainError> {
+        let mut chain = Self {
+            hops: Vec::with_capacity(hops.len()),
+            inside: Inside::default(),
+            rules: Rules::default(),
+            flows: Flows::default(),
+            exits: VecDeque::new(),
+            next_release: None,
+            now: Instant::ZERO,
+            direction,
+        };
+        chain.respecify(hops, seed)?;
+        Ok(chain)
+    }
+
+    /// Starts again at [`Instant::ZERO`] with another seed, as if new, keeping allocations. Packets
+    /// inside are forgotten.
+    pub fn reset(&mut self, seed: u64) {
+        for hop in &mut self.hops {
+            hop.reset(seed, self.direction);
+        }
+        self.inside.clear();
+        self.flows.reset();
+        self.exits.clear();
+        self.next_release = None;
+        self.now = Instant::ZERO;
+    }
+
+    /// Like [`reset`](Self::reset), with other hops.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new); the chain is unchanged then.
+    pub fn respecify(&mut self, hops: &[HopSpec], seed: u64) -> Result<(), ChainError> {
+        check(hops)?;
+        self.rules.clear();
+        self.hops.truncate(hops.len());
+        let mut duplicating = 0;
+        for (index, spec) in (0..).zip(hops) {
+            match self.hops.get_mut(index as usize) {
+                Some(hop) => hop.respecify(spec, duplicating),
+                None => self
+                    .hops
+                    .push(Hop::new(spec, index, duplicating, seed, self.direction)),
+            }
+            match *spec {
+                HopSpec::Loss(spec) if spec.kind != LossKind::None => self.rules.add(index, spec),
+                HopSpec::Duplicate { .. } => duplicating += 1,
+                _ => {}
+            }
+        }
+        self.reset(seed);
+        Ok(())
+    }
+
+    /// The direction packets travel in.
+    pub const fn direction(&self) -> Direction {
+        self.direction
+    }
+
+    /// Puts a packet in at the near end. What was due until `now` happens first.
+    pub fn enter(&mut self, now: Instant, packet: P) {
+        self.now = self.now.max(now);
+        while let Some((hop, at)) = self.due() {
+            self.release(hop, at);
+        }
+        let flow = packet.flow();
+        let (who, slot, sighting) = self.flows.stamp(flow, &self.rules, || packet.tcp());
+        let place = self.inside.put(Carried {
+            packet,
+            who,
+            slot,
+            sighting,
+        });
+        self.pass(0, self.now, place);
+    }
+
+    /// The earliest instant at which something happens inside or leaves, `None` if the chain is
+    /// empty. Never before the latest instant given; equal to it if something is due already, such
+    /// as a packet to be taken out.
+    pub fn next_event(&self) -> Option<Instant> {
+        if !self.exits.is_empty() {
+            return Some(self.now);
+        }
+        self.next_release.map(|(_, at)| at.max(self.now))
+    }
+
+    /// Takes out the next packet that leaves until `now`, that instant included; to be called until
+    /// `None`.
+    pub fn next_exit(&mut self, now: Instant) -> Option<Exit<P>> {
+        self.now = self.now.max(now);
+        loop {
+            if let Some(Left { place, dropped }) = self.exits.pop_front() {
+                let packet = self.inside.take(place)?.packet;
+                return Some(match dropped {
+                    None => Exit::Delivered(packet),
+                    Some((hop, cause)) => Exit::Dropped { packet, hop, cause },
+                });
+            }
+            let (hop, at) = self.due()?;
+            self.release(hop, at);
+        }
+    }
+
+    /// The next release, if it is due.
+    fn due(&self) -> Option<(usize, Instant)> {
+        self.next_release.filter(|&(_, at)| at <= self.now)
+    }
+
+    /// Lets `hop` release the packet that leaves it at `at`, and takes the packet further.
+    fn release(&mut self, hop: usize, at: Instant) {
+        let place = self.hops[hop].release();
+        self.next_release = None;
+        for (index, hop) in self.hops.iter().enumerate() {
+            note(&mut self.next_release, index, hop.next_release());
+        }
+        if let Some(place) = place {
+            self.pass(hop + 1, at, place);
+        }
+    }
+
+    /// Takes a packet from hop to hop until one keeps it, drops it, or there is none left.
+    fn pass(&mut self, from: usize, at: Instant, mut place: Place) {
+        let mut index = from;
+        let mut dropped = None;
+        while let Some(hop) = self.hops.get_mut(index) {
+            let Some(carried) = self.inside.get_mut(place) else {
+                return;
+            };
+            match hop.judge(at, carried) {
+                Verdict::Pass => {}
+                Verdict::Hold(transit) => {
+                    hop.hold(transit, place, carried.packet.ip_len());
+                    return note(&mut self.next_release, index, hop.next_release());
+                }
+                Verdict::Drop(cause) => {
+                    dropped = Some((index, cause));
+                    break;
+                }
+                Verdict::Copy(bit) => {
+                    let mut copy = carried.clone();
+                    copy.who.copy |= bit;
+                    let copy = self.inside.put(copy);
+                    self.pass(index + 1, at, place);
+                    place = copy;
+                }
+            }
+            index += 1;
+        }
+        self.exits.push_back(Left { place, dropped });
+    }
+}
+
+/// Keeps in `next` the earlier of it and what `hop` releases at `at`. At one instant the hop nearer
+/// the exit comes first: a packet that leaves a hop makes room before another arrives there, and
+/// stays ahead of it.
+fn note(next: &mut Option<(usize, Instant)>, hop: usize, at: Option<Instant>) {
+    if let Some(at) = at
+        && next.is_none_or(|(index, earliest)| at < earliest || (at == earliest && index < hop))
+    {
+        *next = Some((hop, at));
+    }
+}
+
+fn check(hops: &[HopSpec]) -> Result<(), ChainError> {
+    if hops.len() > MOST_HOPS {
+        return Err(ChainError::TooManyHops(hops.len()));
+    }
+    for (hop, spec) in hops.iter().enumerate() {
+        if let HopSpec::Loss(
+            spec @ LossSpec {
+                kind: LossKind::Tail(_),
+                ..
+            },
+        ) = spec
+        {
+            return Err(ChainError::UnresolvedTail {
+                hop,
+                rule: spec.to_string(),
+            });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

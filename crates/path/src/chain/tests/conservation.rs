@@ -1,0 +1,191 @@
+//! Whatever the hops and the traffic, nothing is lost or invented beyond what the hops say, and
+//! nothing comes at another time than announced.
+
+use super::*;
+
+fn queues() -> impl Strategy<Value = Queue> {
+    prop_oneof![
+        Just(Queue::Unlimited),
+        (0u32..4).prop_map(Queue::Packets),
+        (0u64..4000).prop_map(Queue::Bytes),
+    ]
+}
+
+fn chances() -> impl Strategy<Value = Probability> {
+    prop_oneof![Just(p(0.3)), Just(p(0.0)), Just(p(1.0))]
+}
+
+fn hops() -> impl Strategy<Value = HopSpec> {
+    let rules = prop::sample::select(vec![
+        "none",
+        "data:2-4",
+        "data:3@2",
+        "offset:1000-2500",
+        "ack:2",
+        "bernoulli:0.3",
+        "bernoulli:0.5@1",
+        "gilbert-elliott:0.3,0.4",
+    ]);
+    let times = (0u64..5000).prop_map(Duration::from_nanos);
+    let trace = LinkTrace::parse("0\n1\n1\n3\n").unwrap();
+    prop_oneof![
+        times.clone().prop_map(HopSpec::Delay),
+        // From 1 ns to 8 ns a byte.
+        (1u64..9, queues()).prop_map(|(speed, queue)| rate(speed * 1_000_000_000, queue)),
+        queues().prop_map(move |queue| HopSpec::Link {
+            trace: trace.clone(),
+            queue
+        }),
+        rules.prop_map(loss),
+        (chances(), times).prop_map(|(probability, extra)| HopSpec::Reorder { probability, extra }),
+        chances().prop_map(|probability| HopSpec::Duplicate { probability }),
+        chances().prop_map(|probability| HopSpec::Corrupt { probability }),
+    ]
+}
+
+/// Packets with ids from 0 in order of arrival: the gap to the one before (ns), flow, position in
+/// the flow, length.
+fn traffic() -> impl Strategy<Value = Vec<(u64, Numbered)>> {
+    let one = (
+        prop_oneof![Just(0u64), 0u64..2000],
+        0u64..3,
+        0u64..8,
+        0u32..3000,
+    );
+    prop::collection::vec(one, 0..60).prop_map(|packets| {
+        let mut at = 0;
+        let numbered = (0..).zip(packets).map(|(id, (gap, flow, position, len))| {
+            at += gap;
+            (
+                at,
+                Numbered {
+                    id,
+                    flow,
+                    ..packet(position, len)
+                },
+            )
+        });
+        numbered.collect()
+    })
+}
+
+/// Drives the chain exactly and checks every announcement on the way.
+fn run_checked(hops: &[HopSpec], traffic: &[(u64, Numbered)]) -> Vec<(u64, Exit<Numbered>)> {
+    let mut chain = chain(hops, 77);
+    let mut exits = vec![];
+    let mut now = Instant::ZERO;
+    let mut arrivals = traffic.iter().peekable();
+    loop {
+        let arrival = arrivals.peek().map(|(at, _)| Instant::from_nanos(*at));
+        if let Some(at) = chain.next_event()
+            && arrival.is_none_or(|arrival| at <= arrival)
+        {
+            assert!(at >= now, "announced {at} at {now}");
+            if at > now {
+                // Nothing leaves before the announced instant.
+                assert_eq!(chain.next_exit(at - Duration::from_nanos(1)), None);
+                assert_eq!(chain.next_event(), Some(at));
+            }
+            now = at;
+            while let Some(exit) = chain.next_exit(now) {
+                exits.push((now.as_nanos(), exit));
+            }
+            assert!(
+                chain.next_event().is_none_or(|next| next > now),
+                "drained at {now}"
+            );
+        } else if let Some((at, packet)) = arrivals.next() {
+            now = Instant::from_nanos(*at);
+            chain.enter(now, packet.clone());
+        } else {
+            return exits;
+        }
+    }
+}
+
+/// The same traffic by a host that is always late: it takes exits at every third packet, and the
+/// rest at the end of time.
+fn run_late(hops: &[HopSpec], traffic: &[(u64, Numbered)]) -> Vec<Exit<Numbered>> {
+    let mut chain = chain(hops, 77);
+    let mut exits = vec![];
+    for (index, (at, packet)) in traffic.iter().enumerate() {
+        let at = Instant::from_nanos(*at);
+        chain.enter(at, packet.clone());
+        if index % 3 == 0 {
+            exits.extend(std::iter::from_fn(|| chain.next_exit(at)));
+        }
+    }
+    let end = Instant::from_nanos(u64::MAX);
+    exits.extend(std::iter::from_fn(|| chain.next_exit(end)));
+    assert_eq!(chain.next_event(), None);
+    exits
+}
+
+fn damages(hops: &[HopSpec]) -> bool {
+    hops.iter()
+        .any(|hop| matches!(hop, HopSpec::Corrupt { .. }))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn nothing_is_lost_or_invented(
+        hops in prop::collection::vec(hops(), 0..5),
+        traffic in traffic(),
+    ) {
+        let duplicating = |hop: &&HopSpec| matches!(hop, HopSpec::Duplicate { .. });
+        let most = 1 << hops.iter().filter(duplicating).count();
+        let mut count = vec![0; traffic.len()];
+        for (at, exit) in run_checked(&hops, &traffic) {
+            let (packet, place) = match exit {
+                Exit::Delivered(packet) => (packet, None),
+                Exit::Dropped { packet, hop, cause } => (packet, Some((&hops[hop], cause))),
+            };
+            let (entered, sent) = &traffic[packet.id as usize];
+            count[packet.id as usize] += 1;
+            prop_assert!(at >= *entered);
+            prop_assert!(damages(&hops) || packet.damage.is_none());
+            prop_assert_eq!(&packet, &Numbered { damage: packet.damage, ..sent.clone() });
+            let fits = match place {
+                None | Some((HopSpec::Loss(_), DropCause::Loss)) => true,
+                Some((HopSpec::Rate { queue, .. } | HopSpec::Link { queue, .. }, cause)) => {
+                    cause == DropCause::QueueFull && *queue != Queue::Unlimited
+                }
+                Some(_) => false,
+            };
+            prop_assert!(fits, "{place:?}");
+        }
+        for n in count {
+            prop_assert!((1..=most).contains(&n), "{n} exits of a packet");
+        }
+    }
+
+    #[test]
+    fn without_reordering_first_in_is_first_out(
+        hops in prop::collection::vec(hops(), 0..5),
+        traffic in traffic(),
+    ) {
+        let reorders = |hop: &HopSpec| matches!(hop, HopSpec::Reorder { .. });
+        let hops: Vec<_> = hops.into_iter().filter(|hop| !reorders(hop)).collect();
+        let delivered = delivered(&run_checked(&hops, &traffic));
+        prop_assert!(delivered.is_sorted_by_key(|&(_, id)| id), "{delivered:?}");
+        let delay = |hop: &HopSpec| match hop {
+            HopSpec::Delay(delay) => *delay,
+            _ => Duration::ZERO,
+        };
+        let delays: Duration = hops.iter().map(delay).sum();
+        for (at, id) in delivered {
+            prop_assert!(Instant::from_nanos(at) >= Instant::from_nanos(traffic[id as usize].0) + delays);
+        }
+    }
+
+    #[test]
+    fn a_late_host_sees_the_same(
+        hops in prop::collection::vec(hops(), 0..5),
+        traffic in traffic(),
+    ) {
+        let exact: Vec<_> = run_checked(&hops, &traffic).into_iter().map(|(_, exit)| exit).collect();
+        prop_assert_eq!(run_late(&hops, &traffic), exact);
+    }
+}

@@ -1,0 +1,53 @@
+//! Network paths: per direction, a [`Chain`] of hops that take `now`.
+//!
+//! A path is described by [`HopSpec`]s (delay, rate and drop-tail queue, recorded link, loss,
+//! reordering, duplication, corruption) and run as a [`Chain`]. Nothing here reads a clock, sleeps,
+//! starts a thread or does I/O: a virtual-clock simulator and a real-time packet emulator drive the
+//! very same hops. A chain is generic over what it carries; it asks a [`Packet`] only for its flow,
+//! its length and, where a loss rule counts segments, for its [`TcpFacts`].
+//!
+//! ```
+//! # use recoup_path::{Chain, Exit, HopSpec, Packet, Queue, TcpFacts};
+//! # use recoup_units::{BitRate, Direction, FlowId, Instant};
+//! # use std::time::Duration;
+//! # #[derive(Clone)]
+//! # struct Ping;
+//! # impl Packet for Ping {
+//! #     fn flow(&self) -> FlowId { FlowId(0) }
+//! #     fn ip_len(&self) -> u32 { 1500 }
+//! #     fn tcp(&self) -> TcpFacts { TcpFacts::default() }
+//! #     fn corrupt(&mut self, _draw: u64) {}
+//! # }
+//! let rate = BitRate::from_bits_per_second(12_000_000).unwrap();
+//! let hops = [
+//!     HopSpec::Rate { rate, queue: "100p".parse()? },
+//!     HopSpec::Delay(Duration::from_millis(20)),
+//! ];
+//! let mut chain = Chain::new(&hops, Direction::Down, 1)?;
+//! chain.enter(Instant::ZERO, Ping);
+//! while let Some(now) = chain.next_event() {
+//!     while let Some(exit) = chain.next_exit(now) {
+//!         assert!(matches!(exit, Exit::Delivered(Ping)));
+//!         assert_eq!(now, Instant::from_millis(21));
+//!     }
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod chain;
+mod fate;
+mod flows;
+mod hop;
+mod inside;
+mod link;
+mod loss;
+mod packet;
+mod probability;
+mod spec;
+
+pub use chain::{Chain, ChainError, DropCause, Exit};
+pub use link::{LinkTrace, LinkTraceError};
+pub use loss::{DataSegments, DropRules, DropRulesError, GilbertElliott, LossKind, LossSpec};
+pub use packet::{Packet, TcpFacts};
+pub use probability::{Probability, ProbabilityError};
+pub use spec::{HopSpec, Queue, QueueError, one_line};

@@ -1,0 +1,249 @@
+//! Reads loss rules. The grammar is [`DropRules::GRAMMAR`].
+//!
+//! Commas separate the rules of a list, and the values of a `gilbert-elliott` too. No rule begins
+//! with a digit or a sign or has a `=` without a `:`, and the values after a comma always do, so
+//! such a piece belongs to the rule before it.
+
+use std::str::FromStr;
+
+use recoup_units::Direction;
+
+use super::{DropRules, DropRulesError, GilbertElliott, LossKind, LossSpec};
+use crate::{Probability, ProbabilityError};
+
+/// The kinds of loss, by name.
+pub(super) const KINDS: &[&str] = &[
+    "none",
+    "tail",
+    "data",
+    "syn",
+    "ack",
+    "offset",
+    "bernoulli",
+    "gilbert-elliott",
+];
+
+/// The named values of `gilbert-elliott`, in the order they take without names.
+pub(super) const PARAMETERS: &[&str] = &["loss_bad", "loss_good"];
+
+const TAIL: &str = "tail:N, the number N of data segments from 1";
+const DATA: &str = "data:K or data:K-L, data segments counted from 1, K not above L";
+const SYN: &str = "syn:K, packets with SYN counted from 1";
+const ACK: &str = "ack:K, pure ACKs counted from 1";
+const OFFSET: &str = "offset:A-B, payload bytes counted from 0, both included, A not above B";
+const BERNOULLI: &str = "bernoulli:P, one probability";
+const GILBERT_ELLIOTT: &str = "gilbert-elliott:PGB,PBG[,loss_bad=1,loss_good=0], each once";
+const NONE: &str = "none, and nothing after it";
+const TRANSMISSION: &str = "@T to be a transmission counted from 1 (1 is the original)";
+const ONE_TRANSMISSION: &str =
+    "no @T but @1: a SYN or ACK sent again is the next one, name it by its own number";
+
+impl FromStr for DropRules {
+    type Err = DropRulesError;
+
+    fn from_str(list: &str) -> Result<Self, DropRulesError> {
+        let mut rules: Vec<String> = Vec::new();
+        for piece in list.split(',').map(str::trim) {
+            match rules.last_mut() {
+                _ if piece.is_empty() => {
+                    return Err(DropRulesError::Missing {
+                        list: list.to_owned(),
+                    });
+                }
+                Some(rule) if continues_rule(piece) => {
+                    rule.push(',');
+                    rule.push_str(piece);
+                }
+                _ => rules.push(piece.to_owned()),
+            }
+        }
+        rules
+            .iter()
+            .map(|rule| Reader { rule }.read())
+            .collect::<Result<_, _>>()
+            .map(Self)
+    }
+}
+
+impl FromStr for LossSpec {
+    type Err = DropRulesError;
+
+    /// One rule without direction: `KIND[@T]`.
+    fn from_str(text: &str) -> Result<Self, DropRulesError> {
+        let rule = text.trim();
+        Reader { rule }.spec(rule)
+    }
+}
+
+/// Whether a piece of the list belongs to the rule before it.
+fn continues_rule(piece: &str) -> bool {
+    let begins_number = piece.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c));
+    begins_number || (piece.contains('=') && !piece.contains(':'))
+}
+
+/// Reads one rule, which errors quote.
+struct Reader<'a> {
+    rule: &'a str,
+}
+
+impl Reader<'_> {
+    fn read(&self) -> Result<(Direction, LossSpec), DropRulesError> {
+        for direction in [Direction::Up, Direction::Down] {
+            let rest = self.rule.strip_prefix(direction.name());
+            if let Some(body) = rest.and_then(|rest| rest.strip_prefix(':')) {
+                return Ok((direction, self.spec(body)?));
+            }
+        }
+        Ok((Direction::Down, self.spec(self.rule)?))
+    }
+
+    fn spec(&self, body: &str) -> Result<LossSpec, DropRulesError> {
+        let (kind, transmission) = match body.split_once('@') {
+            None => (self.kind(body)?, None),
+            Some((kind, at)) => (self.kind(kind)?, Some(self.transmission(at)?)),
+        };
+        let transmission = match (kind, transmission) {
+            (LossKind::None, Some(_)) => return Err(self.malformed(NONE)),
+            (LossKind::Syn(_) | LossKind::Ack(_), Some(t)) if t > 1 => {
+                return Err(self.malformed(ONE_TRANSMISSION));
+            }
+            // The original is what a positional rule means anyway.
+            (kind, Some(1)) if !kind.is_random() => None,
+            (_, transmission) => transmission,
+        };
+        Ok(LossSpec { kind, transmission })
+    }
+
+    fn transmission(&self, text: &str) -> Result<u32, DropRulesError> {
+        let t = number(text)
+            .and_then(|t| u32::try_from(t).ok())
+            .filter(|&t| t >= 1);
+        t.ok_or_else(|| self.malformed(TRANSMISSION))
+    }
+
+    fn kind(&self, text: &str) -> Result<LossKind, DropRulesError> {
+        let (word, values) = match text.split_once(':') {
+            Some((word, values)) => (word, Some(values)),
+            None => (text, None),
+        };
+        let given = values.unwrap_or("");
+        Ok(match word {
+            "none" if values.is_none() => LossKind::None,
+            "none" => return Err(self.malformed(NONE)),
+            "tail" => LossKind::Tail(self.position(given, TAIL)?),
+            "data" => {
+                let (first, last) = match given.split_once('-') {
+                    Some((first, last)) => {
+                        (self.position(first, DATA)?, self.position(last, DATA)?)
+                    }
+                    None => (self.position(given, DATA)?, self.position(given, DATA)?),
+                };
+                self.in_order(first, last, DATA)?;
+                LossKind::Data { first, last }
+            }
+            "syn" => LossKind::Syn(self.position(given, SYN)?),
+            "ack" => LossKind::Ack(self.position(given, ACK)?),
+            "offset" => {
+                let ends = given.split_once('-').map(|(a, b)| (number(a), number(b)));
+                let Some((Some(first), Some(last))) = ends else {
+                    return Err(self.malformed(OFFSET));
+                };
+                self.in_order(first, last, OFFSET)?;
+                LossKind::Offset { first, last }
+            }
+            "bernoulli" if given.is_empty() || given.contains(',') => {
+                return Err(self.malformed(BERNOULLI));
+            }
+            "bernoulli" => LossKind::Bernoulli(self.probability(given)?),
+            "gilbert-elliott" => LossKind::GilbertElliott(self.gilbert_elliott(given)?),
+            _ => {
+                return Err(DropRulesError::UnknownKind {
+                    rule: self.rule.to_owned(),
+                    word: word.to_owned(),
+                });
+            }
+        })
+    }
+
+    fn gilbert_elliott(&self, text: &str) -> Result<GilbertElliott, DropRulesError> {
+        let malformed = || self.malformed(GILBERT_ELLIOTT);
+        let mut values = text.split(',');
+        let mut required = || match values.next() {
+            Some(value) if !value.is_empty() && !value.contains('=') => self.probability(value),
+            _ => Err(malformed()),
+        };
+        let mut channel = GilbertElliott::new(required()?, required()?);
+        let mut losses = [None; PARAMETERS.len()];
+        let mut named = false;
+        for (place, value) in values.enumerate() {
+            let (place, value) = match value.split_once('=') {
+                Some((name, value)) => {
+                    named = true;
+                    (self.parameter(name.trim())?, value.trim())
+                }
+                // A value without a name after one with a name would be a guess.
+                None if named => return Err(malformed()),
+                None => (place, value),
+            };
+            match losses.get_mut(place) {
+                Some(loss @ None) => *loss = Some(self.probability(value)?),
+                _ => return Err(malformed()),
+            }
+        }
+        let [bad, good] = losses;
+        channel.loss_bad = bad.unwrap_or(channel.loss_bad);
+        channel.loss_good = good.unwrap_or(channel.loss_good);
+        Ok(channel)
+    }
+
+    fn parameter(&self, name: &str) -> Result<usize, DropRulesError> {
+        PARAMETERS
+            .iter()
+            .position(|&known| known == name)
+            .ok_or_else(|| DropRulesError::UnknownParameter {
+                rule: self.rule.to_owned(),
+                word: name.to_owned(),
+            })
+    }
+
+    fn position(&self, text: &str, expected: &'static str) -> Result<u64, DropRulesError> {
+        number(text)
+            .filter(|&n| n >= 1)
+            .ok_or_else(|| self.malformed(expected))
+    }
+
+    fn in_order(
+        &self,
+        first: u64,
+        last: u64,
+        expected: &'static str,
+    ) -> Result<(), DropRulesError> {
+        if first <= last {
+            Ok(())
+        } else {
+            Err(self.malformed(expected))
+        }
+    }
+
+    fn probability(&self, text: &str) -> Result<Probability, DropRulesError> {
+        text.parse()
+            .map_err(|ProbabilityError(text)| DropRulesError::NotAProbability {
+                rule: self.rule.to_owned(),
+                text,
+            })
+    }
+
+    fn malformed(&self, expected: &'static str) -> DropRulesError {
+        DropRulesError::Malformed {
+            rule: self.rule.to_owned(),
+            expected,
+        }
+    }
+}
+
+/// A number of digits alone (the standard parser also takes a sign).
+fn number(text: &str) -> Option<u64> {
+    text.bytes()
+        .all(|b| b.is_ascii_digit())
+        .then(|| text.parse().ok())?
+}

@@ -1,0 +1,46 @@
+//! What a path asks of the packets it carries.
+
+use recoup_units::FlowId;
+
+/// Something that travels a [`Chain`](crate::Chain).
+///
+/// All answers must stay the same while the packet is inside, apart from what
+/// [`corrupt`](Self::corrupt) damages.
+pub trait Packet: Sized + Clone {
+    /// The connection the packet belongs to; both directions share one.
+    fn flow(&self) -> FlowId;
+
+    /// Length on the link in bytes, IP header included: what a rate serialises.
+    fn ip_len(&self) -> u32;
+
+    /// What loss rules need to know of the TCP header.
+    fn tcp(&self) -> TcpFacts;
+
+    /// Damages the packet; `draw` says where and how, uniformly over all 64 bits.
+    fn corrupt(&mut self, draw: u64);
+}
+
+/// The parts of a TCP segment that loss rules count by.
+///
+/// A pure ACK is a segment with neither payload nor SYN, FIN or RST.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpFacts {
+    /// The sequence number as on the wire (RFC 9293 §3.1): of the SYN if `syn`, else of the first
+    /// payload byte.
+    pub seq: u32,
+    /// Payload bytes.
+    pub payload_len: u32,
+    /// SYN is set.
+    pub syn: bool,
+    /// FIN is set.
+    pub fin: bool,
+    /// RST is set.
+    pub rst: bool,
+}
+
+impl TcpFacts {
+    /// Whether the segment does nothing but acknowledge.
+    pub const fn is_pure_ack(self) -> bool {
+        self.payload_len == 0 && !self.syn && !self.fin && !self.rst
+    }
+}

@@ -1,0 +1,233 @@
+//! What a path is made of, as values that print, compare and clone.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use recoup_units::BitRate;
+use thiserror::Error;
+
+use crate::{LinkTrace, LossSpec, Probability};
+
+/// One hop of a path, in one direction.
+///
+/// A hop with nothing to do (no rate limit, no loss) is simply not in the chain.
+#[derive(Clone, Debug, PartialEq)]
+pub enum HopSpec {
+    /// Propagation: every packet leaves this much (one-way) later.
+    Delay(Duration),
+    /// A transmitter that serialises `ip_len` bytes at `rate`, one packet at a time, with a
+    /// drop-tail `queue` in front of it. The time of a packet is rounded up to the nanosecond.
+    Rate {
+        /// The transmitter's speed.
+        rate: BitRate,
+        /// Where packets wait for it.
+        queue: Queue,
+    },
+    /// A link whose delivery opportunities were recorded, with a drop-tail `queue` in front of it.
+    Link {
+        /// When it could deliver.
+        trace: LinkTrace,
+        /// Where packets wait for it.
+        queue: Queue,
+    },
+    /// Drops the packets a rule names.
+    Loss(LossSpec),
+    /// Holds a packet back, so that later ones overtake it.
+    Reorder {
+        /// How likely a packet is held.
+        probability: Probability,
+        /// How much longer than it would have been.
+        extra: Duration,
+    },
+    /// Sends a copy of a packet right behind it.
+    Duplicate {
+        /// How likely a packet is copied.
+        probability: Probability,
+    },
+    /// Damages a packet ([`Packet::corrupt`](crate::Packet::corrupt)).
+    Corrupt {
+        /// How likely a packet is damaged.
+        probability: Probability,
+    },
+}
+
+impl fmt::Display for HopSpec {
+    /// For reading: `rate 10Mbit queue 100p`, `delay 20ms`, `loss data:3`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Delay(delay) => write!(f, "delay {delay:?}"),
+            Self::Rate { rate, queue } => write!(f, "rate {rate} queue {queue}"),
+            Self::Link { trace, queue } => write!(f, "link {trace} queue {queue}"),
+            Self::Loss(spec) => write!(f, "loss {spec}"),
+            Self::Reorder { probability, extra } => write!(f, "reorder {probability} by {extra:?}"),
+            Self::Duplicate { probability } => write!(f, "duplicate {probability}"),
+            Self::Corrupt { probability } => write!(f, "corrupt {probability}"),
+        }
+    }
+}
+
+/// A chain of hops in one line: `loss data:3 > rate 10Mbit queue 100p > delay 20ms`; `nothing`
+/// when there is no hop.
+pub fn one_line(hops: &[HopSpec]) -> String {
+    if hops.is_empty() {
+        return "nothing".into();
+    }
+    let hops: Vec<_> = hops.iter().map(ToString::to_string).collect();
+    hops.join(" > ")
+}
+
+/// The limit of a drop-tail queue: an arriving packet that would exceed it is dropped.
+///
+/// What counts is the packets *waiting*. The one in service, whose first byte has already gone on
+/// the wire, does not. So a packet that finds a [`HopSpec::Rate`] idle goes straight into service
+/// and is never dropped, while at a [`HopSpec::Link`] every packet waits for an opportunity. At one
+/// instant, departures come before arrivals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Queue {
+    /// Nothing is ever dropped.
+    #[default]
+    Unlimited,
+    /// At most this many packets wait.
+    Packets(u32),
+    /// At most this many bytes (IP headers included) wait.
+    Bytes(u64),
+}
+
+impl Queue {
+    /// Whether a packet of `len` bytes may join the `packets` packets of `bytes` bytes in all that
+    /// already wait.
+    pub(crate) fn admits(self, packets: usize, bytes: u64, len: u32) -> bool {
+        match self {
+            Self::Unlimited => true,
+            Self::Packets(limit) => packets < limit as usize,
+            Self::Bytes(limit) => bytes.saturating_add(len.into()) <= limit,
+        }
+    }
+}
+
+/// Text that is not a queue limit.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "`{0}` is not a queue limit: expected packets (100 or 100p, at least 1), bytes (65536B, 64kB or 1MB) or none"
+)]
+pub struct QueueError(pub String);
+
+impl FromStr for Queue {
+    type Err = QueueError;
+
+    /// `100` and `100p`: packets; `65536B`, `64kB`, `1MB`: bytes, where a kB is 1024 bytes as in
+    /// tc(8), and `64KB`, `64KiB`, `1MiB` say the same; `none`: unlimited. Zero is refused.
+    fn from_str(text: &str) -> Result<Self, QueueError> {
+        let error = || QueueError(text.to_owned());
+        let trimmed = text.trim();
+        if trimmed == "none" {
+            return Ok(Self::Unlimited);
+        }
+        let digits = trimmed.bytes().take_while(u8::is_ascii_digit).count();
+        let (number, unit) = trimmed.split_at(digits);
+        let number: u64 = number.parse().map_err(|_| error())?;
+        let queue = match unit {
+            "" | "p" => Self::Packets(u32::try_from(number).map_err(|_| error())?),
+            "B" => Self::Bytes(number),
+            "kB" | "KB" | "KiB" => Self::Bytes(number.checked_mul(1 << 10).ok_or_else(error)?),
+            "MB" | "MiB" => Self::Bytes(number.checked_mul(1 << 20).ok_or_else(error)?),
+            _ => return Err(error()),
+        };
+        if number == 0 { Err(error()) } else { Ok(queue) }
+    }
+}
+
+impl fmt::Display for Queue {
+    /// The text [`FromStr`] reads back, bytes in the largest unit that divides them.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Unlimited => f.write_str("none"),
+            Self::Packets(n) => write!(f, "{n}p"),
+            Self::Bytes(n) if n % (1 << 20) == 0 => write!(f, "{}MB", n >> 20),
+            Self::Bytes(n) if n % (1 << 10) == 0 => write!(f, "{}kB", n >> 10),
+            Self::Bytes(n) => write!(f, "{n}B"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queue_limits_read_and_print() {
+        for (text, queue, printed) in [
+            ("none", Queue::Unlimited, "none"),
+            ("100", Queue::Packets(100), "100p"),
+            (" 100p ", Queue::Packets(100), "100p"),
+            ("65536B", Queue::Bytes(65_536), "64kB"),
+            ("64kB", Queue::Bytes(65_536), "64kB"),
+            ("64KiB", Queue::Bytes(65_536), "64kB"),
+            ("2MB", Queue::Bytes(2 << 20), "2MB"),
+            ("1500B", Queue::Bytes(1500), "1500B"),
+        ] {
+            assert_eq!(text.parse(), Ok(queue), "{text}");
+            assert_eq!(queue.to_string(), printed);
+            assert_eq!(printed.parse(), Ok(queue), "{printed}");
+        }
+    }
+
+    #[test]
+    fn other_queue_limits_are_refused() {
+        for text in [
+            "",
+            "p",
+            "kB",
+            "0",
+            "0p",
+            "0B",
+            "-1",
+            "1.5kB",
+            "64kb",
+            "64 kB",
+            "1GB",
+            "4294967296p",
+            "18446744073709551615kB",
+            "18446744073709551616B",
+            "None",
+        ] {
+            let error = text.parse::<Queue>().expect_err(text);
+            assert!(
+                error
+                    .to_string()
+                    .starts_with(&format!("`{text}` is not a queue limit"))
+            );
+        }
+    }
+
+    #[test]
+    fn a_path_prints_in_one_line() {
+        let half = Probability::new(0.5).unwrap();
+        let rate = BitRate::from_bits_per_second(10_000_000).unwrap();
+        let hops = [
+            HopSpec::Loss("data:3".parse().unwrap()),
+            HopSpec::Rate {
+                rate,
+                queue: Queue::Packets(100),
+            },
+            HopSpec::Link {
+                trace: LinkTrace::parse("1\n2\n2\n4\n").unwrap(),
+                queue: Queue::Unlimited,
+            },
+            HopSpec::Reorder {
+                probability: half,
+                extra: Duration::from_micros(1500),
+            },
+            HopSpec::Duplicate { probability: half },
+            HopSpec::Corrupt { probability: half },
+            HopSpec::Delay(Duration::from_millis(20)),
+        ];
+        assert_eq!(
+            one_line(&hops),
+            "loss data:3 > rate 10Mbit queue 100p > link 12Mbit (4 opportunities in 4ms) queue none \
+             > reorder 0.5 by 1.5ms > duplicate 0.5 > corrupt 0.5 > delay 20ms"
+        );
+        assert_eq!(one_line(&[]), "nothing");
+    }
+}

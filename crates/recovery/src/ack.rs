@@ -1,0 +1,172 @@
+//! What an ACK says ([`Ack`]) and what it changed ([`AckSummary`]).
+//!
+//! The summary is computed once per ACK, by the scoreboard; no other code counts deliveries.
+//!
+//! Source: RFC 2018 §3 (SACK blocks), RFC 2883 §4 (the first block may report a duplicate).
+
+use recoup_units::{Instant, Offset, Segments, Span};
+use std::time::Duration;
+
+/// The most SACK blocks an option can hold (RFC 2018 §3).
+pub const MAX_SACK_BLOCKS: usize = 4;
+
+/// An acknowledgment as the sender receives it, in 64-bit offsets of the sender's sequence space.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ack {
+    /// Everything below has arrived in order.
+    pub cumulative: Offset,
+    /// Bytes the receiver will take from `cumulative` on, already scaled.
+    pub window: u64,
+    /// Time since the segment whose timestamp is echoed was sent, where timestamps are in use
+    /// (RFC 7323 §4); as coarse as the timestamp clock.
+    pub timestamp_rtt: Option<Duration>,
+    /// The segment carries data, a SYN or a FIN, so it is no duplicate ACK whatever its number
+    /// (RFC 5681 §2).
+    pub carries_data: bool,
+    blocks: [Span; MAX_SACK_BLOCKS],
+    block_count: u8,
+}
+
+impl Ack {
+    /// An ACK of everything below `cumulative` with `window` bytes open after it.
+    pub fn new(cumulative: Offset, window: u64) -> Self {
+        Self {
+            cumulative,
+            window,
+            ..Self::default()
+        }
+    }
+
+    /// Adds a SACK block in the order of the option; a block that is empty or reversed, or a fifth
+    /// one, is ignored.
+    pub fn push_block(&mut self, block: Span) {
+        let n = usize::from(self.block_count);
+        if !block.is_empty() && n < MAX_SACK_BLOCKS {
+            self.blocks[n] = block;
+            self.block_count += 1;
+        }
+    }
+
+    /// The same ACK with `blocks`.
+    pub fn with_blocks(mut self, blocks: impl IntoIterator<Item = Span>) -> Self {
+        blocks.into_iter().for_each(|b| self.push_block(b));
+        self
+    }
+
+    /// The duplicate this ACK reports, if any: a first block below the cumulative ACK, or inside
+    /// the second block (RFC 2883 §4).
+    pub fn dsack(&self) -> Option<Span> {
+        let blocks = self.all_blocks();
+        let first = *blocks.first()?;
+        let below = first.end <= self.cumulative;
+        let inside = blocks.get(1).is_some_and(|second| second.covers(first));
+        (below || inside).then_some(first)
+    }
+
+    /// The blocks that report data above the cumulative ACK.
+    pub fn sack_blocks(&self) -> &[Span] {
+        &self.all_blocks()[usize::from(self.dsack().is_some())..]
+    }
+
+    fn all_blocks(&self) -> &[Span] {
+        &self.blocks[..usize::from(self.block_count)]
+    }
+}
+
+/// What one ACK changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AckSummary {
+    /// Segments now covered by the cumulative ACK that were outstanding before.
+    pub newly_acked: Segments,
+    /// Segments reported by SACK for the first time.
+    pub newly_sacked: Segments,
+    /// Segments that left the network: those acknowledged, less the ones SACKed earlier, plus those
+    /// newly SACKed (RFC 6937 §3, DeliveredData).
+    pub delivered: Segments,
+    /// How far `snd_una` moved.
+    pub una_advanced: u64,
+    /// The peer's window moved or grew.
+    pub window_changed: bool,
+    /// The ACK covers at least one segment that had been sent more than once.
+    pub retransmission_acked: bool,
+    /// The send time of the first never-retransmitted segment newly covered by the cumulative ACK.
+    pub first_original_acked: Option<Instant>,
+    /// The send time of the first never-retransmitted segment newly SACKed.
+    pub first_original_sacked: Option<Instant>,
+    /// A never-retransmitted segment arrived although later ones had been SACKed before: the path
+    /// reorders, by at least this many segments (Linux's reordering metric).
+    pub reordering: Option<Segments>,
+    /// The duplicate arrival the ACK reports (RFC 2883).
+    pub dsack: Option<Span>,
+}
+
+impl AckSummary {
+    /// An original segment `index` places above `snd_una` arrived when the highest SACK was already
+    /// `fack` places up.
+    pub(crate) fn note_reordering(&mut self, fack: u32, index: u32) {
+        if index < fack {
+            self.reordering = self.reordering.max(Some(Segments(fack - index)));
+        }
+    }
+
+    /// Whether this is a duplicate ACK in the sense recovery needs: it acknowledges nothing new
+    /// cumulatively, carries no data and moves no window (RFC 5681 §2).
+    pub fn is_duplicate(&self, ack: &Ack) -> bool {
+        self.una_advanced == 0 && !ack.carries_data && !self.window_changed
+    }
+
+    /// The RTT sample of this ACK arriving at `now`, by Karn's rule (RFC 6298 §3): from a segment
+    /// never retransmitted where no retransmission is acknowledged with it, else from the timestamp
+    /// when new data was acknowledged (RFC 7323 §4.1).
+    pub fn rtt_sample(&self, now: Instant, ack: &Ack) -> Option<Duration> {
+        self.first_original_acked
+            .filter(|_| !self.retransmission_acked)
+            .or(self.first_original_sacked)
+            .map(|sent| now.since(sent))
+            .or(ack.timestamp_rtt.filter(|_| self.una_advanced > 0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn span(a: u64, b: u64) -> Span {
+        Span::new(Offset(a), Offset(b))
+    }
+
+    #[test]
+    fn the_first_block_may_report_a_duplicate() {
+        // (cumulative, blocks, dsack, sack blocks): the examples of RFC 2883 §4
+        let cases: [(u64, &[Span], Option<Span>, usize); 5] = [
+            (4000, &[span(3000, 3500)], Some(span(3000, 3500)), 0),
+            (
+                4000,
+                &[span(3000, 3500), span(4500, 5000)],
+                Some(span(3000, 3500)),
+                1,
+            ),
+            (
+                3000,
+                &[span(4500, 5000), span(4000, 5500)],
+                Some(span(4500, 5000)),
+                1,
+            ),
+            (3000, &[span(4500, 5000), span(6000, 7000)], None, 2),
+            (3000, &[], None, 0),
+        ];
+        for (cumulative, blocks, dsack, sacks) in cases {
+            let ack = Ack::new(Offset(cumulative), 65535).with_blocks(blocks.iter().copied());
+            assert_eq!(ack.dsack(), dsack, "{ack:?}");
+            assert_eq!(ack.sack_blocks().len(), sacks, "{ack:?}");
+        }
+    }
+
+    #[test]
+    fn impossible_blocks_are_ignored() {
+        let ack = Ack::new(Offset(1), 0).with_blocks([span(9, 9), span(9, 3), span(4, 6)]);
+        assert_eq!(ack.sack_blocks(), [span(4, 6)]);
+        let many = Ack::new(Offset(1), 0).with_blocks((1..9).map(|i| span(i * 10, i * 10 + 5)));
+        assert_eq!(many.sack_blocks().len(), MAX_SACK_BLOCKS);
+    }
+}

@@ -1,0 +1,146 @@
+//! Congestion control: how the window grows, and the slow-start threshold after a loss. Nothing
+//! else; what is lost and what may be sent meanwhile is decided elsewhere.
+
+mod cubic;
+mod reno;
+
+pub use cubic::Cubic;
+pub use reno::Reno;
+
+use recoup_units::{Instant, Segments};
+use std::time::Duration;
+
+/// The smallest slow-start threshold (RFC 5681 §3.1 equation 4).
+pub const MIN_SSTHRESH: Segments = Segments(2);
+
+/// Which congestion control.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Algorithm {
+    /// RFC 5681.
+    Reno,
+    /// RFC 9438 with Linux's constants.
+    Cubic,
+}
+
+impl Algorithm {
+    /// Every algorithm.
+    pub const ALL: [Self; 2] = [Self::Cubic, Self::Reno];
+
+    /// The name in profiles and settings.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Reno => "reno",
+            Self::Cubic => "cubic",
+        }
+    }
+}
+
+/// The state of a congestion control.
+#[derive(Clone, Copy, Debug)]
+pub enum Congestion {
+    /// RFC 5681.
+    Reno(Reno),
+    /// RFC 9438.
+    Cubic(Cubic),
+}
+
+impl Congestion {
+    /// A fresh state.
+    pub fn new(algorithm: Algorithm) -> Self {
+        match algorithm {
+            Algorithm::Reno => Self::Reno(Reno::default()),
+            Algorithm::Cubic => Self::Cubic(Cubic::default()),
+        }
+    }
+
+    /// The slow-start threshold after a loss at window `cwnd`; notes the loss.
+    pub fn ssthresh_after_loss(&mut self, cwnd: Segments) -> Segments {
+        match self {
+            Self::Reno(_) => Reno::ssthresh(cwnd),
+            Self::Cubic(cubic) => cubic.ssthresh(cwnd),
+        }
+    }
+
+    /// A retransmission timeout: the growth curve starts anew.
+    pub fn on_timeout(&mut self) {
+        match self {
+            Self::Reno(reno) => *reno = Reno::default(),
+            Self::Cubic(cubic) => cubic.on_timeout(),
+        }
+    }
+
+    /// The window after `acked` segments were acknowledged outside recovery while the window was
+    /// the limit: slow start below `ssthresh`, then the algorithm's own growth.
+    pub fn grow(
+        &mut self,
+        now: Instant,
+        acked: Segments,
+        cwnd: Segments,
+        ssthresh: Segments,
+        min_rtt: Duration,
+    ) -> Segments {
+        let (cwnd, left) = slow_start(acked, cwnd, ssthresh);
+        if left == Segments::ZERO {
+            return cwnd;
+        }
+        match self {
+            Self::Reno(reno) => reno.grow(left, cwnd),
+            Self::Cubic(cubic) => cubic.grow(now, left, cwnd, min_rtt),
+        }
+    }
+}
+
+/// Slow start (RFC 5681 §3.1 with RFC 3465's L unlimited, as Linux): one segment for each one
+/// acknowledged, up to `ssthresh`. Returns the window and what remains for congestion avoidance.
+fn slow_start(acked: Segments, cwnd: Segments, ssthresh: Segments) -> (Segments, Segments) {
+    if cwnd >= ssthresh {
+        return (cwnd, acked);
+    }
+    let grown = (cwnd + acked).min(ssthresh);
+    (grown, acked - (grown - cwnd))
+}
+
+/// The window to restart with after `idle` without sending (RFC 5681 §4.1, softened as in Linux:
+/// halved for each RTO passed, not below the initial window).
+pub fn after_idle(cwnd: Segments, initial: Segments, idle: Duration, rto: Duration) -> Segments {
+    let floor = initial.min(cwnd);
+    if idle <= rto || rto.is_zero() {
+        return cwnd;
+    }
+    let halvings = (idle.as_nanos() / rto.as_nanos()).min(31) as u32;
+    Segments(cwnd.0 >> halvings).max(floor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slow_start_stops_at_the_threshold() {
+        // (acked, cwnd, ssthresh, window, left over)
+        let cases = [
+            (1, 10, u32::MAX, 11, 0),
+            (2, 1, 7, 3, 0),
+            (4, 5, 7, 7, 2),
+            (3, 7, 7, 7, 3),
+        ];
+        for (acked, cwnd, ssthresh, window, left) in cases {
+            let got = slow_start(Segments(acked), Segments(cwnd), Segments(ssthresh));
+            assert_eq!(got, (Segments(window), Segments(left)));
+        }
+    }
+
+    #[test]
+    fn idle_halves_the_window_each_rto() {
+        let rto = Duration::from_millis(200);
+        for (idle_ms, window) in [(0, 80), (200, 80), (300, 40), (450, 20), (10_000, 10)] {
+            let idle = Duration::from_millis(idle_ms);
+            assert_eq!(
+                after_idle(Segments(80), Segments(10), idle, rto),
+                Segments(window)
+            );
+        }
+        let short = after_idle(Segments(4), Segments(10), rto * 9, rto);
+        assert_eq!(short, Segments(4));
+    }
+}

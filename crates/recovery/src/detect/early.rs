@@ -1,0 +1,117 @@
+//! Early retransmit: loss detection with fewer than four segments outstanding.
+//!
+//! ```text
+//! when SACK is in use, fewer than four segments are outstanding, at least one and not all of them
+//! are SACKed, no retransmission is outstanding and no new data can be sent:
+//!     wait max(SRTT/4, minimum), provided the retransmission timer goes off later than that
+//!     then take every hole below the highest SACK as lost
+//! ```
+//! A later ACK cancels the wait; it begins anew if the conditions still hold. Off once reordering
+//! was seen.
+//!
+//! Sources: RFC 5827 §2.1 and §3 (the segment-based form with SACK), its mitigation of waiting
+//! (appendix A.3), Linux 3.10 to 4.11 (`tcp_time_to_recover`, `tcp_pause_early_retransmit`).
+
+use crate::scoreboard::Scoreboard;
+use recoup_units::Segments;
+use std::time::Duration;
+
+/// Early retransmit acts below this many outstanding segments (RFC 5827 §3).
+const OUTSTANDING_BELOW: Segments = Segments(4);
+
+/// The form of early retransmit in force.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EarlyRetransmit {
+    /// Never.
+    Off,
+    /// Delayed by SRTT/4, and off once reordering was seen.
+    Delayed {
+        /// The shortest delay.
+        min: Duration,
+    },
+}
+
+impl EarlyRetransmit {
+    /// Linux 3.10 to 4.11: at least 2 ms.
+    pub const LINUX: Self = Self::Delayed {
+        min: Duration::from_millis(2),
+    };
+
+    /// How long to wait before taking the holes of `board` as lost; `None` where early retransmit
+    /// does not apply.
+    pub fn delay(
+        &self,
+        board: &Scoreboard,
+        srtt: Option<Duration>,
+        reordering_seen: bool,
+        can_send_new: bool,
+    ) -> Option<Duration> {
+        let Self::Delayed { min } = *self else {
+            return None;
+        };
+        let applies = board.outstanding() < OUTSTANDING_BELOW
+            && board.sacked() > Segments::ZERO
+            && board.sacked() < board.outstanding()
+            && board.retransmitted() == Segments::ZERO
+            && !reordering_seen
+            && !can_send_new;
+        applies.then(|| srtt.map_or(Duration::ZERO, |srtt| (srtt / 4).max(min)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ack::Ack;
+    use recoup_units::{Instant, Offset, Span};
+
+    fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
+
+    fn board(outstanding: u64, sacked: &[u64], resent: &[u64]) -> Scoreboard {
+        let mut board = Scoreboard::new(Offset(1));
+        for i in 1..=outstanding {
+            board.push(Instant::ZERO, Span::at(Offset(i), 1));
+        }
+        for &i in resent {
+            board.resend(Instant::ZERO, Span::at(Offset(i), 1), true);
+        }
+        let blocks = sacked.iter().map(|&i| Span::at(Offset(i), 1));
+        board.on_ack(&Ack::new(Offset(1), 0).with_blocks(blocks));
+        board
+    }
+
+    #[test]
+    fn conditions_and_delay() {
+        let rule = EarlyRetransmit::LINUX;
+        // (outstanding, SACKed, resent, SRTT ms, reordering seen, can send new, delay ms)
+        type Case<'a> = (u64, &'a [u64], &'a [u64], u64, bool, bool, Option<u64>);
+        let cases: [Case; 10] = [
+            (2, &[2], &[], 80, false, false, Some(20)),
+            (3, &[3], &[], 80, false, false, Some(20)),
+            (3, &[2, 3], &[], 4, false, false, Some(2)),
+            (3, &[], &[], 80, false, false, None),
+            (4, &[4], &[], 80, false, false, None),
+            (1, &[1], &[], 80, false, false, None),
+            (3, &[3], &[1], 80, false, false, None),
+            (3, &[3], &[], 80, true, false, None),
+            (3, &[3], &[], 80, false, true, None),
+            (2, &[1, 2], &[], 80, false, false, None),
+        ];
+        for (n, sacked, resent, srtt, reordering, new, delay) in cases {
+            let got = rule.delay(&board(n, sacked, resent), Some(ms(srtt)), reordering, new);
+            assert_eq!(
+                got,
+                delay.map(ms),
+                "{n} outstanding, SACKed {sacked:?}, resent {resent:?}"
+            );
+        }
+        let b = board(3, &[3], &[]);
+        assert_eq!(
+            EarlyRetransmit::Off.delay(&b, Some(ms(80)), false, false),
+            None
+        );
+        assert_eq!(rule.delay(&b, None, false, false), Some(Duration::ZERO));
+    }
+}

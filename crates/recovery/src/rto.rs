@@ -1,0 +1,144 @@
+//! The retransmission timer, and RTO restart.
+//!
+//! ```text
+//! restart on an ACK of new data:  deadline = now + RTO                        RFC 6298 §5.3
+//! RTO restart, while outstanding + unsent segments < 4:
+//!                                 deadline = now + RTO − T_earliest, if that is later than now,
+//!                                            else now + RTO                  RFC 7765 §4 (2), (3)
+//! on expiry:                      RTO doubles, up to the maximum             RFC 6298 §5.5
+//! ```
+//! `T_earliest` is the time since the latest transmission of the earliest outstanding segment
+//! (tail-loss paper §2.1).
+//!
+//! Deviations: Linux shares one timer between RTO, probe and early retransmit, and after either of
+//! the latter was pending sets the RTO from the head's send time; here the three are separate and
+//! the RTO is not moved by an ACK that acknowledges nothing new (RFC 6298 §5.3).
+
+use crate::rtt::RttEstimator;
+use recoup_units::{Instant, Segments};
+use std::time::Duration;
+
+/// RTO restart is active below this many outstanding and unsent segments (RFC 7765 §4, rrthresh).
+pub const RESTART_THRESHOLD: Segments = Segments(4);
+
+/// The retransmission timer of one sender.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RetransmissionTimer {
+    deadline: Option<Instant>,
+    backoff: u32,
+}
+
+impl RetransmissionTimer {
+    /// When it goes off, if it runs.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    /// How often the RTO was doubled.
+    pub fn backoff(&self) -> u32 {
+        self.backoff
+    }
+
+    /// The RTO in force, back-off included.
+    pub fn rto(&self, rtt: &RttEstimator) -> Duration {
+        rtt.rto()
+            .saturating_mul(1 << self.backoff.min(20))
+            .min(rtt.limits().max)
+    }
+
+    /// Runs for a full RTO from now.
+    pub fn start(&mut self, now: Instant, rtt: &RttEstimator) {
+        self.deadline = Some(now + self.rto(rtt));
+    }
+
+    /// Restarts with RTO − T_earliest, where `earliest` is when the earliest outstanding segment was
+    /// last sent.
+    pub fn start_from_earliest(&mut self, now: Instant, earliest: Instant, rtt: &RttEstimator) {
+        let deadline = earliest + self.rto(rtt);
+        if deadline > now {
+            self.deadline = Some(deadline);
+        } else {
+            self.start(now, rtt);
+        }
+    }
+
+    /// Stops (RFC 6298 §5.2: everything is acknowledged).
+    pub fn stop(&mut self) {
+        self.deadline = None;
+    }
+
+    /// It went off: the next one takes twice as long.
+    pub fn on_expiry(&mut self, now: Instant, rtt: &RttEstimator) {
+        self.backoff = self.backoff.saturating_add(1);
+        self.start(now, rtt);
+    }
+
+    /// A round trip was measured: back-off ends (RFC 6298 §5.7 and Linux).
+    pub fn reset_backoff(&mut self) {
+        self.backoff = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rtt::RtoLimits;
+    use recoup_units::Offset;
+
+    fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
+
+    fn at(n: u64) -> Instant {
+        Instant::from_millis(n)
+    }
+
+    /// SRTT 80 ms, RTO 280 ms.
+    fn rtt() -> RttEstimator {
+        let limits = RtoLimits {
+            initial: ms(1000),
+            min_variance: ms(200),
+            max: ms(120_000),
+        };
+        let mut e = RttEstimator::new(limits);
+        e.on_sample(ms(80), Offset(1), Offset(1));
+        e
+    }
+
+    #[test]
+    fn restart_counts_from_the_earliest_transmission() {
+        // (now, earliest sent at, deadline)
+        let cases = [
+            (200, 120, 400), // the ninth ACK of a flow whose tenth segment left 80 ms ago
+            (200, 200, 480), // just sent: the full RTO
+            (399, 120, 400), // 1 ms left
+            (400, 120, 680), // nothing left: the full RTO (RFC 7765 §4 (3b))
+            (500, 120, 780),
+        ];
+        for (now, earliest, deadline) in cases {
+            let mut timer = RetransmissionTimer::default();
+            timer.start_from_earliest(at(now), at(earliest), &rtt());
+            assert_eq!(
+                timer.deadline(),
+                Some(at(deadline)),
+                "now {now}, sent {earliest}"
+            );
+        }
+    }
+
+    #[test]
+    fn back_off_doubles_to_the_maximum_and_ends_with_a_sample() {
+        let rtt = rtt();
+        let mut timer = RetransmissionTimer::default();
+        for expected in [
+            560, 1120, 2240, 4480, 8960, 17_920, 35_840, 71_680, 120_000, 120_000,
+        ] {
+            timer.on_expiry(at(0), &rtt);
+            assert_eq!(timer.deadline(), Some(at(expected)));
+        }
+        timer.reset_backoff();
+        assert_eq!(timer.rto(&rtt), ms(280));
+        timer.stop();
+        assert_eq!(timer.deadline(), None);
+    }
+}

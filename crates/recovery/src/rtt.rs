@@ -1,0 +1,214 @@
+//! The round-trip time estimator and the RTO it gives, as Linux computes them.
+//!
+//! ```text
+//! first sample R:  SRTT = R          mdev = R/2
+//! later:           e = R − SRTT      SRTT += e/8
+//!                  mdev += (|e| − mdev)/4,  or /32 when the RTT fell by more than mdev
+//! RTTVAR (×4):     rises to 4·mdev at once; once a round trip falls by a quarter of its distance
+//!                  to the largest 4·mdev of that round trip, itself never under the floor
+//! RTO = SRTT + 4·RTTVAR, at most the maximum
+//! ```
+//! Sources: RFC 6298 §2 (the estimator), Linux `tcp_rtt_estimator` (fall at most once a round trip,
+//! damping when the RTT drops, the 200 ms floor on 4·RTTVAR rather than on the RTO).
+//!
+//! Deviations: Linux keeps µs and jiffies, this keeps nanoseconds; host timers round, not the
+//! estimator.
+
+use recoup_units::Offset;
+use std::time::Duration;
+
+/// The limits of the retransmission timeout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RtoLimits {
+    /// Before any sample (RFC 6298 §2.1).
+    pub initial: Duration,
+    /// The floor of 4·RTTVAR, and so of what the RTO adds to SRTT.
+    pub min_variance: Duration,
+    /// The ceiling, backed off or not (RFC 6298 §2.5).
+    pub max: Duration,
+}
+
+/// SRTT, RTTVAR and the RTO before back-off.
+#[derive(Clone, Copy, Debug)]
+pub struct RttEstimator {
+    limits: RtoLimits,
+    /// 8·SRTT in ns; 0 until the first sample.
+    srtt8: u64,
+    /// 4·mdev in ns.
+    mdev4: u64,
+    /// The largest 4·mdev seen in the current round trip, floor included.
+    mdev4_max: u64,
+    /// 4·RTTVAR in ns.
+    rttvar4: u64,
+    /// The current round trip ends when `snd_una` passes this.
+    round_end: Offset,
+    min: Option<Duration>,
+}
+
+impl RttEstimator {
+    /// No sample yet.
+    pub fn new(limits: RtoLimits) -> Self {
+        Self {
+            limits,
+            srtt8: 0,
+            mdev4: 0,
+            mdev4_max: 0,
+            rttvar4: 0,
+            round_end: Offset::SYN,
+            min: None,
+        }
+    }
+
+    /// Takes a sample; `una` and `nxt` delimit the round trips (after the ACK was applied).
+    pub fn on_sample(&mut self, rtt: Duration, una: Offset, nxt: Offset) {
+        // A sample of zero would read as "none yet"; no clock resolves less than this.
+        let m = (rtt.as_nanos() as u64).clamp(1, 1 << 50);
+        let floor = self.limits.min_variance.as_nanos() as u64;
+        self.min = Some(self.min.map_or(rtt, |min| min.min(rtt)));
+        if self.srtt8 == 0 {
+            self.srtt8 = m << 3;
+            self.mdev4 = m << 1;
+            self.rttvar4 = self.mdev4.max(floor);
+            self.mdev4_max = self.rttvar4;
+            self.round_end = nxt;
+            return;
+        }
+        let srtt = self.srtt8 >> 3;
+        let mdev = self.mdev4 >> 2;
+        let error = m.abs_diff(srtt);
+        if m < srtt {
+            self.srtt8 -= error;
+            // A falling RTT must not inflate the variance as fast as a rising one.
+            self.mdev4 = if error > mdev {
+                self.mdev4 + ((error - mdev) >> 3)
+            } else {
+                self.mdev4 - (mdev - error)
+            };
+        } else {
+            self.srtt8 += error;
+            self.mdev4 = self.mdev4 - mdev + error;
+        }
+        if self.mdev4 > self.mdev4_max {
+            self.mdev4_max = self.mdev4;
+            self.rttvar4 = self.rttvar4.max(self.mdev4_max);
+        }
+        if una > self.round_end {
+            if self.mdev4_max < self.rttvar4 {
+                self.rttvar4 -= (self.rttvar4 - self.mdev4_max) >> 2;
+            }
+            self.round_end = nxt;
+            self.mdev4_max = floor;
+        }
+    }
+
+    /// The smoothed RTT, once there is a sample.
+    pub fn srtt(&self) -> Option<Duration> {
+        (self.srtt8 > 0).then(|| Duration::from_nanos(self.srtt8 >> 3))
+    }
+
+    /// RTTVAR (not multiplied by 4).
+    pub fn rttvar(&self) -> Duration {
+        Duration::from_nanos(self.rttvar4 >> 2)
+    }
+
+    /// The smallest sample.
+    pub fn min(&self) -> Option<Duration> {
+        self.min
+    }
+
+    /// The RTO without back-off.
+    pub fn rto(&self) -> Duration {
+        match self.srtt() {
+            None => self.limits.initial,
+            Some(srtt) => (srtt + Duration::from_nanos(self.rttvar4)).min(self.limits.max),
+        }
+    }
+
+    /// The limits in force.
+    pub fn limits(&self) -> RtoLimits {
+        self.limits
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINUX: RtoLimits = RtoLimits {
+        initial: Duration::from_secs(1),
+        min_variance: Duration::from_millis(200),
+        max: Duration::from_secs(120),
+    };
+
+    fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
+
+    /// The handshake's sample and then `samples` in one flight: una stays below the round's end.
+    fn one_flight(handshake: u64, samples: &[u64]) -> RttEstimator {
+        let mut e = RttEstimator::new(LINUX);
+        e.on_sample(ms(handshake), Offset(1), Offset(1));
+        for (i, &s) in samples.iter().enumerate() {
+            e.on_sample(ms(s), Offset(2 + i as u64), Offset(1000));
+        }
+        e
+    }
+
+    #[test]
+    fn rto_of_a_short_flow() {
+        // (RTT of the handshake, samples of the flow, RTO in ms): a constant RTT keeps the
+        // handshake's R/2 through the whole flight; the floor rules below 100 ms.
+        let cases: [(u64, &[u64], f64); 6] = [
+            (20, &[20; 9], 220.0),
+            (80, &[80; 9], 280.0),
+            (160, &[160; 9], 480.0),
+            (320, &[320; 9], 960.0),
+            // Four delayed-ACK samples and one held for 200 ms: it raises both terms.
+            (20, &[20, 20, 20, 20, 220], 45.0 + 209.492),
+            (80, &[80, 80, 80, 80, 280], 105.0 + 237.969),
+        ];
+        for (handshake, samples, rto) in cases {
+            let got = one_flight(handshake, samples).rto().as_secs_f64() * 1e3;
+            assert!(
+                (got - rto).abs() < 0.01,
+                "{handshake} {samples:?}: {got} expected {rto}"
+            );
+        }
+    }
+
+    #[test]
+    fn variance_falls_at_most_once_a_round_trip() {
+        let mut e = RttEstimator::new(LINUX);
+        e.on_sample(ms(800), Offset(1), Offset(1));
+        assert_eq!(e.rto(), ms(800 + 1600));
+        e.on_sample(ms(800), Offset(2), Offset(100)); // ends the handshake's round, starts one to 100
+        for una in 3..=100 {
+            e.on_sample(ms(800), Offset(una), Offset(200));
+            assert_eq!(e.rto(), ms(2400), "una {una}");
+        }
+        // The round's largest deviation was 4·mdev = 1600·(3/4)² after its first sample.
+        e.on_sample(ms(800), Offset(101), Offset(200));
+        assert_eq!(e.rto(), ms(800 + 1600 - (1600 - 900) / 4));
+    }
+
+    #[test]
+    fn a_falling_rtt_is_damped() {
+        let rising = one_flight(100, &[400]);
+        let falling = one_flight(400, &[100]);
+        assert_eq!(rising.rttvar(), ms(450) / 4);
+        assert_eq!(falling.srtt(), Some(ms(400) - ms(300) / 8));
+        assert_eq!(falling.rttvar(), (ms(800) + ms(100) / 8) / 4);
+    }
+
+    #[test]
+    fn limits_hold() {
+        assert_eq!(RttEstimator::new(LINUX).rto(), ms(1000));
+        let mut e = RttEstimator::new(LINUX);
+        e.on_sample(Duration::from_secs(1_000_000), Offset(1), Offset(1));
+        assert_eq!(e.rto(), LINUX.max);
+        let mut e = RttEstimator::new(LINUX);
+        e.on_sample(Duration::ZERO, Offset(1), Offset(1));
+        e.on_sample(Duration::MAX, Offset(1), Offset(1));
+        assert!(e.rto() <= LINUX.max);
+    }
+}

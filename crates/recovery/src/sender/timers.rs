@@ -1,0 +1,139 @@
+//! When the sender acts without an ACK.
+
+use super::*;
+
+impl Timer {
+    /// Every timer, in the order in which those due at one instant are served: a probe due with
+    /// the retransmission timeout takes its place.
+    pub const ALL: [Self; 5] = [
+        Self::Early,
+        Self::Probe,
+        Self::Rto,
+        Self::Persist,
+        Self::User,
+    ];
+}
+
+impl Sender {
+    /// The earliest timer and when it goes off. The host may round the instant up.
+    pub fn next_timer(&self) -> Option<(Instant, Timer)> {
+        if self.gave_up {
+            return None;
+        }
+        Timer::ALL
+            .into_iter()
+            .filter_map(|timer| self.deadline(timer).map(|at| (at, timer)))
+            .min_by_key(|(at, _)| *at)
+    }
+
+    /// When `timer` goes off, if it runs.
+    pub fn deadline(&self, timer: Timer) -> Option<Instant> {
+        match timer {
+            Timer::Early => self.early,
+            Timer::Probe => self.probe.deadline(),
+            Timer::Rto => self.rto.deadline(),
+            Timer::Persist => self.persist.deadline,
+            Timer::User => {
+                let waiting = self.board.first().is_some() || self.persist.deadline.is_some();
+                waiting.then(|| self.progress_at + self.mechanisms.user_timeout)
+            }
+        }
+    }
+
+    /// `timer` went off. What it makes the sender send, [`next_send`](Self::next_send) tells.
+    pub fn on_timer(&mut self, now: Instant, timer: Timer) {
+        self.log.push(now, Event::TimerFired { timer });
+        match timer {
+            Timer::Early => {
+                self.early = None;
+                self.retransmit_early(now);
+            }
+            Timer::Probe => self.probe.on_expiry(),
+            Timer::Rto => self.on_retransmission_timeout(now),
+            Timer::Persist => {
+                self.persist.due = true;
+                self.persist.backoff = self.persist.backoff.saturating_add(1);
+                self.persist.deadline = Some(now + self.persist_interval());
+            }
+            Timer::User => {
+                self.gave_up = true;
+                self.log.push(now, Event::GaveUp);
+            }
+        }
+        self.log_timers(now);
+    }
+
+    fn on_retransmission_timeout(&mut self, now: Instant) {
+        self.rto.on_expiry(now, &self.rtt);
+        self.timeouts = self.timeouts.saturating_add(1);
+        if self.board.una() == Offset::SYN {
+            // The handshake has no window to reduce: only the SYN goes again.
+            self.take_all_as_lost(now);
+        } else {
+            self.enter_loss(now);
+        }
+    }
+
+    /// Arms the probe timer if a probe is called for: data outstanding in Open, and either the
+    /// window is used up or nothing is left to send (draft-dukkipati-tcpm-tcp-loss-probe-01 §2.1).
+    pub(super) fn schedule_probe(&mut self, now: Instant) {
+        let Some(rules) = self.mechanisms.probe else {
+            return;
+        };
+        self.probe.disarm();
+        let (Some(srtt), Some(last), Some(rto_at)) =
+            (self.rtt.srtt(), self.board.last(), self.rto.deadline())
+        else {
+            return;
+        };
+        let room_and_data = self.board.pipe() < self.cwnd && self.board.nxt() < self.limit;
+        let established = self.board.una() > Offset::SYN;
+        if self.state != State::Open || !established || room_and_data || !self.probe.may_arm() {
+            return;
+        }
+        let pto = rules.timeout(srtt, self.board.outstanding() == Segments::ONE);
+        let at = if rules.restart {
+            last.sent_at + pto.min(self.rto.rto(&self.rtt))
+        } else {
+            now + pto
+        };
+        self.probe.arm(at.min(rto_at).max(now));
+    }
+
+    /// Runs the zero-window timer while there is data, nothing outstanding, and no room for it
+    /// (RFC 9293 §3.8.6.1: first after one RTO, then at doubling intervals).
+    pub(super) fn update_persist(&mut self, now: Instant) {
+        let blocked = self.board.first().is_none()
+            && self.board.nxt() < self.limit
+            && self.board.una() > Offset::SYN
+            && self.next_new().is_none();
+        if !blocked {
+            self.persist = Persist::default();
+        } else if self.persist.deadline.is_none() {
+            self.progress_at = now;
+            self.persist.deadline = Some(now + self.persist_interval());
+        }
+    }
+
+    fn persist_interval(&self) -> Duration {
+        let doubled = self
+            .rto
+            .rto(&self.rtt)
+            .saturating_mul(1 << self.persist.backoff.min(20));
+        doubled.min(self.mechanisms.rto.max)
+    }
+
+    /// Logs the timers that moved since the last call.
+    pub(super) fn log_timers(&mut self, now: Instant) {
+        if !self.log.is_on() {
+            return;
+        }
+        for (i, timer) in Timer::ALL.into_iter().enumerate() {
+            let at = self.deadline(timer);
+            if timer != Timer::User && at != self.logged_timers[i] {
+                self.logged_timers[i] = at;
+                self.log.push(now, Event::TimerSet { timer, at });
+            }
+        }
+    }
+}

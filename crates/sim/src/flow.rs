@@ -1,0 +1,371 @@
+//! Running one flow.
+
+use crate::draw::{Purpose, draw};
+use crate::ledger::Ledger;
+use crate::observe::{Host, Observer, Point};
+use crate::timers::HostTimers;
+use crate::{FlowRecord, Packet, TimerModel};
+use recoup_path::{Chain, ChainError, Exit, HopSpec, Packet as _};
+use recoup_recovery::{Send, Trigger};
+use recoup_tcp::{self as tcp, Endpoint};
+use recoup_units::{Direction, FlowId, Instant, Offset, Span};
+use recoup_wire::{Flags, SeqNumber};
+
+/// The hops of a path.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PathSpec {
+    /// From client to server.
+    pub up: Vec<HopSpec>,
+    /// From server to client.
+    pub down: Vec<HopSpec>,
+}
+
+/// What the applications do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Workload {
+    /// Bytes the client writes as soon as it is connected.
+    pub request: u64,
+    /// Bytes the server writes as soon as the whole request has arrived (at accept when there is
+    /// none).
+    pub response: u64,
+    /// Each side closes as soon as it has written everything.
+    pub close: bool,
+}
+
+/// One flow: who talks, how, and what about.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowSpec {
+    /// The side that connects. Its ISN is drawn from the seed.
+    pub client: tcp::Config,
+    /// The side that accepts. Its ISN is drawn from the seed.
+    pub server: tcp::Config,
+    /// How both hosts round their senders' timers.
+    pub timers: TimerModel,
+    /// What is sent.
+    pub workload: Workload,
+}
+
+/// One end and what the simulator keeps about it.
+#[derive(Debug)]
+struct End {
+    endpoint: Endpoint,
+    timers: HostTimers,
+    wake: Option<(Instant, tcp::Timer)>,
+    isn: SeqNumber,
+    packets: u64,
+    last_ack_at: Option<Instant>,
+    written: bool,
+    ledger: Ledger,
+}
+
+/// A reusable world of two hosts and a path; flows are run in it one after another without
+/// allocating.
+#[derive(Debug)]
+pub struct Simulation {
+    client: End,
+    server: End,
+    up: Chain<Packet>,
+    down: Chain<Packet>,
+    now: Instant,
+    flow: FlowId,
+    workload: Workload,
+    record: FlowRecord,
+}
+
+impl Simulation {
+    /// A world with this path.
+    ///
+    /// # Errors
+    /// When a hop cannot be built.
+    pub fn new(path: &PathSpec) -> Result<Self, ChainError> {
+        let idle = tcp::Config::new(recoup_recovery::Mechanisms::LINUX_3_17);
+        Ok(Self {
+            client: End::new(Endpoint::connect(&idle)),
+            server: End::new(Endpoint::listen(&idle)),
+            up: Chain::new(&path.up, Direction::Up, 0)?,
+            down: Chain::new(&path.down, Direction::Down, 0)?,
+            now: Instant::ZERO,
+            flow: FlowId(0),
+            workload: Workload {
+                request: 0,
+                response: 0,
+                close: false,
+            },
+            record: FlowRecord::default(),
+        })
+    }
+
+    /// Runs flow number `flow` of `seed` until nothing is left to happen.
+    pub fn run<O: Observer>(
+        &mut self,
+        spec: &FlowSpec,
+        seed: u64,
+        flow: FlowId,
+        observer: &mut O,
+    ) -> FlowRecord {
+        self.begin::<O>(spec, seed, flow);
+        self.after(Host::Client, observer);
+        while let Some(next) = self.next_event() {
+            self.now = next;
+            self.record.events += 1;
+            // Packets first: a deadline that an ACK meets exactly has not passed.
+            if !self.move_packets(observer) {
+                self.fire_timer(observer);
+            }
+        }
+        self.finish()
+    }
+
+    fn begin<O: Observer>(&mut self, spec: &FlowSpec, seed: u64, flow: FlowId) {
+        self.now = Instant::ZERO;
+        self.flow = flow;
+        self.workload = spec.workload;
+        self.record = FlowRecord::default();
+        self.up.reset(seed);
+        self.down.reset(seed);
+        let timers = HostTimers::new(spec.timers, spec.timers.phase(seed, flow));
+        for (end, config, connects, isn) in [
+            (&mut self.client, &spec.client, true, Purpose::ClientIsn),
+            (&mut self.server, &spec.server, false, Purpose::ServerIsn),
+        ] {
+            let isn = SeqNumber(draw(seed, flow, isn) as u32);
+            let config = tcp::Config {
+                isn,
+                log: O::WANTS_EVENTS,
+                ..*config
+            };
+            end.begin(&config, connects, timers);
+        }
+    }
+
+    fn finish(&mut self) -> FlowRecord {
+        let mut record = self.record;
+        record.duration = self.now.since(Instant::ZERO);
+        for end in [&mut self.client, &mut self.server] {
+            record.spurious += end.ledger.spurious();
+            record.unnecessary_bytes += end.endpoint.receiver().duplicate_bytes();
+        }
+        record
+    }
+
+    /// The client's or server's endpoint as it stands.
+    pub fn endpoint(&self, host: Host) -> &Endpoint {
+        &self.end(host).endpoint
+    }
+
+    fn end(&self, host: Host) -> &End {
+        match host {
+            Host::Client => &self.client,
+            Host::Server => &self.server,
+        }
+    }
+
+    fn end_mut(&mut self, host: Host) -> &mut End {
+        match host {
+            Host::Client => &mut self.client,
+            Host::Server => &mut self.server,
+        }
+    }
+
+    fn chain(&mut self, direction: Direction) -> &mut Chain<Packet> {
+        match direction {
+            Direction::Up => &mut self.up,
+            Direction::Down => &mut self.down,
+        }
+    }
+
+    fn next_event(&self) -> Option<Instant> {
+        let wakes = [&self.client, &self.server].map(|end| end.wake.map(|(at, _)| at));
+        let events = [
+            self.up.next_event(),
+            self.down.next_event(),
+            wakes[0],
+            wakes[1],
+        ];
+        events.into_iter().flatten().min()
+    }
+
+    /// Handles every packet due now; `false` when there was none.
+    fn move_packets<O: Observer>(&mut self, observer: &mut O) -> bool {
+        let (now, mut moved) = (self.now, false);
+        for host in [Host::Client, Host::Server] {
+            let towards = host.sends().reverse();
+            while let Some(exit) = self.chain(towards).next_exit(now) {
+                moved = true;
+                match exit {
+                    Exit::Delivered(packet) => {
+                        observer.on_packet(self.now, Point::Arrived, towards, &packet);
+                        if packet.damage.is_none() {
+                            self.deliver(host, &packet);
+                            self.after(host, observer);
+                        }
+                    }
+                    Exit::Dropped { packet, cause, .. } => {
+                        self.record.packets_dropped += 1;
+                        observer.on_packet(
+                            self.now,
+                            Point::Dropped(cause.name()),
+                            towards,
+                            &packet,
+                        );
+                    }
+                }
+            }
+        }
+        moved
+    }
+
+    fn deliver(&mut self, host: Host, packet: &Packet) {
+        let (now, workload) = (self.now, self.workload);
+        let (end, far) = match host {
+            Host::Client => (&mut self.client, &mut self.server),
+            Host::Server => (&mut self.server, &mut self.client),
+        };
+        if packet.segment.flags.contains(Flags::ACK) {
+            end.last_ack_at = Some(now);
+        }
+        let len = u64::from(packet.segment.sequence_len());
+        if len > 0 {
+            let near = end.endpoint.receiver().next();
+            if let Some(start) = packet.segment.seq.unwrap(far.isn, near) {
+                far.ledger.on_arrival(packet.ordinal, Span::at(start, len));
+            }
+        }
+        end.endpoint.on_segment(now, &packet.segment);
+        end.run_application(now, host, &workload);
+        let (last, bytes) = match workload.response {
+            0 => (Host::Server, workload.request),
+            bytes => (Host::Client, bytes),
+        };
+        let delivered = end.endpoint.receiver().next() >= Offset::DATA + bytes;
+        if host == last && self.record.fct.is_none() && delivered {
+            self.record.fct = Some(now.since(Instant::ZERO));
+        }
+    }
+
+    fn fire_timer<O: Observer>(&mut self, observer: &mut O) {
+        for host in [Host::Client, Host::Server] {
+            let now = self.now;
+            let end = self.end_mut(host);
+            if let Some((at, timer)) = end.wake
+                && at <= now
+            {
+                end.endpoint.on_timer(now, timer);
+                self.after(host, observer);
+                return;
+            }
+        }
+    }
+
+    /// After anything happened to `host`: sends what it wants to send, and sees when it next wakes.
+    fn after<O: Observer>(&mut self, host: Host, observer: &mut O) {
+        let now = self.now;
+        while let Some(transmit) = self.end_mut(host).endpoint.poll_transmit(now) {
+            let flow = self.flow;
+            let end = self.end_mut(host);
+            let ordinal = end.packets;
+            end.packets += 1;
+            let packet = Packet {
+                flow,
+                segment: transmit.segment,
+                ordinal,
+                damage: None,
+            };
+            self.count(host, &packet, transmit.what);
+            observer.on_packet(now, Point::Sent, host.sends(), &packet);
+            self.chain(host.sends()).enter(now, packet);
+        }
+        let flow = self.flow;
+        let end = self.end_mut(host);
+        if O::WANTS_EVENTS {
+            for (at, event) in end.endpoint.drain_events() {
+                observer.on_event(at, flow, host, &event);
+            }
+        }
+        end.update_wake(now);
+    }
+
+    fn count(&mut self, host: Host, packet: &Packet, what: Option<Send>) {
+        let (now, record) = (self.now, &mut self.record);
+        record.bytes_sent += u64::from(packet.ip_len());
+        record.segments_sent += u64::from(packet.segment.payload_len > 0);
+        let Some(Send::Again(span, trigger)) = what else {
+            return;
+        };
+        record.retransmissions.add(trigger);
+        let (end, far) = match host {
+            Host::Client => (&mut self.client, &self.server),
+            Host::Server => (&mut self.server, &self.client),
+        };
+        end.ledger
+            .on_retransmission(packet.ordinal, span, far.endpoint.receiver());
+        if !matches!(trigger, Trigger::Syn | Trigger::SynAck) {
+            let waited = end.last_ack_at.map(|at| now.since(at));
+            record.last_ack_to_retransmission = record.last_ack_to_retransmission.or(waited);
+        }
+    }
+}
+
+impl End {
+    fn new(endpoint: Endpoint) -> Self {
+        Self {
+            endpoint,
+            timers: HostTimers::new(TimerModel::Exact, std::time::Duration::ZERO),
+            wake: None,
+            isn: SeqNumber(0),
+            packets: 0,
+            last_ack_at: None,
+            written: false,
+            ledger: Ledger::default(),
+        }
+    }
+
+    fn begin(&mut self, config: &tcp::Config, connects: bool, timers: HostTimers) {
+        self.endpoint.reset(config, connects);
+        self.timers = timers;
+        self.wake = None;
+        self.isn = config.isn;
+        self.packets = 0;
+        self.last_ack_at = None;
+        self.written = false;
+        self.ledger.clear();
+    }
+
+    /// The application reads what there is, and writes when its turn has come.
+    fn run_application(&mut self, now: Instant, host: Host, workload: &Workload) {
+        let readable = self.endpoint.readable();
+        if readable > 0 {
+            self.endpoint.read(now, readable);
+        }
+        if self.written || !self.endpoint.is_open() {
+            return;
+        }
+        let (awaited, bytes) = match host {
+            Host::Client => (0, workload.request),
+            Host::Server => (workload.request, workload.response),
+        };
+        if self.endpoint.receiver().next() >= Offset::DATA + awaited {
+            self.written = true;
+            self.endpoint.write(now, bytes);
+            if workload.close {
+                self.endpoint.close(now);
+            }
+        }
+    }
+
+    fn update_wake(&mut self, now: Instant) {
+        let sender = self.timers.next(now, self.endpoint.sender());
+        let sender = sender.map(|(at, timer)| (at, tcp::Timer::Recovery(timer)));
+        let own = self.endpoint.next_own_timer();
+        self.wake = match self.endpoint.state() {
+            tcp::State::Closed(_) => None,
+            _ => [sender, own]
+                .into_iter()
+                .flatten()
+                .min_by_key(|(at, _)| *at),
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests;

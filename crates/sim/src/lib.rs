@@ -1,0 +1,19 @@
+//! TCP flows in virtual time: two endpoints, a path between them, and a clock that jumps from one
+//! event to the next.
+//!
+//! At equal times packets are handled before timers. Everything random is a function of the seed
+//! and the flow's number, so a flow can be run alone, on any core, and come out the same.
+
+mod draw;
+mod flow;
+mod ledger;
+mod observe;
+mod packet;
+mod record;
+mod timers;
+
+pub use flow::{FlowSpec, PathSpec, Simulation, Workload};
+pub use observe::{Host, NoObserver, Observer, Point};
+pub use packet::Packet;
+pub use record::{FlowRecord, Retransmissions};
+pub use timers::TimerModel;

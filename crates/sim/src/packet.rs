@@ -1,0 +1,42 @@
+//! What travels the simulated path.
+
+use recoup_path::{self as path, TcpFacts};
+use recoup_units::FlowId;
+use recoup_wire::{Flags, IpVersion, Segment, ip_len};
+
+/// A TCP segment on its way.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet {
+    /// Whose it is.
+    pub flow: FlowId,
+    /// The segment as it was sent.
+    pub segment: Segment,
+    /// Its number among the packets of its flow and direction, from 0.
+    pub ordinal: u64,
+    /// Where it was damaged on the way, as 64 uniform bits; the receiver's checksum tells it.
+    pub damage: Option<u64>,
+}
+
+impl path::Packet for Packet {
+    fn flow(&self) -> FlowId {
+        self.flow
+    }
+
+    fn ip_len(&self) -> u32 {
+        ip_len(&self.segment, IpVersion::V4)
+    }
+
+    fn tcp(&self) -> TcpFacts {
+        TcpFacts {
+            seq: self.segment.seq.0,
+            payload_len: self.segment.payload_len,
+            syn: self.segment.flags.contains(Flags::SYN),
+            fin: self.segment.flags.contains(Flags::FIN),
+            rst: self.segment.flags.contains(Flags::RST),
+        }
+    }
+
+    fn corrupt(&mut self, draw: u64) {
+        self.damage = Some(draw);
+    }
+}

@@ -1,0 +1,64 @@
+//! What a flow cost.
+
+use recoup_recovery::Trigger;
+use std::time::Duration;
+
+/// Retransmissions by trigger.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Retransmissions([u64; Trigger::ALL.len()]);
+
+impl Retransmissions {
+    /// Counts one.
+    pub fn add(&mut self, trigger: Trigger) {
+        self.0[trigger as usize] += 1;
+    }
+
+    /// Those of one trigger.
+    pub fn of(&self, trigger: Trigger) -> u64 {
+        self.0[trigger as usize]
+    }
+
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+
+    /// Adds another flow's.
+    pub fn merge(&mut self, other: &Self) {
+        self.0.iter_mut().zip(other.0).for_each(|(a, b)| *a += b);
+    }
+}
+
+/// What one flow cost, both hosts and directions together unless said otherwise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlowRecord {
+    /// From the client's SYN to the delivery of the last data byte at its receiver; `None` for a
+    /// flow that did not complete.
+    pub fct: Option<Duration>,
+    /// Segments with payload, retransmissions and probes included.
+    pub segments_sent: u64,
+    /// IP bytes sent.
+    pub bytes_sent: u64,
+    /// Packets dropped on the path.
+    pub packets_dropped: u64,
+    /// Segments sent again.
+    pub retransmissions: Retransmissions,
+    /// Retransmissions of which an earlier copy delivers every byte, sooner or later.
+    pub spurious: u64,
+    /// Payload bytes that arrived though they had arrived before.
+    pub unnecessary_bytes: u64,
+    /// From the last ACK the first retransmitting sender took in to its first retransmission of
+    /// data.
+    pub last_ack_to_retransmission: Option<Duration>,
+    /// Until nothing was left to happen.
+    pub duration: Duration,
+    /// Packets and timers handled.
+    pub events: u64,
+}
+
+impl FlowRecord {
+    /// Whether the last data byte was delivered.
+    pub fn completed(&self) -> bool {
+        self.fct.is_some()
+    }
+}

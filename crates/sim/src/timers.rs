@@ -1,0 +1,182 @@
+//! How a host's clock rounds the sender's timers: a model at the edge, not in the engine.
+//!
+//! ```text
+//! exact:              at the deadline
+//! granularity g:      at the first multiple of g at or after the deadline
+//! Linux wheel at HZ:  the timeout is rounded up to n ticks; from the tick of arming, expiry lies
+//!                     in level l of the wheel, 63·8^(l−1) ≤ n < 63·8^l, and goes off at
+//!                     ((expiry >> 3l) + 1) << 3l ticks: never early, up to 8^l ticks late
+//! ```
+//! Source: Linux 4.8 and later, `calc_wheel_index` in kernel/time/timer.c. (Linux 3.17 had
+//! jiffy-exact timers below 256 jiffies.)
+
+use crate::draw::{Purpose, draw};
+use recoup_recovery::{Sender, Timer};
+use recoup_units::{FlowId, Instant};
+use std::time::Duration;
+
+/// How a host's timers are rounded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimerModel {
+    /// Not at all.
+    Exact,
+    /// Up to a multiple of this, counted from the start of the flow.
+    Granularity(Duration),
+    /// By Linux's timer wheel at this many ticks a second.
+    LinuxWheel {
+        /// Ticks a second, 1 to 1,000,000,000.
+        hz: u32,
+    },
+}
+
+/// The wheel's levels (Linux: nine above HZ 100).
+const LEVELS: u32 = 9;
+/// Ticks of the first level; each level is eight times coarser than the one below.
+const FIRST_LEVEL: u64 = 63;
+/// Phases are drawn over this many ticks, enough to be uniform on the wheel's first four levels.
+const PHASE_TICKS: u64 = 1 << 12;
+
+impl TimerModel {
+    /// When a timer due at `deadline` goes off if it is armed now. `phase`: time on the host's
+    /// clock at instant zero.
+    pub fn fires_at(self, phase: Duration, now: Instant, deadline: Instant) -> Instant {
+        match self {
+            Self::Exact => deadline,
+            Self::Granularity(g) => {
+                let g = (g.as_nanos() as u64).max(1);
+                Instant::from_nanos(deadline.as_nanos().div_ceil(g).saturating_mul(g))
+            }
+            Self::LinuxWheel { hz } => {
+                let tick = (1_000_000_000 / u64::from(hz.max(1))).max(1);
+                let phase = phase.as_nanos() as u64;
+                let armed = (now.as_nanos() + phase) / tick;
+                let n = (deadline.since(now).as_nanos() as u64).div_ceil(tick);
+                let shift = 3 * level(n);
+                let fires = (((armed + n) >> shift) + 1) << shift;
+                Instant::from_nanos(fires.saturating_mul(tick).saturating_sub(phase))
+            }
+        }
+    }
+
+    /// The phase of a flow's host.
+    pub(crate) fn phase(self, seed: u64, flow: FlowId) -> Duration {
+        match self {
+            Self::LinuxWheel { hz } => {
+                let tick = (1_000_000_000 / u64::from(hz.max(1))).max(1);
+                Duration::from_nanos(draw(seed, flow, Purpose::WheelPhase) % (PHASE_TICKS * tick))
+            }
+            _ => Duration::ZERO,
+        }
+    }
+}
+
+/// The wheel level that holds a timer `n` ticks away.
+fn level(n: u64) -> u32 {
+    (0..LEVELS - 1)
+        .find(|&l| n < FIRST_LEVEL << (3 * l))
+        .unwrap_or(LEVELS - 1)
+}
+
+/// One host's timers: remembers for each when it was armed for what, since rounding depends on it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HostTimers {
+    model: TimerModel,
+    phase: Duration,
+    armed: [Option<(Instant, Instant)>; Timer::ALL.len()],
+}
+
+impl HostTimers {
+    pub fn new(model: TimerModel, phase: Duration) -> Self {
+        Self {
+            model,
+            phase,
+            armed: [None; Timer::ALL.len()],
+        }
+    }
+
+    /// The sender's next timer on this host's clock.
+    pub fn next(&mut self, now: Instant, sender: &Sender) -> Option<(Instant, Timer)> {
+        if self.model == TimerModel::Exact {
+            return sender.next_timer();
+        }
+        if sender.gave_up() {
+            return None;
+        }
+        let mut next: Option<(Instant, Timer)> = None;
+        for (slot, timer) in self.armed.iter_mut().zip(Timer::ALL) {
+            let Some(deadline) = sender.deadline(timer) else {
+                *slot = None;
+                continue;
+            };
+            let fires = match *slot {
+                Some((armed_for, fires)) if armed_for == deadline => fires,
+                _ => self.model.fires_at(self.phase, now, deadline),
+            };
+            *slot = Some((deadline, fires));
+            if next.is_none_or(|(at, _)| fires < at) {
+                next = Some((fires, timer));
+            }
+        }
+        next
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(n: u64) -> Instant {
+        Instant::from_millis(n)
+    }
+
+    #[test]
+    fn granularity_rounds_up() {
+        let g = TimerModel::Granularity(Duration::from_millis(10));
+        for (deadline, fires) in [(0, 0), (1, 10), (10, 10), (11, 20)] {
+            assert_eq!(g.fires_at(Duration::ZERO, ms(0), ms(deadline)), ms(fires));
+        }
+    }
+
+    #[test]
+    fn the_wheel_is_late_by_its_levels_tick() {
+        let wheel = TimerModel::LinuxWheel { hz: 250 };
+        // (phase, armed at, deadline, fires at), ms, at 4 ms a tick
+        let cases = [
+            (0, 0, 4, 8),       // level 0: one tick late
+            (0, 0, 224, 228),   // 56 ticks
+            (0, 0, 248, 252),   // 62 ticks: the last of level 0
+            (0, 0, 252, 256),   // 63 ticks: level 1, next multiple of 8
+            (0, 0, 284, 288),   // 71 ticks → 72
+            (0, 0, 288, 320),   // 72 ticks → 80, a whole 8 late
+            (28, 0, 284, 292),  // clock 28 at zero: expiry at tick 78 → 80 = 320 on the clock
+            (3, 2, 6, 9),       // inside a tick: armed at clock 5 (tick 1), 1 tick → tick 3 = 12
+            (0, 0, 2016, 2048), // 504 ticks: level 2, multiples of 64
+        ];
+        for (phase, armed, deadline, fires) in cases {
+            let got = wheel.fires_at(Duration::from_millis(phase), ms(armed), ms(deadline));
+            assert_eq!(
+                got,
+                ms(fires),
+                "phase {phase}, armed {armed}, deadline {deadline}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_wheel_is_never_early_and_bounded() {
+        let wheel = TimerModel::LinuxWheel { hz: 250 };
+        for phase in (0..16_384).step_by(7) {
+            for timeout in [1u64, 10, 100, 248, 252, 284, 500, 2012] {
+                let (now, deadline) = (ms(1000), ms(1000 + timeout));
+                let fires = wheel.fires_at(Duration::from_millis(phase), now, deadline);
+                let late = fires.since(deadline).as_millis() as u64;
+                assert!(fires >= deadline, "phase {phase}, timeout {timeout}");
+                // One level tick, and what rounding the timeout up to ticks adds.
+                assert!(
+                    late <= if timeout < 252 { 7 } else { 35 },
+                    "{late} at {timeout}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! When a receiver acknowledges.
+//!
+//! Source: RFC 5681 §4.2 (every second full-size segment, within 500 ms, at once for out-of-order,
+//! duplicate and hole-filling segments); Linux's quick ACKs.
+
+use recoup_units::Instant;
+use std::time::Duration;
+
+/// A receiver's acknowledgment policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AckPolicy {
+    /// One ACK a segment.
+    Quick,
+    /// Every second full-size segment, or after this long.
+    Delayed(Duration),
+    /// Linux: the first `quick` ACKs at once, then delayed by 40 ms. Out-of-order and duplicate
+    /// arrivals refill the budget.
+    Linux {
+        /// ACKs sent at once before delaying begins (Linux: at most 16).
+        quick: u32,
+    },
+}
+
+impl AckPolicy {
+    /// Linux's delay for a second segment (its TCP_ATO_MIN).
+    pub const LINUX_DELAY: Duration = Duration::from_millis(40);
+    /// Linux's budget (its TCP_MAX_QUICKACKS).
+    pub const LINUX_QUICK: u32 = 16;
+}
+
+/// Why an ACK is owed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Urgency {
+    /// In-order data; `full`: a full-size segment.
+    InOrder {
+        /// Whether the segment was full-size.
+        full: bool,
+    },
+    /// Anything the peer should hear of at once.
+    AtOnce,
+}
+
+/// The state of a policy.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AckSchedule {
+    policy: AckPolicy,
+    quick_left: u32,
+    full_segments: u32,
+    due: bool,
+    deadline: Option<Instant>,
+}
+
+impl AckSchedule {
+    pub fn new(policy: AckPolicy) -> Self {
+        let quick_left = if let AckPolicy::Linux { quick } = policy {
+            quick
+        } else {
+            0
+        };
+        Self {
+            policy,
+            quick_left,
+            full_segments: 0,
+            due: false,
+            deadline: None,
+        }
+    }
+
+    /// A segment arrived that wants an ACK.
+    pub fn on_segment(&mut self, now: Instant, urgency: Urgency) {
+        let Urgency::InOrder { full } = urgency else {
+            if let AckPolicy::Linux { quick } = self.policy {
+                self.quick_left = self.quick_left.max(quick);
+            }
+            self.due = true;
+            return;
+        };
+        self.full_segments += u32::from(full);
+        let delay = match self.policy {
+            AckPolicy::Quick => None,
+            AckPolicy::Linux { .. } if self.quick_left > 0 => None,
+            AckPolicy::Linux { .. } => Some(AckPolicy::LINUX_DELAY),
+            AckPolicy::Delayed(delay) => Some(delay),
+        };
+        match delay {
+            Some(delay) if self.full_segments < 2 => {
+                self.deadline.get_or_insert(now + delay);
+            }
+            _ => self.due = true,
+        }
+    }
+
+    /// A segment with an ACK was sent.
+    pub fn on_ack_sent(&mut self) {
+        self.quick_left = self
+            .quick_left
+            .saturating_sub(u32::from(self.due || self.deadline.is_some()));
+        self.full_segments = 0;
+        self.due = false;
+        self.deadline = None;
+    }
+
+    /// The delay is over.
+    pub fn on_timer(&mut self) {
+        self.deadline = None;
+        self.due = true;
+    }
+
+    pub fn is_due(&self) -> bool {
+        self.due
+    }
+
+    pub fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Full segments arriving 1 ms apart: after which is an ACK sent at once?
+    fn acked(policy: AckPolicy, segments: u64) -> Vec<u64> {
+        let mut schedule = AckSchedule::new(policy);
+        let mut acked = vec![];
+        for i in 1..=segments {
+            schedule.on_segment(Instant::from_millis(i), Urgency::InOrder { full: true });
+            if schedule.is_due() {
+                schedule.on_ack_sent();
+                acked.push(i);
+            }
+        }
+        acked
+    }
+
+    #[test]
+    fn policies() {
+        let d = Duration::from_millis(200);
+        assert_eq!(acked(AckPolicy::Quick, 4), [1, 2, 3, 4]);
+        assert_eq!(acked(AckPolicy::Delayed(d), 5), [2, 4]);
+        assert_eq!(acked(AckPolicy::Linux { quick: 3 }, 8), [1, 2, 3, 5, 7]);
+    }
+
+    #[test]
+    fn an_odd_segment_waits_from_its_own_arrival() {
+        let mut s = AckSchedule::new(AckPolicy::Delayed(Duration::from_millis(200)));
+        s.on_segment(Instant::from_millis(7), Urgency::InOrder { full: true });
+        assert_eq!(
+            (s.is_due(), s.deadline()),
+            (false, Some(Instant::from_millis(207)))
+        );
+        s.on_timer();
+        assert!(s.is_due());
+        s.on_ack_sent();
+        assert_eq!((s.is_due(), s.deadline()), (false, None));
+    }
+
+    #[test]
+    fn small_segments_wait_but_for_the_timer() {
+        let mut s = AckSchedule::new(AckPolicy::Delayed(Duration::from_millis(200)));
+        for i in 0..3 {
+            s.on_segment(Instant::from_millis(i), Urgency::InOrder { full: false });
+        }
+        assert_eq!(
+            (s.is_due(), s.deadline()),
+            (false, Some(Instant::from_millis(200)))
+        );
+    }
+
+    #[test]
+    fn trouble_is_reported_at_once_and_refills_linuxs_budget() {
+        let mut s = AckSchedule::new(AckPolicy::Linux { quick: 1 });
+        s.on_segment(Instant::ZERO, Urgency::InOrder { full: true });
+        s.on_ack_sent();
+        s.on_segment(Instant::ZERO, Urgency::InOrder { full: true });
+        assert!(!s.is_due());
+        s.on_segment(Instant::ZERO, Urgency::AtOnce);
+        assert!(s.is_due());
+    }
+}

@@ -1,0 +1,424 @@
+//! One side of a connection.
+//!
+//! Sources: RFC 9293 §3.10 (states and their events), RFC 7323 (window scale, timestamps, PAWS),
+//! RFC 5961 §3–§5 (challenge ACKs for blind resets, SYNs and ACKs).
+//!
+//! Deviations: a listening endpoint takes one connection, there is no simultaneous open; TIME-WAIT
+//! lasts [`TIME_WAIT`], Linux's 60 s rather than 2 MSL of 2 minutes; urgent data is ignored;
+//! challenge ACKs are not rate-limited here, but by whoever owns many connections.
+
+mod input;
+
+use crate::acks::AckSchedule;
+use crate::{Config, Receiver};
+use recoup_recovery::{self as recovery, Event, Send, Sender, Trigger};
+use recoup_units::{Instant, Offset, Span};
+use recoup_wire::{Flags, Options, SackBlocks, Segment, SeqNumber, Timestamps};
+use std::time::Duration;
+
+/// How long the side that closed first remembers the connection.
+pub const TIME_WAIT: Duration = Duration::from_secs(60);
+
+/// A connection's state (RFC 9293 §3.3.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum State {
+    /// Waiting for a SYN.
+    Listen,
+    /// Our SYN is out.
+    SynSent,
+    /// Our SYN-ACK is out.
+    SynReceived,
+    /// Open both ways.
+    Established,
+    /// We closed; our FIN is not acknowledged.
+    FinWait1,
+    /// We closed and that is acknowledged; the peer has not closed.
+    FinWait2,
+    /// The peer closed.
+    CloseWait,
+    /// Both closed at once; our FIN is not acknowledged.
+    Closing,
+    /// The peer closed, then we; our FIN is not acknowledged.
+    LastAck,
+    /// Over; late segments are still answered.
+    TimeWait,
+    /// Over.
+    Closed(Closed),
+}
+
+/// How a connection ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Closed {
+    /// Both FINs were acknowledged.
+    Gracefully,
+    /// The peer reset it, or refused it.
+    ByReset,
+    /// The user timeout passed.
+    ByTimeout,
+    /// This side aborted it.
+    ByAbort,
+}
+
+/// What wakes an endpoint without a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Timer {
+    /// A timer of the sender.
+    Recovery(recovery::Timer),
+    /// A held ACK.
+    DelayedAck,
+    /// The end of TIME-WAIT.
+    TimeWait,
+}
+
+/// A segment to transmit.
+#[derive(Clone, Copy, Debug)]
+pub struct Transmit {
+    /// The segment; its payload is the sender's data from `what`'s span.
+    pub segment: Segment,
+    /// What the sender sent with it; `None` for a pure ACK or a reset.
+    pub what: Option<Send>,
+}
+
+/// One side of a connection.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    config: Config,
+    state: State,
+    sender: Sender,
+    receiver: Receiver,
+    acks: AckSchedule,
+    peer_isn: SeqNumber,
+    /// Shift of the windows the peer offers; 0 until agreed.
+    peer_scale: u8,
+    /// Shift of the windows offered to the peer; 0 until agreed.
+    scale: u8,
+    timestamps: bool,
+    sack: bool,
+    /// Payload bytes of a full-size segment, ours or the peer's.
+    full_segment: u16,
+    /// The peer's timestamp to echo (TS.Recent), and up to where ACKs were sent (Last.ACK.sent).
+    ts_recent: u32,
+    last_ack_sent: Offset,
+    reset_due: Option<Segment>,
+    time_wait_until: Option<Instant>,
+}
+
+impl Endpoint {
+    /// An endpoint that connects: its first segment is a SYN.
+    pub fn connect(config: &Config) -> Self {
+        Self::new(config, State::SynSent, Trigger::Syn)
+    }
+
+    /// An endpoint that waits for a SYN.
+    pub fn listen(config: &Config) -> Self {
+        Self::new(config, State::Listen, Trigger::SynAck)
+    }
+
+    fn new(config: &Config, state: State, syn: Trigger) -> Self {
+        Self {
+            config: *config,
+            state,
+            sender: Sender::new(&config.mechanisms, u32::from(config.mss), syn, config.log),
+            receiver: Receiver::new(config.receive_buffer, config.mss),
+            acks: AckSchedule::new(config.acks),
+            peer_isn: SeqNumber(0),
+            peer_scale: 0,
+            scale: 0,
+            timestamps: config.timestamps,
+            sack: config.sack,
+            full_segment: config.mss,
+            ts_recent: 0,
+            last_ack_sent: Offset::SYN,
+            reset_due: None,
+            time_wait_until: None,
+        }
+    }
+
+    /// Begins again as [`connect`](Self::connect) or [`listen`](Self::listen), whichever it was,
+    /// keeping memory.
+    pub fn reset(&mut self, config: &Config, connects: bool) {
+        let (state, syn) = match connects {
+            true => (State::SynSent, Trigger::Syn),
+            false => (State::Listen, Trigger::SynAck),
+        };
+        self.config = *config;
+        self.state = state;
+        self.sender
+            .reset(&config.mechanisms, u32::from(config.mss), syn, config.log);
+        self.receiver.reset(config.receive_buffer, config.mss);
+        self.acks = AckSchedule::new(config.acks);
+        self.peer_isn = SeqNumber(0);
+        self.peer_scale = 0;
+        self.scale = 0;
+        self.timestamps = config.timestamps;
+        self.sack = config.sack;
+        self.full_segment = config.mss;
+        self.ts_recent = 0;
+        self.last_ack_sent = Offset::SYN;
+        self.reset_due = None;
+        self.time_wait_until = None;
+    }
+
+    /// The application hands over `bytes` to send. Ignored once closed.
+    pub fn write(&mut self, now: Instant, bytes: u64) {
+        if !matches!(self.state, State::Closed(_)) {
+            self.sender.on_written(now, bytes);
+        }
+    }
+
+    /// In-order bytes the application may read.
+    pub fn readable(&self) -> u64 {
+        self.receiver.readable()
+    }
+
+    /// The application reads `bytes`; a window shut before may open, which the peer is then told.
+    pub fn read(&mut self, now: Instant, bytes: u64) {
+        self.receiver.read(bytes);
+        if self.synchronized() && self.receiver.window_update_due() {
+            self.acks.on_segment(now, crate::acks::Urgency::AtOnce);
+        }
+    }
+
+    /// The application is done sending: a FIN follows the data.
+    pub fn close(&mut self, now: Instant) {
+        match self.state {
+            State::Listen => self.end(Closed::Gracefully),
+            State::Closed(_) => {}
+            State::CloseWait => {
+                self.state = State::LastAck;
+                self.sender.close(now);
+            }
+            State::SynSent | State::SynReceived | State::Established => {
+                // Before the handshake is done the FIN waits behind it.
+                if self.state == State::Established {
+                    self.state = State::FinWait1;
+                }
+                self.sender.close(now);
+            }
+            _ => {}
+        }
+    }
+
+    /// The application gives the connection up: the peer is reset (RFC 9293 §3.10.5).
+    pub fn abort(&mut self) {
+        if self.synchronized() && !matches!(self.state, State::TimeWait) {
+            let seq = self.config.isn.at(self.sender.nxt());
+            self.reset_due = Some(Segment {
+                seq,
+                ack: self.ack_number(),
+                flags: Flags::RST | Flags::ACK,
+                ..Segment::default()
+            });
+        }
+        self.end(Closed::ByAbort);
+    }
+
+    fn end(&mut self, how: Closed) {
+        self.state = State::Closed(how);
+        self.acks.on_ack_sent();
+        self.time_wait_until = None;
+    }
+
+    /// The earliest timer and when it goes off.
+    pub fn next_timer(&self) -> Option<(Instant, Timer)> {
+        if matches!(self.state, State::Closed(_)) {
+            return None;
+        }
+        let sender = self
+            .sender
+            .next_timer()
+            .map(|(at, timer)| (at, Timer::Recovery(timer)));
+        [sender, self.next_own_timer()]
+            .into_iter()
+            .flatten()
+            .min_by_key(|(at, _)| *at)
+    }
+
+    /// The earliest timer that is not the sender's, for hosts that round the sender's.
+    pub fn next_own_timer(&self) -> Option<(Instant, Timer)> {
+        let ack = self.acks.deadline().map(|at| (at, Timer::DelayedAck));
+        let wait = self.time_wait_until.map(|at| (at, Timer::TimeWait));
+        [ack, wait].into_iter().flatten().min_by_key(|(at, _)| *at)
+    }
+
+    /// A timer went off.
+    pub fn on_timer(&mut self, now: Instant, timer: Timer) {
+        match timer {
+            Timer::Recovery(timer) => {
+                self.sender.on_timer(now, timer);
+                if self.sender.gave_up() {
+                    self.end(Closed::ByTimeout);
+                }
+            }
+            Timer::DelayedAck => self.acks.on_timer(),
+            Timer::TimeWait => self.end(Closed::Gracefully),
+        }
+    }
+
+    /// The next segment to transmit now; to be called until `None` after every other call.
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
+        if let Some(segment) = self.reset_due.take() {
+            return Some(Transmit {
+                segment,
+                what: None,
+            });
+        }
+        if matches!(self.state, State::Closed(_) | State::Listen) {
+            return None;
+        }
+        if let Some(what) = self.sender.next_send(now) {
+            self.sender.on_sent(now, what);
+            let segment = match what.span() {
+                Some(span) => self.segment(now, span),
+                // Out of window on purpose: it must draw an ACK (RFC 9293 §3.8.6.1).
+                None => self.bare_ack(now, Offset(self.sender.una().0.saturating_sub(1))),
+            };
+            return Some(Transmit {
+                segment,
+                what: Some(what),
+            });
+        }
+        if self.acks.is_due() && self.synchronized() {
+            let segment = self.bare_ack(now, self.sender.nxt());
+            return Some(Transmit {
+                segment,
+                what: None,
+            });
+        }
+        None
+    }
+
+    /// The segment that carries `span` of the send stream.
+    fn segment(&mut self, now: Instant, span: Span) -> Segment {
+        let syn = span.contains(Offset::SYN);
+        let fin = self.sender.fin().is_some_and(|fin| span.contains(fin));
+        let mut flags = if self.state == State::SynSent {
+            Flags::NONE
+        } else {
+            Flags::ACK
+        };
+        if syn {
+            flags |= Flags::SYN;
+        }
+        if fin {
+            flags |= Flags::FIN;
+        }
+        let payload_len = span.len() - u64::from(syn) - u64::from(fin);
+        let written = self.sender.fin().unwrap_or(self.sender.limit());
+        if payload_len > 0 && span.start + payload_len == written {
+            flags |= Flags::PSH; // the end of what the application wrote (RFC 9293 §3.9.1.2)
+        }
+        let segment = Segment {
+            seq: self.config.isn.at(span.start),
+            payload_len: payload_len as u32,
+            flags,
+            ..Segment::default()
+        };
+        self.finish(now, segment)
+    }
+
+    fn bare_ack(&mut self, now: Instant, at: Offset) -> Segment {
+        let seq = self.config.isn.at(at);
+        self.finish(
+            now,
+            Segment {
+                seq,
+                flags: Flags::ACK,
+                ..Segment::default()
+            },
+        )
+    }
+
+    /// Adds acknowledgment, window and options.
+    fn finish(&mut self, now: Instant, mut segment: Segment) -> Segment {
+        let syn = segment.flags.contains(Flags::SYN);
+        segment.options = Options::NONE;
+        if self.timestamps {
+            let echo = if segment.flags.contains(Flags::ACK) {
+                self.ts_recent
+            } else {
+                0
+            };
+            segment.options.timestamps = Some(Timestamps {
+                value: timestamp(now),
+                echo,
+            });
+        }
+        if syn {
+            let options_len = if self.config.timestamps {
+                Config::TIMESTAMPS_LEN
+            } else {
+                0
+            };
+            segment.options.mss = Some(self.config.mss.saturating_add(options_len));
+            // A SYN-ACK answers what the SYN offered (RFC 7323 §2.2: never scaled itself).
+            let scaling = self.state == State::SynSent || self.scale > 0 || self.peer_scale > 0;
+            segment.options.window_scale = scaling.then(|| self.config.window_scale());
+            segment.options.sack_permitted = self.sack;
+        }
+        let window = self.receiver.offer_window();
+        let scale = if syn { 0 } else { self.scale };
+        segment.window = (window >> scale).min(0xffff) as u16;
+        if segment.flags.contains(Flags::ACK) {
+            segment.ack = self.ack_number();
+            if self.sack && !syn {
+                let room = match self.timestamps {
+                    true => SackBlocks::MAX_WITH_TIMESTAMPS,
+                    false => SackBlocks::MAX,
+                };
+                let (isn, sack) = (self.peer_isn, &mut segment.options.sack);
+                self.receiver.take_sack_blocks(room, |block| {
+                    sack.push([isn.at(block.start), isn.at(block.end)]);
+                });
+            }
+            self.last_ack_sent = self.receiver.next();
+            self.acks.on_ack_sent();
+        }
+        segment
+    }
+
+    fn ack_number(&self) -> SeqNumber {
+        self.peer_isn.at(self.receiver.next())
+    }
+
+    /// The peer's SYN has arrived.
+    fn synchronized(&self) -> bool {
+        !matches!(
+            self.state,
+            State::Listen | State::SynSent | State::Closed(_)
+        )
+    }
+
+    /// The state.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// The handshake is done and the connection has not ended.
+    pub fn is_open(&self) -> bool {
+        self.synchronized() && !matches!(self.state, State::SynReceived | State::TimeWait)
+    }
+
+    /// The send side.
+    pub fn sender(&self) -> &Sender {
+        &self.sender
+    }
+
+    /// The receive side.
+    pub fn receiver(&self) -> &Receiver {
+        &self.receiver
+    }
+
+    /// Takes out the events logged since the last call.
+    pub fn drain_events(&mut self) -> impl Iterator<Item = (Instant, Event)> + '_ {
+        self.sender.drain_events()
+    }
+}
+
+/// The timestamp clock: 1 ms, starting at 1 so that an echo of 0 means none (RFC 7323 §4.1).
+fn timestamp(now: Instant) -> u32 {
+    (now.as_nanos() / 1_000_000 + 1) as u32
+}
+
+#[cfg(test)]
+mod tests;

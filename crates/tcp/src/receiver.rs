@@ -1,0 +1,245 @@
+//! The receiving side: what has arrived, what to report of it, how much more may come.
+//!
+//! Sources: RFC 9293 §3.10.7.4 (acceptability), RFC 2018 §4 (the block with the latest arrival
+//! comes first, then the blocks reported most recently), RFC 2883 §4 (a duplicate is reported once,
+//! in the first block), RFC 9293 §3.8.6.2.2 (silly-window avoidance).
+
+use recoup_units::{Offset, Span};
+
+/// How many blocks are remembered in the order of their last change.
+const REPORTED: usize = 4;
+
+/// What an arriving piece of sequence space was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// The next data, and nothing waits beyond a hole.
+    InOrder,
+    /// The next data, while later data waits: it fills all or part of a hole.
+    FillsHole,
+    /// Beyond a hole.
+    OutOfOrder,
+    /// Nothing of it is new.
+    Duplicate,
+    /// Outside the window; nothing was taken.
+    Unacceptable,
+}
+
+/// The receive side of one direction, in the sender's offsets.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    next: Offset,
+    /// Data beyond the first hole: ascending, disjoint, not adjacent.
+    beyond: Vec<Span>,
+    /// Blocks of `beyond` by latest change, most recent first.
+    reported: [Span; REPORTED],
+    /// The duplicate to report in the next ACK.
+    dsack: Option<Span>,
+    /// Where the stream ends, once a FIN told.
+    fin: Option<Offset>,
+    /// The application has read up to here.
+    read: Offset,
+    buffer: u64,
+    mss: u64,
+    /// The right edge last offered; it never moves back (RFC 9293 §3.8.6.2.2).
+    edge: Offset,
+    duplicate_bytes: u64,
+}
+
+impl Receiver {
+    /// A receiver that expects the SYN. `buffer`: bytes the application's buffer holds.
+    pub fn new(buffer: u64, mss: u16) -> Self {
+        Self {
+            next: Offset::SYN,
+            beyond: Vec::new(),
+            reported: [Span::default(); REPORTED],
+            dsack: None,
+            fin: None,
+            read: Offset::DATA,
+            buffer,
+            mss: u64::from(mss),
+            edge: Offset::DATA + buffer,
+            duplicate_bytes: 0,
+        }
+    }
+
+    /// Begins again, keeping memory.
+    pub fn reset(&mut self, buffer: u64, mss: u16) {
+        let mut beyond = std::mem::take(&mut self.beyond);
+        beyond.clear();
+        *self = Self {
+            beyond,
+            ..Self::new(buffer, mss)
+        };
+    }
+
+    /// The next offset expected (rcv_nxt).
+    pub fn next(&self) -> Offset {
+        self.next
+    }
+
+    /// The first offset the peer may not send: the right edge of the window offered.
+    pub fn edge(&self) -> Offset {
+        self.edge
+    }
+
+    /// In-order data the application has not read yet.
+    pub fn readable(&self) -> u64 {
+        let end = self.fin.map_or(self.next, |fin| fin.min(self.next));
+        end.since(self.read)
+    }
+
+    /// Payload bytes that arrived though they had arrived before.
+    pub fn duplicate_bytes(&self) -> u64 {
+        self.duplicate_bytes
+    }
+
+    /// Whether the whole stream including its FIN has arrived.
+    pub fn finished(&self) -> bool {
+        self.fin.is_some_and(|fin| self.next > fin)
+    }
+
+    /// The peer will send no more than up to `fin`, learnt from a segment that arrives now.
+    pub(crate) fn learn_fin(&mut self, fin: Offset) {
+        if self.fin.is_none() && fin >= self.next {
+            self.fin = Some(fin);
+        }
+    }
+
+    /// Calls `each` with every part of `span` that has not arrived.
+    pub fn missing(&self, span: Span, mut each: impl FnMut(Span)) {
+        let mut at = span.start.max(self.next);
+        let first = self.beyond.partition_point(|b| b.end <= at);
+        for block in &self.beyond[first..] {
+            if at >= span.end || block.start >= span.end {
+                break;
+            }
+            if at < block.start {
+                each(Span::new(at, block.start));
+            }
+            at = at.max(block.end);
+        }
+        if at < span.end {
+            each(Span::new(at, span.end));
+        }
+    }
+
+    /// Takes in sequence space that arrived.
+    pub(crate) fn on_arrival(&mut self, span: Span) -> Arrival {
+        if span.start >= self.edge {
+            return Arrival::Unacceptable;
+        }
+        let span = Span::new(span.start, span.end.min(self.edge));
+        let mut new = 0;
+        self.missing(span, |part| new += part.len());
+        // A FIN takes sequence space but is no payload.
+        let fin_again = self.finished() && self.fin.is_some_and(|fin| span.contains(fin));
+        self.duplicate_bytes += span.len() - new - u64::from(fin_again);
+        if new < span.len() {
+            self.note_duplicate(span);
+        }
+        if new == 0 {
+            return Arrival::Duplicate;
+        }
+        if span.start > self.next {
+            self.insert(span);
+            return Arrival::OutOfOrder;
+        }
+        self.next = span.end;
+        if self.beyond.is_empty() {
+            return Arrival::InOrder;
+        }
+        let joined = self.beyond.partition_point(|b| b.start <= self.next);
+        for block in self.beyond.drain(..joined) {
+            self.next = self.next.max(block.end);
+        }
+        Arrival::FillsHole
+    }
+
+    /// The first part of `span` already here is what the next ACK reports (RFC 2883 §4.1, §4.2).
+    fn note_duplicate(&mut self, span: Span) {
+        let below = Span::new(span.start, span.end.min(self.next));
+        let duplicate = if !below.is_empty() {
+            Some(below)
+        } else {
+            let block = self.beyond.iter().find(|b| b.overlaps(span));
+            block.map(|b| Span::new(span.start.max(b.start), span.end.min(b.end)))
+        };
+        self.dsack = duplicate.or(self.dsack);
+    }
+
+    /// Joins `span` with the blocks it touches and puts the result first in the report.
+    fn insert(&mut self, span: Span) {
+        let from = self.beyond.partition_point(|b| b.end < span.start);
+        let to = self.beyond.partition_point(|b| b.start <= span.end);
+        let joined = self.beyond[from..to].iter().fold(span, |a, b| {
+            Span::new(a.start.min(b.start), a.end.max(b.end))
+        });
+        if from < to {
+            self.beyond[from] = joined;
+            self.beyond.drain(from + 1..to);
+        } else {
+            self.beyond.insert(from, joined);
+        }
+        let mut report = [Span::default(); REPORTED];
+        report[0] = joined;
+        let others = self
+            .reported
+            .iter()
+            .filter(|b| !b.is_empty() && !joined.covers(**b));
+        for (slot, block) in report[1..].iter_mut().zip(others) {
+            *slot = *block;
+        }
+        self.reported = report;
+    }
+
+    /// The SACK blocks for an ACK sent now, at most `room`: first a duplicate, reported once, with
+    /// the block that contains it, then blocks by latest change.
+    pub(crate) fn take_sack_blocks(&mut self, room: usize, mut push: impl FnMut(Span)) {
+        let dsack = self.dsack.take();
+        let mut left = room;
+        let mut give = |block: Span| {
+            if left > 0 {
+                push(block);
+                left -= 1;
+            }
+        };
+        if let Some(duplicate) = dsack {
+            give(duplicate);
+            // A duplicate above the cumulative ACK is told from news by the block around it.
+            if let Some(around) = self.beyond.iter().find(|b| b.covers(duplicate)) {
+                give(*around);
+            }
+        }
+        let around = dsack.and_then(|d| self.beyond.iter().find(|b| b.covers(d)).copied());
+        for &block in &self.reported {
+            if block.start >= self.next && !block.is_empty() && Some(block) != around {
+                give(block);
+            }
+        }
+    }
+
+    /// The application reads `bytes` of what is readable.
+    pub(crate) fn read(&mut self, bytes: u64) {
+        self.read = self.read + bytes.min(self.readable());
+    }
+
+    /// Moves the right edge if it may move by a segment or half the buffer, and returns the window
+    /// to offer, in bytes after [`next`](Self::next).
+    pub(crate) fn offer_window(&mut self) -> u64 {
+        let edge = self.read + self.buffer;
+        if edge.since(self.edge) >= self.mss.min(self.buffer / 2) || self.edge < self.next {
+            self.edge = self.edge.max(edge);
+        }
+        self.edge.since(self.next)
+    }
+
+    /// Whether an ACK now would open a window the peer believes shut, or nearly.
+    pub(crate) fn window_update_due(&self) -> bool {
+        let edge = self.read + self.buffer;
+        let offered = self.edge.since(self.next);
+        offered < 2 * self.mss && edge.since(self.edge) >= self.mss.min(self.buffer / 2).max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,62 @@
+//! Bit rates.
+
+use std::fmt;
+use std::time::Duration;
+
+/// A rate in bits per second, never zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BitRate(std::num::NonZeroU64);
+
+impl BitRate {
+    /// A rate of `bits` per second; `None` for zero.
+    pub const fn from_bits_per_second(bits: u64) -> Option<Self> {
+        match std::num::NonZeroU64::new(bits) {
+            Some(bits) => Some(Self(bits)),
+            None => None,
+        }
+    }
+
+    /// Bits per second.
+    pub const fn bits_per_second(self) -> u64 {
+        self.0.get()
+    }
+
+    /// How long `bytes` take at this rate, rounded up to the nanosecond.
+    pub fn time_for(self, bytes: u64) -> Duration {
+        let nanos = (u128::from(bytes) * 8_000_000_000).div_ceil(u128::from(self.0.get()));
+        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+}
+
+impl fmt::Display for BitRate {
+    /// In the largest unit that divides it: `10Mbit`, `1500kbit`, `7bit`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bits = self.0.get();
+        for (unit, name) in [(1_000_000_000, "Gbit"), (1_000_000, "Mbit"), (1000, "kbit")] {
+            if bits.is_multiple_of(unit) {
+                return write!(f, "{}{name}", bits / unit);
+            }
+        }
+        write!(f, "{bits}bit")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn serialisation_time_and_text() {
+        let cases = [
+            (10_000_000, 1500, 1_200_000, "10Mbit"),
+            (1_500_000, 40, 213_334, "1500kbit"),
+            (7, 1, 1_142_857_143, "7bit"),
+        ];
+        for (bits, bytes, nanos, text) in cases {
+            let rate = BitRate::from_bits_per_second(bits).unwrap();
+            assert_eq!(rate.time_for(bytes), Duration::from_nanos(nanos));
+            assert_eq!(rate.to_string(), text);
+        }
+        assert_eq!(BitRate::from_bits_per_second(0), None);
+    }
+}

@@ -1,0 +1,195 @@
+//! Packets to segments.
+//!
+//! IP headers, extension headers among them, are read by etherparse in its lax mode, which makes
+//! the best of captures: a length field of 0 (segmentation offload) means the packet ends where
+//! the capture does, bytes behind the length field (Ethernet padding) do not count. The TCP header
+//! (RFC 9293 §3.1) is read here, since it may be cut within its options.
+
+use std::net::SocketAddr;
+use std::ops::Range;
+
+use etherparse::err::ip::LaxHeaderSliceError;
+use etherparse::{IpNumber, LaxIpSlice};
+use thiserror::Error;
+
+use crate::checksum::{self, Checksum};
+use crate::options::Parsed;
+use crate::{Endpoints, Flags, IpVersion, Segment, SeqNumber, TCP_HEADER_LEN};
+
+/// A packet read: the segment, and what the packet says beside it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decoded {
+    /// Addresses and ports.
+    pub endpoints: Endpoints,
+    /// The segment. `payload_len` is its length on the wire, of which `payload` may be a part.
+    pub segment: Segment,
+    /// Where the payload captured stands in the packet.
+    pub payload: Range<usize>,
+    /// What the TCP checksum says.
+    pub tcp_checksum: Checksum,
+    /// Whether the IPv4 header's checksum is right; always true over IPv6, which has none.
+    pub ip_checksum_ok: bool,
+    /// The IPv4 identification, which tells a retransmission from a copy made by the network.
+    pub ip_id: Option<u16>,
+    /// Whether all options were read. False when one had an impossible length or when the capture
+    /// ends within them: those in front of that place count, those behind are unknown.
+    pub options_complete: bool,
+}
+
+/// Why bytes are not a packet with a TCP header.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum DecodeError {
+    /// There is no IPv4 or IPv6 header.
+    #[error("IP header: {0}")]
+    Ip(#[source] LaxHeaderSliceError),
+    /// The packet carries something else, or its extension headers end before they name TCP.
+    #[error("IP protocol {0}: 6 (TCP) expected")]
+    NotTcp(u8),
+    /// The packet is a fragment; fragments are not put together again.
+    #[error("IP fragment: a whole packet expected")]
+    Fragment,
+    /// The bytes end within the fixed part of the TCP header.
+    #[error("TCP header: {0} bytes there, 20 expected")]
+    TcpCut(usize),
+    /// The TCP header's length is impossible.
+    #[error("TCP data offset {words}: 5 to {} words expected", .available / 4)]
+    DataOffset {
+        /// The header's length as it says, in 4-byte words.
+        words: u8,
+        /// Bytes the IP packet has for header and payload.
+        available: usize,
+    },
+}
+
+/// Reads an IP packet that carries TCP.
+///
+/// The packet may be cut at its end by the capture (snap length) as long as the fixed 20 bytes of
+/// the TCP header are there. Malformed options and wrong checksums are no errors but said in
+/// the result. SACK blocks are kept as they are, reversed or not, a window scale above 14 is taken
+/// as 14 (RFC 7323 §2.3).
+///
+/// # Errors
+/// When there is no TCP header to read.
+pub fn decode(packet: &[u8]) -> Result<Decoded, DecodeError> {
+    let (ip, _) = LaxIpSlice::from_slice(packet).map_err(DecodeError::Ip)?;
+    if ip.payload_ip_number() != IpNumber::TCP {
+        return Err(DecodeError::NotTcp(ip.payload_ip_number().0));
+    }
+    if ip.is_fragmenting_payload() {
+        return Err(DecodeError::Fragment);
+    }
+    let (ip_id, ip_checksum_ok) = match &ip {
+        LaxIpSlice::Ipv4(v4) => (
+            Some(v4.header().identification()),
+            checksum::of_ipv4_header(v4.header().slice()) == 0,
+        ),
+        LaxIpSlice::Ipv6(_) => (None, true),
+    };
+    let (src, dst) = (ip.source_addr(), ip.destination_addr());
+    let extent = Extent::of(packet, &ip);
+    let tcp = packet.get(extent.captured.clone()).unwrap_or_default();
+    let header = TcpHeader::read(tcp, extent.on_wire)?;
+    let tcp_checksum = if tcp.len() < extent.on_wire {
+        Checksum::Unverifiable
+    } else {
+        Checksum::judge(src, dst, tcp, header.checksum)
+    };
+    let payload_start = (extent.captured.start + header.len).min(extent.captured.end);
+    Ok(Decoded {
+        endpoints: Endpoints {
+            src: SocketAddr::new(src, header.src_port),
+            dst: SocketAddr::new(dst, header.dst_port),
+        },
+        segment: header.segment,
+        payload: payload_start..extent.captured.end,
+        tcp_checksum,
+        ip_checksum_ok,
+        ip_id,
+        options_complete: header.options_complete,
+    })
+}
+
+/// Where the TCP header and payload stand in a packet.
+struct Extent {
+    /// The part captured.
+    captured: Range<usize>,
+    /// Bytes of it on the wire, as the IP header says: at least those captured.
+    on_wire: usize,
+}
+
+impl Extent {
+    fn of(packet: &[u8], ip: &LaxIpSlice<'_>) -> Self {
+        // The same fallbacks as in etherparse, which tells where the payload ends in the capture
+        // but not where it ended on the wire.
+        let end_on_wire = match ip {
+            LaxIpSlice::Ipv4(v4) => Some(usize::from(v4.header().total_len()))
+                .filter(|&total| total >= v4.header().slice().len()),
+            LaxIpSlice::Ipv6(v6) => Some(usize::from(v6.header().payload_length()))
+                .filter(|&counted| counted > 0)
+                .map(|counted| IpVersion::V6.header_len() as usize + counted),
+        }
+        .unwrap_or(packet.len());
+        let end = end_on_wire.min(packet.len());
+        let start = end.saturating_sub(ip.payload().payload.len());
+        Self {
+            captured: start..end,
+            on_wire: end_on_wire - start,
+        }
+    }
+}
+
+/// A TCP header read.
+struct TcpHeader {
+    src_port: u16,
+    dst_port: u16,
+    checksum: u16,
+    /// In bytes, on the wire; another writer's layout may differ from [`Segment::header_len`].
+    len: usize,
+    options_complete: bool,
+    segment: Segment,
+}
+
+impl TcpHeader {
+    const FIXED_LEN: usize = TCP_HEADER_LEN as usize;
+
+    /// Reads the header in front of `tcp`, the captured part of `on_wire` bytes.
+    fn read(tcp: &[u8], on_wire: usize) -> Result<Self, DecodeError> {
+        let Some((fixed, rest)) = tcp.split_first_chunk::<{ Self::FIXED_LEN }>() else {
+            return Err(DecodeError::TcpCut(tcp.len()));
+        };
+        let u16_at = |at: usize| u16::from_be_bytes([fixed[at], fixed[at + 1]]);
+        let u32_at = |at: usize| u32::from(u16_at(at)) << 16 | u32::from(u16_at(at + 2));
+        let words = fixed[12] >> 4;
+        let len = 4 * usize::from(words);
+        if len < Self::FIXED_LEN || len > on_wire {
+            return Err(DecodeError::DataOffset {
+                words,
+                available: on_wire,
+            });
+        }
+        let options_on_wire = len - Self::FIXED_LEN;
+        let options = &rest[..options_on_wire.min(rest.len())];
+        let Parsed {
+            options: values,
+            malformed,
+        } = Parsed::from_bytes(options);
+        Ok(Self {
+            src_port: u16_at(0),
+            dst_port: u16_at(2),
+            checksum: u16_at(16),
+            len,
+            options_complete: !malformed && options.len() == options_on_wire,
+            segment: Segment {
+                seq: SeqNumber(u32_at(4)),
+                ack: SeqNumber(u32_at(8)),
+                payload_len: u32::try_from(on_wire - len).unwrap_or(u32::MAX),
+                window: u16_at(14),
+                flags: Flags::from_bits(fixed[13]),
+                options: values,
+            },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,49 @@
+//! The wire: TCP segments as values, and the bytes they become.
+//!
+//! A [`Segment`] is what an endpoint consumes and produces: header fields and options as a small
+//! `Copy` value, without payload bytes, which live at the edges (socket buffers, capture files).
+//! [`encode`] and [`decode`] are those edges: IPv4 or IPv6 packets with true checksums.
+//! [`pcap::Writer`] writes such packets to a capture file.
+//!
+//! ```
+//! use recoup_wire::{Endpoints, Flags, Payload, Segment, SeqNumber, decode, encode};
+//!
+//! let endpoints = Endpoints {
+//!     src: "192.0.2.1:40000".parse()?,
+//!     dst: "192.0.2.2:80".parse()?,
+//! };
+//! let segment = Segment {
+//!     seq: SeqNumber(7),
+//!     ack: SeqNumber(9),
+//!     flags: Flags::PSH | Flags::ACK,
+//!     window: 500,
+//!     payload_len: 5,
+//!     ..Segment::default()
+//! };
+//! let mut packet = Vec::new();
+//! encode(&segment, &endpoints, 1, Payload::Bytes(b"hello"), &mut packet)?;
+//!
+//! let decoded = decode(&packet)?;
+//! assert_eq!(decoded.segment, segment);
+//! assert_eq!(&packet[decoded.payload], b"hello");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod checksum;
+mod decode;
+mod encode;
+mod endpoints;
+mod flags;
+mod options;
+pub mod pcap;
+mod segment;
+mod seq;
+
+pub use checksum::Checksum;
+pub use decode::{DecodeError, Decoded, decode};
+pub use encode::{EncodeError, Payload, encode};
+pub use endpoints::Endpoints;
+pub use flags::Flags;
+pub use options::{Options, SackBlocks, Timestamps};
+pub use segment::{IpVersion, Segment, TCP_HEADER_LEN, ip_len};
+pub use seq::SeqNumber;

@@ -1,0 +1,173 @@
+//! The segment: the value endpoints exchange.
+
+use std::fmt;
+
+use crate::{Flags, Options, SeqNumber};
+
+/// The fixed part of a TCP header, in bytes (RFC 9293 §3.1).
+pub const TCP_HEADER_LEN: u32 = 20;
+
+/// A TCP segment without its payload bytes.
+///
+/// The default is an empty segment: no flags, no payload, no options.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Segment {
+    /// Sequence number: of the SYN if there is one, else of the first payload byte.
+    pub seq: SeqNumber,
+    /// The next sequence number expected from the peer; meaningful with [`Flags::ACK`].
+    pub ack: SeqNumber,
+    /// Payload bytes on the wire.
+    pub payload_len: u32,
+    /// The receive window as the header's field holds it: not yet scaled.
+    pub window: u16,
+    /// Control bits.
+    pub flags: Flags,
+    /// Options.
+    pub options: Options,
+}
+
+// Simulations copy segments through queues; a change that makes them larger should be meant.
+const _: () = assert!(size_of::<Segment>() <= 80);
+
+impl Segment {
+    /// The TCP header's length in bytes, options and their padding included: 20 to 60.
+    #[inline]
+    pub const fn header_len(&self) -> u32 {
+        TCP_HEADER_LEN + self.options.encoded_len()
+    }
+
+    /// The sequence space occupied: payload bytes, one for a SYN, one for a FIN (RFC 9293 §3.4).
+    #[inline]
+    pub const fn sequence_len(&self) -> u32 {
+        self.payload_len
+            .saturating_add(self.flags.contains(Flags::SYN) as u32)
+            .saturating_add(self.flags.contains(Flags::FIN) as u32)
+    }
+
+    /// Whether it does nothing but acknowledge: an ACK without payload, SYN, FIN or RST.
+    #[inline]
+    pub const fn is_pure_ack(&self) -> bool {
+        const OTHERWISE: Flags = Flags::SYN.union(Flags::FIN).union(Flags::RST);
+        self.flags.contains(Flags::ACK)
+            && !self.flags.intersects(OTHERWISE)
+            && self.payload_len == 0
+    }
+}
+
+impl fmt::Display for Segment {
+    /// Much as tcpdump prints it: `[P.], seq 1:1449, ack 1, win 229, length 1448`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, seq {}", self.flags, self.seq)?;
+        if self.sequence_len() > 0 {
+            write!(f, ":{}", self.seq + self.sequence_len())?;
+        }
+        if self.flags.contains(Flags::ACK) {
+            write!(f, ", ack {}", self.ack)?;
+        }
+        write!(f, ", win {}", self.window)?;
+        if self.options != Options::NONE {
+            write!(f, ", options [{}]", self.options)?;
+        }
+        write!(f, ", length {}", self.payload_len)
+    }
+}
+
+/// Which Internet Protocol carries the segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum IpVersion {
+    /// IPv4 (RFC 791).
+    V4,
+    /// IPv6 (RFC 8200).
+    V6,
+}
+
+impl IpVersion {
+    /// The IP header's length in bytes, without options or extension headers.
+    #[inline]
+    pub const fn header_len(self) -> u32 {
+        match self {
+            Self::V4 => 20,
+            Self::V6 => 40,
+        }
+    }
+}
+
+/// The whole packet's length in bytes: IP header, TCP header with options, payload.
+#[inline]
+pub const fn ip_len(segment: &Segment, version: IpVersion) -> u32 {
+    (version.header_len() + segment.header_len()).saturating_add(segment.payload_len)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{SackBlocks, Timestamps};
+
+    #[test]
+    fn lengths() {
+        let timestamps = Options {
+            timestamps: Some(Timestamps::default()),
+            ..Options::NONE
+        };
+        let syn = Options {
+            mss: Some(1460),
+            sack_permitted: true,
+            window_scale: Some(7),
+            ..timestamps
+        };
+        let sack = Options {
+            sack: SackBlocks::from_iter([[SeqNumber(1), SeqNumber(2)]; 3]),
+            ..timestamps
+        };
+        let cases = [
+            // (flags, payload, options, header, sequence space, pure ACK, IPv4 length)
+            (Flags::SYN, 0, syn, 40, 1, false, 60),
+            (Flags::ACK, 0, Options::NONE, 20, 0, true, 40),
+            (Flags::ACK, 0, sack, 60, 0, true, 80),
+            (Flags::ACK, 1448, timestamps, 32, 1448, false, 1500),
+            (Flags::ACK | Flags::FIN, 10, timestamps, 32, 11, false, 62),
+            (Flags::ACK | Flags::RST, 0, Options::NONE, 20, 0, false, 40),
+            (Flags::RST, 0, Options::NONE, 20, 0, false, 40),
+        ];
+        for (flags, payload_len, options, header, sequence, pure_ack, ip) in cases {
+            let segment = Segment {
+                flags,
+                payload_len,
+                options,
+                ..Segment::default()
+            };
+            assert_eq!(segment.header_len(), header, "{segment}");
+            assert_eq!(segment.sequence_len(), sequence, "{segment}");
+            assert_eq!(segment.is_pure_ack(), pure_ack, "{segment}");
+            assert_eq!(ip_len(&segment, IpVersion::V4), ip, "{segment}");
+            assert_eq!(ip_len(&segment, IpVersion::V6), ip + 20, "{segment}");
+        }
+    }
+
+    #[test]
+    fn text_is_much_like_tcpdumps() {
+        let data = Segment {
+            seq: SeqNumber(1),
+            ack: SeqNumber(7),
+            payload_len: 1448,
+            window: 229,
+            flags: Flags::PSH | Flags::ACK,
+            options: Options {
+                timestamps: Some(Timestamps { value: 3, echo: 4 }),
+                sack: SackBlocks::from_iter([[SeqNumber(9), SeqNumber(11)]]),
+                ..Options::NONE
+            },
+        };
+        assert_eq!(
+            data.to_string(),
+            "[P.], seq 1:1449, ack 7, win 229, \
+             options [TS val 3 ecr 4,sack 1 {9:11}], length 1448"
+        );
+        let rst = Segment {
+            seq: SeqNumber(5),
+            flags: Flags::RST,
+            ..Segment::default()
+        };
+        assert_eq!(rst.to_string(), "[R], seq 5, win 0, length 0");
+    }
+}
