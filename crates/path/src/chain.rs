@@ -9,7 +9,7 @@ use crate::flows::Flows;
 use crate::hop::{Carried, Hop, Verdict};
 use crate::inside::{Inside, Place};
 use crate::loss::Rules;
-use crate::{HopSpec, LossKind, LossSpec, Packet};
+use crate::{HopSpec, LossKind, Packet};
 
 /// The hops of one direction, in the order packets pass them.
 ///
@@ -91,17 +91,24 @@ pub enum ChainError {
     /// More hops than can be numbered.
     #[error("{0} hops are more than a chain can have: expected at most 65536")]
     TooManyHops(usize),
+    /// More duplicating hops than a copy's number has bits.
+    #[error("{0} duplicating hops are more than a chain can have: expected at most 64")]
+    TooManyDuplicating(usize),
 }
 
 /// How many hops a chain can have.
 const MOST_HOPS: usize = 1 << 16;
+
+/// How many of them can duplicate: each has a bit of the copy's number.
+const MOST_DUPLICATING: usize = 64;
 
 impl<P: Packet> Chain<P> {
     /// A chain of `hops` for packets that travel in `direction`, at [`Instant::ZERO`]. All random
     /// choices come from `seed`; both directions of a path may share it.
     ///
     /// # Errors
-    /// A [`LossKind::Tail`], which must be resolved first, or more than 65536 hops.
+    /// A [`LossKind::Tail`], which must be resolved first; more than 65536 hops, or more than 64
+    /// that duplicate.
     pub fn new(hops: &[HopSpec], direction: Direction, seed: u64) -> Result<Self, ChainError> {
         let mut chain = Self {
             hops: Vec::with_capacity(hops.len()),
@@ -269,19 +276,19 @@ fn check(hops: &[HopSpec]) -> Result<(), ChainError> {
     if hops.len() > MOST_HOPS {
         return Err(ChainError::TooManyHops(hops.len()));
     }
+    let mut duplicating = 0;
     for (hop, spec) in hops.iter().enumerate() {
-        if let HopSpec::Loss(
-            spec @ LossSpec {
-                kind: LossKind::Tail(_),
-                ..
-            },
-        ) = spec
-        {
-            return Err(ChainError::UnresolvedTail {
-                hop,
-                rule: spec.to_string(),
-            });
+        match spec {
+            HopSpec::Loss(spec) if matches!(spec.kind, LossKind::Tail(_)) => {
+                let rule = spec.to_string();
+                return Err(ChainError::UnresolvedTail { hop, rule });
+            }
+            HopSpec::Duplicate { .. } => duplicating += 1,
+            _ => {}
         }
+    }
+    if duplicating > MOST_DUPLICATING {
+        return Err(ChainError::TooManyDuplicating(duplicating));
     }
     Ok(())
 }

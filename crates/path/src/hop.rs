@@ -51,9 +51,25 @@ pub(crate) struct Hop {
     action: Action,
     fate: Fate,
     index: u32,
+    store: Store,
+}
+
+/// The packets a hop holds, in the order they came and leave.
+#[derive(Debug, Default)]
+struct Store {
     held: VecDeque<Held>,
-    /// Of all held packets.
-    held_bytes: u64,
+    bytes: u64,
+}
+
+impl Store {
+    /// Whether a packet of `len` bytes that arrives at `at` may wait here: all held packets wait,
+    /// but for the first once its transit has started.
+    fn has_room(&self, queue: Queue, at: Instant, len: u32) -> bool {
+        let serving = self.held.front().filter(|held| held.transit.starts <= at);
+        let waiting = self.held.len() - usize::from(serving.is_some());
+        let served = serving.map_or(0, |held| held.len.into());
+        queue.admits(waiting, self.bytes - served, len)
+    }
 }
 
 #[derive(Debug)]
@@ -118,13 +134,10 @@ impl Action {
                 _ => Self::Named,
             },
             HopSpec::Reorder { probability, extra } => Self::Reorder { probability, extra },
-            HopSpec::Duplicate { probability } => {
-                // With the 64th duplicating hop, bits run out; its copies share the last one.
-                Self::Duplicate {
-                    probability,
-                    bit: 1 << duplicating.min(63),
-                }
-            }
+            HopSpec::Duplicate { probability } => Self::Duplicate {
+                probability,
+                bit: 1 << (duplicating % 64),
+            },
             HopSpec::Corrupt { probability } => Self::Corrupt { probability },
         }
     }
@@ -142,8 +155,7 @@ impl Hop {
             action: Action::new(spec, duplicating),
             fate: Fate::new(seed, direction, index),
             index,
-            held: VecDeque::new(),
-            held_bytes: 0,
+            store: Store::default(),
         }
     }
 
@@ -155,8 +167,8 @@ impl Hop {
     /// Forgets everything that happened.
     pub fn reset(&mut self, seed: u64, direction: Direction) {
         self.fate = Fate::new(seed, direction, self.index);
-        self.held.clear();
-        self.held_bytes = 0;
+        self.store.held.clear();
+        self.store.bytes = 0;
         match &mut self.action {
             Action::Rate { free_at, .. } => *free_at = Instant::ZERO,
             Action::Link { clock, .. } => clock.reset(),
@@ -168,99 +180,62 @@ impl Hop {
     /// Decides about a packet that arrives at `at`. Everything held until then or earlier must
     /// have been released.
     pub fn judge<P: Packet>(&mut self, at: Instant, carried: &mut Carried<P>) -> Verdict {
-        let Carried {
-            packet,
-            who,
-            slot,
-            sighting,
-        } = carried;
-        let fate = self.fate;
-        let strikes = |p: Probability| p.happens(|| fate.draw(*who, Purpose::Strike));
+        let (fate, who, sighting) = (self.fate, carried.who, carried.sighting);
+        let strikes = |p: Probability| p.happens(|| fate.draw(who, Purpose::Strike));
         let concerns = |t: Option<u32>| t.is_none_or(|t| t == sighting.transmission);
-        let hold_for = |time| {
-            Verdict::Hold(Transit {
-                starts: at,
-                leaves: at + time,
-            })
-        };
-        let lose = |lost| {
-            if lost {
-                Verdict::Drop(DropCause::Loss)
-            } else {
-                Verdict::Pass
-            }
-        };
-        match &mut self.action {
+        match self.action {
             Action::Nothing => Verdict::Pass,
-            Action::Delay(delay) => hold_for(*delay),
-            Action::Rate {
-                rate,
-                queue,
-                free_at,
-            } => {
-                let len = packet.ip_len();
-                // Serving never pauses, so the first of the held is in service and the rest wait.
-                if let Some(serving) = self.held.front() {
-                    let waiting_bytes = self.held_bytes - u64::from(serving.len);
-                    if !queue.admits(self.held.len() - 1, waiting_bytes, len) {
-                        return Verdict::Drop(DropCause::QueueFull);
-                    }
-                }
-                let starts = at.max(*free_at);
-                *free_at = starts + rate.time_for(len.into());
-                let leaves = *free_at;
-                Verdict::Hold(Transit { starts, leaves })
-            }
-            Action::Link { clock, queue } => {
-                let len = packet.ip_len();
-                let (mut waiting, mut waiting_bytes) = (self.held.len(), self.held_bytes);
-                if let Some(serving) = self.held.front()
-                    && serving.transit.starts <= at
-                {
-                    waiting -= 1;
-                    waiting_bytes -= u64::from(serving.len);
-                }
-                if !queue.admits(waiting, waiting_bytes, len) {
-                    return Verdict::Drop(DropCause::QueueFull);
-                }
-                Verdict::Hold(clock.take(at, len))
-            }
+            Action::Delay(delay) => hold(at, at + delay),
+            Action::Rate { .. } | Action::Link { .. } => self.serve(at, carried.packet.ip_len()),
             Action::Named => lose(sighting.doomed == Some(self.index)),
             Action::Bernoulli {
                 probability,
                 transmission,
-            } => lose(concerns(*transmission) && strikes(*probability)),
+            } => lose(concerns(transmission) && strikes(probability)),
             Action::GilbertElliott {
-                channels,
+                ref mut channels,
                 transmission,
-            } => lose(concerns(*transmission) && channels.lose(&fate, *slot, *who)),
-            Action::Reorder { probability, extra } => {
-                if strikes(*probability) {
-                    hold_for(*extra)
-                } else {
-                    Verdict::Pass
-                }
+            } => lose(concerns(transmission) && channels.lose(&fate, carried.slot, who)),
+            Action::Reorder { probability, extra } if strikes(probability) => hold(at, at + extra),
+            Action::Duplicate { probability, bit } if strikes(probability) => Verdict::Copy(bit),
+            Action::Corrupt { probability } if strikes(probability) => {
+                carried.packet.corrupt(fate.draw(who, Purpose::Manner));
+                Verdict::Pass
             }
-            Action::Duplicate { probability, bit } => {
-                if strikes(*probability) {
-                    Verdict::Copy(*bit)
-                } else {
-                    Verdict::Pass
-                }
-            }
-            Action::Corrupt { probability } => {
-                if strikes(*probability) {
-                    packet.corrupt(fate.draw(*who, Purpose::Manner));
-                }
+            Action::Reorder { .. } | Action::Duplicate { .. } | Action::Corrupt { .. } => {
                 Verdict::Pass
             }
         }
     }
 
+    /// Queues a packet of `len` bytes for the transmitter or link, if there is room.
+    fn serve(&mut self, at: Instant, len: u32) -> Verdict {
+        match &mut self.action {
+            Action::Rate {
+                rate,
+                queue,
+                free_at,
+            } => {
+                // An idle transmitter takes the packet at once: it need not wait.
+                if !self.store.held.is_empty() && !self.store.has_room(*queue, at, len) {
+                    return Verdict::Drop(DropCause::QueueFull);
+                }
+                let starts = at.max(*free_at);
+                *free_at = starts + rate.time_for(len.into());
+                hold(starts, *free_at)
+            }
+            Action::Link { queue, .. } if !self.store.has_room(*queue, at, len) => {
+                Verdict::Drop(DropCause::QueueFull)
+            }
+            Action::Link { clock, .. } => Verdict::Hold(clock.take(at, len)),
+            _ => Verdict::Pass,
+        }
+    }
+
     /// Holds a packet of `len` bytes until its transit ends.
     pub fn hold(&mut self, transit: Transit, place: Place, len: u32) {
-        self.held_bytes += u64::from(len);
-        self.held.push_back(Held {
+        self.store.bytes += u64::from(len);
+        self.store.held.push_back(Held {
             transit,
             place,
             len,
@@ -269,13 +244,25 @@ impl Hop {
 
     /// When the next packet leaves.
     pub fn next_release(&self) -> Option<Instant> {
-        self.held.front().map(|held| held.transit.leaves)
+        self.store.held.front().map(|held| held.transit.leaves)
     }
 
     /// The packet that leaves next.
     pub fn release(&mut self) -> Option<Place> {
-        let held = self.held.pop_front()?;
-        self.held_bytes -= u64::from(held.len);
+        let held = self.store.held.pop_front()?;
+        self.store.bytes -= u64::from(held.len);
         Some(held.place)
+    }
+}
+
+const fn hold(starts: Instant, leaves: Instant) -> Verdict {
+    Verdict::Hold(Transit { starts, leaves })
+}
+
+const fn lose(lost: bool) -> Verdict {
+    if lost {
+        Verdict::Drop(DropCause::Loss)
+    } else {
+        Verdict::Pass
     }
 }

@@ -397,6 +397,36 @@ fn an_exit_ready_now_is_an_event_and_time_does_not_run_backwards() {
 }
 
 #[test]
+fn at_one_instant_the_hop_nearer_the_exit_comes_first() {
+    // No room to wait: a packet is served only if the one before it has left already. Every
+    // packet takes 1 ms to come and 1 ms to be served.
+    let server = rate(8_000_000, Queue::Packets(0));
+    let feeds = [delay(1), rate(8_000_000, Queue::Unlimited)];
+    for feed in feeds {
+        let mut chain = chain(&[feed.clone(), server.clone()], 0);
+        let exits = run(
+            &mut chain,
+            (0..4).map(|id| (id * 1_000_000, packet(id, 1000))),
+        );
+        let expected = [2, 3, 4, 5].map(|millis| (millis * 1_000_000, millis - 2));
+        assert_eq!(delivered(&exits), expected, "{feed}");
+    }
+}
+
+#[test]
+fn what_is_overdue_is_announced_for_now() {
+    let mut chain = chain(&[delay(1)], 0);
+    for id in 0..2 {
+        chain.enter(Instant::from_millis(id), packet(id, 40));
+    }
+    let late = Instant::from_millis(5);
+    assert!(chain.next_exit(late).is_some());
+    assert_eq!(chain.next_event(), Some(late));
+    assert!(chain.next_exit(late).is_some());
+    assert_eq!(chain.next_event(), None);
+}
+
+#[test]
 fn hops_that_cannot_work_are_refused() {
     let refused = |hops: &[HopSpec]| {
         Chain::<Numbered>::new(hops, Direction::Down, 0)
@@ -412,6 +442,15 @@ fn hops_that_cannot_work_are_refused() {
         refused(&vec![delay(1); 65_537]),
         "65537 hops are more than a chain can have: expected at most 65536"
     );
+    let twice = HopSpec::Duplicate {
+        probability: Probability::ZERO,
+    };
+    assert_eq!(
+        refused(&vec![twice.clone(); 65]),
+        "65 duplicating hops are more than a chain can have: expected at most 64"
+    );
+    let most = run(&mut chain(&vec![twice; 64], 0), [(0, packet(0, 40))]);
+    assert_eq!(delivered(&most), [(0, 0)]);
     let mut chain = chain(&[delay(1)], 0);
     assert!(chain.respecify(&[loss("tail:1")], 0).is_err());
     let exits = run(&mut chain, [(0, packet(0, 40))]);

@@ -105,9 +105,11 @@ fn seeds_directions_and_hops_draw_apart() {
 
 #[test]
 fn a_reset_chain_is_a_new_one() {
-    let packets = || (0..200).map(|id| of_flow(id % 3, id, id * 70));
+    // Three flows that send every segment twice.
+    let packets = || (0..200).map(|k| of_flow(k % 3, k / 6, k * 70));
     let mut hops = noisy();
     hops.push(loss("data:4@2"));
+    hops.push(loss("bernoulli:0.5@2"));
     hops.push(rate(100_000_000_000, Queue::Packets(2)));
     let trace = LinkTrace::parse("0\n1\n").unwrap();
     hops.push(HopSpec::Link {
