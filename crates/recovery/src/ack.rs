@@ -53,6 +53,11 @@ impl Ack {
         self
     }
 
+    /// Whether it reports anything selectively.
+    pub fn has_blocks(&self) -> bool {
+        self.block_count > 0
+    }
+
     /// The duplicate this ACK reports, if any: a first block below the cumulative ACK, or inside
     /// the second block (RFC 2883 §4).
     pub fn dsack(&self) -> Option<Span> {
@@ -89,9 +94,11 @@ pub struct AckSummary {
     pub window_changed: bool,
     /// The ACK covers at least one segment that had been sent more than once.
     pub retransmission_acked: bool,
-    /// The send time of the first never-retransmitted segment newly covered by the cumulative ACK.
+    /// The send time of the lowest never-retransmitted segment newly covered by the cumulative ACK,
+    /// those SACKed before apart.
     pub first_original_acked: Option<Instant>,
-    /// The send time of the first never-retransmitted segment newly SACKed.
+    /// The send time of the lowest never-retransmitted segment newly SACKed, in whatever order the
+    /// blocks came.
     pub first_original_sacked: Option<Instant>,
     /// A never-retransmitted segment arrived although later ones had been SACKed before: the path
     /// reorders, by at least this many segments (Linux's reordering metric).
@@ -101,6 +108,12 @@ pub struct AckSummary {
 }
 
 impl AckSummary {
+    /// An original segment sent at `sent_at` was SACKed; originals are sent in stream order.
+    pub(crate) fn note_original_sacked(&mut self, sent_at: Instant) {
+        let first = self.first_original_sacked.get_or_insert(sent_at);
+        *first = sent_at.min(*first);
+    }
+
     /// An original segment `index` places above `snd_una` arrived when the highest SACK was already
     /// `fack` places up.
     pub(crate) fn note_reordering(&mut self, fack: u32, index: u32) {

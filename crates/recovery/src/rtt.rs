@@ -17,6 +17,10 @@
 use recoup_units::Offset;
 use std::time::Duration;
 
+/// The RTO when data transmission begins after a SYN was lost and nothing was measured
+/// (RFC 6298 §5.7).
+pub const FALLBACK: Duration = Duration::from_secs(3);
+
 /// The limits of the retransmission timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RtoLimits {
@@ -101,6 +105,12 @@ impl RttEstimator {
         }
     }
 
+    /// A SYN had to be sent again and left no sample: until the first one the RTO is at least
+    /// [`FALLBACK`] (RFC 6298 §5.7).
+    pub fn distrust_initial(&mut self) {
+        self.limits.initial = self.limits.initial.max(FALLBACK);
+    }
+
     /// The smoothed RTT, once there is a sample.
     pub fn srtt(&self) -> Option<Duration> {
         (self.srtt8 > 0).then(|| Duration::from_nanos(self.srtt8 >> 3))
@@ -119,7 +129,7 @@ impl RttEstimator {
     /// The RTO without back-off.
     pub fn rto(&self) -> Duration {
         match self.srtt() {
-            None => self.limits.initial,
+            None => self.limits.initial.min(self.limits.max),
             Some(srtt) => (srtt + Duration::from_nanos(self.rttvar4)).min(self.limits.max),
         }
     }

@@ -223,6 +223,7 @@ impl Scoreboard {
         }
         self.judged = self.segments.len() as u32;
         self.next_lost = 0;
+        self.next_hole = 0;
         self.settle();
     }
 
@@ -234,6 +235,7 @@ impl Scoreboard {
         }
         self.sacked = 0;
         self.fack = 0;
+        self.next_hole = 0;
     }
 
     /// The receiver took back a SACK: the earliest outstanding segment is SACKed although the
@@ -290,7 +292,7 @@ impl Scoreboard {
             segment.sacked = true;
             self.sacked += 1;
             if segment.is_original() {
-                summary.first_original_sacked.get_or_insert(segment.sent_at);
+                summary.note_original_sacked(segment.sent_at);
                 summary.note_reordering(fack_before, i as u32);
             }
             self.lost -= u32::from(std::mem::take(&mut segment.lost));

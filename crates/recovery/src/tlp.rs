@@ -88,6 +88,11 @@ impl LossProbe {
         self.high.is_none() && !self.due && !self.spent
     }
 
+    /// Whether no repeated segment is waiting for its answer.
+    pub fn is_answered(&self) -> bool {
+        self.high.is_none()
+    }
+
     /// Sets the timer.
     pub fn arm(&mut self, at: Instant) {
         self.deadline = Some(at);

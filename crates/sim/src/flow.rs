@@ -237,7 +237,8 @@ impl Simulation {
             0 => (Host::Server, workload.request),
             bytes => (Host::Client, bytes),
         };
-        let delivered = end.endpoint.receiver().next() >= Offset::DATA + bytes;
+        // An empty flow is complete when both sides are open: the server has had its turn.
+        let delivered = end.written && end.endpoint.receiver().next() >= Offset::DATA + bytes;
         if host == last && self.record.fct.is_none() && delivered {
             self.record.fct = Some(now.since(Instant::ZERO));
         }
@@ -283,6 +284,7 @@ impl Simulation {
             }
         }
         end.update_wake(now);
+        observer.on_settled(now, host, &end.endpoint);
     }
 
     fn count(&mut self, host: Host, packet: &Packet, what: Option<Send>) {

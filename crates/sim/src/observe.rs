@@ -2,6 +2,7 @@
 
 use crate::Packet;
 use recoup_recovery::Event;
+use recoup_tcp::Endpoint;
 use recoup_units::{Direction, FlowId, Instant};
 
 /// An end of the path.
@@ -52,6 +53,9 @@ pub trait Observer {
 
     /// A sender did something.
     fn on_event(&mut self, now: Instant, flow: FlowId, host: Host, event: &Event);
+
+    /// A host has done all it wants to do at this instant: its endpoint as it stands.
+    fn on_settled(&mut self, _now: Instant, _host: Host, _endpoint: &Endpoint) {}
 }
 
 /// Watches nothing.
@@ -64,4 +68,131 @@ impl Observer for NoObserver {
     fn on_packet(&mut self, _: Instant, _: Point, _: Direction, _: &Packet) {}
 
     fn on_event(&mut self, _: Instant, _: FlowId, _: Host, _: &Event) {}
+}
+
+impl<O: Observer> Observer for &mut O {
+    const WANTS_EVENTS: bool = O::WANTS_EVENTS;
+
+    fn on_packet(&mut self, now: Instant, point: Point, direction: Direction, packet: &Packet) {
+        O::on_packet(self, now, point, direction, packet);
+    }
+
+    fn on_event(&mut self, now: Instant, flow: FlowId, host: Host, event: &Event) {
+        O::on_event(self, now, flow, host, event);
+    }
+
+    fn on_settled(&mut self, now: Instant, host: Host, endpoint: &Endpoint) {
+        O::on_settled(self, now, host, endpoint);
+    }
+}
+
+/// An observer or none, decided at run time. Whether events are kept does not depend on it.
+impl<O: Observer> Observer for Option<O> {
+    const WANTS_EVENTS: bool = O::WANTS_EVENTS;
+
+    fn on_packet(&mut self, now: Instant, point: Point, direction: Direction, packet: &Packet) {
+        if let Some(observer) = self {
+            observer.on_packet(now, point, direction, packet);
+        }
+    }
+
+    fn on_event(&mut self, now: Instant, flow: FlowId, host: Host, event: &Event) {
+        if let Some(observer) = self {
+            observer.on_event(now, flow, host, event);
+        }
+    }
+
+    fn on_settled(&mut self, now: Instant, host: Host, endpoint: &Endpoint) {
+        if let Some(observer) = self {
+            observer.on_settled(now, host, endpoint);
+        }
+    }
+}
+
+/// Two observers of the same flows, the first told first. Events go to those that want them.
+impl<A: Observer, B: Observer> Observer for (A, B) {
+    const WANTS_EVENTS: bool = A::WANTS_EVENTS || B::WANTS_EVENTS;
+
+    fn on_packet(&mut self, now: Instant, point: Point, direction: Direction, packet: &Packet) {
+        self.0.on_packet(now, point, direction, packet);
+        self.1.on_packet(now, point, direction, packet);
+    }
+
+    fn on_event(&mut self, now: Instant, flow: FlowId, host: Host, event: &Event) {
+        if A::WANTS_EVENTS {
+            self.0.on_event(now, flow, host, event);
+        }
+        if B::WANTS_EVENTS {
+            self.1.on_event(now, flow, host, event);
+        }
+    }
+
+    fn on_settled(&mut self, now: Instant, host: Host, endpoint: &Endpoint) {
+        self.0.on_settled(now, host, endpoint);
+        self.1.on_settled(now, host, endpoint);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{FlowSpec, PathSpec, Simulation, TimerModel, Workload};
+    use recoup_recovery::Mechanisms;
+
+    /// Counts what it is told; wants events if `E`.
+    #[derive(Debug, Default, PartialEq)]
+    struct Counter<const E: bool> {
+        packets: u32,
+        events: u32,
+        settled: u32,
+    }
+
+    impl<const E: bool> Observer for Counter<E> {
+        const WANTS_EVENTS: bool = E;
+
+        fn on_packet(&mut self, _: Instant, _: Point, _: Direction, _: &Packet) {
+            self.packets += 1;
+        }
+
+        fn on_event(&mut self, _: Instant, _: FlowId, _: Host, _: &Event) {
+            self.events += 1;
+        }
+
+        fn on_settled(&mut self, _: Instant, _: Host, _: &Endpoint) {
+            self.settled += 1;
+        }
+    }
+
+    fn watch(observer: &mut impl Observer) {
+        let config = recoup_tcp::Config::new(Mechanisms::LINUX_3_17);
+        let spec = FlowSpec {
+            client: config,
+            server: config,
+            timers: TimerModel::Exact,
+            workload: Workload {
+                request: 100,
+                response: 10_000,
+                close: false,
+            },
+        };
+        let mut simulation = Simulation::new(&PathSpec::default()).unwrap();
+        simulation.run(&spec, 1, FlowId(0), observer);
+    }
+
+    #[test]
+    fn observers_together_are_each_told_what_they_want() {
+        let (mut alone, mut plain) = (Counter::<true>::default(), Counter::<false>::default());
+        watch(&mut alone);
+        watch(&mut plain);
+        assert!(alone.packets > 0 && alone.events > 0 && alone.settled > 0);
+        assert_eq!(plain.events, 0);
+
+        let mut together = (
+            Counter::<true>::default(),
+            (Some(Counter::<false>::default()), None::<Counter<false>>),
+        );
+        watch(&mut &mut together);
+        assert_eq!(together.0, alone);
+        assert_eq!(together.1.0, Some(plain));
+    }
 }

@@ -32,8 +32,8 @@ impl Retransmissions {
 /// What one flow cost, both hosts and directions together unless said otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowRecord {
-    /// From the client's SYN to the delivery of the last data byte at its receiver; `None` for a
-    /// flow that did not complete.
+    /// From the client's SYN to the delivery of the last data byte at its receiver, or to the end of
+    /// the handshake where there is none; `None` for a flow that did not complete.
     pub fct: Option<Duration>,
     /// Segments with payload, retransmissions and probes included.
     pub segments_sent: u64,

@@ -44,7 +44,8 @@ pub(crate) enum Urgency {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AckSchedule {
     policy: AckPolicy,
-    quick_left: u32,
+    /// Linux's budget; it begins with the first data, so that the handshake takes none of it.
+    quick_left: Option<u32>,
     full_segments: u32,
     due: bool,
     deadline: Option<Instant>,
@@ -52,14 +53,9 @@ pub(crate) struct AckSchedule {
 
 impl AckSchedule {
     pub fn new(policy: AckPolicy) -> Self {
-        let quick_left = if let AckPolicy::Linux { quick } = policy {
-            quick
-        } else {
-            0
-        };
         Self {
             policy,
-            quick_left,
+            quick_left: None,
             full_segments: 0,
             due: false,
             deadline: None,
@@ -69,8 +65,8 @@ impl AckSchedule {
     /// A segment arrived that wants an ACK.
     pub fn on_segment(&mut self, now: Instant, urgency: Urgency) {
         let Urgency::InOrder { full } = urgency else {
-            if let AckPolicy::Linux { quick } = self.policy {
-                self.quick_left = self.quick_left.max(quick);
+            if let (AckPolicy::Linux { quick }, Some(left)) = (self.policy, &mut self.quick_left) {
+                *left = (*left).max(quick);
             }
             self.due = true;
             return;
@@ -78,8 +74,10 @@ impl AckSchedule {
         self.full_segments += u32::from(full);
         let delay = match self.policy {
             AckPolicy::Quick => None,
-            AckPolicy::Linux { .. } if self.quick_left > 0 => None,
-            AckPolicy::Linux { .. } => Some(AckPolicy::LINUX_DELAY),
+            AckPolicy::Linux { quick } => {
+                let left = *self.quick_left.get_or_insert(quick);
+                (left == 0).then_some(AckPolicy::LINUX_DELAY)
+            }
             AckPolicy::Delayed(delay) => Some(delay),
         };
         match delay {
@@ -92,9 +90,9 @@ impl AckSchedule {
 
     /// A segment with an ACK was sent.
     pub fn on_ack_sent(&mut self) {
-        self.quick_left = self
-            .quick_left
-            .saturating_sub(u32::from(self.due || self.deadline.is_some()));
+        if let Some(left) = &mut self.quick_left {
+            *left = left.saturating_sub(u32::from(self.due || self.deadline.is_some()));
+        }
         self.full_segments = 0;
         self.due = false;
         self.deadline = None;

@@ -4,8 +4,9 @@
 //! RFC 5961 §3–§5 (challenge ACKs for blind resets, SYNs and ACKs).
 //!
 //! Deviations: a listening endpoint takes one connection, there is no simultaneous open; TIME-WAIT
-//! lasts [`TIME_WAIT`], Linux's 60 s rather than 2 MSL of 2 minutes; urgent data is ignored;
-//! challenge ACKs are not rate-limited here, but by whoever owns many connections.
+//! lasts [`TIME_WAIT`], Linux's 60 s rather than 2 MSL of 2 minutes; urgent data is ignored; a
+//! segment without the timestamps agreed on is taken all the same, as Linux does (RFC 7323 §3.2 would
+//! drop it); challenge ACKs are not rate-limited here, but by whoever owns many connections.
 
 mod input;
 
@@ -98,7 +99,10 @@ pub struct Endpoint {
     full_segment: u16,
     /// The peer's timestamp to echo (TS.Recent), and up to where ACKs were sent (Last.ACK.sent).
     ts_recent: u32,
+    ts_recent_at: Instant,
     last_ack_sent: Offset,
+    /// The largest window the peer ever offered, in bytes.
+    largest_window: u64,
     reset_due: Option<Segment>,
     time_wait_until: Option<Instant>,
 }
@@ -128,7 +132,9 @@ impl Endpoint {
             sack: config.sack,
             full_segment: config.mss,
             ts_recent: 0,
+            ts_recent_at: Instant::ZERO,
             last_ack_sent: Offset::SYN,
+            largest_window: 0,
             reset_due: None,
             time_wait_until: None,
         }
@@ -154,7 +160,9 @@ impl Endpoint {
         self.sack = config.sack;
         self.full_segment = config.mss;
         self.ts_recent = 0;
+        self.ts_recent_at = Instant::ZERO;
         self.last_ack_sent = Offset::SYN;
+        self.largest_window = 0;
         self.reset_due = None;
         self.time_wait_until = None;
     }
@@ -199,9 +207,17 @@ impl Endpoint {
         }
     }
 
-    /// The application gives the connection up: the peer is reset (RFC 9293 §3.10.5).
+    /// The application gives the connection up: the peer is reset, unless both sides have closed
+    /// already (RFC 9293 §3.10.5). Ignored once closed.
     pub fn abort(&mut self) {
-        if self.synchronized() && !matches!(self.state, State::TimeWait) {
+        if matches!(self.state, State::Closed(_)) {
+            return;
+        }
+        let both_closed = matches!(
+            self.state,
+            State::Closing | State::LastAck | State::TimeWait
+        );
+        if self.synchronized() && !both_closed {
             let seq = self.config.isn.at(self.sender.nxt());
             self.reset_due = Some(Segment {
                 seq,
@@ -361,20 +377,35 @@ impl Endpoint {
         segment.window = (window >> scale).min(0xffff) as u16;
         if segment.flags.contains(Flags::ACK) {
             segment.ack = self.ack_number();
+            let room = self.sack_room(segment.payload_len);
             if self.sack && !syn {
-                let room = match self.timestamps {
-                    true => SackBlocks::MAX_WITH_TIMESTAMPS,
-                    false => SackBlocks::MAX,
-                };
                 let (isn, sack) = (self.peer_isn, &mut segment.options.sack);
                 self.receiver.take_sack_blocks(room, |block| {
                     sack.push([isn.at(block.start), isn.at(block.end)]);
                 });
             }
             self.last_ack_sent = self.receiver.next();
-            self.acks.on_ack_sent();
+            // Data that left no room for SACK blocks has not said all: the ACK is still owed.
+            if room > 0 || !self.sack || !self.receiver.has_sack_blocks() {
+                self.acks.on_ack_sent();
+            }
         }
         segment
+    }
+
+    /// How many SACK blocks fit beside `payload_len` bytes: options take room from the payload,
+    /// and a full segment has none left (RFC 9293 §3.7.1).
+    fn sack_room(&self, payload_len: u32) -> usize {
+        let most = match self.timestamps {
+            true => SackBlocks::MAX_WITH_TIMESTAMPS,
+            false => SackBlocks::MAX,
+        };
+        if payload_len == 0 {
+            return most;
+        }
+        // Two bytes of padding, two of kind and length, eight a block.
+        let free = u32::from(self.full_segment).saturating_sub(payload_len);
+        most.min(free.saturating_sub(4) as usize / 8)
     }
 
     fn ack_number(&self) -> SeqNumber {

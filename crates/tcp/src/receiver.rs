@@ -98,13 +98,6 @@ impl Receiver {
         self.fin.is_some_and(|fin| self.next > fin)
     }
 
-    /// The peer will send no more than up to `fin`, learnt from a segment that arrives now.
-    pub(crate) fn learn_fin(&mut self, fin: Offset) {
-        if self.fin.is_none() && fin >= self.next {
-            self.fin = Some(fin);
-        }
-    }
-
     /// Calls `each` with every part of `span` that has not arrived.
     pub fn missing(&self, span: Span, mut each: impl FnMut(Span)) {
         let mut at = span.start.max(self.next);
@@ -123,16 +116,24 @@ impl Receiver {
         }
     }
 
-    /// Takes in sequence space that arrived.
-    pub(crate) fn on_arrival(&mut self, span: Span) -> Arrival {
-        if span.start >= self.edge {
+    /// Takes in sequence space that arrived; `fin`: its last offset is a FIN. What lies beyond the
+    /// window or the end of the stream is cut off.
+    pub(crate) fn on_arrival(&mut self, span: Span, fin: bool) -> Arrival {
+        if fin {
+            self.learn_fin(Offset(span.end.0.saturating_sub(1)));
+        }
+        let end = self.fin.map_or(self.edge, |fin| self.edge.min(fin + 1));
+        if span.start >= end {
             return Arrival::Unacceptable;
         }
-        let span = Span::new(span.start, span.end.min(self.edge));
-        let mut new = 0;
-        self.missing(span, |part| new += part.len());
+        let span = Span::new(span.start, span.end.min(end));
+        let (mut new, mut fin_again) = (0, self.fin.is_some_and(|fin| span.contains(fin)));
+        let stream_end = self.fin;
+        self.missing(span, |part| {
+            new += part.len();
+            fin_again &= !stream_end.is_some_and(|fin| part.contains(fin));
+        });
         // A FIN takes sequence space but is no payload.
-        let fin_again = self.finished() && self.fin.is_some_and(|fin| span.contains(fin));
         self.duplicate_bytes += span.len() - new - u64::from(fin_again);
         if new < span.len() {
             self.note_duplicate(span);
@@ -153,6 +154,14 @@ impl Receiver {
             self.next = self.next.max(block.end);
         }
         Arrival::FillsHole
+    }
+
+    /// The stream ends at `fin`, unless that lies beyond the window or before data that has arrived.
+    fn learn_fin(&mut self, fin: Offset) {
+        let received = self.beyond.last().map_or(self.next, |last| last.end);
+        if self.fin.is_none() && received <= fin && fin < self.edge {
+            self.fin = Some(fin);
+        }
     }
 
     /// The first part of `span` already here is what the next ACK reports (RFC 2883 §4.1, §4.2).
@@ -190,6 +199,11 @@ impl Receiver {
             *slot = *block;
         }
         self.reported = report;
+    }
+
+    /// Whether there is anything for SACK blocks to tell.
+    pub(crate) fn has_sack_blocks(&self) -> bool {
+        self.dsack.is_some() || !self.beyond.is_empty()
     }
 
     /// The SACK blocks for an ACK sent now, at most `room`: first a duplicate, reported once, with

@@ -8,8 +8,8 @@
 //! Sources: Mathis and Mahdavi, "Forward acknowledgment" (FACK); RFC 6675 §4 IsLost, counted in
 //! segments; Linux `tcp_time_to_recover`, `tcp_update_scoreboard`, `tcp_update_reordering`.
 //!
-//! Once reordering is seen FACK is switched off, and dupthresh rises to the distance seen, up to
-//! [`MAX_DUPTHRESH`] (Linux).
+//! Reordering by more than dupthresh raises dupthresh to the distance seen, up to
+//! [`MAX_DUPTHRESH`], and switches FACK off for good (Linux).
 
 use crate::scoreboard::Scoreboard;
 use recoup_units::Segments;
@@ -60,11 +60,14 @@ impl Threshold {
         self.reordering_seen
     }
 
-    /// Learns that a segment arrived `distance` segments late.
+    /// Learns that a segment arrived `distance` segments late. What dupthresh tolerates leaves the
+    /// detector as it is.
     pub fn on_reordering(&mut self, distance: Segments) {
         self.reordering_seen = true;
-        self.fack = false;
-        self.dupthresh = self.dupthresh.max(distance.min(MAX_DUPTHRESH));
+        if distance > self.dupthresh {
+            self.fack = false;
+            self.dupthresh = distance.min(MAX_DUPTHRESH);
+        }
     }
 
     /// Judges the scoreboard.
@@ -157,15 +160,15 @@ mod tests {
     }
 
     #[test]
-    fn reordering_ends_fack_and_raises_the_threshold() {
+    fn reordering_beyond_the_threshold_raises_it_and_ends_fack() {
         let mut t = Threshold::FACK;
         t.on_reordering(Segments(2));
         assert_eq!(
             (t.dupthresh(), t.uses_fack(), t.reordering_seen()),
-            (Segments(3), false, true)
+            (Segments(3), true, true)
         );
         t.on_reordering(Segments(7));
-        assert_eq!(t.dupthresh(), Segments(7));
+        assert_eq!((t.dupthresh(), t.uses_fack()), (Segments(7), false));
         t.on_reordering(Segments(3));
         assert_eq!(t.dupthresh(), Segments(7));
         t.on_reordering(Segments(4000));

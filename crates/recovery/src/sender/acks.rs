@@ -12,6 +12,12 @@ impl Sender {
             return AckSummary::default();
         }
         let window_changed = self.take_window(ack);
+        if self.is_idle() && !ack.has_blocks() {
+            return AckSummary {
+                window_changed,
+                ..AckSummary::default()
+            };
+        }
         let syn_acked = self.board.una() == Offset::SYN && ack.cumulative > Offset::SYN;
         let syn_transmissions = self.board.first().map_or(0, |s| s.transmissions);
         let mut summary = self.board.on_ack(ack);
@@ -55,6 +61,15 @@ impl Sender {
         summary
     }
 
+    /// Nothing is outstanding or waiting, so that a plain ACK, which a receiver of data is sent with
+    /// every segment, has nothing to tell.
+    fn is_idle(&self) -> bool {
+        self.board.first().is_none()
+            && self.board.nxt() >= self.limit
+            && self.probe.is_answered()
+            && self.persist.deadline.is_none()
+    }
+
     /// The peer's window: taken from an ACK that advances, or whose window reaches further; an old
     /// ACK must not take back what a newer one gave (RFC 9293 §3.10.7.4, SND.WL2).
     fn take_window(&mut self, ack: &Ack) -> bool {
@@ -80,14 +95,20 @@ impl Sender {
         }
     }
 
-    /// The handshake is done. After more than one lost SYN the path deserves caution (RFC 6298 §5.7
-    /// and RFC 5681 §3.1, in Linux's form: one loss is forgiven since the initial RTO is 1 s).
+    /// The handshake is done. After more than one lost SYN the path deserves caution (RFC 5681 §3.1,
+    /// in Linux's form: one loss is forgiven since the initial RTO is 1 s), and after any that left
+    /// no RTT sample data begins with the RTO of RFC 6298 §5.7.
     fn open(&mut self, syn_transmissions: u16) {
         self.cwnd = if syn_transmissions > 2 {
             Segments::ONE
         } else {
             self.mechanisms.initial_window
         };
+        if syn_transmissions > 1 && self.rtt.srtt().is_none() {
+            self.rtt.distrust_initial();
+            self.rto.reset_backoff();
+        }
+        self.timeout_due = false;
         self.recovery_point = self.board.nxt();
     }
 

@@ -187,20 +187,17 @@ impl Sender {
                 return Some(send);
             }
         }
-        if self.board.pipe() >= self.window_now(now) {
+        // First what there is to send, then whether it may go: most of the time there is nothing.
+        let candidate = if let Some(lost) = self.board.next_lost() {
+            Send::Again(lost.span, self.trigger_of(lost.span))
+        } else if let Some(span) = self.next_new() {
+            Send::New(span)
+        } else if self.state == State::Recovery {
+            Send::Again(self.board.next_hole()?.span, self.recovery_trigger)
+        } else {
             return None;
-        }
-        if let Some(lost) = self.board.next_lost() {
-            return Some(Send::Again(lost.span, self.trigger_of(lost.span)));
-        }
-        if let Some(span) = self.next_new() {
-            return Some(Send::New(span));
-        }
-        if self.state == State::Recovery {
-            let hole = self.board.next_hole()?;
-            return Some(Send::Again(hole.span, self.recovery_trigger));
-        }
-        None
+        };
+        (self.board.pipe() < self.window_now(now)).then_some(candidate)
     }
 
     /// Something was sent: by this sender's own advice, or, in a replay, because the capture says so.
@@ -223,10 +220,11 @@ impl Sender {
 
     fn on_sent_new(&mut self, now: Instant, span: Span) {
         if self.board.first().is_none() {
-            self.cwnd = self.window_now(now);
+            self.restart_after_idle(now);
             self.progress_at = now;
         }
         self.last_sent_at = now;
+        self.early = None; // the new data may draw the SACKs that were missing
         self.board.push(now, span);
         self.limit = self.limit.max(span.end);
         if self.rto.deadline().is_none() {
@@ -275,6 +273,9 @@ impl Sender {
     /// avoidance: a full segment, or all there is, or half the largest window
     /// (RFC 9293 §3.8.6.2.1; the push bit is always on, there is no Nagle delay).
     fn next_new(&self) -> Option<Span> {
+        if self.board.nxt() >= self.limit {
+            return None;
+        }
         let span = self.new_span(self.window.edge);
         let enough = span.len() >= u64::from(self.mss)
             || span.end == self.limit
@@ -324,6 +325,17 @@ impl Sender {
         let idle = now.since(self.last_sent_at);
         let initial = self.mechanisms.initial_window;
         congestion::after_idle(self.cwnd, initial, idle, self.rto.rto(&self.rtt))
+    }
+
+    /// Takes the window idle time leaves. What slow start may regain of it, ssthresh remembers
+    /// (RFC 2861 §2; Linux tcp_cwnd_restart).
+    fn restart_after_idle(&mut self, now: Instant) {
+        let window = self.window_now(now);
+        if window < self.cwnd {
+            let three_quarters = Segments(self.cwnd.0 / 2 + self.cwnd.0 / 4);
+            self.ssthresh = self.ssthresh.max(three_quarters);
+            self.cwnd = window;
+        }
     }
 
     /// Whether the window is being reduced, so that PRR counts what is sent.
@@ -442,8 +454,8 @@ impl Sender {
                 self.ssthresh >= congestion::MIN_SSTHRESH,
             ),
             (
-                "something is outstanding and no timer runs",
-                self.board.first().is_none() || self.gave_up || self.next_timer().is_some(),
+                "the retransmission timer runs if and only if something is outstanding",
+                self.board.first().is_some() == self.rto.deadline().is_some(),
             ),
             (
                 "in recovery although the recovery point is acknowledged",

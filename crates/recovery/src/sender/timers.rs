@@ -20,10 +20,15 @@ impl Sender {
         if self.gave_up {
             return None;
         }
-        Timer::ALL
-            .into_iter()
-            .filter_map(|timer| self.deadline(timer).map(|at| (at, timer)))
-            .min_by_key(|(at, _)| *at)
+        let mut next: Option<(Instant, Timer)> = None;
+        for timer in Timer::ALL {
+            if let Some(at) = self.deadline(timer)
+                && next.is_none_or(|(earliest, _)| at < earliest)
+            {
+                next = Some((at, timer));
+            }
+        }
+        next
     }
 
     /// When `timer` goes off, if it runs.
@@ -40,8 +45,12 @@ impl Sender {
         }
     }
 
-    /// `timer` went off. What it makes the sender send, [`next_send`](Self::next_send) tells.
+    /// `timer` went off. What it makes the sender send, [`next_send`](Self::next_send) tells. A
+    /// timer stopped meanwhile is ignored, so that a host may be late to hear of it.
     pub fn on_timer(&mut self, now: Instant, timer: Timer) {
+        if self.gave_up || self.deadline(timer).is_none() {
+            return;
+        }
         self.log.push(now, Event::TimerFired { timer });
         match timer {
             Timer::Early => {

@@ -5,25 +5,59 @@ use crate::acks::Urgency;
 use crate::receiver::Arrival;
 use recoup_recovery::Ack;
 
+/// How long the timestamp to echo can tell old from new: clocks of 1 ms or slower take 24.8 days to
+/// half a turn (RFC 7323 §5.5).
+const TS_RECENT_LIFE: Duration = Duration::from_secs(24 * 24 * 3600);
+
+/// A reset for whoever sent an ACK of `at`: it stands exactly where they expect (§3.10.7.1).
+fn reset_at(at: SeqNumber) -> Segment {
+    Segment {
+        seq: at,
+        flags: Flags::RST,
+        ..Segment::default()
+    }
+}
+
 impl Endpoint {
     /// Takes in a segment whose checksum is right.
     pub fn on_segment(&mut self, now: Instant, segment: &Segment) {
         match self.state {
-            State::Closed(_) => {}
-            State::Listen => self.on_first_syn(segment),
+            State::Closed(_) => self.refuse(segment),
+            State::Listen => self.on_first_syn(now, segment),
             State::SynSent => self.on_syn_ack(now, segment),
             _ => self.on_synchronized(now, segment),
         }
     }
 
-    /// LISTEN (§3.10.7.2): a SYN opens; anything else is ignored.
-    fn on_first_syn(&mut self, segment: &Segment) {
-        let others = Flags::ACK | Flags::RST | Flags::FIN;
+    /// CLOSED (§3.10.7.1): what is not itself a reset is answered by one, so that a peer whose
+    /// challenge ACK finds nobody here learns of it.
+    fn refuse(&mut self, segment: &Segment) {
+        if segment.flags.contains(Flags::RST) {
+            return;
+        }
+        self.reset_due = Some(if segment.flags.contains(Flags::ACK) {
+            reset_at(segment.ack)
+        } else {
+            Segment {
+                ack: segment.seq + segment.sequence_len(),
+                flags: Flags::RST | Flags::ACK,
+                ..Segment::default()
+            }
+        });
+    }
+
+    /// LISTEN (§3.10.7.2): a SYN opens, an ACK is refused, anything else is ignored.
+    fn on_first_syn(&mut self, now: Instant, segment: &Segment) {
+        if segment.flags.contains(Flags::ACK) {
+            self.refuse(segment);
+            return;
+        }
+        let others = Flags::RST | Flags::FIN;
         if !segment.flags.contains(Flags::SYN) || segment.flags.intersects(others) {
             return;
         }
         self.state = State::SynReceived;
-        self.take_syn(segment);
+        self.take_syn(now, segment);
     }
 
     /// SYN-SENT (§3.10.7.3): the SYN-ACK of our SYN opens, a reset that acknowledges it refuses.
@@ -32,13 +66,7 @@ impl Endpoint {
             && segment.ack == self.config.isn.at(self.sender.nxt())
             && self.sender.nxt() > Offset::SYN;
         if segment.flags.contains(Flags::ACK) && !acknowledges {
-            if !segment.flags.contains(Flags::RST) {
-                self.reset_due = Some(Segment {
-                    seq: segment.ack,
-                    flags: Flags::RST,
-                    ..Segment::default()
-                });
-            }
+            self.refuse(segment);
             return;
         }
         if segment.flags.contains(Flags::RST) {
@@ -55,20 +83,21 @@ impl Endpoint {
         } else {
             State::Established
         };
-        self.take_syn(segment);
+        self.take_syn(now, segment);
         self.take_ack(now, segment, Offset::DATA);
         self.acks.on_segment(now, Urgency::AtOnce);
     }
 
     /// Learns what the peer's SYN says.
-    fn take_syn(&mut self, segment: &Segment) {
+    fn take_syn(&mut self, now: Instant, segment: &Segment) {
         let options = &segment.options;
         self.peer_isn = segment.seq;
         self.receiver
-            .on_arrival(Span::new(Offset::SYN, Offset::DATA));
+            .on_arrival(Span::new(Offset::SYN, Offset::DATA), false);
         self.last_ack_sent = Offset::DATA;
         self.timestamps &= options.timestamps.is_some();
         self.ts_recent = options.timestamps.map_or(0, |t| t.value);
+        self.ts_recent_at = now;
         self.sack &= options.sack_permitted;
         if let Some(scale) = options.window_scale {
             self.peer_scale = scale.min(Options::MAX_WINDOW_SCALE);
@@ -91,16 +120,14 @@ impl Endpoint {
 
     /// The synchronized states (§3.10.7.4).
     fn on_synchronized(&mut self, now: Instant, segment: &Segment) {
-        let Some(start) = segment.seq.unwrap(self.peer_isn, self.receiver.next()) else {
-            self.acks.on_segment(now, Urgency::AtOnce);
-            return;
-        };
-        let syn = segment.flags.contains(Flags::SYN);
+        let start = segment.seq.unwrap(self.peer_isn, self.receiver.next());
         if segment.flags.contains(Flags::RST) {
-            self.on_reset(now, start);
+            if let Some(start) = start {
+                self.on_reset(now, start);
+            }
             return;
         }
-        if syn {
+        if segment.flags.contains(Flags::SYN) {
             // The ACK of their SYN was lost, or it is a blind SYN (RFC 5961 §4). While our SYN-ACK
             // is unanswered, its own timer repeats it.
             if self.state != State::SynReceived {
@@ -108,17 +135,19 @@ impl Endpoint {
             }
             return;
         }
-        if !self.paws_accepts(segment, start) {
-            self.acks.on_segment(now, Urgency::AtOnce);
+        let span = start.map(|start| Span::at(start, u64::from(segment.sequence_len())));
+        let accepted = span.filter(|span| self.paws_accepts(now, segment) && self.accepts(*span));
+        let Some(span) = accepted else {
+            self.on_unacceptable(now, span);
             return;
-        }
+        };
+        self.keep_timestamp(now, segment, span.start);
         if !segment.flags.contains(Flags::ACK) || !self.on_ack_field(now, segment) {
             return;
         }
-        let len = u64::from(segment.sequence_len());
-        if len > 0 {
-            self.on_sequence_space(now, segment, Span::at(start, len));
-        } else if !self.in_window(start) {
+        if !span.is_empty() {
+            self.on_sequence_space(now, segment, span);
+        } else if span.start < self.receiver.next() {
             self.acks.on_segment(now, Urgency::AtOnce); // a zero-window probe, among others
         }
         self.follow_close(now);
@@ -128,49 +157,59 @@ impl Endpoint {
     /// the window is answered, so that a true peer can repeat it rightly.
     fn on_reset(&mut self, now: Instant, start: Offset) {
         if start == self.receiver.next() {
-            self.end(Closed::ByReset);
-        } else if self.in_window(start) {
+            self.end(match self.state {
+                State::TimeWait => Closed::Gracefully,
+                _ => Closed::ByReset,
+            });
+        } else if start > self.receiver.next() && start <= self.receiver.edge() {
             self.acks.on_segment(now, Urgency::AtOnce);
         }
     }
 
-    /// RFC 7323 §5.3: a timestamp older than the last one in order is an old duplicate's; the
-    /// latest in-order one is kept for the echo (§4.3).
-    fn paws_accepts(&mut self, segment: &Segment, start: Offset) -> bool {
-        let Some(theirs) = segment.options.timestamps.filter(|_| self.timestamps) else {
-            return true;
-        };
-        if SeqNumber(theirs.value).before(SeqNumber(self.ts_recent)) {
-            return false;
+    /// Nothing of an unacceptable segment is used; the answer tells where we are, and of old data
+    /// that it came again (RFC 2883 §4).
+    fn on_unacceptable(&mut self, now: Instant, span: Option<Span>) {
+        if let Some(old) = span.filter(|s| !s.is_empty() && s.end <= self.receiver.next()) {
+            self.receiver.on_arrival(old, false);
         }
-        if start <= self.last_ack_sent {
-            self.ts_recent = theirs.value;
-        }
-        true
+        self.acks.on_segment(now, Urgency::AtOnce);
     }
 
-    fn in_window(&self, start: Offset) -> bool {
-        start >= self.receiver.next() && start <= self.receiver.edge()
+    /// Whether any of `span` touches what may arrive. Wider than §3.10.7.4 by what an ACK sent late
+    /// and a segment at the window's very edge need, as Linux (`tcp_sequence`): else the ACK field
+    /// of a segment that reordering made old would be lost.
+    fn accepts(&self, span: Span) -> bool {
+        span.end >= self.last_ack_sent && span.start <= self.receiver.edge()
+    }
+
+    /// RFC 7323 §5.3 (R1): a timestamp older than the last one in order is an old duplicate's,
+    /// unless that one is so old itself that the clock may have wrapped (§5.5).
+    fn paws_accepts(&self, now: Instant, segment: &Segment) -> bool {
+        let theirs = segment.options.timestamps.filter(|_| self.timestamps);
+        theirs.is_none_or(|theirs| {
+            let outdated = now.since(self.ts_recent_at) >= TS_RECENT_LIFE;
+            outdated || !SeqNumber(theirs.value).before(SeqNumber(self.ts_recent))
+        })
+    }
+
+    /// The timestamp to echo is that of the segment the next ACK will acknowledge first
+    /// (RFC 7323 §4.3, §5.3 R3).
+    fn keep_timestamp(&mut self, now: Instant, segment: &Segment, start: Offset) {
+        let theirs = segment.options.timestamps.filter(|_| self.timestamps);
+        if let Some(theirs) = theirs.filter(|_| start <= self.last_ack_sent) {
+            self.ts_recent = theirs.value;
+            self.ts_recent_at = now;
+        }
     }
 
     /// The acknowledgment field; `false` when the segment is to be dropped.
     fn on_ack_field(&mut self, now: Instant, segment: &Segment) -> bool {
-        let acked = segment.ack.unwrap(self.config.isn, self.sender.una());
-        let Some(acked) = acked.filter(|a| *a <= self.sender.nxt()) else {
-            // It acknowledges what was never sent (or is so old as to be blind: RFC 5961 §5).
-            if self.state == State::SynReceived {
-                self.reset_due = Some(Segment {
-                    seq: segment.ack,
-                    flags: Flags::RST,
-                    ..Segment::default()
-                });
-            } else {
-                self.acks.on_segment(now, Urgency::AtOnce);
-            }
-            return false;
-        };
+        let una = self.sender.una();
+        let acked = segment.ack.unwrap(self.config.isn, una);
+        let acked = acked.filter(|acked| *acked <= self.sender.nxt());
         if self.state == State::SynReceived {
-            if acked == Offset::SYN {
+            if acked.is_none_or(|acked| acked == Offset::SYN) {
+                self.reset_due = Some(reset_at(segment.ack));
                 return false;
             }
             self.state = if self.sender.fin().is_some() {
@@ -179,6 +218,11 @@ impl Endpoint {
                 State::Established
             };
         }
+        // It acknowledges what was never sent, or is so old as to be blind (RFC 5961 §5).
+        let Some(acked) = acked.filter(|acked| *acked + self.largest_window >= una) else {
+            self.acks.on_segment(now, Urgency::AtOnce);
+            return false;
+        };
         self.take_ack(now, segment, acked);
         true
     }
@@ -186,16 +230,18 @@ impl Endpoint {
     fn take_ack(&mut self, now: Instant, segment: &Segment, acked: Offset) {
         let syn = segment.flags.contains(Flags::SYN);
         let scale = if syn { 0 } else { self.peer_scale };
-        let mut ack = Ack::new(acked, u64::from(segment.window) << scale);
+        let window = u64::from(segment.window) << scale;
+        self.largest_window = self.largest_window.max(window);
+        let mut ack = Ack::new(acked, window);
         ack.carries_data = segment.sequence_len() > 0;
+        let clock = SeqNumber(timestamp(now));
         ack.timestamp_rtt = segment
             .options
             .timestamps
-            .filter(|t| self.timestamps && t.echo != 0)
-            .map(|t| {
-                let ms = SeqNumber(timestamp(now)).since(SeqNumber(t.echo));
-                Duration::from_millis(u64::from(ms))
-            });
+            .map(|t| SeqNumber(t.echo))
+            // None was echoed, or one we have yet to send: no measurement.
+            .filter(|echo| self.timestamps && echo.0 != 0 && !echo.after(clock))
+            .map(|echo| Duration::from_millis(u64::from(clock.since(echo))));
         if self.sack {
             for [left, right] in segment.options.sack.iter() {
                 let (isn, near) = (self.config.isn, acked);
@@ -209,18 +255,18 @@ impl Endpoint {
     }
 
     fn on_sequence_space(&mut self, now: Instant, segment: &Segment, span: Span) {
-        if segment.flags.contains(Flags::FIN) {
-            self.receiver
-                .learn_fin(Offset(span.end.0.saturating_sub(1)));
-        }
         let fin = segment.flags.contains(Flags::FIN);
-        let urgency = match self.receiver.on_arrival(span) {
+        let urgency = match self.receiver.on_arrival(span, fin) {
             Arrival::InOrder if !fin => Urgency::InOrder {
                 full: segment.payload_len >= u32::from(self.full_segment),
             },
             _ => Urgency::AtOnce,
         };
         self.acks.on_segment(now, urgency);
+        if fin && self.state == State::TimeWait {
+            // The peer missed our ACK of its FIN: the wait begins anew.
+            self.time_wait_until = Some(now + TIME_WAIT);
+        }
     }
 
     /// State changes that FINs and their ACKs bring.

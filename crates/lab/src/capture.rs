@@ -1,0 +1,317 @@
+//! What crossed the wire, as packet captures taken at both ends.
+//!
+//! A capture at the server holds what the server sent when it left and what reached it when it
+//! arrived, one at the client the same of the client; so what the path dropped is in one file and
+//! missing in the other. The files are classic pcap with nanosecond timestamps and raw IPv4
+//! packets, payload and true checksums included.
+//!
+//! | what            | in the capture                                                           |
+//! |-----------------|--------------------------------------------------------------------------|
+//! | server          | 192.0.2.1, port 80 (RFC 5737)                                            |
+//! | client          | 198.51.100.1 and a port of its own per flow, 60,000 flows to an address; after 254 addresses (15,240,000 flows) they come again |
+//! | time            | instant 0 of the first flow is 2000-01-01 00:00:00 UTC; each flow starts at the full second after the last packet of the flow before it, so that time never runs backwards |
+//! | payload         | lines of 16 bytes, each its own offset in the stream in hexadecimal: a retransmission carries the same bytes |
+//! | identification  | counts up per sender; a copy made by the network has its original's      |
+//! | damaged packet  | arrives with one bit flipped, so its checksum is wrong. Which bit is drawn uniformly over the TCP segment without its ports, data offset and flags, so that it can still be told whose packet it was |
+
+mod file;
+
+use file::CaptureFile;
+use recoup_recovery::Event;
+use recoup_sim::{Host, Observer, Packet, Point};
+use recoup_units::{Direction, FlowId, Instant};
+use recoup_wire::{EncodeError, Endpoints, Flags, Payload, SeqNumber, encode};
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use thiserror::Error;
+
+const SERVER: (Ipv4Addr, u16) = (Ipv4Addr::new(192, 0, 2, 1), 80);
+/// The net the clients' addresses are of, and how many of it are used.
+const CLIENTS: ([u8; 3], u64) = ([198, 51, 100], 254);
+const FLOWS_PER_CLIENT: u64 = 60_000;
+const LOWEST_PORT: u64 = 1024;
+/// The first flow's port, where Linux's usual range is: tools guess no protocol from it.
+const FIRST_PORT: u64 = 32_768;
+
+/// 2000-01-01 00:00:00 UTC: some tools take a time near 1970 as none.
+const EPOCH: Duration = Duration::from_secs(946_684_800);
+
+const IPV4_HEADER_LEN: usize = 20;
+
+/// Why a capture could not be written.
+#[derive(Debug, Error)]
+pub enum CaptureError {
+    /// A directory or file could not be made, written or renamed.
+    #[error("cannot write `{}`: {source}", .path.display())]
+    Io {
+        /// The directory, or the file under its final name.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A segment that no IPv4 packet can carry.
+    #[error("cannot write `{}`: flow {}: {source}", .path.display(), .flow.0)]
+    Packet {
+        /// The file under its final name.
+        path: PathBuf,
+        /// Whose segment it was.
+        flow: FlowId,
+        /// Why not.
+        source: EncodeError,
+    },
+}
+
+/// Where the captures go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CapturePaths {
+    /// What is seen at the server.
+    pub server: PathBuf,
+    /// What is seen at the client.
+    pub client: PathBuf,
+}
+
+impl CapturePaths {
+    /// `dir/name-sender.pcap` at the server, which sends most of the data, and
+    /// `dir/name-receiver.pcap` at the client. Characters of `name` that cannot stand in a file
+    /// name everywhere become `_`.
+    pub fn new(dir: &Path, name: &str) -> Self {
+        let plain = |c: char| match c {
+            '/' | '\\' | ':' | '*' | '?' | '"' | '<' | '>' | '|' => '_',
+            c if c.is_control() => '_',
+            c => c,
+        };
+        let name: String = name.chars().map(plain).collect();
+        Self {
+            server: dir.join(format!("{name}-sender.pcap")),
+            client: dir.join(format!("{name}-receiver.pcap")),
+        }
+    }
+}
+
+/// Writes the packets of the flows it observes, one after another, to two capture files.
+///
+/// The files appear under their names when [`finish`](Self::finish) has written them whole; until
+/// then, and for good if anything fails, files already there are left alone.
+#[derive(Debug)]
+pub struct Capture {
+    server: CaptureFile,
+    client: CaptureFile,
+    flow: Option<CapturedFlow>,
+    /// When the next flow starts in the files at the earliest, from the epoch.
+    next_start: Duration,
+    /// Identifications used by earlier flows, of the client and the server.
+    ids: [u64; 2],
+    payload: Vec<u8>,
+    packet: Vec<u8>,
+    error: Option<CaptureError>,
+}
+
+/// The flow being captured.
+#[derive(Clone, Copy, Debug)]
+struct CapturedFlow {
+    /// What its instant 0 is in the file.
+    start: Duration,
+    /// Its own time, as of the last packet.
+    now: Instant,
+    /// Of the client and the server, as their SYNs said.
+    isns: [SeqNumber; 2],
+    /// Packets sent by the client and the server.
+    sent: [u64; 2],
+}
+
+impl Capture {
+    /// Begins two captures. Missing directories are made.
+    ///
+    /// # Errors
+    /// When a directory or a file cannot be made.
+    pub fn create(paths: &CapturePaths) -> Result<Self, CaptureError> {
+        Ok(Self {
+            server: CaptureFile::create(&paths.server, EPOCH)?,
+            client: CaptureFile::create(&paths.client, EPOCH)?,
+            flow: None,
+            next_start: Duration::ZERO,
+            ids: [0; 2],
+            payload: Vec::new(),
+            packet: Vec::new(),
+            error: None,
+        })
+    }
+
+    /// Completes both files.
+    ///
+    /// # Errors
+    /// The first thing that went wrong since the beginning. Then neither file is there, unless it
+    /// was the renaming of the second that failed.
+    pub fn finish(self) -> Result<(), CaptureError> {
+        if let Some(error) = self.error {
+            return Err(error);
+        }
+        let (server, client) = (self.server.complete()?, self.client.complete()?);
+        server.publish()?;
+        client.publish()
+    }
+
+    /// The next packet is of another flow, whose instant 0 is to be `start` after the first
+    /// flow's, or the next full second after the last packet so far if that is later.
+    ///
+    /// Flows need not be announced: without it each starts at that next second.
+    pub fn start_flow(&mut self, start: Duration) {
+        self.end_flow();
+        self.next_start = self.next_start.max(start);
+    }
+
+    fn end_flow(&mut self) {
+        let Some(flow) = self.flow.take() else {
+            return;
+        };
+        let end = flow.start + flow.now.since(Instant::ZERO);
+        self.next_start = Duration::from_secs(end.as_secs() + 1);
+        for (id, sent) in self.ids.iter_mut().zip(flow.sent) {
+            *id += sent;
+        }
+    }
+
+    /// The flow `packet` is of, now that it was seen by `host`.
+    fn flow(
+        &mut self,
+        now: Instant,
+        host: Host,
+        direction: Direction,
+        packet: &Packet,
+    ) -> CapturedFlow {
+        // A client's first packet opens a flow.
+        if (host, direction, packet.ordinal) == (Host::Client, Direction::Up, 0) {
+            self.end_flow();
+        }
+        let mut flow = self.flow.unwrap_or(CapturedFlow {
+            start: self.next_start,
+            now,
+            isns: [SeqNumber(0); 2],
+            sent: [0; 2],
+        });
+        let sender = direction as usize;
+        flow.now = now;
+        flow.sent[sender] = flow.sent[sender].max(packet.ordinal + 1);
+        if packet.segment.flags.contains(Flags::SYN) {
+            flow.isns[sender] = packet.segment.seq;
+        }
+        self.flow = Some(flow);
+        flow
+    }
+
+    /// Writes `packet` as seen by `host`.
+    fn write(
+        &mut self,
+        now: Instant,
+        host: Host,
+        direction: Direction,
+        packet: &Packet,
+    ) -> Result<(), CaptureError> {
+        let flow = self.flow(now, host, direction, packet);
+        let (sender, segment) = (direction as usize, &packet.segment);
+        // Data begins after the SYN. Modulo 2^32 as the sequence number is, and so the pattern.
+        let syn = u32::from(segment.flags.contains(Flags::SYN));
+        let offset = (segment.seq + syn).since(flow.isns[sender] + 1);
+        fill(offset, segment.payload_len, &mut self.payload);
+        self.packet.clear();
+        let file = match host {
+            Host::Client => &mut self.client,
+            Host::Server => &mut self.server,
+        };
+        encode(
+            segment,
+            &endpoints(packet.flow, direction),
+            // Truncated: identifications come again after 2^16 packets (RFC 6864 §4.1).
+            (self.ids[sender] + packet.ordinal) as u16,
+            Payload::Bytes(&self.payload),
+            &mut self.packet,
+        )
+        .map_err(|source| CaptureError::Packet {
+            path: file.path().to_path_buf(),
+            flow: packet.flow,
+            source,
+        })?;
+        if let Some(draw) = packet.damage {
+            damage(&mut self.packet[IPV4_HEADER_LEN..], draw);
+        }
+        file.write(now + flow.start, &self.packet)
+    }
+}
+
+impl Observer for Capture {
+    const WANTS_EVENTS: bool = false;
+
+    fn on_packet(&mut self, now: Instant, point: Point, direction: Direction, packet: &Packet) {
+        let host = match (point, direction) {
+            (Point::Sent, Direction::Up) | (Point::Arrived, Direction::Down) => Host::Client,
+            (Point::Sent, Direction::Down) | (Point::Arrived, Direction::Up) => Host::Server,
+            (Point::Dropped(_), _) => return,
+        };
+        if self.error.is_none() {
+            self.error = self.write(now, host, direction, packet).err();
+        }
+    }
+
+    fn on_event(&mut self, _: Instant, _: FlowId, _: Host, _: &Event) {}
+}
+
+/// The client's address and port in a flow, and the server's.
+fn endpoints(flow: FlowId, direction: Direction) -> Endpoints {
+    let ([a, b, c], addresses) = CLIENTS;
+    // Each remainder fits its type.
+    let host = 1 + (flow.0 / FLOWS_PER_CLIENT % addresses) as u8;
+    let port = LOWEST_PORT + (FIRST_PORT - LOWEST_PORT + flow.0) % FLOWS_PER_CLIENT;
+    let up = Endpoints {
+        src: SocketAddr::from((Ipv4Addr::new(a, b, c, host), port as u16)),
+        dst: SocketAddr::from(SERVER),
+    };
+    match direction {
+        Direction::Up => up,
+        Direction::Down => up.reverse(),
+    }
+}
+
+/// Makes `payload` the `len` bytes of a stream from `offset` on: lines of 15 hexadecimal digits,
+/// the offset of the line's first byte.
+fn fill(offset: u32, len: u32, payload: &mut Vec<u8>) {
+    const LINE: usize = 16;
+    // No packet has room for more.
+    let len = len.min(u32::from(u16::MAX)) as usize;
+    let within = offset as usize % LINE;
+    let mut line = offset - within as u32;
+    payload.clear();
+    while payload.len() < within + len {
+        let digits = (0..LINE - 1).rev().map(|place| match place {
+            0..8 => b"0123456789abcdef"[(line >> (4 * place) & 0xf) as usize],
+            _ => b'0',
+        });
+        payload.extend(digits);
+        payload.push(b'\n');
+        line = line.wrapping_add(LINE as u32);
+    }
+    payload.drain(..within);
+    payload.truncate(len);
+}
+
+/// Flips the bit of a TCP segment that `draw` points at.
+///
+/// One bit always shows: it changes the checksum's sum of 16-bit words by a power of two, which is
+/// never a multiple of 2^16 − 1.
+fn damage(segment: &mut [u8], draw: u64) {
+    // Not the ports (bytes 0 to 3), nor data offset and flags (12 and 13).
+    const SPARED: usize = 6;
+    let bits = 8 * segment.len().saturating_sub(SPARED);
+    let bit = ((u128::from(draw) * bits as u128) >> 64) as usize;
+    let byte = match bit / 8 {
+        byte @ 0..8 => byte + 4,
+        byte => byte + SPARED,
+    };
+    if let Some(byte) = segment.get_mut(byte) {
+        *byte ^= 1 << (bit % 8);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,85 @@
+//! Claims of papers, each with how it is checked and its verdict.
+//!
+//! A claim that does not hold stays in the list as not holding, with the reason. The verdict a claim
+//! is known to have is kept beside it, so that a change of verdict is noticed.
+
+use crate::report::plain_table;
+use serde::Serialize;
+
+/// Whether a claim holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Computed, and so.
+    Holds,
+    /// Computed, and not so.
+    Fails,
+}
+
+impl Verdict {
+    /// The verdict on a condition.
+    pub fn on(holds: bool) -> Self {
+        if holds { Self::Holds } else { Self::Fails }
+    }
+
+    /// The name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Fails => "FAILS",
+        }
+    }
+}
+
+/// One statement of a paper, checked.
+#[derive(Clone, Debug, Serialize)]
+pub struct Claim {
+    /// A short name.
+    pub id: &'static str,
+    /// Where in the paper.
+    pub section: &'static str,
+    /// What is claimed, in our words.
+    pub statement: &'static str,
+    /// How it is computed.
+    pub check: &'static str,
+    /// What came out.
+    pub ours: String,
+    /// Whether it holds.
+    pub verdict: Verdict,
+    /// The verdict it is known to have.
+    pub known: Verdict,
+    /// Why it fails, or what else must be said.
+    pub note: Option<String>,
+}
+
+impl Claim {
+    /// Whether the verdict is not the known one.
+    pub fn changed(&self) -> bool {
+        self.verdict != self.known
+    }
+}
+
+/// Claims as a table: verdict, place, statement, result, then the notes.
+pub fn to_table(claims: &[Claim]) -> String {
+    let mut table = plain_table();
+    table.set_header(["verdict", "section", "claim", "ours"]);
+    for claim in claims {
+        let changed = if claim.changed() { " (was: other)" } else { "" };
+        let verdict = format!("{}{changed}", claim.verdict.name());
+        table.add_row([
+            verdict.as_str(),
+            claim.section,
+            claim.statement,
+            &claim.ours,
+        ]);
+    }
+    let notes: String = claims
+        .iter()
+        .filter_map(|c| c.note.as_ref().map(|note| format!("- {}: {note}\n", c.id)))
+        .collect();
+    if notes.is_empty() {
+        format!("{table}\n")
+    } else {
+        format!("{table}\n\n{notes}")
+    }
+}

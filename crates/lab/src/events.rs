@@ -1,0 +1,303 @@
+//! Everything that happens in a flow, as JSON lines: one object a line, in the order of time.
+//!
+//! Every line has these keys:
+//!
+//! | key       | value                                                                         |
+//! |-----------|-------------------------------------------------------------------------------|
+//! | `time_ms` | milliseconds since the flow started, exact to the nanosecond (six decimals)    |
+//! | `profile` | the profile the flow ran under                                                 |
+//! | `flow`    | the flow's number, from 0                                                      |
+//! | `host`    | `client` or `server`: who did it or saw it; `null` for what happened on the path |
+//! | `event`   | one of the names below                                                         |
+//!
+//! and, always all of them (`null` where there is nothing to say), the keys of its event. What a
+//! host's sender did:
+//!
+//! | `event`               | keys                                                              |
+//! |-----------------------|-------------------------------------------------------------------|
+//! | `sent`                | `what`: `new`, `new_probe` (new data as a tail loss probe), `again` or `window_probe`; `start`, `end`: the offsets sent; `trigger`: why again (`fast`, `early`, `rto`, `slow_start`, `tlp`, `syn`, `syn_ack`); `pipe` afterwards and `cwnd`, in segments |
+//! | `acked`               | `una`: the new `snd_una`, an offset; `newly_acked`, `newly_sacked` in segments; `dsack`: `[start, end]` |
+//! | `rtt_sample`          | `rtt_ms`; `srtt_ms`, `rto_ms` as they follow                       |
+//! | `marked_lost`         | `start`, `end`: offsets; `by`: who judged (`threshold`, `early`, `timeout`) |
+//! | `timer_set`           | `timer`: `early`, `probe`, `rto`, `persist` or `user`; `at_ms`: when it will go off, on the scale of `time_ms`, `null` when stopped |
+//! | `timer_fired`         | `timer`                                                            |
+//! | `state_changed`       | `from`, `to`: `open`, `disorder`, `cwr`, `recovery` or `loss`; `cwnd`, `ssthresh` (`null` before the first reduction), `pipe` afterwards, in segments |
+//! | `probe_repaired_loss` | none: a tail loss probe's repair of a loss was answered with a window reduction |
+//! | `reneged`             | none: the receiver took back what it had SACKed                    |
+//! | `gave_up`             | none: the user timeout passed                                      |
+//!
+//! What the network saw, `packet_sent`, `packet_arrived` and `packet_dropped`, all with:
+//!
+//! | key         | value                                                                       |
+//! |-------------|-----------------------------------------------------------------------------|
+//! | `direction` | `up` (client to server) or `down`                                           |
+//! | `packet`    | its number among the packets of its flow and direction, from 0; a copy made by the network has its original's |
+//! | `seq`       | offset of the SYN or of the first byte carried                              |
+//! | `ack`       | offset acknowledged, in the other direction; `null` without an ACK          |
+//! | `len`       | payload bytes                                                               |
+//! | `flags`     | letters as tcpdump prints them: `S`, `S.`, `P.`, `F.`, `.` (an ACK alone)   |
+//! | `sack`      | `[[start, end], …]`: the SACK blocks, offsets in the other direction        |
+//! | `damaged`   | `true` when its checksum is wrong on arrival; the other keys say what was sent |
+//! | `cause`     | of `packet_dropped` only: `loss`, `queue full`                              |
+//!
+//! Offsets count sequence space from the SYN, which is 0; the first data byte is 1. At one instant,
+//! what a host learned and did stands before the packets it sent for it.
+
+mod line;
+
+use line::Line;
+use recoup_recovery::{Event, Send};
+use recoup_sim::{Host, Observer, Packet, Point};
+use recoup_tcp::Endpoint;
+use recoup_units::{Direction, FlowId, Instant, Offset, Segments};
+use recoup_wire::{Flags, Segment, SeqNumber};
+use std::io::{self, BufWriter, Write};
+
+/// Writes the flows it observes as JSON lines, buffered.
+#[derive(Debug)]
+pub struct EventWriter<W: Write> {
+    out: BufWriter<W>,
+    /// The profile's name as a JSON string.
+    profile: String,
+    /// From client and server.
+    streams: [Stream; 2],
+    line: String,
+    /// Lines of packets that left a host whose own events at that instant are still to come.
+    held: String,
+    error: Option<io::Error>,
+}
+
+/// What offsets of a direction are counted from.
+#[derive(Clone, Copy, Debug, Default)]
+struct Stream {
+    /// Its SYN's number.
+    isn: Option<SeqNumber>,
+    /// The highest offset sent.
+    highest: Offset,
+}
+
+impl Stream {
+    fn on_sent(&mut self, segment: &Segment) {
+        if segment.flags.contains(Flags::SYN) {
+            self.isn = Some(segment.seq);
+        }
+        if let Some(start) = self.offset(segment.seq) {
+            let end = start + u64::from(segment.sequence_len());
+            self.highest = self.highest.max(end);
+        }
+    }
+
+    fn offset(&self, seq: SeqNumber) -> Option<Offset> {
+        seq.unwrap(self.isn?, self.highest)
+    }
+}
+
+impl<W: Write> EventWriter<W> {
+    /// A writer of flows that run under `profile`.
+    pub fn new(out: W, profile: &str) -> Self {
+        Self {
+            out: BufWriter::new(out),
+            profile: json_string(profile),
+            streams: [Stream::default(); 2],
+            line: String::new(),
+            held: String::new(),
+            error: None,
+        }
+    }
+
+    /// The flows from here on run under `profile`.
+    pub fn set_profile(&mut self, profile: &str) {
+        self.release();
+        self.profile = json_string(profile);
+    }
+
+    /// Writes what is buffered and gives `out` back.
+    ///
+    /// # Errors
+    /// The first time `out` failed; nothing was written after that.
+    pub fn finish(mut self) -> io::Result<W> {
+        self.release();
+        match self.error {
+            Some(error) => Err(error),
+            None => self
+                .out
+                .into_inner()
+                .map_err(io::IntoInnerError::into_error)
+                .and_then(|mut out| out.flush().map(|()| out)),
+        }
+    }
+
+    /// Writes the packets held back.
+    fn release(&mut self) {
+        if self.error.is_none() {
+            self.error = self.out.write_all(self.held.as_bytes()).err();
+        }
+        self.held.clear();
+    }
+
+    fn write_line(&mut self) {
+        if self.error.is_none() {
+            self.error = self.out.write_all(self.line.as_bytes()).err();
+        }
+    }
+}
+
+impl<W: Write> Observer for EventWriter<W> {
+    const WANTS_EVENTS: bool = true;
+
+    fn on_packet(&mut self, now: Instant, point: Point, direction: Direction, packet: &Packet) {
+        let (name, host) = match (point, direction) {
+            (Point::Sent, Direction::Up) => ("packet_sent", Some(Host::Client)),
+            (Point::Sent, Direction::Down) => ("packet_sent", Some(Host::Server)),
+            (Point::Arrived, Direction::Up) => ("packet_arrived", Some(Host::Server)),
+            (Point::Arrived, Direction::Down) => ("packet_arrived", Some(Host::Client)),
+            (Point::Dropped(_), _) => ("packet_dropped", None),
+        };
+        if point == Point::Sent {
+            // A client's first packet opens a flow.
+            if direction == Direction::Up && packet.ordinal == 0 {
+                self.streams = [Stream::default(); 2];
+            }
+            self.streams[direction as usize].on_sent(&packet.segment);
+        }
+        self.line.clear();
+        let mut line = Line::begin(&mut self.line, now, &self.profile, packet.flow, host, name);
+        packet_fields(&mut line, direction, packet, &self.streams);
+        if let Point::Dropped(cause) = point {
+            line.name("cause", Some(cause));
+        }
+        line.end();
+        if point == Point::Sent {
+            self.held.push_str(&self.line);
+        } else {
+            self.release();
+            self.write_line();
+        }
+    }
+
+    fn on_event(&mut self, now: Instant, flow: FlowId, host: Host, event: &Event) {
+        self.line.clear();
+        let name = event_name(event);
+        let mut line = Line::begin(&mut self.line, now, &self.profile, flow, Some(host), name);
+        event_fields(&mut line, event);
+        line.end();
+        self.write_line();
+    }
+
+    fn on_settled(&mut self, _: Instant, _: Host, _: &Endpoint) {
+        self.release();
+    }
+}
+
+fn json_string(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+fn packet_fields(
+    line: &mut Line<'_>,
+    direction: Direction,
+    packet: &Packet,
+    streams: &[Stream; 2],
+) {
+    let segment = &packet.segment;
+    let (own, other) = match direction {
+        Direction::Up => (&streams[0], &streams[1]),
+        Direction::Down => (&streams[1], &streams[0]),
+    };
+    let acked = segment.flags.contains(Flags::ACK).then_some(segment.ack);
+    let sack = segment
+        .options
+        .sack
+        .iter()
+        .filter_map(|[left, right]| Some((other.offset(left)?, other.offset(right)?)));
+    line.name("direction", Some(direction.name()));
+    line.number("packet", Some(packet.ordinal));
+    line.number("seq", own.offset(segment.seq).map(|o| o.0));
+    line.number("ack", acked.and_then(|ack| other.offset(ack)).map(|o| o.0));
+    line.number("len", Some(segment.payload_len.into()));
+    line.flags("flags", segment.flags);
+    line.ranges("sack", sack);
+    line.truth("damaged", packet.damage.is_some());
+}
+
+fn event_name(event: &Event) -> &'static str {
+    match event {
+        Event::Sent { .. } => "sent",
+        Event::Acked { .. } => "acked",
+        Event::RttSample { .. } => "rtt_sample",
+        Event::MarkedLost { .. } => "marked_lost",
+        Event::TimerSet { .. } => "timer_set",
+        Event::TimerFired { .. } => "timer_fired",
+        Event::StateChanged { .. } => "state_changed",
+        Event::ProbeRepairedLoss => "probe_repaired_loss",
+        Event::Reneged => "reneged",
+        Event::GaveUp => "gave_up",
+    }
+}
+
+fn event_fields(line: &mut Line<'_>, event: &Event) {
+    match *event {
+        Event::Sent { what, pipe, cwnd } => {
+            sent_fields(line, what);
+            line.segments("pipe", pipe);
+            line.segments("cwnd", cwnd);
+        }
+        Event::Acked {
+            una,
+            newly_acked,
+            newly_sacked,
+            dsack,
+        } => {
+            line.number("una", Some(una.0));
+            line.segments("newly_acked", newly_acked);
+            line.segments("newly_sacked", newly_sacked);
+            line.range("dsack", dsack.map(|span| (span.start, span.end)));
+        }
+        Event::RttSample { rtt, srtt, rto } => {
+            line.millis("rtt_ms", Some(rtt));
+            line.millis("srtt_ms", Some(srtt));
+            line.millis("rto_ms", Some(rto));
+        }
+        Event::MarkedLost { span, by } => {
+            line.number("start", Some(span.start.0));
+            line.number("end", Some(span.end.0));
+            line.name("by", Some(by.name()));
+        }
+        Event::TimerSet { timer, at } => {
+            line.name("timer", Some(timer.name()));
+            line.millis("at_ms", at.map(|at| at.since(Instant::ZERO)));
+        }
+        Event::TimerFired { timer } => line.name("timer", Some(timer.name())),
+        Event::StateChanged {
+            from,
+            to,
+            cwnd,
+            ssthresh,
+            pipe,
+        } => {
+            line.name("from", Some(from.name()));
+            line.name("to", Some(to.name()));
+            line.segments("cwnd", cwnd);
+            let reduced = (ssthresh != Segments::MAX).then_some(ssthresh);
+            line.number("ssthresh", reduced.map(|s| s.0.into()));
+            line.segments("pipe", pipe);
+        }
+        Event::ProbeRepairedLoss | Event::Reneged | Event::GaveUp => {}
+    }
+}
+
+fn sent_fields(line: &mut Line<'_>, what: Send) {
+    let (name, trigger) = match what {
+        Send::New(_) => ("new", None),
+        Send::NewProbe(_) => ("new_probe", None),
+        Send::Again(_, trigger) => ("again", Some(trigger.name())),
+        Send::WindowProbe => ("window_probe", None),
+    };
+    line.name("what", Some(name));
+    line.number("start", what.span().map(|span| span.start.0));
+    line.number("end", what.span().map(|span| span.end.0));
+    line.name("trigger", trigger);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,16 @@
+//! The laboratory: scenarios as data, runs over many flows, statistics, reports, and the claims of
+//! papers with their verdicts.
+
+pub mod capture;
+pub mod chart;
+pub mod claims;
+pub mod events;
+pub mod output_file;
+pub mod paper;
+pub mod quantity;
+pub mod report;
+pub mod run;
+pub mod scenario;
+pub mod settings;
+pub mod stats;
+pub mod suggest;

@@ -1,0 +1,157 @@
+//! Quantities as people write them: `80ms`, `10Mbit`.
+
+use recoup_units::BitRate;
+use std::time::Duration;
+
+/// Reads a duration: `80ms`, `1.5s` or `1s 500ms`; no sign, a unit always (0 needs none).
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
+    let text = text.trim();
+    let expected = || {
+        let minus = if text.starts_with('-') {
+            ", not negative"
+        } else {
+            ""
+        };
+        format!(
+            "`{text}` is not a duration: expected a number with a unit{minus}, such as 80ms or 1.5s"
+        )
+    };
+    if text == "0" {
+        return Ok(Duration::ZERO);
+    }
+    if let Ok(duration) = humantime::parse_duration(text) {
+        return Ok(duration);
+    }
+    // humantime knows no fractions.
+    let digits = text
+        .bytes()
+        .take_while(|b| b.is_ascii_digit() || *b == b'.')
+        .count();
+    let (number, unit) = text.split_at(digits);
+    let scale = match unit.trim() {
+        "ns" => 1e-9,
+        "us" | "µs" => 1e-6,
+        "ms" => 1e-3,
+        "s" => 1.0,
+        "m" | "min" => 60.0,
+        _ => return Err(expected()),
+    };
+    let seconds = number.parse::<f64>().map_err(|_| expected())? * scale;
+    Duration::try_from_secs_f64(seconds).map_err(|_| expected())
+}
+
+/// Writes a duration as [`parse_duration`] reads it, in the largest unit that needs no fraction.
+pub fn format_duration(d: Duration) -> String {
+    let nanos = d.as_nanos();
+    for (unit, name) in [(1_000_000_000, "s"), (1_000_000, "ms"), (1000, "us")] {
+        if nanos.is_multiple_of(unit) && nanos > 0 {
+            return format!("{}{name}", nanos / unit);
+        }
+    }
+    if nanos == 0 {
+        "0ms".into()
+    } else {
+        format!("{nanos}ns")
+    }
+}
+
+/// Reads a rate: `10Mbit`, `1.5Gbit`, `64kbit`, `9600bit`, each with or without `/s`; decimal
+/// multiples, as in tc(8). Zero is refused.
+pub fn parse_rate(text: &str) -> Result<BitRate, String> {
+    let trimmed = text.trim();
+    let expected = || {
+        let zero = if trimmed.starts_with('0') {
+            " above zero"
+        } else {
+            ""
+        };
+        format!(
+            "`{trimmed}` is not a rate: expected a number{zero} with a unit, such as 10Mbit or 64kbit, or none"
+        )
+    };
+    let digits = trimmed
+        .bytes()
+        .take_while(|b| b.is_ascii_digit() || *b == b'.')
+        .count();
+    let (number, unit) = trimmed.split_at(digits);
+    let unit = unit.trim().trim_end_matches("/s");
+    let scale = match unit {
+        "bit" => 1.0,
+        "kbit" | "Kbit" => 1e3,
+        "Mbit" | "mbit" => 1e6,
+        "Gbit" | "gbit" => 1e9,
+        _ => return Err(expected()),
+    };
+    let bits = number.parse::<f64>().map_err(|_| expected())? * scale;
+    if !(1.0..1e15).contains(&bits) {
+        return Err(expected());
+    }
+    BitRate::from_bits_per_second(bits.round() as u64).ok_or_else(expected)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations() {
+        for (text, nanos, printed) in [
+            ("80ms", 80_000_000, "80ms"),
+            ("1.5s", 1_500_000_000, "1500ms"),
+            ("0.5 ms", 500_000, "500us"),
+            ("1s 500ms", 1_500_000_000, "1500ms"),
+            ("2min", 120_000_000_000, "120s"),
+            ("0", 0, "0ms"),
+            ("7ns", 7, "7ns"),
+        ] {
+            let d = parse_duration(text).unwrap();
+            assert_eq!(d, Duration::from_nanos(nanos), "{text}");
+            assert_eq!(format_duration(d), printed);
+            assert_eq!(parse_duration(printed), Ok(d));
+        }
+        for text in [
+            "",
+            "80",
+            "-5ms",
+            "ms",
+            "1.2.3ms",
+            "5 parsecs",
+            "nan s",
+            "1e400s",
+        ] {
+            let error = parse_duration(text).unwrap_err();
+            assert!(
+                error.contains(&format!("`{text}` is not a duration")),
+                "{error}"
+            );
+        }
+        assert!(parse_duration("-5ms").unwrap_err().contains("not negative"));
+    }
+
+    #[test]
+    fn rates() {
+        for (text, bits) in [
+            ("10Mbit", 10_000_000),
+            ("1.2Mbit/s", 1_200_000),
+            ("64kbit", 64_000),
+            ("1Gbit", 1_000_000_000),
+            ("9600 bit", 9600),
+        ] {
+            assert_eq!(parse_rate(text).unwrap().bits_per_second(), bits, "{text}");
+        }
+        for text in [
+            "",
+            "0",
+            "0Mbit",
+            "-1Mbit",
+            "10",
+            "10MB",
+            "Mbit",
+            "1e3Mbit",
+            "99999999Gbit",
+        ] {
+            assert!(parse_rate(text).is_err(), "{text}");
+        }
+        assert!(parse_rate("0").unwrap_err().contains("above zero"));
+    }
+}

@@ -1,0 +1,227 @@
+//! Runs a scenario: every profile over the same flows on the same network.
+
+use crate::scenario::Scenario;
+use crate::settings::SettingsError;
+use crate::stats::Durations;
+use recoup_recovery::Profile;
+use recoup_sim::{
+    FlowRecord, FlowSpec, NoObserver, Observer, PathSpec, Retransmissions, Simulation,
+};
+use recoup_units::FlowId;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What all flows of one profile cost.
+#[derive(Clone, Debug, Default)]
+pub struct Cost {
+    /// Flows run.
+    pub flows: u64,
+    /// Flows whose last byte was delivered.
+    pub completed: u64,
+    /// Flow completion times of those.
+    pub fct: Durations,
+    /// From the last ACK to the first retransmission of data, of the flows that had one.
+    pub last_ack_to_retransmission: Durations,
+    /// Data segments sent, retransmissions, probes and copies included.
+    pub segments_sent: u64,
+    /// IP bytes sent both ways.
+    pub bytes_sent: u64,
+    /// Packets dropped on the path.
+    pub packets_dropped: u64,
+    /// Segments sent again, by trigger.
+    pub retransmissions: Retransmissions,
+    /// Extra copies sent in advance of any loss; no mechanism sends any yet.
+    pub duplicates: u64,
+    /// Retransmissions that earlier copies made unnecessary.
+    pub spurious: u64,
+    /// Payload bytes that arrived more than once.
+    pub unnecessary_bytes: u64,
+}
+
+impl Cost {
+    /// Takes in one flow.
+    pub fn add(&mut self, flow: &FlowRecord) {
+        self.flows += 1;
+        if let Some(fct) = flow.fct {
+            self.completed += 1;
+            self.fct.add(fct);
+        }
+        if let Some(waited) = flow.last_ack_to_retransmission {
+            self.last_ack_to_retransmission.add(waited);
+        }
+        self.segments_sent += flow.segments_sent;
+        self.bytes_sent += flow.bytes_sent;
+        self.packets_dropped += flow.packets_dropped;
+        self.retransmissions.merge(&flow.retransmissions);
+        self.spurious += flow.spurious;
+        self.unnecessary_bytes += flow.unnecessary_bytes;
+    }
+
+    /// Takes in what other flows cost.
+    pub fn merge(&mut self, other: &Self) {
+        self.flows += other.flows;
+        self.completed += other.completed;
+        self.fct.merge(&other.fct);
+        self.last_ack_to_retransmission
+            .merge(&other.last_ack_to_retransmission);
+        self.segments_sent += other.segments_sent;
+        self.bytes_sent += other.bytes_sent;
+        self.packets_dropped += other.packets_dropped;
+        self.retransmissions.merge(&other.retransmissions);
+        self.duplicates += other.duplicates;
+        self.spurious += other.spurious;
+        self.unnecessary_bytes += other.unnecessary_bytes;
+    }
+}
+
+/// One profile's result.
+#[derive(Clone, Debug)]
+pub struct ProfileResult {
+    /// Which profile.
+    pub profile: Profile,
+    /// What its flows cost.
+    pub cost: Cost,
+}
+
+/// Flows a worker takes at a time.
+const BATCH: u64 = 64;
+
+/// Runs all flows of all profiles on `threads` cores. `done` is called with the number of flows
+/// finished since it was last called, from any thread. The result does not depend on `threads`.
+///
+/// # Errors
+/// Settings that do not fit together.
+pub fn run(
+    scenario: &Scenario,
+    threads: usize,
+    done: impl Fn(u64) + Sync,
+) -> Result<Vec<ProfileResult>, SettingsError> {
+    let path = scenario.settings.path()?;
+    scenario
+        .profiles
+        .iter()
+        .map(|profile| {
+            let spec = scenario.settings.flow(profile);
+            let cost = run_flows(&path, &spec, scenario.seed, scenario.flows, threads, &done)?;
+            Ok(ProfileResult {
+                profile: profile.clone(),
+                cost,
+            })
+        })
+        .collect()
+}
+
+fn run_flows(
+    path: &PathSpec,
+    spec: &FlowSpec,
+    seed: u64,
+    flows: u64,
+    threads: usize,
+    done: &(impl Fn(u64) + Sync),
+) -> Result<Cost, SettingsError> {
+    let next = AtomicU64::new(0);
+    let work = || -> Result<Cost, SettingsError> {
+        let mut simulation = simulation(path)?;
+        let mut cost = Cost::default();
+        loop {
+            let from = next.fetch_add(BATCH, Ordering::Relaxed);
+            if from >= flows {
+                return Ok(cost);
+            }
+            let to = (from + BATCH).min(flows);
+            for flow in from..to {
+                cost.add(&simulation.run(spec, seed, FlowId(flow), &mut NoObserver));
+            }
+            done(to - from);
+        }
+    };
+    let threads = threads.min(flows.div_ceil(BATCH) as usize).max(1);
+    if threads == 1 {
+        return work();
+    }
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let mut cost = Cost::default();
+        for worker in workers {
+            match worker.join() {
+                Ok(part) => cost.merge(&part?),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        Ok(cost)
+    })
+}
+
+/// Runs the flows of one profile one after another under an observer.
+///
+/// # Errors
+/// Settings that do not fit together.
+pub fn run_observed<O: Observer>(
+    scenario: &Scenario,
+    profile: &Profile,
+    observer: &mut O,
+    done: impl Fn(u64),
+) -> Result<ProfileResult, SettingsError> {
+    let mut simulation = simulation(&scenario.settings.path()?)?;
+    let spec = scenario.settings.flow(profile);
+    let mut cost = Cost::default();
+    for flow in 0..scenario.flows {
+        cost.add(&simulation.run(&spec, scenario.seed, FlowId(flow), observer));
+        done(1);
+    }
+    Ok(ProfileResult {
+        profile: profile.clone(),
+        cost,
+    })
+}
+
+/// A world for this path.
+pub(crate) fn simulation(path: &PathSpec) -> Result<Simulation, SettingsError> {
+    Simulation::new(path).map_err(|e| SettingsError::Invalid {
+        key: "drop",
+        why: e.to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn cores_do_not_change_the_result() {
+        let mut scenario = Scenario::load("tail-loss").unwrap();
+        scenario.flows = 300;
+        for (key, value) in [("drop", "bernoulli:0.05"), ("timers", "linux-wheel:250")] {
+            scenario.settings.set(key, value, Path::new(".")).unwrap();
+        }
+        let figures = |threads| -> Vec<_> {
+            let results = run(&scenario, threads, |_| ()).unwrap();
+            results
+                .iter()
+                .map(|r| {
+                    format!(
+                        "{:?}",
+                        (
+                            r.cost.fct.summary(),
+                            r.cost.bytes_sent,
+                            r.cost.retransmissions
+                        )
+                    )
+                })
+                .collect()
+        };
+        assert_eq!(figures(1), figures(3));
+    }
+
+    #[test]
+    fn progress_counts_every_flow() {
+        let mut scenario = Scenario::load("tail-loss").unwrap();
+        scenario.flows = 130;
+        let done = AtomicU64::new(0);
+        run(&scenario, 2, |n| {
+            done.fetch_add(n, Ordering::Relaxed);
+        })
+        .unwrap();
+        assert_eq!(done.into_inner(), 4 * 130);
+    }
+}

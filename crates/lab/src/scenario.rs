@@ -1,0 +1,311 @@
+//! Scenarios: experiments as data, shipped in the binary or written by the user.
+//!
+//! ```toml
+//! about = "what it shows, in one line"
+//! profiles = ["linux-3.17", "linux-3.17+tlp"]
+//! flows = 1
+//! seed = 1
+//!
+//! [settings]          # any setting of `recoup run --set`, with its value as text or number
+//! rtt = "80ms"
+//! drop = "tail:1"
+//! ```
+
+use crate::settings::{Settings, SettingsError};
+use crate::suggest::did_you_mean;
+use recoup_recovery::Profile;
+use recoup_recovery::profile::ProfileError;
+use std::io::Read;
+use std::ops::Range;
+use std::path::Path;
+use thiserror::Error;
+use toml::de::{DeTable, DeValue};
+
+/// The scenarios in the binary: name and text.
+pub const BUILT_IN: [(&str, &str); 1] = [(
+    "tail-loss",
+    include_str!("../../../scenarios/tail-loss.toml"),
+)];
+
+/// What is run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// A built-in scenario's name, or a file's without its ending.
+    pub name: String,
+    /// What it shows.
+    pub about: String,
+    /// One run each.
+    pub profiles: Vec<Profile>,
+    /// Flows a run.
+    pub flows: u64,
+    /// Everything random comes from this.
+    pub seed: u64,
+    /// Path, traffic and hosts.
+    pub settings: Settings,
+}
+
+/// What is wrong with a scenario.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ScenarioError {
+    /// Neither a built-in scenario nor a file.
+    #[error("no scenario `{name}`: expected one of {}, a .toml file, or - for standard input{}",
+        BUILT_IN.map(|(name, _)| name).join(", "), did_you_mean(name, BUILT_IN.map(|(name, _)| name)))]
+    Unknown {
+        /// What was asked for.
+        name: String,
+    },
+    /// The file cannot be read.
+    #[error("cannot read the scenario {file}: {why}")]
+    Unreadable {
+        /// Which.
+        file: String,
+        /// The system's words.
+        why: String,
+    },
+    /// Something in the file is wrong.
+    #[error("{file}:{line}: {why}")]
+    Wrong {
+        /// Which file.
+        file: String,
+        /// Which line, from 1.
+        line: usize,
+        /// What is wrong, and what was expected.
+        why: String,
+    },
+}
+
+/// Reads a profile, suggesting near matches.
+pub fn parse_profile(text: &str) -> Result<Profile, String> {
+    text.parse().map_err(|e: ProfileError| {
+        let (word, known) = e.unknown();
+        format!("{e}{}", did_you_mean(word, known.iter().copied()))
+    })
+}
+
+impl Scenario {
+    /// The scenario `name`: built in, a file (anything with a path separator or ending in .toml),
+    /// or `-` for standard input.
+    ///
+    /// # Errors
+    /// An unknown name, an unreadable file, or a line that is wrong.
+    pub fn load(name: &str) -> Result<Self, ScenarioError> {
+        if let Some((name, text)) = BUILT_IN.iter().find(|(built_in, _)| *built_in == name) {
+            return Self::parse(
+                name,
+                &format!("scenarios/{name}.toml"),
+                text,
+                Path::new("."),
+            );
+        }
+        let unreadable = |file: &str, e: std::io::Error| ScenarioError::Unreadable {
+            file: file.into(),
+            why: e.to_string(),
+        };
+        if name == "-" {
+            let mut text = String::new();
+            let file = "<standard input>";
+            std::io::stdin()
+                .read_to_string(&mut text)
+                .map_err(|e| unreadable(file, e))?;
+            return Self::parse("-", file, &text, Path::new("."));
+        }
+        let path = Path::new(name);
+        let is_file = name.contains(std::path::is_separator) || name.ends_with(".toml");
+        if !is_file && !path.is_file() {
+            return Err(ScenarioError::Unknown { name: name.into() });
+        }
+        let text = std::fs::read_to_string(path).map_err(|e| unreadable(name, e))?;
+        let stem = path
+            .file_stem()
+            .map_or(name.into(), |s| s.to_string_lossy());
+        Self::parse(&stem, name, &text, path.parent().unwrap_or(Path::new(".")))
+    }
+
+    /// Reads a scenario's text; `file` is what errors call it, `base` where its files are.
+    ///
+    /// # Errors
+    /// A line that is wrong.
+    pub fn parse(name: &str, file: &str, text: &str, base: &Path) -> Result<Self, ScenarioError> {
+        let wrong = |span: Range<usize>, why: String| {
+            let before = &text.as_bytes()[..span.start.min(text.len())];
+            let line = 1 + before.iter().filter(|b| **b == b'\n').count();
+            ScenarioError::Wrong {
+                file: file.into(),
+                line,
+                why,
+            }
+        };
+        let table = DeTable::parse(text).map_err(|e| {
+            let why = e.message().replace('\n', ", ");
+            wrong(e.span().unwrap_or(text.len()..text.len()), why)
+        })?;
+        let mut scenario = Self {
+            name: name.into(),
+            about: String::new(),
+            profiles: vec![],
+            flows: 1,
+            seed: 1,
+            settings: Settings::default(),
+        };
+        for (key, value) in table.get_ref() {
+            let at = |why| wrong(value.span(), why);
+            match key.get_ref().as_ref() {
+                "about" => scenario.about = as_text(value.get_ref()).map_err(at)?,
+                "profiles" => {
+                    let DeValue::Array(items) = value.get_ref() else {
+                        return Err(at(
+                            "profiles: expected a list, such as [\"linux-3.17\"]".into()
+                        ));
+                    };
+                    for item in items {
+                        let profile = as_text(item.get_ref()).and_then(|t| parse_profile(&t));
+                        scenario
+                            .profiles
+                            .push(profile.map_err(|why| wrong(item.span(), why))?);
+                    }
+                }
+                "flows" => scenario.flows = as_count(value.get_ref(), 1).map_err(at)?,
+                "seed" => scenario.seed = as_count(value.get_ref(), 0).map_err(at)?,
+                "settings" => {
+                    let DeValue::Table(settings) = value.get_ref() else {
+                        return Err(at("settings: expected a table".into()));
+                    };
+                    for (key, value) in settings {
+                        let text =
+                            as_text(value.get_ref()).map_err(|why| wrong(value.span(), why))?;
+                        scenario
+                            .settings
+                            .set(key.get_ref(), &text, base)
+                            .map_err(|e| {
+                                let unknown = matches!(e, SettingsError::UnknownKey { .. });
+                                wrong(
+                                    if unknown { key.span() } else { value.span() },
+                                    e.to_string(),
+                                )
+                            })?;
+                    }
+                }
+                word => {
+                    let known = ["about", "profiles", "flows", "seed", "settings"];
+                    let near = did_you_mean(word, known);
+                    let why = format!(
+                        "unknown key `{word}`: expected one of {}{near}",
+                        known.join(", ")
+                    );
+                    return Err(wrong(key.span(), why));
+                }
+            }
+        }
+        if scenario.profiles.is_empty() {
+            scenario.profiles.push(Profile::default());
+        }
+        Ok(scenario)
+    }
+}
+
+/// A string, number or truth value as the text of a setting.
+fn as_text(value: &DeValue) -> Result<String, String> {
+    match value {
+        DeValue::String(text) => Ok(text.to_string()),
+        DeValue::Integer(n) => Ok(n.to_string()),
+        DeValue::Float(n) => Ok(n.to_string()),
+        DeValue::Boolean(b) => Ok(b.to_string()),
+        other => Err(format!(
+            "expected text or a number, found {}",
+            other.type_str()
+        )),
+    }
+}
+
+fn as_count(value: &DeValue, least: u64) -> Result<u64, String> {
+    as_text(value)?
+        .parse()
+        .ok()
+        .filter(|n| *n >= least)
+        .ok_or_else(|| format!("expected a whole number from {least}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Scenario, String> {
+        Scenario::parse("x", "x.toml", text, Path::new(".")).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn the_built_in_ones_load_and_their_paths_stand() {
+        for (name, _) in BUILT_IN {
+            let scenario = Scenario::load(name).unwrap();
+            assert_eq!(scenario.name, name);
+            assert!(!scenario.about.is_empty());
+            scenario.settings.path().unwrap();
+        }
+    }
+
+    #[test]
+    fn tail_loss_has_the_defaults_of_the_study() {
+        let scenario = Scenario::load("tail-loss").unwrap();
+        let names: Vec<_> = scenario.profiles.iter().map(Profile::name).collect();
+        assert_eq!(
+            names,
+            [
+                "linux-3.17",
+                "linux-3.17+rtor",
+                "linux-3.17+tlp",
+                "linux-3.17+tlpr"
+            ]
+        );
+        let defaults = Settings {
+            drop: "tail:1".parse().unwrap(),
+            ..Settings::default()
+        };
+        assert_eq!(scenario.settings, defaults);
+    }
+
+    #[test]
+    fn mistakes_are_named_with_their_line() {
+        for (text, error) in [
+            ("flows = 0", "x.toml:1: expected a whole number from 1"),
+            (
+                "\n\nflow = 1",
+                "x.toml:3: unknown key `flow`: expected one of about, profiles, flows, seed, settings, did you mean `flows`?",
+            ),
+            (
+                "profiles = \"linux-3.17\"",
+                "x.toml:1: profiles: expected a list",
+            ),
+            (
+                "profiles = [\n\"linux-3.17\",\n\"linux-3.17+tpl\"]",
+                "x.toml:3: unknown mechanism 'tpl', expected one of: rtor, tlp, tlpr, cubic, reno, did you mean `tlp`?",
+            ),
+            (
+                "seed = 1\n[settings]\nrtt = \"80\"",
+                "x.toml:3: rtt: `80` is not a duration",
+            ),
+            (
+                "[settings]\nsegment = 3",
+                "x.toml:2: unknown setting `segment`, did you mean `segments`?",
+            ),
+            (
+                "[settings]\nrtt = [1]",
+                "x.toml:2: expected text or a number, found array",
+            ),
+            ("seed = ", "x.toml:1: "),
+            ("seed = 1\nseed = 2", "x.toml:2: "),
+        ] {
+            let found = parse(text).unwrap_err();
+            assert!(
+                found.starts_with(error) && !found.contains('\n'),
+                "{text}\n{found}"
+            );
+        }
+    }
+
+    #[test]
+    fn unknown_names_are_refused() {
+        let error = |name: &str| Scenario::load(name).unwrap_err().to_string();
+        assert!(error("tail-los").ends_with("did you mean `tail-loss`?"));
+        assert!(error("no/such.toml").starts_with("cannot read the scenario no/such.toml"));
+    }
+}

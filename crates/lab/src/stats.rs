@@ -1,0 +1,198 @@
+//! Statistics of many flows in little memory.
+
+use hdrhistogram::Histogram;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Distinct values kept exactly.
+const EXACT: usize = 4096;
+
+/// A distribution of durations: exact up to 4,096 distinct values, within 0.1 % beyond. Minimum,
+/// maximum and mean are always exact. Merging is independent of order.
+#[derive(Clone, Debug, Default)]
+pub struct Durations {
+    exact: BTreeMap<u64, u64>,
+    coarse: Option<Histogram<u64>>,
+    count: u64,
+    sum: u128,
+    min: u64,
+    max: u64,
+}
+
+/// The figures of a distribution, in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// The smallest value.
+    pub min: f64,
+    /// The median.
+    pub p50: f64,
+    /// The 90th percentile.
+    pub p90: f64,
+    /// The 99th percentile.
+    pub p99: f64,
+    /// The largest value.
+    pub max: f64,
+    /// The arithmetic mean.
+    pub mean: f64,
+}
+
+impl Durations {
+    /// Takes in one value.
+    pub fn add(&mut self, d: Duration) {
+        let nanos = u64::try_from(d.as_nanos()).unwrap_or(u64::MAX);
+        self.min = if self.count == 0 {
+            nanos
+        } else {
+            self.min.min(nanos)
+        };
+        self.max = self.max.max(nanos);
+        self.count += 1;
+        self.sum += u128::from(nanos);
+        self.insert(nanos, 1);
+    }
+
+    /// Takes in all of another.
+    pub fn merge(&mut self, other: &Self) {
+        if other.count == 0 {
+            return;
+        }
+        self.min = if self.count == 0 {
+            other.min
+        } else {
+            self.min.min(other.min)
+        };
+        self.max = self.max.max(other.max);
+        self.count += other.count;
+        self.sum += other.sum;
+        for (&nanos, &n) in &other.exact {
+            self.insert(nanos, n);
+        }
+        if let Some(theirs) = &other.coarse {
+            self.coarsen();
+            if let Some(ours) = &mut self.coarse {
+                // Both resize themselves, so that adding cannot fail.
+                ours.add(theirs).unwrap_or_default();
+            }
+        }
+    }
+
+    fn insert(&mut self, nanos: u64, n: u64) {
+        if let Some(coarse) = &mut self.coarse {
+            // It resizes itself, so that recording cannot fail.
+            coarse.record_n(nanos, n).unwrap_or_default();
+            return;
+        }
+        *self.exact.entry(nanos).or_default() += n;
+        if self.exact.len() > EXACT {
+            self.coarsen();
+        }
+    }
+
+    /// Gives up exactness for bounded memory.
+    fn coarsen(&mut self) {
+        if self.coarse.is_some() {
+            return;
+        }
+        let Ok(mut coarse) = Histogram::new(3) else {
+            return;
+        };
+        coarse.auto(true);
+        for (nanos, n) in std::mem::take(&mut self.exact) {
+            coarse.record_n(nanos, n).unwrap_or_default();
+        }
+        self.coarse = Some(coarse);
+    }
+
+    /// How many values were taken in.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The smallest value that at least a share `q` of all do not exceed, in ms.
+    fn quantile(&self, q: f64) -> f64 {
+        let nanos = match &self.coarse {
+            Some(coarse) => coarse.value_at_quantile(q),
+            None => {
+                let rank = ((self.count as f64 * q).ceil() as u64).max(1);
+                let mut seen = 0;
+                let at_rank = self.exact.iter().find(|(_, n)| {
+                    seen += **n;
+                    seen >= rank
+                });
+                at_rank.map_or(self.max, |(nanos, _)| *nanos)
+            }
+        };
+        nanos.clamp(self.min, self.max) as f64 / 1e6
+    }
+
+    /// The figures; `None` when nothing was taken in.
+    pub fn summary(&self) -> Option<Summary> {
+        (self.count > 0).then(|| Summary {
+            min: self.min as f64 / 1e6,
+            p50: self.quantile(0.5),
+            p90: self.quantile(0.9),
+            p99: self.quantile(0.99),
+            max: self.max as f64 / 1e6,
+            mean: (self.sum as f64 / self.count as f64) / 1e6,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(values: impl IntoIterator<Item = u64>) -> Durations {
+        let mut d = Durations::default();
+        values
+            .into_iter()
+            .for_each(|ms| d.add(Duration::from_millis(ms)));
+        d
+    }
+
+    #[test]
+    fn small_distributions_are_exact() {
+        let s = of([5, 1, 4, 2, 3]).summary().unwrap();
+        assert_eq!(
+            (s.min, s.p50, s.p90, s.p99, s.max, s.mean),
+            (1.0, 3.0, 5.0, 5.0, 5.0, 3.0)
+        );
+        assert_eq!(of([]).summary(), None);
+        let one = of([440]).summary().unwrap();
+        assert_eq!(
+            (one.min, one.p50, one.p99, one.max, one.mean),
+            (440.0, 440.0, 440.0, 440.0, 440.0)
+        );
+    }
+
+    #[test]
+    fn large_ones_stay_within_a_thousandth_and_small_in_memory() {
+        let d = of(1..=100_000);
+        assert!(d.exact.is_empty());
+        let s = d.summary().unwrap();
+        for (value, expected) in [(s.p50, 50_000.0), (s.p90, 90_000.0), (s.p99, 99_000.0)] {
+            assert!(
+                (value / expected - 1.0f64).abs() < 0.001,
+                "{value} {expected}"
+            );
+        }
+        assert_eq!((s.min, s.max, s.mean), (1.0, 100_000.0, 50_000.5));
+    }
+
+    #[test]
+    fn merging_in_any_order_gives_the_same() {
+        for n in [100, 3000, 30_000] {
+            let whole = of((0..n).map(|i| i * 7919 % 60_000));
+            let parts: Vec<_> = (0..4)
+                .map(|k| of((0..n).filter(|i| i % 4 == k).map(|i| i * 7919 % 60_000)))
+                .collect();
+            let mut forwards = Durations::default();
+            parts.iter().for_each(|p| forwards.merge(p));
+            let mut backwards = Durations::default();
+            parts.iter().rev().for_each(|p| backwards.merge(p));
+            assert_eq!(forwards.summary(), whole.summary());
+            assert_eq!(backwards.summary(), whole.summary());
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Near matches for words nobody knows.
+
+/// `, did you mean `known`?` for the known word most like `word`; empty if none is like it.
+pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let word = word.to_lowercase();
+    let similarity =
+        |known: &str| strsim::normalized_damerau_levenshtein(&word, &known.to_lowercase());
+    known
+        .into_iter()
+        .map(|known| (similarity(known), known))
+        .filter(|(similarity, _)| *similarity >= 0.5)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map_or(String::new(), |(_, known)| {
+            format!(", did you mean `{known}`?")
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_word_is_named() {
+        let known = ["tlpr", "tlp", "rtt", "rate", "queue", "segments", "mss"];
+        for (word, suggestion) in [
+            ("tpl", ", did you mean `tlp`?"),
+            ("rtts", ", did you mean `rtt`?"),
+            ("segment", ", did you mean `segments`?"),
+            ("Rate", ", did you mean `rate`?"),
+            ("zzz", ""),
+            ("", ""),
+        ] {
+            assert_eq!(did_you_mean(word, known), suggestion);
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! The command line. It reads arguments, calls the laboratory and prints; it decides nothing.
+
+mod output;
+mod paper;
+mod profiles;
+mod run;
+mod scenario;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Run TCP loss recovery over simulated paths, and check what papers claim of it.
+///
+/// Results go to standard output, progress and notes to standard error. Exit status: 0 success,
+/// 1 a check failed, 2 wrong use or bad input.
+#[derive(Parser)]
+#[command(version, subcommand_required = true, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run a scenario once per profile and print what it cost, side by side
+    Run(run::Args),
+    /// Regenerate a figure of a paper and check the paper's claims
+    Paper(paper::Args),
+    /// List the built-in scenarios or show one
+    Scenario(scenario::Args),
+    /// List profiles and mechanisms with every value and its source
+    Profiles,
+}
+
+/// Why the program stops with a failure.
+enum Failure {
+    /// A check failed: exit status 1. The report says what.
+    CheckFailed,
+    /// Wrong use or bad input: exit status 2, and this line.
+    Wrong(String),
+}
+
+impl<E: std::error::Error> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self::Wrong(error.to_string())
+    }
+}
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Run(args) => run::run(&args),
+        Command::Paper(args) => paper::run(&args),
+        Command::Scenario(args) => scenario::run(&args),
+        Command::Profiles => profiles::run(),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::CheckFailed) => ExitCode::from(1),
+        Err(Failure::Wrong(line)) => {
+            eprintln!("recoup: {line}");
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! `recoup run`.
+
+use crate::Failure;
+use crate::output::{Format, print};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use recoup_lab::capture::{Capture, CapturePaths};
+use recoup_lab::events::EventWriter;
+use recoup_lab::output_file::OutputFile;
+use recoup_lab::report::Report;
+use recoup_lab::run::{ProfileResult, run as run_scenario, run_observed};
+use recoup_lab::scenario::{Scenario, parse_profile};
+use recoup_recovery::Profile;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// A built-in scenario (see `recoup scenario list`), a .toml file, or - for standard input
+    scenario: String,
+    /// Profile to run, such as linux-3.17+tlp; repeat for several; replaces the scenario's
+    #[arg(long, value_name = "PROFILE", value_parser = parse_profile)]
+    profile: Vec<Profile>,
+    /// Flows per profile
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    flows: Option<u64>,
+    /// Everything random comes from this number
+    #[arg(long, value_name = "S")]
+    seed: Option<u64>,
+    /// Change a setting of the scenario; repeat for several (see `recoup scenario list`)
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    settings: Vec<String>,
+    /// Write what crossed the wire, at sender and at receiver, as packet captures into this folder
+    #[arg(long, value_name = "DIR")]
+    pcap: Option<PathBuf>,
+    /// Write the event stream as JSON lines to this file (- for standard output, without results)
+    #[arg(long, value_name = "FILE")]
+    events: Option<PathBuf>,
+    /// How to print the results
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+}
+
+/// Applies `--set KEY=VALUE` arguments.
+pub fn apply_settings(scenario: &mut Scenario, settings: &[String]) -> Result<(), Failure> {
+    for setting in settings {
+        let (key, value) = setting.split_once('=').ok_or_else(|| {
+            Failure::Wrong(format!(
+                "--set {setting}: expected KEY=VALUE, such as rtt=80ms"
+            ))
+        })?;
+        let set = scenario.settings.set(key, value, Path::new(""));
+        set.map_err(|e| Failure::Wrong(format!("--set {setting}: {e}")))?;
+    }
+    Ok(())
+}
+
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let mut scenario = Scenario::load(&args.scenario)?;
+    apply_settings(&mut scenario, &args.settings)?;
+    if !args.profile.is_empty() {
+        scenario.profiles.clone_from(&args.profile);
+    }
+    scenario.flows = args.flows.unwrap_or(scenario.flows);
+    scenario.seed = args.seed.unwrap_or(scenario.seed);
+    scenario.settings.path()?;
+    let results = if args.pcap.is_some() || args.events.is_some() {
+        run_with_outputs(&scenario, args)?
+    } else {
+        let bar = progress(&scenario);
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let results = run_scenario(&scenario, threads, |n| bar.inc(n))?;
+        bar.finish_and_clear();
+        results
+    };
+    if args.events.as_deref() == Some(Path::new("-")) {
+        return Ok(());
+    }
+    let report = Report::new(&scenario, &results);
+    match args.format {
+        Format::Table => print(&heading(&scenario)).and_then(|()| print(&report.to_table())),
+        Format::Json => print(&report.to_json()),
+        Format::Csv => print(&report.to_csv()),
+    }
+}
+
+/// Flow after flow on one core, so that files tell them in order. All files are begun before the
+/// first flow runs and complete after the last, or not there at all.
+fn run_with_outputs(scenario: &Scenario, args: &Args) -> Result<Vec<ProfileResult>, Failure> {
+    let mut events = args.events.as_deref().map(open_events).transpose()?;
+    let capture = |profile: &Profile| {
+        let paths = args
+            .pcap
+            .as_deref()
+            .map(|dir| CapturePaths::new(dir, profile.name()));
+        paths.map(|paths| Capture::create(&paths)).transpose()
+    };
+    let mut captures = scenario
+        .profiles
+        .iter()
+        .map(capture)
+        .collect::<Result<Vec<_>, _>>()?;
+    let bar = progress(scenario);
+    let mut results = Vec::new();
+    for (profile, capture) in scenario.profiles.iter().zip(&mut captures) {
+        if let Some(events) = &mut events {
+            events.set_profile(profile.name());
+        }
+        let mut observer = (capture.as_mut(), events.as_mut());
+        results.push(run_observed(scenario, profile, &mut observer, |n| {
+            bar.inc(n)
+        })?);
+    }
+    bar.finish_and_clear();
+    captures
+        .into_iter()
+        .flatten()
+        .try_for_each(Capture::finish)?;
+    if let (Some(events), Some(path)) = (events, args.events.as_deref()) {
+        let written = events.finish().and_then(EventFile::publish);
+        written.map_err(|e| Failure::Wrong(format!("cannot write `{}`: {e}", path.display())))?;
+    }
+    Ok(results)
+}
+
+/// Where events go.
+enum EventFile {
+    StandardOutput(std::io::Stdout),
+    File(OutputFile),
+}
+
+fn open_events(path: &Path) -> Result<EventWriter<EventFile>, Failure> {
+    let file = match path == Path::new("-") {
+        true => EventFile::StandardOutput(std::io::stdout()),
+        false => EventFile::File(OutputFile::create(path)?),
+    };
+    Ok(EventWriter::new(file, ""))
+}
+
+impl EventFile {
+    fn publish(self) -> std::io::Result<()> {
+        match self {
+            Self::StandardOutput(_) => Ok(()),
+            Self::File(file) => file.publish().map_err(|e| e.source),
+        }
+    }
+}
+
+impl Write for EventFile {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        match self {
+            Self::StandardOutput(out) => out.write(bytes),
+            Self::File(file) => file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        match self {
+            Self::StandardOutput(out) => out.flush(),
+            Self::File(file) => file.flush(),
+        }
+    }
+}
+
+/// What is run, with all that is not at its usual value.
+fn heading(scenario: &Scenario) -> String {
+    let usual = recoup_lab::settings::Settings::default();
+    let shown = ["rtt", "rate", "segments", "drop", "ack", "timers"];
+    let settings: Vec<String> = recoup_lab::settings::KEYS
+        .iter()
+        .filter(|k| shown.contains(&k.name) || scenario.settings.get(k.name) != usual.get(k.name))
+        .map(|k| {
+            format!(
+                "{}={}",
+                k.name,
+                scenario.settings.get(k.name).unwrap_or_default()
+            )
+        })
+        .collect();
+    format!(
+        "{} seed={} {}\n\n",
+        scenario.name,
+        scenario.seed,
+        settings.join(" ")
+    )
+}
+
+/// A bar that appears when standard error is a terminal and the run is not over at once.
+fn progress(scenario: &Scenario) -> ProgressBar {
+    let flows = scenario
+        .flows
+        .saturating_mul(scenario.profiles.len() as u64);
+    let bar = ProgressBar::with_draw_target(Some(flows), ProgressDrawTarget::stderr_with_hz(5));
+    let style =
+        ProgressStyle::with_template("{wide_bar} {human_pos}/{human_len} flows, {eta} left");
+    if let Ok(style) = style {
+        bar.set_style(style);
+    }
+    bar
+}

@@ -1,0 +1,48 @@
+//! `recoup scenario`.
+
+use crate::Failure;
+use crate::output::print;
+use clap::Subcommand;
+use recoup_lab::scenario::{BUILT_IN, Scenario, ScenarioError};
+use recoup_lab::settings::KEYS;
+
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// List the built-in scenarios, and the settings a scenario can have
+    List,
+    /// Print a built-in scenario: copy, change and run it as a file
+    Show {
+        /// A built-in scenario's name
+        name: String,
+    },
+}
+
+pub fn run(args: &Args) -> Result<(), Failure> {
+    match &args.command {
+        Command::List => list(),
+        Command::Show { name } => {
+            let found = BUILT_IN.iter().find(|(built_in, _)| built_in == name);
+            let (_, text) = found.ok_or_else(|| ScenarioError::Unknown { name: name.clone() })?;
+            print(text)
+        }
+    }
+}
+
+fn list() -> Result<(), Failure> {
+    let mut text = String::from("Scenarios:\n");
+    for (name, _) in BUILT_IN {
+        let scenario = Scenario::load(name)?;
+        text += &format!("  {name:<16} {}\n", scenario.about);
+    }
+    text += "\nSettings (--set KEY=VALUE, or under [settings] in a scenario file):\n";
+    for key in KEYS {
+        text += &format!("  {:<16} {}\n", key.name, key.help);
+    }
+    print(&text)
+}

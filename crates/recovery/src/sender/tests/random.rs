@@ -1,0 +1,306 @@
+//! Whatever happens, in whatever order: what must hold of any sender holds.
+//!
+//! ACKs come from a plausible receiver and from a hostile one, timers fire when due and when not,
+//! the host sends at once or lets the sender wait. At the end a perfect network takes over, on
+//! which everything written must be acknowledged: no state is a dead end.
+
+use super::super::*;
+use super::script::MSS;
+use crate::ack::Ack;
+use crate::profile::Profile;
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+const PROFILES: [&str; 6] = [
+    "linux-3.17",
+    "linux-3.17+reno",
+    "linux-3.17+rtor",
+    "linux-3.17+tlp",
+    "linux-3.17+tlpr",
+    "linux-3.17+rtor+tlpr+reno",
+];
+
+#[derive(Clone, Debug)]
+enum Op {
+    Wait(u64),
+    /// The application writes this many bytes.
+    Write(u64),
+    Close,
+    SetMss(u32),
+    /// An ACK that stops on a border of segments and SACKs whole ones, counted from `snd_una`.
+    Ack {
+        segments: usize,
+        blocks: Vec<(usize, usize)>,
+        window: u64,
+        duplicate: bool,
+    },
+    /// Any numbers at all, near `snd_una`; `far`: beyond what was ever sent.
+    Nonsense {
+        cumulative: u64,
+        blocks: Vec<(u64, u64)>,
+        window: u64,
+        far: bool,
+        data: bool,
+    },
+    /// Time passes to the next timer, which goes off.
+    Fire,
+    /// A timer is reported that may not be due, or not even run.
+    Misfire(usize),
+    /// The host takes at most this many segments, not all there are.
+    Send(usize),
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let window = prop_oneof![4 => Just(1 << 20), 2 => 0..20 * MSS, 1 => Just(0)];
+    let blocks = prop_oneof![2 => Just(Vec::new()), 3 => vec((0..16usize, 0..4usize), 1..4)];
+    let anywhere = vec((0..20 * MSS, 0..6 * MSS), 0..5);
+    prop_oneof![
+        3 => (0..200u64).prop_map(Op::Wait),
+        3 => (0..30 * MSS).prop_map(Op::Write),
+        1 => Just(Op::Close),
+        1 => (0..1500u32).prop_map(Op::SetMss),
+        12 => (0..6usize, blocks, window.clone(), any::<bool>()).prop_map(
+            |(segments, blocks, window, duplicate)| Op::Ack { segments, blocks, window, duplicate }
+        ),
+        3 => (0..12 * MSS, anywhere, window, prop::bool::weighted(0.2), any::<bool>()).prop_map(
+            |(cumulative, blocks, window, far, data)| Op::Nonsense { cumulative, blocks, window, far, data }
+        ),
+        3 => Just(Op::Fire),
+        1 => (0..Timer::ALL.len()).prop_map(Op::Misfire),
+        2 => (0..4usize).prop_map(Op::Send),
+    ]
+}
+
+/// A sender, and what its peer has seen of it.
+struct Run {
+    sender: Sender,
+    now: Instant,
+    /// The furthest the peer ever opened its window.
+    edge: Offset,
+}
+
+impl Run {
+    fn new(profile: &str, answered: bool) -> Result<Self, TestCaseError> {
+        let profile: Profile = profile.parse().unwrap();
+        let mut run = Self {
+            sender: Sender::new(profile.mechanisms(), MSS as u32, Trigger::SynAck, true),
+            now: Instant::ZERO,
+            edge: Offset::DATA,
+        };
+        run.send(usize::MAX)?;
+        if answered {
+            run.now += Duration::from_millis(80);
+            run.ack(&Ack::new(Offset::DATA, 1 << 20))?;
+        }
+        Ok(run)
+    }
+
+    /// Applies `op`; then the host sends what it is offered, unless told to hold back.
+    fn apply(&mut self, op: &Op) -> Result<(), TestCaseError> {
+        match op {
+            Op::Wait(ms) => {
+                // A host is never later for a timer than this.
+                let until = self.now + Duration::from_millis(*ms);
+                let due = self.sender.next_timer().map_or(until, |(at, _)| at);
+                self.now = self.now.max(until.min(due));
+            }
+            Op::Write(bytes) => self.sender.on_written(self.now, *bytes),
+            Op::Close => self.sender.close(self.now),
+            Op::SetMss(mss) => self.sender.set_mss(*mss),
+            Op::Ack {
+                segments,
+                blocks,
+                window,
+                duplicate,
+            } => {
+                let ack = self.plausible(if *duplicate { 0 } else { *segments }, blocks, *window);
+                self.ack(&ack)?;
+            }
+            Op::Nonsense {
+                cumulative,
+                blocks,
+                window,
+                far,
+                data,
+            } => {
+                let base = Offset(self.sender.una().0.saturating_sub(3 * MSS));
+                let beyond = if *far { 1 << 40 } else { 0 };
+                let blocks = blocks.iter().map(|&(at, len)| Span::at(base + at, len));
+                let mut ack = Ack::new(base + *cumulative + beyond, *window).with_blocks(blocks);
+                ack.carries_data = *data;
+                ack.timestamp_rtt = data.then_some(Duration::from_millis(*cumulative));
+                self.ack(&ack)?;
+            }
+            Op::Fire => self.fire()?,
+            Op::Misfire(i) => {
+                let timer = Timer::ALL[*i];
+                if timer != Timer::User {
+                    self.sender.on_timer(self.now, timer);
+                }
+            }
+            Op::Send(most) => return self.send(*most),
+        }
+        self.check()?;
+        self.send(usize::MAX)
+    }
+
+    /// An ACK of the first `segments` outstanding, SACKing runs (first, further) of the rest.
+    fn plausible(&self, segments: usize, blocks: &[(usize, usize)], window: u64) -> Ack {
+        let out: Vec<Span> = self.sender.board().iter().map(|s| s.span).collect();
+        let acked = segments.min(out.len());
+        let cumulative = out[..acked].last().map_or(self.sender.una(), |s| s.end);
+        let blocks = blocks.iter().filter_map(|&(first, further)| {
+            let first = acked + 1 + first;
+            let last = out.get(first + further).or(out.last())?;
+            Some(Span::new(out.get(first)?.start, last.end))
+        });
+        Ack::new(cumulative, window).with_blocks(blocks)
+    }
+
+    fn ack(&mut self, ack: &Ack) -> Result<(), TestCaseError> {
+        let (una, nxt) = (self.sender.una(), self.sender.nxt());
+        if ack.cumulative <= nxt {
+            self.edge = self.edge.max(ack.cumulative + ack.window);
+        }
+        let before = self.sender.clone();
+        let summary = self.sender.on_ack(self.now, ack);
+        prop_assert!(self.sender.una() >= una, "snd_una went back");
+        prop_assert_eq!(self.sender.nxt(), nxt, "an ACK sends nothing by itself");
+        prop_assert_eq!(summary.una_advanced, self.sender.una().since(una));
+        if ack.cumulative > nxt {
+            let quiet = |s: &Sender| (s.state, s.cwnd, s.window.edge, s.next_timer());
+            prop_assert_eq!(
+                quiet(&self.sender),
+                quiet(&before),
+                "an ACK of data never sent"
+            );
+        }
+        Ok(())
+    }
+
+    fn fire(&mut self) -> Result<(), TestCaseError> {
+        if let Some((at, timer)) = self.sender.next_timer() {
+            self.now = self.now.max(at);
+            self.sender.on_timer(self.now, timer);
+            prop_assert_eq!(self.sender.gave_up(), timer == Timer::User);
+            let loss = timer == Timer::Rto && self.sender.una() > Offset::SYN;
+            prop_assert!(
+                !loss || self.sender.cwnd() == Segments::ONE,
+                "a timeout leaves one segment"
+            );
+        }
+        Ok(())
+    }
+
+    /// The host transmits what it is offered, up to `most` segments.
+    fn send(&mut self, most: usize) -> Result<(), TestCaseError> {
+        for _ in 0..most {
+            let Some(what) = self.sender.next_send(self.now) else {
+                return Ok(());
+            };
+            self.judge(what)?;
+            self.sender.on_sent(self.now, what);
+            self.check()?;
+        }
+        Ok(())
+    }
+
+    /// That `what` may be sent now.
+    fn judge(&self, what: Send) -> Result<(), TestCaseError> {
+        let sender = &self.sender;
+        let room = sender.pipe() < sender.cwnd();
+        prop_assert!(!sender.gave_up());
+        match what {
+            Send::New(span) | Send::NewProbe(span) => {
+                prop_assert_eq!(span.start, sender.nxt());
+                prop_assert!(!span.is_empty() && span.end <= sender.limit());
+                prop_assert!(
+                    span.end <= self.edge || span.end == Offset::DATA,
+                    "beyond the window"
+                );
+                prop_assert!(
+                    span.end <= sender.window.edge,
+                    "beyond the window as it is now"
+                );
+                prop_assert!(room || matches!(what, Send::NewProbe(_)), "pipe is at cwnd");
+            }
+            Send::Again(span, trigger) => {
+                let found = sender.board().iter().find(|s| s.span == span);
+                prop_assert!(found.is_some(), "{} is no outstanding segment", span);
+                prop_assert!(found.is_some_and(|s| !s.sacked), "{} has arrived", span);
+                let probe = trigger == Trigger::Tlp;
+                prop_assert!(
+                    probe || found.is_some_and(|s| !s.retransmitted),
+                    "{} is on its way",
+                    span
+                );
+                prop_assert!(probe || room, "pipe is at cwnd");
+            }
+            Send::WindowProbe => {
+                prop_assert!(sender.board().first().is_none() && sender.nxt() < sender.limit());
+            }
+        }
+        Ok(())
+    }
+
+    fn check(&mut self) -> Result<(), TestCaseError> {
+        self.sender.check().map_err(TestCaseError::fail)?;
+        let sender = &self.sender;
+        prop_assert_eq!(
+            sender.next_send(self.now),
+            sender.next_send(self.now),
+            "asking changes it"
+        );
+        prop_assert_eq!(
+            sender.next_timer(),
+            sender.next_timer(),
+            "asking changes it"
+        );
+        let board = sender.board();
+        let pipe = board.iter().filter(|s| !s.sacked && !s.lost).count()
+            + board.iter().filter(|s| s.retransmitted).count();
+        prop_assert_eq!(sender.pipe().0 as usize, pipe);
+        self.sender.drain_events().for_each(drop);
+        Ok(())
+    }
+
+    /// Everything sent arrives from now on, and the peer has room: all that was written is
+    /// acknowledged.
+    fn finish(&mut self) -> Result<(), TestCaseError> {
+        self.send(usize::MAX)?;
+        for _ in 0..10_000 {
+            let sender = &self.sender;
+            if sender.gave_up() || sender.una() == sender.limit() {
+                return Ok(());
+            }
+            if sender.board().first().is_some() {
+                self.now += Duration::from_millis(1);
+                self.ack(&Ack::new(self.sender.nxt(), 1 << 20))?;
+            } else {
+                self.fire()?; // a closed window: the probe's answer opens it
+                self.send(usize::MAX)?;
+                self.ack(&Ack::new(self.sender.nxt(), 1 << 20))?;
+            }
+            self.check()?;
+            self.send(usize::MAX)?;
+        }
+        Err(TestCaseError::fail(format!("stuck: {:?}", self.sender)))
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1500))]
+
+    #[test]
+    fn the_invariants_hold_whatever_happens(
+        profile in prop::sample::select(&PROFILES[..]),
+        answered in prop::bool::weighted(0.9),
+        ops in vec(op(), 1..100),
+    ) {
+        let mut run = Run::new(profile, answered)?;
+        for op in &ops {
+            run.apply(op)?;
+        }
+        run.finish()?;
+    }
+}

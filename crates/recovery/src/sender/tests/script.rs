@@ -1,0 +1,279 @@
+//! A sender driven by hand, in milliseconds and segment numbers.
+//!
+//! ```text
+//! flow.at(160).sack(0, &[4..=4]).sends("fast 1");
+//! ```
+//! reads: at 160 ms an ACK arrives that acknowledges nothing but SACKs segment 4, and the sender
+//! repeats segment 1 by fast retransmit. Data segment n is the n-th of [`MSS`] bytes. The trace is
+//! complete or the test fails: time cannot pass a timer that is due or a segment that wants sending.
+
+use super::super::*;
+use crate::ack::Ack;
+use crate::profile::Profile;
+use std::ops::RangeInclusive;
+
+/// Payload of a full segment, in bytes.
+pub(super) const MSS: u64 = 1000;
+
+pub(super) struct Script {
+    pub(super) sender: Sender,
+    now: Instant,
+    /// Offered by every ACK that comes, in bytes.
+    window: u64,
+    events: Vec<Event>,
+}
+
+impl Script {
+    /// A sender of `profile` that has sent nothing yet.
+    pub(super) fn new(profile: &str) -> Self {
+        let profile: Profile = profile.parse().unwrap();
+        Self {
+            sender: Sender::new(profile.mechanisms(), MSS as u32, Trigger::Syn, true),
+            now: Instant::ZERO,
+            window: 1 << 20,
+            events: Vec::new(),
+        }
+    }
+
+    /// One whose SYN left at 0 ms and was answered at `rtt` ms: it is `rtt` ms, SRTT is `rtt` ms.
+    pub(super) fn connected(profile: &str, rtt: u64) -> Self {
+        Self::connected_with(profile, rtt, 1 << 20)
+    }
+
+    /// The same towards a peer that offers `window` bytes.
+    pub(super) fn connected_with(profile: &str, rtt: u64, window: u64) -> Self {
+        let mut script = Self::new(profile);
+        script.window(window).sends("SYN").at(rtt).ack(0);
+        script
+    }
+
+    /// It is `ms` now.
+    #[track_caller]
+    pub(super) fn at(&mut self, ms: u64) -> &mut Self {
+        let now = Instant::from_millis(ms);
+        assert!(now >= self.now, "time runs backwards to {ms} ms");
+        let waiting = self.sender.next_send(self.now);
+        assert_eq!(
+            waiting.map(|w| self.describe(w)),
+            None,
+            "unsent at {}",
+            self.now
+        );
+        if let Some((at, timer)) = self.sender.next_timer() {
+            assert!(at >= now, "{timer:?} is due at {at}, before {ms} ms");
+        }
+        self.now = now;
+        self
+    }
+
+    /// The application writes `segments` full segments.
+    pub(super) fn writes(&mut self, segments: u64) -> &mut Self {
+        self.sender.on_written(self.now, segments * MSS);
+        self.checked()
+    }
+
+    /// The application closes.
+    pub(super) fn closes(&mut self) -> &mut Self {
+        self.sender.close(self.now);
+        self.checked()
+    }
+
+    /// ACKs offer `bytes` from now on.
+    pub(super) fn window(&mut self, bytes: u64) -> &mut Self {
+        self.window = bytes;
+        self
+    }
+
+    /// An ACK of everything through segment `n` arrives (0: of the SYN).
+    pub(super) fn ack(&mut self, n: u64) -> &mut Self {
+        self.sack(n, &[])
+    }
+
+    /// An ACK through segment `n` that SACKs `blocks`, the latest first.
+    pub(super) fn sack(&mut self, n: u64, blocks: &[RangeInclusive<u64>]) -> &mut Self {
+        let blocks = blocks.iter().map(|b| segments(*b.start(), *b.end()));
+        self.takes(Ack::new(segments(1, n).end, self.window).with_blocks(blocks))
+    }
+
+    /// `ack` arrives.
+    pub(super) fn takes(&mut self, ack: Ack) -> &mut Self {
+        self.sender.on_ack(self.now, &ack);
+        self.checked()
+    }
+
+    /// The sender sends all it wants to, which is `expected`: segment numbers, what is repeated
+    /// after the name of its trigger; or `nothing`.
+    #[track_caller]
+    pub(super) fn sends(&mut self, expected: &str) -> &mut Self {
+        let mut sent: Vec<String> = Vec::new();
+        while let Some(what) = self.sender.next_send(self.now) {
+            sent.push(self.describe(what));
+            self.sender.on_sent(self.now, what);
+            self.checked();
+            assert!(sent.len() < 1000, "no end of sending: {}", sent.join(", "));
+        }
+        if sent.is_empty() {
+            sent.push("nothing".into());
+        }
+        assert_eq!(sent.join(", "), expand(expected), "at {}", self.now);
+        self
+    }
+
+    /// `timer` stands at `ms`.
+    #[track_caller]
+    pub(super) fn timer(&mut self, timer: Timer, ms: u64) -> &mut Self {
+        let at = Some(Instant::from_millis(ms));
+        assert_eq!(self.sender.deadline(timer), at, "{timer:?} at {}", self.now);
+        self
+    }
+
+    /// `timer` does not run.
+    #[track_caller]
+    pub(super) fn no_timer(&mut self, timer: Timer) -> &mut Self {
+        assert_eq!(
+            self.sender.deadline(timer),
+            None,
+            "{timer:?} at {}",
+            self.now
+        );
+        self
+    }
+
+    /// Nothing happens until `timer` goes off at `ms`.
+    #[track_caller]
+    pub(super) fn expires(&mut self, timer: Timer, ms: u64) -> &mut Self {
+        let next = (Instant::from_millis(ms), timer);
+        assert_eq!(self.sender.next_timer(), Some(next), "at {}", self.now);
+        self.at(ms).sender.on_timer(Instant::from_millis(ms), timer);
+        self.checked()
+    }
+
+    #[track_caller]
+    pub(super) fn state(&mut self, state: State) -> &mut Self {
+        assert_eq!(self.sender.state(), state, "state at {}", self.now);
+        self
+    }
+
+    #[track_caller]
+    pub(super) fn cwnd(&mut self, segments: u32) -> &mut Self {
+        assert_eq!(
+            self.sender.cwnd(),
+            Segments(segments),
+            "cwnd at {}",
+            self.now
+        );
+        self
+    }
+
+    #[track_caller]
+    pub(super) fn ssthresh(&mut self, segments: u32) -> &mut Self {
+        assert_eq!(
+            self.sender.ssthresh(),
+            Segments(segments),
+            "ssthresh at {}",
+            self.now
+        );
+        self
+    }
+
+    #[track_caller]
+    pub(super) fn pipe(&mut self, segments: u32) -> &mut Self {
+        assert_eq!(
+            self.sender.pipe(),
+            Segments(segments),
+            "pipe at {}",
+            self.now
+        );
+        self
+    }
+
+    /// The RTO in force is `ms`.
+    #[track_caller]
+    pub(super) fn rto(&mut self, ms: u64) -> &mut Self {
+        assert_eq!(
+            self.sender.rto(),
+            Duration::from_millis(ms),
+            "RTO at {}",
+            self.now
+        );
+        self
+    }
+
+    /// How often `event` happened so far.
+    pub(super) fn count(&self, event: Event) -> usize {
+        self.events.iter().filter(|e| **e == event).count()
+    }
+
+    /// The segments marked lost so far, and by whom, in that order.
+    pub(super) fn marked(&self) -> Vec<(u64, crate::event::Judge)> {
+        let marked = |e: &Event| match *e {
+            Event::MarkedLost { span, by } => Some((number(span), by)),
+            _ => None,
+        };
+        self.events.iter().filter_map(marked).collect()
+    }
+
+    #[track_caller]
+    fn checked(&mut self) -> &mut Self {
+        self.events
+            .extend(self.sender.drain_events().map(|(_, e)| e));
+        if let Err(broken) = self.sender.check() {
+            panic!("at {}: {broken}", self.now);
+        }
+        self
+    }
+
+    fn describe(&self, what: Send) -> String {
+        let name = |span: Span| self.name(span);
+        match what {
+            Send::New(span) => name(span),
+            Send::NewProbe(span) => format!("probe {}", name(span)),
+            Send::Again(span, trigger) => format!("{} {}", trigger.name(), name(span)),
+            Send::WindowProbe => "window probe".into(),
+        }
+    }
+
+    /// `7`; `7:300` if it is 300 bytes long; `7+FIN`, `FIN`, `SYN`.
+    fn name(&self, span: Span) -> String {
+        if span.start == Offset::SYN {
+            return "SYN".into();
+        }
+        let fin = self.sender.fin().is_some_and(|fin| span.contains(fin));
+        let payload = span.len() - u64::from(fin);
+        let number = number(span);
+        match (payload, fin) {
+            (0, true) => "FIN".into(),
+            (MSS, true) => format!("{number}+FIN"),
+            (MSS, false) => number.to_string(),
+            _ => format!("{number}:{payload}"),
+        }
+    }
+}
+
+/// The span of data segments `first..=last`.
+pub(super) fn segments(first: u64, last: u64) -> Span {
+    Span::new(Offset(1 + (first - 1) * MSS), Offset(1 + last * MSS))
+}
+
+/// The segment in which `span` begins.
+fn number(span: Span) -> u64 {
+    span.start.since(Offset::DATA) / MSS + 1
+}
+
+/// `fast 2-4, 11` spelt out: `fast 2, fast 3, fast 4, 11`.
+fn expand(text: &str) -> String {
+    let spell = |item: &str| -> Vec<String> {
+        let (prefix, range) = item.rsplit_once(' ').unwrap_or(("", item));
+        let bounds = range.split_once('-').map(|(a, b)| (a.parse(), b.parse()));
+        match bounds {
+            Some((Ok(first), Ok(last))) => (first..=last)
+                .map(|n: u64| format!("{prefix} {n}").trim_start().to_string())
+                .collect(),
+            _ => vec![item.to_string()],
+        }
+    };
+    text.split(", ")
+        .flat_map(spell)
+        .collect::<Vec<_>>()
+        .join(", ")
+}

@@ -1,0 +1,253 @@
+//! The retransmission timeout, RTO restart, giving up.
+
+use super::super::*;
+use super::script::{MSS, Script, segments};
+use crate::ack::Ack;
+use crate::event::Judge;
+
+#[test]
+fn each_timeout_doubles_the_rto() {
+    let mut flow = Script::connected("linux-3.17", 80);
+    flow.writes(3).sends("1-3").rto(280);
+    for (expiry, next) in [(360, 560), (920, 1120), (2040, 2240), (4280, 4480)] {
+        flow.expires(Timer::Rto, expiry).sends("rto 1");
+        flow.rto(next).timer(Timer::Rto, expiry + next);
+    }
+}
+
+#[test]
+fn the_window_falls_to_one_segment_and_everything_not_sacked_is_lost() {
+    let mut flow = Script::connected("linux-3.17", 80);
+    flow.writes(6).sends("1-6");
+    flow.at(160).sack(0, &[3..=3]);
+    flow.expires(Timer::Rto, 360)
+        .state(State::Loss)
+        .cwnd(1)
+        .ssthresh(7)
+        .pipe(0);
+    assert_eq!(flow.marked(), [1, 2, 4, 5, 6].map(|n| (n, Judge::Timeout)));
+    flow.sends("rto 1").pipe(1);
+    flow.at(440)
+        .sack(1, &[3..=3])
+        .sends("slow_start 2, slow_start 4");
+    flow.at(520)
+        .ack(4)
+        .sends("slow_start 5-6")
+        .state(State::Loss);
+    flow.at(600).ack(6).state(State::Open).no_timer(Timer::Rto);
+}
+
+#[test]
+fn only_the_segment_the_timer_sends_is_called_rto() {
+    let mut flow = Script::connected("linux-3.17", 80);
+    flow.writes(10).sends("1-10");
+    flow.expires(Timer::Rto, 360).sends("rto 1");
+    flow.at(440).ack(1).cwnd(2).sends("slow_start 2-3");
+    flow.at(520).ack(3).cwnd(4).sends("slow_start 4-7");
+    // Slow start ends at ssthresh.
+    flow.at(600)
+        .ack(7)
+        .cwnd(7)
+        .sends("slow_start 8-10")
+        .state(State::Loss);
+    flow.at(680).ack(10).cwnd(7).state(State::Open);
+}
+
+#[test]
+fn new_data_follows_the_last_retransmission() {
+    let mut flow = Script::connected("linux-3.17", 80);
+    flow.writes(20).sends("1-10");
+    flow.expires(Timer::Rto, 360).sends("rto 1");
+    flow.at(440)
+        .ack(10)
+        .state(State::Open)
+        .sends("11-17")
+        .cwnd(7);
+}
+
+#[test]
+fn repeated_timeouts_of_one_segment_reduce_ssthresh_once() {
+    // RFC 5681 §3.1: held constant when the same segment times out again.
+    let mut flow = Script::connected("linux-3.17", 80);
+    flow.writes(10).sends("1-10");
+    flow.expires(Timer::Rto, 360).ssthresh(7).sends("rto 1");
+    flow.expires(Timer::Rto, 920).ssthresh(7).sends("rto 1");
+    flow.expires(Timer::Rto, 2040).ssthresh(7).sends("rto 1");
+    // After progress the next timeout tells of another loss.
+    flow.at(2120).ack(1).cwnd(2).sends("slow_start 2-3");
+    flow.expires(Timer::Rto, 2120 + 2240)
+        .ssthresh(2)
+        .sends("rto 2");
+}
+
+#[test]
+fn a_timeout_in_recovery_reduces_ssthresh_no_further() {
+    let mut flow = Script::connected("linux-3.17", 80);
+    flow.writes(10).sends("1-10");
+    flow.at(160).sack(0, &[4..=4]).sends("fast 1").ssthresh(7);
+    flow.expires(Timer::Rto, 440)
+        .ssthresh(7)
+        .cwnd(1)
+        .sends("rto 1");
+}
+
+#[test]
+fn an_ack_of_a_retransmission_measures_nothing() {
+    // Karn's rule: the backed-off RTO stays until a segment sent once is acknowledged.
+    let mut flow = Script::connected("linux-3.17", 80);
+    flow.writes(3)
+        .sends("1-3")
+        .expires(Timer::Rto, 360)
+        .sends("rto 1");
+    flow.at(440)
+        .ack(1)
+        .rto(560)
+        .timer(Timer::Rto, 440 + 560)
+        .sends("slow_start 2-3");
+    flow.at(520)
+        .ack(3)
+        .rto(560)
+        .writes(1)
+        .sends("4")
+        .timer(Timer::Rto, 520 + 560);
+    flow.at(600).ack(4).rto(280);
+}
+
+#[test]
+fn a_timestamp_measures_what_karn_cannot() {
+    let mut flow = Script::connected("linux-3.17", 80);
+    flow.writes(3)
+        .sends("1-3")
+        .expires(Timer::Rto, 360)
+        .sends("rto 1");
+    let mut stamped = Ack::new(segments(1, 1).end, 1 << 20);
+    stamped.timestamp_rtt = Some(Duration::from_millis(80));
+    flow.at(440)
+        .takes(stamped)
+        .rto(280)
+        .timer(Timer::Rto, 440 + 280)
+        .sends("slow_start 2-3");
+}
+
+#[test]
+fn an_ack_of_new_data_restarts_the_timer_and_a_duplicate_does_not() {
+    let mut flow = Script::connected("linux-3.17", 80);
+    flow.writes(10).sends("1-10").timer(Timer::Rto, 360);
+    flow.at(160).ack(1).timer(Timer::Rto, 440);
+    flow.at(170).ack(1).timer(Timer::Rto, 440);
+    flow.at(171).sack(1, &[3..=3]).timer(Timer::Rto, 440);
+    flow.at(172).ack(10).no_timer(Timer::Rto);
+}
+
+#[test]
+fn rto_restart_counts_from_the_transmission_of_the_earliest_segment() {
+    let mut flow = Script::connected("linux-3.17+rtor", 80);
+    flow.writes(10).sends("1-10");
+    flow.at(160).ack(6).timer(Timer::Rto, 160 + 280); // four are out
+    flow.at(160).ack(7).timer(Timer::Rto, 80 + 280); // three
+    flow.at(160).ack(9).timer(Timer::Rto, 80 + 280);
+    flow.expires(Timer::Rto, 360).sends("rto 10");
+}
+
+#[test]
+fn rto_restart_counts_unsent_data_too() {
+    let mut flow = Script::connected_with("linux-3.17+rtor", 80, 10 * MSS);
+    flow.writes(12).sends("1-10");
+    // The peer's window stays where it was: 2 outstanding and 2 unsent, then 1 and 2.
+    flow.at(160)
+        .window(2 * MSS)
+        .ack(8)
+        .timer(Timer::Rto, 160 + 280);
+    flow.at(160).window(MSS).ack(9).timer(Timer::Rto, 80 + 280);
+}
+
+#[test]
+fn rto_restart_takes_the_full_rto_where_nothing_of_it_is_left() {
+    let mut flow = Script::connected("linux-3.17+rtor", 80);
+    flow.writes(3).sends("1-3");
+    flow.at(160)
+        .sack(0, &[2..=2])
+        .expires(Timer::Early, 180)
+        .sends("early 1");
+    // Segment 3 left 320 ms before: RTO − T_earliest is negative (RFC 7765 §4 (3b)).
+    flow.at(400).ack(2).timer(Timer::Rto, 400 + 280);
+}
+
+#[test]
+fn rto_restart_counts_from_a_retransmission_where_there_was_one() {
+    let mut flow = Script::connected("linux-3.17+rtor", 80);
+    flow.writes(3).sends("1-3");
+    flow.at(160)
+        .sack(0, &[3..=3])
+        .expires(Timer::Early, 180)
+        .sends("early 1-2");
+    flow.at(260).sack(1, &[3..=3]).timer(Timer::Rto, 180 + 280);
+}
+
+#[test]
+fn a_receiver_that_reneges_is_answered_as_a_timeout() {
+    let mut flow = Script::connected("linux-3.17", 80);
+    flow.writes(10).sends("1-10");
+    flow.at(160).sack(0, &[2..=3]).state(State::Disorder);
+    flow.at(161)
+        .ack(1)
+        .state(State::Loss)
+        .cwnd(1)
+        .pipe(0)
+        .sends("rto 2");
+    assert_eq!(flow.count(Event::Reneged), 1);
+    assert_eq!(
+        flow.marked(),
+        (2..=10).map(|n| (n, Judge::Timeout)).collect::<Vec<_>>()
+    );
+    flow.at(241).ack(10).state(State::Open);
+}
+
+#[test]
+fn a_timer_that_was_stopped_does_nothing() {
+    let mut flow = Script::connected("linux-3.17+tlp", 80);
+    flow.writes(3).sends("1-3").at(160).ack(3);
+    for timer in Timer::ALL {
+        flow.sender.on_timer(Instant::from_millis(200), timer);
+    }
+    flow.at(200).state(State::Open).cwnd(10).sends("nothing");
+    assert!(!flow.sender.gave_up());
+}
+
+/// Fires timers, sending what they ask for, until the sender gives up; when it did, in ms.
+fn gives_up_at(flow: &mut Script) -> f64 {
+    while let Some((at, timer)) = flow.sender.next_timer() {
+        flow.sender.on_timer(at, timer);
+        while let Some(what) = flow.sender.next_send(at) {
+            flow.sender.on_sent(at, what);
+        }
+        flow.sender.check().unwrap();
+        if flow.sender.gave_up() {
+            return at.as_millis_f64();
+        }
+    }
+    panic!("no timer left");
+}
+
+#[test]
+fn data_unacknowledged_for_the_user_timeout_ends_it() {
+    let mut flow = Script::connected("linux-3.17", 80);
+    flow.writes(3).sends("1-3").at(160).ack(1);
+    assert_eq!(gives_up_at(&mut flow), 300_160.0);
+    assert_eq!(flow.sender.next_send(Instant::from_millis(400_000)), None);
+    assert_eq!(flow.sender.next_timer(), None);
+}
+
+#[test]
+fn the_user_timeout_counts_from_the_first_data_after_silence() {
+    let mut flow = Script::connected("linux-3.17", 80);
+    flow.writes(1)
+        .sends("1")
+        .at(160)
+        .ack(1)
+        .no_timer(Timer::User);
+    flow.at(1_000_000)
+        .writes(1)
+        .sends("2")
+        .timer(Timer::User, 1_300_000);
+}

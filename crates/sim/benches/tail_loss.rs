@@ -1,0 +1,60 @@
+//! The cost of simulating the tail-loss scenario: three of ten segments lost, 80 ms, one thread,
+//! events off; endpoints, path and event loop included.
+//!
+//! Criterion's throughput is in data segments sent, so its time per element is the cost of one.
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use recoup_path::HopSpec;
+use recoup_recovery::Profile;
+use recoup_sim::{FlowSpec, NoObserver, PathSpec, Simulation, TimerModel, Workload};
+use recoup_tcp::{AckPolicy, Config};
+use recoup_units::FlowId;
+use std::time::Duration;
+
+fn tail_loss(c: &mut Criterion) {
+    let delay = HopSpec::Delay(Duration::from_millis(40));
+    let loss: recoup_path::LossSpec = "data:8-10".parse().expect("a loss rule");
+    let path = PathSpec {
+        up: vec![delay.clone()],
+        down: vec![HopSpec::Loss(loss), delay],
+    };
+    let mut group = c.benchmark_group("tail_loss");
+    for name in [
+        "linux-3.17",
+        "linux-3.17+rtor",
+        "linux-3.17+tlp",
+        "linux-3.17+tlpr",
+    ] {
+        let profile: Profile = name.parse().expect("a profile");
+        let host = Config {
+            acks: AckPolicy::Quick,
+            ..Config::new(*profile.mechanisms())
+        };
+        let spec = FlowSpec {
+            client: host,
+            server: host,
+            timers: TimerModel::Exact,
+            workload: Workload {
+                request: 0,
+                response: 14_480,
+                close: false,
+            },
+        };
+        let mut simulation = Simulation::new(&path).expect("a path");
+        let mut flow = 0;
+        let sent = simulation
+            .run(&spec, 1, FlowId(0), &mut NoObserver)
+            .segments_sent;
+        group.throughput(Throughput::Elements(sent));
+        group.bench_function(name, |b| {
+            b.iter(|| {
+                flow += 1;
+                simulation.run(&spec, 1, FlowId(flow), &mut NoObserver)
+            });
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, tail_loss);
+criterion_main!(benches);

@@ -1,0 +1,205 @@
+//! What is drawn for a case: two hosts, what they say to each other, and a network that does its
+//! worst. A case prints as all there is to know to run it again.
+
+use proptest::prelude::*;
+use recoup_path::{GilbertElliott, HopSpec, LossKind, LossSpec, Probability, Queue};
+use recoup_recovery::Profile;
+use recoup_sim::{FlowSpec, PathSpec, TimerModel, Workload};
+use recoup_tcp::{AckPolicy, Config};
+use recoup_units::{BitRate, FlowId};
+use std::time::Duration;
+
+/// Every kind of sender; client and server draw one each.
+const PROFILES: [&str; 8] = [
+    "linux-3.17",
+    "linux-3.17+rtor",
+    "linux-3.17+tlp",
+    "linux-3.17+tlpr",
+    "linux-3.17+rtor+tlp",
+    "linux-3.17+rtor+tlpr",
+    "linux-3.17+reno",
+    "linux-3.17+tlp+reno",
+];
+
+/// Long enough that only a network that lets nothing through makes a sender give up: with the RTO
+/// at its ceiling of 120 s these are some 40 tries.
+const USER_TIMEOUT: Duration = Duration::from_secs(3600);
+
+/// One side.
+#[derive(Clone, Copy, Debug)]
+pub struct Host {
+    pub profile: &'static str,
+    pub acks: AckPolicy,
+    pub mss: u16,
+    /// The receive buffer.
+    pub buffer: u64,
+    pub timestamps: bool,
+    pub sack: bool,
+}
+
+impl Host {
+    pub fn config(&self) -> Config {
+        let profile: Profile = self.profile.parse().expect("a profile");
+        let mut mechanisms = *profile.mechanisms();
+        mechanisms.user_timeout = USER_TIMEOUT;
+        Config {
+            acks: self.acks,
+            mss: self.mss,
+            receive_buffer: self.buffer,
+            timestamps: self.timestamps,
+            sack: self.sack,
+            ..Config::new(mechanisms)
+        }
+    }
+}
+
+/// A flow and its network.
+#[derive(Clone, Debug)]
+pub struct Case {
+    pub client: Host,
+    pub server: Host,
+    pub timers: TimerModel,
+    pub request: u64,
+    pub response: u64,
+    pub close: bool,
+    pub up: Vec<HopSpec>,
+    pub down: Vec<HopSpec>,
+    pub seed: u64,
+    pub flow: u64,
+}
+
+impl Case {
+    pub fn spec(&self) -> FlowSpec {
+        FlowSpec {
+            client: self.client.config(),
+            server: self.server.config(),
+            timers: self.timers,
+            workload: Workload {
+                request: self.request,
+                response: self.response,
+                close: self.close,
+            },
+        }
+    }
+
+    pub fn path(&self) -> PathSpec {
+        PathSpec {
+            up: self.up.clone(),
+            down: self.down.clone(),
+        }
+    }
+
+    pub fn flow(&self) -> FlowId {
+        FlowId(self.flow)
+    }
+}
+
+/// Any two hosts with anything between them.
+pub fn any_case() -> impl Strategy<Value = Case> {
+    let size = || prop_oneof![1 => Just((0, 0)), 4 => (0..=10u64, 0..100u64), 2 => (0..=200u64, 0..100u64)];
+    let hosts = (any_host(), any_host(), any_timers());
+    let workload = (size(), size(), any::<bool>());
+    let path = (any_hops(), any_hops());
+    let repeat = (any::<u64>(), 0..1_000_000u64);
+    (hosts, workload, path, repeat).prop_map(
+        |((client, server, timers), (request, response, close), (up, down), (seed, flow))| {
+            // So many segments, the last of them so full in percent; a tiny buffer takes few.
+            let bytes = |(segments, percent): (u64, u64), from: &Host, to: &Host| {
+                let mss = u64::from(from.mss.min(to.mss));
+                let bytes = (segments * mss).saturating_sub(mss * percent / 100);
+                bytes.min(400 * to.buffer)
+            };
+            Case {
+                request: bytes(request, &client, &server),
+                response: bytes(response, &server, &client),
+                client,
+                server,
+                timers,
+                close,
+                up,
+                down,
+                seed,
+                flow,
+            }
+        },
+    )
+}
+
+fn any_host() -> impl Strategy<Value = Host> {
+    let acks = prop_oneof![
+        Just(AckPolicy::Quick),
+        (1..=500u64).prop_map(|ms| AckPolicy::Delayed(Duration::from_millis(ms))),
+        (0..=16u32).prop_map(|quick| AckPolicy::Linux { quick }),
+    ];
+    let mss = prop_oneof![4 => Just(1448u16), 1 => Just(536), 1 => 1..2000u16];
+    // Ample, some segments, or less than one.
+    let buffer = prop_oneof![3 => Just(0), 2 => 1..20u64, 1 => Just(u64::MAX)];
+    let agreed = (prop::bool::weighted(0.8), prop::bool::weighted(0.8));
+    let profile = prop::sample::select(&PROFILES[..]);
+    (profile, acks, mss, buffer, agreed).prop_map(
+        |(profile, acks, mss, buffer, (timestamps, sack))| Host {
+            profile,
+            acks,
+            mss,
+            buffer: match buffer {
+                0 => 64 << 20,
+                u64::MAX => (u64::from(mss) / 3).max(1),
+                segments => segments * u64::from(mss) + segments,
+            },
+            timestamps,
+            sack,
+        },
+    )
+}
+
+fn any_timers() -> impl Strategy<Value = TimerModel> {
+    prop_oneof![
+        Just(TimerModel::Exact),
+        (1..=500u64).prop_map(|ms| TimerModel::Granularity(Duration::from_millis(ms))),
+        prop::sample::select(vec![100, 250, 1000]).prop_map(|hz| TimerModel::LinuxWheel { hz }),
+    ]
+}
+
+/// One direction: up to four troubles in any order, and a delay.
+fn any_hops() -> impl Strategy<Value = Vec<HopSpec>> {
+    let delay = (0..100_000u64).prop_map(|us| HopSpec::Delay(Duration::from_micros(us)));
+    (prop::collection::vec(any_trouble(), 0..=4), delay).prop_map(|(mut hops, delay)| {
+        hops.push(delay);
+        hops
+    })
+}
+
+fn any_trouble() -> impl Strategy<Value = HopSpec> {
+    let up_to = |most: f64| (0.0..most).prop_map(|p| Probability::new(p).expect("a probability"));
+    let loss = |kind| {
+        HopSpec::Loss(LossSpec {
+            kind,
+            transmission: None,
+        })
+    };
+    let at_least_half = (0.5..1.0f64).prop_map(|p| Probability::new(p).expect("a probability"));
+    prop_oneof![
+        3 => up_to(0.2).prop_map(move |p| loss(LossKind::Bernoulli(p))),
+        2 => (up_to(0.1), at_least_half).prop_map(move |(to_bad, to_good)| {
+            loss(LossKind::GilbertElliott(GilbertElliott::new(to_bad, to_good)))
+        }),
+        2 => (up_to(0.3), 0..200u64).prop_map(|(probability, ms)| HopSpec::Reorder {
+            probability,
+            extra: Duration::from_millis(ms),
+        }),
+        1 => up_to(0.3).prop_map(|probability| HopSpec::Duplicate { probability }),
+        1 => up_to(0.1).prop_map(|probability| HopSpec::Corrupt { probability }),
+        2 => (100..100_000u64, any_queue()).prop_map(|(kbit, queue)| HopSpec::Rate {
+            rate: BitRate::from_bits_per_second(kbit * 1000).expect("not zero"),
+            queue,
+        }),
+    ]
+}
+
+fn any_queue() -> impl Strategy<Value = Queue> {
+    prop_oneof![
+        Just(Queue::Unlimited),
+        (1..100u32).prop_map(Queue::Packets),
+        (3000..200_000u64).prop_map(Queue::Bytes),
+    ]
+}

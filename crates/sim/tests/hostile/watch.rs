@@ -1,0 +1,243 @@
+//! An observer that believes nothing: it checks both senders after every event and recounts from
+//! the packets what the flow's record says.
+
+use recoup_recovery::Event;
+use recoup_sim::{FlowRecord, Host, Observer, Packet, Point};
+use recoup_tcp::{Endpoint, State};
+use recoup_units::{Direction, FlowId, Instant, Offset, Span};
+use recoup_wire::{Flags, SeqNumber};
+
+/// More events than any flow here needs; one that needs more will not end.
+const MOST_EVENTS: u64 = 300_000;
+
+/// What was seen of one direction.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Seen {
+    isn: Option<SeqNumber>,
+    /// Where the payload ends, once a FIN was sent.
+    end: Option<Offset>,
+    /// By ordinal: what each packet covered.
+    sent: Vec<Span>,
+    /// Ordinals of sequence space that reached the far end unharmed, in that order.
+    arrived: Vec<usize>,
+    segments: u64,
+    bytes: u64,
+    dropped: u64,
+    /// Payload that reached an endpoint not closed yet.
+    arrived_bytes: u64,
+}
+
+/// How far an endpoint had come.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Progress {
+    una: Offset,
+    next: Offset,
+    edge: Offset,
+    closed: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Watch {
+    seen: [Seen; 2],
+    progress: [Progress; 2],
+    events: u64,
+    last: Instant,
+    /// The first thing that was wrong.
+    wrong: Option<String>,
+}
+
+impl Watch {
+    fn claim(&mut self, now: Instant, holds: bool, what: impl FnOnce() -> String) {
+        if !holds && self.wrong.is_none() {
+            self.wrong = Some(format!("at {now}: {}", what()));
+        }
+    }
+
+    /// Compares the record with what was seen.
+    pub fn verdict(&self, record: &FlowRecord) -> Result<(), String> {
+        if let Some(wrong) = &self.wrong {
+            return Err(wrong.clone());
+        }
+        let sum = |count: fn(&Seen) -> u64| self.seen.iter().map(count).sum::<u64>();
+        let counts = [
+            ("segments sent", record.segments_sent, sum(|s| s.segments)),
+            ("bytes sent", record.bytes_sent, sum(|s| s.bytes)),
+            (
+                "packets dropped",
+                record.packets_dropped,
+                sum(|s| s.dropped),
+            ),
+            (
+                "retransmissions",
+                record.retransmissions.total(),
+                sum(|s| s.retransmissions().count() as u64),
+            ),
+            (
+                "spurious retransmissions",
+                record.spurious,
+                sum(Seen::spurious),
+            ),
+            (
+                "unnecessary bytes",
+                record.unnecessary_bytes,
+                sum(|s| s.arrived_bytes) - self.delivered_bytes(),
+            ),
+        ];
+        match counts.iter().find(|(_, said, counted)| said != counted) {
+            Some((what, said, counted)) => Err(format!("{what}: said {said}, counted {counted}")),
+            None => Ok(()),
+        }
+    }
+
+    /// Different payload bytes that arrived.
+    fn delivered_bytes(&self) -> u64 {
+        self.seen.iter().map(Seen::delivered_bytes).sum()
+    }
+}
+
+impl Seen {
+    /// Ordinals of what was sent for another time.
+    fn retransmissions(&self) -> impl Iterator<Item = usize> {
+        let mut highest = Offset::SYN;
+        self.sent
+            .iter()
+            .enumerate()
+            .filter_map(move |(ordinal, span)| {
+                let again = !span.is_empty() && span.start < highest;
+                highest = highest.max(span.end);
+                again.then_some(ordinal)
+            })
+    }
+
+    /// Retransmissions of which earlier copies brought every byte, whenever they arrived.
+    fn spurious(&self) -> u64 {
+        let needless = |&ordinal: &usize| {
+            let earlier = self.arrived.iter().filter(|&&arrived| arrived < ordinal);
+            covers(
+                earlier.map(|&arrived| self.sent[arrived]),
+                self.sent[ordinal],
+            )
+        };
+        self.retransmissions().filter(needless).count() as u64
+    }
+
+    fn delivered_bytes(&self) -> u64 {
+        let mut spans: Vec<_> = self
+            .arrived
+            .iter()
+            .map(|&ordinal| self.sent[ordinal])
+            .collect();
+        spans.sort();
+        let (mut bytes, mut end) = (0, Offset::DATA);
+        let last = self.end.unwrap_or(Offset(u64::MAX));
+        for span in spans {
+            let span = Span::new(span.start, span.end.min(last));
+            bytes += span.end.since(span.start.max(end));
+            end = end.max(span.end);
+        }
+        bytes
+    }
+}
+
+/// Whether `parts` together cover `whole`.
+fn covers(parts: impl Iterator<Item = Span>, whole: Span) -> bool {
+    let mut parts: Vec<_> = parts.filter(|part| part.overlaps(whole)).collect();
+    parts.sort();
+    let reached = parts.iter().fold(whole.start, |reached, part| {
+        if part.start <= reached {
+            reached.max(part.end)
+        } else {
+            reached
+        }
+    });
+    reached >= whole.end
+}
+
+fn index(direction: Direction) -> usize {
+    match direction {
+        Direction::Up => 0,
+        Direction::Down => 1,
+    }
+}
+
+impl Observer for Watch {
+    const WANTS_EVENTS: bool = true;
+
+    fn on_packet(&mut self, now: Instant, point: Point, direction: Direction, packet: &Packet) {
+        self.claim(now, self.last <= now, || "time ran backwards".into());
+        self.last = now;
+        let far = self.progress[1 - index(direction)];
+        let seen = &mut self.seen[index(direction)];
+        let segment = &packet.segment;
+        let payload = u64::from(segment.payload_len);
+        match point {
+            Point::Sent => {
+                let isn = *seen.isn.get_or_insert(segment.seq);
+                let near = seen.sent.last().map_or(Offset::SYN, |span| span.end);
+                let reset = segment.flags.contains(Flags::RST);
+                let start = segment.seq.unwrap(isn, near).filter(|_| !reset);
+                let len = u64::from(segment.sequence_len());
+                let span = Span::at(start.unwrap_or(near), len);
+                if segment.flags.contains(Flags::FIN) {
+                    seen.end = Some(Offset(span.end.0 - 1));
+                }
+                let fits = seen.sent.len() as u64 == packet.ordinal;
+                seen.sent.push(span);
+                seen.segments += u64::from(payload > 0);
+                seen.bytes += u64::from(20 + segment.header_len()) + payload;
+                self.claim(now, fits, || format!("ordinal {}", packet.ordinal));
+                let window = far.edge.max(Offset::DATA);
+                self.claim(now, len == 0 || span.end <= window, || {
+                    format!("{span} sent, but the window ends at {window}")
+                });
+            }
+            Point::Arrived if packet.damage.is_none() => {
+                if segment.sequence_len() > 0 {
+                    seen.arrived.push(packet.ordinal as usize);
+                }
+                if !far.closed {
+                    seen.arrived_bytes += payload;
+                }
+            }
+            Point::Arrived => {}
+            Point::Dropped(_) => seen.dropped += 1,
+        }
+    }
+
+    fn on_event(&mut self, now: Instant, _: FlowId, _: Host, event: &Event) {
+        self.claim(now, *event != Event::Reneged, || {
+            "the sender takes an honest receiver for one that reneges".into()
+        });
+    }
+
+    fn on_settled(&mut self, now: Instant, host: Host, endpoint: &Endpoint) {
+        self.events += 1;
+        assert!(
+            self.events < MOST_EVENTS,
+            "the flow never ends: {endpoint:?}"
+        );
+        let side = index(host.sends());
+        let before = self.progress[side];
+        let after = Progress {
+            una: endpoint.sender().una(),
+            next: endpoint.receiver().next(),
+            edge: endpoint.receiver().edge(),
+            closed: matches!(endpoint.state(), State::Closed(_)),
+        };
+        self.progress[side] = after;
+        let checked = endpoint.sender().check();
+        self.claim(now, checked.is_ok(), || {
+            format!("{}: {checked:?}", host.name())
+        });
+        let forwards =
+            before.una <= after.una && before.next <= after.next && before.edge <= after.edge;
+        self.claim(now, forwards, || {
+            format!("{}: {before:?}, then {after:?}", host.name())
+        });
+        // What was acknowledged has arrived.
+        let far = self.progress[1 - side];
+        self.claim(now, after.una <= far.next.max(Offset::SYN), || {
+            format!("{} believes in {} of {}", host.name(), after.una, far.next)
+        });
+    }
+}
