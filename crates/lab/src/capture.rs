@@ -16,12 +16,12 @@
 
 mod file;
 
+use crate::output_file::OutputError;
 use file::CaptureFile;
 use recoup_recovery::Event;
 use recoup_sim::{Host, Observer, Packet, Point};
 use recoup_units::{Direction, FlowId, Instant};
 use recoup_wire::{EncodeError, Endpoints, Flags, Payload, SeqNumber, encode};
-use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -44,13 +44,8 @@ const IPV4_HEADER_LEN: usize = 20;
 #[derive(Debug, Error)]
 pub enum CaptureError {
     /// A directory or file could not be made, written or renamed.
-    #[error("cannot write `{}`: {source}", .path.display())]
-    Io {
-        /// The directory, or the file under its final name.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    Output(#[from] OutputError),
     /// A segment that no IPv4 packet can carry.
     #[error("cannot write `{}`: flow {}: {source}", .path.display(), .flow.0)]
     Packet {
@@ -150,7 +145,7 @@ impl Capture {
         }
         let (server, client) = (self.server.complete()?, self.client.complete()?);
         server.publish()?;
-        client.publish()
+        Ok(client.publish()?)
     }
 
     /// The next packet is of another flow, whose instant 0 is to be `start` after the first

@@ -11,6 +11,7 @@ use crate::loss::{Positions, Rules, Sighting};
 /// The flows seen so far; each has a slot, counted from 0 in order of appearance.
 #[derive(Debug, Default)]
 pub(crate) struct Flows {
+    /// Of all flows but the newest, which may be missing.
     slots: HashMap<FlowId, usize>,
     /// The flow of the newest packet: most packets follow one of their own flow.
     newest: Option<(FlowId, usize)>,
@@ -56,24 +57,37 @@ impl Flows {
         (who, slot, sighting)
     }
 
+    #[inline]
     fn slot(&mut self, flow: FlowId) -> usize {
-        if let Some((newest, slot)) = self.newest
-            && newest == flow
-        {
-            return slot;
+        match self.newest {
+            Some((newest, slot)) if newest == flow => slot,
+            _ => self.other_slot(flow),
         }
-        let slot = *self.slots.entry(flow).or_insert_with(|| {
-            match self.flows.get_mut(self.used) {
-                Some(left) => {
-                    left.entered = 0;
-                    left.positions.clear();
-                }
-                None => self.flows.push(Flow::default()),
-            }
-            self.used += 1;
-            self.used - 1
-        });
+    }
+
+    /// The slot of a flow that is not the newest packet's.
+    #[cold]
+    fn other_slot(&mut self, flow: FlowId) -> usize {
+        // Only a flow that another takes turns with needs looking up.
+        if let Some((newest, slot)) = self.newest {
+            self.slots.insert(newest, slot);
+        }
+        let slot = self.slots.get(&flow).copied();
+        let slot = slot.unwrap_or_else(|| self.begin());
         self.newest = Some((flow, slot));
         slot
+    }
+
+    /// A slot for a new flow.
+    fn begin(&mut self) -> usize {
+        match self.flows.get_mut(self.used) {
+            Some(left) => {
+                left.entered = 0;
+                left.positions.clear();
+            }
+            None => self.flows.push(Flow::default()),
+        }
+        self.used += 1;
+        self.used - 1
     }
 }

@@ -4,9 +4,10 @@ use crate::Failure;
 use crate::output::print;
 use crate::run::apply_settings;
 use clap::{Subcommand, ValueEnum};
-use recoup_lab::output_file::write_file;
+use recoup_lab::output_file::OutputFile;
 use recoup_lab::paper::{Figure, tail_loss};
 use recoup_lab::scenario::Scenario;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
@@ -70,9 +71,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         .map(|id| tail_loss::figure(id, &base))
         .collect::<Result<Vec<_>, _>>()?;
     if let Some(dir) = &args.out {
-        figures
-            .iter()
-            .try_for_each(|figure| write_files(dir, figure))?;
+        write_files(dir, &figures)?;
     }
     match args.format {
         Format::Json => print(&Figure::all_to_json(&figures))?,
@@ -110,17 +109,28 @@ impl TailLossFigure {
     }
 }
 
-fn write_files(dir: &Path, figure: &Figure<tail_loss::Cell>) -> Result<(), Failure> {
+/// All files are written whole before the first has its name.
+fn write_files(dir: &Path, figures: &[Figure<tail_loss::Cell>]) -> Result<(), Failure> {
     let failed = |e| Failure::Wrong(format!("cannot write `{}`: {e}", dir.display()));
     std::fs::create_dir_all(dir).map_err(failed)?;
-    let files = [
-        ("svg", figure.chart.to_svg()),
-        ("json", figure.to_json()),
-        ("csv", tail_loss::to_csv(figure)),
-    ];
-    for (ending, text) in files {
-        let path = dir.join(format!("{}-{}.{ending}", figure.paper, figure.figure));
-        write_file(&path, &text)?;
+    let mut files = Vec::new();
+    for figure in figures {
+        for (ending, text) in [
+            ("svg", figure.chart.to_svg()),
+            ("json", figure.to_json()),
+            ("csv", tail_loss::to_csv(figure)),
+        ] {
+            let path = dir.join(format!("{}-{}.{ending}", figure.paper, figure.figure));
+            let mut file = OutputFile::create(&path)?;
+            let written = file.write_all(text.as_bytes());
+            written
+                .map_err(|e| Failure::Wrong(format!("cannot write `{}`: {e}", path.display())))?;
+            files.push(file);
+        }
+    }
+    for file in files {
+        let path = file.target().to_path_buf();
+        file.publish()?;
         eprintln!("wrote {}", path.display());
     }
     Ok(())

@@ -10,7 +10,7 @@ use recoup_lab::report::Report;
 use recoup_lab::run::{ProfileResult, run as run_scenario, run_observed};
 use recoup_lab::scenario::{Scenario, parse_profile};
 use recoup_recovery::Profile;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
@@ -18,8 +18,8 @@ pub struct Args {
     /// A built-in scenario (see `recoup scenario list`), a .toml file, or - for standard input
     scenario: String,
     /// Profile to run, such as linux-3.17+tlp; repeat for several; replaces the scenario's
-    #[arg(long, value_name = "PROFILE", value_parser = parse_profile)]
-    profile: Vec<Profile>,
+    #[arg(long, value_name = "PROFILE")]
+    profile: Vec<String>,
     /// Flows per profile
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     flows: Option<u64>,
@@ -58,7 +58,10 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let mut scenario = Scenario::load(&args.scenario)?;
     apply_settings(&mut scenario, &args.settings)?;
     if !args.profile.is_empty() {
-        scenario.profiles.clone_from(&args.profile);
+        let profiles = args.profile.iter().map(|text| {
+            parse_profile(text).map_err(|e| Failure::Wrong(format!("--profile {text}: {e}")))
+        });
+        scenario.profiles = profiles.collect::<Result<_, _>>()?;
     }
     scenario.flows = args.flows.unwrap_or(scenario.flows);
     scenario.seed = args.seed.unwrap_or(scenario.seed);
@@ -116,8 +119,12 @@ fn run_with_outputs(scenario: &Scenario, args: &Args) -> Result<Vec<ProfileResul
         .flatten()
         .try_for_each(Capture::finish)?;
     if let (Some(events), Some(path)) = (events, args.events.as_deref()) {
-        let written = events.finish().and_then(EventFile::publish);
-        written.map_err(|e| Failure::Wrong(format!("cannot write `{}`: {e}", path.display())))?;
+        match events.finish().and_then(EventFile::publish) {
+            // As in `print`: a reader that has had enough is no error.
+            Err(e) if path == Path::new("-") && e.kind() == ErrorKind::BrokenPipe => {}
+            written => written
+                .map_err(|e| Failure::Wrong(format!("cannot write `{}`: {e}", path.display())))?,
+        }
     }
     Ok(results)
 }

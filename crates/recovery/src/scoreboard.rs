@@ -198,7 +198,6 @@ impl Scoreboard {
             if !segment.sacked && !segment.lost {
                 segment.lost = true;
                 self.lost += 1;
-                self.next_lost = self.next_lost.min(i as u32);
                 each(segment.span);
             }
         }

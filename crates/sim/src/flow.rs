@@ -104,7 +104,8 @@ impl Simulation {
         observer: &mut O,
     ) -> FlowRecord {
         self.begin::<O>(spec, seed, flow);
-        self.after(Host::Client, observer);
+        self.transmit(Host::Client, observer);
+        self.client.update_wake(self.now);
         while let Some(next) = self.next_event() {
             self.now = next;
             self.record.events += 1;
@@ -190,14 +191,16 @@ impl Simulation {
         let (now, mut moved) = (self.now, false);
         for host in [Host::Client, Host::Server] {
             let towards = host.sends().reverse();
+            let mut heard = false;
             while let Some(exit) = self.chain(towards).next_exit(now) {
                 moved = true;
                 match exit {
                     Exit::Delivered(packet) => {
                         observer.on_packet(self.now, Point::Arrived, towards, &packet);
                         if packet.damage.is_none() {
+                            heard = true;
                             self.deliver(host, &packet);
-                            self.after(host, observer);
+                            self.transmit(host, observer);
                         }
                     }
                     Exit::Dropped { packet, cause, .. } => {
@@ -210,6 +213,9 @@ impl Simulation {
                         );
                     }
                 }
+            }
+            if heard {
+                self.end_mut(host).update_wake(now);
             }
         }
         moved
@@ -224,14 +230,17 @@ impl Simulation {
         if packet.segment.flags.contains(Flags::ACK) {
             end.last_ack_at = Some(now);
         }
-        let len = u64::from(packet.segment.sequence_len());
-        if len > 0 {
-            let near = end.endpoint.receiver().next();
-            if let Some(start) = packet.segment.seq.unwrap(far.isn, near) {
-                far.ledger.on_arrival(packet.ordinal, Span::at(start, len));
+        let near = end.endpoint.receiver().next();
+        end.endpoint.on_segment(now, &packet.segment);
+        if far.ledger.is_waiting() {
+            let len = u64::from(packet.segment.sequence_len());
+            let start = packet.segment.seq.unwrap(far.isn, near);
+            let span = start.map_or(Span::default(), |start| Span::at(start, len));
+            // What the endpoint refused, for an old timestamp, has not been delivered.
+            if !span.is_empty() && end.endpoint.receiver().holds(span) {
+                far.ledger.on_arrival(packet.ordinal, span);
             }
         }
-        end.endpoint.on_segment(now, &packet.segment);
         end.run_application(now, host, &workload);
         let (last, bytes) = match workload.response {
             0 => (Host::Server, workload.request),
@@ -252,26 +261,22 @@ impl Simulation {
                 && at <= now
             {
                 end.endpoint.on_timer(now, timer);
-                self.after(host, observer);
+                self.transmit(host, observer);
+                self.end_mut(host).update_wake(now);
                 return;
             }
         }
     }
 
-    /// After anything happened to `host`: sends what it wants to send, and sees when it next wakes.
-    fn after<O: Observer>(&mut self, host: Host, observer: &mut O) {
+    /// After anything happened to `host`: sends what it wants to send.
+    fn transmit<O: Observer>(&mut self, host: Host, observer: &mut O) {
         let now = self.now;
         while let Some(transmit) = self.end_mut(host).endpoint.poll_transmit(now) {
             let flow = self.flow;
             let end = self.end_mut(host);
             let ordinal = end.packets;
             end.packets += 1;
-            let packet = Packet {
-                flow,
-                segment: transmit.segment,
-                ordinal,
-                damage: None,
-            };
+            let packet = Packet::new(flow, ordinal, transmit.segment);
             self.count(host, &packet, transmit.what);
             observer.on_packet(now, Point::Sent, host.sends(), &packet);
             self.chain(host.sends()).enter(now, packet);
@@ -283,7 +288,6 @@ impl Simulation {
                 observer.on_event(at, flow, host, &event);
             }
         }
-        end.update_wake(now);
         observer.on_settled(now, host, &end.endpoint);
     }
 

@@ -27,7 +27,12 @@ impl Ledger {
         receiver.missing(span, |part| self.open.push((ordinal, part)));
     }
 
-    /// Packet `ordinal` arrived with `span`.
+    /// Whether an arrival could still tell anything.
+    pub fn is_waiting(&self) -> bool {
+        !self.open.is_empty()
+    }
+
+    /// Packet `ordinal` arrived with `span`, and its receiver took it or had it before.
     pub fn on_arrival(&mut self, ordinal: u64, span: Span) {
         let mut i = 0;
         while i < self.open.len() {

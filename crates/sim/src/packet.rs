@@ -13,8 +13,23 @@ pub struct Packet {
     pub segment: Segment,
     /// Its number among the packets of its flow and direction, from 0.
     pub ordinal: u64,
+    /// Its length with IP and TCP headers, in bytes.
+    pub ip_len: u32,
     /// Where it was damaged on the way, as 64 uniform bits; the receiver's checksum tells it.
     pub damage: Option<u64>,
+}
+
+impl Packet {
+    /// Packet number `ordinal` of its direction, over IPv4.
+    pub fn new(flow: FlowId, ordinal: u64, segment: Segment) -> Self {
+        Self {
+            flow,
+            segment,
+            ordinal,
+            ip_len: ip_len(&segment, IpVersion::V4),
+            damage: None,
+        }
+    }
 }
 
 impl path::Packet for Packet {
@@ -23,7 +38,7 @@ impl path::Packet for Packet {
     }
 
     fn ip_len(&self) -> u32 {
-        ip_len(&self.segment, IpVersion::V4)
+        self.ip_len
     }
 
     fn tcp(&self) -> TcpFacts {

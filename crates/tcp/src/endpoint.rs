@@ -284,28 +284,32 @@ impl Endpoint {
         }
         if let Some(what) = self.sender.next_send(now) {
             self.sender.on_sent(now, what);
-            let segment = match what.span() {
-                Some(span) => self.segment(now, span),
-                // Out of window on purpose: it must draw an ACK (RFC 9293 §3.8.6.1).
-                None => self.bare_ack(now, Offset(self.sender.una().0.saturating_sub(1))),
-            };
-            return Some(Transmit {
-                segment,
+            let mut transmit = Transmit {
+                segment: Segment::default(),
                 what: Some(what),
-            });
+            };
+            let segment = &mut transmit.segment;
+            match what.span() {
+                Some(span) => self.carry(now, span, segment),
+                // Out of window on purpose: it must draw an ACK (RFC 9293 §3.8.6.1).
+                None => self.bare_ack(now, Offset(self.sender.una().0.saturating_sub(1)), segment),
+            }
+            return Some(transmit);
         }
         if self.acks.is_due() && self.synchronized() {
-            let segment = self.bare_ack(now, self.sender.nxt());
-            return Some(Transmit {
-                segment,
+            let mut transmit = Transmit {
+                segment: Segment::default(),
                 what: None,
-            });
+            };
+            self.bare_ack(now, self.sender.nxt(), &mut transmit.segment);
+            return Some(transmit);
         }
         None
     }
 
-    /// The segment that carries `span` of the send stream.
-    fn segment(&mut self, now: Instant, span: Span) -> Segment {
+    /// Makes `segment`, an empty one, carry `span` of the send stream. (Written in place: copying a
+    /// segment just written is what a transmission costs most.)
+    fn carry(&mut self, now: Instant, span: Span, segment: &mut Segment) {
         let syn = span.contains(Offset::SYN);
         let fin = self.sender.fin().is_some_and(|fin| span.contains(fin));
         let mut flags = if self.state == State::SynSent {
@@ -324,31 +328,21 @@ impl Endpoint {
         if payload_len > 0 && span.start + payload_len == written {
             flags |= Flags::PSH; // the end of what the application wrote (RFC 9293 §3.9.1.2)
         }
-        let segment = Segment {
-            seq: self.config.isn.at(span.start),
-            payload_len: payload_len as u32,
-            flags,
-            ..Segment::default()
-        };
-        self.finish(now, segment)
+        segment.seq = self.config.isn.at(span.start);
+        segment.payload_len = payload_len as u32;
+        segment.flags = flags;
+        self.finish(now, segment);
     }
 
-    fn bare_ack(&mut self, now: Instant, at: Offset) -> Segment {
-        let seq = self.config.isn.at(at);
-        self.finish(
-            now,
-            Segment {
-                seq,
-                flags: Flags::ACK,
-                ..Segment::default()
-            },
-        )
+    fn bare_ack(&mut self, now: Instant, at: Offset, segment: &mut Segment) {
+        segment.seq = self.config.isn.at(at);
+        segment.flags = Flags::ACK;
+        self.finish(now, segment);
     }
 
     /// Adds acknowledgment, window and options.
-    fn finish(&mut self, now: Instant, mut segment: Segment) -> Segment {
+    fn finish(&mut self, now: Instant, segment: &mut Segment) {
         let syn = segment.flags.contains(Flags::SYN);
-        segment.options = Options::NONE;
         if self.timestamps {
             let echo = if segment.flags.contains(Flags::ACK) {
                 self.ts_recent
@@ -390,7 +384,6 @@ impl Endpoint {
                 self.acks.on_ack_sent();
             }
         }
-        segment
     }
 
     /// How many SACK blocks fit beside `payload_len` bytes: options take room from the payload,

@@ -116,6 +116,13 @@ impl Receiver {
         }
     }
 
+    /// Whether all of `span` has arrived.
+    pub fn holds(&self, span: Span) -> bool {
+        let mut holds = true;
+        self.missing(span, |_| holds = false);
+        holds
+    }
+
     /// Takes in sequence space that arrived; `fin`: its last offset is a FIN. What lies beyond the
     /// window or the end of the stream is cut off.
     pub(crate) fn on_arrival(&mut self, span: Span, fin: bool) -> Arrival {

@@ -1,29 +1,17 @@
 //! A capture file that has its name only once it is whole.
 
 use super::CaptureError;
+use crate::output_file::{OutputError, OutputFile};
 use recoup_units::Instant;
 use recoup_wire::pcap::Writer;
-use std::fs::{self, File};
-use std::io;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A capture file being written, under another name in the same directory.
+/// A capture file being written.
 #[derive(Debug)]
 pub(super) struct CaptureFile {
-    // Before the name, for files are dropped in this order: closed, then removed.
-    writer: Writer<File>,
-    name: TemporaryName,
-}
-
-/// A capture file written whole, but not yet under its name.
-#[derive(Debug)]
-pub(super) struct CompleteFile(TemporaryName);
-
-/// The name of a file that is removed when dropped.
-#[derive(Debug)]
-struct TemporaryName {
-    temporary: PathBuf,
+    writer: Writer<OutputFile>,
     target: PathBuf,
 }
 
@@ -31,69 +19,42 @@ impl CaptureFile {
     /// Begins a file that is to be `target`, in a directory that is made if missing.
     pub fn create(target: &Path, epoch: Duration) -> Result<Self, CaptureError> {
         if let Some(dir) = target.parent() {
-            fs::create_dir_all(dir).map_err(|source| CaptureError::Io {
+            fs::create_dir_all(dir).map_err(|source| OutputError {
                 path: dir.to_path_buf(),
                 source,
             })?;
         }
-        let name = TemporaryName::beside(target);
-        let writer = File::create(&name.temporary).and_then(|file| Writer::new(file, epoch));
-        match writer {
-            Ok(writer) => Ok(Self { writer, name }),
-            Err(source) => Err(name.error(source)),
-        }
+        let writer = Writer::new(OutputFile::create(target)?, epoch);
+        let writer = writer.map_err(|source| OutputError {
+            path: target.into(),
+            source,
+        })?;
+        Ok(Self {
+            writer,
+            target: target.into(),
+        })
     }
 
     /// Where the file will be.
     pub fn path(&self) -> &Path {
-        &self.name.target
+        &self.target
     }
 
     /// Adds an IP packet.
     pub fn write(&mut self, at: Instant, packet: &[u8]) -> Result<(), CaptureError> {
         let written = self.writer.write(at, packet);
-        written.map_err(|source| self.name.error(source))
+        written.map_err(|source| self.error(source).into())
     }
 
-    /// Writes what is buffered.
-    pub fn complete(self) -> Result<CompleteFile, CaptureError> {
-        match self.writer.finish() {
-            Ok(_) => Ok(CompleteFile(self.name)),
-            Err(source) => Err(self.name.error(source)),
-        }
-    }
-}
-
-impl CompleteFile {
-    /// Gives the file its name, in place of any that had it.
-    pub fn publish(self) -> Result<(), CaptureError> {
-        let renamed = fs::rename(&self.0.temporary, &self.0.target);
-        renamed.map_err(|source| self.0.error(source))
-    }
-}
-
-impl TemporaryName {
-    fn beside(target: &Path) -> Self {
-        let name = target.file_name().unwrap_or_default().to_string_lossy();
-        // The process's id keeps two runs into one directory apart.
-        let temporary = target.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
-        Self {
-            temporary,
-            target: target.to_path_buf(),
-        }
+    /// Writes what is buffered; what is returned only lacks its name.
+    pub fn complete(self) -> Result<OutputFile, CaptureError> {
+        let path = self.target;
+        let written = self.writer.finish();
+        written.map_err(|source| OutputError { path, source }.into())
     }
 
-    fn error(&self, source: io::Error) -> CaptureError {
-        CaptureError::Io {
-            path: self.target.clone(),
-            source,
-        }
-    }
-}
-
-impl Drop for TemporaryName {
-    fn drop(&mut self) {
-        // Once renamed it is gone, and there is nobody to tell if it cannot be removed.
-        fs::remove_file(&self.temporary).ok();
+    fn error(&self, source: std::io::Error) -> OutputError {
+        let path = self.target.clone();
+        OutputError { path, source }
     }
 }

@@ -349,12 +349,7 @@ fn nothing_appears_until_all_is_well() {
 
     // Failed.
     let mut capture = Capture::create(&paths).unwrap();
-    let mut packet = Packet {
-        flow: FlowId(3),
-        segment: recoup_wire::Segment::default(),
-        ordinal: 0,
-        damage: None,
-    };
+    let mut packet = Packet::new(FlowId(3), 0, recoup_wire::Segment::default());
     packet.segment.payload_len = 65_535;
     capture.on_packet(Instant::ZERO, Point::Sent, Direction::Down, &packet);
     let error = capture.finish().unwrap_err().to_string();

@@ -157,18 +157,14 @@ fn every_event_is_a_line_with_its_keys() {
 }
 
 fn packet(seq: u32, ack: Option<u32>, flags: Flags, len: u32, ordinal: u64) -> Packet {
-    Packet {
-        flow: FlowId(0),
-        segment: Segment {
-            seq: SeqNumber(seq),
-            ack: SeqNumber(ack.unwrap_or(0)),
-            flags,
-            payload_len: len,
-            ..Segment::default()
-        },
-        ordinal,
-        damage: None,
-    }
+    let segment = Segment {
+        seq: SeqNumber(seq),
+        ack: SeqNumber(ack.unwrap_or(0)),
+        flags,
+        payload_len: len,
+        ..Segment::default()
+    };
+    Packet::new(FlowId(0), ordinal, segment)
 }
 
 #[test]

@@ -70,12 +70,14 @@ impl Sender {
             && self.persist.deadline.is_none()
     }
 
-    /// The peer's window: taken from an ACK that advances, or whose window reaches further; an old
-    /// ACK must not take back what a newer one gave (RFC 9293 §3.10.7.4, SND.WL2).
+    /// The peer's window: taken from an ACK that advances, or from one that repeats `snd_una` with a
+    /// window that reaches further; an older ACK neither takes back what a newer one gave nor gives
+    /// what a newer one took (RFC 9293 §3.10.7.4, SND.WL2).
     fn take_window(&mut self, ack: &Ack) -> bool {
         let edge = ack.cumulative + ack.window;
         self.window.largest = self.window.largest.max(ack.window);
-        let newer = ack.cumulative > self.board.una() || edge > self.window.edge;
+        let una = self.board.una();
+        let newer = ack.cumulative > una || (ack.cumulative == una && edge > self.window.edge);
         let changed = newer && edge != self.window.edge;
         if newer {
             self.window.edge = edge;

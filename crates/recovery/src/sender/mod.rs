@@ -182,10 +182,10 @@ impl Sender {
         if self.persist.due {
             return Some(self.window_probe());
         }
-        if self.probe.is_due() {
-            if let Some(send) = self.loss_probe() {
-                return Some(send);
-            }
+        if self.probe.is_due()
+            && let Some(send) = self.loss_probe()
+        {
+            return Some(send);
         }
         // First what there is to send, then whether it may go: most of the time there is nothing.
         let candidate = if let Some(lost) = self.board.next_lost() {
@@ -318,10 +318,15 @@ impl Sender {
     }
 
     /// The congestion window for a segment sent now, idle time considered.
+    #[inline]
     fn window_now(&self, now: Instant) -> Segments {
         if self.board.first().is_some() || self.board.una() == Offset::SYN {
             return self.cwnd;
         }
+        self.window_after_idle(now)
+    }
+
+    fn window_after_idle(&self, now: Instant) -> Segments {
         let idle = now.since(self.last_sent_at);
         let initial = self.mechanisms.initial_window;
         congestion::after_idle(self.cwnd, initial, idle, self.rto.rto(&self.rtt))

@@ -1,53 +1,111 @@
 use super::*;
 use crate::NoObserver;
+use recoup_path::LossSpec;
 use recoup_recovery::Profile;
-use recoup_tcp::AckPolicy;
+use recoup_tcp::{AckPolicy, Closed, State};
 use std::time::Duration;
 
-fn tail_loss(profile: &str, rtt_ms: u64, lost: u64, acks: AckPolicy) -> FlowRecord {
-    let profile: Profile = profile.parse().unwrap();
-    let config = tcp::Config {
-        acks,
-        ..tcp::Config::new(*profile.mechanisms())
-    };
-    let spec = FlowSpec {
-        client: config,
-        server: config,
-        timers: TimerModel::Exact,
-        workload: Workload {
-            request: 0,
-            response: 14_480,
-            close: false,
-        },
-    };
-    let owd = HopSpec::Delay(Duration::from_micros(rtt_ms * 500));
-    let mut down = vec![owd.clone()];
-    if lost > 0 {
-        down.insert(
-            0,
-            HopSpec::Loss(format!("data:{}-10", 11 - lost).parse().unwrap()),
-        );
+/// Payload of a full segment.
+const MSS: u64 = 1448;
+
+fn ms(n: u64) -> Duration {
+    Duration::from_millis(n)
+}
+
+/// A flow between two hosts of the same kind, 80 ms round trip; by default the server answers an
+/// empty request with ten segments, which fit in the initial window.
+#[derive(Clone, Debug)]
+struct Flow {
+    profile: &'static str,
+    acks: AckPolicy,
+    rtt: Duration,
+    up: &'static [&'static str],
+    down: &'static [&'static str],
+    workload: Workload,
+    seed: u64,
+}
+
+impl Default for Flow {
+    fn default() -> Self {
+        Self {
+            profile: "linux-3.17",
+            acks: AckPolicy::Quick,
+            rtt: ms(80),
+            up: &[],
+            down: &[],
+            workload: Workload {
+                request: 0,
+                response: 10 * MSS,
+                close: false,
+            },
+            seed: 1,
+        }
     }
-    let mut sim = Simulation::new(&PathSpec {
-        up: vec![owd],
-        down,
-    })
-    .unwrap();
-    sim.run(&spec, 1, FlowId(0), &mut NoObserver)
+}
+
+impl Flow {
+    fn spec(&self) -> FlowSpec {
+        let profile: Profile = self.profile.parse().unwrap();
+        let config = tcp::Config {
+            acks: self.acks,
+            ..tcp::Config::new(*profile.mechanisms())
+        };
+        FlowSpec {
+            client: config,
+            server: config,
+            timers: TimerModel::Exact,
+            workload: self.workload,
+        }
+    }
+
+    fn path(&self) -> PathSpec {
+        let hops = |rules: &[&str]| {
+            let loss = |rule: &&str| HopSpec::Loss(rule.parse::<LossSpec>().unwrap());
+            let mut hops: Vec<_> = rules.iter().map(loss).collect();
+            hops.push(HopSpec::Delay(self.rtt / 2));
+            hops
+        };
+        PathSpec {
+            up: hops(self.up),
+            down: hops(self.down),
+        }
+    }
+
+    fn simulate(&self) -> (Simulation, FlowRecord) {
+        let mut simulation = Simulation::new(&self.path()).unwrap();
+        let record = simulation.run(&self.spec(), self.seed, FlowId(0), &mut NoObserver);
+        (simulation, record)
+    }
+
+    fn run(&self) -> FlowRecord {
+        self.simulate().1
+    }
+}
+
+/// What was sent again, by trigger, leaving out what was not.
+fn again(record: &FlowRecord) -> Vec<(Trigger, u64)> {
+    let counts = Trigger::ALL.map(|trigger| (trigger, record.retransmissions.of(trigger)));
+    counts.into_iter().filter(|(_, n)| *n > 0).collect()
 }
 
 #[test]
 fn each_mechanism_saves_what_it_should_on_a_single_tail_loss() {
-    // (profile, FCT in ms with quick ACKs at 80 ms): RTO 280 ms after the last ACK at 200 ms, or
-    // after the transmission at 120 ms, and 40 ms back.
-    for (profile, fct) in [
-        ("linux-3.17", 520),
-        ("linux-3.17+rtor", 440),
-        ("linux-3.17+tlp", 520),
-        ("linux-3.17+tlpr", 440),
+    // (profile, FCT, from the last ACK to the retransmission; ms): the last ACK comes at 200 ms and
+    // the tail left at 120 ms; the RTO is 280 ms, and the way is 40 ms.
+    for (profile, fct, waited) in [
+        ("linux-3.17", 520, 280),
+        ("linux-3.17+rtor", 440, 200),
+        ("linux-3.17+tlp", 520, 280),
+        ("linux-3.17+tlpr", 440, 200),
     ] {
-        let record = tail_loss(profile, 80, 1, AckPolicy::Quick);
-        assert_eq!(record.fct, Some(Duration::from_millis(fct)), "{profile}");
+        let flow = Flow {
+            profile,
+            down: &["data:10"],
+            ..Flow::default()
+        };
+        let record = flow.run();
+        assert_eq!(record.fct, Some(ms(fct)), "{profile}");
+        assert_eq!(record.last_ack_to_retransmission, Some(ms(waited)));
         assert_eq!(
             (record.retransmissions.total(), record.spurious),
             (1, 0),
@@ -58,12 +116,314 @@ fn each_mechanism_saves_what_it_should_on_a_single_tail_loss() {
 
 #[test]
 fn a_probe_beats_a_held_ack() {
-    let record = tail_loss(
-        "linux-3.17+tlp",
-        80,
-        1,
-        AckPolicy::Delayed(Duration::from_millis(200)),
+    let flow = Flow {
+        profile: "linux-3.17+tlp",
+        acks: AckPolicy::Delayed(ms(200)),
+        down: &["data:10"],
+        ..Flow::default()
+    };
+    let record = flow.run();
+    assert_eq!(record.fct, Some(ms(400)));
+    assert_eq!(again(&record), [(Trigger::Tlp, 1)]);
+}
+
+#[test]
+fn an_undisturbed_flow() {
+    // (request, response, segments, FCT in ms): the client is open after 80 ms, the server after
+    // 120 ms; beyond ten segments a window's ACKs are waited for.
+    for (request, response, segments, fct) in [
+        (0, 1, 1, 160),
+        (0, 10 * MSS, 10, 160),
+        (0, 10 * MSS + 1, 11, 240),
+        (0, 30 * MSS, 30, 240),
+        (0, 30 * MSS + 1, 31, 320),
+        (1, 1, 2, 160),
+        (10 * MSS, 10 * MSS, 20, 160),
+        (10 * MSS + 1, 1, 12, 240),
+        (1, 0, 1, 120),
+        (0, 0, 0, 120),
+    ] {
+        for close in [false, true] {
+            let workload = Workload {
+                request,
+                response,
+                close,
+            };
+            let flow = Flow {
+                workload,
+                ..Flow::default()
+            };
+            let (simulation, record) = flow.simulate();
+            assert_eq!(record.fct, Some(ms(fct)), "{workload:?}");
+            assert_eq!(record.segments_sent, segments, "{workload:?}");
+            assert_eq!((record.retransmissions.total(), record.spurious), (0, 0));
+            assert_eq!((record.packets_dropped, record.unnecessary_bytes), (0, 0));
+            let state = match close {
+                false => State::Established,
+                true => State::Closed(Closed::Gracefully),
+            };
+            for host in [Host::Client, Host::Server] {
+                assert_eq!(simulation.endpoint(host).state(), state, "{workload:?}");
+            }
+            assert_eq!(record.duration > tcp_time_wait(), close, "{workload:?}");
+        }
+    }
+}
+
+/// TIME-WAIT, which only a closed flow sits out.
+fn tcp_time_wait() -> Duration {
+    Duration::from_secs(60)
+}
+
+#[test]
+fn bytes_are_those_of_ip_packets() {
+    let flow = Flow {
+        workload: Workload {
+            request: 0,
+            response: 100,
+            close: false,
+        },
+        ..Flow::default()
+    };
+    // SYN and SYN-ACK with 20 bytes of options; then timestamps take 12.
+    assert_eq!(flow.run().bytes_sent, 60 + 60 + 52 + 152 + 52);
+}
+
+#[test]
+fn a_lost_handshake_packet_costs_its_timer() {
+    use Trigger::{Syn, SynAck};
+    // (lost going up, lost going down, FCT in ms, sent again, spurious)
+    type Case<'a> = (
+        &'static [&'static str],
+        &'static [&'static str],
+        u64,
+        &'a [(Trigger, u64)],
+        u64,
     );
-    assert_eq!(record.fct, Some(Duration::from_millis(400)));
-    assert_eq!(record.retransmissions.of(Trigger::Tlp), 1);
+    let cases: [Case; 5] = [
+        (&["syn:1"], &[], 1160, &[(Syn, 1)], 0),
+        (&["syn:1", "syn:2"], &[], 3160, &[(Syn, 2)], 0),
+        // The server sits on the client's first SYN, which goes again at 1000 ms; its own answer
+        // goes again at 1040 ms.
+        (&[], &["syn:1"], 1160, &[(Syn, 1), (SynAck, 1)], 1),
+        // The server is not open until the ACK of its second SYN-ACK, which was not needed.
+        (&["ack:1"], &[], 1160, &[(SynAck, 1)], 1),
+        // The second SYN is the first that reaches a server whose answer is lost.
+        (&["syn:1"], &["syn:1"], 2160, &[(Syn, 1), (SynAck, 1)], 0),
+    ];
+    for (up, down, fct, sent_again, spurious) in cases {
+        let flow = Flow {
+            up,
+            down,
+            ..Flow::default()
+        };
+        let record = flow.run();
+        assert_eq!(record.fct, Some(ms(fct)), "{up:?} {down:?}");
+        assert_eq!(again(&record), sent_again, "{up:?} {down:?}");
+        assert_eq!(record.spurious, spurious, "{up:?} {down:?}");
+        // It is retransmissions of data that this measures.
+        assert_eq!(record.last_ack_to_retransmission, None);
+    }
+    // With a request, its data opens the server in the ACK's place.
+    let flow = Flow {
+        up: &["ack:1"],
+        workload: Workload {
+            request: 100,
+            ..Flow::default().workload
+        },
+        ..Flow::default()
+    };
+    let record = flow.run();
+    assert_eq!((record.fct, again(&record)), (Some(ms(160)), vec![]));
+}
+
+#[test]
+fn a_lost_segment_costs_by_its_place() {
+    use Trigger::{Early, Fast, Rto};
+    // (lost, FCT in ms, sent again): the ACKs of the rest come at 200 ms.
+    let cases = [
+        ("data:1", 240, Fast), // FACK: the highest SACK is more than three segments up
+        ("data:2", 240, Fast),
+        ("data:3", 240, Fast),
+        ("data:4", 240, Fast),
+        ("data:5", 240, Fast),
+        ("data:6", 240, Fast),
+        ("data:7", 240, Fast),
+        ("data:8", 260, Early), // three outstanding: after SRTT/4
+        ("data:9", 260, Early),
+        ("data:10", 520, Rto),
+    ];
+    for (lost, fct, trigger) in cases {
+        let flow = Flow {
+            down: Vec::leak(vec![lost]),
+            ..Flow::default()
+        };
+        let record = flow.run();
+        assert_eq!(record.fct, Some(ms(fct)), "{lost}");
+        assert_eq!(again(&record), [(trigger, 1)], "{lost}");
+        assert_eq!(
+            (record.spurious, record.unnecessary_bytes),
+            (0, 0),
+            "{lost}"
+        );
+    }
+}
+
+#[test]
+fn a_lost_request_costs_the_clients_timer() {
+    let flow = Flow {
+        up: &["data:1"],
+        workload: Workload {
+            request: 100,
+            response: 100,
+            close: false,
+        },
+        ..Flow::default()
+    };
+    // Sent at 80 ms, and 280 ms later; the response takes 80 ms as ever.
+    let record = flow.run();
+    assert_eq!(record.fct, Some(ms(80 + 280 + 80)));
+    assert_eq!(again(&record), [(Trigger::Rto, 1)]);
+}
+
+#[test]
+fn lost_acks_cost_nothing_but_the_last() {
+    let flow = Flow {
+        up: &["ack:2", "ack:3", "ack:5", "ack:7", "ack:10"],
+        ..Flow::default()
+    };
+    let record = flow.run();
+    assert_eq!((record.fct, again(&record)), (Some(ms(160)), vec![]));
+    // Without the last one the tail goes again though it was there: spurious, and twice received.
+    let flow = Flow {
+        up: &["ack:11"],
+        ..Flow::default()
+    };
+    let record = flow.run();
+    assert_eq!(record.fct, Some(ms(160)));
+    assert_eq!(again(&record), [(Trigger::Rto, 1)]);
+    assert_eq!((record.spurious, record.unnecessary_bytes), (1, MSS));
+}
+
+/// Rules that lose every transmission of the data segments from number `first` on.
+fn dead_from(first: u64) -> &'static [&'static str] {
+    let originals = format!("data:{first}-10");
+    let repeated = (2..=20).map(|t| format!("bernoulli:1@{t}"));
+    let rules = std::iter::once(originals).chain(repeated);
+    Vec::leak(rules.map(|rule| &*rule.leak()).collect())
+}
+
+#[test]
+fn a_path_that_loses_everything_ends_a_flow_by_the_user_timeout() {
+    let (timed_out, listening) = (State::Closed(Closed::ByTimeout), State::Listen);
+    // (lost going up, lost going down, client's end, server's end, until the end in ms)
+    type Case = (
+        &'static [&'static str],
+        &'static [&'static str],
+        State,
+        State,
+        u64,
+    );
+    let cases: [Case; 4] = [
+        (&["bernoulli:1"], &[], timed_out, listening, 300_000),
+        // Both sides try: each from its own first packet on.
+        (&[], &["bernoulli:1"], timed_out, timed_out, 300_040),
+        (&[], dead_from(1), State::Established, timed_out, 300_120),
+        // Five segments come through; their ACKs arrive at 200 ms.
+        (&[], dead_from(6), State::Established, timed_out, 300_200),
+    ];
+    for (up, down, client, server, end) in cases {
+        for profile in ["linux-3.17", "linux-3.17+rtor+tlp", "linux-3.17+tlpr"] {
+            let flow = Flow {
+                profile,
+                up,
+                down,
+                ..Flow::default()
+            };
+            let (simulation, record) = flow.simulate();
+            assert!(!record.completed(), "{flow:?}");
+            let states = [Host::Client, Host::Server].map(|host| simulation.endpoint(host).state());
+            assert_eq!(states, [client, server], "{flow:?}");
+            assert_eq!(record.duration, ms(end), "{flow:?}");
+            assert!(record.events < 100, "{flow:?}: {record:?}");
+        }
+    }
+}
+
+#[test]
+fn a_large_flow_with_one_percent_loss_completes() {
+    for profile in ["linux-3.17", "linux-3.17+rtor+tlp", "linux-3.17+reno"] {
+        let flow = Flow {
+            profile,
+            down: &["bernoulli:0.01"],
+            workload: Workload {
+                request: 0,
+                response: 10_000 * MSS,
+                close: true,
+            },
+            ..Flow::default()
+        };
+        let record = flow.run();
+        assert!(record.completed(), "{profile}: {record:?}");
+        let total = record.retransmissions.total();
+        assert_eq!(record.segments_sent, 10_000 + total, "{profile}");
+        // Every loss is repaired, and little is sent that was not lost.
+        assert!((70..140).contains(&record.packets_dropped), "{record:?}");
+        assert!(total >= record.packets_dropped, "{profile}: {record:?}");
+        assert!(
+            total - record.spurious <= record.packets_dropped,
+            "{profile}: {record:?}"
+        );
+    }
+}
+
+#[test]
+fn a_flow_is_a_function_of_its_seed_and_number() {
+    let flow = Flow {
+        up: &["bernoulli:0.05"],
+        down: &["bernoulli:0.1"],
+        workload: Workload {
+            request: 2000,
+            response: 100 * MSS,
+            close: true,
+        },
+        ..Flow::default()
+    };
+    let mut simulation = Simulation::new(&flow.path()).unwrap();
+    let mut run =
+        |seed, number| simulation.run(&flow.spec(), seed, FlowId(number), &mut NoObserver);
+    let first = run(1, 0);
+    assert_eq!(first, flow.run(), "in a world of its own");
+    assert_ne!(first, run(1, 1), "another number");
+    assert_ne!(first, run(2, 0), "another seed");
+    assert_eq!(first, run(1, 0), "the same again");
+}
+
+#[test]
+fn a_path_that_cannot_be_built_is_refused() {
+    let hops = vec![HopSpec::Loss("tail:1".parse().unwrap())];
+    let path = PathSpec {
+        up: vec![],
+        down: hops,
+    };
+    assert!(matches!(
+        Simulation::new(&path).map(drop),
+        Err(ChainError::UnresolvedTail { hop: 0, .. })
+    ));
+}
+
+#[test]
+fn packets_are_handled_before_timers_of_the_same_instant() {
+    // The RTO after the only segment is SRTT + 200 ms; an ACK held for exactly 200 ms meets it.
+    let flow = Flow {
+        acks: AckPolicy::Delayed(ms(200)),
+        workload: Workload {
+            request: 0,
+            response: 100,
+            close: false,
+        },
+        ..Flow::default()
+    };
+    let record = flow.run();
+    assert_eq!(again(&record), []);
 }

@@ -2,11 +2,12 @@
 //! worst. A case prints as all there is to know to run it again.
 
 use proptest::prelude::*;
-use recoup_path::{GilbertElliott, HopSpec, LossKind, LossSpec, Probability, Queue};
+use recoup_path::{GilbertElliott, HopSpec, LossKind, LossSpec, Probability, Queue, one_line};
 use recoup_recovery::Profile;
 use recoup_sim::{FlowSpec, PathSpec, TimerModel, Workload};
 use recoup_tcp::{AckPolicy, Config};
 use recoup_units::{BitRate, FlowId};
+use std::fmt;
 use std::time::Duration;
 
 /// Every kind of sender; client and server draw one each.
@@ -22,8 +23,8 @@ const PROFILES: [&str; 8] = [
 ];
 
 /// Long enough that only a network that lets nothing through makes a sender give up: with the RTO
-/// at its ceiling of 120 s these are some 40 tries.
-const USER_TIMEOUT: Duration = Duration::from_secs(3600);
+/// at its ceiling of 120 s these are some 700 tries.
+const USER_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
 
 /// One side.
 #[derive(Clone, Copy, Debug)]
@@ -38,10 +39,10 @@ pub struct Host {
 }
 
 impl Host {
-    pub fn config(&self) -> Config {
+    fn config(&self, user_timeout: Duration) -> Config {
         let profile: Profile = self.profile.parse().expect("a profile");
         let mut mechanisms = *profile.mechanisms();
-        mechanisms.user_timeout = USER_TIMEOUT;
+        mechanisms.user_timeout = user_timeout;
         Config {
             acks: self.acks,
             mss: self.mss,
@@ -54,7 +55,7 @@ impl Host {
 }
 
 /// A flow and its network.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Case {
     pub client: Host,
     pub server: Host,
@@ -62,6 +63,8 @@ pub struct Case {
     pub request: u64,
     pub response: u64,
     pub close: bool,
+    /// Of both sides.
+    pub user_timeout: Duration,
     pub up: Vec<HopSpec>,
     pub down: Vec<HopSpec>,
     pub seed: u64,
@@ -71,8 +74,8 @@ pub struct Case {
 impl Case {
     pub fn spec(&self) -> FlowSpec {
         FlowSpec {
-            client: self.client.config(),
-            server: self.server.config(),
+            client: self.client.config(self.user_timeout),
+            server: self.server.config(self.user_timeout),
             timers: self.timers,
             workload: Workload {
                 request: self.request,
@@ -91,6 +94,28 @@ impl Case {
 
     pub fn flow(&self) -> FlowId {
         FlowId(self.flow)
+    }
+}
+
+impl fmt::Debug for Case {
+    /// One setting a line, the path as scenarios write it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "seed {}, flow {}", self.seed, self.flow)?;
+        writeln!(f, "client {:?}", self.client)?;
+        writeln!(f, "server {:?}", self.server)?;
+        let (request, response) = (self.request, self.response);
+        writeln!(
+            f,
+            "request {request}, response {response}, close {}",
+            self.close
+        )?;
+        writeln!(
+            f,
+            "timers {:?}, user timeout {:?}",
+            self.timers, self.user_timeout
+        )?;
+        writeln!(f, "up {}", one_line(&self.up))?;
+        write!(f, "down {}", one_line(&self.down))
     }
 }
 
@@ -116,6 +141,7 @@ pub fn any_case() -> impl Strategy<Value = Case> {
                 server,
                 timers,
                 close,
+                user_timeout: USER_TIMEOUT,
                 up,
                 down,
                 seed,

@@ -18,12 +18,14 @@ pub struct Seen {
     end: Option<Offset>,
     /// By ordinal: what each packet covered.
     sent: Vec<Span>,
-    /// Ordinals of sequence space that reached the far end unharmed, in that order.
-    arrived: Vec<usize>,
+    /// Ordinals of those whose receiver had what they cover afterwards, in order of arrival.
+    held: Vec<usize>,
+    /// The one that has just arrived.
+    arriving: Option<usize>,
     segments: u64,
     bytes: u64,
     dropped: u64,
-    /// Payload that reached an endpoint not closed yet.
+    /// Payload of those held that reached an endpoint not closed yet.
     arrived_bytes: u64,
 }
 
@@ -112,26 +114,27 @@ impl Seen {
     /// Retransmissions of which earlier copies brought every byte, whenever they arrived.
     fn spurious(&self) -> u64 {
         let needless = |&ordinal: &usize| {
-            let earlier = self.arrived.iter().filter(|&&arrived| arrived < ordinal);
-            covers(
-                earlier.map(|&arrived| self.sent[arrived]),
-                self.sent[ordinal],
-            )
+            let earlier = self.held.iter().filter(|&&held| held < ordinal);
+            covers(earlier.map(|&held| self.sent[held]), self.sent[ordinal])
         };
         self.retransmissions().filter(needless).count() as u64
     }
 
+    /// Payload of `span`, which is sequence space.
+    fn payload(&self, span: Span) -> Span {
+        let end = self.end.map_or(span.end, |end| span.end.min(end));
+        Span::new(span.start.max(Offset::DATA), end)
+    }
+
     fn delivered_bytes(&self) -> u64 {
         let mut spans: Vec<_> = self
-            .arrived
+            .held
             .iter()
             .map(|&ordinal| self.sent[ordinal])
             .collect();
         spans.sort();
         let (mut bytes, mut end) = (0, Offset::DATA);
-        let last = self.end.unwrap_or(Offset(u64::MAX));
-        for span in spans {
-            let span = Span::new(span.start, span.end.min(last));
+        for span in spans.into_iter().map(|span| self.payload(span)) {
             bytes += span.end.since(span.start.max(end));
             end = end.max(span.end);
         }
@@ -192,12 +195,7 @@ impl Observer for Watch {
                 });
             }
             Point::Arrived if packet.damage.is_none() => {
-                if segment.sequence_len() > 0 {
-                    seen.arrived.push(packet.ordinal as usize);
-                }
-                if !far.closed {
-                    seen.arrived_bytes += payload;
-                }
+                seen.arriving = Some(packet.ordinal as usize);
             }
             Point::Arrived => {}
             Point::Dropped(_) => seen.dropped += 1,
@@ -218,6 +216,16 @@ impl Observer for Watch {
         );
         let side = index(host.sends());
         let before = self.progress[side];
+        let arriving = &mut self.seen[1 - side];
+        if let Some(ordinal) = arriving.arriving.take() {
+            let span = arriving.sent[ordinal];
+            // An endpoint may refuse it for an old timestamp (RFC 7323 §5.3).
+            if !span.is_empty() && endpoint.receiver().holds(span) {
+                arriving.held.push(ordinal);
+                let payload = arriving.payload(span).len();
+                arriving.arrived_bytes += if before.closed { 0 } else { payload };
+            }
+        }
         let after = Progress {
             una: endpoint.sender().una(),
             next: endpoint.receiver().next(),

@@ -142,7 +142,7 @@ impl Endpoint {
             return;
         };
         self.keep_timestamp(now, segment, span.start);
-        if !segment.flags.contains(Flags::ACK) || !self.on_ack_field(now, segment) {
+        if !segment.flags.contains(Flags::ACK) || !self.on_ack_field(now, segment, span) {
             return;
         }
         if !span.is_empty() {
@@ -169,7 +169,7 @@ impl Endpoint {
     /// Nothing of an unacceptable segment is used; the answer tells where we are, and of old data
     /// that it came again (RFC 2883 §4).
     fn on_unacceptable(&mut self, now: Instant, span: Option<Span>) {
-        if let Some(old) = span.filter(|s| !s.is_empty() && s.end <= self.receiver.next()) {
+        if let Some(old) = span.filter(|s| !s.is_empty() && self.receiver.holds(*s)) {
             self.receiver.on_arrival(old, false);
         }
         self.acks.on_segment(now, Urgency::AtOnce);
@@ -187,8 +187,8 @@ impl Endpoint {
     fn paws_accepts(&self, now: Instant, segment: &Segment) -> bool {
         let theirs = segment.options.timestamps.filter(|_| self.timestamps);
         theirs.is_none_or(|theirs| {
-            let outdated = now.since(self.ts_recent_at) >= TS_RECENT_LIFE;
-            outdated || !SeqNumber(theirs.value).before(SeqNumber(self.ts_recent))
+            !SeqNumber(theirs.value).before(SeqNumber(self.ts_recent))
+                || now.since(self.ts_recent_at) >= TS_RECENT_LIFE
         })
     }
 
@@ -203,7 +203,7 @@ impl Endpoint {
     }
 
     /// The acknowledgment field; `false` when the segment is to be dropped.
-    fn on_ack_field(&mut self, now: Instant, segment: &Segment) -> bool {
+    fn on_ack_field(&mut self, now: Instant, segment: &Segment, span: Span) -> bool {
         let una = self.sender.una();
         let acked = segment.ack.unwrap(self.config.isn, una);
         let acked = acked.filter(|acked| *acked <= self.sender.nxt());
@@ -220,7 +220,7 @@ impl Endpoint {
         }
         // It acknowledges what was never sent, or is so old as to be blind (RFC 5961 §5).
         let Some(acked) = acked.filter(|acked| *acked + self.largest_window >= una) else {
-            self.acks.on_segment(now, Urgency::AtOnce);
+            self.on_unacceptable(now, Some(span));
             return false;
         };
         self.take_ack(now, segment, acked);

@@ -68,6 +68,17 @@ fn the_first_loss_after_a_lost_syn_is_an_ordinary_one() {
         .timer(Timer::Rto, 1160 + 280);
 }
 
+#[test]
+fn a_syn_answered_before_its_retransmission_left_is_done_with() {
+    let mut flow = Script::new("linux-3.17");
+    flow.sends("SYN").expires(Timer::Rto, 1000).ack(0);
+    flow.writes(10).sends("1-10").rto(3000); // the SYN took 1 s: 1 + 2·1 s
+    flow.at(2000)
+        .sack(0, &[4..=4])
+        .sends("fast 1")
+        .timer(Timer::Rto, 2000 + 3000);
+}
+
 /// A flow that has a window of 20, all acknowledged, and sent last at 160 ms.
 fn quiet() -> Script {
     let mut flow = Script::connected("linux-3.17", 80);

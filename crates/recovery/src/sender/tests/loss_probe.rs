@@ -161,6 +161,9 @@ fn the_probes_sack_starts_early_retransmit() {
         .state(State::Open)
         .cwnd(12)
         .ssthresh(12); // ⌊18·0.7⌋
+    // Recovery has answered the loss: the probe's episode asks for no second reduction.
+    flow.writes(3).sends("11-13").at(1450).ack(13).ssthresh(12);
+    assert_eq!(flow.count(Event::ProbeRepairedLoss), 0);
 }
 
 #[test]

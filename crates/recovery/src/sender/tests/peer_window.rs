@@ -14,13 +14,16 @@ fn nothing_is_sent_beyond_the_peers_window() {
 #[test]
 fn an_older_ack_does_not_take_back_the_window() {
     let mut flow = Script::connected_with("linux-3.17", 80, 4 * MSS);
-    flow.writes(20).sends("1-4").at(160).ack(2).sends("5-6");
-    flow.at(161)
-        .ack(1)
-        .sends("nothing")
-        .at(162)
-        .ack(4)
-        .sends("7-8");
+    flow.writes(3).sends("1-3").at(160).ack(2);
+    flow.at(161).ack(1).writes(9).sends("4-6");
+}
+
+#[test]
+fn an_older_ack_does_not_open_a_window_that_has_shrunk_since() {
+    let mut flow = Script::connected_with("linux-3.17", 80, 8 * MSS);
+    flow.writes(20).sends("1-8");
+    flow.at(160).window(2 * MSS).ack(8).sends("9-10");
+    flow.at(161).window(8 * MSS).ack(4).sends("nothing");
 }
 
 #[test]

@@ -159,7 +159,7 @@ impl Run {
 
     fn ack(&mut self, ack: &Ack) -> Result<(), TestCaseError> {
         let (una, nxt) = (self.sender.una(), self.sender.nxt());
-        if ack.cumulative <= nxt {
+        if (una..=nxt).contains(&ack.cumulative) {
             self.edge = self.edge.max(ack.cumulative + ack.window);
         }
         let before = self.sender.clone();

@@ -1,0 +1,234 @@
+//! The command line as its users meet it: every test runs the program in an empty folder of its own
+//! and looks at what it prints, what it leaves behind and how it exits.
+
+mod outputs;
+mod paper;
+mod refusals;
+mod run;
+mod scenarios;
+
+use serde_json::Value;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use tempfile::TempDir;
+
+/// An empty folder to run the program in.
+struct Folder(TempDir);
+
+/// What a run of the program came to.
+struct Outcome {
+    status: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+impl Folder {
+    fn new() -> Self {
+        Self(tempfile::tempdir().expect("a folder"))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        fs::write(self.path(name), content).expect("a file");
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
+    }
+
+    /// Everything in the folder, subfolders included, in order.
+    fn files(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut folders = vec![self.0.path().to_path_buf()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).expect("a folder") {
+                let path = entry.expect("an entry").path();
+                let name = path.strip_prefix(self.0.path()).expect("inside");
+                found.push(name.display().to_string());
+                if path.is_dir() {
+                    folders.push(path);
+                }
+            }
+        }
+        found.sort();
+        found
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_recoup"));
+        command.args(args).current_dir(&self.0);
+        command
+    }
+
+    fn recoup(&self, args: &[&str]) -> Outcome {
+        self.recoup_reading(args, "")
+    }
+
+    /// The program with `input` on standard input.
+    fn recoup_reading(&self, args: &[&str], input: &str) -> Outcome {
+        let mut child = self
+            .command(args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        // A program that refuses its arguments does not read; that the pipe is closed is no matter.
+        let _ = child
+            .stdin
+            .take()
+            .expect("a pipe")
+            .write_all(input.as_bytes());
+        let output = child.wait_with_output().expect("the program ends");
+        let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+        Outcome {
+            status: output.status.code(),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        }
+    }
+}
+
+impl Outcome {
+    /// What was printed by a run that succeeded without a word on standard error.
+    fn printed(self) -> String {
+        assert_eq!(
+            (self.status, self.stderr.as_str()),
+            (Some(0), ""),
+            "{}",
+            self.stdout
+        );
+        self.stdout
+    }
+
+    fn json(self) -> Value {
+        let text = self.printed();
+        serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}"))
+    }
+}
+
+/// Runs the program in a folder of its own.
+fn recoup(args: &[&str]) -> Outcome {
+    Folder::new().recoup(args)
+}
+
+/// `recoup run tail-loss` with more arguments, as JSON.
+fn tail_loss(args: &[&str]) -> Value {
+    let mut all = vec!["run", "tail-loss", "--format", "json"];
+    all.extend(args);
+    recoup(&all).json()
+}
+
+/// The lines of a CSV file, split; no cell of ours holds a comma or a quote.
+fn csv_rows(text: &str) -> Vec<Vec<&str>> {
+    let rows: Vec<Vec<_>> = text.lines().map(|l| l.split(',').collect()).collect();
+    assert!(rows.iter().all(|r| r.len() == rows[0].len()), "{text}");
+    rows
+}
+
+#[test]
+fn help_tells_every_command_and_every_option() {
+    let help = recoup(&["--help"]).printed();
+    for command in ["run", "paper", "scenario", "profiles"] {
+        assert!(help.contains(&format!("\n  {command} ")), "{help}");
+    }
+    for (command, options) in [
+        (
+            &["run"][..],
+            &[
+                "--profile",
+                "--flows",
+                "--seed",
+                "--set",
+                "--pcap",
+                "--events",
+                "--format",
+            ][..],
+        ),
+        (&["paper", "tail-loss"], &["--out", "--set", "--format"]),
+        (&["scenario"], &["list", "show"]),
+        (&["profiles"], &["Usage"]),
+    ] {
+        let help = recoup(&[command, &["--help"]].concat()).printed();
+        for option in options {
+            assert!(help.contains(option), "{command:?}: {option}\n{help}");
+        }
+    }
+    let version = recoup(&["--version"]).printed();
+    assert_eq!(version, format!("recoup {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn without_arguments_the_usage_is_told_and_that_is_wrong_use() {
+    for args in [&[][..], &["paper"], &["scenario"]] {
+        let Outcome {
+            status,
+            stdout,
+            stderr,
+        } = recoup(args);
+        assert_eq!((status, stdout.as_str()), (Some(2), ""), "{args:?}");
+        assert!(stderr.contains("Usage: recoup"), "{stderr}");
+    }
+}
+
+/// Standard output is a pipe whose reader has left: no panic, no failure.
+#[test]
+fn a_reader_that_has_had_enough_is_no_error() {
+    for args in [
+        &["run", "tail-loss"][..],
+        &["run", "tail-loss", "--flows", "50", "--events", "-"],
+        &["paper", "tail-loss"],
+        &["scenario", "list"],
+        &["scenario", "show", "tail-loss"],
+        &["profiles"],
+    ] {
+        let mut child = Folder::new()
+            .command(args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        drop(child.stdout.take());
+        let output = child.wait_with_output().expect("the program ends");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(
+            (output.status.code(), stderr.as_ref()),
+            (Some(0), ""),
+            "{args:?}"
+        );
+    }
+}
+
+/// A full disk is an error, whatever was to be printed.
+#[test]
+fn a_full_disk_is_an_error() {
+    if !Path::new("/dev/full").exists() {
+        return;
+    }
+    for args in [
+        &["run", "tail-loss"][..],
+        &["run", "tail-loss", "--events", "-"],
+        &["paper", "tail-loss"],
+        &["scenario", "list"],
+        &["profiles"],
+    ] {
+        let full = fs::File::options().write(true).open("/dev/full");
+        let output = Folder::new()
+            .command(args)
+            .stdout(full.expect("/dev/full"))
+            .output()
+            .expect("the program ends");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {stderr}");
+        assert!(
+            stderr.starts_with("recoup: cannot write "),
+            "{args:?}: {stderr}"
+        );
+        assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    }
+}

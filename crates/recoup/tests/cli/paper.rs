@@ -1,0 +1,151 @@
+//! `recoup paper`.
+
+use crate::{Folder, csv_rows, recoup};
+use serde_json::Value;
+use std::fs;
+
+const FIGURES: [&str; 2] = ["fig1", "fig2"];
+
+fn tail_loss(args: &[&str]) -> String {
+    recoup(&[&["paper", "tail-loss"], args].concat()).printed()
+}
+
+#[test]
+fn without_a_name_all_figures_are_printed() {
+    for format in ["table", "json", "csv", "svg"] {
+        let all = tail_loss(&["--format", format]);
+        let both = tail_loss(&["fig1", "fig2", "--format", format]);
+        assert!(all == both, "{format}");
+        assert!(all == tail_loss(&["--format", format]), "{format}: twice");
+    }
+    assert_eq!(tail_loss(&[]), tail_loss(&["--format", "table"]));
+}
+
+#[test]
+fn each_figure_in_each_format() {
+    for (figure, cells) in FIGURES.into_iter().zip([56, 40]) {
+        let table = tail_loss(&[figure]);
+        assert!(
+            table.starts_with(&format!("tail-loss {figure}: ")),
+            "{table}"
+        );
+        assert!(
+            table.contains("| verdict ") && table.contains("| holds "),
+            "{table}"
+        );
+        assert!(table.contains("RTT (ms)"), "units: {table}");
+
+        let json = tail_loss(&[figure, "--format", "json"]);
+        let json: Value = serde_json::from_str(&json).expect("JSON");
+        assert_eq!(
+            (&json["paper"], &json["figure"]),
+            (&"tail-loss".into(), &figure.into())
+        );
+        assert_eq!(json["cells"].as_array().map(Vec::len), Some(cells));
+        for claim in json["claims"].as_array().expect("claims") {
+            for name in ["id", "section", "statement", "check", "ours"] {
+                assert!(
+                    claim[name].as_str().is_some_and(|t| !t.is_empty()),
+                    "{name}: {claim}"
+                );
+            }
+            assert!(
+                ["holds", "fails"].contains(&claim["verdict"].as_str().expect("a verdict")),
+                "{claim}"
+            );
+            // One that does not hold says why.
+            assert!(
+                claim["verdict"] == "holds" || claim["note"].is_string(),
+                "{claim}"
+            );
+        }
+
+        let csv = tail_loss(&[figure, "--format", "csv"]);
+        let rows = csv_rows(&csv);
+        assert_eq!(rows.len(), 1 + cells, "{csv}");
+        let column = rows[0].iter().position(|n| *n == "fct_ms").expect("fct_ms");
+        for (row, cell) in rows[1..]
+            .iter()
+            .zip(json["cells"].as_array().expect("cells"))
+        {
+            assert_eq!(row[column].parse().ok(), cell["fct_ms"].as_f64(), "{cell}");
+        }
+
+        let svg = tail_loss(&[figure, "--format", "svg"]);
+        assert!(
+            svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>"),
+            "{svg}"
+        );
+    }
+}
+
+#[test]
+fn files_are_what_is_printed() {
+    let dir = Folder::new();
+    let outcome = dir.recoup(&["paper", "tail-loss", "--out", "figures/here"]);
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    assert_eq!(outcome.stdout, tail_loss(&[]));
+    let mut names = vec!["figures".to_owned(), "figures/here".to_owned()];
+    for figure in FIGURES {
+        for ending in ["csv", "json", "svg"] {
+            let name = format!("figures/here/tail-loss-{figure}.{ending}");
+            assert!(
+                dir.read(&name) == tail_loss(&[figure, "--format", ending]),
+                "{name}"
+            );
+            let note = format!("wrote {name}\n");
+            assert!(outcome.stderr.contains(&note), "{}", outcome.stderr);
+            names.push(name);
+        }
+    }
+    names.sort();
+    assert_eq!(dir.files(), names);
+    assert_eq!(outcome.stderr.lines().count(), 6);
+
+    // One figure alone, over what is there.
+    let again = dir.recoup(&["paper", "tail-loss", "fig2", "--out", "figures/here"]);
+    assert_eq!(again.stderr.lines().count(), 3, "{}", again.stderr);
+    assert_eq!(dir.files(), names);
+}
+
+/// Exit status 1: the figure is printed, and which claims have changed is said.
+#[test]
+fn a_claim_with_another_verdict_fails_the_check() {
+    let outcome = recoup(&["paper", "tail-loss", "fig1", "--set", "rate=100kbit"]);
+    assert_eq!(outcome.status, Some(1));
+    assert!(outcome.stdout.contains("| FAILS "), "{}", outcome.stdout);
+    let stderr = &outcome.stderr;
+    assert!(
+        stderr.starts_with("recoup: claims with another verdict than the known one: "),
+        "{stderr}"
+    );
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+}
+
+#[test]
+fn figures_that_cannot_be_written_leave_nothing_behind() {
+    let dir = Folder::new();
+    dir.write("file", "kept");
+    fs::create_dir_all(dir.path("folder/tail-loss-fig2.json")).expect("a folder");
+    let before = dir.files();
+    for (out, named) in [
+        ("file", "`file`"),
+        ("file/below", "`file/below`"),
+        ("folder", "`folder/tail-loss-fig2.json`"),
+    ] {
+        let outcome = dir.recoup(&["paper", "tail-loss", "--out", out]);
+        assert_eq!(
+            (outcome.status, outcome.stdout.as_str()),
+            (Some(2), ""),
+            "{out}"
+        );
+        let line = format!("recoup: cannot write {named}: ");
+        assert!(
+            outcome.stderr.starts_with(&line) && outcome.stderr.lines().count() == 1,
+            "{out}: {}",
+            outcome.stderr
+        );
+        assert_eq!(dir.files(), before, "{out}");
+    }
+    assert_eq!(dir.read("file"), "kept");
+}

@@ -1,0 +1,65 @@
+//! Any text as a drop list, a queue limit, a probability, a profile, a duration, a rate or a link
+//! trace: nothing panics, errors take one line, and what is read prints as something that reads the
+//! same.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use recoup_lab::quantity::{format_duration, parse_duration, parse_rate};
+use recoup_path::{DataSegments, DropRules, LinkTrace, LossSpec, Probability, Queue};
+use recoup_recovery::Profile;
+use std::fmt::{Debug, Display};
+use std::str::FromStr;
+
+/// Reads, prints, reads again.
+fn there_and_back<T>(text: &str)
+where
+    T: FromStr<Err: Display + Debug> + Display + PartialEq + Debug,
+{
+    match text.parse::<T>() {
+        Ok(value) => {
+            let printed = value.to_string();
+            let again = printed.parse::<T>().expect("what was printed");
+            assert_eq!(again, value, "{text:?} printed as {printed:?}");
+        }
+        Err(error) => one_line(text, &error),
+    }
+}
+
+/// An error keeps to one line when the text does.
+fn one_line(text: &str, error: &dyn Display) {
+    assert!(text.contains('\n') || !error.to_string().contains('\n'));
+}
+
+fuzz_target!(|text: &str| {
+    there_and_back::<DropRules>(text);
+    there_and_back::<LossSpec>(text);
+    there_and_back::<Queue>(text);
+    there_and_back::<Probability>(text);
+    there_and_back::<Profile>(text);
+    if let Ok(rules) = text.parse::<DropRules>() {
+        let lengths = DataSegments {
+            up: Some(0),
+            down: Some(10),
+        };
+        match rules.resolve(lengths) {
+            Ok(resolved) => assert_eq!(resolved.resolve(lengths), Ok(resolved)),
+            Err(error) => one_line(text, &error),
+        }
+    }
+    match parse_duration(text) {
+        Ok(duration) => assert_eq!(parse_duration(&format_duration(duration)), Ok(duration)),
+        Err(error) => one_line(text, &error),
+    }
+    match parse_rate(text) {
+        Ok(rate) => assert_eq!(parse_rate(&rate.to_string()), Ok(rate)),
+        Err(error) => one_line(text, &error),
+    }
+    match LinkTrace::parse(text) {
+        Ok(trace) => {
+            let _ = trace.to_string();
+            assert!(!trace.period().is_zero() && trace.opportunities() > 0);
+        }
+        Err(error) => one_line(text, &error),
+    }
+});

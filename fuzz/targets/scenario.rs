@@ -1,0 +1,49 @@
+//! Any text as a scenario: nothing panics, errors take one line and name a line there is, what is
+//! read prints as settings that read the same, and a small scenario runs to its end.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use recoup_lab::report::Report;
+use recoup_lab::run::run;
+use recoup_lab::scenario::{Scenario, ScenarioError};
+use recoup_lab::settings::{KEYS, Settings};
+use std::path::Path;
+use std::time::Duration;
+
+fuzz_target!(|text: &str| {
+    // Only texts: no file may be opened, whatever its name.
+    if text.contains("link") || text.contains('\\') {
+        return;
+    }
+    let base = Path::new("no such folder");
+    let mut scenario = match Scenario::parse("x", "x.toml", text, base) {
+        Ok(scenario) => scenario,
+        Err(error) => {
+            assert!(!error.to_string().contains('\n'), "{error}");
+            if let ScenarioError::Wrong { line, .. } = error {
+                assert!((1..=text.split('\n').count()).contains(&line), "{line}");
+            }
+            return;
+        }
+    };
+    let mut settings = Settings::default();
+    for key in KEYS {
+        let value = scenario.settings.get(key.name).expect("a known key");
+        settings
+            .set(key.name, &value, base)
+            .unwrap_or_else(|e| panic!("{value}: {e}"));
+    }
+    assert_eq!(settings, scenario.settings);
+
+    // Small enough to take no time.
+    let small = scenario.settings.segments <= 20
+        && scenario.settings.user_timeout.is_none_or(|t| t <= Duration::from_secs(1000))
+        && scenario.profiles.len() <= 4;
+    scenario.flows = scenario.flows.min(2);
+    if small && scenario.settings.path().is_ok() {
+        let results = run(&scenario, 1, |_| ()).expect("its path stands");
+        let report = Report::new(&scenario, &results);
+        let _ = (report.to_table(), report.to_json(), report.to_csv());
+    }
+});
