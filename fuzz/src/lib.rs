@@ -1,5 +1,7 @@
 //! What several fuzz targets draw: segments, from the fuzzer's bytes.
 
+pub mod network;
+
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use recoup_wire::{Flags, Options, Segment, SeqNumber, Timestamps};
 

@@ -1,47 +1,4 @@
-//! Everything that happens in a flow, as JSON lines: one object a line, in the order of time.
-//!
-//! Every line has these keys:
-//!
-//! | key       | value                                                                         |
-//! |-----------|-------------------------------------------------------------------------------|
-//! | `time_ms` | milliseconds since the flow started, exact to the nanosecond (six decimals)    |
-//! | `profile` | the profile the flow ran under                                                 |
-//! | `flow`    | the flow's number, from 0                                                      |
-//! | `host`    | `client` or `server`: who did it or saw it; `null` for what happened on the path |
-//! | `event`   | one of the names below                                                         |
-//!
-//! and, always all of them (`null` where there is nothing to say), the keys of its event. What a
-//! host's sender did:
-//!
-//! | `event`               | keys                                                              |
-//! |-----------------------|-------------------------------------------------------------------|
-//! | `sent`                | `what`: `new`, `new_probe` (new data as a tail loss probe), `again` or `window_probe`; `start`, `end`: the offsets sent; `trigger`: why again (`fast`, `early`, `rto`, `slow_start`, `tlp`, `syn`, `syn_ack`); `pipe` afterwards and `cwnd`, in segments |
-//! | `acked`               | `una`: the new `snd_una`, an offset; `newly_acked`, `newly_sacked` in segments; `dsack`: `[start, end]` |
-//! | `rtt_sample`          | `rtt_ms`; `srtt_ms`, `rto_ms` as they follow                       |
-//! | `marked_lost`         | `start`, `end`: offsets; `by`: who judged (`threshold`, `early`, `timeout`) |
-//! | `timer_set`           | `timer`: `early`, `probe`, `rto`, `persist` or `user`; `at_ms`: when it will go off, on the scale of `time_ms`, `null` when stopped |
-//! | `timer_fired`         | `timer`                                                            |
-//! | `state_changed`       | `from`, `to`: `open`, `disorder`, `cwr`, `recovery` or `loss`; `cwnd`, `ssthresh` (`null` before the first reduction), `pipe` afterwards, in segments |
-//! | `probe_repaired_loss` | none: a tail loss probe's repair of a loss was answered with a window reduction |
-//! | `reneged`             | none: the receiver took back what it had SACKed                    |
-//! | `gave_up`             | none: the user timeout passed                                      |
-//!
-//! What the network saw, `packet_sent`, `packet_arrived` and `packet_dropped`, all with:
-//!
-//! | key         | value                                                                       |
-//! |-------------|-----------------------------------------------------------------------------|
-//! | `direction` | `up` (client to server) or `down`                                           |
-//! | `packet`    | its number among the packets of its flow and direction, from 0; a copy made by the network has its original's |
-//! | `seq`       | offset of the SYN or of the first byte carried                              |
-//! | `ack`       | offset acknowledged, in the other direction; `null` without an ACK          |
-//! | `len`       | payload bytes                                                               |
-//! | `flags`     | letters as tcpdump prints them: `S`, `S.`, `P.`, `F.`, `.` (an ACK alone)   |
-//! | `sack`      | `[[start, end], …]`: the SACK blocks, offsets in the other direction        |
-//! | `damaged`   | `true` when its checksum is wrong on arrival; the other keys say what was sent |
-//! | `cause`     | of `packet_dropped` only: `loss`, `queue full`                              |
-//!
-//! Offsets count sequence space from the SYN, which is 0; the first data byte is 1. At one instant,
-//! what a host learned and did stands before the packets it sent for it.
+#![doc = include_str!("../../../docs/events.md")]
 
 mod line;
 

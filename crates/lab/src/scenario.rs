@@ -15,6 +15,7 @@ use crate::settings::{Settings, SettingsError};
 use crate::suggest::did_you_mean;
 use recoup_recovery::Profile;
 use recoup_recovery::profile::ProfileError;
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
@@ -42,6 +43,15 @@ pub struct Scenario {
     pub seed: u64,
     /// Path, traffic and hosts.
     pub settings: Settings,
+    /// Where settings come from, so that what is wrong with them together can be placed.
+    origin: Origin,
+}
+
+/// The file of a scenario, and the lines of its settings that still stand.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Origin {
+    file: String,
+    lines: BTreeMap<String, usize>,
 }
 
 /// What is wrong with a scenario.
@@ -121,19 +131,47 @@ impl Scenario {
         Self::parse(&stem, name, &text, path.parent().unwrap_or(Path::new(".")))
     }
 
+    /// Changes a setting from outside the file. File names are relative to the working directory.
+    ///
+    /// # Errors
+    /// As [`Settings::set`].
+    pub fn set(&mut self, key: &str, text: &str) -> Result<(), SettingsError> {
+        self.settings.set(key, text, Path::new(""))?;
+        self.origin.lines.remove(key.trim());
+        Ok(())
+    }
+
+    /// Checks that the settings fit together; a setting of the file that does not is named with its
+    /// line.
+    ///
+    /// # Errors
+    /// A loss rule that does not fit the flow's length.
+    pub fn check(&self) -> Result<(), String> {
+        let Err(e) = self.settings.path() else {
+            return Ok(());
+        };
+        let line = match &e {
+            SettingsError::Invalid { key, .. } => self.origin.lines.get(*key),
+            SettingsError::UnknownKey { .. } => None,
+        };
+        Err(line.map_or(e.to_string(), |line| {
+            format!("{}:{line}: {e}", self.origin.file)
+        }))
+    }
+
     /// Reads a scenario's text; `file` is what errors call it, `base` where its files are.
     ///
     /// # Errors
     /// A line that is wrong.
     pub fn parse(name: &str, file: &str, text: &str, base: &Path) -> Result<Self, ScenarioError> {
-        let wrong = |span: Range<usize>, why: String| {
+        let line_of = |span: Range<usize>| {
             let before = &text.as_bytes()[..span.start.min(text.len())];
-            let line = 1 + before.iter().filter(|b| **b == b'\n').count();
-            ScenarioError::Wrong {
-                file: file.into(),
-                line,
-                why,
-            }
+            1 + before.iter().filter(|b| **b == b'\n').count()
+        };
+        let wrong = |span: Range<usize>, why: String| ScenarioError::Wrong {
+            file: file.into(),
+            line: line_of(span),
+            why,
         };
         let table = DeTable::parse(text).map_err(|e| {
             let why = e.message().replace('\n', ", ");
@@ -146,6 +184,10 @@ impl Scenario {
             flows: 1,
             seed: 1,
             settings: Settings::default(),
+            origin: Origin {
+                file: file.into(),
+                lines: BTreeMap::new(),
+            },
         };
         for (key, value) in table.get_ref() {
             let at = |why| wrong(value.span(), why);
@@ -173,16 +215,17 @@ impl Scenario {
                     for (key, value) in settings {
                         let text =
                             as_text(value.get_ref()).map_err(|why| wrong(value.span(), why))?;
+                        let set = scenario.settings.set(key.get_ref(), &text, base);
+                        set.map_err(|e| {
+                            let unknown = matches!(e, SettingsError::UnknownKey { .. });
+                            let span = if unknown { key.span() } else { value.span() };
+                            wrong(span, e.to_string())
+                        })?;
+                        let line = line_of(value.span());
                         scenario
-                            .settings
-                            .set(key.get_ref(), &text, base)
-                            .map_err(|e| {
-                                let unknown = matches!(e, SettingsError::UnknownKey { .. });
-                                wrong(
-                                    if unknown { key.span() } else { value.span() },
-                                    e.to_string(),
-                                )
-                            })?;
+                            .origin
+                            .lines
+                            .insert(key.get_ref().to_string(), line);
                     }
                 }
                 word => {
@@ -300,6 +343,18 @@ mod tests {
                 "{text}\n{found}"
             );
         }
+    }
+
+    #[test]
+    fn a_setting_that_does_not_fit_the_others_is_placed() {
+        let text = "[settings]\nsegments = 3\ndrop = \"tail:4\"";
+        let mut scenario = parse(text).unwrap();
+        let error = "drop: `tail:4`: the flow has only 3 data segments from server to client";
+        assert_eq!(scenario.check(), Err(format!("x.toml:3: {error}")));
+        scenario.set("drop", "tail:4").unwrap();
+        assert_eq!(scenario.check(), Err(error.into()));
+        scenario.set("segments", "4").unwrap();
+        assert_eq!(scenario.check(), Ok(()));
     }
 
     #[test]

@@ -48,7 +48,7 @@ pub fn apply_settings(scenario: &mut Scenario, settings: &[String]) -> Result<()
                 "--set {setting}: expected KEY=VALUE, such as rtt=80ms"
             ))
         })?;
-        let set = scenario.settings.set(key, value, Path::new(""));
+        let set = scenario.set(key, value);
         set.map_err(|e| Failure::Wrong(format!("--set {setting}: {e}")))?;
     }
     Ok(())
@@ -65,7 +65,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     }
     scenario.flows = args.flows.unwrap_or(scenario.flows);
     scenario.seed = args.seed.unwrap_or(scenario.seed);
-    scenario.settings.path()?;
+    scenario.check().map_err(Failure::Wrong)?;
     let results = if args.pcap.is_some() || args.events.is_some() {
         run_with_outputs(&scenario, args)?
     } else {

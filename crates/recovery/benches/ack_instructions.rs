@@ -4,6 +4,9 @@
 //! Each benchmark runs one window of 1,000 segments through a sender; the count divided by 1,000 is
 //! the cost of sending a segment and taking in its ACK.
 
+// What the macros generate has no documentation.
+#![allow(missing_docs)]
+
 use gungraun::{library_benchmark, library_benchmark_group, main};
 use recoup_recovery::{Ack, Mechanisms, Sender, Trigger};
 use recoup_units::{Instant, Offset, Segments, Span};

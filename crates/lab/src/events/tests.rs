@@ -148,11 +148,11 @@ fn every_event_is_a_line_with_its_keys() {
         assert_eq!(line["event"], name);
         assert_eq!(own_keys(line), keys, "{text}");
         // What is documented is what is written.
-        let documentation = include_str!("../events.rs");
+        let documentation = include_str!("../../../../docs/events.md");
         for key in keys.as_object().unwrap().keys() {
             assert!(documentation.contains(&format!("`{key}`")), "{key}");
         }
-        assert!(documentation.contains(&format!("//! | `{name}`")), "{name}");
+        assert!(documentation.contains(&format!("| `{name}`")), "{name}");
     }
 }
 

@@ -111,6 +111,25 @@ fn segments_outside_the_window_move_nothing() {
 }
 
 #[test]
+fn acks_at_both_ends_of_the_window_are_used() {
+    // A peer that has filled the window acknowledges from its far edge, which §3.10.7.4 would
+    // refuse; one whose data has overtaken its ACK does so from below.
+    let mut lone = Lone::in_state(State::Established);
+    assert_eq!(lone.answer(&format!(". {} ack 6", WINDOW + 1)), [""; 0]);
+    assert_eq!(lone.endpoint.sender().una(), Offset(6));
+    let held = Config {
+        acks: AckPolicy::Delayed(ms(200)),
+        ..config()
+    };
+    let mut lone = Lone::connected(&held, "S. 0:1 ack 1 mss 1000");
+    lone.endpoint.write(lone.now, 10);
+    lone.sent();
+    lone.recv("P. 1:101 ack 1");
+    lone.recv(". 1 ack 11");
+    assert_eq!(lone.endpoint.sender().una(), Offset(11));
+}
+
+#[test]
 fn a_segment_without_ack_is_dropped() {
     let mut lone = Lone::open();
     assert_eq!(lone.answer("P 1:101"), [""; 0]);

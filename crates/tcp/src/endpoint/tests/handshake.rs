@@ -318,33 +318,65 @@ fn syn_received() {
 
 #[test]
 fn an_endpoint_begun_again_is_as_new() {
-    let trace = |pair: &mut Pair| {
+    let begin = |pair: &mut Pair| {
         pair.write(Client, 3500);
+        pair.write(Server, 1500);
         pair.close(Client);
         pair.close(Server);
-        pair.run();
-        std::mem::take(&mut pair.sent)
     };
-    let mut pair = Pair::new(&with_timestamps(), &with_timestamps());
-    let fresh = trace(&mut pair);
-    let server = pair.ends[1].config;
-    // In between, something quite different.
-    let other = Config {
+    let tiny = Config {
         mss: 77,
         receive_buffer: 200,
+        sack: false,
         ..config()
     };
-    for config in [other, with_timestamps()] {
-        pair.now = Instant::ZERO;
-        pair.ends[0].reset(&config, true);
-        pair.ends[1].reset(
-            &Config {
-                isn: server.isn,
-                ..config
-            },
-            false,
-        );
-        let again = trace(&mut pair);
-        assert_eq!(again == fresh, config.timestamps);
+    let configs = [with_timestamps(), tiny, config()];
+    for (first, second) in [(0, 1), (1, 0), (0, 2), (2, 0), (0, 0)] {
+        let (first, second) = (configs[first], configs[second]);
+        let mut fresh = Pair::new(&second, &second);
+        begin(&mut fresh);
+        fresh.run();
+        // Broken off with everything in the air, in TIME-WAIT, or over.
+        for cut in [5, 15, 25, 35, 1000, 100_000] {
+            let mut pair = Pair::new(&first, &first);
+            begin(&mut pair);
+            pair.run_until(cut);
+            let mut again = Pair::new(&second, &second);
+            let isn = PEER_ISN;
+            pair.ends[0].reset(&second, true);
+            pair.ends[1].reset(&Config { isn, ..second }, false);
+            again.ends = pair.ends;
+            begin(&mut again);
+            again.run();
+            assert_eq!(again.sent, fresh.sent, "cut at {cut} ms");
+            assert_eq!(again.rest, fresh.rest, "cut at {cut} ms");
+        }
     }
+}
+
+#[test]
+fn what_was_agreed_before_a_reset_is_forgotten() {
+    let config = Config {
+        receive_buffer: 1 << 20,
+        ..with_timestamps()
+    };
+    let all = "S. 0:1 ack 1 mss 1000 sackOK wscale 7 ts 9/1";
+    let mut lone = Lone::connected(&config, all);
+    lone.endpoint.reset(&config, true);
+    lone.sent();
+    lone.recv("S. 0:1 ack 1 mss 1000 win 100");
+    let ack = lone.transmits()[0];
+    assert_eq!((ack.window, ack.options), (65535, Options::NONE));
+    lone.endpoint.write(lone.now, 1000);
+    assert_eq!(lone.sent(), [". 1:101 ack 1"]);
+    lone.recv(". 1 ack 101 win 100");
+    assert_eq!(lone.sent(), [". 101:201 ack 1"]);
+}
+
+#[test]
+fn a_reset_ends_time_wait() {
+    let mut lone = Lone::in_state(State::TimeWait);
+    lone.endpoint.reset(&config(), false);
+    assert_eq!(lone.endpoint.next_timer(), None);
+    assert_eq!(lone.answer("S 0:1 mss 1000"), ["S. 0:1 ack 1"]);
 }
