@@ -41,9 +41,13 @@ impl RetransmissionTimer {
 
     /// The RTO in force, back-off included.
     pub fn rto(&self, rtt: &RttEstimator) -> Duration {
-        rtt.rto()
-            .saturating_mul(1 << self.backoff.min(20))
-            .min(rtt.limits().max)
+        match self.backoff {
+            0 => rtt.rto(),
+            n => rtt
+                .rto()
+                .saturating_mul(1 << n.min(20))
+                .min(rtt.limits().max),
+        }
     }
 
     /// Runs for a full RTO from now.

@@ -128,9 +128,9 @@ impl RttEstimator {
 
     /// The RTO without back-off.
     pub fn rto(&self) -> Duration {
-        match self.srtt() {
-            None => self.limits.initial.min(self.limits.max),
-            Some(srtt) => (srtt + Duration::from_nanos(self.rttvar4)).min(self.limits.max),
+        match self.srtt8 {
+            0 => self.limits.initial.min(self.limits.max),
+            srtt8 => Duration::from_nanos((srtt8 >> 3) + self.rttvar4).min(self.limits.max),
         }
     }
 

@@ -273,11 +273,12 @@ impl Endpoint {
 
     /// The next segment to transmit now; to be called until `None` after every other call.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
-        if let Some(segment) = self.reset_due.take() {
-            return Some(Transmit {
-                segment,
-                what: None,
-            });
+        if self.reset_due.is_some() {
+            let what = None;
+            return self
+                .reset_due
+                .take()
+                .map(|segment| Transmit { segment, what });
         }
         if matches!(self.state, State::Closed(_) | State::Listen) {
             return None;

@@ -125,7 +125,18 @@ impl Receiver {
 
     /// Takes in sequence space that arrived; `fin`: its last offset is a FIN. What lies beyond the
     /// window or the end of the stream is cut off.
+    #[inline]
     pub(crate) fn on_arrival(&mut self, span: Span, fin: bool) -> Arrival {
+        let all_in_order = self.beyond.is_empty() && self.fin.is_none() && !fin;
+        if all_in_order && span.start == self.next && span.end <= self.edge && !span.is_empty() {
+            self.next = span.end;
+            return Arrival::InOrder;
+        }
+        self.on_other_arrival(span, fin)
+    }
+
+    /// Anything but the next data of a stream without holes or end.
+    fn on_other_arrival(&mut self, span: Span, fin: bool) -> Arrival {
         if fin {
             self.learn_fin(Offset(span.end.0.saturating_sub(1)));
         }
@@ -216,6 +227,9 @@ impl Receiver {
     /// The SACK blocks for an ACK sent now, at most `room`: first a duplicate, reported once, with
     /// the block that contains it, then blocks by latest change.
     pub(crate) fn take_sack_blocks(&mut self, room: usize, mut push: impl FnMut(Span)) {
+        if !self.has_sack_blocks() {
+            return;
+        }
         let dsack = self.dsack.take();
         let mut left = room;
         let mut give = |block: Span| {

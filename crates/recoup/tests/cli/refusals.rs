@@ -200,6 +200,11 @@ fn scenario_files_with_a_mistake() {
             2,
             "cannot read the link trace",
         ),
+        (
+            "[settings]\ndrop = \"tail:4\"\nsegments = 3\n",
+            2,
+            "has only 3 data segments",
+        ),
     ] {
         dir.write("mine.toml", text);
         let place = format!("recoup: mine.toml:{line}: ");

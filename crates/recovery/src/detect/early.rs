@@ -44,7 +44,7 @@ impl EarlyRetransmit {
         board: &Scoreboard,
         srtt: Option<Duration>,
         reordering_seen: bool,
-        can_send_new: bool,
+        can_send_new: impl FnOnce() -> bool,
     ) -> Option<Duration> {
         let Self::Delayed { min } = *self else {
             return None;
@@ -54,7 +54,7 @@ impl EarlyRetransmit {
             && board.sacked() < board.outstanding()
             && board.retransmitted() == Segments::ZERO
             && !reordering_seen
-            && !can_send_new;
+            && !can_send_new();
         applies.then(|| srtt.map_or(Duration::ZERO, |srtt| (srtt / 4).max(min)))
     }
 }
@@ -100,7 +100,12 @@ mod tests {
             (2, &[1, 2], &[], 80, false, false, None),
         ];
         for (n, sacked, resent, srtt, reordering, new, delay) in cases {
-            let got = rule.delay(&board(n, sacked, resent), Some(ms(srtt)), reordering, new);
+            let got = rule.delay(
+                &board(n, sacked, resent),
+                Some(ms(srtt)),
+                reordering,
+                || new,
+            );
             assert_eq!(
                 got,
                 delay.map(ms),
@@ -109,9 +114,9 @@ mod tests {
         }
         let b = board(3, &[3], &[]);
         assert_eq!(
-            EarlyRetransmit::Off.delay(&b, Some(ms(80)), false, false),
+            EarlyRetransmit::Off.delay(&b, Some(ms(80)), false, || false),
             None
         );
-        assert_eq!(rule.delay(&b, None, false, false), Some(Duration::ZERO));
+        assert_eq!(rule.delay(&b, None, false, || false), Some(Duration::ZERO));
     }
 }

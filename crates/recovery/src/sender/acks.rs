@@ -208,6 +208,9 @@ impl Sender {
 
     /// Enters recovery if the evidence suffices, at once or (early retransmit) after a delay.
     fn maybe_recover(&mut self, now: Instant) -> bool {
+        if self.board.sacked() + self.board.lost() == Segments::ZERO {
+            return false;
+        }
         let verdict = self.detection.verdict(&self.board);
         if verdict.recover || self.board.lost() > Segments::ZERO {
             self.enter_recovery(now, Trigger::Fast);
@@ -226,7 +229,7 @@ impl Sender {
     }
 
     fn early_delay(&self, now: Instant) -> Option<Duration> {
-        let can_send_new = self.board.pipe() < self.window_now(now) && self.next_new().is_some();
+        let can_send_new = || self.board.pipe() < self.window_now(now) && self.next_new().is_some();
         let seen = self.detection.reordering_seen();
         self.mechanisms
             .early_retransmit

@@ -271,6 +271,9 @@ impl Endpoint {
 
     /// State changes that FINs and their ACKs bring.
     fn follow_close(&mut self, now: Instant) {
+        if self.sender.fin().is_none() && !self.receiver.finished() {
+            return; // nobody has closed
+        }
         let ours_acked = self.sender.fin().is_some_and(|fin| self.sender.una() > fin);
         let theirs = self.receiver.finished();
         let next = match self.state {
