@@ -22,7 +22,9 @@ impl Sender {
         let syn_transmissions = self.board.first().map_or(0, |s| s.transmissions);
         let mut summary = self.board.on_ack(ack);
         summary.window_changed = window_changed;
-        if summary.una_advanced > 0 || self.persist.deadline.is_some() {
+        // A peer that answers with a shut window is alive (RFC 9293 §3.8.6.1).
+        let shut = self.persist.deadline.is_some() || ack.window == 0;
+        if summary.una_advanced > 0 || shut {
             self.progress_at = now;
         }
         if summary.una_advanced > 0 {

@@ -160,3 +160,16 @@ fn an_old_ack_acknowledges_nothing() {
         .state(State::Open)
         .sends("nothing");
 }
+
+#[test]
+fn a_peer_that_answers_with_a_shut_window_is_not_given_up() {
+    let mut flow = Script::connected_with("linux-3.17", 80, 2 * MSS);
+    flow.writes(2).sends("1-2");
+    let user = |flow: &Script| flow.sender.deadline(Timer::User);
+    assert_eq!(user(&flow), Some(Instant::from_millis(80 + 300_000)));
+    // The window shut over what is outstanding; the retransmissions draw ACKs all the same.
+    flow.at(100).window(0).ack(0);
+    assert_eq!(user(&flow), Some(Instant::from_millis(100 + 300_000)));
+    flow.at(110).window(2 * MSS).ack(0);
+    assert_eq!(user(&flow), Some(Instant::from_millis(100 + 300_000)));
+}
