@@ -93,6 +93,7 @@ pub fn fig1(cells: &[Cell], base: &Scenario) -> Result<Vec<Claim>, SettingsError
     let c = Cells(cells);
     let mut claims = restart_claims(&c);
     claims.extend(probe_claims(&c));
+    claims.push(probe_restart_claim(&c));
     claims.push(ten_ms_exception(&c, base)?);
     claims.extend(common(cells));
     if let Some(claim) = claims.iter_mut().find(|c| c.id == "no-spurious") {
@@ -222,6 +223,25 @@ fn probe_claims(c: &Cells) -> Vec<Claim> {
             ),
         ),
     ]
+}
+
+/// TLPR's timer, by either equation: which one depends on what was outstanding at the last ACK.
+fn probe_restart_claim(c: &Cells) -> Claim {
+    let capped = |pto: f64, f: &First| pto.min(f.rto_ms);
+    let from_transmission = |acks, rtt| {
+        c.first(acks, rtt, 1, "TLPR").is_some_and(|f| {
+            let by =
+                |equation: fn(&First) -> f64| same(f.since_earliest_ms, capped(equation(&f), &f));
+            f.trigger == "tlp" && (by(equation_1) || by(equation_2))
+        })
+    };
+    claim(
+        "tlpr-from-transmission",
+        "2.3",
+        "TLPR sends its probe PTO after the last segment was transmitted, not after the last ACK",
+        "TLPR: probe − transmission of the last segment = min(PTO, RTO), PTO by equation 1 or 2, at every RTT",
+        in_every_cell(from_transmission),
+    )
 }
 
 /// The paper's exception at 10 ms, and the receiver that would produce it.
