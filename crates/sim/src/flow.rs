@@ -7,9 +7,9 @@ use crate::timers::HostTimers;
 use crate::{FlowRecord, Packet, TimerModel};
 use recoup_path::{Chain, ChainError, Exit, HopSpec, Packet as _};
 use recoup_recovery::{Send, Trigger};
-use recoup_tcp::{self as tcp, Endpoint};
+use recoup_tcp::{self as tcp, Endpoint, Transmit};
 use recoup_units::{Direction, FlowId, Instant, Offset, Span};
-use recoup_wire::{Flags, SeqNumber};
+use recoup_wire::{Flags, Segment, SeqNumber};
 
 /// The hops of a path.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -271,13 +271,16 @@ impl Simulation {
     /// After anything happened to `host`: sends what it wants to send.
     fn transmit<O: Observer>(&mut self, host: Host, observer: &mut O) {
         let now = self.now;
-        while let Some(transmit) = self.end_mut(host).endpoint.poll_transmit(now) {
-            let flow = self.flow;
+        let mut packet = Packet::new(self.flow, 0, Segment::default());
+        loop {
             let end = self.end_mut(host);
-            let ordinal = end.packets;
+            let Some(transmit) = end.endpoint.poll_transmit(now, &mut packet.segment) else {
+                break;
+            };
+            packet.ordinal = end.packets;
+            packet.measure();
             end.packets += 1;
-            let packet = Packet::new(flow, ordinal, transmit.segment);
-            self.count(host, &packet, transmit.what);
+            self.count(host, &packet, transmit);
             observer.on_packet(now, Point::Sent, host.sends(), &packet);
             self.chain(host.sends()).enter(now, packet);
         }
@@ -291,11 +294,11 @@ impl Simulation {
         observer.on_settled(now, host, &end.endpoint);
     }
 
-    fn count(&mut self, host: Host, packet: &Packet, what: Option<Send>) {
+    fn count(&mut self, host: Host, packet: &Packet, transmit: Transmit) {
         let (now, record) = (self.now, &mut self.record);
         record.bytes_sent += u64::from(packet.ip_len());
         record.segments_sent += u64::from(packet.segment.payload_len > 0);
-        let Some(Send::Again(span, trigger)) = what else {
+        let Transmit::Stream(Send::Again(span, trigger)) = transmit else {
             return;
         };
         record.retransmissions.add(trigger);

@@ -22,13 +22,20 @@ pub struct Packet {
 impl Packet {
     /// Packet number `ordinal` of its direction, over IPv4.
     pub fn new(flow: FlowId, ordinal: u64, segment: Segment) -> Self {
-        Self {
+        let mut packet = Self {
             flow,
             segment,
             ordinal,
-            ip_len: ip_len(&segment, IpVersion::V4),
+            ip_len: 0,
             damage: None,
-        }
+        };
+        packet.measure();
+        packet
+    }
+
+    /// Sets the length its segment gives it.
+    pub(crate) fn measure(&mut self) {
+        self.ip_len = ip_len(&self.segment, IpVersion::V4);
     }
 }
 

@@ -71,13 +71,13 @@ pub enum Timer {
     TimeWait,
 }
 
-/// A segment to transmit.
-#[derive(Clone, Copy, Debug)]
-pub struct Transmit {
-    /// The segment; its payload is the sender's data from `what`'s span.
-    pub segment: Segment,
-    /// What the sender sent with it; `None` for a pure ACK or a reset.
-    pub what: Option<Send>,
+/// What a segment to transmit is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transmit {
+    /// The sender's: its payload is the send stream's data from the span on.
+    Stream(Send),
+    /// A pure ACK or a reset.
+    Control,
 }
 
 /// One side of a connection.
@@ -271,45 +271,37 @@ impl Endpoint {
         }
     }
 
-    /// The next segment to transmit now; to be called until `None` after every other call.
-    pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
-        if self.reset_due.is_some() {
-            let what = None;
-            return self
-                .reset_due
-                .take()
-                .map(|segment| Transmit { segment, what });
+    /// Writes the next segment to transmit now to `segment`; to be called until `None` after every
+    /// other call. (Written in place, since copying a segment just written is what a transmission
+    /// would cost most.)
+    pub fn poll_transmit(&mut self, now: Instant, segment: &mut Segment) -> Option<Transmit> {
+        if let Some(reset) = &self.reset_due {
+            *segment = *reset;
+            self.reset_due = None;
+            return Some(Transmit::Control);
         }
         if matches!(self.state, State::Closed(_) | State::Listen) {
             return None;
         }
         if let Some(what) = self.sender.next_send(now) {
             self.sender.on_sent(now, what);
-            let mut transmit = Transmit {
-                segment: Segment::default(),
-                what: Some(what),
-            };
-            let segment = &mut transmit.segment;
+            *segment = Segment::default();
             match what.span() {
                 Some(span) => self.carry(now, span, segment),
                 // Out of window on purpose: it must draw an ACK (RFC 9293 §3.8.6.1).
                 None => self.bare_ack(now, Offset(self.sender.una().0.saturating_sub(1)), segment),
             }
-            return Some(transmit);
+            return Some(Transmit::Stream(what));
         }
         if self.acks.is_due() && self.synchronized() {
-            let mut transmit = Transmit {
-                segment: Segment::default(),
-                what: None,
-            };
-            self.bare_ack(now, self.sender.nxt(), &mut transmit.segment);
-            return Some(transmit);
+            *segment = Segment::default();
+            self.bare_ack(now, self.sender.nxt(), segment);
+            return Some(Transmit::Control);
         }
         None
     }
 
-    /// Makes `segment`, an empty one, carry `span` of the send stream. (Written in place: copying a
-    /// segment just written is what a transmission costs most.)
+    /// Makes `segment`, an empty one, carry `span` of the send stream.
     fn carry(&mut self, now: Instant, span: Span, segment: &mut Segment) {
         let syn = span.contains(Offset::SYN);
         let fin = self.sender.fin().is_some_and(|fin| span.contains(fin));

@@ -189,9 +189,12 @@ impl Lone {
     }
 
     fn transmits(&mut self) -> Vec<Segment> {
-        std::iter::from_fn(|| self.endpoint.poll_transmit(self.now))
-            .map(|transmit| transmit.segment)
-            .collect()
+        let mut segment = Segment::default();
+        std::iter::from_fn(|| {
+            let sent = self.endpoint.poll_transmit(self.now, &mut segment);
+            sent.map(|_| segment)
+        })
+        .collect()
     }
 
     fn sent(&mut self) -> Vec<String> {
@@ -309,13 +312,17 @@ impl Pair {
     /// Puts what both sides want to send on the wire.
     fn flush(&mut self) {
         for side in [Client, Server] {
-            while let Some(transmit) = self.ends[side as usize].poll_transmit(self.now) {
-                self.sent.push((self.now, side, transmit.segment));
+            let mut segment = Segment::default();
+            while self.ends[side as usize]
+                .poll_transmit(self.now, &mut segment)
+                .is_some()
+            {
+                self.sent.push((self.now, side, segment));
                 let number = self.sent.iter().filter(|(_, s, _)| *s == side).count();
                 if !self.lost.contains(&(side, number)) {
                     let to = if side == Client { Server } else { Client };
                     let at = self.now + Self::OWD;
-                    self.in_flight.push((at, to, transmit.segment));
+                    self.in_flight.push((at, to, segment));
                 }
             }
         }
