@@ -1,5 +1,6 @@
 //! Two endpoints on a network that does anything: no panic, a sound sender after every step, output
-//! bounded by the window, and as long as no segment is forged every byte comes through once.
+//! bounded by the window; and as long as no segment is forged but such as lie beyond the window,
+//! every byte comes through once.
 
 #![no_main]
 

@@ -56,11 +56,11 @@ impl OutputFile {
                 // As any new file; the umask takes its share.
                 builder.permissions(std::fs::Permissions::from_mode(0o666));
             }
-            Inner::Temporary(
-                builder
-                    .tempfile_in(dir.unwrap_or(Path::new(".")))
-                    .map_err(error)?,
-            )
+            let dir = dir.unwrap_or(Path::new("."));
+            std::fs::metadata(dir).map_err(error)?;
+            // The error itself would name the temporary file.
+            let file = builder.tempfile_in(dir);
+            Inner::Temporary(file.map_err(|e| error(e.kind().into()))?)
         };
         Ok(Self {
             target: target.into(),

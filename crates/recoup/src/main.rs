@@ -6,6 +6,7 @@ mod profiles;
 mod run;
 mod scenario;
 
+use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -47,7 +48,18 @@ impl<E: std::error::Error> From<E> for Failure {
 }
 
 fn main() -> ExitCode {
-    let result = match Cli::parse().command {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(e)
+            if e.use_stderr()
+                && e.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand =>
+        {
+            eprintln!("recoup: {}", one_line(&e.to_string()));
+            return ExitCode::from(2);
+        }
+        Err(help) => help.exit(),
+    };
+    let result = match cli.command {
         Command::Run(args) => run::run(&args),
         Command::Paper(args) => paper::run(&args),
         Command::Scenario(args) => scenario::run(&args),
@@ -61,4 +73,17 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// What clap says of wrong use, without its usage and help lines.
+fn one_line(message: &str) -> String {
+    let said = message.lines().map(str::trim).filter(|line| {
+        !line.is_empty() && !line.starts_with("Usage:") && !line.starts_with("For more information")
+    });
+    let said: Vec<&str> = said
+        .map(|line| line.trim_start_matches("error: "))
+        .collect();
+    said.join("; ")
+        .replace("found:;", "found:")
+        .replace(":; ", ": ")
 }

@@ -49,7 +49,7 @@ pub fn apply_settings(scenario: &mut Scenario, settings: &[String]) -> Result<()
             ))
         })?;
         let set = scenario.set(key, value);
-        set.map_err(|e| Failure::Wrong(format!("--set {setting}: {e}")))?;
+        set.map_err(|e| Failure::Wrong(format!("--set {e}")))?;
     }
     Ok(())
 }
@@ -89,6 +89,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 /// Flow after flow on one core, so that files tell them in order. All files are begun before the
 /// first flow runs and complete after the last, or not there at all.
 fn run_with_outputs(scenario: &Scenario, args: &Args) -> Result<Vec<ProfileResult>, Failure> {
+    let twice = |(i, p): &(usize, &Profile)| scenario.profiles[..*i].contains(p);
+    if let Some((_, profile)) = scenario.profiles.iter().enumerate().find(twice) {
+        let line = format!("profile {profile} is given twice: its files would have one name");
+        return Err(Failure::Wrong(line));
+    }
     let mut events = args.events.as_deref().map(open_events).transpose()?;
     let capture = |profile: &Profile| {
         let paths = args

@@ -33,6 +33,11 @@ pub struct Mechanisms {
     pub user_timeout: Duration,
 }
 
+// Settings that mechanisms change.
+const RTO_RESTART: &str = "RTO restart";
+const TAIL_LOSS_PROBE: &str = "tail loss probe";
+const CONGESTION_CONTROL: &str = "congestion control";
+
 impl Mechanisms {
     /// The papers' baseline: standard Linux recovery with early retransmit and without tail loss
     /// probes, as of Linux 3.17.
@@ -63,7 +68,7 @@ impl Mechanisms {
             EarlyRetransmit::Off => "off".into(),
             EarlyRetransmit::Delayed { min } => {
                 format!(
-                    "delayed by max(SRTT/4, {}), off once reordering was seen",
+                    "below four outstanding segments, delayed by max(SRTT/4, {}), off once reordering was seen",
                     ms(min)
                 )
             }
@@ -82,13 +87,14 @@ impl Mechanisms {
             ),
         };
         let detection = format!(
-            "{} > {} segments; reordering switches FACK off and raises dupthresh",
+            "{} > dupthresh = {} segments; reordering beyond it switches FACK off and raises it, to {} at most",
             if self.detection.uses_fack() {
                 "FACK: snd.fack − snd_una"
             } else {
                 "SACKed above"
             },
             self.detection.dupthresh(),
+            crate::detect::MAX_DUPTHRESH,
         );
         let restart = match self.rto_restart {
             true => format!(
@@ -113,7 +119,15 @@ impl Mechanisms {
                 "each SACK frees room for new data".into(),
                 "RFC 3042; Linux",
             ),
-            setting("initial RTO", ms(self.rto.initial), "RFC 6298 §2.1"),
+            setting(
+                "initial RTO",
+                format!(
+                    "{}; {} for data after a lost SYN that left no sample",
+                    ms(self.rto.initial),
+                    ms(crate::rtt::FALLBACK)
+                ),
+                "RFC 6298 §2.1, §5.7",
+            ),
             setting(
                 "RTO",
                 format!(
@@ -123,9 +137,9 @@ impl Mechanisms {
                 ),
                 "RFC 6298 §2; Linux tcp_rtt_estimator",
             ),
-            setting("RTO restart", restart, "RFC 7765 §4"),
+            setting(RTO_RESTART, restart, "RFC 7765 §4"),
             setting(
-                "tail loss probe",
+                TAIL_LOSS_PROBE,
                 probe,
                 "draft-dukkipati-tcpm-tcp-loss-probe-01 §2; tail-loss paper §2.3",
             ),
@@ -135,10 +149,10 @@ impl Mechanisms {
                 "RFC 6937 §3",
             ),
             setting(
-                "congestion control",
+                CONGESTION_CONTROL,
                 self.congestion.name().into(),
                 match self.congestion {
-                    Algorithm::Cubic => "RFC 9438, β = 717/1024 as Linux",
+                    Algorithm::Cubic => "RFC 9438 with C = 0.4 and Linux's β = 717/1024",
                     Algorithm::Reno => "RFC 5681 §3.1",
                 },
             ),
@@ -146,6 +160,16 @@ impl Mechanisms {
                 "initial window",
                 format!("{} segments", self.initial_window),
                 "RFC 6928 §2",
+            ),
+            setting(
+                "smallest ssthresh",
+                format!("{} segments", crate::congestion::MIN_SSTHRESH),
+                "RFC 5681 §3.1",
+            ),
+            setting(
+                "after idle time",
+                "the window is halved for each RTO passed, not below the initial window".into(),
+                "RFC 5681 §4.1; RFC 2861 §2; Linux tcp_cwnd_restart",
             ),
             setting(
                 "user timeout",
@@ -214,7 +238,17 @@ impl Mechanism {
         }
     }
 
-    fn apply(self, to: &mut Mechanisms) {
+    /// The setting it changes, by its name in [`Mechanisms::describe`].
+    pub const fn setting(self) -> &'static str {
+        match self {
+            Self::Rtor => RTO_RESTART,
+            Self::Tlp | Self::Tlpr => TAIL_LOSS_PROBE,
+            Self::Cubic | Self::Reno => CONGESTION_CONTROL,
+        }
+    }
+
+    /// Switches it on.
+    pub fn apply(self, to: &mut Mechanisms) {
         match self {
             Self::Rtor => to.rto_restart = true,
             Self::Tlp => to.probe = Some(ProbeRules::DRAFT_01),
@@ -253,15 +287,6 @@ impl Profile {
     /// What it stands for.
     pub fn mechanisms(&self) -> &Mechanisms {
         &self.mechanisms
-    }
-
-    /// The same profile with another congestion control; the name tells it.
-    pub fn with_congestion(mut self, congestion: Algorithm) -> Self {
-        if self.mechanisms.congestion != congestion {
-            self.name = format!("{}+{}", self.name, congestion.name());
-            self.mechanisms.congestion = congestion;
-        }
-        self
     }
 }
 
@@ -369,6 +394,15 @@ mod tests {
                 "{name}"
             );
             assert_eq!(m.probe.map(|p| p.restart), probe, "{name}");
+        }
+    }
+
+    #[test]
+    fn every_mechanism_names_a_setting_that_is_described() {
+        for mechanism in Mechanism::ALL {
+            let described = Mechanisms::LINUX_3_17.describe();
+            let named = described.iter().filter(|s| s.name == mechanism.setting());
+            assert_eq!(named.count(), 1, "{}", mechanism.name());
         }
     }
 

@@ -201,6 +201,10 @@ impl Simulation {
                             heard = true;
                             self.deliver(host, &packet);
                             self.transmit(host, observer);
+                            if !self.end_mut(host).timers.exact() {
+                                // When a timer was set decides how it is rounded.
+                                self.end_mut(host).update_wake(now);
+                            }
                         }
                     }
                     Exit::Dropped { packet, cause, .. } => {

@@ -94,9 +94,14 @@ impl HostTimers {
         }
     }
 
+    /// Whether timers go off at their deadlines, whenever they were set.
+    pub fn exact(&self) -> bool {
+        self.model == TimerModel::Exact
+    }
+
     /// The sender's next timer on this host's clock.
     pub fn next(&mut self, now: Instant, sender: &Sender) -> Option<(Instant, Timer)> {
-        if self.model == TimerModel::Exact {
+        if self.exact() {
             return sender.next_timer();
         }
         if sender.gave_up() {

@@ -30,7 +30,7 @@ const TAIL: &str = "tail:N, the number N of data segments from 1";
 const DATA: &str = "data:K or data:K-L, data segments counted from 1, K not above L";
 const SYN: &str = "syn:K, packets with SYN counted from 1";
 const ACK: &str = "ack:K, pure ACKs counted from 1";
-const OFFSET: &str = "offset:A-B, payload bytes counted from 0, both included, A not above B";
+const OFFSET: &str = "offset:A-B, payload bytes counted from 1, both included, A not above B";
 const BERNOULLI: &str = "bernoulli:P, one probability";
 const GILBERT_ELLIOTT: &str = "gilbert-elliott:PGB,PBG[,loss_bad=1,loss_good=0], each once";
 const NONE: &str = "none, and nothing after it";
@@ -149,7 +149,11 @@ impl Reader<'_> {
                     return Err(self.malformed(OFFSET));
                 };
                 self.in_order(first, last, OFFSET)?;
-                LossKind::Offset { first, last }
+                // Positions in text count from 1.
+                LossKind::Offset {
+                    first: first - 1,
+                    last: last - 1,
+                }
             }
             "bernoulli" if given.is_empty() || given.contains(',') => {
                 return Err(self.malformed(BERNOULLI));
@@ -218,7 +222,7 @@ impl Reader<'_> {
         last: u64,
         expected: &'static str,
     ) -> Result<(), DropRulesError> {
-        if first <= last {
+        if 1 <= first && first <= last {
             Ok(())
         } else {
             Err(self.malformed(expected))

@@ -60,13 +60,12 @@ pub enum LossKind {
     Syn(u64),
     /// This packet of the pure ACKs: no payload, no SYN, FIN or RST.
     Ack(u64),
-    /// The packets that carry any of these payload bytes, counted from 0 as in an HTTP byte range
-    /// (RFC 9110 §14.1.2).
+    /// The packets that carry any of these payload bytes.
     ///
     /// What each packet first carried of them is one piece of data; a later packet that covers the
     /// piece's first byte is a further transmission of it.
     Offset {
-        /// The first byte, from 0.
+        /// The first byte, from 0 (in text from 1, as sequence numbers relative to the SYN's).
         first: u64,
         /// The last byte.
         last: u64,
@@ -149,7 +148,7 @@ A comma-joined list of [up:|down:]KIND[@T]. down (server to client) is the defau
   data:K[-L]           the K-th (to L-th) data segment in stream order, from 1
   syn:K                the K-th packet that carries SYN
   ack:K                the K-th pure ACK
-  offset:A-B           packets that carry any of payload bytes A to B, from 0, both included
+  offset:A-B           packets that carry any of payload bytes A to B, from 1, both included
   bernoulli:P          each packet with probability P
   gilbert-elliott:PGB,PBG[,loss_bad=1,loss_good=0]
                        bursts: from good to bad with PGB, back with PBG, a step per packet
@@ -263,7 +262,12 @@ impl fmt::Display for LossKind {
             Self::Data { first, last } => write!(f, "data:{first}-{last}"),
             Self::Syn(k) => write!(f, "syn:{k}"),
             Self::Ack(k) => write!(f, "ack:{k}"),
-            Self::Offset { first, last } => write!(f, "offset:{first}-{last}"),
+            Self::Offset { first, last } => write!(
+                f,
+                "offset:{}-{}",
+                first.saturating_add(1),
+                last.saturating_add(1)
+            ),
             Self::Bernoulli(p) => write!(f, "bernoulli:{p}"),
             Self::GilbertElliott(channel) => {
                 write!(f, "gilbert-elliott:{},{}", channel.to_bad, channel.to_good)?;

@@ -45,14 +45,14 @@ fn single_rules() {
         ("syn:1", rule(LossKind::Syn(1))),
         ("ack:12", rule(LossKind::Ack(12))),
         (
-            "offset:0-1459",
+            "offset:1-1460",
             rule(LossKind::Offset {
                 first: 0,
                 last: 1459,
             }),
         ),
         (
-            "offset:7-7@2",
+            "offset:8-8@2",
             at(LossKind::Offset { first: 7, last: 7 }, 2),
         ),
         ("bernoulli:0.01", rule(LossKind::Bernoulli(p(0.01)))),
@@ -144,7 +144,7 @@ fn what_is_refused_says_what_was_expected() {
         format!("`{rule}`: `{text}` is not a probability: expected a number from 0 to 1")
     };
     let data = "expected data:K or data:K-L, data segments counted from 1, K not above L";
-    let offset = "expected offset:A-B, payload bytes counted from 0, both included, A not above B";
+    let offset = "expected offset:A-B, payload bytes counted from 1, both included, A not above B";
     let tail = "expected tail:N, the number N of data segments from 1";
     let gilbert = "expected gilbert-elliott:PGB,PBG[,loss_bad=1,loss_good=0], each once";
     let transmission = "expected @T to be a transmission counted from 1 (1 is the original)";
@@ -178,7 +178,8 @@ fn what_is_refused_says_what_was_expected() {
             format!("`data:99999999999999999999`: {data}"),
         ),
         ("offset:5", format!("`offset:5`: {offset}")),
-        ("up:offset:9-5", format!("`up:offset:9-5`: {offset}")),
+        ("offset:0-5", format!("`offset:0-5`: {offset}")),
+        ("up:offset:10-6", format!("`up:offset:10-6`: {offset}")),
         (
             "syn:0",
             "`syn:0`: expected syn:K, packets with SYN counted from 1".into(),
@@ -320,9 +321,9 @@ fn a_flow_of_ten_segments() {
         ),
         ("data:11,syn:1", unknown, Ok("data:11,syn:1")),
         (
-            "syn:20,ack:20,offset:0-99999999,none",
+            "syn:20,ack:20,offset:1-100000000,none",
             ten,
-            Ok("syn:20,ack:20,offset:0-99999999,none"),
+            Ok("syn:20,ack:20,offset:1-100000000,none"),
         ),
         ("gilbert-elliott:0,1", ten, Ok("gilbert-elliott:0,1")),
     ];

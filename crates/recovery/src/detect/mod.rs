@@ -5,4 +5,4 @@ pub mod early;
 mod threshold;
 
 pub use early::EarlyRetransmit;
-pub use threshold::{Threshold, Verdict};
+pub use threshold::{MAX_DUPTHRESH, Threshold, Verdict};

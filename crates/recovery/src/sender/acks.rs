@@ -59,7 +59,7 @@ impl Sender {
         self.judge_probe(now, ack, &summary);
         self.schedule_probe(now);
         self.update_persist(now);
-        self.log_timers(now);
+        self.log_changes(now);
         summary
     }
 
@@ -152,12 +152,12 @@ impl Sender {
         }
     }
 
-    /// Outstanding segments and the unsent data in segments (RFC 7765 §4).
+    /// Outstanding segments and the unsent data in segments (RFC 7765 §4). A FIN rides on the last
+    /// data and is a segment of its own only when nothing else is left.
     fn outstanding_and_unsent(&self) -> Segments {
-        let unsent = self
-            .limit
-            .since(self.board.nxt())
-            .div_ceil(u64::from(self.mss));
+        let (nxt, mss) = (self.board.nxt(), u64::from(self.mss));
+        let data = self.fin.unwrap_or(self.limit).since(nxt).div_ceil(mss);
+        let unsent = data.max(u64::from(nxt < self.limit));
         self.board.outstanding() + Segments(u32::try_from(unsent).unwrap_or(u32::MAX))
     }
 

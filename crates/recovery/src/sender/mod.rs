@@ -36,6 +36,8 @@ pub struct Sender {
     mechanisms: Mechanisms,
     /// Largest payload of a segment, in bytes.
     mss: u32,
+    /// The peer reports what it has by SACK.
+    sack: bool,
     /// What a retransmitted SYN of this side is called.
     syn_trigger: Trigger,
     board: Scoreboard,
@@ -73,6 +75,7 @@ pub struct Sender {
 
     log: EventLog,
     logged_timers: [Option<Instant>; Timer::ALL.len()],
+    unlogged_change: Option<(State, State)>,
 }
 
 /// What the peer will take.
@@ -107,6 +110,7 @@ impl Sender {
         Self {
             mechanisms: *mechanisms,
             mss: mss.max(1),
+            sack: true,
             syn_trigger,
             board: Scoreboard::new(Offset::SYN),
             limit: Offset::DATA,
@@ -136,6 +140,7 @@ impl Sender {
             gave_up: false,
             log: EventLog::new(log),
             logged_timers: [None; Timer::ALL.len()],
+            unlogged_change: None,
         }
     }
 
@@ -156,7 +161,7 @@ impl Sender {
         }
         self.limit = self.limit + bytes;
         self.update_persist(now);
-        self.log_timers(now);
+        self.log_changes(now);
     }
 
     /// The application is done: a FIN follows the data. Closing again changes nothing.
@@ -165,8 +170,13 @@ impl Sender {
             self.fin = Some(self.limit);
             self.limit = self.limit + 1;
             self.update_persist(now);
-            self.log_timers(now);
+            self.log_changes(now);
         }
+    }
+
+    /// The handshake told whether the peer reports what it has by SACK. Until told, it is taken to.
+    pub fn set_sack(&mut self, sack: bool) {
+        self.sack = sack;
     }
 
     /// The path takes segments of at most `mss` bytes from now on; outstanding ones stay as sent.
@@ -214,7 +224,7 @@ impl Sender {
         if self.log.is_on() {
             let (pipe, cwnd) = (self.board.pipe(), self.cwnd);
             self.log.push(now, Event::Sent { what, pipe, cwnd });
-            self.log_timers(now);
+            self.log_changes(now);
         }
     }
 
@@ -360,9 +370,18 @@ impl Sender {
         }
     }
 
+    /// Changes the state. It is logged when all else that goes with the change is done, or before
+    /// the next change.
     fn set_state(&mut self, now: Instant, to: State) {
         let from = std::mem::replace(&mut self.state, to);
         if from != to && self.log.is_on() {
+            self.log_state(now);
+            self.unlogged_change = Some((from, to));
+        }
+    }
+
+    fn log_state(&mut self, now: Instant) {
+        if let Some((from, to)) = self.unlogged_change.take() {
             let (cwnd, ssthresh, pipe) = (self.cwnd, self.ssthresh, self.board.pipe());
             self.log.push(
                 now,

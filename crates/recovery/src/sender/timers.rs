@@ -69,7 +69,7 @@ impl Sender {
                 self.log.push(now, Event::GaveUp);
             }
         }
-        self.log_timers(now);
+        self.log_changes(now);
     }
 
     fn on_retransmission_timeout(&mut self, now: Instant) {
@@ -83,7 +83,7 @@ impl Sender {
         }
     }
 
-    /// Arms the probe timer if a probe is called for: data outstanding in Open, and either the
+    /// Arms the probe timer if a probe is called for: data outstanding in Open, a peer that answers by SACK, and either the
     /// window is used up or nothing is left to send (draft-dukkipati-tcpm-tcp-loss-probe-01 §2.1).
     pub(super) fn schedule_probe(&mut self, now: Instant) {
         let Some(rules) = self.mechanisms.probe else {
@@ -97,7 +97,8 @@ impl Sender {
         };
         let room_and_data = self.board.pipe() < self.cwnd && self.board.nxt() < self.limit;
         let established = self.board.una() > Offset::SYN;
-        if self.state != State::Open || !established || room_and_data || !self.probe.may_arm() {
+        let called_for = self.sack && self.state == State::Open && established && !room_and_data;
+        if !called_for || !self.probe.may_arm() {
             return;
         }
         let pto = rules.timeout(srtt, self.board.outstanding() == Segments::ONE);
@@ -132,11 +133,12 @@ impl Sender {
         doubled.min(self.mechanisms.rto.max)
     }
 
-    /// Logs the timers that moved since the last call.
-    pub(super) fn log_timers(&mut self, now: Instant) {
+    /// Logs a change of state and the timers that moved since the last call.
+    pub(super) fn log_changes(&mut self, now: Instant) {
         if !self.log.is_on() {
             return;
         }
+        self.log_state(now);
         for (i, timer) in Timer::ALL.into_iter().enumerate() {
             let at = self.deadline(timer);
             if timer != Timer::User && at != self.logged_timers[i] {

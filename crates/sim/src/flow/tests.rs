@@ -427,3 +427,37 @@ fn packets_are_handled_before_timers_of_the_same_instant() {
     let record = flow.run();
     assert_eq!(again(&record), []);
 }
+
+#[test]
+fn the_wheel_rounds_each_timer_from_when_it_was_last_set() {
+    // With RTO restart the ACKs of one instant set the timer to now + RTO and, the last three, back
+    // to the deadline it had at the start. It is then 200 ms away, on the wheel's first level: one
+    // tick late at most, and rounding the timeout up, another.
+    let profile: Profile = "linux-3.17+rtor".parse().unwrap();
+    let config = tcp::Config::new(*profile.mechanisms());
+    let spec = FlowSpec {
+        client: config,
+        server: config,
+        timers: TimerModel::LinuxWheel { hz: 250 },
+        workload: Workload {
+            request: 0,
+            response: 14_480,
+            close: false,
+        },
+    };
+    let owd = HopSpec::Delay(Duration::from_millis(40));
+    let down = vec![HopSpec::Loss("data:10".parse().unwrap()), owd.clone()];
+    let mut sim = Simulation::new(&PathSpec {
+        up: vec![owd],
+        down,
+    })
+    .unwrap();
+    for flow in 0..100 {
+        let record = sim.run(&spec, 1, FlowId(flow), &mut NoObserver);
+        let late = record.fct.unwrap() - Duration::from_millis(440);
+        assert!(
+            late <= Duration::from_millis(8),
+            "flow {flow}: {late:?} late"
+        );
+    }
+}

@@ -1,35 +1,23 @@
 //! What is drawn for a case: two hosts, what they say to each other, and a network that does its
-//! worst. A case prints as all there is to know to run it again.
+//! worst.
 
 use proptest::prelude::*;
-use recoup_path::{GilbertElliott, HopSpec, LossKind, LossSpec, Probability, Queue, one_line};
+use recoup_path::{GilbertElliott, HopSpec, LossKind, LossSpec, Probability, Queue};
 use recoup_recovery::Profile;
+use recoup_recovery::profile::{BASES, Mechanism};
 use recoup_sim::{FlowSpec, PathSpec, TimerModel, Workload};
 use recoup_tcp::{AckPolicy, Config};
 use recoup_units::{BitRate, FlowId};
-use std::fmt;
 use std::time::Duration;
-
-/// Every kind of sender; client and server draw one each.
-const PROFILES: [&str; 8] = [
-    "linux-3.17",
-    "linux-3.17+rtor",
-    "linux-3.17+tlp",
-    "linux-3.17+tlpr",
-    "linux-3.17+rtor+tlp",
-    "linux-3.17+rtor+tlpr",
-    "linux-3.17+reno",
-    "linux-3.17+tlp+reno",
-];
 
 /// Long enough that only a network that lets nothing through makes a sender give up: with the RTO
 /// at its ceiling of 120 s these are some 700 tries.
 const USER_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
 
 /// One side.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Host {
-    pub profile: &'static str,
+    pub profile: Profile,
     pub acks: AckPolicy,
     pub mss: u16,
     /// The receive buffer.
@@ -40,8 +28,7 @@ pub struct Host {
 
 impl Host {
     fn config(&self, user_timeout: Duration) -> Config {
-        let profile: Profile = self.profile.parse().expect("a profile");
-        let mut mechanisms = *profile.mechanisms();
+        let mut mechanisms = *self.profile.mechanisms();
         mechanisms.user_timeout = user_timeout;
         Config {
             acks: self.acks,
@@ -54,8 +41,8 @@ impl Host {
     }
 }
 
-/// A flow and its network.
-#[derive(Clone)]
+/// A flow and its network. Prints as the command that runs it again.
+#[derive(Clone, PartialEq)]
 pub struct Case {
     pub client: Host,
     pub server: Host,
@@ -95,27 +82,10 @@ impl Case {
     pub fn flow(&self) -> FlowId {
         FlowId(self.flow)
     }
-}
 
-impl fmt::Debug for Case {
-    /// One setting a line, the path as scenarios write it.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "seed {}, flow {}", self.seed, self.flow)?;
-        writeln!(f, "client {:?}", self.client)?;
-        writeln!(f, "server {:?}", self.server)?;
-        let (request, response) = (self.request, self.response);
-        writeln!(
-            f,
-            "request {request}, response {response}, close {}",
-            self.close
-        )?;
-        writeln!(
-            f,
-            "timers {:?}, user timeout {:?}",
-            self.timers, self.user_timeout
-        )?;
-        writeln!(f, "up {}", one_line(&self.up))?;
-        write!(f, "down {}", one_line(&self.down))
+    /// Whether a sender may give up before the network relents.
+    pub fn is_hopeless(&self) -> bool {
+        self.user_timeout < USER_TIMEOUT
     }
 }
 
@@ -151,6 +121,24 @@ pub fn any_case() -> impl Strategy<Value = Case> {
     )
 }
 
+/// A network that loses more than senders have patience for.
+pub fn any_hopeless_case() -> impl Strategy<Value = Case> {
+    let loss = (0.5..1.5f64).prop_map(|p| Probability::new(p.min(1.0)).expect("a probability"));
+    (any_case(), loss, 1..4u8, 1..100u64).prop_map(|(mut case, loss, sides, patience)| {
+        let loss = HopSpec::Loss(LossSpec {
+            kind: LossKind::Bernoulli(loss),
+            transmission: None,
+        });
+        for (hops, bit) in [(&mut case.up, 1), (&mut case.down, 2)] {
+            if sides & bit > 0 {
+                hops.push(loss.clone());
+            }
+        }
+        case.user_timeout = Duration::from_secs(patience);
+        case
+    })
+}
+
 fn any_host() -> impl Strategy<Value = Host> {
     let acks = prop_oneof![
         Just(AckPolicy::Quick),
@@ -161,8 +149,7 @@ fn any_host() -> impl Strategy<Value = Host> {
     // Ample, some segments, or less than one.
     let buffer = prop_oneof![3 => Just(0), 2 => 1..20u64, 1 => Just(u64::MAX)];
     let agreed = (prop::bool::weighted(0.8), prop::bool::weighted(0.8));
-    let profile = prop::sample::select(&PROFILES[..]);
-    (profile, acks, mss, buffer, agreed).prop_map(
+    (any_profile(), acks, mss, buffer, agreed).prop_map(
         |(profile, acks, mss, buffer, (timestamps, sack))| Host {
             profile,
             acks,
@@ -176,6 +163,17 @@ fn any_host() -> impl Strategy<Value = Host> {
             sack,
         },
     )
+}
+
+/// Any profile with any of the mechanisms on top.
+fn any_profile() -> impl Strategy<Value = Profile> {
+    let base = prop::sample::select(BASES.map(|(name, ..)| name).to_vec());
+    let mechanisms = Mechanism::ALL.map(Mechanism::name).to_vec();
+    let on_top = prop::sample::subsequence(mechanisms, 0..=Mechanism::ALL.len());
+    (base, on_top).prop_map(|(base, on_top)| {
+        let name = [vec![base], on_top].concat().join("+");
+        name.parse().expect("a profile")
+    })
 }
 
 fn any_timers() -> impl Strategy<Value = TimerModel> {

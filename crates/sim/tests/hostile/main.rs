@@ -2,18 +2,17 @@
 //! through, in order and once, every flow ends, and what is counted is true.
 
 mod case;
+mod text;
 mod watch;
 
-use case::{Case, any_case};
+use case::{Case, any_case, any_hopeless_case};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
-use recoup_path::{HopSpec, LossKind, LossSpec, Probability};
 use recoup_recovery::Trigger;
 use recoup_sim::{FlowRecord, Host, NoObserver, Retransmissions, Simulation};
 use recoup_tcp::{Closed, State};
 use recoup_units::{FlowId, Offset};
-use std::time::Duration;
 use watch::Watch;
 
 /// Runs a case in `simulation`, checking it after every event and its record at the end.
@@ -51,7 +50,49 @@ fn check_delivered(simulation: &Simulation, case: &Case) -> Result<(), TestCaseE
     Ok(())
 }
 
-/// A failing case prints all its settings; a file of hashes would add nothing.
+/// Both streams came through, or a side gave up; either way nobody waits for an answer.
+fn check_given_up(simulation: &Simulation, record: &FlowRecord) -> Result<(), TestCaseError> {
+    let ends = [Host::Client, Host::Server].map(|host| simulation.endpoint(host));
+    let states = ends.map(|end| end.state());
+    let gave_up = states.contains(&State::Closed(Closed::ByTimeout));
+    prop_assert!(record.completed() || gave_up, "{states:?}");
+    for end in ends {
+        let done = end.sender().una() == end.sender().limit();
+        let closed = matches!(end.state(), State::Closed(_) | State::Listen);
+        prop_assert!(done || closed, "{states:?}");
+    }
+    Ok(())
+}
+
+/// Everything that holds for a case.
+fn check(case: &Case) -> Result<(), TestCaseError> {
+    let mut simulation = Simulation::new(&case.path()).expect("a path");
+    let (record, watch) = run(&mut simulation, case)?;
+    if case.is_hopeless() {
+        check_given_up(&simulation, &record)?;
+    } else {
+        prop_assert!(record.completed(), "{record:?}");
+        prop_assert!(record.fct <= Some(record.duration));
+        check_delivered(&simulation, case)?;
+    }
+
+    // The same again where it ran before, unobserved, and behind another flow.
+    let again = simulation.run(&case.spec(), case.seed, case.flow(), &mut NoObserver);
+    prop_assert_eq!(again, record, "the second time");
+    let mut other = case.clone();
+    std::mem::swap(&mut other.client, &mut other.server);
+    std::mem::swap(&mut other.request, &mut other.response);
+    let buffers = (other.client.buffer, other.server.buffer);
+    (other.client.buffer, other.server.buffer) = (buffers.1, buffers.0);
+    let next = FlowId(case.flow + 1);
+    simulation.run(&other.spec(), case.seed ^ 1, next, &mut NoObserver);
+    let (after_another, watch_again) = run(&mut simulation, case)?;
+    prop_assert_eq!(after_another, record, "after another flow");
+    prop_assert!(watch_again == watch, "packets differ after another flow");
+    Ok(())
+}
+
+/// A failing case prints the command that runs it again; a file of hashes would add nothing.
 fn config() -> ProptestConfig {
     ProptestConfig {
         failure_persistence: None,
@@ -64,55 +105,29 @@ proptest! {
 
     #[test]
     fn every_byte_comes_through_once_and_every_flow_ends(case in any_case()) {
-        let mut alone = Simulation::new(&case.path()).expect("a path");
-        let (record, watch) = run(&mut alone, &case)?;
-        prop_assert!(record.completed(), "{record:?}");
-        prop_assert!(record.fct <= Some(record.duration));
-        check_delivered(&alone, &case)?;
-
-        // The same again where it ran before, unobserved, and behind another flow.
-        let again = alone.run(&case.spec(), case.seed, case.flow(), &mut NoObserver);
-        prop_assert_eq!(again, record, "the second time");
-        let mut other = case.clone();
-        std::mem::swap(&mut other.client, &mut other.server);
-        std::mem::swap(&mut other.request, &mut other.response);
-        let buffers = (other.client.buffer, other.server.buffer);
-        (other.client.buffer, other.server.buffer) = (buffers.1, buffers.0);
-        alone.run(&other.spec(), case.seed ^ 1, FlowId(case.flow + 1), &mut NoObserver);
-        let (after_another, watch_again) = run(&mut alone, &case)?;
-        prop_assert_eq!(after_another, record, "after another flow");
-        prop_assert!(watch_again == watch, "packets differ after another flow");
+        check(&case)?;
     }
 
     #[test]
-    fn a_sender_gives_up_when_the_network_is_hopeless(
-        case in any_case(),
-        loss in 0.5..1.5f64,
-        sides in 1..4u8,
-        patience in 1..100u64,
-    ) {
-        let mut case = case;
-        let kind = LossKind::Bernoulli(Probability::new(loss.min(1.0)).expect("a probability"));
-        let loss = HopSpec::Loss(LossSpec { kind, transmission: None });
-        for (hops, bit) in [(&mut case.up, 1), (&mut case.down, 2)] {
-            if sides & bit > 0 {
-                hops.push(loss.clone());
-            }
-        }
-        case.user_timeout = Duration::from_secs(patience);
-        let mut simulation = Simulation::new(&case.path()).expect("a path");
-        let (record, _) = run(&mut simulation, &case)?;
-        let ends = [Host::Client, Host::Server].map(|host| simulation.endpoint(host).state());
-        let gave_up = ends.contains(&State::Closed(Closed::ByTimeout));
-        prop_assert!(record.completed() || gave_up, "{ends:?}");
-        // Nobody is left waiting for an answer.
-        for host in [Host::Client, Host::Server] {
-            let endpoint = simulation.endpoint(host);
-            let done = endpoint.sender().una() == endpoint.sender().limit();
-            let closed = matches!(endpoint.state(), State::Closed(_) | State::Listen);
-            prop_assert!(done || closed, "{}: {ends:?}", host.name());
-        }
+    fn a_sender_gives_up_when_the_network_is_hopeless(case in any_hopeless_case()) {
+        check(&case)?;
     }
+
+    #[test]
+    fn a_case_is_read_back_as_printed(case in prop_oneof![any_case(), any_hopeless_case()]) {
+        prop_assert_eq!(case.to_string().parse(), Ok(case));
+    }
+}
+
+/// The case in `RECOUP_CASE`, as a failure prints it.
+#[test]
+fn a_case_given_by_hand() {
+    let Ok(text) = std::env::var(text::VARIABLE) else {
+        return;
+    };
+    let case = text.parse::<Case>();
+    let case = case.unwrap_or_else(|error| panic!("{}: {error}", text::VARIABLE));
+    check(&case).unwrap_or_else(|error| panic!("{error}: {case:?}"));
 }
 
 /// The cases are as hostile as they claim: together they see every kind of retransmission, and

@@ -99,6 +99,7 @@ impl Endpoint {
         self.ts_recent = options.timestamps.map_or(0, |t| t.value);
         self.ts_recent_at = now;
         self.sack &= options.sack_permitted;
+        self.sender.set_sack(self.sack);
         if let Some(scale) = options.window_scale {
             self.peer_scale = scale.min(Options::MAX_WINDOW_SCALE);
             self.scale = self.config.window_scale();

@@ -20,7 +20,7 @@ fn hops() -> impl Strategy<Value = HopSpec> {
         "none",
         "data:2-4",
         "data:3@2",
-        "offset:1000-2500",
+        "offset:1001-2501",
         "ack:2",
         "bernoulli:0.3",
         "bernoulli:0.5@1",

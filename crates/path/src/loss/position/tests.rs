@@ -115,12 +115,12 @@ fn retransmissions_are_further_transmissions_of_the_same_segment() {
             ("data:5", &[]),
             ("data:2-4", &[2, 3, 5]),
             ("data:1-4@2", &[4, 7]),
-            ("offset:100-199", &[2]),
-            ("offset:199-200", &[2, 3]),
-            ("offset:199-199@2", &[4]),
-            ("offset:150-150@3", &[6]),
-            ("offset:0-9999@2", &[4, 7]),
-            ("offset:400-9999", &[]),
+            ("offset:101-200", &[2]),
+            ("offset:200-201", &[2, 3]),
+            ("offset:200-200@2", &[4]),
+            ("offset:151-151@3", &[6]),
+            ("offset:1-10000@2", &[4, 7]),
+            ("offset:401-10000", &[]),
         ],
     );
 }
@@ -144,8 +144,8 @@ fn split_retransmissions_count_where_the_first_byte_is() {
             ("data:2@3", &[]),
             ("data:3", &[3]),
             // The piece the rule names begins in the second half.
-            ("offset:250-260@2", &[5]),
-            ("offset:150-260@2", &[4]),
+            ("offset:251-261@2", &[5]),
+            ("offset:151-261@2", &[4]),
         ],
     );
 }
@@ -173,10 +173,10 @@ fn merged_retransmissions_count_for_each_segment_they_cover() {
             ("data:4", &[7]),
             ("data:5", &[]),
             // Byte 350 is new in it, byte 260 is not.
-            ("offset:350-350", &[6]),
-            ("offset:260-260", &[3]),
-            ("offset:260-260@4", &[6]),
-            ("offset:260-350@1", &[3, 6]),
+            ("offset:351-351", &[6]),
+            ("offset:261-261", &[3]),
+            ("offset:261-261@4", &[6]),
+            ("offset:261-351@1", &[3, 6]),
         ],
     );
 }
@@ -212,7 +212,7 @@ fn data_on_the_syn_begins_at_offset_zero() {
             ("data:1", &[0]),
             ("data:2", &[1]),
             ("data:1@2", &[2]),
-            ("offset:49-49", &[0]),
+            ("offset:50-50", &[0]),
         ],
     );
 }
@@ -233,10 +233,10 @@ fn without_a_syn_the_first_packet_is_the_base() {
             ("data:1", &[0]),
             ("data:2", &[1]),
             ("data:3", &[]),
-            ("offset:0-0", &[0]),
+            ("offset:1-1", &[0]),
             ("data:1@2", &[3]),
             ("data:1@3", &[4]),
-            ("offset:99-100", &[0, 1]),
+            ("offset:100-101", &[0, 1]),
         ],
     );
 }
@@ -322,8 +322,8 @@ fn memory_is_bounded_by_the_rule() {
     for rule in [
         "data:3",
         "data:3-4@2",
-        "offset:0-9999",
-        "offset:150-250@2",
+        "offset:1-10000",
+        "offset:151-251@2",
         "bernoulli:0@2",
     ] {
         rules.add(0, rule.parse().unwrap());

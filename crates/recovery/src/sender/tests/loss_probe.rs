@@ -305,3 +305,10 @@ fn restart_of_both_timers_keeps_the_probe_first() {
         .expires(Timer::Probe, 700)
         .sends("tlp 10");
 }
+
+#[test]
+fn without_sack_there_is_no_probe() {
+    let mut flow = Script::connected("linux-3.17+tlp", 80);
+    flow.sender.set_sack(false);
+    flow.writes(3).sends("1-3").no_timer(Timer::Probe);
+}

@@ -251,3 +251,14 @@ fn the_user_timeout_counts_from_the_first_data_after_silence() {
         .sends("2")
         .timer(Timer::User, 1_300_000);
 }
+
+#[test]
+fn a_fin_that_rides_on_the_last_data_is_no_segment_of_its_own() {
+    // Two outstanding, one unsent with the FIN on it: three, and the restart is active.
+    let mut flow = Script::connected_with("linux-3.17+rtor", 80, 3 * MSS);
+    flow.writes(4).closes().sends("1-3");
+    flow.at(160)
+        .window(2 * MSS)
+        .ack(1)
+        .timer(Timer::Rto, 80 + 280);
+}
