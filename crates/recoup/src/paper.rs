@@ -30,7 +30,8 @@ struct TailLoss {
     /// Write each figure's .svg, .json and .csv into this folder
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Change a setting of every cell (see `recoup scenario list`); claims may then not hold
+    /// Change a setting of every cell but rtt, drop and ack (see `recoup scenario list`); claims may
+    /// then not hold
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
     /// How to print the figure
@@ -61,7 +62,25 @@ enum Format {
 pub fn run(args: &Args) -> Result<(), Failure> {
     let Paper::TailLoss(args) = &args.paper;
     let mut base = Scenario::load(tail_loss::NAME)?;
+    for key in tail_loss::OWN_SETTINGS {
+        if args
+            .settings
+            .iter()
+            .any(|s| s.trim_start().starts_with(&format!("{key}=")))
+        {
+            let line = format!(
+                "--set {key}: the cells of the figures set it; use `recoup run` for one of your own"
+            );
+            return Err(Failure::Wrong(line));
+        }
+    }
     apply_settings(&mut base, &args.settings)?;
+    base.check().map_err(Failure::Wrong)?;
+    if args.format == Format::Svg && args.figures.len() != 1 {
+        return Err(Failure::Wrong(
+            "--format svg: name the one figure to print, or use --out for all".into(),
+        ));
+    }
     let figures: Vec<tail_loss::Id> = match args.figures.as_slice() {
         [] => tail_loss::Id::ALL.to_vec(),
         named => named.iter().map(|f| f.id()).collect(),
@@ -75,11 +94,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     }
     match args.format {
         Format::Json => print(&Figure::all_to_json(&figures))?,
+        Format::Csv => print(&tail_loss::to_csv(&figures))?,
         format => {
             for figure in &figures {
                 print(&match format {
                     Format::Svg => figure.chart.to_svg(),
-                    Format::Csv => tail_loss::to_csv(figure),
                     _ => tail_loss::to_table(figure),
                 })?;
             }
@@ -118,7 +137,7 @@ fn write_files(dir: &Path, figures: &[Figure<tail_loss::Cell>]) -> Result<(), Fa
         for (ending, text) in [
             ("svg", figure.chart.to_svg()),
             ("json", figure.to_json()),
-            ("csv", tail_loss::to_csv(figure)),
+            ("csv", tail_loss::to_csv(std::slice::from_ref(figure))),
         ] {
             let path = dir.join(format!("{}-{}.{ending}", figure.paper, figure.figure));
             let mut file = OutputFile::create(&path)?;

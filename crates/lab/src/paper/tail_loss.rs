@@ -10,7 +10,7 @@
 mod cell;
 mod claims;
 
-pub use cell::{Acks, Cell, First, MECHANISMS};
+pub use cell::{Acks, Cell, First, MECHANISMS, Mechanism};
 
 use super::Figure;
 use crate::chart::{BarChart, Group, Panel};
@@ -32,6 +32,9 @@ pub const DEGREES: [u64; 5] = [1, 2, 3, 4, 5];
 
 /// The RTT of figure 2, in ms.
 pub const FIG2_RTT: u64 = 80;
+
+/// The settings each cell sets for itself.
+pub const OWN_SETTINGS: [&str; 3] = ["rtt", "drop", "ack"];
 
 /// A figure of the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +91,7 @@ pub fn figure(id: Id, base: &Scenario) -> Result<Figure<Cell>, SettingsError> {
     let mut cells = Vec::new();
     for acks in Acks::ALL {
         for (rtt, lost) in id.groups() {
-            for mechanism in 0..MECHANISMS.len() {
+            for mechanism in MECHANISMS {
                 cells.push(run_cell(base, acks, rtt, lost, mechanism, &[])?);
             }
         }
@@ -102,7 +105,7 @@ pub fn figure(id: Id, base: &Scenario) -> Result<Figure<Cell>, SettingsError> {
     }
     let claims = match id {
         Id::Fig1 => claims::fig1(&cells, base)?,
-        Id::Fig2 => claims::fig2(&cells),
+        Id::Fig2 => claims::fig2(&cells, base)?,
     };
     let chart = chart(id, &cells);
     Ok(Figure {
@@ -134,7 +137,7 @@ fn chart(id: Id, cells: &[Cell]) -> BarChart {
         title: id.title().into(),
         x_label: id.x_label().into(),
         y_label: "normalised FCT".into(),
-        series: MECHANISMS.map(|(name, _)| name.to_string()).to_vec(),
+        series: MECHANISMS.map(|m| m.name().to_string()).to_vec(),
         panels: Acks::ALL.map(panel).to_vec(),
     }
 }
@@ -142,7 +145,7 @@ fn chart(id: Id, cells: &[Cell]) -> BarChart {
 /// A figure's numbers as a table with a column a mechanism, then its claims.
 pub fn to_table(figure: &Figure<Cell>) -> String {
     let mut table = plain_table();
-    let names = MECHANISMS.map(|(name, _)| name);
+    let names = MECHANISMS.map(Mechanism::name);
     let mut header = vec!["ack".into(), "RTT (ms)".into(), "lost".into()];
     header.extend(names.map(|name| format!("{name} FCT (ms)")));
     header.extend(names.map(|name| format!("{name} norm.")));
@@ -164,8 +167,8 @@ pub fn to_table(figure: &Figure<Cell>) -> String {
     )
 }
 
-/// A figure's numbers as CSV, a line a bar.
-pub fn to_csv(figure: &Figure<Cell>) -> String {
+/// The numbers of figures as CSV, a line a bar.
+pub fn to_csv(figures: &[Figure<Cell>]) -> String {
     let mut writer = csv::Writer::from_writer(vec![]);
     let columns = [
         "figure",
@@ -180,15 +183,18 @@ pub fn to_csv(figure: &Figure<Cell>) -> String {
     let number = |n: Option<f64>| n.map_or(String::new(), |n| n.to_string());
     // Writing to memory cannot fail.
     let _ = writer.write_record(columns.iter().chain(&counts).chain(&["spurious"]));
-    for c in &figure.cells {
+    let cells = figures
+        .iter()
+        .flat_map(|f| f.cells.iter().map(move |c| (f.figure, c)));
+    for (figure, c) in cells {
         let mut row = vec![
-            figure.figure.into(),
+            figure.into(),
             c.ack.into(),
             c.rtt_ms.to_string(),
             c.lost.to_string(),
         ];
         row.extend([
-            c.mechanism.into(),
+            c.mechanism.name().into(),
             number(c.fct_ms),
             number(c.fct_normalised),
         ]);

@@ -1,22 +1,61 @@
 //! One bar of a figure: a flow, and what its sender did.
 
-use crate::run::{Cost, simulation};
+use crate::run::simulation;
 use crate::scenario::Scenario;
 use crate::settings::SettingsError;
 use recoup_recovery::{Event, Profile, Send, Trigger};
-use recoup_sim::{Host, Observer, Packet, Point};
+use recoup_sim::{FlowSpec, Host, Observer, Packet, Point, Simulation};
 use recoup_units::{Direction, FlowId, Instant, Offset};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The mechanisms compared: the paper's name and the profile. The first is the baseline.
-pub const MECHANISMS: [(&str, &str); 4] = [
-    ("baseline", "linux-3.17"),
-    ("RTOR", "linux-3.17+rtor"),
-    ("TLP", "linux-3.17+tlp"),
-    ("TLPR", "linux-3.17+tlpr"),
+/// The mechanisms compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Mechanism {
+    /// Linux recovery without tail loss probes.
+    #[serde(rename = "baseline")]
+    Baseline,
+    /// RTO restart.
+    #[serde(rename = "RTOR")]
+    Rtor,
+    /// Tail loss probe.
+    #[serde(rename = "TLP")]
+    Tlp,
+    /// Tail loss probe with restart.
+    #[serde(rename = "TLPR")]
+    Tlpr,
+}
+
+/// In the order of the bars; the first is what the others are normalised to.
+pub const MECHANISMS: [Mechanism; 4] = [
+    Mechanism::Baseline,
+    Mechanism::Rtor,
+    Mechanism::Tlp,
+    Mechanism::Tlpr,
 ];
+
+impl Mechanism {
+    /// The paper's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Baseline => "baseline",
+            Self::Rtor => "RTOR",
+            Self::Tlp => "TLP",
+            Self::Tlpr => "TLPR",
+        }
+    }
+
+    /// As a profile, by its name.
+    pub const fn profile(self) -> &'static str {
+        match self {
+            Self::Baseline => "linux-3.17",
+            Self::Rtor => "linux-3.17+rtor",
+            Self::Tlp => "linux-3.17+tlp",
+            Self::Tlpr => "linux-3.17+tlpr",
+        }
+    }
+}
 
 /// Flows a cell, each with numbers of its own, to see whether anything varies.
 pub const FLOWS: u64 = 11;
@@ -75,13 +114,13 @@ pub struct Cell {
     pub rtt_ms: u64,
     /// Segments lost at the tail.
     pub lost: u64,
-    /// The mechanism by the paper's name.
-    pub mechanism: &'static str,
+    /// The mechanism.
+    pub mechanism: Mechanism,
     /// Flow completion time in ms; `null` if the flow did not complete.
     pub fct_ms: Option<f64>,
     /// Over the baseline's.
     pub fct_normalised: Option<f64>,
-    /// Whether the flows of the cell took differently long.
+    /// Whether the flows of the cell differ in anything: time, bytes, retransmissions.
     pub varies: bool,
     /// Retransmissions a flow, by trigger; those that occur.
     pub retransmissions: BTreeMap<&'static str, u64>,
@@ -101,16 +140,46 @@ impl Cell {
     }
 }
 
-/// Runs one cell of mechanism number `mechanism`; `more` are settings on top.
+/// Flows of a cell as its figure has them, or with `more` settings on top.
 pub fn run_cell(
     base: &Scenario,
     acks: Acks,
     rtt_ms: u64,
     lost: u64,
-    mechanism: usize,
+    mechanism: Mechanism,
     more: &[(&str, &str)],
 ) -> Result<Cell, SettingsError> {
-    let (mechanism, profile) = MECHANISMS[mechanism];
+    let (spec, mut simulation) = prepare(base, acks, rtt_ms, lost, mechanism, more)?;
+    let (mut records, mut watch) = (Vec::new(), Watch::default());
+    for flow in 0..FLOWS {
+        watch = Watch::default();
+        records.push(simulation.run(&spec, base.seed, FlowId(flow), &mut watch));
+    }
+    let first = records[0];
+    let counts = Trigger::ALL.map(|t| (t.name(), first.retransmissions.of(t)));
+    Ok(Cell {
+        ack: acks.name(),
+        rtt_ms,
+        lost,
+        mechanism,
+        fct_ms: first.fct.map(|fct| fct.as_secs_f64() * 1e3),
+        fct_normalised: None,
+        varies: records.iter().any(|record| *record != first),
+        retransmissions: counts.into_iter().filter(|(_, n)| *n > 0).collect(),
+        spurious: records.iter().map(|record| record.spurious).sum(),
+        first: watch.first,
+    })
+}
+
+/// The flow of a cell and the path it runs on.
+pub fn prepare(
+    base: &Scenario,
+    acks: Acks,
+    rtt_ms: u64,
+    lost: u64,
+    mechanism: Mechanism,
+    more: &[(&str, &str)],
+) -> Result<(FlowSpec, Simulation), SettingsError> {
     let mut settings = base.settings.clone();
     let rtt = format!("{rtt_ms}ms");
     let drop = if lost == 0 {
@@ -122,28 +191,9 @@ pub fn run_cell(
     for (key, value) in own.iter().chain(more) {
         settings.set(key, value, Path::new(""))?;
     }
-    let profile: Profile = profile.parse().unwrap_or_default();
-    let mut simulation = simulation(&settings.path()?)?;
-    let spec = settings.flow(&profile);
-    let (mut cost, mut watch) = (Cost::default(), Watch::default());
-    for flow in 0..FLOWS {
-        watch = Watch::default();
-        cost.add(&simulation.run(&spec, base.seed, FlowId(flow), &mut watch));
-    }
-    let fct = cost.fct.summary();
-    let counts = Trigger::ALL.map(|t| (t.name(), cost.retransmissions.of(t) / FLOWS));
-    Ok(Cell {
-        ack: acks.name(),
-        rtt_ms,
-        lost,
-        mechanism,
-        fct_ms: fct.map(|f| f.p50),
-        fct_normalised: None,
-        varies: cost.completed < FLOWS || fct.is_none_or(|f| f.min < f.max),
-        retransmissions: counts.into_iter().filter(|(_, n)| *n > 0).collect(),
-        spurious: cost.spurious,
-        first: watch.first,
-    })
+    let profile: Profile = mechanism.profile().parse().expect("a profile that exists");
+    let simulation = simulation(&settings.path()?)?;
+    Ok((settings.flow(&profile), simulation))
 }
 
 /// Watches the server's sender up to its first retransmission of data.
