@@ -44,6 +44,8 @@ pub struct Entry {
     pub packets_dropped: u64,
     /// Segments sent again: `total`, then by trigger.
     pub retransmissions: Map<String, Value>,
+    /// Tail loss probes, those that carry new data included.
+    pub probes: u64,
     /// Extra copies sent in advance of any loss.
     pub duplicates: u64,
     /// Retransmissions of which an earlier copy delivered every byte.
@@ -131,6 +133,8 @@ impl Report {
         for trigger in Trigger::ALL.map(Trigger::name) {
             row(&format!("  {trigger}"), &|r| count(r, trigger));
         }
+        row("probes, new data included", &|r| r.probes.to_string());
+        row("duplicates", &|r| r.duplicates.to_string());
         row("spurious", &|r| r.spurious.to_string());
         row("unnecessary bytes", &|r| r.unnecessary_bytes.to_string());
         format!("{table}\n")
@@ -170,6 +174,7 @@ impl Entry {
                 .chain(counts)
                 .map(|(k, n)| (k.into(), n.into()))
                 .collect(),
+            probes: cost.probes,
             duplicates: cost.duplicates,
             spurious: cost.spurious,
             unnecessary_bytes: cost.unnecessary_bytes,

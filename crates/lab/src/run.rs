@@ -29,6 +29,8 @@ pub struct Cost {
     pub packets_dropped: u64,
     /// Segments sent again, by trigger.
     pub retransmissions: Retransmissions,
+    /// Tail loss probes, those that carry new data included.
+    pub probes: u64,
     /// Extra copies sent in advance of any loss; no mechanism sends any yet.
     pub duplicates: u64,
     /// Retransmissions that earlier copies made unnecessary.
@@ -52,6 +54,7 @@ impl Cost {
         self.bytes_sent += flow.bytes_sent;
         self.packets_dropped += flow.packets_dropped;
         self.retransmissions.merge(&flow.retransmissions);
+        self.probes += flow.probes;
         self.spurious += flow.spurious;
         self.unnecessary_bytes += flow.unnecessary_bytes;
     }
@@ -67,6 +70,7 @@ impl Cost {
         self.bytes_sent += other.bytes_sent;
         self.packets_dropped += other.packets_dropped;
         self.retransmissions.merge(&other.retransmissions);
+        self.probes += other.probes;
         self.duplicates += other.duplicates;
         self.spurious += other.spurious;
         self.unnecessary_bytes += other.unnecessary_bytes;
@@ -176,10 +180,7 @@ pub fn run_observed<O: Observer>(
 
 /// A world for this path.
 pub(crate) fn simulation(path: &PathSpec) -> Result<Simulation, SettingsError> {
-    Simulation::new(path).map_err(|e| SettingsError::Invalid {
-        key: "drop",
-        why: e.to_string(),
-    })
+    Simulation::new(path).map_err(|e| SettingsError::Path(e.to_string()))
 }
 
 #[cfg(test)]

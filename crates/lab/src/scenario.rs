@@ -152,7 +152,7 @@ impl Scenario {
         };
         let line = match &e {
             SettingsError::Invalid { key, .. } => self.origin.lines.get(*key),
-            SettingsError::UnknownKey { .. } => None,
+            SettingsError::UnknownKey { .. } | SettingsError::Path(_) => None,
         };
         Err(line.map_or(e.to_string(), |line| {
             format!("{}:{line}: {e}", self.origin.file)

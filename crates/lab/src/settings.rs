@@ -4,7 +4,11 @@
 //! differ by direction take a comma-joined list of `[up:|down:]VALUE`; without a prefix a value is
 //! for both, except for `drop` and `link`, where the data direction, down, is meant.
 
-use crate::quantity::{format_duration, parse_duration, parse_rate};
+mod text;
+
+pub use text::EachWay;
+
+use crate::quantity::{format_duration, parse_rate};
 use crate::suggest::did_you_mean;
 use recoup_path::{DataSegments, DropRules, HopSpec, LinkTrace, Probability, Queue};
 use recoup_recovery::Profile;
@@ -14,66 +18,12 @@ use recoup_tcp::{self as tcp, AckPolicy};
 use recoup_units::{BitRate, Direction};
 use std::path::Path;
 use std::time::Duration;
+use text::{
+    BOTH, DOWN, format_ack, format_timers, optional, parse_ack, parse_cc, parse_drop, parse_number,
+    parse_probabilities, parse_reordering, parse_rtt, parse_timers, parse_user_timeout, parse_word,
+    read_link,
+};
 use thiserror::Error;
-
-/// A value for each direction.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct EachWay<T> {
-    /// From client to server.
-    pub up: T,
-    /// From server to client.
-    pub down: T,
-}
-
-impl<T> EachWay<T> {
-    fn get(&self, direction: Direction) -> &T {
-        match direction {
-            Direction::Up => &self.up,
-            Direction::Down => &self.down,
-        }
-    }
-}
-
-impl<T: Clone> EachWay<T> {
-    /// Reads `[up:|down:]VALUE,…`. Directions not named keep `rest`; a value without a prefix goes
-    /// where `plain` says.
-    fn parse(
-        text: &str,
-        rest: T,
-        plain: &[Direction],
-        mut value: impl FnMut(&str) -> Result<T, String>,
-    ) -> Result<Self, String> {
-        let mut each = Self {
-            up: rest.clone(),
-            down: rest,
-        };
-        for part in text.split(',').map(str::trim) {
-            let (directions, part) = match part.split_once(':') {
-                Some(("up", part)) => (&[Direction::Up][..], part),
-                Some(("down", part)) => (&[Direction::Down][..], part),
-                _ => (plain, part),
-            };
-            let value = value(part)?;
-            for direction in directions {
-                match direction {
-                    Direction::Up => each.up = value.clone(),
-                    Direction::Down => each.down = value.clone(),
-                }
-            }
-        }
-        Ok(each)
-    }
-}
-
-impl<T: PartialEq> EachWay<T> {
-    fn format(&self, value: impl Fn(&T) -> String) -> String {
-        if self.up == self.down {
-            value(&self.up)
-        } else {
-            format!("up:{},down:{}", value(&self.up), value(&self.down))
-        }
-    }
-}
 
 /// A recorded link and the file it came from.
 #[derive(Clone, Debug, PartialEq)]
@@ -216,6 +166,9 @@ pub enum SettingsError {
         /// The name.
         word: String,
     },
+    /// The path cannot be built.
+    #[error("{0}")]
+    Path(String),
     /// The value does not fit.
     #[error("{key}: {why}")]
     Invalid {
@@ -225,9 +178,6 @@ pub enum SettingsError {
         why: String,
     },
 }
-
-const BOTH: [Direction; 2] = [Direction::Up, Direction::Down];
-const DOWN: [Direction; 1] = [Direction::Down];
 
 impl Default for Settings {
     /// The tail-loss study's path with nothing lost.
@@ -417,174 +367,6 @@ impl Settings {
     }
 }
 
-/// `none`, or what `value` reads.
-fn optional<T>(
-    mut value: impl FnMut(&str) -> Result<T, String>,
-) -> impl FnMut(&str) -> Result<Option<T>, String> {
-    move |text| {
-        if text == "none" {
-            Ok(None)
-        } else {
-            value(text).map(Some)
-        }
-    }
-}
-
-fn parse_rtt(text: &str) -> Result<Duration, String> {
-    let rtt = parse_duration(text)?;
-    let day = Duration::from_secs(86_400);
-    if rtt > day {
-        Err(format!("`{text}` is too long: expected at most a day"))
-    } else {
-        Ok(rtt)
-    }
-}
-
-fn parse_number(text: &str, least: u64, most: u64) -> Result<u64, String> {
-    text.parse()
-        .ok()
-        .filter(|n| (least..=most).contains(n))
-        .ok_or_else(|| format!("`{text}`: expected a whole number from {least} to {most}"))
-}
-
-fn parse_word<T: Copy>(text: &str, words: &[(&str, T)]) -> Result<T, String> {
-    words
-        .iter()
-        .find(|(word, _)| *word == text)
-        .map(|(_, value)| *value)
-        .ok_or_else(|| {
-            let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-            let near = did_you_mean(text, known.iter().copied());
-            format!("`{text}`: expected {}{near}", known.join(" or "))
-        })
-}
-
-fn parse_drop(text: &str) -> Result<DropRules, String> {
-    text.parse().map_err(|e: recoup_path::DropRulesError| {
-        let near = e
-            .unknown()
-            .map(|(word, known)| did_you_mean(word, known.iter().copied()));
-        format!("{e}{}", near.unwrap_or_default())
-    })
-}
-
-fn parse_probability(text: &str) -> Result<Probability, String> {
-    text.parse()
-        .map_err(|e: recoup_path::ProbabilityError| e.to_string())
-}
-
-fn parse_probabilities(text: &str) -> Result<EachWay<Probability>, String> {
-    EachWay::parse(text, Probability::ZERO, &BOTH, parse_probability)
-}
-
-fn parse_reordering(text: &str) -> Result<Reordering, String> {
-    let (probability, extra) = text.split_once(':').ok_or_else(|| {
-        format!("`{text}`: expected none or PROBABILITY:EXTRA, such as 0.01:20ms")
-    })?;
-    Ok(Reordering {
-        probability: parse_probability(probability)?,
-        extra: parse_duration(extra)?,
-    })
-}
-
-fn parse_ack(text: &str) -> Result<AckPolicy, String> {
-    let (kind, value) = match text.split_once(':') {
-        Some((kind, value)) => (kind, Some(value)),
-        None => (text, None),
-    };
-    match (kind, value) {
-        ("quick", None) => Ok(AckPolicy::Quick),
-        ("delayed", None) => Ok(AckPolicy::Delayed(Duration::from_millis(200))),
-        ("delayed", Some(delay)) => parse_duration(delay).map(AckPolicy::Delayed),
-        ("linux", None) => Ok(AckPolicy::Linux {
-            quick: AckPolicy::LINUX_QUICK,
-        }),
-        ("linux", Some(quick)) => Ok(AckPolicy::Linux {
-            quick: parse_number(quick, 0, 1_000_000)? as u32,
-        }),
-        _ => {
-            let near = did_you_mean(kind, ["quick", "delayed", "linux"]);
-            Err(format!(
-                "`{text}`: expected quick, delayed[:200ms] or linux[:16]{near}"
-            ))
-        }
-    }
-}
-
-fn format_ack(ack: AckPolicy) -> String {
-    match ack {
-        AckPolicy::Quick => "quick".into(),
-        AckPolicy::Delayed(delay) => format!("delayed:{}", format_duration(delay)),
-        AckPolicy::Linux {
-            quick: AckPolicy::LINUX_QUICK,
-        } => "linux".into(),
-        AckPolicy::Linux { quick } => format!("linux:{quick}"),
-    }
-}
-
-fn parse_timers(text: &str) -> Result<TimerModel, String> {
-    let (kind, value) = text.split_once(':').unwrap_or((text, ""));
-    match (kind, value) {
-        ("exact", "") if !text.contains(':') => Ok(TimerModel::Exact),
-        ("granularity", value) => {
-            let granularity = parse_duration(value)?;
-            if granularity.is_zero() {
-                return Err(format!(
-                    "`{text}`: expected a granularity above zero, such as 10ms"
-                ));
-            }
-            Ok(TimerModel::Granularity(granularity))
-        }
-        ("linux-wheel", hz) => Ok(TimerModel::LinuxWheel {
-            hz: parse_number(hz, 1, 1_000_000)? as u32,
-        }),
-        _ => {
-            let near = did_you_mean(kind, ["exact", "granularity", "linux-wheel"]);
-            Err(format!(
-                "`{text}`: expected exact, granularity:10ms or linux-wheel:HZ{near}"
-            ))
-        }
-    }
-}
-
-fn format_timers(timers: TimerModel) -> String {
-    match timers {
-        TimerModel::Exact => "exact".into(),
-        TimerModel::Granularity(g) => format!("granularity:{}", format_duration(g)),
-        TimerModel::LinuxWheel { hz } => format!("linux-wheel:{hz}"),
-    }
-}
-
-fn parse_cc(text: &str) -> Result<Option<Algorithm>, String> {
-    let mut words = vec![("profile", None)];
-    words.extend(Algorithm::ALL.map(|a| (a.name(), Some(a))));
-    parse_word(text, &words)
-}
-
-fn parse_user_timeout(text: &str) -> Result<Option<Duration>, String> {
-    if text == "profile" {
-        return Ok(None);
-    }
-    let timeout = parse_duration(text)?;
-    if timeout.is_zero() {
-        return Err(format!(
-            "`{text}`: expected more than zero, such as 300s, or profile"
-        ));
-    }
-    Ok(Some(timeout))
-}
-
-fn read_link(text: &str, base: &Path) -> Result<Link, String> {
-    let path = base.join(text);
-    let contents = std::fs::read_to_string(&path)
-        .map_err(|e| format!("cannot read the link trace {}: {e}", path.display()))?;
-    let trace = LinkTrace::parse(&contents).map_err(|e| format!("{}: {e}", path.display()))?;
-    Ok(Link {
-        file: text.into(),
-        trace,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -662,6 +444,16 @@ mod tests {
             ("close", "yes", "close: `yes`: expected false or true"),
             ("link", "no/such/file", "link: cannot read the link trace"),
             ("duplicate", "2", "not a probability"),
+            (
+                "rate",
+                "1Mbit,2Mbit",
+                "rate: `1Mbit,2Mbit`: more than one value for up",
+            ),
+            (
+                "queue",
+                "10,down:5",
+                "queue: `10,down:5`: more than one value for down",
+            ),
         ] {
             let error = set(key, text).unwrap_err();
             assert!(

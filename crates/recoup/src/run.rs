@@ -75,6 +75,18 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         bar.finish_and_clear();
         results
     };
+    let dropped: u64 = results.iter().map(|r| r.cost.packets_dropped).sum();
+    if dropped == 0
+        && scenario
+            .settings
+            .get("drop")
+            .is_some_and(|drop| drop != "none")
+    {
+        let drop = scenario.settings.get("drop").unwrap_or_default();
+        eprintln!(
+            "recoup: note: drop={drop} met no packet; without up: it is of what the server sends"
+        );
+    }
     if args.events.as_deref() == Some(Path::new("-")) {
         return Ok(());
     }

@@ -34,11 +34,6 @@ impl RetransmissionTimer {
         self.deadline
     }
 
-    /// How often the RTO was doubled.
-    pub fn backoff(&self) -> u32 {
-        self.backoff
-    }
-
     /// The RTO in force, back-off included.
     pub fn rto(&self, rtt: &RttEstimator) -> Duration {
         match self.backoff {

@@ -302,9 +302,15 @@ impl Simulation {
         let (now, record) = (self.now, &mut self.record);
         record.bytes_sent += u64::from(packet.ip_len());
         record.segments_sent += u64::from(packet.segment.payload_len > 0);
-        let Transmit::Stream(Send::Again(span, trigger)) = transmit else {
-            return;
+        let (span, trigger) = match transmit {
+            Transmit::Stream(Send::Again(span, trigger)) => (span, trigger),
+            Transmit::Stream(Send::NewProbe(_)) => {
+                record.probes += 1;
+                return;
+            }
+            _ => return,
         };
+        record.probes += u64::from(trigger == Trigger::Tlp);
         record.retransmissions.add(trigger);
         let (end, far) = match host {
             Host::Client => (&mut self.client, &self.server),

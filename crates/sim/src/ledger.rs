@@ -72,11 +72,12 @@ mod tests {
     fn an_earlier_copy_decides_even_if_it_comes_later() {
         let fresh = Receiver::new(1 << 20, 1000);
         // (arrivals after the retransmission 7 of 10..20, spurious)
-        let cases: [(&[(u64, Span)], u64); 5] = [
+        let cases: [(&[(u64, Span)], u64); 6] = [
             (&[], 0),
             (&[(7, span(10, 20))], 0), // itself
             (&[(9, span(10, 20))], 0), // a later copy
             (&[(3, span(10, 20))], 1),
+            (&[(3, span(5, 14))], 0), // the rest is still missing
             (&[(3, span(5, 14)), (8, span(14, 20)), (4, span(13, 25))], 1),
         ];
         for (arrivals, spurious) in cases {

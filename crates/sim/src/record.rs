@@ -43,6 +43,8 @@ pub struct FlowRecord {
     pub packets_dropped: u64,
     /// Segments sent again.
     pub retransmissions: Retransmissions,
+    /// Tail loss probes, those that carry new data included; the others are retransmissions too.
+    pub probes: u64,
     /// Retransmissions of which an earlier copy delivers every byte, sooner or later.
     pub spurious: u64,
     /// Payload bytes that arrived though they had arrived before.

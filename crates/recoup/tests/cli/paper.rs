@@ -12,13 +12,47 @@ fn tail_loss(args: &[&str]) -> String {
 
 #[test]
 fn without_a_name_all_figures_are_printed() {
-    for format in ["table", "json", "csv", "svg"] {
+    for format in ["table", "json", "csv"] {
         let all = tail_loss(&["--format", format]);
         let both = tail_loss(&["fig1", "fig2", "--format", format]);
         assert!(all == both, "{format}");
         assert!(all == tail_loss(&["--format", format]), "{format}: twice");
     }
     assert_eq!(tail_loss(&[]), tail_loss(&["--format", "table"]));
+    let csv = tail_loss(&["--format", "csv"]);
+    assert_eq!(csv_rows(&csv).len(), 1 + 56 + 40, "one header");
+}
+
+#[test]
+fn what_cannot_be_printed_or_changed_is_refused() {
+    for (args, expected) in [
+        (
+            &["--format", "svg"][..],
+            "--format svg: name the one figure",
+        ),
+        (
+            &["fig1", "--set", "rtt=1ms"],
+            "--set rtt: the cells of the figures set it",
+        ),
+        (
+            &["--set", "drop=none"],
+            "--set drop: the cells of the figures set it",
+        ),
+        (
+            &["--set", "ack=quick"],
+            "--set ack: the cells of the figures set it",
+        ),
+    ] {
+        let outcome = recoup(&[&["paper", "tail-loss"], args].concat());
+        assert_eq!(
+            (outcome.status, outcome.stdout.as_str()),
+            (Some(2), ""),
+            "{args:?}"
+        );
+        let expected = format!("recoup: {expected}");
+        assert!(outcome.stderr.starts_with(&expected), "{}", outcome.stderr);
+        assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.stderr);
+    }
 }
 
 #[test]

@@ -152,7 +152,7 @@ fn every_setting_is_heeded() {
         (&[], "timers", "linux-wheel:100", "linux-wheel:100"),
         (&many, "cc", "reno", "reno"),
         (&[], "close", "true", "true"),
-        (&[], "user_timeout", "50ms", "50ms"),
+        (&["drop=none"], "user_timeout", "50ms", "50ms"),
         (&[], "receive_buffer", "3000", "3000"),
     ] {
         let setting = format!("{key}={value}");

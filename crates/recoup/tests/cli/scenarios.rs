@@ -76,7 +76,7 @@ fn profiles_tell_every_base_and_every_mechanism() {
     assert!(text.contains("\nlinux-3.17: "), "{text}");
     for mechanism in ["rtor", "tlp", "tlpr", "cubic", "reno"] {
         assert!(
-            text.contains(&format!("\n  {mechanism} ")),
+            text.contains(&format!("\n+{mechanism}: ")),
             "{mechanism}\n{text}"
         );
         let profile = format!("linux-3.17+{mechanism}");

@@ -8,8 +8,10 @@
 //! ```
 //! C = 0.4 segments/s³; β = 717/1024 as in Linux (RFC 9438 §4.6: 0.7).
 //!
-//! Deviations: times in seconds as `f64` (Linux: integers scaled to 1/1024 s). No HyStart: slow
-//! start ends at ssthresh.
+//! Deviations from Linux 3.17: times in seconds as `f64` (Linux: integers scaled to 1/1024 s); the
+//! target is at most 1.5 windows, as RFC 9438 §4.4 has it; no floor under the growth before the first
+//! loss; what an ACK acknowledges counts in full, where Linux divides by an estimate of delayed ACKs;
+//! no HyStart: slow start ends at ssthresh.
 
 use super::MIN_SSTHRESH;
 use recoup_units::{Instant, Segments};

@@ -90,8 +90,9 @@ impl Congestion {
     }
 }
 
-/// Slow start (RFC 5681 §3.1 with RFC 3465's L unlimited, as Linux): one segment for each one
-/// acknowledged, up to `ssthresh`. Returns the window and what remains for congestion avoidance.
+/// Slow start (RFC 5681 §3.1 with RFC 3465's L unlimited): one segment for each one acknowledged, up
+/// to `ssthresh`. Returns the window and what remains for congestion avoidance. (Linux 3.17 goes to
+/// ssthresh + 1 and drops the remainder.)
 fn slow_start(acked: Segments, cwnd: Segments, ssthresh: Segments) -> (Segments, Segments) {
     if cwnd >= ssthresh {
         return (cwnd, acked);

@@ -37,11 +37,6 @@ impl Prr {
         self.out += 1;
     }
 
-    /// Segments sent since the reduction began.
-    pub fn sent(&self) -> u64 {
-        self.out
-    }
-
     /// The congestion window after an ACK that delivered `delivered`. `entering`: this ACK begins
     /// the recovery.
     pub fn on_ack(

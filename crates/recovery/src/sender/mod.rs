@@ -10,9 +10,24 @@
 //! Windows are counted in segments, as Linux does; the receive window in bytes.
 //!
 //! Source of the order of things: Linux 3.17 `tcp_ack`, `tcp_fastretrans_alert`,
-//! `tcp_xmit_retransmit_queue`. Deviations: undo and F-RTO are not part of it yet, so a timeout or
-//! a recovery once entered is never taken back; the send side of a connection without SACK falls
-//! back on the retransmission timer alone.
+//! `tcp_xmit_retransmit_queue`.
+//!
+//! Where it is not Linux 3.17 (each is a place where a mechanism is still to come, or where the
+//! kernel's way is an accident of its timers):
+//!
+//! - Undo (DSACK, Eifel) and F-RTO are missing: a timeout or a recovery once entered is never taken
+//!   back. Their place is `acks`: what an ACK proves is in [`AckSummary`](crate::AckSummary),
+//!   `run_states` runs before anything is sent for it, and `begin_reduction` and `enter_loss` are the
+//!   only two places that give up a window.
+//! - A lost retransmission is found by the retransmission timer alone (`tcp_mark_lost_retrans`).
+//! - With dupthresh raised by reordering, few segments outstanding and nothing to send, Linux
+//!   recovers on three SACKs; here the timer does (`tcp_time_to_recover`).
+//! - With dupthresh raised, Linux lets the window grow on SACKs too.
+//! - Reneging is acted on at once, and its retransmissions are called `rto`; Linux waits for
+//!   max(SRTT/2, 10 ms).
+//! - An RTT measured by SACK does not move the retransmission timer.
+//! - A FIN alone does not bypass the congestion window.
+//! - Without SACK the send side falls back on the retransmission timer alone.
 
 mod acks;
 mod timers;

@@ -127,7 +127,7 @@ fn a_case_given_by_hand() {
     };
     let case = text.parse::<Case>();
     let case = case.unwrap_or_else(|error| panic!("{}: {error}", text::VARIABLE));
-    check(&case).unwrap_or_else(|error| panic!("{error}: {case:?}"));
+    check(&case).unwrap_or_else(|error| panic!("{error}\n{case:?}"));
 }
 
 /// The cases are as hostile as they claim: together they see every kind of retransmission, and

@@ -162,7 +162,7 @@ pub fn run_cell(
         rtt_ms,
         lost,
         mechanism,
-        fct_ms: first.fct.map(|fct| fct.as_secs_f64() * 1e3),
+        fct_ms: first.fct.map(|fct| fct.as_nanos() as f64 / 1e6),
         fct_normalised: None,
         varies: records.iter().any(|record| *record != first),
         retransmissions: counts.into_iter().filter(|(_, n)| *n > 0).collect(),

@@ -1,0 +1,248 @@
+//! The text forms of settings.
+
+use super::{Link, Reordering};
+use crate::quantity::{format_duration, parse_duration};
+use crate::suggest::did_you_mean;
+use recoup_path::{DropRules, LinkTrace, Probability};
+use recoup_recovery::congestion::Algorithm;
+use recoup_sim::TimerModel;
+use recoup_tcp::AckPolicy;
+use recoup_units::Direction;
+use std::path::Path;
+use std::time::Duration;
+
+/// A value for each direction.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EachWay<T> {
+    /// From client to server.
+    pub up: T,
+    /// From server to client.
+    pub down: T,
+}
+
+impl<T> EachWay<T> {
+    pub(super) fn get(&self, direction: Direction) -> &T {
+        match direction {
+            Direction::Up => &self.up,
+            Direction::Down => &self.down,
+        }
+    }
+}
+
+impl<T: Clone> EachWay<T> {
+    /// Reads `[up:|down:]VALUE,…`. Directions not named keep `rest`; a value without a prefix goes
+    /// where `plain` says.
+    pub(super) fn parse(
+        text: &str,
+        rest: T,
+        plain: &[Direction],
+        mut value: impl FnMut(&str) -> Result<T, String>,
+    ) -> Result<Self, String> {
+        let mut each = Self {
+            up: rest.clone(),
+            down: rest,
+        };
+        let mut given = Vec::new();
+        for part in text.split(',').map(str::trim) {
+            let (directions, part) = match part.split_once(':') {
+                Some(("up", part)) => (&[Direction::Up][..], part),
+                Some(("down", part)) => (&[Direction::Down][..], part),
+                _ => (plain, part),
+            };
+            let value = value(part)?;
+            for direction in directions {
+                if given.contains(direction) {
+                    let name = direction.name();
+                    return Err(format!("`{text}`: more than one value for {name}"));
+                }
+                given.push(*direction);
+                match direction {
+                    Direction::Up => each.up = value.clone(),
+                    Direction::Down => each.down = value.clone(),
+                }
+            }
+        }
+        Ok(each)
+    }
+}
+
+impl<T: PartialEq> EachWay<T> {
+    pub(super) fn format(&self, value: impl Fn(&T) -> String) -> String {
+        if self.up == self.down {
+            value(&self.up)
+        } else {
+            format!("up:{},down:{}", value(&self.up), value(&self.down))
+        }
+    }
+}
+
+pub(super) const BOTH: [Direction; 2] = [Direction::Up, Direction::Down];
+pub(super) const DOWN: [Direction; 1] = [Direction::Down];
+
+/// `none`, or what `value` reads.
+pub(super) fn optional<T>(
+    mut value: impl FnMut(&str) -> Result<T, String>,
+) -> impl FnMut(&str) -> Result<Option<T>, String> {
+    move |text| {
+        if text == "none" {
+            Ok(None)
+        } else {
+            value(text).map(Some)
+        }
+    }
+}
+
+pub(super) fn parse_rtt(text: &str) -> Result<Duration, String> {
+    let rtt = parse_duration(text)?;
+    let day = Duration::from_secs(86_400);
+    if rtt > day {
+        Err(format!("`{text}` is too long: expected at most a day"))
+    } else {
+        Ok(rtt)
+    }
+}
+
+pub(super) fn parse_number(text: &str, least: u64, most: u64) -> Result<u64, String> {
+    text.parse()
+        .ok()
+        .filter(|n| (least..=most).contains(n))
+        .ok_or_else(|| format!("`{text}`: expected a whole number from {least} to {most}"))
+}
+
+pub(super) fn parse_word<T: Copy>(text: &str, words: &[(&str, T)]) -> Result<T, String> {
+    words
+        .iter()
+        .find(|(word, _)| *word == text)
+        .map(|(_, value)| *value)
+        .ok_or_else(|| {
+            let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+            let near = did_you_mean(text, known.iter().copied());
+            format!("`{text}`: expected {}{near}", known.join(" or "))
+        })
+}
+
+pub(super) fn parse_drop(text: &str) -> Result<DropRules, String> {
+    text.parse().map_err(|e: recoup_path::DropRulesError| {
+        let near = e
+            .unknown()
+            .map(|(word, known)| did_you_mean(word, known.iter().copied()));
+        format!("{e}{}", near.unwrap_or_default())
+    })
+}
+
+pub(super) fn parse_probability(text: &str) -> Result<Probability, String> {
+    text.parse()
+        .map_err(|e: recoup_path::ProbabilityError| e.to_string())
+}
+
+pub(super) fn parse_probabilities(text: &str) -> Result<EachWay<Probability>, String> {
+    EachWay::parse(text, Probability::ZERO, &BOTH, parse_probability)
+}
+
+pub(super) fn parse_reordering(text: &str) -> Result<Reordering, String> {
+    let (probability, extra) = text.split_once(':').ok_or_else(|| {
+        format!("`{text}`: expected none or PROBABILITY:EXTRA, such as 0.01:20ms")
+    })?;
+    Ok(Reordering {
+        probability: parse_probability(probability)?,
+        extra: parse_duration(extra)?,
+    })
+}
+
+pub(super) fn parse_ack(text: &str) -> Result<AckPolicy, String> {
+    let (kind, value) = match text.split_once(':') {
+        Some((kind, value)) => (kind, Some(value)),
+        None => (text, None),
+    };
+    match (kind, value) {
+        ("quick", None) => Ok(AckPolicy::Quick),
+        ("delayed", None) => Ok(AckPolicy::Delayed(Duration::from_millis(200))),
+        ("delayed", Some(delay)) => parse_duration(delay).map(AckPolicy::Delayed),
+        ("linux", None) => Ok(AckPolicy::Linux {
+            quick: AckPolicy::LINUX_QUICK,
+        }),
+        ("linux", Some(quick)) => Ok(AckPolicy::Linux {
+            quick: parse_number(quick, 0, 1_000_000)? as u32,
+        }),
+        _ => {
+            let near = did_you_mean(kind, ["quick", "delayed", "linux"]);
+            Err(format!(
+                "`{text}`: expected quick, delayed[:200ms] or linux[:16]{near}"
+            ))
+        }
+    }
+}
+
+pub(super) fn format_ack(ack: AckPolicy) -> String {
+    match ack {
+        AckPolicy::Quick => "quick".into(),
+        AckPolicy::Delayed(delay) => format!("delayed:{}", format_duration(delay)),
+        AckPolicy::Linux {
+            quick: AckPolicy::LINUX_QUICK,
+        } => "linux".into(),
+        AckPolicy::Linux { quick } => format!("linux:{quick}"),
+    }
+}
+
+pub(super) fn parse_timers(text: &str) -> Result<TimerModel, String> {
+    let (kind, value) = text.split_once(':').unwrap_or((text, ""));
+    match (kind, value) {
+        ("exact", "") if !text.contains(':') => Ok(TimerModel::Exact),
+        ("granularity", value) => {
+            let granularity = parse_duration(value)?;
+            if granularity.is_zero() {
+                return Err(format!(
+                    "`{text}`: expected a granularity above zero, such as 10ms"
+                ));
+            }
+            Ok(TimerModel::Granularity(granularity))
+        }
+        ("linux-wheel", hz) => Ok(TimerModel::LinuxWheel {
+            hz: parse_number(hz, 1, 1_000_000)? as u32,
+        }),
+        _ => {
+            let near = did_you_mean(kind, ["exact", "granularity", "linux-wheel"]);
+            Err(format!(
+                "`{text}`: expected exact, granularity:10ms or linux-wheel:HZ{near}"
+            ))
+        }
+    }
+}
+
+pub(super) fn format_timers(timers: TimerModel) -> String {
+    match timers {
+        TimerModel::Exact => "exact".into(),
+        TimerModel::Granularity(g) => format!("granularity:{}", format_duration(g)),
+        TimerModel::LinuxWheel { hz } => format!("linux-wheel:{hz}"),
+    }
+}
+
+pub(super) fn parse_cc(text: &str) -> Result<Option<Algorithm>, String> {
+    let mut words = vec![("profile", None)];
+    words.extend(Algorithm::ALL.map(|a| (a.name(), Some(a))));
+    parse_word(text, &words)
+}
+
+pub(super) fn parse_user_timeout(text: &str) -> Result<Option<Duration>, String> {
+    if text == "profile" {
+        return Ok(None);
+    }
+    let timeout = parse_duration(text)?;
+    if timeout.is_zero() {
+        return Err(format!(
+            "`{text}`: expected more than zero, such as 300s, or profile"
+        ));
+    }
+    Ok(Some(timeout))
+}
+
+pub(super) fn read_link(text: &str, base: &Path) -> Result<Link, String> {
+    let path = base.join(text);
+    let contents = std::fs::read_to_string(&path)
+        .map_err(|e| format!("cannot read the link trace {}: {e}", path.display()))?;
+    let trace = LinkTrace::parse(&contents).map_err(|e| format!("{}: {e}", path.display()))?;
+    Ok(Link {
+        file: text.into(),
+        trace,
+    })
+}
