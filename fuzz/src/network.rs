@@ -4,7 +4,7 @@
 use crate::AnySegment;
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use recoup_recovery as recovery;
-use recoup_recovery::Profile;
+use recoup_recovery::profile::{BASES, Mechanism};
 use recoup_tcp::{AckPolicy, Closed, Config, Endpoint, State, Timer};
 use recoup_units::{Instant, Offset};
 use recoup_wire::{Segment, SeqNumber};
@@ -98,18 +98,12 @@ pub struct Network {
 
 impl AnyHost {
     fn config(&self) -> Config {
-        const PROFILES: [&str; 8] = [
-            "linux-3.17",
-            "linux-3.17+rtor",
-            "linux-3.17+tlp",
-            "linux-3.17+tlpr",
-            "linux-3.17+rtor+tlp",
-            "linux-3.17+rtor+tlpr",
-            "linux-3.17+reno",
-            "linux-3.17+tlp+reno",
-        ];
-        let name = PROFILES[usize::from(self.profile) % PROFILES.len()];
-        let profile: Profile = name.parse().expect("a profile");
+        let mut mechanisms = BASES[usize::from(self.profile) % BASES.len()].1;
+        for (bit, mechanism) in Mechanism::ALL.iter().enumerate() {
+            if self.profile >> (bit % 8) & 1 == 1 {
+                mechanism.apply(&mut mechanisms);
+            }
+        }
         let acks = match self.acks % 3 {
             0 => AckPolicy::Quick,
             1 => AckPolicy::Delayed(Duration::from_millis(u64::from(self.acks) * 2)),
@@ -124,7 +118,7 @@ impl AnyHost {
             isn: SeqNumber(self.isn),
             timestamps: self.timestamps,
             sack: self.sack,
-            ..Config::new(*profile.mechanisms())
+            ..Config::new(mechanisms)
         }
     }
 }
