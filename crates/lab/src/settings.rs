@@ -80,6 +80,9 @@ pub struct Settings {
     pub receive_buffer: u64,
 }
 
+/// What the `drop` setting takes, line by line.
+pub const DROP_GRAMMAR: &str = DropRules::GRAMMAR;
+
 /// A setting's name and what it takes.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
@@ -117,7 +120,7 @@ pub const KEYS: [Key; 16] = [
     },
     Key {
         name: "drop",
-        help: "what is lost: none, or [up:|down:]KIND[@T],… with the kinds tail:N data:K[-L] syn:K ack:K offset:A-B bernoulli:P gilbert-elliott:PGB,PBG[,loss_bad=1,loss_good=0]",
+        help: "what is lost: none, or [up:|down:]KIND[@T],… as told below: tail:1",
     },
     Key {
         name: "reorder",

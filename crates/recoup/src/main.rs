@@ -69,7 +69,8 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::CheckFailed) => ExitCode::from(1),
         Err(Failure::Wrong(line)) => {
-            eprintln!("recoup: {line}");
+            // What is quoted of the user's may span lines.
+            eprintln!("recoup: {}", line.replace(['\n', '\r'], " "));
             ExitCode::from(2)
         }
     }

@@ -4,7 +4,7 @@ use crate::Failure;
 use crate::output::print;
 use clap::Subcommand;
 use recoup_lab::scenario::{BUILT_IN, Scenario, ScenarioError};
-use recoup_lab::settings::KEYS;
+use recoup_lab::settings::{DROP_GRAMMAR, KEYS};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -44,5 +44,6 @@ fn list() -> Result<(), Failure> {
     for key in KEYS {
         text += &format!("  {:<16} {}\n", key.name, key.help);
     }
+    text += &format!("\nWhat drop takes: {}\n", DROP_GRAMMAR);
     print(&text)
 }
