@@ -3,8 +3,22 @@
 use recoup_units::BitRate;
 use std::time::Duration;
 
-/// Reads a duration: `80ms`, `1.5s` or `1s 500ms`; no sign, a unit always (0 needs none).
+/// The longest duration there is a use for: a run must end.
+const LONGEST: Duration = Duration::from_secs(24 * 3600);
+
+/// Reads a duration: `80ms`, `1.5s` or `1s 500ms`; no sign, a unit always (0 needs none), at most a
+/// day.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
+    match parse_any_duration(text)? {
+        d if d > LONGEST => Err(format!(
+            "`{}` is too long: expected at most a day",
+            text.trim()
+        )),
+        d => Ok(d),
+    }
+}
+
+fn parse_any_duration(text: &str) -> Result<Duration, String> {
     let text = text.trim();
     let expected = || {
         let minus = if text.starts_with('-') {
@@ -126,6 +140,15 @@ mod tests {
             );
         }
         assert!(parse_duration("-5ms").unwrap_err().contains("not negative"));
+    }
+
+    #[test]
+    fn durations_are_at_most_a_day() {
+        assert!(parse_duration("86400s").is_ok());
+        for text in ["86401s", "1000000years", "07370955161508.80s"] {
+            let error = parse_duration(text).unwrap_err();
+            assert!(error.contains("at most a day"), "{error}");
+        }
     }
 
     #[test]

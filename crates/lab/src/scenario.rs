@@ -177,6 +177,10 @@ impl Scenario {
             let why = e.message().replace('\n', ", ");
             wrong(e.span().unwrap_or(text.len()..text.len()), why)
         })?;
+        if table.get_ref().is_empty() {
+            let why = "the scenario is empty: expected profiles, flows, seed or [settings]";
+            return Err(wrong(0..0, why.into()));
+        }
         let mut scenario = Self {
             name: name.into(),
             about: String::new(),
@@ -309,6 +313,8 @@ mod tests {
     #[test]
     fn mistakes_are_named_with_their_line() {
         for (text, error) in [
+            ("", "x.toml:1: the scenario is empty: expected profiles"),
+            ("# nothing\n", "x.toml:1: the scenario is empty"),
             ("flows = 0", "x.toml:1: expected a whole number from 1"),
             (
                 "\n\nflow = 1",

@@ -8,7 +8,7 @@ mod text;
 
 pub use text::EachWay;
 
-use crate::quantity::{format_duration, parse_rate};
+use crate::quantity::{format_duration, parse_duration, parse_rate};
 use crate::suggest::did_you_mean;
 use recoup_path::{DataSegments, DropRules, HopSpec, LinkTrace, Probability, Queue};
 use recoup_recovery::Profile;
@@ -20,8 +20,7 @@ use std::path::Path;
 use std::time::Duration;
 use text::{
     BOTH, DOWN, format_ack, format_timers, optional, parse_ack, parse_cc, parse_drop, parse_number,
-    parse_probabilities, parse_reordering, parse_rtt, parse_timers, parse_user_timeout, parse_word,
-    read_link,
+    parse_probabilities, parse_reordering, parse_timers, parse_user_timeout, parse_word, read_link,
 };
 use thiserror::Error;
 
@@ -226,7 +225,7 @@ impl Settings {
 
     fn set_known(&mut self, key: &str, text: &str, base: &Path) -> Result<(), String> {
         match key {
-            "rtt" => self.rtt = parse_rtt(text)?,
+            "rtt" => self.rtt = parse_duration(text)?,
             "rate" => self.rate = EachWay::parse(text, None, &BOTH, optional(parse_rate))?,
             "queue" => {
                 let queue = |t: &str| {

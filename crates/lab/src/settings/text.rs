@@ -92,16 +92,6 @@ pub(super) fn optional<T>(
     }
 }
 
-pub(super) fn parse_rtt(text: &str) -> Result<Duration, String> {
-    let rtt = parse_duration(text)?;
-    let day = Duration::from_secs(86_400);
-    if rtt > day {
-        Err(format!("`{text}` is too long: expected at most a day"))
-    } else {
-        Ok(rtt)
-    }
-}
-
 pub(super) fn parse_number(text: &str, least: u64, most: u64) -> Result<u64, String> {
     text.parse()
         .ok()
