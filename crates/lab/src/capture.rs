@@ -148,15 +148,6 @@ impl Capture {
         Ok(client.publish()?)
     }
 
-    /// The next packet is of another flow, whose instant 0 is to be `start` after the first
-    /// flow's, or the next full second after the last packet so far if that is later.
-    ///
-    /// Flows need not be announced: without it each starts at that next second.
-    pub fn start_flow(&mut self, start: Duration) {
-        self.end_flow();
-        self.next_start = self.next_start.max(start);
-    }
-
     fn end_flow(&mut self) {
         let Some(flow) = self.flow.take() else {
             return;

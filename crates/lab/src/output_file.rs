@@ -107,23 +107,19 @@ impl Write for OutputFile {
     }
 }
 
-/// Writes `text` to `target`, whole or not at all.
-///
-/// # Errors
-/// When it cannot be written there.
-pub fn write_file(target: &Path, text: &str) -> Result<(), OutputError> {
-    let mut file = OutputFile::create(target)?;
-    file.write_all(text.as_bytes())
-        .map_err(|source| OutputError {
-            path: target.into(),
-            source,
-        })?;
-    file.publish()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn write_file(target: &Path, text: &str) -> Result<(), OutputError> {
+        let mut file = OutputFile::create(target)?;
+        file.write_all(text.as_bytes())
+            .map_err(|source| OutputError {
+                path: target.into(),
+                source,
+            })?;
+        file.publish()
+    }
 
     #[test]
     fn a_file_is_there_whole_or_as_it_was() {
