@@ -187,6 +187,8 @@ fn event_name(event: &Event) -> &'static str {
         Event::TimerFired { .. } => "timer_fired",
         Event::StateChanged { .. } => "state_changed",
         Event::ProbeRepairedLoss => "probe_repaired_loss",
+        Event::Undone { .. } => "undone",
+        Event::Reordering { .. } => "reordering",
         Event::Reneged => "reneged",
         Event::GaveUp => "gave_up",
     }
@@ -235,12 +237,28 @@ fn event_fields(line: &mut Line<'_>, event: &Event) {
             line.name("from", Some(from.name()));
             line.name("to", Some(to.name()));
             line.segments("cwnd", cwnd);
-            let reduced = (ssthresh != Segments::MAX).then_some(ssthresh);
-            line.number("ssthresh", reduced.map(|s| s.0.into()));
+            line.number("ssthresh", reduced(ssthresh));
             line.segments("pipe", pipe);
+        }
+        Event::Undone { by, cwnd, ssthresh } => {
+            line.name("by", Some(by.name()));
+            line.segments("cwnd", cwnd);
+            line.number("ssthresh", reduced(ssthresh));
+        }
+        Event::Reordering {
+            distance,
+            dupthresh,
+        } => {
+            line.segments("distance", distance);
+            line.segments("dupthresh", dupthresh);
         }
         Event::ProbeRepairedLoss | Event::Reneged | Event::GaveUp => {}
     }
+}
+
+/// A slow-start threshold, once there is one.
+fn reduced(ssthresh: Segments) -> Option<u64> {
+    (ssthresh != Segments::MAX).then_some(ssthresh.0.into())
 }
 
 fn sent_fields(line: &mut Line<'_>, what: Send) {

@@ -4,6 +4,7 @@
 //!
 //! Source: RFC 2018 §3 (SACK blocks), RFC 2883 §4 (the first block may report a duplicate).
 
+use crate::scoreboard::{Sent, SentSegment};
 use recoup_units::{Instant, Offset, Segments, Span};
 use std::time::Duration;
 
@@ -20,6 +21,9 @@ pub struct Ack {
     /// Time since the segment whose timestamp is echoed was sent, where timestamps are in use
     /// (RFC 7323 §4); as coarse as the timestamp clock.
     pub timestamp_rtt: Option<Duration>,
+    /// The segment whose timestamp is echoed was sent before this, the end of its tick of the
+    /// timestamp clock (Eifel detection, RFC 3522 §3.2).
+    pub echo_sent_before: Option<Instant>,
     /// The segment carries data, a SYN or a FIN, so it is no duplicate ACK whatever its number
     /// (RFC 5681 §2).
     pub carries_data: bool,
@@ -103,11 +107,30 @@ pub struct AckSummary {
     /// A never-retransmitted segment arrived although later ones had been SACKed before: the path
     /// reorders, by at least this many segments (Linux's reordering metric).
     pub reordering: Option<Segments>,
+    /// The most recently sent transmission that this ACK shows delivered, retransmissions too
+    /// young to have been answered apart (RFC 8985 §6.2 step 2).
+    pub newest_delivered: Option<Sent>,
+    /// The end of the lowest never-retransmitted segment delivered by this ACK (F-RTO's evidence,
+    /// RFC 5682 §3.1 step 3b).
+    pub original_delivered: Option<Offset>,
     /// The duplicate arrival the ACK reports (RFC 2883).
     pub dsack: Option<Span>,
 }
 
 impl AckSummary {
+    /// `segment` was delivered. A retransmission sent after `plausible` is not what was answered.
+    pub(crate) fn note_delivered(&mut self, segment: &SentSegment, plausible: Instant) {
+        let sent = Sent::of(segment);
+        if segment.is_original() {
+            let end = segment.span.end;
+            let lowest = self.original_delivered.get_or_insert(end);
+            *lowest = end.min(*lowest);
+        } else if sent.at > plausible {
+            return;
+        }
+        self.newest_delivered = self.newest_delivered.max(Some(sent));
+    }
+
     /// An original segment sent at `sent_at` was SACKed; originals are sent in stream order.
     pub(crate) fn note_original_sacked(&mut self, sent_at: Instant) {
         let first = self.first_original_sacked.get_or_insert(sent_at);

@@ -1,6 +1,7 @@
 //! The one vocabulary in which the engine tells what it does. Tables, plots, captures and JSON
 //! lines are views of it; simulator, real packets and replay all speak it.
 
+use crate::undo::Proof;
 use recoup_units::{Instant, Offset, Segments, Span};
 use std::time::Duration;
 
@@ -89,6 +90,15 @@ pub enum State {
 }
 
 impl State {
+    /// Every state, in Linux's order.
+    pub const ALL: [Self; 5] = [
+        Self::Open,
+        Self::Disorder,
+        Self::Cwr,
+        Self::Recovery,
+        Self::Loss,
+    ];
+
     /// The name in reports.
     pub const fn name(self) -> &'static str {
         match self {
@@ -106,6 +116,8 @@ impl State {
 pub enum Timer {
     /// Delayed early retransmit.
     Early,
+    /// RACK's reordering window.
+    Reorder,
     /// Tail loss probe (PTO).
     Probe,
     /// Retransmission timeout.
@@ -121,6 +133,7 @@ impl Timer {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Early => "early",
+            Self::Reorder => "reorder",
             Self::Probe => "probe",
             Self::Rto => "rto",
             Self::Persist => "persist",
@@ -132,8 +145,12 @@ impl Timer {
 /// Who judged a segment lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Judge {
-    /// SACK arithmetic: dupthresh or FACK.
+    /// Duplicate ACKs or SACK arithmetic: dupthresh or FACK.
     Threshold,
+    /// RACK: time.
+    Rack,
+    /// What was sent after a retransmission arrived first.
+    LostRetransmission,
     /// Early retransmit.
     Early,
     /// A timeout, which takes everything not SACKed as lost.
@@ -145,6 +162,8 @@ impl Judge {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Threshold => "threshold",
+            Self::Rack => "rack",
+            Self::LostRetransmission => "lost_retransmission",
             Self::Early => "early",
             Self::Timeout => "timeout",
         }
@@ -217,6 +236,22 @@ pub enum Event {
     },
     /// A tail loss probe's repair of the loss was detected and answered with a window reduction.
     ProbeRepairedLoss,
+    /// A reduction was found needless and taken back.
+    Undone {
+        /// What proved it.
+        by: Proof,
+        /// The window after it.
+        cwnd: Segments,
+        /// The slow-start threshold after it.
+        ssthresh: Segments,
+    },
+    /// The path reorders: a segment arrived after others sent later.
+    Reordering {
+        /// By how many segments.
+        distance: Segments,
+        /// dupthresh after it.
+        dupthresh: Segments,
+    },
     /// The receiver took back what it had SACKed.
     Reneged,
     /// The user timeout passed: the connection is given up.

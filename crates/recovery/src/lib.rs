@@ -12,6 +12,7 @@
 
 pub mod ack;
 pub mod congestion;
+pub mod counters;
 pub mod detect;
 pub mod event;
 pub mod profile;
@@ -21,8 +22,10 @@ pub mod rtt;
 pub mod scoreboard;
 pub mod sender;
 pub mod tlp;
+pub mod undo;
 
 pub use ack::{Ack, AckSummary};
+pub use counters::{Counters, Recovery};
 pub use event::{Event, EventLog, Judge, Send, State, Timer, Trigger};
 pub use profile::{Mechanisms, Profile};
 pub use sender::Sender;

@@ -3,10 +3,18 @@
 //! The syntax is `base+mechanism+mechanism`, as in `linux-3.17+rtor+tlp`; the names of mechanisms
 //! contain no hyphen. A later mechanism overrides an earlier one of the same kind.
 
+mod describe;
+mod mechanism;
+
+pub use describe::Setting;
+pub use mechanism::Mechanism;
+
 use crate::congestion::Algorithm;
-use crate::detect::{EarlyRetransmit, Threshold};
-use crate::rtt::RtoLimits;
+use crate::detect::{DUPTHRESH, EarlyRetransmit, LossRule, MAX_DUPTHRESH, Rules};
+use crate::rate::{Bound, RateControl};
+use crate::rtt::{RtoRules, Smoothing};
 use crate::tlp::ProbeRules;
+use crate::undo::UndoRules;
 use recoup_units::Segments;
 use std::fmt;
 use std::str::FromStr;
@@ -15,253 +23,195 @@ use std::time::Duration;
 /// Everything a sender's behaviour depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mechanisms {
-    /// Loss by counting SACKs.
-    pub detection: Threshold,
+    /// Selective acknowledgments are offered and used (RFC 2018).
+    pub sack: bool,
+    /// What makes a segment lost.
+    pub detection: Rules,
     /// Loss with few segments outstanding.
     pub early_retransmit: EarlyRetransmit,
-    /// The RTO's limits.
-    pub rto: RtoLimits,
+    /// New data on the first duplicate ACKs.
+    pub limited_transmit: LimitedTransmit,
+    /// In recovery, what is sent when neither lost segments nor new data can be.
+    pub otherwise: Otherwise,
+    /// How much may be sent in recovery.
+    pub rate: RateControl,
+    /// Which proof takes a reduction back.
+    pub undo: UndoRules,
+    /// After a timeout, new data first, to see whether it was spurious (RFC 5682).
+    pub frto: bool,
+    /// The RTO.
+    pub rto: RtoRules,
     /// RTO restart (RFC 7765).
     pub rto_restart: bool,
     /// Tail loss probes.
     pub probe: Option<ProbeRules>,
     /// Congestion control.
     pub congestion: Algorithm,
+    /// What ssthresh is a fraction of.
+    pub reduced: Reduced,
+    /// When the window grows on an ACK.
+    pub growth: Growth,
     /// The congestion window to begin with (RFC 6928).
     pub initial_window: Segments,
     /// How long data may stay unacknowledged before the connection is given up (RFC 9293 §3.9.1).
     pub user_timeout: Duration,
 }
 
-// Settings that mechanisms change.
-const RTO_RESTART: &str = "RTO restart";
-const TAIL_LOSS_PROBE: &str = "tail loss probe";
-const CONGESTION_CONTROL: &str = "congestion control";
+/// New data on duplicate ACKs that do not suffice for a recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LimitedTransmit {
+    /// None.
+    Off,
+    /// On the first two (RFC 3042).
+    Two,
+    /// As the pipe has room, which each SACK makes (RFC 6675 §5 step 3; Linux).
+    Pipe,
+}
+
+/// What else a recovery sends (RFC 6675 §4 NextSeg).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Otherwise {
+    /// Nothing.
+    Nothing,
+    /// Holes below the highest SACK although nothing says they are lost (rule 3; Linux's forward
+    /// retransmission).
+    Holes,
+    /// Those, and once a recovery the last segment not SACKed (rule 4, the rescue retransmission).
+    HolesAndRescue,
+}
+
+/// What the congestion control reduces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reduced {
+    /// The congestion window (Linux).
+    Window,
+    /// What is outstanding (RFC 5681 §3.1 equation 4).
+    FlightSize,
+}
+
+/// When the window grows on an ACK, and by what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Growth {
+    /// In the state the ACK found, by what it acknowledged (Linux before 4.13).
+    Before,
+    /// In the state the ACK leaves, by what it delivered (Linux since).
+    After,
+}
+
+/// Linux's counting of losses until RACK.
+const LINUX_DETECTION: Rules = Rules {
+    rule: LossRule::Fack,
+    dupthresh: DUPTHRESH,
+    max_dupthresh: MAX_DUPTHRESH,
+    lost_retransmissions: true,
+    timer_slack: Duration::ZERO,
+};
+
+const LINUX_RTO: RtoRules = RtoRules {
+    smoothing: Smoothing::Linux,
+    initial: Duration::from_secs(1),
+    min_variance: Duration::from_millis(200),
+    min: Duration::ZERO,
+    max: Duration::from_secs(120),
+};
 
 impl Mechanisms {
     /// The papers' baseline: standard Linux recovery with early retransmit and without tail loss
     /// probes, as of Linux 3.17.
     pub const LINUX_3_17: Self = Self {
-        detection: Threshold::FACK,
+        sack: true,
+        detection: LINUX_DETECTION,
         early_retransmit: EarlyRetransmit::LINUX,
-        rto: RtoLimits {
-            initial: Duration::from_secs(1),
-            min_variance: Duration::from_millis(200),
-            max: Duration::from_secs(120),
-        },
+        limited_transmit: LimitedTransmit::Pipe,
+        otherwise: Otherwise::Holes,
+        rate: RateControl::Prr(Bound::SlowStart),
+        undo: UndoRules::ALL,
+        frto: true,
+        rto: LINUX_RTO,
         rto_restart: false,
         probe: None,
         congestion: Algorithm::Cubic,
+        reduced: Reduced::Window,
+        growth: Growth::Before,
         initial_window: Segments(10),
         user_timeout: Duration::from_secs(300),
     };
 
-    /// Each setting as name, value and source, for printing.
-    pub fn describe(&self) -> Vec<Setting> {
-        let ms = |d: Duration| format!("{} ms", d.as_secs_f64() * 1e3);
-        let setting = |name, value: String, source| Setting {
-            name,
-            value,
-            source,
-        };
-        let early = match self.early_retransmit {
-            EarlyRetransmit::Off => "off".into(),
-            EarlyRetransmit::Delayed { min } => {
-                format!(
-                    "below four outstanding segments, delayed by max(SRTT/4, {}), off once reordering was seen",
-                    ms(min)
-                )
-            }
-        };
-        let probe = match self.probe {
-            None => "off".into(),
-            Some(rules) => format!(
-                "PTO = max(2·SRTT, {}), or max(2·SRTT, 1.5·SRTT + {}) with one segment out; from {}",
-                ms(rules.min),
-                ms(rules.worst_delayed_ack),
-                if rules.restart {
-                    "the last transmission (TLPR)"
-                } else {
-                    "the last ACK"
-                },
-            ),
-        };
-        let detection = format!(
-            "{} > dupthresh = {} segments; reordering beyond it switches FACK off and raises it, to {} at most",
-            if self.detection.uses_fack() {
-                "FACK: snd.fack − snd_una"
-            } else {
-                "SACKed above"
-            },
-            self.detection.dupthresh(),
-            crate::detect::MAX_DUPTHRESH,
-        );
-        let restart = match self.rto_restart {
-            true => format!(
-                "below {} outstanding + unsent segments",
-                crate::rto::RESTART_THRESHOLD
-            ),
-            false => "off".into(),
-        };
-        vec![
-            setting(
-                "loss detection",
-                detection,
-                "Mathis & Mahdavi 1996; Linux tcp_time_to_recover",
-            ),
-            setting(
-                "early retransmit",
-                early,
-                "RFC 5827 §3.2, A.3; Linux tcp_pause_early_retransmit",
-            ),
-            setting(
-                "limited transmit",
-                "each SACK frees room for new data".into(),
-                "RFC 3042; Linux",
-            ),
-            setting(
-                "initial RTO",
-                format!(
-                    "{}; {} for data after a lost SYN that left no sample",
-                    ms(self.rto.initial),
-                    ms(crate::rtt::FALLBACK)
-                ),
-                "RFC 6298 §2.1, §5.7",
-            ),
-            setting(
-                "RTO",
-                format!(
-                    "SRTT + max(4·RTTVAR, {}), at most {}",
-                    ms(self.rto.min_variance),
-                    ms(self.rto.max)
-                ),
-                "RFC 6298 §2; Linux tcp_rtt_estimator",
-            ),
-            setting(RTO_RESTART, restart, "RFC 7765 §4"),
-            setting(
-                TAIL_LOSS_PROBE,
-                probe,
-                "draft-dukkipati-tcpm-tcp-loss-probe-01 §2; tail-loss paper §2.3",
-            ),
-            setting(
-                "rate in recovery",
-                "PRR, slow-start reduction bound".into(),
-                "RFC 6937 §3",
-            ),
-            setting(
-                CONGESTION_CONTROL,
-                self.congestion.name().into(),
-                match self.congestion {
-                    Algorithm::Cubic => "RFC 9438 with C = 0.4 and Linux's β = 717/1024",
-                    Algorithm::Reno => "RFC 5681 §3.1",
-                },
-            ),
-            setting(
-                "initial window",
-                format!("{} segments", self.initial_window),
-                "RFC 6928 §2",
-            ),
-            setting(
-                "smallest ssthresh",
-                format!("{} segments", crate::congestion::MIN_SSTHRESH),
-                "RFC 5681 §3.1",
-            ),
-            setting(
-                "after idle time",
-                "the window is halved for each RTO passed, not below the initial window".into(),
-                "RFC 5681 §4.1; RFC 2861 §2; Linux tcp_cwnd_restart",
-            ),
-            setting(
-                "user timeout",
-                format!("{} s", self.user_timeout.as_secs_f64()),
-                "RFC 9293 §3.9.1.1",
-            ),
-        ]
-    }
-}
+    /// The 2011 paper's Linux 2.6 servers (its Table 4): rate halving, no early retransmit, an
+    /// initial RTO of 3 s.
+    pub const LINUX_2_6: Self = Self {
+        early_retransmit: EarlyRetransmit::Off,
+        rate: RateControl::Halving,
+        rto: RtoRules {
+            initial: Duration::from_secs(3),
+            ..LINUX_RTO
+        },
+        ..Self::LINUX_3_17
+    };
 
-/// One setting of a profile, for printing.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Setting {
-    /// What it is.
-    pub name: &'static str,
-    /// Its value, units included.
-    pub value: String,
-    /// Where it comes from.
-    pub source: &'static str,
-}
+    /// Linux 6: RACK and TLP, PRR by RFC 9937.
+    pub const LINUX_6: Self = Self {
+        detection: Rules {
+            rule: LossRule::Rack,
+            dupthresh: DUPTHRESH,
+            max_dupthresh: Segments(300),
+            lost_retransmissions: false,
+            timer_slack: Duration::from_millis(2),
+        },
+        early_retransmit: EarlyRetransmit::Off,
+        otherwise: Otherwise::Nothing,
+        rate: RateControl::Prr(Bound::SafeAck),
+        probe: Some(ProbeRules::LINUX_6),
+        growth: Growth::After,
+        ..Self::LINUX_3_17
+    };
 
-/// A mechanism that can be put on top of a profile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mechanism {
-    /// RTO restart.
-    Rtor,
-    /// Tail loss probe.
-    Tlp,
-    /// Tail loss probe with restart.
-    Tlpr,
-    /// CUBIC.
-    Cubic,
-    /// Reno.
-    Reno,
-}
+    /// The standards of 2012: RFC 6675 on RFC 5681, RFC 6298.
+    pub const RFC_6675: Self = Self {
+        sack: true,
+        detection: Rules {
+            rule: LossRule::IsLost,
+            dupthresh: DUPTHRESH,
+            max_dupthresh: DUPTHRESH,
+            lost_retransmissions: false,
+            timer_slack: Duration::ZERO,
+        },
+        early_retransmit: EarlyRetransmit::Off,
+        limited_transmit: LimitedTransmit::Pipe,
+        otherwise: Otherwise::HolesAndRescue,
+        rate: RateControl::Standard,
+        undo: UndoRules::NONE,
+        frto: false,
+        rto: RtoRules {
+            smoothing: Smoothing::Standard,
+            initial: Duration::from_secs(1),
+            min_variance: Duration::from_millis(1),
+            min: Duration::from_secs(1),
+            max: Duration::from_secs(60),
+        },
+        rto_restart: false,
+        probe: None,
+        congestion: Algorithm::Reno,
+        reduced: Reduced::FlightSize,
+        growth: Growth::Before,
+        initial_window: Segments(10),
+        user_timeout: Duration::from_secs(300),
+    };
 
-impl Mechanism {
-    /// Every mechanism.
-    pub const ALL: [Self; 5] = [Self::Rtor, Self::Tlp, Self::Tlpr, Self::Cubic, Self::Reno];
-
-    /// The name used in profiles.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Rtor => "rtor",
-            Self::Tlp => "tlp",
-            Self::Tlpr => "tlpr",
-            Self::Cubic => Algorithm::Cubic.name(),
-            Self::Reno => Algorithm::Reno.name(),
-        }
-    }
-
-    /// What it does and where it comes from, in one line.
-    pub const fn about(self) -> &'static str {
-        match self {
-            Self::Rtor => {
-                "RTO restart: count the RTO from the earliest outstanding segment's transmission (RFC 7765)"
-            }
-            Self::Tlp => {
-                "tail loss probe: repeat the last segment after a probe timeout (draft-dukkipati-tcpm-tcp-loss-probe-01)"
-            }
-            Self::Tlpr => {
-                "tail loss probe with restart: count the probe timeout from the last transmission (tail-loss paper §2.3)"
-            }
-            Self::Cubic => "CUBIC congestion control (RFC 9438)",
-            Self::Reno => "Reno congestion control (RFC 5681)",
-        }
-    }
-
-    /// The setting it changes, by its name in [`Mechanisms::describe`].
-    pub const fn setting(self) -> &'static str {
-        match self {
-            Self::Rtor => RTO_RESTART,
-            Self::Tlp | Self::Tlpr => TAIL_LOSS_PROBE,
-            Self::Cubic | Self::Reno => CONGESTION_CONTROL,
-        }
-    }
-
-    /// Switches it on.
-    pub fn apply(self, to: &mut Mechanisms) {
-        match self {
-            Self::Rtor => to.rto_restart = true,
-            Self::Tlp => to.probe = Some(ProbeRules::DRAFT_01),
-            Self::Tlpr => {
-                to.probe = Some(ProbeRules {
-                    restart: true,
-                    ..ProbeRules::DRAFT_01
-                })
-            }
-            Self::Cubic => to.congestion = Algorithm::Cubic,
-            Self::Reno => to.congestion = Algorithm::Reno,
-        }
-    }
+    /// NewReno without SACK: RFC 6582 on RFC 5681, RFC 3042, RFC 6298.
+    pub const RENO: Self = Self {
+        sack: false,
+        detection: Rules {
+            rule: LossRule::Sacked,
+            dupthresh: DUPTHRESH,
+            max_dupthresh: DUPTHRESH,
+            lost_retransmissions: false,
+            timer_slack: Duration::ZERO,
+        },
+        limited_transmit: LimitedTransmit::Two,
+        otherwise: Otherwise::Nothing,
+        ..Self::RFC_6675
+    };
 }
 
 /// A named set of mechanisms.
@@ -272,11 +222,33 @@ pub struct Profile {
 }
 
 /// The profiles that can stand first in a name, each with its source.
-pub const BASES: [(&str, Mechanisms, &str); 1] = [(
-    "linux-3.17",
-    Mechanisms::LINUX_3_17,
-    "Linux 3.17 with early retransmit and without tail loss probes: the baseline of the tail-loss paper (§3.1)",
-)];
+pub const BASES: [(&str, Mechanisms, &str); 5] = [
+    (
+        "linux-3.17",
+        Mechanisms::LINUX_3_17,
+        "Linux 3.17 with early retransmit and without tail loss probes: the baseline of the tail-loss paper (§3.1)",
+    ),
+    (
+        "linux-2.6",
+        Mechanisms::LINUX_2_6,
+        "Linux 2.6 as the 2011 paper's servers ran it (§2, Table 4): FACK, rate halving, no early retransmit",
+    ),
+    (
+        "linux-6",
+        Mechanisms::LINUX_6,
+        "Linux 6.12: RACK-TLP with Linux's probe timeout, PRR by RFC 9937",
+    ),
+    (
+        "rfc6675",
+        Mechanisms::RFC_6675,
+        "the standards alone: RFC 5681, RFC 6675, RFC 6298",
+    ),
+    (
+        "reno",
+        Mechanisms::RENO,
+        "NewReno without SACK: RFC 5681, RFC 6582, RFC 3042, RFC 6298",
+    ),
+];
 
 impl Profile {
     /// As the user wrote it, without white space.
@@ -339,6 +311,14 @@ pub enum ProfileError {
 }
 
 impl ProfileError {
+    /// What the word was taken for.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::UnknownBase(_) => "profile",
+            Self::UnknownMechanism(_) => "mechanism",
+        }
+    }
+
     /// The word that is not known, and those that are.
     pub fn unknown(&self) -> (&str, Vec<&'static str>) {
         match self {
@@ -353,13 +333,10 @@ impl ProfileError {
 impl fmt::Display for ProfileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (word, known) = self.unknown();
-        let what = match self {
-            Self::UnknownBase(_) => "profile",
-            Self::UnknownMechanism(_) => "mechanism",
-        };
         write!(
             f,
-            "unknown {what} '{word}', expected one of: {}",
+            "unknown {} '{word}', expected one of: {}",
+            self.kind(),
             known.join(", ")
         )
     }
@@ -383,6 +360,8 @@ mod tests {
                 Some(true),
                 Algorithm::Reno,
             ),
+            ("linux-6", false, Some(false), Algorithm::Cubic),
+            ("reno+cubic+rtor", true, None, Algorithm::Cubic),
         ];
         for (name, restart, probe, congestion) in cases {
             let profile: Profile = name.parse().unwrap();
@@ -398,11 +377,21 @@ mod tests {
     }
 
     #[test]
-    fn every_mechanism_names_a_setting_that_is_described() {
+    fn every_mechanism_names_a_setting_that_is_described_and_changes_only_it() {
         for mechanism in Mechanism::ALL {
-            let described = Mechanisms::LINUX_3_17.describe();
-            let named = described.iter().filter(|s| s.name == mechanism.setting());
-            assert_eq!(named.count(), 1, "{}", mechanism.name());
+            for (base, before, _) in BASES {
+                let mut after = before;
+                mechanism.apply(&mut after);
+                let changed = before.describe().into_iter().zip(after.describe());
+                for (was, is) in changed.filter(|(was, is)| was.value != is.value) {
+                    let name = mechanism.name();
+                    assert_eq!(was.name, is.name);
+                    assert_eq!(is.name, mechanism.setting(), "{base}+{name}");
+                }
+                let named = after.describe();
+                let named = named.iter().filter(|s| s.name == mechanism.setting());
+                assert_eq!(named.count(), 1, "{}", mechanism.name());
+            }
         }
     }
 
@@ -423,7 +412,7 @@ mod tests {
         );
         assert_eq!(
             error("").to_string(),
-            "unknown profile '', expected one of: linux-3.17"
+            "unknown profile '', expected one of: linux-3.17, linux-2.6, linux-6, rfc6675, reno"
         );
     }
 }

@@ -34,6 +34,11 @@ impl RetransmissionTimer {
         self.deadline
     }
 
+    /// How often the RTO in force has doubled.
+    pub fn backoff(&self) -> u32 {
+        self.backoff
+    }
+
     /// The RTO in force, back-off included.
     pub fn rto(&self, rtt: &RttEstimator) -> Duration {
         match self.backoff {
@@ -41,7 +46,7 @@ impl RetransmissionTimer {
             n => rtt
                 .rto()
                 .saturating_mul(1 << n.min(20))
-                .min(rtt.limits().max),
+                .min(rtt.rules().max),
         }
     }
 
@@ -81,7 +86,7 @@ impl RetransmissionTimer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rtt::RtoLimits;
+    use crate::rtt::{RtoRules, Smoothing};
     use recoup_units::Offset;
 
     fn ms(n: u64) -> Duration {
@@ -94,12 +99,14 @@ mod tests {
 
     /// SRTT 80 ms, RTO 280 ms.
     fn rtt() -> RttEstimator {
-        let limits = RtoLimits {
+        let rules = RtoRules {
+            smoothing: Smoothing::Linux,
             initial: ms(1000),
             min_variance: ms(200),
+            min: Duration::ZERO,
             max: ms(120_000),
         };
-        let mut e = RttEstimator::new(limits);
+        let mut e = RttEstimator::new(rules);
         e.on_sample(ms(80), Offset(1), Offset(1));
         e
     }

@@ -21,13 +21,27 @@ use std::time::Duration;
 /// (RFC 6298 §5.7).
 pub const FALLBACK: Duration = Duration::from_secs(3);
 
-/// The limits of the retransmission timeout.
+/// How RTTVAR follows the samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Smoothing {
+    /// Linux: it rises at once and falls at most once a round trip.
+    Linux,
+    /// RFC 6298 §2.3: a quarter of the way to |SRTT − R| on each sample.
+    Standard,
+}
+
+/// The rules of the retransmission timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RtoLimits {
+pub struct RtoRules {
+    /// How RTTVAR follows the samples.
+    pub smoothing: Smoothing,
     /// Before any sample (RFC 6298 §2.1).
     pub initial: Duration,
-    /// The floor of 4·RTTVAR, and so of what the RTO adds to SRTT.
+    /// The floor of 4·RTTVAR, and so of what the RTO adds to SRTT (RFC 6298's clock granularity G;
+    /// Linux's 200 ms).
     pub min_variance: Duration,
+    /// The floor of the RTO itself (RFC 6298 §2.4).
+    pub min: Duration,
     /// The ceiling, backed off or not (RFC 6298 §2.5).
     pub max: Duration,
 }
@@ -35,7 +49,7 @@ pub struct RtoLimits {
 /// SRTT, RTTVAR and the RTO before back-off.
 #[derive(Clone, Copy, Debug)]
 pub struct RttEstimator {
-    limits: RtoLimits,
+    rules: RtoRules,
     /// 8·SRTT in ns; 0 until the first sample.
     srtt8: u64,
     /// 4·mdev in ns.
@@ -51,9 +65,9 @@ pub struct RttEstimator {
 
 impl RttEstimator {
     /// No sample yet.
-    pub fn new(limits: RtoLimits) -> Self {
+    pub fn new(rules: RtoRules) -> Self {
         Self {
-            limits,
+            rules,
             srtt8: 0,
             mdev4: 0,
             mdev4_max: 0,
@@ -67,7 +81,7 @@ impl RttEstimator {
     pub fn on_sample(&mut self, rtt: Duration, una: Offset, nxt: Offset) {
         // A sample of zero would read as "none yet"; no clock resolves less than this.
         let m = (rtt.as_nanos() as u64).clamp(1, 1 << 50);
-        let floor = self.limits.min_variance.as_nanos() as u64;
+        let floor = self.rules.min_variance.as_nanos() as u64;
         self.min = Some(self.min.map_or(rtt, |min| min.min(rtt)));
         if self.srtt8 == 0 {
             self.srtt8 = m << 3;
@@ -75,6 +89,10 @@ impl RttEstimator {
             self.rttvar4 = self.mdev4.max(floor);
             self.mdev4_max = self.rttvar4;
             self.round_end = nxt;
+            return;
+        }
+        if self.rules.smoothing == Smoothing::Standard {
+            self.smooth(m, floor);
             return;
         }
         let srtt = self.srtt8 >> 3;
@@ -105,10 +123,18 @@ impl RttEstimator {
         }
     }
 
+    /// RFC 6298 §2.3, the variance first.
+    fn smooth(&mut self, m: u64, floor: u64) {
+        let error = m.abs_diff(self.srtt8 >> 3);
+        self.mdev4 = self.mdev4 - (self.mdev4 >> 2) + error;
+        self.rttvar4 = self.mdev4.max(floor);
+        self.srtt8 = self.srtt8 - (self.srtt8 >> 3) + m;
+    }
+
     /// A SYN had to be sent again and left no sample: until the first one the RTO is at least
     /// [`FALLBACK`] (RFC 6298 §5.7).
     pub fn distrust_initial(&mut self) {
-        self.limits.initial = self.limits.initial.max(FALLBACK);
+        self.rules.initial = self.rules.initial.max(FALLBACK);
     }
 
     /// The smoothed RTT, once there is a sample.
@@ -129,14 +155,16 @@ impl RttEstimator {
     /// The RTO without back-off.
     pub fn rto(&self) -> Duration {
         match self.srtt8 {
-            0 => self.limits.initial.min(self.limits.max),
-            srtt8 => Duration::from_nanos((srtt8 >> 3) + self.rttvar4).min(self.limits.max),
+            0 => self.rules.initial.min(self.rules.max),
+            srtt8 => Duration::from_nanos((srtt8 >> 3) + self.rttvar4)
+                .max(self.rules.min)
+                .min(self.rules.max),
         }
     }
 
-    /// The limits in force.
-    pub fn limits(&self) -> RtoLimits {
-        self.limits
+    /// The rules in force.
+    pub fn rules(&self) -> RtoRules {
+        self.rules
     }
 }
 
@@ -144,9 +172,11 @@ impl RttEstimator {
 mod tests {
     use super::*;
 
-    const LINUX: RtoLimits = RtoLimits {
+    const LINUX: RtoRules = RtoRules {
+        smoothing: Smoothing::Linux,
         initial: Duration::from_secs(1),
         min_variance: Duration::from_millis(200),
+        min: Duration::ZERO,
         max: Duration::from_secs(120),
     };
 
@@ -211,7 +241,31 @@ mod tests {
     }
 
     #[test]
-    fn limits_hold() {
+    fn the_standards_estimator() {
+        let rules = RtoRules {
+            smoothing: Smoothing::Standard,
+            min_variance: ms(1),
+            min: ms(1000),
+            ..LINUX
+        };
+        let mut e = RttEstimator::new(rules);
+        // RFC 6298 §2.2, §2.3: (sample, SRTT, 4·RTTVAR) in ms
+        for (sample, srtt, rttvar4) in [
+            (400, 400.0, 800.0),
+            (400, 400.0, 600.0),
+            (800, 450.0, 850.0),
+            (450, 450.0, 637.5),
+        ] {
+            e.on_sample(ms(sample), Offset(1), Offset(9));
+            assert_eq!(e.srtt().map(|d| d.as_secs_f64() * 1e3), Some(srtt));
+            assert_eq!(e.rttvar().as_secs_f64() * 4e3, rttvar4);
+            let rto = (srtt + rttvar4).max(1000.0);
+            assert_eq!(e.rto().as_secs_f64() * 1e3, rto);
+        }
+    }
+
+    #[test]
+    fn rules_hold() {
         assert_eq!(RttEstimator::new(LINUX).rto(), ms(1000));
         let mut e = RttEstimator::new(LINUX);
         e.on_sample(Duration::from_secs(1_000_000), Offset(1), Offset(1));

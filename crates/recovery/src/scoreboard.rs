@@ -1,19 +1,32 @@
 //! The SACK scoreboard: every outstanding segment and what is known of it.
 //!
 //! Segments lie in stream order without gaps, so one is found by binary search and counted by
-//! index. Three monotone cursors (FACK, loss marking, next retransmission) make the cost of an ACK
-//! proportional to what the ACK changes, not to the window; runs of SACKed segments are skipped in
-//! one hop.
+//! index. The cost of an ACK is that of what it changes, whatever the window: runs of SACKed
+//! segments are skipped in one hop; loss is judged from a cursor that only moves up, with a running
+//! count of what is SACKed above it ([`Above`]); segments thought to be in flight are linked in the
+//! order they were sent ([`order`]), for detectors that go by time; those that wait for their
+//! retransmission are in a heap.
 //!
 //! Counts follow RFC 6675 §4 in Linux's unit, the segment:
-//! `pipe = outstanding − sacked − lost + retransmitted`.
+//! `pipe = outstanding − sacked − lost + retransmitted`. Without SACK each duplicate ACK counts as
+//! one unknown segment SACKed (RFC 6582's inflation, seen from the other side; Linux
+//! `tcp_add_reno_sack`).
 //!
 //! Deviations: a SACK block that covers part of a segment is ignored for that segment (Linux splits
 //! the segment); receivers report what arrived, whole segments.
 
+mod above;
+mod marking;
+mod order;
+
+pub use above::Above;
+pub use order::Sent;
+
 use crate::ack::{Ack, AckSummary};
+use order::Links;
 use recoup_units::{Instant, Offset, Segments, Span};
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 
 /// An outstanding segment.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +35,8 @@ pub struct SentSegment {
     pub span: Span,
     /// When it was last sent.
     pub sent_at: Instant,
+    /// `snd_nxt` after it was last sent: data from here on was sent later.
+    pub nxt_when_sent: Offset,
     /// How often it was sent, probes included.
     pub transmissions: u16,
     /// Reported by a SACK block.
@@ -32,6 +47,7 @@ pub struct SentSegment {
     pub retransmitted: bool,
     /// Where `sacked`: at least this many segments from here on are SACKed (a shortcut).
     run: u32,
+    links: Links,
 }
 
 impl SentSegment {
@@ -44,25 +60,45 @@ impl SentSegment {
     fn wants_retransmission(&self) -> bool {
         self.lost && !self.retransmitted && !self.sacked
     }
+
+    /// Its last transmission may still arrive.
+    fn in_flight(&self) -> bool {
+        !self.sacked && (!self.lost || self.retransmitted)
+    }
 }
+
+/// Names an outstanding segment while it is outstanding; counted up from 1 in stream order.
+type Id = u64;
 
 /// All outstanding segments of a connection, in stream order.
 #[derive(Clone, Debug, Default)]
 pub struct Scoreboard {
     segments: VecDeque<SentSegment>,
+    /// Segments acknowledged so far: the first outstanding one has the next [`Id`].
+    gone: Id,
     una: Offset,
     nxt: Offset,
     sacked: u32,
     lost: u32,
     retransmitted: u32,
+    /// Duplicate ACKs counted as segments SACKed, without SACK.
+    duplicates: u32,
     /// Segments from `snd_una` up to and including the highest SACKed one (Linux's fackets_out).
     fack: u32,
     /// Every segment below this index has been judged lost, or was SACKed when it was judged.
     judged: u32,
-    /// No segment below this index wants retransmission.
-    next_lost: u32,
+    /// What is SACKed from `judged` on.
+    above: Above,
+    /// Segments that want retransmission, lowest first; some no longer do.
+    waiting: BinaryHeap<Reverse<Id>>,
     /// No segment below this index is a hole never sent again.
     next_hole: u32,
+    /// Segments in flight in the order of their last transmission.
+    order: order::Ends,
+    /// Retransmissions found lost, ever.
+    lost_retransmissions: u64,
+    /// SACK blocks that reported what cannot be, ever.
+    impossible_blocks: u64,
 }
 
 impl Scoreboard {
@@ -78,9 +114,12 @@ impl Scoreboard {
     /// Empties it again for a connection starting at `start`, keeping its memory.
     pub fn reset(&mut self, start: Offset) {
         let mut segments = std::mem::take(&mut self.segments);
+        let mut waiting = std::mem::take(&mut self.waiting);
         segments.clear();
+        waiting.clear();
         *self = Self {
             segments,
+            waiting,
             ..Self::new(start)
         };
     }
@@ -100,9 +139,9 @@ impl Scoreboard {
         Segments(self.segments.len() as u32)
     }
 
-    /// Segments SACKed.
+    /// Segments SACKed; without SACK, duplicate ACKs.
     pub fn sacked(&self) -> Segments {
-        Segments(self.sacked)
+        Segments(self.sacked + self.duplicates)
     }
 
     /// Segments marked lost and not SACKed since.
@@ -120,9 +159,33 @@ impl Scoreboard {
         Segments(self.fack)
     }
 
+    /// What is SACKed above the segments judged so far.
+    pub fn above(&self) -> Above {
+        self.above
+    }
+
+    /// The end of the highest SACKed segment; `snd_una` where none is.
+    pub fn highest_sacked(&self) -> Offset {
+        match self.fack {
+            0 => self.una,
+            n => self.segments[n as usize - 1].span.end,
+        }
+    }
+
+    /// Retransmissions that were themselves found lost, ever.
+    pub fn lost_retransmissions(&self) -> u64 {
+        self.lost_retransmissions
+    }
+
+    /// SACK blocks that reported what was never sent or straddled `snd_una`, ever.
+    pub fn impossible_blocks(&self) -> u64 {
+        self.impossible_blocks
+    }
+
     /// Segments thought to be in flight (RFC 6675 §4 "pipe"; Linux's packets_in_flight).
     pub fn pipe(&self) -> Segments {
-        Segments(self.segments.len() as u32 - self.sacked - self.lost + self.retransmitted)
+        let left = self.sacked + self.duplicates + self.lost;
+        Segments((self.segments.len() as u32 + self.retransmitted).saturating_sub(left))
     }
 
     /// The earliest outstanding segment.
@@ -147,12 +210,15 @@ impl Scoreboard {
         self.segments.push_back(SentSegment {
             span,
             sent_at: now,
+            nxt_when_sent: span.end,
             transmissions: 1,
             sacked: false,
             lost: false,
             retransmitted: false,
             run: 0,
+            links: Links::default(),
         });
+        self.link_newest(self.segments.len() - 1);
     }
 
     /// Records that outstanding data at `span` was sent again. `in_pipe`: count the retransmission
@@ -160,15 +226,24 @@ impl Scoreboard {
     pub fn resend(&mut self, now: Instant, span: Span, in_pipe: bool) {
         let from = self.index_of(span.start);
         for i in from..self.segments.len() {
+            let nxt = self.nxt;
             let segment = &mut self.segments[i];
             if !segment.span.overlaps(span) {
                 break;
             }
+            let was_in_flight = segment.in_flight();
             segment.sent_at = now;
+            segment.nxt_when_sent = nxt;
             segment.transmissions = segment.transmissions.saturating_add(1);
             if in_pipe && !segment.retransmitted && !segment.sacked {
                 segment.retransmitted = true;
                 self.retransmitted += 1;
+            }
+            if was_in_flight {
+                self.unlink(i);
+            }
+            if self.segments[i].in_flight() {
+                self.link_newest(i);
             }
         }
         self.settle();
@@ -176,9 +251,7 @@ impl Scoreboard {
 
     /// The first lost segment not sent again yet.
     pub fn next_lost(&self) -> Option<&SentSegment> {
-        self.segments
-            .get(self.next_lost as usize)
-            .filter(|s| s.wants_retransmission())
+        self.waiting.peek().map(|Reverse(id)| self.named(*id))
     }
 
     /// The first hole below the highest SACK that was never sent again, lost or not
@@ -189,41 +262,10 @@ impl Scoreboard {
             .filter(|s| !s.sacked && !s.retransmitted)
     }
 
-    /// Marks lost the first `count` segments but for those SACKed, and calls `each` with every span
-    /// newly marked. Segments judged before are left as they are.
-    pub fn mark_lost(&mut self, count: Segments, mut each: impl FnMut(Span)) {
-        let to = (count.0 as usize).min(self.segments.len());
-        for i in self.judged as usize..to {
-            let segment = &mut self.segments[i];
-            if !segment.sacked && !segment.lost {
-                segment.lost = true;
-                self.lost += 1;
-                each(segment.span);
-            }
-        }
-        self.judged = self.judged.max(to as u32);
-        self.settle();
-    }
-
-    /// Forgets every retransmission and marks everything not SACKed lost: what a retransmission
-    /// timeout means (RFC 6675 §5.1; Linux keeps the SACK marks).
-    pub fn mark_all_lost(&mut self, mut each: impl FnMut(Span)) {
-        self.lost = 0;
-        self.retransmitted = 0;
-        for segment in &mut self.segments {
-            segment.retransmitted = false;
-            if !segment.sacked {
-                if !segment.lost {
-                    each(segment.span);
-                }
-                segment.lost = true;
-                self.lost += 1;
-            }
-        }
-        self.judged = self.segments.len() as u32;
-        self.next_lost = 0;
-        self.next_hole = 0;
-        self.settle();
+    /// The last outstanding segment that is not SACKed, where it lies above everything sent again
+    /// (RFC 6675 §4 NextSeg rule 4, the rescue retransmission).
+    pub fn last_unsacked(&self) -> Option<&SentSegment> {
+        self.segments.iter().rev().find(|s| !s.sacked)
     }
 
     /// Forgets every SACK: the receiver has reneged (RFC 2018 §8).
@@ -232,8 +274,10 @@ impl Scoreboard {
             segment.sacked = false;
             segment.run = 0;
         }
+        self.relink();
         self.sacked = 0;
         self.fack = 0;
+        self.above = Above::default();
         self.next_hole = 0;
     }
 
@@ -249,9 +293,37 @@ impl Scoreboard {
         self.settle();
     }
 
-    /// Applies an ACK. Blocks that lie (above `snd_nxt`, below `snd_una`) match no segment and
-    /// change nothing; a cumulative ACK outside what is outstanding must be refused before.
-    pub fn on_ack(&mut self, ack: &Ack) -> AckSummary {
+    /// A duplicate ACK without SACK: one segment more has arrived, no one knows which. Those that
+    /// can have are the outstanding ones but the first and those lost; `false` for one too many,
+    /// which tells reordering (Linux `tcp_limit_reno_sacked`).
+    pub fn on_duplicate(&mut self) -> bool {
+        let most = (self.segments.len() as u32).saturating_sub(self.lost.max(1));
+        let room = self.duplicates < most;
+        self.duplicates += u32::from(room);
+        room
+    }
+
+    /// Without SACK, the cumulative ACK moved over `acked` segments: all but the first of them were
+    /// counted as duplicate ACKs before. Returns how many were not (Linux `tcp_remove_reno_sacks`).
+    pub fn explain_duplicates(&mut self, acked: Segments) -> Segments {
+        let explained = self.duplicates.min(acked.0.saturating_sub(1));
+        self.duplicates -= explained;
+        let most = (self.segments.len() as u32).saturating_sub(self.lost.max(1));
+        self.duplicates = self.duplicates.min(most);
+        Segments(acked.0 - explained)
+    }
+
+    /// Without SACK, an episode is over: duplicate ACKs count anew.
+    pub fn forget_duplicates(&mut self) {
+        self.duplicates = 0;
+    }
+
+    /// Applies an ACK. Blocks that lie (above `snd_nxt`, across `snd_una`) are counted and change
+    /// nothing; a cumulative ACK outside what is outstanding must be refused before.
+    ///
+    /// `plausible`: a retransmission sent later than this cannot have been answered yet, so that the
+    /// original was (RFC 8985 §6.2 step 2).
+    pub fn on_ack(&mut self, ack: &Ack, plausible: Instant) -> AckSummary {
         let mut summary = AckSummary {
             dsack: ack.dsack(),
             ..AckSummary::default()
@@ -259,17 +331,45 @@ impl Scoreboard {
         // What was SACKed before this ACK tells reordering; the blocks of one ACK do not, since
         // their order is the receiver's.
         let fack_before = self.fack;
+        if let Some(duplicate) = summary.dsack {
+            self.note_duplicate(duplicate, fack_before, &mut summary);
+        }
         for &block in ack.sack_blocks() {
-            self.sack(block, fack_before, &mut summary);
+            if block.end > self.nxt || (block.start < self.una && block.end > self.una) {
+                self.impossible_blocks += 1;
+            } else {
+                self.sack(block, fack_before, plausible, &mut summary);
+            }
         }
         let before = self.una;
-        self.advance(ack.cumulative, fack_before, &mut summary);
+        self.advance(ack.cumulative, fack_before, plausible, &mut summary);
         summary.una_advanced = self.una.since(before);
         self.settle();
         summary
     }
 
-    fn sack(&mut self, block: Span, fack_before: u32, summary: &mut AckSummary) {
+    /// A DSACK of a segment still outstanding: it was sent again although it had arrived, which
+    /// others above it had done before (Linux `tcp_sacktag_one`).
+    fn note_duplicate(&mut self, duplicate: Span, fack_before: u32, summary: &mut AckSummary) {
+        if duplicate.end <= self.una || duplicate.end > self.nxt {
+            return;
+        }
+        let i = self.index_of(duplicate.start);
+        if let Some(segment) = self.segments.get(i)
+            && segment.sacked
+            && !segment.is_original()
+        {
+            summary.note_reordering(fack_before, i as u32);
+        }
+    }
+
+    fn sack(
+        &mut self,
+        block: Span,
+        fack_before: u32,
+        plausible: Instant,
+        summary: &mut AckSummary,
+    ) {
         let first = self.index_of(block.start);
         let mut i = first;
         if self
@@ -280,7 +380,7 @@ impl Scoreboard {
             i += 1; // partly covered
         }
         let from = i;
-        while let Some(segment) = self.segments.get_mut(i) {
+        while let Some(&segment) = self.segments.get(i) {
             if segment.span.end > block.end {
                 break;
             }
@@ -288,14 +388,22 @@ impl Scoreboard {
                 i += segment.run.max(1) as usize;
                 continue;
             }
-            segment.sacked = true;
-            self.sacked += 1;
+            if segment.in_flight() {
+                self.unlink(i);
+            }
+            summary.note_delivered(&segment, plausible);
             if segment.is_original() {
                 summary.note_original_sacked(segment.sent_at);
                 summary.note_reordering(fack_before, i as u32);
             }
-            self.lost -= u32::from(std::mem::take(&mut segment.lost));
-            self.retransmitted -= u32::from(std::mem::take(&mut segment.retransmitted));
+            self.lost -= u32::from(segment.lost);
+            self.retransmitted -= u32::from(segment.retransmitted);
+            self.sacked += 1;
+            let segment = &mut self.segments[i];
+            segment.sacked = true;
+            segment.lost = false;
+            segment.retransmitted = false;
+            self.count_above(i);
             summary.newly_sacked += Segments::ONE;
             summary.delivered += Segments::ONE;
             i += 1;
@@ -318,9 +426,15 @@ impl Scoreboard {
         }
     }
 
-    fn advance(&mut self, cumulative: Offset, fack_before: u32, summary: &mut AckSummary) {
+    fn advance(
+        &mut self,
+        cumulative: Offset,
+        fack_before: u32,
+        plausible: Instant,
+        summary: &mut AckSummary,
+    ) {
         let mut popped: u32 = 0;
-        while let Some(segment) = self.segments.front() {
+        while let Some(&segment) = self.segments.front() {
             if segment.span.end > cumulative {
                 break;
             }
@@ -330,37 +444,47 @@ impl Scoreboard {
                 summary.first_original_acked.get_or_insert(segment.sent_at);
                 summary.note_reordering(fack_before, popped);
             }
-            summary.delivered += Segments(u32::from(!segment.sacked));
+            if segment.in_flight() {
+                self.unlink(0);
+            }
+            if segment.sacked {
+                self.sacked -= 1;
+                if popped >= self.judged {
+                    let follows = self.segments.get(1).is_some_and(|s| s.sacked);
+                    self.above.remove_first(segment.span.len(), follows);
+                }
+            } else {
+                summary.note_delivered(&segment, plausible);
+                summary.delivered += Segments::ONE;
+            }
             summary.newly_acked += Segments::ONE;
-            self.sacked -= u32::from(segment.sacked);
             self.lost -= u32::from(segment.lost);
             self.retransmitted -= u32::from(segment.retransmitted);
             self.segments.pop_front();
+            self.gone += 1;
             popped += 1;
         }
-        if let Some(segment) = self.segments.front_mut() {
-            segment.span.start = segment.span.start.max(cumulative);
+        if let Some(segment) = self.segments.front_mut()
+            && segment.span.start < cumulative
+        {
+            if segment.sacked && popped >= self.judged {
+                self.above.bytes -= cumulative.since(segment.span.start);
+            }
+            segment.span.start = cumulative;
         }
         self.una = self.una.max(cumulative.min(self.nxt));
-        for cursor in [
-            &mut self.fack,
-            &mut self.judged,
-            &mut self.next_lost,
-            &mut self.next_hole,
-        ] {
+        for cursor in [&mut self.fack, &mut self.judged, &mut self.next_hole] {
             *cursor = cursor.saturating_sub(popped);
         }
     }
 
-    /// Moves the retransmission cursors past what no longer wants sending.
+    /// Drops from the retransmission cursors what no longer wants sending.
     fn settle(&mut self) {
-        while (self.next_lost < self.judged)
-            && self
-                .segments
-                .get(self.next_lost as usize)
-                .is_some_and(|s| !s.wants_retransmission())
-        {
-            self.next_lost += 1;
+        while let Some(&Reverse(id)) = self.waiting.peek() {
+            if id > self.gone && self.named(id).wants_retransmission() {
+                break;
+            }
+            self.waiting.pop();
         }
         while self.next_hole < self.fack {
             let s = &self.segments[self.next_hole as usize];
@@ -369,6 +493,18 @@ impl Scoreboard {
             }
             self.next_hole += if s.sacked { s.run.max(1) } else { 1 };
         }
+    }
+
+    fn id(&self, index: usize) -> Id {
+        self.gone + 1 + index as u64
+    }
+
+    fn index(&self, id: Id) -> usize {
+        (id - self.gone - 1) as usize
+    }
+
+    fn named(&self, id: Id) -> &SentSegment {
+        &self.segments[self.index(id)]
     }
 
     /// The index of the segment that contains `offset`, or the number of segments.
@@ -388,11 +524,6 @@ impl Scoreboard {
             .iter()
             .rposition(|s| s.sacked)
             .map_or(0, |i| i as u32 + 1);
-        let next_lost = self
-            .segments
-            .iter()
-            .find(|s| s.wants_retransmission())
-            .map(|s| s.span);
         let expected = [
             ("sacked", self.sacked, count(|s| s.sacked)),
             ("lost", self.lost, count(|s| s.lost)),
@@ -414,12 +545,22 @@ impl Scoreboard {
         {
             return Err(format!("{what}: kept {kept}, counted {counted}"));
         }
-        if self.next_lost().map(|s| s.span) != next_lost {
+        let next_lost = self.segments.iter().find(|s| s.wants_retransmission());
+        if self.next_lost().map(|s| s.span) != next_lost.map(|s| s.span) {
             return Err(format!(
                 "next lost segment: kept {:?}, found {next_lost:?}",
                 self.next_lost()
             ));
         }
+        if self.above != self.recount_above() {
+            return Err(format!(
+                "SACKed above {}: kept {:?}, found {:?}",
+                self.judged,
+                self.above,
+                self.recount_above()
+            ));
+        }
+        self.check_order()?;
         let mut at = self.una;
         for s in &self.segments {
             if s.span.start != at || s.span.is_empty() {

@@ -1,51 +1,94 @@
 //! Tail loss probe, and its restart.
 //!
 //! ```text
-//! PTO = max(2·SRTT, 10 ms)                       more than one segment outstanding   (1)
-//! PTO = max(2·SRTT, 1.5·SRTT + WCDelAckT)        one segment outstanding             (2)
-//! TLP:   probe at now + PTO                      TLPR: probe at last send + min(PTO, RTO)
-//! either way no later than the retransmission timer
+//! PTO with several segments outstanding, and with one:
+//!   draft-01:  max(2·SRTT, 10 ms)      max(2·SRTT, 1.5·SRTT + WCDelAckT)           (1), (2)
+//!   RFC 8985:  2·SRTT                  2·SRTT + WCDelAckT                          §7.2
+//!   Linux 6:   2·SRTT + 2 ms           2·SRTT + WCDelAckT
+//! TLP:   probe at now + PTO            TLPR: probe at last send + min(PTO, RTO)
+//! any way no later than the retransmission timer
 //! ```
 //! The probe is new data if the receive window permits, else the last segment again. A probe that
 //! repeated the last segment and itself repaired its loss is noticed by the ACK that passes it
 //! without a duplicate being reported, and answered with one window reduction.
 //!
 //! Sources: draft-dukkipati-tcpm-tcp-loss-probe-01 §2 (probing), §3 (detecting repaired losses);
-//! tail-loss paper §2.2 (equations 1 and 2) and §2.3 (restart).
+//! tail-loss paper §2.2 (equations 1 and 2) and §2.3 (restart); RFC 8985 §7; Linux 6.12
+//! `tcp_schedule_loss_probe`, `tcp_process_tlp_ack`.
+//!
+//! The draft probes only when the window is used up or nothing is left to send; RFC 8985 and Linux
+//! since always, also while the window is reduced for a reason other than a loss (CWR). The draft
+//! counts only repeated segments as unanswered probes; RFC 8985 any.
 //!
 //! Deviations: like Linux, "one probe a tail" holds until the probe is answered, so a second probe
-//! needs new acknowledgments; where Linux 3.17 lets a second PTO pass silently and postpones the
-//! RTO by it, none is armed here.
+//! needs new acknowledgments (RFC 8985 §7.3 asks for an RTT sample since the last one); where Linux
+//! 3.17 lets a second PTO pass silently and postpones the RTO by it, none is armed here.
 
-use recoup_units::{Instant, Offset};
+use recoup_units::{Instant, Offset, Segments, Span};
 use std::time::Duration;
 
-/// The constants of equations 1 and 2.
+/// WCDelAckT: the longest a receiver is taken to hold an ACK (draft-01 §2.1; RFC 8985 §7.2
+/// TLP.max_ack_delay).
+pub const WORST_DELAYED_ACK: Duration = Duration::from_millis(200);
+
+/// How the probe timeout is computed, and what else belongs to that version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ProbeVersion {
+    /// draft-dukkipati-tcpm-tcp-loss-probe-01, the tail-loss paper's; Linux 3.10 on.
+    Draft01,
+    /// RFC 8985 §7.
+    Rfc8985,
+    /// Linux 6.
+    Linux6,
+}
+
+/// Which tail loss probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProbeRules {
+    /// Its version.
+    pub version: ProbeVersion,
     /// Count the probe timeout from the last transmission instead of from the last ACK (TLPR).
     pub restart: bool,
-    /// The floor of equation 1.
-    pub min: Duration,
-    /// WCDelAckT: the longest a receiver is taken to hold an ACK.
-    pub worst_delayed_ack: Duration,
 }
 
 impl ProbeRules {
-    /// The draft's values (§2.1).
+    /// The draft's.
     pub const DRAFT_01: Self = Self {
+        version: ProbeVersion::Draft01,
         restart: false,
-        min: Duration::from_millis(10),
-        worst_delayed_ack: Duration::from_millis(200),
+    };
+    /// RFC 8985's.
+    pub const RFC_8985: Self = Self {
+        version: ProbeVersion::Rfc8985,
+        restart: false,
+    };
+    /// Linux 6's.
+    pub const LINUX_6: Self = Self {
+        version: ProbeVersion::Linux6,
+        restart: false,
     };
 
-    /// The probe timeout.
-    pub fn timeout(&self, srtt: Duration, one_outstanding: bool) -> Duration {
-        if one_outstanding {
-            (srtt * 2).max(srtt * 3 / 2 + self.worst_delayed_ack)
-        } else {
-            (srtt * 2).max(self.min)
-        }
+    /// The probe timeout; `None` where this version does not probe without an SRTT.
+    pub fn timeout(&self, srtt: Option<Duration>, outstanding: Segments) -> Option<Duration> {
+        let one = outstanding == Segments::ONE;
+        let Some(srtt) = srtt else {
+            // RFC 8985 §7.2; Linux TCP_TIMEOUT_INIT.
+            return self.is_modern().then_some(Duration::from_secs(1));
+        };
+        let twice = srtt * 2;
+        Some(match self.version {
+            ProbeVersion::Draft01 if one => twice.max(srtt * 3 / 2 + WORST_DELAYED_ACK),
+            ProbeVersion::Draft01 => twice.max(Duration::from_millis(10)),
+            _ if one => twice + WORST_DELAYED_ACK,
+            ProbeVersion::Rfc8985 => twice,
+            ProbeVersion::Linux6 => twice + Duration::from_millis(2),
+        })
+    }
+
+    /// RFC 8985's or later: it probes whatever the window leaves, and takes new data for a probe
+    /// that wants an answer too.
+    pub fn is_modern(&self) -> bool {
+        self.version != ProbeVersion::Draft01
     }
 }
 
@@ -54,19 +97,27 @@ impl ProbeRules {
 pub struct LossProbe {
     deadline: Option<Instant>,
     due: bool,
-    /// `snd_nxt` when the last segment was repeated as a probe (the draft's TLPHighRxt); `None`
-    /// when no such probe is unanswered.
-    high: Option<Offset>,
+    /// The unanswered probe.
+    out: Option<Unanswered>,
     /// Cleared by the probe itself, set again by the next ACK.
     spent: bool,
 }
 
-/// What an ACK says of an unanswered probe (draft §3.2).
+/// A probe that waits for its answer.
+#[derive(Clone, Copy, Debug)]
+struct Unanswered {
+    /// `snd_nxt` when it was sent (the draft's TLPHighRxt, RFC 8985's TLP.end_seq).
+    high: Offset,
+    /// It repeated the last segment.
+    repeated: bool,
+}
+
+/// What an ACK says of an unanswered probe (draft §3.2, RFC 8985 §7.4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProbeAnswer {
     /// Nothing yet, or there is no probe.
     Open,
-    /// Original and probe both arrived.
+    /// Original and probe both arrived, or the probe was new data.
     Unneeded,
     /// Only the probe arrived: the original was lost and the network deserves a reduction.
     RepairedLoss,
@@ -85,12 +136,23 @@ impl LossProbe {
 
     /// Whether another probe may be armed: the last one is answered.
     pub fn may_arm(&self) -> bool {
-        self.high.is_none() && !self.due && !self.spent
+        self.out.is_none() && !self.due && !self.spent
     }
 
-    /// Whether no repeated segment is waiting for its answer.
+    /// Whether no probe is waiting for its answer.
     pub fn is_answered(&self) -> bool {
-        self.high.is_none()
+        self.out.is_none()
+    }
+
+    /// Whether a repeated segment is waiting for its answer.
+    pub fn repeat_is_out(&self) -> bool {
+        self.out.is_some_and(|probe| probe.repeated)
+    }
+
+    /// Whether a DSACK is of the probe that repeated the last segment (Linux FLAG_DSACK_TLP).
+    pub fn is_of_probe(&self, duplicate: Span) -> bool {
+        self.out
+            .is_some_and(|probe| probe.repeated && probe.high == duplicate.end)
     }
 
     /// Sets the timer.
@@ -110,40 +172,53 @@ impl LossProbe {
     }
 
     /// The probe was sent; `repeated` if it was not new data. `nxt` is `snd_nxt`.
-    pub fn on_sent(&mut self, repeated: bool, nxt: Offset) {
+    pub fn on_sent(&mut self, rules: &ProbeRules, repeated: bool, nxt: Offset) {
         self.due = false;
         self.spent = true;
-        if repeated {
-            self.high = Some(nxt);
+        if repeated || rules.is_modern() {
+            self.out = Some(Unanswered {
+                high: nxt,
+                repeated,
+            });
         }
     }
 
-    /// Forgets the episode: a timeout makes it meaningless.
-    pub fn on_timeout(&mut self) {
+    /// Forgets the episode: a timeout or a recovery makes it meaningless.
+    pub fn forget(&mut self) {
         *self = Self::default();
     }
 
     /// Takes in an ACK. `duplicate`: it neither advances nor carries SACK, data or window;
-    /// `dsack`: it reports a duplicate arrival.
-    pub fn on_ack(&mut self, cumulative: Offset, duplicate: bool, dsack: bool) -> ProbeAnswer {
+    /// `dsack`: the duplicate arrival it reports.
+    pub fn on_ack(
+        &mut self,
+        rules: &ProbeRules,
+        cumulative: Offset,
+        duplicate: bool,
+        dsack: Option<Span>,
+    ) -> ProbeAnswer {
         self.due = false;
         self.spent = false;
-        let Some(high) = self.high else {
+        let Some(Unanswered { high, repeated }) = self.out else {
             return ProbeAnswer::Open;
         };
-        let answer = if cumulative > high {
-            if dsack {
-                ProbeAnswer::Unneeded
-            } else {
-                ProbeAnswer::RepairedLoss
-            }
-        } else if cumulative == high && (duplicate || dsack) {
+        let both_arrived = match rules.version {
+            ProbeVersion::Draft01 => dsack.is_some(),
+            _ => dsack.is_some_and(|dsack| dsack.end == high),
+        };
+        let answer = if cumulative < high {
+            ProbeAnswer::Open
+        } else if !repeated || both_arrived {
+            ProbeAnswer::Unneeded
+        } else if cumulative > high {
+            ProbeAnswer::RepairedLoss
+        } else if duplicate {
             ProbeAnswer::Unneeded
         } else {
             ProbeAnswer::Open
         };
         if answer != ProbeAnswer::Open {
-            self.high = None;
+            self.out = None;
         }
         answer
     }
@@ -158,41 +233,72 @@ mod tests {
     }
 
     #[test]
-    fn equations_one_and_two() {
-        // (SRTT, PTO with several outstanding, PTO with one), ms
+    fn probe_timeouts() {
+        // (SRTT; PTO with several outstanding, with one: draft-01, RFC 8985, Linux 6), ms
         let cases = [
-            (1, 10, 201),
-            (5, 10, 207),
-            (10, 20, 215),
-            (80, 160, 320),
-            (160, 320, 440),
-            (400, 800, 800),
-            (640, 1280, 1280),
+            (1, [(10, 201), (2, 202), (4, 202)]),
+            (5, [(10, 207), (10, 210), (12, 210)]),
+            (10, [(20, 215), (20, 220), (22, 220)]),
+            (80, [(160, 320), (160, 360), (162, 360)]),
+            (160, [(320, 440), (320, 520), (322, 520)]),
+            (400, [(800, 800), (800, 1000), (802, 1000)]),
+            (640, [(1280, 1280), (1280, 1480), (1282, 1480)]),
         ];
-        for (srtt, several, one) in cases {
-            let rules = ProbeRules::DRAFT_01;
-            assert_eq!(rules.timeout(ms(srtt), false), ms(several), "(1) at {srtt}");
-            assert_eq!(
-                rules.timeout(ms(srtt), true).as_millis(),
-                one,
-                "(2) at {srtt}"
-            );
+        let versions = [
+            ProbeRules::DRAFT_01,
+            ProbeRules::RFC_8985,
+            ProbeRules::LINUX_6,
+        ];
+        for (srtt, timeouts) in cases {
+            for (rules, (several, one)) in versions.into_iter().zip(timeouts) {
+                let timeout = |n| rules.timeout(Some(ms(srtt)), Segments(n));
+                assert_eq!(timeout(5), Some(ms(several)), "{rules:?} at {srtt}");
+                assert_eq!(
+                    timeout(1).map(|t| t.as_millis()),
+                    Some(one),
+                    "{rules:?} at {srtt}"
+                );
+            }
         }
+        let without = versions.map(|rules| rules.timeout(None, Segments(3)));
+        assert_eq!(without, [None, Some(ms(1000)), Some(ms(1000))]);
     }
 
     #[test]
     fn the_ack_tells_what_the_probe_did() {
-        let probe = |cumulative, duplicate, dsack| {
-            let mut p = LossProbe::default();
-            p.on_expiry();
-            p.on_sent(true, Offset(100));
-            (p.on_ack(Offset(cumulative), duplicate, dsack), p.may_arm())
-        };
-        assert_eq!(probe(50, true, false), (ProbeAnswer::Open, false));
-        assert_eq!(probe(100, true, false), (ProbeAnswer::Unneeded, true));
-        assert_eq!(probe(100, false, true), (ProbeAnswer::Unneeded, true));
-        assert_eq!(probe(100, false, false), (ProbeAnswer::Open, false));
-        assert_eq!(probe(120, false, false), (ProbeAnswer::RepairedLoss, true));
-        assert_eq!(probe(120, false, true), (ProbeAnswer::Unneeded, true));
+        use ProbeAnswer::{Open, RepairedLoss, Unneeded};
+        let span = |start, end| Some(Span::new(Offset(start), Offset(end)));
+        // (ACK, duplicate, DSACK, answer by draft-01, by RFC 8985) of a probe of 90..100
+        let cases = [
+            (50, true, None, Open, Open),
+            (100, true, None, Unneeded, Unneeded),
+            (100, false, span(90, 100), Unneeded, Unneeded),
+            (100, false, None, Open, Open),
+            (120, false, None, RepairedLoss, RepairedLoss),
+            (120, false, span(90, 100), Unneeded, Unneeded),
+            (120, false, span(40, 50), Unneeded, RepairedLoss),
+        ];
+        for (cumulative, duplicate, dsack, draft, rfc) in cases {
+            for (rules, answer) in [(ProbeRules::DRAFT_01, draft), (ProbeRules::RFC_8985, rfc)] {
+                let mut p = LossProbe::default();
+                p.on_expiry();
+                p.on_sent(&rules, true, Offset(100));
+                let got = p.on_ack(&rules, Offset(cumulative), duplicate, dsack);
+                assert_eq!(got, answer, "{rules:?} {cumulative} {dsack:?}");
+                assert_eq!(p.may_arm(), answer != Open);
+            }
+        }
+    }
+
+    #[test]
+    fn a_probe_of_new_data_only_blocks_the_next_one() {
+        let mut p = LossProbe::default();
+        p.on_sent(&ProbeRules::RFC_8985, false, Offset(100));
+        let mut answer = |ack| p.on_ack(&ProbeRules::RFC_8985, Offset(ack), false, None);
+        assert_eq!(answer(50), ProbeAnswer::Open);
+        assert_eq!(answer(100), ProbeAnswer::Unneeded);
+        let mut p = LossProbe::default();
+        p.on_sent(&ProbeRules::DRAFT_01, false, Offset(100));
+        assert!(p.is_answered());
     }
 }

@@ -7,6 +7,9 @@
 //!                     in level l of the wheel, 63·8^(l−1) ≤ n < 63·8^l, and goes off at
 //!                     ((expiry >> 3l) + 1) << 3l ticks: never early, up to 8^l ticks late
 //! ```
+//! A timeout that follows from a measured round trip is a little longer than on paper: no host answers
+//! in no time, and what is exactly 70 ticks here takes 71 there.
+//!
 //! Source: Linux 4.8 and later, `calc_wheel_index` in kernel/time/timer.c. (Linux 3.17 had
 //! jiffy-exact timers below 256 jiffies.)
 
@@ -29,6 +32,8 @@ pub enum TimerModel {
     },
 }
 
+/// The least a host adds to a round trip it measures; anything under a tick does.
+const PROCESSING: Duration = Duration::from_micros(1);
 /// The wheel's levels (Linux: nine above HZ 100).
 const LEVELS: u32 = 9;
 /// Ticks of the first level; each level is eight times coarser than the one below.
@@ -107,6 +112,10 @@ impl HostTimers {
         if sender.gave_up() {
             return None;
         }
+        let measured = match self.model {
+            TimerModel::LinuxWheel { .. } if sender.rtt().srtt().is_some() => PROCESSING,
+            _ => Duration::ZERO,
+        };
         let mut next: Option<(Instant, Timer)> = None;
         for (slot, timer) in self.armed.iter_mut().zip(Timer::ALL) {
             let Some(deadline) = sender.deadline(timer) else {
@@ -115,7 +124,7 @@ impl HostTimers {
             };
             let fires = match *slot {
                 Some((armed_for, fires)) if armed_for == deadline => fires,
-                _ => self.model.fires_at(self.phase, now, deadline),
+                _ => self.model.fires_at(self.phase, now, deadline + measured),
             };
             *slot = Some((deadline, fires));
             if next.is_none_or(|(at, _)| fires < at) {

@@ -437,5 +437,10 @@ fn timestamp(now: Instant) -> u32 {
     (now.as_nanos() / 1_000_000 + 1) as u32
 }
 
+/// The end of the timestamp clock's tick that `now` lies in.
+fn end_of_tick(now: Instant) -> Instant {
+    Instant::from_millis(now.as_nanos() / 1_000_000 + 1)
+}
+
 #[cfg(test)]
 mod tests;

@@ -4,57 +4,73 @@
 //! W(t) = C·(t − K)³ + W_max       K = ∛((W_max − cwnd_epoch)/C)          RFC 9438 §4.2
 //! after a loss: ssthresh = max(β·cwnd, 2);
 //!               W_max = cwnd, or cwnd·(1+β)/2 if cwnd is below the last W_max  (§4.7)
+//! one segment of growth for cnt acknowledged:  cnt = cwnd/(W(t + RTT_min) − cwnd), at least 2;
+//!               100·cwnd on the plateau                                  (§4.4, §4.5)
 //! at least as fast as a Reno of the same average window                  (§4.3)
 //! ```
-//! C = 0.4 segments/s³; β = 717/1024 as in Linux (RFC 9438 §4.6: 0.7).
+//! C = 41/1024 per 100 ms (0.4 segments/s³); β = 717/1024 (§4.6: 0.7). Slow start ends early by
+//! HyStart, see [`HyStart`].
 //!
-//! Deviations from Linux 3.17: times in seconds as `f64` (Linux: integers scaled to 1/1024 s); the
-//! target is at most 1.5 windows, as RFC 9438 §4.4 has it; no floor under the growth before the first
-//! loss; what an ACK acknowledges counts in full, where Linux divides by an estimate of delayed ACKs;
-//! no HyStart: slow start ends at ssthresh.
+//! In Linux's integers (`bictcp_update` of 6.12): time in 1/1024 s, looked at once a millisecond and,
+//! while the window stays, every 1/32 s; before the first loss cnt is at most 20.
+//!
+//! Deviations: K is rounded from the exact cube root, where Linux approximates it to 0.2 %; what
+//! Linux 3.17 divides by its estimate of delayed ACKs is counted in segments, as since 4.x; HyStart
+//! with 6.12's constants for all profiles.
 
-use super::MIN_SSTHRESH;
+use super::{HyStart, MIN_SSTHRESH};
 use recoup_units::{Instant, Segments};
 use std::time::Duration;
 
-const C: f64 = 0.4;
-/// β in 1/1024 (Linux).
-const BETA_1024: u64 = 717;
-const BETA: f64 = BETA_1024 as f64 / 1024.0;
+/// β in 1/1024.
+const BETA: u64 = 717;
+/// C·SRTT, with SRTT = 100 ms, in 2⁻⁴⁰ segments per (1/1024 s)³.
+const SCALE: u64 = 410;
+/// 8/3 · (1+β)/(1−β): Reno's segments acknowledged for one of growth, in eighths of the window
+/// (§4.3).
+const FRIENDLY: u64 = 8 * (1024 + BETA) / 3 / (1024 - BETA);
+/// The window standing still, the curve is looked at this often.
+const LOOK: Duration = Duration::from_nanos(1_000_000_000 / 32);
 
 /// CUBIC's state.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cubic {
-    /// The window before the last reduction, in segments.
-    w_max: f64,
+    /// The window before the last reduction (Linux's last_max_cwnd); 0 before the first.
+    w_max: u64,
     epoch: Option<Epoch>,
-    /// Acknowledged towards the next segment of window.
-    acked: f64,
+    /// The window when the curve was last looked at, and when that was.
+    looked: Option<(u64, Instant)>,
+    /// Segments acknowledged for one of growth.
+    count: u64,
+    /// The least round-trip time since the curve was forgotten.
+    min_rtt: Option<Duration>,
+    hystart: HyStart,
 }
 
 /// One growth curve, from a reduction to the next.
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
     start: Instant,
-    /// When the curve reaches `plateau`, in seconds after `start`.
-    k: f64,
-    plateau: f64,
+    /// When the curve reaches `origin`, in 1/1024 s after `start`.
+    k: u64,
+    origin: u64,
     /// The window a Reno sender would have by now.
-    reno: f64,
+    reno: u64,
+    /// Acknowledged towards the next segment of it.
+    acked: u64,
 }
 
 impl Cubic {
     /// The slow-start threshold after a loss; remembers the window of the loss.
     pub fn ssthresh(&mut self, cwnd: Segments) -> Segments {
         self.epoch = None;
-        let w = f64::from(cwnd.0);
+        let w = u64::from(cwnd.0);
         self.w_max = if w < self.w_max {
-            w * (1.0 + BETA) / 2.0
+            w * (1024 + BETA) / 2048
         } else {
             w
         };
-        let reduced = (u64::from(cwnd.0) * BETA_1024 / 1024) as u32;
-        Segments(reduced).max(MIN_SSTHRESH)
+        Segments((w * BETA / 1024) as u32).max(MIN_SSTHRESH)
     }
 
     /// A timeout: forget the curve.
@@ -62,55 +78,106 @@ impl Cubic {
         *self = Self::default();
     }
 
-    /// Congestion avoidance.
-    pub fn grow(
-        &mut self,
-        now: Instant,
-        acked: Segments,
-        cwnd: Segments,
-        min_rtt: Duration,
-    ) -> Segments {
-        let w = f64::from(cwnd.0);
-        let epoch = self
+    /// Nothing was sent for `idle`: the curve stands still meanwhile (RFC 9438 §4.2).
+    pub fn on_idle(&mut self, idle: Duration) {
+        if let Some(epoch) = &mut self.epoch {
+            epoch.start += idle;
+        }
+    }
+
+    /// Takes a round-trip time; `true` when slow start should end (see [`HyStart`]).
+    pub fn on_rtt(&mut self, round: &super::Round) -> bool {
+        let min = self.min_rtt.map_or(round.rtt, |min| min.min(round.rtt));
+        self.min_rtt = Some(min);
+        let young = self
             .epoch
-            .get_or_insert_with(|| Epoch::begin(now, w, self.w_max));
-        let t = (now.since(epoch.start) + min_rtt).as_secs_f64();
-        let target = (epoch.plateau + C * (t - epoch.k).powi(3)).min(1.5 * w);
-        // §4.3: the Reno-friendly estimate grows α = 3(1−β)/(1+β) segments a window.
-        epoch.reno += 3.0 * (1.0 - BETA) / (1.0 + BETA) * f64::from(acked.0) / w;
-        let target = target.max(epoch.reno);
-        // One segment of growth takes w/(target − w) acknowledged segments; near the plateau
-        // at most a hundred windows.
-        let needed = if target > w {
-            w / (target - w)
-        } else {
-            100.0 * w
+            .is_some_and(|epoch| round.now.since(epoch.start) < Duration::from_secs(1));
+        !young && self.hystart.on_rtt(round, min)
+    }
+
+    /// Segments to be acknowledged for one of growth in congestion avoidance.
+    pub fn count(&mut self, now: Instant, acked: Segments, cwnd: Segments) -> Segments {
+        self.look(now, u64::from(acked.0), u64::from(cwnd.0));
+        Segments(u32::try_from(self.count).unwrap_or(u32::MAX))
+    }
+
+    fn look(&mut self, now: Instant, acked: u64, w: u64) {
+        if let Some(epoch) = &mut self.epoch {
+            epoch.acked += acked;
+        }
+        if let (Some(_), Some((window, at))) = (self.epoch, self.looked) {
+            if window == w && now.since(at) <= LOOK {
+                return;
+            }
+            if now.as_nanos() / 1_000_000 == at.as_nanos() / 1_000_000 {
+                self.stay_friendly(w);
+                return;
+            }
+        }
+        self.looked = Some((w, now));
+        let epoch = *self
+            .epoch
+            .get_or_insert_with(|| Epoch::begin(now, acked, w, self.w_max));
+        let target = epoch.target(now, self.min_rtt.unwrap_or_default());
+        self.count = match target > w {
+            true => w / (target - w),
+            false => 100 * w,
         };
-        self.acked += f64::from(acked.0);
-        let growth = (self.acked / needed.max(2.0)).floor();
-        self.acked -= growth * needed.max(2.0);
-        cwnd + Segments(growth as u32)
+        if self.w_max == 0 {
+            self.count = self.count.min(20);
+        }
+        self.stay_friendly(w);
+    }
+
+    /// At least as fast as Reno (§4.3), and no faster than a segment and a half for each
+    /// acknowledged (§4.4).
+    fn stay_friendly(&mut self, w: u64) {
+        if let Some(epoch) = &mut self.epoch {
+            let needed = (w * FRIENDLY >> 3).max(1);
+            // So many as leave what Linux's loop leaves: at least one, at most `needed`.
+            let grown = epoch.acked.saturating_sub(1) / needed;
+            epoch.acked -= grown * needed;
+            epoch.reno += grown;
+            if epoch.reno > w {
+                self.count = self.count.min(w / (epoch.reno - w));
+            }
+        }
+        self.count = self.count.max(2);
     }
 }
 
 impl Epoch {
-    fn begin(start: Instant, cwnd: f64, w_max: f64) -> Self {
-        let (k, plateau) = if cwnd < w_max {
-            (((w_max - cwnd) / C).cbrt(), w_max)
+    fn begin(start: Instant, acked: u64, cwnd: u64, w_max: u64) -> Self {
+        let (k, origin) = if cwnd < w_max {
+            let cube = (1u64 << 40) / SCALE * (w_max - cwnd);
+            ((cube as f64).cbrt() as u64, w_max)
         } else {
-            (0.0, cwnd)
+            (0, cwnd)
         };
         Self {
             start,
             k,
-            plateau,
+            origin,
             reno: cwnd,
+            acked,
+        }
+    }
+
+    /// W(t + RTT_min).
+    fn target(&self, now: Instant, min_rtt: Duration) -> u64 {
+        let t = (now.since(self.start) + min_rtt).as_nanos() * 1024 / 1_000_000_000;
+        let off = t.abs_diff(u128::from(self.k)).min(1 << 25);
+        let delta = ((off * off * off * u128::from(SCALE)) >> 40) as u64;
+        match t < u128::from(self.k) {
+            true => self.origin.saturating_sub(delta),
+            false => self.origin.saturating_add(delta),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Algorithm, Congestion};
     use super::*;
 
     #[test]
@@ -125,14 +192,15 @@ mod tests {
 
     /// One window acknowledged every `rtt_ms` from a loss at `w_max` on; the window each round.
     fn rounds(w_max: u32, rtt_ms: u64, n: u64) -> Vec<u32> {
-        let mut cubic = Cubic::default();
-        let mut cwnd = cubic.ssthresh(Segments(w_max));
-        let rtt = Duration::from_millis(rtt_ms);
+        let mut cubic = Congestion::new(Algorithm::Cubic);
+        let ssthresh = cubic.ssthresh_after_loss(Segments(w_max));
+        let mut cwnd = ssthresh;
         (0..n)
             .map(|i| {
-                let now = Instant::from_millis(i * rtt_ms);
-                for _ in 0..cwnd.0 {
-                    cwnd = cubic.grow(now, Segments(1), cwnd, rtt);
+                for ack in 0..cwnd.0 {
+                    let now = Instant::from_millis(i * rtt_ms)
+                        + Duration::from_millis(rtt_ms) * ack / cwnd.0;
+                    cwnd = cubic.grow(now, Segments(1), cwnd, ssthresh);
                 }
                 cwnd.0
             })
@@ -161,5 +229,36 @@ mod tests {
             "{} expected about {reno}",
             w[59]
         );
+    }
+
+    #[test]
+    fn the_first_segment_of_growth_after_a_timeout() {
+        // ssthresh 7 of 10 and no W_max: cnt = 20. The Reno estimate needs 7·15/8 = 13 acknowledged
+        // for a segment, then cnt = 7/1; so the window grows between the 14th and the 21st (§4.3).
+        let mut cubic = Congestion::new(Algorithm::Cubic);
+        let ssthresh = cubic.ssthresh_after_loss(Segments(10));
+        cubic.on_timeout();
+        let mut cwnd = ssthresh;
+        let grown = (1..100u64).find(|n| {
+            let now = Instant::from_millis(1000 + n * 10);
+            cwnd = cubic.grow(now, Segments(1), cwnd, ssthresh);
+            cwnd > ssthresh
+        });
+        assert!(grown.is_some_and(|n| (14..=21).contains(&n)), "{grown:?}");
+    }
+
+    #[test]
+    fn idle_time_does_not_count() {
+        let mut cubic = Cubic::default();
+        cubic.ssthresh(Segments(1000));
+        let at = Instant::from_millis;
+        cubic.count(at(0), Segments(1), Segments(700));
+        let mut idle = cubic;
+        idle.on_idle(Duration::from_secs(100));
+        let busy = cubic.count(at(101_000), Segments(1), Segments(700));
+        let same = cubic.epoch.map(|e| e.target(at(1000), Duration::ZERO));
+        let rested = idle.epoch.map(|e| e.target(at(101_000), Duration::ZERO));
+        assert_eq!(same, rested);
+        assert_eq!(busy, Segments(2), "as fast as it gets");
     }
 }

@@ -2,10 +2,11 @@
 //! else; what is lost and what may be sent meanwhile is decided elsewhere.
 
 mod cubic;
+mod hystart;
 mod reno;
 
 pub use cubic::Cubic;
-pub use reno::Reno;
+pub use hystart::{HyStart, Round};
 
 use recoup_units::{Instant, Segments};
 use std::time::Duration;
@@ -37,35 +38,66 @@ impl Algorithm {
 
 /// The state of a congestion control.
 #[derive(Clone, Copy, Debug)]
-pub enum Congestion {
-    /// RFC 5681.
-    Reno(Reno),
-    /// RFC 9438.
+pub struct Congestion {
+    control: Control,
+    /// Acknowledged towards the next segment of the window.
+    acked: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Control {
+    Reno,
     Cubic(Cubic),
 }
 
 impl Congestion {
     /// A fresh state.
     pub fn new(algorithm: Algorithm) -> Self {
-        match algorithm {
-            Algorithm::Reno => Self::Reno(Reno::default()),
-            Algorithm::Cubic => Self::Cubic(Cubic::default()),
-        }
+        let control = match algorithm {
+            Algorithm::Reno => Control::Reno,
+            Algorithm::Cubic => Control::Cubic(Cubic::default()),
+        };
+        Self { control, acked: 0 }
     }
 
     /// The slow-start threshold after a loss at window `cwnd`; notes the loss.
     pub fn ssthresh_after_loss(&mut self, cwnd: Segments) -> Segments {
-        match self {
-            Self::Reno(_) => Reno::ssthresh(cwnd),
-            Self::Cubic(cubic) => cubic.ssthresh(cwnd),
+        self.acked = 0;
+        match &mut self.control {
+            Control::Reno => reno::ssthresh(cwnd),
+            Control::Cubic(cubic) => cubic.ssthresh(cwnd),
+        }
+    }
+
+    /// The least window rate halving leaves (Linux's min_cwnd: half of ssthresh for Reno, ssthresh
+    /// where the algorithm says nothing).
+    pub fn halving_floor(&self, ssthresh: Segments) -> Segments {
+        match self.control {
+            Control::Reno => Segments(ssthresh.0 / 2),
+            Control::Cubic(_) => ssthresh,
         }
     }
 
     /// A retransmission timeout: the growth curve starts anew.
     pub fn on_timeout(&mut self) {
-        match self {
-            Self::Reno(reno) => *reno = Reno::default(),
-            Self::Cubic(cubic) => cubic.on_timeout(),
+        self.acked = 0;
+        if let Control::Cubic(cubic) = &mut self.control {
+            cubic.on_timeout();
+        }
+    }
+
+    /// Nothing was sent for `idle`.
+    pub fn on_idle(&mut self, idle: Duration) {
+        if let Control::Cubic(cubic) = &mut self.control {
+            cubic.on_idle(idle);
+        }
+    }
+
+    /// Takes a round-trip time; `true` when slow start should end here.
+    pub fn on_rtt(&mut self, round: &Round) -> bool {
+        match &mut self.control {
+            Control::Reno => false,
+            Control::Cubic(cubic) => cubic.on_rtt(round),
         }
     }
 
@@ -77,16 +109,30 @@ impl Congestion {
         acked: Segments,
         cwnd: Segments,
         ssthresh: Segments,
-        min_rtt: Duration,
     ) -> Segments {
         let (cwnd, left) = slow_start(acked, cwnd, ssthresh);
         if left == Segments::ZERO {
             return cwnd;
         }
-        match self {
-            Self::Reno(reno) => reno.grow(left, cwnd),
-            Self::Cubic(cubic) => cubic.grow(now, left, cwnd, min_rtt),
+        let count = match &mut self.control {
+            Control::Reno => cwnd,
+            Control::Cubic(cubic) => cubic.count(now, left, cwnd),
+        };
+        self.avoid(left, cwnd, count.max(Segments::ONE))
+    }
+
+    /// Congestion avoidance: one segment of growth for every `count` acknowledged (Linux
+    /// `tcp_cong_avoid_ai`; what was saved up for a larger count is worth one segment).
+    fn avoid(&mut self, acked: Segments, cwnd: Segments, count: Segments) -> Segments {
+        let mut grown = 0;
+        if self.acked >= count.0 {
+            self.acked = 0;
+            grown = 1;
         }
+        self.acked = self.acked.saturating_add(acked.0);
+        grown += self.acked / count.0;
+        self.acked %= count.0;
+        cwnd + Segments(grown)
     }
 }
 

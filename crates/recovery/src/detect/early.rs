@@ -1,16 +1,21 @@
 //! Early retransmit: loss detection with fewer than four segments outstanding.
 //!
 //! ```text
-//! when SACK is in use, fewer than four segments are outstanding, at least one and not all of them
-//! are SACKed, no retransmission is outstanding and no new data can be sent:
-//!     wait max(SRTT/4, minimum), provided the retransmission timer goes off later than that
-//!     then take every hole below the highest SACK as lost
+//! when fewer than four segments are outstanding, at least one and not all of them are SACKed, no
+//! retransmission is outstanding and no new data can be sent:
+//!     naive:                  take every hole below the highest SACK as lost
+//!     first mitigation:       … unless reordering was seen
+//!     both mitigations:       … after waiting SRTT/4 within bounds, provided the retransmission
+//!                             timer goes off later than that
 //! ```
-//! A later ACK cancels the wait; it begins anew if the conditions still hold. Off once reordering
-//! was seen.
+//! A later ACK cancels the wait; it begins anew if the conditions still hold.
 //!
-//! Sources: RFC 5827 §2.1 and §3 (the segment-based form with SACK), its mitigation of waiting
-//! (appendix A.3), Linux 3.10 to 4.11 (`tcp_time_to_recover`, `tcp_pause_early_retransmit`).
+//! Sources: RFC 5827 §2.1 and §3 (the segment-based form), its mitigations (appendix A); the 2011
+//! paper §6 (the four forms; 25 to 500 ms); Linux 3.10 to 4.11 (`tcp_time_to_recover`,
+//! `tcp_pause_early_retransmit`: at least 2 ms).
+//!
+//! Deviation, as Linux: one SACK suffices where RFC 5827 §3.2 waits until all but one segment are
+//! SACKed.
 
 use crate::scoreboard::Scoreboard;
 use recoup_units::Segments;
@@ -24,17 +29,30 @@ const OUTSTANDING_BELOW: Segments = Segments(4);
 pub enum EarlyRetransmit {
     /// Never.
     Off,
+    /// At once.
+    Naive,
+    /// At once, but not once reordering was seen.
+    ReorderAware,
     /// Delayed by SRTT/4, and off once reordering was seen.
     Delayed {
         /// The shortest delay.
         min: Duration,
+        /// The longest delay.
+        max: Duration,
     },
 }
 
 impl EarlyRetransmit {
+    /// The 2011 paper §6.1: both mitigations, 25 to 500 ms.
+    pub const PAPER: Self = Self::Delayed {
+        min: Duration::from_millis(25),
+        max: Duration::from_millis(500),
+    };
+
     /// Linux 3.10 to 4.11: at least 2 ms.
     pub const LINUX: Self = Self::Delayed {
         min: Duration::from_millis(2),
+        max: Duration::MAX,
     };
 
     /// How long to wait before taking the holes of `board` as lost; `None` where early retransmit
@@ -46,16 +64,19 @@ impl EarlyRetransmit {
         reordering_seen: bool,
         can_send_new: impl FnOnce() -> bool,
     ) -> Option<Duration> {
-        let Self::Delayed { min } = *self else {
-            return None;
-        };
-        let applies = board.outstanding() < OUTSTANDING_BELOW
+        let applies = *self != Self::Off
+            && board.outstanding() < OUTSTANDING_BELOW
             && board.sacked() > Segments::ZERO
             && board.sacked() < board.outstanding()
             && board.retransmitted() == Segments::ZERO
-            && !reordering_seen
+            && !(reordering_seen && *self != Self::Naive)
             && !can_send_new();
-        applies.then(|| srtt.map_or(Duration::ZERO, |srtt| (srtt / 4).max(min)))
+        applies.then(|| match *self {
+            Self::Delayed { min, max } => {
+                srtt.map_or(Duration::ZERO, |srtt| (srtt / 4).max(min).min(max))
+            }
+            Self::Off | Self::Naive | Self::ReorderAware => Duration::ZERO,
+        })
     }
 }
 
@@ -78,7 +99,7 @@ mod tests {
             board.resend(Instant::ZERO, Span::at(Offset(i), 1), true);
         }
         let blocks = sacked.iter().map(|&i| Span::at(Offset(i), 1));
-        board.on_ack(&Ack::new(Offset(1), 0).with_blocks(blocks));
+        board.on_ack(&Ack::new(Offset(1), 0).with_blocks(blocks), Instant::ZERO);
         board
     }
 
@@ -113,6 +134,20 @@ mod tests {
             );
         }
         let b = board(3, &[3], &[]);
+        // The four forms on a path that reorders and on one that does not.
+        for (form, calm, reordering) in [
+            (EarlyRetransmit::Off, None, None),
+            (EarlyRetransmit::Naive, Some(0), Some(0)),
+            (EarlyRetransmit::ReorderAware, Some(0), None),
+            (EarlyRetransmit::PAPER, Some(25), None),
+        ] {
+            for (seen, delay) in [(false, calm), (true, reordering)] {
+                let got = form.delay(&b, Some(ms(80)), seen, || false);
+                assert_eq!(got, delay.map(ms), "{form:?}, reordering {seen}");
+            }
+        }
+        let slow = EarlyRetransmit::PAPER.delay(&b, Some(ms(4000)), false, || false);
+        assert_eq!(slow, Some(ms(500)));
         assert_eq!(
             EarlyRetransmit::Off.delay(&b, Some(ms(80)), false, || false),
             None

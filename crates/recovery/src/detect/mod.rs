@@ -2,7 +2,9 @@
 //! alone applies it.
 
 pub mod early;
+mod rack;
 mod threshold;
 
 pub use early::EarlyRetransmit;
-pub use threshold::{MAX_DUPTHRESH, Threshold, Verdict};
+pub use rack::{Circumstances, Rack};
+pub use threshold::{DUPTHRESH, Lost, LossRule, MAX_DUPTHRESH, Rules, Threshold, Verdict};

@@ -1,53 +1,127 @@
-//! Loss by counting: FACK and dupthresh.
+//! Loss by counting, and the threshold it counts to.
 //!
 //! ```text
-//! FACK:       enter when snd.fack − snd_una > dupthresh segments; then everything not SACKed that
-//!             lies dupthresh or more segments below the highest SACK is lost
-//! dupthresh:  a segment is lost when dupthresh segments above it are SACKed
+//! duplicates:  dupthresh duplicate ACKs: the first segment is lost                RFC 5681 §3.2
+//! SACKed:      a segment is lost when dupthresh segments above it are SACKed
+//! IsLost:      … when dupthresh stretches above it are, or more than (dupthresh − 1)·MSS bytes
+//!                                                                               RFC 6675 §4
+//! FACK:        enter when snd.fack − snd_una > dupthresh segments; then everything not SACKed that
+//!              lies dupthresh or more segments below the highest SACK is lost
 //! ```
-//! Sources: Mathis and Mahdavi, "Forward acknowledgment" (FACK); RFC 6675 §4 IsLost, counted in
-//! segments; Linux `tcp_time_to_recover`, `tcp_update_scoreboard`, `tcp_update_reordering`.
+//! Sources besides: Mathis and Mahdavi, "Forward acknowledgment" (FACK); Linux
+//! `tcp_time_to_recover`, `tcp_update_scoreboard`, `tcp_check_sack_reordering`.
 //!
-//! Reordering by more than dupthresh raises dupthresh to the distance seen, up to
-//! [`MAX_DUPTHRESH`], and switches FACK off for good (Linux).
+//! Reordering by more than dupthresh raises it to the distance seen, up to a maximum, and switches
+//! FACK off for good (Linux).
 
-use crate::scoreboard::Scoreboard;
+use crate::scoreboard::{Above, Scoreboard};
 use recoup_units::Segments;
+use std::time::Duration;
 
 /// RFC 5681 §3.2: three duplicates.
 pub const DUPTHRESH: Segments = Segments(3);
 
-/// How far reordering can raise dupthresh (Linux's TCP_MAX_REORDERING).
+/// How far reordering could raise dupthresh in Linux before 4.0 (TCP_MAX_REORDERING).
 pub const MAX_DUPTHRESH: Segments = Segments(127);
+
+/// What makes a segment lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LossRule {
+    /// Distance to the highest SACK.
+    Fack,
+    /// Segments SACKed above it.
+    Sacked,
+    /// RFC 6675's IsLost.
+    IsLost,
+    /// Time: see [`Rack`](super::Rack).
+    Rack,
+}
+
+/// How losses are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// What makes a segment lost.
+    pub rule: LossRule,
+    /// dupthresh to begin with.
+    pub dupthresh: Segments,
+    /// How far reordering may raise dupthresh; not above `dupthresh` for a fixed one.
+    pub max_dupthresh: Segments,
+    /// Retransmissions are found lost by what was sent after them (FACK alone; RACK always does).
+    pub lost_retransmissions: bool,
+    /// How much later than RACK's own instant its timer goes off (Linux: 2 ms).
+    pub timer_slack: Duration,
+}
 
 /// What a detector says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verdict {
     /// Enough evidence to enter recovery.
     pub recover: bool,
-    /// Of the segments from `snd_una` on, this many are lost unless SACKed.
-    pub lost: Segments,
+    /// What is lost.
+    pub lost: Lost,
+}
+
+/// Which segments are lost, unless SACKed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lost {
+    /// The first so many.
+    First(Segments),
+    /// Those above which so many segments are SACKed.
+    BelowSegments(u32),
+    /// Those above which so many stretches, or more than so many bytes, are SACKed.
+    BelowStretches(u32, u64),
+    /// Left to the clock.
+    ByTime,
+}
+
+impl Lost {
+    /// Whether what is SACKed above a segment makes it lost.
+    fn enough(self, above: Above) -> bool {
+        match self {
+            Self::BelowSegments(segments) => above.segments >= segments,
+            Self::BelowStretches(runs, bytes) => above.runs >= runs || above.bytes > bytes,
+            Self::First(_) | Self::ByTime => false,
+        }
+    }
+
+    /// Marks them, and calls `each` with every span newly marked.
+    pub fn mark(self, board: &mut Scoreboard, each: impl FnMut(recoup_units::Span)) {
+        match self {
+            Self::First(count) => board.mark_first(count, each),
+            Self::ByTime => {}
+            _ => board.mark_below(|above| self.enough(above), each),
+        }
+    }
 }
 
 /// The counting detector and what it has learned of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Threshold {
+    rules: Rules,
     dupthresh: Segments,
     fack: bool,
-    reordering_seen: bool,
+    reorderings: u64,
 }
 
 impl Threshold {
-    /// FACK with the standard threshold.
-    pub const FACK: Self = Self {
-        dupthresh: DUPTHRESH,
-        fack: true,
-        reordering_seen: false,
-    };
+    /// One that has learned nothing yet.
+    pub fn new(rules: Rules) -> Self {
+        Self {
+            rules,
+            dupthresh: rules.dupthresh,
+            fack: rules.rule == LossRule::Fack,
+            reorderings: 0,
+        }
+    }
 
     /// Segments of reordering tolerated.
     pub fn dupthresh(&self) -> Segments {
         self.dupthresh
+    }
+
+    /// Whether dupthresh is above where it began.
+    pub fn is_raised(&self) -> bool {
+        self.dupthresh > self.rules.dupthresh
     }
 
     /// Whether the distance to the highest SACK counts, holes included.
@@ -55,58 +129,61 @@ impl Threshold {
         self.fack
     }
 
+    /// Whether retransmissions are found lost by what was sent after them.
+    pub fn finds_lost_retransmissions(&self) -> bool {
+        self.fack && self.rules.lost_retransmissions
+    }
+
+    /// How often this path was seen to reorder.
+    pub fn reorderings(&self) -> u64 {
+        self.reorderings
+    }
+
     /// Whether this path was seen to reorder.
     pub fn reordering_seen(&self) -> bool {
-        self.reordering_seen
+        self.reorderings > 0
     }
 
     /// Learns that a segment arrived `distance` segments late. What dupthresh tolerates leaves the
     /// detector as it is.
     pub fn on_reordering(&mut self, distance: Segments) {
-        self.reordering_seen = true;
-        if distance > self.dupthresh {
+        self.reorderings += 1;
+        if distance > self.dupthresh && self.rules.max_dupthresh > self.rules.dupthresh {
             self.fack = false;
-            self.dupthresh = distance.min(MAX_DUPTHRESH);
+            self.dupthresh = distance.min(self.rules.max_dupthresh);
         }
     }
 
-    /// Judges the scoreboard.
-    pub fn verdict(&self, board: &Scoreboard) -> Verdict {
-        if board.sacked() == Segments::ZERO {
-            return Verdict {
-                recover: false,
-                lost: Segments::ZERO,
-            };
-        }
-        if self.fack {
-            let lost = board.fack().saturating_sub(self.dupthresh);
-            return Verdict {
-                recover: lost > Segments::ZERO,
-                lost,
-            };
-        }
-        let lost = self.below_nth_sack(board);
-        Verdict {
-            recover: lost > Segments::ZERO,
-            lost,
+    /// A timeout although much was SACKed: dupthresh was raised too far (Linux `tcp_enter_loss`).
+    pub fn on_timeout(&mut self, sacked: Segments) {
+        if sacked >= self.rules.dupthresh {
+            self.dupthresh = self.dupthresh.min(self.rules.dupthresh);
         }
     }
 
-    /// How many segments lie below the dupthresh-th SACKed one from the top, if there is a hole
-    /// among them.
-    fn below_nth_sack(&self, board: &Scoreboard) -> Segments {
-        if board.sacked() < self.dupthresh {
-            return Segments::ZERO;
-        }
-        // Holes above the dupthresh-th SACK are few: each SACK passed shortens the way.
-        let mut seen = 0;
-        for (below, segment) in board.iter().enumerate().take(board.fack().0 as usize).rev() {
-            seen += u32::from(segment.sacked);
-            if seen == self.dupthresh.0 {
-                return Segments(below as u32);
+    /// Judges the scoreboard. `duplicates`: duplicate ACKs since `snd_una` last moved; `mss` in
+    /// bytes.
+    pub fn verdict(&self, board: &Scoreboard, duplicates: u32, mss: u32) -> Verdict {
+        let dupthresh = self.dupthresh;
+        let (lost, recover) = match self.rules.rule {
+            _ if board.sacked() == Segments::ZERO => (Lost::ByTime, false),
+            LossRule::Rack => (Lost::ByTime, false),
+            LossRule::Fack if self.fack => {
+                let lost = board.fack().saturating_sub(dupthresh);
+                (Lost::First(lost), lost > Segments::ZERO)
             }
-        }
-        Segments::ZERO
+            LossRule::Fack | LossRule::Sacked => {
+                (Lost::BelowSegments(dupthresh.0), board.sacked() >= dupthresh)
+            }
+            LossRule::IsLost => {
+                let bytes = u64::from(dupthresh.0.saturating_sub(1)) * u64::from(mss);
+                let lost = Lost::BelowStretches(dupthresh.0, bytes);
+                let head = board.first().is_some_and(|first| !first.lost);
+                let recover = head && lost.enough(board.above()) || duplicates >= dupthresh.0;
+                (lost, recover)
+            }
+        };
+        Verdict { recover, lost }
     }
 }
 
@@ -116,52 +193,78 @@ mod tests {
     use crate::ack::Ack;
     use recoup_units::{Instant, Offset, Span};
 
-    /// Ten segments of one byte each at offsets 1 to 10, those listed SACKed.
-    fn board(sacked: &[u64]) -> Scoreboard {
-        let mut board = Scoreboard::new(Offset(1));
-        for i in 1..=10 {
-            board.push(Instant::ZERO, Span::at(Offset(i), 1));
+    const LINUX: Rules = Rules {
+        rule: LossRule::Fack,
+        dupthresh: DUPTHRESH,
+        max_dupthresh: MAX_DUPTHRESH,
+        lost_retransmissions: true,
+        timer_slack: Duration::ZERO,
+    };
+
+    /// Ten segments of `len` bytes each, numbered from 1, those listed SACKed.
+    fn board(len: u64, sacked: &[u64]) -> Scoreboard {
+        let mut board = Scoreboard::new(Offset(0));
+        for i in 0..10 {
+            board.push(Instant::ZERO, Span::at(Offset(i * len), len));
         }
         for &i in sacked {
-            board.on_ack(&Ack::new(Offset(1), 0).with_blocks([Span::at(Offset(i), 1)]));
+            let block = Span::at(Offset((i - 1) * len), len);
+            board.on_ack(&Ack::new(Offset(0), 0).with_blocks([block]), Instant::ZERO);
         }
         board
     }
 
+    /// The segments a fresh detector of `rule` marks, and whether it recovers.
+    fn judge(rule: LossRule, len: u64, sacked: &[u64]) -> (bool, Vec<u64>) {
+        let mut board = board(len, sacked);
+        let verdict = Threshold::new(Rules { rule, ..LINUX }).verdict(&board, 0, 10);
+        let mut lost = Vec::new();
+        verdict
+            .lost
+            .mark(&mut board, |span| lost.push(span.end.0 / len));
+        board.check().unwrap();
+        (verdict.recover, lost)
+    }
+
     #[test]
     fn verdicts() {
-        let dupthresh = Threshold {
-            fack: false,
-            ..Threshold::FACK
-        };
-        // (SACKed, lost by FACK, lost by dupthresh)
-        let cases: [(&[u64], u32, u32); 7] = [
-            (&[], 0, 0),
-            (&[3], 0, 0),
-            (&[4], 1, 0), // one SACK four up: three holes lie below, FACK takes the first
-            (&[10], 7, 0),
-            (&[2, 3, 4], 1, 1), // three SACKs above segment 1
-            (&[2, 5, 9], 6, 1),
-            (&[3, 4, 5, 6], 3, 3),
+        // (SACKed, lost by FACK, by segments SACKed, by IsLost)
+        type Case<'a> = (&'a [u64], &'a [u64], &'a [u64], &'a [u64]);
+        let cases: [Case; 7] = [
+            (&[], &[], &[], &[]),
+            (&[3], &[], &[], &[]),
+            (&[4], &[1], &[], &[]), // one SACK four up: FACK takes the first hole
+            (&[10], &[1, 2, 3, 4, 5, 6, 7], &[], &[]),
+            (&[2, 3, 4], &[1], &[1], &[1]), // three SACKs above segment 1
+            (&[2, 5, 9], &[1, 3, 4, 6], &[1], &[1]),
+            (&[3, 4, 5, 6], &[1, 2], &[1, 2], &[1, 2]),
         ];
-        for (sacked, fack, dup) in cases {
-            let b = board(sacked);
-            let verdict = |lost| Verdict {
-                recover: lost > 0,
-                lost: Segments(lost),
-            };
-            assert_eq!(
-                Threshold::FACK.verdict(&b),
-                verdict(fack),
-                "FACK {sacked:?}"
-            );
-            assert_eq!(dupthresh.verdict(&b), verdict(dup), "dupthresh {sacked:?}");
+        for (sacked, fack, counted, is_lost) in cases {
+            for (rule, lost) in [
+                (LossRule::Fack, fack),
+                (LossRule::Sacked, counted),
+                (LossRule::IsLost, is_lost),
+            ] {
+                let expected = (!lost.is_empty(), lost.to_vec());
+                assert_eq!(judge(rule, 10, sacked), expected, "{rule:?} {sacked:?}");
+            }
         }
     }
 
     #[test]
+    fn is_lost_counts_stretches_or_bytes() {
+        // Segments of 4 bytes where the MSS is 10: three in a row are 12 bytes, no more than two
+        // MSS, and one stretch; three stretches suffice whatever their length (RFC 6675 §4).
+        let is_lost = |sacked| judge(LossRule::IsLost, 4, sacked).1;
+        assert_eq!(is_lost(&[2, 3, 4]), [0; 0]);
+        assert_eq!(is_lost(&[2, 4, 6]), [1]);
+        assert_eq!(is_lost(&[2, 3, 4, 5, 6]), [0; 0], "20 bytes are not more");
+        assert_eq!(is_lost(&[2, 3, 4, 5, 6, 7]), [1]);
+    }
+
+    #[test]
     fn reordering_beyond_the_threshold_raises_it_and_ends_fack() {
-        let mut t = Threshold::FACK;
+        let mut t = Threshold::new(LINUX);
         t.on_reordering(Segments(2));
         assert_eq!(
             (t.dupthresh(), t.uses_fack(), t.reordering_seen()),
@@ -173,5 +276,19 @@ mod tests {
         assert_eq!(t.dupthresh(), Segments(7));
         t.on_reordering(Segments(4000));
         assert_eq!(t.dupthresh(), MAX_DUPTHRESH);
+        t.on_timeout(Segments(2));
+        assert_eq!(t.dupthresh(), MAX_DUPTHRESH, "too little was SACKed to tell");
+        t.on_timeout(Segments(3));
+        assert_eq!(t.dupthresh(), DUPTHRESH);
+    }
+
+    #[test]
+    fn a_fixed_threshold_only_counts() {
+        let mut t = Threshold::new(Rules {
+            max_dupthresh: DUPTHRESH,
+            ..LINUX
+        });
+        t.on_reordering(Segments(9));
+        assert_eq!((t.dupthresh(), t.reorderings()), (DUPTHRESH, 1));
     }
 }

@@ -1,22 +1,44 @@
-//! Proportional rate reduction with the slow-start reduction bound (PRR-SSRB).
+//! Proportional rate reduction.
 //!
 //! ```text
 //! on each ACK:  prr_delivered += delivered
 //!   pipe > ssthresh:  sndcnt = ⌈prr_delivered · ssthresh / RecoverFS⌉ − prr_out
-//!   otherwise:        sndcnt = min(ssthresh − pipe, max(prr_delivered − prr_out, delivered) + 1)
-//! on entering recovery at least one segment goes
+//!   otherwise:        sndcnt = min(ssthresh − pipe, limit)
+//!     unlimited        (PRR-UB)    limit = ∞
+//!     conservative     (PRR-CRB)   limit = prr_delivered − prr_out
+//!     slow start       (PRR-SSRB)  limit = max(prr_delivered − prr_out, delivered) + 1
+//!     safe ACK         (RFC 9937)  limit = max(prr_delivered − prr_out, delivered)
+//!                                          + 1 if snd_una advanced and no further loss was found
+//! the first retransmission of a recovery goes whatever sndcnt says
 //! cwnd = pipe + sndcnt
 //! ```
-//! Source: RFC 6937 §3; the 2011 paper's algorithm 2.
+//! Sources: RFC 6937 §3; RFC 9937 §6.2; the 2011 paper's algorithm 2.
 //!
-//! Deviations, as in Linux 3.17 (`tcp_cwnd_reduction`): counted in segments; RecoverFS is the
-//! congestion window on entry rather than the flight size.
+//! Deviations, as in Linux (`tcp_cwnd_reduction`): counted in segments; RecoverFS is the congestion
+//! window on entry rather than the flight size. Linux 3.17 forces the first retransmission by the
+//! ACK that begins recovery, RFC 9937 (and Linux since) as long as prr_out is 0; an ACK that delivers
+//! nothing changes nothing with RFC 9937 alone.
 
+use super::Progress;
 use recoup_units::Segments;
 
+/// How fast a window that losses brought below ssthresh is filled again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Bound {
+    /// To ssthresh at once.
+    Unlimited,
+    /// By what was delivered and not yet answered by a transmission: strict packet conservation.
+    Conservative,
+    /// As slow start: by one more than was delivered.
+    SlowStart,
+    /// As slow start while ACKs make progress without further loss, else conservatively.
+    SafeAck,
+}
+
 /// The state of one reduction.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Prr {
+    bound: Bound,
     recover_flight: Segments,
     delivered: u64,
     out: u64,
@@ -24,8 +46,9 @@ pub struct Prr {
 
 impl Prr {
     /// Begins a reduction from `cwnd`.
-    pub fn enter(cwnd: Segments) -> Self {
+    pub fn enter(bound: Bound, cwnd: Segments) -> Self {
         Self {
+            bound,
             recover_flight: cwnd,
             delivered: 0,
             out: 0,
@@ -37,30 +60,43 @@ impl Prr {
         self.out += 1;
     }
 
-    /// The congestion window after an ACK that delivered `delivered`. `entering`: this ACK begins
-    /// the recovery.
-    pub fn on_ack(
-        &mut self,
-        delivered: Segments,
-        pipe: Segments,
-        ssthresh: Segments,
-        entering: bool,
-    ) -> Segments {
-        self.delivered += u64::from(delivered.0);
+    /// The congestion window after an ACK.
+    pub fn on_ack(&mut self, progress: &Progress) -> Segments {
+        let safe_ack = self.bound == Bound::SafeAck;
+        if safe_ack && progress.delivered == Segments::ZERO && !progress.entering {
+            return progress.cwnd;
+        }
+        self.delivered += u64::from(progress.delivered.0);
+        let Progress { pipe, ssthresh, .. } = *progress;
         let allowed = if pipe > ssthresh {
-            let share = self.delivered * u64::from(ssthresh.0);
-            share
-                .div_ceil(u64::from(self.recover_flight.0.max(1)))
-                .saturating_sub(self.out)
+            self.in_proportion(ssthresh)
         } else {
-            let slow_start = self
-                .delivered
-                .saturating_sub(self.out)
-                .max(u64::from(delivered.0))
-                + 1;
-            slow_start.min(u64::from((ssthresh - pipe).0))
+            let gap = u64::from((ssthresh - pipe).0);
+            gap.min(self.limit(progress))
         };
-        pipe + Segments(allowed.max(u64::from(entering)) as u32)
+        let forced = match safe_ack {
+            true => self.out == 0,
+            false => progress.entering,
+        };
+        pipe + Segments(allowed.max(u64::from(forced)) as u32)
+    }
+
+    fn in_proportion(&self, ssthresh: Segments) -> u64 {
+        let share = self.delivered * u64::from(ssthresh.0);
+        share
+            .div_ceil(u64::from(self.recover_flight.0.max(1)))
+            .saturating_sub(self.out)
+    }
+
+    fn limit(&self, progress: &Progress) -> u64 {
+        let banked = self.delivered.saturating_sub(self.out);
+        let clocked = banked.max(u64::from(progress.delivered.0));
+        match self.bound {
+            Bound::Unlimited => u64::MAX,
+            Bound::Conservative => banked,
+            Bound::SlowStart => clocked + 1,
+            Bound::SafeAck => clocked + u64::from(progress.safe),
+        }
     }
 }
 
@@ -69,19 +105,29 @@ mod tests {
     use super::*;
 
     /// Runs ACKs through one reduction, sending all it allows, and returns what was sent on each.
-    /// `acks`: (delivered, marked lost by this ACK).
-    fn sends(cwnd: u32, ssthresh: u32, mut pipe: u32, acks: &[(u32, u32)]) -> Vec<u32> {
-        let mut prr = Prr::enter(Segments(cwnd));
+    /// `acks`: (delivered, marked lost by this ACK). Only the first ACKs do not advance.
+    fn sends(
+        bound: Bound,
+        cwnd: u32,
+        ssthresh: u32,
+        mut pipe: u32,
+        acks: &[(u32, u32)],
+    ) -> Vec<u32> {
+        let mut prr = Prr::enter(bound, Segments(cwnd));
         acks.iter()
             .enumerate()
             .map(|(i, &(delivered, lost))| {
                 pipe = pipe - delivered - lost;
-                let window = prr.on_ack(
-                    Segments(delivered),
-                    Segments(pipe),
-                    Segments(ssthresh),
-                    i == 0,
-                );
+                let window = prr.on_ack(&Progress {
+                    delivered: Segments(delivered),
+                    pipe: Segments(pipe),
+                    ssthresh: Segments(ssthresh),
+                    cwnd: Segments(cwnd),
+                    floor: Segments(ssthresh),
+                    clocks: true,
+                    safe: false,
+                    entering: i == 0,
+                });
                 let sent = window.0.saturating_sub(pipe);
                 (0..sent).for_each(|_| prr.on_sent());
                 pipe += sent;
@@ -91,43 +137,92 @@ mod tests {
     }
 
     #[test]
-    fn proportional_part_spreads_the_reduction() {
+    fn the_proportional_part_spreads_the_reduction() {
         // One segment of 20 lost: 19 ACKs, the window halves, every second ACK sends
         // (RFC 6937 §1; the first ACK's send is the fast retransmit).
         let mut acks = vec![(1, 1)];
         acks.extend([(1, 0); 18]);
-        let sent = sends(20, 10, 20, &acks);
-        assert_eq!(sent.iter().sum::<u32>(), 10);
-        assert_eq!(sent[..8], [1, 0, 1, 0, 1, 0, 1, 0]);
-        // CUBIC's seven for ten.
-        let sent = sends(20, 14, 20, &acks);
-        assert_eq!(sent.iter().sum::<u32>(), 14);
+        for bound in [Bound::Conservative, Bound::SlowStart, Bound::SafeAck] {
+            let sent = sends(bound, 20, 10, 20, &acks);
+            assert_eq!(sent.iter().sum::<u32>(), 10, "{bound:?}");
+            assert_eq!(sent[..8], [1, 0, 1, 0, 1, 0, 1, 0], "{bound:?}");
+            // CUBIC's seven for ten.
+            let sent = sends(bound, 20, 14, 20, &acks);
+            assert_eq!(sent.iter().sum::<u32>(), 14, "{bound:?}");
+        }
     }
 
     #[test]
-    fn slow_start_bound_sends_one_more_than_delivered() {
-        // Heavy loss: 16 of 20 lost at once leaves pipe 3 far below ssthresh 10.
-        assert_eq!(
-            sends(20, 10, 20, &[(1, 16), (1, 0), (1, 0), (1, 0), (1, 0)]),
-            [2, 2, 2, 2, 2]
-        );
+    fn heavy_losses_tell_the_bounds_apart() {
+        // 16 of 20 lost at once leaves a pipe of 3, far below ssthresh 10.
+        let acks = [(1, 16), (1, 0), (1, 0), (1, 0), (1, 0)];
+        let cases = [
+            (Bound::Unlimited, [7, 1, 1, 1, 1]),
+            (Bound::Conservative, [1, 1, 1, 1, 1]),
+            (Bound::SlowStart, [2, 2, 2, 2, 2]),
+            (Bound::SafeAck, [1, 1, 1, 1, 1]), // none of these ACKs advances
+        ];
+        for (bound, sent) in cases {
+            assert_eq!(sends(bound, 20, 10, 20, &acks), sent, "{bound:?}");
+        }
     }
 
     #[test]
     fn entering_sends_one_even_when_the_proportion_says_none() {
-        assert_eq!(sends(100, 10, 100, &[(0, 0)]), [1]);
+        for bound in [Bound::Conservative, Bound::SlowStart, Bound::SafeAck] {
+            assert_eq!(sends(bound, 100, 10, 100, &[(0, 0)]), [1], "{bound:?}");
+        }
     }
 
     #[test]
-    fn a_stretch_ack_releases_what_was_banked() {
+    fn what_could_not_be_sent_is_banked() {
         // Nothing was available to send for three ACKs: the bank holds their deliveries.
-        let mut prr = Prr::enter(Segments(20));
+        let ack = |delivered, pipe| Progress {
+            delivered: Segments(delivered),
+            pipe: Segments(pipe),
+            ssthresh: Segments(10),
+            cwnd: Segments(20),
+            floor: Segments(10),
+            clocks: true,
+            safe: true,
+            entering: false,
+        };
+        let mut prr = Prr::enter(Bound::SlowStart, Segments(20));
         for pipe in [15, 14, 13] {
-            prr.on_ack(Segments(1), Segments(pipe), Segments(10), false);
+            prr.on_ack(&ack(1, pipe));
         }
-        let window = prr.on_ack(Segments(4), Segments(9), Segments(10), false);
-        assert_eq!(window, Segments(10));
-        let window = prr.on_ack(Segments(4), Segments(2), Segments(10), false);
-        assert_eq!(window, Segments(10));
+        assert_eq!(prr.on_ack(&ack(4, 9)), Segments(10));
+        assert_eq!(prr.on_ack(&ack(4, 2)), Segments(10));
+    }
+
+    /// RFC 9937 §8, figure 1: 20 segments in flight, the first lost, Reno; what is in flight on each
+    /// ACK from the third on. (The figure sends on ACK 19, with inflight equal to ssthresh, where
+    /// §6.2 makes SndCnt 0 and the segment goes on ACK 20: the comparison ends there.)
+    #[test]
+    fn the_rfcs_example_of_a_single_loss() {
+        let expected_inflight = [
+            18, 18, 17, 17, 16, 16, 15, 15, 14, 14, 13, 13, 12, 12, 11, 11, 10,
+        ];
+        let mut prr = Prr::enter(Bound::SafeAck, Segments(20));
+        // Two segments left by limited transmit on the first two duplicate ACKs.
+        let mut pipe = 20;
+        for (i, inflight) in expected_inflight.into_iter().enumerate() {
+            pipe -= 1 + u32::from(i == 0); // delivered; at entry the lost one as well
+            assert_eq!(pipe, inflight, "ACK {}", i + 3);
+            let window = prr.on_ack(&Progress {
+                delivered: Segments::ONE,
+                pipe: Segments(pipe),
+                ssthresh: Segments(10),
+                cwnd: Segments(20),
+                floor: Segments(10),
+                clocks: true,
+                safe: false,
+                entering: i == 0,
+            });
+            for _ in pipe..window.0 {
+                prr.on_sent();
+                pipe += 1;
+            }
+        }
     }
 }

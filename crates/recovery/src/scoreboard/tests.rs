@@ -1,8 +1,13 @@
-//! The scoreboard against tables; against a model in [`model`].
+//! The scoreboard against tables (marking in [`marking`]); against a model in [`operations`].
 
+mod marking;
 mod model;
+mod operations;
 
 use super::*;
+
+/// Every retransmission had time to be answered.
+const LATER: Instant = Instant::from_nanos(u64::MAX);
 
 /// Bytes in a segment of the tables: segment `n`, counted from 1, covers `10(n−1)..10n`.
 const LEN: u64 = 10;
@@ -67,14 +72,14 @@ fn a_block_sacks_the_segments_it_covers_whole() {
             ],
             &[2, 4, 6, 8],
         ),
-        (&[segments(9, 30)], &[9, 10]), // beyond what was sent
+        (&[segments(9, 30)], nothing),  // beyond what was sent
         (&[segments(12, 30)], nothing), // never sent at all
         (&[span(50, 30)], nothing),     // reversed
-        (&[span(0, u64::MAX)], &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]),
+        (&[span(0, u64::MAX)], nothing),
     ];
     for (blocks, sacked) in cases {
         let mut board = board(10);
-        let summary = board.on_ack(&ack(0, blocks));
+        let summary = board.on_ack(&ack(0, blocks), LATER);
         assert_eq!(numbers(&board, |s| s.sacked), sacked, "{blocks:?}");
         assert_eq!(summary.newly_sacked.0 as usize, sacked.len(), "{blocks:?}");
         assert_eq!(summary.delivered, summary.newly_sacked, "{blocks:?}");
@@ -85,7 +90,7 @@ fn a_block_sacks_the_segments_it_covers_whole() {
 #[test]
 fn a_block_seen_before_or_below_the_cumulative_ack_changes_nothing() {
     let mut board = board(10);
-    board.on_ack(&ack(20, &[segments(5, 6)]));
+    board.on_ack(&ack(20, &[segments(5, 6)]), LATER);
     // (cumulative, blocks): repeated, a part of it, acknowledged meanwhile, an older ACK
     let cases: [(u64, &[Span]); 4] = [
         (20, &[segments(5, 6)]),
@@ -95,7 +100,7 @@ fn a_block_seen_before_or_below_the_cumulative_ack_changes_nothing() {
     ];
     for (cumulative, blocks) in cases {
         let before = board.clone();
-        let summary = board.on_ack(&ack(cumulative, blocks));
+        let summary = board.on_ack(&ack(cumulative, blocks), LATER);
         assert_eq!(summary, AckSummary::default(), "{cumulative} {blocks:?}");
         assert_eq!(
             numbers(&board, |s| s.sacked),
@@ -109,22 +114,22 @@ fn a_block_seen_before_or_below_the_cumulative_ack_changes_nothing() {
 #[test]
 fn a_cumulative_ack_inside_a_segment_leaves_its_rest_outstanding() {
     let mut board = board(4);
-    let summary = board.on_ack(&ack(15, &[]));
+    let summary = board.on_ack(&ack(15, &[]), LATER);
     assert_eq!(
         (summary.newly_acked, summary.una_advanced),
         (Segments(1), 15)
     );
     assert_eq!(board.first().map(|s| s.span), Some(span(15, 20)));
     // The rest is one segment like any other: it can be resent, SACKed and acknowledged.
-    board.mark_lost(Segments(1), |lost| assert_eq!(lost, span(15, 20)));
+    board.mark_first(Segments(1), |lost| assert_eq!(lost, span(15, 20)));
     board.resend(ms(9), span(15, 20), true);
     assert_eq!(
         (board.lost(), board.retransmitted(), board.pipe()),
         (Segments(1), Segments(1), Segments(3))
     );
-    board.on_ack(&ack(15, &[span(15, 20)]));
+    board.on_ack(&ack(15, &[span(15, 20)]), LATER);
     assert!(board.reneged());
-    let summary = board.on_ack(&ack(20, &[]));
+    let summary = board.on_ack(&ack(20, &[]), LATER);
     assert_eq!(
         (summary.newly_acked, summary.delivered),
         (Segments(1), Segments(0))
@@ -143,7 +148,7 @@ fn what_was_sacked_is_not_delivered_again_by_the_cumulative_ack() {
         (60, &[], 3, 0, 1),
     ];
     for (cumulative, blocks, acked, sacked, delivered) in cases {
-        let summary = board.on_ack(&ack(cumulative, blocks));
+        let summary = board.on_ack(&ack(cumulative, blocks), LATER);
         assert_eq!(
             (
                 summary.newly_acked.0,
@@ -161,17 +166,17 @@ fn what_was_sacked_is_not_delivered_again_by_the_cumulative_ack() {
 fn the_pipe_counts_what_is_thought_to_be_in_the_network() {
     let mut board = board(10);
     assert_eq!(board.pipe(), Segments(10));
-    board.on_ack(&ack(0, &[segments(4, 6)]));
+    board.on_ack(&ack(0, &[segments(4, 6)]), LATER);
     assert_eq!(board.pipe(), Segments(7), "three arrived");
-    board.mark_lost(Segments(3), |_| ());
+    board.mark_first(Segments(3), |_| ());
     assert_eq!(board.pipe(), Segments(4), "three lost");
     board.resend(ms(20), segments(1, 1), true);
     assert_eq!(board.pipe(), Segments(5), "one of them sent again");
     board.resend(ms(20), segments(10, 10), false);
     assert_eq!(board.pipe(), Segments(5), "a probe does not count");
-    board.on_ack(&ack(10, &[]));
+    board.on_ack(&ack(10, &[]), LATER);
     assert_eq!(board.pipe(), Segments(4), "the retransmission arrived");
-    board.mark_all_lost(|_| ());
+    board.mark_for_timeout(None, |_| ());
     assert_eq!(board.pipe(), Segments(0));
     board.check().unwrap();
 }
@@ -190,7 +195,7 @@ fn a_resent_span_touches_every_segment_it_overlaps_and_no_other() {
     ];
     for (resent, touched) in cases {
         let mut board = board(6);
-        board.on_ack(&ack(15, &[]));
+        board.on_ack(&ack(15, &[]), LATER);
         board.resend(ms(50), resent, true);
         assert_eq!(
             numbers(&board, |s| s.transmissions == 2),
@@ -210,11 +215,11 @@ fn a_resent_span_touches_every_segment_it_overlaps_and_no_other() {
 #[test]
 fn lost_segments_are_offered_in_order_and_once() {
     let mut board = board(10);
-    board.on_ack(&ack(0, &[segments(3, 3), segments(7, 8)]));
+    board.on_ack(&ack(0, &[segments(3, 3), segments(7, 8)]), LATER);
     let mut marked = Vec::new();
-    board.mark_lost(Segments(5), |s| marked.push(s));
+    board.mark_first(Segments(5), |s| marked.push(s));
     assert_eq!(marked, [1, 2, 4, 5].map(|n| segments(n, n)));
-    board.mark_lost(Segments(6), |s| {
+    board.mark_first(Segments(6), |s| {
         assert_eq!(s, segments(6, 6), "judged before")
     });
     for expected in [1, 2, 4, 5, 6] {
@@ -229,15 +234,15 @@ fn lost_segments_are_offered_in_order_and_once() {
 fn holes_are_what_lies_below_the_highest_sack_and_was_not_resent() {
     let mut board = board(10);
     assert_eq!(number(board.next_hole()), None);
-    board.on_ack(&ack(0, &[segments(2, 2), segments(4, 5), segments(8, 8)]));
+    board.on_ack(&ack(0, &[segments(2, 2), segments(4, 5), segments(8, 8)]), LATER);
     for expected in [1, 3, 6, 7] {
         assert_eq!(number(board.next_hole()), Some(expected));
         board.resend(ms(30), segments(expected, expected), true);
     }
     assert_eq!(number(board.next_hole()), None, "9 and 10 are above");
-    board.on_ack(&ack(0, &[segments(10, 10)]));
+    board.on_ack(&ack(0, &[segments(10, 10)]), LATER);
     assert_eq!(number(board.next_hole()), Some(9));
-    board.mark_all_lost(|_| ());
+    board.mark_for_timeout(None, |_| ());
     assert_eq!(
         number(board.next_hole()),
         Some(1),
@@ -249,9 +254,9 @@ fn holes_are_what_lies_below_the_highest_sack_and_was_not_resent() {
 #[test]
 fn a_receiver_that_reneges_loses_its_marks() {
     let mut board = board(5);
-    board.on_ack(&ack(0, &[segments(2, 3)]));
+    board.on_ack(&ack(0, &[segments(2, 3)]), LATER);
     assert!(!board.reneged());
-    board.on_ack(&ack(10, &[]));
+    board.on_ack(&ack(10, &[]), LATER);
     assert!(
         board.reneged(),
         "segment 2 was SACKed, the cumulative ACK stops at it"
@@ -284,19 +289,19 @@ fn an_original_below_the_highest_sack_arrives_reordered_by_the_distance() {
     ];
     for (resent, sacked, last, distance) in cases {
         let mut board = board(10);
-        board.on_ack(&ack(0, &[sacked]));
+        board.on_ack(&ack(0, &[sacked]), LATER);
         resent
             .iter()
             .for_each(|&n| board.resend(ms(20), segments(n, n), true));
         assert_eq!(
-            board.on_ack(&last).reordering,
+            board.on_ack(&last, LATER).reordering,
             distance.map(Segments),
             "{last:?}"
         );
     }
     // The blocks of one ACK tell no order.
     let mut board = board(10);
-    let summary = board.on_ack(&ack(0, &[segments(9, 9), segments(4, 4)]));
+    let summary = board.on_ack(&ack(0, &[segments(9, 9), segments(4, 4)]), LATER);
     assert_eq!(summary.reordering, None);
 }
 
@@ -307,7 +312,7 @@ fn the_rtt_is_taken_from_the_lowest_segment_newly_sacked() {
         [segments(4, 5), segments(9, 9)],
     ] {
         let mut board = board(10);
-        let summary = board.on_ack(&ack(0, &blocks));
+        let summary = board.on_ack(&ack(0, &blocks), LATER);
         assert_eq!(summary.first_original_sacked, Some(ms(4)), "{blocks:?}");
     }
 }

@@ -2,16 +2,18 @@
 
 use super::*;
 use crate::ack::AckSummary;
-use crate::event::Judge;
+use crate::profile::Growth;
 use crate::tlp::ProbeAnswer;
 
 impl Sender {
     /// Takes in an ACK and returns what it changed. An ACK of data never sent is ignored.
     pub fn on_ack(&mut self, now: Instant, ack: &Ack) -> AckSummary {
         if ack.cumulative > self.board.nxt() || self.gave_up {
+            self.counters.impossible_acks += u64::from(!self.gave_up);
             return AckSummary::default();
         }
         let window_changed = self.take_window(ack);
+        self.persist.unanswered = 0;
         if self.is_idle() && !ack.has_blocks() {
             return AckSummary {
                 window_changed,
@@ -20,44 +22,43 @@ impl Sender {
         }
         let syn_acked = self.board.una() == Offset::SYN && ack.cumulative > Offset::SYN;
         let syn_transmissions = self.board.first().map_or(0, |s| s.transmissions);
-        let mut summary = self.board.on_ack(ack);
+        let plausible = self.rtt.min().map_or(Instant::ZERO, |min| now - min);
+        let mut summary = self.board.on_ack(ack, plausible);
         summary.window_changed = window_changed;
-        // A peer that answers with a shut window is alive (RFC 9293 §3.8.6.1).
-        let shut = self.persist.deadline.is_some() || ack.window == 0;
-        if summary.una_advanced > 0 || shut {
-            self.progress_at = now;
-        }
-        if summary.una_advanced > 0 {
-            self.timeouts = 0;
-        }
-        if self.log.is_on() {
-            let una = self.board.una();
-            let AckSummary {
-                newly_acked,
-                newly_sacked,
-                dsack,
-                ..
-            } = summary;
-            self.log.push(
-                now,
-                Event::Acked {
-                    una,
-                    newly_acked,
-                    newly_sacked,
-                    dsack,
-                },
-            );
-        }
+        self.note_progress(now, ack, &mut summary);
+        self.take_dsack(now, &mut summary);
         self.take_rtt(now, ack, &summary);
+        if !syn_acked {
+            self.watch_slow_start(now, &summary);
+        }
+        if let Some(sent) = summary.newest_delivered.filter(|_| self.goes_by_time()) {
+            self.rack.on_delivered(now, sent);
+        }
+        let grows_before = self.mechanisms.growth == Growth::Before;
         if syn_acked {
             self.open(syn_transmissions);
-        } else {
-            self.grow_window(now, &summary);
+        } else if grows_before && !self.reducing() {
+            self.grow_window(now, summary.newly_acked, &summary);
         }
         self.move_timers(now, &summary);
-        self.run_states(now, &summary);
-        self.judge_probe(now, ack, &summary);
-        self.schedule_probe(now);
+        if !grows_before {
+            self.judge_probe(now, ack, &summary);
+        }
+        let marked = self.marked;
+        // An ACK older than the last one may report SACKs, but clocks nothing (Linux since 4.13).
+        let clocks = grows_before || ack.cumulative == self.board.una();
+        let entering = self.run_states(now, ack, &mut summary);
+        if !clocks {
+        } else if self.reducing() {
+            self.reduce(&summary, self.marked - marked, entering);
+        } else if !grows_before && !syn_acked {
+            self.grow_window(now, summary.delivered, &summary);
+        }
+        if grows_before {
+            self.judge_probe(now, ack, &summary);
+        }
+        self.count(&summary);
+        self.reschedule_probe(now, &summary);
         self.update_persist(now);
         self.log_changes(now);
         summary
@@ -70,6 +71,7 @@ impl Sender {
             && self.board.nxt() >= self.limit
             && self.probe.is_answered()
             && self.persist.deadline.is_none()
+            && matches!(self.state, State::Open)
     }
 
     /// The peer's window: taken from an ACK that advances, or from one that repeats `snd_una` with a
@@ -87,6 +89,75 @@ impl Sender {
         changed
     }
 
+    fn note_progress(&mut self, now: Instant, ack: &Ack, summary: &mut AckSummary) {
+        // A peer that answers with a shut window is alive (RFC 9293 §3.8.6.1).
+        let shut = self.persist.deadline.is_some() || ack.window == 0;
+        if summary.una_advanced > 0 || shut {
+            self.progress_at = now;
+        }
+        if summary.una_advanced > 0 {
+            self.timeouts = 0;
+            self.unheard = 0;
+            self.duplicates = 0;
+            if !self.sack {
+                summary.delivered = self.board.explain_duplicates(summary.newly_acked);
+            }
+            if self.board.first().is_none()
+                && let Some(since) = self.busy_since.take()
+            {
+                self.counters.busy += now.since(since);
+            }
+        } else if summary.newly_sacked > Segments::ZERO {
+            self.duplicates = self.duplicates.saturating_add(1);
+        }
+        if self.log.is_on() {
+            let una = self.board.una();
+            let AckSummary {
+                newly_acked,
+                newly_sacked,
+                dsack,
+                ..
+            } = *summary;
+            self.log.push(
+                now,
+                Event::Acked {
+                    una,
+                    newly_acked,
+                    newly_sacked,
+                    dsack,
+                },
+            );
+        }
+    }
+
+    /// A duplicate arrival: what it explains, and what it teaches RACK. More duplicates than were
+    /// ever sent again prove nothing (Linux `tcp_dsack_seen`).
+    fn take_dsack(&mut self, now: Instant, summary: &mut AckSummary) {
+        let Some(duplicate) = summary.dsack else {
+            return;
+        };
+        let segments = duplicate.len().div_ceil(u64::from(self.mss)).max(1);
+        let segments = u32::try_from(segments).unwrap_or(u32::MAX);
+        self.counters.dsacks += u64::from(segments);
+        if self.counters.dsacks > self.counters.all_retransmissions() {
+            summary.dsack = None;
+            return;
+        }
+        let of_probe = self.probe.is_of_probe(duplicate);
+        if self.state == State::Recovery && !self.dsack_in_recovery {
+            self.dsack_in_recovery = true;
+            self.counters.recoveries_with_dsack += 1;
+        }
+        self.undo.on_dsack(duplicate, segments);
+        if self.goes_by_time() && !of_probe && self.detection.reordering_seen() {
+            self.rack.on_dsack(self.board.una(), self.board.nxt());
+        }
+        if self.mechanisms.growth == Growth::After {
+            summary.delivered += Segments(segments);
+        }
+        let _ = now;
+    }
+
     fn take_rtt(&mut self, now: Instant, ack: &Ack, summary: &AckSummary) {
         let Some(rtt) = summary.rtt_sample(now, ack) else {
             return;
@@ -96,6 +167,27 @@ impl Sender {
         if self.log.is_on() {
             let (srtt, rto) = (self.rtt.srtt().unwrap_or(rtt), self.rtt.rto());
             self.log.push(now, Event::RttSample { rtt, srtt, rto });
+        }
+    }
+
+    /// The congestion control may end slow start by the round-trip times it sees.
+    fn watch_slow_start(&mut self, now: Instant, summary: &AckSummary) {
+        let Some(newest) = summary.newest_delivered else {
+            return;
+        };
+        if summary.retransmission_acked {
+            return;
+        }
+        let round = congestion::Round {
+            now,
+            rtt: now.since(newest.at),
+            cwnd: self.cwnd,
+            slow_start: self.cwnd < self.ssthresh,
+            una: self.board.una(),
+            nxt: self.board.nxt(),
+        };
+        if self.congestion.on_rtt(&round) {
+            self.ssthresh = self.cwnd;
         }
     }
 
@@ -114,22 +206,23 @@ impl Sender {
         }
         self.timeout_due = false;
         self.recovery_point = self.board.nxt();
+        self.settled_to = self.board.nxt();
     }
 
-    fn grow_window(&mut self, now: Instant, summary: &AckSummary) {
+    /// Growth by `grown` segments, where new data was acknowledged, or, with dupthresh raised,
+    /// SACKed (Linux `tcp_may_raise_cwnd`).
+    fn grow_window(&mut self, now: Instant, grown: Segments, summary: &AckSummary) {
         let slow_start = self.cwnd < self.ssthresh;
-        let limited = if slow_start {
-            self.cwnd.0 < self.usage.most_outstanding.0.saturating_mul(2)
-        } else {
-            self.usage.limited
-        };
-        if summary.newly_acked == Segments::ZERO || self.reducing() || !limited {
+        let in_use = self.cwnd.0 < self.usage.most_outstanding.0.saturating_mul(2);
+        let limited = self.usage.limited || (slow_start && in_use);
+        let progress = summary.newly_acked > Segments::ZERO
+            || (self.detection.is_raised() && summary.newly_sacked > Segments::ZERO);
+        if !progress || !limited {
             return;
         }
-        let rtt = self.rtt.min().unwrap_or_default();
         self.cwnd = self
             .congestion
-            .grow(now, summary.newly_acked, self.cwnd, self.ssthresh, rtt);
+            .grow(now, grown, self.cwnd, self.ssthresh);
     }
 
     /// The retransmission timer restarts when new data is acknowledged (RFC 6298 §5.2, §5.3) and
@@ -138,6 +231,7 @@ impl Sender {
         self.early = None;
         let Some(first) = self.board.first() else {
             self.rto.stop();
+            self.reorder = None;
             return;
         };
         if summary.una_advanced == 0 {
@@ -161,184 +255,32 @@ impl Sender {
         self.board.outstanding() + Segments(u32::try_from(unsent).unwrap_or(u32::MAX))
     }
 
-    fn run_states(&mut self, now: Instant, summary: &AckSummary) {
-        if let Some(distance) = summary.reordering {
-            self.detection.on_reordering(distance);
-        }
-        if self.board.reneged() {
-            self.board.forget_sacks();
-            self.log.push(now, Event::Reneged);
-            self.enter_loss(now);
-            return;
-        }
-        self.leave_episode(now);
-        match self.state {
-            State::Loss => {}
-            State::Recovery => {
-                self.mark_lost(now, Segments::ZERO, Judge::Threshold);
-                self.reduce(summary, false);
-            }
-            State::Open | State::Disorder | State::Cwr => {
-                if self.maybe_recover(now) {
-                    self.reduce(summary, true);
-                } else if self.state == State::Cwr {
-                    self.reduce(summary, false);
-                } else {
-                    self.keep_open(now);
-                }
-            }
-        }
-    }
-
-    /// An ACK of the recovery point ends the episode; the window settles at ssthresh after a
-    /// reduction, and stays as it has grown after a timeout.
-    fn leave_episode(&mut self, now: Instant) {
-        let passed = match self.state {
-            State::Open | State::Disorder => return,
-            State::Cwr => self.board.una() > self.recovery_point,
-            State::Recovery | State::Loss => self.board.una() >= self.recovery_point,
-        };
-        if !passed {
-            return;
-        }
-        if self.reducing() {
-            self.cwnd = self.ssthresh;
-        }
-        self.timeout_due = false;
-        self.set_state(now, State::Open);
-    }
-
-    /// Enters recovery if the evidence suffices, at once or (early retransmit) after a delay.
-    fn maybe_recover(&mut self, now: Instant) -> bool {
-        if self.board.sacked() + self.board.lost() == Segments::ZERO {
-            return false;
-        }
-        let verdict = self.detection.verdict(&self.board);
-        if verdict.recover || self.board.lost() > Segments::ZERO {
-            self.enter_recovery(now, Trigger::Fast);
-            self.mark_lost(now, Segments::ONE, Judge::Threshold);
-            return true;
-        }
-        let Some(delay) = self.early_delay(now) else {
-            return false;
-        };
-        if delay.is_zero() || self.rto.deadline().is_none_or(|rto| rto <= now + delay) {
-            self.retransmit_early(now);
-            return true;
-        }
-        self.early = Some(now + delay);
-        false
-    }
-
-    fn early_delay(&self, now: Instant) -> Option<Duration> {
-        let can_send_new = || self.board.pipe() < self.window_now(now) && self.next_new().is_some();
-        let seen = self.detection.reordering_seen();
-        self.mechanisms
-            .early_retransmit
-            .delay(&self.board, self.rtt.srtt(), seen, can_send_new)
-    }
-
-    /// Early retransmit's moment: every hole below the highest SACK is lost. The window is reduced
-    /// from the next ACK on, so that the holes go at once.
-    pub(super) fn retransmit_early(&mut self, now: Instant) {
-        self.enter_recovery(now, Trigger::Early);
-        self.mark_lost(now, self.board.fack(), Judge::Early);
-    }
-
-    fn enter_recovery(&mut self, now: Instant, trigger: Trigger) {
-        if self.state != State::Cwr {
-            self.begin_reduction();
-        }
-        self.recovery_trigger = trigger;
-        self.board.restart_holes();
-        self.set_state(now, State::Recovery);
-    }
-
-    fn begin_reduction(&mut self) {
-        self.recovery_point = self.board.nxt();
-        self.prr = Prr::enter(self.cwnd);
-        self.ssthresh = self.congestion.ssthresh_after_loss(self.cwnd);
-        self.probe.on_timeout();
-    }
-
-    /// Marks lost what the detector says, and at least the first `least` segments.
-    fn mark_lost(&mut self, now: Instant, least: Segments, by: Judge) {
-        let lost = self.detection.verdict(&self.board).lost.max(least);
-        let log = &mut self.log;
-        self.board
-            .mark_lost(lost, |span| log.push(now, Event::MarkedLost { span, by }));
-    }
-
-    fn reduce(&mut self, summary: &AckSummary, entering: bool) {
-        let pipe = self.board.pipe();
-        self.cwnd = self
-            .prr
-            .on_ack(summary.delivered, pipe, self.ssthresh, entering);
-    }
-
-    /// Open or Disorder, as SACKs are outstanding or not.
-    fn keep_open(&mut self, now: Instant) {
-        let left_out = self.board.sacked() + self.board.lost() > Segments::ZERO;
-        let to = if left_out {
-            State::Disorder
-        } else {
-            State::Open
-        };
-        if to != self.state {
-            self.recovery_point = self.board.nxt();
-            self.set_state(now, to);
-        }
-    }
-
     /// A probe that repaired a loss by itself hid a congestion signal: reduce once
     /// (draft-dukkipati-tcpm-tcp-loss-probe-01 §3.2; at once to ssthresh, as Linux).
     fn judge_probe(&mut self, now: Instant, ack: &Ack, summary: &AckSummary) {
+        let Some(rules) = &self.mechanisms.probe else {
+            return;
+        };
         let duplicate = summary.is_duplicate(ack) && summary.newly_sacked == Segments::ZERO;
         let answer = self
             .probe
-            .on_ack(ack.cumulative, duplicate, summary.dsack.is_some());
+            .on_ack(rules, ack.cumulative, duplicate, summary.dsack);
         if answer == ProbeAnswer::RepairedLoss && !self.reducing() {
             self.log.push(now, Event::ProbeRepairedLoss);
-            self.begin_reduction();
+            self.begin_reduction(now);
             self.set_state(now, State::Cwr);
-            self.cwnd = self.ssthresh;
+            self.end_reduction();
             self.set_state(now, State::Open);
             self.keep_open(now);
         }
     }
 
-    /// A retransmission timeout: everything not SACKed is lost, the window is one segment, and
-    /// ssthresh falls unless it already did for this flight (RFC 5681 §3.1, §5.1 of RFC 6675).
-    pub(super) fn enter_loss(&mut self, now: Instant) {
-        let first_of_flight = match self.state {
-            State::Open | State::Disorder => true,
-            State::Cwr | State::Recovery => self.board.una() >= self.recovery_point,
-            State::Loss => self.timeouts <= 1,
-        };
-        if first_of_flight {
-            self.ssthresh = self.congestion.ssthresh_after_loss(self.cwnd);
-            self.congestion.on_timeout();
+    fn count(&mut self, summary: &AckSummary) {
+        self.counters.delivered += u64::from(summary.delivered.0);
+        self.counters.lost_retransmissions = self.board.lost_retransmissions();
+        self.counters.impossible_blocks = self.board.impossible_blocks();
+        if let Some(recovery) = self.recoveries.current() {
+            recovery.delivered += summary.delivered.0;
         }
-        self.cwnd = Segments::ONE;
-        self.early = None;
-        self.probe.on_timeout();
-        self.take_all_as_lost(now);
-        self.recovery_point = self.board.nxt();
-        self.set_state(now, State::Loss);
-    }
-
-    /// Marks everything lost that is not SACKed; the timer's own retransmission is due.
-    pub(super) fn take_all_as_lost(&mut self, now: Instant) {
-        let log = &mut self.log;
-        self.board.mark_all_lost(|span| {
-            log.push(
-                now,
-                Event::MarkedLost {
-                    span,
-                    by: Judge::Timeout,
-                },
-            );
-        });
-        self.timeout_due = true;
     }
 }

@@ -1,47 +1,49 @@
 //! The sender: composes the policies, and is the one place where their verdicts are applied.
 //!
 //! ```text
-//! on_ack   → scoreboard → RTT, timers → window growth → state machine → probe timer
+//! on_ack   → scoreboard → RTT, timers → state machine, undo → rate control or growth → probe timer
 //! on_timer → marks what the timer implies
 //! next_send: what would go now, by priority:                             (RFC 6675 §4 NextSeg)
-//!     a due probe; lost segments; new data; holes below the highest SACK (in recovery)
+//!     a due probe; lost segments; new data; holes below the highest SACK, a rescue (in recovery)
 //! on_sent  → scoreboard, timers, rate control
 //! ```
 //! Windows are counted in segments, as Linux does; the receive window in bytes.
 //!
-//! Source of the order of things: Linux 3.17 `tcp_ack`, `tcp_fastretrans_alert`,
-//! `tcp_xmit_retransmit_queue`.
+//! Source of the order of things: Linux 3.17 and 6.12 `tcp_ack`, `tcp_fastretrans_alert`,
+//! `tcp_process_loss`, `tcp_xmit_retransmit_queue`.
 //!
-//! Where it is not Linux 3.17 (each is a place where a mechanism is still to come, or where the
-//! kernel's way is an accident of its timers):
+//! Where it is not Linux (each is a place where the kernel's way is an accident of its timers or
+//! queues, or belongs to one version):
 //!
-//! - Undo (DSACK, Eifel) and F-RTO are missing: a timeout or a recovery once entered is never taken
-//!   back. Their place is `acks`: what an ACK proves is in [`AckSummary`](crate::AckSummary),
-//!   `run_states` runs before anything is sent for it, and `begin_reduction` and `enter_loss` are the
-//!   only two places that give up a window.
-//! - A lost retransmission is found by the retransmission timer alone (`tcp_mark_lost_retrans`).
-//! - With dupthresh raised by reordering, few segments outstanding and nothing to send, Linux
-//!   recovers on three SACKs; here the timer does (`tcp_time_to_recover`).
-//! - With dupthresh raised, Linux lets the window grow on SACKs too.
 //! - Reneging is acted on at once, and its retransmissions are called `rto`; Linux waits for
 //!   max(SRTT/2, 10 ms).
 //! - An RTT measured by SACK does not move the retransmission timer.
-//! - A FIN alone does not bypass the congestion window.
-//! - Without SACK the send side falls back on the retransmission timer alone.
+//! - A FIN alone does not bypass the congestion window (Linux 3.17 lets it).
+//! - Timers are separate; Linux shares one between RTO, probe, reordering and early retransmit, and
+//!   sets the RTO from the head's send time after one of the others was pending.
+//! - Linux 2.6's F-RTO of its own, and its cut of the window to three more than is in flight on
+//!   every doubtful ACK (`tcp_moderate_cwnd`), are left out of `linux-2.6`.
+//! - Without RACK every segment not SACKed is lost on a timeout; with it, those sent less than
+//!   RACK.rtt ago are not (Linux 6 `tcp_timeout_mark_lost`).
 
 mod acks;
+mod reduce;
+mod send;
+mod states;
 mod timers;
 
 use crate::ack::Ack;
 use crate::congestion::{self, Congestion};
-use crate::detect::Threshold;
+use crate::counters::{Counters, Recoveries, Recovery};
+use crate::detect::{Rack, Threshold};
 use crate::event::{Event, EventLog, Send, State, Timer, Trigger};
 use crate::profile::Mechanisms;
-use crate::rate::Prr;
+use crate::rate::Reduction;
 use crate::rto::RetransmissionTimer;
 use crate::rtt::RttEstimator;
 use crate::scoreboard::Scoreboard;
 use crate::tlp::LossProbe;
+use crate::undo::Undo;
 use recoup_units::{Instant, Offset, Segments, Span};
 use std::time::Duration;
 
@@ -70,24 +72,48 @@ pub struct Sender {
     cwnd: Segments,
     ssthresh: Segments,
     usage: WindowUsage,
-    prr: Prr,
+    reduction: Reduction,
     congestion: Congestion,
     detection: Threshold,
+    rack: Rack,
+    /// Duplicate ACKs since `snd_una` last moved.
+    duplicates: u32,
+    undo: Undo,
+    frto: Frto,
+    /// Segments ever marked lost.
+    marked: u64,
+    /// Where the last episode ended: without SACK, the next one needs an ACK of this.
+    settled_to: Offset,
+    /// A DSACK came in the present recovery.
+    dsack_in_recovery: bool,
+    /// The rescue retransmission of this recovery is spent (RFC 6675 §4 NextSeg rule 4).
+    rescued: bool,
 
     rtt: RttEstimator,
     rto: RetransmissionTimer,
     early: Option<Instant>,
+    reorder: Option<Instant>,
     probe: LossProbe,
     persist: Persist,
     /// Retransmission timeouts since the last ACK of new data.
     timeouts: u32,
+    /// Retransmissions since then.
+    unheard: u32,
     /// The timer went off and its own retransmission has not gone yet.
     timeout_due: bool,
     /// The last time the peer acknowledged something, or the first data of a flight was sent.
     progress_at: Instant,
     last_sent_at: Instant,
     gave_up: bool,
+    /// A partial segment waits while another is unacknowledged (Nagle's rule).
+    nagle: bool,
+    /// The end of the last partial segment sent.
+    partial_to: Offset,
 
+    counters: Counters,
+    recoveries: Recoveries,
+    state_since: Instant,
+    busy_since: Option<Instant>,
     log: EventLog,
     logged_timers: [Option<Instant>; Timer::ALL.len()],
     unlogged_change: Option<(State, State)>,
@@ -110,12 +136,26 @@ struct WindowUsage {
     limited: bool,
 }
 
+/// What F-RTO is about (RFC 5682 §3.1; Linux `tcp_process_loss`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Frto {
+    /// Nothing: the timeout is taken for real.
+    #[default]
+    Off,
+    /// The head was sent again; the next ACKs tell (step 1).
+    Watching,
+    /// An ACK advanced: new data goes instead of retransmissions (step 2b).
+    NewDataFirst,
+}
+
 /// Zero-window probing.
 #[derive(Clone, Copy, Debug, Default)]
 struct Persist {
     deadline: Option<Instant>,
     backoff: u32,
     due: bool,
+    /// Probes sent since the peer was last heard.
+    unanswered: u32,
 }
 
 impl Sender {
@@ -125,7 +165,7 @@ impl Sender {
         Self {
             mechanisms: *mechanisms,
             mss: mss.max(1),
-            sack: true,
+            sack: mechanisms.sack,
             syn_trigger,
             board: Scoreboard::new(Offset::SYN),
             limit: Offset::DATA,
@@ -140,19 +180,35 @@ impl Sender {
             cwnd: mechanisms.initial_window,
             ssthresh: Segments::MAX,
             usage: WindowUsage::default(),
-            prr: Prr::default(),
+            reduction: Reduction::default(),
             congestion: Congestion::new(mechanisms.congestion),
-            detection: mechanisms.detection,
+            detection: Threshold::new(mechanisms.detection),
+            rack: Rack::default(),
+            duplicates: 0,
+            undo: Undo::default(),
+            frto: Frto::Off,
+            marked: 0,
+            settled_to: Offset::SYN,
+            dsack_in_recovery: false,
+            rescued: false,
             rtt: RttEstimator::new(mechanisms.rto),
             rto: RetransmissionTimer::default(),
             early: None,
+            reorder: None,
             probe: LossProbe::default(),
             persist: Persist::default(),
             timeouts: 0,
+            unheard: 0,
             timeout_due: false,
             progress_at: Instant::ZERO,
             last_sent_at: Instant::ZERO,
             gave_up: false,
+            nagle: false,
+            partial_to: Offset::SYN,
+            counters: Counters::default(),
+            recoveries: Recoveries::default(),
+            state_since: Instant::ZERO,
+            busy_since: None,
             log: EventLog::new(log),
             logged_timers: [None; Timer::ALL.len()],
             unlogged_change: None,
@@ -162,9 +218,12 @@ impl Sender {
     /// Begins again as [`new`](Self::new), keeping memory.
     pub fn reset(&mut self, mechanisms: &Mechanisms, mss: u32, syn_trigger: Trigger, log: bool) {
         let mut board = std::mem::take(&mut self.board);
+        let mut recoveries = std::mem::take(&mut self.recoveries);
         board.reset(Offset::SYN);
+        recoveries.clear();
         *self = Self {
             board,
+            recoveries,
             ..Self::new(mechanisms, mss, syn_trigger, log)
         };
     }
@@ -190,8 +249,15 @@ impl Sender {
     }
 
     /// The handshake told whether the peer reports what it has by SACK. Until told, it is taken to.
+    /// A profile without SACK does not use it whatever the peer.
     pub fn set_sack(&mut self, sack: bool) {
-        self.sack = sack;
+        self.sack = sack && self.mechanisms.sack;
+    }
+
+    /// Switches Nagle's rule: a segment that is not full waits while an earlier such one is
+    /// unacknowledged (RFC 9293 §3.7.4, in Minshall's form, as Linux). Off to begin with.
+    pub fn set_nagle(&mut self, on: bool) {
+        self.nagle = on;
     }
 
     /// The path takes segments of at most `mss` bytes from now on; outstanding ones stay as sent.
@@ -199,196 +265,16 @@ impl Sender {
         self.mss = mss.max(1);
     }
 
-    /// What the sender would send now; asking again gives the same answer until something happens.
-    pub fn next_send(&self, now: Instant) -> Option<Send> {
-        if self.gave_up {
-            return None;
-        }
-        if self.persist.due {
-            return Some(self.window_probe());
-        }
-        if self.probe.is_due()
-            && let Some(send) = self.loss_probe()
-        {
-            return Some(send);
-        }
-        // First what there is to send, then whether it may go: most of the time there is nothing.
-        let candidate = if let Some(lost) = self.board.next_lost() {
-            Send::Again(lost.span, self.trigger_of(lost.span))
-        } else if let Some(span) = self.next_new() {
-            Send::New(span)
-        } else if self.state == State::Recovery {
-            Send::Again(self.board.next_hole()?.span, self.recovery_trigger)
-        } else {
-            return None;
-        };
-        (self.board.pipe() < self.window_now(now)).then_some(candidate)
-    }
-
-    /// Something was sent: by this sender's own advice, or, in a replay, because the capture says so.
-    pub fn on_sent(&mut self, now: Instant, what: Send) {
-        match what {
-            Send::New(span) | Send::NewProbe(span) => self.on_sent_new(now, span),
-            Send::Again(span, trigger) => self.on_sent_again(now, span, trigger),
-            Send::WindowProbe => self.persist.due = false,
-        }
-        if let Send::NewProbe(_) = what {
-            self.probe.on_sent(false, self.board.nxt());
-            self.rto.start(now, &self.rtt);
-        }
-        if self.log.is_on() {
-            let (pipe, cwnd) = (self.board.pipe(), self.cwnd);
-            self.log.push(now, Event::Sent { what, pipe, cwnd });
-            self.log_changes(now);
-        }
-    }
-
-    fn on_sent_new(&mut self, now: Instant, span: Span) {
-        if self.board.first().is_none() {
-            self.restart_after_idle(now);
-            self.progress_at = now;
-        }
-        self.last_sent_at = now;
-        self.early = None; // the new data may draw the SACKs that were missing
-        self.board.push(now, span);
-        self.limit = self.limit.max(span.end);
-        if self.rto.deadline().is_none() {
-            self.rto.start(now, &self.rtt);
-        }
-        if self.reducing() {
-            self.prr.on_sent();
-        }
-        self.note_usage();
-        self.persist = Persist::default();
-        self.schedule_probe(now);
-    }
-
-    fn on_sent_again(&mut self, now: Instant, span: Span, trigger: Trigger) {
-        self.last_sent_at = now;
-        let head = span.start <= self.board.una();
-        self.board.resend(now, span, trigger != Trigger::Tlp);
-        if trigger == Trigger::Tlp {
-            self.probe.on_sent(true, self.board.nxt());
-            self.rto.start(now, &self.rtt);
-            return;
-        }
-        if self.reducing() {
-            self.prr.on_sent();
-        }
-        if self.timeout_due {
-            self.timeout_due = false; // the expiry has set the timer already
-        } else if head {
-            self.rto.start(now, &self.rtt);
-        }
-    }
-
-    /// What the present state calls a retransmission of `span`.
-    fn trigger_of(&self, span: Span) -> Trigger {
-        if span.start == Offset::SYN {
-            return self.syn_trigger;
-        }
-        match self.state {
-            State::Loss if self.timeout_due => Trigger::Rto,
-            State::Loss => Trigger::SlowStart,
-            _ => self.recovery_trigger,
-        }
-    }
-
-    /// The next new data the receive window permits, by the sender's side of silly-window
-    /// avoidance: a full segment, or all there is, or half the largest window
-    /// (RFC 9293 §3.8.6.2.1; the push bit is always on, there is no Nagle delay).
-    fn next_new(&self) -> Option<Span> {
-        if self.board.nxt() >= self.limit {
-            return None;
-        }
-        let span = self.new_span(self.window.edge);
-        let enough = span.len() >= u64::from(self.mss)
-            || span.end == self.limit
-            || span.len() >= (self.window.largest / 2).max(1);
-        (!span.is_empty() && enough).then_some(span)
-    }
-
-    /// The next new data up to `edge`, at most a segment. The SYN goes alone; the FIN rides on the
-    /// last data, whose payload it does not lengthen.
-    fn new_span(&self, edge: Offset) -> Span {
-        let start = self.board.nxt();
-        let full = start + u64::from(self.mss);
-        let cap = match self.fin {
-            _ if start == Offset::SYN => Offset::DATA,
-            Some(fin) if full >= fin => fin + 1,
-            _ => full,
-        };
-        Span::new(start, cap.min(self.limit).min(edge.max(start)))
-    }
-
-    /// A tail loss probe: new data if the receive window permits, else the last segment
-    /// (draft-dukkipati-tcpm-tcp-loss-probe-01 §2.2).
-    fn loss_probe(&self) -> Option<Send> {
-        self.next_new().map(Send::NewProbe).or_else(|| {
-            self.board
-                .last()
-                .map(|last| Send::Again(last.span, Trigger::Tlp))
-        })
-    }
-
-    /// A zero-window probe: what fits if a little does (the override of silly-window avoidance),
-    /// else a segment that only draws an ACK.
-    fn window_probe(&self) -> Send {
-        let span = self.new_span(self.window.edge);
-        if span.is_empty() {
-            Send::WindowProbe
-        } else {
-            Send::New(span)
-        }
-    }
-
-    /// The congestion window for a segment sent now, idle time considered.
-    #[inline]
-    fn window_now(&self, now: Instant) -> Segments {
-        if self.board.first().is_some() || self.board.una() == Offset::SYN {
-            return self.cwnd;
-        }
-        self.window_after_idle(now)
-    }
-
-    fn window_after_idle(&self, now: Instant) -> Segments {
-        let idle = now.since(self.last_sent_at);
-        let initial = self.mechanisms.initial_window;
-        congestion::after_idle(self.cwnd, initial, idle, self.rto.rto(&self.rtt))
-    }
-
-    /// Takes the window idle time leaves. What slow start may regain of it, ssthresh remembers
-    /// (RFC 2861 §2; Linux tcp_cwnd_restart).
-    fn restart_after_idle(&mut self, now: Instant) {
-        let window = self.window_now(now);
-        if window < self.cwnd {
-            let three_quarters = Segments(self.cwnd.0 / 2 + self.cwnd.0 / 4);
-            self.ssthresh = self.ssthresh.max(three_quarters);
-            self.cwnd = window;
-        }
-    }
-
-    /// Whether the window is being reduced, so that PRR counts what is sent.
-    fn reducing(&self) -> bool {
-        matches!(self.state, State::Cwr | State::Recovery)
-    }
-
-    fn note_usage(&mut self) {
-        let outstanding = self.board.outstanding();
-        let usage = &mut self.usage;
-        if self.board.una() >= usage.round_end || outstanding > usage.most_outstanding {
-            *usage = WindowUsage {
-                most_outstanding: outstanding,
-                round_end: self.board.nxt(),
-                limited: self.board.pipe() >= self.cwnd,
-            };
-        }
-    }
-
     /// Changes the state. It is logged when all else that goes with the change is done, or before
     /// the next change.
     fn set_state(&mut self, now: Instant, to: State) {
         let from = std::mem::replace(&mut self.state, to);
+        let spent = now.since(std::mem::replace(&mut self.state_since, now));
+        match from {
+            State::Recovery => self.counters.in_recovery += spent,
+            State::Loss => self.counters.in_loss += spent,
+            State::Open | State::Disorder | State::Cwr => {}
+        }
         if from != to && self.log.is_on() {
             self.log_state(now);
             self.unlogged_change = Some((from, to));
@@ -459,6 +345,41 @@ impl Sender {
     /// The RTO in force, back-off included.
     pub fn rto(&self) -> Duration {
         self.rto.rto(&self.rtt)
+    }
+
+    /// How often the RTO in force has doubled.
+    pub fn backoff(&self) -> u32 {
+        self.rto.backoff()
+    }
+
+    /// Retransmission timeouts since the peer last acknowledged new data.
+    pub fn timeouts(&self) -> u32 {
+        self.timeouts
+    }
+
+    /// Zero-window probes since the peer was last heard.
+    pub fn unanswered_window_probes(&self) -> u32 {
+        self.persist.unanswered
+    }
+
+    /// Segments of reordering tolerated: dupthresh as it stands.
+    pub fn reordering(&self) -> Segments {
+        self.detection.dupthresh()
+    }
+
+    /// Whether the peer reports what it has by SACK and this side uses it.
+    pub fn uses_sack(&self) -> bool {
+        self.sack
+    }
+
+    /// What was counted since the connection began; the state it is in counts when it ends.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// The latest finished recoveries, oldest first; 1,024 at most.
+    pub fn recoveries(&self) -> impl ExactSizeIterator<Item = &Recovery> {
+        self.recoveries.finished()
     }
 
     /// Whether the user timeout has passed.

@@ -1,12 +1,14 @@
 //! When the sender acts without an ACK.
 
 use super::*;
+use crate::ack::AckSummary;
 
 impl Timer {
     /// Every timer, in the order in which those due at one instant are served: a probe due with
     /// the retransmission timeout takes its place.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Early,
+        Self::Reorder,
         Self::Probe,
         Self::Rto,
         Self::Persist,
@@ -35,6 +37,7 @@ impl Sender {
     pub fn deadline(&self, timer: Timer) -> Option<Instant> {
         match timer {
             Timer::Early => self.early,
+            Timer::Reorder => self.reorder,
             Timer::Probe => self.probe.deadline(),
             Timer::Rto => self.rto.deadline(),
             Timer::Persist => self.persist.deadline,
@@ -57,6 +60,7 @@ impl Sender {
                 self.early = None;
                 self.retransmit_early(now);
             }
+            Timer::Reorder => self.on_reordering_timeout(now),
             Timer::Probe => self.probe.on_expiry(),
             Timer::Rto => self.on_retransmission_timeout(now),
             Timer::Persist => {
@@ -66,10 +70,30 @@ impl Sender {
             }
             Timer::User => {
                 self.gave_up = true;
+                self.counters.failed_retransmissions += u64::from(self.unheard);
                 self.log.push(now, Event::GaveUp);
             }
         }
         self.log_changes(now);
+    }
+
+    /// What had to wait for its reordering window may be lost now (RFC 8985 §6.3). On entering
+    /// recovery the rate control takes it for an ACK of one segment (Linux
+    /// `tcp_rack_reo_timeout`).
+    fn on_reordering_timeout(&mut self, now: Instant) {
+        let before = self.marked;
+        self.detect_by_time(now);
+        self.reorder = None;
+        if self.marked == before || self.state == State::Recovery {
+            return;
+        }
+        self.enter_recovery(now, Trigger::Fast);
+        self.note_recovery_begun(now);
+        let progress = AckSummary {
+            delivered: Segments::ONE,
+            ..AckSummary::default()
+        };
+        self.reduce(&progress, self.marked - before, true);
     }
 
     fn on_retransmission_timeout(&mut self, now: Instant) {
@@ -79,29 +103,47 @@ impl Sender {
             // The handshake has no window to reduce: only the SYN goes again.
             self.take_all_as_lost(now);
         } else {
+            self.counters.timeouts[self.state as usize] += 1;
             self.enter_loss(now);
         }
     }
 
-    /// Arms the probe timer if a probe is called for: data outstanding in Open, a peer that answers by SACK, and either the
-    /// window is used up or nothing is left to send (draft-dukkipati-tcpm-tcp-loss-probe-01 §2.1).
+    /// After an ACK. RFC 8985's probe timer restarts when new data is acknowledged and stands when
+    /// SACKs arrive (Linux); the draft's is set anew by every ACK.
+    pub(super) fn reschedule_probe(&mut self, now: Instant, summary: &AckSummary) {
+        let stands = self.mechanisms.probe.is_some_and(|rules| rules.is_modern())
+            && summary.una_advanced == 0
+            && self.state != State::Recovery;
+        if !stands {
+            self.schedule_probe(now);
+        }
+    }
+
+    /// Arms the probe timer if a probe is called for: data outstanding in Open, a peer that answers
+    /// by SACK, and for the draft either the window is used up or nothing is left to send
+    /// (draft-dukkipati-tcpm-tcp-loss-probe-01 §2.1; RFC 8985 §7.2).
     pub(super) fn schedule_probe(&mut self, now: Instant) {
         let Some(rules) = self.mechanisms.probe else {
             return;
         };
         self.probe.disarm();
-        let (Some(srtt), Some(last), Some(rto_at)) =
-            (self.rtt.srtt(), self.board.last(), self.rto.deadline())
-        else {
+        let (Some(last), Some(rto_at)) = (self.board.last(), self.rto.deadline()) else {
             return;
         };
-        let room_and_data = self.board.pipe() < self.cwnd && self.board.nxt() < self.limit;
         let established = self.board.una() > Offset::SYN;
-        let called_for = self.sack && self.state == State::Open && established && !room_and_data;
-        if !called_for || !self.probe.may_arm() {
+        let called_for = match rules.is_modern() {
+            true => matches!(self.state, State::Open | State::Cwr) && self.reorder.is_none(),
+            false => {
+                let room = self.board.pipe() < self.cwnd && self.board.nxt() < self.limit;
+                self.state == State::Open && !room
+            }
+        };
+        if !called_for || !self.sack || !established || !self.probe.may_arm() {
             return;
         }
-        let pto = rules.timeout(srtt, self.board.outstanding() == Segments::ONE);
+        let Some(pto) = rules.timeout(self.rtt.srtt(), self.board.outstanding()) else {
+            return;
+        };
         let at = if rules.restart {
             last.sent_at + pto.min(self.rto.rto(&self.rtt))
         } else {

@@ -236,13 +236,15 @@ impl Endpoint {
         let mut ack = Ack::new(acked, window);
         ack.carries_data = segment.sequence_len() > 0;
         let clock = SeqNumber(timestamp(now));
-        ack.timestamp_rtt = segment
+        let age = segment
             .options
             .timestamps
             .map(|t| SeqNumber(t.echo))
             // None was echoed, or one we have yet to send: no measurement.
             .filter(|echo| self.timestamps && echo.0 != 0 && !echo.after(clock))
             .map(|echo| Duration::from_millis(u64::from(clock.since(echo))));
+        ack.timestamp_rtt = age;
+        ack.echo_sent_before = age.map(|age| end_of_tick(now) - age);
         if self.sack {
             for [left, right] in segment.options.sack.iter() {
                 let (isn, near) = (self.config.isn, acked);

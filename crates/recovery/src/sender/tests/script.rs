@@ -9,7 +9,9 @@
 
 use super::super::*;
 use crate::ack::Ack;
+use crate::counters::Recovery;
 use crate::profile::Profile;
+use crate::undo::Proof;
 use std::ops::RangeInclusive;
 
 /// Payload of a full segment, in bytes.
@@ -18,8 +20,12 @@ pub(super) const MSS: u64 = 1000;
 pub(super) struct Script {
     pub(super) sender: Sender,
     now: Instant,
+    /// Payload of a segment that has a number, in bytes.
+    unit: u64,
     /// Offered by every ACK that comes, in bytes.
     window: u64,
+    /// Echoed by the next ACK: the timestamp of a segment sent at this, in ms.
+    echo: Option<u64>,
     events: Vec<Event>,
 }
 
@@ -30,7 +36,9 @@ impl Script {
         Self {
             sender: Sender::new(profile.mechanisms(), MSS as u32, Trigger::Syn, true),
             now: Instant::ZERO,
+            unit: MSS,
             window: 1 << 20,
+            echo: None,
             events: Vec::new(),
         }
     }
@@ -44,6 +52,20 @@ impl Script {
     pub(super) fn connected_with(profile: &str, rtt: u64, window: u64) -> Self {
         let mut script = Self::new(profile);
         script.window(window).sends("SYN").at(rtt).ack(0);
+        script
+    }
+
+    /// The same towards a peer that does not report by SACK.
+    pub(super) fn without_sack(profile: &str, rtt: u64) -> Self {
+        let mut script = Self::connected(profile, rtt);
+        script.sender.set_sack(false);
+        script
+    }
+
+    /// The same, its segments numbered by `unit` bytes of payload instead of by full segments.
+    pub(super) fn small(profile: &str, rtt: u64, unit: u64) -> Self {
+        let mut script = Self::connected(profile, rtt);
+        script.unit = unit;
         script
     }
 
@@ -68,7 +90,26 @@ impl Script {
 
     /// The application writes `segments` full segments.
     pub(super) fn writes(&mut self, segments: u64) -> &mut Self {
-        self.sender.on_written(self.now, segments * MSS);
+        self.sender.on_written(self.now, segments * self.unit);
+        self.checked()
+    }
+
+    /// The application writes segments `first..=last` one by one, and each is sent by itself.
+    #[track_caller]
+    pub(super) fn trickles(&mut self, first: u64, last: u64) -> &mut Self {
+        for n in first..=last {
+            let name = match self.unit {
+                MSS => n.to_string(),
+                unit => format!("{n}:{unit}"),
+            };
+            self.writes(1).sends(&name);
+        }
+        self
+    }
+
+    /// The network signals congestion without a loss.
+    pub(super) fn congested(&mut self) -> &mut Self {
+        self.sender.on_congestion_signal(self.now);
         self.checked()
     }
 
@@ -91,8 +132,23 @@ impl Script {
 
     /// An ACK through segment `n` that SACKs `blocks`, the latest first.
     pub(super) fn sack(&mut self, n: u64, blocks: &[RangeInclusive<u64>]) -> &mut Self {
-        let blocks = blocks.iter().map(|b| segments(*b.start(), *b.end()));
-        self.takes(Ack::new(segments(1, n).end, self.window).with_blocks(blocks))
+        let unit = self.unit;
+        let blocks = blocks
+            .iter()
+            .map(|b| Span::new(start(*b.start(), unit), start(*b.end() + 1, unit)));
+        let mut ack = Ack::new(start(n + 1, unit), self.window).with_blocks(blocks);
+        if let Some(sent) = self.echo.take() {
+            // The timestamp clock ticks once a millisecond.
+            ack.timestamp_rtt = Some(self.now.since(Instant::from_millis(sent)));
+            ack.echo_sent_before = Some(Instant::from_millis(sent + 1));
+        }
+        self.takes(ack)
+    }
+
+    /// The next ACK echoes the timestamp of a segment sent at `ms`.
+    pub(super) fn echoing(&mut self, ms: u64) -> &mut Self {
+        self.echo = Some(ms);
+        self
     }
 
     /// `ack` arrives.
@@ -199,6 +255,32 @@ impl Script {
         self
     }
 
+    /// dupthresh is `segments`.
+    #[track_caller]
+    pub(super) fn dupthresh(&mut self, segments: u32) -> &mut Self {
+        assert_eq!(
+            self.sender.reordering(),
+            Segments(segments),
+            "dupthresh at {}",
+            self.now
+        );
+        self
+    }
+
+    /// Reductions were taken back this often by DSACKs, timestamps and F-RTO.
+    #[track_caller]
+    pub(super) fn undone(&mut self, dsack: u64, timestamp: u64, frto: u64) -> &mut Self {
+        let undone = Proof::ALL.map(|proof| self.sender.counters().undone_by(proof));
+        assert_eq!(undone, [dsack, timestamp, frto], "undone at {}", self.now);
+        self
+    }
+
+    /// The recovery finished last.
+    #[track_caller]
+    pub(super) fn last_recovery(&self) -> Recovery {
+        *self.sender.recoveries().last().expect("a finished recovery")
+    }
+
     /// How often `event` happened so far.
     pub(super) fn count(&self, event: Event) -> usize {
         self.events.iter().filter(|e| **e == event).count()
@@ -207,7 +289,7 @@ impl Script {
     /// The segments marked lost so far, and by whom, in that order.
     pub(super) fn marked(&self) -> Vec<(u64, crate::event::Judge)> {
         let marked = |e: &Event| match *e {
-            Event::MarkedLost { span, by } => Some((number(span), by)),
+            Event::MarkedLost { span, by } => Some((number(span, self.unit), by)),
             _ => None,
         };
         self.events.iter().filter_map(marked).collect()
@@ -240,7 +322,7 @@ impl Script {
         }
         let fin = self.sender.fin().is_some_and(|fin| span.contains(fin));
         let payload = span.len() - u64::from(fin);
-        let number = number(span);
+        let number = number(span, self.unit);
         match (payload, fin) {
             (0, true) => "FIN".into(),
             (MSS, true) => format!("{number}+FIN"),
@@ -252,12 +334,17 @@ impl Script {
 
 /// The span of data segments `first..=last`.
 pub(super) fn segments(first: u64, last: u64) -> Span {
-    Span::new(Offset(1 + (first - 1) * MSS), Offset(1 + last * MSS))
+    Span::new(start(first, MSS), start(last + 1, MSS))
+}
+
+/// Where segment `n` begins.
+fn start(n: u64, unit: u64) -> Offset {
+    Offset::DATA + (n - 1) * unit
 }
 
 /// The segment in which `span` begins.
-fn number(span: Span) -> u64 {
-    span.start.since(Offset::DATA) / MSS + 1
+fn number(span: Span, unit: u64) -> u64 {
+    span.start.since(Offset::DATA) / unit + 1
 }
 
 /// `fast 2-4, 11` spelt out: `fast 2, fast 3, fast 4, 11`.

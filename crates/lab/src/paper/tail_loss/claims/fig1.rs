@@ -179,8 +179,12 @@ fn probe_claims(c: &Cells) -> Vec<Claim> {
 /// How far the equations are apart.
 fn equations_claim() -> Claim {
     let ratio = RTTS.map(|rtt| {
-        let pto = |one| ProbeRules::DRAFT_01.timeout(Duration::from_millis(rtt), one);
-        pto(false).as_secs_f64() / pto(true).as_secs_f64()
+        let pto = |outstanding| {
+            let srtt = Some(Duration::from_millis(rtt));
+            let timeout = ProbeRules::DRAFT_01.timeout(srtt, Segments(outstanding));
+            timeout.unwrap_or_default().as_secs_f64()
+        };
+        pto(10) / pto(1)
     });
     let small = ratio[..4].iter().all(|r| *r <= 0.5) && ratio.is_sorted();
     claim(

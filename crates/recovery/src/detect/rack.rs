@@ -1,0 +1,201 @@
+//! RACK: loss by time. What was sent before something that has been delivered, by more than a
+//! reordering window, is lost.
+//!
+//! ```text
+//! on delivery of a segment sent later than any delivered before:
+//!     RACK.segment = it, RACK.rtt = now − its send time                      RFC 8985 §6.2 step 2
+//! a segment sent before RACK.segment is lost once
+//!     now ≥ its send time + RACK.rtt + reo_wnd                                       §6.2 step 5
+//! reo_wnd = 0 until reordering was seen, in Recovery and Loss or once dupthresh segments are SACKed
+//!         = min(reo_wnd_mult · min_rtt / 4, SRTT) otherwise                          §6.2 step 4
+//! reo_wnd_mult grows by one in each round trip that brings a DSACK, and falls back to one after
+//!     16 recoveries without                                                          §6.2 step 4
+//! ```
+//! What is not lost yet is looked at again by a timer (§6.3).
+//!
+//! Deviation: where a retransmission is answered sooner than the least RTT, the answer is taken to be
+//! the original's and RACK does not advance (§6.2 step 2 (2)); the timestamp rule (1) is not used.
+//! Linux takes RACK.rtt from the last segment delivered even where it was not the last sent; here, as
+//! in the RFC, it belongs to RACK.segment.
+
+use crate::scoreboard::{Scoreboard, Sent};
+use recoup_units::{Instant, Offset, Segments};
+use std::time::Duration;
+
+/// Recoveries for which a widened window is kept (§6.2 step 4).
+const PERSIST: u8 = 16;
+
+/// What RACK has learned of a path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rack {
+    newest: Option<Sent>,
+    rtt: Duration,
+    /// Something was delivered since the last look.
+    advanced: bool,
+    /// reo_wnd_mult, less one.
+    widened: u8,
+    persist: u8,
+    /// DSACKs before this is acknowledged belong to a round trip that already widened the window.
+    round_end: Option<Offset>,
+}
+
+/// What the size of the reordering window depends on.
+#[derive(Clone, Copy, Debug)]
+pub struct Circumstances {
+    /// In Recovery or Loss.
+    pub recovering: bool,
+    /// Reordering has been seen on this path.
+    pub reordering_seen: bool,
+    /// dupthresh.
+    pub dupthresh: Segments,
+    /// The least round-trip time.
+    pub min_rtt: Duration,
+    /// Smoothed round-trip time.
+    pub srtt: Duration,
+}
+
+impl Rack {
+    /// Something was delivered, and `sent` is the latest transmission among it.
+    pub fn on_delivered(&mut self, now: Instant, sent: Sent) {
+        self.advanced = true;
+        if self.newest.is_none_or(|newest| newest < sent) {
+            self.newest = Some(sent);
+            self.rtt = now.since(sent.at);
+        }
+    }
+
+    /// Whether anything was delivered since the last call.
+    pub fn take_advanced(&mut self) -> bool {
+        std::mem::take(&mut self.advanced)
+    }
+
+    /// Marks were taken back: look again.
+    pub fn look_again(&mut self) {
+        self.advanced = true;
+    }
+
+    /// A duplicate arrived that a retransmission made: the window was too small.
+    pub fn on_dsack(&mut self, una: Offset, nxt: Offset) {
+        if self.round_end.is_none_or(|end| una >= end) {
+            self.round_end = Some(nxt);
+            self.widened = self.widened.saturating_add(1);
+            self.persist = PERSIST;
+        }
+    }
+
+    /// A recovery ended without being taken back.
+    pub fn on_recovered(&mut self) {
+        self.persist = self.persist.saturating_sub(1);
+        if self.persist == 0 {
+            self.widened = 0;
+        }
+    }
+
+    /// A recovery was taken back by DSACKs: the window stays wide a little longer.
+    pub fn on_undone(&mut self) {
+        self.persist = (self.persist + 1).min(PERSIST);
+    }
+
+    /// How long a segment may lag behind one sent after it.
+    pub fn reordering_window(&self, board: &Scoreboard, at: &Circumstances) -> Duration {
+        let evident = at.recovering || board.sacked() >= at.dupthresh;
+        if !at.reordering_seen && evident {
+            return Duration::ZERO;
+        }
+        (at.min_rtt / 4 * (u32::from(self.widened) + 1)).min(at.srtt)
+    }
+
+    /// The latest transmission known delivered, and the age from which one before it is lost.
+    pub fn overdue(
+        &self,
+        board: &Scoreboard,
+        circumstances: &Circumstances,
+    ) -> Option<(Sent, Duration)> {
+        let newest = self.newest?;
+        let window = self.reordering_window(board, circumstances);
+        Some((newest, self.rtt + window))
+    }
+
+    /// The round-trip time of the newest delivered transmission; zero before any.
+    pub fn rtt(&self) -> Duration {
+        self.rtt
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ack::Ack;
+    use recoup_units::Span;
+
+    fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
+
+    fn calm(recovering: bool, reordering_seen: bool) -> Circumstances {
+        Circumstances {
+            recovering,
+            reordering_seen,
+            dupthresh: Segments(3),
+            min_rtt: ms(80),
+            srtt: ms(100),
+        }
+    }
+
+    fn board(sacked: u64) -> Scoreboard {
+        let mut board = Scoreboard::new(Offset(0));
+        for n in 0..20 {
+            board.push(Instant::ZERO, Span::at(Offset(n), 1));
+        }
+        let block = Span::at(Offset(1), sacked);
+        board.on_ack(&Ack::new(Offset(0), 0).with_blocks([block]), Instant::ZERO);
+        board
+    }
+
+    #[test]
+    fn the_window_depends_on_evidence_and_on_dsacks() {
+        let mut rack = Rack::default();
+        // (SACKed, recovering, reordering seen, window in ms)
+        let cases = [
+            (1, false, false, 20),
+            (3, false, false, 0),
+            (1, true, false, 0),
+            (3, false, true, 20),
+            (9, true, true, 20),
+        ];
+        for (sacked, recovering, seen, window) in cases {
+            let got = rack.reordering_window(&board(sacked), &calm(recovering, seen));
+            assert_eq!(got, ms(window), "{sacked} {recovering} {seen}");
+        }
+        // One step a round trip, up to SRTT; back after 16 recoveries.
+        let seen = calm(true, true);
+        let windows: Vec<Duration> = [(10, 20), (15, 30), (20, 40), (40, 60), (60, 80), (80, 90)]
+            .into_iter()
+            .map(|(una, nxt)| {
+                rack.on_dsack(Offset(una), Offset(nxt));
+                rack.reordering_window(&board(9), &seen)
+            })
+            .collect();
+        assert_eq!(windows, [40, 40, 60, 80, 100, 100].map(ms));
+        for left in (0..16).rev() {
+            rack.on_recovered();
+            let window = rack.reordering_window(&board(9), &seen);
+            assert_eq!(window, ms(if left > 0 { 100 } else { 20 }), "{left} left");
+        }
+    }
+
+    #[test]
+    fn only_later_transmissions_move_it() {
+        let sent = |at, end| Sent {
+            at: Instant::from_millis(at),
+            end: Offset(end),
+        };
+        let mut rack = Rack::default();
+        rack.on_delivered(Instant::from_millis(100), sent(10, 5));
+        assert_eq!(rack.rtt(), ms(90));
+        rack.on_delivered(Instant::from_millis(120), sent(10, 4));
+        assert_eq!(rack.rtt(), ms(90), "sent before by sequence");
+        rack.on_delivered(Instant::from_millis(130), sent(10, 6));
+        assert_eq!(rack.rtt(), ms(120));
+    }
+}

@@ -1,0 +1,314 @@
+//! What a profile's settings are, for printing.
+
+use super::{Growth, LimitedTransmit, Mechanisms, Otherwise, Reduced};
+use crate::congestion::Algorithm;
+use crate::detect::{EarlyRetransmit, LossRule};
+use crate::rtt::Smoothing;
+use crate::tlp::{ProbeVersion, WORST_DELAYED_ACK};
+use std::time::Duration;
+
+// Settings that mechanisms change.
+pub(super) const SACK: &str = "SACK";
+pub(super) const LOSS_DETECTION: &str = "loss detection";
+pub(super) const EARLY_RETRANSMIT: &str = "early retransmit";
+pub(super) const LIMITED_TRANSMIT: &str = "limited transmit";
+pub(super) const OTHERWISE: &str = "other recovery sends";
+pub(super) const RATE: &str = "rate in recovery";
+pub(super) const UNDO: &str = "undo";
+pub(super) const FRTO: &str = "F-RTO";
+pub(super) const RTO_RESTART: &str = "RTO restart";
+pub(super) const TAIL_LOSS_PROBE: &str = "tail loss probe";
+pub(super) const CONGESTION_CONTROL: &str = "congestion control";
+
+/// One setting of a profile, for printing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// What it is.
+    pub name: &'static str,
+    /// Its value, units included.
+    pub value: String,
+    /// Where it comes from.
+    pub source: &'static str,
+}
+
+fn setting(name: &'static str, value: impl Into<String>, source: &'static str) -> Setting {
+    Setting {
+        name,
+        value: value.into(),
+        source,
+    }
+}
+
+fn ms(d: Duration) -> String {
+    format!("{} ms", d.as_secs_f64() * 1e3)
+}
+
+impl Mechanisms {
+    /// Each setting as name, value and source, for printing.
+    pub fn describe(&self) -> Vec<Setting> {
+        let mut all = vec![
+            setting(
+                SACK,
+                if self.sack {
+                    "offered, and used where both sides offer them"
+                } else {
+                    "off: duplicate and partial ACKs"
+                },
+                if self.sack {
+                    "RFC 2018, RFC 2883"
+                } else {
+                    "RFC 6582"
+                },
+            ),
+            self.detection_setting(),
+            self.early_setting(),
+            self.limited_setting(),
+            setting(RATE, self.rate.about(), self.rate.source()),
+            self.otherwise_setting(),
+            self.undo_setting(),
+            setting(
+                FRTO,
+                if self.frto {
+                    "after a timeout new data first; data never sent again that arrives proves it spurious"
+                } else {
+                    "off"
+                },
+                "RFC 5682 §3.1; Linux tcp_process_loss",
+            ),
+        ];
+        all.extend(self.timer_settings());
+        all.extend(self.window_settings());
+        all
+    }
+
+    fn detection_setting(&self) -> Setting {
+        let rules = self.detection;
+        let dupthresh = rules.dupthresh;
+        let adapts = match rules.max_dupthresh > dupthresh {
+            true => format!("reordering beyond it raises it, to {}", rules.max_dupthresh),
+            false => "fixed".into(),
+        };
+        let (value, source) = match rules.rule {
+            LossRule::Fack => (
+                format!(
+                    "FACK: snd.fack − snd_una > dupthresh = {dupthresh} segments; {adapts} at most, and switches FACK off"
+                ),
+                "Mathis & Mahdavi 1996; Linux tcp_time_to_recover",
+            ),
+            LossRule::Sacked => (
+                format!("dupthresh = {dupthresh} segments SACKed above; {adapts}"),
+                "RFC 5681 §3.2; Linux tcp_update_scoreboard",
+            ),
+            LossRule::IsLost => (
+                format!(
+                    "IsLost: dupthresh = {dupthresh} stretches, or more than {} MSS, SACKed above; {adapts}",
+                    dupthresh.0.saturating_sub(1)
+                ),
+                "RFC 6675 §4",
+            ),
+            LossRule::Rack => (
+                format!(
+                    "RACK: sent before something delivered, by RACK.rtt + reo_wnd; dupthresh = {dupthresh}, {adapts}"
+                ),
+                "RFC 8985 §6; Linux tcp_rack_detect_loss",
+            ),
+        };
+        let value = match rules.lost_retransmissions {
+            true => format!("{value}; retransmissions lost when later data is SACKed"),
+            false => value,
+        };
+        setting(LOSS_DETECTION, value, source)
+    }
+
+    fn early_setting(&self) -> Setting {
+        let below = "below four outstanding segments";
+        let value = match self.early_retransmit {
+            EarlyRetransmit::Off => "off".into(),
+            EarlyRetransmit::Naive => format!("{below}, at once"),
+            EarlyRetransmit::ReorderAware => {
+                format!("{below}, at once, off once reordering was seen")
+            }
+            EarlyRetransmit::Delayed { min, max } if max == Duration::MAX => {
+                format!(
+                    "{below}, delayed by max(SRTT/4, {}), off once reordering was seen",
+                    ms(min)
+                )
+            }
+            EarlyRetransmit::Delayed { min, max } => format!(
+                "{below}, delayed by SRTT/4 within {} to {}, off once reordering was seen",
+                ms(min),
+                ms(max)
+            ),
+        };
+        setting(
+            EARLY_RETRANSMIT,
+            value,
+            "RFC 5827 §3.2, A.3; Linux tcp_pause_early_retransmit",
+        )
+    }
+
+    fn limited_setting(&self) -> Setting {
+        match self.limited_transmit {
+            LimitedTransmit::Off => setting(LIMITED_TRANSMIT, "off", "RFC 5681 before RFC 3042"),
+            LimitedTransmit::Two => setting(
+                LIMITED_TRANSMIT,
+                "up to two segments beyond the window",
+                "RFC 3042",
+            ),
+            LimitedTransmit::Pipe => setting(
+                LIMITED_TRANSMIT,
+                "each SACK frees room for new data",
+                "RFC 3042; RFC 6675 §5 step 3; Linux",
+            ),
+        }
+    }
+
+    fn otherwise_setting(&self) -> Setting {
+        let value = match self.otherwise {
+            Otherwise::Nothing => "nothing but lost segments and new data",
+            Otherwise::Holes => "holes below the highest SACK not known lost",
+            Otherwise::HolesAndRescue => {
+                "holes below the highest SACK not known lost, then one rescue retransmission"
+            }
+        };
+        setting(OTHERWISE, value, "RFC 6675 §4 NextSeg")
+    }
+
+    fn undo_setting(&self) -> Setting {
+        let value = match (self.undo.dsack, self.undo.timestamps) {
+            (true, true) => "by DSACK or timestamps",
+            (true, false) => "by DSACK",
+            (false, true) => "by timestamps",
+            (false, false) => "off",
+        };
+        setting(
+            UNDO,
+            value,
+            "RFC 3708; RFC 3522; Linux tcp_undo_cwnd_reduction",
+        )
+    }
+
+    fn timer_settings(&self) -> [Setting; 4] {
+        let rto = self.rto;
+        let formula = match rto.smoothing {
+            Smoothing::Linux => format!(
+                "SRTT + max(4·RTTVAR, {}), at most {}",
+                ms(rto.min_variance),
+                ms(rto.max)
+            ),
+            Smoothing::Standard => format!(
+                "SRTT + max(4·RTTVAR, {}), at least {} and at most {}",
+                ms(rto.min_variance),
+                ms(rto.min),
+                ms(rto.max)
+            ),
+        };
+        let restart = match self.rto_restart {
+            true => format!(
+                "below {} outstanding + unsent segments",
+                crate::rto::RESTART_THRESHOLD
+            ),
+            false => "off".into(),
+        };
+        [
+            setting(
+                "initial RTO",
+                format!(
+                    "{}; {} for data after a lost SYN that left no sample",
+                    ms(rto.initial),
+                    ms(crate::rtt::FALLBACK.max(rto.initial))
+                ),
+                "RFC 6298 §2.1, §5.7",
+            ),
+            setting(
+                "RTO",
+                formula,
+                match rto.smoothing {
+                    Smoothing::Linux => "RFC 6298 §2; Linux tcp_rtt_estimator",
+                    Smoothing::Standard => "RFC 6298 §2",
+                },
+            ),
+            setting(RTO_RESTART, restart, "RFC 7765 §4"),
+            self.probe_setting(),
+        ]
+    }
+
+    fn probe_setting(&self) -> Setting {
+        let Some(rules) = self.probe else {
+            return setting(TAIL_LOSS_PROBE, "off", "RFC 8985 §7");
+        };
+        let delayed = ms(WORST_DELAYED_ACK);
+        let (pto, source) = match rules.version {
+            ProbeVersion::Draft01 => (
+                format!(
+                    "PTO = max(2·SRTT, 10 ms), or max(2·SRTT, 1.5·SRTT + {delayed}) with one segment out"
+                ),
+                "draft-dukkipati-tcpm-tcp-loss-probe-01 §2; tail-loss paper §2.3",
+            ),
+            ProbeVersion::Rfc8985 => (
+                format!("PTO = 2·SRTT, + {delayed} with one segment out"),
+                "RFC 8985 §7.2",
+            ),
+            ProbeVersion::Linux6 => (
+                format!("PTO = 2·SRTT + 2 ms, or + {delayed} with one segment out"),
+                "RFC 8985 §7.2; Linux tcp_schedule_loss_probe",
+            ),
+        };
+        let from = match rules.restart {
+            true => "the last transmission (TLPR)",
+            false => "the last ACK",
+        };
+        setting(TAIL_LOSS_PROBE, format!("{pto}; from {from}"), source)
+    }
+
+    fn window_settings(&self) -> [Setting; 7] {
+        [
+            setting(
+                CONGESTION_CONTROL,
+                self.congestion.name(),
+                match self.congestion {
+                    Algorithm::Cubic => "RFC 9438 with C = 0.4 and Linux's β = 717/1024",
+                    Algorithm::Reno => "RFC 5681 §3.1",
+                },
+            ),
+            match self.reduced {
+                Reduced::Window => setting("ssthresh from", "the congestion window", "Linux"),
+                Reduced::FlightSize => {
+                    setting("ssthresh from", "the flight size", "RFC 5681 §3.1 (4)")
+                }
+            },
+            match self.growth {
+                Growth::Before => setting(
+                    "the window grows",
+                    "in the state an ACK finds, by what it acknowledges",
+                    "Linux 3.17 tcp_ack",
+                ),
+                Growth::After => setting(
+                    "the window grows",
+                    "in the state an ACK leaves, by what it delivers",
+                    "Linux 6.12 tcp_cong_control",
+                ),
+            },
+            setting(
+                "initial window",
+                format!("{} segments", self.initial_window),
+                "RFC 6928 §2",
+            ),
+            setting(
+                "smallest ssthresh",
+                format!("{} segments", crate::congestion::MIN_SSTHRESH),
+                "RFC 5681 §3.1",
+            ),
+            setting(
+                "after idle time",
+                "the window is halved for each RTO passed, not below the initial window",
+                "RFC 5681 §4.1; RFC 2861 §2; Linux tcp_cwnd_restart",
+            ),
+            setting(
+                "user timeout",
+                format!("{} s", self.user_timeout.as_secs_f64()),
+                "RFC 9293 §3.9.1.1",
+            ),
+        ]
+    }
+}

@@ -1,0 +1,159 @@
+//! Mechanisms that can be put on top of a profile.
+
+use super::describe::{
+    CONGESTION_CONTROL, EARLY_RETRANSMIT, FRTO, LIMITED_TRANSMIT, LOSS_DETECTION, OTHERWISE, RATE,
+    RTO_RESTART, SACK, TAIL_LOSS_PROBE, UNDO,
+};
+use super::{LINUX_DETECTION, LimitedTransmit, Mechanisms, Otherwise};
+use crate::congestion::Algorithm;
+use crate::detect::{EarlyRetransmit, LossRule, Rules};
+use crate::rate::{Bound, RateControl};
+use crate::tlp::ProbeRules;
+use crate::undo::UndoRules;
+use std::time::Duration;
+
+/// One row a mechanism: its name in profiles, the setting it changes, what it does and its source,
+/// and how.
+macro_rules! mechanisms {
+    ($($(#[$doc:meta])* $variant:ident, $name:literal, $setting:expr, $about:literal, $apply:expr;)*) => {
+        /// A mechanism that can be put on top of a profile.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Mechanism {
+            $(#[doc = $about] $variant,)*
+        }
+
+        impl Mechanism {
+            /// Every mechanism.
+            pub const ALL: [Self; [$($name),*].len()] = [$(Self::$variant),*];
+
+            /// The name used in profiles.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+
+            /// What it does and where it comes from, in one line.
+            pub const fn about(self) -> &'static str {
+                match self { $(Self::$variant => $about,)* }
+            }
+
+            /// The setting it changes, by its name in [`Mechanisms::describe`].
+            pub const fn setting(self) -> &'static str {
+                match self { $(Self::$variant => $setting,)* }
+            }
+
+            /// Switches it on.
+            pub fn apply(self, to: &mut Mechanisms) {
+                let apply: fn(&mut Mechanisms) = match self { $(Self::$variant => $apply,)* };
+                apply(to);
+            }
+        }
+    };
+}
+
+mechanisms! {
+    Rtor, "rtor", RTO_RESTART,
+        "RTO restart: count the RTO from the earliest outstanding segment's transmission (RFC 7765)",
+        |m| m.rto_restart = true;
+    Tlp, "tlp", TAIL_LOSS_PROBE,
+        "tail loss probe: repeat the last segment after a probe timeout (draft-dukkipati-tcpm-tcp-loss-probe-01)",
+        |m| m.probe = Some(ProbeRules::DRAFT_01);
+    Tlpr, "tlpr", TAIL_LOSS_PROBE,
+        "tail loss probe with restart: count the probe timeout from the last transmission (tail-loss paper §2.3)",
+        |m| m.probe = Some(ProbeRules { restart: true, ..ProbeRules::DRAFT_01 });
+    TlpRfc, "tlprfc", TAIL_LOSS_PROBE,
+        "tail loss probe as in RFC 8985 §7",
+        |m| m.probe = Some(ProbeRules::RFC_8985);
+    TlpLinux, "tlplinux", TAIL_LOSS_PROBE,
+        "tail loss probe with Linux 6's probe timeout",
+        |m| m.probe = Some(ProbeRules::LINUX_6);
+    NoTlp, "notlp", TAIL_LOSS_PROBE,
+        "no tail loss probe",
+        |m| m.probe = None;
+    Rack, "rack", LOSS_DETECTION,
+        "loss by time: RACK (RFC 8985 §6)",
+        |m| m.detection = Rules { timer_slack: Duration::ZERO, ..Mechanisms::LINUX_6.detection };
+    Fack, "fack", LOSS_DETECTION,
+        "loss by distance to the highest SACK: FACK, with lost retransmissions found (Linux before 4.15)",
+        |m| m.detection = LINUX_DETECTION;
+    Sacked, "nofack", LOSS_DETECTION,
+        "loss when dupthresh segments above are SACKed; dupthresh follows reordering (Linux without FACK)",
+        |m| m.detection = Rules { rule: LossRule::Sacked, lost_retransmissions: false, ..LINUX_DETECTION };
+    IsLost, "islost", LOSS_DETECTION,
+        "loss by RFC 6675's IsLost, fixed dupthresh",
+        |m| m.detection = Mechanisms::RFC_6675.detection;
+    NoSack, "nosack", SACK,
+        "no selective acknowledgments: NewReno's partial ACKs (RFC 6582)",
+        |m| m.sack = false;
+    NoEarly, "noer", EARLY_RETRANSMIT,
+        "no early retransmit",
+        |m| m.early_retransmit = EarlyRetransmit::Off;
+    EarlyNaive, "ernaive", EARLY_RETRANSMIT,
+        "early retransmit at once (2011 paper §6.1, naive)",
+        |m| m.early_retransmit = EarlyRetransmit::Naive;
+    EarlyAware, "erfirst", EARLY_RETRANSMIT,
+        "early retransmit at once, off once reordering was seen (2011 paper §6.1, first mitigation)",
+        |m| m.early_retransmit = EarlyRetransmit::ReorderAware;
+    EarlyBoth, "er", EARLY_RETRANSMIT,
+        "early retransmit after SRTT/4 within 25 to 500 ms, off once reordering was seen (2011 paper §6.1, both mitigations)",
+        |m| m.early_retransmit = EarlyRetransmit::PAPER;
+    EarlyLinux, "erlinux", EARLY_RETRANSMIT,
+        "early retransmit after SRTT/4, at least 2 ms, off once reordering was seen (Linux 3.10)",
+        |m| m.early_retransmit = EarlyRetransmit::LINUX;
+    NoLimited, "nolt", LIMITED_TRANSMIT,
+        "no limited transmit: duplicate ACKs release nothing before recovery",
+        |m| m.limited_transmit = LimitedTransmit::Off;
+    LimitedTwo, "lt", LIMITED_TRANSMIT,
+        "limited transmit: two segments at most (RFC 3042)",
+        |m| m.limited_transmit = LimitedTransmit::Two;
+    RateStandard, "std", RATE,
+        "in recovery cwnd = ssthresh at once (RFC 3517, RFC 6675; the 2011 paper's algorithm 1)",
+        |m| m.rate = RateControl::Standard;
+    Halving, "halving", RATE,
+        "in recovery Linux 2.6's rate halving",
+        |m| m.rate = RateControl::Halving;
+    PrrUb, "prrub", RATE,
+        "in recovery PRR with the unlimited bound (2011 paper; RFC 6937)",
+        |m| m.rate = RateControl::Prr(Bound::Unlimited);
+    PrrCrb, "prrcrb", RATE,
+        "in recovery PRR with the conservative reduction bound (RFC 6937 §3)",
+        |m| m.rate = RateControl::Prr(Bound::Conservative);
+    PrrSsrb, "prr", RATE,
+        "in recovery PRR with the slow-start reduction bound (RFC 6937 §3; the 2011 paper's algorithm 2)",
+        |m| m.rate = RateControl::Prr(Bound::SlowStart);
+    PrrSafe, "prrsafe", RATE,
+        "in recovery PRR with SafeACK (RFC 9937)",
+        |m| m.rate = RateControl::Prr(Bound::SafeAck);
+    NoHoles, "noholes", OTHERWISE,
+        "in recovery only lost segments and new data (Linux since 4.13)",
+        |m| m.otherwise = Otherwise::Nothing;
+    Holes, "holes", OTHERWISE,
+        "in recovery also holes not known lost (RFC 6675 §4 NextSeg rule 3)",
+        |m| m.otherwise = Otherwise::Holes;
+    Rescue, "rescue", OTHERWISE,
+        "… and one rescue retransmission a recovery (RFC 6675 §4 NextSeg rule 4)",
+        |m| m.otherwise = Otherwise::HolesAndRescue;
+    Frto, "frto", FRTO,
+        "F-RTO: after a timeout new data first, to find it spurious (RFC 5682)",
+        |m| m.frto = true;
+    NoFrto, "nofrto", FRTO,
+        "no F-RTO",
+        |m| m.frto = false;
+    Undo, "undo", UNDO,
+        "reductions found needless by DSACK or timestamps are taken back (RFC 3708, RFC 3522)",
+        |m| m.undo = UndoRules::ALL;
+    UndoDsack, "dsack", UNDO,
+        "reductions found needless by DSACK alone are taken back (RFC 3708)",
+        |m| m.undo = UndoRules { dsack: true, timestamps: false };
+    UndoEifel, "eifel", UNDO,
+        "reductions found needless by timestamps alone are taken back (RFC 3522)",
+        |m| m.undo = UndoRules { dsack: false, timestamps: true };
+    NoUndo, "noundo", UNDO,
+        "no reduction is taken back, F-RTO's apart",
+        |m| m.undo = UndoRules::NONE;
+    Cubic, "cubic", CONGESTION_CONTROL,
+        "CUBIC congestion control (RFC 9438)",
+        |m| m.congestion = Algorithm::Cubic;
+    Reno, "reno", CONGESTION_CONTROL,
+        "Reno congestion control (RFC 5681)",
+        |m| m.congestion = Algorithm::Reno;
+}

@@ -1,0 +1,70 @@
+//! What is SACKed above the segments judged so far: enough to tell whether the next one is lost
+//! (RFC 6675 §4 IsLost) without looking at any other.
+
+use super::Scoreboard;
+
+/// A summary of the SACKed data from some segment on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Above {
+    /// Segments.
+    pub segments: u32,
+    /// Bytes of sequence space.
+    pub bytes: u64,
+    /// Stretches without a hole.
+    pub runs: u32,
+}
+
+impl Above {
+    /// The lowest of the segments counted, `len` bytes long, counts no more. `follows`: the segment
+    /// after it is SACKed too, so that the stretch goes on.
+    pub(super) fn remove_first(&mut self, len: u64, follows: bool) {
+        self.segments -= 1;
+        self.bytes -= len;
+        self.runs -= u32::from(!follows);
+    }
+}
+
+impl Scoreboard {
+    /// Counts the segment at index `i`, just SACKed, if it was not judged before.
+    pub(super) fn count_above(&mut self, i: usize) {
+        let judged = self.judged as usize;
+        if i < judged {
+            return;
+        }
+        let before = i > judged && self.segments[i - 1].sacked;
+        let after = self.segments.get(i + 1).is_some_and(|s| s.sacked);
+        let above = &mut self.above;
+        above.segments += 1;
+        above.bytes += self.segments[i].span.len();
+        above.runs = above.runs + 1 - u32::from(before) - u32::from(after);
+    }
+
+    /// Moves the judged cursor over the SACKed segments it stands at, `to` at most.
+    pub(super) fn pass_sacked(&mut self, to: usize) {
+        while (self.judged as usize) < to && self.segments[self.judged as usize].sacked {
+            let from = self.judged as usize;
+            let end = (from + self.segments[from].run.max(1) as usize).min(to);
+            let (first, last) = (self.segments[from].span, self.segments[end - 1].span);
+            let goes_on = self.segments.get(end).is_some_and(|s| s.sacked);
+            self.above.segments -= (end - from) as u32;
+            self.above.bytes -= last.end.since(first.start);
+            self.above.runs -= u32::from(!goes_on);
+            self.judged = end as u32;
+        }
+    }
+
+    /// The same from scratch.
+    pub(super) fn recount_above(&self) -> Above {
+        let mut above = Above::default();
+        let mut in_run = false;
+        for segment in self.segments.iter().skip(self.judged as usize) {
+            if segment.sacked {
+                above.segments += 1;
+                above.bytes += segment.span.len();
+                above.runs += u32::from(!in_run);
+            }
+            in_run = segment.sacked;
+        }
+        above
+    }
+}

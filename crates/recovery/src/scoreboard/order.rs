@@ -1,0 +1,141 @@
+//! The segments in flight in the order they were last sent, a list threaded through the scoreboard
+//! (Linux's `tsorted_sent_queue`).
+//!
+//! A cursor remembers the newest segment known to have been sent before the newest delivered one. It
+//! only moves on, so that a detector that goes by time need not walk the flight on every ACK.
+
+use super::{Id, Scoreboard, SentSegment};
+use recoup_units::{Instant, Offset};
+
+/// A segment's neighbours in the list; 0 where there is none.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Links {
+    older: Id,
+    newer: Id,
+}
+
+/// The ends of the list and its cursor; 0 where there is none.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Ends {
+    oldest: Id,
+    newest: Id,
+    /// The newest one found to be sent before the newest delivered; 0 before the oldest.
+    passed: Id,
+}
+
+/// A transmission's place in the order of sending: by time, then by sequence (RFC 8985 §6.1
+/// `RACK_sent_after`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Sent {
+    /// When it was sent.
+    pub at: Instant,
+    /// The end of the segment.
+    pub end: Offset,
+}
+
+impl Sent {
+    /// A segment's last transmission.
+    pub fn of(segment: &SentSegment) -> Self {
+        Self {
+            at: segment.sent_at,
+            end: segment.span.end,
+        }
+    }
+}
+
+impl Scoreboard {
+    /// Appends the segment at index `i`, just sent, to the list.
+    pub(super) fn link_newest(&mut self, i: usize) {
+        let id = self.id(i);
+        let older = std::mem::replace(&mut self.order.newest, id);
+        self.segments[i].links = Links { older, newer: 0 };
+        if older == 0 {
+            self.order.oldest = id;
+        } else {
+            let older = self.index(older);
+            self.segments[older].links.newer = id;
+        }
+    }
+
+    /// Takes the segment at index `i` out of the list.
+    pub(super) fn unlink(&mut self, i: usize) {
+        let id = self.id(i);
+        let Links { older, newer } = self.segments[i].links;
+        if older == 0 {
+            self.order.oldest = newer;
+        } else {
+            let older = self.index(older);
+            self.segments[older].links.newer = newer;
+        }
+        if newer == 0 {
+            self.order.newest = older;
+        } else {
+            let newer = self.index(newer);
+            self.segments[newer].links.older = older;
+        }
+        if self.order.passed == id {
+            self.order.passed = older;
+        }
+    }
+
+    /// Makes the list anew, after segments have come back into flight.
+    pub(super) fn relink(&mut self) {
+        let segments = &self.segments;
+        let mut flying: Vec<usize> = (0..segments.len())
+            .filter(|&i| segments[i].in_flight())
+            .collect();
+        flying.sort_by_key(|&i| Sent::of(&segments[i]));
+        self.order = Ends::default();
+        for i in flying {
+            self.link_newest(i);
+        }
+    }
+
+    pub(super) fn oldest_in_flight(&self) -> Option<usize> {
+        self.at(self.order.oldest)
+    }
+
+    pub(super) fn newer_than(&self, i: usize) -> Option<usize> {
+        self.at(self.segments[i].links.newer)
+    }
+
+    fn at(&self, id: Id) -> Option<usize> {
+        (id != 0).then(|| self.index(id))
+    }
+
+    /// When the newest of the segments in flight sent before `before` was sent. `before` never goes
+    /// back from one call to the next.
+    pub(super) fn newest_before(&mut self, before: Sent) -> Option<Instant> {
+        let mut next = match self.at(self.order.passed) {
+            Some(i) => self.newer_than(i),
+            None => self.oldest_in_flight(),
+        };
+        while let Some(i) = next.filter(|&i| Sent::of(&self.segments[i]) < before) {
+            self.order.passed = self.id(i);
+            next = self.newer_than(i);
+        }
+        self.at(self.order.passed)
+            .map(|i| self.segments[i].sent_at)
+    }
+
+    /// Compares the list with the flags.
+    pub(super) fn check_order(&self) -> Result<(), String> {
+        let mut next = self.oldest_in_flight();
+        let mut last: Option<Instant> = None;
+        let mut count = 0;
+        while let Some(i) = next {
+            let segment = &self.segments[i];
+            if !segment.in_flight() || last.is_some_and(|last| last > segment.sent_at) {
+                return Err(format!("{} is out of order in flight", segment.span));
+            }
+            last = Some(segment.sent_at);
+            count += 1;
+            next = self.newer_than(i);
+        }
+        let expected = self.segments.iter().filter(|s| s.in_flight()).count();
+        if count != expected {
+            return Err(format!("in flight: {count} listed, {expected} counted"));
+        }
+        Ok(())
+    }
+}

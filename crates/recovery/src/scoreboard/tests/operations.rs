@@ -1,0 +1,331 @@
+//! The scoreboard under any sequence of operations, compared with the [model](super::model) after
+//! each.
+
+use super::super::*;
+use super::model::{Model, answers};
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use std::time::Duration;
+
+/// What can happen to a scoreboard, with SACK or without. Places are counted in bytes from 40 below
+/// `snd_una`, so that they fall below, inside and above what is outstanding, on segment borders and
+/// between; ages in milliseconds before now.
+#[derive(Clone, Debug)]
+enum Op {
+    Wait(u64),
+    Push(Vec<u64>),
+    Resend {
+        at: u64,
+        len: u64,
+        in_pipe: bool,
+    },
+    ResendNext,
+    /// Any numbers; retransmissions younger than `age` cannot have been answered.
+    Ack {
+        advance: u64,
+        blocks: Vec<(u64, u64)>,
+        age: u64,
+    },
+    /// A cumulative ACK that stops on a border and blocks that cover whole segments.
+    FairAck {
+        advance: usize,
+        blocks: Vec<(usize, usize)>,
+        age: u64,
+    },
+    EveryOther,
+    /// A duplicate ACK without SACK.
+    Duplicate,
+    ForgetDuplicates,
+    MarkFirst(u32),
+    MarkBelow(Enough),
+    /// What was sent before the newest delivered, and this long ago.
+    MarkOverdue(Option<u64>),
+    MarkLostRetransmissions,
+    MarkHead,
+    Timeout(Option<u64>),
+    UnmarkLost,
+    RestartHoles,
+    ForgetSacks,
+}
+
+/// The kinds of counting: segments SACKed above, stretches or bytes.
+#[derive(Clone, Copy, Debug)]
+enum Enough {
+    Segments(u32),
+    Stretches(u32),
+    Bytes(u64),
+    Either(u32, u64),
+}
+
+impl Enough {
+    fn holds(self, above: Above) -> bool {
+        match self {
+            Self::Segments(n) => above.segments >= n,
+            Self::Stretches(n) => above.runs >= n,
+            Self::Bytes(n) => above.bytes > n,
+            Self::Either(runs, bytes) => above.runs >= runs || above.bytes > bytes,
+        }
+    }
+}
+
+fn enough() -> impl Strategy<Value = Enough> {
+    prop_oneof![
+        (1..6u32).prop_map(Enough::Segments),
+        (1..5u32).prop_map(Enough::Stretches),
+        (0..150u64).prop_map(Enough::Bytes),
+        (1..5u32, 0..150u64).prop_map(|(runs, bytes)| Enough::Either(runs, bytes)),
+    ]
+}
+
+/// What happens with SACK and without: at most `most` blocks an ACK.
+fn common(most: usize) -> impl Strategy<Value = Op> {
+    prop_oneof![
+        2 => (0..20u64).prop_map(Op::Wait),
+        4 => vec(1..30u64, 1..20).prop_map(Op::Push),
+        1 => (0..400u64, 0..120u64, any::<bool>())
+            .prop_map(|(at, len, in_pipe)| Op::Resend { at, len, in_pipe }),
+        4 => Just(Op::ResendNext),
+        2 => (0..120u64, vec((0..400u64, 0..150u64), 0..=most), 0..40u64)
+            .prop_map(|(advance, blocks, age)| Op::Ack { advance, blocks, age }),
+        6 => (0..4usize, vec((0..30usize, 0..5usize), 0..=most), 0..40u64)
+            .prop_map(|(advance, blocks, age)| Op::FairAck { advance, blocks, age }),
+        1 => Just(Op::MarkHead),
+        1 => option::of(0..40u64).prop_map(Op::Timeout),
+        1 => Just(Op::UnmarkLost),
+        1 => Just(Op::RestartHoles),
+    ]
+}
+
+fn with_sack() -> impl Strategy<Value = Op> {
+    prop_oneof![
+        20 => common(4),
+        1 => Just(Op::EveryOther),
+        2 => (0..30u32).prop_map(Op::MarkFirst),
+        3 => enough().prop_map(Op::MarkBelow),
+        3 => option::of(0..40u64).prop_map(Op::MarkOverdue),
+        2 => Just(Op::MarkLostRetransmissions),
+        1 => Just(Op::ForgetSacks),
+    ]
+}
+
+fn without_sack() -> impl Strategy<Value = Op> {
+    prop_oneof![
+        20 => common(0),
+        6 => Just(Op::Duplicate),
+        1 => Just(Op::ForgetDuplicates),
+        2 => Just(Op::MarkHead),
+    ]
+}
+
+/// Both of them, and the clock.
+struct Pair {
+    board: Scoreboard,
+    model: Model,
+    now: Instant,
+    /// The latest transmission known delivered.
+    newest: Option<Sent>,
+    sack: bool,
+}
+
+impl Pair {
+    fn new(sack: bool) -> Self {
+        let start = Offset(100);
+        Self {
+            board: Scoreboard::new(start),
+            model: Model::new(start),
+            now: Instant::from_millis(100),
+            newest: None,
+            sack,
+        }
+    }
+
+    fn place(&self, raw: u64) -> Offset {
+        Offset((self.model.una.0 + raw).saturating_sub(40))
+    }
+
+    fn ago(&self, ms: u64) -> Instant {
+        self.now - Duration::from_millis(ms)
+    }
+
+    fn apply(&mut self, op: &Op) -> Result<(), TestCaseError> {
+        // What is sent at one instant is sent in stream order.
+        self.now += Duration::from_nanos(1);
+        match op {
+            Op::Wait(ms) => self.now += Duration::from_millis(*ms),
+            Op::Push(lengths) => {
+                for &len in lengths {
+                    let span = Span::at(self.board.nxt(), len);
+                    self.board.push(self.now, span);
+                    self.model.push(self.now, span);
+                }
+            }
+            Op::Resend { at, len, in_pipe } => {
+                self.resend(Span::at(self.place(*at), *len), *in_pipe);
+            }
+            Op::ResendNext => {
+                let next = self.board.next_lost().or(self.board.next_hole());
+                let span = next.map(|s| s.span);
+                span.into_iter().for_each(|span| self.resend(span, true));
+            }
+            Op::Ack {
+                advance,
+                blocks,
+                age,
+            } => {
+                let cumulative = self.place(40 + advance).min(self.board.nxt());
+                let blocks = blocks
+                    .iter()
+                    .map(|&(at, len)| Span::at(self.place(at), len));
+                self.ack(&Ack::new(cumulative, 0).with_blocks(blocks), *age)?;
+            }
+            Op::FairAck {
+                advance,
+                blocks,
+                age,
+            } => self.ack(&self.fair_ack(*advance, blocks), *age)?,
+            Op::EveryOther => {
+                let every = self.model.all.iter().skip(1).step_by(2);
+                let every: Vec<Span> = every.map(|s| s.span).collect();
+                for span in every {
+                    self.ack(&Ack::new(self.model.una, 0).with_blocks([span]), 0)?;
+                }
+            }
+            Op::Duplicate => {
+                prop_assert_eq!(self.board.on_duplicate(), self.model.on_duplicate());
+            }
+            Op::ForgetDuplicates => {
+                self.board.forget_duplicates();
+                self.model.forget_duplicates();
+            }
+            Op::RestartHoles => {
+                self.board.restart_holes();
+                self.model.restart_holes();
+            }
+            Op::ForgetSacks => {
+                self.board.forget_sacks();
+                self.model.forget_sacks();
+            }
+            Op::UnmarkLost => {
+                self.board.unmark_lost();
+                self.model.unmark_lost();
+            }
+            _ => self.mark(op)?,
+        }
+        self.agree(op)
+    }
+
+    /// Both mark the same segments, in the same order.
+    fn mark(&mut self, op: &Op) -> Result<(), TestCaseError> {
+        let mut marked = Vec::new();
+        let each = |span| marked.push(span);
+        let board = &mut self.board;
+        let expected = match *op {
+            Op::MarkFirst(count) => {
+                board.mark_first(Segments(count), each);
+                self.model.mark_first(count as usize)
+            }
+            Op::MarkBelow(enough) => {
+                board.mark_below(|above| enough.holds(above), each);
+                self.model.mark_below(|above| enough.holds(above))
+            }
+            Op::MarkOverdue(age) => {
+                let Some(before) = self.newest else {
+                    return Ok(());
+                };
+                let overdue = age.map(|age| self.now - Duration::from_millis(age));
+                let waiting = board.mark_overdue(before, overdue, each);
+                let (expected, left) = self.model.mark_overdue(before, overdue);
+                prop_assert_eq!(waiting, left, "waiting before {:?}", before);
+                expected
+            }
+            Op::MarkLostRetransmissions => {
+                board.mark_lost_retransmissions(each);
+                self.model.mark_lost_retransmissions()
+            }
+            Op::MarkHead => {
+                board.mark_head(each);
+                self.model.mark_head()
+            }
+            Op::Timeout(age) => {
+                let overdue = age.map(|age| self.now - Duration::from_millis(age));
+                board.mark_for_timeout(overdue, each);
+                self.model.mark_for_timeout(overdue)
+            }
+            _ => return Ok(()),
+        };
+        prop_assert_eq!(marked, expected, "{:?}", op);
+        Ok(())
+    }
+
+    fn resend(&mut self, span: Span, in_pipe: bool) {
+        self.board.resend(self.now, span, in_pipe);
+        self.model.resend(self.now, span, in_pipe);
+    }
+
+    fn fair_ack(&self, advance: usize, blocks: &[(usize, usize)]) -> Ack {
+        let all = &self.model.all;
+        let acked = &all[..advance.min(all.len())];
+        let cumulative = acked.last().map_or(self.model.una, |s| s.span.end);
+        let blocks = blocks.iter().filter_map(|&(first, more)| {
+            let last = all.get(first + more).or(all.last())?;
+            Some(Span::new(all.get(first)?.span.start, last.span.end))
+        });
+        Ack::new(cumulative, 0).with_blocks(blocks)
+    }
+
+    fn ack(&mut self, ack: &Ack, age: u64) -> Result<(), TestCaseError> {
+        let plausible = self.ago(age);
+        let summary = self.board.on_ack(ack, plausible);
+        prop_assert_eq!(summary, self.model.on_ack(ack, plausible), "{:?}", ack);
+        self.newest = self.newest.max(summary.newest_delivered);
+        if !self.sack && summary.una_advanced > 0 {
+            let acked = summary.newly_acked;
+            let unexplained = self.board.explain_duplicates(acked);
+            prop_assert_eq!(unexplained, self.model.explain_duplicates(acked));
+        }
+        self.agree(&Op::Ack {
+            advance: 0,
+            blocks: Vec::new(),
+            age,
+        })
+    }
+
+    fn agree(&self, after: &Op) -> Result<(), TestCaseError> {
+        self.board.check().map_err(TestCaseError::fail)?;
+        for (kept, expected) in answers(&self.board).into_iter().zip(self.model.answers()) {
+            prop_assert_eq!(kept, expected, "after {:?}", after);
+        }
+        Ok(())
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn the_scoreboard_agrees_with_the_model(ops in vec(with_sack(), 1..60)) {
+        let mut pair = Pair::new(true);
+        for op in &ops {
+            pair.apply(op)?;
+        }
+    }
+
+    #[test]
+    fn the_scoreboard_agrees_with_the_model_without_sack(ops in vec(without_sack(), 1..60)) {
+        let mut pair = Pair::new(false);
+        for op in &ops {
+            pair.apply(op)?;
+        }
+    }
+
+    #[test]
+    fn an_emptied_scoreboard_is_as_new(ops in vec(with_sack(), 1..20)) {
+        let mut pair = Pair::new(true);
+        for op in &ops {
+            pair.apply(op)?;
+        }
+        pair.board.reset(Offset(7));
+        prop_assert_eq!(format!("{:?}", pair.board), format!("{:?}", Scoreboard::new(Offset(7))));
+    }
+}

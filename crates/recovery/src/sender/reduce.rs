@@ -1,0 +1,186 @@
+//! Giving up a window, and taking it back.
+
+use super::send::three_quarters;
+use super::*;
+use crate::ack::AckSummary;
+use crate::counters::Ended;
+use crate::event::Judge;
+use crate::profile::Reduced;
+use crate::rate::Progress;
+use crate::undo::{Before, Proof};
+
+impl Sender {
+    /// Whether the window is being reduced, so that the rate control counts what is sent.
+    pub(super) fn reducing(&self) -> bool {
+        matches!(self.state, State::Cwr | State::Recovery)
+    }
+
+    /// The network or the host signals congestion by other means than loss (an ECN echo, RFC 3168
+    /// §6.1.2; a local queue): the window falls by the same rules, once a round trip.
+    pub fn on_congestion_signal(&mut self, now: Instant) {
+        if matches!(self.state, State::Open | State::Disorder) {
+            self.undo.forbid();
+            self.begin_reduction(now);
+            self.set_state(now, State::Cwr);
+        }
+        self.log_changes(now);
+    }
+
+    pub(super) fn enter_recovery(&mut self, now: Instant, trigger: Trigger) {
+        if !self.board.any_retransmission() {
+            self.undo.forget_retransmission();
+        }
+        let probes = u32::from(self.probe.repeat_is_out());
+        let fresh = !self.reducing();
+        let before = fresh.then(|| self.before());
+        let in_flight = self.board.retransmitted().0 + probes;
+        self.undo.begin(self.board.una(), in_flight, before);
+        if fresh {
+            self.begin_reduction(now);
+        }
+        self.recovery_trigger = trigger;
+        self.rescued = false;
+        self.board.restart_holes();
+        self.set_state(now, State::Recovery);
+        self.counters.recoveries += 1;
+        self.dsack_in_recovery = false;
+    }
+
+    /// All losses known as a recovery begins have been marked.
+    pub(super) fn note_recovery_begun(&mut self, now: Instant) {
+        self.recoveries
+            .begin(now, self.board.pipe(), self.ssthresh);
+    }
+
+    pub(super) fn begin_reduction(&mut self, _now: Instant) {
+        self.recovery_point = self.board.nxt();
+        self.reduction = Reduction::enter(self.mechanisms.rate, self.cwnd);
+        self.ssthresh = self.congestion.ssthresh_after_loss(self.reduced_from());
+        self.probe.forget();
+    }
+
+    fn reduced_from(&self) -> Segments {
+        match self.mechanisms.reduced {
+            Reduced::Window => self.cwnd,
+            Reduced::FlightSize => self.board.outstanding().min(self.cwnd),
+        }
+    }
+
+    fn before(&self) -> Before {
+        let ssthresh = match self.reducing() {
+            true => self.ssthresh,
+            false => self.ssthresh.max(three_quarters(self.cwnd)),
+        };
+        Before {
+            cwnd: self.cwnd,
+            ssthresh,
+        }
+    }
+
+    /// The window an ACK leaves while it is being reduced. `losses`: segments it showed lost.
+    pub(super) fn reduce(&mut self, summary: &AckSummary, losses: u64, entering: bool) {
+        let advanced = summary.una_advanced > 0;
+        let duplicate = !self.sack && !advanced && !summary.window_changed;
+        self.cwnd = self.reduction.on_ack(&Progress {
+            delivered: summary.delivered,
+            pipe: self.board.pipe(),
+            ssthresh: self.ssthresh,
+            cwnd: self.cwnd,
+            floor: self.congestion.halving_floor(self.ssthresh),
+            clocks: advanced
+                || summary.newly_sacked > Segments::ZERO
+                || summary.dsack.is_some()
+                || duplicate,
+            safe: advanced && losses == 0,
+            entering,
+        });
+    }
+
+    /// The reduction is over, its window reached.
+    pub(super) fn end_reduction(&mut self) {
+        self.cwnd = self.reduction.at_end(self.cwnd, self.ssthresh);
+    }
+
+    /// Recovery is left.
+    pub(super) fn note_recovery_ended(&mut self, now: Instant, last_cwnd: Segments, how: Ended) {
+        self.recoveries.end(now, last_cwnd, self.cwnd, how);
+        let short = how == Ended::Complete && self.cwnd < self.ssthresh;
+        self.counters.slow_starts_after_recovery += u64::from(short);
+    }
+
+    /// A retransmission timeout: everything not SACKed is lost, the window is one segment, and
+    /// ssthresh falls unless it already did for this flight (RFC 5681 §3.1, §5.1 of RFC 6675).
+    pub(super) fn enter_loss(&mut self, now: Instant) {
+        let fresh = self.state < State::Recovery;
+        let cut = match self.state {
+            State::Open | State::Disorder => true,
+            State::Cwr | State::Recovery => self.board.una() >= self.recovery_point,
+            State::Loss => self.timeouts <= 1 || self.board.una() >= self.recovery_point,
+        };
+        if self.state == State::Recovery {
+            self.note_recovery_ended(now, self.cwnd, Ended::Timeout);
+        }
+        let (before, from) = (self.before(), self.reduced_from());
+        self.take_all_as_lost(now);
+        if cut {
+            self.ssthresh = self.congestion.ssthresh_after_loss(from);
+            self.congestion.on_timeout();
+            self.undo
+                .begin(self.board.una(), self.board.retransmitted().0, Some(before));
+        }
+        if self.state <= State::Disorder {
+            self.detection.on_timeout(self.board.sacked());
+        }
+        self.cwnd = self.board.pipe() + Segments::ONE;
+        self.early = None;
+        self.reorder = None;
+        self.probe.forget();
+        self.recovery_point = self.board.nxt();
+        self.frto = match self.mechanisms.frto && (fresh || self.timeouts > 1) {
+            true => Frto::Watching,
+            false => Frto::Off,
+        };
+        self.set_state(now, State::Loss);
+    }
+
+    /// Marks lost what a timeout takes for lost; the timer's own retransmission is due.
+    pub(super) fn take_all_as_lost(&mut self, now: Instant) {
+        let recent = self.goes_by_time() && !self.rack.rtt().is_zero();
+        let overdue = recent.then(|| now - self.rack.rtt());
+        let log = &mut self.log;
+        self.board.mark_for_timeout(overdue, |span| {
+            let by = Judge::Timeout;
+            log.push(now, Event::MarkedLost { span, by });
+        });
+        self.timeout_due = true;
+    }
+
+    /// What an ACK proves about the present episode, if that is to be taken back.
+    pub(super) fn proof(&self, ack: &Ack) -> Option<Proof> {
+        let rules = self.mechanisms.undo;
+        if rules.dsack && self.undo.all_duplicates() {
+            return Some(Proof::Dsack);
+        }
+        // Without SACK an ACK of the recovery point tells nothing where no stamp was kept (Linux
+        // tcp_packet_delayed).
+        let blind = !self.sack
+            && self.undo.first_retransmission().is_none()
+            && self.board.una() >= self.recovery_point;
+        let original = rules.timestamps && self.undo.original_acked(ack.echo_sent_before);
+        (original && !blind).then_some(Proof::Timestamp)
+    }
+
+    /// The reduction was for nothing: back to the window before it.
+    pub(super) fn take_back(&mut self, now: Instant, by: Proof) {
+        if let Some(before) = self.undo.take() {
+            self.cwnd = self.cwnd.max(before.cwnd);
+            self.ssthresh = self.ssthresh.max(before.ssthresh);
+        }
+        self.rack.look_again();
+        self.counters.undone[by as usize] += 1;
+        if self.log.is_on() {
+            let (cwnd, ssthresh) = (self.cwnd, self.ssthresh);
+            self.log.push(now, Event::Undone { by, cwnd, ssthresh });
+        }
+    }
+}

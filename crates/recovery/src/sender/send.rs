@@ -1,0 +1,272 @@
+//! What the sender would send, and what having sent it means.
+
+use super::*;
+use crate::profile::{Growth, LimitedTransmit, Otherwise};
+
+impl Sender {
+    /// What the sender would send now; asking again gives the same answer until something happens.
+    pub fn next_send(&self, now: Instant) -> Option<Send> {
+        if self.gave_up {
+            return None;
+        }
+        if self.persist.due {
+            return Some(self.window_probe());
+        }
+        if self.probe.is_due()
+            && let Some(send) = self.loss_probe()
+        {
+            return Some(send);
+        }
+        // First what there is to send, then whether it may go: most of the time there is nothing.
+        if self.frto == Frto::NewDataFirst {
+            if let Some(span) = self.next_new() {
+                return self.has_room_for_new(now).then_some(Send::New(span));
+            }
+            if self.board.nxt() > self.recovery_point {
+                return None; // new data is out: the next ACK tells
+            }
+        }
+        if let Some(lost) = self.board.next_lost() {
+            let send = Send::Again(lost.span, self.trigger_of(lost.span));
+            self.has_room(now).then_some(send)
+        } else if let Some(span) = self.next_new() {
+            self.has_room_for_new(now).then_some(Send::New(span))
+        } else if self.state == State::Recovery && self.has_room(now) {
+            let span = self.otherwise()?;
+            Some(Send::Again(span, self.recovery_trigger))
+        } else {
+            None
+        }
+    }
+
+    /// Whether the congestion window has room.
+    fn has_room(&self, now: Instant) -> bool {
+        self.board.pipe() < self.window_now(now)
+    }
+
+    /// Whether it has room for new data, which duplicate ACKs may release before recovery
+    /// (RFC 3042).
+    pub(super) fn has_room_for_new(&self, now: Instant) -> bool {
+        let more = match self.mechanisms.limited_transmit {
+            LimitedTransmit::Pipe => return self.has_room(now),
+            _ if self.state != State::Disorder => return self.has_room(now),
+            LimitedTransmit::Off => Segments::ZERO,
+            LimitedTransmit::Two => Segments(2),
+        };
+        self.has_room(now) && self.board.outstanding() < self.window_now(now) + more
+    }
+
+    /// In recovery, when nothing is lost and no new data can go (RFC 6675 §4 NextSeg rules 3, 4).
+    fn otherwise(&self) -> Option<Span> {
+        if self.mechanisms.otherwise == Otherwise::Nothing {
+            return None;
+        }
+        let hole = self.board.next_hole().map(|hole| hole.span);
+        let rescue = self.mechanisms.otherwise == Otherwise::HolesAndRescue && !self.rescued;
+        hole.or_else(|| {
+            let last = self.board.last_unsacked().filter(|_| rescue && self.sack)?;
+            Some(last.span)
+        })
+    }
+
+    /// Something was sent: by this sender's own advice, or, in a replay, because the capture says so.
+    pub fn on_sent(&mut self, now: Instant, what: Send) {
+        match what {
+            Send::New(span) | Send::NewProbe(span) => self.on_sent_new(now, span),
+            Send::Again(span, trigger) => self.on_sent_again(now, span, trigger),
+            Send::WindowProbe => {
+                self.persist.due = false;
+                self.persist.unanswered = self.persist.unanswered.saturating_add(1);
+            }
+        }
+        if let (Send::NewProbe(_), Some(rules)) = (what, &self.mechanisms.probe) {
+            self.probe.on_sent(rules, false, self.board.nxt());
+            self.rto.start(now, &self.rtt);
+        }
+        if self.log.is_on() {
+            let (pipe, cwnd) = (self.board.pipe(), self.cwnd);
+            self.log.push(now, Event::Sent { what, pipe, cwnd });
+            self.log_changes(now);
+        }
+    }
+
+    fn on_sent_new(&mut self, now: Instant, span: Span) {
+        if self.board.first().is_none() {
+            self.restart_after_idle(now);
+            self.congestion.on_idle(now.since(self.last_sent_at));
+            self.progress_at = now;
+            self.busy_since = Some(now);
+        }
+        self.last_sent_at = now;
+        self.early = None; // the new data may draw the SACKs that were missing
+        if span.len() < u64::from(self.mss) {
+            self.partial_to = span.end;
+        }
+        self.board.push(now, span);
+        self.limit = self.limit.max(span.end);
+        if self.rto.deadline().is_none() {
+            self.rto.start(now, &self.rtt);
+        }
+        self.count_sent();
+        self.note_usage();
+        self.persist = Persist::default();
+        self.schedule_probe(now);
+    }
+
+    fn on_sent_again(&mut self, now: Instant, span: Span, trigger: Trigger) {
+        self.last_sent_at = now;
+        let head = span.start <= self.board.una();
+        let is = |segment: Option<&crate::scoreboard::SentSegment>| {
+            segment.is_some_and(|s| s.span.overlaps(span))
+        };
+        let called_for = is(self.board.next_lost()) || is(self.board.next_hole());
+        self.rescued |= self.state == State::Recovery && !called_for;
+        self.board.resend(now, span, trigger != Trigger::Tlp);
+        self.counters.retransmissions[trigger as usize] += 1;
+        self.counters.retransmitted_bytes += span.len();
+        self.unheard = self.unheard.saturating_add(1);
+        if trigger == Trigger::Tlp {
+            self.counters.segments_sent += 1;
+            if let Some(rules) = &self.mechanisms.probe {
+                self.probe.on_sent(rules, true, self.board.nxt());
+            }
+            self.rto.start(now, &self.rtt);
+            return;
+        }
+        if self.frto == Frto::NewDataFirst {
+            self.frto = Frto::Off; // there was no new data to tell by
+        }
+        self.undo.on_retransmission(now);
+        if let Some(recovery) = self.recoveries.current() {
+            recovery.retransmissions += 1;
+        }
+        self.count_sent();
+        if self.timeout_due {
+            self.timeout_due = false; // the expiry has set the timer already
+        } else if head {
+            self.rto.start(now, &self.rtt);
+            self.probe.disarm();
+        }
+    }
+
+    fn count_sent(&mut self) {
+        if self.reducing() {
+            self.reduction.on_sent();
+        }
+        self.counters.segments_sent += 1;
+        self.counters.sent_in_recovery += u64::from(self.state == State::Recovery);
+    }
+
+    /// What the present state calls a retransmission of `span`.
+    fn trigger_of(&self, span: Span) -> Trigger {
+        if span.start == Offset::SYN {
+            return self.syn_trigger;
+        }
+        match self.state {
+            State::Loss if self.timeout_due => Trigger::Rto,
+            State::Loss => Trigger::SlowStart,
+            _ => self.recovery_trigger,
+        }
+    }
+
+    /// The next new data the receive window permits, by the sender's side of silly-window
+    /// avoidance: a full segment, or all there is, or half the largest window (RFC 9293
+    /// §3.8.6.2.1; the push bit is always on); and by Nagle's rule where that is on.
+    pub(super) fn next_new(&self) -> Option<Span> {
+        if self.board.nxt() >= self.limit {
+            return None;
+        }
+        let span = self.new_span(self.window.edge);
+        let full = span.len() >= u64::from(self.mss);
+        let enough = full
+            || span.end == self.limit
+            || span.len() >= (self.window.largest / 2).max(1);
+        let waits = self.nagle && !full && self.partial_to > self.board.una();
+        let last = self.fin.is_some_and(|fin| span.contains(fin));
+        (!span.is_empty() && enough && (!waits || last)).then_some(span)
+    }
+
+    /// The next new data up to `edge`, at most a segment. The SYN goes alone; the FIN rides on the
+    /// last data, whose payload it does not lengthen.
+    fn new_span(&self, edge: Offset) -> Span {
+        let start = self.board.nxt();
+        let full = start + u64::from(self.mss);
+        let cap = match self.fin {
+            _ if start == Offset::SYN => Offset::DATA,
+            Some(fin) if full >= fin => fin + 1,
+            _ => full,
+        };
+        Span::new(start, cap.min(self.limit).min(edge.max(start)))
+    }
+
+    /// A tail loss probe: new data if the receive window permits, else the last segment
+    /// (draft-dukkipati-tcpm-tcp-loss-probe-01 §2.2; RFC 8985 §7.3).
+    fn loss_probe(&self) -> Option<Send> {
+        self.next_new().map(Send::NewProbe).or_else(|| {
+            self.board
+                .last()
+                .map(|last| Send::Again(last.span, Trigger::Tlp))
+        })
+    }
+
+    /// A zero-window probe: what fits if a little does (the override of silly-window avoidance),
+    /// else a segment that only draws an ACK.
+    fn window_probe(&self) -> Send {
+        let span = self.new_span(self.window.edge);
+        if span.is_empty() {
+            Send::WindowProbe
+        } else {
+            Send::New(span)
+        }
+    }
+
+    /// The congestion window for a segment sent now, idle time considered.
+    #[inline]
+    fn window_now(&self, now: Instant) -> Segments {
+        if self.board.first().is_some() || self.board.una() == Offset::SYN {
+            return self.cwnd;
+        }
+        self.window_after_idle(now)
+    }
+
+    fn window_after_idle(&self, now: Instant) -> Segments {
+        let idle = now.since(self.last_sent_at);
+        let initial = self.mechanisms.initial_window;
+        congestion::after_idle(self.cwnd, initial, idle, self.rto.rto(&self.rtt))
+    }
+
+    /// Takes the window idle time leaves. What slow start may regain of it, ssthresh remembers
+    /// (RFC 2861 §2; Linux tcp_cwnd_restart).
+    fn restart_after_idle(&mut self, now: Instant) {
+        let window = self.window_now(now);
+        if window < self.cwnd {
+            self.ssthresh = self.ssthresh.max(three_quarters(self.cwnd));
+            self.cwnd = window;
+        }
+    }
+
+    /// Whether the window was the limit, as Linux's tcp_cwnd_validate has it: judged once a round
+    /// trip, or when more than ever in it is outstanding; since 4.13 also as soon as it is.
+    fn note_usage(&mut self) {
+        let outstanding = self.board.outstanding();
+        let limited = self.board.pipe() >= self.cwnd;
+        let usage = &mut self.usage;
+        let more = outstanding > usage.most_outstanding;
+        let sooner = match self.mechanisms.growth {
+            Growth::Before => more,
+            Growth::After => limited || (!usage.limited && more),
+        };
+        if self.board.una() >= usage.round_end || sooner {
+            *usage = WindowUsage {
+                most_outstanding: outstanding,
+                round_end: self.board.nxt(),
+                limited,
+            };
+        }
+    }
+}
+
+/// What a window that was given up counts for as a threshold (Linux tcp_current_ssthresh).
+pub(super) fn three_quarters(cwnd: Segments) -> Segments {
+    Segments(cwnd.0 / 2 + cwnd.0 / 4)
+}

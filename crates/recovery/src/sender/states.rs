@@ -1,0 +1,432 @@
+//! The state machine: what an ACK means in Open, Disorder, CWR, Recovery and Loss.
+//!
+//! Source: Linux 6.12 `tcp_fastretrans_alert`, `tcp_process_loss`, `tcp_try_undo_*`,
+//! `tcp_identify_packet_loss`; Linux 3.17 for detection by counting and early retransmit.
+//!
+//! Deviation: without SACK an ACK of the recovery point ends the episode, and a new one needs an ACK
+//! beyond it (RFC 6582 §3.2 steps 1 and 3); Linux stays in the episode until that ACK comes.
+
+use super::*;
+use crate::ack::AckSummary;
+use crate::counters::Ended;
+use crate::detect::{Circumstances, LossRule};
+use crate::event::Judge;
+use crate::undo::Proof;
+
+impl Sender {
+    /// Runs the states; `true` when the ACK begins a recovery.
+    pub(super) fn run_states(&mut self, now: Instant, ack: &Ack, summary: &mut AckSummary) -> bool {
+        if self.board.reneged() {
+            self.board.forget_sacks();
+            self.counters.reneged += 1;
+            self.log.push(now, Event::Reneged);
+            self.enter_loss(now);
+            return false;
+        }
+        if let Some(distance) = summary.reordering
+            && (self.state != State::Loss || self.undo.is_open())
+        {
+            self.note_reordering(now, distance);
+        }
+        let duplicate = summary.is_duplicate(ack) && summary.dsack.is_none();
+        if self.state == State::Open {
+            self.undo.forget_retransmission();
+        } else {
+            self.leave_episode(now, ack);
+        }
+        match self.state {
+            State::Recovery => self.in_recovery(now, ack, summary, duplicate),
+            State::Loss => self.in_loss(now, ack, summary, duplicate),
+            State::Open | State::Disorder | State::Cwr => self.in_open(now, summary, duplicate),
+        }
+    }
+
+    pub(super) fn note_reordering(&mut self, now: Instant, distance: Segments) {
+        self.detection.on_reordering(distance);
+        self.counters.reordering_seen = self.detection.reorderings();
+        let dupthresh = self.detection.dupthresh();
+        self.log.push(
+            now,
+            Event::Reordering {
+                distance,
+                dupthresh,
+            },
+        );
+    }
+
+    /// An ACK of the recovery point ends Recovery, one beyond it CWR; the window settles at
+    /// ssthresh, unless the reduction was for nothing.
+    fn leave_episode(&mut self, now: Instant, ack: &Ack) {
+        let una = self.board.una();
+        match self.state {
+            State::Cwr if una > self.recovery_point => {
+                self.end_reduction();
+                self.set_state(now, State::Open);
+            }
+            State::Recovery if una >= self.recovery_point => {
+                self.board.forget_duplicates();
+                let last_cwnd = self.cwnd;
+                let ended = match self.proof(ack) {
+                    Some(proof) => {
+                        self.take_back(now, proof);
+                        Ended::Undone
+                    }
+                    None => {
+                        self.rack.on_recovered();
+                        self.end_reduction();
+                        Ended::Complete
+                    }
+                };
+                self.settled_to = self.recovery_point;
+                self.note_recovery_ended(now, last_cwnd, ended);
+                self.set_state(now, State::Open);
+            }
+            _ => {}
+        }
+    }
+
+    fn in_recovery(
+        &mut self,
+        now: Instant,
+        ack: &Ack,
+        summary: &mut AckSummary,
+        duplicate: bool,
+    ) -> bool {
+        if summary.una_advanced == 0 {
+            self.count_duplicate(now, summary, duplicate);
+        } else if self.undo_partly(now, ack) {
+            return false;
+        }
+        if self.state == State::Recovery && self.undo_by_dsack(now) {
+            self.keep_open(now);
+        }
+        self.identify_losses(now, summary);
+        if self.state == State::Recovery {
+            return false;
+        }
+        self.recover_if_due(now)
+    }
+
+    /// The ACK that advances was drawn by an original: the retransmission was not needed
+    /// (Linux `tcp_try_undo_partial`). `true`: one is still in flight, wait for it.
+    fn undo_partly(&mut self, now: Instant, ack: &Ack) -> bool {
+        let delayed =
+            self.mechanisms.undo.timestamps && self.undo.original_acked(ack.echo_sent_before);
+        if !delayed {
+            return false;
+        }
+        let acked = self.board.fack().max(Segments::ONE);
+        self.note_reordering(now, acked);
+        if self.board.retransmitted() > Segments::ZERO {
+            return true;
+        }
+        if !self.board.any_retransmission() {
+            self.undo.forget_retransmission();
+        }
+        let last_cwnd = self.cwnd;
+        self.board.unmark_lost();
+        self.take_back(now, Proof::Timestamp);
+        self.note_recovery_ended(now, last_cwnd, Ended::Undone);
+        self.keep_open(now);
+        false
+    }
+
+    fn undo_by_dsack(&mut self, now: Instant) -> bool {
+        let undo = self.mechanisms.undo.dsack && self.undo.all_duplicates();
+        if undo {
+            let last_cwnd = self.cwnd;
+            self.rack.on_undone();
+            self.take_back(now, Proof::Dsack);
+            if self.state == State::Recovery {
+                self.note_recovery_ended(now, last_cwnd, Ended::Undone);
+            }
+        }
+        undo
+    }
+
+    fn in_loss(
+        &mut self,
+        now: Instant,
+        ack: &Ack,
+        summary: &mut AckSummary,
+        duplicate: bool,
+    ) -> bool {
+        self.process_loss(now, ack, summary, duplicate);
+        let before = self.board.lost_retransmissions();
+        if self.goes_by_time() {
+            self.identify_losses(now, summary);
+        }
+        // A retransmission lost in its turn is a further signal of congestion (Linux).
+        let lost_again = self.board.lost_retransmissions() > before;
+        match self.state {
+            State::Loss if !lost_again => false,
+            _ => self.in_open(now, summary, duplicate),
+        }
+    }
+
+    /// F-RTO, and the end of Loss (RFC 5682 §3.1; Linux `tcp_process_loss`).
+    fn process_loss(
+        &mut self,
+        now: Instant,
+        ack: &Ack,
+        summary: &mut AckSummary,
+        duplicate: bool,
+    ) {
+        let advanced = summary.una_advanced > 0;
+        if advanced && let Some(proof) = self.proof(ack) {
+            return self.leave_loss_undone(now, proof);
+        }
+        let recovered = self.board.una() >= self.recovery_point;
+        if self.frto != Frto::Off {
+            let original = summary
+                .original_delivered
+                .is_some_and(|end| end <= self.recovery_point)
+                && (self.sack || !summary.retransmission_acked);
+            let evidence = summary.newly_sacked > Segments::ZERO || duplicate;
+            if original {
+                // Step 3b: what was not sent again arrived, so the timeout was spurious.
+                return self.leave_loss_undone(now, Proof::Frto);
+            } else if self.board.nxt() > self.recovery_point {
+                if evidence {
+                    self.frto = Frto::Off; // step 3a: the loss was real
+                }
+            } else if advanced && !recovered {
+                // Step 2b: new data instead of retransmissions, if there is any to send.
+                self.recovery_point = self.board.nxt();
+                self.frto = match self.next_new() {
+                    Some(_) => Frto::NewDataFirst,
+                    None => Frto::Off,
+                };
+            }
+        }
+        if recovered {
+            if let Some(proof) = self.proof(ack) {
+                return self.leave_loss_undone(now, proof);
+            }
+            self.rack.on_recovered();
+            self.leave_loss(now);
+        } else if !self.sack {
+            // A duplicate ACK after new data went says that data arrived.
+            if self.board.nxt() > self.recovery_point && duplicate {
+                self.count_duplicate(now, summary, true);
+            } else if advanced {
+                self.board.forget_duplicates();
+            }
+        }
+    }
+
+    fn leave_loss_undone(&mut self, now: Instant, proof: Proof) {
+        self.board.unmark_lost();
+        self.take_back(now, proof);
+        self.timeouts = 0;
+        self.leave_loss(now);
+    }
+
+    fn leave_loss(&mut self, now: Instant) {
+        self.timeout_due = false;
+        self.frto = Frto::Off;
+        self.settled_to = self.recovery_point;
+        self.board.forget_duplicates();
+        self.set_state(now, State::Open);
+    }
+
+    fn in_open(&mut self, now: Instant, summary: &mut AckSummary, duplicate: bool) -> bool {
+        if summary.una_advanced > 0 {
+            self.board.forget_duplicates();
+        }
+        self.count_duplicate(now, summary, duplicate);
+        if self.state <= State::Disorder {
+            self.undo_by_dsack(now);
+        }
+        self.identify_losses(now, summary);
+        self.recover_if_due(now)
+    }
+
+    /// Without SACK, a duplicate ACK is a segment delivered (RFC 5681 §3.2; Linux
+    /// `tcp_add_reno_sack`).
+    fn count_duplicate(&mut self, now: Instant, summary: &mut AckSummary, duplicate: bool) {
+        if self.sack || !duplicate {
+            return;
+        }
+        if self.board.on_duplicate() {
+            summary.delivered += Segments::ONE;
+        } else {
+            let outstanding = self.board.outstanding();
+            self.note_reordering(now, outstanding);
+        }
+    }
+
+    /// Whether RACK is what finds losses.
+    pub(super) fn goes_by_time(&self) -> bool {
+        self.sack && self.mechanisms.detection.rule == LossRule::Rack
+    }
+
+    /// Marks what this ACK shows to be lost.
+    fn identify_losses(&mut self, now: Instant, summary: &AckSummary) {
+        if !self.sack {
+            let in_recovery = self.state == State::Recovery;
+            let enough = self.board.sacked() >= self.detection.dupthresh();
+            let fresh = !in_recovery && enough && self.board.una() >= self.settled_to;
+            if fresh || (in_recovery && summary.una_advanced > 0) {
+                self.mark_head(now);
+            }
+        } else if self.goes_by_time() {
+            if self.rack.take_advanced() {
+                self.detect_by_time(now);
+            }
+        } else if self.state == State::Recovery {
+            self.mark_lost(now);
+        }
+    }
+
+    /// RACK: marks what is overdue and sets the timer for what may become so
+    /// (RFC 8985 §6.2 step 5, §6.3).
+    pub(super) fn detect_by_time(&mut self, now: Instant) {
+        self.reorder = None;
+        let circumstances = Circumstances {
+            recovering: self.state >= State::Recovery,
+            reordering_seen: self.detection.reordering_seen(),
+            dupthresh: self.detection.dupthresh(),
+            min_rtt: self.rtt.min().unwrap_or_default(),
+            srtt: self.rtt.srtt().unwrap_or_default(),
+        };
+        let Some((newest, age)) = self.rack.overdue(&self.board, &circumstances) else {
+            return;
+        };
+        let overdue = (now.since(Instant::ZERO) >= age).then(|| now - age);
+        let (log, marked) = (&mut self.log, &mut self.marked);
+        let waiting = self.board.mark_overdue(newest, overdue, |span| {
+            *marked += 1;
+            let by = Judge::Rack;
+            log.push(now, Event::MarkedLost { span, by });
+        });
+        self.reorder = waiting.map(|sent| sent + age + self.mechanisms.detection.timer_slack);
+        if self.reorder.is_some() && self.mechanisms.probe.is_some_and(|p| p.is_modern()) {
+            self.probe.disarm(); // one timer in Linux; in RFC 8985 §7.2 recovery excludes the probe
+        }
+    }
+
+    /// Marks what counting shows to be lost, retransmissions included.
+    fn mark_lost(&mut self, now: Instant) {
+        let verdict = self
+            .detection
+            .verdict(&self.board, self.duplicates, self.mss);
+        let (log, marked) = (&mut self.log, &mut self.marked);
+        verdict.lost.mark(&mut self.board, |span| {
+            *marked += 1;
+            let by = Judge::Threshold;
+            log.push(now, Event::MarkedLost { span, by });
+        });
+        if self.detection.finds_lost_retransmissions() {
+            self.board.mark_lost_retransmissions(|span| {
+                *marked += 1;
+                let by = Judge::LostRetransmission;
+                log.push(now, Event::MarkedLost { span, by });
+            });
+        }
+    }
+
+    fn mark_head(&mut self, now: Instant) {
+        let (log, marked) = (&mut self.log, &mut self.marked);
+        self.board.mark_head(|span| {
+            *marked += 1;
+            let by = Judge::Threshold;
+            log.push(now, Event::MarkedLost { span, by });
+        });
+    }
+
+    /// Enters recovery if the evidence suffices, at once or (early retransmit) after a delay; else
+    /// settles between Open and Disorder.
+    fn recover_if_due(&mut self, now: Instant) -> bool {
+        let left_out = self.board.sacked() + self.board.lost() > Segments::ZERO;
+        if left_out && self.is_evident(now) {
+            self.enter_recovery(now, Trigger::Fast);
+            if !self.goes_by_time() && self.sack {
+                self.mark_lost(now);
+            }
+            if self.board.lost() == Segments::ZERO {
+                self.mark_head(now);
+            }
+            self.note_recovery_begun(now);
+            return true;
+        }
+        if left_out && let Some(delay) = self.early_delay(now) {
+            if delay.is_zero() || self.rto.deadline().is_none_or(|rto| rto <= now + delay) {
+                self.retransmit_early(now);
+                return true;
+            }
+            self.early = Some(now + delay);
+        }
+        if !self.board.any_retransmission() {
+            self.undo.forget_retransmission();
+        }
+        if self.state != State::Cwr {
+            self.keep_open(now);
+        }
+        false
+    }
+
+    fn is_evident(&self, now: Instant) -> bool {
+        if self.board.lost() > Segments::ZERO {
+            return true;
+        }
+        if !self.sack {
+            return false; // the head is marked when the duplicate ACKs suffice
+        }
+        let detection = &self.detection;
+        // Few segments out and nothing to send: a dupthresh that reordering raised would leave it to
+        // the timer (Linux 3.17 tcp_time_to_recover).
+        let out = self.board.outstanding();
+        let rest = detection.is_raised()
+            && !self.goes_by_time()
+            && out <= detection.dupthresh()
+            && self.board.sacked().0 >= (out.0 / 2).max(crate::detect::DUPTHRESH.0)
+            && !self.can_send_new(now);
+        rest || detection
+            .verdict(&self.board, self.duplicates, self.mss)
+            .recover
+    }
+
+    fn can_send_new(&self, now: Instant) -> bool {
+        self.next_new().is_some() && self.has_room_for_new(now)
+    }
+
+    fn early_delay(&self, now: Instant) -> Option<Duration> {
+        if self.state == State::Cwr && self.board.sacked() == Segments::ZERO {
+            return None;
+        }
+        let seen = self.detection.reordering_seen();
+        self.mechanisms
+            .early_retransmit
+            .delay(&self.board, self.rtt.srtt(), seen, || {
+                self.can_send_new(now)
+            })
+    }
+
+    /// Early retransmit's moment: every hole below the highest SACK is lost.
+    pub(super) fn retransmit_early(&mut self, now: Instant) {
+        self.enter_recovery(now, Trigger::Early);
+        let (log, marked) = (&mut self.log, &mut self.marked);
+        let holes = self.board.fack().max(Segments::ONE);
+        self.board.mark_first(holes, |span| {
+            *marked += 1;
+            let by = Judge::Early;
+            log.push(now, Event::MarkedLost { span, by });
+        });
+        self.note_recovery_begun(now);
+    }
+
+    /// Open or Disorder, as anything is left out or not (Linux `tcp_try_keep_open`).
+    pub(super) fn keep_open(&mut self, now: Instant) {
+        let left_out = self.board.sacked() + self.board.lost() > Segments::ZERO;
+        let to = if left_out || self.board.any_retransmission() {
+            State::Disorder
+        } else {
+            State::Open
+        };
+        if to != self.state {
+            self.recovery_point = self.board.nxt();
+            self.set_state(now, to);
+        }
+    }
+}

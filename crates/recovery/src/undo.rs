@@ -1,0 +1,193 @@
+//! Was the reduction for nothing? What has to be remembered of an episode to take it back.
+//!
+//! ```text
+//! on entering Recovery or Loss:  remember snd_una, cwnd and ssthresh
+//! DSACK:   every retransmission of the episode was reported as a duplicate          RFC 3708 §2
+//! Eifel:   the first ACK after a retransmission echoes a timestamp from before it   RFC 3522 §3.2
+//! F-RTO:   data never retransmitted arrived although all was taken as lost          RFC 5682 §3.1
+//! undo:    cwnd = max(cwnd, cwnd before), ssthresh = max(ssthresh, ssthresh before)
+//! ```
+//! The response is that of Linux (`tcp_undo_cwnd_reduction`); RFC 4015's restores
+//! min(bytes_acked, IW) on top of the flight size, and its RTO is not adapted here.
+//!
+//! Deviation: for DSACKs a retransmission is counted, not remembered, as in Linux: a DSACK that ends
+//! above the episode's start explains one.
+
+use recoup_units::{Instant, Offset, Segments, Span};
+
+/// Which kinds of proof are accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UndoRules {
+    /// DSACKs for all retransmissions.
+    pub dsack: bool,
+    /// A timestamp from before the first retransmission.
+    pub timestamps: bool,
+}
+
+impl UndoRules {
+    /// Neither.
+    pub const NONE: Self = Self {
+        dsack: false,
+        timestamps: false,
+    };
+    /// Both, as Linux.
+    pub const ALL: Self = Self {
+        dsack: true,
+        timestamps: true,
+    };
+}
+
+/// What proved a reduction needless.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Proof {
+    /// Every retransmission was reported as a duplicate.
+    Dsack,
+    /// A timestamp from before the first retransmission was echoed, or nothing was retransmitted.
+    Timestamp,
+    /// Data never retransmitted arrived after a timeout (F-RTO).
+    Frto,
+}
+
+impl Proof {
+    /// Every one, in the order of reports.
+    pub const ALL: [Self; 3] = [Self::Dsack, Self::Timestamp, Self::Frto];
+
+    /// The name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Dsack => "dsack",
+            Self::Timestamp => "timestamp",
+            Self::Frto => "frto",
+        }
+    }
+}
+
+/// The window before a reduction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Before {
+    /// Congestion window.
+    pub cwnd: Segments,
+    /// Slow-start threshold, at least three quarters of the window (Linux `tcp_current_ssthresh`).
+    pub ssthresh: Segments,
+}
+
+/// What is remembered of the present episode.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Undo {
+    /// `snd_una` as it began (Linux's undo_marker).
+    marker: Option<Offset>,
+    before: Option<Before>,
+    /// Retransmissions no DSACK has explained; `None` while there was none to explain.
+    unexplained: Option<u32>,
+    /// When the first retransmission went (Linux's retrans_stamp).
+    first_retransmission: Option<Instant>,
+}
+
+impl Undo {
+    /// An episode begins at `una`. `in_flight`: retransmissions of before it that may still draw
+    /// DSACKs. `before`: what to go back to; `None` where the window fell for a reason besides.
+    pub fn begin(&mut self, una: Offset, in_flight: u32, before: Option<Before>) {
+        self.marker = Some(una);
+        self.unexplained = (in_flight > 0).then_some(in_flight);
+        self.before = before;
+    }
+
+    /// The episode cannot be taken back any more.
+    pub fn forbid(&mut self) {
+        self.marker = None;
+    }
+
+    /// Something of the episode was retransmitted.
+    pub fn on_retransmission(&mut self, now: Instant) {
+        self.unexplained = Some(self.unexplained.unwrap_or(0) + 1);
+        self.first_retransmission.get_or_insert(now);
+    }
+
+    /// No retransmission is outstanding: timestamps compare with the next one.
+    pub fn forget_retransmission(&mut self) {
+        self.first_retransmission = None;
+    }
+
+    /// When the first retransmission outstanding went.
+    pub fn first_retransmission(&self) -> Option<Instant> {
+        self.first_retransmission
+    }
+
+    /// `duplicate` arrived, `segments` long.
+    pub fn on_dsack(&mut self, duplicate: Span, segments: u32) {
+        if self.marker.is_some_and(|marker| duplicate.end > marker)
+            && let Some(unexplained) = &mut self.unexplained
+        {
+            *unexplained = unexplained.saturating_sub(segments);
+        }
+    }
+
+    /// Whether every retransmission of the episode is explained by a DSACK.
+    pub fn all_duplicates(&self) -> bool {
+        self.marker.is_some() && self.unexplained == Some(0)
+    }
+
+    /// Whether what an ACK acknowledges was sent before anything was retransmitted, by its echo
+    /// (`None`: it has no timestamp); so it was if nothing was retransmitted.
+    pub fn original_acked(&self, echo_sent_before: Option<Instant>) -> bool {
+        self.marker.is_some()
+            && match (self.first_retransmission, echo_sent_before) {
+                (None, _) => true,
+                (Some(first), Some(echo)) => echo <= first,
+                (Some(_), None) => false,
+            }
+    }
+
+    /// Takes the episode back: what to return to.
+    pub fn take(&mut self) -> Option<Before> {
+        self.marker = None;
+        self.before.take()
+    }
+
+    /// Whether an episode could still be taken back.
+    pub fn is_open(&self) -> bool {
+        self.marker.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_millis(ms)
+    }
+
+    fn span(start: u64, end: u64) -> Span {
+        Span::new(Offset(start), Offset(end))
+    }
+
+    #[test]
+    fn dsacks_explain_retransmissions_one_by_one() {
+        let mut undo = Undo::default();
+        undo.begin(Offset(100), 0, None);
+        assert!(!undo.all_duplicates(), "nothing was retransmitted yet");
+        undo.on_retransmission(at(1));
+        undo.on_retransmission(at(2));
+        undo.on_dsack(span(50, 100), 1);
+        assert!(!undo.all_duplicates());
+        undo.on_dsack(span(100, 200), 1);
+        assert!(!undo.all_duplicates(), "the first was of data before");
+        undo.on_dsack(span(200, 300), 1);
+        assert!(undo.all_duplicates());
+        undo.forbid();
+        assert!(!undo.all_duplicates());
+    }
+
+    #[test]
+    fn an_echo_from_before_the_first_retransmission_is_the_originals() {
+        let mut undo = Undo::default();
+        undo.begin(Offset(100), 0, None);
+        assert!(undo.original_acked(None), "nothing was retransmitted");
+        undo.on_retransmission(at(50));
+        undo.on_retransmission(at(70));
+        for (echo, original) in [(None, false), (Some(50), true), (Some(51), false)] {
+            assert_eq!(undo.original_acked(echo.map(at)), original, "{echo:?}");
+        }
+    }
+}
