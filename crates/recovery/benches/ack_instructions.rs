@@ -1,8 +1,9 @@
 //! Instructions an ACK costs the sender, counted by callgrind, so that they do not depend on the
 //! machine's mood.
 //!
-//! Each benchmark runs one window of 1,000 segments through a sender; the count divided by 1,000 is
-//! the cost of sending a segment and taking in its ACK.
+//! Each benchmark runs one window of segments through a sender; the count divided by the segments of
+//! the window is the cost of sending a segment and taking in its ACK. What it costs must not depend on
+//! the window, whatever the SACK pattern: 10, 1,000 and 100,000 segments.
 
 // What the macros generate has no documentation.
 #![allow(missing_docs)]
@@ -13,31 +14,66 @@ use recoup_units::{Instant, Offset, Segments, Span};
 use std::hint::black_box;
 
 const MSS: u64 = 1448;
-const WINDOW: u64 = 1000;
+const PEER_WINDOW: u64 = 1 << 40;
 
-/// A sender with its whole window outstanding, and the ACKs that answer it. Every `lost`-th segment
-/// is missing at the receiver, which reports the rest by SACK (0: nothing is missing).
-fn flight(lost: u64) -> (Sender, Vec<Ack>) {
+/// How the ACKs of a window report what is missing.
+#[derive(Clone, Copy)]
+enum Pattern {
+    /// Nothing is missing.
+    None,
+    /// Every hundredth segment.
+    Hundredth,
+    /// Every second segment, reported from the top down, each block alone: as many holes and as
+    /// many stretches as there can be, none next to a known one.
+    HostileDown,
+    /// Every second segment, by blocks of one segment that jump about the window.
+    HostileJumps,
+}
+
+/// A sender with its whole window outstanding, and the ACKs that answer it.
+fn flight(mechanisms: Mechanisms, window: u64, pattern: Pattern) -> (Sender, Vec<Ack>) {
     let mechanisms = Mechanisms {
-        initial_window: Segments(WINDOW as u32),
-        ..Mechanisms::LINUX_3_17
+        initial_window: Segments(window as u32),
+        ..mechanisms
     };
     let mut sender = Sender::new(&mechanisms, MSS as u32, Trigger::SynAck, false);
     send_all(&mut sender, Instant::ZERO);
-    let window = 1 << 30;
-    sender.on_ack(Instant::from_millis(80), &Ack::new(Offset::DATA, window));
-    sender.on_written(Instant::from_millis(80), WINDOW * MSS);
-    send_all(&mut sender, Instant::from_millis(80));
-    (sender, acks(lost, window))
+    let opened = Instant::from_millis(80);
+    sender.on_ack(opened, &Ack::new(Offset::DATA, PEER_WINDOW));
+    sender.on_written(opened, window * MSS);
+    send_all(&mut sender, opened);
+    let acks = match pattern {
+        Pattern::None => in_order(window, 0),
+        Pattern::Hundredth => in_order(window, 100),
+        Pattern::HostileDown => alone((0..window / 2).map(|i| window / 2 * 2 - 1 - 2 * i)),
+        // 7,919 is prime: every odd segment comes up once.
+        Pattern::HostileJumps => {
+            let odd = window / 2;
+            alone((0..odd).map(move |i| i * 7919 % odd * 2 + 1))
+        }
+    };
+    (sender, acks)
 }
 
-fn acks(lost: u64, window: u64) -> Vec<Ack> {
-    let offset = |segment: u64| Offset::DATA + segment * MSS;
+fn offset(segment: u64) -> Offset {
+    Offset::DATA + segment * MSS
+}
+
+/// One ACK a SACKed segment, which its only block reports.
+fn alone(segments: impl Iterator<Item = u64>) -> Vec<Ack> {
+    let block = |n| Span::at(offset(n), MSS);
+    segments
+        .map(|n| Ack::new(Offset::DATA, PEER_WINDOW).with_blocks([block(n)]))
+        .collect()
+}
+
+/// The ACKs of a receiver that misses every `lost`-th segment (0: none).
+fn in_order(window: u64, lost: u64) -> Vec<Ack> {
     let mut cumulative = 0;
     let mut acks = Vec::new();
-    // The blocks after the first hole, most recent first.
+    // The latest blocks after the first hole, most recent first.
     let mut blocks: Vec<Span> = Vec::new();
-    for segment in 0..WINDOW {
+    for segment in 0..window {
         if lost > 0 && segment % lost == lost - 1 {
             continue;
         }
@@ -48,9 +84,10 @@ fn acks(lost: u64, window: u64) -> Vec<Ack> {
                 Some(block) if block.end == offset(segment) => block.end = offset(segment + 1),
                 _ => blocks.insert(0, Span::at(offset(segment), MSS)),
             }
+            blocks.truncate(3);
         }
-        let ack = Ack::new(offset(cumulative), window);
-        acks.push(ack.with_blocks(blocks.iter().take(3).copied()));
+        let ack = Ack::new(offset(cumulative), PEER_WINDOW);
+        acks.push(ack.with_blocks(blocks.iter().copied()));
     }
     acks
 }
@@ -61,12 +98,37 @@ fn send_all(sender: &mut Sender, now: Instant) {
     }
 }
 
+const FACK: Mechanisms = Mechanisms::LINUX_3_17;
+const RACK: Mechanisms = Mechanisms::LINUX_6;
+const IS_LOST: Mechanisms = Mechanisms::RFC_6675;
+
 #[library_benchmark]
-#[bench::no_loss(flight(0))]
-#[bench::one_percent_loss_with_sack(flight(100))]
+#[bench::no_loss_10(flight(FACK, 10, Pattern::None))]
+#[bench::no_loss_1000(flight(FACK, 1_000, Pattern::None))]
+#[bench::no_loss_100000(flight(FACK, 100_000, Pattern::None))]
+#[bench::no_loss_rack_1000(flight(RACK, 1_000, Pattern::None))]
+#[bench::no_loss_rack_100000(flight(RACK, 100_000, Pattern::None))]
+#[bench::one_percent_fack_1000(flight(FACK, 1_000, Pattern::Hundredth))]
+#[bench::one_percent_fack_100000(flight(FACK, 100_000, Pattern::Hundredth))]
+#[bench::one_percent_rack_1000(flight(RACK, 1_000, Pattern::Hundredth))]
+#[bench::one_percent_rack_100000(flight(RACK, 100_000, Pattern::Hundredth))]
+#[bench::hostile_down_fack_10(flight(FACK, 10, Pattern::HostileDown))]
+#[bench::hostile_down_fack_1000(flight(FACK, 1_000, Pattern::HostileDown))]
+#[bench::hostile_down_fack_100000(flight(FACK, 100_000, Pattern::HostileDown))]
+#[bench::hostile_down_rack_10(flight(RACK, 10, Pattern::HostileDown))]
+#[bench::hostile_down_rack_1000(flight(RACK, 1_000, Pattern::HostileDown))]
+#[bench::hostile_down_rack_100000(flight(RACK, 100_000, Pattern::HostileDown))]
+#[bench::hostile_jumps_fack_1000(flight(FACK, 1_000, Pattern::HostileJumps))]
+#[bench::hostile_jumps_fack_100000(flight(FACK, 100_000, Pattern::HostileJumps))]
+#[bench::hostile_jumps_rack_1000(flight(RACK, 1_000, Pattern::HostileJumps))]
+#[bench::hostile_jumps_rack_100000(flight(RACK, 100_000, Pattern::HostileJumps))]
+#[bench::hostile_jumps_islost_1000(flight(IS_LOST, 1_000, Pattern::HostileJumps))]
+#[bench::hostile_jumps_islost_100000(flight(IS_LOST, 100_000, Pattern::HostileJumps))]
 fn acks_of_a_window((mut sender, acks): (Sender, Vec<Ack>)) -> Sender {
-    let now = Instant::from_millis(160);
-    for ack in &acks {
+    let begin = Instant::from_millis(160);
+    for (i, ack) in acks.iter().enumerate() {
+        // A microsecond apart, so that the order of time is not that of sequence alone.
+        let now = begin + std::time::Duration::from_micros(i as u64);
         black_box(sender.on_ack(now, black_box(ack)));
         send_all(&mut sender, now);
     }

@@ -57,6 +57,14 @@ impl Ack {
         self
     }
 
+    /// The same ACK without its blocks.
+    pub(crate) fn without_blocks(self) -> Self {
+        Self {
+            block_count: 0,
+            ..self
+        }
+    }
+
     /// Whether it reports anything selectively.
     pub fn has_blocks(&self) -> bool {
         self.block_count > 0
@@ -110,6 +118,9 @@ pub struct AckSummary {
     /// The most recently sent transmission that this ACK shows delivered, retransmissions too
     /// young to have been answered apart (RFC 8985 §6.2 step 2).
     pub newest_delivered: Option<Sent>,
+    /// Of the transmissions delivered, with the same exception, the one highest in the stream among
+    /// those acknowledged cumulatively, or else among those SACKed: what Linux looks at last.
+    pub last_delivered: Option<Sent>,
     /// The end of the lowest never-retransmitted segment delivered by this ACK (F-RTO's evidence,
     /// RFC 5682 §3.1 step 3b).
     pub original_delivered: Option<Offset>,
@@ -119,7 +130,12 @@ pub struct AckSummary {
 
 impl AckSummary {
     /// `segment` was delivered. A retransmission sent after `plausible` is not what was answered.
-    pub(crate) fn note_delivered(&mut self, segment: &SentSegment, plausible: Instant) {
+    pub(crate) fn note_delivered(
+        &mut self,
+        segment: &SentSegment,
+        plausible: Instant,
+        cumulatively: bool,
+    ) {
         let sent = Sent::of(segment);
         if segment.is_original() {
             let end = segment.span.end;
@@ -129,6 +145,9 @@ impl AckSummary {
             return;
         }
         self.newest_delivered = self.newest_delivered.max(Some(sent));
+        if cumulatively || self.last_delivered.is_none_or(|last| last.end < sent.end) {
+            self.last_delivered = Some(sent);
+        }
     }
 
     /// An original segment sent at `sent_at` was SACKed; originals are sent in stream order.
@@ -143,6 +162,15 @@ impl AckSummary {
         if index < fack {
             self.reordering = self.reordering.max(Some(Segments(fack - index)));
         }
+    }
+
+    /// Whether it only moved `snd_una`, over segments sent once and in order.
+    pub fn is_plain_progress(&self) -> bool {
+        self.una_advanced > 0
+            && self.newly_sacked == Segments::ZERO
+            && self.dsack.is_none()
+            && self.reordering.is_none()
+            && !self.retransmission_acked
     }
 
     /// Whether this is a duplicate ACK in the sense recovery needs: it acknowledges nothing new

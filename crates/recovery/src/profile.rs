@@ -10,7 +10,7 @@ pub use describe::Setting;
 pub use mechanism::Mechanism;
 
 use crate::congestion::Algorithm;
-use crate::detect::{DUPTHRESH, EarlyRetransmit, LossRule, MAX_DUPTHRESH, Rules};
+use crate::detect::{DUPTHRESH, EarlyRetransmit, LossRule, MAX_DUPTHRESH, RackVersion, Rules};
 use crate::rate::{Bound, RateControl};
 use crate::rtt::{RtoRules, Smoothing};
 use crate::tlp::ProbeRules;
@@ -53,6 +53,8 @@ pub struct Mechanisms {
     pub growth: Growth,
     /// The congestion window to begin with (RFC 6928).
     pub initial_window: Segments,
+    /// Idle time wears the window away (RFC 5681 §4.1; Linux tcp_slow_start_after_idle).
+    pub restart_after_idle: bool,
     /// How long data may stay unacknowledged before the connection is given up (RFC 9293 §3.9.1).
     pub user_timeout: Duration,
 }
@@ -92,6 +94,9 @@ pub enum Reduced {
 /// When the window grows on an ACK, and by what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Growth {
+    /// In the state the ACK found, by the ACK, whatever it acknowledged (RFC 5681 §3.1; Linux before
+    /// 3.13).
+    PerAck,
     /// In the state the ACK found, by what it acknowledged (Linux before 4.13).
     Before,
     /// In the state the ACK leaves, by what it delivered (Linux since).
@@ -104,7 +109,7 @@ const LINUX_DETECTION: Rules = Rules {
     dupthresh: DUPTHRESH,
     max_dupthresh: MAX_DUPTHRESH,
     lost_retransmissions: true,
-    timer_slack: Duration::ZERO,
+    rack: RackVersion::Rfc8985,
 };
 
 const LINUX_RTO: RtoRules = RtoRules {
@@ -134,6 +139,7 @@ impl Mechanisms {
         reduced: Reduced::Window,
         growth: Growth::Before,
         initial_window: Segments(10),
+        restart_after_idle: true,
         user_timeout: Duration::from_secs(300),
     };
 
@@ -146,6 +152,7 @@ impl Mechanisms {
             initial: Duration::from_secs(3),
             ..LINUX_RTO
         },
+        growth: Growth::PerAck,
         ..Self::LINUX_3_17
     };
 
@@ -156,7 +163,7 @@ impl Mechanisms {
             dupthresh: DUPTHRESH,
             max_dupthresh: Segments(300),
             lost_retransmissions: false,
-            timer_slack: Duration::from_millis(2),
+            rack: RackVersion::Linux6,
         },
         early_retransmit: EarlyRetransmit::Off,
         otherwise: Otherwise::Nothing,
@@ -174,7 +181,7 @@ impl Mechanisms {
             dupthresh: DUPTHRESH,
             max_dupthresh: DUPTHRESH,
             lost_retransmissions: false,
-            timer_slack: Duration::ZERO,
+            rack: RackVersion::Rfc8985,
         },
         early_retransmit: EarlyRetransmit::Off,
         limited_transmit: LimitedTransmit::Pipe,
@@ -193,8 +200,9 @@ impl Mechanisms {
         probe: None,
         congestion: Algorithm::Reno,
         reduced: Reduced::FlightSize,
-        growth: Growth::Before,
+        growth: Growth::PerAck,
         initial_window: Segments(10),
+        restart_after_idle: true,
         user_timeout: Duration::from_secs(300),
     };
 
@@ -206,7 +214,7 @@ impl Mechanisms {
             dupthresh: DUPTHRESH,
             max_dupthresh: DUPTHRESH,
             lost_retransmissions: false,
-            timer_slack: Duration::ZERO,
+            rack: RackVersion::Rfc8985,
         },
         limited_transmit: LimitedTransmit::Two,
         otherwise: Otherwise::Nothing,

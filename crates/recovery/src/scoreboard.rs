@@ -95,6 +95,8 @@ pub struct Scoreboard {
     next_hole: u32,
     /// Segments in flight in the order of their last transmission.
     order: order::Ends,
+    /// Empty between calls; kept for its memory.
+    flying: Vec<usize>,
     /// Retransmissions found lost, ever.
     lost_retransmissions: u64,
     /// SACK blocks that reported what cannot be, ever.
@@ -120,6 +122,7 @@ impl Scoreboard {
         *self = Self {
             segments,
             waiting,
+            flying: std::mem::take(&mut self.flying),
             ..Self::new(start)
         };
     }
@@ -287,6 +290,12 @@ impl Scoreboard {
         self.segments.front().is_some_and(|s| s.sacked)
     }
 
+    /// Nothing is SACKed, lost or sent again, as far as the first segment and the counts tell.
+    pub fn is_clean(&self) -> bool {
+        self.sacked + self.lost + self.retransmitted + self.duplicates == 0
+            && self.first().is_none_or(SentSegment::is_original)
+    }
+
     /// Begins a recovery episode: holes are looked for from the start again.
     pub fn restart_holes(&mut self) {
         self.next_hole = 0;
@@ -324,18 +333,21 @@ impl Scoreboard {
     /// `plausible`: a retransmission sent later than this cannot have been answered yet, so that the
     /// original was (RFC 8985 §6.2 step 2).
     pub fn on_ack(&mut self, ack: &Ack, plausible: Instant) -> AckSummary {
+        let dsack = ack.dsack();
         let mut summary = AckSummary {
-            dsack: ack.dsack(),
+            dsack: dsack.filter(|duplicate| duplicate.end <= self.nxt),
             ..AckSummary::default()
         };
+        self.impossible_blocks += u64::from(summary.dsack != dsack);
         // What was SACKed before this ACK tells reordering; the blocks of one ACK do not, since
         // their order is the receiver's.
         let fack_before = self.fack;
         if let Some(duplicate) = summary.dsack {
             self.note_duplicate(duplicate, fack_before, &mut summary);
         }
+        let una = self.una.max(ack.cumulative);
         for &block in ack.sack_blocks() {
-            if block.end > self.nxt || (block.start < self.una && block.end > self.una) {
+            if block.end > self.nxt || (block.start < una && block.end > una) {
                 self.impossible_blocks += 1;
             } else {
                 self.sack(block, fack_before, plausible, &mut summary);
@@ -391,7 +403,7 @@ impl Scoreboard {
             if segment.in_flight() {
                 self.unlink(i);
             }
-            summary.note_delivered(&segment, plausible);
+            summary.note_delivered(&segment, plausible, false);
             if segment.is_original() {
                 summary.note_original_sacked(segment.sent_at);
                 summary.note_reordering(fack_before, i as u32);
@@ -434,9 +446,29 @@ impl Scoreboard {
         summary: &mut AckSummary,
     ) {
         let mut popped: u32 = 0;
-        while let Some(&segment) = self.segments.front() {
-            if segment.span.end > cumulative {
+        while self
+            .segments
+            .front()
+            .is_some_and(|segment| segment.span.end <= cumulative)
+        {
+            let Some(segment) = self.segments.pop_front() else {
                 break;
+            };
+            self.gone += 1;
+            if segment.in_flight() {
+                self.unlink_gone(self.gone, segment.links);
+            }
+            if segment.sacked {
+                self.sacked -= 1;
+                if popped >= self.judged {
+                    let follows = self.segments.front().is_some_and(|s| s.sacked);
+                    self.above.remove_first(segment.span.len(), follows);
+                }
+            } else {
+                summary.note_delivered(&segment, plausible, true);
+                summary.delivered += Segments::ONE;
+                self.lost -= u32::from(segment.lost);
+                self.retransmitted -= u32::from(segment.retransmitted);
             }
             if !segment.is_original() {
                 summary.retransmission_acked = true;
@@ -444,24 +476,7 @@ impl Scoreboard {
                 summary.first_original_acked.get_or_insert(segment.sent_at);
                 summary.note_reordering(fack_before, popped);
             }
-            if segment.in_flight() {
-                self.unlink(0);
-            }
-            if segment.sacked {
-                self.sacked -= 1;
-                if popped >= self.judged {
-                    let follows = self.segments.get(1).is_some_and(|s| s.sacked);
-                    self.above.remove_first(segment.span.len(), follows);
-                }
-            } else {
-                summary.note_delivered(&segment, plausible);
-                summary.delivered += Segments::ONE;
-            }
             summary.newly_acked += Segments::ONE;
-            self.lost -= u32::from(segment.lost);
-            self.retransmitted -= u32::from(segment.retransmitted);
-            self.segments.pop_front();
-            self.gone += 1;
             popped += 1;
         }
         if let Some(segment) = self.segments.front_mut()

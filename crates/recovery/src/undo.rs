@@ -10,7 +10,8 @@
 //! The response is that of Linux (`tcp_undo_cwnd_reduction`); RFC 4015's restores
 //! min(bytes_acked, IW) on top of the flight size, and its RTO is not adapted here.
 //!
-//! Deviation: for DSACKs a retransmission is counted, not remembered, as in Linux: a DSACK that ends
+//! Deviations: Linux 3.17 returns a Reno sender to max(cwnd, 2·ssthresh), 6.12 to the window before,
+//! as here; for DSACKs a retransmission is counted, not remembered, as in Linux: a DSACK that ends
 //! above the episode's start explains one.
 
 use recoup_units::{Instant, Offset, Segments, Span};
@@ -113,13 +114,19 @@ impl Undo {
         self.first_retransmission
     }
 
-    /// `duplicate` arrived, `segments` long.
-    pub fn on_dsack(&mut self, duplicate: Span, segments: u32) {
-        if self.marker.is_some_and(|marker| duplicate.end > marker)
-            && let Some(unexplained) = &mut self.unexplained
-        {
+    /// `duplicate` arrived, `segments` long; whether it is of this episode.
+    pub fn on_dsack(&mut self, duplicate: Span, segments: u32) -> bool {
+        let ours = self.marker.is_some_and(|marker| duplicate.end > marker);
+        if ours && let Some(unexplained) = &mut self.unexplained {
             *unexplained = unexplained.saturating_sub(segments);
         }
+        ours
+    }
+
+    /// The network signals congestion besides: there is no window to go back to (RFC 4015 §3.1
+    /// step 9; Linux).
+    pub fn keep_reduced(&mut self) {
+        self.before = None;
     }
 
     /// Whether every retransmission of the episode is explained by a DSACK.

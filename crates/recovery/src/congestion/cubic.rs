@@ -133,7 +133,7 @@ impl Cubic {
     /// acknowledged (§4.4).
     fn stay_friendly(&mut self, w: u64) {
         if let Some(epoch) = &mut self.epoch {
-            let needed = (w * FRIENDLY >> 3).max(1);
+            let needed = ((w * FRIENDLY) >> 3).max(1);
             // So many as leave what Linux's loop leaves: at least one, at most `needed`.
             let grown = epoch.acked.saturating_sub(1) / needed;
             epoch.acked -= grown * needed;

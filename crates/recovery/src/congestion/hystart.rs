@@ -130,12 +130,8 @@ mod tests {
         let min = Duration::from_millis(200);
         // 200 + 16 ms is the bound: an eighth of 200 is 25.
         let mut ends = |rtt, from| {
-            (0..12u64).position(|i| {
-                h.on_rtt(
-                    &round(from + 10 * i, rtt, 20, from + i, from + 500),
-                    min,
-                )
-            })
+            (0..12u64)
+                .position(|i| h.on_rtt(&round(from + 10 * i, rtt, 20, from + i, from + 500), min))
         };
         assert_eq!(ends(216, 1000), None);
         assert_eq!(ends(217, 2000), Some(8), "the ninth sample");

@@ -2,8 +2,8 @@
 //! reordering window, is lost.
 //!
 //! ```text
-//! on delivery of a segment sent later than any delivered before:
-//!     RACK.segment = it, RACK.rtt = now − its send time                      RFC 8985 §6.2 step 2
+//! on delivery of a segment:  RACK.rtt = now − its send time;
+//!     where it was sent later than any delivered before, RACK.segment = it   RFC 8985 §6.2 step 2
 //! a segment sent before RACK.segment is lost once
 //!     now ≥ its send time + RACK.rtt + reo_wnd                                       §6.2 step 5
 //! reo_wnd = 0 until reordering was seen, in Recovery and Loss or once dupthresh segments are SACKed
@@ -15,15 +15,38 @@
 //!
 //! Deviation: where a retransmission is answered sooner than the least RTT, the answer is taken to be
 //! the original's and RACK does not advance (§6.2 step 2 (2)); the timestamp rule (1) is not used.
-//! Linux takes RACK.rtt from the last segment delivered even where it was not the last sent; here, as
-//! in the RFC, it belongs to RACK.segment.
+//! Of the segments one ACK delivers the highest acknowledged cumulatively, or else the highest SACKed,
+//! counts as the last delivered (Linux).
+//!
+//! Linux 6 lets the timer go off 2 ms later, and DSACKs widen the window only once reordering was
+//! seen (`tcp_rack_mark_lost`, `tcp_dsack_seen`).
 
+use crate::ack::AckSummary;
 use crate::scoreboard::{Scoreboard, Sent};
 use recoup_units::{Instant, Offset, Segments};
 use std::time::Duration;
 
 /// Recoveries for which a widened window is kept (§6.2 step 4).
 const PERSIST: u8 = 16;
+
+/// Whose RACK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RackVersion {
+    /// RFC 8985's.
+    Rfc8985,
+    /// Linux 6's.
+    Linux6,
+}
+
+impl RackVersion {
+    /// How much later than RACK's own instant its timer goes off.
+    pub fn timer_slack(self) -> Duration {
+        match self {
+            Self::Rfc8985 => Duration::ZERO,
+            Self::Linux6 => Duration::from_millis(2),
+        }
+    }
+}
 
 /// What RACK has learned of a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,13 +78,14 @@ pub struct Circumstances {
 }
 
 impl Rack {
-    /// Something was delivered, and `sent` is the latest transmission among it.
-    pub fn on_delivered(&mut self, now: Instant, sent: Sent) {
+    /// Takes in what an ACK delivered.
+    pub fn on_ack(&mut self, now: Instant, summary: &AckSummary) {
+        let (Some(newest), Some(last)) = (summary.newest_delivered, summary.last_delivered) else {
+            return;
+        };
         self.advanced = true;
-        if self.newest.is_none_or(|newest| newest < sent) {
-            self.newest = Some(sent);
-            self.rtt = now.since(sent.at);
-        }
+        self.newest = self.newest.max(Some(newest));
+        self.rtt = now.since(last.at);
     }
 
     /// Whether anything was delivered since the last call.
@@ -185,17 +209,27 @@ mod tests {
     }
 
     #[test]
-    fn only_later_transmissions_move_it() {
+    fn whose_round_trip_time_it_is() {
         let sent = |at, end| Sent {
             at: Instant::from_millis(at),
             end: Offset(end),
         };
+        // (ACK at, newest delivered, last looked at, RACK.rtt), ms
+        let acks = [
+            (100, sent(10, 5), sent(10, 5), 90),
+            (120, sent(10, 4), sent(10, 4), 110), // sent before by sequence
+            (140, sent(50, 2), sent(20, 7), 120),
+        ];
         let mut rack = Rack::default();
-        rack.on_delivered(Instant::from_millis(100), sent(10, 5));
-        assert_eq!(rack.rtt(), ms(90));
-        rack.on_delivered(Instant::from_millis(120), sent(10, 4));
-        assert_eq!(rack.rtt(), ms(90), "sent before by sequence");
-        rack.on_delivered(Instant::from_millis(130), sent(10, 6));
-        assert_eq!(rack.rtt(), ms(120));
+        for (at, newest, last, rtt) in acks {
+            let summary = AckSummary {
+                newest_delivered: Some(newest),
+                last_delivered: Some(last),
+                ..AckSummary::default()
+            };
+            rack.on_ack(Instant::from_millis(at), &summary);
+            assert_eq!(rack.rtt(), ms(rtt), "at {at}");
+        }
+        assert_eq!(rack.newest, Some(sent(50, 2)));
     }
 }

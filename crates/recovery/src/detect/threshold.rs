@@ -14,9 +14,9 @@
 //! Reordering by more than dupthresh raises it to the distance seen, up to a maximum, and switches
 //! FACK off for good (Linux).
 
+use super::RackVersion;
 use crate::scoreboard::{Above, Scoreboard};
 use recoup_units::Segments;
-use std::time::Duration;
 
 /// RFC 5681 §3.2: three duplicates.
 pub const DUPTHRESH: Segments = Segments(3);
@@ -48,8 +48,8 @@ pub struct Rules {
     pub max_dupthresh: Segments,
     /// Retransmissions are found lost by what was sent after them (FACK alone; RACK always does).
     pub lost_retransmissions: bool,
-    /// How much later than RACK's own instant its timer goes off (Linux: 2 ms).
-    pub timer_slack: Duration,
+    /// Whose RACK, where that is the rule.
+    pub rack: RackVersion,
 }
 
 /// What a detector says.
@@ -172,9 +172,10 @@ impl Threshold {
                 let lost = board.fack().saturating_sub(dupthresh);
                 (Lost::First(lost), lost > Segments::ZERO)
             }
-            LossRule::Fack | LossRule::Sacked => {
-                (Lost::BelowSegments(dupthresh.0), board.sacked() >= dupthresh)
-            }
+            LossRule::Fack | LossRule::Sacked => (
+                Lost::BelowSegments(dupthresh.0),
+                board.sacked() >= dupthresh,
+            ),
             LossRule::IsLost => {
                 let bytes = u64::from(dupthresh.0.saturating_sub(1)) * u64::from(mss);
                 let lost = Lost::BelowStretches(dupthresh.0, bytes);
@@ -198,7 +199,7 @@ mod tests {
         dupthresh: DUPTHRESH,
         max_dupthresh: MAX_DUPTHRESH,
         lost_retransmissions: true,
-        timer_slack: Duration::ZERO,
+        rack: RackVersion::Rfc8985,
     };
 
     /// Ten segments of `len` bytes each, numbered from 1, those listed SACKed.
@@ -277,7 +278,11 @@ mod tests {
         t.on_reordering(Segments(4000));
         assert_eq!(t.dupthresh(), MAX_DUPTHRESH);
         t.on_timeout(Segments(2));
-        assert_eq!(t.dupthresh(), MAX_DUPTHRESH, "too little was SACKed to tell");
+        assert_eq!(
+            t.dupthresh(),
+            MAX_DUPTHRESH,
+            "too little was SACKed to tell"
+        );
         t.on_timeout(Segments(3));
         assert_eq!(t.dupthresh(), DUPTHRESH);
     }

@@ -18,6 +18,7 @@ pub(super) const UNDO: &str = "undo";
 pub(super) const FRTO: &str = "F-RTO";
 pub(super) const RTO_RESTART: &str = "RTO restart";
 pub(super) const TAIL_LOSS_PROBE: &str = "tail loss probe";
+pub(super) const AFTER_IDLE: &str = "after idle time";
 pub(super) const CONGESTION_CONTROL: &str = "congestion control";
 
 /// One setting of a profile, for printing.
@@ -278,6 +279,11 @@ impl Mechanisms {
                 }
             },
             match self.growth {
+                Growth::PerAck => setting(
+                    "the window grows",
+                    "in the state an ACK finds, by one segment an ACK in slow start",
+                    "RFC 5681 §3.1; Linux 2.6 tcp_slow_start",
+                ),
                 Growth::Before => setting(
                     "the window grows",
                     "in the state an ACK finds, by what it acknowledges",
@@ -300,8 +306,13 @@ impl Mechanisms {
                 "RFC 5681 §3.1",
             ),
             setting(
-                "after idle time",
-                "the window is halved for each RTO passed, not below the initial window",
+                AFTER_IDLE,
+                match self.restart_after_idle {
+                    true => {
+                        "the window is halved for each RTO passed, not below the initial window"
+                    }
+                    false => "the window stays",
+                },
                 "RFC 5681 §4.1; RFC 2861 §2; Linux tcp_cwnd_restart",
             ),
             setting(

@@ -1,16 +1,15 @@
 //! Mechanisms that can be put on top of a profile.
 
 use super::describe::{
-    CONGESTION_CONTROL, EARLY_RETRANSMIT, FRTO, LIMITED_TRANSMIT, LOSS_DETECTION, OTHERWISE, RATE,
-    RTO_RESTART, SACK, TAIL_LOSS_PROBE, UNDO,
+    AFTER_IDLE, CONGESTION_CONTROL, EARLY_RETRANSMIT, FRTO, LIMITED_TRANSMIT, LOSS_DETECTION,
+    OTHERWISE, RATE, RTO_RESTART, SACK, TAIL_LOSS_PROBE, UNDO,
 };
 use super::{LINUX_DETECTION, LimitedTransmit, Mechanisms, Otherwise};
 use crate::congestion::Algorithm;
-use crate::detect::{EarlyRetransmit, LossRule, Rules};
+use crate::detect::{EarlyRetransmit, LossRule, RackVersion, Rules};
 use crate::rate::{Bound, RateControl};
 use crate::tlp::ProbeRules;
 use crate::undo::UndoRules;
-use std::time::Duration;
 
 /// One row a mechanism: its name in profiles, the setting it changes, what it does and its source,
 /// and how.
@@ -71,7 +70,7 @@ mechanisms! {
         |m| m.probe = None;
     Rack, "rack", LOSS_DETECTION,
         "loss by time: RACK (RFC 8985 §6)",
-        |m| m.detection = Rules { timer_slack: Duration::ZERO, ..Mechanisms::LINUX_6.detection };
+        |m| m.detection = Rules { rack: RackVersion::Rfc8985, ..Mechanisms::LINUX_6.detection };
     Fack, "fack", LOSS_DETECTION,
         "loss by distance to the highest SACK: FACK, with lost retransmissions found (Linux before 4.15)",
         |m| m.detection = LINUX_DETECTION;
@@ -150,6 +149,9 @@ mechanisms! {
     NoUndo, "noundo", UNDO,
         "no reduction is taken back, F-RTO's apart",
         |m| m.undo = UndoRules::NONE;
+    NoIdle, "noidle", AFTER_IDLE,
+        "idle time leaves the window as it is (Linux tcp_slow_start_after_idle=0)",
+        |m| m.restart_after_idle = false;
     Cubic, "cubic", CONGESTION_CONTROL,
         "CUBIC congestion control (RFC 9438)",
         |m| m.congestion = Algorithm::Cubic;

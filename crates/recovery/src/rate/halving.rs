@@ -45,6 +45,7 @@ mod tests {
             clocks,
             safe: false,
             entering: false,
+            partial: false,
         }
     }
 

@@ -81,23 +81,21 @@ pub struct Progress {
     pub safe: bool,
     /// It begins recovery, so that the first retransmission must go.
     pub entering: bool,
+    /// Without SACK: it acknowledges some of what was out as the recovery began (RFC 6582 §3.2 step
+    /// 3).
+    pub partial: bool,
 }
 
 /// A window reduction under way.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub enum Reduction {
     /// At once.
+    #[default]
     Standard,
     /// By alternate ACKs.
     Halving(Halving),
     /// In proportion to deliveries.
     Prr(Prr),
-}
-
-impl Default for Reduction {
-    fn default() -> Self {
-        Self::Standard
-    }
 }
 
 impl Reduction {
@@ -120,9 +118,25 @@ impl Reduction {
     /// The congestion window after an ACK.
     pub fn on_ack(&mut self, progress: &Progress) -> Segments {
         match self {
-            Self::Standard => standard::window(progress),
+            Self::Standard => progress.ssthresh,
             Self::Halving(halving) => halving.on_ack(progress),
             Self::Prr(prr) => prr.on_ack(progress),
+        }
+    }
+
+    /// Whether, after an ACK, a retransmission goes whatever the window and the pipe.
+    pub fn forces(&self, progress: &Progress) -> bool {
+        matches!(self, Self::Standard) && standard::forces(progress)
+    }
+
+    /// The congestion window as soon as congestion is signalled by other means than a loss: at once
+    /// by the standard (RFC 3168 §6.1.2), no more than is out by Linux 2.6 (`tcp_enter_cwr`), as ACKs
+    /// come by PRR.
+    pub fn at_signal(&self, cwnd: Segments, pipe: Segments, ssthresh: Segments) -> Segments {
+        match self {
+            Self::Standard => cwnd.min(ssthresh),
+            Self::Halving(_) => cwnd.min(pipe + Segments::ONE),
+            Self::Prr(_) => cwnd,
         }
     }
 
@@ -135,3 +149,6 @@ impl Reduction {
         }
     }
 }
+
+#[cfg(test)]
+mod properties;

@@ -55,6 +55,12 @@ impl Prr {
         }
     }
 
+    /// The same history judged by another bound.
+    #[cfg(test)]
+    pub(super) fn set_bound(&mut self, bound: Bound) {
+        self.bound = bound;
+    }
+
     /// A segment was sent.
     pub fn on_sent(&mut self) {
         self.out += 1;
@@ -127,6 +133,7 @@ mod tests {
                     clocks: true,
                     safe: false,
                     entering: i == 0,
+                    partial: false,
                 });
                 let sent = window.0.saturating_sub(pipe);
                 (0..sent).for_each(|_| prr.on_sent());
@@ -186,6 +193,7 @@ mod tests {
             clocks: true,
             safe: true,
             entering: false,
+            partial: false,
         };
         let mut prr = Prr::enter(Bound::SlowStart, Segments(20));
         for pipe in [15, 14, 13] {
@@ -218,11 +226,10 @@ mod tests {
                 clocks: true,
                 safe: false,
                 entering: i == 0,
+                partial: false,
             });
-            for _ in pipe..window.0 {
-                prr.on_sent();
-                pipe += 1;
-            }
+            (pipe..window.0).for_each(|_| prr.on_sent());
+            pipe = pipe.max(window.0);
         }
     }
 }

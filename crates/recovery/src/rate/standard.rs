@@ -4,19 +4,15 @@
 //! ```text
 //! on entering:      cwnd = ssthresh; the first missing segment goes whatever the pipe
 //! on each ACK:      cwnd − pipe segments may go
+//! a partial ACK without SACK: the next missing segment goes whatever the pipe
 //! ```
 //! Source: RFC 6675 §5 steps (4.2) to (4.4), (C); RFC 3517; the 2011 paper's algorithm 1. Without SACK
 //! the same, with a pipe that duplicate ACKs shrink, is RFC 6582 §3.2's window inflated by duplicate
 //! ACKs and deflated by partial ones.
 
 use super::Progress;
-use recoup_units::Segments;
 
-/// The window after an ACK. The segment that goes whatever the pipe holds is the window's too, until
-/// the next ACK.
-pub(super) fn window(progress: &Progress) -> Segments {
-    match progress.entering {
-        true => progress.ssthresh.max(progress.pipe + Segments::ONE),
-        false => progress.ssthresh,
-    }
+/// Whether a retransmission goes whatever the pipe holds.
+pub(super) fn forces(progress: &Progress) -> bool {
+    progress.entering || progress.partial
 }

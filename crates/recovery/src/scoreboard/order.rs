@@ -59,8 +59,11 @@ impl Scoreboard {
 
     /// Takes the segment at index `i` out of the list.
     pub(super) fn unlink(&mut self, i: usize) {
-        let id = self.id(i);
-        let Links { older, newer } = self.segments[i].links;
+        self.unlink_gone(self.id(i), self.segments[i].links);
+    }
+
+    /// The same for the segment `id`, which may have left the scoreboard.
+    pub(super) fn unlink_gone(&mut self, id: Id, Links { older, newer }: Links) {
         if older == 0 {
             self.order.oldest = newer;
         } else {
@@ -81,14 +84,14 @@ impl Scoreboard {
     /// Makes the list anew, after segments have come back into flight.
     pub(super) fn relink(&mut self) {
         let segments = &self.segments;
-        let mut flying: Vec<usize> = (0..segments.len())
-            .filter(|&i| segments[i].in_flight())
-            .collect();
-        flying.sort_by_key(|&i| Sent::of(&segments[i]));
+        let mut flying = std::mem::take(&mut self.flying);
+        flying.extend((0..segments.len()).filter(|&i| segments[i].in_flight()));
+        flying.sort_unstable_by_key(|&i| Sent::of(&segments[i]));
         self.order = Ends::default();
-        for i in flying {
+        for i in flying.drain(..) {
             self.link_newest(i);
         }
+        self.flying = flying;
     }
 
     pub(super) fn oldest_in_flight(&self) -> Option<usize> {
@@ -114,8 +117,7 @@ impl Scoreboard {
             self.order.passed = self.id(i);
             next = self.newer_than(i);
         }
-        self.at(self.order.passed)
-            .map(|i| self.segments[i].sent_at)
+        self.at(self.order.passed).map(|i| self.segments[i].sent_at)
     }
 
     /// Compares the list with the flags.

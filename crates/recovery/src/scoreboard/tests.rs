@@ -234,7 +234,10 @@ fn lost_segments_are_offered_in_order_and_once() {
 fn holes_are_what_lies_below_the_highest_sack_and_was_not_resent() {
     let mut board = board(10);
     assert_eq!(number(board.next_hole()), None);
-    board.on_ack(&ack(0, &[segments(2, 2), segments(4, 5), segments(8, 8)]), LATER);
+    board.on_ack(
+        &ack(0, &[segments(2, 2), segments(4, 5), segments(8, 8)]),
+        LATER,
+    );
     for expected in [1, 3, 6, 7] {
         assert_eq!(number(board.next_hole()), Some(expected));
         board.resend(ms(30), segments(expected, expected), true);

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::ack::AckSummary;
+use crate::detect::RackVersion;
 use crate::profile::Growth;
 use crate::tlp::ProbeAnswer;
 
@@ -12,8 +13,15 @@ impl Sender {
             self.counters.impossible_acks += u64::from(!self.gave_up);
             return AckSummary::default();
         }
+        // Blocks that were not agreed upon are none.
+        let ack = &match self.sack {
+            true => *ack,
+            false => ack.without_blocks(),
+        };
         let window_changed = self.take_window(ack);
         self.persist.unanswered = 0;
+        self.hold = false;
+        self.forced = false;
         if self.is_idle() && !ack.has_blocks() {
             return AckSummary {
                 window_changed,
@@ -26,15 +34,15 @@ impl Sender {
         let mut summary = self.board.on_ack(ack, plausible);
         summary.window_changed = window_changed;
         self.note_progress(now, ack, &mut summary);
-        self.take_dsack(now, &mut summary);
+        self.take_dsack(&mut summary);
         self.take_rtt(now, ack, &summary);
         if !syn_acked {
             self.watch_slow_start(now, &summary);
         }
-        if let Some(sent) = summary.newest_delivered.filter(|_| self.goes_by_time()) {
-            self.rack.on_delivered(now, sent);
+        if self.goes_by_time() {
+            self.rack.on_ack(now, &summary);
         }
-        let grows_before = self.mechanisms.growth == Growth::Before;
+        let grows_before = self.mechanisms.growth != Growth::After;
         if syn_acked {
             self.open(syn_transmissions);
         } else if grows_before && !self.reducing() {
@@ -47,7 +55,12 @@ impl Sender {
         let marked = self.marked;
         // An ACK older than the last one may report SACKs, but clocks nothing (Linux since 4.13).
         let clocks = grows_before || ack.cumulative == self.board.una();
-        let entering = self.run_states(now, ack, &mut summary);
+        // Most ACKs of most connections have nothing to tell the states.
+        let quiet = self.state == State::Open
+            && summary.is_plain_progress()
+            && self.board.is_clean()
+            && self.undo.first_retransmission().is_none();
+        let entering = !quiet && self.run_states(now, ack, &mut summary);
         if !clocks {
         } else if self.reducing() {
             self.reduce(&summary, self.marked - marked, entering);
@@ -98,7 +111,8 @@ impl Sender {
         if summary.una_advanced > 0 {
             self.timeouts = 0;
             self.unheard = 0;
-            self.duplicates = 0;
+            // RFC 6675 §2: one that SACKs anew is a duplicate whatever it acknowledges besides.
+            self.duplicates = u32::from(summary.newly_sacked > Segments::ZERO);
             if !self.sack {
                 summary.delivered = self.board.explain_duplicates(summary.newly_acked);
             }
@@ -132,7 +146,7 @@ impl Sender {
 
     /// A duplicate arrival: what it explains, and what it teaches RACK. More duplicates than were
     /// ever sent again prove nothing (Linux `tcp_dsack_seen`).
-    fn take_dsack(&mut self, now: Instant, summary: &mut AckSummary) {
+    fn take_dsack(&mut self, summary: &mut AckSummary) {
         let Some(duplicate) = summary.dsack else {
             return;
         };
@@ -144,18 +158,18 @@ impl Sender {
             return;
         }
         let of_probe = self.probe.is_of_probe(duplicate);
-        if self.state == State::Recovery && !self.dsack_in_recovery {
-            self.dsack_in_recovery = true;
+        if self.undo.on_dsack(duplicate, segments) && self.awaits_dsack {
+            self.awaits_dsack = false;
             self.counters.recoveries_with_dsack += 1;
         }
-        self.undo.on_dsack(duplicate, segments);
-        if self.goes_by_time() && !of_probe && self.detection.reordering_seen() {
+        let heeded = self.detection.reordering_seen()
+            || self.mechanisms.detection.rack == RackVersion::Rfc8985;
+        if self.goes_by_time() && !of_probe && heeded {
             self.rack.on_dsack(self.board.una(), self.board.nxt());
         }
         if self.mechanisms.growth == Growth::After {
             summary.delivered += Segments(segments);
         }
-        let _ = now;
     }
 
     fn take_rtt(&mut self, now: Instant, ack: &Ack, summary: &AckSummary) {
@@ -206,7 +220,6 @@ impl Sender {
         }
         self.timeout_due = false;
         self.recovery_point = self.board.nxt();
-        self.settled_to = self.board.nxt();
     }
 
     /// Growth by `grown` segments, where new data was acknowledged, or, with dupthresh raised,
@@ -220,9 +233,11 @@ impl Sender {
         if !progress || !limited {
             return;
         }
-        self.cwnd = self
-            .congestion
-            .grow(now, grown, self.cwnd, self.ssthresh);
+        let grown = match self.mechanisms.growth {
+            Growth::PerAck => grown.min(Segments::ONE),
+            Growth::Before | Growth::After => grown,
+        };
+        self.cwnd = self.congestion.grow(now, grown, self.cwnd, self.ssthresh);
     }
 
     /// The retransmission timer restarts when new data is acknowledged (RFC 6298 §5.2, §5.3) and
@@ -267,7 +282,7 @@ impl Sender {
             .on_ack(rules, ack.cumulative, duplicate, summary.dsack);
         if answer == ProbeAnswer::RepairedLoss && !self.reducing() {
             self.log.push(now, Event::ProbeRepairedLoss);
-            self.begin_reduction(now);
+            self.begin_reduction();
             self.set_state(now, State::Cwr);
             self.end_reduction();
             self.set_state(now, State::Open);

@@ -21,8 +21,11 @@
 //! - A FIN alone does not bypass the congestion window (Linux 3.17 lets it).
 //! - Timers are separate; Linux shares one between RTO, probe, reordering and early retransmit, and
 //!   sets the RTO from the head's send time after one of the others was pending.
-//! - Linux 2.6's F-RTO of its own, and its cut of the window to three more than is in flight on
-//!   every doubtful ACK (`tcp_moderate_cwnd`), are left out of `linux-2.6`.
+//! - Linux 2.6 also takes a head as lost that is older than the RTO (`tcp_head_timedout`), which is
+//!   left out of `linux-2.6`, and so are its F-RTO of its own and its cut of the window to
+//!   three more than is in flight on every doubtful ACK (`tcp_moderate_cwnd`).
+//! - Without SACK each partial ACK restarts the retransmission timer (RFC 6582 §3.2 step 3 has it at
+//!   the first alone; Linux as here).
 //! - Without RACK every segment not SACKed is lost on a timeout; with it, those sent less than
 //!   RACK.rtt ago are not (Linux 6 `tcp_timeout_mark_lost`).
 
@@ -84,10 +87,15 @@ pub struct Sender {
     marked: u64,
     /// Where the last episode ended: without SACK, the next one needs an ACK of this.
     settled_to: Offset,
-    /// A DSACK came in the present recovery.
-    dsack_in_recovery: bool,
-    /// The rescue retransmission of this recovery is spent (RFC 6675 §4 NextSeg rule 4).
-    rescued: bool,
+    /// No DSACK has come yet of the last episode, a recovery.
+    awaits_dsack: bool,
+    /// A retransmission goes whatever the window.
+    forced: bool,
+    /// Retransmissions wait for the next ACK: the last one hints that they are not needed.
+    hold: bool,
+    /// An ACK beyond this permits the rescue retransmission (RFC 6675 §4 NextSeg rule 4,
+    /// RescueRxt).
+    rescue_after: Offset,
 
     rtt: RttEstimator,
     rto: RetransmissionTimer,
@@ -189,8 +197,10 @@ impl Sender {
             frto: Frto::Off,
             marked: 0,
             settled_to: Offset::SYN,
-            dsack_in_recovery: false,
-            rescued: false,
+            awaits_dsack: false,
+            forced: false,
+            hold: false,
+            rescue_after: Offset::SYN,
             rtt: RttEstimator::new(mechanisms.rto),
             rto: RetransmissionTimer::default(),
             early: None,
@@ -252,6 +262,11 @@ impl Sender {
     /// A profile without SACK does not use it whatever the peer.
     pub fn set_sack(&mut self, sack: bool) {
         self.sack = sack && self.mechanisms.sack;
+    }
+
+    /// How long data may stay unacknowledged from now on (RFC 9293 §3.9.1).
+    pub fn set_user_timeout(&mut self, timeout: Duration) {
+        self.mechanisms.user_timeout = timeout;
     }
 
     /// Switches Nagle's rule: a segment that is not full waits while an earlier such one is

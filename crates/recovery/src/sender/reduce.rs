@@ -5,7 +5,7 @@ use super::*;
 use crate::ack::AckSummary;
 use crate::counters::Ended;
 use crate::event::Judge;
-use crate::profile::Reduced;
+use crate::profile::{Growth, Reduced};
 use crate::rate::Progress;
 use crate::undo::{Before, Proof};
 
@@ -18,10 +18,14 @@ impl Sender {
     /// The network or the host signals congestion by other means than loss (an ECN echo, RFC 3168
     /// §6.1.2; a local queue): the window falls by the same rules, once a round trip.
     pub fn on_congestion_signal(&mut self, now: Instant) {
-        if matches!(self.state, State::Open | State::Disorder) {
+        if self.state <= State::Disorder {
             self.undo.forbid();
-            self.begin_reduction(now);
+            self.begin_reduction();
+            let pipe = self.board.pipe();
+            self.cwnd = self.reduction.at_signal(self.cwnd, pipe, self.ssthresh);
             self.set_state(now, State::Cwr);
+        } else {
+            self.undo.keep_reduced();
         }
         self.log_changes(now);
     }
@@ -36,23 +40,27 @@ impl Sender {
         let in_flight = self.board.retransmitted().0 + probes;
         self.undo.begin(self.board.una(), in_flight, before);
         if fresh {
-            self.begin_reduction(now);
+            self.begin_reduction();
+        } else if self.board.una() >= self.recovery_point {
+            self.recovery_point = self.board.nxt(); // CWR's round is over but for its last ACK
         }
         self.recovery_trigger = trigger;
-        self.rescued = false;
+        self.frto = Frto::Off;
+        self.timeout_due = false;
+        let head = self.board.first().map_or(self.board.nxt(), |s| s.span.end);
+        self.rescue_after = head; // the first retransmission's (RFC 6675 §5 step 4.3)
         self.board.restart_holes();
         self.set_state(now, State::Recovery);
         self.counters.recoveries += 1;
-        self.dsack_in_recovery = false;
+        self.awaits_dsack = true;
     }
 
     /// All losses known as a recovery begins have been marked.
     pub(super) fn note_recovery_begun(&mut self, now: Instant) {
-        self.recoveries
-            .begin(now, self.board.pipe(), self.ssthresh);
+        self.recoveries.begin(now, self.board.pipe(), self.ssthresh);
     }
 
-    pub(super) fn begin_reduction(&mut self, _now: Instant) {
+    pub(super) fn begin_reduction(&mut self) {
         self.recovery_point = self.board.nxt();
         self.reduction = Reduction::enter(self.mechanisms.rate, self.cwnd);
         self.ssthresh = self.congestion.ssthresh_after_loss(self.reduced_from());
@@ -62,6 +70,7 @@ impl Sender {
     fn reduced_from(&self) -> Segments {
         match self.mechanisms.reduced {
             Reduced::Window => self.cwnd,
+            // Not what limited transmit added (RFC 5681 §3.2 step 2).
             Reduced::FlightSize => self.board.outstanding().min(self.cwnd),
         }
     }
@@ -81,7 +90,7 @@ impl Sender {
     pub(super) fn reduce(&mut self, summary: &AckSummary, losses: u64, entering: bool) {
         let advanced = summary.una_advanced > 0;
         let duplicate = !self.sack && !advanced && !summary.window_changed;
-        self.cwnd = self.reduction.on_ack(&Progress {
+        let progress = Progress {
             delivered: summary.delivered,
             pipe: self.board.pipe(),
             ssthresh: self.ssthresh,
@@ -93,7 +102,13 @@ impl Sender {
                 || duplicate,
             safe: advanced && losses == 0,
             entering,
-        });
+            partial: !self.sack && advanced && self.state == State::Recovery,
+        };
+        self.cwnd = self.reduction.on_ack(&progress);
+        self.forced = self.reduction.forces(&progress);
+        if self.board.first().is_none() {
+            self.cwnd = self.cwnd.max(Segments::ONE); // no ACK will come to open it
+        }
     }
 
     /// The reduction is over, its window reached.
@@ -109,18 +124,26 @@ impl Sender {
     }
 
     /// A retransmission timeout: everything not SACKed is lost, the window is one segment, and
-    /// ssthresh falls unless it already did for this flight (RFC 5681 §3.1, §5.1 of RFC 6675).
+    /// ssthresh falls unless it already did, for this flight (Linux) or for a timeout of this segment
+    /// (RFC 5681 §3.1).
     pub(super) fn enter_loss(&mut self, now: Instant) {
         let fresh = self.state < State::Recovery;
+        let again = self.timeouts > 1;
         let cut = match self.state {
+            _ if self.mechanisms.reduced == Reduced::FlightSize => !again,
             State::Open | State::Disorder => true,
             State::Cwr | State::Recovery => self.board.una() >= self.recovery_point,
-            State::Loss => self.timeouts <= 1 || self.board.una() >= self.recovery_point,
+            State::Loss => !again || self.board.una() >= self.recovery_point,
         };
         if self.state == State::Recovery {
             self.note_recovery_ended(now, self.cwnd, Ended::Timeout);
         }
-        let (before, from) = (self.before(), self.reduced_from());
+        self.awaits_dsack = false;
+        let before = self.before();
+        let from = match self.mechanisms.reduced {
+            Reduced::Window => self.cwnd,
+            Reduced::FlightSize => self.board.outstanding(),
+        };
         self.take_all_as_lost(now);
         if cut {
             self.ssthresh = self.congestion.ssthresh_after_loss(from);
@@ -175,7 +198,11 @@ impl Sender {
         if let Some(before) = self.undo.take() {
             self.cwnd = self.cwnd.max(before.cwnd);
             self.ssthresh = self.ssthresh.max(before.ssthresh);
+        } else if self.mechanisms.growth == Growth::Before {
+            // What was signalled otherwise stays; the reduction ends (Linux before 4.x).
+            self.cwnd = self.cwnd.max(self.ssthresh);
         }
+        self.cwnd = self.cwnd.max(Segments::ONE);
         self.rack.look_again();
         self.counters.undone[by as usize] += 1;
         if self.log.is_on() {

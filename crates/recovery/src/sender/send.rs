@@ -26,12 +26,12 @@ impl Sender {
                 return None; // new data is out: the next ACK tells
             }
         }
-        if let Some(lost) = self.board.next_lost() {
+        if let Some(lost) = self.board.next_lost().filter(|_| !self.hold) {
             let send = Send::Again(lost.span, self.trigger_of(lost.span));
-            self.has_room(now).then_some(send)
+            (self.forced || self.has_room(now)).then_some(send)
         } else if let Some(span) = self.next_new() {
             self.has_room_for_new(now).then_some(Send::New(span))
-        } else if self.state == State::Recovery && self.has_room(now) {
+        } else if self.state == State::Recovery && !self.hold && self.has_room(now) {
             let span = self.otherwise()?;
             Some(Send::Again(span, self.recovery_trigger))
         } else {
@@ -62,7 +62,8 @@ impl Sender {
             return None;
         }
         let hole = self.board.next_hole().map(|hole| hole.span);
-        let rescue = self.mechanisms.otherwise == Otherwise::HolesAndRescue && !self.rescued;
+        let rescue = self.mechanisms.otherwise == Otherwise::HolesAndRescue
+            && self.board.una() > self.rescue_after;
         hole.or_else(|| {
             let last = self.board.last_unsacked().filter(|_| rescue && self.sack)?;
             Some(last.span)
@@ -95,7 +96,7 @@ impl Sender {
             self.restart_after_idle(now);
             self.congestion.on_idle(now.since(self.last_sent_at));
             self.progress_at = now;
-            self.busy_since = Some(now);
+            self.busy_since = (span.start > Offset::SYN).then_some(now);
         }
         self.last_sent_at = now;
         self.early = None; // the new data may draw the SACKs that were missing
@@ -107,7 +108,7 @@ impl Sender {
         if self.rto.deadline().is_none() {
             self.rto.start(now, &self.rtt);
         }
-        self.count_sent();
+        self.count_sent(span);
         self.note_usage();
         self.persist = Persist::default();
         self.schedule_probe(now);
@@ -120,7 +121,9 @@ impl Sender {
             segment.is_some_and(|s| s.span.overlaps(span))
         };
         let called_for = is(self.board.next_lost()) || is(self.board.next_hole());
-        self.rescued |= self.state == State::Recovery && !called_for;
+        if self.state == State::Recovery && !called_for {
+            self.rescue_after = self.recovery_point; // one a recovery
+        }
         self.board.resend(now, span, trigger != Trigger::Tlp);
         self.counters.retransmissions[trigger as usize] += 1;
         self.counters.retransmitted_bytes += span.len();
@@ -136,11 +139,12 @@ impl Sender {
         if self.frto == Frto::NewDataFirst {
             self.frto = Frto::Off; // there was no new data to tell by
         }
+        self.forced = false;
         self.undo.on_retransmission(now);
         if let Some(recovery) = self.recoveries.current() {
             recovery.retransmissions += 1;
         }
-        self.count_sent();
+        self.count_sent(span);
         if self.timeout_due {
             self.timeout_due = false; // the expiry has set the timer already
         } else if head {
@@ -149,11 +153,11 @@ impl Sender {
         }
     }
 
-    fn count_sent(&mut self) {
+    fn count_sent(&mut self, span: Span) {
         if self.reducing() {
             self.reduction.on_sent();
         }
-        self.counters.segments_sent += 1;
+        self.counters.segments_sent += u64::from(span.start > Offset::SYN);
         self.counters.sent_in_recovery += u64::from(self.state == State::Recovery);
     }
 
@@ -178,9 +182,8 @@ impl Sender {
         }
         let span = self.new_span(self.window.edge);
         let full = span.len() >= u64::from(self.mss);
-        let enough = full
-            || span.end == self.limit
-            || span.len() >= (self.window.largest / 2).max(1);
+        let enough =
+            full || span.end == self.limit || span.len() >= (self.window.largest / 2).max(1);
         let waits = self.nagle && !full && self.partial_to > self.board.una();
         let last = self.fin.is_some_and(|fin| span.contains(fin));
         (!span.is_empty() && enough && (!waits || last)).then_some(span)
@@ -223,7 +226,8 @@ impl Sender {
     /// The congestion window for a segment sent now, idle time considered.
     #[inline]
     fn window_now(&self, now: Instant) -> Segments {
-        if self.board.first().is_some() || self.board.una() == Offset::SYN {
+        let busy = self.board.first().is_some() || self.board.una() == Offset::SYN;
+        if busy || !self.mechanisms.restart_after_idle {
             return self.cwnd;
         }
         self.window_after_idle(now)
@@ -253,7 +257,7 @@ impl Sender {
         let usage = &mut self.usage;
         let more = outstanding > usage.most_outstanding;
         let sooner = match self.mechanisms.growth {
-            Growth::Before => more,
+            Growth::PerAck | Growth::Before => more,
             Growth::After => limited || (!usage.limited && more),
         };
         if self.board.una() >= usage.round_end || sooner {

@@ -94,13 +94,13 @@ impl Sender {
     ) -> bool {
         if summary.una_advanced == 0 {
             self.count_duplicate(now, summary, duplicate);
-        } else if self.undo_partly(now, ack) {
+        } else if self.undo_partly(now, ack, summary) {
             return false;
         }
         if self.state == State::Recovery && self.undo_by_dsack(now) {
             self.keep_open(now);
         }
-        self.identify_losses(now, summary);
+        self.identify_losses(now, summary, duplicate);
         if self.state == State::Recovery {
             return false;
         }
@@ -109,15 +109,15 @@ impl Sender {
 
     /// The ACK that advances was drawn by an original: the retransmission was not needed
     /// (Linux `tcp_try_undo_partial`). `true`: one is still in flight, wait for it.
-    fn undo_partly(&mut self, now: Instant, ack: &Ack) -> bool {
+    fn undo_partly(&mut self, now: Instant, ack: &Ack, summary: &AckSummary) -> bool {
         let delayed =
             self.mechanisms.undo.timestamps && self.undo.original_acked(ack.echo_sent_before);
         if !delayed {
             return false;
         }
-        let acked = self.board.fack().max(Segments::ONE);
-        self.note_reordering(now, acked);
+        self.note_reordering(now, self.board.fack() + summary.newly_acked);
         if self.board.retransmitted() > Segments::ZERO {
+            self.hold = true;
             return true;
         }
         if !self.board.any_retransmission() {
@@ -154,7 +154,7 @@ impl Sender {
         self.process_loss(now, ack, summary, duplicate);
         let before = self.board.lost_retransmissions();
         if self.goes_by_time() {
-            self.identify_losses(now, summary);
+            self.identify_losses(now, summary, duplicate);
         }
         // A retransmission lost in its turn is a further signal of congestion (Linux).
         let lost_again = self.board.lost_retransmissions() > before;
@@ -165,15 +165,13 @@ impl Sender {
     }
 
     /// F-RTO, and the end of Loss (RFC 5682 §3.1; Linux `tcp_process_loss`).
-    fn process_loss(
-        &mut self,
-        now: Instant,
-        ack: &Ack,
-        summary: &mut AckSummary,
-        duplicate: bool,
-    ) {
+    fn process_loss(&mut self, now: Instant, ack: &Ack, summary: &mut AckSummary, duplicate: bool) {
         let advanced = summary.una_advanced > 0;
-        if advanced && let Some(proof) = self.proof(ack) {
+        // A DSACK that completes the proof need not advance (Linux 3.17).
+        let proof = self
+            .proof(ack)
+            .filter(|proof| advanced || *proof == Proof::Dsack);
+        if let Some(proof) = proof {
             return self.leave_loss_undone(now, proof);
         }
         let recovered = self.board.una() >= self.recovery_point;
@@ -238,7 +236,7 @@ impl Sender {
         if self.state <= State::Disorder {
             self.undo_by_dsack(now);
         }
-        self.identify_losses(now, summary);
+        self.identify_losses(now, summary, duplicate);
         self.recover_if_due(now)
     }
 
@@ -262,11 +260,11 @@ impl Sender {
     }
 
     /// Marks what this ACK shows to be lost.
-    fn identify_losses(&mut self, now: Instant, summary: &AckSummary) {
+    fn identify_losses(&mut self, now: Instant, summary: &AckSummary, duplicate: bool) {
         if !self.sack {
             let in_recovery = self.state == State::Recovery;
             let enough = self.board.sacked() >= self.detection.dupthresh();
-            let fresh = !in_recovery && enough && self.board.una() >= self.settled_to;
+            let fresh = !in_recovery && enough && self.board.una() > self.settled_to;
             if fresh || (in_recovery && summary.una_advanced > 0) {
                 self.mark_head(now);
             }
@@ -276,6 +274,9 @@ impl Sender {
             }
         } else if self.state == State::Recovery {
             self.mark_lost(now);
+            if duplicate && self.detection.uses_fack() {
+                self.mark_head(now); // Linux 3.17 tcp_update_scoreboard: one segment at least
+            }
         }
     }
 
@@ -300,7 +301,8 @@ impl Sender {
             let by = Judge::Rack;
             log.push(now, Event::MarkedLost { span, by });
         });
-        self.reorder = waiting.map(|sent| sent + age + self.mechanisms.detection.timer_slack);
+        let slack = self.mechanisms.detection.rack.timer_slack();
+        self.reorder = waiting.map(|sent| sent + age + slack);
         if self.reorder.is_some() && self.mechanisms.probe.is_some_and(|p| p.is_modern()) {
             self.probe.disarm(); // one timer in Linux; in RFC 8985 §7.2 recovery excludes the probe
         }

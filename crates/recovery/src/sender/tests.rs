@@ -1,13 +1,27 @@
 //! The sender's behaviour as traces (one claim a test, its name the claim), by mechanism, and
 //! whatever happens to it at random.
 
+mod counters;
+mod early_forms;
 mod early_retransmit;
+mod fack;
 mod fast_recovery;
+mod frto;
 mod handshake_and_idle;
+mod hostile;
+mod limited_transmit;
 mod loss_probe;
+mod loss_probe_modern;
+mod network;
+mod newreno;
 mod peer_window;
+mod properties;
+mod rack;
 mod random;
+mod rate_controls;
 mod reordering;
+mod rfc6675;
 mod script;
 mod timeout;
+mod undo;
 mod window_growth;

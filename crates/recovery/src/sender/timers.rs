@@ -54,6 +54,8 @@ impl Sender {
         if self.gave_up || self.deadline(timer).is_none() {
             return;
         }
+        self.hold = false;
+        self.forced = false;
         self.log.push(now, Event::TimerFired { timer });
         match timer {
             Timer::Early => {

@@ -34,7 +34,8 @@ fn counting_marks_those_above_which_enough_is_sacked() {
         (&[], nothing, nothing, nothing),
     ];
     for (blocks, by_segments, by_stretches, by_bytes) in cases {
-        let rules: [(fn(Above) -> bool, &[u64]); 3] = [
+        type Rule<'a> = (fn(Above) -> bool, &'a [u64]);
+        let rules: [Rule; 3] = [
             (|above| above.segments >= 3, by_segments),
             (|above| above.runs >= 3, by_stretches),
             (|above| above.bytes > 20, by_bytes),
@@ -292,8 +293,10 @@ fn a_retransmission_too_young_to_be_answered_is_not_what_was_delivered() {
 #[test]
 fn blocks_that_cannot_be_are_counted() {
     // 15 bytes of 100 are acknowledged. (blocks, counted)
-    let cases: [(&[Span], u64); 7] = [
+    let cases: [(&[Span], u64); 9] = [
         (&[segments(3, 4)], 0),
+        (&[segments(12, 12), segments(11, 14)], 2), // a duplicate of what was never sent
+        (&[segments(4, 4), segments(3, 14)], 1),
         (&[segments(9, 11)], 1), // beyond what was sent
         (&[span(10, 30)], 1),    // across snd_una
         (&[segments(3, 3), span(0, 200), span(5, 25)], 2),

@@ -283,8 +283,11 @@ impl Model {
     pub(super) fn on_ack(&mut self, ack: &Ack, plausible: Instant) -> AckSummary {
         let before = self.clone();
         let fack = self.fack();
+        let dsack = ack.dsack().filter(|d| d.end <= self.nxt);
+        self.impossible_blocks += u64::from(dsack != ack.dsack());
+        let una = self.una.max(ack.cumulative);
         for block in ack.sack_blocks() {
-            if block.end > self.nxt || (block.start < self.una && block.end > self.una) {
+            if block.end > self.nxt || (block.start < una && block.end > una) {
                 self.impossible_blocks += 1;
                 continue;
             }
@@ -302,7 +305,6 @@ impl Model {
         let filled: Vec<usize> = (0..acked).filter(|&i| !self.all[i].sacked).collect();
         let delivered: Vec<usize> = newly_sacked.iter().chain(&filled).copied().collect();
         let credible = |i: &&usize| original(i) || before.all[**i].sent_at <= plausible;
-        let una = self.una.max(ack.cumulative);
         let summary = AckSummary {
             newly_acked: Segments(acked as u32),
             newly_sacked: Segments(newly_sacked.len() as u32),
@@ -329,12 +331,18 @@ impl Model {
                 .filter(credible)
                 .map(|&i| before.all[i].sent())
                 .max(),
+            last_delivered: filled
+                .iter()
+                .rev()
+                .find(credible)
+                .or_else(|| newly_sacked.iter().rev().find(credible))
+                .map(|&i| before.all[i].sent()),
             original_delivered: delivered
                 .iter()
                 .filter(|i| original(i))
                 .map(|&i| before.all[i].span.end)
                 .min(),
-            dsack: ack.dsack(),
+            dsack,
         };
         self.all.drain(..acked);
         self.una = una;

@@ -1,24 +1,28 @@
 //! Whatever happens, in whatever order: what must hold of any sender holds.
 //!
-//! ACKs come from a plausible receiver and from a hostile one, timers fire when due and when not,
-//! the host sends at once or lets the sender wait. At the end a perfect network takes over, on
+//! Any base profile with any mechanisms on top; peers with SACK and without, with timestamps and
+//! without. ACKs come from a plausible receiver and from a hostile one, timers fire when due and when
+//! not, the host sends at once or lets the sender wait. At the end a perfect network takes over, on
 //! which everything written must be acknowledged: no state is a dead end.
 
 use super::super::*;
 use super::script::MSS;
 use crate::ack::Ack;
-use crate::profile::Profile;
+use crate::profile::{BASES, Mechanism, Otherwise, Profile};
+use crate::scoreboard::SentSegment;
 use proptest::collection::vec;
+use proptest::option;
 use proptest::prelude::*;
 
-const PROFILES: [&str; 6] = [
-    "linux-3.17",
-    "linux-3.17+reno",
-    "linux-3.17+rtor",
-    "linux-3.17+tlp",
-    "linux-3.17+tlpr",
-    "linux-3.17+rtor+tlpr+reno",
-];
+/// A base and up to five mechanisms on top.
+fn profile() -> impl Strategy<Value = String> {
+    let bases = BASES.map(|(name, ..)| name);
+    let mechanisms = vec(prop::sample::select(&Mechanism::ALL[..]), 0..6);
+    (prop::sample::select(bases.to_vec()), mechanisms).prop_map(|(base, mechanisms)| {
+        let name = |name: String, m: &Mechanism| name + "+" + m.name();
+        mechanisms.iter().fold(base.to_string(), name)
+    })
+}
 
 #[derive(Clone, Debug)]
 enum Op {
@@ -33,6 +37,7 @@ enum Op {
         blocks: Vec<(usize, usize)>,
         window: u64,
         duplicate: bool,
+        told: Told,
     },
     /// Any numbers at all, near `snd_una`; `far`: beyond what was ever sent.
     Nonsense {
@@ -48,6 +53,9 @@ enum Op {
     Misfire(usize),
     /// The host takes at most this many segments, not all there are.
     Send(usize),
+    /// The network signals congestion.
+    Congest,
+    Nagle(bool),
 }
 
 fn op() -> impl Strategy<Value = Op> {
@@ -59,8 +67,10 @@ fn op() -> impl Strategy<Value = Op> {
         3 => (0..30 * MSS).prop_map(Op::Write),
         1 => Just(Op::Close),
         1 => (0..1500u32).prop_map(Op::SetMss),
-        12 => (0..6usize, blocks, window.clone(), any::<bool>()).prop_map(
-            |(segments, blocks, window, duplicate)| Op::Ack { segments, blocks, window, duplicate }
+        12 => (0..6usize, blocks, window.clone(), any::<bool>(), told()).prop_map(
+            |(segments, blocks, window, duplicate, told)| {
+                Op::Ack { segments, blocks, window, duplicate, told }
+            }
         ),
         3 => (0..12 * MSS, anywhere, window, prop::bool::weighted(0.2), any::<bool>()).prop_map(
             |(cumulative, blocks, window, far, data)| Op::Nonsense { cumulative, blocks, window, far, data }
@@ -68,7 +78,23 @@ fn op() -> impl Strategy<Value = Op> {
         3 => Just(Op::Fire),
         1 => (0..Timer::ALL.len()).prop_map(Op::Misfire),
         2 => (0..4usize).prop_map(Op::Send),
+        1 => Just(Op::Congest),
+        1 => any::<bool>().prop_map(Op::Nagle),
     ]
+}
+
+/// What an ACK says besides: a duplicate that arrived, counted in segments from six below
+/// `snd_una`; how many ms ago the segment was sent whose timestamp it echoes.
+#[derive(Clone, Copy, Debug)]
+struct Told {
+    dsack: Option<u64>,
+    echo: Option<u64>,
+}
+
+fn told() -> impl Strategy<Value = Told> {
+    let dsack = option::weighted(0.2, 0..16u64);
+    let echo = option::weighted(0.5, 0..400u64);
+    (dsack, echo).prop_map(|(dsack, echo)| Told { dsack, echo })
 }
 
 /// A sender, and what its peer has seen of it.
@@ -80,7 +106,7 @@ struct Run {
 }
 
 impl Run {
-    fn new(profile: &str, answered: bool) -> Result<Self, TestCaseError> {
+    fn new(profile: &str, answered: bool, sack: bool) -> Result<Self, TestCaseError> {
         let profile: Profile = profile.parse().unwrap();
         let mut run = Self {
             sender: Sender::new(profile.mechanisms(), MSS as u32, Trigger::SynAck, true),
@@ -88,6 +114,7 @@ impl Run {
             edge: Offset::DATA,
         };
         run.send(usize::MAX)?;
+        run.sender.set_sack(sack);
         if answered {
             run.now += Duration::from_millis(80);
             run.ack(&Ack::new(Offset::DATA, 1 << 20))?;
@@ -112,8 +139,10 @@ impl Run {
                 blocks,
                 window,
                 duplicate,
+                told,
             } => {
-                let ack = self.plausible(if *duplicate { 0 } else { *segments }, blocks, *window);
+                let segments = if *duplicate { 0 } else { *segments };
+                let ack = self.plausible(segments, blocks, *window, *told);
                 self.ack(&ack)?;
             }
             Op::Nonsense {
@@ -139,13 +168,21 @@ impl Run {
                 }
             }
             Op::Send(most) => return self.send(*most),
+            Op::Congest => self.sender.on_congestion_signal(self.now),
+            Op::Nagle(on) => self.sender.set_nagle(*on),
         }
         self.check()?;
         self.send(usize::MAX)
     }
 
     /// An ACK of the first `segments` outstanding, SACKing runs (first, further) of the rest.
-    fn plausible(&self, segments: usize, blocks: &[(usize, usize)], window: u64) -> Ack {
+    fn plausible(
+        &self,
+        segments: usize,
+        blocks: &[(usize, usize)],
+        window: u64,
+        told: Told,
+    ) -> Ack {
         let out: Vec<Span> = self.sender.board().iter().map(|s| s.span).collect();
         let acked = segments.min(out.len());
         let cumulative = out[..acked].last().map_or(self.sender.una(), |s| s.end);
@@ -154,7 +191,16 @@ impl Run {
             let last = out.get(first + further).or(out.last())?;
             Some(Span::new(out.get(first)?.start, last.end))
         });
-        Ack::new(cumulative, window).with_blocks(blocks)
+        let duplicate = told.dsack.map(|n| {
+            let start = Offset((cumulative.0 + n * MSS).saturating_sub(6 * MSS).max(1));
+            Span::at(start, MSS)
+        });
+        let mut ack = Ack::new(cumulative, window).with_blocks(duplicate.into_iter().chain(blocks));
+        if let Some(ago) = told.echo.map(Duration::from_millis) {
+            ack.timestamp_rtt = Some(ago);
+            ack.echo_sent_before = Some(self.now - ago + Duration::from_millis(1));
+        }
+        ack
     }
 
     fn ack(&mut self, ack: &Ack) -> Result<(), TestCaseError> {
@@ -185,8 +231,8 @@ impl Run {
             prop_assert_eq!(self.sender.gave_up(), timer == Timer::User);
             let loss = timer == Timer::Rto && self.sender.una() > Offset::SYN;
             prop_assert!(
-                !loss || self.sender.cwnd() == Segments::ONE,
-                "a timeout leaves one segment"
+                !loss || self.sender.cwnd() == self.sender.pipe() + Segments::ONE,
+                "a timeout leaves room for one segment"
             );
         }
         Ok(())
@@ -227,14 +273,24 @@ impl Run {
             Send::Again(span, trigger) => {
                 let found = sender.board().iter().find(|s| s.span == span);
                 prop_assert!(found.is_some(), "{} is no outstanding segment", span);
-                prop_assert!(found.is_some_and(|s| !s.sacked), "{} has arrived", span);
+                // A probe repeats the last segment, whatever is known of it (RFC 8985 §7.3; Linux).
                 let probe = trigger == Trigger::Tlp;
                 prop_assert!(
-                    probe || found.is_some_and(|s| !s.retransmitted),
+                    probe || found.is_some_and(|s| !s.sacked),
+                    "{} has arrived",
+                    span
+                );
+                // The rescue is the last segment missing, sent again before or not (RFC 6675 §4
+                // NextSeg rule 4).
+                let last = sender.board().iter().rev().find(|s| !s.sacked);
+                let rescue = sender.mechanisms.otherwise == Otherwise::HolesAndRescue
+                    && last.is_some_and(|last| last.span == span);
+                prop_assert!(
+                    probe || rescue || found.is_some_and(|s| !s.retransmitted),
                     "{} is on its way",
                     span
                 );
-                prop_assert!(probe || room, "pipe is at cwnd");
+                prop_assert!(probe || sender.forced || room, "pipe is at cwnd");
             }
             Send::WindowProbe => {
                 prop_assert!(sender.board().first().is_none() && sender.nxt() < sender.limit());
@@ -256,10 +312,16 @@ impl Run {
             sender.next_timer(),
             "asking changes it"
         );
+        // Without SACK, duplicate ACKs stand for segments that arrived.
         let board = sender.board();
-        let pipe = board.iter().filter(|s| !s.sacked && !s.lost).count()
-            + board.iter().filter(|s| s.retransmitted).count();
-        prop_assert_eq!(sender.pipe().0 as usize, pipe);
+        let count = |holds: fn(&SentSegment) -> bool| board.iter().filter(|s| holds(s)).count();
+        let flying = count(|s| !s.sacked && !s.lost) + count(|s| s.retransmitted);
+        let duplicates = board.sacked().0 as usize - count(|s| s.sacked);
+        prop_assert!(duplicates == 0 || !sender.uses_sack());
+        prop_assert_eq!(sender.pipe().0 as usize, flying.saturating_sub(duplicates));
+        let waits = sender.una() > Offset::SYN && sender.una() < sender.limit();
+        let idle = sender.next_send(self.now).is_none() && sender.next_timer().is_none();
+        prop_assert!(sender.gave_up() || !waits || !idle, "stalled");
         self.sender.drain_events().for_each(drop);
         Ok(())
     }
@@ -293,11 +355,12 @@ proptest! {
 
     #[test]
     fn the_invariants_hold_whatever_happens(
-        profile in prop::sample::select(&PROFILES[..]),
+        profile in profile(),
+        sack in prop::bool::weighted(0.85),
         answered in prop::bool::weighted(0.9),
         ops in vec(op(), 1..100),
     ) {
-        let mut run = Run::new(profile, answered)?;
+        let mut run = Run::new(&profile, answered, sack)?;
         for op in &ops {
             run.apply(op)?;
         }

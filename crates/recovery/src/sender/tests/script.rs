@@ -161,6 +161,17 @@ impl Script {
     /// after the name of its trigger; or `nothing`.
     #[track_caller]
     pub(super) fn sends(&mut self, expected: &str) -> &mut Self {
+        let mut sent = self.sent();
+        if sent.is_empty() {
+            sent.push_str("nothing");
+        }
+        assert_eq!(sent, expand(expected), "at {}", self.now);
+        self
+    }
+
+    /// The sender sends all it wants to, and this tells what, one by one.
+    #[track_caller]
+    pub(super) fn sent(&mut self) -> String {
         let mut sent: Vec<String> = Vec::new();
         while let Some(what) = self.sender.next_send(self.now) {
             sent.push(self.describe(what));
@@ -168,11 +179,7 @@ impl Script {
             self.checked();
             assert!(sent.len() < 1000, "no end of sending: {}", sent.join(", "));
         }
-        if sent.is_empty() {
-            sent.push("nothing".into());
-        }
-        assert_eq!(sent.join(", "), expand(expected), "at {}", self.now);
-        self
+        sent.join(", ")
     }
 
     /// `timer` stands at `ms`.
@@ -202,6 +209,25 @@ impl Script {
         assert_eq!(self.sender.next_timer(), Some(next), "at {}", self.now);
         self.at(ms).sender.on_timer(Instant::from_millis(ms), timer);
         self.checked()
+    }
+
+    /// Nothing happens until `timer` goes off, whenever that is; in ms, rounded up.
+    #[track_caller]
+    pub(super) fn fires(&mut self, timer: Timer) -> u64 {
+        let Some((at, next)) = self.sender.next_timer() else {
+            panic!("no timer runs at {}", self.now);
+        };
+        assert_eq!(next, timer, "at {}", self.now);
+        assert_eq!(
+            self.sender.next_send(self.now),
+            None,
+            "unsent at {}",
+            self.now
+        );
+        self.now = at;
+        self.sender.on_timer(at, timer);
+        self.checked();
+        at.since(Instant::ZERO).as_micros().div_ceil(1000) as u64
     }
 
     #[track_caller]
@@ -278,7 +304,11 @@ impl Script {
     /// The recovery finished last.
     #[track_caller]
     pub(super) fn last_recovery(&self) -> Recovery {
-        *self.sender.recoveries().last().expect("a finished recovery")
+        *self
+            .sender
+            .recoveries()
+            .last()
+            .expect("a finished recovery")
     }
 
     /// How often `event` happened so far.

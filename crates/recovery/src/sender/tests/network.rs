@@ -1,0 +1,360 @@
+//! A sender, a receiver that tells the truth, and a little network between them in virtual time.
+//!
+//! Everything takes 20 ms one way, segments leave the bottleneck 1 ms apart; the k-th segment and the
+//! k-th ACK meet the k-th of their fates, and pass when those are used up.
+
+use super::super::*;
+use super::script::MSS;
+use crate::ack::{Ack, AckSummary};
+use crate::profile::Profile;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+const ONE_WAY: Duration = Duration::from_millis(20);
+const SPACING: Duration = Duration::from_millis(1);
+/// What a receiver that acknowledges every so many segments waits for the rest.
+const DELAYED_ACK: Duration = Duration::from_millis(40);
+/// The tick of the timestamp clock.
+const TICK: u64 = 1_000_000;
+
+/// What becomes of a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Fate {
+    #[default]
+    Passes,
+    Lost,
+    /// Held back, so that later ones overtake it.
+    Late(u64),
+    Twice,
+}
+
+/// What the receiver has, and how it says so (RFC 2018 §4, RFC 2883 §4, RFC 7323 §4.3).
+#[derive(Clone, Debug)]
+pub(super) struct Receiver {
+    /// Everything below has arrived.
+    pub(super) next: Offset,
+    /// Stretches above, the one that changed last first.
+    held: Vec<Span>,
+    duplicate: Option<Span>,
+    /// When the segment was sent whose timestamp is echoed.
+    echo: Instant,
+    acked: Offset,
+    pub(super) sack: bool,
+    pub(super) timestamps: bool,
+}
+
+impl Receiver {
+    pub(super) fn new(sack: bool, timestamps: bool) -> Self {
+        Self {
+            next: Offset::SYN,
+            held: Vec::new(),
+            duplicate: None,
+            echo: Instant::ZERO,
+            acked: Offset::SYN,
+            sack,
+            timestamps,
+        }
+    }
+
+    /// `span`, sent at `sent_at`, arrives.
+    pub(super) fn take(&mut self, span: Span, sent_at: Instant) {
+        if span.start <= self.acked {
+            self.echo = self.echo.max(sent_at);
+        }
+        if span.end <= self.next || self.held.iter().any(|held| held.covers(span)) {
+            self.duplicate = Some(span);
+            if let Some(i) = self.held.iter().position(|held| held.covers(span)) {
+                self.held[..=i].rotate_right(1);
+            }
+            return;
+        }
+        let touches = |held: &Span| held.start <= span.end && span.start <= held.end;
+        let merged = self.held.iter().filter(|h| touches(h)).fold(span, |a, b| {
+            Span::new(a.start.min(b.start), a.end.max(b.end))
+        });
+        self.held.retain(|held| !touches(held));
+        if merged.start <= self.next {
+            self.next = merged.end;
+        } else {
+            self.held.insert(0, merged);
+        }
+    }
+
+    /// Drops all it holds out of order: it reneges (RFC 2018 §8).
+    pub(super) fn renege(&mut self) {
+        self.held.clear();
+    }
+
+    /// What it says at `now`.
+    pub(super) fn ack(&mut self, now: Instant, window: u64) -> Ack {
+        self.acked = self.next;
+        let mut ack = Ack::new(self.next, window);
+        let duplicate = self.duplicate.take();
+        if self.sack {
+            ack = ack.with_blocks(duplicate.into_iter().chain(self.held.iter().copied()));
+        }
+        if self.timestamps {
+            let stamp = self.echo.as_nanos() / TICK * TICK;
+            ack.timestamp_rtt = Some(now.since(Instant::from_nanos(stamp)));
+            ack.echo_sent_before = Some(Instant::from_nanos(stamp + TICK));
+        }
+        ack
+    }
+}
+
+/// What makes the sender act.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Cause {
+    /// An ACK, which delivered so many segments never reported before.
+    Acked(AckSummary, u32),
+    /// A timer went off.
+    Fired,
+    Wrote,
+    Congested,
+}
+
+/// What happened at the sender at one moment.
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    pub(super) cause: Cause,
+    /// Before it.
+    pub(super) state: State,
+    pub(super) pipe: Segments,
+    pub(super) cwnd: Segments,
+    /// What the sender said of it, and then sent.
+    pub(super) events: Vec<Event>,
+    pub(super) sent: Vec<Send>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Packet {
+    Data(Span, Instant),
+    Ack(Ack),
+    Flush,
+    Write(u64),
+    Signal,
+}
+
+pub(super) struct Network {
+    pub(super) sender: Sender,
+    pub(super) receiver: Receiver,
+    pub(super) now: Instant,
+    data_fates: Vec<Fate>,
+    ack_fates: Vec<Fate>,
+    /// The receiver acknowledges every so many segments.
+    stretch: u32,
+    /// In so many ACKs, each for a part of what is new (ACK division).
+    pub(super) pieces: u64,
+    /// What the receiver has room for.
+    pub(super) window: u64,
+    waiting: u32,
+    sent: usize,
+    acks: usize,
+    bottleneck: Instant,
+    queue: BTreeMap<(Instant, Reverse<u64>), Packet>,
+    serial: u64,
+    /// Segments reported to the sender, by their ends.
+    known: BTreeSet<Offset>,
+}
+
+impl Network {
+    /// After the handshake, nothing written yet. `data` and `acks`: the fates of what is sent.
+    pub(super) fn new(profile: &str, data: &[Fate], acks: &[Fate], stretch: u32) -> Self {
+        let profile: Profile = profile.parse().unwrap();
+        let mut network = Self {
+            sender: Sender::new(profile.mechanisms(), MSS as u32, Trigger::SynAck, true),
+            receiver: Receiver::new(profile.mechanisms().sack, false),
+            now: Instant::ZERO,
+            data_fates: Vec::new(),
+            ack_fates: Vec::new(),
+            stretch: 1,
+            pieces: 1,
+            window: 1 << 30,
+            waiting: 0,
+            sent: 0,
+            acks: 0,
+            bottleneck: Instant::ZERO,
+            queue: BTreeMap::new(),
+            serial: 0,
+            known: BTreeSet::new(),
+        };
+        network.send();
+        while network.sender.una() == Offset::SYN {
+            network.step();
+        }
+        network.data_fates = data.to_vec();
+        network.ack_fates = acks.to_vec();
+        network.stretch = stretch;
+        (network.sent, network.acks) = (0, 0);
+        network
+    }
+
+    /// The application writes `segments` at `ms` after now.
+    pub(super) fn write(&mut self, ms: u64, segments: u64) {
+        let at = self.now + Duration::from_millis(ms);
+        self.post(at, Packet::Write(segments * MSS));
+    }
+
+    /// The sender is told of congestion at `ms` after now.
+    pub(super) fn congest(&mut self, ms: u64) {
+        self.post(self.now + Duration::from_millis(ms), Packet::Signal);
+    }
+
+    fn post(&mut self, at: Instant, packet: Packet) {
+        self.serial += 1;
+        self.queue
+            .insert((at, Reverse(u64::MAX - self.serial)), packet);
+    }
+
+    /// Goes on to the next thing that happens at the sender; `None`: nothing will.
+    pub(super) fn step(&mut self) -> Option<Step> {
+        loop {
+            let timer = self.sender.next_timer();
+            let next = self.queue.first_key_value().map(|(&(at, _), _)| at);
+            match (timer, next) {
+                (None, None) => return None,
+                (Some((at, timer)), next) if next.is_none_or(|next| at < next) => {
+                    self.now = self.now.max(at);
+                    return Some(self.act(|network| {
+                        network.sender.on_timer(network.now, timer);
+                        Cause::Fired
+                    }));
+                }
+                _ => {}
+            }
+            let ((at, _), packet) = self.queue.pop_first()?;
+            self.now = self.now.max(at);
+            match packet {
+                Packet::Data(span, sent_at) => self.arrive(span, sent_at),
+                Packet::Flush if self.waiting > 0 => self.acknowledge(),
+                Packet::Flush => {}
+                Packet::Ack(ack) => return Some(self.act(|network| network.answer(&ack))),
+                Packet::Write(bytes) => {
+                    return Some(self.act(|network| {
+                        network.sender.on_written(network.now, bytes);
+                        Cause::Wrote
+                    }));
+                }
+                Packet::Signal => {
+                    return Some(self.act(|network| {
+                        network.sender.on_congestion_signal(network.now);
+                        Cause::Congested
+                    }));
+                }
+            }
+        }
+    }
+
+    fn act(&mut self, act: impl FnOnce(&mut Self) -> Cause) -> Step {
+        let (state, pipe, cwnd) = (self.sender.state(), self.sender.pipe(), self.sender.cwnd());
+        let cause = act(self);
+        let events = self.sender.drain_events().map(|(_, event)| event).collect();
+        let sent = self.send();
+        Step {
+            cause,
+            state,
+            pipe,
+            cwnd,
+            events,
+            sent,
+        }
+    }
+
+    fn answer(&mut self, ack: &Ack) -> Cause {
+        let before = self.known.len();
+        let board = self.sender.board();
+        let reported = |end: &Offset| {
+            *end <= ack.cumulative
+                || ack
+                    .sack_blocks()
+                    .iter()
+                    .any(|b| b.start < *end && *end <= b.end)
+        };
+        self.known
+            .extend(board.iter().map(|s| s.span.end).filter(reported));
+        let fresh = self.known.len() - before;
+        let summary = self.sender.on_ack(self.now, ack);
+        Cause::Acked(summary, fresh as u32)
+    }
+
+    /// The sender sends all it wants to.
+    fn send(&mut self) -> Vec<Send> {
+        let mut sent = Vec::new();
+        while let Some(what) = self.sender.next_send(self.now) {
+            self.sender.on_sent(self.now, what);
+            sent.push(what);
+            assert!(sent.len() < 5000, "no end of sending");
+            // A window probe carries nothing and draws an ACK.
+            self.transmit(what.span().unwrap_or_default());
+        }
+        self.sender.drain_events().for_each(drop);
+        sent
+    }
+
+    fn transmit(&mut self, span: Span) {
+        let fate = self.data_fates.get(self.sent).copied().unwrap_or_default();
+        self.sent += 1;
+        self.bottleneck = (self.bottleneck + SPACING).max(self.now + ONE_WAY);
+        let (at, packet) = (self.bottleneck, Packet::Data(span, self.now));
+        self.deliver(at, packet, fate);
+    }
+
+    fn deliver(&mut self, at: Instant, packet: Packet, fate: Fate) {
+        match fate {
+            Fate::Lost => {}
+            Fate::Passes => self.post(at, packet),
+            Fate::Late(ms) => self.post(at + Duration::from_millis(ms), packet),
+            Fate::Twice => {
+                self.post(at, packet);
+                self.post(at, packet);
+            }
+        }
+    }
+
+    fn arrive(&mut self, span: Span, sent_at: Instant) {
+        self.receiver.take(span, sent_at);
+        self.waiting += 1;
+        if self.waiting >= self.stretch {
+            self.acknowledge();
+        } else if self.waiting == 1 {
+            self.post(self.now + DELAYED_ACK, Packet::Flush);
+        }
+    }
+
+    fn acknowledge(&mut self) {
+        self.waiting = 0;
+        let before = self.receiver.acked;
+        let whole = self.receiver.ack(self.now, self.window);
+        // Divided is what has just arrived; what was SACKed before goes with the last piece, and so
+        // does the report of a duplicate.
+        let new = whole.cumulative.since(before).min(MSS);
+        for piece in (1..=self.pieces).rev() {
+            let mut ack = whole;
+            if piece > 1 {
+                let part = before + new * (self.pieces + 1 - piece) / self.pieces;
+                ack = Ack::new(part, self.window);
+                ack.echo_sent_before = whole.echo_sent_before;
+            }
+            let fate = self.ack_fates.get(self.acks).copied().unwrap_or_default();
+            self.acks += 1;
+            self.deliver(self.now + ONE_WAY, Packet::Ack(ack), fate);
+        }
+    }
+
+    /// `ack` reaches the sender now, whoever sent it.
+    pub(super) fn inject(&mut self, ack: &Ack) -> Step {
+        let ack = *ack;
+        self.act(|network| network.answer(&ack))
+    }
+
+    /// Goes on until `done`, or for 20,000 steps; whether it was.
+    pub(super) fn until(&mut self, done: impl Fn(&Self) -> bool) -> bool {
+        (0..20_000).any(|_| done(self) || self.step().is_none()) && done(self)
+    }
+
+    /// Everything written is acknowledged, and has arrived.
+    pub(super) fn is_done(&self) -> bool {
+        let limit = self.sender.limit();
+        self.sender.una() == limit && self.receiver.next == limit && self.queue.is_empty()
+    }
+}
