@@ -98,6 +98,15 @@ impl AckSchedule {
         self.deadline = None;
     }
 
+    /// How long an ACK may be held.
+    pub fn delay(&self) -> Duration {
+        match self.policy {
+            AckPolicy::Quick => Duration::ZERO,
+            AckPolicy::Linux { .. } => AckPolicy::LINUX_DELAY,
+            AckPolicy::Delayed(delay) => delay,
+        }
+    }
+
     /// The delay is over.
     pub fn on_timer(&mut self) {
         self.deadline = None;

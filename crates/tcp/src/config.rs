@@ -1,8 +1,20 @@
 //! What an endpoint is told before it starts.
 
-use crate::AckPolicy;
+use crate::{AckPolicy, Ecn, Push};
 use recoup_recovery::Mechanisms;
-use recoup_wire::SeqNumber;
+use recoup_wire::{Options, SeqNumber};
+
+/// How the window field is scaled (RFC 7323 §2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WindowScaling {
+    /// Not at all, and the peer's neither.
+    Off,
+    /// By the smallest shift that lets the whole receive buffer be offered.
+    #[default]
+    Fit,
+    /// By this shift, 14 at most: for whoever will let the buffer grow.
+    Shift(u8),
+}
 
 /// The settings of one endpoint.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +34,15 @@ pub struct Config {
     pub timestamps: bool,
     /// Offer SACK (RFC 2018 §2).
     pub sack: bool,
+    /// Explicit congestion notification.
+    pub ecn: Ecn,
+    /// Hold back less than a full segment while less than a full segment is outstanding (Nagle's
+    /// rule, RFC 9293 §3.7.4).
+    pub nagle: bool,
+    /// Which segments carry the PSH bit.
+    pub push: Push,
+    /// How windows are scaled.
+    pub window_scaling: WindowScaling,
     /// Keep events.
     pub log: bool,
 }
@@ -40,14 +61,24 @@ impl Config {
             isn: SeqNumber(0),
             timestamps: true,
             sack: true,
+            ecn: Ecn::Off,
+            nagle: false,
+            push: Push::WriteEnd,
+            window_scaling: WindowScaling::Fit,
             log: false,
         }
     }
 
-    /// The shift by which this endpoint's window field is scaled (RFC 7323 §2.2).
-    pub(crate) fn window_scale(&self) -> u8 {
-        (0..14)
-            .find(|&s| self.receive_buffer >> s <= 0xffff)
-            .unwrap_or(14)
+    /// The shift by which this endpoint's window field is scaled (RFC 7323 §2.2), if at all.
+    pub(crate) fn window_scale(&self) -> Option<u8> {
+        match self.window_scaling {
+            WindowScaling::Off => None,
+            WindowScaling::Shift(shift) => Some(shift.min(Options::MAX_WINDOW_SCALE)),
+            WindowScaling::Fit => {
+                let fits = |shift: &u8| self.receive_buffer >> *shift <= 0xffff;
+                let most = Options::MAX_WINDOW_SCALE;
+                Some((0..most).find(fits).unwrap_or(most))
+            }
+        }
     }
 }

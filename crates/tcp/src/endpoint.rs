@@ -9,8 +9,12 @@
 //! drop it); challenge ACKs are not rate-limited here, but by whoever owns many connections.
 
 mod input;
+mod output;
 
 use crate::acks::AckSchedule;
+use crate::ecn::EcnState;
+use crate::info::Traffic;
+use crate::push::Pusher;
 use crate::{Config, Receiver};
 use recoup_recovery::{self as recovery, Event, Send, Sender, Trigger};
 use recoup_units::{Instant, Offset, Span};
@@ -87,22 +91,26 @@ pub struct Endpoint {
     state: State,
     sender: Sender,
     receiver: Receiver,
-    acks: AckSchedule,
+    pub(crate) acks: AckSchedule,
     peer_isn: SeqNumber,
     /// Shift of the windows the peer offers; 0 until agreed.
-    peer_scale: u8,
+    pub(crate) peer_scale: u8,
     /// Shift of the windows offered to the peer; 0 until agreed.
-    scale: u8,
-    timestamps: bool,
-    sack: bool,
+    pub(crate) scale: u8,
+    pub(crate) timestamps: bool,
+    pub(crate) sack: bool,
     /// Payload bytes of a full-size segment, ours or the peer's.
-    full_segment: u16,
+    pub(crate) full_segment: u16,
     /// The peer's timestamp to echo (TS.Recent), and up to where ACKs were sent (Last.ACK.sent).
     ts_recent: u32,
     ts_recent_at: Instant,
     last_ack_sent: Offset,
-    /// The largest window the peer ever offered, in bytes.
+    /// The window the peer offers, and the largest it ever offered, in bytes.
+    pub(crate) peer_window: u64,
     largest_window: u64,
+    pub(crate) traffic: Traffic,
+    pusher: Pusher,
+    ecn: EcnState,
     reset_due: Option<Segment>,
     time_wait_until: Option<Instant>,
 }
@@ -119,10 +127,13 @@ impl Endpoint {
     }
 
     fn new(config: &Config, state: State, syn: Trigger) -> Self {
+        let mss = u32::from(config.mss);
+        let mut sender = Sender::new(&config.mechanisms, mss, syn, config.log);
+        sender.set_nagle(config.nagle);
         Self {
             config: *config,
             state,
-            sender: Sender::new(&config.mechanisms, u32::from(config.mss), syn, config.log),
+            sender,
             receiver: Receiver::new(config.receive_buffer, config.mss),
             acks: AckSchedule::new(config.acks),
             peer_isn: SeqNumber(0),
@@ -134,7 +145,11 @@ impl Endpoint {
             ts_recent: 0,
             ts_recent_at: Instant::ZERO,
             last_ack_sent: Offset::SYN,
+            peer_window: 0,
             largest_window: 0,
+            traffic: Traffic::default(),
+            pusher: Pusher::new(config.push),
+            ecn: EcnState::new(config.ecn),
             reset_due: None,
             time_wait_until: None,
         }
@@ -151,6 +166,7 @@ impl Endpoint {
         self.state = state;
         self.sender
             .reset(&config.mechanisms, u32::from(config.mss), syn, config.log);
+        self.sender.set_nagle(config.nagle);
         self.receiver.reset(config.receive_buffer, config.mss);
         self.acks = AckSchedule::new(config.acks);
         self.peer_isn = SeqNumber(0);
@@ -162,16 +178,13 @@ impl Endpoint {
         self.ts_recent = 0;
         self.ts_recent_at = Instant::ZERO;
         self.last_ack_sent = Offset::SYN;
+        self.peer_window = 0;
         self.largest_window = 0;
+        self.traffic = Traffic::default();
+        self.pusher.reset(config.push);
+        self.ecn = EcnState::new(config.ecn);
         self.reset_due = None;
         self.time_wait_until = None;
-    }
-
-    /// The application hands over `bytes` to send. Ignored once closed.
-    pub fn write(&mut self, now: Instant, bytes: u64) {
-        if !matches!(self.state, State::Closed(_)) {
-            self.sender.on_written(now, bytes);
-        }
     }
 
     /// In-order bytes the application may read.
@@ -223,6 +236,13 @@ impl Endpoint {
                 seq,
                 ack: self.ack_number(),
                 flags: Flags::RST | Flags::ACK,
+                options: Options {
+                    timestamps: self.timestamps.then_some(Timestamps {
+                        value: 0, // filled in when it goes
+                        echo: self.ts_recent,
+                    }),
+                    ..Options::NONE
+                },
                 ..Segment::default()
             });
         }
@@ -261,7 +281,9 @@ impl Endpoint {
     pub fn on_timer(&mut self, now: Instant, timer: Timer) {
         match timer {
             Timer::Recovery(timer) => {
+                let before = self.sender.state();
                 self.sender.on_timer(now, timer);
+                self.ecn.on_state(before, self.sender.state());
                 if self.sender.gave_up() {
                     self.end(Closed::ByTimeout);
                 }
@@ -269,133 +291,6 @@ impl Endpoint {
             Timer::DelayedAck => self.acks.on_timer(),
             Timer::TimeWait => self.end(Closed::Gracefully),
         }
-    }
-
-    /// Writes the next segment to transmit now to `segment`; to be called until `None` after every
-    /// other call. (Written in place, since copying a segment just written is what a transmission
-    /// would cost most.)
-    pub fn poll_transmit(&mut self, now: Instant, segment: &mut Segment) -> Option<Transmit> {
-        if let Some(reset) = &self.reset_due {
-            *segment = *reset;
-            self.reset_due = None;
-            return Some(Transmit::Control);
-        }
-        if matches!(self.state, State::Closed(_) | State::Listen) {
-            return None;
-        }
-        if let Some(what) = self.sender.next_send(now) {
-            self.sender.on_sent(now, what);
-            *segment = Segment::default();
-            match what.span() {
-                Some(span) => self.carry(now, span, segment),
-                // Out of window on purpose: it must draw an ACK (RFC 9293 §3.8.6.1).
-                None => self.bare_ack(now, Offset(self.sender.una().0.saturating_sub(1)), segment),
-            }
-            return Some(Transmit::Stream(what));
-        }
-        if self.acks.is_due() && self.synchronized() {
-            *segment = Segment::default();
-            self.bare_ack(now, self.sender.nxt(), segment);
-            return Some(Transmit::Control);
-        }
-        None
-    }
-
-    /// Makes `segment`, an empty one, carry `span` of the send stream.
-    fn carry(&mut self, now: Instant, span: Span, segment: &mut Segment) {
-        let syn = span.contains(Offset::SYN);
-        let fin = self.sender.fin().is_some_and(|fin| span.contains(fin));
-        let mut flags = if self.state == State::SynSent {
-            Flags::NONE
-        } else {
-            Flags::ACK
-        };
-        if syn {
-            flags |= Flags::SYN;
-        }
-        if fin {
-            flags |= Flags::FIN;
-        }
-        let payload_len = span.len() - u64::from(syn) - u64::from(fin);
-        let written = self.sender.fin().unwrap_or(self.sender.limit());
-        if payload_len > 0 && span.start + payload_len == written {
-            flags |= Flags::PSH; // the end of what the application wrote (RFC 9293 §3.9.1.2)
-        }
-        segment.seq = self.config.isn.at(span.start);
-        segment.payload_len = payload_len as u32;
-        segment.flags = flags;
-        self.finish(now, segment);
-    }
-
-    fn bare_ack(&mut self, now: Instant, at: Offset, segment: &mut Segment) {
-        segment.seq = self.config.isn.at(at);
-        segment.flags = Flags::ACK;
-        self.finish(now, segment);
-    }
-
-    /// Adds acknowledgment, window and options.
-    fn finish(&mut self, now: Instant, segment: &mut Segment) {
-        let syn = segment.flags.contains(Flags::SYN);
-        if self.timestamps {
-            let echo = if segment.flags.contains(Flags::ACK) {
-                self.ts_recent
-            } else {
-                0
-            };
-            segment.options.timestamps = Some(Timestamps {
-                value: timestamp(now),
-                echo,
-            });
-        }
-        if syn {
-            let options_len = if self.config.timestamps {
-                Config::TIMESTAMPS_LEN
-            } else {
-                0
-            };
-            segment.options.mss = Some(self.config.mss.saturating_add(options_len));
-            // A SYN-ACK answers what the SYN offered (RFC 7323 §2.2: never scaled itself).
-            let scaling = self.state == State::SynSent || self.scale > 0 || self.peer_scale > 0;
-            segment.options.window_scale = scaling.then(|| self.config.window_scale());
-            segment.options.sack_permitted = self.sack;
-        }
-        let window = self.receiver.offer_window();
-        let scale = if syn { 0 } else { self.scale };
-        segment.window = (window >> scale).min(0xffff) as u16;
-        if segment.flags.contains(Flags::ACK) {
-            segment.ack = self.ack_number();
-            let room = self.sack_room(segment.payload_len);
-            if self.sack && !syn {
-                let (isn, sack) = (self.peer_isn, &mut segment.options.sack);
-                self.receiver.take_sack_blocks(room, |block| {
-                    sack.push([isn.at(block.start), isn.at(block.end)]);
-                });
-            }
-            self.last_ack_sent = self.receiver.next();
-            // Data that left no room for SACK blocks has not said all: the ACK is still owed.
-            if room > 0 || !self.sack || !self.receiver.has_sack_blocks() {
-                self.acks.on_ack_sent();
-            }
-        }
-    }
-
-    /// How many SACK blocks fit beside `payload_len` bytes: options take room from the payload,
-    /// and a full segment has none left (RFC 9293 §3.7.1).
-    fn sack_room(&self, payload_len: u32) -> usize {
-        let most = match self.timestamps {
-            true => SackBlocks::MAX_WITH_TIMESTAMPS,
-            false => SackBlocks::MAX,
-        };
-        if payload_len == 0 {
-            return most;
-        }
-        // Two bytes of padding, two of kind and length, eight a block.
-        let free = u32::from(self.full_segment).saturating_sub(payload_len);
-        most.min(free.saturating_sub(4) as usize / 8)
-    }
-
-    fn ack_number(&self) -> SeqNumber {
-        self.peer_isn.at(self.receiver.next())
     }
 
     /// The peer's SYN has arrived.
@@ -409,6 +304,17 @@ impl Endpoint {
     /// The state.
     pub fn state(&self) -> State {
         self.state
+    }
+
+    /// Whether packets with new data are to say that they may be marked rather than dropped
+    /// (RFC 3168 §6.1.2, ECT(0)).
+    pub fn is_ecn_capable(&self) -> bool {
+        self.ecn.is_agreed()
+    }
+
+    /// The packet about to be handed in was marked "congestion experienced".
+    pub fn on_congestion_experienced(&mut self) {
+        self.ecn.on_mark();
     }
 
     /// The handshake is done and the connection has not ended.

@@ -6,10 +6,16 @@
 
 mod acks;
 mod config;
+mod ecn;
 mod endpoint;
+mod info;
+mod push;
 mod receiver;
 
 pub use acks::AckPolicy;
-pub use config::Config;
+pub use config::{Config, WindowScaling};
+pub use ecn::Ecn;
 pub use endpoint::{Closed, Endpoint, State, Timer, Transmit};
+pub use info::Info;
+pub use push::Push;
 pub use receiver::Receiver;

@@ -21,6 +21,7 @@ fn reset_at(at: SeqNumber) -> Segment {
 impl Endpoint {
     /// Takes in a segment whose checksum is right.
     pub fn on_segment(&mut self, now: Instant, segment: &Segment) {
+        self.traffic.on_received(now, segment);
         match self.state {
             State::Closed(_) => self.refuse(segment),
             State::Listen => self.on_first_syn(now, segment),
@@ -92,6 +93,8 @@ impl Endpoint {
     fn take_syn(&mut self, now: Instant, segment: &Segment) {
         let options = &segment.options;
         self.peer_isn = segment.seq;
+        self.traffic.on_open(now);
+        self.ecn.on_syn(segment);
         self.receiver
             .on_arrival(Span::new(Offset::SYN, Offset::DATA), false);
         self.last_ack_sent = Offset::DATA;
@@ -100,9 +103,9 @@ impl Endpoint {
         self.ts_recent_at = now;
         self.sack &= options.sack_permitted;
         self.sender.set_sack(self.sack);
-        if let Some(scale) = options.window_scale {
-            self.peer_scale = scale.min(Options::MAX_WINDOW_SCALE);
-            self.scale = self.config.window_scale();
+        if let (Some(theirs), Some(ours)) = (options.window_scale, self.config.window_scale()) {
+            self.peer_scale = theirs.min(Options::MAX_WINDOW_SCALE);
+            self.scale = ours;
         }
         let options_len = if self.timestamps {
             Config::TIMESTAMPS_LEN
@@ -110,12 +113,13 @@ impl Endpoint {
             0
         };
         // RFC 9293 §3.7.1: 536 where the option is absent.
-        let peer = options
-            .mss
-            .unwrap_or(536)
+        let peer = options.mss.unwrap_or(536);
+        // What either announces is before the options every segment carries (RFC 6691 §2).
+        self.full_segment = self
+            .announced_mss()
+            .min(peer)
             .saturating_sub(options_len)
             .max(1);
-        self.full_segment = self.config.mss.min(peer);
         self.sender.set_mss(u32::from(self.full_segment));
     }
 
@@ -142,10 +146,10 @@ impl Endpoint {
             self.on_unacceptable(now, span);
             return;
         };
-        self.keep_timestamp(now, segment, span.start);
         if !segment.flags.contains(Flags::ACK) || !self.on_ack_field(now, segment, span) {
             return;
         }
+        self.keep_timestamp(now, segment, span.start);
         if !span.is_empty() {
             self.on_sequence_space(now, segment, span);
         } else if span.start < self.receiver.next() {
@@ -233,6 +237,9 @@ impl Endpoint {
         let scale = if syn { 0 } else { self.peer_scale };
         let window = u64::from(segment.window) << scale;
         self.largest_window = self.largest_window.max(window);
+        if acked >= self.sender.una() {
+            self.peer_window = window;
+        }
         let mut ack = Ack::new(acked, window);
         ack.carries_data = segment.sequence_len() > 0;
         let clock = SeqNumber(timestamp(now));
@@ -254,7 +261,13 @@ impl Endpoint {
                 }
             }
         }
+        let before = self.sender.state();
+        if self.ecn.on_segment(segment) && !syn {
+            self.sender.on_congestion_signal(now);
+        }
         self.sender.on_ack(now, &ack);
+        self.ecn.on_state(before, self.sender.state());
+        self.pusher.on_una(self.sender.una());
     }
 
     fn on_sequence_space(&mut self, now: Instant, segment: &Segment, span: Span) {

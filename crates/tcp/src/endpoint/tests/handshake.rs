@@ -198,8 +198,8 @@ fn the_smaller_mss_rules_each_way() {
         (1448, true, 536, true, [536, 536]),
         (536, true, 1448, true, [536, 536]),
         (1448, false, 1000, false, [1000, 1000]),
-        // The server's option says 1460 with timestamps in mind, which there will not be.
-        (1460, false, 1448, true, [1460, 1448]),
+        // The server means 1448 beside timestamps, which there will not be.
+        (1460, false, 1448, true, [1460, 1460]),
         (65535, true, 1448, true, [1448, 1448]),
         (1, false, 1000, false, [1, 1]),
     ];

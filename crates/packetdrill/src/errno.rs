@@ -1,0 +1,38 @@
+//! Error numbers, as system calls return them.
+
+/// An error number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Errno(pub i32);
+
+/// What a system call gives, or its error number.
+pub type Outcome<T> = Result<T, Errno>;
+
+macro_rules! errnos {
+    ($($name:ident = $value:ident,)*) => {
+        impl Errno {
+            $(#[doc = concat!("`", stringify!($value), "`.")]
+            pub const $name: Self = Self(libc::$value);)*
+        }
+    };
+}
+
+errnos! {
+    ADDRESS_FAMILY = EAFNOSUPPORT,
+    AGAIN = EAGAIN,
+    ALREADY = EALREADY,
+    BAD_DESCRIPTOR = EBADF,
+    CONNECTION_REFUSED = ECONNREFUSED,
+    CONNECTION_RESET = ECONNRESET,
+    FAULT = EFAULT,
+    EXISTS = EEXIST,
+    IN_PROGRESS = EINPROGRESS,
+    INVALID = EINVAL,
+    IS_CONNECTED = EISCONN,
+    NO_ENTRY = ENOENT,
+    NOT_CONNECTED = ENOTCONN,
+    NOT_SOCKET = ENOTSOCK,
+    NOT_SUPPORTED = EOPNOTSUPP,
+    PIPE = EPIPE,
+    PROTOCOL = EPROTONOSUPPORT,
+    TIMED_OUT = ETIMEDOUT,
+}

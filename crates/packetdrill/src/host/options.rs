@@ -1,0 +1,219 @@
+//! Socket options.
+
+use super::*;
+use crate::settings::set_congestion_control;
+use libc::{IPPROTO_TCP, SOL_SOCKET};
+
+/// `SO_MEMINFO`, which the libc crate does not name everywhere.
+const SO_MEMINFO: i32 = 55;
+/// Numbers `SO_MEMINFO` returns.
+const MEMINFO_LEN: usize = 9;
+/// `TCP_INQ`.
+const TCP_INQ: i32 = 36;
+/// `TCP_CC_INFO`, and the bytes its largest answer has.
+const TCP_CC_INFO: i32 = 26;
+const CC_INFO_LEN: usize = 20;
+/// The longest name of a congestion control, its end included.
+const CONGESTION_NAME_LEN: usize = 16;
+
+/// What was set on a socket and is not kept elsewhere.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Options {
+    /// Numbers set and given back as they are.
+    plain: BTreeMap<(i32, i32), i32>,
+    /// `SO_LINGER`, in seconds, if on.
+    linger: Option<i32>,
+    /// `TCP_INQ`.
+    pub inq: bool,
+}
+
+impl Options {
+    /// Whether closing means resetting.
+    pub fn lingers_not_at_all(&self) -> bool {
+        self.linger == Some(0)
+    }
+}
+
+impl Host {
+    /// `setsockopt`.
+    pub fn set_option(&mut self, fd: Fd, level: i32, name: i32, value: &[u8]) -> Outcome<()> {
+        self.socket_of(fd)?;
+        if (level, name) == (IPPROTO_TCP, libc::TCP_CONGESTION) {
+            return self.set_congestion(fd, value);
+        }
+        if (level, name) == (SOL_SOCKET, libc::SO_LINGER) {
+            let (on, seconds) = (number(value)?, number(value.get(4..).unwrap_or_default())?);
+            self.socket_mut(fd)?.options.linger = (on != 0).then_some(seconds);
+            return Ok(());
+        }
+        let number = number(value)?;
+        match level {
+            SOL_SOCKET => self.set_socket_option(fd, name, number)?,
+            IPPROTO_TCP => self.set_tcp_option(fd, name, number)?,
+            _ => {}
+        }
+        let plain = &mut self.socket_mut(fd)?.options.plain;
+        plain.insert((level, name), number);
+        self.transmit(fd);
+        Ok(())
+    }
+
+    fn set_congestion(&mut self, fd: Fd, value: &[u8]) -> Outcome<()> {
+        let end = value.iter().position(|b| *b == 0).unwrap_or(value.len());
+        let name = std::str::from_utf8(&value[..end]).map_err(|_| Errno::NO_ENTRY)?;
+        let socket = self.socket_mut(fd)?;
+        match set_congestion_control(&mut socket.config.mechanisms, name) {
+            true => Ok(()),
+            false => Err(Errno::NO_ENTRY),
+        }
+    }
+
+    fn set_socket_option(&mut self, fd: Fd, name: i32, number: i32) -> Outcome<()> {
+        let bytes = u64::try_from(number).unwrap_or(0);
+        match name {
+            // The kernel doubles what is asked for, half of it being its own.
+            libc::SO_SNDBUF => self.set_personality(fd, |p| p.send_buffer = (2 * bytes).max(4608)),
+            libc::SO_RCVBUF => {
+                self.socket_mut(fd)?.config.receive_buffer = bytes.max(1152);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn set_tcp_option(&mut self, fd: Fd, name: i32, number: i32) -> Outcome<()> {
+        let unsigned = u64::try_from(number).unwrap_or(u64::from(u32::MAX));
+        match name {
+            libc::TCP_MAXSEG => {
+                let mss = u16::try_from(number).map_err(|_| Errno::INVALID)?;
+                if !(88..=32_767).contains(&mss) {
+                    return Err(Errno::INVALID);
+                }
+                self.socket_mut(fd)?.max_segment = Some(mss);
+                Ok(())
+            }
+            libc::TCP_CORK => {
+                self.set_personality(fd, |p| p.corked = number != 0)?;
+                if number == 0 {
+                    self.uncork(fd)?;
+                }
+                Ok(())
+            }
+            libc::TCP_NODELAY => self.set_nodelay(fd, number != 0),
+            libc::TCP_NOTSENT_LOWAT => {
+                self.set_personality(fd, |p| p.notsent_lowat = Some(unsigned))
+            }
+            libc::TCP_USER_TIMEOUT => {
+                let timeout = (number > 0).then(|| Duration::from_millis(unsigned));
+                self.set_personality(fd, |p| p.user_timeout = timeout)
+            }
+            TCP_INQ => {
+                self.socket_mut(fd)?.options.inq = number != 0;
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn set_nodelay(&mut self, fd: Fd, on: bool) -> Outcome<()> {
+        self.set_personality(fd, |p| p.nagle = !on)?;
+        match on {
+            true => self.uncork(fd),
+            false => Ok(()),
+        }
+    }
+
+    /// Changes what the socket and its connection have in common.
+    fn set_personality(&mut self, fd: Fd, change: impl Fn(&mut Personality)) -> Outcome<()> {
+        change(&mut self.socket_mut(fd)?.personality);
+        if let Some(connection) = self.connection_mut(fd)? {
+            change(&mut connection.personality);
+        }
+        Ok(())
+    }
+
+    fn uncork(&mut self, fd: Fd) -> Outcome<()> {
+        let now = self.now;
+        let mut out = Vec::new();
+        if let Some(connection) = self.connection_mut(fd)? {
+            connection.uncork(now, &mut out);
+        }
+        self.packets.extend(out);
+        Ok(())
+    }
+
+    /// `getsockopt`: the bytes of the value, of which the caller may want fewer.
+    pub fn option(&mut self, fd: Fd, level: i32, name: i32) -> Outcome<Vec<u8>> {
+        let now = self.now;
+        let number = |n: i32| Ok(n.to_ne_bytes().to_vec());
+        match (level, name) {
+            (IPPROTO_TCP, libc::TCP_INFO) => {
+                let connection = self.connection_of(fd)?;
+                Ok(connection
+                    .map(|c| crate::tcp_info::bytes(&c.endpoint.info(now)))
+                    .unwrap_or_default())
+            }
+            (IPPROTO_TCP, TCP_CC_INFO) => Ok(vec![0; CC_INFO_LEN]),
+            (SOL_SOCKET, SO_MEMINFO) => self.memory(fd),
+            (IPPROTO_TCP, libc::TCP_CONGESTION) => {
+                let mechanisms = self.socket_of(fd)?.config.mechanisms;
+                let mut bytes = mechanisms.congestion.name().as_bytes().to_vec();
+                bytes.resize(CONGESTION_NAME_LEN, 0);
+                Ok(bytes)
+            }
+            (IPPROTO_TCP, libc::TCP_MAXSEG) => {
+                let connection = self.connection_of(fd)?;
+                let set = self.socket_of(fd)?.options.plain.get(&(level, name));
+                let before = set.copied().unwrap_or(536);
+                number(match connection {
+                    Some(c) => c.endpoint.info(now).snd_mss.cast_signed(),
+                    None => before,
+                })
+            }
+            (SOL_SOCKET, libc::SO_ERROR) => {
+                let error = self.connection_mut(fd)?.and_then(Connection::take_error);
+                number(error.map_or(0, |error| error.0))
+            }
+            (SOL_SOCKET, libc::SO_SNDBUF) => {
+                let bytes = self.socket_of(fd)?.personality.send_buffer;
+                number(i32::try_from(bytes).unwrap_or(i32::MAX))
+            }
+            (SOL_SOCKET, libc::SO_RCVBUF) => {
+                let bytes = 2 * self.socket_of(fd)?.config.receive_buffer;
+                number(i32::try_from(bytes).unwrap_or(i32::MAX))
+            }
+            (SOL_SOCKET, libc::SO_TYPE) => number(libc::SOCK_STREAM),
+            (SOL_SOCKET, libc::SO_LINGER) => {
+                let linger = self.socket_of(fd)?.options.linger;
+                let pair = [i32::from(linger.is_some()), linger.unwrap_or(0)];
+                Ok(pair.iter().flat_map(|n| n.to_ne_bytes()).collect())
+            }
+            _ => {
+                let plain = &self.socket_of(fd)?.options.plain;
+                number(plain.get(&(level, name)).copied().unwrap_or(0))
+            }
+        }
+    }
+
+    /// Memory use as `SO_MEMINFO` tells it: receive and send buffer limits, the rest zero.
+    fn memory(&self, fd: Fd) -> Outcome<Vec<u8>> {
+        let socket = self.socket_of(fd)?;
+        let narrow = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
+        let mut numbers = [0u32; MEMINFO_LEN];
+        numbers[1] = narrow(2 * socket.config.receive_buffer);
+        numbers[3] = narrow(socket.personality.send_buffer);
+        Ok(numbers.iter().flat_map(|n| n.to_ne_bytes()).collect())
+    }
+}
+
+/// The number an option is set to.
+fn number(value: &[u8]) -> Outcome<i32> {
+    match value {
+        [] => Err(Errno::INVALID),
+        [byte] => Ok(i32::from(*byte)), // as IP options may be given
+        _ => {
+            let bytes = value.first_chunk::<4>().ok_or(Errno::INVALID)?;
+            Ok(i32::from_ne_bytes(*bytes))
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Waiting for descriptors: `poll` and `epoll`.
+
+use super::*;
+use connection::News;
+
+/// What a descriptor is ready for, as bits of `poll` (those of `epoll` are the same).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Readiness(pub u32);
+
+impl Readiness {
+    const IN: u32 = libc::EPOLLIN as u32 | libc::EPOLLRDNORM as u32;
+    const OUT: u32 = libc::EPOLLOUT as u32 | libc::EPOLLWRNORM as u32;
+    const ALWAYS: u32 = libc::EPOLLERR as u32 | libc::EPOLLHUP as u32;
+}
+
+/// What is waited for on a descriptor.
+#[derive(Clone, Copy, Debug)]
+pub struct Interest {
+    /// Bits of `epoll`, `EPOLLET` and `EPOLLONESHOT` among them.
+    pub events: u32,
+    /// Handed back with what happened.
+    pub data: u64,
+}
+
+/// A descriptor waited for, and what was told of it.
+#[derive(Clone, Copy, Debug)]
+struct Watch {
+    fd: Fd,
+    interest: Interest,
+    told: Option<News>,
+    disarmed: bool,
+}
+
+/// An epoll instance.
+#[derive(Debug, Default)]
+pub(super) struct Epoll {
+    watches: Vec<Watch>,
+}
+
+impl Epoll {
+    /// `fd` was closed.
+    pub(super) fn forget(&mut self, fd: Fd) {
+        self.watches.retain(|watch| watch.fd != fd);
+    }
+}
+
+impl Host {
+    /// What `fd` is ready for.
+    pub fn readiness(&mut self, fd: Fd) -> Outcome<Readiness> {
+        if let Role::Listener { ready } = &self.socket_of(fd)?.role {
+            let bits = if ready.is_empty() { 0 } else { Readiness::IN };
+            return Ok(Readiness(bits));
+        }
+        let Some(connection) = self.connection_mut(fd)? else {
+            return Ok(Readiness(Readiness::OUT | libc::EPOLLHUP as u32));
+        };
+        let mut bits = 0;
+        let (ended, shut) = (connection.at_end(), connection.write_shut());
+        if connection.is_open() {
+            if connection.endpoint.readable() > 0 || ended {
+                bits |= Readiness::IN;
+            }
+            if ended {
+                bits |= libc::EPOLLRDHUP as u32;
+            }
+            if shut || connection.has_much_room() {
+                bits |= Readiness::OUT;
+            } else {
+                connection.news.missed_room = true;
+            }
+        }
+        if (ended && shut) || connection.is_closed() {
+            bits |= libc::EPOLLHUP as u32;
+        }
+        if connection.pending_error().is_some() {
+            bits |= libc::EPOLLERR as u32;
+        }
+        Ok(Readiness(bits))
+    }
+
+    /// `poll` without waiting: what happened of `events` on `fd`.
+    pub fn poll(&mut self, fd: Fd, events: u32) -> u32 {
+        match self.readiness(fd) {
+            Ok(Readiness(bits)) => bits & (events | Readiness::ALWAYS),
+            Err(_) => libc::POLLNVAL as u32,
+        }
+    }
+
+    /// `epoll_create`.
+    pub fn epoll_create(&mut self) -> Outcome<Fd> {
+        self.add(Descriptor::Epoll(Epoll::default()))
+    }
+
+    fn epoll_mut(&mut self, fd: Fd) -> Outcome<&mut Epoll> {
+        match self.descriptors.get_mut(&fd) {
+            Some(Descriptor::Epoll(epoll)) => Ok(epoll),
+            Some(_) => Err(Errno::INVALID),
+            None => Err(Errno::BAD_DESCRIPTOR),
+        }
+    }
+
+    /// `epoll_ctl` to begin watching `fd`.
+    pub fn epoll_add(&mut self, epoll: Fd, fd: Fd, interest: Interest) -> Outcome<()> {
+        self.socket_of(fd)?;
+        let epoll = self.epoll_mut(epoll)?;
+        if epoll.watches.iter().any(|watch| watch.fd == fd) {
+            return Err(Errno::EXISTS);
+        }
+        epoll.watches.push(Watch {
+            fd,
+            interest,
+            told: None,
+            disarmed: false,
+        });
+        Ok(())
+    }
+
+    /// `epoll_ctl` to watch `fd` for something else.
+    pub fn epoll_modify(&mut self, epoll: Fd, fd: Fd, interest: Interest) -> Outcome<()> {
+        let watches = &mut self.epoll_mut(epoll)?.watches;
+        let watch = watches.iter_mut().find(|watch| watch.fd == fd);
+        let watch = watch.ok_or(Errno::NO_ENTRY)?;
+        *watch = Watch {
+            fd,
+            interest,
+            told: None,
+            disarmed: false,
+        };
+        Ok(())
+    }
+
+    /// `epoll_ctl` to end watching `fd`.
+    pub fn epoll_remove(&mut self, epoll: Fd, fd: Fd) -> Outcome<()> {
+        let epoll = self.epoll_mut(epoll)?;
+        let before = epoll.watches.len();
+        epoll.forget(fd);
+        match before == epoll.watches.len() {
+            true => Err(Errno::NO_ENTRY),
+            false => Ok(()),
+        }
+    }
+
+    /// `epoll_wait` without waiting: at most `most` of what happened.
+    pub fn epoll_events(&mut self, epoll: Fd, most: usize) -> Outcome<Vec<Interest>> {
+        let mut watches = std::mem::take(&mut self.epoll_mut(epoll)?.watches);
+        let mut events = Vec::new();
+        for watch in &mut watches {
+            if events.len() == most {
+                break;
+            }
+            let news = self.connection_of(watch.fd).ok().flatten().map(|c| c.news);
+            if let Some(event) = self.happened(watch, news.unwrap_or_default()) {
+                events.push(event);
+            }
+        }
+        self.epoll_mut(epoll)?.watches = watches;
+        Ok(events)
+    }
+
+    fn happened(&mut self, watch: &mut Watch, news: News) -> Option<Interest> {
+        let events = watch.interest.events;
+        let bits = self.poll(watch.fd, events);
+        let edge = events & libc::EPOLLET as u32 != 0;
+        let same = |told: News| told.readable == news.readable && told.writable == news.writable;
+        if bits == 0 || watch.disarmed || (edge && watch.told.is_some_and(same)) {
+            return None;
+        }
+        watch.told = Some(news);
+        watch.disarmed = events & libc::EPOLLONESHOT as u32 != 0;
+        Some(Interest {
+            events: bits,
+            data: watch.interest.data,
+        })
+    }
+}

@@ -1,0 +1,157 @@
+//! Explicit congestion notification (RFC 3168 §6.1): who agreed to it, what is to be echoed.
+//!
+//! Segments carry two bits of it (ECE, CWR); the other two are the IP header's, so that whoever
+//! makes packets asks [`Endpoint::is_ecn_capable`](crate::Endpoint::is_ecn_capable) and tells of
+//! marks by [`Endpoint::on_congestion_experienced`](crate::Endpoint::on_congestion_experienced).
+//!
+//! As in Linux, a reduction of any kind is answered by CWR, and an echo ends with the CWR of the
+//! peer.
+
+use recoup_recovery::State;
+use recoup_wire::{Flags, Segment};
+
+/// Whether ECN is wanted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ecn {
+    /// No.
+    #[default]
+    Off,
+    /// If the peer asks.
+    Answer,
+    /// Yes: ask for it.
+    Ask,
+}
+
+/// What an endpoint knows of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct EcnState {
+    wanted: Ecn,
+    /// The peer's SYN asked for it, or its SYN-ACK agreed to it.
+    peer: bool,
+    /// A mark was seen, and the peer has not said that it reduced its window.
+    echo: bool,
+    /// The window was reduced, and the peer has not been told.
+    reduced: bool,
+}
+
+impl EcnState {
+    pub fn new(wanted: Ecn) -> Self {
+        Self {
+            wanted,
+            ..Self::default()
+        }
+    }
+
+    /// Both sides speak it.
+    pub fn is_agreed(&self) -> bool {
+        self.peer
+    }
+
+    /// The peer's SYN or SYN-ACK (§6.1.1).
+    pub fn on_syn(&mut self, syn: &Segment) {
+        let both = Flags::ECE | Flags::CWR;
+        let (answers, wanted) = match syn.flags.contains(Flags::ACK) {
+            true => (
+                syn.flags.contains(Flags::ECE) && !syn.flags.contains(Flags::CWR),
+                self.wanted == Ecn::Ask,
+            ),
+            false => (syn.flags.contains(both), self.wanted != Ecn::Off),
+        };
+        self.peer = answers && wanted;
+    }
+
+    /// A packet arrived with the mark "congestion experienced" (§6.1.3).
+    pub fn on_mark(&mut self) {
+        self.echo |= self.peer;
+    }
+
+    /// A segment arrived; says whether it echoes a mark of ours.
+    pub fn on_segment(&mut self, segment: &Segment) -> bool {
+        if segment.flags.contains(Flags::CWR) {
+            self.echo = false;
+        }
+        self.peer && segment.flags.contains(Flags::ECE)
+    }
+
+    /// The sender's state changed.
+    pub fn on_state(&mut self, before: State, after: State) {
+        let reduces = |state| matches!(state, State::Cwr | State::Recovery | State::Loss);
+        self.reduced |= self.peer && reduces(after) && !reduces(before);
+    }
+
+    /// The bits of a segment about to be sent; `new_data`: it carries data for the first time.
+    pub fn flags(&mut self, segment: &Segment, new_data: bool) -> Flags {
+        if segment.flags.contains(Flags::SYN) {
+            return match (segment.flags.contains(Flags::ACK), self.wanted) {
+                (true, _) if self.peer => Flags::ECE,
+                (false, Ecn::Ask) => Flags::ECE | Flags::CWR,
+                _ => Flags::NONE,
+            };
+        }
+        let mut flags = Flags::NONE;
+        if self.echo {
+            flags |= Flags::ECE;
+        }
+        if new_data && self.reduced {
+            self.reduced = false;
+            flags |= Flags::CWR;
+        }
+        flags
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn segment(flags: Flags) -> Segment {
+        Segment {
+            flags,
+            ..Segment::default()
+        }
+    }
+
+    #[test]
+    fn the_handshake_agrees() {
+        let ask = Flags::SYN | Flags::ECE | Flags::CWR;
+        let agree = Flags::SYN | Flags::ACK | Flags::ECE;
+        // (wanted, the peer's segment, agreed)
+        let cases = [
+            (Ecn::Off, ask, false),
+            (Ecn::Answer, ask, true),
+            (Ecn::Ask, ask, true),
+            (Ecn::Ask, agree, true),
+            (Ecn::Answer, agree, false),
+            (Ecn::Ask, agree | Flags::CWR, false), // a broken peer reflects the bits
+            (Ecn::Ask, Flags::SYN | Flags::ACK, false),
+        ];
+        for (wanted, flags, agreed) in cases {
+            let mut ecn = EcnState::new(wanted);
+            ecn.on_syn(&segment(flags));
+            assert_eq!(ecn.is_agreed(), agreed, "{wanted:?} {flags}");
+        }
+    }
+
+    #[test]
+    fn a_mark_is_echoed_until_the_peer_has_reduced() {
+        let mut ecn = EcnState::new(Ecn::Answer);
+        ecn.on_syn(&segment(Flags::SYN | Flags::ECE | Flags::CWR));
+        let ack = segment(Flags::ACK);
+        ecn.on_mark();
+        assert_eq!(ecn.flags(&ack, false), Flags::ECE);
+        assert_eq!(ecn.flags(&ack, false), Flags::ECE);
+        ecn.on_segment(&segment(Flags::ACK | Flags::CWR));
+        assert_eq!(ecn.flags(&ack, false), Flags::NONE);
+    }
+
+    #[test]
+    fn a_reduction_is_told_once_with_new_data() {
+        let mut ecn = EcnState::new(Ecn::Answer);
+        ecn.on_syn(&segment(Flags::SYN | Flags::ECE | Flags::CWR));
+        ecn.on_state(State::Open, State::Cwr);
+        let data = segment(Flags::ACK);
+        assert_eq!(ecn.flags(&data, false), Flags::NONE);
+        assert_eq!(ecn.flags(&data, true), Flags::CWR);
+        assert_eq!(ecn.flags(&data, true), Flags::NONE);
+    }
+}

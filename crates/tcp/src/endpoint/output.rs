@@ -1,0 +1,254 @@
+//! What an endpoint sends, and what it is given to send.
+
+use super::*;
+use crate::push::View;
+
+impl Endpoint {
+    /// The application hands over `bytes` to send, in one write. Ignored once closed.
+    pub fn write(&mut self, now: Instant, bytes: u64) {
+        self.write_part(now, bytes, true);
+        self.end_write();
+    }
+
+    /// A part of a write, for whoever transmits while a write is still being taken in, as Linux
+    /// does each time a chunk of its send queue is full (see [`chunk_room`](Self::chunk_room)).
+    /// `first`: the write begins with it. Returns whether enough is queued for all of it to be
+    /// transmitted, and not just one burst.
+    pub fn write_part(&mut self, now: Instant, bytes: u64, first: bool) -> bool {
+        let mut all = false;
+        if !matches!(self.state, State::Closed(_)) && self.sender.fin().is_none() {
+            all = self.pusher.queue(
+                bytes,
+                first,
+                &view(
+                    &self.sender,
+                    self.full_segment,
+                    self.peer_window,
+                    self.largest_window,
+                ),
+            );
+            self.sender.on_written(now, bytes);
+        }
+        all
+    }
+
+    /// Whether the segment transmitted last is followed by others of its burst.
+    pub fn is_in_burst(&self) -> bool {
+        self.pusher.is_in_burst()
+    }
+
+    /// The end of a write whose parts were handed over: it is pushed.
+    pub fn end_write(&mut self) {
+        self.pusher.mark();
+    }
+
+    /// Follows Nagle's rule from now on, or not.
+    pub fn set_nagle(&mut self, on: bool) {
+        self.sender.set_nagle(on);
+    }
+
+    /// Whether the next bytes written begin a chunk of the send queue rather than fill one.
+    pub fn begins_chunk(&self) -> bool {
+        !self.pusher.joins_tail(&view(
+            &self.sender,
+            self.full_segment,
+            self.peer_window,
+            self.largest_window,
+        ))
+    }
+
+    /// How many bytes fill the chunk of the send queue that is being filled.
+    pub fn chunk_room(&self) -> u64 {
+        self.pusher.room(&view(
+            &self.sender,
+            self.full_segment,
+            self.peer_window,
+            self.largest_window,
+        ))
+    }
+
+    /// Writes the next segment to transmit now to `segment`; to be called until `None` after every
+    /// other call. (Written in place, since copying a segment just written is what a transmission
+    /// would cost most.)
+    pub fn poll_transmit(&mut self, now: Instant, segment: &mut Segment) -> Option<Transmit> {
+        let Some(transmit) = self.next_transmit(now, segment) else {
+            self.pusher.pause();
+            return None;
+        };
+        let what = match transmit {
+            Transmit::Stream(what) => Some(what),
+            Transmit::Control => None,
+        };
+        self.traffic.on_sent(now, segment, what);
+        Some(transmit)
+    }
+
+    fn next_transmit(&mut self, now: Instant, segment: &mut Segment) -> Option<Transmit> {
+        if let Some(reset) = &self.reset_due {
+            *segment = *reset;
+            self.reset_due = None;
+            if let Some(timestamps) = &mut segment.options.timestamps {
+                timestamps.value = timestamp(now);
+            }
+            return Some(Transmit::Control);
+        }
+        if matches!(self.state, State::Closed(_) | State::Listen) {
+            return None;
+        }
+        if let Some(what) = self.sender.next_send(now) {
+            self.sender.on_sent(now, what);
+            *segment = Segment::default();
+            match what.span() {
+                Some(span) => self.carry(now, what, span, segment),
+                // Out of window on purpose: it must draw an ACK (RFC 9293 §3.8.6.1).
+                None => self.bare_ack(now, Offset(self.sender.una().0.saturating_sub(1)), segment),
+            }
+            return Some(Transmit::Stream(what));
+        }
+        if self.acks.is_due() && self.synchronized() {
+            *segment = Segment::default();
+            self.bare_ack(now, self.sender.nxt(), segment);
+            return Some(Transmit::Control);
+        }
+        None
+    }
+
+    /// Whether the segment the sender just sent has the PSH bit.
+    fn carries_push(&mut self, what: Send) -> bool {
+        let Some(span) = what.span().filter(|span| !span.contains(Offset::SYN)) else {
+            return false;
+        };
+        let written = self.sender.fin().unwrap_or(self.sender.limit());
+        let payload = Span::new(span.start, span.end.min(written).max(span.start));
+        if payload.is_empty() {
+            return false;
+        }
+        let view = view(
+            &self.sender,
+            self.full_segment,
+            self.peer_window,
+            self.largest_window,
+        );
+        match what {
+            Send::Again(_, trigger) => {
+                let alone = matches!(trigger, Trigger::Rto | Trigger::Tlp);
+                self.pusher.on_again(payload, alone, &view)
+            }
+            _ => self.pusher.on_new(payload, written, &view),
+        }
+    }
+
+    /// Makes `segment`, an empty one, carry `span` of the send stream, just sent as `what` says.
+    fn carry(&mut self, now: Instant, what: Send, span: Span, segment: &mut Segment) {
+        let syn = span.contains(Offset::SYN);
+        let fin = self.sender.fin().is_some_and(|fin| span.contains(fin));
+        let mut flags = if self.state == State::SynSent {
+            Flags::NONE
+        } else {
+            Flags::ACK
+        };
+        if syn {
+            flags |= Flags::SYN;
+        }
+        if fin {
+            flags |= Flags::FIN;
+        }
+        let payload_len = span.len() - u64::from(syn) - u64::from(fin);
+        if self.carries_push(what) {
+            flags |= Flags::PSH;
+        }
+        segment.seq = self.config.isn.at(span.start);
+        segment.payload_len = payload_len as u32;
+        segment.flags = flags;
+        let new_data = payload_len > 0 && !matches!(what, Send::Again(..));
+        segment.flags |= self.ecn.flags(segment, new_data);
+        self.finish(now, segment);
+    }
+
+    fn bare_ack(&mut self, now: Instant, at: Offset, segment: &mut Segment) {
+        segment.seq = self.config.isn.at(at);
+        segment.flags = Flags::ACK;
+        segment.flags |= self.ecn.flags(segment, false);
+        self.finish(now, segment);
+    }
+
+    /// Adds acknowledgment, window and options.
+    fn finish(&mut self, now: Instant, segment: &mut Segment) {
+        let syn = segment.flags.contains(Flags::SYN);
+        if self.timestamps {
+            let echo = if segment.flags.contains(Flags::ACK) {
+                self.ts_recent
+            } else {
+                0
+            };
+            segment.options.timestamps = Some(Timestamps {
+                value: timestamp(now),
+                echo,
+            });
+        }
+        if syn {
+            segment.options.mss = Some(self.announced_mss());
+            // A SYN-ACK answers what the SYN offered (RFC 7323 §2.2: never scaled itself).
+            let scaling = self.state == State::SynSent || self.scale > 0 || self.peer_scale > 0;
+            segment.options.window_scale = self.config.window_scale().filter(|_| scaling);
+            segment.options.sack_permitted = self.sack;
+        }
+        let window = self.receiver.offer_window();
+        let scale = if syn { 0 } else { self.scale };
+        segment.window = (window >> scale).min(0xffff) as u16;
+        if segment.flags.contains(Flags::ACK) {
+            segment.ack = self.ack_number();
+            let room = self.sack_room(segment.payload_len);
+            if self.sack && !syn {
+                let (isn, sack) = (self.peer_isn, &mut segment.options.sack);
+                self.receiver.take_sack_blocks(room, |block| {
+                    sack.push([isn.at(block.start), isn.at(block.end)]);
+                });
+            }
+            self.last_ack_sent = self.receiver.next();
+            // Data that left no room for SACK blocks has not said all: the ACK is still owed.
+            if room > 0 || !self.sack || !self.receiver.has_sack_blocks() {
+                self.acks.on_ack_sent();
+            }
+        }
+    }
+
+    /// How many SACK blocks fit beside `payload_len` bytes: options take room from the payload,
+    /// and a full segment has none left (RFC 9293 §3.7.1).
+    fn sack_room(&self, payload_len: u32) -> usize {
+        let most = match self.timestamps {
+            true => SackBlocks::MAX_WITH_TIMESTAMPS,
+            false => SackBlocks::MAX,
+        };
+        if payload_len == 0 {
+            return most;
+        }
+        // Two bytes of padding, two of kind and length, eight a block.
+        let free = u32::from(self.full_segment).saturating_sub(payload_len);
+        most.min(free.saturating_sub(4) as usize / 8)
+    }
+
+    /// The MSS announced: room for the payload and the options every segment would carry.
+    pub(crate) fn announced_mss(&self) -> u16 {
+        let options_len = if self.config.timestamps {
+            Config::TIMESTAMPS_LEN
+        } else {
+            0
+        };
+        self.config.mss.saturating_add(options_len)
+    }
+
+    pub(super) fn ack_number(&self) -> SeqNumber {
+        self.peer_isn.at(self.receiver.next())
+    }
+}
+
+/// What bursts are cut by.
+fn view(sender: &Sender, mss: u16, window: u64, largest_window: u64) -> View<'_> {
+    View {
+        sender,
+        mss: u64::from(mss.max(1)),
+        largest_window,
+        edge: sender.una() + window,
+    }
+}

@@ -1,0 +1,321 @@
+//! Where the PSH bit goes.
+//!
+//! A receiver need not look at it (RFC 9293 §3.9.1.2), but who compares a trace segment by segment
+//! does. Stacks differ:
+//!
+//! - [`Push::WriteEnd`]: on the segment that ends what the application has written so far.
+//! - [`Push::Burst`]: as Linux since 5.4, which hands segments to the device in bursts cut from chunks
+//!   of the send queue. The last segment of a burst of several carries the bit, so does the end of a
+//!   chunk marked at the end of a write, or in its midst once half the largest window was queued
+//!   since the last mark. What went out in one burst is sent again in one, as far as all of it is
+//!   lost and the window permits.
+//!
+//! The bit that ends a write is sent again with the same data, whatever was written meanwhile; the
+//! bit that ends a burst belongs to that burst.
+//!
+//! Sources: Linux `tcp_sendmsg_locked`, `forced_push`, `tcp_write_xmit`, `tcp_tso_autosize`,
+//! `tcp_transmit_skb`.
+
+use recoup_recovery::Sender;
+use recoup_units::{Offset, Span};
+use std::collections::VecDeque;
+
+/// Which segments carry the PSH bit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Push {
+    /// The end of a write.
+    #[default]
+    WriteEnd,
+    /// The end of a write and of a burst.
+    Burst {
+        /// Segments a burst may always have (Linux's tcp_min_tso_segs, 2).
+        least: u32,
+    },
+}
+
+/// The most bytes in a chunk of the send queue (a packet of 64 KiB less room for headers).
+const LARGEST_CHUNK: u64 = 65_535 - 320;
+
+/// Bytes of the unsent data that go to the device together at most, and whether their end is marked.
+#[derive(Clone, Copy, Debug)]
+struct Chunk {
+    end: Offset,
+    marked: bool,
+}
+
+/// What decides about bits.
+#[derive(Clone, Debug)]
+pub(crate) struct Pusher {
+    policy: Push,
+    /// Of unsent data, ascending; in bursts only.
+    chunks: VecDeque<Chunk>,
+    /// End of the data queued, and up to where it was when the last mark was made.
+    written: Offset,
+    marked: Offset,
+    /// Segments of the present burst still to come, and whether it has more than one.
+    left: u32,
+    several: bool,
+    /// Outstanding bursts, ascending, by their ends; of those of one segment only the marked ones.
+    sent: VecDeque<Chunk>,
+}
+
+/// What the size of bursts and chunks follows from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct View<'a> {
+    pub sender: &'a Sender,
+    pub mss: u64,
+    /// The largest window the peer ever offered, in bytes.
+    pub largest_window: u64,
+    /// The first offset the peer does not take.
+    pub edge: Offset,
+}
+
+impl Pusher {
+    pub fn new(policy: Push) -> Self {
+        Self {
+            policy,
+            chunks: VecDeque::new(),
+            written: Offset::DATA,
+            marked: Offset::DATA,
+            left: 0,
+            several: false,
+            sent: VecDeque::new(),
+        }
+    }
+
+    /// Begins again, keeping memory.
+    pub fn reset(&mut self, policy: Push) {
+        let (mut chunks, mut sent) = (
+            std::mem::take(&mut self.chunks),
+            std::mem::take(&mut self.sent),
+        );
+        chunks.clear();
+        sent.clear();
+        *self = Self {
+            chunks,
+            sent,
+            ..Self::new(policy)
+        };
+    }
+
+    /// Bytes the chunk being filled still takes; a full one is followed by another.
+    pub fn room(&self, view: &View) -> u64 {
+        let goal = chunk_goal(view);
+        match self.tail_len(view) {
+            len if len < goal => goal - len,
+            _ => goal,
+        }
+    }
+
+    /// Whether what is queued next joins the last chunk: it has room and is not all sent.
+    pub fn joins_tail(&self, view: &View) -> bool {
+        (1..chunk_goal(view)).contains(&self.tail_len(view))
+    }
+
+    /// Unsent bytes of the last chunk.
+    fn tail_len(&self, view: &View) -> u64 {
+        let before = self.chunks.iter().rev().nth(1);
+        let start = before
+            .map_or(Offset::DATA, |c| c.end)
+            .max(view.sender.nxt());
+        let end = self.chunks.back().map_or(start, |tail| tail.end);
+        end.since(start)
+    }
+
+    /// `bytes` of a write were queued. `first`: of that write, so that a mark at the end of the
+    /// chunk they join is taken back. Returns whether so much was queued since the last mark that
+    /// another was made.
+    pub fn queue(&mut self, mut bytes: u64, first: bool, view: &View) -> bool {
+        if self.policy == Push::WriteEnd {
+            self.written = self.written + bytes;
+            return false;
+        }
+        let (mut first, mut much) = (first, false);
+        while bytes > 0 {
+            let joins = self.joins_tail(view);
+            let take = self.room(view).min(bytes);
+            self.written = self.written + take;
+            bytes -= take;
+            match self.chunks.back_mut().filter(|_| joins) {
+                Some(tail) => {
+                    tail.end = self.written;
+                    tail.marked &= !first;
+                }
+                None => self.chunks.push_back(Chunk {
+                    end: self.written,
+                    marked: false,
+                }),
+            }
+            first = false;
+            let half = view.largest_window / 2;
+            if self.room(view) == chunk_goal(view) && self.written > self.marked + half {
+                self.mark();
+                much = true;
+            }
+        }
+        much
+    }
+
+    /// Whether the present burst has segments to come.
+    pub fn is_in_burst(&self) -> bool {
+        self.left > 0
+    }
+
+    /// A write ended: what it queued is marked at its end.
+    pub fn mark(&mut self) {
+        if let Some(tail) = self.chunks.back_mut() {
+            tail.marked = true;
+        }
+        self.marked = self.written;
+    }
+
+    /// Nothing more may be sent now: whatever comes later begins a burst of its own.
+    pub fn pause(&mut self) {
+        self.left = 0;
+    }
+
+    /// New data `payload` was just sent: does it carry the bit? `written`: the end of data.
+    pub fn on_new(&mut self, payload: Span, written: Offset, view: &View) -> bool {
+        match self.policy {
+            Push::WriteEnd => {
+                let marked = payload.end == written;
+                if marked {
+                    self.note_sent(payload.end, true);
+                }
+                marked
+            }
+            Push::Burst { least } => self.on_new_in_burst(payload, least, view),
+        }
+    }
+
+    fn on_new_in_burst(&mut self, payload: Span, least: u32, view: &View) -> bool {
+        while self.chunks.front().is_some_and(|c| c.end <= payload.start) {
+            self.chunks.pop_front();
+        }
+        let chunk = self.chunks.front().copied().unwrap_or(Chunk {
+            end: payload.end,
+            marked: true,
+        });
+        if self.left == 0 {
+            self.begin(burst(payload.start, chunk.end, least, view));
+        }
+        self.left -= 1;
+        let chunk_ends = payload.end >= chunk.end;
+        if chunk_ends {
+            self.left = 0;
+        }
+        let marked = chunk_ends && chunk.marked;
+        if self.left == 0 {
+            self.note_sent(payload.end, marked);
+        }
+        (self.left == 0 && self.several) || marked
+    }
+
+    fn begin(&mut self, segments: u32) {
+        self.left = segments;
+        self.several = segments > 1;
+    }
+
+    fn note_sent(&mut self, end: Offset, marked: bool) {
+        if self.sent.back().is_none_or(|last| last.end < end) {
+            self.sent.push_back(Chunk { end, marked });
+        }
+    }
+
+    /// `payload` was just sent again: does it carry the bit? `alone`: by itself, whatever of its
+    /// burst is lost besides.
+    pub fn on_again(&mut self, payload: Span, alone: bool, view: &View) -> bool {
+        let at = self.sent.partition_point(|burst| burst.end < payload.end);
+        let sent = self.sent.get(at).copied();
+        let marked = sent.is_some_and(|burst| burst.marked && burst.end == payload.end);
+        if self.policy == Push::WriteEnd {
+            return marked;
+        }
+        if alone {
+            self.left = 0;
+            return marked;
+        }
+        if self.left == 0 {
+            let end = sent.map_or(payload.end, |burst| burst.end);
+            self.begin(1 + lost_after(payload.end, end, view));
+        }
+        self.left -= 1;
+        if self.left == 0 && sent.is_some_and(|burst| burst.end > payload.end) {
+            let marked = false;
+            let end = payload.end;
+            self.sent.insert(at, Chunk { end, marked });
+        }
+        (self.left == 0 && self.several) || marked
+    }
+
+    /// Forgets what is acknowledged.
+    pub fn on_una(&mut self, una: Offset) {
+        while self.sent.front().is_some_and(|first| first.end <= una) {
+            self.sent.pop_front();
+        }
+    }
+}
+
+/// Bytes a chunk is filled up to: full segments, half the largest window at most.
+fn chunk_goal(view: &View) -> u64 {
+    const DEFAULT_MSS: u64 = 536;
+    let half = match view.largest_window {
+        small @ 0..=DEFAULT_MSS => small,
+        large => large / 2,
+    };
+    let most = if half > 0 {
+        LARGEST_CHUNK.min(half)
+    } else {
+        LARGEST_CHUNK
+    };
+    (most / view.mss).max(1) * view.mss
+}
+
+/// How many segments the burst that begins at `start` has, its first one just sent: what a
+/// millisecond at the pacing rate carries, half the window at most.
+fn burst(start: Offset, chunk_end: Offset, least: u32, view: &View) -> u32 {
+    let sender = view.sender;
+    let cwnd = sender.cwnd().0;
+    let half = (cwnd / 2).max(1);
+    let quota = half.min(1 + cwnd.saturating_sub(sender.pipe().0));
+    let end = chunk_end.min(view.edge.max(start + 1));
+    let there = u32::try_from(end.since(start).div_ceil(view.mss)).unwrap_or(u32::MAX);
+    quota.min(there).min(paced(least, view)).max(1)
+}
+
+/// How many segments from `start` to the end of a burst can be sent again now.
+fn lost_after(start: Offset, end: Offset, view: &View) -> u32 {
+    let sender = view.sender;
+    let room = sender.cwnd().saturating_sub(sender.pipe()).0;
+    let after = sender.board().iter().skip_while(|s| s.span.start < start);
+    let lost = after.take_while(|s| s.lost && !s.retransmitted && !s.sacked && s.span.end <= end);
+    lost.take(room as usize).count() as u32
+}
+
+fn paced(least: u32, view: &View) -> u32 {
+    let sender = view.sender;
+    let srtt = sender.rtt().srtt().map_or(0, |srtt| srtt.as_micros());
+    let cwnd = u128::from(sender.cwnd().max(sender.board().outstanding()).0);
+    let ratio = if sender.cwnd() < recoup_units::Segments(sender.ssthresh().0 / 2) {
+        200
+    } else {
+        120
+    };
+    // Per second, then per 1/1024 of one.
+    let paced = (u128::from(view.mss) * cwnd * 1_000_000 * ratio / 100)
+        .checked_div(srtt)
+        .unwrap_or(u128::MAX)
+        >> 10;
+    let round_trips = sender.rtt().min().map_or(u128::MAX, |rtt| rtt.as_micros()) >> 9;
+    let near = u64::from(u16::MAX)
+        .checked_shr(u32::try_from(round_trips).unwrap_or(u32::MAX))
+        .unwrap_or(0);
+    let bytes = paced
+        .saturating_add(u128::from(near))
+        .min(u128::from(LARGEST_CHUNK));
+    let segments = u32::try_from(bytes / u128::from(view.mss)).unwrap_or(u32::MAX);
+    segments.max(least)
+}
+
+#[cfg(test)]
+mod tests;
