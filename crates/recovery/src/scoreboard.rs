@@ -265,8 +265,8 @@ impl Scoreboard {
             .filter(|s| !s.sacked && !s.retransmitted)
     }
 
-    /// The last outstanding segment that is not SACKed, where it lies above everything sent again
-    /// (RFC 6675 §4 NextSeg rule 4, the rescue retransmission).
+    /// The last outstanding segment that is not SACKed (RFC 6675 §4 NextSeg rule 4, the rescue
+    /// retransmission).
     pub fn last_unsacked(&self) -> Option<&SentSegment> {
         self.segments.iter().rev().find(|s| !s.sacked)
     }

@@ -14,7 +14,7 @@
 //! In Linux's integers (`bictcp_update` of 6.12): time in 1/1024 s, looked at once a millisecond and,
 //! while the window stays, every 1/32 s; before the first loss cnt is at most 20.
 //!
-//! Deviations: K is rounded from the exact cube root, where Linux approximates it to 0.2 %; what
+//! Deviations: RTT_min is the connection's, where Linux's CUBIC forgets its own after a timeout; K is rounded from the exact cube root, where Linux approximates it to 0.2 %; what
 //! Linux 3.17 divides by its estimate of delayed ACKs is counted in segments, as since 4.x; HyStart
 //! with 6.12's constants for all profiles.
 
@@ -42,8 +42,6 @@ pub struct Cubic {
     looked: Option<(u64, Instant)>,
     /// Segments acknowledged for one of growth.
     count: u64,
-    /// The least round-trip time since the curve was forgotten.
-    min_rtt: Option<Duration>,
     hystart: HyStart,
 }
 
@@ -85,23 +83,27 @@ impl Cubic {
         }
     }
 
-    /// Takes a round-trip time; `true` when slow start should end (see [`HyStart`]).
+    /// Takes a round-trip time of slow start; `true` when it should end (see [`HyStart`]).
     pub fn on_rtt(&mut self, round: &super::Round) -> bool {
-        let min = self.min_rtt.map_or(round.rtt, |min| min.min(round.rtt));
-        self.min_rtt = Some(min);
         let young = self
             .epoch
             .is_some_and(|epoch| round.now.since(epoch.start) < Duration::from_secs(1));
-        !young && self.hystart.on_rtt(round, min)
+        !young && self.hystart.on_rtt(round)
     }
 
     /// Segments to be acknowledged for one of growth in congestion avoidance.
-    pub fn count(&mut self, now: Instant, acked: Segments, cwnd: Segments) -> Segments {
-        self.look(now, u64::from(acked.0), u64::from(cwnd.0));
+    pub fn count(
+        &mut self,
+        now: Instant,
+        acked: Segments,
+        cwnd: Segments,
+        min_rtt: Duration,
+    ) -> Segments {
+        self.look(now, u64::from(acked.0), u64::from(cwnd.0), min_rtt);
         Segments(u32::try_from(self.count).unwrap_or(u32::MAX))
     }
 
-    fn look(&mut self, now: Instant, acked: u64, w: u64) {
+    fn look(&mut self, now: Instant, acked: u64, w: u64, min_rtt: Duration) {
         if let Some(epoch) = &mut self.epoch {
             epoch.acked += acked;
         }
@@ -118,7 +120,7 @@ impl Cubic {
         let epoch = *self
             .epoch
             .get_or_insert_with(|| Epoch::begin(now, acked, w, self.w_max));
-        let target = epoch.target(now, self.min_rtt.unwrap_or_default());
+        let target = epoch.target(now, min_rtt);
         self.count = match target > w {
             true => w / (target - w),
             false => 100 * w,
@@ -200,7 +202,7 @@ mod tests {
                 for ack in 0..cwnd.0 {
                     let now = Instant::from_millis(i * rtt_ms)
                         + Duration::from_millis(rtt_ms) * ack / cwnd.0;
-                    cwnd = cubic.grow(now, Segments(1), cwnd, ssthresh);
+                    cwnd = cubic.grow(now, Segments(1), cwnd, ssthresh, Duration::ZERO);
                 }
                 cwnd.0
             })
@@ -241,7 +243,7 @@ mod tests {
         let mut cwnd = ssthresh;
         let grown = (1..100u64).find(|n| {
             let now = Instant::from_millis(1000 + n * 10);
-            cwnd = cubic.grow(now, Segments(1), cwnd, ssthresh);
+            cwnd = cubic.grow(now, Segments(1), cwnd, ssthresh, Duration::ZERO);
             cwnd > ssthresh
         });
         assert!(grown.is_some_and(|n| (14..=21).contains(&n)), "{grown:?}");
@@ -252,10 +254,10 @@ mod tests {
         let mut cubic = Cubic::default();
         cubic.ssthresh(Segments(1000));
         let at = Instant::from_millis;
-        cubic.count(at(0), Segments(1), Segments(700));
+        cubic.count(at(0), Segments(1), Segments(700), Duration::ZERO);
         let mut idle = cubic;
         idle.on_idle(Duration::from_secs(100));
-        let busy = cubic.count(at(101_000), Segments(1), Segments(700));
+        let busy = cubic.count(at(101_000), Segments(1), Segments(700), Duration::ZERO);
         let same = cubic.epoch.map(|e| e.target(at(1000), Duration::ZERO));
         let rested = idle.epoch.map(|e| e.target(at(101_000), Duration::ZERO));
         assert_eq!(same, rested);

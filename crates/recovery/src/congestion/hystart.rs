@@ -34,8 +34,8 @@ pub struct Round {
     pub rtt: Duration,
     /// The congestion window before it.
     pub cwnd: Segments,
-    /// Slow start is on.
-    pub slow_start: bool,
+    /// The least round-trip time of the connection, this one included.
+    pub min_rtt: Duration,
     /// `snd_una` after it.
     pub una: Offset,
     /// `snd_nxt`.
@@ -55,9 +55,9 @@ pub struct HyStart {
 }
 
 impl HyStart {
-    /// Takes a sample, `min_rtt` the least ever; `true` when slow start should end.
-    pub fn on_rtt(&mut self, round: &Round, min_rtt: Duration) -> bool {
-        if self.found || !round.slow_start {
+    /// Takes a sample; `true` when slow start should end.
+    pub fn on_rtt(&mut self, round: &Round) -> bool {
+        if self.found {
             return false;
         }
         if self.end.is_none_or(|end| round.una > end) {
@@ -73,27 +73,27 @@ impl HyStart {
         if round.cwnd < LOW_WINDOW {
             return false;
         }
-        self.found = self.train(round, min_rtt) | self.delay(round.rtt, min_rtt);
+        self.found = self.train(round) | self.delay(round);
         self.found
     }
 
-    fn train(&mut self, round: &Round, min_rtt: Duration) -> bool {
+    fn train(&mut self, round: &Round) -> bool {
         if round.now.since(self.last_ack) > SPACING {
             return false;
         }
         self.last_ack = round.now;
-        round.now.since(self.began) > (min_rtt + OFFLOAD) / 2
+        round.now.since(self.began) > (round.min_rtt + OFFLOAD) / 2
     }
 
-    fn delay(&mut self, rtt: Duration, min_rtt: Duration) -> bool {
-        let least = self.least.map_or(rtt, |least| least.min(rtt));
+    fn delay(&mut self, round: &Round) -> bool {
+        let least = self.least.map_or(round.rtt, |least| least.min(round.rtt));
         self.least = Some(least);
         if self.samples < SAMPLES {
             self.samples += 1;
             return false;
         }
-        let more = (min_rtt / 8).clamp(Duration::from_millis(4), Duration::from_millis(16));
-        least > min_rtt + more
+        let more = (round.min_rtt / 8).clamp(Duration::from_millis(4), Duration::from_millis(16));
+        least > round.min_rtt + more
     }
 }
 
@@ -101,12 +101,13 @@ impl HyStart {
 mod tests {
     use super::*;
 
-    fn round(ms: u64, rtt: u64, cwnd: u32, una: u64, nxt: u64) -> Round {
+    /// An ACK of `una` at `ms` on a path of `min_rtt` ms at least.
+    fn round(ms: u64, rtt: u64, min_rtt: u64, cwnd: u32, una: u64, nxt: u64) -> Round {
         Round {
             now: Instant::from_millis(ms),
             rtt: Duration::from_millis(rtt),
+            min_rtt: Duration::from_millis(min_rtt),
             cwnd: Segments(cwnd),
-            slow_start: true,
             una: Offset(una),
             nxt: Offset(nxt),
         }
@@ -115,23 +116,21 @@ mod tests {
     #[test]
     fn a_train_longer_than_half_the_least_rtt_ends_it() {
         let mut h = HyStart::default();
-        let min = Duration::from_millis(40);
-        let ends = (0..60u64).find(|i| h.on_rtt(&round(100 + i, 40, 20, i + 1, 100), min));
+        let ends = (0..60u64).find(|i| h.on_rtt(&round(100 + i, 40, 40, 20, i + 1, 100)));
         assert_eq!(ends, Some(21), "20.5 ms after the round began");
         // A pause breaks the train.
         let mut h = HyStart::default();
-        let gaps = (0..60u64).any(|i| h.on_rtt(&round(100 + 3 * i, 40, 20, i + 1, 100), min));
+        let gaps = (0..60u64).any(|i| h.on_rtt(&round(100 + 3 * i, 40, 40, 20, i + 1, 100)));
         assert!(!gaps);
     }
 
     #[test]
     fn eight_samples_above_the_least_rtt_end_it() {
         let mut h = HyStart::default();
-        let min = Duration::from_millis(200);
         // 200 + 16 ms is the bound: an eighth of 200 is 25.
         let mut ends = |rtt, from| {
             (0..12u64)
-                .position(|i| h.on_rtt(&round(from + 10 * i, rtt, 20, from + i, from + 500), min))
+                .position(|i| h.on_rtt(&round(from + 10 * i, rtt, 200, 20, from + i, from + 500)))
         };
         assert_eq!(ends(216, 1000), None);
         assert_eq!(ends(217, 2000), Some(8), "the ninth sample");
@@ -140,8 +139,7 @@ mod tests {
     #[test]
     fn small_windows_are_left_alone() {
         let mut h = HyStart::default();
-        let min = Duration::from_millis(40);
-        let ends = (0..60u64).any(|i| h.on_rtt(&round(100 + i, 400, 15, i + 1, 100), min));
+        let ends = (0..60u64).any(|i| h.on_rtt(&round(100 + i, 400, 40, 15, i + 1, 100)));
         assert!(!ends);
     }
 }

@@ -93,7 +93,7 @@ impl Congestion {
         }
     }
 
-    /// Takes a round-trip time; `true` when slow start should end here.
+    /// Takes a round-trip time of slow start; `true` when it should end here.
     pub fn on_rtt(&mut self, round: &Round) -> bool {
         match &mut self.control {
             Control::Reno => false,
@@ -109,6 +109,7 @@ impl Congestion {
         acked: Segments,
         cwnd: Segments,
         ssthresh: Segments,
+        min_rtt: Duration,
     ) -> Segments {
         let (cwnd, left) = slow_start(acked, cwnd, ssthresh);
         if left == Segments::ZERO {
@@ -116,7 +117,7 @@ impl Congestion {
         }
         let count = match &mut self.control {
             Control::Reno => cwnd,
-            Control::Cubic(cubic) => cubic.count(now, left, cwnd),
+            Control::Cubic(cubic) => cubic.count(now, left, cwnd, min_rtt),
         };
         self.avoid(left, cwnd, count.max(Segments::ONE))
     }

@@ -15,11 +15,20 @@ mod tests {
     use super::super::{Algorithm, Congestion};
     use super::*;
     use recoup_units::Instant;
+    use std::time::Duration;
 
     #[test]
     fn one_segment_a_window() {
         let mut reno = Congestion::new(Algorithm::Reno);
-        let mut grow = |acked, cwnd| reno.grow(Instant::ZERO, Segments(acked), cwnd, Segments(2));
+        let mut grow = |acked, cwnd| {
+            reno.grow(
+                Instant::ZERO,
+                Segments(acked),
+                cwnd,
+                Segments(2),
+                Duration::ZERO,
+            )
+        };
         let mut cwnd = Segments(10);
         for ack in 1..=10 {
             cwnd = grow(1, cwnd);

@@ -189,14 +189,15 @@ impl Sender {
         let Some(newest) = summary.newest_delivered else {
             return;
         };
-        if summary.retransmission_acked {
+        if summary.retransmission_acked || self.cwnd >= self.ssthresh {
             return;
         }
+        let rtt = now.since(newest.at);
         let round = congestion::Round {
             now,
-            rtt: now.since(newest.at),
+            rtt,
+            min_rtt: self.rtt.min().map_or(rtt, |min| min.min(rtt)),
             cwnd: self.cwnd,
-            slow_start: self.cwnd < self.ssthresh,
             una: self.board.una(),
             nxt: self.board.nxt(),
         };
@@ -237,7 +238,10 @@ impl Sender {
             Growth::PerAck => grown.min(Segments::ONE),
             Growth::Before | Growth::After => grown,
         };
-        self.cwnd = self.congestion.grow(now, grown, self.cwnd, self.ssthresh);
+        let min_rtt = self.rtt.min().unwrap_or_default();
+        self.cwnd = self
+            .congestion
+            .grow(now, grown, self.cwnd, self.ssthresh, min_rtt);
     }
 
     /// The retransmission timer restarts when new data is acknowledged (RFC 6298 §5.2, §5.3) and

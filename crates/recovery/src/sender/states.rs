@@ -18,6 +18,7 @@ impl Sender {
     pub(super) fn run_states(&mut self, now: Instant, ack: &Ack, summary: &mut AckSummary) -> bool {
         if self.board.reneged() {
             self.board.forget_sacks();
+            self.rack = Rack::default(); // everything is lost, however young
             self.counters.reneged += 1;
             self.log.push(now, Event::Reneged);
             self.enter_loss(now);
