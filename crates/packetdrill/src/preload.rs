@@ -24,6 +24,7 @@ fn next(name: &'static CStr) -> *mut c_void {
 ///
 /// # Safety
 /// As for the C library's: `value` has room for as many bytes as `len` says.
+// SAFETY: it has the type of the C library's, in front of which it is to stand.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn getsockopt(
     fd: c_int,
@@ -53,6 +54,7 @@ pub unsafe extern "C" fn getsockopt(
 ///
 /// # Safety
 /// As for the C library's: `offset` is null or points to an offset.
+// SAFETY: it has the type of the C library's, in front of which it is to stand.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sendfile(
     to: c_int,

@@ -9,8 +9,9 @@ use crate::calls::filled;
 use crate::interface::Interface;
 use crate::runtime::RUNTIME;
 use crate::settings::Settings;
-use crate::sysctl::Sysctls;
 use libc::{c_int, c_void, sockaddr, socklen_t};
+use recoup_recovery::congestion::Algorithm;
+use recoup_tcp::sysctl::Sysctls;
 use recoup_wire::{
     Endpoints, Flags, Options, Payload, SackBlocks, Segment, SeqNumber, decode, encode,
 };
@@ -66,7 +67,7 @@ impl Drill {
     /// The settings the public suites make before each script.
     fn sysctls() -> Sysctls {
         Sysctls {
-            congestion_control: Some("cubic".into()),
+            congestion_control: Some(Algorithm::Cubic),
             early_retrans: Some(4),
             rmem: Some([4096, 540_000, 15 << 20]),
             wmem: Some([4096, 256 << 10, 4 << 20]),

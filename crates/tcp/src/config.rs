@@ -34,6 +34,8 @@ pub struct Config {
     pub timestamps: bool,
     /// Offer SACK (RFC 2018 §2).
     pub sack: bool,
+    /// Report duplicates by SACK (RFC 2883).
+    pub dsack: bool,
     /// Explicit congestion notification.
     pub ecn: Ecn,
     /// Hold back less than a full segment while less than a full segment is outstanding (Nagle's
@@ -61,12 +63,32 @@ impl Config {
             isn: SeqNumber(0),
             timestamps: true,
             sack: true,
+            dsack: true,
             ecn: Ecn::Off,
             nagle: false,
             push: Push::WriteEnd,
             window_scaling: WindowScaling::Fit,
             log: false,
         }
+    }
+
+    /// Bytes of options on every segment, as far as this side wants them.
+    fn options_len(&self) -> u16 {
+        match self.timestamps {
+            true => Self::TIMESTAMPS_LEN,
+            false => 0,
+        }
+    }
+
+    /// The MSS announced: room for the payload and the options every segment would carry.
+    pub fn announced_mss(&self) -> u16 {
+        self.mss.saturating_add(self.options_len())
+    }
+
+    /// Announces `mss`, so that the payload of a full segment is what the options leave of it, but
+    /// at least a byte.
+    pub fn announce(&mut self, mss: u16) {
+        self.mss = mss.saturating_sub(self.options_len()).max(1);
     }
 
     /// The shift by which this endpoint's window field is scaled (RFC 7323 §2.2), if at all.

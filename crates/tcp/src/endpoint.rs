@@ -87,7 +87,7 @@ pub enum Transmit {
 /// One side of a connection.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
-    config: Config,
+    pub(crate) config: Config,
     state: State,
     sender: Sender,
     receiver: Receiver,
@@ -113,6 +113,8 @@ pub struct Endpoint {
     ecn: EcnState,
     reset_due: Option<Segment>,
     time_wait_until: Option<Instant>,
+    /// The application has let go of the connection.
+    released: bool,
 }
 
 impl Endpoint {
@@ -130,11 +132,13 @@ impl Endpoint {
         let mss = u32::from(config.mss);
         let mut sender = Sender::new(&config.mechanisms, mss, syn, config.log);
         sender.set_nagle(config.nagle);
+        let mut receiver = Receiver::new(config.receive_buffer, config.mss);
+        receiver.report_duplicates(config.dsack);
         Self {
             config: *config,
             state,
             sender,
-            receiver: Receiver::new(config.receive_buffer, config.mss),
+            receiver,
             acks: AckSchedule::new(config.acks),
             peer_isn: SeqNumber(0),
             peer_scale: 0,
@@ -152,6 +156,7 @@ impl Endpoint {
             ecn: EcnState::new(config.ecn),
             reset_due: None,
             time_wait_until: None,
+            released: false,
         }
     }
 
@@ -168,6 +173,7 @@ impl Endpoint {
             .reset(&config.mechanisms, u32::from(config.mss), syn, config.log);
         self.sender.set_nagle(config.nagle);
         self.receiver.reset(config.receive_buffer, config.mss);
+        self.receiver.report_duplicates(config.dsack);
         self.acks = AckSchedule::new(config.acks);
         self.peer_isn = SeqNumber(0);
         self.peer_scale = 0;
@@ -185,6 +191,7 @@ impl Endpoint {
         self.ecn = EcnState::new(config.ecn);
         self.reset_due = None;
         self.time_wait_until = None;
+        self.released = false;
     }
 
     /// In-order bytes the application may read.
@@ -217,6 +224,19 @@ impl Endpoint {
                 self.sender.close(now);
             }
             _ => {}
+        }
+    }
+
+    /// The application lets go of the connection, and will neither write nor read any more, as
+    /// Linux's `close`: data it never read is answered by a reset (RFC 1122 §4.2.2.13), which
+    /// `reset` asks for in any case; otherwise a FIN follows what was written, and data that arrives
+    /// from then on is reset. A SYN nobody has answered is forgotten.
+    pub fn release(&mut self, now: Instant, reset: bool) {
+        self.released = true;
+        if reset || self.readable() > 0 || self.state == State::SynSent {
+            self.abort();
+        } else {
+            self.close(now);
         }
     }
 

@@ -3,6 +3,8 @@
 //! [`Endpoint`] does what RFC 9293 asks of a connection (handshake, data both ways, flow control,
 //! close, reset) and leaves everything about loss to [`recoup_recovery::Sender`]. It handles
 //! offsets, not bytes: payload stays in buffers of whoever drives it.
+//!
+//! [`sysctl`] tells what Linux's settings mean to an endpoint.
 
 mod acks;
 mod config;
@@ -11,6 +13,7 @@ mod endpoint;
 mod info;
 mod push;
 mod receiver;
+pub mod sysctl;
 
 pub use acks::AckPolicy;
 pub use config::{Config, WindowScaling};

@@ -98,8 +98,12 @@ impl Pusher {
         };
     }
 
-    /// Bytes the chunk being filled still takes; a full one is followed by another.
+    /// Bytes the chunk being filled still takes; a full one is followed by another. Without bursts
+    /// there are no chunks: all is taken.
     pub fn room(&self, view: &View) -> u64 {
+        if self.policy == Push::WriteEnd {
+            return u64::MAX;
+        }
         let goal = chunk_goal(view);
         match self.tail_len(view) {
             len if len < goal => goal - len,

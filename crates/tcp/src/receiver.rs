@@ -34,6 +34,8 @@ pub struct Receiver {
     reported: [Span; REPORTED],
     /// The duplicate to report in the next ACK.
     dsack: Option<Span>,
+    /// Whether duplicates are reported.
+    reports_duplicates: bool,
     /// Where the stream ends, once a FIN told.
     fin: Option<Offset>,
     /// The application has read up to here.
@@ -53,6 +55,7 @@ impl Receiver {
             beyond: Vec::new(),
             reported: [Span::default(); REPORTED],
             dsack: None,
+            reports_duplicates: true,
             fin: None,
             read: Offset::DATA,
             buffer,
@@ -70,6 +73,11 @@ impl Receiver {
             beyond,
             ..Self::new(buffer, mss)
         };
+    }
+
+    /// Reports duplicates from now on, or not. It does to begin with.
+    pub(crate) fn report_duplicates(&mut self, on: bool) {
+        self.reports_duplicates = on;
     }
 
     /// The next offset expected (rcv_nxt).
@@ -184,6 +192,9 @@ impl Receiver {
 
     /// The first part of `span` already here is what the next ACK reports (RFC 2883 §4.1, §4.2).
     fn note_duplicate(&mut self, span: Span) {
+        if !self.reports_duplicates {
+            return;
+        }
         let below = Span::new(span.start, span.end.min(self.next));
         let duplicate = if !below.is_empty() {
             Some(below)

@@ -9,8 +9,9 @@ use libc::{c_int, c_void, cmsghdr, iovec, msghdr, off_t, size_t, sockaddr, sockl
 /// `TCP_CM_INQ`: the control message that tells how much more can be read.
 const TCP_CM_INQ: c_int = 36;
 
-fn receive(fd: c_int, count: usize, flags: c_int) -> Outcome<Received> {
-    let peek = flags & libc::MSG_PEEK != 0;
+/// Takes up to `count` bytes; leaves them where there is no `room` to put them.
+fn receive(fd: c_int, count: usize, room: bool, flags: c_int) -> Outcome<Received> {
+    let peek = flags & libc::MSG_PEEK != 0 || !room;
     waiting(fd, flags, |host| host.receive_message(fd, count, peek))
 }
 
@@ -50,11 +51,21 @@ unsafe fn receive_into(
     count: size_t,
     flags: c_int,
 ) -> Outcome<usize> {
-    let Received { bytes, .. } = receive(fd, count, flags)?;
+    let Received { bytes, .. } = receive(fd, count, !buffer.is_null(), flags)?;
     // SAFETY: no more than `count` bytes were received, for which the caller says there is room.
     let out = unsafe { memory::room(buffer, bytes.len()) }?;
     out.copy_from_slice(&bytes);
     Ok(bytes.len())
+}
+
+/// # Safety
+/// Each of `buffers` is null or has the room it says it has.
+unsafe fn receive_spread(fd: c_int, buffers: &[iovec], flags: c_int) -> Outcome<Received> {
+    let room = buffers.iter().all(|part| !part.iov_base.is_null());
+    let received = receive(fd, memory::capacity(buffers), room, flags)?;
+    // SAFETY: the caller says that the buffers have the room.
+    unsafe { memory::scatter(buffers, &received.bytes) }?;
+    Ok(received)
 }
 
 pub(super) unsafe extern "C" fn readv(
@@ -66,11 +77,8 @@ pub(super) unsafe extern "C" fn readv(
     let count = usize::try_from(count).unwrap_or(0);
     // SAFETY: the caller hands over `count` buffers with the room each says it has.
     size(unsafe {
-        memory::vector(buffers, count).and_then(|buffers| {
-            let Received { bytes, .. } = receive(fd, memory::capacity(buffers), 0)?;
-            memory::scatter(buffers, &bytes)?;
-            Ok(bytes.len())
-        })
+        memory::vector(buffers, count)
+            .and_then(|buffers| Ok(receive_spread(fd, buffers, 0)?.bytes.len()))
     })
 }
 
@@ -117,11 +125,8 @@ pub(super) unsafe extern "C" fn recvmsg(
     }
     // SAFETY: the header names buffers with the room each says it has.
     let received = unsafe {
-        memory::vector(message.msg_iov, message.msg_iovlen).and_then(|buffers| {
-            let received = receive(fd, memory::capacity(buffers), flags)?;
-            memory::scatter(buffers, &received.bytes)?;
-            Ok(received)
-        })
+        memory::vector(message.msg_iov, message.msg_iovlen)
+            .and_then(|buffers| receive_spread(fd, buffers, flags))
     };
     size(received.and_then(|received| {
         message.msg_flags = 0;

@@ -27,6 +27,7 @@ pub(crate) use sockets::option;
 /// # Safety
 /// `flags` is null or a C string; `table` points to a table packetdrill wants filled in, which
 /// nobody else uses meanwhile.
+// SAFETY: nothing else goes by that name.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn packetdrill_interface_init(flags: *const c_char, table: *mut Interface) {
     let flags = match flags.is_null() {

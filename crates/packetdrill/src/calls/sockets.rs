@@ -4,7 +4,7 @@ use super::{addresses, memory, nothing, number};
 use crate::errno::{Errno, Outcome};
 use crate::host::Host;
 use crate::runtime::RUNTIME;
-use crate::sysctl::Sysctls;
+use crate::sysctl;
 use libc::{c_int, c_ulong, c_void, sockaddr, socklen_t};
 
 /// `SIOCOUTQNSD`, which the libc crate does not name.
@@ -26,7 +26,7 @@ pub(super) unsafe extern "C" fn socket(
         return number::<i32>(Err(Errno::PROTOCOL));
     }
     let nonblocking = kind & libc::SOCK_NONBLOCK != 0;
-    let sysctls = Sysctls::of_this_machine();
+    let sysctls = sysctl::of_this_machine();
     number(RUNTIME.call(|host| host.socket(v6, nonblocking, sysctls)))
 }
 

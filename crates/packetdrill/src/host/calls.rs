@@ -28,7 +28,7 @@ impl Host {
     /// `socket`: TCP over IPv4 or IPv6.
     pub fn socket(&mut self, v6: bool, nonblocking: bool, sysctls: Sysctls) -> Outcome<Fd> {
         let config = self.settings.config(&sysctls, v6);
-        let personality = self.settings.personality(&sysctls);
+        let personality = self.settings.personality(&sysctls, &config);
         self.add(Descriptor::Socket(Box::new(Socket {
             role: Role::Fresh,
             v6,

@@ -22,8 +22,6 @@ pub struct Connection {
     received: Buffer,
     /// What was written and the endpoint is not told of yet.
     held: Held,
-    /// Since when the peer has something to acknowledge and has not.
-    waiting_since: Option<Instant>,
     /// The error the next call reports.
     error: Option<Errno>,
     /// No descriptor refers to it any more.
@@ -53,8 +51,6 @@ pub enum Wake {
     Endpoint(Timer),
     /// Data held back for more to join it has waited long enough.
     Held,
-    /// The peer has acknowledged nothing for as long as the application would wait.
-    User,
 }
 
 /// How a write is to be sent.
@@ -78,7 +74,6 @@ impl Connection {
             sent: Buffer::default(),
             received: Buffer::default(),
             held: Held::default(),
-            waiting_since: None,
             error: None,
             orphan: false,
             read_shut: false,
@@ -157,11 +152,7 @@ impl Connection {
         let receiver = self.endpoint.receiver();
         let (next, edge) = (receiver.next(), receiver.edge());
         let (readable, had_room) = (self.endpoint.readable(), self.has_much_room());
-        let una = self.endpoint.sender().una();
         self.endpoint.on_segment(now, segment);
-        if self.endpoint.sender().una() > una {
-            self.waiting_since = None;
-        }
         self.held.on_ack();
         let start = self.peer_isn.and_then(|isn| segment.seq.unwrap(isn, next));
         if let Some(start) = start.filter(|_| !payload.is_empty()) {
@@ -209,19 +200,7 @@ impl Connection {
         self.before = self.endpoint.state();
         match wake {
             Wake::Endpoint(timer) => self.endpoint.on_timer(now, timer),
-            Wake::Held => {
-                if let Some(bytes) = self.held.give_all() {
-                    self.endpoint.write_part(now, bytes, true);
-                    self.endpoint.end_write();
-                }
-            }
-            Wake::User => {
-                self.vanish();
-                self.waiting_since = None;
-                self.error = Some(Errno::TIMED_OUT);
-                self.news.readable += 1;
-                return;
-            }
+            Wake::Held => self.give_all(now),
         }
         self.note_end();
     }
@@ -234,10 +213,7 @@ impl Connection {
         let idle = sender.una() == sender.nxt();
         let held = self.held.since().filter(|_| idle && !self.is_closed());
         let held = held.map(|since| (since + sender.rto(), Wake::Held));
-        let limit = self.personality.user_timeout;
-        let user = self.waiting_since.zip(limit).filter(|_| !self.is_closed());
-        let user = user.map(|(since, limit)| (since + limit, Wake::User));
-        let all = [endpoint, held, user].into_iter().flatten();
+        let all = [endpoint, held].into_iter().flatten();
         all.min_by_key(|(at, _)| *at)
     }
 
@@ -337,10 +313,6 @@ impl Connection {
             let behind = self.held.has_behind();
             self.endpoint.set_nagle(self.personality.nagle && !behind);
             self.transmit_some(now, false, out);
-            let sender = self.endpoint.sender();
-            if sender.una() < sender.nxt() || !self.endpoint.is_open() {
-                self.waiting_since.get_or_insert(now);
-            }
             if !self.take_held(now, corked) {
                 return;
             }
@@ -400,39 +372,22 @@ impl Connection {
 
     /// The application is done sending.
     pub fn shut_write(&mut self, now: Instant) {
-        // What was held back does not wait for more any longer; records end with the stream.
+        self.give_all(now);
+        self.endpoint.close(now);
+    }
+
+    /// What was held back does not wait for more any longer; records end with the stream.
+    fn give_all(&mut self, now: Instant) {
         if let Some(bytes) = self.held.give_all() {
             self.endpoint.write_part(now, bytes, true);
             self.endpoint.end_write();
         }
-        self.endpoint.close(now);
     }
 
-    /// The last descriptor is closed: a reset when data was never read (RFC 2525 §2.17), or when
-    /// the application asks for one; else a FIN behind what was written.
+    /// The last descriptor is closed; `reset`: the application lingers not at all.
     pub fn release_descriptor(&mut self, now: Instant, reset: bool) {
         self.orphan = true;
-        if self.endpoint.state() == State::SynSent {
-            return self.vanish(); // the peer learns of it when it answers
-        }
-        if reset || self.endpoint.readable() > 0 {
-            self.endpoint.abort();
-        } else {
-            self.shut_write(now);
-        }
-    }
-
-    /// Whether `payload` comes for an application that is gone.
-    pub fn has_nobody_for(&self, payload: &[u8]) -> bool {
-        let waiting = matches!(self.endpoint.state(), State::FinWait1 | State::FinWait2);
-        self.orphan && waiting && !payload.is_empty()
-    }
-
-    /// Ends without a word to the peer.
-    pub fn vanish(&mut self) {
-        self.endpoint.abort();
-        // The reset it would send is somebody else's to send.
-        self.endpoint
-            .poll_transmit(Instant::ZERO, &mut Segment::default());
+        self.give_all(now);
+        self.endpoint.release(now, reset);
     }
 }

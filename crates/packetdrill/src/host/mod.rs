@@ -19,10 +19,10 @@ pub use readiness::Interest;
 
 use crate::errno::{Errno, Outcome};
 use crate::settings::{Personality, Settings};
-use crate::sysctl::Sysctls;
 use connection::WriteMode;
 use pipes::Pipe;
 use readiness::Epoll;
+use recoup_tcp::sysctl::Sysctls;
 use recoup_tcp::{Config, Endpoint};
 use recoup_units::Instant;
 use recoup_wire::{Checksum, Decoded, Endpoints, Flags, Segment, SeqNumber, decode};
@@ -65,17 +65,13 @@ impl Socket {
     /// The configuration of connection `id` along `path`, which may be IPv4's although the socket is
     /// IPv6's.
     fn config_of(&self, id: ConnectionId, path: &Endpoints, settings: &Settings) -> Config {
-        let options = match self.config.timestamps {
-            true => Config::TIMESTAMPS_LEN,
-            false => 0,
-        };
-        let mss = settings.mss(path.dst.is_ipv6(), options);
-        let most = self.max_segment.map_or(mss, |most| most - options);
-        Config {
-            mss: mss.min(most),
+        let mss = settings.mss(path.dst.is_ipv6());
+        let mut config = Config {
             isn: isn(id),
             ..self.config
-        }
+        };
+        config.announce(self.max_segment.map_or(mss, |most| most.min(mss)));
+        config
     }
 }
 
@@ -231,13 +227,8 @@ impl Host {
         let mut out = Vec::new();
         if let Some(id) = known.map(|(id, _)| *id).or_else(|| self.welcome(&packet)) {
             if let Some(connection) = self.connections.get_mut(&id) {
-                if connection.has_nobody_for(payload) {
-                    connection.vanish();
-                    refuse(now, &packet, &mut out);
-                } else {
-                    connection.deliver(now, &packet, payload, packet::is_marked(bytes));
-                    connection.transmit(now, &mut out);
-                }
+                connection.deliver(now, &packet, payload, packet::is_marked(bytes));
+                connection.transmit(now, &mut out);
             }
             self.note_established(id);
         } else if packet.segment.flags.contains(Flags::ACK) || !self.listens(&packet) {

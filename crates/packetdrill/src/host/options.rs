@@ -1,8 +1,8 @@
 //! Socket options.
 
 use super::*;
-use crate::settings::set_congestion_control;
 use libc::{IPPROTO_TCP, SOL_SOCKET};
+use recoup_recovery::congestion::Algorithm;
 
 /// `SO_MEMINFO`, which the libc crate does not name everywhere.
 const SO_MEMINFO: i32 = 55;
@@ -62,10 +62,9 @@ impl Host {
         let end = value.iter().position(|b| *b == 0).unwrap_or(value.len());
         let name = std::str::from_utf8(&value[..end]).map_err(|_| Errno::NO_ENTRY)?;
         let socket = self.socket_mut(fd)?;
-        match set_congestion_control(&mut socket.config.mechanisms, name) {
-            true => Ok(()),
-            false => Err(Errno::NO_ENTRY),
-        }
+        let known = Algorithm::ALL.into_iter().find(|a| a.name() == name);
+        socket.config.mechanisms.congestion = known.ok_or(Errno::NO_ENTRY)?;
+        Ok(())
     }
 
     fn set_socket_option(&mut self, fd: Fd, name: i32, number: i32) -> Outcome<()> {
@@ -105,7 +104,7 @@ impl Host {
             }
             libc::TCP_USER_TIMEOUT => {
                 let timeout = (number > 0).then(|| Duration::from_millis(unsigned));
-                self.set_personality(fd, |p| p.user_timeout = timeout)
+                self.set_user_timeout(fd, timeout)
             }
             TCP_INQ => {
                 self.socket_mut(fd)?.options.inq = number != 0;
@@ -113,6 +112,16 @@ impl Host {
             }
             _ => Ok(()),
         }
+    }
+
+    fn set_user_timeout(&mut self, fd: Fd, timeout: Option<Duration>) -> Outcome<()> {
+        let socket = self.socket_mut(fd)?;
+        let timeout = timeout.unwrap_or(socket.personality.user_timeout);
+        socket.config.mechanisms.user_timeout = timeout;
+        if let Some(connection) = self.connection_mut(fd)? {
+            connection.endpoint.set_user_timeout(timeout);
+        }
+        Ok(())
     }
 
     fn set_nodelay(&mut self, fd: Fd, on: bool) -> Outcome<()> {

@@ -110,6 +110,30 @@ fn null_pointers_are_faults() {
 }
 
 #[test]
+fn what_cannot_be_put_anywhere_stays_to_be_read() {
+    let mut drill = Drill::new();
+    let (_, fd) = drill.established();
+    let segment = Segment {
+        payload_len: 3,
+        ..drill.peer(Flags::ACK, 1, 1)
+    };
+    drill.inject(&segment, b"abc");
+    let nowhere = libc::iovec {
+        iov_base: null_mut(),
+        iov_len: 3,
+    };
+    // SAFETY: the table's functions, with null for a buffer.
+    let results = unsafe {
+        [
+            (drill.table.read)(null_mut(), fd, null_mut(), 3),
+            (drill.table.readv)(null_mut(), fd, &raw const nowhere, 1),
+        ]
+    };
+    assert_eq!((results, errno()), ([-1, -1], libc::EFAULT));
+    assert_eq!(drill.read(fd, 100).unwrap(), b"abc");
+}
+
+#[test]
 fn unknown_descriptors_are_bad_ones() {
     let drill = Drill::new();
     assert_eq!(drill.write(12_345, b"x"), -1);

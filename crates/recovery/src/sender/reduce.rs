@@ -135,9 +135,7 @@ impl Sender {
             State::Cwr | State::Recovery => self.board.una() >= self.recovery_point,
             State::Loss => !again || self.board.una() >= self.recovery_point,
         };
-        if self.state == State::Recovery {
-            self.note_recovery_ended(now, self.cwnd, Ended::Timeout);
-        }
+        let last_cwnd = self.cwnd;
         self.awaits_dsack = false;
         let before = self.before();
         let from = match self.mechanisms.reduced {
@@ -155,6 +153,9 @@ impl Sender {
             self.detection.on_timeout(self.board.sacked());
         }
         self.cwnd = self.board.pipe() + Segments::ONE;
+        if self.state == State::Recovery {
+            self.note_recovery_ended(now, last_cwnd, Ended::Timeout);
+        }
         self.early = None;
         self.reorder = None;
         self.probe.forget();

@@ -73,6 +73,10 @@ impl Sender {
             Timer::User => {
                 self.gave_up = true;
                 self.counters.failed_retransmissions += u64::from(self.unheard);
+                self.set_state(now, self.state); // what it took until now counts
+                if let Some(since) = self.busy_since.take() {
+                    self.counters.busy += now.since(since);
+                }
                 self.log.push(now, Event::GaveUp);
             }
         }

@@ -116,6 +116,7 @@ impl Endpoint {
         let peer = options.mss.unwrap_or(536);
         // What either announces is before the options every segment carries (RFC 6691 §2).
         self.full_segment = self
+            .config
             .announced_mss()
             .min(peer)
             .saturating_sub(options_len)
@@ -149,6 +150,11 @@ impl Endpoint {
         if !segment.flags.contains(Flags::ACK) || !self.on_ack_field(now, segment, span) {
             return;
         }
+        if self.has_nobody_for(segment, span) {
+            self.end(Closed::ByAbort);
+            self.reset_due = Some(reset_at(segment.ack));
+            return;
+        }
         self.keep_timestamp(now, segment, span.start);
         if !span.is_empty() {
             self.on_sequence_space(now, segment, span);
@@ -156,6 +162,13 @@ impl Endpoint {
             self.acks.on_segment(now, Urgency::AtOnce); // a zero-window probe, among others
         }
         self.follow_close(now);
+    }
+
+    /// New data for an application that will not read it (RFC 1122 §4.2.2.13).
+    fn has_nobody_for(&self, segment: &Segment, span: Span) -> bool {
+        let payload_end = span.start + u64::from(segment.payload_len);
+        let waits = matches!(self.state, State::FinWait1 | State::FinWait2);
+        self.released && waits && payload_end > self.receiver.next()
     }
 
     /// RFC 5961 §3: only a reset at exactly the next expected offset is obeyed; one elsewhere in

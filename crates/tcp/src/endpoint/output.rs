@@ -47,6 +47,11 @@ impl Endpoint {
         self.sender.set_nagle(on);
     }
 
+    /// Data may stay unacknowledged for so long from now on (RFC 9293 §3.9.1).
+    pub fn set_user_timeout(&mut self, timeout: Duration) {
+        self.sender.set_user_timeout(timeout);
+    }
+
     /// Whether the next bytes written begin a chunk of the send queue rather than fill one.
     pub fn begins_chunk(&self) -> bool {
         !self.pusher.joins_tail(&view(
@@ -57,7 +62,8 @@ impl Endpoint {
         ))
     }
 
-    /// How many bytes fill the chunk of the send queue that is being filled.
+    /// How many bytes fill the chunk of the send queue that is being filled; without
+    /// [`Push::Burst`](crate::Push::Burst) there are no chunks, and it takes any length.
     pub fn chunk_room(&self) -> u64 {
         self.pusher.room(&view(
             &self.sender,
@@ -187,7 +193,7 @@ impl Endpoint {
             });
         }
         if syn {
-            segment.options.mss = Some(self.announced_mss());
+            segment.options.mss = Some(self.config.announced_mss());
             // A SYN-ACK answers what the SYN offered (RFC 7323 §2.2: never scaled itself).
             let scaling = self.state == State::SynSent || self.scale > 0 || self.peer_scale > 0;
             segment.options.window_scale = self.config.window_scale().filter(|_| scaling);
@@ -226,16 +232,6 @@ impl Endpoint {
         // Two bytes of padding, two of kind and length, eight a block.
         let free = u32::from(self.full_segment).saturating_sub(payload_len);
         most.min(free.saturating_sub(4) as usize / 8)
-    }
-
-    /// The MSS announced: room for the payload and the options every segment would carry.
-    pub(crate) fn announced_mss(&self) -> u16 {
-        let options_len = if self.config.timestamps {
-            Config::TIMESTAMPS_LEN
-        } else {
-            0
-        };
-        self.config.mss.saturating_add(options_len)
     }
 
     pub(super) fn ack_number(&self) -> SeqNumber {

@@ -380,3 +380,77 @@ fn progress_puts_the_user_timeout_off() {
     lone.pass(ms(1));
     assert_eq!(lone.state(), BY_TIMEOUT);
 }
+
+#[test]
+fn a_connection_let_go_of_is_reset_when_data_is_or_comes_unread() {
+    // (before, unread data, a reset asked for, what goes, then what arrives, what answers it)
+    type Lines<'a> = &'a [&'a str];
+    let cases: [(State, bool, bool, Lines, &str, Lines); 6] = [
+        (
+            State::Established,
+            false,
+            false,
+            &["F. 11:12 ack 1"],
+            ". 1 ack 12",
+            &[],
+        ),
+        (
+            State::Established,
+            false,
+            false,
+            &["F. 11:12 ack 1"],
+            "P. 1:5 ack 12",
+            &["R 12"],
+        ),
+        (
+            State::Established,
+            true,
+            false,
+            &["R. 11 ack 5"],
+            "P. 5:9 ack 11",
+            &["R 11"],
+        ),
+        (
+            State::Established,
+            false,
+            true,
+            &["R. 11 ack 1"],
+            ". 1 ack 11",
+            &["R 11"],
+        ),
+        (
+            State::CloseWait,
+            false,
+            false,
+            &["F. 11:12 ack 2"],
+            ". 2 ack 12",
+            &[],
+        ),
+        (State::SynSent, false, false, &[], "S. 0:1 ack 1", &["R 1"]),
+    ];
+    for (state, unread, reset, goes, arrives, answer) in cases {
+        let mut lone = Lone::in_state(state);
+        if unread {
+            lone.recv("P. 1:5 ack 1");
+            lone.sent();
+        }
+        let now = lone.now;
+        lone.endpoint.release(now, reset);
+        let case = format!("{state:?} {unread} {reset}");
+        assert_eq!(lone.sent(), goes, "{case}");
+        assert_eq!(lone.answer(arrives), answer, "{case}");
+    }
+}
+
+#[test]
+fn old_data_does_not_reset_a_connection_let_go_of() {
+    let mut lone = Lone::open();
+    lone.recv("P. 1:5 ack 1");
+    lone.sent();
+    let now = lone.now;
+    lone.endpoint.read(now, 4);
+    lone.endpoint.release(now, false);
+    assert_eq!(lone.sent(), ["F. 1:2 ack 5"]);
+    assert_eq!(lone.answer("P. 1:5 ack 2"), [". 2 ack 5 sack 1:5"]);
+    assert_eq!(lone.endpoint.state(), State::FinWait2);
+}

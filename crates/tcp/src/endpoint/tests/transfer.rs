@@ -86,6 +86,23 @@ fn a_retransmission_that_was_not_needed_is_reported() {
 }
 
 #[test]
+fn duplicates_are_reported_unless_that_is_switched_off() {
+    for (dsack, answer) in [(true, ". 1 ack 101 sack 1:101"), (false, ". 1 ack 101")] {
+        let config = Config { dsack, ..config() };
+        for again in [false, true] {
+            let mut lone = Lone::connected(&config, "S. 0:1 ack 1 mss 1000 sackOK");
+            if again {
+                lone.endpoint.reset(&config, true);
+                lone.sent();
+                lone.answer("S. 0:1 ack 1 mss 1000 sackOK");
+            }
+            assert_eq!(lone.answer("P. 1:101 ack 1"), [". 1 ack 101"]);
+            assert_eq!(lone.answer("P. 1:101 ack 1"), [answer]);
+        }
+    }
+}
+
+#[test]
 fn sequence_numbers_wrap() {
     // The same trace whatever the ISN, loss and all; so it is with the ISN of the peer.
     let trace = |isn| {

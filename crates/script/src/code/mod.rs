@@ -1,0 +1,105 @@
+//! The code between `%{` and `}%`: assertions over `tcpi_…`, in the part of Python that scripts use.
+//!
+//! ```text
+//! statement = assert test [, message] | print(value, …) | name = value | name += value | pass
+//! value     = numbers, texts, True, False, names, ( ), abs min max len
+//!             or and not  < <= > >= == !=  | ^ & << >> + - * / // % ~
+//! ```
+//! A statement ends with its line, unless that ends in `\` or within parentheses, or with `;`.
+//! Comparisons chain (`5000 <= tcpi_rtt <= 20000`); a text takes values by `%` (`'srtt=%d' % tcpi_rtt`).
+//! Numbers are whole (128 bits, overflow is an error) until divided by `/` or written with a point.
+
+mod eval;
+mod grammar;
+mod names;
+mod value;
+
+pub(crate) use eval::{Outcome, Variables, run};
+pub(crate) use grammar::parse;
+pub(crate) use names::check;
+
+use crate::error::Place;
+
+/// A statement.
+#[derive(Clone, Debug)]
+pub(crate) struct Statement {
+    pub place: Place,
+    pub what: What,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum What {
+    /// The test, its text, and what to say if it fails.
+    Assert {
+        test: Value,
+        text: String,
+        message: Option<Value>,
+    },
+    Print(Vec<Value>),
+    /// `name = value`, or `name op= value` with the operator.
+    Assign(String, Option<Operator>, Value),
+    Pass,
+}
+
+/// An expression.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Value {
+    pub place: Place,
+    pub node: Node,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Node {
+    Integer(i128),
+    Float(f64),
+    Text(String),
+    Boolean(bool),
+    Name(String),
+    Not(Box<Value>),
+    Negative(Box<Value>),
+    Inverted(Box<Value>),
+    And(Box<Value>, Box<Value>),
+    Or(Box<Value>, Box<Value>),
+    /// `a < b <= c`
+    Compare(Box<Value>, Vec<(Comparison, Value)>),
+    Binary(Operator, Box<Value>, Box<Value>),
+    Apply(Function, Vec<Value>),
+    /// `(a, b)`, to the right of a text's `%`
+    Tuple(Vec<Value>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Comparison {
+    Equal,
+    Unequal,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Operator {
+    Or,
+    Xor,
+    And,
+    ShiftLeft,
+    ShiftRight,
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    DivideWhole,
+    Remainder,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Function {
+    Abs,
+    Min,
+    Max,
+    Len,
+}
+
+#[cfg(test)]
+mod tests;

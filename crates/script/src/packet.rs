@@ -1,0 +1,153 @@
+//! Packets as scripts write them.
+//!
+//! Numbers are the script's: those of a SYN absolute, all others counted from the initial sequence
+//! number of the side they belong to, as packetdrill has it.
+
+use recoup_wire::Flags;
+use std::fmt;
+
+/// A packet, expected, injected or seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Packet {
+    /// What the IP header says of ECN; `None`: not compared.
+    pub mark: Option<Mark>,
+    pub flags: Flags,
+    pub seq: u32,
+    pub payload_len: u32,
+    pub ack: Option<u32>,
+    /// The window field; `None`: not compared.
+    pub window: Option<u16>,
+    /// `None`: not compared.
+    pub options: Option<Vec<TcpOption>>,
+}
+
+/// The IP header's two bits of ECN (RFC 3168 §5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mark {
+    NotCapable,
+    Ect0,
+    Ect1,
+    /// ECT(0) or ECT(1); only expected, never seen.
+    Ect01,
+    Experienced,
+}
+
+impl Mark {
+    pub const ALL: [Self; 5] = [
+        Self::NotCapable,
+        Self::Ect0,
+        Self::Ect1,
+        Self::Ect01,
+        Self::Experienced,
+    ];
+
+    /// The word of scripts.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NotCapable => "noecn",
+            Self::Ect0 => "ect0",
+            Self::Ect1 => "ect1",
+            Self::Ect01 => "ect01",
+            Self::Experienced => "ce",
+        }
+    }
+
+    pub fn allows(self, seen: Self) -> bool {
+        self == seen || self == Self::Ect01 && matches!(seen, Self::Ect0 | Self::Ect1)
+    }
+}
+
+/// An option, in the order of the header.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum TcpOption {
+    Nop,
+    EndOfList,
+    Mss(u16),
+    WindowScale(u8),
+    SackPermitted,
+    /// Value and echo.
+    Timestamps(u32, u32),
+    /// Left and right edges.
+    Sack(Vec<(u32, u32)>),
+    /// A kind that is none of these.
+    Other(u8),
+}
+
+impl fmt::Display for TcpOption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nop => f.write_str("nop"),
+            Self::EndOfList => f.write_str("eol"),
+            Self::Mss(mss) => write!(f, "mss {mss}"),
+            Self::WindowScale(shift) => write!(f, "wscale {shift}"),
+            Self::SackPermitted => f.write_str("sackOK"),
+            Self::Timestamps(value, echo) => write!(f, "TS val {value} ecr {echo}"),
+            Self::Sack(blocks) => {
+                f.write_str("sack")?;
+                blocks
+                    .iter()
+                    .try_for_each(|(left, right)| write!(f, " {left}:{right}"))
+            }
+            Self::Other(kind) => write!(f, "option {kind}"),
+        }
+    }
+}
+
+/// The letters of scripts; PSH and ACK last among those that data carries.
+pub(crate) const FLAG_LETTERS: [(char, Flags); 8] = [
+    ('S', Flags::SYN),
+    ('F', Flags::FIN),
+    ('R', Flags::RST),
+    ('P', Flags::PSH),
+    ('U', Flags::URG),
+    ('E', Flags::ECE),
+    ('W', Flags::CWR),
+    ('.', Flags::ACK),
+];
+
+pub(crate) fn flag_text(flags: Flags) -> String {
+    if flags.is_empty() {
+        return "-".into();
+    }
+    FLAG_LETTERS
+        .iter()
+        .filter(|(_, flag)| flags.contains(*flag))
+        .map(|(letter, _)| letter)
+        .collect()
+}
+
+/// `<mss 1000,nop>`, or nothing if there are none.
+pub(crate) fn options_text(options: &[TcpOption]) -> String {
+    if options.is_empty() {
+        return String::new();
+    }
+    let texts: Vec<String> = options.iter().map(ToString::to_string).collect();
+    format!("<{}>", texts.join(","))
+}
+
+impl fmt::Display for Packet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            flags,
+            seq,
+            payload_len,
+            ..
+        } = self;
+        let end = seq.wrapping_add(*payload_len);
+        if let Some(mark) = self.mark.filter(|mark| *mark != Mark::NotCapable) {
+            write!(f, "[{}] ", mark.name())?;
+        }
+        write!(f, "{} {seq}:{end}({payload_len})", flag_text(*flags))?;
+        if let Some(ack) = self.ack {
+            write!(f, " ack {ack}")?;
+        }
+        if let Some(window) = self.window {
+            write!(f, " win {window}")?;
+        }
+        match &self.options {
+            None => f.write_str(" <...>"),
+            Some(options) if options.is_empty() => Ok(()),
+            Some(options) => write!(f, " {}", options_text(options)),
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! What stands before the events: options of packetdrill's, and lines of our own that are comments
+//! to it.
+//!
+//! ```text
+//! // profile: linux-3.17+tlp
+//! // mss: 1000                what the SYN announces
+//! // ack: delayed             or quick, or linux
+//! ```
+
+use super::Parser;
+use crate::error::{Place, Wrong, did_you_mean, nearest};
+use crate::lex::{Comment, Kind};
+use crate::script::TimestampClock;
+use recoup_recovery::Profile;
+use recoup_tcp::AckPolicy;
+
+const KEYS: [&str; 3] = ["profile", "mss", "ack"];
+
+/// Options of packetdrill that change nothing here, and why.
+const WITHOUT_EFFECT: [(&str, &str); 25] = [
+    ("bind_port", PORTS),
+    ("code_command", "the code is not run by another program"),
+    ("code_format", "the code is read as Python"),
+    ("code_sockopt", "TCP_INFO is what the code sees"),
+    ("connect_port", PORTS),
+    ("debug", "see --trace"),
+    ("default_gateway", ADDRESSES),
+    ("default_gateway_ip", ADDRESSES),
+    ("dry_run", "the script is run"),
+    ("gateway_ip", ADDRESSES),
+    ("init_scripts", "no shell is run"),
+    ("ip_version", "packets have no IP header"),
+    ("local_ip", ADDRESSES),
+    ("local_linux_ip", ADDRESSES),
+    ("netmask_ip", ADDRESSES),
+    ("non_fatal", "every failure ends the script"),
+    ("remote_ip", ADDRESSES),
+    ("send_omit_free", "memory does not matter here"),
+    ("so_filename", "the stack is built in"),
+    ("so_flags", "the stack is built in"),
+    ("speed", "there is no device"),
+    ("strict_segments", "segments are always compared one by one"),
+    ("tcp_ts_ecr_scaled", "echoes are taken by the clock already"),
+    ("tolerance_usecs", "the tolerance is zero: time is virtual"),
+    ("verbose", "see --trace"),
+];
+const PORTS: &str = "there is one connection, and its ports do not matter";
+const ADDRESSES: &str = "packets have no addresses";
+
+impl Parser {
+    /// Our own lines among the comments at the top.
+    pub(super) fn comments(&mut self, head: &[Comment]) -> Result<(), Wrong> {
+        for (text, place) in head {
+            let Some((key, value)) = text.split_once(':') else {
+                continue;
+            };
+            let (key, value) = (key.trim(), value.trim());
+            match key {
+                "profile" => self.head.profile = Some(profile(*place, value)?),
+                "mss" => self.head.mss = Some(mss(*place, value)?),
+                "ack" => self.head.ack = Some(ack_policy(*place, value)?),
+                _ => {
+                    if let Some(near) = nearest(key, KEYS, 0.8) {
+                        self.note(
+                            *place,
+                            format!(
+                                "`{key}:` is taken for a comment; `{near}:` would be a setting"
+                            ),
+                        );
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn settings(&mut self) -> Result<(), Wrong> {
+        while let Kind::Setting(name, value) = self.kind().clone() {
+            let place = self.advance().place;
+            match name.as_str() {
+                "mss" => self.head.mss = Some(mss(place, &value)?),
+                "mtu" => {
+                    // A segment's header and the IP header take 40 bytes of IPv4's MTU.
+                    let mtu: Option<u16> = value.parse().ok();
+                    let mss = mtu
+                        .and_then(|mtu| mtu.checked_sub(40))
+                        .filter(|&mss| mss >= LEAST_MSS);
+                    self.head.mss = Some(mss.ok_or_else(|| {
+                        Wrong::new(
+                            place,
+                            format!("--mtu={value}: expected a number from 128 to 65535"),
+                        )
+                    })?);
+                }
+                "tcp_ts_tick_usecs" => self.head.clock = clock(place, &value)?,
+                "define" => {
+                    return Err(Wrong::new(
+                        place,
+                        "--define is not supported: write the value itself",
+                    ));
+                }
+                _ => self.setting_without_effect(place, &name)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn setting_without_effect(&mut self, place: Place, name: &str) -> Result<(), Wrong> {
+        let Some((_, why)) = WITHOUT_EFFECT.iter().find(|(n, _)| *n == name) else {
+            let known = WITHOUT_EFFECT.iter().map(|(n, _)| *n);
+            let known = known.chain(["mss", "mtu", "tcp_ts_tick_usecs"]);
+            return Err(Wrong::unknown(place, "option", name, known));
+        };
+        self.note(place, format!("--{name} has no effect: {why}"));
+        Ok(())
+    }
+}
+
+fn profile(place: Place, value: &str) -> Result<Profile, Wrong> {
+    value
+        .parse()
+        .map_err(|e: recoup_recovery::profile::ProfileError| {
+            let (word, known) = e.unknown();
+            Wrong::new(place, format!("{e}{}", did_you_mean(word, known)))
+        })
+}
+
+/// The least MSS Linux takes.
+pub(crate) const LEAST_MSS: u16 = 88;
+
+fn mss(place: Place, value: &str) -> Result<u16, Wrong> {
+    value
+        .parse()
+        .ok()
+        .filter(|&mss| mss >= LEAST_MSS)
+        .ok_or_else(|| {
+            Wrong::new(
+                place,
+                format!("mss `{value}`: expected a number from {LEAST_MSS} to 65535"),
+            )
+        })
+}
+
+fn ack_policy(place: Place, value: &str) -> Result<AckPolicy, Wrong> {
+    match value {
+        "quick" => Ok(AckPolicy::Quick),
+        "delayed" => Ok(AckPolicy::Delayed(AckPolicy::LINUX_DELAY)),
+        "linux" => Ok(AckPolicy::Linux {
+            quick: AckPolicy::LINUX_QUICK,
+        }),
+        _ => Err(Wrong::unknown(
+            place,
+            "ack policy",
+            value,
+            ["quick", "delayed", "linux"],
+        )),
+    }
+}
+
+fn clock(place: Place, value: &str) -> Result<TimestampClock, Wrong> {
+    match value {
+        "0" => Ok(TimestampClock::Names),
+        "1000" => Ok(TimestampClock::Exact),
+        _ => {
+            let message = format!(
+                "--tcp_ts_tick_usecs={value}: expected 1000, the clock's tick, or 0: do not compare"
+            );
+            Err(Wrong::new(place, message))
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! Reading scripts.
+//!
+//! ```text
+//! script  = option* event*                      option: --name=value
+//! event   = time (packet | call | `commands` | %{ code }%)
+//! time    = 0.1 | +0.1 | 0.1~0.2 | +0.1~+0.2 | *
+//! ```
+//! The language is packetdrill's (github.com/google/packetdrill) as its TCP scripts use it. What is
+//! read and cannot have an effect here is noted; what would change the meaning is refused.
+
+mod call;
+mod head;
+pub(crate) use head::LEAST_MSS;
+mod packet;
+
+use crate::code;
+use crate::error::{Place, ScriptError, Wrong};
+use crate::lex::{Kind, Language, Lexed, Token, lex};
+use crate::script::{Action, Event, Head, Note, Script, Time};
+use crate::shell;
+use std::collections::HashSet;
+use std::time::Duration;
+
+/// No script lasts longer; times are read up to here.
+const LONGEST: Duration = Duration::from_secs(1_000_000);
+
+impl Script {
+    /// Reads a script; `name` is what messages call it.
+    ///
+    /// # Errors
+    /// Where the text is not of the language, or asks for what there is not: the place, and what was
+    /// expected.
+    pub fn parse(name: &str, text: &str) -> Result<Self, ScriptError> {
+        parse(text)
+            .map(|parsed| Self {
+                name: name.into(),
+                lines: text.lines().map(Into::into).collect(),
+                ..parsed
+            })
+            .map_err(|wrong| wrong.in_script(name))
+    }
+}
+
+fn parse(text: &str) -> Result<Script, Wrong> {
+    let Lexed { tokens, head } = lex(text, Language::Script, Place { line: 1, column: 1 })?;
+    let mut parser = Parser {
+        tokens,
+        at: 0,
+        head: Head::default(),
+        notes: Vec::new(),
+        assigned: HashSet::new(),
+    };
+    parser.comments(&head)?;
+    parser.settings()?;
+    let mut events = Vec::new();
+    if let Some(event) = parser.untimed_command() {
+        events.push(event);
+    }
+    while parser.kind() != &Kind::End {
+        match parser.untimed_command() {
+            // Commands that clean up stand at the very end without a time.
+            Some(event) if parser.kind() == &Kind::End => events.push(event),
+            Some(event) => {
+                let message = "expected a time before this command (`+0`, `0.100`, `*`): only the \
+                               first and the last need none";
+                return Err(Wrong::new(event.place, message));
+            }
+            None => events.push(parser.event()?),
+        }
+    }
+    Ok(Script {
+        name: String::new(),
+        lines: Vec::new(),
+        head: parser.head,
+        events,
+        notes: parser.notes,
+    })
+}
+
+struct Parser {
+    tokens: Vec<Token>,
+    at: usize,
+    head: Head,
+    notes: Vec<Note>,
+    /// The names that code has assigned so far.
+    assigned: HashSet<String>,
+}
+
+impl Parser {
+    fn token(&self) -> &Token {
+        // The last token is the end, which is never passed.
+        &self.tokens[self.at.min(self.tokens.len() - 1)]
+    }
+
+    fn kind(&self) -> &Kind {
+        &self.token().kind
+    }
+
+    fn place(&self) -> Place {
+        self.token().place
+    }
+
+    fn advance(&mut self) -> Token {
+        let token = self.token().clone();
+        if token.kind != Kind::End {
+            self.at += 1;
+        }
+        token
+    }
+
+    /// Takes the next token if it is this sign.
+    fn take(&mut self, sign: char) -> bool {
+        let is = self.kind() == &Kind::Sign(sign);
+        if is {
+            self.at += 1;
+        }
+        is
+    }
+
+    /// Takes the next token if it is this word.
+    fn take_word(&mut self, word: &str) -> bool {
+        let is = matches!(self.kind(), Kind::Word(w) if w == word);
+        if is {
+            self.at += 1;
+        }
+        is
+    }
+
+    fn expect(&mut self, sign: char, after: &str) -> Result<(), Wrong> {
+        if self.take(sign) {
+            return Ok(());
+        }
+        Err(self.expected(&format!("`{sign}` after {after}")))
+    }
+
+    /// An error at the next token; at the end of the line before it if it stands on another.
+    fn expected(&self, what: &str) -> Wrong {
+        let token = self.token();
+        let before = self.at.checked_sub(1).and_then(|i| self.tokens.get(i));
+        match before {
+            Some(before) if before.end.line < token.place.line || token.kind == Kind::End => {
+                Wrong::new(
+                    before.end,
+                    format!("expected {what}, found the end of the line"),
+                )
+            }
+            _ => Wrong::new(
+                token.place,
+                format!("expected {what}, found {}", token.kind),
+            ),
+        }
+    }
+
+    /// Whether nothing but white space parts this token from the last: not even that.
+    fn adjacent(&self) -> bool {
+        let before = self.at.checked_sub(1).and_then(|i| self.tokens.get(i));
+        before.is_some_and(|before| before.end == self.place())
+    }
+
+    fn note(&mut self, place: Place, text: impl Into<String>) {
+        self.notes.push(Note {
+            line: place.line,
+            text: text.into(),
+        });
+    }
+
+    /// An unsigned number no larger than `most`.
+    fn number(&mut self, what: &str, most: u64) -> Result<u64, Wrong> {
+        let Kind::Number(text) = self.kind() else {
+            return Err(self.expected(what));
+        };
+        match integer(text).and_then(|n| u64::try_from(n).ok()) {
+            Some(n) if n <= most => {
+                self.at += 1;
+                Ok(n)
+            }
+            _ => {
+                let message = format!(
+                    "expected {what}, a whole number up to {most}, found {}",
+                    self.kind()
+                );
+                Err(Wrong::new(self.place(), message))
+            }
+        }
+    }
+
+    fn number_u32(&mut self, what: &str) -> Result<u32, Wrong> {
+        let n = self.number(what, u64::from(u32::MAX))?;
+        Ok(n as u32)
+    }
+
+    fn number_u16(&mut self, what: &str) -> Result<u16, Wrong> {
+        let n = self.number(what, u64::from(u16::MAX))?;
+        Ok(n as u16)
+    }
+
+    /// Commands without a time.
+    fn untimed_command(&mut self) -> Option<Event> {
+        let Kind::Command(text) = self.kind().clone() else {
+            return None;
+        };
+        let place = self.advance().place;
+        let action = Action::Shell(shell::split(&text, place));
+        let time = Time::After(Duration::ZERO);
+        Some(Event {
+            place,
+            time,
+            action,
+        })
+    }
+
+    fn event(&mut self) -> Result<Event, Wrong> {
+        let place = self.place();
+        let time = self.time()?;
+        let action = match self.kind().clone() {
+            Kind::Sign('<') => {
+                self.at += 1;
+                Action::Receive(self.packet(packet::Direction::In)?)
+            }
+            Kind::Sign('>') => {
+                self.at += 1;
+                Action::Send(self.packet(packet::Direction::Out)?)
+            }
+            Kind::Command(text) => Action::Shell(shell::split(&text, self.advance().place)),
+            Kind::Code(text) => {
+                let at = self.advance().place;
+                let statements = code::parse(&text, at)?;
+                code::check(&statements, &mut self.assigned)?;
+                Action::Code(statements)
+            }
+            Kind::Word(_) | Kind::Ellipsis => Action::Call(self.call(time)?),
+            _ => {
+                let what = "a packet (`<` in, `>` out), a system call, `commands` or %{ code }%";
+                return Err(self.expected(what));
+            }
+        };
+        Ok(Event {
+            place,
+            time,
+            action,
+        })
+    }
+
+    fn time(&mut self) -> Result<Time, Wrong> {
+        if self.take('*') {
+            return Ok(Time::Any);
+        }
+        let relative = self.take('+');
+        let from = self.duration("a time (`+0.1`, `0.100`, `0.1~0.2`, `*`)")?;
+        if !self.take('~') {
+            return Ok(if relative {
+                Time::After(from)
+            } else {
+                Time::At(from)
+            });
+        }
+        let place = self.place();
+        let also_relative = self.take('+');
+        if also_relative != relative {
+            let message = match relative {
+                true => "expected `+` before the end of a relative range, as in `+0~+0.1`",
+                false => "expected the end of the range without `+`, as in `0.1~0.2`",
+            };
+            return Err(Wrong::new(place, message));
+        }
+        let to = self.duration("the end of the range of times")?;
+        if to < from {
+            return Err(Wrong::new(place, "a range of times ends before it begins"));
+        }
+        Ok(match relative {
+            true => Time::AfterBetween(from, to),
+            false => Time::Between(from, to),
+        })
+    }
+
+    /// Seconds, with at most six decimals.
+    fn duration(&mut self, what: &str) -> Result<Duration, Wrong> {
+        let Kind::Number(text) = self.kind() else {
+            return Err(self.expected(what));
+        };
+        let micros = micros(text).filter(|&n| Duration::from_micros(n) <= LONGEST);
+        let Some(micros) = micros else {
+            let message = format!(
+                "expected seconds with at most six decimals, up to {}, found {}",
+                LONGEST.as_secs(),
+                self.kind()
+            );
+            return Err(Wrong::new(self.place(), message));
+        };
+        self.at += 1;
+        Ok(Duration::from_micros(micros))
+    }
+}
+
+/// A whole number, decimal or hexadecimal.
+pub(crate) fn integer(text: &str) -> Option<i64> {
+    match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(hex) => i64::from_str_radix(hex, 16).ok(),
+        None => text.parse().ok(),
+    }
+}
+
+fn micros(text: &str) -> Option<u64> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    if fraction.len() > 6 {
+        return None;
+    }
+    let whole: u64 = if whole.is_empty() {
+        0
+    } else {
+        whole.parse().ok()?
+    };
+    let fraction: u64 = format!("{fraction:0<6}").parse().ok()?;
+    whole.checked_mul(1_000_000)?.checked_add(fraction)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,438 @@
+//! System calls.
+
+use super::arguments::word;
+use super::sockets::{Role, Socket, fatal_error, has_opened};
+use super::{Runner, Stop};
+use crate::error::Wrong;
+use crate::script::{Call, Expression};
+use recoup_tcp::{Endpoint, State};
+use recoup_units::Instant;
+
+/// What a call came to.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Returned {
+    pub value: i64,
+    pub error: Option<&'static str>,
+    /// What it wrote is not what the script expects.
+    pub mismatch: Option<String>,
+}
+
+pub(super) enum Attempt {
+    Returned(Returned),
+    /// Nothing to return yet; `wakes_at`: it returns then at the latest.
+    Blocks {
+        wakes_at: Option<Instant>,
+    },
+}
+
+pub(super) fn done(value: i64) -> Result<Attempt, Stop> {
+    Ok(Attempt::Returned(Returned {
+        value,
+        ..Returned::default()
+    }))
+}
+
+pub(super) fn error(error: &'static str) -> Result<Attempt, Stop> {
+    Ok(Attempt::Returned(Returned {
+        value: -1,
+        error: Some(error),
+        mismatch: None,
+    }))
+}
+
+const O_NONBLOCK: i64 = 0o4000;
+const MSG_DONTWAIT: i64 = 0x40;
+const MSG_PEEK: i64 = 2;
+const MSG_NOSIGNAL: i64 = 0x4000;
+
+impl Runner<'_> {
+    /// Tries a call; `first`: it has just begun, at `begun`.
+    pub(super) fn attempt(
+        &mut self,
+        call: &Call,
+        begun: Instant,
+        first: bool,
+    ) -> Result<Attempt, Stop> {
+        match call.name.as_str() {
+            "socket" => self.socket(call),
+            "epoll_create" | "epoll_create1" => {
+                let fd = self.new_fd(call)?;
+                self.sockets.epolls.insert(fd, Default::default());
+                done(fd)
+            }
+            "poll" => self.poll(call, begun),
+            _ => {
+                let fd = self.number(call, 0, "a descriptor")?;
+                if self.sockets.epolls.contains_key(&fd) {
+                    return self.epoll(call, fd, begun);
+                }
+                if !self.sockets.streams.contains_key(&fd) {
+                    return error("EBADF");
+                }
+                self.socket_call(call, fd, first)
+            }
+        }
+    }
+
+    fn socket_call(&mut self, call: &Call, fd: i64, first: bool) -> Result<Attempt, Stop> {
+        match call.name.as_str() {
+            "bind" => done(0),
+            "listen" => self.listen(fd),
+            "connect" => self.connect(fd, first),
+            "accept" => self.accept(call, fd),
+            "write" | "send" | "sendto" => {
+                let (len, flags) = (self.length(call, 2)?, self.message_flags(call, 3)?);
+                self.write(fd, len, flags)
+            }
+            "writev" => {
+                let (value, place) = self.argument(call, 1, "buffers")?;
+                let len = self.vector(value, place)?;
+                self.write(fd, len, 0)
+            }
+            "sendmsg" => {
+                let (len, flags) = (self.message(call, 1)?, self.message_flags(call, 2)?);
+                self.write(fd, len, flags)
+            }
+            "read" | "recv" | "recvfrom" => {
+                let (len, flags) = (self.length(call, 2)?, self.message_flags(call, 3)?);
+                self.read(fd, len, flags)
+            }
+            "readv" => {
+                let (value, place) = self.argument(call, 1, "buffers")?;
+                let len = self.vector(value, place)?;
+                self.read(fd, len, 0)
+            }
+            "recvmsg" => {
+                let (len, flags) = (self.message(call, 1)?, self.message_flags(call, 2)?);
+                self.read(fd, len, flags)
+            }
+            "close" => self.close(fd),
+            "shutdown" => self.shutdown(call, fd),
+            "fcntl" => self.fcntl(call, fd),
+            "ioctl" => self.ioctl(call, fd),
+            "setsockopt" => self
+                .setsockopt(call, fd)
+                .and_then(|e| e.map_or(done(0), error)),
+            "getsockopt" => self.getsockopt(call, fd),
+            _ => error("EINVAL"), // an epoll call of a socket
+        }
+    }
+
+    pub(super) fn stream(&mut self, fd: i64) -> Result<&mut Socket, Stop> {
+        let place = self.place;
+        let socket = self.sockets.streams.get_mut(&fd);
+        socket.ok_or_else(|| Wrong::new(place, format!("descriptor {fd} is no socket")).into())
+    }
+
+    /// Flags of a call that sends or receives, 0 where it has none.
+    fn message_flags(&self, call: &Call, index: usize) -> Result<i64, Stop> {
+        let Some(argument) = call.arguments.get(index) else {
+            return Ok(0);
+        };
+        let flags = match &argument.value {
+            Expression::Any => 0,
+            value => self.integer(value, argument.place)?,
+        };
+        match flags & !(MSG_DONTWAIT | MSG_NOSIGNAL) {
+            0 => Ok(flags),
+            _ => {
+                let message = format!(
+                    "flags of `{}`: only MSG_DONTWAIT and MSG_NOSIGNAL are supported",
+                    call.name
+                );
+                Err(Wrong::new(argument.place, message).into())
+            }
+        }
+    }
+
+    /// A new descriptor: the number the script names it by.
+    fn new_fd(&self, call: &Call) -> Result<i64, Stop> {
+        match &call.result {
+            Expression::Integer(fd) if *fd >= 0 => match self.sockets.is_used(*fd) {
+                true => Err(Wrong::new(self.place, format!("descriptor {fd} is in use")).into()),
+                false => Ok(*fd),
+            },
+            _ => Ok(self.sockets.free()),
+        }
+    }
+
+    fn socket(&mut self, call: &Call) -> Result<Attempt, Stop> {
+        let kind = self.number(call, 1, "SOCK_STREAM")?;
+        if kind & 0xf != 1 {
+            return Err(Wrong::new(self.place, "only SOCK_STREAM sockets are supported").into());
+        }
+        let fd = self.new_fd(call)?;
+        let nonblocking = kind & O_NONBLOCK != 0;
+        self.sockets.streams.insert(fd, Socket::new(nonblocking));
+        done(fd)
+    }
+
+    fn listen(&mut self, fd: i64) -> Result<Attempt, Stop> {
+        if self.stream(fd)?.role == Role::Listener {
+            return done(0);
+        }
+        self.only_connection()?;
+        self.stream(fd)?.role = Role::Listener;
+        let config = self.setup.config(
+            Some(&self.sockets.streams[&fd].options),
+            self.host.numbers.local,
+        );
+        self.host.endpoint = Some(Endpoint::listen(&config));
+        done(0)
+    }
+
+    fn only_connection(&self) -> Result<(), Stop> {
+        match self.host.endpoint {
+            None => Ok(()),
+            Some(_) => Err(Wrong::new(
+                self.place,
+                "a script has one connection: another socket listens or connects already",
+            )
+            .into()),
+        }
+    }
+
+    fn connect(&mut self, fd: i64, first: bool) -> Result<Attempt, Stop> {
+        let socket = self.stream(fd)?;
+        let (role, nonblocking, told) = (socket.role, socket.nonblocking, socket.connect_told);
+        if role == Role::Listener {
+            return error("EISCONN");
+        }
+        if role == Role::Fresh {
+            self.only_connection()?;
+            self.stream(fd)?.role = Role::Connection;
+            let config = self.setup.config(
+                Some(&self.sockets.streams[&fd].options),
+                self.host.numbers.local,
+            );
+            self.host.endpoint = Some(Endpoint::connect(&config));
+            let transmitted = self.host.transmit();
+            self.endless(transmitted)?;
+            return if nonblocking {
+                error("EINPROGRESS")
+            } else {
+                Ok(Attempt::Blocks { wakes_at: None })
+            };
+        }
+        let endpoint = self.host.endpoint.as_ref();
+        if let Some(failed) = endpoint.and_then(|e| fatal_error(e, !told)) {
+            self.stream(fd)?.error_told = true;
+            return error(failed);
+        }
+        if endpoint.is_some_and(has_opened) {
+            self.stream(fd)?.connect_told = true;
+            return if told && first {
+                error("EISCONN")
+            } else {
+                done(0)
+            };
+        }
+        match nonblocking {
+            true => error("EALREADY"),
+            false => Ok(Attempt::Blocks { wakes_at: None }),
+        }
+    }
+
+    fn accept(&mut self, call: &Call, fd: i64) -> Result<Attempt, Stop> {
+        let socket = self.stream(fd)?;
+        let (role, nonblocking, options) = (socket.role, socket.nonblocking, socket.options);
+        if role != Role::Listener {
+            return error("EINVAL");
+        }
+        let ready = !self.sockets.accepted && self.host.endpoint.as_ref().is_some_and(has_opened);
+        if !ready {
+            return match nonblocking {
+                true => error("EAGAIN"),
+                false => Ok(Attempt::Blocks { wakes_at: None }),
+            };
+        }
+        let new = self.new_fd(call)?;
+        self.sockets.accepted = true;
+        let connection = Socket {
+            role: Role::Connection,
+            options,
+            connect_told: true,
+            ..Socket::new(false)
+        };
+        self.sockets.streams.insert(new, connection);
+        done(new)
+    }
+
+    /// The connection's endpoint, or the error that there is none.
+    fn connected(&mut self, fd: i64) -> Result<Result<&mut Endpoint, &'static str>, Stop> {
+        let role = self.stream(fd)?.role;
+        Ok(match &mut self.host.endpoint {
+            Some(endpoint) if role == Role::Connection => Ok(endpoint),
+            _ => Err("ENOTCONN"),
+        })
+    }
+
+    /// The error that ended the connection, reported once.
+    pub(super) fn take_error(&mut self, fd: i64) -> Result<Option<&'static str>, Stop> {
+        let socket = self.stream(fd)?;
+        if socket.role != Role::Connection || socket.error_told {
+            return Ok(None);
+        }
+        let connecting = !socket.connect_told;
+        let failed = self
+            .host
+            .endpoint
+            .as_ref()
+            .and_then(|e| fatal_error(e, connecting));
+        self.stream(fd)?.error_told = failed.is_some();
+        Ok(failed)
+    }
+
+    fn write(&mut self, fd: i64, len: u64, flags: i64) -> Result<Attempt, Stop> {
+        let nonblocking = self.stream(fd)?.nonblocking || flags & MSG_DONTWAIT != 0;
+        if let Some(failed) = self.take_error(fd)? {
+            return error(failed);
+        }
+        let endpoint = match self.connected(fd)? {
+            Ok(endpoint) => endpoint,
+            Err(_) => return error("EPIPE"), // as Linux says of a socket never connected
+        };
+        if matches!(endpoint.state(), State::Closed(_)) || endpoint.sender().fin().is_some() {
+            return error("EPIPE");
+        }
+        if !has_opened(endpoint) {
+            return match nonblocking {
+                true => error("EAGAIN"),
+                false => Ok(Attempt::Blocks { wakes_at: None }),
+            };
+        }
+        let written = self.host.write(len);
+        self.endless(written)?;
+        done(len as i64)
+    }
+
+    fn read(&mut self, fd: i64, len: u64, flags: i64) -> Result<Attempt, Stop> {
+        debug_assert!(flags & MSG_PEEK == 0);
+        let nonblocking = self.stream(fd)?.nonblocking || flags & MSG_DONTWAIT != 0;
+        let now = self.host.now;
+        let endpoint = match self.connected(fd)? {
+            Ok(endpoint) => endpoint,
+            Err(failed) => return error(failed),
+        };
+        let taken = endpoint.readable().min(len);
+        if taken > 0 {
+            endpoint.read(now, taken);
+            return done(taken as i64);
+        }
+        let ended = endpoint.receiver().finished() || matches!(endpoint.state(), State::Closed(_));
+        let over = ended || self.stream(fd)?.reading_over;
+        if let Some(failed) = self.take_error(fd)? {
+            return error(failed);
+        }
+        match (over || len == 0, nonblocking) {
+            (true, _) => done(0),
+            (false, true) => error("EAGAIN"),
+            (false, false) => Ok(Attempt::Blocks { wakes_at: None }),
+        }
+    }
+
+    fn close(&mut self, fd: i64) -> Result<Attempt, Stop> {
+        let Some(socket) = self.sockets.streams.remove(&fd) else {
+            return error("EBADF");
+        };
+        for interest in self.sockets.epolls.values_mut() {
+            interest.remove(&fd);
+        }
+        let now = self.host.now;
+        let Some(endpoint) = &mut self.host.endpoint else {
+            return done(0);
+        };
+        match socket.role {
+            Role::Connection => endpoint.release(now, socket.linger_zero),
+            Role::Listener if endpoint.state() == State::Listen => self.host.endpoint = None,
+            Role::Listener | Role::Fresh => {}
+        }
+        done(0)
+    }
+
+    fn shutdown(&mut self, call: &Call, fd: i64) -> Result<Attempt, Stop> {
+        let how = self.number(call, 1, "SHUT_RD, SHUT_WR or SHUT_RDWR")?;
+        let now = self.host.now;
+        match self.connected(fd)? {
+            Ok(endpoint) if how != 0 => endpoint.close(now),
+            Ok(_) => {}
+            Err(failed) => return error(failed),
+        }
+        self.stream(fd)?.reading_over |= how != 1;
+        done(0)
+    }
+
+    fn fcntl(&mut self, call: &Call, fd: i64) -> Result<Attempt, Stop> {
+        let (command, _) = self.argument(call, 1, "F_GETFL or F_SETFL")?;
+        match word(command) {
+            "F_GETFL" => {
+                let nonblocking = self.stream(fd)?.nonblocking;
+                done(2 | if nonblocking { O_NONBLOCK } else { 0 })
+            }
+            "F_SETFL" => {
+                let flags = self.number(call, 2, "flags")?;
+                self.stream(fd)?.nonblocking = flags & O_NONBLOCK != 0;
+                done(0)
+            }
+            "F_GETFD" | "F_SETFD" => done(0),
+            other => Err(Wrong::new(
+                self.place,
+                format!("fcntl `{other}` is not supported, expected F_GETFL or F_SETFL"),
+            )
+            .into()),
+        }
+    }
+
+    fn ioctl(&mut self, call: &Call, fd: i64) -> Result<Attempt, Stop> {
+        let (request, place) = self.argument(call, 1, "SIOCINQ, SIOCOUTQ or SIOCOUTQNSD")?;
+        let endpoint = match self.connected(fd)? {
+            Ok(endpoint) => endpoint,
+            Err(failed) => return error(failed),
+        };
+        let sender = endpoint.sender();
+        let value = match word(request) {
+            "SIOCINQ" | "FIONREAD" => endpoint.readable(),
+            "SIOCOUTQ" => sender.limit().since(sender.una()),
+            "SIOCOUTQNSD" => sender.limit().since(sender.nxt()),
+            other => {
+                let message = format!(
+                    "ioctl `{other}` is not supported, expected SIOCINQ, SIOCOUTQ or SIOCOUTQNSD"
+                );
+                return Err(Wrong::new(place, message).into());
+            }
+        };
+        self.wrote(call, 2, word(request), value)
+    }
+
+    /// The call wrote `value` where its argument at `index` says what is expected.
+    pub(super) fn wrote(
+        &self,
+        call: &Call,
+        index: usize,
+        name: &str,
+        value: u64,
+    ) -> Result<Attempt, Stop> {
+        let (expected, place) = self.argument(call, index, "the value expected, as in `[0]`")?;
+        let mismatch = match expected {
+            Expression::Any => None,
+            expected => {
+                let expected = self.integer(expected, place)?;
+                (i64::try_from(value) != Ok(expected))
+                    .then(|| format!("{name} is {value}, expected {expected}"))
+            }
+        };
+        Ok(Attempt::Returned(Returned {
+            value: 0,
+            error: None,
+            mismatch,
+        }))
+    }
+
+    pub(super) fn note(&mut self, text: impl Into<String>) {
+        let line = self.place.line;
+        self.notes.push(crate::script::Note {
+            line,
+            text: text.into(),
+        });
+    }
+}

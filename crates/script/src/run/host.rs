@@ -1,0 +1,165 @@
+//! The machine under test: an endpoint, its clock, and the packets that left it.
+
+use crate::packet::{Mark, Packet};
+use crate::wire::Numbers;
+use recoup_recovery::Send;
+use recoup_tcp::{Config, Endpoint, Transmit};
+use recoup_units::Instant;
+use recoup_wire::{Flags, Segment};
+use std::collections::VecDeque;
+
+/// A packet that left and that no event has asked for yet.
+#[derive(Clone, Debug)]
+pub(crate) struct Sent {
+    pub at: Instant,
+    pub packet: Packet,
+    /// How many packets had crossed the wire before.
+    pub crossed: usize,
+}
+
+/// A packet that crossed the wire, in or out.
+#[derive(Clone, Debug)]
+pub(crate) struct Crossed {
+    pub at: Instant,
+    pub outward: bool,
+    pub packet: Packet,
+}
+
+#[derive(Debug)]
+pub(crate) struct Host {
+    pub now: Instant,
+    pub endpoint: Option<Endpoint>,
+    pub numbers: Numbers,
+    pub outbox: VecDeque<Sent>,
+    pub trace: Vec<Crossed>,
+    timers: u32,
+}
+
+/// What no script should need: it is endless, or as good as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Endless;
+
+const MOST_PACKETS: usize = 100_000;
+const MOST_TIMERS: u32 = 100_000;
+
+impl Host {
+    pub fn new(numbers: Numbers) -> Self {
+        Self {
+            now: Instant::ZERO,
+            endpoint: None,
+            numbers,
+            outbox: VecDeque::new(),
+            trace: Vec::new(),
+            timers: 0,
+        }
+    }
+
+    /// When the earliest timer goes off.
+    pub fn next_timer(&self) -> Option<Instant> {
+        let timer = self.endpoint.as_ref()?.next_timer();
+        timer.map(|(at, _)| at.max(self.now))
+    }
+
+    /// Serves the earliest timer, if there is one.
+    pub fn fire(&mut self) -> Result<(), Endless> {
+        self.timers += 1;
+        if self.timers > MOST_TIMERS {
+            return Err(Endless);
+        }
+        if let Some(endpoint) = &mut self.endpoint
+            && let Some((at, timer)) = endpoint.next_timer()
+        {
+            self.now = self.now.max(at);
+            endpoint.on_timer(self.now, timer);
+        }
+        self.transmit()
+    }
+
+    /// A packet of the script's arrives. Nobody there: it is refused.
+    pub fn receive(&mut self, packet: &Packet, config: &Config) -> Result<(), Endless> {
+        let at = self.now;
+        self.trace.push(Crossed {
+            at,
+            outward: false,
+            packet: packet.clone(),
+        });
+        let segment = self.numbers.segment(packet);
+        if segment.flags.contains(Flags::SYN) && self.numbers.remote.is_none() {
+            self.numbers.remote = Some(segment.seq);
+        }
+        match &mut self.endpoint {
+            Some(endpoint) => {
+                if packet.mark == Some(Mark::Experienced) {
+                    endpoint.on_congestion_experienced();
+                }
+                endpoint.on_segment(at, &segment);
+            }
+            None => {
+                let mut nobody = Endpoint::listen(config);
+                nobody.close(at);
+                nobody.on_segment(at, &segment);
+                self.endpoint = Some(nobody);
+                let transmitted = self.transmit();
+                self.endpoint = None;
+                return transmitted;
+            }
+        }
+        self.transmit()
+    }
+
+    /// A write of `len` bytes: what a full chunk of the send queue lets out leaves before the rest
+    /// is taken in.
+    pub fn write(&mut self, len: u64) -> Result<(), Endless> {
+        let mut left = len;
+        while let Some(endpoint) = &mut self.endpoint
+            && left > 0
+        {
+            let part = endpoint.chunk_room().min(left);
+            let all = endpoint.write_part(self.now, part, left == len);
+            left -= part;
+            match left {
+                0 => endpoint.end_write(),
+                _ => self.transmit_some(!all)?,
+            }
+        }
+        self.transmit()
+    }
+
+    /// Lets out what wants to leave.
+    pub fn transmit(&mut self) -> Result<(), Endless> {
+        self.transmit_some(false)
+    }
+
+    fn transmit_some(&mut self, one_burst: bool) -> Result<(), Endless> {
+        let mut segment = Segment::default();
+        while let Some(endpoint) = &mut self.endpoint
+            && let Some(what) = endpoint.poll_transmit(self.now, &mut segment)
+        {
+            // Only data sent for the first time may be marked (RFC 3168 §6.1.4, §6.1.5).
+            let new = matches!(what, Transmit::Stream(Send::New(_) | Send::NewProbe(_)));
+            let mark = match endpoint.is_ecn_capable() && new && segment.payload_len > 0 {
+                true => Mark::Ect0,
+                false => Mark::NotCapable,
+            };
+            let packet = self.numbers.packet(&segment, mark);
+            let (at, crossed) = (self.now, self.trace.len());
+            self.trace.push(Crossed {
+                at,
+                outward: true,
+                packet: packet.clone(),
+            });
+            self.outbox.push_back(Sent {
+                at,
+                packet,
+                crossed,
+            });
+            if self.trace.len() > MOST_PACKETS {
+                return Err(Endless);
+            }
+            if one_burst && !endpoint.is_in_burst() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,132 @@
+//! Descriptors, and what their calls may do.
+
+use super::arguments::EVENTS;
+use super::setup::SocketOptions;
+use recoup_tcp::{Closed, Endpoint, State};
+use std::collections::BTreeMap;
+
+/// What a socket is to the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    Fresh,
+    /// The connection its SYN begins is taken by `accept`.
+    Listener,
+    Connection,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Socket {
+    pub role: Role,
+    pub nonblocking: bool,
+    pub options: SocketOptions,
+    /// `connect` has reported success.
+    pub connect_told: bool,
+    /// The error that ended the connection has been reported.
+    pub error_told: bool,
+    /// Closing resets.
+    pub linger_zero: bool,
+    /// Nothing is waited for any more (SHUT_RD).
+    pub reading_over: bool,
+}
+
+impl Socket {
+    pub fn new(nonblocking: bool) -> Self {
+        Self {
+            role: Role::Fresh,
+            nonblocking,
+            options: SocketOptions::default(),
+            connect_told: false,
+            error_told: false,
+            linger_zero: false,
+            reading_over: false,
+        }
+    }
+}
+
+/// What an epoll descriptor watches: descriptors and the events asked for.
+pub(super) type Interest = BTreeMap<i64, i64>;
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sockets {
+    pub streams: BTreeMap<i64, Socket>,
+    pub epolls: BTreeMap<i64, Interest>,
+    /// The connection a listener began has been accepted.
+    pub accepted: bool,
+}
+
+impl Sockets {
+    pub fn is_used(&self, fd: i64) -> bool {
+        self.streams.contains_key(&fd) || self.epolls.contains_key(&fd)
+    }
+
+    /// The lowest number not in use, from 3 on.
+    pub fn free(&self) -> i64 {
+        (3..).find(|fd| !self.is_used(*fd)).unwrap_or(i64::MAX)
+    }
+}
+
+/// The bits of poll.
+pub(super) mod bits {
+    pub const IN: i64 = 1;
+    pub const OUT: i64 = 4;
+    pub const ERR: i64 = 8;
+    pub const HUP: i64 = 0x10;
+    pub const RDNORM: i64 = 0x40;
+    pub const WRNORM: i64 = 0x100;
+    pub const RDHUP: i64 = 0x2000;
+}
+
+/// The names of the bits, for messages.
+pub(super) fn event_names(events: i64) -> String {
+    let names: Vec<&str> = EVENTS
+        .iter()
+        .filter(|(_, bit)| events & bit != 0)
+        .map(|(name, _)| *name)
+        .collect();
+    match names.is_empty() {
+        true => "0".into(),
+        false => names.join("|"),
+    }
+}
+
+/// The error that ended the connection.
+pub(super) fn fatal_error(endpoint: &Endpoint, connecting: bool) -> Option<&'static str> {
+    match endpoint.state() {
+        State::Closed(Closed::ByReset) if connecting => Some("ECONNREFUSED"),
+        State::Closed(Closed::ByReset) => Some("ECONNRESET"),
+        State::Closed(Closed::ByTimeout) => Some("ETIMEDOUT"),
+        _ => None,
+    }
+}
+
+/// Whether the handshake is done, however it went on.
+pub(super) fn has_opened(endpoint: &Endpoint) -> bool {
+    !matches!(
+        endpoint.state(),
+        State::Listen | State::SynSent | State::SynReceived | State::Closed(_)
+    )
+}
+
+/// What poll says of a connection (Linux `tcp_poll`).
+pub(super) fn readiness(endpoint: &Endpoint, error: bool) -> i64 {
+    let finished = endpoint.receiver().finished();
+    let closed = matches!(endpoint.state(), State::Closed(_));
+    let sending = endpoint.sender().fin().is_none();
+    let mut events = 0;
+    if closed || (finished && !sending) {
+        events |= bits::HUP;
+    }
+    if finished || closed {
+        events |= bits::IN | bits::RDNORM | bits::RDHUP;
+    }
+    if error {
+        events |= bits::ERR;
+    }
+    if has_opened(endpoint) || closed {
+        if endpoint.readable() > 0 {
+            events |= bits::IN | bits::RDNORM;
+        }
+        events |= bits::OUT | bits::WRNORM;
+    }
+    events
+}
