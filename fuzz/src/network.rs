@@ -29,6 +29,8 @@ pub enum Side {
 #[derive(Arbitrary, Clone, Debug)]
 pub struct AnyHost {
     profile: u8,
+    /// Which mechanisms are on top, a bit each.
+    mechanisms: u64,
     acks: u8,
     mss: u16,
     buffer: u16,
@@ -100,7 +102,7 @@ impl AnyHost {
     fn config(&self) -> Config {
         let mut mechanisms = BASES[usize::from(self.profile) % BASES.len()].1;
         for (bit, mechanism) in Mechanism::ALL.iter().enumerate() {
-            if self.profile >> (bit % 8) & 1 == 1 {
+            if self.mechanisms >> bit & 1 == 1 {
                 mechanism.apply(&mut mechanisms);
             }
         }

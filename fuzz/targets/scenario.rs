@@ -67,7 +67,9 @@ fuzz_target!(|text: &str| {
     }
 
     // Small enough to take no time.
+    let written: u64 = scenario.settings.writes.iter().map(|w| w.bytes).sum();
     let small = scenario.settings.segments <= 20
+        && written <= 20 * u64::from(scenario.settings.mss)
         && scenario
             .settings
             .user_timeout

@@ -27,9 +27,9 @@
 //! assert!(chart.to_svg().starts_with("<svg "));
 //! ```
 
-mod canvas;
+pub(crate) mod canvas;
 mod layout;
-mod text;
+pub(crate) mod text;
 
 use canvas::{Align, Canvas, Colour, Style};
 use layout::{Axis, Bars, Frame, Groups, Labels, Layout};
@@ -77,9 +77,9 @@ impl Group {
     }
 }
 
-const INK: Colour = Colour(0x22, 0x22, 0x22);
-const FAINT: Colour = Colour(0xdd, 0xdd, 0xdd);
-const WHITE: Colour = Colour(0xff, 0xff, 0xff);
+pub(crate) const INK: Colour = Colour(0x22, 0x22, 0x22);
+pub(crate) const FAINT: Colour = Colour(0xdd, 0xdd, 0xdd);
+pub(crate) const WHITE: Colour = Colour(0xff, 0xff, 0xff);
 
 impl BarChart {
     /// The chart as an SVG document, 900 px wide.

@@ -59,6 +59,27 @@ impl Claim {
     }
 }
 
+/// A claim of this id, section, statement and check, with what came out, known to hold.
+pub(crate) fn claim(
+    id: &'static str,
+    section: &'static str,
+    statement: &'static str,
+    check: &'static str,
+    (ours, holds): (String, bool),
+) -> Claim {
+    let verdict = Verdict::on(holds);
+    Claim {
+        id,
+        section,
+        statement,
+        check,
+        ours,
+        verdict,
+        known: Verdict::Holds,
+        note: None,
+    }
+}
+
 /// Claims as a table: verdict, place, statement, result, then the notes.
 pub fn to_table(claims: &[Claim]) -> String {
     let mut table = plain_table();

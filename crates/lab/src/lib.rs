@@ -11,6 +11,7 @@ pub mod quantity;
 pub mod report;
 pub mod run;
 pub mod scenario;
+pub mod sequence;
 pub mod settings;
 pub mod stats;
 pub mod suggest;

@@ -1,10 +1,16 @@
 //! Results as table, JSON and CSV.
 
+mod recovery;
+mod tables;
+
+pub use recovery::{Ended, OnEntry, Percentiles, Ratios, Recovery};
+pub use tables::View;
+
 use crate::run::{Cost, ProfileResult};
 use crate::scenario::Scenario;
 use crate::settings::KEYS;
 use crate::stats::Summary;
-use comfy_table::{Cell, CellAlignment, Table, presets};
+use comfy_table::{Table, presets};
 use recoup_recovery::Trigger;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -54,6 +60,8 @@ pub struct Entry {
     pub unnecessary_bytes: u64,
     /// From the last ACK to the first retransmission of data; `null` when no flow had one.
     pub last_ack_to_retransmission_ms: Option<Summary>,
+    /// What fast recovery and timeouts were like.
+    pub recovery: Recovery,
 }
 
 impl Report {
@@ -101,43 +109,8 @@ impl Report {
     }
 
     /// As a table with a column a profile.
-    pub fn to_table(&self) -> String {
-        let mut table = plain_table();
-        let mut header = vec![String::new()];
-        header.extend(self.results.iter().map(|r| r.profile.clone()));
-        table.set_header(header);
-        let mut row = |name: &str, value: &dyn Fn(&Entry) -> String| {
-            let mut cells = vec![Cell::new(name)];
-            let values = self.results.iter().map(|r| Cell::new(value(r)));
-            cells.extend(values.map(|c| c.set_alignment(CellAlignment::Right)));
-            table.add_row(cells);
-        };
-        row("flows completed", &|r| {
-            format!("{} of {}", r.completed, r.flows)
-        });
-        for (name, part) in SUMMARY {
-            row(&format!("FCT {name} (ms)"), &|r| {
-                millis(r.fct_ms.as_ref().map(part))
-            });
-        }
-        row("FCT normalised", &|r| {
-            r.fct_normalised.map_or("-".into(), |n| format!("{n:.3}"))
-        });
-        row("last ACK to retransmission p50 (ms)", &|r| {
-            millis(r.last_ack_to_retransmission_ms.map(|s| s.p50))
-        });
-        row("data segments sent", &|r| r.segments_sent.to_string());
-        row("bytes sent", &|r| r.bytes_sent.to_string());
-        row("packets dropped", &|r| r.packets_dropped.to_string());
-        row("retransmissions", &|r| count(r, "total"));
-        for trigger in Trigger::ALL.map(Trigger::name) {
-            row(&format!("  {trigger}"), &|r| count(r, trigger));
-        }
-        row("probes, new data included", &|r| r.probes.to_string());
-        row("duplicates", &|r| r.duplicates.to_string());
-        row("spurious", &|r| r.spurious.to_string());
-        row("unnecessary bytes", &|r| r.unnecessary_bytes.to_string());
-        format!("{table}\n")
+    pub fn to_table(&self, view: View) -> String {
+        tables::table(self, view)
     }
 }
 
@@ -179,6 +152,7 @@ impl Entry {
             spurious: cost.spurious,
             unnecessary_bytes: cost.unnecessary_bytes,
             last_ack_to_retransmission_ms: cost.last_ack_to_retransmission.summary(),
+            recovery: Recovery::new(cost),
         }
     }
 }
@@ -193,13 +167,6 @@ pub fn plain_table() -> Table {
 /// Milliseconds to the microsecond, or `-`.
 pub fn millis(value: Option<f64>) -> String {
     value.map_or("-".into(), |v| format!("{v:.3}"))
-}
-
-fn count(entry: &Entry, name: &str) -> String {
-    entry
-        .retransmissions
-        .get(name)
-        .map_or("-".into(), Value::to_string)
 }
 
 /// The columns a summary has in CSV even when there is nothing to summarise.
@@ -280,7 +247,7 @@ mod tests {
 
     #[test]
     fn the_table_names_units_and_profiles() {
-        let table = report(&[]).to_table();
+        let table = report(&[]).to_table(View::Cost);
         for part in [
             "linux-3.17+tlpr",
             "FCT p50 (ms)",
@@ -289,6 +256,113 @@ mod tests {
             "1 of 1",
         ] {
             assert!(table.contains(part), "{part}\n{table}");
+        }
+    }
+
+    /// 150 segments of every flow, one in twenty lost.
+    fn lossy() -> Report {
+        report(&[("segments", "150"), ("drop", "bernoulli:0.05")])
+    }
+
+    #[test]
+    fn every_view_is_a_table_with_its_units() {
+        let report = lossy();
+        for (view, parts) in [
+            (
+                View::Retransmissions,
+                &[
+                    "retransmissions (segments, % of all)",
+                    "timeouts by exponential back-off",
+                    "of all these, failed",
+                    "fast retransmits per recovery",
+                    "recoveries with a DSACK (%)",
+                    "DSACKs per retransmission (%)",
+                    "lost retransmissions per recovery (%)",
+                    "undone by frto",
+                    "retransmission rate (% of data segments)",
+                    "network transmit time per flow (ms)",
+                    "of it in loss recovery (%)",
+                    "data segments sent in recovery (%)",
+                    "slow start after recovery (% of recoveries)",
+                ][..],
+            ),
+            (
+                View::Recovery,
+                &[
+                    "ended in a timeout",
+                    "began with pipe < ssthresh",
+                    "pipe - ssthresh on entry, min (segments)",
+                    "cwnd - ssthresh before exit, p5 (segments)",
+                    "cwnd after recovery, p5 (segments)",
+                    "time in recovery p99 (ms)",
+                ],
+            ),
+        ] {
+            let table = report.to_table(view);
+            for part in parts {
+                assert!(table.contains(part), "{part}\n{table}");
+            }
+        }
+    }
+
+    /// What one counts another way comes out the same.
+    #[test]
+    fn the_senders_counts_agree_with_the_simulators() {
+        let report = lossy();
+        for entry in &report.results {
+            let recovery = &entry.recovery;
+            assert!(recovery.recoveries > 0, "{entry:?}");
+            let Ended {
+                complete,
+                undone,
+                timeout,
+            } = recovery.ended;
+            assert_eq!(complete + undone + timeout, recovery.recoveries);
+            assert_eq!(recovery.timeouts["recovery"], json!(timeout));
+            let OnEntry {
+                below,
+                equal,
+                above,
+                min,
+                max,
+                ..
+            } = recovery.pipe_minus_ssthresh;
+            assert_eq!(below + equal + above, recovery.recoveries);
+            assert!(min <= max);
+            let again = |name: &str| entry.retransmissions[name].as_u64().unwrap();
+            let fast = again("fast") + again("early");
+            let ratio = recovery.ratios.fast_retransmits_per_recovery;
+            assert_eq!(ratio, Some(fast as f64 / recovery.recoveries as f64));
+            let rate = recovery.ratios.retransmission_rate_percent.unwrap();
+            assert!(
+                (rate * entry.segments_sent as f64 / 100.0 - again("total") as f64).abs() < 1e-6
+            );
+            let busy = recovery.transmit_time_ms;
+            assert!(recovery.in_recovery_ms + recovery.in_loss_ms <= busy);
+        }
+    }
+
+    #[test]
+    fn without_a_loss_there_is_nothing_to_compare_with() {
+        let report = report(&[("drop", "none")]);
+        let json: Value = serde_json::from_str(&report.to_json()).unwrap();
+        let recovery = &json["results"][0]["recovery"];
+        assert_eq!(recovery["recoveries"], json!(0));
+        assert_eq!(
+            recovery["ratios"]["fast_retransmits_per_recovery"],
+            Value::Null
+        );
+        assert_eq!(
+            recovery["ratios"]["retransmission_rate_percent"],
+            json!(0.0)
+        );
+        assert_eq!(recovery["cwnd_after"]["p50"], Value::Null);
+        assert_eq!(recovery["time_ms"], Value::Null);
+        let header = |csv: String| csv.lines().next().unwrap().to_string();
+        assert_eq!(header(report.to_csv()), header(lossy().to_csv()));
+        for view in [View::Cost, View::Retransmissions, View::Recovery] {
+            let table = report.to_table(view);
+            assert!(!table.contains("NaN") && !table.contains("null"), "{table}");
         }
     }
 }

@@ -1,11 +1,15 @@
 //! Runs a scenario: every profile over the same flows on the same network.
 
+mod recoveries;
+
+pub use recoveries::Recoveries;
+
 use crate::scenario::Scenario;
 use crate::settings::SettingsError;
 use crate::stats::Durations;
-use recoup_recovery::Profile;
+use recoup_recovery::{Counters, Profile};
 use recoup_sim::{
-    FlowRecord, FlowSpec, NoObserver, Observer, PathSpec, Retransmissions, Simulation,
+    FlowRecord, FlowSpec, Host, NoObserver, Observer, PathSpec, Retransmissions, Simulation,
 };
 use recoup_units::FlowId;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -37,11 +41,24 @@ pub struct Cost {
     pub spurious: u64,
     /// Payload bytes that arrived more than once.
     pub unnecessary_bytes: u64,
+    /// What the senders of both hosts counted.
+    pub counters: Counters,
+    /// What their recoveries were like.
+    pub recoveries: Recoveries,
 }
 
 impl Cost {
-    /// Takes in one flow.
-    pub fn add(&mut self, flow: &FlowRecord) {
+    /// Takes in the flow just run in `simulation`.
+    pub fn add_flow(&mut self, flow: &FlowRecord, simulation: &Simulation) {
+        self.add(flow);
+        for host in [Host::Client, Host::Server] {
+            let sender = simulation.endpoint(host).sender();
+            sender.recoveries().for_each(|r| self.recoveries.add(r));
+        }
+    }
+
+    /// Takes in one flow, but for its recoveries.
+    fn add(&mut self, flow: &FlowRecord) {
         self.flows += 1;
         if let Some(fct) = flow.fct {
             self.completed += 1;
@@ -57,6 +74,7 @@ impl Cost {
         self.probes += flow.probes;
         self.spurious += flow.spurious;
         self.unnecessary_bytes += flow.unnecessary_bytes;
+        self.counters.merge(&flow.counters);
     }
 
     /// Takes in what other flows cost.
@@ -74,6 +92,8 @@ impl Cost {
         self.duplicates += other.duplicates;
         self.spurious += other.spurious;
         self.unnecessary_bytes += other.unnecessary_bytes;
+        self.counters.merge(&other.counters);
+        self.recoveries.merge(&other.recoveries);
     }
 }
 
@@ -133,7 +153,8 @@ fn run_flows(
             }
             let to = (from + BATCH).min(flows);
             for flow in from..to {
-                cost.add(&simulation.run(spec, seed, FlowId(flow), &mut NoObserver));
+                let record = simulation.run(spec, seed, FlowId(flow), &mut NoObserver);
+                cost.add_flow(&record, &simulation);
             }
             done(to - from);
         }
@@ -169,7 +190,8 @@ pub fn run_observed<O: Observer>(
     let spec = scenario.settings.flow(profile);
     let mut cost = Cost::default();
     for flow in 0..scenario.flows {
-        cost.add(&simulation.run(&spec, scenario.seed, FlowId(flow), observer));
+        let record = simulation.run(&spec, scenario.seed, FlowId(flow), observer);
+        cost.add_flow(&record, &simulation);
         done(1);
     }
     Ok(ProfileResult {
@@ -205,7 +227,9 @@ mod tests {
                         (
                             r.cost.fct.summary(),
                             r.cost.bytes_sent,
-                            r.cost.retransmissions
+                            r.cost.retransmissions,
+                            r.cost.counters,
+                            &r.cost.recoveries,
                         )
                     )
                 })

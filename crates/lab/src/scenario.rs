@@ -23,10 +23,13 @@ use thiserror::Error;
 use toml::de::{DeTable, DeValue};
 
 /// The scenarios in the binary: name and text.
-pub const BUILT_IN: [(&str, &str); 1] = [(
-    "tail-loss",
-    include_str!("../../../scenarios/tail-loss.toml"),
-)];
+pub const BUILT_IN: [(&str, &str); 2] = [
+    (
+        "tail-loss",
+        include_str!("../../../scenarios/tail-loss.toml"),
+    ),
+    ("prr", include_str!("../../../scenarios/prr.toml")),
+];
 
 /// What is run.
 #[derive(Clone, Debug, PartialEq)]

@@ -13,14 +13,15 @@ use crate::suggest::did_you_mean;
 use recoup_path::{DataSegments, DropRules, HopSpec, LinkTrace, Probability, Queue};
 use recoup_recovery::Profile;
 use recoup_recovery::congestion::Algorithm;
-use recoup_sim::{FlowSpec, PathSpec, TimerModel, Workload};
+use recoup_sim::{FlowSpec, PathSpec, TimerModel, Workload, Write};
 use recoup_tcp::{self as tcp, AckPolicy};
-use recoup_units::{BitRate, Direction};
+use recoup_units::{BitRate, Direction, Segments};
 use std::path::Path;
 use std::time::Duration;
 use text::{
-    BOTH, DOWN, format_ack, format_timers, optional, parse_ack, parse_cc, parse_drop, parse_number,
-    parse_probabilities, parse_reordering, parse_timers, parse_user_timeout, parse_word, read_link,
+    BOTH, DOWN, format_ack, format_timers, format_writes, optional, parse_ack, parse_cc,
+    parse_drop, parse_initial_window, parse_number, parse_probabilities, parse_reordering,
+    parse_timers, parse_user_timeout, parse_word, parse_writes, read_link,
 };
 use thiserror::Error;
 
@@ -55,6 +56,9 @@ pub struct Settings {
     pub link: EachWay<Option<Link>>,
     /// Full segments the server sends.
     pub segments: u64,
+    /// What the server writes and when, counted from the moment it would write the segments, in
+    /// the order of time; empty: the segments at once.
+    pub writes: Vec<Write>,
     /// Payload bytes of a full segment.
     pub mss: u16,
     /// What is lost.
@@ -71,6 +75,8 @@ pub struct Settings {
     pub timers: TimerModel,
     /// Congestion control; `None` is the profile's.
     pub cc: Option<Algorithm>,
+    /// The congestion window to begin with; `None` is the profile's.
+    pub initial_window: Option<Segments>,
     /// Each side closes as soon as it has written everything.
     pub close: bool,
     /// How long data may stay unacknowledged; `None` is the profile's.
@@ -92,7 +98,7 @@ pub struct Key {
 }
 
 /// Every setting, in the order of listings.
-pub const KEYS: [Key; 16] = [
+pub const KEYS: [Key; 18] = [
     Key {
         name: "rtt",
         help: "round-trip propagation delay, split evenly: 80ms",
@@ -112,6 +118,10 @@ pub const KEYS: [Key; 16] = [
     Key {
         name: "segments",
         help: "full segments the server sends: 10",
+    },
+    Key {
+        name: "writes",
+        help: "what the server writes, and how long after accepting, in place of segments: none, 20kB@0,10kB@500ms (a kB is 1000 bytes)",
     },
     Key {
         name: "mss",
@@ -144,6 +154,10 @@ pub const KEYS: [Key; 16] = [
     Key {
         name: "cc",
         help: "congestion control: profile (as the profile says), cubic, reno",
+    },
+    Key {
+        name: "initial_window",
+        help: "congestion window to begin with, in segments: profile, 10",
     },
     Key {
         name: "close",
@@ -190,6 +204,7 @@ impl Default for Settings {
             queue: EachWay::default(),
             link: EachWay::default(),
             segments: 10,
+            writes: Vec::new(),
             mss: 1448,
             drop: DropRules::default(),
             reorder: EachWay::default(),
@@ -198,6 +213,7 @@ impl Default for Settings {
             ack: AckPolicy::Quick,
             timers: TimerModel::Exact,
             cc: None,
+            initial_window: None,
             close: false,
             user_timeout: None,
             receive_buffer: 64 << 20,
@@ -238,6 +254,7 @@ impl Settings {
                 self.link = EachWay::parse(text, None, &DOWN, optional(|t| read_link(t, base)))?;
             }
             "segments" => self.segments = parse_number(text, 1, 1_000_000_000)?,
+            "writes" => self.writes = parse_writes(text)?,
             "mss" => self.mss = parse_number(text, 1, 65_463)? as u16,
             "drop" => self.drop = parse_drop(text)?,
             "reorder" => {
@@ -248,6 +265,7 @@ impl Settings {
             "ack" => self.ack = parse_ack(text)?,
             "timers" => self.timers = parse_timers(text)?,
             "cc" => self.cc = parse_cc(text)?,
+            "initial_window" => self.initial_window = parse_initial_window(text)?,
             "close" => self.close = parse_word(text, &[("false", false), ("true", true)])?,
             "user_timeout" => self.user_timeout = parse_user_timeout(text)?,
             "receive_buffer" => self.receive_buffer = parse_number(text, 1, 1 << 30)?,
@@ -270,6 +288,7 @@ impl Settings {
                 .link
                 .format(|l| l.as_ref().map_or("none".into(), |l| l.file.clone())),
             "segments" => self.segments.to_string(),
+            "writes" => format_writes(&self.writes),
             "mss" => self.mss.to_string(),
             "drop" if self.drop.0.is_empty() => "none".into(),
             "drop" => self.drop.to_string(),
@@ -282,6 +301,9 @@ impl Settings {
             "ack" => format_ack(self.ack),
             "timers" => format_timers(self.timers),
             "cc" => self.cc.map_or_else(profile, |cc| cc.name().into()),
+            "initial_window" => self
+                .initial_window
+                .map_or_else(profile, |window| window.to_string()),
             "close" => self.close.to_string(),
             "user_timeout" => self.user_timeout.map_or_else(profile, format_duration),
             "receive_buffer" => self.receive_buffer.to_string(),
@@ -296,7 +318,7 @@ impl Settings {
     pub fn path(&self) -> Result<PathSpec, SettingsError> {
         let lengths = DataSegments {
             up: Some(0),
-            down: Some(self.segments),
+            down: self.data_segments(),
         };
         let drop = self
             .drop
@@ -310,6 +332,32 @@ impl Settings {
             up: hops(Direction::Up),
             down: hops(Direction::Down),
         })
+    }
+
+    /// How many data segments the server sends; `None` when it depends on what is written while
+    /// the window is full.
+    fn data_segments(&self) -> Option<u64> {
+        let mss = u64::from(self.mss);
+        let Some((last, others)) = self.writes.split_last() else {
+            return Some(self.segments);
+        };
+        let whole = others.iter().all(|write| write.bytes.is_multiple_of(mss));
+        let others = others.iter().map(|write| write.bytes / mss);
+        whole.then(|| others.sum::<u64>() + last.bytes.div_ceil(mss))
+    }
+
+    fn workload(&self) -> Workload {
+        let (response, later) = match self.writes.split_first() {
+            None => (self.segments * u64::from(self.mss), &[][..]),
+            Some((first, later)) if first.after.is_zero() => (first.bytes, later),
+            Some(_) => (0, &self.writes[..]),
+        };
+        Workload {
+            request: 0,
+            response,
+            later: later.into(),
+            close: self.close,
+        }
     }
 
     fn hops(&self, drop: &DropRules, direction: Direction) -> Vec<HopSpec> {
@@ -349,6 +397,7 @@ impl Settings {
     pub fn flow(&self, profile: &Profile) -> FlowSpec {
         let mut mechanisms = *profile.mechanisms();
         mechanisms.congestion = self.cc.unwrap_or(mechanisms.congestion);
+        mechanisms.initial_window = self.initial_window.unwrap_or(mechanisms.initial_window);
         mechanisms.user_timeout = self.user_timeout.unwrap_or(mechanisms.user_timeout);
         let host = tcp::Config {
             acks: self.ack,
@@ -360,121 +409,10 @@ impl Settings {
             client: host,
             server: host,
             timers: self.timers,
-            workload: Workload {
-                request: 0,
-                response: self.segments * u64::from(self.mss),
-                close: self.close,
-            },
+            workload: self.workload(),
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn set(key: &str, text: &str) -> Result<String, String> {
-        let mut settings = Settings::default();
-        settings
-            .set(key, text, Path::new("."))
-            .map_err(|e| e.to_string())?;
-        Ok(settings.get(key).unwrap())
-    }
-
-    #[test]
-    fn every_key_reads_what_it_writes() {
-        for key in KEYS {
-            let text = Settings::default().get(key.name).unwrap();
-            assert_eq!(set(key.name, &text), Ok(text), "{}", key.name);
-        }
-        assert_eq!(Settings::default().get("nonsense"), None);
-    }
-
-    #[test]
-    fn values_are_normalised() {
-        for (key, text, printed) in [
-            ("rtt", " 0.08s ", "80ms"),
-            ("rate", "10Mbit", "10Mbit"),
-            ("rate", "up:1Mbit,down:none", "up:1Mbit,down:none"),
-            ("rate", "down:5Mbit", "up:none,down:5Mbit"),
-            ("queue", "100", "100p"),
-            ("queue", "up:none,down:64kB", "up:none,down:64kB"),
-            ("drop", "tail:3", "tail:3"),
-            ("drop", "up:ack:2,bernoulli:0.01", "up:ack:2,bernoulli:0.01"),
-            ("reorder", "0.01:20ms", "0.01:20ms"),
-            ("duplicate", "up:0.5", "up:0.5,down:0"),
-            ("ack", "delayed", "delayed:200ms"),
-            ("ack", "linux:8", "linux:8"),
-            ("timers", "linux-wheel:250", "linux-wheel:250"),
-            ("timers", "granularity:10ms", "granularity:10ms"),
-            ("cc", "reno", "reno"),
-            ("user_timeout", "30s", "30s"),
-        ] {
-            assert_eq!(set(key, text), Ok(printed.into()), "{key}={text}");
-        }
-    }
-
-    #[test]
-    fn what_cannot_be_is_refused_in_one_line() {
-        for (key, text, part) in [
-            ("rtts", "1ms", "unknown setting `rtts`, did you mean `rtt`?"),
-            (
-                "rtt",
-                "-5ms",
-                "rtt: `-5ms` is not a duration: expected a number with a unit, not negative",
-            ),
-            (
-                "rate",
-                "0",
-                "rate: `0` is not a rate: expected a number above zero",
-            ),
-            (
-                "segments",
-                "0",
-                "segments: `0`: expected a whole number from 1 to",
-            ),
-            (
-                "mss",
-                "70000",
-                "mss: `70000`: expected a whole number from 1 to 65463",
-            ),
-            ("drop", "tial:1", "did you mean `tail`?"),
-            ("ack", "quik", "did you mean `quick`?"),
-            ("timers", "exact:1", "timers: `exact:1`: expected exact"),
-            ("timers", "granularity:0ms", "above zero"),
-            ("cc", "bbr", "cc: `bbr`: expected profile or cubic or reno"),
-            ("close", "yes", "close: `yes`: expected false or true"),
-            ("link", "no/such/file", "link: cannot read the link trace"),
-            ("duplicate", "2", "not a probability"),
-            (
-                "rate",
-                "1Mbit,2Mbit",
-                "rate: `1Mbit,2Mbit`: more than one value for up",
-            ),
-            (
-                "queue",
-                "10,down:5",
-                "queue: `10,down:5`: more than one value for down",
-            ),
-        ] {
-            let error = set(key, text).unwrap_err();
-            assert!(
-                error.contains(part) && !error.contains('\n'),
-                "{key}={text}: {error}"
-            );
-        }
-    }
-
-    #[test]
-    fn losses_must_fit_the_flow() {
-        let mut settings = Settings::default();
-        settings.set("drop", "tail:11", Path::new(".")).unwrap();
-        let error = settings.path().unwrap_err().to_string();
-        assert_eq!(
-            error,
-            "drop: `tail:11`: the flow has only 10 data segments from server to client"
-        );
-        settings.set("segments", "11", Path::new(".")).unwrap();
-        assert!(settings.path().is_ok());
-    }
-}
+mod tests;

@@ -1,5 +1,9 @@
 //! Statistics of many flows in little memory.
 
+mod integers;
+
+pub use integers::{Integers, Signs};
+
 use hdrhistogram::Histogram;
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -1,7 +1,9 @@
 //! The command line. It reads arguments, calls the laboratory and prints; it decides nothing.
 
+mod drill;
 mod output;
 mod paper;
+mod plot;
 mod profiles;
 mod run;
 mod scenario;
@@ -27,6 +29,10 @@ enum Command {
     Run(run::Args),
     /// Regenerate a figure of a paper and check the paper's claims
     Paper(paper::Args),
+    /// Run packetdrill scripts against the engine, in virtual time and without tolerance
+    Drill(drill::Args),
+    /// Draw what a sender sent and heard over time, from events or a capture
+    Plot(plot::Args),
     /// List the built-in scenarios or show one
     Scenario(scenario::Args),
     /// List profiles and mechanisms with every value and its source
@@ -62,6 +68,8 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Run(args) => run::run(&args),
         Command::Paper(args) => paper::run(&args),
+        Command::Drill(args) => drill::run(&args),
+        Command::Plot(args) => plot::run(&args),
         Command::Scenario(args) => scenario::run(&args),
         Command::Profiles => profiles::run(),
     };

@@ -5,8 +5,9 @@ use crate::output::print;
 use crate::run::apply_settings;
 use clap::{Subcommand, ValueEnum};
 use recoup_lab::output_file::OutputFile;
-use recoup_lab::paper::{Figure, tail_loss};
+use recoup_lab::paper::{Sheet, prr, tail_loss};
 use recoup_lab::scenario::Scenario;
+use recoup_lab::settings::SettingsError;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -20,6 +21,8 @@ pub struct Args {
 enum Paper {
     /// Rajiullah et al. 2015, "An Evaluation of Tail Loss Recovery Mechanisms for TCP", section 3.1
     TailLoss(TailLoss),
+    /// Dukkipati et al. 2011, "Proportional Rate Reduction for TCP", sections 4.1 and 4.3
+    Prr(Prr),
 }
 
 #[derive(clap::Args)]
@@ -27,13 +30,34 @@ struct TailLoss {
     /// Figures to regenerate; all when none is named
     #[arg(value_enum)]
     figures: Vec<TailLossFigure>,
-    /// Write each figure's .svg, .json and .csv into this folder
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
     /// Change a setting of every cell but rtt, drop and ack (see `recoup scenario list`); claims may
     /// then not hold
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
+    #[command(flatten)]
+    output: Output,
+}
+
+#[derive(clap::Args)]
+struct Prr {
+    /// Figures to regenerate; all when none is named
+    #[arg(value_enum)]
+    figures: Vec<PrrFigure>,
+    /// Change a setting of every cell but drop, writes and ack, and of those of the properties but
+    /// segments, reorder and duplicate (see `recoup scenario list`); claims may then not hold
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    settings: Vec<String>,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// What becomes of the figures.
+#[derive(clap::Args)]
+struct Output {
+    /// Write each figure's .svg, .json and .csv into this folder, and of time–sequence figures an
+    /// .xpl a panel
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
     /// How to print the figure
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
@@ -48,6 +72,18 @@ enum TailLossFigure {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum PrrFigure {
+    /// PRR, Linux's rate halving and RFC 3517: segments 1 to 4 of 20 lost
+    Fig2,
+    /// PRR under heavy loss: segments 1 to 4 and 11 to 16 of 20
+    Fig3,
+    /// PRR banks what the application lets pass
+    Fig4,
+    /// Section 4.3's properties, checked in every recovery of thousands of flows
+    Properties,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// Table and claims, for reading
     Table,
@@ -59,91 +95,136 @@ enum Format {
     Svg,
 }
 
+/// What sets one paper's figures apart from another's.
+struct Kind<Id: 'static> {
+    /// The paper's scenario.
+    scenario: &'static str,
+    all: &'static [Id],
+    /// Settings a figure's cells set for themselves.
+    own: fn(Id) -> &'static [&'static str],
+    sheet: fn(Id, &Scenario) -> Result<Sheet, SettingsError>,
+}
+
+const TAIL_LOSS: Kind<TailLossFigure> = Kind {
+    scenario: tail_loss::NAME,
+    all: &[TailLossFigure::Fig1, TailLossFigure::Fig2],
+    own: |_| &tail_loss::OWN_SETTINGS,
+    sheet: TailLossFigure::sheet,
+};
+
+const PRR: Kind<PrrFigure> = Kind {
+    scenario: prr::NAME,
+    all: &[
+        PrrFigure::Fig2,
+        PrrFigure::Fig3,
+        PrrFigure::Fig4,
+        PrrFigure::Properties,
+    ],
+    own: PrrFigure::own,
+    sheet: PrrFigure::sheet,
+};
+
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let Paper::TailLoss(args) = &args.paper;
-    let mut base = Scenario::load(tail_loss::NAME)?;
-    for key in tail_loss::OWN_SETTINGS {
-        if args
-            .settings
-            .iter()
-            .any(|s| s.trim_start().starts_with(&format!("{key}=")))
-        {
-            let line = format!(
-                "--set {key}: the cells of the figures set it; use `recoup run` for one of your own"
-            );
-            return Err(Failure::Wrong(line));
-        }
+    match &args.paper {
+        Paper::TailLoss(args) => TAIL_LOSS.run(&args.figures, &args.settings, &args.output),
+        Paper::Prr(args) => PRR.run(&args.figures, &args.settings, &args.output),
     }
-    apply_settings(&mut base, &args.settings)?;
-    base.check().map_err(Failure::Wrong)?;
-    if args.format == Format::Svg && args.figures.len() != 1 {
-        return Err(Failure::Wrong(
-            "--format svg: name the one figure to print, or use --out for all".into(),
-        ));
-    }
-    let figures: Vec<tail_loss::Id> = match args.figures.as_slice() {
-        [] => tail_loss::Id::ALL.to_vec(),
-        named => named.iter().map(|f| f.id()).collect(),
-    };
-    let figures = figures
-        .into_iter()
-        .map(|id| tail_loss::figure(id, &base))
-        .collect::<Result<Vec<_>, _>>()?;
-    if let Some(dir) = &args.out {
-        write_files(dir, &figures)?;
-    }
-    match args.format {
-        Format::Json => print(&Figure::all_to_json(&figures))?,
-        Format::Csv => print(&tail_loss::to_csv(&figures))?,
-        format => {
-            for figure in &figures {
-                print(&match format {
-                    Format::Svg => figure.chart.to_svg(),
-                    _ => tail_loss::to_table(figure),
-                })?;
-            }
-        }
-    }
-    let changed = figures
-        .iter()
-        .flat_map(|f| &f.claims)
-        .filter(|c| c.changed());
-    let changed: Vec<&str> = changed.map(|c| c.id).collect();
-    if changed.is_empty() {
-        return Ok(());
-    }
-    eprintln!(
-        "recoup: claims with another verdict than the known one: {}",
-        changed.join(", ")
-    );
-    Err(Failure::CheckFailed)
 }
 
 impl TailLossFigure {
-    fn id(self) -> tail_loss::Id {
+    fn sheet(self, base: &Scenario) -> Result<Sheet, SettingsError> {
         match self {
-            Self::Fig1 => tail_loss::Id::Fig1,
-            Self::Fig2 => tail_loss::Id::Fig2,
+            Self::Fig1 => tail_loss::sheet(tail_loss::Id::Fig1, base),
+            Self::Fig2 => tail_loss::sheet(tail_loss::Id::Fig2, base),
         }
+    }
+}
+
+impl PrrFigure {
+    fn own(self) -> &'static [&'static str] {
+        match self {
+            Self::Fig2 | Self::Fig3 | Self::Fig4 => &prr::OWN_SETTINGS,
+            Self::Properties => &prr::properties::OWN_SETTINGS,
+        }
+    }
+
+    fn sheet(self, base: &Scenario) -> Result<Sheet, SettingsError> {
+        match self {
+            Self::Fig2 => prr::sheet(prr::Id::Fig2, base),
+            Self::Fig3 => prr::sheet(prr::Id::Fig3, base),
+            Self::Fig4 => prr::sheet(prr::Id::Fig4, base),
+            Self::Properties => prr::properties::sheet(base),
+        }
+    }
+}
+
+impl<Id: Copy> Kind<Id> {
+    /// Regenerates the figures named, or all; prints and writes them; fails when a claim's verdict
+    /// is not the known one.
+    fn run(&self, named: &[Id], settings: &[String], output: &Output) -> Result<(), Failure> {
+        let wanted = if named.is_empty() { self.all } else { named };
+        let base = self.base(wanted, settings)?;
+        if output.format == Format::Svg && named.len() != 1 {
+            return Err(Failure::Wrong(
+                "--format svg: name the one figure to print, or use --out for all".into(),
+            ));
+        }
+        let sheets = wanted
+            .iter()
+            .map(|id| (self.sheet)(*id, &base))
+            .collect::<Result<Vec<_>, _>>()?;
+        let text = match output.format {
+            Format::Table => sheets.iter().map(|sheet| sheet.table.as_str()).collect(),
+            Format::Json => Sheet::to_json(&sheets),
+            Format::Csv => Sheet::to_csv(&sheets).ok_or_else(|| {
+                let line = "--format csv: not all have the same columns: name those to print, or use --out for a file each";
+                Failure::Wrong(line.into())
+            })?,
+            Format::Svg => sheets.iter().map(|sheet| sheet.picture.to_svg()).collect(),
+        };
+        if let Some(dir) = &output.out {
+            write_files(dir, &sheets)?;
+        }
+        print(&text)?;
+        check_claims(&sheets)
+    }
+
+    /// The paper's scenario with the settings of the command line.
+    fn base(&self, wanted: &[Id], settings: &[String]) -> Result<Scenario, Failure> {
+        let mut base = Scenario::load(self.scenario)?;
+        for key in wanted.iter().flat_map(|id| (self.own)(*id)) {
+            let given = |setting: &String| setting.trim_start().starts_with(&format!("{key}="));
+            if settings.iter().any(given) {
+                let line = format!(
+                    "--set {key}: the cells of the figures set it; use `recoup run` for one of your own"
+                );
+                return Err(Failure::Wrong(line));
+            }
+        }
+        apply_settings(&mut base, settings)?;
+        base.check().map_err(Failure::Wrong)?;
+        Ok(base)
     }
 }
 
 /// All files are written whole before the first has its name.
-fn write_files(dir: &Path, figures: &[Figure<tail_loss::Cell>]) -> Result<(), Failure> {
-    let failed = |e| Failure::Wrong(format!("cannot write `{}`: {e}", dir.display()));
-    std::fs::create_dir_all(dir).map_err(failed)?;
+fn write_files(dir: &Path, sheets: &[Sheet]) -> Result<(), Failure> {
+    let failed = |path: &Path, e| Failure::Wrong(format!("cannot write `{}`: {e}", path.display()));
+    std::fs::create_dir_all(dir).map_err(|e| failed(dir, e))?;
     let mut files = Vec::new();
-    for figure in figures {
-        for (ending, text) in [
-            ("svg", figure.chart.to_svg()),
-            ("json", figure.to_json()),
-            ("csv", tail_loss::to_csv(std::slice::from_ref(figure))),
-        ] {
-            let path = dir.join(format!("{}-{}.{ending}", figure.paper, figure.figure));
+    for sheet in sheets {
+        let mut texts = vec![
+            (".svg".into(), sheet.picture.to_svg()),
+            (".json".into(), Sheet::to_json(std::slice::from_ref(sheet))),
+            (".csv".into(), sheet.csv.clone()),
+        ];
+        let panels = sheet.picture.to_xplot().into_iter();
+        texts.extend(panels.map(|(panel, text)| (format!("-{}.xpl", file_name(&panel)), text)));
+        for (ending, text) in texts {
+            let path = dir.join(format!("{}-{}{ending}", sheet.paper, sheet.figure));
             let mut file = OutputFile::create(&path)?;
-            let written = file.write_all(text.as_bytes());
-            written
-                .map_err(|e| Failure::Wrong(format!("cannot write `{}`: {e}", path.display())))?;
+            file.write_all(text.as_bytes())
+                .map_err(|e| failed(&path, e))?;
             files.push(file);
         }
     }
@@ -153,4 +234,26 @@ fn write_files(dir: &Path, figures: &[Figure<tail_loss::Cell>]) -> Result<(), Fa
         eprintln!("wrote {}", path.display());
     }
     Ok(())
+}
+
+/// A panel's name as part of a file's.
+fn file_name(panel: &str) -> String {
+    let plain = |c: char| match c {
+        c if c.is_ascii_alphanumeric() => c.to_ascii_lowercase(),
+        _ => '-',
+    };
+    panel.chars().map(plain).collect()
+}
+
+fn check_claims(sheets: &[Sheet]) -> Result<(), Failure> {
+    let claims = sheets.iter().flat_map(|sheet| &sheet.claims);
+    let changed: Vec<&str> = claims.filter(|c| c.changed()).map(|c| c.id).collect();
+    if changed.is_empty() {
+        return Ok(());
+    }
+    eprintln!(
+        "recoup: claims with another verdict than the known one: {}",
+        changed.join(", ")
+    );
+    Err(Failure::CheckFailed)
 }

@@ -38,6 +38,7 @@ fn tail_loss(c: &mut Criterion) {
                 request: 0,
                 response: 14_480,
                 close: false,
+                ..Workload::default()
             },
         };
         let mut simulation = Simulation::new(&path).expect("a path");

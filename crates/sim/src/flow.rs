@@ -4,6 +4,7 @@ use crate::draw::{Purpose, draw};
 use crate::ledger::Ledger;
 use crate::observe::{Host, Observer, Point};
 use crate::timers::HostTimers;
+use crate::workload::{LaterWrites, Workload};
 use crate::{FlowRecord, Packet, TimerModel};
 use recoup_path::{Chain, ChainError, Exit, HopSpec, Packet as _};
 use recoup_recovery::{Send, Trigger};
@@ -20,20 +21,8 @@ pub struct PathSpec {
     pub down: Vec<HopSpec>,
 }
 
-/// What the applications do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Workload {
-    /// Bytes the client writes as soon as it is connected.
-    pub request: u64,
-    /// Bytes the server writes as soon as the whole request has arrived (at accept when there is
-    /// none).
-    pub response: u64,
-    /// Each side closes as soon as it has written everything.
-    pub close: bool,
-}
-
 /// One flow: who talks, how, and what about.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct FlowSpec {
     /// The side that connects. Its ISN is drawn from the seed.
     pub client: tcp::Config,
@@ -69,6 +58,7 @@ pub struct Simulation {
     now: Instant,
     flow: FlowId,
     workload: Workload,
+    later: LaterWrites,
     record: FlowRecord,
 }
 
@@ -86,11 +76,8 @@ impl Simulation {
             down: Chain::new(&path.down, Direction::Down, 0)?,
             now: Instant::ZERO,
             flow: FlowId(0),
-            workload: Workload {
-                request: 0,
-                response: 0,
-                close: false,
-            },
+            workload: Workload::default(),
+            later: LaterWrites::default(),
             record: FlowRecord::default(),
         })
     }
@@ -110,7 +97,7 @@ impl Simulation {
             self.now = next;
             self.record.events += 1;
             // Packets first: a deadline that an ACK meets exactly has not passed.
-            if !self.move_packets(observer) {
+            if !self.move_packets(observer) && !self.write_later(observer) {
                 self.fire_timer(observer);
             }
         }
@@ -120,7 +107,8 @@ impl Simulation {
     fn begin<O: Observer>(&mut self, spec: &FlowSpec, seed: u64, flow: FlowId) {
         self.now = Instant::ZERO;
         self.flow = flow;
-        self.workload = spec.workload;
+        self.workload.clone_from(&spec.workload);
+        self.later = LaterWrites::default();
         self.record = FlowRecord::default();
         self.up.reset(seed);
         self.down.reset(seed);
@@ -145,6 +133,7 @@ impl Simulation {
         for end in [&mut self.client, &mut self.server] {
             record.spurious += end.ledger.spurious();
             record.unnecessary_bytes += end.endpoint.receiver().duplicate_bytes();
+            record.counters.merge(end.endpoint.sender().counters());
         }
         record
     }
@@ -182,6 +171,7 @@ impl Simulation {
             self.down.next_event(),
             wakes[0],
             wakes[1],
+            self.later.due(&self.workload),
         ];
         events.into_iter().flatten().min()
     }
@@ -226,7 +216,7 @@ impl Simulation {
     }
 
     fn deliver(&mut self, host: Host, packet: &Packet) {
-        let (now, workload) = (self.now, self.workload);
+        let (now, workload) = (self.now, &self.workload);
         let (end, far) = match host {
             Host::Client => (&mut self.client, &mut self.server),
             Host::Server => (&mut self.server, &mut self.client),
@@ -245,8 +235,10 @@ impl Simulation {
                 far.ledger.on_arrival(packet.ordinal, span);
             }
         }
-        end.run_application(now, host, &workload);
-        let (last, bytes) = match workload.response {
+        if end.run_application(now, host, workload) && host == Host::Server {
+            self.later.begin(now);
+        }
+        let (last, bytes) = match workload.response_len() {
             0 => (Host::Server, workload.request),
             bytes => (Host::Client, bytes),
         };
@@ -255,6 +247,21 @@ impl Simulation {
         if host == last && self.record.fct.is_none() && delivered {
             self.record.fct = Some(now.since(Instant::ZERO));
         }
+    }
+
+    /// Does the server's write that is due now; `false` when there is none.
+    fn write_later<O: Observer>(&mut self, observer: &mut O) -> bool {
+        let now = self.now;
+        let Some((bytes, last)) = self.later.take(now, &self.workload) else {
+            return false;
+        };
+        self.server.endpoint.write(now, bytes);
+        if last && self.workload.close {
+            self.server.endpoint.close(now);
+        }
+        self.transmit(Host::Server, observer);
+        self.server.update_wake(now);
+        true
     }
 
     fn fire_timer<O: Observer>(&mut self, observer: &mut O) {
@@ -350,26 +357,33 @@ impl End {
         self.ledger.clear();
     }
 
-    /// The application reads what there is, and writes when its turn has come.
-    fn run_application(&mut self, now: Instant, host: Host, workload: &Workload) {
+    /// The application reads what there is, and writes when its turn has come: `true` when this
+    /// is that moment.
+    fn run_application(&mut self, now: Instant, host: Host, workload: &Workload) -> bool {
         let readable = self.endpoint.readable();
         if readable > 0 {
             self.endpoint.read(now, readable);
         }
         if self.written || !self.endpoint.is_open() {
-            return;
+            return false;
         }
-        let (awaited, bytes) = match host {
-            Host::Client => (0, workload.request),
-            Host::Server => (workload.request, workload.response),
+        let (awaited, bytes, more) = match host {
+            Host::Client => (0, workload.request, false),
+            Host::Server => (
+                workload.request,
+                workload.response,
+                !workload.later.is_empty(),
+            ),
         };
-        if self.endpoint.receiver().next() >= Offset::DATA + awaited {
-            self.written = true;
-            self.endpoint.write(now, bytes);
-            if workload.close {
-                self.endpoint.close(now);
-            }
+        if self.endpoint.receiver().next() < Offset::DATA + awaited {
+            return false;
         }
+        self.written = true;
+        self.endpoint.write(now, bytes);
+        if workload.close && !more {
+            self.endpoint.close(now);
+        }
+        true
     }
 
     fn update_wake(&mut self, now: Instant) {

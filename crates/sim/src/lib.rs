@@ -1,8 +1,9 @@
 //! TCP flows in virtual time: two endpoints, a path between them, and a clock that jumps from one
 //! event to the next.
 //!
-//! At equal times packets are handled before timers. Everything random is a function of the seed
-//! and the flow's number, so a flow can be run alone, on any core, and come out the same.
+//! At equal times packets are handled before what applications write of their own accord, and that
+//! before timers. Everything random is a function of the seed and the flow's number, so a flow can
+//! be run alone, on any core, and come out the same.
 
 mod draw;
 mod flow;
@@ -11,9 +12,11 @@ mod observe;
 mod packet;
 mod record;
 mod timers;
+mod workload;
 
-pub use flow::{FlowSpec, PathSpec, Simulation, Workload};
+pub use flow::{FlowSpec, PathSpec, Simulation};
 pub use observe::{Host, NoObserver, Observer, Point};
 pub use packet::Packet;
 pub use record::{FlowRecord, Retransmissions};
 pub use timers::TimerModel;
+pub use workload::{Workload, Write};

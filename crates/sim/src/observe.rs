@@ -173,6 +173,7 @@ mod tests {
                 request: 100,
                 response: 10_000,
                 close: false,
+                ..Workload::default()
             },
         };
         let mut simulation = Simulation::new(&PathSpec::default()).unwrap();

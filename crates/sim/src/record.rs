@@ -1,6 +1,6 @@
 //! What a flow cost.
 
-use recoup_recovery::Trigger;
+use recoup_recovery::{Counters, Trigger};
 use std::time::Duration;
 
 /// Retransmissions by trigger.
@@ -52,6 +52,8 @@ pub struct FlowRecord {
     /// From the last ACK the first retransmitting sender took in to its first retransmission of
     /// data.
     pub last_ack_to_retransmission: Option<Duration>,
+    /// What both hosts' senders counted.
+    pub counters: Counters,
     /// Until nothing was left to happen.
     pub duration: Duration,
     /// Packets and timers handled.

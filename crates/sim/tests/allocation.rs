@@ -3,7 +3,9 @@
 
 use recoup_path::HopSpec;
 use recoup_recovery::Profile;
-use recoup_sim::{FlowRecord, FlowSpec, NoObserver, PathSpec, Simulation, TimerModel, Workload};
+use recoup_sim::{
+    FlowRecord, FlowSpec, NoObserver, PathSpec, Simulation, TimerModel, Workload, Write,
+};
 use recoup_tcp::{AckPolicy, Config};
 use recoup_units::FlowId;
 use std::time::Duration;
@@ -55,6 +57,7 @@ impl Downloads {
                     request: 0,
                     response: segments * MSS,
                     close: false,
+                    ..Workload::default()
                 },
             },
         }
@@ -69,16 +72,22 @@ impl Downloads {
 /// Without the test harness, whose own thread allocates when it likes.
 fn main() {
     for profile in PROFILES {
-        short_flows_in_a_row(profile);
+        short_flows_in_a_row(profile, 0);
+        short_flows_in_a_row(profile, 3);
         for segments in [2000, 20_000] {
             a_long_flow_twice(profile, segments);
         }
     }
 }
 
-/// Three of ten segments are lost at the tail.
-fn short_flows_in_a_row(profile: &str) {
+/// Three of ten segments are lost at the tail; `later` segments more are written one by one.
+fn short_flows_in_a_row(profile: &str, later: u32) {
     let mut downloads = Downloads::new(profile, 10, "data:8-10");
+    let write = |i| Write {
+        after: Duration::from_millis(300) * i,
+        bytes: MSS,
+    };
+    downloads.spec.workload.later = (1..=later).map(write).collect();
     let first = allocations(|| {
         downloads.run(0);
     });
@@ -87,7 +96,9 @@ fn short_flows_in_a_row(profile: &str) {
             assert_eq!(downloads.run(flow).packets_dropped, 3);
         }
     });
-    println!("{profile}, 10 segments: {first} allocations, {further} in 999 further flows");
+    println!(
+        "{profile}, 10 + {later} segments: {first} allocations, {further} in 999 further flows"
+    );
     assert!(first > 0, "nothing is counted");
     assert_eq!(further, 0);
 }

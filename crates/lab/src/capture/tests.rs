@@ -73,6 +73,7 @@ fn run(flows: u64, hops: &[&str], observer: &mut impl Observer) {
             request: 100,
             response: 14_480,
             close: true,
+            ..Workload::default()
         },
     };
     let owd = HopSpec::Delay(Duration::from_millis(40));

@@ -1,10 +1,11 @@
-//! What the chart is drawn on: boxes and text in whole pixels, through plotters' SVG backend.
+//! What pictures are drawn on: boxes, polygons and text in whole pixels, through plotters' SVG
+//! backend.
 
 use super::text::printable;
 use plotters::backend::SVGBackend;
 use plotters::coord::Shift;
 use plotters::drawing::{DrawingArea, IntoDrawingArea};
-use plotters::element::Rectangle;
+use plotters::element::{Polygon, Rectangle};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, FontDesc, FontFamily, FontStyle, FontTransform, RGBColor, TextStyle};
 
@@ -13,7 +14,7 @@ const FONT_SCALE: f64 = 1.24;
 
 /// Red, green and blue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Colour(pub u8, pub u8, pub u8);
+pub(crate) struct Colour(pub u8, pub u8, pub u8);
 
 /// Viridis at even steps, dark to light.
 const VIRIDIS: [Colour; 8] = [
@@ -47,7 +48,7 @@ impl Colour {
 
 /// Which part of a text its position is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Align {
+pub(crate) enum Align {
     Left,
     Centre,
     Right,
@@ -55,7 +56,7 @@ pub(super) enum Align {
 
 /// How text is set. It is always centred across its direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Style {
+pub(crate) struct Style {
     /// Size in pixels.
     pub size: i32,
     pub bold: bool,
@@ -65,7 +66,7 @@ pub(super) struct Style {
 }
 
 /// An SVG document being drawn; complete when dropped.
-pub(super) struct Canvas<'a>(DrawingArea<SVGBackend<'a>, Shift>);
+pub(crate) struct Canvas<'a>(DrawingArea<SVGBackend<'a>, Shift>);
 
 // Drawing into a string cannot fail, nor can a font that is never opened: results are dropped.
 impl<'a> Canvas<'a> {
@@ -79,6 +80,12 @@ impl<'a> Canvas<'a> {
     pub fn fill(&self, from: (i32, i32), to: (i32, i32), colour: Colour) {
         let style = RGBColor(colour.0, colour.1, colour.2).filled();
         self.0.draw(&Rectangle::new([from, to], style)).ok();
+    }
+
+    /// Fills the polygon with these corners.
+    pub fn polygon(&self, corners: &[(i32, i32)], colour: Colour) {
+        let style = RGBColor(colour.0, colour.1, colour.2).filled();
+        self.0.draw(&Polygon::new(corners.to_vec(), style)).ok();
     }
 
     /// Writes a line of text.

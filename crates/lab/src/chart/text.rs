@@ -2,7 +2,7 @@
 
 /// `text` without the characters XML 1.0 §2.2 forbids, each of which becomes U+FFFD; line breaks
 /// and tabs become spaces.
-pub(super) fn printable(text: &str) -> String {
+pub(crate) fn printable(text: &str) -> String {
     let fit = |c: char| match c {
         '\t' | '\n' | '\r' => ' ',
         '\0'..='\x1f' | '\u{fffe}' | '\u{ffff}' => char::REPLACEMENT_CHARACTER,
@@ -12,7 +12,7 @@ pub(super) fn printable(text: &str) -> String {
 }
 
 /// The width of `text` in pixels at a font size of `size` pixels, in a wide sans-serif (DejaVu).
-pub(super) fn width(text: &str, size: i32) -> i32 {
+pub(crate) fn width(text: &str, size: i32) -> i32 {
     let em = |c: char| match c {
         'i' | 'j' | 'l' | 'I' | '.' | ',' | ':' | ';' | '\'' | '|' | ' ' | '(' | ')' => 0.39,
         'm' | 'w' | 'M' | 'W' | '%' | '@' => 1.0,
@@ -27,7 +27,7 @@ pub(super) fn width(text: &str, size: i32) -> i32 {
 
 /// Breaks `text` at spaces into lines of at most `room` pixels. A word that is longer stands alone
 /// in its line, cut.
-pub(super) fn wrap(text: &str, size: i32, room: i32) -> Vec<String> {
+pub(crate) fn wrap(text: &str, size: i32, room: i32) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in printable(text).split_whitespace() {
         match lines.last_mut() {
@@ -42,7 +42,7 @@ pub(super) fn wrap(text: &str, size: i32, room: i32) -> Vec<String> {
 }
 
 /// `text`, or as much of its beginning as fits into `room` pixels with an ellipsis.
-pub(super) fn cut(text: &str, size: i32, room: i32) -> String {
+pub(crate) fn cut(text: &str, size: i32, room: i32) -> String {
     if width(text, size) <= room {
         return text.to_string();
     }

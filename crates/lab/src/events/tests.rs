@@ -266,6 +266,7 @@ fn tail_loss(flows: u64, observer: &mut impl Observer) {
             request: 0,
             response: 3 * 1448,
             close: false,
+            ..Workload::default()
         },
     };
     let owd = HopSpec::Delay(Duration::from_millis(40));

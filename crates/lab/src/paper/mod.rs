@@ -1,10 +1,13 @@
 //! The papers: each figure regenerated from the engine, each computable claim checked.
 
+pub mod prr;
 pub mod tail_loss;
 
 use crate::chart::BarChart;
 use crate::claims::Claim;
+use crate::sequence::{Diagram, Panel};
 use serde::Serialize;
+use serde_json::{Value, json};
 
 /// One figure, regenerated.
 #[derive(Clone, Debug, Serialize)]
@@ -21,24 +24,95 @@ pub struct Figure<Cell> {
     pub claims: Vec<Claim>,
     /// How it is drawn.
     #[serde(skip)]
-    pub chart: BarChart,
+    pub picture: Picture,
+}
+
+/// A figure's drawing.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Picture {
+    /// Numbers side by side.
+    Bars(BarChart),
+    /// What was sent when.
+    Sequence(Diagram),
+}
+
+impl Picture {
+    /// The picture as an SVG document, 900 px wide.
+    pub fn to_svg(&self) -> String {
+        match self {
+            Self::Bars(chart) => chart.to_svg(),
+            Self::Sequence(diagram) => diagram.to_svg(),
+        }
+    }
+
+    /// The picture for xplot, a file for each panel with its name; none for what xplot has no use
+    /// for.
+    pub fn to_xplot(&self) -> Vec<(String, String)> {
+        let Self::Sequence(diagram) = self else {
+            return vec![];
+        };
+        let panels = diagram.panels.iter().enumerate();
+        let file = |(i, panel): (usize, &Panel)| Some((panel.title.clone(), diagram.to_xplot(i)?));
+        panels.filter_map(file).collect()
+    }
+}
+
+/// A figure in all the forms it is put out in, whatever its data.
+#[derive(Clone, Debug)]
+pub struct Sheet {
+    /// The paper's name here.
+    pub paper: &'static str,
+    /// The figure's.
+    pub figure: &'static str,
+    /// Numbers and claims, for reading.
+    pub table: String,
+    /// The same for programs.
+    pub json: Value,
+    /// The numbers, for spreadsheets: a header and lines.
+    pub csv: String,
+    /// The claims, checked.
+    pub claims: Vec<Claim>,
+    /// How it is drawn.
+    pub picture: Picture,
 }
 
 impl<Cell: Serialize> Figure<Cell> {
-    /// As JSON, indented, with a final newline.
-    pub fn to_json(&self) -> String {
-        json(self)
-    }
-
-    /// Several figures as a JSON list; one alone stands for itself.
-    pub fn all_to_json(figures: &[Self]) -> String {
-        match figures {
-            [figure] => figure.to_json(),
-            figures => json(&figures),
+    /// The figure with its forms for reading and for spreadsheets.
+    fn into_sheet(self, table: String, csv: String) -> Sheet {
+        let json = serde_json::to_value(&self);
+        Sheet {
+            paper: self.paper,
+            figure: self.figure,
+            table,
+            json: json.unwrap_or_else(|e| json!({ "error": e.to_string() })),
+            csv,
+            claims: self.claims,
+            picture: self.picture,
         }
     }
 }
 
-fn json(value: &impl Serialize) -> String {
-    serde_json::to_string_pretty(value).unwrap_or_else(|e| format!("{{\"error\": \"{e}\"}}")) + "\n"
+impl Sheet {
+    /// Several as JSON, indented, with a final newline: a list; one alone stands for itself.
+    pub fn to_json(sheets: &[Self]) -> String {
+        let list: Vec<&Value> = sheets.iter().map(|sheet| &sheet.json).collect();
+        match list[..] {
+            [one] => format!("{one:#}\n"),
+            _ => format!("{:#}\n", json!(list)),
+        }
+    }
+
+    /// Several as CSV under one header; `None` when their columns differ.
+    pub fn to_csv(sheets: &[Self]) -> Option<String> {
+        let mut csv = String::new();
+        let mut header = None;
+        for sheet in sheets {
+            let (columns, lines) = sheet.csv.split_once('\n')?;
+            if *header.get_or_insert(columns) != columns {
+                return None;
+            }
+            csv += lines;
+        }
+        Some(format!("{}\n{csv}", header?))
+    }
 }

@@ -12,7 +12,7 @@ mod claims;
 
 pub use cell::{Acks, Cell, First, MECHANISMS, Mechanism};
 
-use super::Figure;
+use super::{Figure, Picture, Sheet};
 use crate::chart::{BarChart, Group, Panel};
 use crate::claims::to_table as claims_table;
 use crate::report::{millis, plain_table};
@@ -107,14 +107,14 @@ pub fn figure(id: Id, base: &Scenario) -> Result<Figure<Cell>, SettingsError> {
         Id::Fig1 => claims::fig1(&cells, base)?,
         Id::Fig2 => claims::fig2(&cells, base)?,
     };
-    let chart = chart(id, &cells);
+    let picture = Picture::Bars(chart(id, &cells));
     Ok(Figure {
         paper: NAME,
         figure: id.name(),
         title: id.title().into(),
         cells,
         claims,
-        chart,
+        picture,
     })
 }
 
@@ -142,6 +142,16 @@ fn chart(id: Id, cells: &[Cell]) -> BarChart {
     }
 }
 
+/// A figure as [`figure`] regenerates it, in all its forms.
+///
+/// # Errors
+/// As [`figure`].
+pub fn sheet(id: Id, base: &Scenario) -> Result<Sheet, SettingsError> {
+    let figure = figure(id, base)?;
+    let (table, csv) = (to_table(&figure), to_csv(&figure));
+    Ok(figure.into_sheet(table, csv))
+}
+
 /// A figure's numbers as a table with a column a mechanism, then its claims.
 pub fn to_table(figure: &Figure<Cell>) -> String {
     let mut table = plain_table();
@@ -167,8 +177,8 @@ pub fn to_table(figure: &Figure<Cell>) -> String {
     )
 }
 
-/// The numbers of figures as CSV, a line a bar.
-pub fn to_csv(figures: &[Figure<Cell>]) -> String {
+/// A figure's numbers as CSV, a line a bar.
+pub fn to_csv(figure: &Figure<Cell>) -> String {
     let mut writer = csv::Writer::from_writer(vec![]);
     let columns = [
         "figure",
@@ -183,12 +193,9 @@ pub fn to_csv(figures: &[Figure<Cell>]) -> String {
     let number = |n: Option<f64>| n.map_or(String::new(), |n| n.to_string());
     // Writing to memory cannot fail.
     let _ = writer.write_record(columns.iter().chain(&counts).chain(&["spurious"]));
-    let cells = figures
-        .iter()
-        .flat_map(|f| f.cells.iter().map(move |c| (f.figure, c)));
-    for (figure, c) in cells {
+    for c in &figure.cells {
         let mut row = vec![
-            figure.into(),
+            figure.figure.into(),
             c.ack.into(),
             c.rtt_ms.to_string(),
             c.lost.to_string(),

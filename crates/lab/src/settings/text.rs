@@ -5,9 +5,9 @@ use crate::quantity::{format_duration, parse_duration};
 use crate::suggest::did_you_mean;
 use recoup_path::{DropRules, LinkTrace, Probability};
 use recoup_recovery::congestion::Algorithm;
-use recoup_sim::TimerModel;
+use recoup_sim::{TimerModel, Write};
 use recoup_tcp::AckPolicy;
-use recoup_units::Direction;
+use recoup_units::{Direction, Segments};
 use std::path::Path;
 use std::time::Duration;
 
@@ -224,6 +224,71 @@ pub(super) fn parse_user_timeout(text: &str) -> Result<Option<Duration>, String>
         ));
     }
     Ok(Some(timeout))
+}
+
+pub(super) fn parse_initial_window(text: &str) -> Result<Option<Segments>, String> {
+    if text == "profile" {
+        return Ok(None);
+    }
+    let window = parse_number(text, 1, 1_000_000);
+    window
+        .map(|window| Some(Segments(window as u32)))
+        .map_err(|why| format!("{why}, or profile"))
+}
+
+/// Units of sizes, decimal as those of rates.
+const SIZES: [(&str, u64); 3] = [("MB", 1_000_000), ("kB", 1000), ("B", 1)];
+const LARGEST: u64 = 1_000_000_000_000;
+
+fn parse_size(text: &str) -> Result<u64, String> {
+    let unit = SIZES
+        .iter()
+        .find_map(|(name, scale)| Some((text.strip_suffix(name)?.trim_end(), *scale)));
+    let (number, scale) = unit.unwrap_or((text, 1));
+    let bytes: Option<u64> = number.parse().ok();
+    let bytes = bytes.and_then(|n| n.checked_mul(scale));
+    bytes
+        .filter(|bytes| (1..=LARGEST).contains(bytes))
+        .ok_or_else(|| {
+            format!("`{text}`: expected bytes from 1 to 1 TB, such as 20kB (1000 bytes each)")
+        })
+}
+
+fn format_size(bytes: u64) -> String {
+    let whole = |(_, scale): &&(&str, u64)| bytes.is_multiple_of(*scale);
+    let (name, scale) = SIZES.iter().find(whole).unwrap_or(&("B", 1));
+    format!("{}{name}", bytes / scale)
+}
+
+pub(super) fn parse_writes(text: &str) -> Result<Vec<Write>, String> {
+    let mut writes: Vec<Write> = Vec::new();
+    if text == "none" {
+        return Ok(writes);
+    }
+    for part in text.split(',').map(str::trim) {
+        let (size, after) = part.split_once('@').ok_or_else(|| {
+            format!("`{part}`: expected SIZE@TIME, such as 20kB@500ms, or none alone")
+        })?;
+        let write = Write {
+            bytes: parse_size(size.trim())?,
+            after: parse_duration(after)?,
+        };
+        if writes.last().is_some_and(|last| last.after > write.after) {
+            return Err(format!(
+                "`{part}`: expected the order of time, but the write before it is later"
+            ));
+        }
+        writes.push(write);
+    }
+    Ok(writes)
+}
+
+pub(super) fn format_writes(writes: &[Write]) -> String {
+    if writes.is_empty() {
+        return "none".into();
+    }
+    let write = |w: &Write| format!("{}@{}", format_size(w.bytes), format_duration(w.after));
+    writes.iter().map(write).collect::<Vec<_>>().join(",")
 }
 
 pub(super) fn read_link(text: &str, base: &Path) -> Result<Link, String> {

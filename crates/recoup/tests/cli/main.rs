@@ -1,8 +1,10 @@
 //! The command line as its users meet it: every test runs the program in an empty folder of its own
 //! and looks at what it prints, what it leaves behind and how it exits.
 
+mod drill;
 mod outputs;
 mod paper;
+mod plot;
 mod refusals;
 mod run;
 mod scenarios;
@@ -134,7 +136,7 @@ fn csv_rows(text: &str) -> Vec<Vec<&str>> {
 #[test]
 fn help_tells_every_command_and_every_option() {
     let help = recoup(&["--help"]).printed();
-    for command in ["run", "paper", "scenario", "profiles"] {
+    for command in ["run", "paper", "drill", "plot", "scenario", "profiles"] {
         assert!(help.contains(&format!("\n  {command} ")), "{help}");
     }
     for (command, options) in [
@@ -148,9 +150,39 @@ fn help_tells_every_command_and_every_option() {
                 "--pcap",
                 "--events",
                 "--format",
+                "--report",
+                "retransmissions:",
             ][..],
         ),
         (&["paper", "tail-loss"], &["--out", "--set", "--format"]),
+        (
+            &["paper", "prr"],
+            &["--out", "--set", "--format", "properties:"],
+        ),
+        (
+            &["plot"],
+            &[
+                "--output",
+                "--format",
+                "--profile",
+                "--flow",
+                "--connection",
+                "--direction",
+                "--from",
+                "--to",
+                "--title",
+            ],
+        ),
+        (
+            &["drill"],
+            &[
+                "--profile",
+                "--trace",
+                "--verbose",
+                "--format",
+                "Exit status",
+            ],
+        ),
         (&["scenario"], &["list", "show"]),
         (&["profiles"], &["Usage"]),
     ] {
@@ -186,6 +218,7 @@ fn a_reader_that_has_had_enough_is_no_error() {
         &["scenario", "list"],
         &["scenario", "show", "tail-loss"],
         &["profiles"],
+        &["drill", drill::PASSES],
     ] {
         let mut child = Folder::new()
             .command(args)

@@ -6,6 +6,13 @@ use std::fs;
 
 const FIGURES: [&str; 2] = ["fig1", "fig2"];
 
+/// The figures of the PRR paper, and their panels.
+const PRR: [(&str, &[&str]); 3] = [
+    ("fig2", &["prr", "linux", "rfc-3517"]),
+    ("fig3", &["prr"]),
+    ("fig4", &["prr"]),
+];
+
 fn tail_loss(args: &[&str]) -> String {
     recoup(&[&["paper", "tail-loss"], args].concat()).printed()
 }
@@ -182,4 +189,109 @@ fn figures_that_cannot_be_written_leave_nothing_behind() {
         assert_eq!(dir.files(), before, "{out}");
     }
     assert_eq!(dir.read("file"), "kept");
+}
+
+#[test]
+fn the_prr_papers_figures_are_time_sequence_diagrams() {
+    let prr = |args: &[&str]| recoup(&[&["paper", "prr"], args].concat()).printed();
+    for (figure, panels) in PRR {
+        let table = prr(&[figure]);
+        assert!(table.starts_with(&format!("prr {figure}: ")), "{table}");
+        for scheme in ["PRR", "Linux", "RFC 3517"] {
+            for ack in ["delayed", "quick"] {
+                let row = format!("| {scheme:<8} | {ack:<7} |");
+                assert_eq!(table.matches(&row).count(), 1, "{row}\n{table}");
+            }
+        }
+        let json: Value = serde_json::from_str(&prr(&[figure, "--format", "json"])).expect("JSON");
+        assert_eq!(json["cells"].as_array().map(Vec::len), Some(6));
+        for claim in json["claims"].as_array().expect("claims") {
+            assert!(
+                claim["verdict"] == "holds" || claim["note"].is_string(),
+                "{claim}"
+            );
+        }
+        let svg = prr(&[figure, "--format", "svg"]);
+        assert_eq!(svg.matches("\nsequence (kB)\n").count(), panels.len());
+        let csv = prr(&[figure, "--format", "csv"]);
+        assert!(csv_rows(&csv).len() > 6 * 30, "a line a segment");
+    }
+}
+
+#[test]
+fn time_sequence_figures_come_with_files_for_xplot() {
+    let dir = Folder::new();
+    let outcome = dir.recoup(&["paper", "prr", "--out", "out"]);
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    let mut names = vec!["out".to_owned()];
+    names.extend(["csv", "json", "svg"].map(|ending| format!("out/prr-properties.{ending}")));
+    for (figure, panels) in PRR {
+        names.extend(["csv", "json", "svg"].map(|ending| format!("out/prr-{figure}.{ending}")));
+        for panel in panels {
+            let name = format!("out/prr-{figure}-{panel}.xpl");
+            let text = dir.read(&name);
+            assert!(text.starts_with("timeval unsigned\ntitle\n"), "{name}");
+            assert!(text.ends_with("\ngo\n"), "{name}");
+            names.push(name);
+        }
+    }
+    names.sort();
+    assert_eq!(dir.files(), names);
+}
+
+#[test]
+fn the_prr_papers_properties_are_a_ledger_with_counterexamples() {
+    let dir = Folder::new();
+    let outcome = dir.recoup(&["paper", "prr", "properties", "--out", "out"]);
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    let table = outcome.stdout;
+    assert!(table.starts_with("prr properties: "), "{table}");
+    for part in ["most on an ACK (segments)", "| holds ", "| FAILS "] {
+        assert!(table.contains(part), "{part}\n{table}");
+    }
+    let json: Value = serde_json::from_str(&dir.read("out/prr-properties.json")).expect("JSON");
+    let claims = json["claims"].as_array().expect("claims");
+    for claim in claims {
+        assert!(
+            claim["verdict"] == "holds" || claim["note"].is_string(),
+            "{claim}"
+        );
+    }
+    assert_eq!(csv_rows(&dir.read("out/prr-properties.csv")).len(), 1 + 49);
+    assert!(dir.read("out/prr-properties.svg").starts_with("<svg "));
+
+    // The command that is to repeat a counterexample does.
+    let claim = claims.iter().find(|claim| claim["id"] == "twice-delivered");
+    let note = claim.and_then(|claim| claim["note"].as_str()).expect("why");
+    let (_, command) = note.split_once("`recoup ").expect("a command");
+    let (command, _) = command.split_once(" | grep").expect("a filter");
+    let events = dir
+        .recoup(&command.split(' ').collect::<Vec<_>>())
+        .printed();
+    let (_, at) = note.split_once(" at ").expect("a time");
+    let (at, _) = at.split_once(" ms").expect("a time");
+    let entered = events.lines().find(|line| {
+        line.contains(&format!("{{\"time_ms\":{at}")) && line.contains("\"to\":\"recovery\"")
+    });
+    assert!(entered.is_some(), "{note}");
+}
+
+#[test]
+fn what_has_other_columns_is_not_printed_as_one_csv() {
+    let outcome = recoup(&["paper", "prr", "fig2", "properties", "--format", "csv"]);
+    assert_eq!((outcome.status, outcome.stdout.as_str()), (Some(2), ""));
+    let line = "recoup: --format csv: not all have the same columns: ";
+    assert!(outcome.stderr.starts_with(line), "{}", outcome.stderr);
+    assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.stderr);
+    let both = recoup(&["paper", "prr", "fig2", "fig4", "--format", "csv"]).printed();
+    let rows = csv_rows(&both);
+    assert_eq!(rows.iter().filter(|row| **row == rows[0]).count(), 1);
+    for (args, key) in [
+        (&["properties", "--set", "reorder=none"][..], "reorder"),
+        (&["fig2", "--set", "ack=quick"], "ack"),
+    ] {
+        let outcome = recoup(&[&["paper", "prr"], args].concat());
+        let line = format!("recoup: --set {key}: the cells of the figures set it");
+        assert!(outcome.stderr.starts_with(&line), "{}", outcome.stderr);
+    }
 }

@@ -38,10 +38,7 @@ fn names_nobody_knows() {
         ),
         (
             &["run", "tail-loss", "--profile", "linux-3.71"],
-            &[
-                "unknown profile 'linux-3.71'",
-                "did you mean `linux-3.17`?",
-            ],
+            &["unknown profile 'linux-3.71'", "did you mean `linux-3.17`?"],
         ),
         (
             &["run", "tail-loss", "--profile", "linux-3.17+tpl"],
@@ -239,6 +236,11 @@ fn arguments_nobody_knows() {
         (&["run", "tail-loss", "--seed=-1"], "'-1'"),
         (&["run", "tail-loss", "--format", "jsn"], "'json'"),
         (&["run", "tail-loss", "--pcap", ""], "--pcap"),
+        (&["run", "tail-loss", "--report", "costs"], "'cost'"),
+        (
+            &["run", "tail-loss", "--report", "cost", "--format", "csv"],
+            "--report: chooses the table",
+        ),
         (&["paper", "tail-los"], "'tail-loss'"),
         (&["paper", "tail-loss", "fig3"], "fig1, fig2"),
         (&["paper", "tail-loss", "--format", "png"], "'png'"),

@@ -220,3 +220,77 @@ fn the_same_seed_gives_the_same_bytes() {
     let rows = csv_rows(&twice);
     assert_eq!(rows[1], rows[2]);
 }
+
+/// `--report` chooses among the tables what JSON and CSV tell all of.
+#[test]
+fn reports_are_views_of_one_result() {
+    let sets = ["--set", "segments=200", "--set", "drop=bernoulli:0.05"];
+    let args = [&["run", "tail-loss", "--flows", "20"], &sets[..]].concat();
+    let table = |report| recoup(&[&args[..], &["--report", report]].concat()).printed();
+    let json = recoup(&[&args[..], &["--format", "json"]].concat()).json();
+    let first = &json["results"][0];
+    let (again, recovery) = (&first["retransmissions"], &first["recovery"]);
+    assert_eq!(table("cost"), recoup(&args).printed(), "the usual one");
+    let row = |table: &str, name: &str| {
+        let line = table.lines().find(|l| l.starts_with(&format!("| {name} ")));
+        let line = line.unwrap_or_else(|| panic!("{name}\n{table}"));
+        let cell = line.split('|').nth(2).expect("a column");
+        cell.trim().to_owned()
+    };
+    let share = |part: &Value, whole: &Value| {
+        let [n, of] = [part, whole].map(|v| v.as_u64().expect("a count"));
+        format!("{n} ({:.1} %)", 100.0 * n as f64 / of as f64)
+    };
+    let total = &again["total"];
+    let retransmissions = table("retransmissions");
+    for (name, expected) in [
+        ("retransmissions (segments, % of all)", total.to_string()),
+        ("  fast", share(&again["fast"], total)),
+        ("  timeout", share(&again["rto"], total)),
+        (
+            "    timeouts in recovery",
+            share(&recovery["timeouts"]["recovery"], total),
+        ),
+        (
+            "    timeouts by exponential back-off",
+            share(&recovery["timeouts"]["loss"], total),
+        ),
+        ("recoveries", recovery["recoveries"].to_string()),
+    ] {
+        assert_eq!(row(&retransmissions, name), expected, "{name}");
+    }
+    let shown = table("recovery");
+    for (name, value) in [
+        (
+            "pipe - ssthresh on entry, min (segments)",
+            &recovery["pipe_minus_ssthresh"]["min"],
+        ),
+        (
+            "cwnd - ssthresh before exit, p5 (segments)",
+            &recovery["cwnd_minus_ssthresh"]["p5"],
+        ),
+        (
+            "cwnd after recovery, p5 (segments)",
+            &recovery["cwnd_after"]["p5"],
+        ),
+    ] {
+        assert_eq!(row(&shown, name), value.to_string(), "{name}");
+    }
+    let csv = recoup(&[&args[..], &["--format", "csv"]].concat()).printed();
+    let rows = csv_rows(&csv);
+    for (column, value) in [
+        ("recovery_recoveries", &recovery["recoveries"]),
+        ("recovery_timeouts_open", &recovery["timeouts"]["open"]),
+        ("recovery_undone_dsack", &recovery["undone"]["dsack"]),
+        (
+            "recovery_pipe_minus_ssthresh_p99",
+            &recovery["pipe_minus_ssthresh"]["p99"],
+        ),
+        ("recovery_cwnd_after_p50", &recovery["cwnd_after"]["p50"]),
+        ("recovery_time_ms_p90", &recovery["time_ms"]["p90"]),
+    ] {
+        let found = rows[0].iter().position(|n| *n == column);
+        let found = found.unwrap_or_else(|| panic!("{column}: {csv}"));
+        assert_eq!(rows[1][found], value.to_string(), "{column}");
+    }
+}

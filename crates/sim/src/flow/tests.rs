@@ -1,7 +1,7 @@
 use super::*;
 use crate::NoObserver;
 use recoup_path::LossSpec;
-use recoup_recovery::Profile;
+use recoup_recovery::{Counters, Profile};
 use recoup_tcp::{AckPolicy, Closed, State};
 use std::time::Duration;
 
@@ -37,6 +37,7 @@ impl Default for Flow {
                 request: 0,
                 response: 10 * MSS,
                 close: false,
+                ..Workload::default()
             },
             seed: 1,
         }
@@ -54,7 +55,7 @@ impl Flow {
             client: config,
             server: config,
             timers: TimerModel::Exact,
-            workload: self.workload,
+            workload: self.workload.clone(),
         }
     }
 
@@ -148,9 +149,10 @@ fn an_undisturbed_flow() {
                 request,
                 response,
                 close,
+                ..Workload::default()
             };
             let flow = Flow {
-                workload,
+                workload: workload.clone(),
                 ..Flow::default()
             };
             let (simulation, record) = flow.simulate();
@@ -182,6 +184,7 @@ fn bytes_are_those_of_ip_packets() {
             request: 0,
             response: 100,
             close: false,
+            ..Workload::default()
         },
         ..Flow::default()
     };
@@ -277,6 +280,7 @@ fn a_lost_request_costs_the_clients_timer() {
             request: 100,
             response: 100,
             close: false,
+            ..Workload::default()
         },
         ..Flow::default()
     };
@@ -360,6 +364,7 @@ fn a_large_flow_with_one_percent_loss_completes() {
                 request: 0,
                 response: 10_000 * MSS,
                 close: true,
+                ..Workload::default()
             },
             ..Flow::default()
         };
@@ -386,6 +391,7 @@ fn a_flow_is_a_function_of_its_seed_and_number() {
             request: 2000,
             response: 100 * MSS,
             close: true,
+            ..Workload::default()
         },
         ..Flow::default()
     };
@@ -421,6 +427,7 @@ fn packets_are_handled_before_timers_of_the_same_instant() {
             request: 0,
             response: 100,
             close: false,
+            ..Workload::default()
         },
         ..Flow::default()
     };
@@ -443,6 +450,7 @@ fn the_wheel_rounds_each_timer_from_when_it_was_last_set() {
             request: 0,
             response: 14_480,
             close: false,
+            ..Workload::default()
         },
     };
     let owd = HopSpec::Delay(Duration::from_millis(40));
@@ -460,4 +468,28 @@ fn the_wheel_rounds_each_timer_from_when_it_was_last_set() {
             "flow {flow}: {late:?} late"
         );
     }
+}
+
+#[test]
+fn the_record_has_what_both_senders_counted() {
+    let flow = Flow {
+        workload: Workload {
+            request: 20 * MSS,
+            response: 20 * MSS,
+            close: true,
+            ..Workload::default()
+        },
+        up: &["data:3"],
+        down: &["data:5"],
+        ..Flow::default()
+    };
+    let (simulation, record) = flow.simulate();
+    let mut both = Counters::default();
+    for host in [Host::Client, Host::Server] {
+        let counters = simulation.endpoint(host).sender().counters();
+        assert_eq!(counters.recoveries, 1, "{host:?}");
+        both.merge(counters);
+    }
+    assert_eq!(record.counters, both);
+    assert_eq!(both.retransmissions_of(Trigger::Fast), 2);
 }

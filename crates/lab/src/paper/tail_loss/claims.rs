@@ -7,7 +7,7 @@ pub use fig1::fig1;
 pub use fig2::fig2;
 
 use super::cell::{Acks, Cell, FLOWS, First, MECHANISMS, Mechanism};
-use crate::claims::{Claim, Verdict};
+use crate::claims::{Claim, claim};
 
 /// Times are compared to the microsecond: the engine keeps nanoseconds and shifts integers.
 fn same(a: f64, b: f64) -> bool {
@@ -47,26 +47,6 @@ fn list(values: impl IntoIterator<Item = f64>) -> String {
         .into_iter()
         .map(|v| format!("{}", (v * 1e3).round() / 1e3));
     rounded.collect::<Vec<_>>().join(", ")
-}
-
-fn claim(
-    id: &'static str,
-    section: &'static str,
-    statement: &'static str,
-    check: &'static str,
-    (ours, holds): (String, bool),
-) -> Claim {
-    let verdict = Verdict::on(holds);
-    Claim {
-        id,
-        section,
-        statement,
-        check,
-        ours,
-        verdict,
-        known: Verdict::Holds,
-        note: None,
-    }
 }
 
 /// What both figures decide.

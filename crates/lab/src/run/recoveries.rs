@@ -1,0 +1,94 @@
+//! What the recoveries of many flows were like: the distributions of the 2011 paper's Tables 5 to 7
+//! and of its figure 5.
+
+use crate::stats::{Durations, Integers};
+use recoup_recovery::Recovery;
+use recoup_recovery::counters::Ended;
+use recoup_units::Segments;
+
+/// The finished recoveries of many flows; of a flow with more than 1,024, the last so many.
+#[derive(Clone, Debug, Default)]
+pub struct Recoveries {
+    /// Pipe − ssthresh as they began, in segments (Table 5).
+    pub pipe_above_ssthresh: Integers,
+    /// Window − ssthresh just before they ended, in segments (Table 6).
+    pub cwnd_above_ssthresh: Integers,
+    /// The window after them, in segments (Table 7).
+    pub cwnd_after: Integers,
+    /// How long they took (figure 5).
+    pub time: Durations,
+    /// Those that acknowledged the recovery point.
+    pub complete: u64,
+    /// Those found needless.
+    pub undone: u64,
+    /// Those that ended in a retransmission timeout.
+    pub timed_out: u64,
+}
+
+impl Recoveries {
+    /// Takes in one.
+    pub fn add(&mut self, recovery: &Recovery) {
+        let above = |window: Segments| i64::from(window.0) - i64::from(recovery.ssthresh.0);
+        self.pipe_above_ssthresh.add(above(recovery.pipe));
+        self.cwnd_above_ssthresh.add(above(recovery.last_cwnd));
+        self.cwnd_after.add(recovery.cwnd.0.into());
+        self.time.add(recovery.duration);
+        *match recovery.ended {
+            Ended::Complete => &mut self.complete,
+            Ended::Undone => &mut self.undone,
+            Ended::Timeout => &mut self.timed_out,
+        } += 1;
+    }
+
+    /// Takes in those of other flows.
+    pub fn merge(&mut self, other: &Self) {
+        self.pipe_above_ssthresh.merge(&other.pipe_above_ssthresh);
+        self.cwnd_above_ssthresh.merge(&other.cwnd_above_ssthresh);
+        self.cwnd_after.merge(&other.cwnd_after);
+        self.time.merge(&other.time);
+        self.complete += other.complete;
+        self.undone += other.undone;
+        self.timed_out += other.timed_out;
+    }
+
+    /// How many.
+    pub fn count(&self) -> u64 {
+        self.time.count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recoup_units::Instant;
+    use std::time::Duration;
+
+    fn recovery(pipe: u32, last_cwnd: u32, cwnd: u32, ended: Ended) -> Recovery {
+        Recovery {
+            entered_at: Instant::ZERO,
+            duration: Duration::from_millis(100),
+            pipe: Segments(pipe),
+            ssthresh: Segments(10),
+            last_cwnd: Segments(last_cwnd),
+            cwnd: Segments(cwnd),
+            retransmissions: 1,
+            delivered: 9,
+            ended,
+        }
+    }
+
+    #[test]
+    fn distances_are_from_ssthresh_and_have_signs() {
+        let (mut one, mut other) = (Recoveries::default(), Recoveries::default());
+        one.add(&recovery(3, 8, 10, Ended::Complete));
+        one.add(&recovery(10, 10, 20, Ended::Undone));
+        other.add(&recovery(19, 12, 1, Ended::Timeout));
+        one.merge(&other);
+        let ends = |d: &Integers| (d.min(), d.percentile(50), d.max());
+        assert_eq!(ends(&one.pipe_above_ssthresh), (Some(-7), Some(0), Some(9)));
+        assert_eq!(ends(&one.cwnd_above_ssthresh), (Some(-2), Some(0), Some(2)));
+        assert_eq!(ends(&one.cwnd_after), (Some(1), Some(10), Some(20)));
+        assert_eq!((one.complete, one.undone, one.timed_out), (1, 1, 1));
+        assert_eq!(one.count(), 3);
+    }
+}

@@ -1,0 +1,232 @@
+//! Axes: whole numbers to pixels, with ticks at round ones.
+
+/// What numbers count, and how they are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Quantity {
+    /// Nanoseconds.
+    Time,
+    /// Bytes.
+    Sequence,
+}
+
+/// A unit for the numbers of an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Unit {
+    name: &'static str,
+    size: u64,
+}
+
+impl Quantity {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Time => "time",
+            Self::Sequence => "sequence",
+        }
+    }
+
+    /// The unit for numbers up to `high`.
+    fn unit(self, high: u64) -> Unit {
+        let units: &[(u64, &str, u64)] = match self {
+            Self::Time => &[(10_000_000_000, "s", 1_000_000_000), (0, "ms", 1_000_000)],
+            Self::Sequence => &[
+                (10_000_000_000, "GB", 1_000_000_000),
+                (10_000_000, "MB", 1_000_000),
+                (10_000, "kB", 1000),
+                (0, "bytes", 1),
+            ],
+        };
+        let fits = |(from, ..): &&(u64, &str, u64)| high >= *from;
+        let (_, name, size) = units.iter().find(fits).unwrap_or(&units[units.len() - 1]);
+        Unit { name, size: *size }
+    }
+}
+
+/// A range of numbers on a range of pixels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Axis {
+    quantity: Quantity,
+    low: u64,
+    high: u64,
+    /// Where `low` and `high` are, in pixels.
+    ends: (i32, i32),
+    step: u64,
+}
+
+impl Axis {
+    /// `low` to `high` (at least `low` + 1) at these pixels, with at most `most` ticks.
+    pub fn new(quantity: Quantity, low: u64, high: u64, ends: (i32, i32), most: u64) -> Self {
+        let high = high.max(low.saturating_add(1));
+        Self {
+            quantity,
+            low,
+            high,
+            ends,
+            step: step(low, high, most),
+        }
+    }
+
+    /// The pixel of `value`; what is outside is at the nearer end.
+    pub fn pixel(&self, value: u64) -> i32 {
+        let along = i128::from(value.clamp(self.low, self.high) - self.low);
+        let (span, length) = (
+            i128::from(self.high - self.low),
+            i128::from(self.ends.1 - self.ends.0),
+        );
+        // Rounded to the nearest; lengths fit their type, and so does what is not longer.
+        let rounded = (2 * along * length + span * length.signum()) / (2 * span);
+        self.ends.0 + rounded as i32
+    }
+
+    /// Whether `value` is on the axis.
+    pub fn shows(&self, value: u64) -> bool {
+        (self.low..=self.high).contains(&value)
+    }
+
+    /// What the axis shows, with its unit.
+    pub fn label(&self) -> String {
+        let unit = self.quantity.unit(self.high);
+        format!("{} ({})", self.quantity.name(), unit.name)
+    }
+
+    /// The round numbers on the axis: pixel and text.
+    pub fn ticks(&self) -> impl Iterator<Item = (i32, String)> + '_ {
+        let unit = self.quantity.unit(self.high).size;
+        let first = self.low.div_ceil(self.step);
+        let last = self.high / self.step;
+        (first..=last).map(move |i| {
+            let value = i * self.step;
+            (self.pixel(value), decimal(value, unit, self.step))
+        })
+    }
+}
+
+/// The smallest 1, 2 or 5 times a power of ten that makes at most `most` ticks.
+fn step(low: u64, high: u64, most: u64) -> u64 {
+    let mut power = 1u64;
+    loop {
+        for digit in [1, 2, 5] {
+            let step = power.saturating_mul(digit);
+            let ticks = (high / step)
+                .saturating_add(1)
+                .saturating_sub(low.div_ceil(step));
+            if ticks <= most.max(1) || step > high {
+                return step;
+            }
+        }
+        power = power.saturating_mul(10);
+    }
+}
+
+/// `value` in units of `unit`, with the digits multiples of `step` need.
+fn decimal(value: u64, unit: u64, step: u64) -> String {
+    let (whole, rest) = (value / unit, value % unit);
+    if step.is_multiple_of(unit) {
+        return whole.to_string();
+    }
+    // Units are powers of ten: as many digits as zeros, less those that `step` leaves zero.
+    let digits = unit.ilog10() as usize;
+    let needed = digits - step.ilog10() as usize;
+    let all = format!("{rest:0digits$}");
+    format!("{whole}.{}", &all[..needed])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(quantity: Quantity, low: u64, high: u64) -> (String, Vec<String>) {
+        let axis = Axis::new(quantity, low, high, (0, 800), 8);
+        (axis.label(), axis.ticks().map(|(_, text)| text).collect())
+    }
+
+    #[test]
+    fn ticks_are_round_and_told_in_a_fitting_unit() {
+        let ms = 1_000_000;
+        for (quantity, low, high, label, ticks) in [
+            (
+                Quantity::Time,
+                0,
+                350 * ms,
+                "time (ms)",
+                "0 50 100 150 200 250 300 350",
+            ),
+            (
+                Quantity::Time,
+                90 * ms,
+                93 * ms,
+                "time (ms)",
+                "90.0 90.5 91.0 91.5 92.0 92.5 93.0",
+            ),
+            (
+                Quantity::Time,
+                7,
+                12,
+                "time (ms)",
+                "0.000007 0.000008 0.000009 0.000010 0.000011 0.000012",
+            ),
+            (
+                Quantity::Time,
+                0,
+                60_000 * ms,
+                "time (s)",
+                "0 10 20 30 40 50 60",
+            ),
+            (
+                Quantity::Time,
+                10_000 * ms,
+                10_003 * ms,
+                "time (s)",
+                "10.0000 10.0005 10.0010 10.0015 10.0020 10.0025 10.0030",
+            ),
+            (
+                Quantity::Sequence,
+                0,
+                30_000,
+                "sequence (kB)",
+                "0 5 10 15 20 25 30",
+            ),
+            (
+                Quantity::Sequence,
+                0,
+                9000,
+                "sequence (bytes)",
+                "0 2000 4000 6000 8000",
+            ),
+            (
+                Quantity::Sequence,
+                19_000,
+                22_000,
+                "sequence (kB)",
+                "19.0 19.5 20.0 20.5 21.0 21.5 22.0",
+            ),
+            (Quantity::Sequence, 5, 5, "sequence (bytes)", "5 6"),
+        ] {
+            let found = texts(quantity, low, high);
+            assert_eq!(
+                (found.0.as_str(), found.1.join(" ").as_str()),
+                (label, ticks)
+            );
+        }
+    }
+
+    #[test]
+    fn pixels_run_from_end_to_end() {
+        let right = Axis::new(Quantity::Time, 100, 200, (70, 870), 8);
+        let up = Axis::new(Quantity::Sequence, 0, 30, (300, 0), 8);
+        for (axis, value, pixel) in [
+            (right, 100, 70),
+            (right, 150, 470),
+            (right, 200, 870),
+            (right, 99, 70),
+            (right, 999, 870),
+            (up, 0, 300),
+            (up, 10, 200),
+            (up, 30, 0),
+        ] {
+            assert_eq!(axis.pixel(value), pixel, "{value} on {axis:?}");
+        }
+        let vast = Axis::new(Quantity::Time, 0, u64::MAX, (0, 800), 8);
+        assert_eq!((vast.pixel(u64::MAX), vast.pixel(u64::MAX / 2)), (800, 400));
+        assert!(vast.ticks().count() <= 8);
+    }
+}

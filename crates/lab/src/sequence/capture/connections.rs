@@ -1,0 +1,292 @@
+//! Packets sorted into connections, and one of those as a diagram.
+
+use super::super::recorder::{Arrival, Recorder};
+use super::super::source::{Choice, Source, SourceError, direction};
+use super::super::watch::window_edge;
+use crate::sequence::Panel;
+use recoup_units::{Direction, Instant, Offset, Span};
+use recoup_wire::{Decoded, Flags, Segment, SeqNumber};
+use std::collections::HashMap;
+use std::net::SocketAddr;
+
+/// Two endpoints, the one that connects first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Ends {
+    client: SocketAddr,
+    server: SocketAddr,
+}
+
+impl Ends {
+    /// The same for both directions.
+    fn key(self) -> [SocketAddr; 2] {
+        let mut ends = [self.client, self.server];
+        ends.sort();
+        ends
+    }
+}
+
+/// One connection, and its packets if they are wanted.
+#[derive(Clone, Debug)]
+struct Connection {
+    ends: Ends,
+    /// The initial sequence number of whoever sent the first SYN.
+    syn: Option<SeqNumber>,
+    /// Data segments and payload bytes, up and down.
+    segments: [u64; 2],
+    bytes: [u64; 2],
+    packets: Vec<(Instant, Direction, Segment)>,
+}
+
+/// All connections of a capture, in the order of their first packets.
+#[derive(Clone, Debug)]
+pub(super) struct Connections {
+    /// The one wanted; `None`: to be decided at the end.
+    wanted: Option<usize>,
+    all: Vec<Connection>,
+    /// The latest connection between two endpoints.
+    latest: HashMap<[SocketAddr; 2], usize>,
+}
+
+impl Connections {
+    pub fn new(wanted: Option<usize>) -> Self {
+        Self {
+            wanted,
+            all: Vec::new(),
+            latest: HashMap::new(),
+        }
+    }
+
+    pub fn take(&mut self, at: Instant, packet: &Decoded) {
+        let segment = &packet.segment;
+        let number = self.connection_of(packet);
+        let wanted = self.wanted.is_none_or(|wanted| wanted == number);
+        let connection = &mut self.all[number];
+        let direction = match packet.endpoints.src == connection.ends.client {
+            true => Direction::Up,
+            false => Direction::Down,
+        };
+        if segment.payload_len > 0 {
+            connection.segments[direction as usize] += 1;
+            connection.bytes[direction as usize] += u64::from(segment.payload_len);
+        }
+        if wanted {
+            connection.packets.push((at, direction, *segment));
+        }
+    }
+
+    /// The number of the connection a packet is of, which it may open: the first packet between two
+    /// endpoints, or a SYN with another sequence number than the last one's.
+    fn connection_of(&mut self, packet: &Decoded) -> usize {
+        let (src, dst, segment) = (packet.endpoints.src, packet.endpoints.dst, &packet.segment);
+        let syn = segment.flags.contains(Flags::SYN);
+        let opening = syn && !segment.flags.contains(Flags::ACK);
+        let ends = match syn && !opening {
+            true => Ends {
+                client: dst,
+                server: src,
+            },
+            false => Ends {
+                client: src,
+                server: dst,
+            },
+        };
+        let known = self.latest.get(&ends.key()).copied();
+        let same = |number: &usize| !opening || self.all[*number].syn == Some(segment.seq);
+        if let Some(number) = known.filter(same) {
+            return number;
+        }
+        self.all.push(Connection {
+            ends,
+            syn: opening.then_some(segment.seq),
+            segments: [0; 2],
+            bytes: [0; 2],
+            packets: Vec::new(),
+        });
+        let number = self.all.len() - 1;
+        self.latest.insert(ends.key(), number);
+        number
+    }
+
+    pub fn finish(mut self, file: &str, choice: &Choice) -> Result<Source, SourceError> {
+        let refuse = |why, list| SourceError::Choice {
+            file: file.into(),
+            why,
+            list,
+        };
+        let all = self.all.iter().enumerate();
+        let list = all
+            .clone()
+            .map(|(i, connection)| connection.describe(i))
+            .collect();
+        let carry_data = all.filter(|(_, c)| c.bytes.iter().any(|bytes| *bytes > 0));
+        let carry_data: Vec<usize> = carry_data.map(|(number, _)| number).collect();
+        let number = match (self.wanted, carry_data.as_slice()) {
+            (Some(number), _) if number < self.all.len() => number,
+            (Some(number), _) if !self.all.is_empty() => {
+                let last = self.all.len() - 1;
+                let why = format!("no connection {number}: expected one from 0 to {last}");
+                return Err(refuse(why, list));
+            }
+            (None, [only]) => *only,
+            (None, []) if self.all.len() == 1 => 0,
+            (None, several) if !several.is_empty() || !self.all.is_empty() => {
+                let why = format!(
+                    "there are {} connections: choose one with --connection",
+                    self.all.len()
+                );
+                return Err(refuse(why, list));
+            }
+            _ => return Err(refuse("there is no TCP connection".into(), vec![])),
+        };
+        let connection = self.all.swap_remove(number);
+        let direction = direction(choice, connection.bytes);
+        let Ends { client, server } = connection.ends;
+        let title = match direction {
+            Direction::Up => format!("{client} to {server}"),
+            Direction::Down => format!("{server} to {client}"),
+        };
+        Ok(Source {
+            title,
+            panels: vec![connection.panel(direction)],
+            notes: vec![],
+        })
+    }
+}
+
+impl Connection {
+    fn describe(&self, number: usize) -> String {
+        let Ends { client, server } = self.ends;
+        let ([up, down], [bytes_up, bytes_down]) = (self.segments, self.bytes);
+        format!(
+            "{number}: {client} to {server}: {up} data segments up ({bytes_up} bytes), {down} down ({bytes_down} bytes)"
+        )
+    }
+
+    /// What the sender of `direction` did, if the capture is taken at its side.
+    fn panel(mut self, direction: Direction) -> Panel {
+        // Packets of several interfaces may be out of order.
+        self.packets.sort_by_key(|(at, ..)| *at);
+        let mut own = self.packets.iter().filter(|(_, d, _)| *d == direction);
+        let syn = own.clone().find(|(.., s)| s.flags.contains(Flags::SYN));
+        // Without a SYN the first packet's sequence number is taken for that of the first data.
+        let isn = match (syn, own.next()) {
+            (Some((.., syn)), _) => syn.seq,
+            (None, Some((.., first))) => first.seq - 1,
+            (None, None) => return Panel::default(),
+        };
+        let start = self.packets.first().map_or(Instant::ZERO, |(at, ..)| *at);
+        let mut track = Track {
+            isn,
+            recorder: Recorder::default(),
+            seen: Seen::default(),
+            scales: [None; 2],
+        };
+        for (at, packet_direction, segment) in &self.packets {
+            let at = Instant::ZERO + at.since(start);
+            let outgoing = *packet_direction == direction;
+            if segment.flags.contains(Flags::SYN) {
+                track.scales[usize::from(!outgoing)] = Some(segment.options.window_scale);
+            }
+            match outgoing {
+                true => track.leave(at, segment),
+                false => track.hear(at, segment),
+            }
+        }
+        Panel {
+            title: String::new(),
+            marks: track.recorder.into_marks(),
+        }
+    }
+}
+
+/// One direction of a connection while its packets go by.
+struct Track {
+    isn: SeqNumber,
+    recorder: Recorder,
+    seen: Seen,
+    scales: [Option<Option<u8>>; 2],
+}
+
+impl Track {
+    fn offset(&self, seq: SeqNumber) -> Option<Offset> {
+        seq.unwrap(self.isn, self.recorder.highest())
+    }
+
+    fn leave(&mut self, at: Instant, segment: &Segment) {
+        let len = u64::from(segment.sequence_len());
+        let Some(start) = self.offset(segment.seq).filter(|_| len > 0) else {
+            return;
+        };
+        let span = Span::at(start, len);
+        match self.seen.add(span) {
+            true => self.recorder.sent_again(at, span, None),
+            false => self.recorder.sent(at, span),
+        }
+    }
+
+    fn hear(&mut self, at: Instant, segment: &Segment) {
+        let Some(una) = self.offset(segment.ack) else {
+            return;
+        };
+        if !segment.flags.contains(Flags::ACK) || segment.flags.contains(Flags::RST) {
+            return;
+        }
+        let arrival = Arrival {
+            una,
+            pure: segment.is_pure_ack(),
+            window: window_edge(una, segment.window, segment.flags, self.scales),
+        };
+        let blocks = segment.options.sack.iter();
+        let blocks: Vec<Span> = blocks
+            .filter_map(|[a, b]| Some(Span::new(self.offset(a)?, self.offset(b)?)))
+            .collect();
+        self.recorder.heard(at, arrival, blocks);
+    }
+}
+
+/// The sequence space seen so far.
+#[derive(Clone, Debug, Default)]
+struct Seen(Vec<Span>);
+
+impl Seen {
+    /// Adds a span that is not empty; `true` if any of it was seen before.
+    fn add(&mut self, span: Span) -> bool {
+        let first = self.0.partition_point(|s| s.end < span.start);
+        let after = first + self.0[first..].partition_point(|s| s.start <= span.end);
+        let touched = &self.0[first..after];
+        let again = touched.iter().any(|s| s.overlaps(span));
+        let start = touched
+            .first()
+            .map_or(span.start, |s| s.start.min(span.start));
+        let end = touched.last().map_or(span.end, |s| s.end.max(span.end));
+        self.0.splice(first..after, [Span::new(start, end)]);
+        again
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn space_seen_before_is_known_again() {
+        let mut seen = Seen::default();
+        for (start, end, again) in [
+            (10, 20, false),
+            (20, 30, false),
+            (40, 50, false),
+            (29, 30, true),
+            (30, 40, false), // closes the gap
+            (1, 10, false),
+            (49, 60, true),
+            (70, 80, false),
+            (60, 70, false),
+            (0, 1, false),
+            (0, 100, true),
+        ] {
+            let span = Span::new(Offset(start), Offset(end));
+            assert_eq!(seen.add(span), again, "{span}");
+        }
+        assert_eq!(seen.0, [Span::new(Offset(0), Offset(100))]);
+    }
+}

@@ -1,0 +1,420 @@
+//! Marks as shapes in whole pixels. What would cover another shape of its kind exactly is left out,
+//! so that a long capture's picture grows with the pixels, not with the packets.
+
+use super::axis::Axis;
+use super::{Mark, What, position, stairs, una, window};
+use crate::chart::INK;
+use crate::chart::canvas::{Align, Canvas, Colour, Style};
+use crate::chart::text::{cut, width};
+use recoup_units::{Instant, Offset, Span};
+use std::collections::HashSet;
+use std::ops::Range;
+
+const RED: Colour = Colour(0xd4, 0x00, 0x00);
+const GREEN: Colour = Colour(0x0a, 0x9a, 0x2f);
+const PURPLE: Colour = Colour(0x98, 0x3f, 0xc4);
+const OCHRE: Colour = Colour(0xc9, 0x9a, 0x00);
+const BLUE: Colour = Colour(0x1f, 0x4f, 0xb4);
+
+/// The text beside a mark.
+const NOTE: Style = Style {
+    size: 11,
+    bold: false,
+    align: Align::Right,
+    upright: false,
+};
+/// The longest such text, in pixels.
+const NOTE_ROOM: i32 = 220;
+
+/// The kinds of marks, in the order of the legend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Ink {
+    Data,
+    Again,
+    Una,
+    Duplicate,
+    Sack,
+    Window,
+}
+
+impl Ink {
+    pub const ALL: [Self; 6] = [
+        Self::Data,
+        Self::Again,
+        Self::Una,
+        Self::Duplicate,
+        Self::Sack,
+        Self::Window,
+    ];
+
+    /// The width of its sample in the legend.
+    pub const SWATCH: i32 = 16;
+
+    /// Whether it is what `mark` is drawn in.
+    pub fn of(self, mark: &Mark) -> bool {
+        let ink = match mark.what {
+            What::Sent(_) => Self::Data,
+            What::Again(..) => Self::Again,
+            What::Acked(_) => Self::Una,
+            What::Duplicate(_) => Self::Duplicate,
+            What::Sacked(_) => Self::Sack,
+            What::Window(_) => Self::Window,
+            What::Note(..) => return false,
+        };
+        ink == self
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Data => "data",
+            Self::Again => "retransmission",
+            Self::Una => "snd_una",
+            Self::Duplicate => "duplicate ACK",
+            Self::Sack => "SACK block",
+            Self::Window => "receive window",
+        }
+    }
+
+    fn colour(self) -> Colour {
+        match self {
+            Self::Data => INK,
+            Self::Again => RED,
+            Self::Una | Self::Duplicate => GREEN,
+            Self::Sack => PURPLE,
+            Self::Window => OCHRE,
+        }
+    }
+
+    /// Draws a sample from `x` on, around the height `y`.
+    pub fn swatch(self, canvas: &Canvas<'_>, (x, y): (i32, i32)) {
+        let middle = x + Self::SWATCH / 2;
+        let colour = self.colour();
+        let shape = match self {
+            Self::Data | Self::Again => return arrow(canvas, middle, y - 7, y + 7, colour),
+            Self::Duplicate => {
+                Shape::level(self, x, x + Self::SWATCH, y - 3).draw(canvas);
+                return tick(canvas, middle, y - 3, colour);
+            }
+            Self::Sack => Shape::upright(self, middle, y - 7, y + 7),
+            Self::Una | Self::Window => {
+                Shape::level(self, x, middle, y + 4).draw(canvas);
+                Shape::level(self, middle, x + Self::SWATCH, y - 4).draw(canvas);
+                Shape::upright(self, middle, y - 4, y + 5)
+            }
+        };
+        shape.draw(canvas);
+    }
+}
+
+/// A panel's axes and frame.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Plot {
+    pub left: i32,
+    pub right: i32,
+    pub top: i32,
+    pub bottom: i32,
+    pub time: Axis,
+    pub sequence: Axis,
+}
+
+impl Plot {
+    fn x(&self, at: Instant) -> i32 {
+        self.time.pixel(at.as_nanos())
+    }
+
+    fn y(&self, offset: Offset) -> i32 {
+        self.sequence.pixel(position(offset))
+    }
+}
+
+/// A box of one colour; `to` lies outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Shape {
+    ink: Ink,
+    from: (i32, i32),
+    to: (i32, i32),
+}
+
+impl Shape {
+    /// A vertical line, two pixels wide where lines are all there is to see of a mark.
+    fn upright(ink: Ink, x: i32, top: i32, bottom: i32) -> Self {
+        let wide = if ink == Ink::Sack { 2 } else { 1 };
+        Self {
+            ink,
+            from: (x, top),
+            to: (x + wide, bottom.max(top + 1)),
+        }
+    }
+
+    fn level(ink: Ink, left: i32, right: i32, y: i32) -> Self {
+        Self {
+            ink,
+            from: (left, y),
+            to: (right + 1, y + 1),
+        }
+    }
+
+    fn draw(self, canvas: &Canvas<'_>) {
+        canvas.fill(self.from, self.to, self.ink.colour());
+    }
+}
+
+/// A double-ended arrow between two heights, as large as there is room.
+fn arrow(canvas: &Canvas<'_>, x: i32, top: i32, bottom: i32, colour: Colour) {
+    canvas.fill((x, top), (x + 1, bottom.max(top + 2)), colour);
+    let length = ((bottom - top) / 3).min(4);
+    if length < 2 {
+        return;
+    }
+    for (tip, foot) in [(top, top + length), (bottom, bottom - length)] {
+        let half = length / 2 + 1;
+        let corners = [
+            (x, tip),
+            (x + 1, tip),
+            (x + 1 + half, foot),
+            (x - half, foot),
+        ];
+        canvas.polygon(&corners, colour);
+    }
+}
+
+/// The tick of an ACK that advances nothing, below its line.
+fn tick(canvas: &Canvas<'_>, x: i32, y: i32, colour: Colour) {
+    canvas.fill((x, y), (x + 1, y + 6), colour);
+}
+
+/// Draws the marks of one panel.
+pub(super) struct Painter<'a, 'c> {
+    canvas: &'a Canvas<'c>,
+    plot: &'a Plot,
+    drawn: HashSet<Shape>,
+    taken: Taken,
+}
+
+/// The pixels of a plot that something is drawn on: text keeps off them.
+struct Taken {
+    corner: (i32, i32),
+    width: usize,
+    height: usize,
+    pixels: Vec<bool>,
+}
+
+impl Taken {
+    fn nothing_of(plot: &Plot) -> Self {
+        let side = |low: i32, high: i32| usize::try_from(high - low).unwrap_or(0);
+        let (width, height) = (side(plot.left, plot.right), side(plot.top, plot.bottom));
+        Self {
+            corner: (plot.left, plot.top),
+            width,
+            height,
+            pixels: vec![false; width * height],
+        }
+    }
+
+    /// The part of a box inside the plot, as columns and rows.
+    fn inside(&self, from: (i32, i32), to: (i32, i32)) -> (Range<usize>, Range<usize>) {
+        let within =
+            |at: i32, zero: i32, size: usize| usize::try_from(at - zero).unwrap_or(0).min(size);
+        let columns = |at: (i32, i32)| within(at.0, self.corner.0, self.width);
+        let rows = |at: (i32, i32)| within(at.1, self.corner.1, self.height);
+        (columns(from)..columns(to), rows(from)..rows(to))
+    }
+
+    fn take(&mut self, from: (i32, i32), to: (i32, i32)) {
+        let (columns, rows) = self.inside(from, to);
+        for row in rows {
+            let row = row * self.width;
+            self.pixels[row + columns.start..row + columns.end].fill(true);
+        }
+    }
+
+    /// Whether a box lies inside the plot and on nothing.
+    fn is_free(&self, from: (i32, i32), to: (i32, i32)) -> bool {
+        let (columns, rows) = self.inside(from, to);
+        let size = |low: i32, high: i32| usize::try_from(high - low).unwrap_or(0);
+        columns.len() == size(from.0, to.0)
+            && rows.len() == size(from.1, to.1)
+            && rows.into_iter().all(|row| {
+                let row = row * self.width;
+                !self.pixels[row + columns.start..row + columns.end].contains(&true)
+            })
+    }
+}
+
+impl<'a, 'c> Painter<'a, 'c> {
+    pub fn new(canvas: &'a Canvas<'c>, plot: &'a Plot) -> Self {
+        Self {
+            canvas,
+            plot,
+            drawn: HashSet::new(),
+            taken: Taken::nothing_of(plot),
+        }
+    }
+
+    /// All of them: what came back first, what was sent over it, text last.
+    pub fn paint(mut self, marks: &[Mark]) {
+        let end = marks.iter().map(|mark| mark.at).max().unwrap_or_default();
+        self.stairs(Ink::Window, &stairs(marks, end, window));
+        for mark in marks {
+            if let What::Sacked(span) = mark.what {
+                let (x, top, bottom) = self.place(mark.at, span);
+                self.draw(Shape::upright(Ink::Sack, x, top, bottom));
+            }
+        }
+        self.stairs(Ink::Una, &stairs(marks, end, una));
+        for mark in marks {
+            match mark.what {
+                What::Duplicate(una) => self.tick(mark.at, una),
+                // A SYN alone would be a speck.
+                What::Sent(span) if span.end > Offset::DATA => self.arrow(Ink::Data, mark.at, span),
+                _ => {}
+            }
+        }
+        for mark in marks {
+            if let What::Again(span, _) = mark.what {
+                self.arrow(Ink::Again, mark.at, span);
+            }
+        }
+        self.texts(marks);
+    }
+
+    fn place(&self, at: Instant, span: Span) -> (i32, i32, i32) {
+        let x = self.plot.x(at);
+        (x, self.plot.y(span.end), self.plot.y(span.start))
+    }
+
+    /// Draws a shape unless it is there.
+    fn draw(&mut self, shape: Shape) {
+        if self.drawn.insert(shape) {
+            self.taken.take(shape.from, shape.to);
+            shape.draw(self.canvas);
+        }
+    }
+
+    fn stairs(&mut self, ink: Ink, steps: &[super::Step]) {
+        for (i, step) in steps.iter().enumerate() {
+            if !self.plot.sequence.shows(step.level) {
+                continue;
+            }
+            let (left, right) = (self.plot.x(step.from), self.plot.x(step.to));
+            let y = self.plot.sequence.pixel(step.level);
+            self.draw(Shape::level(ink, left, right, y));
+            let next = steps.get(i + 1);
+            if let Some(next) = next.filter(|next| self.plot.sequence.shows(next.level)) {
+                let next = self.plot.sequence.pixel(next.level);
+                self.draw(Shape::upright(ink, right, y.min(next), y.max(next) + 1));
+            }
+        }
+    }
+
+    fn tick(&mut self, at: Instant, una: Offset) {
+        let (x, y) = (self.plot.x(at), self.plot.y(una));
+        let shape = Shape {
+            ink: Ink::Duplicate,
+            from: (x, y),
+            to: (x + 1, y + 6),
+        };
+        if self.drawn.insert(shape) {
+            self.taken.take(shape.from, shape.to);
+            tick(self.canvas, x, y, Ink::Duplicate.colour());
+        }
+    }
+
+    fn arrow(&mut self, ink: Ink, at: Instant, span: Span) {
+        let (x, top, bottom) = self.place(at, span);
+        if self.drawn.insert(Shape::upright(ink, x, top, bottom)) {
+            self.taken.take((x - 3, top), (x + 4, bottom.max(top + 2)));
+            arrow(self.canvas, x, top, bottom, ink.colour());
+        }
+    }
+
+    /// The trigger of each retransmission whose predecessor had another, and the notes.
+    fn texts(&mut self, marks: &[Mark]) {
+        let mut last = None;
+        for mark in marks {
+            match &mark.what {
+                What::Again(span, trigger) => {
+                    if *trigger != last
+                        && let Some(trigger) = trigger
+                    {
+                        self.text(trigger.name(), mark.at, *span, Ink::Again.colour());
+                    }
+                    last = *trigger;
+                }
+                What::Note(offset, text) => {
+                    self.text(text, mark.at, Span::new(*offset, *offset), BLUE);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Writes beside a mark where nothing else is; on the left at best, where a sender has usually
+    /// nothing under way. Where there is no room nothing is written.
+    fn text(&mut self, text: &str, at: Instant, span: Span, colour: Colour) {
+        const HALF: i32 = NOTE.size / 2 + 1;
+        let text = cut(text, NOTE.size, NOTE_ROOM);
+        let length = width(&text, NOTE.size);
+        let (x, top, bottom) = self.place(at, span);
+        let (left, right) = (x - 4, x + 6 + length);
+        let middle = (top + bottom) / 2;
+        let places = [
+            (left, middle),
+            (left, top - 2),
+            (left, top - HALF - 2),
+            (right, middle),
+            (right, top - HALF - 2),
+            (left, top - 3 * HALF),
+            (right, top - 3 * HALF),
+            (left, bottom + 2 * HALF),
+            (right, bottom + 2 * HALF),
+        ];
+        let extent = |(right, y): (i32, i32)| ((right - length, y - HALF), (right, y + HALF));
+        let free = |place: &(i32, i32)| {
+            let (from, to) = extent(*place);
+            self.taken.is_free(from, to)
+        };
+        if let Some(place) = places.into_iter().find(free) {
+            let (from, to) = extent(place);
+            self.taken.take(from, to);
+            self.canvas.text(&text, place, NOTE, colour);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_finds_what_is_taken() {
+        let axis = Axis::new(super::super::axis::Quantity::Time, 0, 1, (0, 1), 2);
+        let mut taken = Taken::nothing_of(&Plot {
+            left: 10,
+            right: 110,
+            top: 20,
+            bottom: 70,
+            time: axis,
+            sequence: axis,
+        });
+        let whole = ((10, 20), (110, 70));
+        assert!(taken.is_free(whole.0, whole.1));
+        taken.take((50, 0), (52, 30));
+        for (from, to, free) in [
+            (whole.0, whole.1, false),
+            ((10, 20), (50, 70), true),
+            ((10, 20), (51, 70), false),
+            ((52, 20), (110, 70), true),
+            ((10, 30), (110, 70), true),
+            // Not wholly inside.
+            ((9, 30), (20, 40), false),
+            ((90, 60), (111, 70), false),
+            ((90, 60), (100, 71), false),
+        ] {
+            assert_eq!(taken.is_free(from, to), free, "{from:?} to {to:?}");
+        }
+        // Beyond the edges nothing happens.
+        taken.take((-100, -100), (1000, 1000));
+        assert!(!taken.is_free((20, 30), (21, 31)));
+    }
+}

@@ -1,0 +1,83 @@
+//! Marks from what a sender sends and hears, whoever tells it.
+
+use super::{Mark, What};
+use recoup_recovery::Trigger;
+use recoup_units::{Instant, Offset, Span};
+
+/// One direction of a connection, as it is told.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Recorder {
+    marks: Vec<Mark>,
+    una: Option<Offset>,
+    window: Option<Offset>,
+    /// The end of what was sent.
+    sent: Offset,
+    /// Payload and the like, sent for the first time.
+    volume: u64,
+}
+
+/// An ACK as it arrives.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arrival {
+    pub una: Offset,
+    /// It carries nothing else: with data it would be no duplicate (RFC 5681 §2).
+    pub pure: bool,
+    /// First offset the peer will not take, where that is known.
+    pub window: Option<Offset>,
+}
+
+impl Recorder {
+    pub fn sent(&mut self, at: Instant, span: Span) {
+        self.volume += span.len();
+        self.leave(at, span, What::Sent(span));
+    }
+
+    pub fn sent_again(&mut self, at: Instant, span: Span, trigger: Option<Trigger>) {
+        self.leave(at, span, What::Again(span, trigger));
+    }
+
+    fn leave(&mut self, at: Instant, span: Span, what: What) {
+        self.sent = self.sent.max(span.end);
+        self.marks.push(Mark { at, what });
+    }
+
+    pub fn heard(&mut self, at: Instant, arrival: Arrival, sacks: impl IntoIterator<Item = Span>) {
+        let Arrival { una, pure, window } = arrival;
+        let before = self.marks.len();
+        let sacks = sacks.into_iter().filter(|block| !block.is_empty());
+        self.marks.extend(sacks.map(|block| Mark {
+            at,
+            what: What::Sacked(block),
+        }));
+        let sacked = self.marks.len() > before;
+        let moved = window.is_some() && window != self.window;
+        if self.una.is_none_or(|last| una > last) {
+            self.una = Some(una);
+            self.push(at, What::Acked(una));
+        } else if self.una == Some(una) && self.sent > una && pure && (sacked || !moved) {
+            self.push(at, What::Duplicate(una));
+        }
+        if let Some(edge) = window.filter(|_| moved) {
+            self.window = window;
+            self.push(at, What::Window(edge));
+        }
+    }
+
+    fn push(&mut self, at: Instant, what: What) {
+        self.marks.push(Mark { at, what });
+    }
+
+    /// The end of what was sent so far.
+    pub fn highest(&self) -> Offset {
+        self.sent
+    }
+
+    /// Sequence space sent, each part counted once.
+    pub fn volume(&self) -> u64 {
+        self.volume
+    }
+
+    pub fn into_marks(self) -> Vec<Mark> {
+        self.marks
+    }
+}

@@ -1,0 +1,280 @@
+use super::source::{Choice, Source, read};
+use super::*;
+use crate::capture::{Capture, CapturePaths};
+use crate::events::EventWriter;
+use crate::run::run_observed;
+use crate::scenario::Scenario;
+use recoup_sim::Host;
+
+fn span(a: u64, b: u64) -> Span {
+    Span::new(Offset(a), Offset(b))
+}
+
+fn mark(ms: u64, what: What) -> Mark {
+    Mark {
+        at: Instant::from_millis(ms),
+        what,
+    }
+}
+
+/// A segment lost, found by SACK and sent again.
+fn example() -> Diagram {
+    let marks = vec![
+        mark(0, What::Sent(span(1, 1001))),
+        mark(0, What::Sent(span(1001, 2001))),
+        mark(40, What::Acked(Offset(1))),
+        mark(40, What::Window(Offset(3001))),
+        mark(80, What::Sacked(span(1001, 2001))),
+        mark(80, What::Duplicate(Offset(1))),
+        mark(80, What::Again(span(1, 1001), Some(Trigger::Fast))),
+        mark(81, What::Note(Offset(1001), "lost – repaired".into())),
+        mark(160, What::Acked(Offset(2001))),
+    ];
+    Diagram {
+        title: "an example".into(),
+        panels: vec![Panel {
+            title: "reno".into(),
+            marks,
+        }],
+        ..Diagram::default()
+    }
+}
+
+#[test]
+fn xplot_files_are_as_tcptrace_writes_them() {
+    let expected = "\
+timeval unsigned
+title
+an example: reno
+xlabel
+time
+ylabel
+sequence number
+yellow
+line 0.040000 3000 0.160000 3000
+green
+line 0.040000 0 0.160000 0
+line 0.160000 0 0.160000 2000
+green
+line 0.160000 2000 0.160000 2000
+white
+darrow 0.000000 0
+uarrow 0.000000 1000
+line 0.000000 0 0.000000 1000
+white
+darrow 0.000000 1000
+uarrow 0.000000 2000
+line 0.000000 1000 0.000000 2000
+purple
+line 0.080000 1000 0.080000 2000
+htick 0.080000 1000
+htick 0.080000 2000
+green
+dtick 0.080000 0
+red
+darrow 0.080000 0
+uarrow 0.080000 1000
+line 0.080000 0 0.080000 1000
+atext 0.080000 1000
+fast
+blue
+atext 0.081000 1000
+lost - repaired
+go
+";
+    assert_eq!(example().to_xplot(0).as_deref(), Some(expected));
+    assert_eq!(example().to_xplot(1), None);
+}
+
+#[test]
+fn xplot_gets_the_numbers_it_can_hold() {
+    let mut diagram = example();
+    let far = u64::from(u32::MAX);
+    diagram.panels[0]
+        .marks
+        .push(mark(200, What::Sent(span(far, far + 9))));
+    let text = diagram.to_xplot(0).unwrap();
+    assert!(text.starts_with("timeval double\n"), "{text}");
+    assert!(text.contains("\nuarrow 0.200000 4294967303\n"), "{text}");
+}
+
+#[test]
+fn a_far_window_does_not_press_the_data_flat() {
+    let mut diagram = example();
+    diagram.panels[0].marks[3] = mark(40, What::Window(Offset(1 << 26)));
+    assert!(!diagram.to_xplot(0).unwrap().contains("yellow"));
+    assert!(!diagram.to_svg().contains("receive window"));
+    diagram.panels[0].marks[3] = mark(40, What::Window(Offset(2001)));
+    assert!(diagram.to_svg().contains("receive window"));
+}
+
+/// Each text in an SVG document.
+fn texts(svg: &str) -> Vec<&str> {
+    let parts = svg.split("<text ").skip(1);
+    parts
+        .filter_map(|part| part.split_once(">")?.1.split_once("</text>"))
+        .map(|(text, _)| text.trim())
+        .collect()
+}
+
+#[test]
+fn the_picture_has_a_legend_for_what_is_there_and_names_triggers() {
+    let svg = example().to_svg();
+    assert_eq!(svg, example().to_svg());
+    let found = texts(&svg);
+    for text in [
+        "an example",
+        "reno",
+        "data",
+        "retransmission",
+        "snd_una",
+        "duplicate ACK",
+        "SACK block",
+        "time (ms)",
+        "sequence (bytes)",
+        "fast",
+        "lost – repaired",
+    ] {
+        assert_eq!(
+            found.iter().filter(|t| **t == text).count(),
+            1,
+            "{text}: {found:?}"
+        );
+    }
+    let mut plain = example();
+    plain.panels[0].marks.truncate(2);
+    let svg = plain.to_svg();
+    let found = texts(&svg);
+    assert!(
+        found.contains(&"data") && !found.contains(&"SACK block"),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn whatever_is_in_it_a_picture_is_drawn() {
+    let empty = Diagram::default();
+    let no_marks = Diagram {
+        panels: vec![Panel::default(); 2],
+        ..Diagram::default()
+    };
+    let mut far = example();
+    far.panels[0].marks.push(Mark {
+        at: Instant::from_nanos(u64::MAX),
+        what: What::Sent(span(u64::MAX - 1, u64::MAX)),
+    });
+    far.panels[0]
+        .marks
+        .push(mark(0, What::Again(span(7, 7), None)));
+    let mut outside = example();
+    outside.from = Some(Instant::from_millis(1000));
+    for diagram in [empty, no_marks, far, outside] {
+        let svg = diagram.to_svg();
+        assert!(svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>"));
+    }
+}
+
+/// A picture of many packets has shapes for its pixels, not for its packets.
+#[test]
+fn what_covers_itself_is_drawn_once() {
+    let many = |n: u64| {
+        let sent = (0..n).map(|i| Mark {
+            at: Instant::from_nanos(i),
+            what: What::Sent(span(1, 1001)),
+        });
+        let mut marks: Vec<Mark> = sent.collect();
+        marks.push(mark(1000, What::Sent(span(1001, 2001))));
+        Diagram {
+            panels: vec![Panel {
+                title: String::new(),
+                marks,
+            }],
+            ..Diagram::default()
+        }
+    };
+    assert_eq!(many(1).to_svg(), many(1000).to_svg());
+}
+
+#[test]
+fn what_stands_at_the_beginning_of_a_part_is_kept() {
+    let mut diagram = example();
+    diagram.from = Some(Instant::from_millis(80));
+    diagram.to = Some(Instant::from_millis(100));
+    let kept = &diagram.visible()[0];
+    assert_eq!(kept[0], mark(80, What::Acked(Offset(1))));
+    assert_eq!(kept[1], mark(80, What::Window(Offset(3001))));
+    assert_eq!(kept[2..], example().panels[0].marks[4..8]);
+}
+
+#[test]
+fn a_panel_can_count_from_its_first_data() {
+    let panel = Panel {
+        title: "late".into(),
+        marks: vec![
+            mark(50, What::Sent(span(0, 1))),
+            mark(150, What::Acked(Offset(1))),
+            mark(150, What::Sent(span(1, 1001))),
+            mark(250, What::Acked(Offset(1001))),
+        ],
+    };
+    let first = panel.first_data();
+    assert_eq!(first, Some(Instant::from_millis(150)));
+    let shifted = panel.since(first.unwrap());
+    let times: Vec<u64> = shifted.marks.iter().map(|m| m.at.as_nanos()).collect();
+    assert_eq!(times, [0, 0, 100_000_000]);
+    assert_eq!(Panel::default().first_data(), None);
+}
+
+/// The same flow watched, read from its events and read from its capture: the same marks.
+#[test]
+fn three_ways_to_the_same_marks() {
+    let dir = tempfile::tempdir().unwrap();
+    for drop in [
+        "none",
+        "data:1-4,data:11-16",
+        "tail:2",
+        "bernoulli:0.1,up:bernoulli:0.1",
+    ] {
+        let mut scenario = Scenario::load("prr").unwrap();
+        scenario.profiles.truncate(1);
+        scenario.set("drop", drop).unwrap();
+        let profile = scenario.profiles[0].clone();
+        let paths = CapturePaths::new(dir.path(), "flow");
+        let mut observer = (
+            Watch::new(Host::Server),
+            (
+                EventWriter::new(Vec::new(), profile.name()),
+                Capture::create(&paths).unwrap(),
+            ),
+        );
+        run_observed(&scenario, &profile, &mut observer, |_| ()).unwrap();
+        let (watch, (events, capture)) = observer;
+        capture.finish().unwrap();
+        let marks = |source: Source| source.panels.into_iter().next().unwrap().marks;
+        let watched = watch.into_marks();
+        assert!(watched.iter().any(|m| matches!(m.what, What::Sent(_))));
+        assert!(watched.iter().any(|m| matches!(m.what, What::Window(_))));
+
+        // Events tell no windows.
+        let events = events.finish().unwrap();
+        let from_events = read("events", &events[..], &Choice::default()).unwrap();
+        assert_eq!(from_events.title, format!("{}, flow 0", profile.name()));
+        let without_windows = watched.iter().filter(|m| window(&m.what).is_none());
+        assert!(without_windows.eq(&marks(from_events)), "{drop}");
+
+        // A capture tells no triggers, and its time begins with the first packet, which is the
+        // client's SYN: half an RTT and its bits on the link later.
+        let file = std::fs::File::open(&paths.server).unwrap();
+        let captured = marks(read("capture", file, &Choice::default()).unwrap());
+        let start = watched.iter().map(|m| m.at).min().unwrap();
+        let expected = watched.iter().map(|m| Mark {
+            at: Instant::ZERO + m.at.since(start),
+            what: match &m.what {
+                What::Again(span, _) => What::Again(*span, None),
+                what => what.clone(),
+            },
+        });
+        let captured: Vec<Mark> = captured;
+        assert_eq!(captured, expected.collect::<Vec<_>>(), "{drop}");
+    }
+}

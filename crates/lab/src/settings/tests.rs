@@ -1,0 +1,172 @@
+use super::*;
+
+fn set(key: &str, text: &str) -> Result<String, String> {
+    let mut settings = Settings::default();
+    settings
+        .set(key, text, Path::new("."))
+        .map_err(|e| e.to_string())?;
+    Ok(settings.get(key).unwrap())
+}
+
+#[test]
+fn every_key_reads_what_it_writes() {
+    for key in KEYS {
+        let text = Settings::default().get(key.name).unwrap();
+        assert_eq!(set(key.name, &text), Ok(text), "{}", key.name);
+    }
+    assert_eq!(Settings::default().get("nonsense"), None);
+}
+
+#[test]
+fn values_are_normalised() {
+    for (key, text, printed) in [
+        ("rtt", " 0.08s ", "80ms"),
+        ("rate", "10Mbit", "10Mbit"),
+        ("rate", "up:1Mbit,down:none", "up:1Mbit,down:none"),
+        ("rate", "down:5Mbit", "up:none,down:5Mbit"),
+        ("queue", "100", "100p"),
+        ("queue", "up:none,down:64kB", "up:none,down:64kB"),
+        ("drop", "tail:3", "tail:3"),
+        ("drop", "up:ack:2,bernoulli:0.01", "up:ack:2,bernoulli:0.01"),
+        ("reorder", "0.01:20ms", "0.01:20ms"),
+        ("duplicate", "up:0.5", "up:0.5,down:0"),
+        ("ack", "delayed", "delayed:200ms"),
+        ("ack", "linux:8", "linux:8"),
+        ("timers", "linux-wheel:250", "linux-wheel:250"),
+        ("timers", "granularity:10ms", "granularity:10ms"),
+        ("cc", "reno", "reno"),
+        ("initial_window", "20", "20"),
+        ("writes", "20kB@0, 10000@0.5s", "20kB@0ms,10kB@500ms"),
+        ("writes", "1MB@1s,1500B@1s", "1MB@1s,1500B@1s"),
+        ("user_timeout", "30s", "30s"),
+    ] {
+        assert_eq!(set(key, text), Ok(printed.into()), "{key}={text}");
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused_in_one_line() {
+    for (key, text, part) in [
+        ("rtts", "1ms", "unknown setting `rtts`, did you mean `rtt`?"),
+        (
+            "rtt",
+            "-5ms",
+            "rtt: `-5ms` is not a duration: expected a number with a unit, not negative",
+        ),
+        (
+            "rate",
+            "0",
+            "rate: `0` is not a rate: expected a number above zero",
+        ),
+        (
+            "segments",
+            "0",
+            "segments: `0`: expected a whole number from 1 to",
+        ),
+        (
+            "mss",
+            "70000",
+            "mss: `70000`: expected a whole number from 1 to 65463",
+        ),
+        ("drop", "tial:1", "did you mean `tail`?"),
+        ("ack", "quik", "did you mean `quick`?"),
+        ("timers", "exact:1", "timers: `exact:1`: expected exact"),
+        ("timers", "granularity:0ms", "above zero"),
+        ("cc", "bbr", "cc: `bbr`: expected profile or cubic or reno"),
+        (
+            "initial_window",
+            "0",
+            "initial_window: `0`: expected a whole number from 1",
+        ),
+        (
+            "writes",
+            "20kB",
+            "writes: `20kB`: expected SIZE@TIME, such as 20kB@500ms, or none",
+        ),
+        (
+            "writes",
+            "20kb@0",
+            "writes: `20kb`: expected bytes from 1 to 1 TB, such as 20kB",
+        ),
+        ("writes", "0@0", "writes: `0`: expected bytes from 1"),
+        ("writes", "1kB@soon", "writes: `soon` is not a duration"),
+        (
+            "writes",
+            "1kB@2ms,1kB@1ms",
+            "writes: `1kB@1ms`: expected the order of time",
+        ),
+        ("close", "yes", "close: `yes`: expected false or true"),
+        ("link", "no/such/file", "link: cannot read the link trace"),
+        ("duplicate", "2", "not a probability"),
+        (
+            "rate",
+            "1Mbit,2Mbit",
+            "rate: `1Mbit,2Mbit`: more than one value for up",
+        ),
+        (
+            "queue",
+            "10,down:5",
+            "queue: `10,down:5`: more than one value for down",
+        ),
+    ] {
+        let error = set(key, text).unwrap_err();
+        assert!(
+            error.contains(part) && !error.contains('\n'),
+            "{key}={text}: {error}"
+        );
+    }
+}
+
+#[test]
+fn losses_must_fit_the_flow() {
+    let mut settings = Settings::default();
+    settings.set("drop", "tail:11", Path::new(".")).unwrap();
+    let error = settings.path().unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "drop: `tail:11`: the flow has only 10 data segments from server to client"
+    );
+    settings.set("segments", "11", Path::new(".")).unwrap();
+    assert!(settings.path().is_ok());
+}
+
+#[test]
+fn writes_decide_how_many_segments_there_are_to_lose() {
+    let mut settings = Settings::default();
+    let mut lost = |writes: &str, drop: &str| {
+        for (key, value) in [("mss", "1000"), ("writes", writes), ("drop", drop)] {
+            settings.set(key, value, Path::new(".")).unwrap();
+        }
+        let path = settings.path().map_err(|e| e.to_string())?;
+        Ok::<_, String>(path.down[0].to_string())
+    };
+    for (writes, drop, hop) in [
+        ("20kB@0,10kB@500ms", "tail:1", "loss data:30"),
+        ("20kB@0,10001B@500ms", "tail:1", "loss data:31"),
+        ("100B@5ms", "tail:1", "loss data:1"),
+        ("1500B@0,2kB@5ms", "data:40", "loss data:40"),
+    ] {
+        assert_eq!(lost(writes, drop).as_deref(), Ok(hop), "{writes} {drop}");
+    }
+    // How the second write's bytes share segments with the first's is not known before.
+    let error = lost("1500B@0,2kB@5ms", "tail:1").unwrap_err();
+    assert!(error.starts_with("drop: `tail:1`: "), "{error}");
+}
+
+#[test]
+fn writes_are_the_workload() {
+    let mut settings = Settings::default();
+    let mut workload = |writes: &str| {
+        settings.set("writes", writes, Path::new(".")).unwrap();
+        let workload = settings.flow(&Profile::default()).workload;
+        (workload.response, workload.later.len())
+    };
+    for (writes, response, later) in [
+        ("none", 10 * 1448, 0),
+        ("20kB@0,10kB@500ms", 20_000, 1),
+        ("20kB@1ms,10kB@500ms", 0, 2),
+        ("1kB@0,1kB@0", 1000, 1),
+    ] {
+        assert_eq!(workload(writes), (response, later), "{writes}");
+    }
+}

@@ -1,0 +1,38 @@
+//! Any bytes as a capture or an event stream to draw: nothing panics, errors take one line, and
+//! what is read is drawn, twice the same.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use recoup_lab::sequence::Diagram;
+use recoup_lab::sequence::source::{Choice, read};
+
+fuzz_target!(|bytes: &[u8]| {
+    for connection in [None, Some(0)] {
+        let choice = Choice {
+            connection,
+            ..Choice::default()
+        };
+        let source = match read("x", bytes, &choice) {
+            Ok(source) => source,
+            Err(error) => {
+                let text = std::str::from_utf8(bytes).unwrap_or("\n");
+                // What is quoted may span lines.
+                assert!(text.contains(['\n', '\\']) || !error.to_string().contains('\n'));
+                continue;
+            }
+        };
+        let diagram = Diagram {
+            title: source.title,
+            panels: source.panels,
+            ..Diagram::default()
+        };
+        let svg = diagram.to_svg();
+        assert!(svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>"));
+        assert_eq!(svg, diagram.to_svg());
+        for panel in 0..diagram.panels.len() {
+            let xplot = diagram.to_xplot(panel).expect("a panel");
+            assert!(xplot.ends_with("go\n"));
+        }
+    }
+});
