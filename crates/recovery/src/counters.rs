@@ -22,7 +22,7 @@ pub struct Counters {
     pub failed_retransmissions: u64,
     /// Fast recoveries entered.
     pub recoveries: u64,
-    /// Fast recoveries during which a DSACK arrived.
+    /// Fast recoveries of which a DSACK arrived, during them or later.
     pub recoveries_with_dsack: u64,
     /// Retransmissions found lost.
     pub lost_retransmissions: u64,

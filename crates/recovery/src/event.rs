@@ -153,7 +153,8 @@ pub enum Judge {
     LostRetransmission,
     /// Early retransmit.
     Early,
-    /// A timeout, which takes everything not SACKed as lost.
+    /// A timeout, which takes everything not SACKed as lost; under RACK what was sent recently is
+    /// spared.
     Timeout,
 }
 
@@ -285,6 +286,11 @@ impl EventLog {
         if self.on {
             self.events.push((now, event));
         }
+    }
+
+    /// What logs each span that `by` judges lost now.
+    pub fn losses(&mut self, now: Instant, by: Judge) -> impl FnMut(Span) + '_ {
+        move |span| self.push(now, Event::MarkedLost { span, by })
     }
 
     /// Takes out what has been logged.

@@ -5,9 +5,10 @@
 //! ([`Sender::next_timer`]). Sending is an input too: asking changes nothing, and whoever drives the
 //! sender (a simulator, a real connection, the replay of a capture) reports what really went out.
 //!
-//! Four questions are answered by small policies, each in its own module, and applied in one place,
+//! Five questions are answered by small policies, each in its own module, and applied in one place,
 //! [`sender`]: which segments are lost ([`detect`]), when to act without an ACK ([`rto`], [`tlp`]),
-//! how much may be sent in recovery ([`rate`]), how the window grows ([`congestion`]). A
+//! how much may be sent in recovery ([`rate`]), was it for nothing ([`undo`], [`frto`]), how the window
+//! grows ([`congestion`]). A
 //! [`Profile`] is a named choice of policies.
 
 pub mod ack;
@@ -15,6 +16,7 @@ pub mod congestion;
 pub mod counters;
 pub mod detect;
 pub mod event;
+pub mod frto;
 pub mod profile;
 pub mod rate;
 pub mod rto;

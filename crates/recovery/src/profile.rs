@@ -91,7 +91,11 @@ pub enum Reduced {
     FlightSize,
 }
 
-/// When the window grows on an ACK, and by what.
+/// When the window grows on an ACK, and by what; and with it what else changed in Linux's treatment of
+/// ACKs from one generation to the next: since 4.13 a probe is judged before the states run, not after;
+/// an ACK older than the last clocks nothing; a DSACK counts as delivered; the window counts as used as
+/// soon as it is full; and an undo that has no window to return to leaves the present one (before, at
+/// least ssthresh).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Growth {
     /// In the state the ACK found, by the ACK, whatever it acknowledged (RFC 5681 §3.1; Linux before

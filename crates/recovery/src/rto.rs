@@ -11,7 +11,7 @@
 //! (tail-loss paper §2.1).
 //!
 //! Deviations: Linux shares one timer between RTO, probe and early retransmit, and after either of
-//! the latter was pending sets the RTO from the head's send time; here the three are separate and
+//! the others was pending sets the RTO from the head's send time; here they are separate and
 //! the RTO is not moved by an ACK that acknowledges nothing new (RFC 6298 §5.3).
 
 use crate::rtt::RttEstimator;
@@ -53,6 +53,12 @@ impl RetransmissionTimer {
     /// Runs for a full RTO from now.
     pub fn start(&mut self, now: Instant, rtt: &RttEstimator) {
         self.deadline = Some(now + self.rto(rtt));
+    }
+
+    /// Runs for `delay`, if that ends sooner than the RTO.
+    pub fn start_early(&mut self, now: Instant, delay: Duration) {
+        let at = now + delay;
+        self.deadline = Some(self.deadline.map_or(at, |rto| rto.min(at)));
     }
 
     /// Restarts with RTO − T_earliest, where `earliest` is when the earliest outstanding segment was

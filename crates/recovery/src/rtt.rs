@@ -1,4 +1,4 @@
-//! The round-trip time estimator and the RTO it gives, as Linux computes them.
+//! The round-trip time estimator and the RTO it gives, as RFC 6298 §2 has them or as Linux does:
 //!
 //! ```text
 //! first sample R:  SRTT = R          mdev = R/2
@@ -11,7 +11,9 @@
 //! Sources: RFC 6298 §2 (the estimator), Linux `tcp_rtt_estimator` (fall at most once a round trip,
 //! damping when the RTT drops, the 200 ms floor on 4·RTTVAR rather than on the RTO).
 //!
-//! Deviations: Linux keeps µs and jiffies, this keeps nanoseconds; host timers round, not the
+//! Deviations: the least RTT never ages (Linux forgets it after five minutes); a segment SACKed before
+//! gives no sample when the ACK passes it, in any profile (Linux 3.17 still takes it; 2.6 takes none
+//! from SACKs and prefers timestamps); Linux keeps µs and jiffies, this keeps nanoseconds; host timers round, not the
 //! estimator.
 
 use recoup_units::Offset;

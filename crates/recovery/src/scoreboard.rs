@@ -1,7 +1,8 @@
 //! The SACK scoreboard: every outstanding segment and what is known of it.
 //!
 //! Segments lie in stream order without gaps, so one is found by binary search and counted by
-//! index. The cost of an ACK is that of what it changes, whatever the window: runs of SACKed
+//! index. The cost of an ACK is that of what it changes, whatever the window (a timeout, reneging and
+//! an undo apart, which touch every segment): runs of SACKed
 //! segments are skipped in one hop; loss is judged from a cursor that only moves up, with a running
 //! count of what is SACKed above it ([`Above`]); segments thought to be in flight are linked in the
 //! order they were sent ([`order`]), for detectors that go by time; those that wait for their
@@ -16,6 +17,7 @@
 //! the segment); receivers report what arrived, whole segments.
 
 mod above;
+mod check;
 mod marking;
 mod order;
 
@@ -101,6 +103,8 @@ pub struct Scoreboard {
     lost_retransmissions: u64,
     /// SACK blocks that reported what cannot be, ever.
     impossible_blocks: u64,
+    /// Segments and retransmissions marked lost, ever.
+    marks: u64,
 }
 
 impl Scoreboard {
@@ -173,6 +177,11 @@ impl Scoreboard {
             0 => self.una,
             n => self.segments[n as usize - 1].span.end,
         }
+    }
+
+    /// Segments and retransmissions marked lost, ever.
+    pub fn marks(&self) -> u64 {
+        self.marks
     }
 
     /// Retransmissions that were themselves found lost, ever.
@@ -347,7 +356,7 @@ impl Scoreboard {
         }
         let una = self.una.max(ack.cumulative);
         for &block in ack.sack_blocks() {
-            if block.end > self.nxt || (block.start < una && block.end > una) {
+            if block.end > self.nxt || (block.start <= una && block.end > una) {
                 self.impossible_blocks += 1;
             } else {
                 self.sack(block, fack_before, plausible, &mut summary);
@@ -528,65 +537,6 @@ impl Scoreboard {
             return 0;
         }
         self.segments.partition_point(|s| s.span.end <= offset)
-    }
-
-    /// Recounts everything from scratch; the oracle of the property tests.
-    pub fn check(&self) -> Result<(), String> {
-        let count =
-            |f: fn(&SentSegment) -> bool| self.segments.iter().filter(|s| f(s)).count() as u32;
-        let fack = self
-            .segments
-            .iter()
-            .rposition(|s| s.sacked)
-            .map_or(0, |i| i as u32 + 1);
-        let expected = [
-            ("sacked", self.sacked, count(|s| s.sacked)),
-            ("lost", self.lost, count(|s| s.lost)),
-            (
-                "retransmitted",
-                self.retransmitted,
-                count(|s| s.retransmitted),
-            ),
-            ("lost and SACKed", 0, count(|s| s.lost && s.sacked)),
-            (
-                "retransmitted and SACKed",
-                0,
-                count(|s| s.retransmitted && s.sacked),
-            ),
-            ("fack", self.fack, fack),
-        ];
-        if let Some((what, kept, counted)) =
-            expected.iter().find(|(_, kept, counted)| kept != counted)
-        {
-            return Err(format!("{what}: kept {kept}, counted {counted}"));
-        }
-        let next_lost = self.segments.iter().find(|s| s.wants_retransmission());
-        if self.next_lost().map(|s| s.span) != next_lost.map(|s| s.span) {
-            return Err(format!(
-                "next lost segment: kept {:?}, found {next_lost:?}",
-                self.next_lost()
-            ));
-        }
-        if self.above != self.recount_above() {
-            return Err(format!(
-                "SACKed above {}: kept {:?}, found {:?}",
-                self.judged,
-                self.above,
-                self.recount_above()
-            ));
-        }
-        self.check_order()?;
-        let mut at = self.una;
-        for s in &self.segments {
-            if s.span.start != at || s.span.is_empty() {
-                return Err(format!("segment {} does not follow {at}", s.span));
-            }
-            at = s.span.end;
-        }
-        if at != self.nxt {
-            return Err(format!("segments end at {at}, snd_nxt is {}", self.nxt));
-        }
-        Ok(())
     }
 }
 

@@ -107,6 +107,12 @@ impl Rack {
         }
     }
 
+    /// The receiver dropped what it had SACKed: nothing is known to be delivered.
+    pub fn forget_deliveries(&mut self) {
+        self.newest = None;
+        self.rtt = Duration::ZERO;
+    }
+
     /// A recovery ended without being taken back.
     pub fn on_recovered(&mut self) {
         self.persist = self.persist.saturating_sub(1);

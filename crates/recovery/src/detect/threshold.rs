@@ -6,13 +6,15 @@
 //! IsLost:      … when dupthresh stretches above it are, or more than (dupthresh − 1)·MSS bytes
 //!                                                                               RFC 6675 §4
 //! FACK:        enter when snd.fack − snd_una > dupthresh segments; then everything not SACKed that
-//!              lies dupthresh or more segments below the highest SACK is lost
+//!              lies dupthresh or more segments below the highest SACK is lost, on a duplicate ACK
+//!              the first segment at least; a retransmission is when data first sent after it is SACKed
 //! ```
 //! Sources besides: Mathis and Mahdavi, "Forward acknowledgment" (FACK); Linux
 //! `tcp_time_to_recover`, `tcp_update_scoreboard`, `tcp_check_sack_reordering`.
 //!
 //! Reordering by more than dupthresh raises it to the distance seen, up to a maximum, and switches
-//! FACK off for good (Linux).
+//! FACK off for good (Linux). Deviation: every profile lowers it again only on a timeout with
+//! dupthresh segments SACKed (Linux 2.6: on any).
 
 use super::RackVersion;
 use crate::scoreboard::{Above, Scoreboard};

@@ -2,7 +2,7 @@
 
 use super::{Growth, LimitedTransmit, Mechanisms, Otherwise, Reduced};
 use crate::congestion::Algorithm;
-use crate::detect::{EarlyRetransmit, LossRule};
+use crate::detect::{EarlyRetransmit, LossRule, RackVersion};
 use crate::rtt::Smoothing;
 use crate::tlp::{ProbeVersion, WORST_DELAYED_ACK};
 use std::time::Duration;
@@ -109,7 +109,12 @@ impl Mechanisms {
             ),
             LossRule::Rack => (
                 format!(
-                    "RACK: sent before something delivered, by RACK.rtt + reo_wnd; dupthresh = {dupthresh}, {adapts}"
+                    "RACK: sent before something delivered, by RACK.rtt + reo_wnd; {}; dupthresh = {dupthresh}, {adapts}",
+                    match rules.rack {
+                        RackVersion::Rfc8985 => "DSACKs widen reo_wnd",
+                        RackVersion::Linux6 =>
+                            "DSACKs widen reo_wnd once reordering was seen, the timer goes off 2 ms late",
+                    }
                 ),
                 "RFC 8985 §6; Linux tcp_rack_detect_loss",
             ),

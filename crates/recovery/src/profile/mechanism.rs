@@ -14,7 +14,7 @@ use crate::undo::UndoRules;
 /// One row a mechanism: its name in profiles, the setting it changes, what it does and its source,
 /// and how.
 macro_rules! mechanisms {
-    ($($(#[$doc:meta])* $variant:ident, $name:literal, $setting:expr, $about:literal, $apply:expr;)*) => {
+    ($($variant:ident, $name:literal, $setting:expr, $about:literal, $apply:expr;)*) => {
         /// A mechanism that can be put on top of a profile.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Mechanism {
@@ -57,8 +57,8 @@ mechanisms! {
         "tail loss probe: repeat the last segment after a probe timeout (draft-dukkipati-tcpm-tcp-loss-probe-01)",
         |m| m.probe = Some(ProbeRules::DRAFT_01);
     Tlpr, "tlpr", TAIL_LOSS_PROBE,
-        "tail loss probe with restart: count the probe timeout from the last transmission (tail-loss paper §2.3)",
-        |m| m.probe = Some(ProbeRules { restart: true, ..ProbeRules::DRAFT_01 });
+        "tail loss probe with restart: count the probe timeout from the last transmission (tail-loss paper §2.3); the draft's, or the version switched on before",
+        |m| m.probe = Some(ProbeRules { restart: true, ..m.probe.unwrap_or(ProbeRules::DRAFT_01) });
     TlpRfc, "tlprfc", TAIL_LOSS_PROBE,
         "tail loss probe as in RFC 8985 §7",
         |m| m.probe = Some(ProbeRules::RFC_8985);
@@ -71,6 +71,9 @@ mechanisms! {
     Rack, "rack", LOSS_DETECTION,
         "loss by time: RACK (RFC 8985 §6)",
         |m| m.detection = Rules { rack: RackVersion::Rfc8985, ..Mechanisms::LINUX_6.detection };
+    RackLinux, "racklinux", LOSS_DETECTION,
+        "loss by time: RACK as Linux 6 has it",
+        |m| m.detection = Mechanisms::LINUX_6.detection;
     Fack, "fack", LOSS_DETECTION,
         "loss by distance to the highest SACK: FACK, with lost retransmissions found (Linux before 4.15)",
         |m| m.detection = LINUX_DETECTION;
@@ -80,6 +83,9 @@ mechanisms! {
     IsLost, "islost", LOSS_DETECTION,
         "loss by RFC 6675's IsLost, fixed dupthresh",
         |m| m.detection = Mechanisms::RFC_6675.detection;
+    Sack, "sack", SACK,
+        "selective acknowledgments (RFC 2018)",
+        |m| m.sack = true;
     NoSack, "nosack", SACK,
         "no selective acknowledgments: NewReno's partial ACKs (RFC 6582)",
         |m| m.sack = false;
@@ -104,6 +110,9 @@ mechanisms! {
     LimitedTwo, "lt", LIMITED_TRANSMIT,
         "limited transmit: two segments at most (RFC 3042)",
         |m| m.limited_transmit = LimitedTransmit::Two;
+    LimitedPipe, "ltpipe", LIMITED_TRANSMIT,
+        "limited transmit: as the pipe has room (RFC 6675 §5 step 3; Linux)",
+        |m| m.limited_transmit = LimitedTransmit::Pipe;
     RateStandard, "std", RATE,
         "in recovery cwnd = ssthresh at once (RFC 3517, RFC 6675; the 2011 paper's algorithm 1)",
         |m| m.rate = RateControl::Standard;
@@ -111,7 +120,7 @@ mechanisms! {
         "in recovery Linux 2.6's rate halving",
         |m| m.rate = RateControl::Halving;
     PrrUb, "prrub", RATE,
-        "in recovery PRR with the unlimited bound (2011 paper; RFC 6937)",
+        "in recovery PRR with the unlimited bound (the draft the 2011 paper cites)",
         |m| m.rate = RateControl::Prr(Bound::Unlimited);
     PrrCrb, "prrcrb", RATE,
         "in recovery PRR with the conservative reduction bound (RFC 6937 §3)",
@@ -152,6 +161,9 @@ mechanisms! {
     NoIdle, "noidle", AFTER_IDLE,
         "idle time leaves the window as it is (Linux tcp_slow_start_after_idle=0)",
         |m| m.restart_after_idle = false;
+    Idle, "idle", AFTER_IDLE,
+        "idle time wears the window away (RFC 5681 §4.1)",
+        |m| m.restart_after_idle = true;
     Cubic, "cubic", CONGESTION_CONTROL,
         "CUBIC congestion control (RFC 9438)",
         |m| m.congestion = Algorithm::Cubic;

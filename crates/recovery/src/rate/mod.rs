@@ -57,6 +57,7 @@ impl RateControl {
             Self::Standard => "RFC 6675 §5; 2011 paper, algorithm 1",
             Self::Halving => "Mathis et al. 1999; Linux 2.6 tcp_cwnd_down",
             Self::Prr(Bound::SafeAck) => "RFC 9937 §6.2",
+            Self::Prr(Bound::Unlimited) => "draft-mathis-tcpm-proportional-rate-reduction",
             Self::Prr(_) => "RFC 6937 §3; 2011 paper, algorithm 2",
         }
     }

@@ -12,12 +12,14 @@
 //! the first retransmission of a recovery goes whatever sndcnt says
 //! cwnd = pipe + sndcnt
 //! ```
-//! Sources: RFC 6937 §3; RFC 9937 §6.2; the 2011 paper's algorithm 2.
+//! Sources: RFC 6937 §3; RFC 9937 §6.2; the 2011 paper's algorithm 2; the unlimited bound is of the
+//! draft the paper cites (its [15]), which the RFC left out.
 //!
 //! Deviations, as in Linux (`tcp_cwnd_reduction`): counted in segments; RecoverFS is the congestion
 //! window on entry rather than the flight size. Linux 3.17 forces the first retransmission by the
 //! ACK that begins recovery, RFC 9937 (and Linux since) as long as prr_out is 0; an ACK that delivers
-//! nothing changes nothing with RFC 9937 alone.
+//! nothing changes nothing with RFC 9937 alone, but for the one that begins recovery, which sends the
+//! first retransmission here.
 
 use super::Progress;
 use recoup_units::Segments;

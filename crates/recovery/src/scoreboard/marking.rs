@@ -37,22 +37,26 @@ impl Scoreboard {
     fn judge_next(&mut self, each: &mut impl FnMut(Span)) {
         let i = self.judged as usize;
         self.judged += 1;
-        let segment = &mut self.segments[i];
-        if segment.lost {
-            return;
+        if !self.segments[i].lost {
+            self.mark_first_transmission(i, each);
         }
+    }
+
+    fn mark_first_transmission(&mut self, i: usize, each: &mut impl FnMut(Span)) {
+        let segment = &mut self.segments[i];
         each(segment.span);
         if segment.retransmitted {
             segment.lost = true;
             self.lost += 1;
+            self.marks += 1;
         } else {
             self.mark(i);
         }
     }
 
-    /// Marks lost the segments in flight sent no later than (`before`), in the order of
-    /// transmission, whose last transmission was at or before `overdue`. Returns the latest instant
-    /// at which one of the others sent no later than `before` was sent (RFC 8985 §6.2 step 5).
+    /// Marks lost the segments in flight sent before `before`, in the order of transmission, whose
+    /// last transmission was at or before `overdue`. Returns the latest instant at which one of the
+    /// others sent before `before` was sent (RFC 8985 §6.2 step 5).
     pub fn mark_overdue(
         &mut self,
         before: Sent,
@@ -99,8 +103,7 @@ impl Scoreboard {
             && !head.sacked
             && !head.lost
         {
-            each(head.span);
-            self.mark(0);
+            self.mark_first_transmission(0, &mut each);
         }
         self.settle();
     }
@@ -144,6 +147,7 @@ impl Scoreboard {
 
     /// Marks the segment at index `i`, which is in flight, lost.
     fn mark(&mut self, i: usize) {
+        self.marks += 1;
         self.unlink(i);
         let segment = &mut self.segments[i];
         if std::mem::take(&mut segment.retransmitted) {

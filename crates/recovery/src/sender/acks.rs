@@ -20,8 +20,7 @@ impl Sender {
         };
         let window_changed = self.take_window(ack);
         self.persist.unanswered = 0;
-        self.hold = false;
-        self.forced = false;
+        self.release = Release::ByPipe;
         if self.is_idle() && !ack.has_blocks() {
             return AckSummary {
                 window_changed,
@@ -52,7 +51,7 @@ impl Sender {
         if !grows_before {
             self.judge_probe(now, ack, &summary);
         }
-        let marked = self.marked;
+        let marks = self.board.marks();
         // An ACK older than the last one may report SACKs, but clocks nothing (Linux since 4.13).
         let clocks = grows_before || ack.cumulative == self.board.una();
         // Most ACKs of most connections have nothing to tell the states.
@@ -61,10 +60,9 @@ impl Sender {
             && self.board.is_clean()
             && self.undo.first_retransmission().is_none();
         let entering = !quiet && self.run_states(now, ack, &mut summary);
-        if !clocks {
-        } else if self.reducing() {
-            self.reduce(&summary, self.marked - marked, entering);
-        } else if !grows_before && !syn_acked {
+        if clocks && self.reducing() {
+            self.reduce(&summary, self.board.marks() - marks, entering);
+        } else if clocks && !grows_before && !syn_acked {
             self.grow_window(now, summary.delivered, &summary);
         }
         if grows_before {

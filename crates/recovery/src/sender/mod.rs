@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! on_ack   → scoreboard → RTT, timers → state machine, undo → rate control or growth → probe timer
+//!            (the order of Growth::After; see there for the others)
 //! on_timer → marks what the timer implies
 //! next_send: what would go now, by priority:                             (RFC 6675 §4 NextSeg)
 //!     a due probe; lost segments; new data; holes below the highest SACK, a rescue (in recovery)
@@ -15,17 +16,20 @@
 //! Where it is not Linux (each is a place where the kernel's way is an accident of its timers or
 //! queues, or belongs to one version):
 //!
-//! - Reneging is acted on at once, and its retransmissions are called `rto`; Linux waits for
-//!   max(SRTT/2, 10 ms).
 //! - An RTT measured by SACK does not move the retransmission timer.
 //! - A FIN alone does not bypass the congestion window (Linux 3.17 lets it).
 //! - Timers are separate; Linux shares one between RTO, probe, reordering and early retransmit, and
 //!   sets the RTO from the head's send time after one of the others was pending.
 //! - Linux 2.6 also takes a head as lost that is older than the RTO (`tcp_head_timedout`), which is
-//!   left out of `linux-2.6`, and so are its F-RTO of its own and its cut of the window to
+//!   left out of `linux-2.6`, and so are its own form of F-RTO (3.17's runs instead) and its cut of the window to
 //!   three more than is in flight on every doubtful ACK (`tcp_moderate_cwnd`).
 //! - Without SACK each partial ACK restarts the retransmission timer (RFC 6582 §3.2 step 3 has it at
 //!   the first alone; Linux as here).
+//! - Congestion avoidance counts segments acknowledged in every profile; Linux 3.17 counts ACKs.
+//! - A retransmission SACKed while only a hole leaves the pipe (Linux keeps it counted); those beyond
+//!   the peer's window go (Linux waits). A timeout with a retransmission still in flight can be undone
+//!   (Linux 3.17: not).
+//! - The RFC's RACK keeps reo_wnd over a timeout, and takes no lesson from a DSACK of a probe.
 //! - Without RACK every segment not SACKed is lost on a timeout; with it, those sent less than
 //!   RACK.rtt ago are not (Linux 6 `tcp_timeout_mark_lost`).
 
@@ -39,7 +43,8 @@ use crate::ack::Ack;
 use crate::congestion::{self, Congestion};
 use crate::counters::{Counters, Recoveries, Recovery};
 use crate::detect::{Rack, Threshold};
-use crate::event::{Event, EventLog, Send, State, Timer, Trigger};
+use crate::event::{Event, EventLog, Judge, Send, State, Timer, Trigger};
+use crate::frto::Frto;
 use crate::profile::Mechanisms;
 use crate::rate::Reduction;
 use crate::rto::RetransmissionTimer;
@@ -83,16 +88,11 @@ pub struct Sender {
     duplicates: u32,
     undo: Undo,
     frto: Frto,
-    /// Segments ever marked lost.
-    marked: u64,
     /// Where the last episode ended: without SACK, the next one needs an ACK of this.
     settled_to: Offset,
     /// No DSACK has come yet of the last episode, a recovery.
     awaits_dsack: bool,
-    /// A retransmission goes whatever the window.
-    forced: bool,
-    /// Retransmissions wait for the next ACK: the last one hints that they are not needed.
-    hold: bool,
+    release: Release,
     /// An ACK beyond this permits the rescue retransmission (RFC 6675 §4 NextSeg rule 4,
     /// RescueRxt).
     rescue_after: Offset,
@@ -144,16 +144,16 @@ struct WindowUsage {
     limited: bool,
 }
 
-/// What F-RTO is about (RFC 5682 §3.1; Linux `tcp_process_loss`).
+/// What the window says of retransmissions, until the next ACK or timer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Frto {
-    /// Nothing: the timeout is taken for real.
+enum Release {
+    /// They go as the pipe has room.
     #[default]
-    Off,
-    /// The head was sent again; the next ACKs tell (step 1).
-    Watching,
-    /// An ACK advanced: new data goes instead of retransmissions (step 2b).
-    NewDataFirst,
+    ByPipe,
+    /// One goes whatever the pipe.
+    Forced,
+    /// None goes: the last ACK hints that they are not needed.
+    Held,
 }
 
 /// Zero-window probing.
@@ -195,11 +195,9 @@ impl Sender {
             duplicates: 0,
             undo: Undo::default(),
             frto: Frto::Off,
-            marked: 0,
             settled_to: Offset::SYN,
             awaits_dsack: false,
-            forced: false,
-            hold: false,
+            release: Release::ByPipe,
             rescue_after: Offset::SYN,
             rtt: RttEstimator::new(mechanisms.rto),
             rto: RetransmissionTimer::default(),

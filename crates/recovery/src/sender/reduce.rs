@@ -4,7 +4,6 @@ use super::send::three_quarters;
 use super::*;
 use crate::ack::AckSummary;
 use crate::counters::Ended;
-use crate::event::Judge;
 use crate::profile::{Growth, Reduced};
 use crate::rate::Progress;
 use crate::undo::{Before, Proof};
@@ -34,11 +33,9 @@ impl Sender {
         if !self.board.any_retransmission() {
             self.undo.forget_retransmission();
         }
-        let probes = u32::from(self.probe.repeat_is_out());
         let fresh = !self.reducing();
         let before = fresh.then(|| self.before());
-        let in_flight = self.board.retransmitted().0 + probes;
-        self.undo.begin(self.board.una(), in_flight, before);
+        self.begin_undo(before);
         if fresh {
             self.begin_reduction();
         } else if self.board.una() >= self.recovery_point {
@@ -47,12 +44,21 @@ impl Sender {
         self.recovery_trigger = trigger;
         self.frto = Frto::Off;
         self.timeout_due = false;
+        self.early = None;
         let head = self.board.first().map_or(self.board.nxt(), |s| s.span.end);
         self.rescue_after = head; // the first retransmission's (RFC 6675 §5 step 4.3)
         self.board.restart_holes();
         self.set_state(now, State::Recovery);
         self.counters.recoveries += 1;
         self.awaits_dsack = true;
+    }
+
+    /// An episode begins; retransmissions in flight, a probe's repeat among them, may draw DSACKs that
+    /// are none of its own.
+    fn begin_undo(&mut self, before: Option<Before>) {
+        let probes = u32::from(self.probe.repeat_is_out());
+        let in_flight = self.board.retransmitted().0 + probes;
+        self.undo.begin(self.board.una(), in_flight, before);
     }
 
     /// All losses known as a recovery begins have been marked.
@@ -105,7 +111,9 @@ impl Sender {
             partial: !self.sack && advanced && self.state == State::Recovery,
         };
         self.cwnd = self.reduction.on_ack(&progress);
-        self.forced = self.reduction.forces(&progress);
+        if self.release == Release::ByPipe && self.reduction.forces(&progress) {
+            self.release = Release::Forced;
+        }
         if self.board.first().is_none() {
             self.cwnd = self.cwnd.max(Segments::ONE); // no ACK will come to open it
         }
@@ -123,7 +131,8 @@ impl Sender {
         self.counters.slow_starts_after_recovery += u64::from(short);
     }
 
-    /// A retransmission timeout: everything not SACKed is lost, the window is one segment, and
+    /// A retransmission timeout: everything not SACKed is lost (under RACK but for what was sent
+    /// recently), the window is one segment more than is still in flight, and
     /// ssthresh falls unless it already did, for this flight (Linux) or for a timeout of this segment
     /// (RFC 5681 §3.1).
     pub(super) fn enter_loss(&mut self, now: Instant) {
@@ -137,6 +146,12 @@ impl Sender {
         };
         let last_cwnd = self.cwnd;
         self.awaits_dsack = false;
+        if self.board.reneged() {
+            self.board.forget_sacks();
+            self.counters.reneged += 1;
+            self.log.push(now, Event::Reneged);
+            self.rack.forget_deliveries(); // everything is lost, however young
+        }
         let before = self.before();
         let from = match self.mechanisms.reduced {
             Reduced::Window => self.cwnd,
@@ -146,8 +161,7 @@ impl Sender {
         if cut {
             self.ssthresh = self.congestion.ssthresh_after_loss(from);
             self.congestion.on_timeout();
-            self.undo
-                .begin(self.board.una(), self.board.retransmitted().0, Some(before));
+            self.begin_undo(Some(before));
         }
         if self.state <= State::Disorder {
             self.detection.on_timeout(self.board.sacked());
@@ -171,11 +185,8 @@ impl Sender {
     pub(super) fn take_all_as_lost(&mut self, now: Instant) {
         let recent = self.goes_by_time() && !self.rack.rtt().is_zero();
         let overdue = recent.then(|| now - self.rack.rtt());
-        let log = &mut self.log;
-        self.board.mark_for_timeout(overdue, |span| {
-            let by = Judge::Timeout;
-            log.push(now, Event::MarkedLost { span, by });
-        });
+        let losses = self.log.losses(now, Judge::Timeout);
+        self.board.mark_for_timeout(overdue, losses);
         self.timeout_due = true;
     }
 
@@ -199,7 +210,7 @@ impl Sender {
         if let Some(before) = self.undo.take() {
             self.cwnd = self.cwnd.max(before.cwnd);
             self.ssthresh = self.ssthresh.max(before.ssthresh);
-        } else if self.mechanisms.growth == Growth::Before {
+        } else if self.mechanisms.growth != Growth::After {
             // What was signalled otherwise stays; the reduction ends (Linux before 4.x).
             self.cwnd = self.cwnd.max(self.ssthresh);
         }

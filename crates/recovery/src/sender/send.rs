@@ -19,19 +19,26 @@ impl Sender {
         }
         // First what there is to send, then whether it may go: most of the time there is nothing.
         if self.frto == Frto::NewDataFirst {
-            if let Some(span) = self.next_new() {
+            if let Some(span) = self.next_new_at_once() {
                 return self.has_room_for_new(now).then_some(Send::New(span));
             }
             if self.board.nxt() > self.recovery_point {
                 return None; // new data is out: the next ACK tells
             }
         }
-        if let Some(lost) = self.board.next_lost().filter(|_| !self.hold) {
+        if let Some(lost) = self
+            .board
+            .next_lost()
+            .filter(|_| self.release != Release::Held)
+        {
             let send = Send::Again(lost.span, self.trigger_of(lost.span));
-            (self.forced || self.has_room(now)).then_some(send)
+            (self.release == Release::Forced || self.has_room(now)).then_some(send)
         } else if let Some(span) = self.next_new() {
             self.has_room_for_new(now).then_some(Send::New(span))
-        } else if self.state == State::Recovery && !self.hold && self.has_room(now) {
+        } else if self.state == State::Recovery
+            && self.release != Release::Held
+            && self.has_room(now)
+        {
             let span = self.otherwise()?;
             Some(Send::Again(span, self.recovery_trigger))
         } else {
@@ -65,8 +72,9 @@ impl Sender {
         let rescue = self.mechanisms.otherwise == Otherwise::HolesAndRescue
             && self.board.una() > self.rescue_after;
         hole.or_else(|| {
-            let last = self.board.last_unsacked().filter(|_| rescue && self.sack)?;
-            Some(last.span)
+            (rescue && self.sack)
+                .then(|| self.board.last_unsacked())?
+                .map(|last| last.span)
         })
     }
 
@@ -139,7 +147,7 @@ impl Sender {
         if self.frto == Frto::NewDataFirst {
             self.frto = Frto::Off; // there was no new data to tell by
         }
-        self.forced = false;
+        self.release = Release::ByPipe;
         self.undo.on_retransmission(now);
         if let Some(recovery) = self.recoveries.current() {
             recovery.retransmissions += 1;
@@ -177,16 +185,23 @@ impl Sender {
     /// avoidance: a full segment, or all there is, or half the largest window (RFC 9293
     /// §3.8.6.2.1; the push bit is always on); and by Nagle's rule where that is on.
     pub(super) fn next_new(&self) -> Option<Span> {
+        let waits = self.nagle && self.partial_to > self.board.una();
+        self.next_new_at_once().filter(|span| {
+            let full = span.len() >= u64::from(self.mss);
+            full || !waits || self.fin.is_some_and(|fin| span.contains(fin))
+        })
+    }
+
+    /// The same but for Nagle's rule, which probes do not heed.
+    pub(super) fn next_new_at_once(&self) -> Option<Span> {
         if self.board.nxt() >= self.limit {
             return None;
         }
         let span = self.new_span(self.window.edge);
-        let full = span.len() >= u64::from(self.mss);
-        let enough =
-            full || span.end == self.limit || span.len() >= (self.window.largest / 2).max(1);
-        let waits = self.nagle && !full && self.partial_to > self.board.una();
-        let last = self.fin.is_some_and(|fin| span.contains(fin));
-        (!span.is_empty() && enough && (!waits || last)).then_some(span)
+        let enough = span.len() >= u64::from(self.mss)
+            || span.end == self.limit
+            || span.len() >= (self.window.largest / 2).max(1);
+        (!span.is_empty() && enough).then_some(span)
     }
 
     /// The next new data up to `edge`, at most a segment. The SYN goes alone; the FIN rides on the
@@ -205,7 +220,7 @@ impl Sender {
     /// A tail loss probe: new data if the receive window permits, else the last segment
     /// (draft-dukkipati-tcpm-tcp-loss-probe-01 §2.2; RFC 8985 §7.3).
     fn loss_probe(&self) -> Option<Send> {
-        self.next_new().map(Send::NewProbe).or_else(|| {
+        self.next_new_at_once().map(Send::NewProbe).or_else(|| {
             self.board
                 .last()
                 .map(|last| Send::Again(last.span, Trigger::Tlp))

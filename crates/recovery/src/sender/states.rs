@@ -10,20 +10,15 @@ use super::*;
 use crate::ack::AckSummary;
 use crate::counters::Ended;
 use crate::detect::{Circumstances, LossRule};
-use crate::event::Judge;
+use crate::frto::{Evidence, Verdict};
 use crate::undo::Proof;
+
+/// The least a sender waits before it takes SACKed data for dropped by the receiver (Linux).
+const RENEGING_DELAY: Duration = Duration::from_millis(10);
 
 impl Sender {
     /// Runs the states; `true` when the ACK begins a recovery.
     pub(super) fn run_states(&mut self, now: Instant, ack: &Ack, summary: &mut AckSummary) -> bool {
-        if self.board.reneged() {
-            self.board.forget_sacks();
-            self.rack = Rack::default(); // everything is lost, however young
-            self.counters.reneged += 1;
-            self.log.push(now, Event::Reneged);
-            self.enter_loss(now);
-            return false;
-        }
         if let Some(distance) = summary.reordering
             && (self.state != State::Loss || self.undo.is_open())
         {
@@ -34,6 +29,13 @@ impl Sender {
             self.undo.forget_retransmission();
         } else {
             self.leave_episode(now, ack);
+        }
+        if self.board.reneged() && summary.una_advanced > 0 {
+            // Perhaps the ACKs were reordered: the timer decides soon (Linux
+            // tcp_check_sack_reneging).
+            let soon = self.rtt.srtt().unwrap_or_default() / 2;
+            self.rto.start_early(now, soon.max(RENEGING_DELAY));
+            return false;
         }
         match self.state {
             State::Recovery => self.in_recovery(now, ack, summary, duplicate),
@@ -118,7 +120,7 @@ impl Sender {
         }
         self.note_reordering(now, self.board.fack() + summary.newly_acked);
         if self.board.retransmitted() > Segments::ZERO {
-            self.hold = true;
+            self.release = Release::Held;
             return true;
         }
         if !self.board.any_retransmission() {
@@ -176,33 +178,27 @@ impl Sender {
             return self.leave_loss_undone(now, proof);
         }
         let recovered = self.board.una() >= self.recovery_point;
-        if self.frto != Frto::Off {
-            let original = summary
-                .original_delivered
-                .is_some_and(|end| end <= self.recovery_point)
-                && (self.sack || !summary.retransmission_acked);
-            let evidence = summary.newly_sacked > Segments::ZERO || duplicate;
-            if original {
-                // Step 3b: what was not sent again arrived, so the timeout was spurious.
-                return self.leave_loss_undone(now, Proof::Frto);
-            } else if self.board.nxt() > self.recovery_point {
-                if evidence {
-                    self.frto = Frto::Off; // step 3a: the loss was real
-                }
-            } else if advanced && !recovered {
-                // Step 2b: new data instead of retransmissions, if there is any to send.
+        let original = summary
+            .original_delivered
+            .is_some_and(|end| end <= self.recovery_point);
+        let verdict = self.frto.on_ack(Evidence {
+            original_arrived: original && (self.sack || !summary.retransmission_acked),
+            more_out_of_order: summary.newly_sacked > Segments::ZERO || duplicate,
+            new_data_out: self.board.nxt() > self.recovery_point,
+            advances_short: advanced && !recovered,
+            can_send_new: self.next_new_at_once().is_some(),
+        });
+        match verdict {
+            Verdict::Spurious => return self.leave_loss_undone(now, Proof::Frto),
+            Verdict::Goes(frto) => self.frto = frto,
+            Verdict::TryNew(frto) => {
                 self.recovery_point = self.board.nxt();
-                self.frto = match self.next_new() {
-                    Some(_) => Frto::NewDataFirst,
-                    None => Frto::Off,
-                };
+                self.frto = frto;
             }
         }
         if recovered {
-            if let Some(proof) = self.proof(ack) {
-                return self.leave_loss_undone(now, proof);
-            }
             self.rack.on_recovered();
+            self.settled_to = self.recovery_point;
             self.leave_loss(now);
         } else if !self.sack {
             // A duplicate ACK after new data went says that data arrived.
@@ -224,7 +220,6 @@ impl Sender {
     fn leave_loss(&mut self, now: Instant) {
         self.timeout_due = false;
         self.frto = Frto::Off;
-        self.settled_to = self.recovery_point;
         self.board.forget_duplicates();
         self.set_state(now, State::Open);
     }
@@ -296,12 +291,9 @@ impl Sender {
             return;
         };
         let overdue = (now.since(Instant::ZERO) >= age).then(|| now - age);
-        let (log, marked) = (&mut self.log, &mut self.marked);
-        let waiting = self.board.mark_overdue(newest, overdue, |span| {
-            *marked += 1;
-            let by = Judge::Rack;
-            log.push(now, Event::MarkedLost { span, by });
-        });
+        let waiting = self
+            .board
+            .mark_overdue(newest, overdue, self.log.losses(now, Judge::Rack));
         let slack = self.mechanisms.detection.rack.timer_slack();
         self.reorder = waiting.map(|sent| sent + age + slack);
         if self.reorder.is_some() && self.mechanisms.probe.is_some_and(|p| p.is_modern()) {
@@ -314,34 +306,23 @@ impl Sender {
         let verdict = self
             .detection
             .verdict(&self.board, self.duplicates, self.mss);
-        let (log, marked) = (&mut self.log, &mut self.marked);
-        verdict.lost.mark(&mut self.board, |span| {
-            *marked += 1;
-            let by = Judge::Threshold;
-            log.push(now, Event::MarkedLost { span, by });
-        });
+        verdict
+            .lost
+            .mark(&mut self.board, self.log.losses(now, Judge::Threshold));
         if self.detection.finds_lost_retransmissions() {
-            self.board.mark_lost_retransmissions(|span| {
-                *marked += 1;
-                let by = Judge::LostRetransmission;
-                log.push(now, Event::MarkedLost { span, by });
-            });
+            self.board
+                .mark_lost_retransmissions(self.log.losses(now, Judge::LostRetransmission));
         }
     }
 
     fn mark_head(&mut self, now: Instant) {
-        let (log, marked) = (&mut self.log, &mut self.marked);
-        self.board.mark_head(|span| {
-            *marked += 1;
-            let by = Judge::Threshold;
-            log.push(now, Event::MarkedLost { span, by });
-        });
+        self.board.mark_head(self.log.losses(now, Judge::Threshold));
     }
 
     /// Enters recovery if the evidence suffices, at once or (early retransmit) after a delay; else
     /// settles between Open and Disorder.
     fn recover_if_due(&mut self, now: Instant) -> bool {
-        let left_out = self.board.sacked() + self.board.lost() > Segments::ZERO;
+        let left_out = self.any_left_out();
         if left_out && self.is_evident(now) {
             self.enter_recovery(now, Trigger::Fast);
             if !self.goes_by_time() && self.sack {
@@ -394,10 +375,12 @@ impl Sender {
         self.next_new().is_some() && self.has_room_for_new(now)
     }
 
+    /// Anything SACKed or lost.
+    fn any_left_out(&self) -> bool {
+        self.board.sacked() + self.board.lost() > Segments::ZERO
+    }
+
     fn early_delay(&self, now: Instant) -> Option<Duration> {
-        if self.state == State::Cwr && self.board.sacked() == Segments::ZERO {
-            return None;
-        }
         let seen = self.detection.reordering_seen();
         self.mechanisms
             .early_retransmit
@@ -409,20 +392,15 @@ impl Sender {
     /// Early retransmit's moment: every hole below the highest SACK is lost.
     pub(super) fn retransmit_early(&mut self, now: Instant) {
         self.enter_recovery(now, Trigger::Early);
-        let (log, marked) = (&mut self.log, &mut self.marked);
         let holes = self.board.fack().max(Segments::ONE);
-        self.board.mark_first(holes, |span| {
-            *marked += 1;
-            let by = Judge::Early;
-            log.push(now, Event::MarkedLost { span, by });
-        });
+        self.board
+            .mark_first(holes, self.log.losses(now, Judge::Early));
         self.note_recovery_begun(now);
     }
 
     /// Open or Disorder, as anything is left out or not (Linux `tcp_try_keep_open`).
     pub(super) fn keep_open(&mut self, now: Instant) {
-        let left_out = self.board.sacked() + self.board.lost() > Segments::ZERO;
-        let to = if left_out || self.board.any_retransmission() {
+        let to = if self.any_left_out() || self.board.any_retransmission() {
             State::Disorder
         } else {
             State::Open

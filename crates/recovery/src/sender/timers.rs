@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::ack::AckSummary;
+use crate::detect::RackVersion;
 
 impl Timer {
     /// Every timer, in the order in which those due at one instant are served: a probe due with
@@ -51,11 +52,10 @@ impl Sender {
     /// `timer` went off. What it makes the sender send, [`next_send`](Self::next_send) tells. A
     /// timer stopped meanwhile is ignored, so that a host may be late to hear of it.
     pub fn on_timer(&mut self, now: Instant, timer: Timer) {
-        if self.gave_up || self.deadline(timer).is_none() {
+        if self.gave_up || self.deadline(timer).is_none_or(|at| at > now) {
             return;
         }
-        self.hold = false;
-        self.forced = false;
+        self.release = Release::ByPipe;
         self.log.push(now, Event::TimerFired { timer });
         match timer {
             Timer::Early => {
@@ -87,10 +87,13 @@ impl Sender {
     /// recovery the rate control takes it for an ACK of one segment (Linux
     /// `tcp_rack_reo_timeout`).
     fn on_reordering_timeout(&mut self, now: Instant) {
-        let before = self.marked;
+        let before = self.board.marks();
         self.detect_by_time(now);
-        self.reorder = None;
-        if self.marked == before || self.state == State::Recovery {
+        if self.mechanisms.detection.rack == RackVersion::Linux6 {
+            self.reorder = None; // Linux does not set it again
+        }
+        let marked = self.board.marks() - before;
+        if marked == 0 || self.state == State::Recovery {
             return;
         }
         self.enter_recovery(now, Trigger::Fast);
@@ -99,7 +102,7 @@ impl Sender {
             delivered: Segments::ONE,
             ..AckSummary::default()
         };
-        self.reduce(&progress, self.marked - before, true);
+        self.reduce(&progress, marked, true);
     }
 
     fn on_retransmission_timeout(&mut self, now: Instant) {

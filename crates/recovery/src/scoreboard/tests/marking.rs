@@ -111,11 +111,10 @@ fn time_marks_what_was_sent_before_the_newest_delivered_and_long_ago() {
 fn a_retransmission_is_lost_when_new_data_sent_after_it_is_sacked() {
     let nothing: &[u64] = &[];
     // 1 sent again after 10 was sent, 2 again after 11: (SACKed, marked)
-    let cases: [(&[Span], &[u64]); 5] = [
+    let cases: [(&[Span], &[u64]); 4] = [
         (&[segments(10, 10)], nothing), // sent before either
         (&[segments(11, 11)], &[1]),
         (&[segments(12, 12)], &[1, 2]),
-        (&[segments(1, 1), segments(12, 12)], &[2]), // the first one arrived
         (&[], nothing),
     ];
     for (blocks, expected) in cases {
@@ -148,18 +147,15 @@ fn the_head_is_marked_unless_it_is_lost_or_sacked() {
     assert_eq!(head(&mut board), [], "it is lost already");
     board.resend(ms(9), segments(1, 1), true);
     assert_eq!(head(&mut board), [], "and on its way again");
-    board.on_ack(&ack(10, &[segments(2, 2)]), LATER);
+    board.on_ack(&ack(0, &[segments(2, 2)]), LATER);
+    board.on_ack(&ack(10, &[]), LATER);
     assert_eq!(head(&mut board), [], "the receiver has it");
     board.on_ack(&ack(20, &[]), LATER);
     board.resend(ms(10), segments(3, 3), true);
-    assert_eq!(
-        head(&mut board),
-        [3],
-        "a repetition of what was not lost goes with it"
-    );
+    assert_eq!(head(&mut board), [3], "what repeats it may still arrive");
     assert_eq!(
         (board.pipe(), board.lost_retransmissions()),
-        (Segments(0), 1)
+        (Segments(1), 0)
     );
     board.on_ack(&ack(30, &[]), LATER);
     assert_eq!(head(&mut board), []);

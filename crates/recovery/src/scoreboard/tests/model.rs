@@ -217,7 +217,7 @@ impl Model {
         match self.all.first() {
             Some(head) if !head.sacked && !head.lost => {
                 let span = head.span;
-                self.mark(0);
+                self.all[0].lost = true; // what repeats it may still arrive
                 self.settle();
                 vec![span]
             }
@@ -287,7 +287,7 @@ impl Model {
         self.impossible_blocks += u64::from(dsack != ack.dsack());
         let una = self.una.max(ack.cumulative);
         for block in ack.sack_blocks() {
-            if block.end > self.nxt || (block.start < una && block.end > una) {
+            if block.end > self.nxt || (block.start <= una && block.end > una) {
                 self.impossible_blocks += 1;
                 continue;
             }

@@ -290,7 +290,10 @@ impl Run {
                     "{} is on its way",
                     span
                 );
-                prop_assert!(probe || sender.forced || room, "pipe is at cwnd");
+                prop_assert!(
+                    probe || sender.release == Release::Forced || room,
+                    "pipe is at cwnd"
+                );
             }
             Send::WindowProbe => {
                 prop_assert!(sender.board().first().is_none() && sender.nxt() < sender.limit());

@@ -189,8 +189,9 @@ fn a_receiver_that_reneges_is_answered_as_a_timeout() {
     let mut flow = Script::connected("linux-3.17", 80);
     flow.writes(10).sends("1-10");
     flow.at(160).sack(0, &[2..=3]).state(State::Disorder);
-    flow.at(161)
-        .ack(1)
+    // The ACK that stops at what was SACKed: the timer decides after SRTT/2.
+    flow.ack(1).state(State::Disorder).sends("nothing");
+    flow.expires(Timer::Rto, 160 + 40)
         .state(State::Loss)
         .cwnd(1)
         .pipe(0)
@@ -200,7 +201,7 @@ fn a_receiver_that_reneges_is_answered_as_a_timeout() {
         flow.marked(),
         (2..=10).map(|n| (n, Judge::Timeout)).collect::<Vec<_>>()
     );
-    flow.at(241).ack(10).state(State::Open);
+    flow.at(280).ack(10).state(State::Open);
 }
 
 #[test]

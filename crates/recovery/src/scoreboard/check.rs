@@ -1,0 +1,64 @@
+//! What must hold of a scoreboard, recounted from scratch.
+
+use super::{Scoreboard, SentSegment};
+
+impl Scoreboard {
+    /// Recounts everything from scratch; the oracle of the property tests.
+    pub fn check(&self) -> Result<(), String> {
+        let count =
+            |f: fn(&SentSegment) -> bool| self.segments.iter().filter(|s| f(s)).count() as u32;
+        let fack = self
+            .segments
+            .iter()
+            .rposition(|s| s.sacked)
+            .map_or(0, |i| i as u32 + 1);
+        let expected = [
+            ("sacked", self.sacked, count(|s| s.sacked)),
+            ("lost", self.lost, count(|s| s.lost)),
+            (
+                "retransmitted",
+                self.retransmitted,
+                count(|s| s.retransmitted),
+            ),
+            ("lost and SACKed", 0, count(|s| s.lost && s.sacked)),
+            (
+                "retransmitted and SACKed",
+                0,
+                count(|s| s.retransmitted && s.sacked),
+            ),
+            ("fack", self.fack, fack),
+        ];
+        if let Some((what, kept, counted)) =
+            expected.iter().find(|(_, kept, counted)| kept != counted)
+        {
+            return Err(format!("{what}: kept {kept}, counted {counted}"));
+        }
+        let next_lost = self.segments.iter().find(|s| s.wants_retransmission());
+        if self.next_lost().map(|s| s.span) != next_lost.map(|s| s.span) {
+            return Err(format!(
+                "next lost segment: kept {:?}, found {next_lost:?}",
+                self.next_lost()
+            ));
+        }
+        if self.above != self.recount_above() {
+            return Err(format!(
+                "SACKed above {}: kept {:?}, found {:?}",
+                self.judged,
+                self.above,
+                self.recount_above()
+            ));
+        }
+        self.check_order()?;
+        let mut at = self.una;
+        for s in &self.segments {
+            if s.span.start != at || s.span.is_empty() {
+                return Err(format!("segment {} does not follow {at}", s.span));
+            }
+            at = s.span.end;
+        }
+        if at != self.nxt {
+            return Err(format!("segments end at {at}, snd_nxt is {}", self.nxt));
+        }
+        Ok(())
+    }
+}
