@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use recoup_lab::report::Report;
+use recoup_lab::report::{Report, View};
 use recoup_lab::run::run;
 use recoup_lab::scenario::{Scenario, ScenarioError};
 use recoup_lab::settings::{KEYS, Settings};
@@ -79,6 +79,8 @@ fuzz_target!(|text: &str| {
     if small && scenario.settings.path().is_ok() {
         let results = run(&scenario, 1, |_| ()).expect("its path stands");
         let report = Report::new(&scenario, &results);
-        let _ = (report.to_table(), report.to_json(), report.to_csv());
+        let tables =
+            [View::Cost, View::Retransmissions, View::Recovery].map(|view| report.to_table(view));
+        let _ = (tables, report.to_json(), report.to_csv());
     }
 });

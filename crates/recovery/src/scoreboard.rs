@@ -5,7 +5,7 @@
 //! an undo apart, which touch every segment): runs of SACKed
 //! segments are skipped in one hop; loss is judged from a cursor that only moves up, with a running
 //! count of what is SACKed above it ([`Above`]); segments thought to be in flight are linked in the
-//! order they were sent ([`order`]), for detectors that go by time; those that wait for their
+//! order they were sent ([`Sent`]), for detectors that go by time; those that wait for their
 //! retransmission are in a heap.
 //!
 //! Counts follow RFC 6675 §4 in Linux's unit, the segment:
