@@ -87,7 +87,7 @@ impl Cubic {
     pub fn on_rtt(&mut self, round: &super::Round) -> bool {
         let young = self
             .epoch
-            .is_some_and(|epoch| round.now.since(epoch.start) < Duration::from_secs(1));
+            .is_some_and(|epoch| round.now < epoch.start + Duration::from_secs(1));
         !young && self.hystart.on_rtt(round)
     }
 
@@ -108,7 +108,7 @@ impl Cubic {
             epoch.acked += acked;
         }
         if let (Some(_), Some((window, at))) = (self.epoch, self.looked) {
-            if window == w && now.since(at) <= LOOK {
+            if window == w && now <= at + LOOK {
                 return;
             }
             if now.as_nanos() / 1_000_000 == at.as_nanos() / 1_000_000 {

@@ -78,11 +78,11 @@ impl HyStart {
     }
 
     fn train(&mut self, round: &Round) -> bool {
-        if round.now.since(self.last_ack) > SPACING {
+        if round.now > self.last_ack + SPACING {
             return false;
         }
         self.last_ack = round.now;
-        round.now.since(self.began) > (round.min_rtt + OFFLOAD) / 2
+        round.now > self.began + (round.min_rtt + OFFLOAD) / 2
     }
 
     fn delay(&mut self, round: &Round) -> bool {

@@ -14,9 +14,12 @@ impl Sender {
             return AckSummary::default();
         }
         // Blocks that were not agreed upon are none.
-        let ack = &match self.sack {
-            true => *ack,
-            false => ack.without_blocks(),
+        let bare;
+        let ack = if self.sack {
+            ack
+        } else {
+            bare = ack.without_blocks();
+            &bare
         };
         let window_changed = self.take_window(ack);
         self.persist.unanswered = 0;
