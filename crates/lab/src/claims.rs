@@ -80,15 +80,20 @@ pub(crate) fn claim(
     }
 }
 
-/// Claims as a table: verdict, place, statement, result, then the notes.
+/// Claims as a table: verdict, id, place, statement, result, then the notes, by id.
 pub fn to_table(claims: &[Claim]) -> String {
     let mut table = plain_table();
-    table.set_header(["verdict", "section", "claim", "ours"]);
+    table.set_header(["verdict", "id", "section", "claim", "ours"]);
     for claim in claims {
-        let changed = if claim.changed() { " (was: other)" } else { "" };
-        let verdict = format!("{}{changed}", claim.verdict.name());
+        let verdict = claim.verdict.name();
+        let verdict = match (claim.verdict, claim.known) {
+            (Verdict::Holds, Verdict::Holds) => verdict.into(),
+            (Verdict::Fails, Verdict::Fails) => format!("{verdict} (expected)"),
+            (_, known) => format!("{verdict} (expected: {})", known.name()),
+        };
         table.add_row([
             verdict.as_str(),
+            claim.id,
             claim.section,
             claim.statement,
             &claim.ours,
@@ -102,5 +107,31 @@ pub fn to_table(claims: &[Claim]) -> String {
         format!("{table}\n")
     } else {
         format!("{table}\n\n{notes}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_tells_what_came_out_and_what_was_expected() {
+        for (holds, known, cell) in [
+            (true, Verdict::Holds, "holds"),
+            (false, Verdict::Fails, "FAILS (expected)"),
+            (false, Verdict::Holds, "FAILS (expected: holds)"),
+            (true, Verdict::Fails, "holds (expected: FAILS)"),
+        ] {
+            let claim = Claim {
+                known,
+                note: Some("so it is".into()),
+                ..claim("an-id", "3", "It holds", "how", ("ours".into(), holds))
+            };
+            let table = to_table(&[claim]);
+            let row = table.lines().nth(2).expect("after the header and its line");
+            let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+            assert_eq!(cells[1..3], [cell, "an-id"], "{table}");
+            assert!(table.ends_with("- an-id: so it is\n"), "{table}");
+        }
     }
 }

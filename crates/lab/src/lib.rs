@@ -4,6 +4,7 @@
 pub mod capture;
 pub mod chart;
 pub mod claims;
+pub mod effect;
 pub mod events;
 pub mod output_file;
 pub mod paper;

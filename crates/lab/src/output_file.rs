@@ -1,9 +1,14 @@
 //! Output files that have their name only once they are whole.
+//!
+//! What is not whole is removed: when it is dropped, or, when a signal ends the program and nothing
+//! is dropped, by [`exit`].
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tempfile::{NamedTempFile, TempPath};
 use thiserror::Error;
 
 /// A file could not be made, written or renamed.
@@ -29,8 +34,89 @@ pub struct OutputFile {
 
 #[derive(Debug)]
 enum Inner {
-    Temporary(NamedTempFile),
+    Temporary(Temporary),
     Direct(File),
+}
+
+/// The temporary files there are. Whoever holds it makes, names and removes them undisturbed.
+static UNFINISHED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+fn unfinished() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes every file that does not have its name yet, and ends the program by `end`: no file is
+/// begun or given its name from here on.
+pub fn exit(end: impl FnOnce()) -> ! {
+    let unfinished = unfinished();
+    for path in unfinished.iter() {
+        // What is gone already is as it should be; of what stays there is nobody left to tell.
+        let _ = std::fs::remove_file(path);
+    }
+    end();
+    std::process::exit(2)
+}
+
+/// A temporary file that is known to be one.
+#[derive(Debug)]
+struct Temporary {
+    file: File,
+    /// `None` once it has its name.
+    path: Option<TempPath>,
+}
+
+impl Temporary {
+    fn create(builder: &tempfile::Builder<'_, '_>, dir: &Path) -> io::Result<Self> {
+        let mut unfinished = unfinished();
+        let (file, path) = builder.tempfile_in(dir).map(NamedTempFile::into_parts)?;
+        unfinished.insert(path.to_path_buf());
+        Ok(Self {
+            file,
+            path: Some(path),
+        })
+    }
+
+    fn publish(mut self, target: &Path) -> io::Result<()> {
+        let mut unfinished = unfinished();
+        let Some(path) = self.path.take() else {
+            return Ok(());
+        };
+        unfinished.remove(&*path);
+        path.persist(target).map_err(|e| e.error)
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if let Some(path) = self.path.take() {
+            let mut unfinished = unfinished();
+            unfinished.remove(&*path);
+            drop(path);
+        }
+    }
+}
+
+/// Makes a folder, and those it is in, unless they are there.
+///
+/// # Errors
+/// When it cannot be made, or has the name of something else.
+pub fn create_folder(dir: &Path) -> Result<(), OutputError> {
+    std::fs::create_dir_all(dir).map_err(|e| OutputError {
+        path: dir.into(),
+        source: match e.kind() {
+            io::ErrorKind::AlreadyExists => io::Error::new(e.kind(), "not a folder"),
+            _ => e,
+        },
+    })
+}
+
+/// Whether both are there and one regular file, under whatever names.
+pub fn same_file(a: &Path, b: &Path) -> bool {
+    let real = |path: &Path| {
+        let path = std::fs::canonicalize(path).ok()?;
+        path.is_file().then_some(path)
+    };
+    real(a).is_some_and(|a| real(b) == Some(a))
 }
 
 impl OutputFile {
@@ -59,7 +145,7 @@ impl OutputFile {
             let dir = dir.unwrap_or(Path::new("."));
             std::fs::metadata(dir).map_err(error)?;
             // The error itself would name the temporary file.
-            let file = builder.tempfile_in(dir);
+            let file = Temporary::create(&builder, dir);
             Inner::Temporary(file.map_err(|e| error(e.kind().into()))?)
         };
         Ok(Self {
@@ -80,13 +166,10 @@ impl OutputFile {
     pub fn publish(self) -> Result<(), OutputError> {
         match self.file {
             Inner::Direct(_) => Ok(()),
-            Inner::Temporary(file) => match file.persist(&self.target) {
-                Ok(_) => Ok(()),
-                Err(e) => Err(OutputError {
-                    path: self.target,
-                    source: e.error,
-                }),
-            },
+            Inner::Temporary(file) => file.publish(&self.target).map_err(|source| OutputError {
+                path: self.target,
+                source,
+            }),
         }
     }
 }
@@ -94,14 +177,14 @@ impl OutputFile {
 impl Write for OutputFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.file {
-            Inner::Temporary(file) => file.write(bytes),
+            Inner::Temporary(file) => file.file.write(bytes),
             Inner::Direct(file) => file.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.file {
-            Inner::Temporary(file) => file.flush(),
+            Inner::Temporary(file) => file.file.flush(),
             Inner::Direct(file) => file.flush(),
         }
     }
@@ -144,7 +227,46 @@ mod tests {
             error.starts_with("cannot write `/nonexistent/dir/file`: "),
             "{error}"
         );
+        let error = create_folder(Path::new("/dev/null")).unwrap_err();
+        assert_eq!(error.to_string(), "cannot write `/dev/null`: not a folder");
         write_file(Path::new("/dev/null"), "gone").unwrap();
         assert!(!std::fs::metadata("/dev/null").unwrap().is_file());
+    }
+
+    #[test]
+    fn temporary_files_are_known_while_they_are_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let known = || {
+            unfinished()
+                .iter()
+                .filter(|p| p.starts_with(dir.path()))
+                .count()
+        };
+        let path = dir.path().join("x");
+        let [kept, dropped] = [0, 1].map(|_| OutputFile::create(&path).unwrap());
+        assert_eq!(known(), 2);
+        drop(dropped);
+        assert_eq!(known(), 1);
+        kept.publish().unwrap();
+        assert_eq!(known(), 0);
+    }
+
+    #[test]
+    fn a_file_has_many_names() {
+        let dir = tempfile::tempdir().unwrap();
+        let [a, b, none] = ["a", "b", "none"].map(|name| dir.path().join(name));
+        write_file(&a, "").unwrap();
+        write_file(&b, "").unwrap();
+        assert!(same_file(&a, &dir.path().join(".").join("a")));
+        assert!(!same_file(&a, &b) && !same_file(&a, &none) && !same_file(&none, &none));
+        assert!(!same_file(dir.path(), dir.path()));
+        #[cfg(unix)]
+        {
+            let link = dir.path().join("link");
+            std::os::unix::fs::symlink(&a, &link).unwrap();
+            assert!(same_file(&a, &link));
+            let null = Path::new("/dev/null");
+            assert!(!same_file(null, null));
+        }
     }
 }

@@ -86,7 +86,8 @@ impl Report {
         text.unwrap_or_else(|e| json!({ "error": e.to_string() }).to_string()) + "\n"
     }
 
-    /// As CSV: a line a profile; the columns are the JSON's names joined by underscores.
+    /// As CSV: a line a profile; the columns are the JSON's names joined by underscores, the
+    /// settings, `set_` before their names, last.
     pub fn to_csv(&self) -> String {
         let mut writer = csv::Writer::from_writer(vec![]);
         for (i, entry) in self.results.iter().enumerate() {
@@ -99,6 +100,9 @@ impl Report {
                 &serde_json::to_value(entry).unwrap_or_default(),
                 &mut columns,
             );
+            for (key, value) in &self.settings {
+                flatten(&format!("set_{key}"), value, &mut columns);
+            }
             // Writing to memory cannot fail.
             if i == 0 {
                 let _ = writer.write_record(columns.iter().map(|(name, _)| name));
@@ -243,6 +247,30 @@ mod tests {
         assert_eq!(dead.results[0].completed, 0);
         assert_eq!(header(dead.to_csv()), header(report(&[]).to_csv()));
         assert_eq!(dead.to_csv().lines().count(), 5);
+    }
+
+    #[test]
+    fn csv_has_every_setting_in_every_line() {
+        let csv = report(&[("drop", "tail:1,up:ack:2"), ("rate", "10Mbit")]).to_csv();
+        let mut lines = csv::Reader::from_reader(csv.as_bytes());
+        let header = lines.headers().unwrap().clone();
+        let settings: Vec<&str> = header.iter().skip(header.len() - KEYS.len()).collect();
+        assert_eq!(settings, KEYS.map(|key| format!("set_{}", key.name)));
+        let mut count = 0;
+        for line in lines.records() {
+            let line = line.unwrap();
+            count += 1;
+            for (name, value) in [
+                ("set_rtt", "80ms"),
+                ("set_rate", "10Mbit"),
+                ("set_drop", "tail:1,up:ack:2"),
+                ("set_ack", "quick"),
+            ] {
+                let column = header.iter().position(|column| column == name).unwrap();
+                assert_eq!(&line[column], value, "{name}");
+            }
+        }
+        assert_eq!(count, 4);
     }
 
     #[test]

@@ -18,7 +18,7 @@ use recoup_recovery::profile::ProfileError;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use thiserror::Error;
 use toml::de::{DeTable, DeValue};
 
@@ -54,6 +54,8 @@ pub struct Scenario {
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Origin {
     file: String,
+    /// `None` of one that is built in or came from standard input.
+    path: Option<PathBuf>,
     lines: BTreeMap<String, usize>,
 }
 
@@ -134,7 +136,17 @@ impl Scenario {
         let stem = path
             .file_stem()
             .map_or(name.into(), |s| s.to_string_lossy());
-        Self::parse(&stem, name, &text, path.parent().unwrap_or(Path::new(".")))
+        let base = path.parent().unwrap_or(Path::new("."));
+        let mut scenario = Self::parse(&stem, name, &text, base)?;
+        scenario.origin.path = Some(path.into());
+        Ok(scenario)
+    }
+
+    /// The files it was read from: its own, and the recorded links.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        let links = [&self.settings.link.up, &self.settings.link.down];
+        let links = links.into_iter().flatten().map(|link| &*link.path);
+        self.origin.path.as_deref().into_iter().chain(links)
     }
 
     /// Changes a setting from outside the file. File names are relative to the working directory.
@@ -196,6 +208,7 @@ impl Scenario {
             settings: Settings::default(),
             origin: Origin {
                 file: file.into(),
+                path: None,
                 lines: BTreeMap::new(),
             },
         };

@@ -15,7 +15,8 @@
 //!
 //! A [`Diagram`] is a value, made of a simulation ([`Watch`]), or of an event stream or a packet
 //! capture ([`source`]), and drawn as SVG or as a file for xplot. The SVG is 900 px wide and
-//! depends on nothing but the diagram, so that it can be kept and compared byte for byte.
+//! depends on nothing but the diagram, so that it can be kept and compared byte for byte. There,
+//! retransmissions have a least size and lie on top: they are what one looks for.
 
 mod axis;
 mod capture;
@@ -92,6 +93,16 @@ impl What {
         }
     }
 
+    /// Whether it is more than the SYN, its ACK or a window.
+    fn is_of_data(&self) -> bool {
+        match self {
+            Self::Sent(span) | Self::Again(span, _) => span.end > Offset::DATA,
+            Self::Acked(una) => *una > Offset::DATA,
+            Self::Duplicate(_) | Self::Sacked(_) => true,
+            Self::Window(_) | Self::Note(..) => false,
+        }
+    }
+
     /// The lowest one.
     fn lowest(&self) -> Option<Offset> {
         match self {
@@ -157,6 +168,23 @@ impl Diagram {
             .iter()
             .map(|panel| panel.between(from, to))
             .collect()
+    }
+
+    /// Whether there is nothing to see: no data and no ACK of any.
+    pub fn is_blank(&self) -> bool {
+        self.extent().is_none()
+    }
+
+    /// When the first and the last of what is shown happens: data is sent, or an ACK of some comes.
+    /// `None`: there is nothing to see.
+    pub fn extent(&self) -> Option<(Instant, Instant)> {
+        let from = self.from.unwrap_or(Instant::ZERO);
+        let to = self.to.unwrap_or(Instant::from_nanos(u64::MAX));
+        let marks = self.panels.iter().flat_map(|panel| &panel.marks);
+        let times = marks
+            .filter(|mark| mark.what.is_of_data() && (from..=to).contains(&mark.at))
+            .map(|mark| mark.at);
+        Some((times.clone().min()?, times.max()?))
     }
 
     /// The diagram as an SVG document, 900 px wide.

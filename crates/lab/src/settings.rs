@@ -16,7 +16,7 @@ use recoup_recovery::congestion::Algorithm;
 use recoup_sim::{FlowSpec, PathSpec, TimerModel, Workload, Write};
 use recoup_tcp::{self as tcp, AckPolicy};
 use recoup_units::{BitRate, Direction, Segments};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use text::{
     BOTH, DOWN, format_ack, format_timers, format_writes, optional, parse_ack, parse_cc,
@@ -30,6 +30,8 @@ use thiserror::Error;
 pub struct Link {
     /// As the user wrote it.
     pub file: String,
+    /// Where it is.
+    pub path: PathBuf,
     /// The recording.
     pub trace: LinkTrace,
 }

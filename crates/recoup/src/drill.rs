@@ -4,10 +4,9 @@ use crate::Failure;
 use crate::output::print;
 use clap::ValueEnum;
 use recoup_lab::scenario::parse_profile;
-use recoup_script::{Report, Script, Settings};
+use recoup_script::{NoteKind, Report, Script, ScriptError, Settings};
 use serde_json::{Value, json};
 use std::fmt::Write;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 const HELP: &str = "\
@@ -15,12 +14,15 @@ A script plays the other end of one connection and the application at this end: 
 out (>), system calls, assertions over TCP_INFO between %{ and }%. Every packet out must be as the
 script says, at the very microsecond, and no other packet may leave.
 
-The profile is --profile, or the script's own line at its top, `// profile: linux-3.17+tlp`, or the
-default; so may be `// mss: 1000` (what the SYN announces) and `// ack: quick` (or delayed, or linux).
-Lines with sysctl that mean something to the engine are in force; what has no effect here is told with
---verbose; what cannot be had is refused.
+The profile is --profile, or the script's own line, `// profile: linux-3.17+tlp`, or linux-3.17. Two
+more such lines: `// mss: 1000` (what the SYN announces), `// ack: quick` (or delayed, or linux);
+they stand before the first event. Lines with sysctl that mean something to the engine are in force;
+what has no effect here is told with --verbose; what cannot be had is refused, and so is a script
+without any event.
 
-Exit status: 0 all passed, 1 a script failed, 2 wrong use or a script that cannot be read.";
+A script that is refused or cannot be read is an ERROR among the results, and the rest is run.
+
+Exit status: 0 all passed, 1 a script failed, 2 wrong use or a script that could not be run.";
 
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
@@ -51,6 +53,27 @@ enum Format {
     Json,
 }
 
+/// A script and what it came to.
+struct Outcome {
+    script: String,
+    result: Result<Report, NotRun>,
+}
+
+/// Why a script could not be run.
+enum NotRun {
+    Unreadable(String),
+    Refused(ScriptError),
+}
+
+impl std::fmt::Display for NotRun {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Unreadable(message) => f.write_str(message),
+            Self::Refused(error) => error.fmt(f),
+        }
+    }
+}
+
 pub fn run(args: &Args) -> Result<(), Failure> {
     let profile = args.profile.as_deref().map(|text| {
         parse_profile(text).map_err(|e| Failure::Wrong(format!("--profile {text}: {e}")))
@@ -58,38 +81,56 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let settings = Settings {
         profile: profile.transpose()?,
     };
-    let mut results = Vec::new();
-    let mut refused = Vec::new();
-    for path in scripts(&args.files)? {
-        let name = path.display().to_string();
-        let text = read(&path)?;
-        match Script::parse(&name, &text).and_then(|script| script.run(&settings)) {
-            Ok(report) => results.push((name, report)),
-            Err(error) => refused.push(error.to_string()),
+    let outcomes: Vec<Outcome> = scripts(&args.files)?
+        .iter()
+        .map(|path| Outcome {
+            script: path.display().to_string(),
+            result: outcome(path, &settings),
+        })
+        .collect();
+    tell_notes(&outcomes, args.verbose);
+    print(&match args.format {
+        Format::Table => table(&outcomes, args.trace),
+        Format::Json => array(&outcomes, args.trace),
+    })?;
+    let mut not_run: Vec<_> = outcomes
+        .iter()
+        .filter_map(|o| o.result.as_ref().err())
+        .collect();
+    if let Some(last) = not_run.pop() {
+        for error in not_run {
+            eprintln!("recoup: {error}");
         }
+        return Err(Failure::Wrong(last.to_string()));
     }
-    if args.verbose {
-        for (name, report) in &results {
-            for note in &report.notes {
-                eprintln!("recoup: note: {name}:{}: {}", note.line, note.text);
-            }
-        }
-    }
-    if !results.is_empty() {
-        print(&match args.format {
-            Format::Table => table(&results, args.trace),
-            Format::Json => array(&results, args.trace),
-        })?;
-    }
-    if let Some(last) = refused.pop() {
-        for line in refused {
-            eprintln!("recoup: {line}");
-        }
-        return Err(Failure::Wrong(last));
-    }
-    match results.iter().all(|(_, report)| report.passed()) {
+    match outcomes.iter().all(Outcome::passed) {
         true => Ok(()),
         false => Err(Failure::CheckFailed),
+    }
+}
+
+impl Outcome {
+    fn passed(&self) -> bool {
+        self.result.as_ref().is_ok_and(Report::passed)
+    }
+}
+
+fn outcome(path: &Path, settings: &Settings) -> Result<Report, NotRun> {
+    let text = read(path).map_err(|e| {
+        NotRun::Unreadable(format!("cannot read `{}`: {e}", path.display()).replace('\n', " "))
+    })?;
+    Script::parse(&path.display().to_string(), &text)
+        .and_then(|script| script.run(settings))
+        .map_err(NotRun::Refused)
+}
+
+/// What is most likely a mistake always; what merely has no effect if `all`.
+fn tell_notes(outcomes: &[Outcome], all: bool) {
+    for Outcome { script, result } in outcomes {
+        let notes = result.iter().flat_map(|report| &report.notes);
+        for note in notes.filter(|note| all || note.kind == NoteKind::Mistake) {
+            eprintln!("recoup: note: {script}:{}: {}", note.line, note.text);
+        }
     }
 }
 
@@ -131,81 +172,104 @@ fn scripts_below(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), Failure>
     Ok(())
 }
 
-fn read(path: &Path) -> Result<String, Failure> {
-    let cannot =
-        |e: std::io::Error| Failure::Wrong(format!("cannot read `{}`: {e}", path.display()));
+fn read(path: &Path) -> std::io::Result<String> {
     if path == Path::new("-") {
-        let mut text = String::new();
-        std::io::stdin().read_to_string(&mut text).map_err(cannot)?;
-        return Ok(text);
+        return std::io::read_to_string(std::io::stdin());
     }
-    std::fs::read_to_string(path).map_err(cannot)
+    std::fs::read_to_string(path)
 }
 
-fn table(results: &[(String, Report)], trace: bool) -> String {
+fn table(outcomes: &[Outcome], trace: bool) -> String {
     let mut out = String::new();
-    for (name, report) in results {
-        let verdict = if report.passed() { "pass" } else { "FAIL" };
-        let _ = writeln!(out, "{verdict}  {name}  ({})", report.profile);
-        if trace {
-            for line in &report.trace {
-                let _ = writeln!(out, "      {line}");
+    for Outcome { script, result } in outcomes {
+        match result {
+            Ok(report) => rows(&mut out, script, report, trace),
+            // Why is told on standard error.
+            Err(_) => {
+                let _ = writeln!(out, "ERROR {script}  (not run)");
             }
         }
-        for (line, text) in &report.printed {
-            let _ = writeln!(out, "{name}:{line}: {text}");
-        }
-        if let Some(failure) = &report.failure {
-            let _ = write!(
-                out,
-                "{name}:{}: {}\n{}",
-                failure.line, failure.message, failure.details
-            );
-        }
     }
-    let failed = results
-        .iter()
-        .filter(|(_, report)| !report.passed())
-        .count();
-    let scripts = if results.len() == 1 {
-        "script"
-    } else {
-        "scripts"
+    let scripts = match outcomes.len() {
+        1 => "script",
+        _ => "scripts",
     };
-    let passed = results.len() - failed;
-    let _ = writeln!(
+    let passed = outcomes.iter().filter(|o| o.passed()).count();
+    let not_run = outcomes.iter().filter(|o| o.result.is_err()).count();
+    let failed = outcomes.len() - passed - not_run;
+    let _ = write!(
         out,
         "{} {scripts}: {passed} passed, {failed} failed",
-        results.len()
+        outcomes.len()
     );
+    if not_run > 0 {
+        let _ = write!(out, ", {not_run} not run");
+    }
+    out.push('\n');
     out
 }
 
-fn array(results: &[(String, Report)], trace: bool) -> String {
-    let object = |(name, report): &(String, Report)| {
-        let mut object = json!({
-            "script": name,
-            "profile": report.profile.name(),
-            "passed": report.passed(),
-            "failure": report.failure.as_ref().map(|failure| json!({
-                "line": failure.line,
-                "message": failure.message,
-                "details": failure.details,
-            })),
-            "printed": report.printed.iter().map(|(line, text)| json!({
-                "line": line,
-                "text": text,
-            })).collect::<Vec<_>>(),
-            "notes": report.notes.iter().map(|note| json!({
-                "line": note.line,
-                "text": note.text,
-            })).collect::<Vec<_>>(),
-        });
-        if trace {
-            object["trace"] = json!(report.trace);
+fn rows(out: &mut String, script: &str, report: &Report, trace: bool) {
+    let verdict = if report.passed() { "pass" } else { "FAIL" };
+    let _ = writeln!(out, "{verdict}  {script}  ({})", report.profile);
+    if trace {
+        for line in &report.trace {
+            let _ = writeln!(out, "      {line}");
         }
-        object
-    };
-    let all = Value::Array(results.iter().map(object).collect());
+    }
+    for (line, text) in &report.printed {
+        let _ = writeln!(out, "{script}:{line}: {text}");
+    }
+    if let Some(failure) = &report.failure {
+        let _ = write!(
+            out,
+            "{script}:{}: {}\n{}",
+            failure.line, failure.message, failure.details
+        );
+    }
+}
+
+fn array(outcomes: &[Outcome], trace: bool) -> String {
+    let all = Value::Array(outcomes.iter().map(|o| object(o, trace)).collect());
     format!("{all:#}\n")
+}
+
+/// The same keys whether it was run or not, but for the trace.
+fn object(outcome: &Outcome, trace: bool) -> Value {
+    let report = outcome.result.as_ref().ok();
+    let lines = |lines: Vec<(usize, &str)>| -> Vec<Value> {
+        let object = |(line, text)| json!({ "line": line, "text": text });
+        lines.into_iter().map(object).collect()
+    };
+    let printed = report.iter().flat_map(|r| &r.printed);
+    let notes = report.iter().flat_map(|r| &r.notes);
+    let mut object = json!({
+        "script": outcome.script,
+        "profile": report.map(|r| r.profile.name()),
+        "passed": outcome.passed(),
+        "error": outcome.result.as_ref().err().map(error_object),
+        "failure": report.and_then(|r| r.failure.as_ref()).map(|failure| json!({
+            "line": failure.line,
+            "message": failure.message,
+            "details": failure.details,
+        })),
+        "printed": lines(printed.map(|(line, text)| (*line, text.as_str())).collect()),
+        "notes": lines(notes.map(|note| (note.line, note.text.as_str())).collect()),
+    });
+    if trace {
+        object["trace"] = json!(report.map_or(&[][..], |r| &r.trace));
+    }
+    object
+}
+
+/// A file that cannot be read has no line.
+fn error_object(error: &NotRun) -> Value {
+    match error {
+        NotRun::Unreadable(message) => json!({ "line": null, "column": null, "message": message }),
+        NotRun::Refused(ScriptError { place, message, .. }) => json!({
+            "line": place.line,
+            "column": place.column,
+            "message": message,
+        }),
+    }
 }

@@ -1,6 +1,7 @@
 //! The command line. It reads arguments, calls the laboratory and prints; it decides nothing.
 
 mod drill;
+mod interrupt;
 mod output;
 mod paper;
 mod plot;
@@ -54,6 +55,7 @@ impl<E: std::error::Error> From<E> for Failure {
 }
 
 fn main() -> ExitCode {
+    interrupt::watch();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(e)

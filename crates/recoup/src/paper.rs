@@ -4,14 +4,20 @@ use crate::Failure;
 use crate::output::print;
 use crate::run::apply_settings;
 use clap::{Subcommand, ValueEnum};
-use recoup_lab::output_file::OutputFile;
+use recoup_lab::output_file::{OutputFile, create_folder};
 use recoup_lab::paper::{Sheet, prr, tail_loss};
 use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::SettingsError;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+const HELP: &str = "\
+Exit status: 0 when every claim has the verdict that is expected of it, 1 when one has not
+(`FAILS (expected: holds)`), 2 wrong use. A claim that is known not to hold,
+`FAILS (expected)`, says why in a note below the table, and is no failure.";
+
 #[derive(clap::Args)]
+#[command(after_help = HELP)]
 pub struct Args {
     #[command(subcommand)]
     paper: Paper,
@@ -26,6 +32,7 @@ enum Paper {
 }
 
 #[derive(clap::Args)]
+#[command(after_help = HELP)]
 struct TailLoss {
     /// Figures to regenerate; all when none is named
     #[arg(value_enum)]
@@ -39,6 +46,7 @@ struct TailLoss {
 }
 
 #[derive(clap::Args)]
+#[command(after_help = HELP)]
 struct Prr {
     /// Figures to regenerate; all when none is named
     #[arg(value_enum)]
@@ -87,7 +95,7 @@ enum PrrFigure {
 enum Format {
     /// Table and claims, for reading
     Table,
-    /// Data and claims, for programs
+    /// Data and claims, for programs: an array, an object a figure
     Json,
     /// Data, for spreadsheets
     Csv,
@@ -160,7 +168,7 @@ impl PrrFigure {
 
 impl<Id: Copy> Kind<Id> {
     /// Regenerates the figures named, or all; prints and writes them; fails when a claim's verdict
-    /// is not the known one.
+    /// is not the expected one.
     fn run(&self, named: &[Id], settings: &[String], output: &Output) -> Result<(), Failure> {
         let wanted = if named.is_empty() { self.all } else { named };
         let base = self.base(wanted, settings)?;
@@ -210,7 +218,7 @@ impl<Id: Copy> Kind<Id> {
 /// All files are written whole before the first has its name.
 fn write_files(dir: &Path, sheets: &[Sheet]) -> Result<(), Failure> {
     let failed = |path: &Path, e| Failure::Wrong(format!("cannot write `{}`: {e}", path.display()));
-    std::fs::create_dir_all(dir).map_err(|e| failed(dir, e))?;
+    create_folder(dir)?;
     let mut files = Vec::new();
     for sheet in sheets {
         let mut texts = vec![
@@ -252,7 +260,7 @@ fn check_claims(sheets: &[Sheet]) -> Result<(), Failure> {
         return Ok(());
     }
     eprintln!(
-        "recoup: claims with another verdict than the known one: {}",
+        "recoup: claims with another verdict than the expected one: {}",
         changed.join(", ")
     );
     Err(Failure::CheckFailed)

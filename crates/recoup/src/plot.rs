@@ -3,7 +3,7 @@
 use crate::Failure;
 use crate::output::print;
 use clap::ValueEnum;
-use recoup_lab::output_file::OutputFile;
+use recoup_lab::output_file::{OutputFile, same_file};
 use recoup_lab::quantity::parse_duration;
 use recoup_lab::sequence::Diagram;
 use recoup_lab::sequence::source::{Choice, Source, SourceError, read};
@@ -68,6 +68,16 @@ fn instant(text: &str) -> Result<Instant, String> {
 
 pub fn run(args: &Args) -> Result<(), Failure> {
     let format = format(args)?;
+    let input = match args.file == Path::new("-") {
+        true => Path::new("/dev/stdin"),
+        false => &args.file,
+    };
+    if args.output != Path::new("-") && same_file(input, &args.output) {
+        let (output, input) = (args.output.display(), name(&args.file));
+        return Err(Failure::Wrong(format!(
+            "cannot write `{output}`: it is {input}, which is read"
+        )));
+    }
     if let (Some(from), Some(to)) = (args.from, args.to)
         && from >= to
     {
@@ -87,6 +97,9 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         from: args.from,
         to: args.to,
     };
+    if diagram.is_blank() {
+        return Err(nothing_to_draw(args, diagram));
+    }
     let text = match (format, diagram.panels.len()) {
         (Format::Svg, _) => diagram.to_svg(),
         (Format::Xpl, 0 | 1) => diagram.to_xplot(0).unwrap_or_default(),
@@ -105,6 +118,32 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     file.write_all(text.as_bytes())
         .map_err(|e| Failure::Wrong(format!("cannot write `{}`: {e}", args.output.display())))?;
     Ok(file.publish()?)
+}
+
+/// What a picture without data is refused with: the time that has some, or else whose data it is
+/// that there is none of.
+fn nothing_to_draw(args: &Args, mut diagram: Diagram) -> Failure {
+    (diagram.from, diagram.to) = (None, None);
+    let file = name(&args.file);
+    let why = match diagram.extent() {
+        Some((first, last)) => format!(
+            "there is data from {} to {}, none of it in the time given by --from and --to",
+            milliseconds(first),
+            milliseconds(last)
+        ),
+        None => match args.direction {
+            Some(Way::Up) => "no data goes from client to server (--direction up)".into(),
+            Some(Way::Down) => "no data goes from server to client (--direction down)".into(),
+            None => "no data goes either way".into(),
+        },
+    };
+    Failure::Wrong(format!("{file}: nothing to draw: {why}"))
+}
+
+/// A time as `--from` takes it.
+fn milliseconds(at: Instant) -> String {
+    let micros = at.as_nanos() / 1000;
+    format!("{}.{:03}ms", micros / 1000, micros % 1000)
 }
 
 /// What `--format` says, or else the output's ending.

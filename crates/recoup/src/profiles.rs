@@ -5,8 +5,10 @@ use crate::output::print;
 use recoup_recovery::profile::{BASES, Mechanism, Setting};
 
 pub fn run() -> Result<(), Failure> {
-    let mut text =
-        String::from("A profile is BASE or BASE+MECHANISM+MECHANISM, as in linux-3.17+rtor+tlp.\n");
+    let mut text = String::from(
+        "A profile is BASE or BASE+MECHANISM+MECHANISM, as in linux-3.17+rtor+tlp. Of two mechanisms of the\n\
+         same setting, such as +tlp and +notlp, the last one wins.\n",
+    );
     for (name, mechanisms, source) in BASES {
         text += &format!("\n{name}: {source}\n");
         text.extend(mechanisms.describe().iter().map(lines));

@@ -5,8 +5,9 @@ use crate::output::{Format, print};
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use recoup_lab::capture::{Capture, CapturePaths};
+use recoup_lab::effect;
 use recoup_lab::events::EventWriter;
-use recoup_lab::output_file::OutputFile;
+use recoup_lab::output_file::{OutputFile, same_file};
 use recoup_lab::report::{Report, View};
 use recoup_lab::run::{ProfileResult, run as run_scenario, run_observed};
 use recoup_lab::scenario::{Scenario, parse_profile};
@@ -14,7 +15,13 @@ use recoup_recovery::Profile;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+const HELP: &str = "\
+FCT is the flow completion time: from the client's first SYN until the last byte of data has
+been delivered to the client. \"FCT mean / first profile's\" (fct_normalised in JSON and CSV)
+is a profile's mean over that of the first profile.";
+
 #[derive(clap::Args)]
+#[command(after_help = HELP)]
 pub struct Args {
     /// A built-in scenario (see `recoup scenario list`), a .toml file, or - for standard input
     scenario: String,
@@ -89,13 +96,21 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     apply_settings(&mut scenario, &args.settings)?;
     if !args.profile.is_empty() {
         let profiles = args.profile.iter().map(|text| {
-            parse_profile(text).map_err(|e| Failure::Wrong(format!("--profile {text}: {e}")))
+            let several = match text.contains(',') {
+                true => "; for several, repeat --profile",
+                false => "",
+            };
+            parse_profile(text)
+                .map_err(|e| Failure::Wrong(format!("--profile {text}: {e}{several}")))
         });
         scenario.profiles = profiles.collect::<Result<_, _>>()?;
     }
     scenario.flows = args.flows.unwrap_or(scenario.flows);
     scenario.seed = args.seed.unwrap_or(scenario.seed);
     scenario.check().map_err(Failure::Wrong)?;
+    for note in effect::notes(&scenario) {
+        eprintln!("recoup: note: {note}");
+    }
     let results = if args.pcap.is_some() || args.events.is_some() {
         run_with_outputs(&scenario, args)?
     } else {
@@ -113,9 +128,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             .is_some_and(|drop| drop != "none")
     {
         let drop = scenario.settings.get("drop").unwrap_or_default();
-        eprintln!(
-            "recoup: note: drop={drop} met no packet; without up: it is of what the server sends"
-        );
+        let why = match drop.contains("up:") {
+            true => "",
+            false => "; without up: it is of what the server sends",
+        };
+        eprintln!("recoup: note: drop={drop} met no packet{why}");
     }
     if args.events.as_deref() == Some(Path::new("-")) {
         return Ok(());
@@ -139,13 +156,24 @@ fn run_with_outputs(scenario: &Scenario, args: &Args) -> Result<Vec<ProfileResul
         let line = format!("profile {profile} is given twice: its files would have one name");
         return Err(Failure::Wrong(line));
     }
+    let paths = |profile: &Profile| {
+        let dir = args.pcap.as_deref();
+        dir.map(|dir| CapturePaths::new(dir, profile.name()))
+    };
+    let captures = scenario.profiles.iter().filter_map(paths);
+    let captures = captures.flat_map(|paths| [paths.server, paths.client]);
+    for output in args.events.iter().cloned().chain(captures) {
+        if let Some(input) = scenario.files().find(|input| same_file(input, &output)) {
+            let (output, input) = (output.display(), input.display());
+            let line = format!("cannot write `{output}`: it is `{input}`, which is read");
+            return Err(Failure::Wrong(line));
+        }
+    }
     let mut events = args.events.as_deref().map(open_events).transpose()?;
     let capture = |profile: &Profile| {
-        let paths = args
-            .pcap
-            .as_deref()
-            .map(|dir| CapturePaths::new(dir, profile.name()));
-        paths.map(|paths| Capture::create(&paths)).transpose()
+        paths(profile)
+            .map(|paths| Capture::create(&paths))
+            .transpose()
     };
     let mut captures = scenario
         .profiles
@@ -218,20 +246,14 @@ impl Write for EventFile {
     }
 }
 
-/// What is run, with all that is not at its usual value.
+/// What is run, with all that is in force and not at its usual value.
 fn heading(scenario: &Scenario) -> String {
     let usual = recoup_lab::settings::Settings::default();
     let shown = ["rtt", "rate", "segments", "drop", "ack", "timers"];
-    let settings: Vec<String> = recoup_lab::settings::KEYS
-        .iter()
-        .filter(|k| shown.contains(&k.name) || scenario.settings.get(k.name) != usual.get(k.name))
-        .map(|k| {
-            format!(
-                "{}={}",
-                k.name,
-                scenario.settings.get(k.name).unwrap_or_default()
-            )
-        })
+    let settings: Vec<String> = effect::in_force(&scenario.settings)
+        .into_iter()
+        .filter(|(name, value)| shown.contains(name) || usual.get(name).as_ref() != Some(value))
+        .map(|(name, value)| format!("{name}={value}"))
         .collect();
     format!(
         "{} seed={} {}\n\n",

@@ -69,14 +69,19 @@ pub(crate) struct Token {
     pub joined: bool,
 }
 
-/// A `//` or `#` comment's text and place.
-pub(crate) type Comment = (String, Place);
+/// A `//` or `#` comment.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Comment {
+    pub text: String,
+    pub place: Place,
+    /// It has a line of its own, and nothing but options and commands stands before it: no event.
+    pub in_head: bool,
+}
 
-/// Everything in a text: its tokens, of which the last is [`Kind::End`], and the comments that take
-/// a line of their own before the first event.
+/// Everything in a text: its tokens, of which the last is [`Kind::End`], and its comments.
 pub(crate) struct Lexed {
     pub tokens: Vec<Token>,
-    pub head: Vec<Comment>,
+    pub comments: Vec<Comment>,
 }
 
 struct Lexer<'a> {
@@ -84,6 +89,8 @@ struct Lexer<'a> {
     language: Language,
     place: Place,
     joined: bool,
+    /// No event has begun yet.
+    in_head: bool,
     out: Lexed,
 }
 
@@ -94,9 +101,10 @@ pub(crate) fn lex(text: &str, language: Language, start: Place) -> Result<Lexed,
         language,
         place: start,
         joined: false,
+        in_head: true,
         out: Lexed {
             tokens: Vec::new(),
-            head: Vec::new(),
+            comments: Vec::new(),
         },
     };
     while let Some(&c) = lexer.rest.peek() {
@@ -127,6 +135,8 @@ impl Lexer<'_> {
     fn push(&mut self, kind: Kind, place: Place) {
         let end = self.place;
         let joined = std::mem::take(&mut self.joined);
+        // An event begins with its time.
+        self.in_head &= matches!(kind, Kind::Setting(..) | Kind::Command(_));
         self.out.tokens.push(Token {
             kind,
             place,
@@ -191,10 +201,14 @@ impl Lexer<'_> {
     fn line_comment(&mut self, begin: &str) {
         let place = self.place;
         let text = self.take_while(|c| c != '\n');
-        if self.out.tokens.is_empty() {
-            let text = text.strip_prefix(begin).unwrap_or(&text);
-            self.out.head.push((text.trim().into(), place));
-        }
+        let text = text.strip_prefix(begin).unwrap_or(&text);
+        let before = self.out.tokens.last();
+        let own_line = before.is_none_or(|before| before.end.line < place.line);
+        self.out.comments.push(Comment {
+            text: text.trim().into(),
+            place,
+            in_head: self.in_head && own_line,
+        });
     }
 
     fn block_comment(&mut self, place: Place) -> Result<(), Wrong> {

@@ -35,4 +35,4 @@ mod wire;
 
 pub use error::{Place, ScriptError};
 pub use run::{Failure, Report, Settings};
-pub use script::{Note, Script};
+pub use script::{Note, NoteKind, Script};

@@ -59,10 +59,31 @@ pub(crate) enum TimestampClock {
 /// Something of a script that has no effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
+    /// Whether it must be told.
+    pub kind: NoteKind,
     /// Its line.
     pub line: usize,
     /// What, and why not.
     pub text: String,
+}
+
+impl Note {
+    pub(crate) fn without_effect(line: usize, text: impl Into<String>) -> Self {
+        Self {
+            kind: NoteKind::WithoutEffect,
+            line,
+            text: text.into(),
+        }
+    }
+}
+
+/// Whether a [`Note`] must be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoteKind {
+    /// It is in order, and cannot matter here: for those who ask.
+    WithoutEffect,
+    /// It is most likely a mistake, and the script runs otherwise than its author thinks: always.
+    Mistake,
 }
 
 #[derive(Clone, Debug)]

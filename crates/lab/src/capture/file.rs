@@ -1,10 +1,9 @@
 //! A capture file that has its name only once it is whole.
 
 use super::CaptureError;
-use crate::output_file::{OutputError, OutputFile};
+use crate::output_file::{OutputError, OutputFile, create_folder};
 use recoup_units::Instant;
 use recoup_wire::pcap::Writer;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -19,10 +18,7 @@ impl CaptureFile {
     /// Begins a file that is to be `target`, in a directory that is made if missing.
     pub fn create(target: &Path, epoch: Duration) -> Result<Self, CaptureError> {
         if let Some(dir) = target.parent() {
-            fs::create_dir_all(dir).map_err(|source| OutputError {
-                path: dir.to_path_buf(),
-                source,
-            })?;
+            create_folder(dir)?;
         }
         let writer = Writer::new(OutputFile::create(target)?, epoch);
         let writer = writer.map_err(|source| OutputError {

@@ -93,13 +93,10 @@ impl<Cell: Serialize> Figure<Cell> {
 }
 
 impl Sheet {
-    /// Several as JSON, indented, with a final newline: a list; one alone stands for itself.
+    /// As a JSON list, of one too, indented, with a final newline.
     pub fn to_json(sheets: &[Self]) -> String {
         let list: Vec<&Value> = sheets.iter().map(|sheet| &sheet.json).collect();
-        match list[..] {
-            [one] => format!("{one:#}\n"),
-            _ => format!("{:#}\n", json!(list)),
-        }
+        format!("{:#}\n", json!(list))
     }
 
     /// Several as CSV under one header; `None` when their columns differ.

@@ -160,15 +160,15 @@ pub fn to_table(figure: &Figure<Cell>) -> String {
     table.set_header([
         "scheme",
         "ack",
-        "recovery from (ms)",
-        "to (ms)",
-        "ssthresh",
-        "pipe before",
-        "cwnd after",
-        "sent again at (ms)",
-        "most at once",
-        "second write by RTT",
-        "acknowledged after (ms)",
+        "recovery from (ms after the first write)",
+        "to (ms after the first write)",
+        "ssthresh (segments)",
+        "pipe before (segments)",
+        "cwnd after (segments)",
+        "sent again at (ms after the first write)",
+        "most at once (segments)",
+        "second write by RTT (segments)",
+        "acknowledged after (ms after the second write)",
     ]);
     for cell in &figure.cells {
         let exit =

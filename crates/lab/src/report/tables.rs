@@ -86,7 +86,7 @@ fn cost(rows: &mut Rows<'_>) {
             millis(r.fct_ms.as_ref().map(part))
         });
     }
-    rows.add("FCT normalised", |r| {
+    rows.add("FCT mean / first profile's", |r| {
         r.fct_normalised.map_or("-".into(), |n| format!("{n:.3}"))
     });
     rows.add("last ACK to retransmission p50 (ms)", |r| {

@@ -5,18 +5,21 @@
 //! capture knows all but why something was sent again; and that it was, it knows only of what it
 //! has seen before: near the receiver, a repaired loss looks like data sent late.
 //!
-//! Time 0 is the connection's first packet.
+//! Time 0 is the connection's first packet. Where the sender's SYN is missing, numbers count from the
+//! lowest that its data or its peer's ACKs have; where either SYN is, the scale of the window is
+//! unknown (RFC 7323 §2.2), and none is told.
 
 mod connections;
 mod link;
+mod list;
 
 use super::source::{Choice, Source, SourceError};
 use connections::Connections;
 use pcap_parser::{Block, PcapBlockOwned, PcapError, create_reader};
 use recoup_units::Instant;
-use std::io::Read;
+use std::io::{self, Cursor, Read};
 
-/// How much of a file is held at first, and at most: the largest packet there may be.
+/// How much of a file is held at first, and at most: the largest packet or header there may be.
 const BUFFER: usize = 1 << 16;
 const LARGEST_BUFFER: usize = 1 << 26;
 
@@ -65,9 +68,24 @@ pub(super) fn read(
         file: file.into(),
         why,
     };
-    let mut reader = create_reader(BUFFER, input).map_err(|e| wrong(reading_error(&e)))?;
+    let (header, input) = first_block(input).map_err(|source| SourceError::Unreadable {
+        file: file.into(),
+        source,
+    })?;
+    match first_length(&header) {
+        length if length <= header.len() => {}
+        0..=LARGEST_BUFFER => return Err(wrong("the capture ends within its header".into())),
+        length => {
+            return Err(wrong(format!(
+                "damaged: a header of {length} bytes: expected {LARGEST_BUFFER} at most"
+            )));
+        }
+    }
+    let mut capacity = BUFFER.max(2 * header.len());
+    // One read of the chain gives the header whole.
+    let input = Cursor::new(header).chain(input);
+    let mut reader = create_reader(capacity, input).map_err(|e| wrong(reading_error(&e)))?;
     let mut packets = Packets::new(choice);
-    let mut capacity = BUFFER;
     loop {
         let more = match reader.next() {
             Ok((length, block)) => {
@@ -94,6 +112,32 @@ pub(super) fn read(
         refilled.map_err(|e| wrong(packets.place(&reading_error(&e))))?;
     }
     packets.finish(file)
+}
+
+/// The first block of a pcapng file, which pcap-parser looks at after one read, however little that
+/// gave; and what follows. Its length stands behind its type in the byte order of the magic number
+/// after it (draft-ietf-opsawg-pcapng §4.1). Of other files some bytes.
+fn first_block<R: Read>(mut input: R) -> io::Result<(Vec<u8>, R)> {
+    let mut block = Vec::new();
+    // A classic capture's header is no longer than pcapng's shortest first block.
+    input.by_ref().take(28).read_to_end(&mut block)?;
+    let length = first_length(&block).min(LARGEST_BUFFER);
+    let rest = length.saturating_sub(block.len());
+    input.by_ref().take(rest as u64).read_to_end(&mut block)?;
+    Ok((block, input))
+}
+
+/// How long a file that begins like this says its first block is, if it is pcapng; else 0.
+fn first_length(head: &[u8]) -> usize {
+    const MAGIC: [u8; 4] = [0x1a, 0x2b, 0x3c, 0x4d];
+    let length = match head.get(..12) {
+        Some(&[0x0a, 0x0d, 0x0d, 0x0a, a, b, c, d, ref magic @ ..]) => match *magic == MAGIC {
+            true => u32::from_be_bytes([a, b, c, d]),
+            false => u32::from_le_bytes([a, b, c, d]),
+        },
+        _ => 0,
+    };
+    length as usize
 }
 
 /// What pcap-parser says, without the bytes it stumbled over.
@@ -264,7 +308,7 @@ impl<'a> Packets<'a> {
                 .push(format!("left out {}{more}", self.first_unread));
         }
         let mut source = self.connections.finish(file, self.choice)?;
-        source.notes = self.notes;
+        source.notes.splice(..0, self.notes);
         Ok(source)
     }
 }

@@ -23,6 +23,10 @@ const NOTE: Style = Style {
     align: Align::Right,
     upright: false,
 };
+/// A retransmission's arrow is true to scale down to this height, in pixels. In a picture of more
+/// data it would be a speck: there it has a height to be seen.
+const LEGIBLE: i32 = 8;
+const SEEN: i32 = 12;
 /// The longest such text, in pixels.
 const NOTE_ROOM: i32 = 220;
 
@@ -321,7 +325,11 @@ impl<'a, 'c> Painter<'a, 'c> {
     }
 
     fn arrow(&mut self, ink: Ink, at: Instant, span: Span) {
-        let (x, top, bottom) = self.place(at, span);
+        let (x, mut top, mut bottom) = self.place(at, span);
+        if ink == Ink::Again && bottom - top < LEGIBLE {
+            top = (top + bottom - SEEN) / 2;
+            bottom = top + SEEN;
+        }
         if self.drawn.insert(Shape::upright(ink, x, top, bottom)) {
             self.taken.take((x - 3, top), (x + 4, bottom.max(top + 2)));
             arrow(self.canvas, x, top, bottom, ink.colour());

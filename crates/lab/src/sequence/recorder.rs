@@ -20,7 +20,8 @@ pub(super) struct Recorder {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrival {
     pub una: Offset,
-    /// It carries nothing else: with data it would be no duplicate (RFC 5681 §2).
+    /// It carries nothing else, neither data nor a window known to be another though not where it
+    /// ends: with these it would be no duplicate (RFC 5681 §2).
     pub pure: bool,
     /// First offset the peer will not take, where that is known.
     pub window: Option<Offset>,
@@ -44,17 +45,18 @@ impl Recorder {
     pub fn heard(&mut self, at: Instant, arrival: Arrival, sacks: impl IntoIterator<Item = Span>) {
         let Arrival { una, pure, window } = arrival;
         let before = self.marks.len();
-        let sacks = sacks.into_iter().filter(|block| !block.is_empty());
-        self.marks.extend(sacks.map(|block| Mark {
-            at,
-            what: What::Sacked(block),
-        }));
+        // What a block tells of was sent, seen or not.
+        let mut sent = self.sent;
+        for block in sacks.into_iter().filter(|block| !block.is_empty()) {
+            sent = sent.max(block.end);
+            self.push(at, What::Sacked(block));
+        }
         let sacked = self.marks.len() > before;
         let moved = window.is_some() && window != self.window;
         if self.una.is_none_or(|last| una > last) {
             self.una = Some(una);
             self.push(at, What::Acked(una));
-        } else if self.una == Some(una) && self.sent > una && pure && (sacked || !moved) {
+        } else if self.una == Some(una) && sent > una && pure && (sacked || !moved) {
             self.push(at, What::Duplicate(una));
         }
         if let Some(edge) = window.filter(|_| moved) {
@@ -67,9 +69,9 @@ impl Recorder {
         self.marks.push(Mark { at, what });
     }
 
-    /// The end of what was sent so far.
+    /// The end of what was sent or acknowledged so far.
     pub fn highest(&self) -> Offset {
-        self.sent
+        self.una.map_or(self.sent, |una| una.max(self.sent))
     }
 
     /// Sequence space sent, each part counted once.

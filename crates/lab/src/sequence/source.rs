@@ -53,6 +53,16 @@ pub enum SourceError {
         /// What it is instead.
         found: &'static str,
     },
+    /// It is compressed.
+    #[error(
+        "{file}: the file is compressed: expected it unpacked, as by `{unpack} FILE | recoup plot -`"
+    )]
+    Compressed {
+        /// Which file.
+        file: String,
+        /// The command that unpacks such files to standard output.
+        unpack: &'static str,
+    },
     /// A line of an event stream is wrong.
     #[error("{file}:{line}: {why}")]
     Line {
@@ -88,9 +98,11 @@ pub enum SourceError {
 enum Kind {
     Events,
     Capture,
+    /// To be unpacked by this command.
+    Compressed(&'static str),
 }
 
-/// How much of a file tells its kind; enough for a capture's header too.
+/// How much of a file tells its kind.
 const HEAD: u64 = 64;
 
 impl Kind {
@@ -108,12 +120,9 @@ impl Kind {
                 Ok(Self::Capture)
             }
             Some(PCAPNG) => Ok(Self::Capture),
-            _ if head.starts_with(&[0x1f, 0x8b])
-                || head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd])
-                || head.starts_with(b"\xfd7zXZ") =>
-            {
-                Err("the file is compressed")
-            }
+            _ if head.starts_with(&[0x1f, 0x8b]) => Ok(Self::Compressed("zcat")),
+            _ if head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) => Ok(Self::Compressed("zstdcat")),
+            _ if head.starts_with(b"\xfd7zXZ") => Ok(Self::Compressed("xzcat")),
             _ => match text.next() {
                 Some(b'{') => Ok(Self::Events),
                 Some(_) => Err("neither events nor a capture"),
@@ -150,6 +159,10 @@ pub fn read(
         list: vec![],
     };
     match kind {
+        Kind::Compressed(unpack) => Err(SourceError::Compressed {
+            file: file.into(),
+            unpack,
+        }),
         Kind::Events if choice.connection.is_some() => Err(out_of_place(
             "connection",
             "captures; an event stream has --profile and --flow",

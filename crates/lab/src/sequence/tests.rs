@@ -207,6 +207,77 @@ fn what_stands_at_the_beginning_of_a_part_is_kept() {
 }
 
 #[test]
+fn a_blank_picture_is_known() {
+    let blank = |marks: Vec<Mark>, from: Option<u64>, to: Option<u64>| {
+        let panel = Panel {
+            title: String::new(),
+            marks,
+        };
+        let diagram = Diagram {
+            panels: vec![Panel::default(), panel],
+            from: from.map(Instant::from_millis),
+            to: to.map(Instant::from_millis),
+            ..Diagram::default()
+        };
+        assert_eq!(diagram.is_blank(), diagram.extent().is_none());
+        diagram.is_blank()
+    };
+    let example = || example().panels[0].marks.clone();
+    for (from, to, is_blank) in [
+        (None, None, false),
+        (Some(160), None, false),
+        (Some(161), None, true),
+        (Some(1), Some(79), true),
+        (None, Some(0), false),
+    ] {
+        assert_eq!(blank(example(), from, to), is_blank, "{from:?} to {to:?}");
+    }
+    let handshake = vec![
+        mark(0, What::Sent(span(0, 1))),
+        mark(40, What::Acked(Offset(1))),
+        mark(40, What::Window(Offset(3001))),
+    ];
+    assert!(blank(handshake, None, None));
+    assert!(blank(vec![], None, None));
+}
+
+/// Among a thousand segments a row of pixels, one that was sent again is seen, above all else.
+#[test]
+fn a_retransmission_is_seen_among_any_number_of_segments() {
+    let red = "#D40000";
+    let mut diagram = Diagram::default();
+    let mut marks: Vec<Mark> = (0..100_000)
+        .map(|i| mark(i / 100, What::Sent(span(1 + 1000 * i, 1001 + 1000 * i))))
+        .collect();
+    let lost = span(50_000_001, 50_001_001);
+    marks.push(mark(900, What::Again(lost, None)));
+    marks.push(mark(900, What::Sacked(span(50_001_001, 60_000_001))));
+    diagram.panels.push(Panel {
+        title: String::new(),
+        marks,
+    });
+    let svg = diagram.to_svg();
+    let is_shape = |line: &&str| line.contains("fill=") && !line.contains("<text");
+    let shapes: Vec<&str> = svg.lines().filter(is_shape).collect();
+    let reds: Vec<usize> = (0..shapes.len())
+        .filter(|i| shapes[*i].contains(red))
+        .collect();
+    // A line and two heads in the legend, the same in the picture, where nothing is drawn later.
+    assert_eq!(reds.len(), 6, "{reds:?}");
+    assert_eq!(
+        reds[3..],
+        [shapes.len() - 3, shapes.len() - 2, shapes.len() - 1]
+    );
+    let line = shapes[reds[3]];
+    let height = line
+        .split("height=\"")
+        .nth(1)
+        .and_then(|rest| rest.split('"').next());
+    let height: i32 = height.unwrap().parse().unwrap();
+    assert!(height >= 10, "{line}");
+}
+
+#[test]
 fn a_panel_can_count_from_its_first_data() {
     let panel = Panel {
         title: "late".into(),

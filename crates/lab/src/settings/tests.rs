@@ -38,6 +38,7 @@ fn values_are_normalised() {
         ("initial_window", "20", "20"),
         ("writes", "20kB@0, 10000@0.5s", "20kB@0ms,10kB@500ms"),
         ("writes", "1MB@1s,1500B@1s", "1MB@1s,1500B@1s"),
+        ("writes", "1TB@0,2GB@1s,2000MB@1s", "1TB@0ms,2GB@1s,2GB@1s"),
         ("user_timeout", "30s", "30s"),
     ] {
         assert_eq!(set(key, text), Ok(printed.into()), "{key}={text}");

@@ -237,7 +237,13 @@ pub(super) fn parse_initial_window(text: &str) -> Result<Option<Segments>, Strin
 }
 
 /// Units of sizes, decimal as those of rates.
-const SIZES: [(&str, u64); 3] = [("MB", 1_000_000), ("kB", 1000), ("B", 1)];
+const SIZES: [(&str, u64); 5] = [
+    ("TB", LARGEST),
+    ("GB", 1_000_000_000),
+    ("MB", 1_000_000),
+    ("kB", 1000),
+    ("B", 1),
+];
 const LARGEST: u64 = 1_000_000_000_000;
 
 fn parse_size(text: &str) -> Result<u64, String> {
@@ -298,6 +304,7 @@ pub(super) fn read_link(text: &str, base: &Path) -> Result<Link, String> {
     let trace = LinkTrace::parse(&contents).map_err(|e| format!("{}: {e}", path.display()))?;
     Ok(Link {
         file: text.into(),
+        path,
         trace,
     })
 }

@@ -126,7 +126,10 @@ fn what_cannot_be_read_is_refused_and_the_rest_is_run() {
     let outcome = dir.recoup(&["drill", "a.pkt", "b.pkt", "c.pkt"]);
     assert_eq!(outcome.status, Some(2));
     assert!(
-        outcome.stdout.ends_with("1 script: 1 passed, 0 failed\n"),
+        outcome.stdout.ends_with(
+            "\nERROR b.pkt  (not run)\nERROR c.pkt  (not run)\n\
+             3 scripts: 1 passed, 0 failed, 2 not run\n"
+        ),
         "{}",
         outcome.stdout
     );
@@ -136,10 +139,8 @@ fn what_cannot_be_read_is_refused_and_the_rest_is_run() {
         outcome.stderr
     );
     for (args, part) in [
-        (&["drill", "b.pkt"][..], misspelt),
-        (&["drill", "nowhere.pkt"], "cannot read `nowhere.pkt`"),
         (
-            &["drill", "a.pkt", "--profile", "linux-3.71"],
+            &["drill", "a.pkt", "--profile", "linux-3.71"][..],
             "did you mean `linux-3.17`?",
         ),
         (&["drill", "empty"], "`empty`: a folder without .pkt files"),
@@ -157,5 +158,132 @@ fn what_cannot_be_read_is_refused_and_the_rest_is_run() {
             outcome.stderr
         );
         assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.stderr);
+    }
+}
+
+#[test]
+fn a_script_that_cannot_be_run_is_in_the_summary() {
+    let dir = Folder::new();
+    dir.write("misspelt.pkt", SERVER.replace("listen", "lisen"));
+    dir.write("nothing.pkt", "");
+    dir.write("remarks.pkt", "// profile: linux-6\n`true`\n");
+    dir.write("bytes.pkt", b"\xff\xfe");
+    dir.write("udp.pkt", SERVER.replace("IPPROTO_TCP", "IPPROTO_UDP"));
+    for (script, error) in [
+        (
+            "misspelt.pkt",
+            "misspelt.pkt:5:4: unknown system call `lisen`",
+        ),
+        ("nothing.pkt", "nothing.pkt:1:1: the script has no event"),
+        ("remarks.pkt", "remarks.pkt:3:1: the script has no event"),
+        ("bytes.pkt", "cannot read `bytes.pkt`: "),
+        ("nowhere.pkt", "cannot read `nowhere.pkt`: "),
+        ("-", "-:1:1: the script has no event"),
+        ("udp.pkt", "udp.pkt:2:28: only TCP is spoken here"),
+    ] {
+        let outcome = dir.recoup(&["drill", script]);
+        let summary =
+            format!("ERROR {script}  (not run)\n1 script: 0 passed, 0 failed, 1 not run\n");
+        assert_eq!((outcome.status, outcome.stdout), (Some(2), summary));
+        let error = format!("recoup: {error}");
+        assert!(outcome.stderr.starts_with(&error), "{}", outcome.stderr);
+        assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.stderr);
+    }
+}
+
+/// 2 stands above 1, and no file is missing.
+#[test]
+fn passed_failed_and_not_run_are_told_apart() {
+    let dir = Folder::new();
+    dir.write("fails.pkt", SERVER.replace("+.3 >", "+.25 >"));
+    dir.write("passes.pkt", SERVER);
+    dir.write("wrong.pkt", SERVER.replace("listen", "lisen"));
+    let files = ["nowhere.pkt", "fails.pkt", "wrong.pkt", "passes.pkt"];
+    let args = [&["drill"][..], &files].concat();
+    let outcome = dir.recoup(&args);
+    assert_eq!(outcome.status, Some(2));
+    let summary = "\n4 scripts: 1 passed, 1 failed, 2 not run\n";
+    assert!(outcome.stdout.ends_with(summary), "{}", outcome.stdout);
+    let outcome = dir.recoup(&[&args[..], &["--format", "json", "--trace"]].concat());
+    assert_eq!(outcome.status, Some(2));
+    let json: serde_json::Value = serde_json::from_str(&outcome.stdout).expect("JSON");
+    let scripts = json.as_array().expect("an array");
+    let keys = |object: &serde_json::Value| -> Vec<String> {
+        object
+            .as_object()
+            .expect("an object")
+            .keys()
+            .cloned()
+            .collect()
+    };
+    for (object, (name, passed, error, failure)) in scripts.iter().zip([
+        (files[0], false, true, false),
+        (files[1], false, false, true),
+        (files[2], false, true, false),
+        (files[3], true, false, false),
+    ]) {
+        assert_eq!(object["script"], name);
+        assert_eq!(object["passed"], passed, "{name}");
+        assert_eq!(object["error"].is_object(), error, "{name}");
+        assert_eq!(object["failure"].is_object(), failure, "{name}");
+        assert_eq!(object["profile"].is_null(), error, "{name}");
+        assert_eq!(keys(object), keys(&scripts[0]), "{name}");
+    }
+    assert_eq!(scripts.len(), files.len());
+    assert_eq!(scripts[0]["error"]["line"], serde_json::Value::Null);
+    let message = scripts[0]["error"]["message"].as_str().unwrap_or_default();
+    assert!(
+        message.starts_with("cannot read `nowhere.pkt`"),
+        "{message}"
+    );
+    assert_eq!(scripts[2]["error"]["line"], 5);
+    assert_eq!(scripts[2]["error"]["column"], 4);
+}
+
+#[test]
+fn what_is_most_likely_a_mistake_is_told_without_being_asked() {
+    let dir = Folder::new();
+    dir.write("near.pkt", SERVER.replace("profile", "profle"));
+    dir.write("late.pkt", format!("{SERVER}// profile: linux-6\n"));
+    for (script, note) in [
+        (
+            "near.pkt",
+            "near.pkt:1: `profle:` is taken for a comment; `profile:` would be a setting",
+        ),
+        (
+            "late.pkt",
+            "late.pkt:13: `profile:` is taken for a comment; the setting `profile:` stands on a line \
+             of its own before the first event",
+        ),
+    ] {
+        let outcome = dir.recoup(&["drill", script]);
+        assert_eq!(outcome.status, Some(0), "{}", outcome.stdout);
+        assert_eq!(outcome.stderr, format!("recoup: note: {note}\n"));
+    }
+}
+
+/// What runs where nobody names a profile is what the help and the manual say.
+#[test]
+fn the_default_profile_is_named() {
+    let dir = Folder::new();
+    dir.write("a.pkt", SERVER.replace("// profile: linux-3.17\n", ""));
+    let json = dir.recoup(&["drill", "a.pkt", "--format", "json"]).json();
+    let default = json[0]["profile"].as_str().expect("a name").to_owned();
+    let help = dir.recoup(&["drill", "--help"]).printed();
+    let words: Vec<&str> = help.split_whitespace().collect();
+    let help = words.join(" ");
+    assert!(
+        help.contains(&format!("linux-3.17+tlp`, or {default}. ")),
+        "{help}"
+    );
+    for (manual, text) in [
+        ("drill.md", include_str!("../../../../docs/drill.md")),
+        (
+            "packetdrill.md",
+            include_str!("../../../../docs/packetdrill.md"),
+        ),
+    ] {
+        let said = format!("`recoup drill`'s default is `{default}`");
+        assert!(text.contains(&said), "{manual}");
     }
 }

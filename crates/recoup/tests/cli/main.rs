@@ -152,12 +152,17 @@ fn help_tells_every_command_and_every_option() {
                 "--format",
                 "--report",
                 "retransmissions:",
+                "FCT is the flow completion time",
             ][..],
         ),
-        (&["paper", "tail-loss"], &["--out", "--set", "--format"]),
+        (&["paper"], &["Exit status"]),
+        (
+            &["paper", "tail-loss"],
+            &["--out", "--set", "--format", "FAILS (expected: holds)"],
+        ),
         (
             &["paper", "prr"],
-            &["--out", "--set", "--format", "properties:"],
+            &["--out", "--set", "--format", "properties:", "Exit status"],
         ),
         (
             &["plot"],

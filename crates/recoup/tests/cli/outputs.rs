@@ -122,7 +122,7 @@ fn what_cannot_be_written_leaves_nothing_behind() {
     dir.write("file", "kept");
     let before = dir.files();
     for (option, value, named) in [
-        ("--pcap", "file", "`file`"),
+        ("--pcap", "file", "`file`: not a folder"),
         ("--pcap", "file/below", "`file/below`"),
         ("--pcap", "folder", "`folder/linux-3.17-sender.pcap`"),
         ("--events", "folder", "`folder`"),
@@ -142,11 +142,126 @@ fn what_cannot_be_written_leaves_nothing_behind() {
             let outcome = dir.recoup(&args);
             let (status, stderr) = (outcome.status, &outcome.stderr);
             assert_eq!((status, outcome.stdout.as_str()), (Some(2), ""), "{args:?}");
-            let line = format!("recoup: cannot write {named}: ");
+            let line = match named.contains(": ") {
+                true => format!("recoup: cannot write {named}\n"),
+                false => format!("recoup: cannot write {named}: "),
+            };
             assert!(stderr.starts_with(&line), "{args:?}: {stderr}");
             assert_eq!(stderr.lines().count(), 1, "{args:?}: {stderr}");
             assert_eq!(dir.files(), before, "{args:?}");
         }
     }
     assert_eq!(dir.read("file"), "kept");
+}
+
+/// What is read is not written, by whatever name.
+#[test]
+fn an_input_is_no_output() {
+    let dir = Folder::new();
+    let scenario = "flows = 3\n[settings]\nlink = \"slow.trace\"\n";
+    dir.write("mine.toml", scenario);
+    dir.write("slow.trace", "100\n");
+    fs::create_dir(dir.path("caps")).expect("a folder");
+    dir.write("caps/linux-3.17-receiver.pcap", "flows = 3\n");
+    let before = dir.files();
+    let absolute = dir.path("mine.toml").display().to_string();
+    for (input, args, named) in [
+        ("mine.toml", ["--events", "mine.toml"], "`mine.toml`"),
+        (
+            "mine.toml",
+            ["--events", "caps/../mine.toml"],
+            "`mine.toml`",
+        ),
+        ("./mine.toml", ["--events", &absolute], "`./mine.toml`"),
+        ("mine.toml", ["--events", "slow.trace"], "`slow.trace`"),
+        (
+            "caps/linux-3.17-receiver.pcap",
+            ["--pcap", "caps"],
+            "`caps/linux-3.17-receiver.pcap`",
+        ),
+    ] {
+        let trace = ["--set", "link=slow.trace"];
+        let outcome = dir.recoup(&[&["run", input][..], &args, &trace].concat());
+        assert_eq!(
+            (outcome.status, &*outcome.stdout),
+            (Some(2), ""),
+            "{args:?}"
+        );
+        let end = format!(": it is {named}, which is read\n");
+        let stderr = &outcome.stderr;
+        assert!(stderr.starts_with("recoup: cannot write `"), "{stderr}");
+        assert!(stderr.ends_with(&end), "{stderr}");
+        assert_eq!(dir.files(), before, "{args:?}");
+        assert_eq!(dir.read("mine.toml"), scenario);
+        assert_eq!(dir.read("slow.trace"), "100\n");
+    }
+    let other = ["run", "mine.toml", "--events", "other.toml"];
+    dir.recoup(&other).printed();
+    assert!(dir.read("other.toml").starts_with("{\"time_ms\":"));
+}
+
+/// A run that a signal ends leaves nothing half written, and a shell sees which signal it was.
+#[cfg(unix)]
+#[test]
+fn a_signal_leaves_nothing_behind() {
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::{Command, Stdio};
+    use std::time::{Duration, Instant};
+
+    // What these tests were started to ignore, the program ignores too.
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|l| l.strip_prefix("SigIgn:"));
+    let mask = u64::from_str_radix(mask.unwrap_or_default().trim(), 16);
+    // Without /proc, a hang-up is left alone.
+    let ignored = mask.unwrap_or(1);
+    for (name, number) in [("INT", 2), ("TERM", 15), ("HUP", 1)] {
+        if ignored & (1 << (number - 1)) != 0 {
+            continue;
+        }
+        let dir = Folder::new();
+        fs::create_dir(dir.path("caps")).expect("a folder");
+        dir.write("events", "kept");
+        let files = "--events events --pcap caps --flows 100000000";
+        let args: Vec<&str> = "run tail-loss".split(' ').chain(files.split(' ')).collect();
+        let mut child = dir
+            .command(&args)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the program starts");
+        // Events, and two captures for each of four profiles.
+        let begun = Instant::now();
+        while dir.files().iter().filter(|f| f.ends_with(".tmp")).count() < 9 {
+            assert!(
+                begun.elapsed() < Duration::from_secs(60),
+                "{:?}",
+                dir.files()
+            );
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let sent = Command::new("kill")
+            .args([&format!("-{name}"), &child.id().to_string()])
+            .status();
+        assert!(sent.expect("kill").success());
+        let status = child.wait().expect("the program ends");
+        assert_eq!(status.signal(), Some(number), "{name}: {status}");
+        assert_eq!(dir.files(), ["caps", "events"], "{name}");
+        assert_eq!(dir.read("events"), "kept");
+    }
+}
+
+/// `nohup`, and what a shell runs in the background.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_signal_that_is_ignored_stays_so() {
+    let dir = Folder::new();
+    let script = "trap '' HUP; \"$0\" run tail-loss --flows 3000 --events events & \
+                  pid=$!; until ls .recoup-*.tmp; do sleep 0.01; done; kill -HUP $pid; wait $pid";
+    let output = std::process::Command::new("sh")
+        .args(["-c", script, env!("CARGO_BIN_EXE_recoup")])
+        .current_dir(&dir.0)
+        .output()
+        .expect("a shell");
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert_eq!(dir.files(), ["events"]);
 }

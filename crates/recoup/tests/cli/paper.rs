@@ -13,6 +13,13 @@ const PRR: [(&str, &[&str]); 3] = [
     ("fig4", &["prr"]),
 ];
 
+/// The one figure in a JSON array.
+fn only(json: &str) -> Value {
+    let mut figures: Vec<Value> = serde_json::from_str(json).expect("an array");
+    assert_eq!(figures.len(), 1, "{json}");
+    figures.remove(0)
+}
+
 fn tail_loss(args: &[&str]) -> String {
     recoup(&[&["paper", "tail-loss"], args].concat()).printed()
 }
@@ -77,7 +84,7 @@ fn each_figure_in_each_format() {
         assert!(table.contains("RTT (ms)"), "units: {table}");
 
         let json = tail_loss(&[figure, "--format", "json"]);
-        let json: Value = serde_json::from_str(&json).expect("JSON");
+        let json = only(&json);
         assert_eq!(
             (&json["paper"], &json["figure"]),
             (&"tail-loss".into(), &figure.into())
@@ -154,10 +161,11 @@ fn files_are_what_is_printed() {
 fn a_claim_with_another_verdict_fails_the_check() {
     let outcome = recoup(&["paper", "tail-loss", "fig1", "--set", "rate=100kbit"]);
     assert_eq!(outcome.status, Some(1));
-    assert!(outcome.stdout.contains("| FAILS "), "{}", outcome.stdout);
+    let row = "| FAILS (expected: holds) ";
+    assert!(outcome.stdout.contains(row), "{}", outcome.stdout);
     let stderr = &outcome.stderr;
     assert!(
-        stderr.starts_with("recoup: claims with another verdict than the known one: "),
+        stderr.starts_with("recoup: claims with another verdict than the expected one: "),
         "{stderr}"
     );
     assert_eq!(stderr.lines().count(), 1, "{stderr}");
@@ -170,7 +178,7 @@ fn figures_that_cannot_be_written_leave_nothing_behind() {
     fs::create_dir_all(dir.path("folder/tail-loss-fig2.json")).expect("a folder");
     let before = dir.files();
     for (out, named) in [
-        ("file", "`file`"),
+        ("file", "`file`: not a folder"),
         ("file/below", "`file/below`"),
         ("folder", "`folder/tail-loss-fig2.json`"),
     ] {
@@ -180,7 +188,7 @@ fn figures_that_cannot_be_written_leave_nothing_behind() {
             (Some(2), ""),
             "{out}"
         );
-        let line = format!("recoup: cannot write {named}: ");
+        let line = format!("recoup: cannot write {named}");
         assert!(
             outcome.stderr.starts_with(&line) && outcome.stderr.lines().count() == 1,
             "{out}: {}",
@@ -197,13 +205,19 @@ fn the_prr_papers_figures_are_time_sequence_diagrams() {
     for (figure, panels) in PRR {
         let table = prr(&[figure]);
         assert!(table.starts_with(&format!("prr {figure}: ")), "{table}");
+        for head in [
+            "recovery from (ms after the first write)",
+            "ssthresh (segments)",
+        ] {
+            assert!(table.contains(head), "{head}\n{table}");
+        }
         for scheme in ["PRR", "Linux", "RFC 3517"] {
             for ack in ["delayed", "quick"] {
                 let row = format!("| {scheme:<8} | {ack:<7} |");
                 assert_eq!(table.matches(&row).count(), 1, "{row}\n{table}");
             }
         }
-        let json: Value = serde_json::from_str(&prr(&[figure, "--format", "json"])).expect("JSON");
+        let json = only(&prr(&[figure, "--format", "json"]));
         assert_eq!(json["cells"].as_array().map(Vec::len), Some(6));
         for claim in json["claims"].as_array().expect("claims") {
             assert!(
@@ -246,10 +260,14 @@ fn the_prr_papers_properties_are_a_ledger_with_counterexamples() {
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     let table = outcome.stdout;
     assert!(table.starts_with("prr properties: "), "{table}");
-    for part in ["most on an ACK (segments)", "| holds ", "| FAILS "] {
+    for part in [
+        "most on an ACK (segments)",
+        "| holds ",
+        "| FAILS (expected) ",
+    ] {
         assert!(table.contains(part), "{part}\n{table}");
     }
-    let json: Value = serde_json::from_str(&dir.read("out/prr-properties.json")).expect("JSON");
+    let json = only(&dir.read("out/prr-properties.json"));
     let claims = json["claims"].as_array().expect("claims");
     for claim in claims {
         assert!(
@@ -271,7 +289,7 @@ fn the_prr_papers_properties_are_a_ledger_with_counterexamples() {
     let (_, at) = note.split_once(" at ").expect("a time");
     let (at, _) = at.split_once(" ms").expect("a time");
     let entered = events.lines().find(|line| {
-        line.contains(&format!("{{\"time_ms\":{at}")) && line.contains("\"to\":\"recovery\"")
+        line.starts_with(&format!("{{\"time_ms\":{at},")) && line.contains("\"to\":\"recovery\"")
     });
     assert!(entered.is_some(), "{note}");
 }

@@ -82,6 +82,17 @@ fn names_nobody_knows() {
 }
 
 #[test]
+fn several_profiles_in_one() {
+    let dir = Folder::new();
+    let args = ["run", "tail-loss", "--profile", "linux-6,reno"];
+    refuses(
+        &dir,
+        &args,
+        &["linux-6,reno", "; for several, repeat --profile"],
+    );
+}
+
+#[test]
 fn values_that_cannot_be() {
     let dir = Folder::new();
     dir.write("words.trace", "one\n");

@@ -85,6 +85,7 @@ fn table_and_csv_say_what_json_says() {
             "in order"
         );
         assert_eq!(cell("seed"), "1");
+        assert_eq!((cell("set_rtt"), cell("set_drop")), ("80ms", "tail:2"));
         for (column, value) in [
             ("completed", &result["completed"]),
             ("fct_ms_p50", &result["fct_ms"]["p50"]),
@@ -217,7 +218,7 @@ fn the_same_seed_gives_the_same_bytes() {
         "csv",
         &["--profile", "linux-3.17", "--profile", "linux-3.17"],
     );
-    let rows = csv_rows(&twice);
+    let rows: Vec<&str> = twice.lines().collect();
     assert_eq!(rows[1], rows[2]);
 }
 
@@ -293,4 +294,73 @@ fn reports_are_views_of_one_result() {
         let found = found.unwrap_or_else(|| panic!("{column}: {csv}"));
         assert_eq!(rows[1][found], value.to_string(), "{column}");
     }
+}
+
+/// The heading has what is in force; what is not is told on standard error.
+#[test]
+fn what_has_no_effect_is_told() {
+    let dir = Folder::new();
+    dir.write("trace", "1\n");
+    for (args, heading, note) in [
+        ("prr", "prr seed=1 rtt=100ms rate=", ""),
+        (
+            "prr --set segments=100",
+            "prr seed=1 rtt=100ms rate=",
+            "segments=100 has no effect: writes says what is sent",
+        ),
+        (
+            "tail-loss --set link=up:trace,down:trace --set rate=1Mbit",
+            "tail-loss seed=1 rtt=80ms link=",
+            "rate=1Mbit has no effect: a link is in its place",
+        ),
+        (
+            "tail-loss --profile linux-6+cubic --set cc=reno",
+            "tail-loss seed=1 rtt=80ms rate=none segments=10 drop=tail:1 ack=quick timers=exact cc=reno\n",
+            "profile linux-6+cubic: +cubic has no effect: cc=reno is set",
+        ),
+        (
+            "tail-loss --profile reno+tlp",
+            "tail-loss seed=1 ",
+            "profile reno+tlp: +tlp has no effect: it needs SACK, which the profile goes without",
+        ),
+        (
+            "tail-loss --profile linux-3.17+tlp+notlp",
+            "tail-loss seed=1 ",
+            "profile linux-3.17+tlp+notlp: +tlp has no effect: +notlp comes after it",
+        ),
+        (
+            "tail-loss --set drop=up:ack:999",
+            "tail-loss seed=1 ",
+            "drop=up:ack:999 met no packet",
+        ),
+        (
+            "tail-loss --set drop=ack:999",
+            "tail-loss seed=1 ",
+            "drop=ack:999 met no packet; without up: it is of what the server sends",
+        ),
+    ] {
+        let args: Vec<&str> = "run".split(' ').chain(args.split(' ')).collect();
+        let outcome = dir.recoup(&args);
+        let expected = match note {
+            "" => String::new(),
+            note => format!("recoup: note: {note}\n"),
+        };
+        assert_eq!(
+            (outcome.status, outcome.stderr),
+            (Some(0), expected),
+            "{args:?}"
+        );
+        let (first, _) = outcome.stdout.split_once("\n\n").expect("a heading");
+        assert!(
+            format!("{first}\n").starts_with(heading),
+            "{args:?}: {first}"
+        );
+        assert!(
+            !first.contains("writes=") || !first.contains(" segments="),
+            "{first}"
+        );
+    }
+    let profiles = recoup(&["profiles"]).printed();
+    let (top, _) = profiles.split_once("\n\n").expect("a paragraph");
+    assert!(top.ends_with("the last one wins."), "{top}");
 }

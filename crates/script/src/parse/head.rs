@@ -6,11 +6,13 @@
 //! // mss: 1000                what the SYN announces
 //! // ack: delayed             or quick, or linux
 //! ```
+//! They stand on lines of their own before the first event, between the options and after the
+//! commands that come first, too. What seems to be meant as one and is not is noted.
 
 use super::Parser;
 use crate::error::{Place, Wrong, did_you_mean, nearest};
 use crate::lex::{Comment, Kind};
-use crate::script::TimestampClock;
+use crate::script::{Note, NoteKind, TimestampClock};
 use recoup_recovery::Profile;
 use recoup_tcp::AckPolicy;
 
@@ -48,27 +50,23 @@ const PORTS: &str = "there is one connection, and its ports do not matter";
 const ADDRESSES: &str = "packets have no addresses";
 
 impl Parser {
-    /// Our own lines among the comments at the top.
-    pub(super) fn comments(&mut self, head: &[Comment]) -> Result<(), Wrong> {
-        for (text, place) in head {
-            let Some((key, value)) = text.split_once(':') else {
-                continue;
-            };
-            let (key, value) = (key.trim(), value.trim());
-            match key {
-                "profile" => self.head.profile = Some(profile(*place, value)?),
-                "mss" => self.head.mss = Some(mss(*place, value)?),
-                "ack" => self.head.ack = Some(ack_policy(*place, value)?),
-                _ => {
-                    if let Some(near) = nearest(key, KEYS, 0.8) {
-                        self.note(
-                            *place,
-                            format!(
-                                "`{key}:` is taken for a comment; `{near}:` would be a setting"
-                            ),
-                        );
-                    }
+    /// Our own lines among the comments.
+    pub(super) fn comments(&mut self, comments: &[Comment]) -> Result<(), Wrong> {
+        for comment in comments {
+            let line = Line::of(comment);
+            match line.key {
+                "profile" if line.counts => {
+                    self.head.profile = Some(profile(comment.place, line.value)?);
                 }
+                "mss" if line.counts => self.head.mss = Some(mss(comment.place, line.value)?),
+                "ack" if line.counts => {
+                    self.head.ack = Some(ack_policy(comment.place, line.value)?)
+                }
+                _ => self.notes.extend(line.mistake().map(|text| Note {
+                    kind: NoteKind::Mistake,
+                    line: comment.place.line,
+                    text,
+                })),
             }
         }
         Ok(())
@@ -113,6 +111,67 @@ impl Parser {
         };
         self.note(place, format!("--{name} has no effect: {why}"));
         Ok(())
+    }
+}
+
+/// A comment as one of our own lines: `key: value`.
+struct Line<'a> {
+    key: &'a str,
+    /// `:`, or what stands in its place.
+    separator: &'a str,
+    value: &'a str,
+    /// It is where our own lines are, and has a colon: a known key sets something.
+    counts: bool,
+    in_head: bool,
+}
+
+impl<'a> Line<'a> {
+    fn of(comment: &'a Comment) -> Self {
+        let text = comment.text.as_str();
+        let end = text.find(|c: char| !c.is_alphanumeric() && c != '_' && c != '-');
+        let (key, rest) = text.split_at(end.unwrap_or(text.len()));
+        let rest = rest.trim_start();
+        let separator = rest.get(..1).filter(|s| [":", "="].contains(s));
+        let separator = separator.unwrap_or_default();
+        Self {
+            key,
+            separator,
+            value: rest[separator.len()..].trim(),
+            counts: comment.in_head && separator == ":",
+            in_head: comment.in_head,
+        }
+    }
+
+    /// What is wrong with a line that sets nothing and seems to be meant to.
+    fn mistake(&self) -> Option<String> {
+        let one_word = !self.value.is_empty() && !self.value.contains(char::is_whitespace);
+        let alike = nearest(self.key, KEYS, 0.8)
+            .filter(|_| self.counts || (self.separator == ":" && one_word));
+        // Much is like a short key: there the value must be one that it takes.
+        let fits = || nearest(self.key, KEYS, 0.6).filter(|key| takes(key, self.value));
+        let meant = alike.or_else(fits)?;
+        let written = match self.separator {
+            "=" => format!("{} =", self.key),
+            separator => format!("{}{separator}", self.key),
+        };
+        Some(if self.in_head {
+            format!("`{written}` is taken for a comment; `{meant}:` would be a setting")
+        } else {
+            format!(
+                "`{written}` is taken for a comment; the setting `{meant}:` stands on a line of \
+                 its own before the first event"
+            )
+        })
+    }
+}
+
+/// Whether `value` is one for `key`.
+fn takes(key: &str, value: &str) -> bool {
+    let place = Place::default();
+    match key {
+        "profile" => profile(place, value).is_ok(),
+        "mss" => mss(place, value).is_ok(),
+        _ => ack_policy(place, value).is_ok(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Reading scripts.
 //!
 //! ```text
-//! script  = option* event*                      option: --name=value
+//! script  = option* [`commands`] event+ [`commands`]    option: --name=value
 //! event   = time (packet | call | `commands` | %{ code }%)
 //! time    = 0.1 | +0.1 | 0.1~0.2 | +0.1~+0.2 | *
 //! ```
@@ -42,7 +42,7 @@ impl Script {
 }
 
 fn parse(text: &str) -> Result<Script, Wrong> {
-    let Lexed { tokens, head } = lex(text, Language::Script, Place { line: 1, column: 1 })?;
+    let Lexed { tokens, comments } = lex(text, Language::Script, Place { line: 1, column: 1 })?;
     let mut parser = Parser {
         tokens,
         at: 0,
@@ -50,12 +50,13 @@ fn parse(text: &str) -> Result<Script, Wrong> {
         notes: Vec::new(),
         assigned: HashSet::new(),
     };
-    parser.comments(&head)?;
+    parser.comments(&comments)?;
     parser.settings()?;
     let mut events = Vec::new();
     if let Some(event) = parser.untimed_command() {
         events.push(event);
     }
+    let mut has_event = false;
     while parser.kind() != &Kind::End {
         match parser.untimed_command() {
             // Commands that clean up stand at the very end without a time.
@@ -65,8 +66,17 @@ fn parse(text: &str) -> Result<Script, Wrong> {
                                first and the last need none";
                 return Err(Wrong::new(event.place, message));
             }
-            None => events.push(parser.event()?),
+            None => {
+                events.push(parser.event()?);
+                has_event = true;
+            }
         }
+    }
+    // Commands alone test nothing.
+    if !has_event {
+        let message = "the script has no event, expected at least one, \
+                       such as `0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3`";
+        return Err(Wrong::new(parser.place(), message));
     }
     Ok(Script {
         name: String::new(),
@@ -158,10 +168,7 @@ impl Parser {
     }
 
     fn note(&mut self, place: Place, text: impl Into<String>) {
-        self.notes.push(Note {
-            line: place.line,
-            text: text.into(),
-        });
+        self.notes.push(Note::without_effect(place.line, text));
     }
 
     /// An unsigned number no larger than `most`.

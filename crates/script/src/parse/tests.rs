@@ -1,5 +1,5 @@
 use crate::script::{Action, Expression, Time};
-use crate::{Script, Settings};
+use crate::{NoteKind, Script, Settings};
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -118,11 +118,126 @@ fn comments_and_our_own_lines() {
         ),
     ];
     assert_eq!(notes, expected);
-    let near = read("// profil: linux-3.17\n");
-    assert_eq!(
-        near.notes[0].text,
-        "`profil:` is taken for a comment; `profile:` would be a setting"
+}
+
+/// Options, commands and comments of any kind may stand before our own lines; events may not.
+#[test]
+fn our_own_lines_stand_anywhere_before_the_first_event() {
+    for before in [
+        "--ip_version=ipv4\n",
+        "`sysctl -q net.ipv4.tcp_sack=1`\n",
+        "`../common/defaults.sh\n../common/more.sh`\n",
+        "--ip_version=ipv4 // said\n/* a\nb */\n`true` # said\n\n",
+    ] {
+        let text = format!("{before}  // profile: linux-6\n# mss: 1000\n// ack: quick\n0 `true`");
+        let script = read(&text);
+        assert_eq!(
+            script.profile().map(|p| p.name()),
+            Some("linux-6"),
+            "{text}"
+        );
+        assert_eq!(script.head.mss, Some(1000), "{text}");
+        assert_eq!(
+            script.head.ack,
+            Some(recoup_tcp::AckPolicy::Quick),
+            "{text}"
+        );
+        let wrong = Script::parse("t.pkt", &text.replace("linux-6", "linux-7"));
+        assert!(wrong.is_err(), "{text}");
+    }
+}
+
+/// What seems to be meant as a line of our own and is not sets nothing, and is told.
+#[test]
+fn mistaken_lines_are_noted() {
+    let (setting, place) = (
+        "would be a setting",
+        "stands on a line of its own before the first event",
     );
+    let cases = [
+        (
+            "// profil: linux-6\n0 `x`",
+            "1: `profil:` `profile:`",
+            setting,
+        ),
+        (
+            "// profle: of the paper\n0 `x`",
+            "1: `profle:` `profile:`",
+            setting,
+        ),
+        (
+            "// Profile: linux-6\n0 `x`",
+            "1: `Profile:` `profile:`",
+            setting,
+        ),
+        (
+            "`x`\n// profle : linux-6\n0 `x`",
+            "2: `profle:` `profile:`",
+            setting,
+        ),
+        (
+            "// profile = linux-6\n0 `x`",
+            "1: `profile =` `profile:`",
+            setting,
+        ),
+        (
+            "// profile linux-6\n0 `x`",
+            "1: `profile` `profile:`",
+            setting,
+        ),
+        ("# mms: 1000\n0 `x`", "1: `mms:` `mss:`", setting),
+        ("// acks: delayed\n0 `x`", "1: `acks:` `ack:`", setting),
+        (
+            "0 `x`\n// profile: linux-6\n",
+            "2: `profile:` `profile:`",
+            place,
+        ),
+        (
+            "0 `x` // profile: linux-7",
+            "1: `profile:` `profile:`",
+            place,
+        ),
+        (
+            "--ip_version=ipv4 // mss: 1000\n0 `x`",
+            "1: `mss:` `mss:`",
+            place,
+        ),
+        ("0\n// ack: quick\n`x`", "2: `ack:` `ack:`", place),
+    ];
+    for (text, what, end) in cases {
+        let script = read(text);
+        assert_eq!(
+            (script.profile(), script.head.mss, script.head.ack),
+            (None, None, None),
+            "{text:?}"
+        );
+        let mut notes = script.notes.iter();
+        let note = notes.find(|n| n.kind == NoteKind::Mistake).expect(text);
+        let (written, meant) = what.rsplit_once(' ').expect("two words");
+        let got = format!("{}: {}", note.line, note.text);
+        let joint = if end == setting { "" } else { "the setting " };
+        assert_eq!(
+            got,
+            format!("{written} is taken for a comment; {joint}{meant} {end}"),
+            "{text:?}"
+        );
+    }
+    for remark in [
+        "// the profile: linux-6",
+        "// sack: on",
+        "// pace: of the ACKs",
+        "// ack received",
+        "// profile of the losses",
+        "// MSS = 1000 + options",
+        "// :",
+        "// é: 5",
+    ] {
+        for text in [format!("{remark}\n0 `x`"), format!("0 `x`\n{remark}")] {
+            assert_eq!(read(&text).notes, [], "{text:?}");
+        }
+    }
+    let prose = read("0 `x`\n// ack: the third one\n// profile: as above");
+    assert_eq!(prose.notes, [], "below the first event much begins so");
 }
 
 /// Each error tells the place, what was found and what was expected.
@@ -151,6 +266,17 @@ fn errors() {
             "`x` `y`\n0 `z`",
             "1:5: expected a time before this command (`+0`, `0.100`, `*`): only the first and the last need none",
         ),
+        // no event
+        (
+            "",
+            "1:1: the script has no event, expected at least one, such as `0 socket(",
+        ),
+        (
+            "// profile: linux-6\n--mss=1000\n",
+            "3:1: the script has no event",
+        ),
+        ("/* 0 `x` */ `x`", "1:16: the script has no event"),
+        ("`x`\n`y`\n", "3:1: the script has no event"),
         // packets
         (
             "0 < X 0:0(0) win 5",

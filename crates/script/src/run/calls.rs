@@ -4,7 +4,7 @@ use super::arguments::word;
 use super::sockets::{Role, Socket, fatal_error, has_opened};
 use super::{Runner, Stop};
 use crate::error::Wrong;
-use crate::script::{Call, Expression};
+use crate::script::{Call, Expression, Note};
 use recoup_tcp::{Endpoint, State};
 use recoup_units::Instant;
 
@@ -40,6 +40,7 @@ pub(super) fn error(error: &'static str) -> Result<Attempt, Stop> {
     }))
 }
 
+const IPPROTO_TCP: i64 = 6;
 const O_NONBLOCK: i64 = 0o4000;
 const MSG_DONTWAIT: i64 = 0x40;
 const MSG_PEEK: i64 = 2;
@@ -161,10 +162,24 @@ impl Runner<'_> {
         if kind & 0xf != 1 {
             return Err(Wrong::new(self.place, "only SOCK_STREAM sockets are supported").into());
         }
+        self.only_tcp(call)?;
         let fd = self.new_fd(call)?;
         let nonblocking = kind & O_NONBLOCK != 0;
         self.sockets.streams.insert(fd, Socket::new(nonblocking));
         done(fd)
+    }
+
+    /// The protocol of a stream socket, if it is told: 0 stands for TCP.
+    fn only_tcp(&self, call: &Call) -> Result<(), Stop> {
+        let (protocol, place) = self.argument(call, 2, "IPPROTO_TCP")?;
+        match protocol {
+            Expression::Any => Ok(()),
+            _ if matches!(self.integer(protocol, place)?, 0 | IPPROTO_TCP) => Ok(()),
+            _ => {
+                let message = "only TCP is spoken here, expected IPPROTO_TCP or 0";
+                Err(Wrong::new(place, message).into())
+            }
+        }
     }
 
     fn listen(&mut self, fd: i64) -> Result<Attempt, Stop> {
@@ -430,9 +445,6 @@ impl Runner<'_> {
 
     pub(super) fn note(&mut self, text: impl Into<String>) {
         let line = self.place.line;
-        self.notes.push(crate::script::Note {
-            line,
-            text: text.into(),
-        });
+        self.notes.push(Note::without_effect(line, text));
     }
 }

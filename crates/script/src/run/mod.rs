@@ -206,7 +206,7 @@ impl<'a> Runner<'a> {
         for command in commands {
             if let Some(text) = self.setup.shell(command)? {
                 let line = command.place.line;
-                self.notes.push(Note { line, text });
+                self.notes.push(Note::without_effect(line, text));
             }
         }
         Ok(())

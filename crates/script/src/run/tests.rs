@@ -267,6 +267,18 @@ fn what_cannot_be_had_is_refused() {
             "+0 socket(..., SOCK_DGRAM, 0) = 5",
             "8:1: only SOCK_STREAM sockets are supported",
         ),
+        (
+            "+0 socket(..., SOCK_STREAM, IPPROTO_UDP) = 5",
+            "8:29: only TCP is spoken here, expected IPPROTO_TCP or 0",
+        ),
+        (
+            "+0 socket(..., SOCK_STREAM, 17) = -1 EINVAL (no such protocol)",
+            "8:29: only TCP is spoken here, expected IPPROTO_TCP or 0",
+        ),
+        (
+            "+0 socket(..., SOCK_STREAM) = 5",
+            "8:1: `socket`: expected IPPROTO_TCP as argument 3",
+        ),
         ("+0 %{ assert 1 // 0 }%", "8:14: division by zero"),
     ] {
         let script =
@@ -282,6 +294,16 @@ fn what_cannot_be_had_is_refused() {
                 "{text}"
             ),
         }
+    }
+}
+
+#[test]
+fn tcp_by_any_name() {
+    for protocol in ["IPPROTO_TCP", "0", "6", "IPPROTO_IP", "..."] {
+        let report = run(&format!(
+            "0 socket(..., SOCK_STREAM, {protocol}) = 3\n+0 close(3) = 0"
+        ));
+        assert_eq!(report.failure, None, "{protocol}");
     }
 }
 

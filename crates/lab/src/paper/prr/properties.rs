@@ -352,7 +352,7 @@ pub fn to_table(figure: &Figure<Cell>) -> String {
         "most on an ACK (segments)",
         "most with a write (segments)",
         "most short of the share due (segments)",
-        "cwnd below ssthresh before exit",
+        "cwnd below ssthresh before exit (recoveries)",
     ]);
     for cell in &figure.cells {
         table.add_row([

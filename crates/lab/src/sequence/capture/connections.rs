@@ -3,7 +3,8 @@
 use super::super::recorder::{Arrival, Recorder};
 use super::super::source::{Choice, Source, SourceError, direction};
 use super::super::watch::window_edge;
-use crate::sequence::Panel;
+use super::list;
+use crate::sequence::{Mark, Panel, What};
 use recoup_units::{Direction, Instant, Offset, Span};
 use recoup_wire::{Decoded, Flags, Segment, SeqNumber};
 use std::collections::HashMap;
@@ -11,9 +12,9 @@ use std::net::SocketAddr;
 
 /// Two endpoints, the one that connects first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Ends {
-    client: SocketAddr,
-    server: SocketAddr,
+pub(super) struct Ends {
+    pub client: SocketAddr,
+    pub server: SocketAddr,
 }
 
 impl Ends {
@@ -27,13 +28,13 @@ impl Ends {
 
 /// One connection, and its packets if they are wanted.
 #[derive(Clone, Debug)]
-struct Connection {
-    ends: Ends,
+pub(super) struct Connection {
+    pub ends: Ends,
     /// The initial sequence number of whoever sent the first SYN.
     syn: Option<SeqNumber>,
     /// Data segments and payload bytes, up and down.
-    segments: [u64; 2],
-    bytes: [u64; 2],
+    pub segments: [u64; 2],
+    pub bytes: [u64; 2],
     packets: Vec<(Instant, Direction, Segment)>,
 }
 
@@ -114,10 +115,6 @@ impl Connections {
             list,
         };
         let all = self.all.iter().enumerate();
-        let list = all
-            .clone()
-            .map(|(i, connection)| connection.describe(i))
-            .collect();
         let carry_data = all.filter(|(_, c)| c.bytes.iter().any(|bytes| *bytes > 0));
         let carry_data: Vec<usize> = carry_data.map(|(number, _)| number).collect();
         let number = match (self.wanted, carry_data.as_slice()) {
@@ -125,7 +122,7 @@ impl Connections {
             (Some(number), _) if !self.all.is_empty() => {
                 let last = self.all.len() - 1;
                 let why = format!("no connection {number}: expected one from 0 to {last}");
-                return Err(refuse(why, list));
+                return Err(refuse(why, vec![]));
             }
             (None, [only]) => *only,
             (None, []) if self.all.len() == 1 => 0,
@@ -134,11 +131,12 @@ impl Connections {
                     "there are {} connections: choose one with --connection",
                     self.all.len()
                 );
-                return Err(refuse(why, list));
+                return Err(refuse(why, list::lines(&mut self.all)));
             }
             _ => return Err(refuse("there is no TCP connection".into(), vec![])),
         };
-        let connection = self.all.swap_remove(number);
+        let mut connection = self.all.swap_remove(number);
+        connection.sort();
         let direction = direction(choice, connection.bytes);
         let Ends { client, server } = connection.ends;
         let title = match direction {
@@ -148,31 +146,75 @@ impl Connections {
         Ok(Source {
             title,
             panels: vec![connection.panel(direction)],
-            notes: vec![],
+            notes: connection.note(direction).into_iter().collect(),
         })
     }
 }
 
 impl Connection {
-    fn describe(&self, number: usize) -> String {
-        let Ends { client, server } = self.ends;
-        let ([up, down], [bytes_up, bytes_down]) = (self.segments, self.bytes);
-        format!(
-            "{number}: {client} to {server}: {up} data segments up ({bytes_up} bytes), {down} down ({bytes_down} bytes)"
-        )
+    /// Puts the packets in order: those of several interfaces may not be.
+    pub fn sort(&mut self) {
+        self.packets.sort_by_key(|(at, ..)| *at);
+    }
+
+    /// Segments sent again, up and down.
+    pub fn retransmissions(&self) -> [usize; 2] {
+        [Direction::Up, Direction::Down].map(|direction| {
+            let marks = self.panel(direction).marks;
+            let again = |mark: &&Mark| matches!(mark.what, What::Again(..));
+            marks.iter().filter(again).count()
+        })
+    }
+
+    /// The SYN of the sender of `direction`.
+    fn syn_of(&self, direction: Direction) -> Option<&Segment> {
+        let mut own = self.packets.iter().filter(|(_, d, _)| *d == direction);
+        let syn = own.find(|(.., segment)| segment.flags.contains(Flags::SYN));
+        syn.map(|(.., segment)| segment)
+    }
+
+    /// What is not known for want of a SYN.
+    fn note(&self, direction: Direction) -> Option<String> {
+        let [own, peer] = [direction, direction.reverse()].map(|d| self.syn_of(d).is_some());
+        let numbers = match (own, peer) {
+            (true, true) => return None,
+            (true, false) => "",
+            (false, _) => ", and sequence numbers count from the lowest seen",
+        };
+        Some(format!(
+            "the connection's beginning is not in the capture: no receive window is drawn, as its scale is unknown{numbers}"
+        ))
+    }
+
+    /// The sequence number that offset 0 stands for: the SYN's, or without one that before the
+    /// lowest seen, be it of data or acknowledged.
+    fn isn(&self, direction: Direction) -> Option<SeqNumber> {
+        if let Some(syn) = self.syn_of(direction) {
+            return Some(syn.seq);
+        }
+        let number = |(_, d, segment): &(Instant, Direction, Segment)| match *d == direction {
+            true => (segment.sequence_len() > 0).then_some(segment.seq),
+            false => acknowledges(segment).then_some(segment.ack),
+        };
+        let mut numbers = self.packets.iter().filter_map(number);
+        // The first number stands in the middle of what it may be compared with.
+        const HALF: u32 = 1 << 31;
+        let zero = numbers.next()? - HALF;
+        let first = Offset(HALF.into());
+        let (mut lowest, mut highest) = (first, first);
+        for offset in numbers {
+            let Some(offset) = offset.unwrap(zero, highest) else {
+                continue;
+            };
+            (lowest, highest) = (lowest.min(offset), highest.max(offset));
+        }
+        Some(zero.at(lowest) - 1)
     }
 
     /// What the sender of `direction` did, if the capture is taken at its side.
-    fn panel(mut self, direction: Direction) -> Panel {
-        // Packets of several interfaces may be out of order.
-        self.packets.sort_by_key(|(at, ..)| *at);
-        let mut own = self.packets.iter().filter(|(_, d, _)| *d == direction);
-        let syn = own.clone().find(|(.., s)| s.flags.contains(Flags::SYN));
-        // Without a SYN the first packet's sequence number is taken for that of the first data.
-        let isn = match (syn, own.next()) {
-            (Some((.., syn)), _) => syn.seq,
-            (None, Some((.., first))) => first.seq - 1,
-            (None, None) => return Panel::default(),
+    fn panel(&self, direction: Direction) -> Panel {
+        let Some(isn) = self.isn(direction) else {
+            return Panel::default();
         };
         let start = self.packets.first().map_or(Instant::ZERO, |(at, ..)| *at);
         let mut track = Track {
@@ -180,6 +222,7 @@ impl Connection {
             recorder: Recorder::default(),
             seen: Seen::default(),
             scales: [None; 2],
+            field: None,
         };
         for (at, packet_direction, segment) in &self.packets {
             let at = Instant::ZERO + at.since(start);
@@ -199,12 +242,19 @@ impl Connection {
     }
 }
 
+/// Whether the number it acknowledges means something.
+fn acknowledges(segment: &Segment) -> bool {
+    segment.flags.contains(Flags::ACK) && !segment.flags.contains(Flags::RST)
+}
+
 /// One direction of a connection while its packets go by.
 struct Track {
     isn: SeqNumber,
     recorder: Recorder,
     seen: Seen,
     scales: [Option<Option<u8>>; 2],
+    /// The window of the latest ACK as it stands there.
+    field: Option<u16>,
 }
 
 impl Track {
@@ -225,21 +275,23 @@ impl Track {
     }
 
     fn hear(&mut self, at: Instant, segment: &Segment) {
-        let Some(una) = self.offset(segment.ack) else {
+        let una = self.offset(segment.ack);
+        let Some(una) = una.filter(|_| acknowledges(segment)) else {
             return;
-        };
-        if !segment.flags.contains(Flags::ACK) || segment.flags.contains(Flags::RST) {
-            return;
-        }
-        let arrival = Arrival {
-            una,
-            pure: segment.is_pure_ack(),
-            window: window_edge(una, segment.window, segment.flags, self.scales),
         };
         let blocks = segment.options.sack.iter();
         let blocks: Vec<Span> = blocks
             .filter_map(|[a, b]| Some(Span::new(self.offset(a)?, self.offset(b)?)))
             .collect();
+        let window = window_edge(una, segment.window, segment.flags, self.scales);
+        // Of a window whose scale is unknown, it is known whether it is the last one.
+        let last = self.field.replace(segment.window);
+        let same = window.is_some() || last.is_none_or(|last| last == segment.window);
+        let arrival = Arrival {
+            una,
+            pure: segment.is_pure_ack() && (same || !blocks.is_empty()),
+            window,
+        };
         self.recorder.heard(at, arrival, blocks);
     }
 }

@@ -146,6 +146,23 @@ fn raw_pcap(packets: &[(u64, Vec<u8>)]) -> Vec<u8> {
 
 /// A capture as pcapng with one interface whose clock has this `if_tsresol`.
 fn pcapng(order: Order, resolution: Option<(u8, u64)>, packets: &[(u64, Vec<u8>)]) -> Vec<u8> {
+    pcapng_with(&[], order, resolution, packets)
+}
+
+/// A comment, which any block may have, and several (draft-ietf-opsawg-pcapng §3.5).
+fn comment(order: Order, length: u16) -> Vec<u8> {
+    let mut option = [order.half(1), order.half(length)].concat();
+    option.resize(4 + usize::from(length).next_multiple_of(4), b'x');
+    option
+}
+
+/// The same with options in its section header, whose end is added when there are any.
+fn pcapng_with(
+    options: &[Vec<u8>],
+    order: Order,
+    resolution: Option<(u8, u64)>,
+    packets: &[(u64, Vec<u8>)],
+) -> Vec<u8> {
     let block = |kind: u32, body: &[u8]| {
         let padded = body.len().next_multiple_of(4);
         let len = order.word(padded as u32 + 12);
@@ -159,6 +176,8 @@ fn pcapng(order: Order, resolution: Option<(u8, u64)>, packets: &[(u64, Vec<u8>)
     section.extend(order.half(1));
     section.extend(order.half(0));
     section.extend([0xff; 8]);
+    section.extend(options.concat());
+    section.extend(if options.is_empty() { &[][..] } else { &[0; 4] });
     let mut interface = [order.half(101), order.half(0)].concat();
     interface.extend(order.word(0));
     if let Some((resolution, _)) = resolution {
@@ -203,6 +222,41 @@ fn every_kind_of_capture_file_is_read() {
             assert_eq!(marks(&pcapng(order, resolution, &packets)), expected());
         }
     }
+}
+
+/// Input that comes in small pieces, as through a pipe.
+struct Pieces<'a>(&'a [u8]);
+
+impl std::io::Read for Pieces<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let size = buffer.len().min(7);
+        self.0.read(&mut buffer[..size])
+    }
+}
+
+#[test]
+fn headers_may_be_long() {
+    let packets = download();
+    for order in [Order::Little, Order::Big] {
+        // One to four comments, up to more than is held at first.
+        for lengths in [&[1u16][..], &[9], &[40], &[500, 3], &[65_000; 4]] {
+            let comments: Vec<Vec<u8>> = lengths.iter().map(|l| comment(order, *l)).collect();
+            let file = pcapng_with(&comments, order, None, &packets);
+            assert_eq!(marks(&file), expected(), "{lengths:?}");
+            let source = read("x.pcap", Pieces(&file), &Choice::default()).unwrap();
+            assert_eq!(source.panels[0].marks, expected(), "{lengths:?}");
+            // A section may follow another.
+            let twice = [&pcapng_with(&comments, order, None, &[]), &file[..]].concat();
+            assert_eq!(marks(&twice), expected(), "{lengths:?}");
+            let cut = read("x.pcap", &file[..39], &Choice::default()).unwrap_err();
+            assert_eq!(
+                cut.to_string(),
+                "x.pcap: the capture ends within its header"
+            );
+        }
+    }
+    let classic = read("x.pcap", Pieces(&raw_pcap(&packets)), &Choice::default()).unwrap();
+    assert_eq!(classic.panels[0].marks, expected());
 }
 
 #[test]
@@ -252,7 +306,13 @@ fn cut_packets_and_ethernet_will_do() {
 
 #[test]
 fn a_capture_without_the_handshake_begins_where_it_begins() {
-    let found = marks_of_any(&raw_pcap(&download()[3..]));
+    let source = read(
+        "x.pcap",
+        &raw_pcap(&download()[3..])[..],
+        &Choice::default(),
+    )
+    .unwrap();
+    let found = &source.panels[0].marks;
     let span = |a, b| Span::new(Offset(a), Offset(b));
     assert_eq!(found[0].what, What::Sent(span(1, 1001)));
     assert_eq!(found[0].at, Instant::ZERO);
@@ -265,6 +325,76 @@ fn a_capture_without_the_handshake_begins_where_it_begins() {
         found.last().map(|m| &m.what),
         Some(&What::Acked(Offset(2001)))
     );
+    let [note] = &source.notes[..] else {
+        panic!("{:?}", source.notes);
+    };
+    assert!(note.starts_with("the connection's beginning is not in the capture: "));
+    assert!(note.ends_with("count from the lowest seen"), "{note}");
+}
+
+/// Begun in the middle of a recovery: the hole is filled below the first data seen, and the number
+/// all others are counted from is that of an ACK.
+#[test]
+fn what_was_sent_before_the_capture_began_counts() {
+    let ack = Flags::ACK;
+    let packets = [
+        (0, packet(false, ack, 1, 501, 0, &[[2001, 4001]])),
+        (1, packet(true, ack, 4001, 1, 1000, &[])),
+        (2, packet(false, ack, 1, 501, 0, &[[2001, 5001]])),
+        (3, packet(true, ack, 501, 1, 1500, &[])),
+        (4, packet(false, ack, 1, 5001, 0, &[])),
+    ];
+    let span = |a, b| Span::new(Offset(a), Offset(b));
+    let whats = |packets: &[(u64, Vec<u8>)]| -> Vec<What> {
+        let marks = marks_of_any(&raw_pcap(packets));
+        marks.into_iter().map(|mark| mark.what).collect()
+    };
+    let expected = [
+        What::Sacked(span(1501, 3501)),
+        What::Acked(Offset(1)),
+        What::Sent(span(3501, 4501)),
+        What::Sacked(span(1501, 4501)),
+        What::Duplicate(Offset(1)),
+        What::Sent(span(1, 1501)),
+        What::Acked(Offset(4501)),
+    ];
+    assert_eq!(whats(&packets), expected);
+    // The lowest number may be that of data. Numbers wrap in between (at 501).
+    assert_eq!(whats(&packets[1..2]), [What::Sent(span(1, 1001))]);
+    let late = [packets[1].clone(), packets[3].clone()];
+    let expected = [What::Sent(span(3501, 4501)), What::Sent(span(1, 1501))];
+    assert_eq!(whats(&late), expected);
+    // A duplicate ACK before any data is seen to be one by its blocks.
+    let two = [packets[0].clone(), packets[2].clone(), packets[3].clone()];
+    assert_eq!(whats(&two)[3], What::Duplicate(Offset(1)));
+    // What a reset says of numbers has no part in it.
+    let mut reset = packets.to_vec();
+    reset.push((5, packet(false, Flags::RST, 1, 0, 0, &[])));
+    reset.push((5, packet(true, Flags::RST, 0, 0, 0, &[])));
+    assert_eq!(whats(&reset), whats(&packets));
+}
+
+/// Of windows with an unknown scale it is known when they change: that is no duplicate ACK.
+#[test]
+fn a_window_update_is_no_duplicate_though_the_scale_is_unknown() {
+    let ack = Flags::ACK;
+    let mut update = packet(false, ack, 1, 1, 0, &[]);
+    update[34..36].copy_from_slice(&5u16.to_be_bytes());
+    let same = packet(false, ack, 1, 1, 0, &[]);
+    let packets = [
+        (0, packet(true, ack, 1, 1, 1000, &[])),
+        (1, same.clone()),
+        (2, same.clone()),
+        (3, update),
+        (4, same),
+    ];
+    let marks = marks_of_any(&raw_pcap(&packets));
+    let duplicates: Vec<Instant> = marks
+        .iter()
+        .filter(|mark| matches!(mark.what, What::Duplicate(_)))
+        .map(|mark| mark.at)
+        .collect();
+    assert_eq!(duplicates, [Instant::from_millis(2)]);
 }
 
 fn marks_of_any(file: &[u8]) -> Vec<Mark> {
@@ -329,12 +459,13 @@ fn one_connection_of_several_is_chosen_by_number() {
     };
     assert_eq!(why, "there are 4 connections: choose one with --connection");
     assert_eq!(
-        list,
+        words(&list),
         [
-            "0: 198.51.100.1:4000 to 192.0.2.1:80: 0 data segments up (0 bytes), 3 down (3000 bytes)",
-            "1: 198.51.100.1:4001 to 192.0.2.1:80: 0 data segments up (0 bytes), 1 down (500 bytes)",
-            "2: 198.51.100.1:4000 to 192.0.2.1:80: 0 data segments up (0 bytes), 1 down (100 bytes)",
-            "3: [2001:db8::1]:9 to [2001:db8::2]:80: 0 data segments up (0 bytes), 0 down (0 bytes)",
+            "connection client server up: segments bytes retransmissions down: segments bytes retransmissions",
+            "0 198.51.100.1:4000 192.0.2.1:80 0 0 0 3 3000 1",
+            "1 198.51.100.1:4001 192.0.2.1:80 0 0 0 1 500 0",
+            "2 198.51.100.1:4000 192.0.2.1:80 0 0 0 1 100 0",
+            "3 [2001:db8::1]:9 [2001:db8::2]:80 0 0 0 0 0 0",
         ]
     );
     let choose = |connection| {
@@ -349,6 +480,38 @@ fn one_connection_of_several_is_chosen_by_number() {
     assert_eq!(choose(3).unwrap().panels[0].marks.len(), 0);
     let error = choose(4).unwrap_err().to_string();
     assert_eq!(error, "x.pcap: no connection 4: expected one from 0 to 3");
+}
+
+/// Lines without their alignment.
+fn words(list: &[String]) -> Vec<String> {
+    let plain = |line: &String| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    list.iter().map(plain).collect()
+}
+
+#[test]
+fn of_many_connections_those_with_most_data_are_listed() {
+    let port = |n: u32| format!("198.51.100.1:{}", 4000 + n);
+    let packets: Vec<(u64, Vec<u8>)> = (0..50)
+        .map(|n| {
+            let len = 100 + 7 * n % 50;
+            let ack = Flags::ACK;
+            (
+                5,
+                packet_between(&port(n), SERVER, true, ack, 1, 1, len, &[]),
+            )
+        })
+        .collect();
+    let Err(SourceError::Choice { list, .. }) =
+        read("x.pcap", &raw_pcap(&packets)[..], &Choice::default())
+    else {
+        panic!("chosen without a choice");
+    };
+    let list = words(&list);
+    assert_eq!(list.len(), 22, "{list:?}");
+    // Only data is seen: its sender is taken for the client.
+    assert_eq!(list[1], "7 192.0.2.1:80 198.51.100.1:4007 1 149 0 0 0 0");
+    assert_eq!(list[2], "14 192.0.2.1:80 198.51.100.1:4014 1 148 0 0 0 0");
+    assert_eq!(list[21], "and 30 more, of 129 bytes of data or less");
 }
 
 #[test]

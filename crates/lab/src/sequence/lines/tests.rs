@@ -134,8 +134,6 @@ fn what_is_neither_events_nor_a_capture_is_told() {
         (&b""[..], "the file is empty"),
         (b"  \n", "the file is empty"),
         (b"time,seq\n", "neither events nor a capture"),
-        (b"\x1f\x8b\x08\x00", "the file is compressed"),
-        (b"\x28\xb5\x2f\xfd\x00", "the file is compressed"),
     ] {
         let error = read("x", bytes, &Choice::default())
             .unwrap_err()
@@ -144,6 +142,17 @@ fn what_is_neither_events_nor_a_capture_is_told() {
             error.starts_with(&format!("x: {found}: expected ")),
             "{error}"
         );
+    }
+    for (bytes, unpack) in [
+        (&b"\x1f\x8b\x08\x00"[..], "zcat"),
+        (b"\x28\xb5\x2f\xfd\x00", "zstdcat"),
+        (b"\xfd7zXZ\x00", "xzcat"),
+    ] {
+        let error = read("x", bytes, &Choice::default()).unwrap_err();
+        let expected = format!(
+            "x: the file is compressed: expected it unpacked, as by `{unpack} FILE | recoup plot -`"
+        );
+        assert_eq!(error.to_string(), expected);
     }
     // A byte order mark and white space are passed over.
     let marked = format!("\u{feff}\n\n{SENT}");

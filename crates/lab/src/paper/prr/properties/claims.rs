@@ -78,7 +78,7 @@ impl<'a> Cells<'a> {
             return "none was found".into();
         };
         format!(
-            "{} on the network \"{}\", flow {} at {:.3} ms: {}. `{}`",
+            "{} on the network \"{}\", flow {} at {:.6} ms: {}. `{}`",
             cell.scheme.name(),
             cell.network.name(),
             moment.flow,

@@ -32,7 +32,7 @@ pub fn fig2(cells: &[Cell], base: &Scenario) -> Result<Vec<Claim>, SettingsError
         claim(
             "rtor-at-least-one-rtt",
             "3.4",
-            "RTOR saves at least one RTT",
+            "RTOR saves at least one RTT when up to three segments are lost",
             "saved ≥ RTT for one to three lost segments",
             (
                 saved(Mechanism::Rtor),

@@ -1,0 +1,237 @@
+//! Which settings and mechanisms of a scenario are in force, and which others rule out.
+//!
+//! | what                       | is without effect                                       |
+//! |----------------------------|---------------------------------------------------------|
+//! | `segments`                 | beside `writes`                                         |
+//! | `rate`                     | in the directions of a `link`                           |
+//! | `queue`                    | in directions with neither `rate` nor `link`            |
+//! | `+reno`, `+cubic`          | beside another `cc`                                     |
+//! | a mechanism                | before another of the same setting that undoes all of it |
+//! | a mechanism on SACK's back | in a profile without SACK                               |
+
+use crate::scenario::Scenario;
+use crate::settings::{KEYS, Settings};
+use recoup_path::Queue;
+use recoup_recovery::Profile;
+use recoup_recovery::profile::Mechanism;
+
+/// The settings that are in force, names and values, in the order of listings.
+pub fn in_force(settings: &Settings) -> Vec<(&'static str, String)> {
+    let effective = effective(settings);
+    let linked = settings.link.up.is_some() || settings.link.down.is_some();
+    let rated = effective.rate.up.is_some() || effective.rate.down.is_some();
+    let names = KEYS.iter().map(|key| key.name);
+    let names = names.filter(|name| match *name {
+        "segments" => settings.writes.is_empty(),
+        "rate" => rated || !linked,
+        _ => true,
+    });
+    names
+        .filter_map(|name| Some((name, effective.get(name)?)))
+        .collect()
+}
+
+/// The settings with nothing in the directions where they have no effect.
+fn effective(settings: &Settings) -> Settings {
+    let mut effective = settings.clone();
+    let Settings {
+        rate, queue, link, ..
+    } = &mut effective;
+    for (rate, queue, link) in [
+        (&mut rate.up, &mut queue.up, &link.up),
+        (&mut rate.down, &mut queue.down, &link.down),
+    ] {
+        if link.is_some() {
+            *rate = None;
+        } else if rate.is_none() {
+            *queue = Queue::Unlimited;
+        }
+    }
+    effective
+}
+
+/// What is set and has no effect at all: a line each that says why.
+pub fn notes(scenario: &Scenario) -> Vec<String> {
+    let mut notes = of_settings(&scenario.settings);
+    for (i, profile) in scenario.profiles.iter().enumerate() {
+        if !scenario.profiles[..i].contains(profile) {
+            notes.extend(of_profile(profile, &scenario.settings));
+        }
+    }
+    notes
+}
+
+fn of_settings(settings: &Settings) -> Vec<String> {
+    let usual = Settings::default();
+    let effective = effective(settings);
+    let segments = !settings.writes.is_empty() && settings.segments != usual.segments;
+    let lost = |key: &str| {
+        let [set, left, usual] = [settings, &effective, &usual].map(|s| s.get(key));
+        set != left && left == usual
+    };
+    let value = |key: &str| settings.get(key).unwrap_or_default();
+    let all = [
+        ("segments", segments, "writes says what is sent"),
+        ("rate", lost("rate"), "a link is in its place"),
+        ("queue", lost("queue"), "there is neither rate nor link"),
+    ];
+    all.into_iter()
+        .filter(|(_, without_effect, _)| *without_effect)
+        .map(|(key, _, why)| format!("{key}={} has no effect: {why}", value(key)))
+        .collect()
+}
+
+fn of_profile(profile: &Profile, settings: &Settings) -> Vec<String> {
+    let mechanisms: Vec<Mechanism> = profile
+        .name()
+        .split('+')
+        .skip(1)
+        .filter_map(|name| Mechanism::ALL.into_iter().find(|m| m.name() == name))
+        .collect();
+    let why = |(i, mechanism): (usize, &Mechanism)| {
+        let name = mechanism.name();
+        let why = if let Some(later) = replaced(profile, &mechanisms, i) {
+            format!("+{} comes after it", later.name())
+        } else if needs_sack(*mechanism) && !profile.mechanisms().sack {
+            "it needs SACK, which the profile goes without".into()
+        } else {
+            let cc = settings
+                .cc
+                .filter(|cc| *cc != profile.mechanisms().congestion)?;
+            let about_cc = mechanism.setting() == Mechanism::Reno.setting();
+            about_cc.then(|| format!("cc={} is set", cc.name()))?
+        };
+        Some(format!("profile {profile}: +{name} has no effect: {why}"))
+    };
+    mechanisms.iter().enumerate().filter_map(why).collect()
+}
+
+/// The later mechanism of the same setting that leaves nothing of the `i`-th.
+fn replaced(profile: &Profile, mechanisms: &[Mechanism], i: usize) -> Option<Mechanism> {
+    let (before, rest) = mechanisms.split_at(i);
+    let (this, after) = rest.split_first()?;
+    let later = after.iter().rfind(|m| m.setting() == this.setting())?;
+    let names = before.iter().chain(after).map(|m| m.name());
+    let base = profile.name().split('+').next()?;
+    let without: Vec<&str> = std::iter::once(base).chain(names).collect();
+    let without: Profile = without.join("+").parse().ok()?;
+    (without.mechanisms() == profile.mechanisms()).then_some(*later)
+}
+
+/// Whether a mechanism does its work by what SACKs say.
+fn needs_sack(mechanism: Mechanism) -> bool {
+    use Mechanism as M;
+    let probes = matches!(mechanism, M::Tlp | M::Tlpr | M::TlpRfc | M::TlpLinux);
+    let by_time = matches!(mechanism, M::Rack | M::RackLinux);
+    let by_count = matches!(mechanism, M::Fack | M::Sacked | M::IsLost);
+    probes || by_time || by_count || matches!(mechanism, M::Rescue | M::UndoDsack)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::parse_profile;
+    use std::path::Path;
+
+    fn scenario(profile: &str, settings: &[(&str, &str)]) -> Scenario {
+        let mut scenario = Scenario::load("tail-loss").unwrap();
+        scenario.profiles = vec![parse_profile(profile).unwrap(); 2];
+        for (key, value) in settings {
+            scenario.settings.set(key, value, Path::new(".")).unwrap();
+        }
+        scenario
+    }
+
+    #[test]
+    fn what_has_no_effect_is_told_once() {
+        let written = [("writes", "20kB@0")];
+        for (profile, settings, note) in [
+            ("linux-6", &[][..], ""),
+            ("linux-3.17+rtor+tlp+reno", &[], ""),
+            ("linux-3.17+tlprfc+tlpr", &[], ""),
+            (
+                "linux-3.17+tlp+notlp",
+                &[],
+                "profile linux-3.17+tlp+notlp: +tlp has no effect: +notlp comes after it",
+            ),
+            (
+                "linux-3.17+rack+rtor+fack",
+                &[],
+                "profile linux-3.17+rack+rtor+fack: +rack has no effect: +fack comes after it",
+            ),
+            (
+                "reno+tlp",
+                &[],
+                "profile reno+tlp: +tlp has no effect: it needs SACK, which the profile goes without",
+            ),
+            (
+                "reno+rack",
+                &[],
+                "profile reno+rack: +rack has no effect: it needs SACK, which the profile goes without",
+            ),
+            ("reno+rack+sack", &[], ""),
+            (
+                "linux-6+cubic",
+                &[("cc", "reno")],
+                "profile linux-6+cubic: +cubic has no effect: cc=reno is set",
+            ),
+            ("linux-6+cubic", &[("cc", "cubic")], ""),
+            ("linux-6", &[("cc", "reno")], ""),
+            ("linux-6", &written, ""),
+            (
+                "linux-6",
+                &[written[0], ("segments", "20")],
+                "segments=20 has no effect: writes says what is sent",
+            ),
+            (
+                "linux-6",
+                &[("queue", "9")],
+                "queue=9p has no effect: there is neither rate nor link",
+            ),
+            ("linux-6", &[("queue", "9"), ("rate", "up:1Mbit")], ""),
+        ] {
+            let found = notes(&scenario(profile, settings)).join("\n");
+            assert_eq!(found, note, "{profile} {settings:?}");
+        }
+    }
+
+    #[test]
+    fn a_link_is_in_place_of_a_rate_where_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let trace = dir.path().join("trace");
+        std::fs::write(&trace, "100\n").unwrap();
+        let trace = trace.display();
+        for (link, rate, shown, noted) in [
+            (
+                format!("{trace}"),
+                "1Mbit",
+                Some("up:1Mbit,down:none"),
+                false,
+            ),
+            (format!("{trace}"), "down:1Mbit", None, true),
+            (format!("{trace}"), "none", None, false),
+            ("none".into(), "none", Some("none"), false),
+            (format!("up:{trace},down:{trace}"), "1Mbit", None, true),
+        ] {
+            let scenario = scenario("linux-6", &[("link", &link), ("rate", rate)]);
+            let found = in_force(&scenario.settings);
+            let found = found.iter().find(|(name, _)| *name == "rate");
+            assert_eq!(found.map(|(_, value)| &**value), shown, "{link} {rate}");
+            let expected = format!(
+                "rate={} has no effect: a link is in its place",
+                scenario.settings.get("rate").unwrap()
+            );
+            assert_eq!(notes(&scenario).contains(&expected), noted, "{link} {rate}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_in_place_of_the_segments() {
+        for (writes, shown) in [("none", true), ("20kB@0", false)] {
+            let scenario = scenario("linux-6", &[("writes", writes)]);
+            let names = in_force(&scenario.settings);
+            let found = names.iter().any(|(name, _)| *name == "segments");
+            assert_eq!(found, shown, "{writes}");
+        }
+    }
+}

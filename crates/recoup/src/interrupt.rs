@@ -1,0 +1,45 @@
+//! Signals that end the program: what is half written goes first.
+
+/// Has SIGINT, SIGTERM and SIGHUP remove the files that are not whole yet; then they end the program
+/// as ever, so that a shell sees 130, 143 or 129. One that whoever started the program has had it
+/// ignore (`nohup`, a shell's background jobs) stays ignored.
+#[cfg(unix)]
+pub fn watch() {
+    use recoup_lab::output_file::exit;
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    use signal_hook::iterator::Signals;
+    use signal_hook::low_level::emulate_default_handler;
+
+    // Where it cannot be told what is ignored, that is most likely a hang-up.
+    let ignored = ignored().unwrap_or(1 << (SIGHUP - 1));
+    let watched = [SIGINT, SIGTERM, SIGHUP]
+        .into_iter()
+        .filter(|signal| ignored & 1 << (signal - 1) == 0);
+    // Failing that, signals do what they do anyway.
+    let Ok(mut signals) = Signals::new(watched) else {
+        return;
+    };
+    let wait = move || {
+        if let Some(signal) = signals.forever().next() {
+            exit(|| {
+                let _ = emulate_default_handler(signal);
+            });
+        }
+    };
+    let _ = std::thread::Builder::new().spawn(wait);
+}
+
+/// The signals ignored from the start, a bit each, SIGHUP (1) the lowest; `None` where the system
+/// has no /proc that says so.
+#[cfg(unix)]
+fn ignored() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let mask = status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigIgn:"))?;
+    u64::from_str_radix(mask.trim(), 16).ok()
+}
+
+/// Elsewhere there are no signals.
+#[cfg(not(unix))]
+pub fn watch() {}
