@@ -82,17 +82,11 @@ fn of_settings(settings: &Settings) -> Vec<String> {
 }
 
 fn of_profile(profile: &Profile, settings: &Settings) -> Vec<String> {
-    let mechanisms: Vec<Mechanism> = profile
-        .name()
-        .split('+')
-        .skip(1)
-        .filter_map(|name| Mechanism::ALL.into_iter().find(|m| m.name() == name))
-        .collect();
     let why = |(i, mechanism): (usize, &Mechanism)| {
         let name = mechanism.name();
-        let why = if let Some(later) = replaced(profile, &mechanisms, i) {
+        let why = if let Some(later) = profile.replaced(i) {
             format!("+{} comes after it", later.name())
-        } else if needs_sack(*mechanism) && !profile.mechanisms().sack {
+        } else if mechanism.needs_sack() && !profile.mechanisms().sack {
             "it needs SACK, which the profile goes without".into()
         } else {
             let cc = settings
@@ -103,28 +97,7 @@ fn of_profile(profile: &Profile, settings: &Settings) -> Vec<String> {
         };
         Some(format!("profile {profile}: +{name} has no effect: {why}"))
     };
-    mechanisms.iter().enumerate().filter_map(why).collect()
-}
-
-/// The later mechanism of the same setting that leaves nothing of the `i`-th.
-fn replaced(profile: &Profile, mechanisms: &[Mechanism], i: usize) -> Option<Mechanism> {
-    let (before, rest) = mechanisms.split_at(i);
-    let (this, after) = rest.split_first()?;
-    let later = after.iter().rfind(|m| m.setting() == this.setting())?;
-    let names = before.iter().chain(after).map(|m| m.name());
-    let base = profile.name().split('+').next()?;
-    let without: Vec<&str> = std::iter::once(base).chain(names).collect();
-    let without: Profile = without.join("+").parse().ok()?;
-    (without.mechanisms() == profile.mechanisms()).then_some(*later)
-}
-
-/// Whether a mechanism does its work by what SACKs say.
-fn needs_sack(mechanism: Mechanism) -> bool {
-    use Mechanism as M;
-    let probes = matches!(mechanism, M::Tlp | M::Tlpr | M::TlpRfc | M::TlpLinux);
-    let by_time = matches!(mechanism, M::Rack | M::RackLinux);
-    let by_count = matches!(mechanism, M::Fack | M::Sacked | M::IsLost);
-    probes || by_time || by_count || matches!(mechanism, M::Rescue | M::UndoDsack)
+    profile.added().iter().enumerate().filter_map(why).collect()
 }
 
 #[cfg(test)]

@@ -112,8 +112,6 @@ const LINUX_DETECTION: Rules = Rules {
     rule: LossRule::Fack,
     dupthresh: DUPTHRESH,
     max_dupthresh: MAX_DUPTHRESH,
-    lost_retransmissions: true,
-    rack: RackVersion::Rfc8985,
 };
 
 const LINUX_RTO: RtoRules = RtoRules {
@@ -163,11 +161,9 @@ impl Mechanisms {
     /// Linux 6: RACK and TLP, PRR by RFC 9937.
     pub const LINUX_6: Self = Self {
         detection: Rules {
-            rule: LossRule::Rack,
+            rule: LossRule::Rack(RackVersion::Linux6),
             dupthresh: DUPTHRESH,
             max_dupthresh: Segments(300),
-            lost_retransmissions: false,
-            rack: RackVersion::Linux6,
         },
         early_retransmit: EarlyRetransmit::Off,
         otherwise: Otherwise::Nothing,
@@ -184,8 +180,6 @@ impl Mechanisms {
             rule: LossRule::IsLost,
             dupthresh: DUPTHRESH,
             max_dupthresh: DUPTHRESH,
-            lost_retransmissions: false,
-            rack: RackVersion::Rfc8985,
         },
         early_retransmit: EarlyRetransmit::Off,
         limited_transmit: LimitedTransmit::Pipe,
@@ -217,8 +211,6 @@ impl Mechanisms {
             rule: LossRule::Sacked,
             dupthresh: DUPTHRESH,
             max_dupthresh: DUPTHRESH,
-            lost_retransmissions: false,
-            rack: RackVersion::Rfc8985,
         },
         limited_transmit: LimitedTransmit::Two,
         otherwise: Otherwise::Nothing,
@@ -230,6 +222,8 @@ impl Mechanisms {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Profile {
     name: String,
+    base: Mechanisms,
+    added: Vec<Mechanism>,
     mechanisms: Mechanisms,
 }
 
@@ -272,6 +266,23 @@ impl Profile {
     pub fn mechanisms(&self) -> &Mechanisms {
         &self.mechanisms
     }
+
+    /// The mechanisms put on top of its base, as written.
+    pub fn added(&self) -> &[Mechanism] {
+        &self.added
+    }
+
+    /// The later mechanism that leaves nothing of the `i`-th added, if one does.
+    pub fn replaced(&self, i: usize) -> Option<Mechanism> {
+        let (before, rest) = self.added.split_at_checked(i)?;
+        let (this, after) = rest.split_first()?;
+        let later = after.iter().rfind(|m| m.setting() == this.setting())?;
+        let mut without = self.base;
+        for mechanism in before.iter().chain(after) {
+            mechanism.apply(&mut without);
+        }
+        (without == self.mechanisms).then_some(*later)
+    }
 }
 
 impl Default for Profile {
@@ -279,6 +290,8 @@ impl Default for Profile {
         let (name, mechanisms, _) = BASES[0];
         Self {
             name: name.into(),
+            base: mechanisms,
+            added: Vec::new(),
             mechanisms,
         }
     }
@@ -296,20 +309,28 @@ impl FromStr for Profile {
     fn from_str(text: &str) -> Result<Self, ProfileError> {
         let mut parts = text.split('+').map(str::trim);
         let base = parts.next().unwrap_or_default();
-        let (_, mut mechanisms, _) = *BASES
+        let (_, base_mechanisms, _) = *BASES
             .iter()
             .find(|(name, ..)| *name == base)
             .ok_or_else(|| ProfileError::UnknownBase(base.into()))?;
         let mut name = base.to_string();
+        let mut added = Vec::new();
+        let mut mechanisms = base_mechanisms;
         for part in parts {
             let mechanism = Mechanism::ALL
                 .into_iter()
                 .find(|m| m.name() == part)
                 .ok_or_else(|| ProfileError::UnknownMechanism(part.into()))?;
             mechanism.apply(&mut mechanisms);
+            added.push(mechanism);
             name = format!("{name}+{part}");
         }
-        Ok(Self { name, mechanisms })
+        Ok(Self {
+            name,
+            base: base_mechanisms,
+            added,
+            mechanisms,
+        })
     }
 }
 
@@ -404,6 +425,26 @@ mod tests {
                 let named = named.iter().filter(|s| s.name == mechanism.setting());
                 assert_eq!(named.count(), 1, "{}", mechanism.name());
             }
+        }
+    }
+
+    #[test]
+    fn a_later_mechanism_may_leave_nothing_of_an_earlier_one() {
+        // (profile, what replaces each mechanism added)
+        use Mechanism as M;
+        let cases: [(&str, &[Option<M>]); 4] = [
+            ("linux-3.17+rtor+tlp", &[None, None]),
+            ("linux-3.17+tlp+notlp", &[Some(M::NoTlp), None]),
+            ("linux-3.17+tlplinux+tlpr", &[None, None]), // restart on top of that version
+            ("linux-3.17+tlp+reno+tlprfc", &[Some(M::TlpRfc), None, None]),
+        ];
+        for (name, replaced) in cases {
+            let profile: Profile = name.parse().unwrap();
+            let got: Vec<_> = (0..profile.added().len())
+                .map(|i| profile.replaced(i))
+                .collect();
+            assert_eq!(got, replaced, "{name}");
+            assert_eq!(profile.replaced(9), None);
         }
     }
 

@@ -266,6 +266,13 @@ impl Scoreboard {
         self.waiting.peek().map(|Reverse(id)| self.named(*id))
     }
 
+    /// The segments from `start` on that wait for their retransmission, up to the first that does not.
+    pub fn lost_from(&self, start: Offset) -> impl Iterator<Item = &SentSegment> {
+        let from = self.index_of(start);
+        let segments = self.segments.range(from..);
+        segments.take_while(|s| s.wants_retransmission())
+    }
+
     /// The first hole below the highest SACK that was never sent again, lost or not
     /// (RFC 6675 §4 NextSeg rule 3; Linux's forward retransmission).
     pub fn next_hole(&self) -> Option<&SentSegment> {

@@ -133,7 +133,7 @@ impl Simulation {
         for end in [&mut self.client, &mut self.server] {
             record.spurious += end.ledger.spurious();
             record.unnecessary_bytes += end.endpoint.receiver().duplicate_bytes();
-            record.counters.merge(end.endpoint.sender().counters());
+            record.counters.merge(&end.endpoint.sender().counters());
         }
         record
     }

@@ -281,7 +281,7 @@ fn burst(start: Offset, chunk_end: Offset, least: u32, view: &View) -> u32 {
     let sender = view.sender;
     let cwnd = sender.cwnd().0;
     let half = (cwnd / 2).max(1);
-    let quota = half.min(1 + cwnd.saturating_sub(sender.pipe().0));
+    let quota = half.min(1 + sender.room().0);
     let end = chunk_end.min(view.edge.max(start + 1));
     let there = u32::try_from(end.since(start).div_ceil(view.mss)).unwrap_or(u32::MAX);
     quota.min(there).min(paced(least, view)).max(1)
@@ -290,10 +290,9 @@ fn burst(start: Offset, chunk_end: Offset, least: u32, view: &View) -> u32 {
 /// How many segments from `start` to the end of a burst can be sent again now.
 fn lost_after(start: Offset, end: Offset, view: &View) -> u32 {
     let sender = view.sender;
-    let room = sender.cwnd().saturating_sub(sender.pipe()).0;
-    let after = sender.board().iter().skip_while(|s| s.span.start < start);
-    let lost = after.take_while(|s| s.lost && !s.retransmitted && !s.sacked && s.span.end <= end);
-    lost.take(room as usize).count() as u32
+    let lost = sender.board().lost_from(start);
+    let burst = lost.take_while(|s| s.span.end <= end);
+    burst.take(sender.room().0 as usize).count() as u32
 }
 
 fn paced(least: u32, view: &View) -> u32 {

@@ -237,7 +237,7 @@ impl Sysctls {
         match (rules.rule, self.fack, self.recovery) {
             (LossRule::Fack, Some(0), _) => rules.rule = LossRule::Sacked,
             (LossRule::Sacked, Some(1..), _) => rules.rule = LossRule::Fack,
-            (LossRule::Rack, _, Some(bits)) if bits & 1 == 0 => rules.rule = LossRule::Sacked,
+            (LossRule::Rack(_), _, Some(bits)) if bits & 1 == 0 => rules.rule = LossRule::Sacked,
             _ => {}
         }
         let segments = |n: u64| Segments(at_least_one(n));

@@ -1,7 +1,7 @@
 //! Where everything goes: all positions of a chart, in whole pixels, before anything is drawn.
 
 use super::canvas::{Align, Style};
-use super::text::{cut, width, wrap};
+use super::text::{cut, rows, width, wrap};
 use super::{BarChart, Panel};
 
 const WIDTH: i32 = 900;
@@ -159,16 +159,7 @@ fn legend(series: &[String], y: &mut i32) -> Vec<(String, (i32, i32))> {
         let width = SWATCH + SWATCH_GAP + width(&name, LEGEND.size);
         (name, width)
     };
-    let mut rows: Vec<(i32, Vec<(String, i32)>)> = Vec::new();
-    for (name, width) in series.iter().map(entry) {
-        match rows.last_mut() {
-            Some((used, row)) if *used + GAP + width <= room => {
-                row.push((name, *used + GAP));
-                *used += GAP + width;
-            }
-            _ => rows.push((width, vec![(name, 0)])),
-        }
-    }
+    let rows = rows(series.iter().map(entry), GAP, room);
     let mut placed = Vec::with_capacity(series.len());
     *y += 4;
     for (used, row) in rows {

@@ -52,6 +52,26 @@ pub(crate) fn cut(text: &str, size: i32, room: i32) -> String {
     short
 }
 
+/// Lays things of known widths out in rows no wider than `room`, `gap` apart: each row's width, and
+/// what it holds with its place from the row's left.
+pub(crate) fn rows<T>(
+    things: impl IntoIterator<Item = (T, i32)>,
+    gap: i32,
+    room: i32,
+) -> Vec<(i32, Vec<(T, i32)>)> {
+    let mut rows: Vec<(i32, Vec<(T, i32)>)> = Vec::new();
+    for (thing, width) in things {
+        match rows.last_mut() {
+            Some((used, row)) if *used + gap + width <= room => {
+                row.push((thing, *used + gap));
+                *used += gap + width;
+            }
+            _ => rows.push((width, vec![(thing, 0)])),
+        }
+    }
+    rows
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,7 +4,7 @@ pub mod prr;
 pub mod tail_loss;
 
 use crate::chart::BarChart;
-use crate::claims::Claim;
+use crate::claims::{self, Claim};
 use crate::sequence::{Diagram, Panel};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -77,6 +77,13 @@ pub struct Sheet {
 }
 
 impl<Cell: Serialize> Figure<Cell> {
+    /// `table` under the figure's heading, then the claims.
+    fn with_table(&self, table: &impl std::fmt::Display) -> String {
+        let claims = claims::to_table(&self.claims);
+        let (paper, figure, title) = (self.paper, self.figure, &self.title);
+        format!("{paper} {figure}: {title}\n\n{table}\n\n{claims}\n")
+    }
+
     /// The figure with its forms for reading and for spreadsheets.
     fn into_sheet(self, table: String, csv: String) -> Sheet {
         let json = serde_json::to_value(&self);

@@ -23,7 +23,6 @@ pub mod properties;
 pub use cell::{Acks, Cell, Exit, Scheme, Sent, Step};
 
 use super::{Figure, Picture, Sheet};
-use crate::claims::to_table as claims_table;
 use crate::report::{millis, plain_table};
 use crate::scenario::Scenario;
 use crate::sequence::{Diagram, Panel};
@@ -188,11 +187,7 @@ pub fn to_table(figure: &Figure<Cell>) -> String {
             millis(cell.second_write_ms),
         ]);
     }
-    let claims = claims_table(&figure.claims);
-    format!(
-        "{} {}: {}\n\n{table}\n\n{claims}\n",
-        figure.paper, figure.figure, figure.title
-    )
+    figure.with_table(&table)
 }
 
 /// A figure's segments as CSV, a line each: what was sent when.

@@ -14,7 +14,6 @@ pub use cell::{Acks, Cell, First, MECHANISMS, Mechanism};
 
 use super::{Figure, Picture, Sheet};
 use crate::chart::{BarChart, Group, Panel};
-use crate::claims::to_table as claims_table;
 use crate::report::{millis, plain_table};
 use crate::scenario::Scenario;
 use crate::settings::SettingsError;
@@ -170,11 +169,7 @@ pub fn to_table(figure: &Figure<Cell>) -> String {
         row.extend(bars.iter().map(|c| millis(c.fct_normalised)));
         table.add_row(row);
     }
-    let claims = claims_table(&figure.claims);
-    format!(
-        "{} {}: {}\n\n{table}\n\n{claims}\n",
-        figure.paper, figure.figure, figure.title
-    )
+    figure.with_table(&table)
 }
 
 /// A figure's numbers as CSV, a line a bar.

@@ -4,7 +4,7 @@ use super::axis::{Axis, Quantity};
 use super::paint::{Ink, Painter, Plot};
 use super::{Diagram, Mark, What, position, window};
 use crate::chart::canvas::{Align, Canvas, Style};
-use crate::chart::text::{cut, width, wrap};
+use crate::chart::text::{cut, rows, width, wrap};
 use crate::chart::{FAINT, INK, WHITE};
 
 const WIDTH: i32 = 900;
@@ -180,18 +180,11 @@ fn lines(text: &str, style: Style, pitch: i32, y: &mut i32) -> Lines {
 fn legend(inks: &[Ink], y: &mut i32) -> Vec<(Ink, i32, i32)> {
     const GAP: i32 = 22;
     let room = WIDTH - 2 * MARGIN;
-    let mut rows: Vec<(i32, Vec<(Ink, i32)>)> = Vec::new();
-    for &ink in inks {
+    let entries = inks.iter().map(|&ink| {
         let name = cut(ink.name(), LEGEND.size, room);
-        let width = Ink::SWATCH + 6 + width(&name, LEGEND.size);
-        match rows.last_mut() {
-            Some((used, row)) if *used + GAP + width <= room => {
-                row.push((ink, *used + GAP));
-                *used += GAP + width;
-            }
-            _ => rows.push((width, vec![(ink, 0)])),
-        }
-    }
+        (ink, Ink::SWATCH + 6 + width(&name, LEGEND.size))
+    });
+    let rows = rows(entries, GAP, room);
     let mut placed = Vec::with_capacity(inks.len());
     for (used, row) in rows {
         *y += 22;

@@ -36,7 +36,7 @@ pub enum LossRule {
     /// RFC 6675's IsLost.
     IsLost,
     /// Time: see [`Rack`](super::Rack).
-    Rack,
+    Rack(RackVersion),
 }
 
 /// How losses are counted.
@@ -48,10 +48,6 @@ pub struct Rules {
     pub dupthresh: Segments,
     /// How far reordering may raise dupthresh; not above `dupthresh` for a fixed one.
     pub max_dupthresh: Segments,
-    /// Retransmissions are found lost by what was sent after them (FACK alone; RACK always does).
-    pub lost_retransmissions: bool,
-    /// Whose RACK, where that is the rule.
-    pub rack: RackVersion,
 }
 
 /// What a detector says.
@@ -126,14 +122,10 @@ impl Threshold {
         self.dupthresh > self.rules.dupthresh
     }
 
-    /// Whether the distance to the highest SACK counts, holes included.
+    /// Whether the distance to the highest SACK counts, holes included, and retransmissions are found
+    /// lost by what was sent after them.
     pub fn uses_fack(&self) -> bool {
         self.fack
-    }
-
-    /// Whether retransmissions are found lost by what was sent after them.
-    pub fn finds_lost_retransmissions(&self) -> bool {
-        self.fack && self.rules.lost_retransmissions
     }
 
     /// How often this path was seen to reorder.
@@ -169,7 +161,7 @@ impl Threshold {
         let dupthresh = self.dupthresh;
         let (lost, recover) = match self.rules.rule {
             _ if board.sacked() == Segments::ZERO => (Lost::ByTime, false),
-            LossRule::Rack => (Lost::ByTime, false),
+            LossRule::Rack(_) => (Lost::ByTime, false),
             LossRule::Fack if self.fack => {
                 let lost = board.fack().saturating_sub(dupthresh);
                 (Lost::First(lost), lost > Segments::ZERO)
@@ -200,8 +192,6 @@ mod tests {
         rule: LossRule::Fack,
         dupthresh: DUPTHRESH,
         max_dupthresh: MAX_DUPTHRESH,
-        lost_retransmissions: true,
-        rack: RackVersion::Rfc8985,
     };
 
     /// Ten segments of `len` bytes each, numbered from 1, those listed SACKed.

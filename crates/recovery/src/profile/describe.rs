@@ -92,7 +92,7 @@ impl Mechanisms {
         let (value, source) = match rules.rule {
             LossRule::Fack => (
                 format!(
-                    "FACK: snd.fack − snd_una > dupthresh = {dupthresh} segments; {adapts} at most, and switches FACK off"
+                    "FACK: snd.fack − snd_una > dupthresh = {dupthresh} segments; {adapts} at most, and switches FACK off; retransmissions lost when later data is SACKed"
                 ),
                 "Mathis & Mahdavi 1996; Linux tcp_time_to_recover",
             ),
@@ -107,10 +107,10 @@ impl Mechanisms {
                 ),
                 "RFC 6675 §4",
             ),
-            LossRule::Rack => (
+            LossRule::Rack(version) => (
                 format!(
                     "RACK: sent before something delivered, by RACK.rtt + reo_wnd; {}; dupthresh = {dupthresh}, {adapts}",
-                    match rules.rack {
+                    match version {
                         RackVersion::Rfc8985 => "DSACKs widen reo_wnd",
                         RackVersion::Linux6 =>
                             "DSACKs widen reo_wnd once reordering was seen, the timer goes off 2 ms late",
@@ -118,10 +118,6 @@ impl Mechanisms {
                 ),
                 "RFC 8985 §6; Linux tcp_rack_detect_loss",
             ),
-        };
-        let value = match rules.lost_retransmissions {
-            true => format!("{value}; retransmissions lost when later data is SACKed"),
-            false => value,
         };
         setting(LOSS_DETECTION, value, source)
     }

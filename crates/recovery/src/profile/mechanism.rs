@@ -70,7 +70,7 @@ mechanisms! {
         |m| m.probe = None;
     Rack, "rack", LOSS_DETECTION,
         "loss by time: RACK (RFC 8985 §6)",
-        |m| m.detection = Rules { rack: RackVersion::Rfc8985, ..Mechanisms::LINUX_6.detection };
+        |m| m.detection = Rules { rule: LossRule::Rack(RackVersion::Rfc8985), ..Mechanisms::LINUX_6.detection };
     RackLinux, "racklinux", LOSS_DETECTION,
         "loss by time: RACK as Linux 6 has it",
         |m| m.detection = Mechanisms::LINUX_6.detection;
@@ -79,7 +79,7 @@ mechanisms! {
         |m| m.detection = LINUX_DETECTION;
     Sacked, "nofack", LOSS_DETECTION,
         "loss when dupthresh segments above are SACKed; dupthresh follows reordering (Linux without FACK)",
-        |m| m.detection = Rules { rule: LossRule::Sacked, lost_retransmissions: false, ..LINUX_DETECTION };
+        |m| m.detection = Rules { rule: LossRule::Sacked, ..LINUX_DETECTION };
     IsLost, "islost", LOSS_DETECTION,
         "loss by RFC 6675's IsLost, fixed dupthresh",
         |m| m.detection = Mechanisms::RFC_6675.detection;
@@ -170,4 +170,24 @@ mechanisms! {
     Reno, "reno", CONGESTION_CONTROL,
         "Reno congestion control (RFC 5681)",
         |m| m.congestion = Algorithm::Reno;
+}
+
+impl Mechanism {
+    /// Whether it does its work by what SACKs say, so that without them it has none to do.
+    pub const fn needs_sack(self) -> bool {
+        matches!(
+            self,
+            Self::Tlp
+                | Self::Tlpr
+                | Self::TlpRfc
+                | Self::TlpLinux
+                | Self::Rack
+                | Self::RackLinux
+                | Self::Fack
+                | Self::Sacked
+                | Self::IsLost
+                | Self::Rescue
+                | Self::UndoDsack
+        )
+    }
 }

@@ -319,3 +319,27 @@ fn the_rtt_is_taken_from_the_lowest_segment_newly_sacked() {
         assert_eq!(summary.first_original_sacked, Some(ms(4)), "{blocks:?}");
     }
 }
+
+#[test]
+fn the_segments_that_wait_together_are_told_from_any_of_them_on() {
+    let mut board = board(8);
+    board.on_ack(&ack(0, &[segments(4, 4), segments(8, 8)]), LATER);
+    board.mark_first(Segments(7), |_| ());
+    board.resend(ms(9), segments(6, 6), true);
+    // 1 to 3, 5 and 7 wait; 4 and 8 are SACKed, 6 is on its way again.
+    let cases: [(u64, &[u64]); 6] = [
+        (0, &[1, 2, 3]),
+        (10, &[2, 3]),
+        (30, &[]),
+        (40, &[5]),
+        (60, &[7]),
+        (80, &[]),
+    ];
+    for (start, waiting) in cases {
+        let found: Vec<u64> = board
+            .lost_from(Offset(start))
+            .map(|s| s.span.end.0 / LEN)
+            .collect();
+        assert_eq!(found, waiting, "from {start}");
+    }
+}

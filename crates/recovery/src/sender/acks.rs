@@ -163,9 +163,12 @@ impl Sender {
             self.awaits_dsack = false;
             self.counters.recoveries_with_dsack += 1;
         }
-        let heeded = self.detection.reordering_seen()
-            || self.mechanisms.detection.rack == RackVersion::Rfc8985;
-        if self.goes_by_time() && !of_probe && heeded {
+        let heeded = match self.rack_version() {
+            Some(RackVersion::Rfc8985) => true,
+            Some(RackVersion::Linux6) => self.detection.reordering_seen(),
+            None => false,
+        };
+        if heeded && !of_probe {
             self.rack.on_dsack(self.board.una(), self.board.nxt());
         }
         if self.mechanisms.growth == Growth::After {
@@ -297,8 +300,6 @@ impl Sender {
 
     fn count(&mut self, summary: &AckSummary) {
         self.counters.delivered += u64::from(summary.delivered.0);
-        self.counters.lost_retransmissions = self.board.lost_retransmissions();
-        self.counters.impossible_blocks = self.board.impossible_blocks();
         if let Some(recovery) = self.recoveries.current() {
             recovery.delivered += summary.delivered.0;
         }

@@ -21,8 +21,8 @@
 //! - Timers are separate; Linux shares one between RTO, probe, reordering and early retransmit, and
 //!   sets the RTO from the head's send time after one of the others was pending.
 //! - Linux 2.6 also takes a head as lost that is older than the RTO (`tcp_head_timedout`), which is
-//!   left out of `linux-2.6`, and so are its own form of F-RTO (3.17's runs instead) and its cut of the window to
-//!   three more than is in flight on every doubtful ACK (`tcp_moderate_cwnd`).
+//!   left out of `linux-2.6`, and so are its own form of F-RTO (3.17's runs instead) and its cut of
+//!   the window to three more than is in flight on every doubtful ACK (`tcp_moderate_cwnd`).
 //! - Without SACK each partial ACK restarts the retransmission timer (RFC 6582 §3.2 step 3 has it at
 //!   the first alone; Linux as here).
 //! - Congestion avoidance counts segments acknowledged in every profile; Linux 3.17 counts ACKs.
@@ -345,6 +345,11 @@ impl Sender {
         self.ssthresh
     }
 
+    /// Segments the window has room for beyond what is in flight.
+    pub fn room(&self) -> Segments {
+        self.cwnd.saturating_sub(self.board.pipe())
+    }
+
     /// Segments in flight.
     pub fn pipe(&self) -> Segments {
         self.board.pipe()
@@ -386,8 +391,13 @@ impl Sender {
     }
 
     /// What was counted since the connection began; the state it is in counts when it ends.
-    pub fn counters(&self) -> &Counters {
-        &self.counters
+    pub fn counters(&self) -> Counters {
+        Counters {
+            lost_retransmissions: self.board.lost_retransmissions(),
+            impossible_blocks: self.board.impossible_blocks(),
+            reordering_seen: self.detection.reorderings(),
+            ..self.counters
+        }
     }
 
     /// The latest finished recoveries, oldest first; 1,024 at most.

@@ -9,7 +9,7 @@
 use super::*;
 use crate::ack::AckSummary;
 use crate::counters::Ended;
-use crate::detect::{Circumstances, LossRule};
+use crate::detect::{Circumstances, LossRule, RackVersion};
 use crate::frto::{Evidence, Verdict};
 use crate::undo::Proof;
 
@@ -46,7 +46,6 @@ impl Sender {
 
     pub(super) fn note_reordering(&mut self, now: Instant, distance: Segments) {
         self.detection.on_reordering(distance);
-        self.counters.reordering_seen = self.detection.reorderings();
         let dupthresh = self.detection.dupthresh();
         self.log.push(
             now,
@@ -250,9 +249,17 @@ impl Sender {
         }
     }
 
+    /// Whose RACK finds losses, if RACK does.
+    pub(super) fn rack_version(&self) -> Option<RackVersion> {
+        match self.mechanisms.detection.rule {
+            LossRule::Rack(version) if self.sack => Some(version),
+            _ => None,
+        }
+    }
+
     /// Whether RACK is what finds losses.
     pub(super) fn goes_by_time(&self) -> bool {
-        self.sack && self.mechanisms.detection.rule == LossRule::Rack
+        self.rack_version().is_some()
     }
 
     /// Marks what this ACK shows to be lost.
@@ -294,7 +301,9 @@ impl Sender {
         let waiting = self
             .board
             .mark_overdue(newest, overdue, self.log.losses(now, Judge::Rack));
-        let slack = self.mechanisms.detection.rack.timer_slack();
+        let slack = self
+            .rack_version()
+            .map_or(Duration::ZERO, RackVersion::timer_slack);
         self.reorder = waiting.map(|sent| sent + age + slack);
         if self.reorder.is_some() && self.mechanisms.probe.is_some_and(|p| p.is_modern()) {
             self.probe.disarm(); // one timer in Linux; in RFC 8985 §7.2 recovery excludes the probe
@@ -309,7 +318,7 @@ impl Sender {
         verdict
             .lost
             .mark(&mut self.board, self.log.losses(now, Judge::Threshold));
-        if self.detection.finds_lost_retransmissions() {
+        if self.detection.uses_fack() {
             self.board
                 .mark_lost_retransmissions(self.log.losses(now, Judge::LostRetransmission));
         }

@@ -89,7 +89,7 @@ impl Sender {
     fn on_reordering_timeout(&mut self, now: Instant) {
         let before = self.board.marks();
         self.detect_by_time(now);
-        if self.mechanisms.detection.rack == RackVersion::Linux6 {
+        if self.rack_version() == Some(RackVersion::Linux6) {
             self.reorder = None; // Linux does not set it again
         }
         let marked = self.board.marks() - before;
@@ -128,9 +128,9 @@ impl Sender {
         }
     }
 
-    /// Arms the probe timer if a probe is called for: data outstanding in Open, a peer that answers
-    /// by SACK, and for the draft either the window is used up or nothing is left to send
-    /// (draft-dukkipati-tcpm-tcp-loss-probe-01 §2.1; RFC 8985 §7.2).
+    /// Arms the probe timer if a probe is called for: data outstanding to a peer that answers by SACK;
+    /// for the draft in Open, with the window used up or nothing left to send
+    /// (draft-dukkipati-tcpm-tcp-loss-probe-01 §2.1); since in Open and CWR (RFC 8985 §7.2).
     pub(super) fn schedule_probe(&mut self, now: Instant) {
         let Some(rules) = self.mechanisms.probe else {
             return;

@@ -488,7 +488,7 @@ fn the_record_has_what_both_senders_counted() {
     for host in [Host::Client, Host::Server] {
         let counters = simulation.endpoint(host).sender().counters();
         assert_eq!(counters.recoveries, 1, "{host:?}");
-        both.merge(counters);
+        both.merge(&counters);
     }
     assert_eq!(record.counters, both);
     assert_eq!(both.retransmissions_of(Trigger::Fast), 2);

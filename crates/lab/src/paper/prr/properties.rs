@@ -14,7 +14,6 @@ pub use check::{Check, Moment, Property};
 
 use super::NAME;
 use crate::chart::{BarChart, Group, Panel};
-use crate::claims::to_table as claims_table;
 use crate::paper::{Figure, Picture, Sheet};
 use crate::report::plain_table;
 use crate::run::simulation;
@@ -366,11 +365,7 @@ pub fn to_table(figure: &Figure<Cell>) -> String {
             format!("{} of {}", cell.below_ssthresh, cell.complete),
         ]);
     }
-    let claims = claims_table(&figure.claims);
-    format!(
-        "{} {}: {}\n\n{table}\n\n{claims}\n",
-        figure.paper, figure.figure, figure.title
-    )
+    figure.with_table(&table)
 }
 
 /// The cells as CSV, a line each: of each property, cases and how many broke it.

@@ -363,8 +363,8 @@ fn the_counters_of_two_connections_add_up() {
         .expires(Timer::Rto, 360)
         .sends("rto 1");
     let (a, b) = (one.sender.counters(), other.sender.counters());
-    let mut sum = *a;
-    sum.merge(b);
+    let mut sum = a;
+    sum.merge(&b);
     assert_eq!(sum.retransmissions_of(Trigger::Fast), 1);
     assert_eq!(sum.retransmissions_of(Trigger::Rto), 1);
     assert_eq!(sum.timeouts_in(State::Open), 1);

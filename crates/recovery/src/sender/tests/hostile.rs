@@ -76,7 +76,7 @@ fn finish(mut network: Network, profile: &str) -> Counters {
         "{profile}: {:?}",
         network.sender
     );
-    *network.sender.counters()
+    network.sender.counters()
 }
 
 /// Nothing is SACKed or lost, the window is as it was.
