@@ -134,8 +134,8 @@ impl Entry {
     fn new(result: &ProfileResult, first: Option<Summary>) -> Self {
         let cost: &Cost = &result.cost;
         let fct_ms = cost.fct.summary();
-        let counts = Trigger::ALL.map(|t| (t.name(), cost.retransmissions.of(t)));
-        let total = std::iter::once(("total", cost.retransmissions.total()));
+        let counts = Trigger::ALL.map(|t| (t.name(), cost.counters.retransmissions.of(t)));
+        let total = std::iter::once(("total", cost.counters.retransmissions.total()));
         Self {
             profile: result.profile.name().into(),
             flows: cost.flows,

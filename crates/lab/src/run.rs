@@ -8,9 +8,7 @@ use crate::scenario::Scenario;
 use crate::settings::SettingsError;
 use crate::stats::Durations;
 use recoup_recovery::{Counters, Profile};
-use recoup_sim::{
-    FlowRecord, FlowSpec, Host, NoObserver, Observer, PathSpec, Retransmissions, Simulation,
-};
+use recoup_sim::{FlowRecord, FlowSpec, Host, NoObserver, Observer, PathSpec, Simulation};
 use recoup_units::FlowId;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -31,8 +29,6 @@ pub struct Cost {
     pub bytes_sent: u64,
     /// Packets dropped on the path.
     pub packets_dropped: u64,
-    /// Segments sent again, by trigger.
-    pub retransmissions: Retransmissions,
     /// Tail loss probes, those that carry new data included.
     pub probes: u64,
     /// Extra copies sent in advance of any loss; no mechanism sends any yet.
@@ -70,7 +66,6 @@ impl Cost {
         self.segments_sent += flow.segments_sent;
         self.bytes_sent += flow.bytes_sent;
         self.packets_dropped += flow.packets_dropped;
-        self.retransmissions.merge(&flow.retransmissions);
         self.probes += flow.probes;
         self.spurious += flow.spurious;
         self.unnecessary_bytes += flow.unnecessary_bytes;
@@ -87,7 +82,6 @@ impl Cost {
         self.segments_sent += other.segments_sent;
         self.bytes_sent += other.bytes_sent;
         self.packets_dropped += other.packets_dropped;
-        self.retransmissions.merge(&other.retransmissions);
         self.probes += other.probes;
         self.duplicates += other.duplicates;
         self.spurious += other.spurious;
@@ -227,7 +221,7 @@ mod tests {
                         (
                             r.cost.fct.summary(),
                             r.cost.bytes_sent,
-                            r.cost.retransmissions,
+                            r.cost.counters.retransmissions,
                             r.cost.counters,
                             &r.cost.recoveries,
                         )

@@ -6,13 +6,39 @@ use recoup_units::{Instant, Segments};
 use std::collections::VecDeque;
 use std::time::Duration;
 
+/// Retransmissions by trigger.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Retransmissions([u64; Trigger::ALL.len()]);
+
+impl Retransmissions {
+    /// Counts one.
+    pub fn add(&mut self, trigger: Trigger) {
+        self.0[trigger as usize] += 1;
+    }
+
+    /// Those of one trigger.
+    pub fn of(&self, trigger: Trigger) -> u64 {
+        self.0[trigger as usize]
+    }
+
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+
+    /// Adds another connection's.
+    pub fn merge(&mut self, other: &Self) {
+        self.0.iter_mut().zip(other.0).for_each(|(a, b)| *a += b);
+    }
+}
+
 /// Counts since the connection began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Segments delivered, by cumulative ACK, SACK or DSACK.
     pub delivered: u64,
-    /// Segments sent again, by trigger (see [`retransmissions_of`](Self::retransmissions_of)).
-    pub retransmissions: [u64; Trigger::ALL.len()],
+    /// Segments sent again.
+    pub retransmissions: Retransmissions,
     /// Bytes of sequence space sent again.
     pub retransmitted_bytes: u64,
     /// Retransmission timeouts, by the state they found: those in Loss are exponential back-off
@@ -53,16 +79,6 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Retransmissions of one trigger.
-    pub fn retransmissions_of(&self, trigger: Trigger) -> u64 {
-        self.retransmissions[trigger as usize]
-    }
-
-    /// All retransmissions.
-    pub fn all_retransmissions(&self) -> u64 {
-        self.retransmissions.iter().sum()
-    }
-
     /// Timeouts that found the sender in `state`.
     pub fn timeouts_in(&self, state: State) -> u64 {
         self.timeouts[state as usize]
@@ -78,7 +94,7 @@ impl Counters {
         fn add<const N: usize>(to: &mut [u64; N], from: &[u64; N]) {
             to.iter_mut().zip(from).for_each(|(a, b)| *a += b);
         }
-        add(&mut self.retransmissions, &other.retransmissions);
+        self.retransmissions.merge(&other.retransmissions);
         add(&mut self.timeouts, &other.timeouts);
         add(&mut self.undone, &other.undone);
         for (to, from) in [

@@ -27,7 +27,7 @@ pub mod tlp;
 pub mod undo;
 
 pub use ack::{Ack, AckSummary};
-pub use counters::{Counters, Recovery};
+pub use counters::{Counters, Recovery, Retransmissions};
 pub use event::{Event, EventLog, Judge, Send, State, Timer, Trigger};
 pub use profile::{Mechanisms, Profile};
 pub use sender::Sender;

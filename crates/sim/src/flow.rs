@@ -318,7 +318,6 @@ impl Simulation {
             _ => return,
         };
         record.probes += u64::from(trigger == Trigger::Tlp);
-        record.retransmissions.add(trigger);
         let (end, far) = match host {
             Host::Client => (&mut self.client, &self.server),
             Host::Server => (&mut self.server, &self.client),

@@ -17,6 +17,6 @@ mod workload;
 pub use flow::{FlowSpec, PathSpec, Simulation};
 pub use observe::{Host, NoObserver, Observer, Point};
 pub use packet::Packet;
-pub use record::{FlowRecord, Retransmissions};
+pub use record::FlowRecord;
 pub use timers::TimerModel;
 pub use workload::{Workload, Write};

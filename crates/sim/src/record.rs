@@ -1,33 +1,7 @@
 //! What a flow cost.
 
-use recoup_recovery::{Counters, Trigger};
+use recoup_recovery::Counters;
 use std::time::Duration;
-
-/// Retransmissions by trigger.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Retransmissions([u64; Trigger::ALL.len()]);
-
-impl Retransmissions {
-    /// Counts one.
-    pub fn add(&mut self, trigger: Trigger) {
-        self.0[trigger as usize] += 1;
-    }
-
-    /// Those of one trigger.
-    pub fn of(&self, trigger: Trigger) -> u64 {
-        self.0[trigger as usize]
-    }
-
-    /// All of them.
-    pub fn total(&self) -> u64 {
-        self.0.iter().sum()
-    }
-
-    /// Adds another flow's.
-    pub fn merge(&mut self, other: &Self) {
-        self.0.iter_mut().zip(other.0).for_each(|(a, b)| *a += b);
-    }
-}
 
 /// What one flow cost, both hosts and directions together unless said otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,8 +15,6 @@ pub struct FlowRecord {
     pub bytes_sent: u64,
     /// Packets dropped on the path.
     pub packets_dropped: u64,
-    /// Segments sent again.
-    pub retransmissions: Retransmissions,
     /// Tail loss probes, those that carry new data included; the others are retransmissions too.
     pub probes: u64,
     /// Retransmissions of which an earlier copy delivers every byte, sooner or later.

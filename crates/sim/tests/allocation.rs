@@ -111,7 +111,7 @@ fn a_long_flow_twice(profile: &str, segments: u64) {
         .each_mut()
         .map(|record| allocations(|| *record = downloads.run(0)));
     println!("{profile}, {segments} segments: {first} allocations, {again} the second time");
-    assert!(records[0].retransmissions.total() > segments / 200);
+    assert!(records[0].counters.retransmissions.total() > segments / 200);
     assert_eq!(records[0], records[1]);
     assert_eq!(again, 0);
     // Buffers double while they grow: nothing a segment even then.

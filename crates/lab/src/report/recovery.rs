@@ -184,7 +184,7 @@ impl Recovery {
 impl Ratios {
     fn new(cost: &Cost) -> Self {
         let counters = &cost.counters;
-        let (again, sent) = (&cost.retransmissions, cost.segments_sent);
+        let (again, sent) = (&cost.counters.retransmissions, cost.segments_sent);
         let fast = again.of(Trigger::Fast) + again.of(Trigger::Early);
         let data = again.total() - again.of(Trigger::Syn) - again.of(Trigger::SynAck);
         let (recoveries, lost) = (counters.recoveries, counters.lost_retransmissions);

@@ -154,7 +154,7 @@ impl Sender {
         let segments = duplicate.len().div_ceil(u64::from(self.mss)).max(1);
         let segments = u32::try_from(segments).unwrap_or(u32::MAX);
         self.counters.dsacks += u64::from(segments);
-        if self.counters.dsacks > self.counters.all_retransmissions() {
+        if self.counters.dsacks > self.counters.retransmissions.total() {
             summary.dsack = None;
             return;
         }

@@ -133,7 +133,7 @@ impl Sender {
             self.rescue_after = self.recovery_point; // one a recovery
         }
         self.board.resend(now, span, trigger != Trigger::Tlp);
-        self.counters.retransmissions[trigger as usize] += 1;
+        self.counters.retransmissions.add(trigger);
         self.counters.retransmitted_bytes += span.len();
         self.unheard = self.unheard.saturating_add(1);
         if trigger == Trigger::Tlp {

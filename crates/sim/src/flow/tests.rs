@@ -85,7 +85,7 @@ impl Flow {
 
 /// What was sent again, by trigger, leaving out what was not.
 fn again(record: &FlowRecord) -> Vec<(Trigger, u64)> {
-    let counts = Trigger::ALL.map(|trigger| (trigger, record.retransmissions.of(trigger)));
+    let counts = Trigger::ALL.map(|trigger| (trigger, record.counters.retransmissions.of(trigger)));
     counts.into_iter().filter(|(_, n)| *n > 0).collect()
 }
 
@@ -108,7 +108,7 @@ fn each_mechanism_saves_what_it_should_on_a_single_tail_loss() {
         assert_eq!(record.fct, Some(ms(fct)), "{profile}");
         assert_eq!(record.last_ack_to_retransmission, Some(ms(waited)));
         assert_eq!(
-            (record.retransmissions.total(), record.spurious),
+            (record.counters.retransmissions.total(), record.spurious),
             (1, 0),
             "{profile}"
         );
@@ -158,7 +158,10 @@ fn an_undisturbed_flow() {
             let (simulation, record) = flow.simulate();
             assert_eq!(record.fct, Some(ms(fct)), "{workload:?}");
             assert_eq!(record.segments_sent, segments, "{workload:?}");
-            assert_eq!((record.retransmissions.total(), record.spurious), (0, 0));
+            assert_eq!(
+                (record.counters.retransmissions.total(), record.spurious),
+                (0, 0)
+            );
             assert_eq!((record.packets_dropped, record.unnecessary_bytes), (0, 0));
             let state = match close {
                 false => State::Established,
@@ -370,7 +373,7 @@ fn a_large_flow_with_one_percent_loss_completes() {
         };
         let record = flow.run();
         assert!(record.completed(), "{profile}: {record:?}");
-        let total = record.retransmissions.total();
+        let total = record.counters.retransmissions.total();
         assert_eq!(record.segments_sent, 10_000 + total, "{profile}");
         // Every loss is repaired, and little is sent that was not lost.
         assert!((70..140).contains(&record.packets_dropped), "{record:?}");
@@ -491,5 +494,5 @@ fn the_record_has_what_both_senders_counted() {
         both.merge(&counters);
     }
     assert_eq!(record.counters, both);
-    assert_eq!(both.retransmissions_of(Trigger::Fast), 2);
+    assert_eq!(both.retransmissions.of(Trigger::Fast), 2);
 }

@@ -80,8 +80,12 @@ fn a_write_can_meet_a_recovery() {
         ..Workload::default()
     };
     let (_, record) = run(workload, "data:1");
-    assert_eq!(record.retransmissions.total(), 1);
-    assert_eq!(record.retransmissions.of(Trigger::Early), 1, "{record:?}");
+    assert_eq!(record.counters.retransmissions.total(), 1);
+    assert_eq!(
+        record.counters.retransmissions.of(Trigger::Early),
+        1,
+        "{record:?}"
+    );
     assert!(record.completed());
 }
 

@@ -71,7 +71,7 @@ impl Watch {
             ),
             (
                 "retransmissions",
-                record.retransmissions.total(),
+                record.counters.retransmissions.total(),
                 sum(|s| s.retransmissions().count() as u64),
             ),
             (

@@ -156,7 +156,7 @@ pub fn run_cell(
         records.push(simulation.run(&spec, base.seed, FlowId(flow), &mut watch));
     }
     let first = records[0];
-    let counts = Trigger::ALL.map(|t| (t.name(), first.retransmissions.of(t)));
+    let counts = Trigger::ALL.map(|t| (t.name(), first.counters.retransmissions.of(t)));
     Ok(Cell {
         ack: acks.name(),
         rtt_ms,

@@ -14,7 +14,7 @@ fn by_kind(flow: &Script) -> [u64; 5] {
         Trigger::SlowStart,
         Trigger::Tlp,
     ]
-    .map(|trigger| flow.sender.counters().retransmissions_of(trigger))
+    .map(|trigger| flow.sender.counters().retransmissions.of(trigger))
 }
 
 /// Timeouts by the state they found.
@@ -49,7 +49,7 @@ fn retransmissions_are_counted_by_what_caused_them() {
     flow.at(680).ack(3).sends("slow_start 4-5").at(760).ack(5);
     assert_eq!(by_kind(&flow), [0, 0, 1, 4, 1]);
     let counters = flow.sender.counters();
-    assert_eq!(counters.all_retransmissions(), 6);
+    assert_eq!(counters.retransmissions.total(), 6);
     assert_eq!(counters.retransmitted_bytes, 6 * MSS);
 }
 
@@ -225,7 +225,7 @@ fn dsacks_are_counted_and_the_recoveries_that_drew_them() {
     let counters = flow.sender.counters();
     assert_eq!((counters.dsacks, counters.recoveries), (1, 2));
     assert_eq!(counters.recoveries_with_dsack, 1);
-    assert_eq!(counters.retransmissions_of(Trigger::Fast), 2);
+    assert_eq!(counters.retransmissions.of(Trigger::Fast), 2);
 }
 
 #[test]
@@ -365,8 +365,8 @@ fn the_counters_of_two_connections_add_up() {
     let (a, b) = (one.sender.counters(), other.sender.counters());
     let mut sum = a;
     sum.merge(&b);
-    assert_eq!(sum.retransmissions_of(Trigger::Fast), 1);
-    assert_eq!(sum.retransmissions_of(Trigger::Rto), 1);
+    assert_eq!(sum.retransmissions.of(Trigger::Fast), 1);
+    assert_eq!(sum.retransmissions.of(Trigger::Rto), 1);
     assert_eq!(sum.timeouts_in(State::Open), 1);
     assert_eq!(sum.recoveries, 1);
     assert_eq!(sum.delivered, a.delivered + b.delivered);

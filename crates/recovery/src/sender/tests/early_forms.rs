@@ -98,8 +98,8 @@ fn what_it_sends_is_counted_as_early() {
         let mut flow = third_sacked(mechanism, 80);
         flow.sends(if early > 0 { "early 1-2" } else { "nothing" });
         let counters = flow.sender.counters();
-        assert_eq!(counters.retransmissions_of(Trigger::Early), early);
-        assert_eq!(counters.retransmissions_of(Trigger::Fast), 0);
+        assert_eq!(counters.retransmissions.of(Trigger::Early), early);
+        assert_eq!(counters.retransmissions.of(Trigger::Fast), 0);
     }
 }
 

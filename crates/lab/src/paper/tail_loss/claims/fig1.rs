@@ -229,8 +229,8 @@ fn idle_probe_claim(base: &Scenario) -> Result<Claim, SettingsError> {
             let (spec, mut simulation) = prepare(base, Acks::Quick, rtt, 0, mechanism, &lost_ack)?;
             let record = simulation.run(&spec, base.seed, FlowId(0), &mut NoObserver);
             let sender = simulation.endpoint(Host::Server).sender();
-            let probed =
-                record.retransmissions.of(Trigger::Tlp) == 1 && record.retransmissions.total() == 1;
+            let probed = record.counters.retransmissions.of(Trigger::Tlp) == 1
+                && record.counters.retransmissions.total() == 1;
             let untouched = sender.state() == State::Open && sender.ssthresh() == Segments::MAX;
             unchanged += usize::from(probed && untouched);
         }
