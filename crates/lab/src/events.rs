@@ -189,6 +189,7 @@ fn event_name(event: &Event) -> &'static str {
         Event::ProbeRepairedLoss => "probe_repaired_loss",
         Event::Undone { .. } => "undone",
         Event::Reordering { .. } => "reordering",
+        Event::CopyWithheld { .. } => "copy_withheld",
         Event::Reneged => "reneged",
         Event::GaveUp => "gave_up",
     }
@@ -252,6 +253,10 @@ fn event_fields(line: &mut Line<'_>, event: &Event) {
             line.segments("distance", distance);
             line.segments("dupthresh", dupthresh);
         }
+        Event::CopyWithheld { span } => {
+            line.number("start", Some(span.start.0));
+            line.number("end", Some(span.end.0));
+        }
         Event::ProbeRepairedLoss | Event::Reneged | Event::GaveUp => {}
     }
 }
@@ -266,6 +271,7 @@ fn sent_fields(line: &mut Line<'_>, what: Send) {
         Send::New(_) => ("new", None),
         Send::NewProbe(_) => ("new_probe", None),
         Send::Again(_, trigger) => ("again", Some(trigger.name())),
+        Send::Copy(_) => ("copy", None),
         Send::WindowProbe => ("window_probe", None),
     };
     line.name("what", Some(name));

@@ -54,6 +54,10 @@ pub struct Entry {
     pub probes: u64,
     /// Extra copies sent in advance of any loss.
     pub duplicates: u64,
+    /// Extra copies that were worth their while and had no room in the window.
+    pub duplicates_withheld: u64,
+    /// Extra copies reported to have arrived beside their originals.
+    pub duplicates_reported: u64,
     /// Retransmissions of which an earlier copy delivered every byte.
     pub spurious: u64,
     /// Payload bytes that arrived more than once.
@@ -152,7 +156,9 @@ impl Entry {
                 .map(|(k, n)| (k.into(), n.into()))
                 .collect(),
             probes: cost.probes,
-            duplicates: cost.duplicates,
+            duplicates: cost.counters.copies,
+            duplicates_withheld: cost.counters.copies_withheld,
+            duplicates_reported: cost.counters.copies_reported,
             spurious: cost.spurious,
             unnecessary_bytes: cost.unnecessary_bytes,
             last_ack_to_retransmission_ms: cost.last_ack_to_retransmission.summary(),
@@ -226,6 +232,8 @@ mod tests {
             "bytes_sent",
             "retransmissions",
             "duplicates",
+            "duplicates_withheld",
+            "duplicates_reported",
             "spurious",
             "unnecessary_bytes",
         ] {

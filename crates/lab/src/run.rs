@@ -31,8 +31,6 @@ pub struct Cost {
     pub packets_dropped: u64,
     /// Tail loss probes, those that carry new data included.
     pub probes: u64,
-    /// Extra copies sent in advance of any loss; no mechanism sends any yet.
-    pub duplicates: u64,
     /// Retransmissions that earlier copies made unnecessary.
     pub spurious: u64,
     /// Payload bytes that arrived more than once.
@@ -83,7 +81,6 @@ impl Cost {
         self.bytes_sent += other.bytes_sent;
         self.packets_dropped += other.packets_dropped;
         self.probes += other.probes;
-        self.duplicates += other.duplicates;
         self.spurious += other.spurious;
         self.unnecessary_bytes += other.unnecessary_bytes;
         self.counters.merge(&other.counters);

@@ -71,6 +71,8 @@ pub enum What {
     Sent(Span),
     /// Sequence space left again; why, where that is known.
     Again(Span, Option<Trigger>),
+    /// An extra copy of it left, in advance of any loss.
+    Copy(Span),
     /// An ACK took `snd_una` here.
     Acked(Offset),
     /// An ACK came that left `snd_una` here though data was outstanding.
@@ -87,7 +89,9 @@ impl What {
     /// The highest offset the mark needs on the axis; notes and windows adapt to what is there.
     fn highest(&self) -> Option<Offset> {
         match self {
-            Self::Sent(span) | Self::Again(span, _) | Self::Sacked(span) => Some(span.end),
+            Self::Sent(span) | Self::Again(span, _) | Self::Copy(span) | Self::Sacked(span) => {
+                Some(span.end)
+            }
             Self::Acked(una) | Self::Duplicate(una) => Some(*una),
             Self::Window(_) | Self::Note(..) => None,
         }
@@ -96,7 +100,7 @@ impl What {
     /// Whether it is more than the SYN, its ACK or a window.
     fn is_of_data(&self) -> bool {
         match self {
-            Self::Sent(span) | Self::Again(span, _) => span.end > Offset::DATA,
+            Self::Sent(span) | Self::Again(span, _) | Self::Copy(span) => span.end > Offset::DATA,
             Self::Acked(una) => *una > Offset::DATA,
             Self::Duplicate(_) | Self::Sacked(_) => true,
             Self::Window(_) | Self::Note(..) => false,
@@ -106,7 +110,9 @@ impl What {
     /// The lowest one.
     fn lowest(&self) -> Option<Offset> {
         match self {
-            Self::Sent(span) | Self::Again(span, _) | Self::Sacked(span) => Some(span.start),
+            Self::Sent(span) | Self::Again(span, _) | Self::Copy(span) | Self::Sacked(span) => {
+                Some(span.start)
+            }
             other => other.highest(),
         }
     }

@@ -65,6 +65,14 @@ impl Ack {
         }
     }
 
+    /// The same ACK without what its timestamp says of who drew it.
+    pub(crate) fn without_echo(self) -> Self {
+        Self {
+            echo_sent_before: None,
+            ..self
+        }
+    }
+
     /// Whether it reports anything selectively.
     pub fn has_blocks(&self) -> bool {
         self.block_count > 0
@@ -124,8 +132,13 @@ pub struct AckSummary {
     /// The end of the lowest never-retransmitted segment delivered by this ACK (F-RTO's evidence,
     /// RFC 5682 §3.1 step 3b).
     pub original_delivered: Option<Offset>,
-    /// The duplicate arrival the ACK reports (RFC 2883).
+    /// The duplicate arrival the ACK reports (RFC 2883), a copy's apart.
     pub dsack: Option<Span>,
+    /// It reports that a copy arrived beside its original (selective loss prevention).
+    pub copy_reported: bool,
+    /// It delivers a segment never retransmitted of which a copy was sent: which of the two arrived
+    /// is not known.
+    pub copied_delivered: bool,
 }
 
 impl AckSummary {
@@ -137,11 +150,12 @@ impl AckSummary {
         cumulatively: bool,
     ) {
         let sent = Sent::of(segment);
-        if segment.is_original() {
+        self.copied_delivered |= segment.copied;
+        if segment.is_surely_original() {
             let end = segment.span.end;
             let lowest = self.original_delivered.get_or_insert(end);
             *lowest = end.min(*lowest);
-        } else if sent.at > plausible {
+        } else if !segment.is_original() && sent.at > plausible {
             return;
         }
         self.newest_delivered = self.newest_delivered.max(Some(sent));
@@ -174,9 +188,14 @@ impl AckSummary {
     }
 
     /// Whether this is a duplicate ACK in the sense recovery needs: it acknowledges nothing new
-    /// cumulatively, carries no data and moves no window (RFC 5681 §2).
+    /// cumulatively, carries no data and moves no window (RFC 5681 §2), nor was it drawn by a copy.
     pub fn is_duplicate(&self, ack: &Ack) -> bool {
-        self.una_advanced == 0 && !ack.carries_data && !self.window_changed
+        self.una_advanced == 0 && !ack.carries_data && !self.window_changed && !self.copy_reported
+    }
+
+    /// Whether it reports the arrival of a copy, and nothing of what was sent besides.
+    pub fn reports_copy_alone(&self) -> bool {
+        self.copy_reported && self.una_advanced == 0 && self.newly_sacked == Segments::ZERO
     }
 
     /// The RTT sample of this ACK arriving at `now`, by Karn's rule (RFC 6298 §3): from a segment

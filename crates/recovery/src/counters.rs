@@ -52,8 +52,17 @@ pub struct Counters {
     pub recoveries_with_dsack: u64,
     /// Retransmissions found lost.
     pub lost_retransmissions: u64,
-    /// DSACKs received, in segments.
+    /// DSACKs received, in segments, those of copies apart.
     pub dsacks: u64,
+    /// Extra copies sent in advance of any loss.
+    pub copies: u64,
+    /// Bytes of sequence space in them.
+    pub copied_bytes: u64,
+    /// Copies that were worth their while and had no room in the window.
+    pub copies_withheld: u64,
+    /// Copies reported to have arrived beside their originals, by DSACK or, without SACK, as it seems
+    /// by a duplicate ACK.
+    pub copies_reported: u64,
     /// Reductions taken back, by proof (see [`undone_by`](Self::undone_by)).
     pub undone: [u64; Proof::ALL.len()],
     /// How often the path was seen to reorder.
@@ -70,7 +79,7 @@ pub struct Counters {
     pub in_loss: Duration,
     /// Time with data outstanding ("network transmit time").
     pub busy: Duration,
-    /// Segments of data sent, retransmissions included.
+    /// Segments of data sent, retransmissions included, copies not.
     pub segments_sent: u64,
     /// … of them in Recovery.
     pub sent_in_recovery: u64,
@@ -108,6 +117,10 @@ impl Counters {
             (&mut self.recoveries_with_dsack, other.recoveries_with_dsack),
             (&mut self.lost_retransmissions, other.lost_retransmissions),
             (&mut self.dsacks, other.dsacks),
+            (&mut self.copies, other.copies),
+            (&mut self.copied_bytes, other.copied_bytes),
+            (&mut self.copies_withheld, other.copies_withheld),
+            (&mut self.copies_reported, other.copies_reported),
             (&mut self.reordering_seen, other.reordering_seen),
             (&mut self.impossible_acks, other.impossible_acks),
             (&mut self.impossible_blocks, other.impossible_blocks),

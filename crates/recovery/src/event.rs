@@ -59,6 +59,8 @@ pub enum Send {
     NewProbe(Span),
     /// Data sent before.
     Again(Span, Trigger),
+    /// An extra copy of data outstanding, in advance of any loss (selective loss prevention).
+    Copy(Span),
     /// A segment that carries nothing and is out of window, to draw an ACK that tells the peer's
     /// window (RFC 9293 §3.8.6.1).
     WindowProbe,
@@ -68,9 +70,16 @@ impl Send {
     /// The sequence space carried.
     pub fn span(self) -> Option<Span> {
         match self {
-            Self::New(span) | Self::NewProbe(span) | Self::Again(span, _) => Some(span),
+            Self::New(span) | Self::NewProbe(span) | Self::Again(span, _) | Self::Copy(span) => {
+                Some(span)
+            }
             Self::WindowProbe => None,
         }
+    }
+
+    /// Whether it carries sequence space never sent before.
+    pub fn is_new(self) -> bool {
+        matches!(self, Self::New(_) | Self::NewProbe(_))
     }
 }
 
@@ -124,6 +133,8 @@ pub enum Timer {
     Rto,
     /// Zero-window probe.
     Persist,
+    /// The gap between a segment and its copy is over.
+    Copy,
     /// The user timeout: give up.
     User,
 }
@@ -137,6 +148,7 @@ impl Timer {
             Self::Probe => "probe",
             Self::Rto => "rto",
             Self::Persist => "persist",
+            Self::Copy => "copy",
             Self::User => "user",
         }
     }
@@ -252,6 +264,12 @@ pub enum Event {
         distance: Segments,
         /// dupthresh after it.
         dupthresh: Segments,
+    },
+    /// A copy would be worth its while, but the window has no room for it, or an earlier one is not
+    /// acknowledged yet.
+    CopyWithheld {
+        /// Of which segment.
+        span: Span,
     },
     /// The receiver took back what it had SACKed.
     Reneged,

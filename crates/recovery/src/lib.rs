@@ -5,15 +5,16 @@
 //! ([`Sender::next_timer`]). Sending is an input too: asking changes nothing, and whoever drives the
 //! sender (a simulator, a real connection, the replay of a capture) reports what really went out.
 //!
-//! Five questions are answered by small policies, each in its own module, and applied in one place,
+//! Six questions are answered by small policies, each in its own module, and applied in one place,
 //! [`sender`]: which segments are lost ([`detect`]), when to act without an ACK ([`rto`], [`tlp`]),
-//! how much may be sent in recovery ([`rate`]), was it for nothing ([`undo`], [`frto`]), how the window
-//! grows ([`congestion`]). A
-//! [`Profile`] is a named choice of policies.
+//! how much may be sent in recovery ([`rate`]), what is worth an extra copy ([`slp`]), was it for
+//! nothing ([`undo`], [`frto`]), how the window grows ([`congestion`]). A [`Profile`] is a named choice
+//! of policies.
 
 pub mod ack;
 pub mod congestion;
 pub mod counters;
+mod delivery;
 pub mod detect;
 pub mod event;
 pub mod frto;
@@ -23,6 +24,7 @@ pub mod rto;
 pub mod rtt;
 pub mod scoreboard;
 pub mod sender;
+pub mod slp;
 pub mod tlp;
 pub mod undo;
 

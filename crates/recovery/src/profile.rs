@@ -13,6 +13,7 @@ use crate::congestion::Algorithm;
 use crate::detect::{DUPTHRESH, EarlyRetransmit, LossRule, MAX_DUPTHRESH, RackVersion, Rules};
 use crate::rate::{Bound, RateControl};
 use crate::rtt::{RtoRules, Smoothing};
+use crate::slp::SlpRules;
 use crate::tlp::ProbeRules;
 use crate::undo::UndoRules;
 use recoup_units::Segments;
@@ -45,6 +46,8 @@ pub struct Mechanisms {
     pub rto_restart: bool,
     /// Tail loss probes.
     pub probe: Option<ProbeRules>,
+    /// Extra copies of what is worth them (selective loss prevention).
+    pub slp: Option<SlpRules>,
     /// Congestion control.
     pub congestion: Algorithm,
     /// What ssthresh is a fraction of.
@@ -137,6 +140,7 @@ impl Mechanisms {
         rto: LINUX_RTO,
         rto_restart: false,
         probe: None,
+        slp: None,
         congestion: Algorithm::Cubic,
         reduced: Reduced::Window,
         growth: Growth::Before,
@@ -196,6 +200,7 @@ impl Mechanisms {
         },
         rto_restart: false,
         probe: None,
+        slp: None,
         congestion: Algorithm::Reno,
         reduced: Reduced::FlightSize,
         growth: Growth::PerAck,

@@ -43,6 +43,8 @@ pub struct SentSegment {
     pub transmissions: u16,
     /// Reported by a SACK block.
     pub sacked: bool,
+    /// A copy of it was sent in advance of any loss.
+    pub copied: bool,
     /// Marked lost by a detector or a timeout.
     pub lost: bool,
     /// Sent again since it was marked lost, and counted in the pipe for it.
@@ -56,6 +58,11 @@ impl SentSegment {
     /// Sent exactly once.
     pub fn is_original(&self) -> bool {
         self.transmissions == 1
+    }
+
+    /// Sent exactly once, copies included, so that what arrives is the original.
+    pub fn is_surely_original(&self) -> bool {
+        self.is_original() && !self.copied
     }
 
     /// Lost and not yet sent again.
@@ -225,6 +232,7 @@ impl Scoreboard {
             nxt_when_sent: span.end,
             transmissions: 1,
             sacked: false,
+            copied: false,
             lost: false,
             retransmitted: false,
             run: 0,
@@ -259,6 +267,21 @@ impl Scoreboard {
             }
         }
         self.settle();
+    }
+
+    /// Records that a copy of the outstanding segment `span` was sent. It is not counted in the pipe,
+    /// and the segment keeps its place in the order of sending.
+    pub fn note_copied(&mut self, span: Span) {
+        let i = self.index_of(span.start);
+        if let Some(segment) = self.segments.get_mut(i) {
+            segment.copied = true;
+        }
+    }
+
+    /// The outstanding segment that contains `offset`.
+    pub fn segment_at(&self, offset: Offset) -> Option<&SentSegment> {
+        let segment = self.segments.get(self.index_of(offset));
+        segment.filter(|s| s.span.contains(offset))
     }
 
     /// The first lost segment not sent again yet.
@@ -386,6 +409,7 @@ impl Scoreboard {
         if let Some(segment) = self.segments.get(i)
             && segment.sacked
             && !segment.is_original()
+            && !segment.copied
         {
             summary.note_reordering(fack_before, i as u32);
         }
@@ -422,6 +446,8 @@ impl Scoreboard {
             summary.note_delivered(&segment, plausible, false);
             if segment.is_original() {
                 summary.note_original_sacked(segment.sent_at);
+            }
+            if segment.is_surely_original() {
                 summary.note_reordering(fack_before, i as u32);
             }
             self.lost -= u32::from(segment.lost);
@@ -490,7 +516,9 @@ impl Scoreboard {
                 summary.retransmission_acked = true;
             } else if !segment.sacked {
                 summary.first_original_acked.get_or_insert(segment.sent_at);
-                summary.note_reordering(fack_before, popped);
+                if !segment.copied {
+                    summary.note_reordering(fack_before, popped);
+                }
             }
             summary.newly_acked += Segments::ONE;
             popped += 1;

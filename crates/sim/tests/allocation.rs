@@ -13,11 +13,12 @@ use std::time::Duration;
 #[global_allocator]
 static ALLOC: dhat::Alloc = dhat::Alloc;
 
-const PROFILES: [&str; 4] = [
+const PROFILES: [&str; 5] = [
     "linux-3.17",
     "linux-3.17+rtor",
     "linux-3.17+tlp",
     "linux-3.17+tlpr",
+    "linux-3.17+tlpr+slp",
 ];
 const MSS: u64 = 1448;
 const SEED: u64 = 1;

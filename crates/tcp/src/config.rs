@@ -2,7 +2,7 @@
 
 use crate::{AckPolicy, Ecn, Push};
 use recoup_recovery::Mechanisms;
-use recoup_wire::{Options, SeqNumber};
+use recoup_wire::{IpVersion, Options, SeqNumber};
 
 /// How the window field is scaled (RFC 7323 §2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub struct Config {
     /// Payload bytes of a full segment, options every segment carries already taken off. The MSS
     /// option announces this plus those options (RFC 6691 §2).
     pub mss: u16,
+    /// What its segments travel in.
+    pub ip_version: IpVersion,
     /// Bytes the application's receive buffer holds; the window offered never exceeds it.
     pub receive_buffer: u64,
     /// The initial sequence number. Whoever faces an untrusted network draws it by RFC 6528.
@@ -59,6 +61,7 @@ impl Config {
             mechanisms,
             acks: AckPolicy::Quick,
             mss: 1448,
+            ip_version: IpVersion::V4,
             receive_buffer: 64 << 20,
             isn: SeqNumber(0),
             timestamps: true,

@@ -111,6 +111,10 @@ pub struct Endpoint {
     pub(crate) traffic: Traffic,
     pusher: Pusher,
     ecn: EcnState,
+    /// A SYN came again while its answer is unacknowledged: the answer is due again.
+    syn_ack_due: bool,
+    /// The segment copied last carried PSH.
+    copy_pushed: bool,
     reset_due: Option<Segment>,
     time_wait_until: Option<Instant>,
     /// The application has let go of the connection.
@@ -154,6 +158,8 @@ impl Endpoint {
             traffic: Traffic::default(),
             pusher: Pusher::new(config.push),
             ecn: EcnState::new(config.ecn),
+            syn_ack_due: false,
+            copy_pushed: false,
             reset_due: None,
             time_wait_until: None,
             released: false,
@@ -189,6 +195,8 @@ impl Endpoint {
         self.traffic = Traffic::default();
         self.pusher.reset(config.push);
         self.ecn = EcnState::new(config.ecn);
+        self.syn_ack_due = false;
+        self.copy_pushed = false;
         self.reset_due = None;
         self.time_wait_until = None;
         self.released = false;

@@ -2,10 +2,12 @@
 //!
 //! Nothing here reads a clock: an [`Instant`] is always handed in by whoever owns one.
 
+mod ppm;
 mod rate;
 mod span;
 mod time;
 
+pub use ppm::Ppm;
 pub use rate::BitRate;
 pub use span::{Offset, Segments, Span};
 pub use time::Instant;

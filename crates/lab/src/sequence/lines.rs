@@ -223,9 +223,10 @@ fn sent(host: &mut Recorder, at: Instant, line: &Line) -> Result<(), String> {
             let trigger = trigger.ok_or_else(|| unknown("trigger", word, &known))?;
             host.sent_again(at, span()?, Some(trigger));
         }
+        Some("copy") => host.copied(at, span()?),
         Some("window_probe") => {}
         word => {
-            let known = ["new", "new_probe", "again", "window_probe"];
+            let known = ["new", "new_probe", "again", "copy", "window_probe"];
             let word = word.unwrap_or_default();
             return Err(format!("sent: what: {}", unknown("kind", word, &known)));
         }

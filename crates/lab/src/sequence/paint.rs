@@ -15,6 +15,7 @@ const GREEN: Colour = Colour(0x0a, 0x9a, 0x2f);
 const PURPLE: Colour = Colour(0x98, 0x3f, 0xc4);
 const OCHRE: Colour = Colour(0xc9, 0x9a, 0x00);
 const BLUE: Colour = Colour(0x1f, 0x4f, 0xb4);
+const TEAL: Colour = Colour(0x00, 0x8b, 0x9a);
 
 /// The text beside a mark.
 const NOTE: Style = Style {
@@ -35,6 +36,7 @@ const NOTE_ROOM: i32 = 220;
 pub(super) enum Ink {
     Data,
     Again,
+    Copy,
     Una,
     Duplicate,
     Sack,
@@ -42,9 +44,10 @@ pub(super) enum Ink {
 }
 
 impl Ink {
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Data,
         Self::Again,
+        Self::Copy,
         Self::Una,
         Self::Duplicate,
         Self::Sack,
@@ -59,6 +62,7 @@ impl Ink {
         let ink = match mark.what {
             What::Sent(_) => Self::Data,
             What::Again(..) => Self::Again,
+            What::Copy(_) => Self::Copy,
             What::Acked(_) => Self::Una,
             What::Duplicate(_) => Self::Duplicate,
             What::Sacked(_) => Self::Sack,
@@ -72,6 +76,7 @@ impl Ink {
         match self {
             Self::Data => "data",
             Self::Again => "retransmission",
+            Self::Copy => "copy",
             Self::Una => "snd_una",
             Self::Duplicate => "duplicate ACK",
             Self::Sack => "SACK block",
@@ -83,6 +88,7 @@ impl Ink {
         match self {
             Self::Data => INK,
             Self::Again => RED,
+            Self::Copy => TEAL,
             Self::Una | Self::Duplicate => GREEN,
             Self::Sack => PURPLE,
             Self::Window => OCHRE,
@@ -94,7 +100,9 @@ impl Ink {
         let middle = x + Self::SWATCH / 2;
         let colour = self.colour();
         let shape = match self {
-            Self::Data | Self::Again => return arrow(canvas, middle, y - 7, y + 7, colour),
+            Self::Data | Self::Again | Self::Copy => {
+                return arrow(canvas, middle, y - 7, y + 7, colour);
+            }
             Self::Duplicate => {
                 Shape::level(self, x, x + Self::SWATCH, y - 3).draw(canvas);
                 return tick(canvas, middle, y - 3, colour);
@@ -275,8 +283,10 @@ impl<'a, 'c> Painter<'a, 'c> {
             }
         }
         for mark in marks {
-            if let What::Again(span, _) = mark.what {
-                self.arrow(Ink::Again, mark.at, span);
+            match mark.what {
+                What::Again(span, _) => self.arrow(Ink::Again, mark.at, span),
+                What::Copy(span) => self.arrow(Ink::Copy, mark.at, span),
+                _ => {}
             }
         }
         self.texts(marks);
@@ -326,7 +336,7 @@ impl<'a, 'c> Painter<'a, 'c> {
 
     fn arrow(&mut self, ink: Ink, at: Instant, span: Span) {
         let (x, mut top, mut bottom) = self.place(at, span);
-        if ink == Ink::Again && bottom - top < LEGIBLE {
+        if ink != Ink::Data && bottom - top < LEGIBLE {
             top = (top + bottom - SEEN) / 2;
             bottom = top + SEEN;
         }

@@ -37,6 +37,10 @@ impl Recorder {
         self.leave(at, span, What::Again(span, trigger));
     }
 
+    pub fn copied(&mut self, at: Instant, span: Span) {
+        self.leave(at, span, What::Copy(span));
+    }
+
     fn leave(&mut self, at: Instant, span: Span, what: What) {
         self.sent = self.sent.max(span.end);
         self.marks.push(Mark { at, what });

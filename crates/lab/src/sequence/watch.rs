@@ -110,6 +110,10 @@ impl Observer for Watch {
                 what: Send::Again(span, trigger),
                 ..
             } => self.recorder.sent_again(now, span, Some(trigger)),
+            Event::Sent {
+                what: Send::Copy(span),
+                ..
+            } => self.recorder.copied(now, span),
             _ => {}
         }
     }

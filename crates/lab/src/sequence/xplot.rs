@@ -99,6 +99,11 @@ fn draw(file: &mut File, mark: &Mark) {
             file.line(format_args!("atext {at} {}", position(span.end)));
             file.text(trigger.map_or("R", |trigger| trigger.name()));
         }
+        What::Copy(span) => {
+            file.arrow(mark.at, *span, "magenta");
+            file.line(format_args!("atext {at} {}", position(span.end)));
+            file.text("copy");
+        }
         What::Sacked(span) => {
             let (low, high) = (position(span.start), position(span.end));
             file.line(format_args!("purple\nline {at} {low} {at} {high}"));

@@ -322,15 +322,16 @@ impl Connection {
     fn transmit_some(&mut self, now: Instant, one_burst: bool, out: &mut Vec<Packet>) {
         let mut segment = Segment::default();
         while let Some(what) = self.endpoint.poll_transmit(now, &mut segment) {
-            let payload = match what {
-                Transmit::Stream(Send::New(span) | Send::NewProbe(span) | Send::Again(span, _)) => {
-                    let start = span.start.max(Offset::DATA);
-                    let len = u64::from(segment.payload_len);
-                    self.sent.copy(Span::at(start, len))
-                }
-                Transmit::Stream(Send::WindowProbe) | Transmit::Control => Vec::new(),
+            let stream = match what {
+                Transmit::Stream(what) => Some(what),
+                Transmit::Control => None,
             };
-            let new_data = matches!(what, Transmit::Stream(Send::New(_) | Send::NewProbe(_)));
+            let payload = stream.and_then(Send::span).map_or(Vec::new(), |span| {
+                let start = span.start.max(Offset::DATA);
+                let len = u64::from(segment.payload_len);
+                self.sent.copy(Span::at(start, len))
+            });
+            let new_data = stream.is_some_and(Send::is_new);
             let ecn_capable = self.endpoint.is_ecn_capable() && new_data && !payload.is_empty();
             out.push(Packet {
                 at: now,

@@ -4,7 +4,9 @@ use super::{Growth, LimitedTransmit, Mechanisms, Otherwise, Reduced};
 use crate::congestion::Algorithm;
 use crate::detect::{EarlyRetransmit, LossRule, RackVersion};
 use crate::rtt::Smoothing;
+use crate::slp::{Kind, LossRate};
 use crate::tlp::{ProbeVersion, WORST_DELAYED_ACK};
+use recoup_units::Ppm;
 use std::time::Duration;
 
 // Settings that mechanisms change.
@@ -18,6 +20,7 @@ pub(super) const UNDO: &str = "undo";
 pub(super) const FRTO: &str = "F-RTO";
 pub(super) const RTO_RESTART: &str = "RTO restart";
 pub(super) const TAIL_LOSS_PROBE: &str = "tail loss probe";
+pub(super) const COPIES: &str = "extra copies";
 pub(super) const AFTER_IDLE: &str = "after idle time";
 pub(super) const CONGESTION_CONTROL: &str = "congestion control";
 
@@ -190,7 +193,7 @@ impl Mechanisms {
         )
     }
 
-    fn timer_settings(&self) -> [Setting; 4] {
+    fn timer_settings(&self) -> [Setting; 5] {
         let rto = self.rto;
         let formula = match rto.smoothing {
             Smoothing::Linux => format!(
@@ -232,6 +235,7 @@ impl Mechanisms {
             ),
             setting(RTO_RESTART, restart, "RFC 7765 §4"),
             self.probe_setting(),
+            self.copies_setting(),
         ]
     }
 
@@ -261,6 +265,32 @@ impl Mechanisms {
             false => "the last ACK",
         };
         setting(TAIL_LOSS_PROBE, format!("{pto}; from {from}"), source)
+    }
+
+    fn copies_setting(&self) -> Setting {
+        let source = "selective loss prevention paper §II-C";
+        let Some(rules) = self.slp else {
+            return setting(COPIES, "off", source);
+        };
+        let loss = match rules.loss {
+            LossRate::Fixed(p) => p.to_string(),
+            LossRate::Learned => "learned".into(),
+        };
+        let likely = |kind: &Kind| rules.likelihoods.of(*kind) > Ppm::ZERO;
+        let kinds = Kind::ALL.into_iter().filter(likely);
+        let kinds = kinds.map(|kind| format!("{} {}", kind.name(), rules.likelihoods.of(kind)));
+        let kinds: Vec<String> = kinds.collect();
+        let value = format!(
+            "one a window, where p·q·RTO ≥ (1 − p)·size/bw; p = {loss}; q = {}; bw = {} until measured; {}·SRTT after the original",
+            if kinds.is_empty() {
+                "0".into()
+            } else {
+                kinds.join(", ")
+            },
+            rules.bandwidth,
+            rules.gap,
+        );
+        setting(COPIES, value, source)
     }
 
     fn window_settings(&self) -> [Setting; 7] {

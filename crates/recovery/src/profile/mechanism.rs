@@ -1,13 +1,14 @@
 //! Mechanisms that can be put on top of a profile.
 
 use super::describe::{
-    AFTER_IDLE, CONGESTION_CONTROL, EARLY_RETRANSMIT, FRTO, LIMITED_TRANSMIT, LOSS_DETECTION,
-    OTHERWISE, RATE, RTO_RESTART, SACK, TAIL_LOSS_PROBE, UNDO,
+    AFTER_IDLE, CONGESTION_CONTROL, COPIES, EARLY_RETRANSMIT, FRTO, LIMITED_TRANSMIT,
+    LOSS_DETECTION, OTHERWISE, RATE, RTO_RESTART, SACK, TAIL_LOSS_PROBE, UNDO,
 };
 use super::{LINUX_DETECTION, LimitedTransmit, Mechanisms, Otherwise};
 use crate::congestion::Algorithm;
 use crate::detect::{EarlyRetransmit, LossRule, RackVersion, Rules};
 use crate::rate::{Bound, RateControl};
+use crate::slp::SlpRules;
 use crate::tlp::ProbeRules;
 use crate::undo::UndoRules;
 
@@ -68,6 +69,12 @@ mechanisms! {
     NoTlp, "notlp", TAIL_LOSS_PROBE,
         "no tail loss probe",
         |m| m.probe = None;
+    Slp, "slp", COPIES,
+        "selective loss prevention: an extra copy of what would cost a timeout if it were lost (2021 paper §II-C)",
+        |m| m.slp = Some(SlpRules::PAPER);
+    NoSlp, "noslp", COPIES,
+        "no extra copies",
+        |m| m.slp = None;
     Rack, "rack", LOSS_DETECTION,
         "loss by time: RACK (RFC 8985 §6)",
         |m| m.detection = Rules { rule: LossRule::Rack(RackVersion::Rfc8985), ..Mechanisms::LINUX_6.detection };

@@ -24,18 +24,34 @@ impl Sender {
         let window_changed = self.take_window(ack);
         self.persist.unanswered = 0;
         self.release = Release::ByPipe;
+        self.copies.drop_due();
         if self.is_idle() && !ack.has_blocks() {
-            return AckSummary {
+            let mut summary = AckSummary {
                 window_changed,
                 ..AckSummary::default()
             };
+            self.take_report_of_copy(ack, &mut summary);
+            return summary;
         }
         let syn_acked = self.board.una() == Offset::SYN && ack.cumulative > Offset::SYN;
         let syn_transmissions = self.board.first().map_or(0, |s| s.transmissions);
         let plausible = self.rtt.min().map_or(Instant::ZERO, |min| now - min);
         let mut summary = self.board.on_ack(ack, plausible);
         summary.window_changed = window_changed;
+        self.take_report_of_copy(ack, &mut summary);
         self.note_progress(now, ack, &mut summary);
+        if summary.reports_copy_alone() {
+            self.update_persist(now);
+            self.log_changes(now);
+            return summary;
+        }
+        let unsure;
+        let ack = if summary.copied_delivered {
+            unsure = ack.without_echo();
+            &unsure
+        } else {
+            ack
+        };
         self.take_dsack(&mut summary);
         self.take_rtt(now, ack, &summary);
         if !syn_acked {
@@ -71,6 +87,7 @@ impl Sender {
         if grows_before {
             self.judge_probe(now, ack, &summary);
         }
+        self.follow_copied(now, &summary);
         self.count(&summary);
         self.reschedule_probe(now, &summary);
         self.update_persist(now);

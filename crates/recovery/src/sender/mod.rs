@@ -5,8 +5,10 @@
 //!            (the order of Growth::After; see there for the others)
 //! on_timer → marks what the timer implies
 //! next_send: what would go now, by priority:                             (RFC 6675 §4 NextSeg)
-//!     a due probe; lost segments; new data; holes below the highest SACK, a rescue (in recovery)
+//!     a due probe; lost segments; new data; holes below the highest SACK, a rescue (in recovery);
+//!     a copy whose gap is over
 //! on_sent  → scoreboard, timers, rate control
+//! offer_copy: is what was sent worth a copy?
 //! ```
 //! Windows are counted in segments, as Linux does; the receive window in bytes.
 //!
@@ -34,6 +36,7 @@
 //!   RACK.rtt ago are not (Linux 6 `tcp_timeout_mark_lost`).
 
 mod acks;
+mod copies;
 mod reduce;
 mod send;
 mod states;
@@ -42,6 +45,7 @@ mod timers;
 use crate::ack::Ack;
 use crate::congestion::{self, Congestion};
 use crate::counters::{Counters, Recoveries, Recovery};
+use crate::delivery::DeliveryRate;
 use crate::detect::{Rack, Threshold};
 use crate::event::{Event, EventLog, Judge, Send, State, Timer, Trigger};
 use crate::frto::Frto;
@@ -50,6 +54,7 @@ use crate::rate::Reduction;
 use crate::rto::RetransmissionTimer;
 use crate::rtt::RttEstimator;
 use crate::scoreboard::Scoreboard;
+use crate::slp::Copies;
 use crate::tlp::LossProbe;
 use crate::undo::Undo;
 use recoup_units::{Instant, Offset, Segments, Span};
@@ -102,6 +107,9 @@ pub struct Sender {
     early: Option<Instant>,
     reorder: Option<Instant>,
     probe: LossProbe,
+    copies: Copies,
+    /// Measured where copies may be sent.
+    delivery: DeliveryRate,
     persist: Persist,
     /// Retransmission timeouts since the last ACK of new data.
     timeouts: u32,
@@ -204,6 +212,8 @@ impl Sender {
             early: None,
             reorder: None,
             probe: LossProbe::default(),
+            copies: Copies::default(),
+            delivery: DeliveryRate::default(),
             persist: Persist::default(),
             timeouts: 0,
             unheard: 0,
@@ -227,11 +237,14 @@ impl Sender {
     pub fn reset(&mut self, mechanisms: &Mechanisms, mss: u32, syn_trigger: Trigger, log: bool) {
         let mut board = std::mem::take(&mut self.board);
         let mut recoveries = std::mem::take(&mut self.recoveries);
+        let mut delivery = std::mem::take(&mut self.delivery);
         board.reset(Offset::SYN);
         recoveries.clear();
+        delivery.reset();
         *self = Self {
             board,
             recoveries,
+            delivery,
             ..Self::new(mechanisms, mss, syn_trigger, log)
         };
     }
@@ -241,6 +254,7 @@ impl Sender {
         if self.fin.is_some() {
             return;
         }
+        self.note_application_limit();
         self.limit = self.limit + bytes;
         self.update_persist(now);
         self.log_changes(now);
@@ -347,7 +361,8 @@ impl Sender {
 
     /// Segments the window has room for beyond what is in flight.
     pub fn room(&self) -> Segments {
-        self.cwnd.saturating_sub(self.board.pipe())
+        self.less_copies(self.cwnd)
+            .saturating_sub(self.board.pipe())
     }
 
     /// Segments in flight.
@@ -443,6 +458,12 @@ impl Sender {
             (
                 "in recovery although the recovery point is acknowledged",
                 !matches!(self.state, State::Recovery) || self.una() < self.recovery_point,
+            ),
+            (
+                "what is copied is not outstanding",
+                self.copies
+                    .segment()
+                    .is_none_or(|copied| self.una() <= copied.start && copied.end <= self.nxt()),
             ),
         ];
         match rules.iter().find(|(_, holds)| !holds) {

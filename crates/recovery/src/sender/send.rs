@@ -9,6 +9,11 @@ impl Sender {
         if self.gave_up {
             return None;
         }
+        self.next_called_for(now).or_else(|| self.next_copy())
+    }
+
+    /// What is sent because it is wanted, not in case.
+    fn next_called_for(&self, now: Instant) -> Option<Send> {
         if self.persist.due {
             return Some(self.window_probe());
         }
@@ -46,7 +51,7 @@ impl Sender {
         }
     }
 
-    /// Whether the congestion window has room.
+    /// Whether the congestion window has room for what is sent again, copies or not.
     fn has_room(&self, now: Instant) -> bool {
         self.board.pipe() < self.window_now(now)
     }
@@ -54,13 +59,15 @@ impl Sender {
     /// Whether it has room for new data, which duplicate ACKs may release before recovery
     /// (RFC 3042).
     pub(super) fn has_room_for_new(&self, now: Instant) -> bool {
+        let window = self.window_now(now);
+        let room = self.board.pipe() < self.less_copies(window);
         let more = match self.mechanisms.limited_transmit {
-            LimitedTransmit::Pipe => return self.has_room(now),
-            _ if self.state != State::Disorder => return self.has_room(now),
+            LimitedTransmit::Pipe => return room,
+            _ if self.state != State::Disorder => return room,
             LimitedTransmit::Off => Segments::ZERO,
             LimitedTransmit::Two => Segments(2),
         };
-        self.has_room(now) && self.board.outstanding() < self.window_now(now) + more
+        room && self.board.outstanding() < window + more
     }
 
     /// In recovery, when nothing is lost and no new data can go (RFC 6675 §4 NextSeg rules 3, 4).
@@ -83,6 +90,7 @@ impl Sender {
         match what {
             Send::New(span) | Send::NewProbe(span) => self.on_sent_new(now, span),
             Send::Again(span, trigger) => self.on_sent_again(now, span, trigger),
+            Send::Copy(span) => self.on_sent_copy(span),
             Send::WindowProbe => {
                 self.persist.due = false;
                 self.persist.unanswered = self.persist.unanswered.saturating_add(1);
@@ -110,6 +118,10 @@ impl Sender {
         self.early = None; // the new data may draw the SACKs that were missing
         if span.len() < u64::from(self.mss) {
             self.partial_to = span.end;
+        }
+        if self.sends_copies() {
+            let alone = self.board.first().is_none();
+            self.delivery.on_sent(now, span.start, alone);
         }
         self.board.push(now, span);
         self.limit = self.limit.max(span.end);
@@ -268,7 +280,7 @@ impl Sender {
     /// trip, or when more than ever in it is outstanding; since 4.13 also as soon as it is.
     fn note_usage(&mut self) {
         let outstanding = self.board.outstanding();
-        let limited = self.board.pipe() >= self.cwnd;
+        let limited = self.room() == Segments::ZERO;
         let usage = &mut self.usage;
         let more = outstanding > usage.most_outstanding;
         let sooner = match self.mechanisms.growth {

@@ -22,6 +22,7 @@ mod rate_controls;
 mod reordering;
 mod rfc6675;
 mod script;
+mod slp;
 mod timeout;
 mod undo;
 mod window_growth;

@@ -7,12 +7,13 @@ use crate::detect::RackVersion;
 impl Timer {
     /// Every timer, in the order in which those due at one instant are served: a probe due with
     /// the retransmission timeout takes its place.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Early,
         Self::Reorder,
         Self::Probe,
         Self::Rto,
         Self::Persist,
+        Self::Copy,
         Self::User,
     ];
 }
@@ -42,6 +43,7 @@ impl Sender {
             Timer::Probe => self.probe.deadline(),
             Timer::Rto => self.rto.deadline(),
             Timer::Persist => self.persist.deadline,
+            Timer::Copy => self.copies.deadline(),
             Timer::User => {
                 let waiting = self.board.first().is_some() || self.persist.deadline.is_some();
                 waiting.then(|| self.progress_at + self.mechanisms.user_timeout)
@@ -56,6 +58,7 @@ impl Sender {
             return;
         }
         self.release = Release::ByPipe;
+        self.copies.drop_due();
         self.log.push(now, Event::TimerFired { timer });
         match timer {
             Timer::Early => {
@@ -70,6 +73,7 @@ impl Sender {
                 self.persist.backoff = self.persist.backoff.saturating_add(1);
                 self.persist.deadline = Some(now + self.persist_interval());
             }
+            Timer::Copy => self.copies.on_expiry(),
             Timer::User => {
                 self.gave_up = true;
                 self.counters.failed_retransmissions += u64::from(self.unheard);
@@ -80,6 +84,7 @@ impl Sender {
                 self.log.push(now, Event::GaveUp);
             }
         }
+        self.review_copied();
         self.log_changes(now);
     }
 
@@ -143,7 +148,7 @@ impl Sender {
         let called_for = match rules.is_modern() {
             true => matches!(self.state, State::Open | State::Cwr) && self.reorder.is_none(),
             false => {
-                let room = self.board.pipe() < self.cwnd && self.board.nxt() < self.limit;
+                let room = self.room() > Segments::ZERO && self.board.nxt() < self.limit;
                 self.state == State::Open && !room
             }
         };

@@ -2,7 +2,6 @@
 
 use crate::packet::{Mark, Packet};
 use crate::wire::Numbers;
-use recoup_recovery::Send;
 use recoup_tcp::{Config, Endpoint, Transmit};
 use recoup_units::Instant;
 use recoup_wire::{Flags, Segment};
@@ -136,7 +135,7 @@ impl Host {
             && let Some(what) = endpoint.poll_transmit(self.now, &mut segment)
         {
             // Only data sent for the first time may be marked (RFC 3168 §6.1.4, §6.1.5).
-            let new = matches!(what, Transmit::Stream(Send::New(_) | Send::NewProbe(_)));
+            let new = matches!(what, Transmit::Stream(what) if what.is_new());
             let mark = match endpoint.is_ecn_capable() && new && segment.payload_len > 0 {
                 true => Mark::Ect0,
                 false => Mark::NotCapable,

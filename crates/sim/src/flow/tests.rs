@@ -116,6 +116,85 @@ fn each_mechanism_saves_what_it_should_on_a_single_tail_loss() {
 }
 
 #[test]
+fn a_copy_saves_the_timeout_of_what_it_doubles() {
+    // (RTT, lost going up, lost going down, request, response; FCT without copies and with, in ms,
+    // copies sent): a copy follows a SYN after 5 ms, data after an eighth of the RTT.
+    type Case = (
+        u64,
+        &'static [&'static str],
+        &'static [&'static str],
+        [u64; 2],
+        [u64; 2],
+        u64,
+    );
+    let cases: [Case; 7] = [
+        (80, &[], &[], [0, 1], [160, 160], 3),
+        (80, &["syn:1"], &[], [0, 1], [1160, 165], 3),
+        (80, &[], &["syn:1"], [0, 1], [1160, 165], 3),
+        (80, &["data:1"], &[], [300, 100], [440, 170], 4),
+        // A full segment is worth a copy at an RTO of 600 ms, not at one of 280 ms.
+        (200, &[], &["data:8"], [0, 8 * MSS], [1200, 425], 3),
+        (80, &[], &["data:8"], [0, 8 * MSS], [520, 520], 2),
+        // The window has no room for a tenth segment and a copy.
+        (200, &[], &["data:10"], [0, 10 * MSS], [1200, 1200], 2),
+    ];
+    for (rtt, up, down, [request, response], fct, copies) in cases {
+        for (profile, fct, copies) in [
+            ("linux-3.17+noer", fct[0], 0),
+            ("linux-3.17+noer+slp", fct[1], copies),
+        ] {
+            let flow = Flow {
+                profile,
+                rtt: ms(rtt),
+                up,
+                down,
+                workload: Workload {
+                    request,
+                    response,
+                    close: false,
+                    ..Workload::default()
+                },
+                ..Flow::default()
+            };
+            let record = flow.run();
+            let what = format!("{profile} {rtt} {up:?} {down:?}");
+            assert_eq!(record.fct, Some(ms(fct)), "{what}");
+            assert_eq!(record.counters.copies, copies, "{what}");
+            assert!(record.counters.undone.iter().sum::<u64>() == 0, "{what}");
+        }
+    }
+}
+
+#[test]
+fn copies_are_counted_in_packets_and_bytes_and_are_no_retransmissions() {
+    let [without, with] = ["linux-3.17", "linux-3.17+slp"].map(|profile| {
+        let flow = Flow {
+            profile,
+            workload: Workload {
+                request: 300,
+                response: 100,
+                close: false,
+                ..Workload::default()
+            },
+            ..Flow::default()
+        };
+        flow.run()
+    });
+    assert_eq!(with.fct, without.fct);
+    // Copies of SYN, SYN-ACK, request and response, an answer to the SYN's; each draws an ACK but the
+    // SYN's. Two of the four report a duplicate, 12 bytes.
+    let (packets, acks) = (60 + 60 + 352 + 152 + 60, 2 * 52 + 2 * 64);
+    assert_eq!(with.bytes_sent, without.bytes_sent + packets + acks);
+    assert_eq!(with.segments_sent, without.segments_sent + 2);
+    assert_eq!(with.unnecessary_bytes, 400);
+    let [with, without] = [with.counters, without.counters];
+    assert_eq!((with.copies, with.copied_bytes), (4, 1 + 1 + 300 + 100));
+    assert_eq!(with.segments_sent, without.segments_sent);
+    assert_eq!(with.retransmissions, without.retransmissions);
+    assert_eq!((with.copies_reported, with.dsacks), (2, 0));
+}
+
+#[test]
 fn a_probe_beats_a_held_ack() {
     let flow = Flow {
         profile: "linux-3.17+tlp",

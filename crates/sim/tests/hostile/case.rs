@@ -166,13 +166,14 @@ fn any_host() -> impl Strategy<Value = Host> {
     )
 }
 
-/// Any profile with a few of the mechanisms on top.
+/// Any profile with a few of the mechanisms on top, often selective loss prevention.
 fn any_profile() -> impl Strategy<Value = Profile> {
     let base = prop::sample::select(BASES.map(|(name, ..)| name).to_vec());
     let mechanisms = Mechanism::ALL.map(Mechanism::name).to_vec();
     let on_top = prop::sample::subsequence(mechanisms, 0..=5);
-    (base, on_top).prop_map(|(base, on_top)| {
-        let name = [vec![base], on_top].concat().join("+");
+    let copies = prop::bool::ANY.prop_map(|on| if on { &["slp"][..] } else { &[] });
+    (base, on_top, copies).prop_map(|(base, on_top, copies)| {
+        let name = [&[base], &on_top[..], copies].concat().join("+");
         name.parse().expect("a profile")
     })
 }

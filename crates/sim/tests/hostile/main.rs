@@ -146,10 +146,12 @@ fn the_cases_leave_nothing_out() {
         sum.packets_dropped += record.packets_dropped;
         sum.unnecessary_bytes += record.unnecessary_bytes;
         sum.segments_sent += record.segments_sent;
+        sum.counters.copies += record.counters.copies;
     }
     for trigger in Trigger::ALL {
         let count = seen.of(trigger);
         assert!(count >= 20, "{}: {count} in all", trigger.name());
     }
     assert!(sum.spurious > 1000 && sum.packets_dropped > 5000, "{sum:?}");
+    assert!(sum.counters.copies > 1000, "{sum:?}");
 }

@@ -1,7 +1,7 @@
 //! An observer that believes nothing: it checks both senders after every event and recounts from
 //! the packets what the flow's record says.
 
-use recoup_recovery::Event;
+use recoup_recovery::{Event, Send};
 use recoup_sim::{FlowRecord, Host, Observer, Packet, Point};
 use recoup_tcp::{Endpoint, State};
 use recoup_units::{Direction, FlowId, Instant, Offset, Span};
@@ -18,6 +18,12 @@ pub struct Seen {
     end: Option<Offset>,
     /// By ordinal: what each packet covered.
     sent: Vec<Span>,
+    /// How many of these the sender's events have told of.
+    told: usize,
+    /// Ordinals of extra copies, and of SYN-ACKs that answer one of a SYN: neither is a
+    /// retransmission.
+    extra: Vec<usize>,
+    copies: u64,
     /// Ordinals of those whose receiver had what they cover afterwards, in order of arrival.
     held: Vec<usize>,
     /// The one that has just arrived.
@@ -74,6 +80,7 @@ impl Watch {
                 record.counters.retransmissions.total(),
                 sum(|s| s.retransmissions().count() as u64),
             ),
+            ("copies", record.counters.copies, sum(|s| s.copies)),
             (
                 "spurious retransmissions",
                 record.spurious,
@@ -98,6 +105,34 @@ impl Watch {
 }
 
 impl Seen {
+    /// The sender tells that it sent `span`; whether that was seen, and, of a copy, before.
+    fn take_told(&mut self, span: Span, copy: bool) -> bool {
+        let untold = self.sent[self.told..].iter();
+        let Some(i) = untold.clone().position(|sent| *sent == span) else {
+            return false;
+        };
+        let ordinal = self.told + i;
+        self.note_untold(ordinal);
+        self.told = ordinal + 1;
+        if copy {
+            self.extra.push(ordinal);
+            self.copies += 1;
+        }
+        !copy || self.sent[..ordinal].contains(&span)
+    }
+
+    /// What the sender has not told of is no doing of its own.
+    fn take_untold(&mut self) {
+        self.note_untold(self.sent.len());
+        self.told = self.sent.len();
+    }
+
+    fn note_untold(&mut self, end: usize) {
+        let carries = |i: &usize| !self.sent[*i].is_empty();
+        let untold: Vec<usize> = (self.told..end).filter(carries).collect();
+        self.extra.extend(untold);
+    }
+
     /// Ordinals of what was sent for another time.
     fn retransmissions(&self) -> impl Iterator<Item = usize> {
         let mut highest = Offset::SYN;
@@ -105,7 +140,8 @@ impl Seen {
             .iter()
             .enumerate()
             .filter_map(move |(ordinal, span)| {
-                let again = !span.is_empty() && span.start < highest;
+                let extra = self.extra.binary_search(&ordinal).is_ok();
+                let again = !span.is_empty() && span.start < highest && !extra;
                 highest = highest.max(span.end);
                 again.then_some(ordinal)
             })
@@ -202,7 +238,14 @@ impl Observer for Watch {
         }
     }
 
-    fn on_event(&mut self, now: Instant, _: FlowId, _: Host, event: &Event) {
+    fn on_event(&mut self, now: Instant, _: FlowId, host: Host, event: &Event) {
+        if let Event::Sent { what, .. } = event
+            && let Some(span) = what.span()
+        {
+            let copy = matches!(what, Send::Copy(_));
+            let sound = self.seen[index(host.sends())].take_told(span, copy);
+            self.claim(now, sound, || format!("{what:?} told, but not seen"));
+        }
         self.claim(now, *event != Event::Reneged, || {
             "the sender takes an honest receiver for one that reneges".into()
         });
@@ -215,6 +258,7 @@ impl Observer for Watch {
             "the flow never ends: {endpoint:?}"
         );
         let side = index(host.sends());
+        self.seen[side].take_untold();
         let before = self.progress[side];
         let arriving = &mut self.seen[1 - side];
         if let Some(ordinal) = arriving.arriving.take() {

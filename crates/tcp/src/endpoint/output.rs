@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::push::View;
+use recoup_recovery::slp::Carried;
+use recoup_wire::ip_len;
 
 impl Endpoint {
     /// The application hands over `bytes` to send, in one write. Ignored once closed.
@@ -104,12 +106,19 @@ impl Endpoint {
         if let Some(what) = self.sender.next_send(now) {
             self.sender.on_sent(now, what);
             *segment = Segment::default();
+            self.syn_ack_due = false;
             match what.span() {
                 Some(span) => self.carry(now, what, span, segment),
                 // Out of window on purpose: it must draw an ACK (RFC 9293 §3.8.6.1).
                 None => self.bare_ack(now, Offset(self.sender.una().0.saturating_sub(1)), segment),
             }
             return Some(Transmit::Stream(what));
+        }
+        if std::mem::take(&mut self.syn_ack_due) && self.state == State::SynReceived {
+            *segment = Segment::default();
+            self.answer_syn(now, segment);
+            self.sender.on_answered_again();
+            return Some(Transmit::Control);
         }
         if self.acks.is_due() && self.synchronized() {
             *segment = Segment::default();
@@ -140,6 +149,7 @@ impl Endpoint {
                 let alone = matches!(trigger, Trigger::Rto | Trigger::Tlp);
                 self.pusher.on_again(payload, alone, &view)
             }
+            Send::Copy(_) => self.copy_pushed,
             _ => self.pusher.on_new(payload, written, &view),
         }
     }
@@ -166,8 +176,30 @@ impl Endpoint {
         segment.seq = self.config.isn.at(span.start);
         segment.payload_len = payload_len as u32;
         segment.flags = flags;
-        let new_data = payload_len > 0 && !matches!(what, Send::Again(..));
-        segment.flags |= self.ecn.flags(segment, new_data);
+        segment.flags |= self.ecn.flags(segment, payload_len > 0 && what.is_new());
+        self.finish(now, segment);
+        if what.is_new() && self.sender.sends_copies() {
+            self.offer_copy(now, span, segment);
+        }
+    }
+
+    /// `segment` carries `span` for the first time: is it worth a copy?
+    fn offer_copy(&mut self, now: Instant, span: Span, segment: &Segment) {
+        let carried = Carried {
+            ip_len: ip_len(segment, self.config.ip_version),
+            push: segment.flags.contains(Flags::PSH),
+        };
+        if self.sender.offer_copy(now, span, carried) {
+            self.copy_pushed = carried.push;
+        }
+    }
+
+    /// Makes `segment`, an empty one, the SYN-ACK again. It is an answer, not a retransmission: nothing
+    /// says that the first one was lost.
+    fn answer_syn(&mut self, now: Instant, segment: &mut Segment) {
+        segment.seq = self.config.isn.at(Offset::SYN);
+        segment.flags = Flags::SYN | Flags::ACK;
+        segment.flags |= self.ecn.flags(segment, false);
         self.finish(now, segment);
     }
 

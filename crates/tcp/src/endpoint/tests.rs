@@ -3,6 +3,7 @@
 
 mod attack;
 mod close;
+mod copies;
 mod flow_control;
 mod handshake;
 mod hostile;

@@ -319,7 +319,7 @@ impl Observer for Log {
                 let (span, trigger) = match what {
                     Send::New(span) | Send::NewProbe(span) => (span, None),
                     Send::Again(span, trigger) => (span, Some(trigger)),
-                    Send::WindowProbe => return,
+                    Send::Copy(_) | Send::WindowProbe => return,
                 };
                 if span.end > Offset::DATA {
                     self.origin.get_or_insert(now);

@@ -12,6 +12,7 @@ pub(super) struct Plain {
     nxt_when_sent: Offset,
     transmissions: u16,
     sacked: bool,
+    copied: bool,
     lost: bool,
     retransmitted: bool,
     /// A counting detector has passed it. Those judged are the first ones.
@@ -93,6 +94,7 @@ impl Model {
             nxt_when_sent: span.end,
             transmissions: 1,
             sacked: false,
+            copied: false,
             lost: false,
             retransmitted: false,
             judged: false,
@@ -108,6 +110,11 @@ impl Model {
             s.retransmitted |= in_pipe && !s.sacked;
         }
         self.settle();
+    }
+
+    pub(super) fn note_copied(&mut self, span: Span) {
+        let copied = self.all.iter_mut().find(|s| s.span.overlaps(span));
+        copied.into_iter().for_each(|s| s.copied = true);
     }
 
     /// Holes are passed as they are sent again or SACKed.
@@ -298,6 +305,8 @@ impl Model {
         let below = |s: &&Plain| s.span.end <= ack.cumulative;
         let acked = self.all.iter().filter(below).count();
         let original = |i: &usize| before.all[*i].transmissions == 1;
+        // Of a copied segment nobody knows whether it was the original that arrived.
+        let surely = |i: &usize| original(i) && !before.all[*i].copied;
         let sent_at = |i: &usize| before.all[*i].sent_at;
         let newly_sacked: Vec<usize> = (0..self.all.len())
             .filter(|&i| self.all[i].sacked && !before.all[i].sacked)
@@ -321,7 +330,7 @@ impl Model {
             reordering: delivered
                 .iter()
                 .copied()
-                .filter(|i| original(i))
+                .filter(|i| surely(i))
                 .chain(before.duplicate(ack))
                 .filter(|i| *i < fack)
                 .map(|i| Segments((fack - i) as u32))
@@ -339,10 +348,12 @@ impl Model {
                 .map(|&i| before.all[i].sent()),
             original_delivered: delivered
                 .iter()
-                .filter(|i| original(i))
+                .filter(|i| surely(i))
                 .map(|&i| before.all[i].span.end)
                 .min(),
             dsack,
+            copy_reported: false,
+            copied_delivered: delivered.iter().any(|&i| before.all[i].copied),
         };
         self.all.drain(..acked);
         self.una = una;
@@ -355,13 +366,14 @@ impl Model {
     }
 
     /// The index of the outstanding segment, sent again and SACKed, that `ack` reports as a
-    /// duplicate.
+    /// duplicate; of a copied one the copy may be what came twice.
     fn duplicate(&self, ack: &Ack) -> Option<usize> {
         let dsack = ack
             .dsack()
             .filter(|d| d.end > self.una && d.end <= self.nxt)?;
         let at = self.all.iter().position(|s| s.span.end > dsack.start)?;
-        (self.all[at].sacked && self.all[at].transmissions > 1).then_some(at)
+        let found = &self.all[at];
+        (found.sacked && found.transmissions > 1 && !found.copied).then_some(at)
     }
 
     /// What the scoreboard has to answer to every question, as text.
@@ -413,8 +425,8 @@ impl Model {
         ]
     }
 
-    fn facts(s: &Plain) -> (Span, Instant, Offset, u16, [bool; 3]) {
-        let flags = [s.sacked, s.lost, s.retransmitted];
+    fn facts(s: &Plain) -> (Span, Instant, Offset, u16, [bool; 4]) {
+        let flags = [s.sacked, s.copied, s.lost, s.retransmitted];
         (s.span, s.sent_at, s.nxt_when_sent, s.transmissions, flags)
     }
 }
@@ -423,7 +435,7 @@ impl Model {
 pub(super) fn answers(board: &Scoreboard) -> Vec<(&'static str, String)> {
     let span = |s: Option<&SentSegment>| format!("{:?}", s.map(|s| s.span));
     let facts = |s: &SentSegment| {
-        let flags = [s.sacked, s.lost, s.retransmitted];
+        let flags = [s.sacked, s.copied, s.lost, s.retransmitted];
         (s.span, s.sent_at, s.nxt_when_sent, s.transmissions, flags)
     };
     vec![

@@ -21,6 +21,8 @@ enum Op {
         in_pipe: bool,
     },
     ResendNext,
+    /// A copy of the n-th outstanding segment goes.
+    Copy(usize),
     /// Any numbers; retransmissions younger than `age` cannot have been answered.
     Ack {
         advance: u64,
@@ -86,6 +88,7 @@ fn common(most: usize) -> impl Strategy<Value = Op> {
         1 => (0..400u64, 0..120u64, any::<bool>())
             .prop_map(|(at, len, in_pipe)| Op::Resend { at, len, in_pipe }),
         4 => Just(Op::ResendNext),
+        1 => (0..30usize).prop_map(Op::Copy),
         2 => (0..120u64, vec((0..400u64, 0..150u64), 0..=most), 0..40u64)
             .prop_map(|(advance, blocks, age)| Op::Ack { advance, blocks, age }),
         6 => (0..4usize, vec((0..30usize, 0..5usize), 0..=most), 0..40u64)
@@ -167,6 +170,12 @@ impl Pair {
                 let next = self.board.next_lost().or(self.board.next_hole());
                 let span = next.map(|s| s.span);
                 span.into_iter().for_each(|span| self.resend(span, true));
+            }
+            Op::Copy(n) => {
+                if let Some(span) = self.model.all.get(*n).map(|s| s.span) {
+                    self.board.note_copied(span);
+                    self.model.note_copied(span);
+                }
             }
             Op::Ack {
                 advance,

@@ -4,10 +4,11 @@
 //! After each attack the receiver is honest again, and has to get everything.
 
 use super::super::*;
-use super::network::{Cause, Fate, Network};
+use super::network::{Cause, Fate, Network, copying};
 use super::script::MSS;
 use crate::ack::Ack;
 use crate::profile::{BASES, Profile};
+use crate::slp::Kind;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -21,12 +22,17 @@ fn profiles() -> impl Iterator<Item = String> {
         "rfc6675+rack+prrsafe+undo+cubic",
         "reno+prr+undo+frto",
         "linux-2.6+rack+tlp+rescue",
+        "linux-3.17+tlpr+slp",
+        "linux-6+slp",
+        "linux-2.6+slp",
+        "rfc6675+slp",
+        "reno+slp",
     ];
     let bases = BASES.iter().map(|(name, ..)| *name);
     bases.chain(mixes).map(String::from)
 }
 
-fn mechanisms(profile: &str) -> Mechanisms {
+fn mechanisms_of(profile: &str) -> Mechanisms {
     *profile.parse::<Profile>().unwrap().mechanisms()
 }
 
@@ -104,7 +110,7 @@ fn blocks_of_data_never_sent_are_counted_and_ignored() {
         ];
         network.inject(&repeated(&network, &lies));
         unmoved(&network, cwnd, &profile);
-        let sack = mechanisms(&profile).sack;
+        let sack = mechanisms_of(&profile).sack;
         let counted = finish(network, &profile).impossible_blocks;
         assert!(!sack || counted == 4, "{profile}: {counted}");
     }
@@ -124,7 +130,7 @@ fn blocks_below_and_across_snd_una_tell_nothing() {
         assert_eq!(sacked(&network), 0, "{profile}");
         // The first block of the next one could be a duplicate's; the second is merely old.
         network.inject(&repeated(&network, &[ahead, old, across]));
-        let sack = mechanisms(&profile).sack;
+        let sack = mechanisms_of(&profile).sack;
         assert_eq!(sacked(&network), usize::from(sack), "{profile}");
         assert!(network.sender.cwnd() <= cwnd, "{profile}");
         let counted = finish(network, &profile).impossible_blocks;
@@ -147,7 +153,7 @@ fn overlapping_and_reversed_blocks_deliver_once() {
         let Cause::Acked(summary, _) = step.cause else {
             panic!("{step:?}");
         };
-        let sacked = if mechanisms(&profile).sack { 4 } else { 0 };
+        let sacked = if mechanisms_of(&profile).sack { 4 } else { 0 };
         assert_eq!(summary.newly_sacked, Segments(sacked), "{profile}");
         assert!(summary.delivered.0 <= sacked.max(1), "{profile}");
         finish(network, &profile);
@@ -179,7 +185,7 @@ fn a_receiver_that_reneges_gets_everything_again() {
         network.until(|n| n.sender.board().sacked() == Segments(9));
         network.receiver.renege();
         let counters = finish(network, &profile);
-        let reneged = u64::from(mechanisms(&profile).sack);
+        let reneged = u64::from(mechanisms_of(&profile).sack);
         assert_eq!(counters.reneged, reneged, "{profile}");
     }
 }
@@ -482,10 +488,13 @@ proptest! {
         acks in vec(prop_oneof![6 => Just(Fate::Passes), 1 => Just(Fate::Lost)], 0..40),
         timestamps in any::<bool>(),
         no_sack in prop::bool::weighted(0.1),
+        copies in any::<bool>(),
         attacks in vec(attack(), 1..40),
     ) {
         let profile = mechanisms.iter().fold(base.to_string(), |p, m| p + "+" + m.name());
-        let mut network = Network::new(&profile, &fates, &acks, 1);
+        let mut rules = mechanisms_of(&profile);
+        rules.slp = copies.then(|| copying(&Kind::ALL));
+        let mut network = Network::of(&rules, &fates, &acks, 1);
         network.receiver.timestamps = timestamps;
         if no_sack {
             network.sender.set_sack(false);

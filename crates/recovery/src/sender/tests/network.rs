@@ -7,6 +7,8 @@ use super::super::*;
 use super::script::MSS;
 use crate::ack::{Ack, AckSummary};
 use crate::profile::Profile;
+use crate::slp::{Carried, Kind, Likelihoods, LossRate, SlpRules};
+use recoup_units::Ppm;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -102,6 +104,88 @@ impl Receiver {
     }
 }
 
+/// Rules by which everything of these kinds is worth a copy.
+pub(super) fn copying(kinds: &[Kind]) -> SlpRules {
+    let none = Likelihoods::default();
+    let all = kinds.iter();
+    SlpRules {
+        loss: LossRate::Fixed(Ppm::ONE),
+        likelihoods: all.fold(none, |q, &kind| q.with(kind, Ppm::ONE)),
+        ..SlpRules::PAPER
+    }
+}
+
+/// Watches from outside that copies keep to what they may take (§II-C2).
+#[derive(Clone, Debug)]
+pub(super) struct CopyWatch {
+    /// The segment copied last.
+    last: Span,
+    copies: u64,
+    /// Windows acknowledged: each ends where the stream did when the one before was.
+    windows: u64,
+    edge: Offset,
+}
+
+impl CopyWatch {
+    pub(super) fn new() -> Self {
+        Self {
+            last: Span::default(),
+            copies: 0,
+            windows: 0,
+            edge: Offset::DATA,
+        }
+    }
+
+    /// After anything that may have moved `snd_una`.
+    pub(super) fn follow(&mut self, sender: &Sender) {
+        if sender.una() > self.edge {
+            self.windows += 1;
+            self.edge = sender.nxt();
+        }
+    }
+
+    /// `span` is about to be copied: may it be?
+    pub(super) fn judge(&mut self, sender: &Sender, span: Span) -> Result<(), String> {
+        let (una, nxt) = (sender.una(), sender.nxt());
+        let found = sender.board().iter().find(|s| s.span == span);
+        let waited_for = found.is_some_and(|s| !s.sacked && !s.lost && s.transmissions == 1);
+        let handshake = span.start == Offset::SYN;
+        let bytes = nxt.since(una) + span.len();
+        let segments = sender.pipe() + Segments::ONE;
+        let cwnd = u64::from(sender.cwnd().0) * u64::from(sender.mss);
+        let last = std::mem::replace(&mut self.last, span);
+        self.copies += u64::from(!handshake);
+        let rules = [
+            ("is not what the sender waits for", waited_for),
+            ("is beyond the window, in bytes", handshake || bytes <= cwnd),
+            (
+                "is beyond the window",
+                handshake || segments <= sender.cwnd(),
+            ),
+            ("comes while another is unacknowledged", last.end <= una),
+            (
+                "is one too many for the windows",
+                self.copies <= self.windows + 1,
+            ),
+        ];
+        match rules.iter().find(|(_, holds)| !holds) {
+            Some((what, _)) => Err(format!("a copy of {span} {what}: {self:?} {sender:?}")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// `span` has just been sent: the host offers it, with PSH at the end of what is written.
+pub(super) fn offer(sender: &mut Sender, now: Instant, what: Send) {
+    if let Some(span) = what.span().filter(|_| what.is_new()) {
+        let carried = Carried {
+            ip_len: span.len() as u32 + 40,
+            push: span.start > Offset::SYN && span.end == sender.limit(),
+        };
+        sender.offer_copy(now, span, carried);
+    }
+}
+
 /// What makes the sender act.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Cause {
@@ -155,15 +239,24 @@ pub(super) struct Network {
     serial: u64,
     /// Segments reported to the sender, by their ends.
     known: BTreeSet<Offset>,
+    copies: CopyWatch,
 }
 
 impl Network {
-    /// After the handshake, nothing written yet. `data` and `acks`: the fates of what is sent.
+    /// After the handshake, nothing written yet. `data` and `acks`: the fates of what is sent. With
+    /// selective loss prevention on, the end of every write is worth a copy.
     pub(super) fn new(profile: &str, data: &[Fate], acks: &[Fate], stretch: u32) -> Self {
         let profile: Profile = profile.parse().unwrap();
+        let mut mechanisms = *profile.mechanisms();
+        mechanisms.slp = mechanisms.slp.map(|_| copying(&[Kind::Psh]));
+        Self::of(&mechanisms, data, acks, stretch)
+    }
+
+    /// The same, with any rules for copies.
+    pub(super) fn of(mechanisms: &Mechanisms, data: &[Fate], acks: &[Fate], stretch: u32) -> Self {
         let mut network = Self {
-            sender: Sender::new(profile.mechanisms(), MSS as u32, Trigger::SynAck, true),
-            receiver: Receiver::new(profile.mechanisms().sack, false),
+            sender: Sender::new(mechanisms, MSS as u32, Trigger::SynAck, true),
+            receiver: Receiver::new(mechanisms.sack, false),
             now: Instant::ZERO,
             data_fates: Vec::new(),
             ack_fates: Vec::new(),
@@ -177,6 +270,7 @@ impl Network {
             queue: BTreeMap::new(),
             serial: 0,
             known: BTreeSet::new(),
+            copies: CopyWatch::new(),
         };
         network.send();
         while network.sender.una() == Offset::SYN {
@@ -248,6 +342,7 @@ impl Network {
     fn act(&mut self, act: impl FnOnce(&mut Self) -> Cause) -> Step {
         let (state, pipe, cwnd) = (self.sender.state(), self.sender.pipe(), self.sender.cwnd());
         let cause = act(self);
+        self.copies.follow(&self.sender);
         let events = self.sender.drain_events().map(|(_, event)| event).collect();
         let sent = self.send();
         Step {
@@ -281,7 +376,11 @@ impl Network {
     fn send(&mut self) -> Vec<Send> {
         let mut sent = Vec::new();
         while let Some(what) = self.sender.next_send(self.now) {
+            if let Send::Copy(span) = what {
+                self.copies.judge(&self.sender, span).unwrap();
+            }
             self.sender.on_sent(self.now, what);
+            offer(&mut self.sender, self.now, what);
             sent.push(what);
             assert!(sent.len() < 5000, "no end of sending");
             // A window probe carries nothing and draws an ACK.

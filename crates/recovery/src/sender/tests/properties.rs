@@ -1,10 +1,12 @@
 //! The properties of proportional rate reduction (see [`crate::rate`]'s own) as they hold for a whole
 //! sender over a network that loses, duplicates and reorders segments and ACKs, to a receiver that
-//! acknowledges as seldom as it likes. What is counted is what the sender really sent.
+//! acknowledges as seldom as it likes. What is counted is what the sender really sent; extra copies are.
+//! And one of selective loss prevention: where nothing is worth a copy, nothing is different.
 
 use super::super::*;
-use super::network::{Cause, Fate, Network, Step};
+use super::network::{Cause, Fate, Network, Step, copying};
 use crate::counters::Ended;
+use crate::profile::{Mechanism, Profile};
 use crate::rate::Bound;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -88,6 +90,8 @@ impl Audit {
         };
         episode.marked += marked;
         match step.cause {
+            // A rate control does not hear of it.
+            Cause::Acked(summary, _) if summary.reports_copy_alone() => {}
             Cause::Acked(summary, fresh) => {
                 // Linux since 4.18 counts the duplicates a DSACK reports.
                 let again = sender.mechanisms.growth == crate::profile::Growth::After;
@@ -162,7 +166,8 @@ impl Audit {
     }
 
     /// Convergence: where no more was lost than the reduction was to take, and the window had been in
-    /// use, the last ACK but the one that ends it left the pipe and the window at ssthresh.
+    /// use, the last ACK but the one that ends it left the pipe and the window at ssthresh; or above,
+    /// by what proportion still wants, as long as less than the flight was delivered.
     fn on_end(&mut self, from: State, step: &Step, sender: &Sender) -> Result<(), TestCaseError> {
         let Some(episode) = self.episode.take() else {
             return Ok(());
@@ -173,7 +178,8 @@ impl Audit {
             _ => return Ok(()),
         };
         let room = episode.cwnd.saturating_sub(ssthresh);
-        let used = episode.pipe == episode.cwnd;
+        // Copies take a share of the window that no pipe shows.
+        let used = episode.pipe == episode.cwnd && sender.counters().copies == 0;
         let few = Segments(episode.marked) <= room;
         if self.unlimited && episode.plain && used && few {
             self.checked += 1;
@@ -184,8 +190,16 @@ impl Audit {
                 prop_assert!(pipe >= ssthresh && cwnd >= ssthresh, "{episode:?}");
                 return Ok(());
             }
-            prop_assert_eq!((pipe, cwnd), (ssthresh, ssthresh), "{:?}", episode);
-            self.converged += 1;
+            let flight = u64::from(episode.cwnd.0);
+            let proportion = (episode.delivered * u64::from(ssthresh.0)).div_ceil(flight);
+            let on_its_way = episode.delivered < flight
+                && pipe > ssthresh
+                && cwnd == pipe
+                && episode.sent == proportion;
+            if !on_its_way {
+                prop_assert_eq!((pipe, cwnd), (ssthresh, ssthresh), "{:?}", episode);
+                self.converged += 1;
+            }
         }
         Ok(())
     }
@@ -205,8 +219,9 @@ fn trouble() -> impl Strategy<Value = Fate> {
 
 fn any_profile() -> impl Strategy<Value = (String, Bound)> {
     let select = prop::sample::select(&BASES[..]);
-    (select, prop::sample::select(&BOUNDS[..]))
-        .prop_map(|(base, (rate, bound))| (format!("{base}+{rate}"), bound))
+    let copies = prop::sample::select(&["", "+slp"][..]);
+    (select, prop::sample::select(&BOUNDS[..]), copies)
+        .prop_map(|(base, (rate, bound), copies)| (format!("{base}+{rate}{copies}"), bound))
 }
 
 fn run(network: &mut Network, audit: &mut Audit, steps: usize) -> Result<(), TestCaseError> {
@@ -265,6 +280,38 @@ proptest! {
         writes.iter().for_each(|&(ms, segments)| network.write(ms, segments));
         signals.iter().for_each(|&ms| network.congest(ms));
         run(&mut network, &mut Audit::new(bound, false), 1000)?;
+    }
+
+    #[test]
+    fn where_nothing_is_worth_a_copy_nothing_is_different(
+        base in prop::sample::select(crate::profile::BASES.map(|(name, ..)| name).to_vec()),
+        mechanisms in vec(prop::sample::select(&Mechanism::ALL[..]), 0..5),
+        data in fates(12, trouble()),
+        acks in fates(8, trouble()),
+        stretch in 1..4u32,
+        timestamps in any::<bool>(),
+        writes in vec((0..600u64, 1..40u64), 1..20),
+        signals in vec(0..600u64, 0..4),
+    ) {
+        let profile = mechanisms.iter().fold(base.to_string(), |p, m| p + "+" + m.name());
+        let profile: Profile = profile.parse().unwrap();
+        let [mut off, mut on] = [None, Some(copying(&[]))].map(|slp| {
+            let rules = Mechanisms { slp, ..*profile.mechanisms() };
+            let mut network = Network::of(&rules, &data, &acks, stretch);
+            network.receiver.timestamps = timestamps;
+            writes.iter().for_each(|&(ms, segments)| network.write(ms, segments));
+            signals.iter().for_each(|&ms| network.congest(ms));
+            network
+        });
+        for _ in 0..1000 {
+            let [off, on] = [&mut off, &mut on].map(|n| (n.step(), n.now));
+            let ended = off.0.is_none();
+            prop_assert_eq!(format!("{off:?}"), format!("{on:?}"));
+            if ended {
+                break;
+            }
+        }
+        prop_assert_eq!(off.sender.counters(), on.sender.counters());
     }
 }
 

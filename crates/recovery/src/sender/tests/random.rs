@@ -6,13 +6,16 @@
 //! which everything written must be acknowledged: no state is a dead end.
 
 use super::super::*;
+use super::network::{CopyWatch, copying, offer};
 use super::script::MSS;
 use crate::ack::Ack;
 use crate::profile::{BASES, Mechanism, Otherwise, Profile};
 use crate::scoreboard::SentSegment;
+use crate::slp::{Kind, SlpRules};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
+use recoup_units::Ppm;
 
 /// A base and up to five mechanisms on top.
 fn profile() -> impl Strategy<Value = String> {
@@ -22,6 +25,17 @@ fn profile() -> impl Strategy<Value = String> {
         let name = |name: String, m: &Mechanism| name + "+" + m.name();
         mechanisms.iter().fold(base.to_string(), name)
     })
+}
+
+/// Rules for copies: those of the profile; or such as make any segment worth one, at once or a
+/// while after.
+fn slp() -> impl Strategy<Value = Option<SlpRules>> {
+    let all = |gap| SlpRules {
+        gap,
+        ..copying(&Kind::ALL)
+    };
+    let gaps = [Ppm::ZERO, SlpRules::PAPER.gap, Ppm::ONE];
+    option::weighted(0.6, prop::sample::select(gaps.map(all).to_vec()))
 }
 
 #[derive(Clone, Debug)]
@@ -103,15 +117,24 @@ struct Run {
     now: Instant,
     /// The furthest the peer ever opened its window.
     edge: Offset,
+    copies: CopyWatch,
 }
 
 impl Run {
-    fn new(profile: &str, answered: bool, sack: bool) -> Result<Self, TestCaseError> {
+    fn new(
+        profile: &str,
+        slp: Option<SlpRules>,
+        answered: bool,
+        sack: bool,
+    ) -> Result<Self, TestCaseError> {
         let profile: Profile = profile.parse().unwrap();
+        let mut mechanisms = *profile.mechanisms();
+        mechanisms.slp = slp.or(mechanisms.slp);
         let mut run = Self {
-            sender: Sender::new(profile.mechanisms(), MSS as u32, Trigger::SynAck, true),
+            sender: Sender::new(&mechanisms, MSS as u32, Trigger::SynAck, true),
             now: Instant::ZERO,
             edge: Offset::DATA,
+            copies: CopyWatch::new(),
         };
         run.send(usize::MAX)?;
         run.sender.set_sack(sack);
@@ -210,6 +233,7 @@ impl Run {
         }
         let before = self.sender.clone();
         let summary = self.sender.on_ack(self.now, ack);
+        self.copies.follow(&self.sender);
         prop_assert!(self.sender.una() >= una, "snd_una went back");
         prop_assert_eq!(self.sender.nxt(), nxt, "an ACK sends nothing by itself");
         prop_assert_eq!(summary.una_advanced, self.sender.una().since(una));
@@ -234,6 +258,10 @@ impl Run {
                 !loss || self.sender.cwnd() == self.sender.pipe() + Segments::ONE,
                 "a timeout leaves room for one segment"
             );
+            prop_assert!(
+                !loss || matches!(self.sender.next_send(self.now), Some(Send::Again(..))),
+                "a timeout sends nothing"
+            );
         }
         Ok(())
     }
@@ -246,13 +274,14 @@ impl Run {
             };
             self.judge(what)?;
             self.sender.on_sent(self.now, what);
+            offer(&mut self.sender, self.now, what);
             self.check()?;
         }
         Ok(())
     }
 
     /// That `what` may be sent now.
-    fn judge(&self, what: Send) -> Result<(), TestCaseError> {
+    fn judge(&mut self, what: Send) -> Result<(), TestCaseError> {
         let sender = &self.sender;
         let room = sender.pipe() < sender.cwnd();
         prop_assert!(!sender.gave_up());
@@ -294,6 +323,10 @@ impl Run {
                     probe || sender.release == Release::Forced || room,
                     "pipe is at cwnd"
                 );
+            }
+            Send::Copy(span) => {
+                let judged = self.copies.judge(sender, span);
+                judged.map_err(TestCaseError::fail)?;
             }
             Send::WindowProbe => {
                 prop_assert!(sender.board().first().is_none() && sender.nxt() < sender.limit());
@@ -359,11 +392,12 @@ proptest! {
     #[test]
     fn the_invariants_hold_whatever_happens(
         profile in profile(),
+        slp in slp(),
         sack in prop::bool::weighted(0.85),
         answered in prop::bool::weighted(0.9),
         ops in vec(op(), 1..100),
     ) {
-        let mut run = Run::new(&profile, answered, sack)?;
+        let mut run = Run::new(&profile, slp, answered, sack)?;
         for op in &ops {
             run.apply(op)?;
         }

@@ -11,6 +11,7 @@ use super::super::*;
 use crate::ack::Ack;
 use crate::counters::Recovery;
 use crate::profile::Profile;
+use crate::slp::{Carried, SlpRules};
 use crate::undo::Proof;
 use std::ops::RangeInclusive;
 
@@ -26,6 +27,10 @@ pub(super) struct Script {
     window: u64,
     /// Echoed by the next ACK: the timestamp of a segment sent at this, in ms.
     echo: Option<u64>,
+    /// Where writes ended: the segment that does carries PSH.
+    ends: Vec<Offset>,
+    /// What headers add to a segment, in bytes.
+    headers: u32,
     events: Vec<Event>,
 }
 
@@ -33,14 +38,29 @@ impl Script {
     /// A sender of `profile` that has sent nothing yet.
     pub(super) fn new(profile: &str) -> Self {
         let profile: Profile = profile.parse().unwrap();
+        Self::of(profile.mechanisms(), Trigger::Syn)
+    }
+
+    /// The same, by its mechanisms and by what its SYN is called when sent again.
+    fn of(mechanisms: &Mechanisms, syn: Trigger) -> Self {
         Self {
-            sender: Sender::new(profile.mechanisms(), MSS as u32, Trigger::Syn, true),
+            sender: Sender::new(mechanisms, MSS as u32, syn, true),
             now: Instant::ZERO,
             unit: MSS,
             window: 1 << 20,
             echo: None,
+            ends: Vec::new(),
+            headers: 40,
             events: Vec::new(),
         }
+    }
+
+    /// A sender of `profile`, which copies by the rules `change` makes of the paper's.
+    pub(super) fn copying(profile: &str, syn: Trigger, change: impl Fn(&mut SlpRules)) -> Self {
+        let profile: Profile = profile.parse().unwrap();
+        let mut mechanisms = *profile.mechanisms();
+        change(mechanisms.slp.get_or_insert(SlpRules::PAPER));
+        Self::of(&mechanisms, syn)
     }
 
     /// One whose SYN left at 0 ms and was answered at `rtt` ms: it is `rtt` ms, SRTT is `rtt` ms.
@@ -51,8 +71,26 @@ impl Script {
     /// The same towards a peer that offers `window` bytes.
     pub(super) fn connected_with(profile: &str, rtt: u64, window: u64) -> Self {
         let mut script = Self::new(profile);
-        script.window(window).sends("SYN").at(rtt).ack(0);
+        script.window(window).opens(rtt);
         script
+    }
+
+    /// Its SYN leaves, and is answered `rtt` ms later.
+    #[track_caller]
+    pub(super) fn opens(&mut self, rtt: u64) -> &mut Self {
+        self.sends("SYN").at(rtt).ack(0)
+    }
+
+    /// Segments are numbered by `unit` bytes of payload from now on.
+    pub(super) fn unit(&mut self, unit: u64) -> &mut Self {
+        self.unit = unit;
+        self
+    }
+
+    /// Headers make a packet so many bytes longer than its segment from now on.
+    pub(super) fn headers(&mut self, bytes: u32) -> &mut Self {
+        self.headers = bytes;
+        self
     }
 
     /// The same towards a peer that does not report by SACK.
@@ -65,7 +103,7 @@ impl Script {
     /// The same, its segments numbered by `unit` bytes of payload instead of by full segments.
     pub(super) fn small(profile: &str, rtt: u64, unit: u64) -> Self {
         let mut script = Self::connected(profile, rtt);
-        script.unit = unit;
+        script.unit(unit);
         script
     }
 
@@ -90,7 +128,13 @@ impl Script {
 
     /// The application writes `segments` full segments.
     pub(super) fn writes(&mut self, segments: u64) -> &mut Self {
-        self.sender.on_written(self.now, segments * self.unit);
+        self.writes_bytes(segments * self.unit)
+    }
+
+    /// The application writes so many bytes.
+    pub(super) fn writes_bytes(&mut self, bytes: u64) -> &mut Self {
+        self.sender.on_written(self.now, bytes);
+        self.ends.push(self.sender.limit());
         self.checked()
     }
 
@@ -176,10 +220,23 @@ impl Script {
         while let Some(what) = self.sender.next_send(self.now) {
             sent.push(self.describe(what));
             self.sender.on_sent(self.now, what);
+            self.offers(what);
             self.checked();
             assert!(sent.len() < 1000, "no end of sending: {}", sent.join(", "));
         }
         sent.join(", ")
+    }
+
+    /// What has just been sent for the first time may be worth a copy.
+    fn offers(&mut self, what: Send) {
+        if let Some(span) = what.span().filter(|_| what.is_new()) {
+            let ends = |end: &Offset| span.start < *end && *end <= span.end;
+            let carried = Carried {
+                ip_len: span.len() as u32 + self.headers,
+                push: self.ends.iter().any(ends),
+            };
+            self.sender.offer_copy(self.now, span, carried);
+        }
     }
 
     /// `timer` stands at `ms`.
@@ -341,6 +398,7 @@ impl Script {
             Send::New(span) => name(span),
             Send::NewProbe(span) => format!("probe {}", name(span)),
             Send::Again(span, trigger) => format!("{} {}", trigger.name(), name(span)),
+            Send::Copy(span) => format!("copy {}", name(span)),
             Send::WindowProbe => "window probe".into(),
         }
     }

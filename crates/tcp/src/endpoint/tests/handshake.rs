@@ -1,6 +1,7 @@
 //! Opening, and what is agreed on.
 
 use super::*;
+use recoup_recovery::slp::SlpRules;
 
 #[test]
 fn three_segments_open_a_connection() {
@@ -296,7 +297,7 @@ fn syn_sent() {
 fn syn_received() {
     // (segment, answer, state): RFC 9293 §3.10.7.4, the fifth step for this state
     let refused = State::Closed(Closed::ByReset);
-    let cases: [(&str, &[&str], State); 11] = [
+    let cases: [(&str, &[&str], State); 12] = [
         (". 1 ack 1", &[], State::Established),
         ("P. 1:11 ack 1", &[". 1 ack 11"], State::Established),
         ("F. 1:2 ack 1", &[". 1 ack 2"], State::CloseWait),
@@ -304,7 +305,8 @@ fn syn_received() {
         (". 1 ack 2", &["R 2"], State::SynReceived),
         (". 1 ack 70000", &["R 70000"], State::SynReceived),
         ("P 1:11", &[], State::SynReceived),
-        ("S 0:1", &[], State::SynReceived), // the SYN-ACK's timer repeats it
+        ("S 0:1", &["S. 0:1 ack 1"], State::SynReceived), // a copy: its own came too soon
+        ("S 1:2", &[], State::SynReceived),
         ("R 1", &[], refused),
         ("R 0", &[], State::SynReceived),
         ("R 2", &[". 1 ack 1"], State::SynReceived),
@@ -330,7 +332,14 @@ fn an_endpoint_begun_again_is_as_new() {
         sack: false,
         ..config()
     };
-    let configs = [with_timestamps(), tiny, config()];
+    let copying = Config {
+        mechanisms: Mechanisms {
+            slp: Some(SlpRules::PAPER),
+            ..Mechanisms::LINUX_3_17
+        },
+        ..with_timestamps()
+    };
+    let configs = [copying, tiny, config()];
     for (first, second) in [(0, 1), (1, 0), (0, 2), (2, 0), (0, 0)] {
         let (first, second) = (configs[first], configs[second]);
         let mut fresh = Pair::new(&second, &second);
