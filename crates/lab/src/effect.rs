@@ -6,6 +6,7 @@
 //! | `rate`                     | in the directions of a `link`                           |
 //! | `queue`                    | in directions with neither `rate` nor `link`            |
 //! | `+reno`, `+cubic`          | beside another `cc`                                     |
+//! | `slp.…`                    | where no profile has `+slp`                             |
 //! | a mechanism                | before another of the same setting that undoes all of it |
 //! | a mechanism on SACK's back | in a profile without SACK                               |
 
@@ -53,6 +54,7 @@ fn effective(settings: &Settings) -> Settings {
 /// What is set and has no effect at all: a line each that says why.
 pub fn notes(scenario: &Scenario) -> Vec<String> {
     let mut notes = of_settings(&scenario.settings);
+    notes.extend(of_slp(scenario));
     for (i, profile) in scenario.profiles.iter().enumerate() {
         if !scenario.profiles[..i].contains(profile) {
             notes.extend(of_profile(profile, &scenario.settings));
@@ -79,6 +81,21 @@ fn of_settings(settings: &Settings) -> Vec<String> {
         .filter(|(_, without_effect, _)| *without_effect)
         .map(|(key, _, why)| format!("{key}={} has no effect: {why}", value(key)))
         .collect()
+}
+
+fn of_slp(scenario: &Scenario) -> Vec<String> {
+    let has_slp = |profile: &Profile| profile.mechanisms().slp.is_some();
+    if scenario.profiles.iter().any(has_slp) {
+        return vec![];
+    }
+    let usual = Settings::default();
+    let keys = KEYS.iter().filter(|key| key.name.starts_with("slp."));
+    keys.filter_map(|key| {
+        let value = scenario.settings.get(key.name)?;
+        let changed = Some(&value) != usual.get(key.name).as_ref();
+        changed.then(|| format!("{}={value} has no effect: no profile has +slp", key.name))
+    })
+    .collect()
 }
 
 fn of_profile(profile: &Profile, settings: &Settings) -> Vec<String> {
@@ -162,6 +179,12 @@ mod tests {
                 "queue=9p has no effect: there is neither rate nor link",
             ),
             ("linux-6", &[("queue", "9"), ("rate", "up:1Mbit")], ""),
+            (
+                "linux-6",
+                &[("slp.q", "tail:1")],
+                "slp.q=tail:1 has no effect: no profile has +slp",
+            ),
+            ("linux-6+slp", &[("slp.q", "tail:1")], ""),
         ] {
             let found = notes(&scenario(profile, settings)).join("\n");
             assert_eq!(found, note, "{profile} {settings:?}");

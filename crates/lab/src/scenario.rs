@@ -20,15 +20,18 @@ use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
-use toml::de::{DeTable, DeValue};
+use toml::Spanned;
+use toml::de::{DeString, DeTable, DeValue};
 
 /// The scenarios in the binary: name and text.
-pub const BUILT_IN: [(&str, &str); 2] = [
+pub const BUILT_IN: [(&str, &str); 4] = [
     (
         "tail-loss",
         include_str!("../../../scenarios/tail-loss.toml"),
     ),
     ("prr", include_str!("../../../scenarios/prr.toml")),
+    ("fetch", include_str!("../../../scenarios/fetch.toml")),
+    ("syn-loss", include_str!("../../../scenarios/syn-loss.toml")),
 ];
 
 /// What is run.
@@ -142,11 +145,12 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// The files it was read from: its own, and the recorded links.
+    /// The files it was read from: its own, the recorded links and the likelihoods.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         let links = [&self.settings.link.up, &self.settings.link.down];
-        let links = links.into_iter().flatten().map(|link| &*link.path);
-        self.origin.path.as_deref().into_iter().chain(links)
+        let links = links.into_iter().flatten().map(|link| &link.file);
+        let read = links.chain(&self.settings.slp_q).map(|file| &*file.path);
+        self.origin.path.as_deref().into_iter().chain(read)
     }
 
     /// Changes a setting from outside the file. File names are relative to the working directory.
@@ -235,20 +239,17 @@ impl Scenario {
                     let DeValue::Table(settings) = value.get_ref() else {
                         return Err(at("settings: expected a table".into()));
                     };
-                    for (key, value) in settings {
+                    for (name, key, value) in flat(settings) {
                         let text =
                             as_text(value.get_ref()).map_err(|why| wrong(value.span(), why))?;
-                        let set = scenario.settings.set(key.get_ref(), &text, base);
+                        let set = scenario.settings.set(&name, &text, base);
                         set.map_err(|e| {
                             let unknown = matches!(e, SettingsError::UnknownKey { .. });
                             let span = if unknown { key.span() } else { value.span() };
                             wrong(span, e.to_string())
                         })?;
                         let line = line_of(value.span());
-                        scenario
-                            .origin
-                            .lines
-                            .insert(key.get_ref().to_string(), line);
+                        scenario.origin.lines.insert(name, line);
                     }
                 }
                 word => {
@@ -267,6 +268,25 @@ impl Scenario {
         }
         Ok(scenario)
     }
+}
+
+/// The settings of a table with their names, keys and values; those of a table in it, as `slp.p = 0.02`
+/// makes one, by both names.
+fn flat<'a>(
+    table: &'a DeTable<'a>,
+) -> Vec<(String, &'a Spanned<DeString<'a>>, &'a Spanned<DeValue<'a>>)> {
+    let mut all = Vec::new();
+    for (key, value) in table {
+        match value.get_ref() {
+            DeValue::Table(inner) => {
+                all.extend(flat(inner).into_iter().map(|(name, key_of, value)| {
+                    (format!("{}.{name}", key.get_ref()), key_of, value)
+                }))
+            }
+            _ => all.push((key.get_ref().to_string(), key, value)),
+        }
+    }
+    all
 }
 
 /// A string, number or truth value as the text of a setting.
@@ -368,6 +388,24 @@ mod tests {
                 "{text}\n{found}"
             );
         }
+    }
+
+    #[test]
+    fn dotted_settings_may_be_written_as_toml_has_them() {
+        for text in [
+            "slp.p = 0.03\nslp.q = \"tail:1\"",
+            "\"slp.p\" = \"3%\"\n\"slp.q\" = \"tail:1\"",
+            "[settings.slp]\np = 0.03\nq = \"tail:1\"",
+        ] {
+            let settings = parse(&format!("[settings]\n{text}")).unwrap().settings;
+            assert_eq!(settings.get("slp.p").unwrap(), "0.03");
+            assert_eq!(settings.get("slp.q").unwrap(), "tail:1");
+        }
+        let error = parse("[settings]\nslp.r = 1").unwrap_err();
+        assert!(
+            error.starts_with("x.toml:2: unknown setting `slp.r`"),
+            "{error}"
+        );
     }
 
     #[test]

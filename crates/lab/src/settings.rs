@@ -13,25 +13,26 @@ use crate::suggest::did_you_mean;
 use recoup_path::{DataSegments, DropRules, HopSpec, LinkTrace, Probability, Queue};
 use recoup_recovery::Profile;
 use recoup_recovery::congestion::Algorithm;
+use recoup_recovery::slp::{LossRate, SlpRules};
 use recoup_sim::{FlowSpec, PathSpec, TimerModel, Workload, Write};
-use recoup_tcp::{self as tcp, AckPolicy};
+use recoup_tcp::{self as tcp, AckPolicy, Push};
 use recoup_units::{BitRate, Direction, Segments};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use text::{
-    BOTH, DOWN, format_ack, format_timers, format_writes, optional, parse_ack, parse_cc,
-    parse_drop, parse_initial_window, parse_number, parse_probabilities, parse_reordering,
-    parse_timers, parse_user_timeout, parse_word, parse_writes, read_link,
+    BOTH, DOWN, PUSHES, format_ack, format_likelihoods, format_request, format_timers, format_word,
+    format_writes, optional, parse_ack, parse_cc, parse_drop, parse_initial_window,
+    parse_loss_rate, parse_number, parse_probabilities, parse_reordering, parse_request,
+    parse_share, parse_timers, parse_user_timeout, parse_word, parse_writes, read_likelihoods,
+    read_link,
 };
 use thiserror::Error;
 
 /// A recorded link and the file it came from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {
-    /// As the user wrote it.
-    pub file: String,
-    /// Where it is.
-    pub path: PathBuf,
+    /// The file.
+    pub file: SourceFile,
     /// The recording.
     pub trace: LinkTrace,
 }
@@ -56,6 +57,8 @@ pub struct Settings {
     pub queue: EachWay<Queue>,
     /// A recorded link in place of a rate.
     pub link: EachWay<Option<Link>>,
+    /// Bytes the client writes once connected, which the server waits for.
+    pub request: u64,
     /// Full segments the server sends.
     pub segments: u64,
     /// What the server writes and when, counted from the moment it would write the segments, in
@@ -85,6 +88,21 @@ pub struct Settings {
     pub user_timeout: Option<Duration>,
     /// Bytes a receiver buffers.
     pub receive_buffer: u64,
+    /// Which segments carry PSH.
+    pub push: Push,
+    /// What selective loss prevention goes by, where a profile has it.
+    pub slp: SlpRules,
+    /// The file its likelihoods came from, if they did from one.
+    pub slp_q: Option<SourceFile>,
+}
+
+/// A file a setting was read from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SourceFile {
+    /// As the user wrote it.
+    pub name: String,
+    /// Where it is.
+    pub path: PathBuf,
 }
 
 /// What the `drop` setting takes, line by line.
@@ -100,7 +118,7 @@ pub struct Key {
 }
 
 /// Every setting, in the order of listings.
-pub const KEYS: [Key; 18] = [
+pub const KEYS: [Key; 24] = [
     Key {
         name: "rtt",
         help: "round-trip propagation delay, split evenly: 80ms",
@@ -118,12 +136,16 @@ pub const KEYS: [Key; 18] = [
         help: "recorded link (mahimahi format) in place of a rate: none, FILE (down), or up:FILE,down:FILE",
     },
     Key {
+        name: "request",
+        help: "what the client writes once connected, before which the server writes nothing: 0, 300B",
+    },
+    Key {
         name: "segments",
         help: "full segments the server sends: 10",
     },
     Key {
         name: "writes",
-        help: "what the server writes, and how long after accepting, in place of segments: none, 20kB@0,10kB@500ms (a kB is 1000 bytes)",
+        help: "what the server writes, and how long after accepting (or after the whole request), in place of segments: none, 20kB@0,10kB@500ms (a kB is 1000 bytes)",
     },
     Key {
         name: "mss",
@@ -173,6 +195,26 @@ pub const KEYS: [Key; 18] = [
         name: "receive_buffer",
         help: "bytes a receiver buffers: 67108864",
     },
+    Key {
+        name: "psh",
+        help: "which segments carry PSH: write (the last of each write), burst (of each burst of several, too; newer Linux)",
+    },
+    Key {
+        name: "slp.p",
+        help: "of +slp: how likely a packet is lost: 0.02 or 2%, 0 to 1; learned (from the connection)",
+    },
+    Key {
+        name: "slp.q",
+        help: "of +slp: how likely a loss means a timeout: paper (syn and syn_ack 1, psh 0.1), KIND:Q,… as in tail:1,psh:0.1, or a CSV file of lines kind,q; a kind is syn, syn_ack, fin, psh, tail, first or other, q is 0 to 1, and 0 for a kind left out",
+    },
+    Key {
+        name: "slp.bw",
+        help: "of +slp: the bandwidth until the connection has measured its delivery rate: 10Mbit",
+    },
+    Key {
+        name: "slp.gap",
+        help: "of +slp: the gap between original and copy, as a share of SRTT (5 ms before there is one): 0.125, 0 to 1",
+    },
 ];
 
 /// What is wrong with a setting.
@@ -205,6 +247,7 @@ impl Default for Settings {
             rate: EachWay::default(),
             queue: EachWay::default(),
             link: EachWay::default(),
+            request: 0,
             segments: 10,
             writes: Vec::new(),
             mss: 1448,
@@ -219,6 +262,9 @@ impl Default for Settings {
             close: false,
             user_timeout: None,
             receive_buffer: 64 << 20,
+            push: Push::WriteEnd,
+            slp: SlpRules::PAPER,
+            slp_q: None,
         }
     }
 }
@@ -255,6 +301,7 @@ impl Settings {
             "link" => {
                 self.link = EachWay::parse(text, None, &DOWN, optional(|t| read_link(t, base)))?;
             }
+            "request" => self.request = parse_request(text)?,
             "segments" => self.segments = parse_number(text, 1, 1_000_000_000)?,
             "writes" => self.writes = parse_writes(text)?,
             "mss" => self.mss = parse_number(text, 1, 65_463)? as u16,
@@ -271,6 +318,11 @@ impl Settings {
             "close" => self.close = parse_word(text, &[("false", false), ("true", true)])?,
             "user_timeout" => self.user_timeout = parse_user_timeout(text)?,
             "receive_buffer" => self.receive_buffer = parse_number(text, 1, 1 << 30)?,
+            "psh" => self.push = parse_word(text, &PUSHES)?,
+            "slp.p" => self.slp.loss = parse_loss_rate(text)?,
+            "slp.q" => (self.slp_q, self.slp.likelihoods) = read_likelihoods(text, base)?,
+            "slp.bw" => self.slp.bandwidth = parse_rate(text)?,
+            "slp.gap" => self.slp.gap = parse_share(text)?,
             _ => unreachable!("every key of KEYS has an arm"),
         }
         Ok(())
@@ -288,7 +340,8 @@ impl Settings {
             "queue" => self.queue.format(Queue::to_string),
             "link" => self
                 .link
-                .format(|l| l.as_ref().map_or("none".into(), |l| l.file.clone())),
+                .format(|l| l.as_ref().map_or("none".into(), |l| l.file.name.clone())),
+            "request" => format_request(self.request),
             "segments" => self.segments.to_string(),
             "writes" => format_writes(&self.writes),
             "mss" => self.mss.to_string(),
@@ -309,6 +362,17 @@ impl Settings {
             "close" => self.close.to_string(),
             "user_timeout" => self.user_timeout.map_or_else(profile, format_duration),
             "receive_buffer" => self.receive_buffer.to_string(),
+            "psh" => format_word(self.push, &PUSHES),
+            "slp.p" => match self.slp.loss {
+                LossRate::Fixed(p) => p.to_string(),
+                LossRate::Learned => "learned".into(),
+            },
+            "slp.q" => match &self.slp_q {
+                Some(file) => file.name.clone(),
+                None => format_likelihoods(&self.slp.likelihoods),
+            },
+            "slp.bw" => self.slp.bandwidth.to_string(),
+            "slp.gap" => self.slp.gap.to_string(),
             _ => return None,
         })
     }
@@ -319,7 +383,7 @@ impl Settings {
     /// A loss rule that does not fit the flow's length.
     pub fn path(&self) -> Result<PathSpec, SettingsError> {
         let lengths = DataSegments {
-            up: Some(0),
+            up: Some(self.request.div_ceil(u64::from(self.mss))),
             down: self.data_segments(),
         };
         let drop = self
@@ -355,7 +419,7 @@ impl Settings {
             Some(_) => (0, &self.writes[..]),
         };
         Workload {
-            request: 0,
+            request: self.request,
             response,
             later: later.into(),
             close: self.close,
@@ -401,8 +465,10 @@ impl Settings {
         mechanisms.congestion = self.cc.unwrap_or(mechanisms.congestion);
         mechanisms.initial_window = self.initial_window.unwrap_or(mechanisms.initial_window);
         mechanisms.user_timeout = self.user_timeout.unwrap_or(mechanisms.user_timeout);
+        mechanisms.slp = mechanisms.slp.map(|_| self.slp);
         let host = tcp::Config {
             acks: self.ack,
+            push: self.push,
             mss: self.mss,
             receive_buffer: self.receive_buffer,
             ..tcp::Config::new(mechanisms)

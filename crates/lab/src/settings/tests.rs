@@ -40,6 +40,16 @@ fn values_are_normalised() {
         ("writes", "1MB@1s,1500B@1s", "1MB@1s,1500B@1s"),
         ("writes", "1TB@0,2GB@1s,2000MB@1s", "1TB@0ms,2GB@1s,2GB@1s"),
         ("user_timeout", "30s", "30s"),
+        ("request", "300", "300B"),
+        ("request", "0", "0"),
+        ("psh", "burst", "burst"),
+        ("slp.p", "2%", "0.02"),
+        ("slp.p", "learned", "learned"),
+        ("slp.q", "psh:10%,syn:1, syn_ack:1", "paper"),
+        ("slp.q", "tail:0.5,other:1e-6", "tail:0.5,other:0.000001"),
+        ("slp.q", "tail:0", "other:0"),
+        ("slp.bw", "1.5Mbit", "1500kbit"),
+        ("slp.gap", "0.25", "0.25"),
     ] {
         assert_eq!(set(key, text), Ok(printed.into()), "{key}={text}");
     }
@@ -99,6 +109,41 @@ fn what_cannot_be_is_refused_in_one_line() {
         ("close", "yes", "close: `yes`: expected false or true"),
         ("link", "no/such/file", "link: cannot read the link trace"),
         ("duplicate", "2", "not a probability"),
+        (
+            "request",
+            "-1",
+            "request: `-1`: expected bytes from 1 to 1 TB",
+        ),
+        ("psh", "brst", "did you mean `burst`?"),
+        (
+            "slp.p",
+            "1.1",
+            "slp.p: `1.1`: expected a number from 0 to 1",
+        ),
+        (
+            "slp.p",
+            "NaN",
+            "slp.p: `NaN`: expected a number from 0 to 1",
+        ),
+        ("slp.p", "lerned", "such as 0.02, or 0% to 100%, or learned"),
+        ("slp.q", "tial:1", "did you mean `tail`?"),
+        ("slp.q", "tail:1,tail:1", "more than one q for tail"),
+        (
+            "slp.q",
+            "tail:101%",
+            "slp.q: `101%`: expected a number from 0 to 1",
+        ),
+        (
+            "slp.q",
+            "no/such/file",
+            "slp.q: cannot read the likelihoods",
+        ),
+        ("slp.bw", "0", "slp.bw: `0` is not a rate"),
+        (
+            "slp.gap",
+            "-1",
+            "slp.gap: `-1`: expected a number from 0 to 1",
+        ),
         (
             "rate",
             "1Mbit,2Mbit",
@@ -170,4 +215,70 @@ fn writes_are_the_workload() {
     ] {
         assert_eq!(workload(writes), (response, later), "{writes}");
     }
+}
+
+#[test]
+fn likelihoods_are_read_from_a_file() {
+    let dir = tempfile::tempdir().unwrap();
+    // (the file, what it says or what is wrong with it)
+    for (text, found) in [
+        ("kind,q\ntail,1\nfirst, 0.5\n", Ok("tail:1,first:0.5")),
+        ("# no header\nfin,2%\r\n", Ok("fin:0.02")),
+        ("other,0", Ok("other:0")),
+        ("", Err("q.csv:1: expected a line kind,q, such as tail,0.5")),
+        (
+            "kind,q\n",
+            Err("q.csv:1: expected a line kind,q, such as tail,0.5"),
+        ),
+        (
+            "kind,q\ntail,2\n",
+            Err("q.csv:2: `2`: expected a number from 0 to 1"),
+        ),
+        (
+            "tail,1\n\nhead,1\n",
+            Err("q.csv:3: `head`: expected syn or"),
+        ),
+        ("tail,1\ntail,1\n", Err("q.csv:2: more than one q for tail")),
+        ("tail;1\n", Err("q.csv:1: `tail;1`: expected a line kind,q")),
+    ] {
+        std::fs::write(dir.path().join("q.csv"), text).unwrap();
+        let mut settings = Settings::default();
+        let set = settings.set("slp.q", "q.csv", dir.path());
+        assert_eq!(
+            settings.get("slp.q").unwrap() == "q.csv",
+            found.is_ok(),
+            "{text}"
+        );
+        match found {
+            Ok(found) => assert_eq!(text::format_likelihoods(&settings.slp.likelihoods), found),
+            Err(part) => {
+                let error = set.unwrap_err().to_string();
+                assert!(
+                    error.contains(part) && !error.contains('\n'),
+                    "{text}: {error}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_request_is_data_of_its_own() {
+    let set = |drop: &str| {
+        let mut settings = Settings::default();
+        for (key, value) in [("request", "3000B"), ("drop", drop)] {
+            settings.set(key, value, Path::new(".")).unwrap();
+        }
+        settings
+    };
+    assert!(
+        set("up:tail:3").path().is_ok(),
+        "three segments of 1,448 bytes at most"
+    );
+    assert!(set("up:tail:4").path().is_err());
+    let flow = set("none").flow(&Profile::default());
+    assert_eq!(
+        (flow.workload.request, flow.workload.response),
+        (3000, 14_480)
+    );
 }

@@ -1,13 +1,14 @@
 //! The text forms of settings.
 
-use super::{Link, Reordering};
+use super::{Link, Reordering, SourceFile};
 use crate::quantity::{format_duration, parse_duration};
 use crate::suggest::did_you_mean;
 use recoup_path::{DropRules, LinkTrace, Probability};
 use recoup_recovery::congestion::Algorithm;
+use recoup_recovery::slp::{Kind, Likelihoods, LossRate};
 use recoup_sim::{TimerModel, Write};
-use recoup_tcp::AckPolicy;
-use recoup_units::{Direction, Segments};
+use recoup_tcp::{AckPolicy, Push};
+use recoup_units::{Direction, Ppm, Segments};
 use std::path::Path;
 use std::time::Duration;
 
@@ -110,6 +111,16 @@ pub(super) fn parse_word<T: Copy>(text: &str, words: &[(&str, T)]) -> Result<T, 
             format!("`{text}`: expected {}{near}", known.join(" or "))
         })
 }
+
+pub(super) fn format_word<T: Copy + PartialEq>(value: T, words: &[(&str, T)]) -> String {
+    let word = words.iter().find(|(_, of)| *of == value);
+    word.map_or(String::new(), |(word, _)| (*word).into())
+}
+
+pub(super) const PUSHES: [(&str, Push); 2] = [
+    ("write", Push::WriteEnd),
+    ("burst", Push::Burst { least: 2 }),
+];
 
 pub(super) fn parse_drop(text: &str) -> Result<DropRules, String> {
     text.parse().map_err(|e: recoup_path::DropRulesError| {
@@ -266,6 +277,128 @@ fn format_size(bytes: u64) -> String {
     format!("{}{name}", bytes / scale)
 }
 
+pub(super) fn parse_request(text: &str) -> Result<u64, String> {
+    match text {
+        "0" => Ok(0),
+        text => parse_size(text).map_err(|why| format!("{why}, or 0")),
+    }
+}
+
+pub(super) fn format_request(bytes: u64) -> String {
+    match bytes {
+        0 => "0".into(),
+        bytes => format_size(bytes),
+    }
+}
+
+/// A share, `0.02` or `2%`, to the millionth.
+pub(super) fn parse_share(text: &str) -> Result<Ppm, String> {
+    let (number, whole) = match text.strip_suffix('%') {
+        Some(number) => (number.trim_end(), 100.0),
+        None => (text, 1.0),
+    };
+    let share = number.parse().ok().map(|n: f64| n / whole);
+    share
+        .filter(|share| (0.0..=1.0).contains(share))
+        .map(|share| Ppm::new((share * 1e6).round() as u32))
+        .ok_or_else(|| {
+            format!("`{text}`: expected a number from 0 to 1, such as 0.02, or 0% to 100%")
+        })
+}
+
+pub(super) fn parse_loss_rate(text: &str) -> Result<LossRate, String> {
+    if text == "learned" {
+        return Ok(LossRate::Learned);
+    }
+    let share = parse_share(text).map(LossRate::Fixed);
+    share.map_err(|why| format!("{why}, or learned"))
+}
+
+/// `paper`, `KIND:Q,…`, or a file of lines `kind,q`, with a header of these words or without.
+pub(super) fn read_likelihoods(
+    text: &str,
+    base: &Path,
+) -> Result<(Option<SourceFile>, Likelihoods), String> {
+    if text == "paper" {
+        return Ok((None, Likelihoods::PAPER));
+    }
+    let path = base.join(text);
+    if text.contains(':') && !path.exists() {
+        let lines = text.replace(',', "\n").replace(':', ",");
+        let likelihoods = parse_likelihoods(&lines).map_err(|(_, why)| why)?;
+        return Ok((None, likelihoods));
+    }
+    let contents = std::fs::read_to_string(&path).map_err(|e| {
+        let file = path.display();
+        format!("cannot read the likelihoods {file}: {e} (expected paper, KIND:Q,… as in tail:1, or a CSV file of lines kind,q)")
+    })?;
+    let likelihoods = parse_likelihoods(&contents)
+        .map_err(|(line, why)| format!("{}:{line}: {why}", path.display()))?;
+    let name = text.into();
+    Ok((Some(SourceFile { name, path }), likelihoods))
+}
+
+pub(super) fn format_likelihoods(likelihoods: &Likelihoods) -> String {
+    if *likelihoods == Likelihoods::PAPER {
+        return "paper".into();
+    }
+    let kinds = Kind::ALL.into_iter();
+    let kinds = kinds.filter(|kind| likelihoods.of(*kind) > Ppm::ZERO);
+    let kinds: Vec<String> = kinds
+        .map(|kind| format!("{}:{}", kind.name(), likelihoods.of(kind)))
+        .collect();
+    match kinds.is_empty() {
+        true => format!("{}:0", Kind::Other.name()),
+        false => kinds.join(","),
+    }
+}
+
+/// The first wrong line with what is wrong, or the likelihoods.
+fn parse_likelihoods(text: &str) -> Result<Likelihoods, (usize, String)> {
+    const EXPECTED: &str = "expected a line kind,q, such as tail,0.5";
+    let (mut likelihoods, mut given) = (Likelihoods::default(), Vec::new());
+    for (i, line) in text.lines().enumerate() {
+        let at = |why| (i + 1, why);
+        let Some((kind, q)) = kind_and_q(line).map_err(|()| at(format!("`{line}`: {EXPECTED}")))?
+        else {
+            continue;
+        };
+        if given.is_empty() && kind == "kind" && q == "q" {
+            continue;
+        }
+        let words = Kind::ALL.map(|kind| (kind.name(), kind));
+        let kind = parse_word(&kind, &words).map_err(at)?;
+        let q = parse_share(&q).map_err(at)?;
+        if given.contains(&kind) {
+            return Err(at(format!("more than one q for {}", kind.name())));
+        }
+        given.push(kind);
+        likelihoods = likelihoods.with(kind, q);
+    }
+    match given.is_empty() {
+        true => Err((1, EXPECTED.into())),
+        false => Ok(likelihoods),
+    }
+}
+
+/// The two fields of a line of CSV; `None` of one that is blank or a comment.
+fn kind_and_q(line: &str) -> Result<Option<(String, String)>, ()> {
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .trim(csv::Trim::All)
+        .comment(Some(b'#'))
+        .from_reader(line.as_bytes());
+    let Some(record) = reader.records().next() else {
+        return Ok(None);
+    };
+    let record = record.map_err(|_| ())?;
+    match record.iter().collect::<Vec<_>>()[..] {
+        [""] => Ok(None),
+        [kind, q] => Ok(Some((kind.into(), q.into()))),
+        _ => Err(()),
+    }
+}
+
 pub(super) fn parse_writes(text: &str) -> Result<Vec<Write>, String> {
     let mut writes: Vec<Write> = Vec::new();
     if text == "none" {
@@ -302,9 +435,9 @@ pub(super) fn read_link(text: &str, base: &Path) -> Result<Link, String> {
     let contents = std::fs::read_to_string(&path)
         .map_err(|e| format!("cannot read the link trace {}: {e}", path.display()))?;
     let trace = LinkTrace::parse(&contents).map_err(|e| format!("{}: {e}", path.display()))?;
-    Ok(Link {
-        file: text.into(),
+    let file = SourceFile {
+        name: text.into(),
         path,
-        trace,
-    })
+    };
+    Ok(Link { file, trace })
 }
