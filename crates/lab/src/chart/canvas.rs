@@ -1,11 +1,11 @@
-//! What pictures are drawn on: boxes, polygons and text in whole pixels, through plotters' SVG
+//! What pictures are drawn on: boxes, polygons, lines and text in whole pixels, through plotters' SVG
 //! backend.
 
 use super::text::printable;
 use plotters::backend::SVGBackend;
 use plotters::coord::Shift;
 use plotters::drawing::{DrawingArea, IntoDrawingArea};
-use plotters::element::{Polygon, Rectangle};
+use plotters::element::{PathElement, Polygon, Rectangle};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, FontDesc, FontFamily, FontStyle, FontTransform, RGBColor, TextStyle};
 
@@ -29,13 +29,23 @@ const VIRIDIS: [Colour; 8] = [
 ];
 
 impl Colour {
-    /// The colour of series `i` of `n`.
+    /// The colour of series `i` of `n`, as a filled area.
     pub fn of_series(i: usize, n: usize) -> Self {
-        let last = VIRIDIS.len() - 1;
-        let place = match n {
+        Self::at(match n {
             0 | 1 => 0.3,
             _ => i.min(n - 1) as f64 / (n - 1) as f64,
-        } * last as f64;
+        })
+    }
+
+    /// The colour of series `i` of `n`, as a line on white: none too light for that.
+    pub fn of_line(i: usize, n: usize) -> Self {
+        Self::at(0.8 * i.min(n.max(1) - 1) as f64 / (n.max(2) - 1) as f64)
+    }
+
+    /// The colour this part, 0 to 1, of the way from dark to light.
+    fn at(part: f64) -> Self {
+        let last = VIRIDIS.len() - 1;
+        let place = part * last as f64;
         let low = (place as usize).min(last);
         let (a, b) = (VIRIDIS[low], VIRIDIS[(low + 1).min(last)]);
         let mix = |a: u8, b: u8| {
@@ -86,6 +96,12 @@ impl<'a> Canvas<'a> {
     pub fn polygon(&self, corners: &[(i32, i32)], colour: Colour) {
         let style = RGBColor(colour.0, colour.1, colour.2).filled();
         self.0.draw(&Polygon::new(corners.to_vec(), style)).ok();
+    }
+
+    /// Draws a line through these points.
+    pub fn line(&self, points: Vec<(i32, i32)>, thickness: u32, colour: Colour) {
+        let style = RGBColor(colour.0, colour.1, colour.2).stroke_width(thickness);
+        self.0.draw(&PathElement::new(points, style)).ok();
     }
 
     /// Writes a line of text.

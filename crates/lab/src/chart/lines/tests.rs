@@ -1,0 +1,248 @@
+use super::super::tests::{Element, parse, texts};
+use super::*;
+
+/// The foot and the top of a lone panel without titles, and its pixels from left to right.
+const FOOT: i32 = 294;
+const TOP: i32 = FOOT - PLOT_HEIGHT;
+
+fn chart(lines: &[&[(f64, f64)]]) -> LineChart {
+    LineChart {
+        series: (0..lines.len()).map(|i| format!("series {i}")).collect(),
+        panels: vec![LinePanel {
+            title: String::new(),
+            lines: lines.iter().map(|points| points.to_vec()).collect(),
+        }],
+        ..LineChart::default()
+    }
+}
+
+fn polylines(svg: &str) -> Vec<Element> {
+    let elements = parse(svg).into_iter();
+    elements.filter(|e| e.name == "polyline").collect()
+}
+
+/// A pattern, and the pieces drawn of a line.
+type Dashed<'a> = (&'a [f64], &'a [&'a [(i32, i32)]]);
+
+/// The corners of each polyline.
+fn corners(svg: &str) -> Vec<Vec<(i32, i32)>> {
+    let pair = |pair: &str| {
+        let (x, y) = pair.split_once(',').expect("x,y");
+        (x.parse().unwrap(), y.parse().unwrap())
+    };
+    let lines = polylines(svg).into_iter();
+    lines
+        .map(|line| line.get("points").split_whitespace().map(pair).collect())
+        .collect()
+}
+
+#[test]
+fn points_are_where_their_numbers_are() {
+    let middle = (LEFT + RIGHT) / 2;
+    for (drawn, expected) in [
+        (
+            Drawn::Lines,
+            vec![(LEFT, FOOT), (middle, TOP + 130), (RIGHT, TOP)],
+        ),
+        (
+            Drawn::Steps,
+            vec![
+                (LEFT, FOOT),
+                (middle, FOOT),
+                (middle, TOP + 130),
+                (RIGHT, TOP + 130),
+                (RIGHT, TOP),
+            ],
+        ),
+    ] {
+        let linear = LineChart {
+            drawn,
+            ..chart(&[&[(0.0, 0.0), (50.0, 0.5), (100.0, 1.0)]])
+        };
+        assert_eq!(
+            corners(&linear.to_svg()),
+            std::slice::from_ref(&expected),
+            "{drawn:?}"
+        );
+        let logarithmic = LineChart {
+            scale: Scale::Logarithmic,
+            drawn,
+            ..chart(&[&[(0.01, 0.0), (0.1, 0.5), (1.0, 1.0)]])
+        };
+        assert_eq!(corners(&logarithmic.to_svg()), [expected], "{drawn:?}");
+    }
+}
+
+#[test]
+fn the_axis_reaches_what_is_given_and_what_is_drawn() {
+    let points: &[(f64, f64)] = &[(1.0, 0.3), (2.0, 0.06)];
+    for (largest, top) in [(None, "0.30"), (Some(1.0), "1.0"), (Some(0.1), "0.30")] {
+        let svg = LineChart {
+            largest,
+            ..chart(&[points])
+        }
+        .to_svg();
+        assert!(texts(&svg).contains(&top.to_string()), "{largest:?}: {svg}");
+        assert!(!texts(&svg).contains(&"1.2".to_string()), "{largest:?}");
+    }
+}
+
+#[test]
+fn all_panels_have_one_scale() {
+    let mut two = chart(&[&[(0.0, 0.5), (10.0, 0.5)]]);
+    let other = chart(&[&[(0.0, 2.0), (20.0, 2.0)]]);
+    two.panels.extend(other.panels);
+    let [first, second] = &corners(&two.to_svg())[..] else {
+        panic!("a line a panel");
+    };
+    assert_eq!(first[1].0, (LEFT + RIGHT) / 2);
+    // A quarter of the way up, and all of it, 12 px and the numbers' room between the panels.
+    let next = 12 + 8 + PLOT_HEIGHT + 22;
+    assert_eq!((first[0].1, second[0].1), (FOOT - 65, TOP + next));
+}
+
+#[test]
+fn what_cannot_be_drawn_breaks_the_line() {
+    let odd = [f64::NAN, f64::INFINITY, -1.0];
+    for x in odd.into_iter().chain([0.0]) {
+        let svg = LineChart {
+            scale: Scale::Logarithmic,
+            ..chart(&[&[(1.0, 1.0), (2.0, 1.0), (x, 1.0), (3.0, 1.0), (4.0, 1.0)]])
+        };
+        assert_eq!(corners(&svg.to_svg()).len(), 2, "x {x}");
+    }
+    for y in odd {
+        let svg = chart(&[&[(0.0, 1.0), (2.0, 1.0), (2.5, y), (3.0, 1.0), (4.0, 1.0)]]).to_svg();
+        assert_eq!(corners(&svg).len(), 2, "y {y}");
+    }
+}
+
+#[test]
+fn odd_charts_stay_finite() {
+    let huge: &[(f64, f64)] = &[(f64::MIN_POSITIVE, 5e-324), (f64::MAX, f64::MAX)];
+    let many: Vec<(f64, f64)> = (0..100_000)
+        .map(|i| (f64::from(i), f64::from(i % 7)))
+        .collect();
+    let cases = [
+        ("nothing", LineChart::default()),
+        (
+            "no panel",
+            LineChart {
+                panels: vec![],
+                ..chart(&[&[]])
+            },
+        ),
+        (
+            "no series",
+            LineChart {
+                series: vec![],
+                ..chart(&[huge])
+            },
+        ),
+        ("no point", chart(&[&[], &[]])),
+        ("one point", chart(&[&[(3.0, 3.0)]])),
+        ("all zero", chart(&[&[(0.0, 0.0), (0.0, 0.0)]])),
+        ("huge", chart(&[huge, huge])),
+        ("many", chart(&[&many])),
+        (
+            "a useless largest",
+            LineChart {
+                largest: Some(f64::NAN),
+                ..chart(&[&[(1.0, 1.0)]])
+            },
+        ),
+    ];
+    for (name, chart) in cases {
+        for scale in [Scale::Linear, Scale::Logarithmic] {
+            for drawn in [Drawn::Lines, Drawn::Steps] {
+                let svg = LineChart {
+                    scale,
+                    drawn,
+                    ..chart.clone()
+                }
+                .to_svg();
+                assert!(
+                    !svg.contains("NaN") && !svg.contains("inf"),
+                    "{name}: {svg}"
+                );
+                for (x, y) in corners(&svg).concat() {
+                    let inside = (0..=WIDTH).contains(&x) && (0..=FOOT + 40).contains(&y);
+                    assert!(inside, "{name}: {x}, {y}");
+                }
+                assert_eq!(
+                    svg,
+                    LineChart {
+                        scale,
+                        drawn,
+                        ..chart.clone()
+                    }
+                    .to_svg()
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn dashes_follow_the_line_around_corners() {
+    let line = [(0, 0), (10, 0), (10, 10)];
+    let cases: [Dashed<'_>; 5] = [
+        (&[], &[&[(0, 0), (10, 0), (10, 10)]]),
+        (
+            &[4.0, 4.0],
+            &[
+                &[(0, 0), (4, 0)],
+                &[(8, 0), (10, 0), (10, 2)],
+                &[(10, 6), (10, 10)],
+            ],
+        ),
+        (&[30.0, 4.0], &[&[(0, 0), (10, 0), (10, 10)]]),
+        (&[10.0, 10.0], &[&[(0, 0), (10, 0)]]),
+        (
+            &[2.0, 6.0, 1.0, 9.0],
+            &[&[(0, 0), (2, 0)], &[(8, 0), (9, 0)], &[(10, 8), (10, 10)]],
+        ),
+    ];
+    for (pattern, expected) in cases {
+        assert_eq!(dashes(&line, pattern), expected, "{pattern:?}");
+    }
+    assert!(dashes(&[(1, 1), (1, 1)], DASHES[1]).is_empty());
+}
+
+#[test]
+fn each_series_has_its_sample_in_the_legend() {
+    let points: &[(f64, f64)] = &[(0.0, 1.0), (100.0, 1.0)];
+    let svg = chart(&[points; 8]).to_svg();
+    let mut strokes = Vec::new();
+    for i in 0..8 {
+        let name = format!("series {i}");
+        assert_eq!(texts(&svg).iter().filter(|text| **text == name).count(), 1);
+        let Colour(r, g, b) = Colour::of_line(i, 8);
+        strokes.push(format!("#{r:02X}{g:02X}{b:02X}"));
+    }
+    for stroke in &strokes {
+        let lines = polylines(&svg);
+        let of_series = lines.iter().filter(|line| line.get("stroke") == stroke);
+        assert!(of_series.count() >= 2, "a sample and a line: {stroke}");
+    }
+    strokes.dedup();
+    assert_eq!(strokes.len(), 8);
+    let alone = chart(&[points]).to_svg();
+    assert_eq!(polylines(&alone).len(), 1);
+}
+
+#[test]
+fn a_point_alone_is_a_dot() {
+    let dots = |points: &[(f64, f64)]| {
+        let Colour(r, g, b) = Colour::of_line(0, 1);
+        let fill = format!("#{r:02X}{g:02X}{b:02X}");
+        let elements = parse(&chart(&[points]).to_svg());
+        elements.iter().filter(|e| e.get("fill") == fill).count()
+    };
+    assert_eq!(dots(&[(1.0, 1.0)]), 1);
+    assert_eq!(
+        dots(&[(0.0, 1.0), (f64::NAN, 1.0), (1.0, 1.0), (2.0, 0.5)]),
+        1
+    );
+    assert_eq!(dots(&[(0.0, 1.0), (1.0, 1.0)]), 0);
+}
