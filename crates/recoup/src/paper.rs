@@ -5,7 +5,7 @@ use crate::output::print;
 use crate::run::apply_settings;
 use clap::{Subcommand, ValueEnum};
 use recoup_lab::output_file::{OutputFile, create_folder};
-use recoup_lab::paper::{Sheet, prr, tail_loss};
+use recoup_lab::paper::{Sheet, prr, slp, tail_loss};
 use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::SettingsError;
 use std::io::Write;
@@ -29,6 +29,8 @@ enum Paper {
     TailLoss(TailLoss),
     /// Dukkipati et al. 2011, "Proportional Rate Reduction for TCP", sections 4.1 and 4.3
     Prr(Prr),
+    /// "Selective Loss Prevention" (2021), sections II-A, II-C and III-B
+    Slp(Slp),
 }
 
 #[derive(clap::Args)]
@@ -55,6 +57,19 @@ struct Prr {
     /// segments, reorder and duplicate (see `recoup scenario list`); claims may then not hold
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
+    #[command(flatten)]
+    output: Output,
+}
+
+#[derive(clap::Args)]
+#[command(after_help = HELP)]
+struct Slp {
+    /// Figures to regenerate; all when none is named
+    #[arg(value_enum)]
+    figures: Vec<SlpFigure>,
+    /// Draw everything random from this seed instead of the scenario's
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
     #[command(flatten)]
     output: Output,
 }
@@ -89,6 +104,22 @@ enum PrrFigure {
     Fig4,
     /// Section 4.3's properties, checked in every recovery of thousands of flows
     Properties,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum SlpFigure {
+    /// Goodput of ARQ and of FEC for all packets: computed and simulated
+    Fec,
+    /// The bandwidth from which a packet is copied
+    Arbitrator,
+    /// Completion times of fifty fetches of 34 kB, and how likely fifty fetches show them
+    Fig7,
+    /// Fetches of 0.25 kB to 8 MB
+    Sizes,
+    /// SLP beside RTO restart and tail loss probes: a tail, a SYN or a SYN-ACK lost
+    Tails,
+    /// Latency saved against bytes added, with and without SLP, random and bursty losses
+    Combined,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -132,10 +163,25 @@ const PRR: Kind<PrrFigure> = Kind {
     sheet: PrrFigure::sheet,
 };
 
+const SLP: Kind<SlpFigure> = Kind {
+    scenario: "fetch",
+    all: &[
+        SlpFigure::Fec,
+        SlpFigure::Arbitrator,
+        SlpFigure::Fig7,
+        SlpFigure::Sizes,
+        SlpFigure::Tails,
+        SlpFigure::Combined,
+    ],
+    own: |_| &[],
+    sheet: SlpFigure::sheet,
+};
+
 pub fn run(args: &Args) -> Result<(), Failure> {
     match &args.paper {
-        Paper::TailLoss(args) => TAIL_LOSS.run(&args.figures, &args.settings, &args.output),
-        Paper::Prr(args) => PRR.run(&args.figures, &args.settings, &args.output),
+        Paper::TailLoss(args) => TAIL_LOSS.run(&args.figures, &args.settings, None, &args.output),
+        Paper::Prr(args) => PRR.run(&args.figures, &args.settings, None, &args.output),
+        Paper::Slp(args) => SLP.run(&args.figures, &[], args.seed, &args.output),
     }
 }
 
@@ -166,12 +212,32 @@ impl PrrFigure {
     }
 }
 
+impl SlpFigure {
+    fn sheet(self, base: &Scenario) -> Result<Sheet, SettingsError> {
+        match self {
+            Self::Fec => slp::fec::sheet(base.seed),
+            Self::Arbitrator => Ok(slp::arbitrator::sheet()),
+            Self::Fig7 => slp::fetch::fig7::sheet(base),
+            Self::Sizes => slp::fetch::sizes::sheet(base),
+            Self::Tails => slp::tails::sheet(base.seed),
+            Self::Combined => slp::combined::sheet(base),
+        }
+    }
+}
+
 impl<Id: Copy> Kind<Id> {
     /// Regenerates the figures named, or all; prints and writes them; fails when a claim's verdict
     /// is not the expected one.
-    fn run(&self, named: &[Id], settings: &[String], output: &Output) -> Result<(), Failure> {
+    fn run(
+        &self,
+        named: &[Id],
+        settings: &[String],
+        seed: Option<u64>,
+        output: &Output,
+    ) -> Result<(), Failure> {
         let wanted = if named.is_empty() { self.all } else { named };
-        let base = self.base(wanted, settings)?;
+        let mut base = self.base(wanted, settings)?;
+        base.seed = seed.unwrap_or(base.seed);
         if output.format == Format::Svg && named.len() != 1 {
             return Err(Failure::Wrong(
                 "--format svg: name the one figure to print, or use --out for all".into(),

@@ -1,9 +1,10 @@
 //! The papers: each figure regenerated from the engine, each computable claim checked.
 
 pub mod prr;
+pub mod slp;
 pub mod tail_loss;
 
-use crate::chart::BarChart;
+use crate::chart::{BarChart, LineChart};
 use crate::claims::{self, Claim};
 use crate::sequence::{Diagram, Panel};
 use serde::Serialize;
@@ -32,6 +33,8 @@ pub struct Figure<Cell> {
 pub enum Picture {
     /// Numbers side by side.
     Bars(BarChart),
+    /// Numbers over a number.
+    Lines(LineChart),
     /// What was sent when.
     Sequence(Diagram),
 }
@@ -41,6 +44,7 @@ impl Picture {
     pub fn to_svg(&self) -> String {
         match self {
             Self::Bars(chart) => chart.to_svg(),
+            Self::Lines(chart) => chart.to_svg(),
             Self::Sequence(diagram) => diagram.to_svg(),
         }
     }

@@ -313,3 +313,131 @@ fn what_has_other_columns_is_not_printed_as_one_csv() {
         assert!(outcome.stderr.starts_with(&line), "{}", outcome.stderr);
     }
 }
+
+#[test]
+fn the_slp_papers_goodputs_are_computed_and_simulated() {
+    let dir = Folder::new();
+    let outcome = dir.recoup(&["paper", "slp", "fec", "--out", "out"]);
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    let table = outcome.stdout;
+    assert!(table.starts_with("slp fec: "), "{table}");
+    for part in [
+        "seed 1; intervals of 99.994 % confidence each, 99.1 % for all 144 together",
+        "goodput, paper (unique/sent)",
+        "| 16+1 ",
+        "| FAILS (expected) | no-retransmission ",
+    ] {
+        assert!(table.contains(part), "{part}\n{table}");
+    }
+    let json = only(&dir.read("out/slp-fec.json"));
+    let cells = json["cells"].as_array().expect("cells");
+    assert_eq!(cells.len(), 72);
+    for claim in json["claims"].as_array().expect("claims") {
+        let why = claim["verdict"] == "holds" || claim["note"].is_string();
+        assert!(why, "{claim}");
+    }
+
+    let csv = dir.read("out/slp-fec.csv");
+    let rows = csv_rows(&csv);
+    assert_eq!(rows.len(), 1 + cells.len());
+    let column = |name| rows[0].iter().position(|column| *column == name);
+    let column = |name| column(name).unwrap_or_else(|| panic!("{name}"));
+    for (row, cell) in rows[1..].iter().zip(cells) {
+        for (name, value) in [
+            ("p", &cell["p"]),
+            ("alone_low", &cell["alone"]["low"]),
+            ("with_arq_exact", &cell["with_arq"]["exact"]),
+        ] {
+            let number: f64 = row[column(name)].parse().expect("a number");
+            // JSON is read to the last digit but one.
+            let same = value.as_f64().is_some_and(|v| (v - number).abs() < 1e-15);
+            assert!(same, "{name}: {number}, {value}");
+        }
+        assert_eq!(row[column("with_arq_agrees")], "true");
+    }
+
+    let svg = dir.read("out/slp-fec.svg");
+    assert_eq!(svg.matches("\ngoodput (unique packets/sent)\n").count(), 3);
+    assert_eq!(svg.matches("\npackets lost (%)\n").count(), 1);
+}
+
+#[test]
+fn the_slp_papers_simulations_have_a_seed() {
+    let csv = |args: &[&str]| recoup(&[&["paper", "slp", "fec", "--format", "csv"], args].concat());
+    let first = csv(&["--seed", "1"]).printed();
+    assert!(first == csv(&[]).printed(), "the scenario's");
+    let other = csv(&["--seed", "2"]).printed();
+    for (row, other) in csv_rows(&first)[1..].iter().zip(&csv_rows(&other)[1..]) {
+        assert_eq!((row[1], other[1]), ("1", "2"));
+        // The closed forms do not depend on it.
+        assert_eq!(row[3..9], other[3..9]);
+    }
+    let refused = csv(&["--seed", "one"]);
+    assert_eq!((refused.status, refused.stdout.as_str()), (Some(2), ""));
+    assert_eq!(refused.stderr.lines().count(), 1, "{}", refused.stderr);
+}
+
+#[test]
+fn the_slp_papers_thresholds_are_the_arbitrators() {
+    let dir = Folder::new();
+    let outcome = dir.recoup(&["paper", "slp", "arbitrator", "--out", "out"]);
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    let table = outcome.stdout;
+    for part in [
+        "slp arbitrator: ",
+        "| threshold at RTO 1000 ms (kbit/s) ",
+        "| 5880.00 ",
+        "| FAILS (expected) | syn-threshold ",
+        "| FAILS (expected) | psh-threshold ",
+    ] {
+        assert!(table.contains(part), "{part}\n{table}");
+    }
+    let json = only(&dir.read("out/slp-arbitrator.json"));
+    let cells = json["cells"].as_array().expect("cells");
+    let of = |size: u64| {
+        let is = |cell: &&Value| cell["size"] == size && cell["rto_ms"] == 1000;
+        let cell = cells.iter().find(is).expect("a cell");
+        cell["threshold_bits_per_second"].as_u64()
+    };
+    assert_eq!((of(70), of(1500)), (Some(27_440), Some(5_880_000)));
+    let csv = dir.read("out/slp-arbitrator.csv");
+    assert_eq!(csv_rows(&csv).len(), 1 + cells.len());
+    assert!(
+        dir.read("out/slp-arbitrator.svg")
+            .contains("\nbandwidth (Mbit/s)\n")
+    );
+}
+
+#[test]
+fn slp_stands_in_one_table_with_the_tail_loss_mechanisms() {
+    let dir = Folder::new();
+    let outcome = dir.recoup(&["paper", "slp", "tails", "--out", "out"]);
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    let table = outcome.stdout;
+    for part in [
+        "slp tails: ",
+        "| FCT at RTT 80 ms (ms) ",
+        "| copies withheld, 20/80/320 ms ",
+        "| linux-3.17+tlpr+slp ",
+        "| last-two-of-a-window ",
+    ] {
+        assert!(table.contains(part), "{part}\n{table}");
+    }
+    let json = only(&dir.read("out/slp-tails.json"));
+    let cells = json["cells"].as_array().expect("cells");
+    let of = |lost: &str, profile: &str| {
+        let is = |cell: &&Value| {
+            let case = (&cell["case"]["lost"], &cell["case"]["q"]);
+            case == (&lost.into(), &"tail:1".into())
+                && (&cell["profile"], &cell["ack"]) == (&profile.into(), &"quick".into())
+                && cell["rtt_ms"] == 80
+        };
+        let cell = cells.iter().find(is).expect("a cell");
+        (cell["fct_ms"].as_f64(), cell["withheld"].as_u64())
+    };
+    assert_eq!(of("last of 8", "linux-3.17+slp"), (Some(170.0), Some(0)));
+    assert_eq!(of("last of 10", "linux-3.17+slp"), (Some(520.0), Some(1)));
+    let csv = dir.read("out/slp-tails.csv");
+    assert_eq!(csv_rows(&csv).len(), 1 + cells.len());
+    assert!(dir.read("out/slp-tails.svg").contains("\nnormalised FCT\n"));
+}

@@ -1,0 +1,62 @@
+use super::*;
+use crate::claims;
+
+#[test]
+fn verdicts_are_the_known_ones() {
+    let figure = figure();
+    println!("{}", claims::to_table(&figure.claims));
+    for claim in &figure.claims {
+        assert!(!claim.changed(), "{}: {}", claim.id, claim.ours);
+    }
+}
+
+#[test]
+fn thresholds_are_exact_to_the_bit_per_second() {
+    for (size, q_percent, rto_ms, bits) in [
+        (70, 100, 1000, Some(27_440)),
+        (1500, 10, 1000, Some(5_880_000)),
+        (1500, 10, 200, Some(29_400_000)),
+        // 0.98 · 8/0.02 · 3 = 130.67 bit/s.
+        (1, 100, 3000, Some(131)),
+        (1500, 0, 1000, None),
+        (1500, 10, 0, None),
+    ] {
+        let packet = Packet::new("", size, q_percent);
+        let rto = Duration::from_millis(rto_ms);
+        assert_eq!(packet.threshold(rto), bits, "{packet:?} {rto_ms} ms");
+    }
+}
+
+/// The formula with what is easily mistaken: what 1 − p is taken for, bytes for bits, 1,024 for 1,000,
+/// q a tenth or ten times as large; in units of any power of ten.
+#[test]
+fn the_printed_thresholds_are_no_misreading_of_both_alike() {
+    let mantissa = |x: f64| x / 10f64.powf(x.log10().floor());
+    let readings = |size: f64, pq: f64| {
+        let not_lost = [0.98, 1.0, 1.0 / 0.98];
+        let units = [1.0, 8.0]
+            .into_iter()
+            .flat_map(|bits| [1.0, 1024.0, 1024.0 * 1024.0].map(|prefix| bits / prefix));
+        let units: Vec<f64> = units.collect();
+        not_lost
+            .into_iter()
+            .flat_map(|rest| {
+                units
+                    .iter()
+                    .map(move |unit| mantissa(rest * size / pq * unit))
+            })
+            .collect::<Vec<_>>()
+    };
+    let printed = |readings: &[f64], text: &str| {
+        let is = |(i, reading): (usize, &f64)| (format!("{reading:.2}") == text).then_some(i);
+        readings
+            .iter()
+            .enumerate()
+            .filter_map(is)
+            .collect::<Vec<_>>()
+    };
+    // 1 − p, bytes, 1,024.
+    assert_eq!(printed(&readings(70.0, 0.02), "3.35"), [1]);
+    assert_eq!(printed(&readings(1500.0, 0.002), "7.16"), [0usize; 0]);
+    assert_eq!(printed(&readings(1500.0, 0.002), "7.18"), [1]);
+}

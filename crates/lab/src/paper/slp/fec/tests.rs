@@ -1,0 +1,33 @@
+use super::*;
+use crate::claims;
+
+#[test]
+fn verdicts_are_the_known_ones() {
+    let figure = figure(1).unwrap();
+    println!("{}", claims::to_table(&figure.claims));
+    for claim in &figure.claims {
+        assert!(
+            !claim.changed(),
+            "{}: {} ({})",
+            claim.id,
+            claim.ours,
+            claim.check
+        );
+    }
+    assert_eq!(figure.cells.len(), LOSSES.len() * CODES.len());
+    assert!(figure.title.contains("seed 1;") && figure.title.contains("99.1 % for all 144"));
+}
+
+#[test]
+fn percentages_keep_what_is_small() {
+    for (p, text) in [
+        (0.0, "0"),
+        (1.0, "100"),
+        (0.02, "2"),
+        (0.370_62, "37.062"),
+        (0.000_01, "0.001"),
+        (4.2e-11, "4.2e-9"),
+    ] {
+        assert_eq!(super::claims::percent(p), text);
+    }
+}

@@ -1,0 +1,88 @@
+//! A share of so many trials, and how well they tell the probability behind it.
+
+use serde::Serialize;
+use std::fmt;
+
+/// The quantile of the normal distribution that leaves 2.5 % above it.
+const Z: f64 = 1.959_964;
+
+/// How many of independent trials showed something.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Share {
+    /// Those that did.
+    pub hits: u64,
+    /// All.
+    pub trials: u64,
+    /// The share of those that did; 0 of none.
+    pub share: f64,
+    /// The lower end of the probability's interval of 95 % confidence.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+impl Share {
+    /// `hits` of `trials`, with Wilson's score interval ("Probable inference, the law of succession, and
+    /// statistical inference", 1927), which is right near 0 and 1 too.
+    pub fn of(hits: u64, trials: u64) -> Self {
+        let (k, n) = (hits.min(trials) as f64, trials as f64);
+        let square = Z * Z;
+        let middle = (k + square / 2.0) / (n + square);
+        let spread = if trials == 0 { 0.0 } else { k * (n - k) / n };
+        let half = Z * (spread + square / 4.0).sqrt() / (n + square);
+        // At the ends the interval reaches them, but for rounding.
+        let low = if hits == 0 { 0.0 } else { middle - half };
+        let high = if hits >= trials { 1.0 } else { middle + half };
+        Self {
+            hits: hits.min(trials),
+            trials,
+            share: if trials == 0 { 0.0 } else { k / n },
+            low,
+            high,
+        }
+    }
+
+    /// Whether all of the interval lies above a half.
+    pub fn is_more_often_than_not(&self) -> bool {
+        self.low > 0.5
+    }
+}
+
+impl fmt::Display for Share {
+    /// In percent, with the interval: `63.6 % [61.5, 65.7]`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [share, low, high] = [self.share, self.low, self.high].map(|p| 100.0 * p);
+        write!(f, "{share:.1} % [{low:.1}, {high:.1}]")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_are_wilsons() {
+        // (hits, trials, as shown); the first is an example of tables, the ends reach 0 and 1.
+        for (hits, trials, shown) in [
+            (81, 263, "30.8 % [25.5, 36.6]"),
+            (0, 10, "0.0 % [0.0, 27.8]"),
+            (10, 10, "100.0 % [72.2, 100.0]"),
+            (0, 0, "0.0 % [0.0, 100.0]"),
+        ] {
+            assert_eq!(Share::of(hits, trials).to_string(), shown);
+        }
+    }
+
+    #[test]
+    fn more_often_than_not_needs_the_whole_interval() {
+        for (hits, trials, is) in [
+            (59, 100, false),
+            (60, 100, true),
+            (3, 3, false),
+            (0, 0, false),
+        ] {
+            let share = Share::of(hits, trials);
+            assert_eq!(share.is_more_often_than_not(), is, "{share}");
+        }
+    }
+}

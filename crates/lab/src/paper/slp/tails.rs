@@ -1,0 +1,185 @@
+//! SLP beside RTO restart and tail loss probes: who helps a flow that loses exactly its tail, its SYN
+//! or its SYN-ACK, once (§II-C; the setting is that of "An Evaluation of Tail Loss Recovery Mechanisms
+//! for TCP", 2015, §3.1).
+//!
+//! The paper duplicates no tail as such: its q is 1 for SYN and SYN-ACK and 10 % for PSH. So tails come
+//! twice here: with q = 1 for what ends the application's data (`slp.q=tail:1`), where the window rule
+//! alone decides, and with the paper's q and 10 Mbit/s, where the arbitrator does.
+//!
+//! ```text
+//! window rule   next + 2·size < high_acked + cwnd    segment k of a flow's first window of W: k + 1 < W
+//! arbitrator    p·q·RTO ≥ (1 − p)·size/bw            PSH, 1500 bytes: RTO ≥ 588 ms
+//! ```
+
+mod cell;
+mod claims;
+
+pub use cell::{Case, Cell, PROFILES};
+
+use super::NAME;
+use crate::chart::{BarChart, Group, Panel};
+use crate::paper::tail_loss::Acks;
+use crate::paper::{Figure, Picture, Sheet};
+use crate::report::{millis, plain_table};
+use crate::settings::SettingsError;
+
+/// The name on the command line.
+pub const ID: &str = "tails";
+
+/// The RTTs, in ms.
+pub const RTTS: [u64; 3] = [20, 80, 320];
+
+const TITLE: &str = "Flows that lose their last segment, their SYN or their SYN-ACK, once";
+
+/// Runs every case under every profile and checks the claims; `seed` gives initial sequence numbers,
+/// nothing else is random.
+///
+/// # Errors
+/// None that the settings here give.
+pub fn figure(seed: u64) -> Result<Figure<Cell>, SettingsError> {
+    let mut cells = Vec::new();
+    for case in Case::ALL {
+        for acks in case.receivers() {
+            for profile in PROFILES {
+                for rtt_ms in RTTS {
+                    cells.push(cell::run(case, *acks, rtt_ms, profile, seed, &[])?);
+                }
+            }
+        }
+    }
+    for i in 0..cells.len() {
+        // Profiles follow each other, the RTTs of each side by side.
+        let first = i - i % (PROFILES.len() * RTTS.len()) + i % RTTS.len();
+        let first = cells[first].fct_ms;
+        cells[i].fct_normalised = cells[i].fct_ms.zip(first).map(|(ours, first)| ours / first);
+    }
+    Ok(Figure {
+        paper: NAME,
+        figure: ID,
+        title: TITLE.into(),
+        claims: claims::all(&cells, seed)?,
+        picture: Picture::Bars(chart(&cells)),
+        cells,
+    })
+}
+
+/// Quick ACKs; a panel a case.
+fn chart(cells: &[Cell]) -> BarChart {
+    let value = |case, profile, rtt_ms| {
+        let mut cells = cells.iter();
+        let is_it = |c: &&Cell| {
+            (c.case, c.profile, c.rtt_ms, c.ack) == (case, profile, rtt_ms, Acks::Quick.name())
+        };
+        cells.find(is_it).and_then(|cell| cell.fct_normalised)
+    };
+    let panel = |case: Case| {
+        let group = |rtt_ms| Group {
+            label: format!("{rtt_ms}"),
+            values: PROFILES
+                .map(|profile| value(case, profile, rtt_ms))
+                .to_vec(),
+        };
+        Panel {
+            title: case.title().into(),
+            groups: RTTS.map(group).to_vec(),
+        }
+    };
+    BarChart {
+        title: format!("{TITLE}; quick ACKs"),
+        x_label: "RTT (ms)".into(),
+        y_label: "normalised FCT".into(),
+        series: PROFILES.map(String::from).to_vec(),
+        panels: Case::ALL.map(panel).to_vec(),
+    }
+}
+
+/// The cells as [`figure`] gives them, in all forms.
+///
+/// # Errors
+/// As [`figure`].
+pub fn sheet(seed: u64) -> Result<Sheet, SettingsError> {
+    let figure = figure(seed)?;
+    let (table, csv) = (to_table(&figure), to_csv(&figure));
+    Ok(figure.into_sheet(table, csv))
+}
+
+/// The cells as a table with a row a case, receiver and profile, then the claims.
+pub fn to_table(figure: &Figure<Cell>) -> String {
+    let mut table = plain_table();
+    let rtts = RTTS.map(|rtt_ms| rtt_ms.to_string()).join("/");
+    let mut header = ["lost", "q", "ack", "profile"].map(String::from).to_vec();
+    header.extend(RTTS.map(|rtt_ms| format!("FCT at RTT {rtt_ms} ms (ms)")));
+    header.extend(RTTS.map(|rtt_ms| format!("/ first profile's, {rtt_ms} ms")));
+    for what in ["retransmissions", "copies", "copies withheld", "IP bytes"] {
+        header.push(format!("{what}, {rtts} ms"));
+    }
+    table.set_header(header);
+    for rtts in figure.cells.chunks(RTTS.len()) {
+        let first = &rtts[0];
+        let mut row = vec![
+            first.case.name().into(),
+            first.case.likelihoods().into(),
+            first.ack.into(),
+            first.profile.into(),
+        ];
+        row.extend(rtts.iter().map(|cell| millis(cell.fct_ms)));
+        row.extend(rtts.iter().map(|cell| millis(cell.fct_normalised)));
+        let counts: [fn(&Cell) -> u64; 4] = [
+            |c| c.retransmissions,
+            |c| c.copies,
+            |c| c.withheld,
+            |c| c.bytes,
+        ];
+        row.extend(counts.map(|count| {
+            let counts: Vec<String> = rtts.iter().map(|cell| count(cell).to_string()).collect();
+            counts.join("/")
+        }));
+        table.add_row(row);
+    }
+    figure.with_table(&table)
+}
+
+/// The cells as CSV, a line each.
+pub fn to_csv(figure: &Figure<Cell>) -> String {
+    let mut writer = csv::Writer::from_writer(vec![]);
+    let number = |n: Option<f64>| n.map_or(String::new(), |n| n.to_string());
+    // Writing to memory cannot fail.
+    let _ = writer.write_record([
+        "figure",
+        "lost",
+        "segments",
+        "q",
+        "ack",
+        "rtt_ms",
+        "profile",
+        "fct_ms",
+        "fct_normalised",
+        "retransmissions",
+        "copies",
+        "copied_bytes",
+        "withheld",
+        "bytes",
+    ]);
+    for cell in &figure.cells {
+        let _ = writer.write_record([
+            figure.figure,
+            cell.case.name(),
+            &cell.case.segments().to_string(),
+            cell.case.likelihoods(),
+            cell.ack,
+            &cell.rtt_ms.to_string(),
+            cell.profile,
+            &number(cell.fct_ms),
+            &number(cell.fct_normalised),
+            &cell.retransmissions.to_string(),
+            &cell.copies.to_string(),
+            &cell.copied_bytes.to_string(),
+            &cell.withheld.to_string(),
+            &cell.bytes.to_string(),
+        ]);
+    }
+    String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

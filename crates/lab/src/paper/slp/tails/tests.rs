@@ -1,0 +1,66 @@
+use super::*;
+use std::sync::LazyLock;
+
+/// Run once for all tests.
+static FIGURE: LazyLock<Figure<Cell>> = LazyLock::new(|| figure(1).unwrap());
+
+#[test]
+fn verdicts_are_the_known_ones() {
+    println!("{}", to_table(&FIGURE));
+    for claim in &FIGURE.claims {
+        let (id, ours, check) = (claim.id, &claim.ours, claim.check);
+        assert!(!claim.changed(), "{id}: {ours} ({check})");
+    }
+}
+
+/// Nothing but initial sequence numbers comes from the seed.
+#[test]
+fn the_seed_changes_nothing() {
+    assert_eq!(figure(2).unwrap().cells, FIGURE.cells);
+}
+
+/// Last of 8, quick ACKs, 80 ms: by hand.
+#[test]
+fn a_flow_takes_what_it_must() {
+    for (profile, fct_ms) in [
+        // Handshake, half a round trip of the others, RTO of 280 ms from their ACKs, half a round trip.
+        ("linux-3.17", 80.0 + 80.0 + 80.0 + 280.0),
+        // The timer counts from the transmission, a round trip earlier.
+        ("linux-3.17+rtor", 80.0 + 80.0 + 280.0),
+        // The copy, an eighth of SRTT behind the original.
+        ("linux-3.17+slp", 80.0 + 80.0 + 10.0),
+    ] {
+        let cells = FIGURE.cells.iter();
+        let is_it =
+            |c: &&Cell| (c.case, c.ack, c.rtt_ms, c.profile) == (Case::Tail8, "quick", 80, profile);
+        let cell = cells.clone().find(is_it).unwrap();
+        assert_eq!(cell.fct_ms, Some(fct_ms), "{profile}");
+    }
+}
+
+#[test]
+fn every_cell_is_in_csv_and_json_and_every_case_in_the_picture() {
+    let receivers: usize = Case::ALL.iter().map(|case| case.receivers().len()).sum();
+    let cells = receivers * PROFILES.len() * RTTS.len();
+    assert_eq!(FIGURE.cells.len(), cells);
+    assert!(FIGURE.cells.iter().all(|cell| cell.fct_ms.is_some()));
+    let csv = to_csv(&FIGURE);
+    assert_eq!(csv.lines().count(), 1 + cells);
+    assert!(
+        csv.lines().all(|line| line.split(',').count() == 14),
+        "{csv}"
+    );
+    let json = serde_json::to_value(&*FIGURE).unwrap();
+    assert_eq!(json["cells"].as_array().map(Vec::len), Some(cells));
+    assert_eq!(json["cells"][0]["case"]["q"], "tail:1");
+    let Picture::Bars(chart) = &FIGURE.picture else {
+        panic!("bars");
+    };
+    assert_eq!(chart.panels.len(), Case::ALL.len());
+    let values = chart.panels.iter().flat_map(|panel| &panel.groups);
+    assert!(
+        values
+            .clone()
+            .all(|group| group.values.iter().all(Option::is_some))
+    );
+}

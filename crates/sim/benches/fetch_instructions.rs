@@ -1,0 +1,64 @@
+//! Instructions of one fetch of 34 kB, without and with selective loss prevention, counted by callgrind:
+//! both endpoints, the path and the event loop.
+//!
+//! The path is that of the scenario `fetch`, but nothing is lost, so that what differs is what SLP itself
+//! costs: its decisions, the delivery rate it measures, its copies and what they are answered with.
+
+// What the macros generate has no documentation.
+#![allow(missing_docs)]
+
+use gungraun::{library_benchmark, library_benchmark_group, main};
+use recoup_path::{HopSpec, Queue};
+use recoup_recovery::Profile;
+use recoup_sim::{FlowRecord, FlowSpec, NoObserver, PathSpec, Simulation, TimerModel, Workload};
+use recoup_tcp::{AckPolicy, Config};
+use recoup_units::{BitRate, FlowId};
+use std::hint::black_box;
+use std::time::Duration;
+
+/// A world that has run a fetch of the kind before, so that it need not allocate.
+fn fetch(profile: &str) -> (Simulation, FlowSpec) {
+    let rate = HopSpec::Rate {
+        rate: BitRate::from_bits_per_second(20_000_000).expect("a rate"),
+        queue: Queue::Unlimited,
+    };
+    let hops = vec![rate, HopSpec::Delay(Duration::from_millis(20))];
+    let path = PathSpec {
+        up: hops.clone(),
+        down: hops,
+    };
+    let profile: Profile = profile.parse().expect("a profile");
+    let host = Config {
+        acks: AckPolicy::Linux {
+            quick: AckPolicy::LINUX_QUICK,
+        },
+        ..Config::new(*profile.mechanisms())
+    };
+    let spec = FlowSpec {
+        client: host,
+        server: host,
+        timers: TimerModel::Exact,
+        workload: Workload {
+            request: 300,
+            response: 34_000,
+            close: false,
+            ..Workload::default()
+        },
+    };
+    let mut simulation = Simulation::new(&path).expect("a path");
+    simulation.run(&spec, 1, FlowId(0), &mut NoObserver);
+    (simulation, spec)
+}
+
+#[library_benchmark]
+#[bench::linux_3_17(fetch("linux-3.17"))]
+#[bench::linux_3_17_slp(fetch("linux-3.17+slp"))]
+#[bench::linux_6(fetch("linux-6"))]
+#[bench::linux_6_slp(fetch("linux-6+slp"))]
+fn a_fetch((mut simulation, spec): (Simulation, FlowSpec)) -> (FlowRecord, Simulation) {
+    let record = simulation.run(black_box(&spec), 1, FlowId(1), &mut NoObserver);
+    (record, simulation)
+}
+
+library_benchmark_group!(name = fetches, benchmarks = a_fetch);
+main!(library_benchmark_groups = fetches);
