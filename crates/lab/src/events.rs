@@ -207,11 +207,13 @@ fn event_fields(line: &mut Line<'_>, event: &Event) {
             newly_acked,
             newly_sacked,
             dsack,
+            copy_reported,
         } => {
             line.number("una", Some(una.0));
             line.segments("newly_acked", newly_acked);
             line.segments("newly_sacked", newly_sacked);
             line.range("dsack", dsack.map(|span| (span.start, span.end)));
+            line.truth("copy_reported", copy_reported);
         }
         Event::RttSample { rtt, srtt, rto } => {
             line.millis("rtt_ms", Some(rtt));
@@ -253,9 +255,13 @@ fn event_fields(line: &mut Line<'_>, event: &Event) {
             line.segments("distance", distance);
             line.segments("dupthresh", dupthresh);
         }
-        Event::CopyWithheld { span } => {
+        Event::CopyWithheld { span, another_out } => {
             line.number("start", Some(span.start.0));
             line.number("end", Some(span.end.0));
+            line.name(
+                "by",
+                Some(if another_out { "another_out" } else { "window" }),
+            );
         }
         Event::ProbeRepairedLoss | Event::Reneged | Event::GaveUp => {}
     }

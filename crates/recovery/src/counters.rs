@@ -58,10 +58,10 @@ pub struct Counters {
     pub copies: u64,
     /// Bytes of sequence space in them.
     pub copied_bytes: u64,
-    /// Copies that were worth their while and had no room in the window.
+    /// Copies that were worth their while and were not sent: the window had no room, or an earlier one
+    /// was not acknowledged.
     pub copies_withheld: u64,
-    /// Copies reported to have arrived beside their originals, by DSACK or, without SACK, as it seems
-    /// by a duplicate ACK.
+    /// Copies of data reported by DSACK to have arrived beside their originals.
     pub copies_reported: u64,
     /// Reductions taken back, by proof (see [`undone_by`](Self::undone_by)).
     pub undone: [u64; Proof::ALL.len()],

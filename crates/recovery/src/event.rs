@@ -205,6 +205,8 @@ pub enum Event {
         newly_sacked: Segments,
         /// The duplicate reported.
         dsack: Option<Span>,
+        /// It is of a copy, and is no other news.
+        copy_reported: bool,
     },
     /// A round-trip time was measured.
     RttSample {
@@ -270,6 +272,8 @@ pub enum Event {
     CopyWithheld {
         /// Of which segment.
         span: Span,
+        /// An earlier copy is not acknowledged; otherwise the window has no room.
+        another_out: bool,
     },
     /// The receiver took back what it had SACKed.
     Reneged,

@@ -30,17 +30,20 @@
 //!   is one whose original was acknowledged, SACKed or marked lost meanwhile.
 //! - A copy counts until its segment is acknowledged (the text) or marked lost, against the window of
 //!   new data, which is what moves `next`: were retransmissions held to what it leaves, a copy could
-//!   bring about the timeout it is to prevent. It never takes the last segment of a window. Until the segment is acknowledged no other copy is
-//!   sent ("one duplicate packet per sliding window").
+//!   bring about the timeout it is to prevent. Until the segment is acknowledged no other copy is sent
+//!   ("one duplicate packet per sliding window").
 //! - SYN and SYN-ACK are sent before the peer's window is known, into an empty one; their copies are
 //!   not held against either window.
 //! - What is in doubt is never taken for good news. The DSACK of a copy is none of a retransmission: the
 //!   first one reported for a copied segment is the copy's, unless a tail loss probe has repeated the
-//!   segment and waits for its answer. Without SACK the copy's duplicate ACK does not count: the first of
-//!   nothing that was sent after the copy. A copied
-//!   segment that arrives late proves no reordering, and its echoed timestamp and its arrival after a
-//!   timeout prove nothing spurious.
-//! - RTTs are measured from the original. If that was lost they are too long by the gap.
+//!   segment and waits for its answer. Without SACK the copy's duplicate ACK does not count: it is the
+//!   first one that acknowledges nothing sent after the copy. A copied segment that arrives late proves
+//!   no reordering, and its echoed timestamp and its arrival after a timeout prove nothing spurious.
+//! - The RTT of a copied segment is measured from whichever of the two the timestamp echoed is nearer to;
+//!   without timestamps, and by RACK, from the original, so that it is too long by the gap if that was
+//!   lost.
+//! - Where nothing is ever to time out (q = 0) nothing is copied, though at p = 1 the formula's 0 ≥ 0
+//!   would.
 //! - p, where it is learned, is learned from this connection alone.
 
 mod copies;

@@ -43,6 +43,7 @@ fn every_event_is_a_line_with_its_keys() {
         newly_acked: Segments(1),
         newly_sacked: Segments(2),
         dsack,
+        copy_reported: false,
     };
     let changed = |ssthresh| Event::StateChanged {
         from: State::Open,
@@ -70,6 +71,19 @@ fn every_event_is_a_line_with_its_keys() {
             json!({"what": "again", "start": 1, "end": 2, "trigger": "slow_start", "pipe": 3, "cwnd": 10}),
         ),
         (
+            sent(Send::Copy(span(1, 2))),
+            "sent",
+            json!({"what": "copy", "start": 1, "end": 2, "trigger": null, "pipe": 3, "cwnd": 10}),
+        ),
+        (
+            Event::CopyWithheld {
+                span: span(1, 2),
+                another_out: true,
+            },
+            "copy_withheld",
+            json!({"start": 1, "end": 2, "by": "another_out"}),
+        ),
+        (
             sent(Send::WindowProbe),
             "sent",
             json!({"what": "window_probe", "start": null, "end": null, "trigger": null, "pipe": 3, "cwnd": 10}),
@@ -77,12 +91,12 @@ fn every_event_is_a_line_with_its_keys() {
         (
             acked(None),
             "acked",
-            json!({"una": 1449, "newly_acked": 1, "newly_sacked": 2, "dsack": null}),
+            json!({"una": 1449, "newly_acked": 1, "newly_sacked": 2, "dsack": null, "copy_reported": false}),
         ),
         (
             acked(Some(span(5, 9))),
             "acked",
-            json!({"una": 1449, "newly_acked": 1, "newly_sacked": 2, "dsack": [5, 9]}),
+            json!({"una": 1449, "newly_acked": 1, "newly_sacked": 2, "dsack": [5, 9], "copy_reported": false}),
         ),
         (
             Event::RttSample {

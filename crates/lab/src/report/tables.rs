@@ -101,11 +101,11 @@ fn cost(rows: &mut Rows<'_>) {
         rows.add(&format!("  {trigger}"), |r| again(r, trigger));
     }
     rows.add("probes, new data included", |r| r.probes.to_string());
-    rows.add("duplicates sent in advance", |r| r.duplicates.to_string());
-    rows.add("  arrived beside their originals", |r| {
+    rows.add("extra copies (duplicates)", |r| r.duplicates.to_string());
+    rows.add("  reported as duplicates by DSACK", |r| {
         r.duplicates_reported.to_string()
     });
-    rows.add("  withheld for want of room", |r| {
+    rows.add("  withheld: no room, or one is out", |r| {
         r.duplicates_withheld.to_string()
     });
     rows.add("spurious", |r| r.spurious.to_string());

@@ -285,7 +285,9 @@ impl<'a, 'c> Painter<'a, 'c> {
         for mark in marks {
             match mark.what {
                 What::Again(span, _) => self.arrow(Ink::Again, mark.at, span),
-                What::Copy(span) => self.arrow(Ink::Copy, mark.at, span),
+                What::Copy(span) if span.end > Offset::DATA => {
+                    self.arrow(Ink::Copy, mark.at, span);
+                }
                 _ => {}
             }
         }

@@ -30,7 +30,9 @@ impl Sender {
                 window_changed,
                 ..AckSummary::default()
             };
-            self.take_report_of_copy(ack, &mut summary);
+            if self.sends_copies() {
+                self.take_report_of_copy(ack, &mut summary);
+            }
             return summary;
         }
         let syn_acked = self.board.una() == Offset::SYN && ack.cumulative > Offset::SYN;
@@ -38,15 +40,18 @@ impl Sender {
         let plausible = self.rtt.min().map_or(Instant::ZERO, |min| now - min);
         let mut summary = self.board.on_ack(ack, plausible);
         summary.window_changed = window_changed;
-        self.take_report_of_copy(ack, &mut summary);
+        let copies = self.sends_copies();
+        if copies {
+            self.take_report_of_copy(ack, &mut summary);
+        }
         self.note_progress(now, ack, &mut summary);
-        if summary.reports_copy_alone() {
+        if copies && summary.reports_copy_alone() {
             self.update_persist(now);
             self.log_changes(now);
             return summary;
         }
         let unsure;
-        let ack = if summary.copied_delivered {
+        let ack = if copies && summary.copied_delivered {
             unsure = ack.without_echo();
             &unsure
         } else {
@@ -87,7 +92,9 @@ impl Sender {
         if grows_before {
             self.judge_probe(now, ack, &summary);
         }
-        self.follow_copied(now, &summary);
+        if copies {
+            self.follow_copied(now, &summary);
+        }
         self.count(&summary);
         self.reschedule_probe(now, &summary);
         self.update_persist(now);
@@ -147,9 +154,10 @@ impl Sender {
             let AckSummary {
                 newly_acked,
                 newly_sacked,
-                dsack,
+                copy_reported,
                 ..
             } = *summary;
+            let dsack = summary.dsack.or(ack.dsack().filter(|_| copy_reported));
             self.log.push(
                 now,
                 Event::Acked {
@@ -157,6 +165,7 @@ impl Sender {
                     newly_acked,
                     newly_sacked,
                     dsack,
+                    copy_reported,
                 },
             );
         }
@@ -194,9 +203,12 @@ impl Sender {
     }
 
     fn take_rtt(&mut self, now: Instant, ack: &Ack, summary: &AckSummary) {
-        let Some(rtt) = summary.rtt_sample(now, ack) else {
+        let Some(mut rtt) = summary.rtt_sample(now, ack) else {
             return;
         };
+        if summary.copied_delivered && summary.newly_acked == Segments::ONE {
+            rtt = self.rtt_of_copied(rtt, ack);
+        }
         self.rtt.on_sample(rtt, self.board.una(), self.board.nxt());
         self.rto.reset_backoff();
         if self.log.is_on() {

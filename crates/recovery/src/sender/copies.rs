@@ -5,6 +5,9 @@ use crate::ack::AckSummary;
 use crate::delivery::Delivery;
 use crate::slp::{Carried, FIRST_GAP, Kind, SlpRules, Stakes};
 
+/// No SYN is repeated sooner by its timer (RFC 6298 §2.1).
+const FIRST_REPETITION: Duration = Duration::from_secs(1);
+
 impl Sender {
     /// Whether anything is ever worth a copy, so that [`offer_copy`](Self::offer_copy) is to be asked.
     pub fn sends_copies(&self) -> bool {
@@ -14,14 +17,17 @@ impl Sender {
     /// `span` has just been sent for the first time: if it is worth a copy, and the windows permit one,
     /// the copy is planned (§II-C). Returns whether it is.
     pub fn offer_copy(&mut self, now: Instant, span: Span, carried: Carried) -> bool {
-        let rules = self.mechanisms.slp;
-        let worth = rules.is_some_and(|rules| self.is_worth_a_copy(&rules, span, carried));
-        let Some(rules) = rules.filter(|_| worth) else {
+        let Some(rules) = self.mechanisms.slp else {
             return false;
         };
-        if !self.copies.is_free() || !self.windows_take_a_copy(span) {
+        if !self.is_worth_a_copy(&rules, span, carried) {
+            return false;
+        }
+        let another_out = !self.copies.is_free();
+        if another_out || !self.windows_take_a_copy(span) {
             self.counters.copies_withheld += 1;
-            self.log.push(now, Event::CopyWithheld { span });
+            self.log
+                .push(now, Event::CopyWithheld { span, another_out });
             return false;
         }
         let gap = self.rtt.srtt().map_or(FIRST_GAP, |srtt| rules.gap.of(srtt));
@@ -30,18 +36,26 @@ impl Sender {
         true
     }
 
-    /// The SYN-ACK went once more, to answer a copy of the SYN: the ACK that draws tells nothing either.
-    pub fn on_answered_again(&mut self) {
-        let syn = Span::new(Offset::SYN, Offset::DATA);
-        self.copies.expect_answer(syn, self.board.nxt());
+    /// The peer's SYN came again. So early it is a copy, not its timer's repetition, and the SYN-ACK is
+    /// to answer it too (`true`); later the SYN-ACK's own timer does. (Linux answers any, and sets its
+    /// timer anew.) What the answer draws is no more news than what a copy's arrival does.
+    pub fn answers_again(&mut self, now: Instant) -> bool {
+        let sent = self.board.first().map(|syn_ack| syn_ack.sent_at);
+        let early = sent.is_some_and(|sent| now.since(sent) < FIRST_REPETITION / 2);
+        if early {
+            let syn = Span::new(Offset::SYN, Offset::DATA);
+            self.copies.expect_answer(syn, self.board.nxt());
+        }
+        early
     }
 
     /// The arbitrator's verdict.
     fn is_worth_a_copy(&self, rules: &SlpRules, span: Span, carried: Carried) -> bool {
         let counters = &self.counters;
+        let again = &counters.retransmissions;
+        let handshake = again.of(Trigger::Syn) + again.of(Trigger::SynAck);
         // What a DSACK reported had not been lost.
-        let again = counters.retransmissions.total();
-        let lost = again.saturating_sub(counters.dsacks);
+        let lost = (again.total() - handshake).saturating_sub(counters.dsacks);
         let stakes = Stakes {
             p: rules.loss.of(lost, counters.segments_sent),
             q: rules.likelihoods.of_all(self.kinds(span, carried)),
@@ -83,7 +97,8 @@ impl Sender {
             && self.board.pipe() < self.cwnd
     }
 
-    /// Whether the congestion window still has room for the planned copy of `span`.
+    /// Whether the congestion window still has room for the planned copy of `span`, whatever was sent
+    /// since: flight and copy may fill it.
     fn window_still_takes_a_copy(&self, span: Span) -> bool {
         let flight = self.board.nxt().since(self.board.una());
         span.start == Offset::SYN
@@ -94,14 +109,10 @@ impl Sender {
         u64::from(self.cwnd.0) * u64::from(self.mss)
     }
 
-    /// `window` without what a copy takes of it; never the last segment of it.
+    /// `window` without what a copy takes of it.
     #[inline]
     pub(super) fn less_copies(&self, window: Segments) -> Segments {
-        if self.copies.is_free() {
-            return window;
-        }
-        let less = window.saturating_sub(self.copies.room());
-        less.max(window.min(Segments::ONE))
+        window.saturating_sub(self.copies.room())
     }
 
     /// A copy whose gap is over goes if nothing else does and there is still room for it.
@@ -111,9 +122,11 @@ impl Sender {
             .then_some(Send::Copy(span))
     }
 
-    pub(super) fn on_sent_copy(&mut self, span: Span) {
+    pub(super) fn on_sent_copy(&mut self, now: Instant, span: Span) {
+        let original = self.board.segment_at(span.start);
+        let after = original.map_or(Duration::ZERO, |original| now.since(original.sent_at));
         self.board.note_copied(span);
-        self.copies.on_sent(span, self.board.nxt());
+        self.copies.on_sent(span, after, self.board.nxt());
         self.counters.copies += 1;
         self.counters.copied_bytes += span.len();
         if self.reducing() {
@@ -121,10 +134,13 @@ impl Sender {
         }
     }
 
-    /// The application is about to write: does the connection wait for it?
+    /// The application is about to write: until now the connection may have waited for it.
     pub(super) fn note_application_limit(&mut self) {
+        if !self.sends_copies() {
+            return;
+        }
         let nothing_waits = self.board.nxt() >= self.limit && self.board.next_lost().is_none();
-        if self.sends_copies() && nothing_waits && self.room() > Segments::ZERO {
+        if nothing_waits && self.room() > Segments::ZERO {
             self.delivery.on_application_limited(self.board.pipe());
         }
     }
@@ -132,9 +148,6 @@ impl Sender {
     /// The report that a copy arrived beside its original says nothing else: neither a retransmission
     /// was spurious nor does the path reorder.
     pub(super) fn take_report_of_copy(&mut self, ack: &Ack, summary: &mut AckSummary) {
-        if !self.sends_copies() {
-            return;
-        }
         summary.copy_reported = match summary.dsack {
             Some(duplicate) => {
                 !self.probe.is_of_probe(duplicate) && self.copies.explains(duplicate)
@@ -145,8 +158,20 @@ impl Sender {
             }
         };
         if summary.copy_reported {
-            summary.dsack = None;
-            self.counters.copies_reported += 1;
+            self.counters.copies_reported += u64::from(summary.dsack.take().is_some());
+        }
+    }
+
+    /// The RTT that an ACK of a copied segment shows, `from_original` if that is what arrived: which
+    /// of the two did is told by the timestamp echoed, where there is one.
+    pub(super) fn rtt_of_copied(&self, from_original: Duration, ack: &Ack) -> Duration {
+        let (Some(after), Some(echo)) = (self.copies.sent_after(), ack.timestamp_rtt) else {
+            return from_original;
+        };
+        let from_copy = from_original.saturating_sub(after);
+        match from_copy.abs_diff(echo) < from_original.abs_diff(echo) {
+            true => from_copy,
+            false => from_original,
         }
     }
 
@@ -154,19 +179,16 @@ impl Sender {
     pub(super) fn review_copied(&mut self) {
         let copied = self.copies.segment();
         if let Some(original) = copied.and_then(|span| self.board.segment_at(span.start)) {
-            if original.lost || !original.is_original() {
+            if original.lost {
                 self.copies.on_original_lost();
-            } else if original.sacked {
-                self.copies.on_original_sacked();
+            } else if original.sacked || !original.is_original() {
+                self.copies.drop_waiting();
             }
         }
     }
 
     /// After an ACK: what became of the segment copied, and how fast the network delivers.
     pub(super) fn follow_copied(&mut self, now: Instant, summary: &AckSummary) {
-        if !self.sends_copies() {
-            return;
-        }
         let una = self.board.una();
         self.copies.on_una(una);
         self.review_copied();

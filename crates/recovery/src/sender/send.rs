@@ -90,7 +90,7 @@ impl Sender {
         match what {
             Send::New(span) | Send::NewProbe(span) => self.on_sent_new(now, span),
             Send::Again(span, trigger) => self.on_sent_again(now, span, trigger),
-            Send::Copy(span) => self.on_sent_copy(span),
+            Send::Copy(span) => self.on_sent_copy(now, span),
             Send::WindowProbe => {
                 self.persist.due = false;
                 self.persist.unanswered = self.persist.unanswered.saturating_add(1);

@@ -1,6 +1,7 @@
 //! The one copy a window may have, and the answers to earlier ones that are still to come.
 
 use recoup_units::{Instant, Offset, Segments, Span};
+use std::time::Duration;
 
 /// How far a copy has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,8 +10,8 @@ enum Phase {
     Paced(Instant),
     /// The gap has passed: it goes now or never.
     Due,
-    /// It was sent.
-    Sent,
+    /// It was sent, so long after its original.
+    Sent(Duration),
     /// It was sent, and its segment is lost: so may the copy be.
     Lost,
 }
@@ -92,9 +93,17 @@ impl Copies {
         }
     }
 
-    /// A copy of `span` was sent, the stream having been sent to `nxt`.
-    pub fn on_sent(&mut self, span: Span, nxt: Offset) {
-        self.current = Some((span, Phase::Sent));
+    /// How long after its original the copy was sent, unless they are taken for lost.
+    pub fn sent_after(&self) -> Option<Duration> {
+        match self.current {
+            Some((_, Phase::Sent(after))) => Some(after),
+            _ => None,
+        }
+    }
+
+    /// A copy of `span` was sent, so long `after` its original, the stream having been sent to `nxt`.
+    pub fn on_sent(&mut self, span: Span, after: Duration, nxt: Offset) {
+        self.current = Some((span, Phase::Sent(after)));
         self.expect_answer(span, nxt);
     }
 
@@ -117,8 +126,8 @@ impl Copies {
         }
     }
 
-    /// The original is SACKed: a copy that waits is not needed.
-    pub fn on_original_sacked(&mut self) {
+    /// The original is SACKed, or was sent again: a copy that waits is not needed.
+    pub fn drop_waiting(&mut self) {
         if let Some((_, Phase::Paced(_) | Phase::Due)) = self.current {
             self.current = None;
         }
@@ -127,7 +136,7 @@ impl Copies {
     /// The original is taken as lost: it will be sent again, in place of a copy that waits; one that
     /// was sent is taken as lost with it.
     pub fn on_original_lost(&mut self) {
-        self.on_original_sacked();
+        self.drop_waiting();
         if let Some((_, phase)) = &mut self.current {
             *phase = Phase::Lost;
         }
@@ -156,6 +165,8 @@ impl Copies {
 mod tests {
     use super::*;
 
+    const GAP: Duration = Duration::from_millis(5);
+
     fn span(a: u64, b: u64) -> Span {
         Span::new(Offset(a), Offset(b))
     }
@@ -165,7 +176,7 @@ mod tests {
         copies.plan(span, Instant::from_millis(1));
         copies.on_expiry();
         assert_eq!(copies.due(), Some(span));
-        copies.on_sent(span, span.end);
+        copies.on_sent(span, GAP, span.end);
         copies
     }
 
@@ -191,7 +202,7 @@ mod tests {
     fn a_copy_that_waits_is_dropped_with_its_reason() {
         let causes: [fn(&mut Copies); 4] = [
             |c| c.on_una(Offset(101)),
-            Copies::on_original_sacked,
+            Copies::drop_waiting,
             Copies::on_original_lost,
             |c| {
                 c.on_expiry();
@@ -212,7 +223,7 @@ mod tests {
     #[test]
     fn a_lost_copy_takes_no_room_but_lets_no_other_go() {
         let mut copies = sent(span(100, 200));
-        copies.on_original_sacked();
+        copies.drop_waiting();
         assert_eq!(copies.room(), Segments::ONE, "it is out");
         copies.on_original_lost();
         assert_eq!(copies.room(), Segments::ZERO);
@@ -223,7 +234,7 @@ mod tests {
     fn each_copy_explains_one_duplicate() {
         let mut copies = sent(span(100, 200));
         copies.on_una(Offset(200));
-        copies.on_sent(span(200, 300), Offset(300));
+        copies.on_sent(span(200, 300), GAP, Offset(300));
         assert!(!copies.explains(span(200, 301)), "more than was copied");
         assert!(copies.explains(span(100, 200)));
         assert!(!copies.explains(span(100, 200)), "again");
@@ -232,7 +243,7 @@ mod tests {
         // Sent when the stream had been sent to 500.
         for (una, explained) in [(199, false), (200, true), (500, true), (501, false)] {
             let mut copies = Copies::default();
-            copies.on_sent(span(100, 200), Offset(500));
+            copies.on_sent(span(100, 200), GAP, Offset(500));
             assert_eq!(copies.explains_duplicate_ack(Offset(una)), explained);
             assert!(!copies.explains_duplicate_ack(Offset(una)), "again");
         }

@@ -89,15 +89,6 @@ impl Endpoint {
         self.acks.on_segment(now, Urgency::AtOnce);
     }
 
-    /// Whether the SYN-ACK went less than half its RTO ago. The peer's timer, which begins where ours
-    /// does (RFC 6298 §2.1), has not repeated its SYN so early; later our own repeats the SYN-ACK. (Linux
-    /// answers any, and sets its timer anew.)
-    fn has_just_answered(&self, now: Instant) -> bool {
-        let timer = recoup_recovery::Timer::Rto;
-        let due = self.sender.deadline(timer);
-        due.is_some_and(|due| now + self.sender.rto() / 2 < due)
-    }
-
     /// Learns what the peer's SYN says.
     fn take_syn(&mut self, now: Instant, segment: &Segment) {
         let options = &segment.options;
@@ -147,7 +138,7 @@ impl Endpoint {
             // is unanswered, that is the answer to a copy of the same SYN.
             let again = segment.seq == self.peer_isn && !segment.flags.contains(Flags::ACK);
             match self.state {
-                State::SynReceived => self.syn_ack_due |= again && self.has_just_answered(now),
+                State::SynReceived => self.syn_ack_due |= again && self.sender.answers_again(now),
                 _ => self.acks.on_segment(now, Urgency::AtOnce),
             }
             return;

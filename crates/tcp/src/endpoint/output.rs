@@ -117,7 +117,6 @@ impl Endpoint {
         if std::mem::take(&mut self.syn_ack_due) && self.state == State::SynReceived {
             *segment = Segment::default();
             self.answer_syn(now, segment);
-            self.sender.on_answered_again();
             return Some(Transmit::Control);
         }
         if self.acks.is_due() && self.synchronized() {

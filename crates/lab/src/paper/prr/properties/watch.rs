@@ -304,7 +304,13 @@ impl Observer for Watch {
             Event::Sent { what, .. } => {
                 step.sent += u32::from(!matches!(what, Send::WindowProbe));
             }
-            Event::Acked { dsack, .. } => step.dsack |= dsack.is_some(),
+            Event::Acked {
+                dsack,
+                copy_reported,
+                ..
+            } => {
+                step.dsack |= dsack.is_some() && !copy_reported;
+            }
             Event::MarkedLost { .. } => step.marked += 1,
             Event::Undone { .. } => step.undone = true,
             Event::StateChanged { from, to, cwnd, .. } => {
