@@ -5,6 +5,7 @@ mod model;
 mod operations;
 
 use super::*;
+use crate::ack::{Ack, AckSummary};
 
 /// Every retransmission had time to be answered.
 const LATER: Instant = Instant::from_nanos(u64::MAX);

@@ -3,6 +3,7 @@
 //! `tcp_limit_reno_sacked`.
 
 use super::super::*;
+use crate::ack::{Ack, AckSummary};
 
 /// A segment of the model.
 #[derive(Clone, Debug)]

@@ -3,6 +3,7 @@
 
 use super::super::*;
 use super::model::{Model, answers};
+use crate::ack::Ack;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;

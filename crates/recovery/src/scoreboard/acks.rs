@@ -1,0 +1,178 @@
+//! What an ACK changes on the scoreboard.
+
+use super::Scoreboard;
+use crate::ack::{Ack, AckSummary};
+use recoup_units::{Instant, Offset, Segments, Span};
+
+impl Scoreboard {
+    /// Applies an ACK. Blocks that lie (above `snd_nxt`, across `snd_una`) are counted and change
+    /// nothing; a cumulative ACK outside what is outstanding must be refused before.
+    ///
+    /// `plausible`: a retransmission sent later than this cannot have been answered yet, so that the
+    /// original was (RFC 8985 §6.2 step 2).
+    pub fn on_ack(&mut self, ack: &Ack, plausible: Instant) -> AckSummary {
+        let dsack = ack.dsack();
+        let mut summary = AckSummary {
+            dsack: dsack.filter(|duplicate| duplicate.end <= self.nxt),
+            ..AckSummary::default()
+        };
+        self.impossible_blocks += u64::from(summary.dsack != dsack);
+        // What was SACKed before this ACK tells reordering; the blocks of one ACK do not, since
+        // their order is the receiver's.
+        let fack_before = self.fack;
+        if let Some(duplicate) = summary.dsack {
+            self.note_duplicate(duplicate, fack_before, &mut summary);
+        }
+        let una = self.una.max(ack.cumulative);
+        for &block in ack.sack_blocks() {
+            if block.end > self.nxt || (block.start <= una && block.end > una) {
+                self.impossible_blocks += 1;
+            } else {
+                self.sack(block, fack_before, plausible, &mut summary);
+            }
+        }
+        let before = self.una;
+        self.advance(ack.cumulative, fack_before, plausible, &mut summary);
+        summary.una_advanced = self.una.since(before);
+        self.settle();
+        summary
+    }
+
+    /// A DSACK of a segment still outstanding: it was sent again although it had arrived, which
+    /// others above it had done before (Linux `tcp_sacktag_one`).
+    fn note_duplicate(&mut self, duplicate: Span, fack_before: u32, summary: &mut AckSummary) {
+        if duplicate.end <= self.una || duplicate.end > self.nxt {
+            return;
+        }
+        let i = self.index_of(duplicate.start);
+        if let Some(segment) = self.segments.get(i)
+            && segment.sacked
+            && !segment.is_original()
+            && !segment.copied
+        {
+            summary.note_reordering(fack_before, i as u32);
+        }
+    }
+
+    fn sack(
+        &mut self,
+        block: Span,
+        fack_before: u32,
+        plausible: Instant,
+        summary: &mut AckSummary,
+    ) {
+        let first = self.index_of(block.start);
+        let mut i = first;
+        if self
+            .segments
+            .get(i)
+            .is_some_and(|s| s.span.start < block.start)
+        {
+            i += 1; // partly covered
+        }
+        let from = i;
+        while let Some(&segment) = self.segments.get(i) {
+            if segment.span.end > block.end {
+                break;
+            }
+            if segment.sacked {
+                i += segment.run.max(1) as usize;
+                continue;
+            }
+            if segment.in_flight() {
+                self.unlink(i);
+            }
+            summary.note_delivered(&segment, plausible, false);
+            if segment.is_original() {
+                summary.note_original_sacked(segment.sent_at);
+            }
+            if segment.is_surely_original() {
+                summary.note_reordering(fack_before, i as u32);
+            }
+            self.lost -= u32::from(segment.lost);
+            self.retransmitted -= u32::from(segment.retransmitted);
+            self.sacked += 1;
+            let segment = &mut self.segments[i];
+            segment.sacked = true;
+            segment.lost = false;
+            segment.retransmitted = false;
+            self.count_above(i);
+            summary.newly_sacked += Segments::ONE;
+            summary.delivered += Segments::ONE;
+            i += 1;
+        }
+        self.compress(from, i);
+        // `i` may have hopped past the block's end over a known run; those are SACKed all the same.
+        if i > from {
+            self.fack = self.fack.max(i as u32);
+        }
+    }
+
+    /// Lets every stepping stone of the walk `from..to` point at its end, as union–find does, so
+    /// that no later walk repeats it.
+    fn compress(&mut self, from: usize, to: usize) {
+        let mut i = from;
+        while i < to {
+            let step = self.segments[i].run.max(1) as usize;
+            self.segments[i].run = (to - i) as u32;
+            i += step;
+        }
+    }
+
+    fn advance(
+        &mut self,
+        cumulative: Offset,
+        fack_before: u32,
+        plausible: Instant,
+        summary: &mut AckSummary,
+    ) {
+        let mut popped: u32 = 0;
+        while self
+            .segments
+            .front()
+            .is_some_and(|segment| segment.span.end <= cumulative)
+        {
+            let Some(segment) = self.segments.pop_front() else {
+                break;
+            };
+            self.gone += 1;
+            if segment.in_flight() {
+                self.unlink_gone(self.gone, segment.links);
+            }
+            if segment.sacked {
+                self.sacked -= 1;
+                if popped >= self.judged {
+                    let follows = self.segments.front().is_some_and(|s| s.sacked);
+                    self.above.remove_first(segment.span.len(), follows);
+                }
+            } else {
+                summary.note_delivered(&segment, plausible, true);
+                summary.delivered += Segments::ONE;
+                self.lost -= u32::from(segment.lost);
+                self.retransmitted -= u32::from(segment.retransmitted);
+            }
+            if !segment.is_original() {
+                summary.retransmission_acked = true;
+            } else if !segment.sacked {
+                summary.first_original_acked.get_or_insert(segment.sent_at);
+                if !segment.copied {
+                    summary.note_reordering(fack_before, popped);
+                }
+            }
+            summary.newly_acked += Segments::ONE;
+            popped += 1;
+        }
+        if let Some(segment) = self.segments.front_mut()
+            && segment.span.start < cumulative
+        {
+            if segment.sacked && popped >= self.judged {
+                self.above.bytes -= cumulative.since(segment.span.start);
+            }
+            segment.span.start = cumulative;
+        }
+        self.una = self.una.max(cumulative.min(self.nxt));
+        for cursor in [&mut self.fack, &mut self.judged, &mut self.next_hole] {
+            *cursor = cursor.saturating_sub(popped);
+        }
+    }
+}
