@@ -4,6 +4,7 @@
 //! is known to have is kept beside it, so that a change of verdict is noticed.
 
 use crate::report::plain_table;
+use comfy_table::ContentArrangement;
 use serde::Serialize;
 
 /// Whether a claim holds.
@@ -80,9 +81,14 @@ pub(crate) fn claim(
     }
 }
 
+/// Columns of a terminal that claims are fitted into: longer ones go on below.
+const WIDTH: u16 = 160;
+
 /// Claims as a table: verdict, id, place, statement, result, then the notes, by id.
 pub fn to_table(claims: &[Claim]) -> String {
     let mut table = plain_table();
+    table.set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_width(WIDTH);
     table.set_header(["verdict", "id", "section", "claim", "ours"]);
     for claim in claims {
         let verdict = claim.verdict.name();

@@ -70,17 +70,12 @@ pub fn format_duration(d: Duration) -> String {
 }
 
 /// Reads a rate: `10Mbit`, `1.5Gbit`, `64kbit`, `9600bit`, each with or without `/s`; decimal
-/// multiples, as in tc(8). Zero is refused.
+/// multiples, as in tc(8); from 1 bit to below 10¹⁵.
 pub fn parse_rate(text: &str) -> Result<BitRate, String> {
     let trimmed = text.trim();
     let expected = || {
-        let zero = if trimmed.starts_with('0') {
-            " above zero"
-        } else {
-            ""
-        };
         format!(
-            "`{trimmed}` is not a rate: expected a number{zero} with a unit, such as 10Mbit or 64kbit, or none"
+            "`{trimmed}` is not a rate: expected a number with a unit, such as 10Mbit or 64kbit, above zero and below 1000000Gbit"
         )
     };
     let digits = trimmed

@@ -54,9 +54,10 @@ pub struct Entry {
     pub probes: u64,
     /// Extra copies sent in advance of any loss.
     pub duplicates: u64,
-    /// Extra copies that were worth their while and had no room in the window.
+    /// Extra copies that were worth their while and not sent: the window had no room, or an earlier one
+    /// was not acknowledged.
     pub duplicates_withheld: u64,
-    /// Extra copies reported to have arrived beside their originals.
+    /// Extra copies of data reported by DSACK to have arrived beside their originals.
     pub duplicates_reported: u64,
     /// Retransmissions of which an earlier copy delivered every byte.
     pub spurious: u64,
@@ -93,8 +94,7 @@ impl Report {
     /// As CSV: a line a profile; the columns are the JSON's names joined by underscores, the
     /// settings, `set_` before their names, last.
     pub fn to_csv(&self) -> String {
-        let mut writer = csv::Writer::from_writer(vec![]);
-        for (i, entry) in self.results.iter().enumerate() {
+        let row = |entry: &Entry| {
             let mut columns = vec![
                 ("scenario".to_string(), self.scenario.clone()),
                 ("seed".to_string(), self.seed.to_string()),
@@ -107,13 +107,14 @@ impl Report {
             for (key, value) in &self.settings {
                 flatten(&format!("set_{key}"), value, &mut columns);
             }
-            // Writing to memory cannot fail.
-            if i == 0 {
-                let _ = writer.write_record(columns.iter().map(|(name, _)| name));
-            }
-            let _ = writer.write_record(columns.iter().map(|(_, value)| value));
-        }
-        String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
+            columns
+        };
+        let rows: Vec<_> = self.results.iter().map(row).collect();
+        let header = rows.iter().take(1).flatten().map(|(name, _)| name);
+        csv(
+            header,
+            rows.iter().map(|row| row.iter().map(|(_, value)| value)),
+        )
     }
 
     /// As a table with a column a profile.
@@ -172,6 +173,21 @@ pub fn plain_table() -> Table {
     let mut table = Table::new();
     table.load_preset(presets::ASCII_MARKDOWN);
     table
+}
+
+/// A header and rows as CSV.
+pub fn csv<H, R>(header: H, rows: impl IntoIterator<Item = R>) -> String
+where
+    H: IntoIterator<Item: AsRef<[u8]>>,
+    R: IntoIterator<Item: AsRef<[u8]>>,
+{
+    let mut writer = csv::Writer::from_writer(vec![]);
+    // Writing to memory cannot fail.
+    let _ = writer.write_record(header);
+    for row in rows {
+        let _ = writer.write_record(row);
+    }
+    String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
 }
 
 /// Milliseconds to the microsecond, or `-`.

@@ -1,7 +1,9 @@
 //! Runs a scenario: every profile over the same flows on the same network.
 
+mod parallel;
 mod recoveries;
 
+pub(crate) use parallel::{cores, in_parallel};
 pub use recoveries::Recoveries;
 
 use crate::scenario::Scenario;
@@ -150,21 +152,12 @@ fn run_flows(
             done(to - from);
         }
     };
-    let threads = threads.min(flows.div_ceil(BATCH) as usize).max(1);
-    if threads == 1 {
-        return work();
+    let threads = threads.min(flows.div_ceil(BATCH) as usize);
+    let mut cost = Cost::default();
+    for part in parallel::on_threads(threads, work)? {
+        cost.merge(&part);
     }
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        let mut cost = Cost::default();
-        for worker in workers {
-            match worker.join() {
-                Ok(part) => cost.merge(&part?),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
-        }
-        Ok(cost)
-    })
+    Ok(cost)
 }
 
 /// Runs the flows of one profile one after another under an observer.

@@ -290,7 +290,14 @@ impl Settings {
     fn set_known(&mut self, key: &str, text: &str, base: &Path) -> Result<(), String> {
         match key {
             "rtt" => self.rtt = parse_duration(text)?,
-            "rate" => self.rate = EachWay::parse(text, None, &BOTH, optional(parse_rate))?,
+            "rate" => {
+                self.rate = EachWay::parse(
+                    text,
+                    None,
+                    &BOTH,
+                    optional(|t| parse_rate(t).map_err(|why| why + ", or none")),
+                )?
+            }
             "queue" => {
                 let queue = |t: &str| {
                     t.parse()

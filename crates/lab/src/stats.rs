@@ -1,7 +1,9 @@
 //! Statistics of many flows in little memory.
 
+mod confidence;
 mod integers;
 
+pub use confidence::{Estimate, Share};
 pub use integers::{Integers, Signs};
 
 use hdrhistogram::Histogram;

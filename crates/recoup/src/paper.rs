@@ -4,12 +4,14 @@ use crate::Failure;
 use crate::output::print;
 use crate::run::apply_settings;
 use clap::{Subcommand, ValueEnum};
+use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 use recoup_lab::output_file::{OutputFile, create_folder};
 use recoup_lab::paper::{Sheet, prr, slp, tail_loss};
 use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::SettingsError;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 const HELP: &str = "\
 Exit status: 0 when every claim has the verdict that is expected of it, 1 when one has not
@@ -136,6 +138,8 @@ enum Format {
 
 /// What sets one paper's figures apart from another's.
 struct Kind<Id: 'static> {
+    /// The paper's name.
+    name: &'static str,
     /// The paper's scenario.
     scenario: &'static str,
     all: &'static [Id],
@@ -145,6 +149,7 @@ struct Kind<Id: 'static> {
 }
 
 const TAIL_LOSS: Kind<TailLossFigure> = Kind {
+    name: tail_loss::NAME,
     scenario: tail_loss::NAME,
     all: &[TailLossFigure::Fig1, TailLossFigure::Fig2],
     own: |_| &tail_loss::OWN_SETTINGS,
@@ -152,6 +157,7 @@ const TAIL_LOSS: Kind<TailLossFigure> = Kind {
 };
 
 const PRR: Kind<PrrFigure> = Kind {
+    name: prr::NAME,
     scenario: prr::NAME,
     all: &[
         PrrFigure::Fig2,
@@ -164,6 +170,7 @@ const PRR: Kind<PrrFigure> = Kind {
 };
 
 const SLP: Kind<SlpFigure> = Kind {
+    name: slp::NAME,
     scenario: "fetch",
     all: &[
         SlpFigure::Fec,
@@ -225,7 +232,7 @@ impl SlpFigure {
     }
 }
 
-impl<Id: Copy> Kind<Id> {
+impl<Id: Copy + ValueEnum> Kind<Id> {
     /// Regenerates the figures named, or all; prints and writes them; fails when a claim's verdict
     /// is not the expected one.
     fn run(
@@ -243,10 +250,7 @@ impl<Id: Copy> Kind<Id> {
                 "--format svg: name the one figure to print, or use --out for all".into(),
             ));
         }
-        let sheets = wanted
-            .iter()
-            .map(|id| (self.sheet)(*id, &base))
-            .collect::<Result<Vec<_>, _>>()?;
+        let sheets = self.sheets(wanted, &base)?;
         let text = match output.format {
             Format::Table => sheets.iter().map(|sheet| sheet.table.as_str()).collect(),
             Format::Json => Sheet::to_json(&sheets),
@@ -261,6 +265,22 @@ impl<Id: Copy> Kind<Id> {
         }
         print(&text)?;
         check_claims(&sheets)
+    }
+
+    /// The figures one after the other, with a spinner meanwhile when standard error is a terminal.
+    fn sheets(&self, wanted: &[Id], base: &Scenario) -> Result<Vec<Sheet>, SettingsError> {
+        let spinner = ProgressBar::new_spinner().with_finish(ProgressFinish::AndClear);
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}, {elapsed}") {
+            spinner.set_style(style);
+        }
+        let sheet = |(i, id): (usize, &Id)| {
+            spinner.set_message(under_way(self.name, *id, i + 1, wanted.len()));
+            if !spinner.is_hidden() {
+                spinner.enable_steady_tick(Duration::from_millis(200));
+            }
+            (self.sheet)(*id, base)
+        };
+        wanted.iter().enumerate().map(sheet).collect()
     }
 
     /// The paper's scenario with the settings of the command line.
@@ -279,6 +299,13 @@ impl<Id: Copy> Kind<Id> {
         base.check().map_err(Failure::Wrong)?;
         Ok(base)
     }
+}
+
+/// Which figure of how many it is: `slp combined (6 of 6)`.
+fn under_way<Id: ValueEnum>(paper: &str, id: Id, i: usize, of: usize) -> String {
+    let value = id.to_possible_value();
+    let figure = value.as_ref().map_or("", |value| value.get_name());
+    format!("{paper} {figure} ({i} of {of})")
 }
 
 /// All files are written whole before the first has its name.
@@ -330,4 +357,17 @@ fn check_claims(sheets: &[Sheet]) -> Result<(), Failure> {
         changed.join(", ")
     );
     Err(Failure::CheckFailed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_says_which_figure_of_how_many() {
+        let fig7 = under_way(SLP.name, SlpFigure::Fig7, 3, SLP.all.len());
+        assert_eq!(fig7, "slp fig7 (3 of 6)");
+        let properties = under_way(PRR.name, PrrFigure::Properties, 1, 1);
+        assert_eq!(properties, "prr properties (1 of 1)");
+    }
 }

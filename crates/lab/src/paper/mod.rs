@@ -103,6 +103,12 @@ impl<Cell: Serialize> Figure<Cell> {
     }
 }
 
+/// Whether two times in ms are one: to the microsecond, as the engine keeps nanoseconds and shifts
+/// integers.
+fn same(a: f64, b: f64) -> bool {
+    (a - b).abs() < 1e-3
+}
+
 impl Sheet {
     /// As a JSON list, of one too, indented, with a final newline.
     pub fn to_json(sheets: &[Self]) -> String {

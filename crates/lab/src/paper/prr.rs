@@ -23,7 +23,7 @@ pub mod properties;
 pub use cell::{Acks, Cell, Exit, Scheme, Sent, Step};
 
 use super::{Figure, Picture, Sheet};
-use crate::report::{millis, plain_table};
+use crate::report::{csv, millis, plain_table};
 use crate::scenario::Scenario;
 use crate::sequence::{Diagram, Panel};
 use crate::settings::SettingsError;
@@ -192,33 +192,29 @@ pub fn to_table(figure: &Figure<Cell>) -> String {
 
 /// A figure's segments as CSV, a line each: what was sent when.
 pub fn to_csv(figure: &Figure<Cell>) -> String {
-    let mut writer = csv::Writer::from_writer(vec![]);
-    // Writing to memory cannot fail.
-    let _ = writer.write_record([
+    let header = [
         "figure", "scheme", "profile", "ack", "at_ms", "segment", "again", "trigger", "pipe",
         "cwnd",
-    ]);
+    ];
+    let row = |cell: &Cell, sent: &Sent| {
+        [
+            figure.figure.into(),
+            cell.scheme.name().into(),
+            cell.profile.into(),
+            cell.ack.into(),
+            sent.at_ms.to_string(),
+            sent.segment.to_string(),
+            sent.trigger.is_some().to_string(),
+            sent.trigger.unwrap_or_default().into(),
+            sent.pipe.to_string(),
+            sent.cwnd.to_string(),
+        ]
+    };
+    let mut rows = Vec::new();
     for cell in &figure.cells {
-        for sent in &cell.sent {
-            let _ = writer.write_record([
-                figure.figure,
-                cell.scheme.name(),
-                cell.profile,
-                cell.ack,
-                &sent.at_ms.to_string(),
-                &sent.segment.to_string(),
-                if sent.trigger.is_some() {
-                    "true"
-                } else {
-                    "false"
-                },
-                sent.trigger.unwrap_or_default(),
-                &sent.pipe.to_string(),
-                &sent.cwnd.to_string(),
-            ]);
-        }
+        rows.extend(cell.sent.iter().map(|sent| row(cell, sent)));
     }
-    String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
+    csv(header, rows)
 }
 
 #[cfg(test)]

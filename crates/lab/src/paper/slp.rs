@@ -13,7 +13,6 @@ pub mod arbitrator;
 pub mod combined;
 pub mod fec;
 pub mod fetch;
-mod share;
 pub mod tails;
 
 /// The paper's name on the command line.

@@ -14,7 +14,7 @@ pub use cell::{Acks, Cell, First, MECHANISMS, Mechanism};
 
 use super::{Figure, Picture, Sheet};
 use crate::chart::{BarChart, Group, Panel};
-use crate::report::{millis, plain_table};
+use crate::report::{csv, millis, plain_table};
 use crate::scenario::Scenario;
 use crate::settings::SettingsError;
 use cell::run_cell;
@@ -174,7 +174,6 @@ pub fn to_table(figure: &Figure<Cell>) -> String {
 
 /// A figure's numbers as CSV, a line a bar.
 pub fn to_csv(figure: &Figure<Cell>) -> String {
-    let mut writer = csv::Writer::from_writer(vec![]);
     let columns = [
         "figure",
         "ack",
@@ -186,9 +185,8 @@ pub fn to_csv(figure: &Figure<Cell>) -> String {
     ];
     let counts = Trigger::ALL.map(Trigger::name);
     let number = |n: Option<f64>| n.map_or(String::new(), |n| n.to_string());
-    // Writing to memory cannot fail.
-    let _ = writer.write_record(columns.iter().chain(&counts).chain(&["spurious"]));
-    for c in &figure.cells {
+    let header = columns.iter().chain(&counts).chain(&["spurious"]);
+    let row = |c: &Cell| {
         let mut row = vec![
             figure.figure.into(),
             c.ack.into(),
@@ -202,9 +200,9 @@ pub fn to_csv(figure: &Figure<Cell>) -> String {
         ]);
         row.extend(Trigger::ALL.map(|t| c.count(t).to_string()));
         row.push(c.spurious.to_string());
-        let _ = writer.write_record(row);
-    }
-    String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
+        row
+    };
+    csv(header, figure.cells.iter().map(row))
 }
 
 #[cfg(test)]

@@ -48,6 +48,7 @@ fn values_are_normalised() {
         ("slp.q", "psh:10%,syn:1, syn_ack:1", "paper"),
         ("slp.q", "tail:0.5,other:1e-6", "tail:0.5,other:0.000001"),
         ("slp.q", "tail:0", "other:0"),
+        ("slp.q", "tail:1,", "tail:1"),
         ("slp.bw", "1.5Mbit", "1500kbit"),
         ("slp.gap", "0.25", "0.25"),
     ] {
@@ -67,7 +68,7 @@ fn what_cannot_be_is_refused_in_one_line() {
         (
             "rate",
             "0",
-            "rate: `0` is not a rate: expected a number above zero",
+            "rate: `0` is not a rate: expected a number with a unit, such as 10Mbit or 64kbit, above zero and below 1000000Gbit, or none",
         ),
         (
             "segments",
@@ -126,7 +127,33 @@ fn what_cannot_be_is_refused_in_one_line() {
             "slp.p: `NaN`: expected a number from 0 to 1",
         ),
         ("slp.p", "lerned", "such as 0.02, or 0% to 100%, or learned"),
+        ("slp.p", "learnt", "or learned, did you mean `learned`?"),
+        ("slp.p", "LEARNED", "or learned, did you mean `learned`?"),
         ("slp.q", "tial:1", "did you mean `tail`?"),
+        ("slp.q", "", "slp.q: ``: expected KIND:Q, as in tail:1"),
+        (
+            "slp.q",
+            "tail",
+            "slp.q: `tail`: expected KIND:Q, as in tail:1",
+        ),
+        (
+            "slp.q",
+            "tail=1",
+            "slp.q: `tail=1`: expected KIND:Q, as in tail:1",
+        ),
+        ("slp.q", "papr", "did you mean `paper`?"),
+        ("slp.q", "Paper", "did you mean `paper`?"),
+        ("slp.q", "tial=1", "did you mean `tail`?"),
+        (
+            "slp.q",
+            "tail:1;psh:0.1",
+            "slp.q: `tail:1;psh:0.1`: expected KIND:Q,…, as in tail:1,psh:0.1",
+        ),
+        (
+            "slp.q",
+            "paper,tail:1",
+            "slp.q: `paper,tail:1`: expected KIND:Q,…, as in tail:1,psh:0.1",
+        ),
         ("slp.q", "tail:1,tail:1", "more than one q for tail"),
         (
             "slp.q",
@@ -138,7 +165,8 @@ fn what_cannot_be_is_refused_in_one_line() {
             "no/such/file",
             "slp.q: cannot read the likelihoods",
         ),
-        ("slp.bw", "0", "slp.bw: `0` is not a rate"),
+        ("slp.q", "first.csv", "slp.q: cannot read the likelihoods"),
+        ("slp.bw", "0", "above zero and below 1000000Gbit"),
         (
             "slp.gap",
             "-1",

@@ -9,6 +9,7 @@ use recoup_recovery::slp::{Kind, Likelihoods, LossRate};
 use recoup_sim::{TimerModel, Write};
 use recoup_tcp::{AckPolicy, Push};
 use recoup_units::{Direction, Ppm, Segments};
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
 
@@ -311,7 +312,7 @@ pub(super) fn parse_loss_rate(text: &str) -> Result<LossRate, String> {
         return Ok(LossRate::Learned);
     }
     let share = parse_share(text).map(LossRate::Fixed);
-    share.map_err(|why| format!("{why}, or learned"))
+    share.map_err(|why| format!("{why}, or learned{}", did_you_mean(text, ["learned"])))
 }
 
 /// `paper`, `KIND:Q,…`, or a file of lines `kind,q`, with a header of these words or without.
@@ -323,19 +324,45 @@ pub(super) fn read_likelihoods(
         return Ok((None, Likelihoods::PAPER));
     }
     let path = base.join(text);
-    if text.contains(':') && !path.exists() {
-        let lines = text.replace(',', "\n").replace(':', ",");
-        let likelihoods = parse_likelihoods(&lines).map_err(|(_, why)| why)?;
+    // Nothing joined to a folder would be the folder.
+    let found = match text {
+        "" => Err(ErrorKind::NotFound.into()),
+        _ => path.metadata(),
+    };
+    if let Err(e) = found {
+        let likelihoods = match text.contains(':') {
+            true => parse_pairs(text)?,
+            false => return Err(no_likelihoods(text, &path, &e)),
+        };
         return Ok((None, likelihoods));
     }
-    let contents = std::fs::read_to_string(&path).map_err(|e| {
-        let file = path.display();
-        format!("cannot read the likelihoods {file}: {e} (expected paper, KIND:Q,… as in tail:1, or a CSV file of lines kind,q)")
-    })?;
+    let contents = std::fs::read_to_string(&path)
+        .map_err(|e| format!("cannot read the likelihoods {}: {e}", path.display()))?;
     let likelihoods = parse_likelihoods(&contents)
         .map_err(|(line, why)| format!("{}:{line}: {why}", path.display()))?;
     let name = text.into();
     Ok((Some(SourceFile { name, path }), likelihoods))
+}
+
+/// What is wrong with a text that is no file, as `e` says, and has no likelihood in it.
+fn no_likelihoods(text: &str, path: &Path, e: &std::io::Error) -> String {
+    const PAIRS: &str = "expected KIND:Q, as in tail:1";
+    let word = text.split(['=', ',', ';']).next().unwrap_or_default();
+    let kinds = Kind::ALL.map(Kind::name);
+    if word.is_empty() || kinds.contains(&word) {
+        return format!("`{text}`: {PAIRS}");
+    }
+    let near = match text.contains(['.', '/', '\\']) {
+        true => String::new(),
+        false => did_you_mean(word, ["paper"].into_iter().chain(kinds)),
+    };
+    let file = path.display();
+    match near.is_empty() {
+        true => format!(
+            "cannot read the likelihoods {file}: {e} ({PAIRS}, paper, or a CSV file of lines kind,q)"
+        ),
+        false => format!("`{text}`: {PAIRS}, paper, or a CSV file of lines kind,q{near}"),
+    }
 }
 
 pub(super) fn format_likelihoods(likelihoods: &Likelihoods) -> String {
@@ -353,31 +380,56 @@ pub(super) fn format_likelihoods(likelihoods: &Likelihoods) -> String {
     }
 }
 
+/// Likelihoods being read.
+#[derive(Default)]
+struct Given {
+    likelihoods: Likelihoods,
+    kinds: Vec<Kind>,
+}
+
+impl Given {
+    fn add(&mut self, kind: &str, q: &str) -> Result<(), String> {
+        let kind = parse_word(kind, &Kind::ALL.map(|kind| (kind.name(), kind)))?;
+        let q = parse_share(q)?;
+        if self.kinds.contains(&kind) {
+            return Err(format!("more than one q for {}", kind.name()));
+        }
+        self.kinds.push(kind);
+        self.likelihoods = self.likelihoods.with(kind, q);
+        Ok(())
+    }
+}
+
+/// Reads `KIND:Q,…`.
+fn parse_pairs(text: &str) -> Result<Likelihoods, String> {
+    let mut given = Given::default();
+    for part in text.split(',').filter(|part| !part.trim().is_empty()) {
+        let pair = part.split_once(':').filter(|(_, q)| !q.contains(':'));
+        let (kind, q) =
+            pair.ok_or_else(|| format!("`{text}`: expected KIND:Q,…, as in tail:1,psh:0.1"))?;
+        given.add(kind.trim(), q.trim())?;
+    }
+    Ok(given.likelihoods)
+}
+
 /// The first wrong line with what is wrong, or the likelihoods.
 fn parse_likelihoods(text: &str) -> Result<Likelihoods, (usize, String)> {
     const EXPECTED: &str = "expected a line kind,q, such as tail,0.5";
-    let (mut likelihoods, mut given) = (Likelihoods::default(), Vec::new());
+    let mut given = Given::default();
     for (i, line) in text.lines().enumerate() {
         let at = |why| (i + 1, why);
         let Some((kind, q)) = kind_and_q(line).map_err(|()| at(format!("`{line}`: {EXPECTED}")))?
         else {
             continue;
         };
-        if given.is_empty() && kind == "kind" && q == "q" {
-            continue;
+        let is_header = given.kinds.is_empty() && kind == "kind" && q == "q";
+        if !is_header {
+            given.add(&kind, &q).map_err(at)?;
         }
-        let words = Kind::ALL.map(|kind| (kind.name(), kind));
-        let kind = parse_word(&kind, &words).map_err(at)?;
-        let q = parse_share(&q).map_err(at)?;
-        if given.contains(&kind) {
-            return Err(at(format!("more than one q for {}", kind.name())));
-        }
-        given.push(kind);
-        likelihoods = likelihoods.with(kind, q);
     }
-    match given.is_empty() {
+    match given.kinds.is_empty() {
         true => Err((1, EXPECTED.into())),
-        false => Ok(likelihoods),
+        false => Ok(given.likelihoods),
     }
 }
 

@@ -15,15 +15,14 @@ pub use check::{Check, Moment, Property};
 use super::NAME;
 use crate::chart::{BarChart, Group, Panel};
 use crate::paper::{Figure, Picture, Sheet};
-use crate::report::plain_table;
-use crate::run::simulation;
+use crate::report::{csv, plain_table};
+use crate::run::{cores, in_parallel, simulation};
 use crate::scenario::Scenario;
 use crate::settings::SettingsError;
 use recoup_recovery::Profile;
 use recoup_units::FlowId;
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use watch::Watch;
 
 /// The name on the command line.
@@ -251,34 +250,11 @@ pub fn figure(base: &Scenario) -> Result<Figure<Cell>, SettingsError> {
     })
 }
 
-/// All cells, on all cores; the result does not depend on how many there are.
 fn run_cells(base: &Scenario) -> Result<Vec<Cell>, SettingsError> {
-    let next = AtomicUsize::new(0);
-    let work = || -> Result<Vec<(usize, Cell)>, SettingsError> {
-        let mut done = Vec::new();
-        loop {
-            let i = next.fetch_add(1, Ordering::Relaxed);
-            let Some(network) = Network::ALL.get(i / Scheme::ALL.len()) else {
-                return Ok(done);
-            };
-            let scheme = Scheme::ALL[i % Scheme::ALL.len()];
-            done.push((i, run_cell(base, *network, scheme)?));
-        }
-    };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut cells = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        let mut cells = Vec::new();
-        for worker in workers {
-            match worker.join() {
-                Ok(part) => cells.extend(part?),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
-        }
-        Ok(cells)
-    })?;
-    cells.sort_by_key(|(i, _)| *i);
-    Ok(cells.into_iter().map(|(_, cell)| cell).collect())
+    in_parallel(Network::ALL.len() * Scheme::ALL.len(), cores(), |i| {
+        let (network, scheme) = (i / Scheme::ALL.len(), i % Scheme::ALL.len());
+        run_cell(base, Network::ALL[network], Scheme::ALL[scheme])
+    })
 }
 
 fn run_cell(base: &Scenario, network: Network, scheme: Scheme) -> Result<Cell, SettingsError> {
@@ -370,7 +346,6 @@ pub fn to_table(figure: &Figure<Cell>) -> String {
 
 /// The cells as CSV, a line each: of each property, cases and how many broke it.
 pub fn to_csv(figure: &Figure<Cell>) -> String {
-    let mut writer = csv::Writer::from_writer(vec![]);
     let columns = [
         "figure",
         "network",
@@ -389,9 +364,7 @@ pub fn to_csv(figure: &Figure<Cell>) -> String {
     for name in Property::ALL.map(Property::name) {
         header.extend([format!("{name}_cases"), format!("{name}_broken")]);
     }
-    // Writing to memory cannot fail.
-    let _ = writer.write_record(header);
-    for cell in &figure.cells {
+    let row = |cell: &Cell| {
         let mut row = vec![
             figure.figure.into(),
             cell.network.name().into(),
@@ -409,9 +382,9 @@ pub fn to_csv(figure: &Figure<Cell>) -> String {
         for check in &cell.checks {
             row.extend([check.cases, check.broken].map(|n| n.to_string()));
         }
-        let _ = writer.write_record(row);
-    }
-    String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
+        row
+    };
+    csv(header, figure.cells.iter().map(row))
 }
 
 #[cfg(test)]

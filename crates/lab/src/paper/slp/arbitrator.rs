@@ -15,7 +15,7 @@ mod claims;
 use super::NAME;
 use crate::chart::{Drawn, LineChart, LinePanel, Scale};
 use crate::paper::{Figure, Picture, Sheet};
-use crate::report::plain_table;
+use crate::report::{csv, plain_table};
 use recoup_recovery::slp::Stakes;
 use recoup_units::{BitRate, Ppm};
 use serde::Serialize;
@@ -128,7 +128,7 @@ pub fn figure() -> Figure<Cell> {
     Figure {
         paper: NAME,
         figure: ID,
-        title: format!("The bandwidth from which a packet is copied, p = {LOSS} %"),
+        title: format!("The bandwidth from which a packet is copied (threshold), p = {LOSS} %"),
         claims: claims::all(&cells),
         cells,
         picture: Picture::Lines(chart()),
@@ -174,7 +174,7 @@ pub fn to_table(figure: &Figure<Cell>) -> String {
     let mut header = ["packet", "IP length (bytes)", "q (%)"]
         .map(String::from)
         .to_vec();
-    header.extend(RTOS.map(|rto| format!("threshold at RTO {rto} ms (kbit/s)")));
+    header.extend(RTOS.map(|rto| format!("kbit/s at RTO {rto} ms")));
     table.set_header(header);
     for cells in figure.cells.chunks(RTOS.len()) {
         let packet = cells[0].packet;
@@ -193,9 +193,7 @@ pub fn to_table(figure: &Figure<Cell>) -> String {
 
 /// The thresholds as CSV, a line each.
 pub fn to_csv(figure: &Figure<Cell>) -> String {
-    let mut writer = csv::Writer::from_writer(vec![]);
-    // Writing to memory cannot fail.
-    let _ = writer.write_record([
+    let header = [
         "figure",
         "packet",
         "size",
@@ -203,20 +201,20 @@ pub fn to_csv(figure: &Figure<Cell>) -> String {
         "rto_ms",
         "threshold_bits_per_second",
         "solved_bits_per_second",
-    ]);
-    for cell in &figure.cells {
+    ];
+    let row = |cell: &Cell| {
         let threshold = cell.threshold_bits_per_second;
-        let _ = writer.write_record([
-            figure.figure,
-            cell.packet.packet,
-            &cell.packet.size.to_string(),
-            &cell.packet.q_percent.to_string(),
-            &cell.rto_ms.to_string(),
-            &threshold.map_or(String::new(), |bits| bits.to_string()),
-            &cell.solved_bits_per_second.to_string(),
-        ]);
-    }
-    String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
+        [
+            figure.figure.into(),
+            cell.packet.packet.into(),
+            cell.packet.size.to_string(),
+            cell.packet.q_percent.to_string(),
+            cell.rto_ms.to_string(),
+            threshold.map_or(String::new(), |bits| bits.to_string()),
+            cell.solved_bits_per_second.to_string(),
+        ]
+    };
+    csv(header, figure.cells.iter().map(row))
 }
 
 #[cfg(test)]

@@ -22,21 +22,23 @@
 
 mod claims;
 mod grid;
+mod tables;
 mod trial;
 mod watch;
 
 pub use grid::{Copied, GAP, LOSS, Load, Network, Recovery, Setup};
-pub use trial::Estimate;
+pub use tables::{to_csv, to_table};
 pub use watch::Pairs;
 
 use super::NAME;
 use crate::chart::{BarChart, Group, Panel};
 use crate::paper::{Figure, Picture, Sheet};
-use crate::report::plain_table;
+use crate::run::{cores, in_parallel};
 use crate::scenario::Scenario;
 use crate::settings::SettingsError;
+use crate::stats::Estimate;
+use grid::REQUEST;
 use serde::Serialize;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use trial::Trial;
 
@@ -132,7 +134,9 @@ pub fn figure(base: &Scenario) -> Result<Figure<Cell>, SettingsError> {
 /// The same with so many flows a cell.
 fn figure_of(base: &Scenario, flows: u64) -> Result<Figure<Cell>, SettingsError> {
     let setups = [Setup::mechanisms(), Setup::gaps()].concat();
-    let trials = run_all(&setups, base, flows)?;
+    let trials = in_parallel(setups.len(), cores(), |i| {
+        Trial::run(&setups[i], base, flows)
+    })?;
     let trial = |setup: Setup| {
         let i = setups.iter().position(|other| *other == setup);
         &trials[i.expect("a setup of the grid")]
@@ -146,25 +150,34 @@ fn figure_of(base: &Scenario, flows: u64) -> Result<Figure<Cell>, SettingsError>
     Ok(Figure {
         paper: NAME,
         figure: ID,
-        title: format!(
-            "Latency saved against bytes added, 2 % lost both ways: {flows} flows a row, seed {}",
-            base.seed
-        ),
+        title: title(base, flows),
         claims: claims::all(&cells, base)?,
         picture: Picture::Bars(chart(&cells)),
         cells,
     })
 }
 
+fn title(base: &Scenario, flows: u64) -> String {
+    let setting = |key| base.settings.get(key).unwrap_or_default();
+    format!(
+        "Latency saved against bytes added, 2 % lost both ways (rtt={} rate={} request={REQUEST}): {flows} flows a row, seed {}; an FCT counts as {} s at most",
+        setting("rtt"),
+        setting("rate"),
+        base.seed,
+        DEADLINE.as_secs(),
+    )
+}
+
 fn cell(setup: Setup, ours: &Trial, nothing: &Trial, uncopied: &Trial) -> Cell {
+    let [p99_ms, p999_ms] = ours.quantiles([0.99, 0.999]);
     Cell {
         setup,
         profile: setup.profile(),
         flows: ours.fcts.len() as u64,
         late: ours.late,
         fct_ms: Estimate::of(ours.fcts.iter().copied()),
-        p99_ms: ours.quantile(0.99),
-        p999_ms: ours.quantile(0.999),
+        p99_ms,
+        p999_ms,
         saved_ms: ours.faster_than(nothing),
         saved_by_copies_ms: ours.faster_than(uncopied),
         bytes: Estimate::of(ours.bytes.iter().copied()).mean,
@@ -179,35 +192,6 @@ fn cell(setup: Setup, ours: &Trial, nothing: &Trial, uncopied: &Trial) -> Cell {
         firsts_lost: ours.firsts_lost,
         pairs: ours.pairs.clone(),
     }
-}
-
-/// Runs all setups on all cores; the result does not depend on how many there are.
-fn run_all(setups: &[Setup], base: &Scenario, flows: u64) -> Result<Vec<Trial>, SettingsError> {
-    let next = AtomicUsize::new(0);
-    let work = || -> Result<Vec<(usize, Trial)>, SettingsError> {
-        let mut done = Vec::new();
-        loop {
-            let i = next.fetch_add(1, Ordering::Relaxed);
-            let Some(setup) = setups.get(i) else {
-                return Ok(done);
-            };
-            done.push((i, Trial::run(setup, base, flows)?));
-        }
-    };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut trials = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        let mut trials = Vec::new();
-        for worker in workers {
-            match worker.join() {
-                Ok(part) => trials.extend(part?),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
-        }
-        Ok(trials)
-    })?;
-    trials.sort_by_key(|(i, _)| *i);
-    Ok(trials.into_iter().map(|(_, trial)| trial).collect())
 }
 
 /// Mean FCTs and bytes over those with neither mechanism nor copies.
@@ -258,182 +242,6 @@ pub fn sheet(base: &Scenario) -> Result<Sheet, SettingsError> {
     let figure = figure(base)?;
     let (table, csv) = (to_table(&figure), to_csv(&figure));
     Ok(figure.into_sheet(table, csv))
-}
-
-/// A number with half the width of its interval.
-fn interval(estimate: Estimate) -> String {
-    format!("{:.1} ± {:.1}", estimate.mean, estimate.half)
-}
-
-/// A row's numbers, after what it is of.
-fn numbers(cell: &Cell) -> [String; 11] {
-    let Cell { flows, .. } = *cell;
-    let a_flow = |count: u64| format!("{:.3}", count as f64 / flows as f64);
-    let both = cell.both_lost();
-    let quantile = |ms: f64| match ms < DEADLINE.as_secs_f64() * 1e3 {
-        true => format!("{ms:.1}"),
-        false => "late".into(),
-    };
-    [
-        interval(cell.fct_ms),
-        quantile(cell.p99_ms),
-        quantile(cell.p999_ms),
-        cell.late.to_string(),
-        interval(cell.saved_ms),
-        format!("{:.0}", cell.bytes),
-        interval(cell.added_bytes),
-        cell.saved_per_kb()
-            .map_or("-".into(), |ms| format!("{ms:.1}")),
-        a_flow(cell.copies),
-        a_flow(cell.withheld),
-        both.map_or("-".into(), |(lost, _)| format!("{:.1}", 100.0 * lost)),
-    ]
-}
-
-const NUMBERS: [&str; 11] = [
-    "FCT mean (ms)",
-    "p99 (ms)",
-    "p99.9 (ms)",
-    "over 10 s or never (flows)",
-    "saved (ms)",
-    "IP bytes",
-    "added (bytes)",
-    "saved per kB added (ms)",
-    "copies",
-    "withheld",
-    "copy lost as well as original (%)",
-];
-
-/// The mechanisms as a table with a row each, the gaps as another, then the claims.
-pub fn to_table(figure: &Figure<Cell>) -> String {
-    let (mechanisms, gaps) = figure.cells.split_at(Setup::mechanisms().len());
-    let mut table = plain_table();
-    let mut header = vec!["flow", "losses", "with", "copies of"];
-    header.extend(NUMBERS);
-    table.set_header(header);
-    for cell in mechanisms {
-        let Setup {
-            load,
-            network,
-            recovery,
-            copied,
-            ..
-        } = cell.setup;
-        let mut row = [load.name(), network.name(), recovery.name(), copied.name()]
-            .map(String::from)
-            .to_vec();
-        row.extend(numbers(cell));
-        table.add_row(row);
-    }
-    let mut second = plain_table();
-    let mut header = vec!["losses", "copies of", "gap (of SRTT)"];
-    header.extend(NUMBERS);
-    header.push("as computed (%)");
-    second.set_header(header);
-    let usual = mechanisms.iter().filter(|cell| {
-        (cell.setup.load, cell.setup.recovery) == (Load::Short, Recovery::Nothing)
-            && cell.setup.copied == Copied::Tails
-    });
-    let mut rows: Vec<&Cell> = usual.chain(gaps).collect();
-    rows.sort_by(|a, b| gap_order(&a.setup).total_cmp(&gap_order(&b.setup)));
-    for cell in rows {
-        let Setup {
-            network,
-            copied,
-            gap,
-            ..
-        } = cell.setup;
-        let mut row = [network.name(), copied.name(), gap]
-            .map(String::from)
-            .to_vec();
-        row.extend(numbers(cell));
-        let due = cell
-            .both_lost()
-            .map(|(_, due)| format!("{:.1}", 100.0 * due));
-        row.push(due.unwrap_or("-".into()));
-        second.add_row(row);
-    }
-    let caption = "Copies and their gap: 8 segments, nothing else on top of linux-3.17";
-    figure.with_table(&format!("{table}\n\n{caption}\n\n{second}"))
-}
-
-/// By network, then by what is copied, then by the gap.
-fn gap_order(setup: &Setup) -> f64 {
-    let second = f64::from(u8::from(setup.copied == Copied::Second));
-    let gap: f64 = setup.gap.parse().unwrap_or_default();
-    f64::from(setup.network as u8) * 100.0 + second * 10.0 + gap
-}
-
-/// The cells as CSV, a line each.
-pub fn to_csv(figure: &Figure<Cell>) -> String {
-    let mut writer = csv::Writer::from_writer(vec![]);
-    // Writing to memory cannot fail.
-    let _ = writer.write_record([
-        "figure",
-        "load",
-        "network",
-        "recovery",
-        "copied",
-        "gap",
-        "profile",
-        "flows",
-        "late",
-        "fct_ms",
-        "fct_ms_half",
-        "p99_ms",
-        "p999_ms",
-        "saved_ms",
-        "saved_ms_half",
-        "saved_by_copies_ms",
-        "saved_by_copies_ms_half",
-        "bytes",
-        "added_bytes",
-        "added_bytes_half",
-        "added_by_copies_bytes",
-        "added_by_copies_bytes_half",
-        "copies",
-        "withheld",
-        "retransmissions",
-        "packets",
-        "lost",
-        "originals_lost",
-        "both_lost",
-    ]);
-    for cell in &figure.cells {
-        let setup = &cell.setup;
-        let mut row = [
-            figure.figure,
-            setup.load.name(),
-            setup.network.name(),
-            setup.recovery.name(),
-            setup.copied.name(),
-            setup.gap,
-            &cell.profile,
-        ]
-        .map(String::from)
-        .to_vec();
-        row.extend([cell.flows, cell.late].map(|n| n.to_string()));
-        let both = |e: Estimate| [e.mean, e.half].map(|n| n.to_string());
-        row.extend(both(cell.fct_ms));
-        row.extend([cell.p99_ms, cell.p999_ms].map(|n| n.to_string()));
-        row.extend(both(cell.saved_ms));
-        row.extend(both(cell.saved_by_copies_ms));
-        row.push(cell.bytes.to_string());
-        row.extend(both(cell.added_bytes));
-        row.extend(both(cell.added_by_copies_bytes));
-        let counts = [
-            cell.copies,
-            cell.withheld,
-            cell.retransmissions,
-            cell.packets,
-            cell.lost,
-            cell.pairs.originals_lost,
-            cell.pairs.both_lost,
-        ];
-        row.extend(counts.map(|n| n.to_string()));
-        let _ = writer.write_record(row);
-    }
-    String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -45,7 +45,7 @@ pub use trial::Goodput;
 use super::NAME;
 use crate::chart::{Drawn, LineChart, LinePanel, Scale};
 use crate::paper::{Figure, Picture, Sheet};
-use crate::report::plain_table;
+use crate::report::{csv, plain_table};
 use crate::settings::SettingsError;
 use recoup_units::FlowId;
 use serde::Serialize;
@@ -55,6 +55,9 @@ pub const ID: &str = "fec";
 
 /// Loss rates.
 pub const LOSSES: [f64; 9] = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3];
+
+/// Of these, those of the printed table; CSV and JSON have all.
+const SHOWN: [f64; 6] = [0.001, 0.01, 0.02, 0.05, 0.1, 0.3];
 
 /// ARQ, and the codes set against it.
 pub const CODES: [Code; 8] = [
@@ -179,43 +182,65 @@ pub fn sheet(seed: u64) -> Result<Sheet, SettingsError> {
     Ok(figure.into_sheet(table, csv))
 }
 
-/// The cells as a table with a row each, then the claims.
+/// The cells of the loss rates shown as a table with a row each, in which cells a closed form
+/// is not what was simulated, then the claims.
 pub fn to_table(figure: &Figure<Cell>) -> String {
     let mut table = plain_table();
     table.set_header([
         "lost (%)",
         "code (n+k)",
-        "groups that lose more than k (%)",
+        "groups losing more than k (%)",
         "goodput, paper (unique/sent)",
         "nothing sent again",
-        "simulated [interval]",
-        "closed form in it",
+        "simulated",
         "with ARQ",
-        "simulated [interval]",
-        "closed form in it",
+        "simulated",
     ]);
-    for cell in &figure.cells {
+    let shown = |cell: &&Cell| SHOWN.contains(&cell.p);
+    for cell in figure.cells.iter().filter(shown) {
         let mut row = vec![
             claims::percent(cell.p),
             cell.code.name(),
             claims::percent(cell.fails),
-            format!("{:.5}", cell.paper),
         ];
-        for goodput in [&cell.alone, &cell.with_arq] {
-            row.extend([
-                format!("{:.5}", goodput.exact),
-                goodput.to_string(),
-                if goodput.agrees { "yes" } else { "NO" }.into(),
-            ]);
-        }
+        let Cell {
+            alone, with_arq, ..
+        } = cell;
+        let goodputs = [
+            cell.paper,
+            alone.exact,
+            alone.simulated,
+            with_arq.exact,
+            with_arq.simulated,
+        ];
+        row.extend(goodputs.map(|goodput| format!("{goodput:.5}")));
         table.add_row(row);
     }
-    figure.with_table(&table)
+    let outside = exceptions(&figure.cells);
+    figure.with_table(&format!(
+        "{table}\n\nClosed forms outside the interval of what was simulated, of all loss rates: {outside}"
+    ))
+}
+
+/// The goodputs whose closed form is not in the interval of what was simulated.
+fn exceptions(cells: &[Cell]) -> String {
+    let mut outside = Vec::new();
+    for cell in cells {
+        for (name, goodput) in [("alone", cell.alone), ("with ARQ", cell.with_arq)] {
+            if !goodput.agrees {
+                let (p, code, exact) = (claims::percent(cell.p), cell.code.name(), goodput.exact);
+                outside.push(format!("{code} {name} at {p} %: {exact:.5}, {goodput}"));
+            }
+        }
+    }
+    match outside.is_empty() {
+        true => format!("none of {}", 2 * cells.len()),
+        false => outside.join("; "),
+    }
 }
 
 /// The cells as CSV, a line each.
 pub fn to_csv(figure: &Figure<Cell>) -> String {
-    let mut writer = csv::Writer::from_writer(vec![]);
     let mut header = ["figure", "seed", "groups", "p", "n", "k", "fails", "paper"]
         .map(String::from)
         .to_vec();
@@ -224,9 +249,7 @@ pub fn to_csv(figure: &Figure<Cell>) -> String {
             ["exact", "simulated", "low", "high", "agrees"].map(|part| format!("{name}_{part}")),
         );
     }
-    // Writing to memory cannot fail.
-    let _ = writer.write_record(header);
-    for cell in &figure.cells {
+    let row = |cell: &Cell| {
         let Code { n, k } = cell.code;
         let mut row = vec![figure.figure.into(), cell.seed.to_string()];
         row.extend([cell.groups.to_string(), cell.p.to_string()]);
@@ -238,9 +261,9 @@ pub fn to_csv(figure: &Figure<Cell>) -> String {
             row.extend(interval.map(|number| number.to_string()));
             row.push(goodput.agrees.to_string());
         }
-        let _ = writer.write_record(row);
-    }
-    String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
+        row
+    };
+    csv(header, figure.cells.iter().map(row))
 }
 
 #[cfg(test)]

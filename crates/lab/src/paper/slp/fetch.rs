@@ -14,17 +14,19 @@
 pub mod fig7;
 pub mod sizes;
 
-use crate::run::simulation;
+use crate::run::{cores, in_parallel, simulation};
 use crate::scenario::Scenario;
 use crate::settings::SettingsError;
 use recoup_recovery::{Event, Profile, Send};
 use recoup_sim::{Host, Observer, Packet, Point};
 use recoup_units::{Direction, FlowId, Instant, Offset};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// Fetches a run.
 pub const FETCHES: u64 = 50;
+
+/// What is added is negligible below this, in percent.
+const NEGLIGIBLE: f64 = 5.0;
 
 /// What is copied in a fetch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,52 +105,26 @@ impl Observer for Watch {
     }
 }
 
-/// So many runs of a profile, of the seed of `base` and those that follow it, on all cores: the result
-/// does not depend on how many there are.
+/// So many runs of a profile, of the seed of `base` and those that follow it.
 fn runs(base: &Scenario, profile: &Profile, runs: usize) -> Result<Vec<Run>, SettingsError> {
     let path = base.settings.path()?;
     let spec = base.settings.flow(profile);
-    let next = AtomicUsize::new(0);
-    let work = || -> Result<Vec<(usize, Run)>, SettingsError> {
+    in_parallel(runs, cores(), |i| {
         let mut simulation = simulation(&path)?;
-        let mut done = Vec::new();
-        loop {
-            let i = next.fetch_add(1, Ordering::Relaxed);
-            if i >= runs {
-                return Ok(done);
-            }
-            let seed = base.seed.wrapping_add(i as u64);
-            let (mut watch, mut bytes) = (Watch::default(), 0);
-            let times = (0..FETCHES).map(|flow| {
-                let record = simulation.run(&spec, seed, FlowId(flow), &mut watch);
-                bytes += record.bytes_sent;
-                record.fct
-            });
-            let times = times.collect();
-            done.push((
-                i,
-                Run {
-                    times,
-                    bytes,
-                    watch,
-                },
-            ));
-        }
-    };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut all = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        let mut all = Vec::new();
-        for worker in workers {
-            match worker.join() {
-                Ok(part) => all.extend(part?),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
-        }
-        Ok(all)
-    })?;
-    all.sort_by_key(|(i, _)| *i);
-    Ok(all.into_iter().map(|(_, run)| run).collect())
+        let seed = base.seed.wrapping_add(i as u64);
+        let (mut watch, mut bytes) = (Watch::default(), 0);
+        let times = (0..FETCHES).map(|flow| {
+            let record = simulation.run(&spec, seed, FlowId(flow), &mut watch);
+            bytes += record.bytes_sent;
+            record.fct
+        });
+        let times = times.collect();
+        Ok(Run {
+            times,
+            bytes,
+            watch,
+        })
+    })
 }
 
 /// A profile that exists.

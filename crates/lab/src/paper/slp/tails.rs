@@ -20,8 +20,9 @@ use super::NAME;
 use crate::chart::{BarChart, Group, Panel};
 use crate::paper::tail_loss::Acks;
 use crate::paper::{Figure, Picture, Sheet};
-use crate::report::{millis, plain_table};
+use crate::report::{csv, millis, plain_table};
 use crate::settings::SettingsError;
+use comfy_table::Table;
 
 /// The name on the command line.
 pub const ID: &str = "tails";
@@ -103,48 +104,56 @@ pub fn sheet(seed: u64) -> Result<Sheet, SettingsError> {
     Ok(figure.into_sheet(table, csv))
 }
 
-/// The cells as a table with a row a case, receiver and profile, then the claims.
+/// A table for each case and receiver with a row a profile, then the claims.
 pub fn to_table(figure: &Figure<Cell>) -> String {
+    let mut text = "Columns by RTT: FCT in ms and over the first profile's (norm.), copies both hosts sent and those they\n\
+        withheld for want of room. Retransmissions and bytes are in CSV and JSON."
+        .to_string();
+    for cells in figure.cells.chunks(PROFILES.len() * RTTS.len()) {
+        let Cell { case, ack, .. } = cells[0];
+        let (lost, segments, q) = (case.name(), case.segments(), case.likelihoods());
+        text += &format!(
+            "\n\nLost: {lost} (segments={segments} slp.q={q} ack={ack})\n\n{}",
+            profiles(cells)
+        );
+    }
+    figure.with_table(&text)
+}
+
+/// A cell's number as it is printed.
+type Shown = fn(&Cell) -> String;
+
+/// The profiles of one case and receiver, each number by RTT: the first column of a number says which.
+fn profiles(cells: &[Cell]) -> Table {
+    const NUMBERS: [(&str, Shown); 4] = [
+        ("FCT", |cell| millis(cell.fct_ms)),
+        ("norm.", |cell| millis(cell.fct_normalised)),
+        ("copies", |cell| cell.copies.to_string()),
+        ("withheld", |cell| cell.withheld.to_string()),
+    ];
     let mut table = plain_table();
-    let rtts = RTTS.map(|rtt_ms| rtt_ms.to_string()).join("/");
-    let mut header = ["lost", "q", "ack", "profile"].map(String::from).to_vec();
-    header.extend(RTTS.map(|rtt_ms| format!("FCT at RTT {rtt_ms} ms (ms)")));
-    header.extend(RTTS.map(|rtt_ms| format!("/ first profile's, {rtt_ms} ms")));
-    for what in ["retransmissions", "copies", "copies withheld", "IP bytes"] {
-        header.push(format!("{what}, {rtts} ms"));
+    let mut header = vec!["profile".to_string()];
+    for (name, _) in NUMBERS {
+        header.extend(RTTS.map(|rtt_ms| match rtt_ms == RTTS[0] {
+            true => format!("{name}, {rtt_ms} ms"),
+            false => format!("{rtt_ms} ms"),
+        }));
     }
     table.set_header(header);
-    for rtts in figure.cells.chunks(RTTS.len()) {
-        let first = &rtts[0];
-        let mut row = vec![
-            first.case.name().into(),
-            first.case.likelihoods().into(),
-            first.ack.into(),
-            first.profile.into(),
-        ];
-        row.extend(rtts.iter().map(|cell| millis(cell.fct_ms)));
-        row.extend(rtts.iter().map(|cell| millis(cell.fct_normalised)));
-        let counts: [fn(&Cell) -> u64; 4] = [
-            |c| c.retransmissions,
-            |c| c.copies,
-            |c| c.withheld,
-            |c| c.bytes,
-        ];
-        row.extend(counts.map(|count| {
-            let counts: Vec<String> = rtts.iter().map(|cell| count(cell).to_string()).collect();
-            counts.join("/")
-        }));
+    for rtts in cells.chunks(RTTS.len()) {
+        let mut row = vec![rtts[0].profile.to_string()];
+        for (_, number) in NUMBERS {
+            row.extend(rtts.iter().map(number));
+        }
         table.add_row(row);
     }
-    figure.with_table(&table)
+    table
 }
 
 /// The cells as CSV, a line each.
 pub fn to_csv(figure: &Figure<Cell>) -> String {
-    let mut writer = csv::Writer::from_writer(vec![]);
     let number = |n: Option<f64>| n.map_or(String::new(), |n| n.to_string());
-    // Writing to memory cannot fail.
-    let _ = writer.write_record([
+    let header = [
         "figure",
         "lost",
         "segments",
@@ -159,26 +168,26 @@ pub fn to_csv(figure: &Figure<Cell>) -> String {
         "copied_bytes",
         "withheld",
         "bytes",
-    ]);
-    for cell in &figure.cells {
-        let _ = writer.write_record([
-            figure.figure,
-            cell.case.name(),
-            &cell.case.segments().to_string(),
-            cell.case.likelihoods(),
-            cell.ack,
-            &cell.rtt_ms.to_string(),
-            cell.profile,
-            &number(cell.fct_ms),
-            &number(cell.fct_normalised),
-            &cell.retransmissions.to_string(),
-            &cell.copies.to_string(),
-            &cell.copied_bytes.to_string(),
-            &cell.withheld.to_string(),
-            &cell.bytes.to_string(),
-        ]);
-    }
-    String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
+    ];
+    let row = |cell: &Cell| {
+        [
+            figure.figure.into(),
+            cell.case.name().into(),
+            cell.case.segments().to_string(),
+            cell.case.likelihoods().into(),
+            cell.ack.into(),
+            cell.rtt_ms.to_string(),
+            cell.profile.into(),
+            number(cell.fct_ms),
+            number(cell.fct_normalised),
+            cell.retransmissions.to_string(),
+            cell.copies.to_string(),
+            cell.copied_bytes.to_string(),
+            cell.withheld.to_string(),
+            cell.bytes.to_string(),
+        ]
+    };
+    csv(header, figure.cells.iter().map(row))
 }
 
 #[cfg(test)]

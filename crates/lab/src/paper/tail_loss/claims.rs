@@ -8,11 +8,7 @@ pub use fig2::fig2;
 
 use super::cell::{Acks, Cell, FLOWS, First, MECHANISMS, Mechanism};
 use crate::claims::{Claim, claim};
-
-/// Times are compared to the microsecond: the engine keeps nanoseconds and shifts integers.
-fn same(a: f64, b: f64) -> bool {
-    (a - b).abs() < 1e-3
-}
+use crate::paper::same;
 
 /// The cells of a figure by what they are.
 struct Cells<'a>(&'a [Cell]);

@@ -13,6 +13,12 @@ pub const LOSS: f64 = 0.02;
 /// The `slp.gap` setting if nothing else is said.
 pub const GAP: &str = "0.125";
 
+/// The gaps that are compared.
+pub const GAPS: [&str; 6] = ["0", "0.0625", GAP, "0.25", "0.5", "1"];
+
+/// The `request` setting.
+pub const REQUEST: &str = "300B";
+
 /// What a flow carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Load {
@@ -36,8 +42,12 @@ impl Load {
 
     const fn settings(self) -> [(&'static str, &'static str); 3] {
         match self {
-            Self::Fetch => [("request", "300B"), ("segments", "1"), ("writes", "34kB@0")],
-            Self::Short => [("request", "300B"), ("segments", "8"), ("writes", "none")],
+            Self::Fetch => [
+                ("request", REQUEST),
+                ("segments", "1"),
+                ("writes", "34kB@0"),
+            ],
+            Self::Short => [("request", REQUEST), ("segments", "8"), ("writes", "none")],
         }
     }
 }
@@ -264,8 +274,9 @@ impl Setup {
     /// What the gap does for short flows: tails with gaps from none to an SRTT, and the second data
     /// segment, whose copy goes behind the rest of its window (those between are no tail, nor first).
     pub fn gaps() -> Vec<Self> {
-        let tried = ["0", "0.0625", "0.25", "0.5", "1"].map(|gap| (Copied::Tails, gap));
-        let tried = tried.into_iter().chain([(Copied::Second, GAP)]);
+        let others = GAPS.into_iter().filter(|gap| *gap != GAP);
+        let tried = others.map(|gap| (Copied::Tails, gap));
+        let tried = tried.chain([(Copied::Second, GAP)]);
         let tried = Network::ALL.map(|network| tried.clone().map(move |tried| (network, tried)));
         let setup = |(network, (copied, gap))| Self {
             load: Load::Short,

@@ -1,3 +1,4 @@
+use super::grid::GAPS;
 use super::watch::Watch;
 use super::*;
 use recoup_recovery::{Event, Send};
@@ -30,7 +31,11 @@ fn get(load: Load, network: Network, recovery: Recovery, copied: Copied) -> &'st
 
 #[test]
 fn verdicts_are_the_known_ones() {
-    println!("{}", to_table(&FIGURE));
+    let table = to_table(&FIGURE);
+    println!("{table}");
+    for row in table.lines().filter(|line| line.starts_with('|')) {
+        assert!(row.chars().count() <= 160, "as wide as a terminal: {row}");
+    }
     for claim in &FIGURE.claims {
         let (id, ours, check) = (claim.id, &claim.ours, claim.check);
         assert!(!claim.changed(), "{id}: {ours} ({check})");
@@ -68,21 +73,6 @@ fn networks_lose_what_they_say() {
         let name = &cell.profile;
         assert!((share - LOSS).abs() < 0.002, "{name}: {share}");
     }
-}
-
-#[test]
-fn an_interval_is_of_the_mean() {
-    let Estimate { mean, half } = Estimate::of([1.0, 2.0, 3.0, 4.0].into_iter());
-    assert_eq!(mean, 2.5);
-    // The variance is 5/3, of the mean 5/12.
-    assert!(
-        (half - 1.96 * (5.0f64 / 12.0).sqrt()).abs() < 1e-12,
-        "{half}"
-    );
-    assert!(Estimate { mean, half }.is_positive());
-    assert!(!Estimate { mean: -mean, half }.is_positive());
-    let alone = Estimate::of([7.0].into_iter());
-    assert_eq!((alone.mean, alone.half), (7.0, 0.0));
 }
 
 /// An original is the first of its sequence space, a copy the latest when it is told.
@@ -140,7 +130,7 @@ fn originals_and_copies_are_told_apart() {
 }
 
 #[test]
-fn the_same_flows_come_out_the_same_however_many_cores() {
+fn the_seed_decides_all() {
     let (once, again) = (few(40), few(40));
     assert_eq!(once.cells, again.cells);
     let mut other = Scenario::load("fetch").unwrap();
@@ -200,6 +190,33 @@ fn differences_are_to_the_right_flows() {
     close(both.added_bytes.mean, both.bytes - nothing.bytes);
     close(both.added_by_copies_bytes.mean, both.bytes - tlpr.bytes);
     assert_eq!(tlpr.saved_by_copies_ms.mean, 0.0);
+}
+
+/// A row of a printed table for each, under the heading of its load and network.
+#[test]
+fn every_cell_is_printed_once() {
+    let table = to_table(&FIGURE);
+    let title =
+        "(rtt=40ms rate=20Mbit request=300B): 1500 flows a row, seed 1; an FCT counts as 10 s";
+    assert!(table.contains(title), "{table}");
+    // Those with the usual gap are in two tables; the claims are the last one.
+    let gaps = GAPS.len() + 1;
+    let (numbers, _) = table.split_once("| verdict").expect("the claims");
+    let rows = |line: &&str| line.starts_with("| ") && !line.contains("copies of");
+    let expected = Setup::mechanisms().len() + Network::ALL.len() * gaps;
+    assert_eq!(numbers.lines().filter(rows).count(), expected, "{numbers}");
+    for heading in [
+        "34 kB, losses: bursts of 3\n",
+        "8 segments, losses: random\n",
+        "8 segments, losses: bursts of 8: copies and their gap (of SRTT), ",
+    ] {
+        assert_eq!(
+            numbers.matches(&format!("\n{heading}")).count(),
+            1,
+            "{heading}"
+        );
+    }
+    assert!(!numbers.contains("p99.9") && !numbers.contains("withheld"));
 }
 
 #[test]

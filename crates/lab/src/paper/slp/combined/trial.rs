@@ -6,39 +6,9 @@ use super::watch::{Pairs, Watch};
 use crate::run::simulation;
 use crate::scenario::Scenario;
 use crate::settings::SettingsError;
+use crate::stats::Estimate;
 use recoup_recovery::Counters;
 use recoup_units::FlowId;
-use serde::Serialize;
-
-/// A mean, and half the width of its 95 % confidence interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Estimate {
-    /// The mean.
-    pub mean: f64,
-    /// The interval is the mean ± this.
-    pub half: f64,
-}
-
-impl Estimate {
-    /// Of these values, of which there are many: the mean's distribution is taken as normal.
-    pub fn of(values: impl ExactSizeIterator<Item = f64> + Clone) -> Self {
-        /// The normal distribution's 97.5 % quantile.
-        const QUANTILE: f64 = 1.96;
-        let n = values.len().max(1) as f64;
-        let mean = values.clone().sum::<f64>() / n;
-        let squares: f64 = values.map(|value| (value - mean).powi(2)).sum();
-        let variance = squares / (n - 1.0).max(1.0);
-        Self {
-            mean,
-            half: QUANTILE * (variance / n).sqrt(),
-        }
-    }
-
-    /// Whether the interval is above 0.
-    pub fn is_positive(&self) -> bool {
-        self.mean > self.half
-    }
-}
 
 /// The flows of one cell.
 #[derive(Debug, Default)]
@@ -112,13 +82,15 @@ impl Trial {
         difference(&self.bytes, &other.bytes)
     }
 
-    /// The smallest FCT that at least a share `q` of the flows do not exceed, in ms.
-    pub fn quantile(&self, q: f64) -> f64 {
+    /// The smallest FCTs that at least these shares of the flows do not exceed, in ms.
+    pub fn quantiles<const N: usize>(&self, shares: [f64; N]) -> [f64; N] {
         let mut fcts = self.fcts.clone();
         fcts.sort_unstable_by(f64::total_cmp);
-        let rank = (fcts.len() as f64 * q).ceil() as usize;
-        let at_rank = fcts.get(rank.max(1) - 1);
-        at_rank.copied().unwrap_or(f64::NAN)
+        shares.map(|share| {
+            let rank = (fcts.len() as f64 * share).ceil() as usize;
+            let at_rank = fcts.get(rank.max(1) - 1);
+            at_rank.copied().unwrap_or(f64::NAN)
+        })
     }
 }
 

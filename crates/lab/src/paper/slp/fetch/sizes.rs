@@ -14,8 +14,8 @@ use super::profile;
 use crate::chart::{Drawn, LineChart, LinePanel, Scale};
 use crate::paper::slp::NAME;
 use crate::paper::{Figure, Picture, Sheet};
-use crate::report::{millis, plain_table};
-use crate::run::{Cost, run};
+use crate::report::{csv, millis, plain_table};
+use crate::run::{Cost, cores, run};
 use crate::scenario::Scenario;
 use crate::settings::SettingsError;
 use crate::stats::Summary;
@@ -120,6 +120,11 @@ impl Cell {
         100.0 * (1.0 - self.with.fct(figure) / self.without.fct(figure))
     }
 
+    /// What SLP takes off the mean completion time, in ms.
+    fn saved_ms(&self) -> f64 {
+        self.without.fct(|s| s.mean) - self.with.fct(|s| s.mean)
+    }
+
     /// Bytes SLP adds, in percent.
     fn added(&self) -> f64 {
         100.0 * (self.with.bytes / self.without.bytes - 1.0)
@@ -141,7 +146,10 @@ pub fn figure(base: &Scenario, effort: Effort) -> Result<Figure<Cell>, SettingsE
     Ok(Figure {
         paper: NAME,
         figure: ID,
-        title: format!("Fetches of 0.25 kB to 8 MB, seed {}", base.seed),
+        title: format!(
+            "Completion times (FCT) of fetches of 0.25 kB to 8 MB, seed {}",
+            base.seed
+        ),
         claims: claims::all(&cells),
         picture: Picture::Lines(chart(&cells)),
         cells,
@@ -155,8 +163,7 @@ fn run_cell(base: &Scenario, size: u64, effort: Effort) -> Result<Cell, Settings
     scenario
         .settings
         .set("writes", &format!("{size}B@0"), Path::new(""))?;
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let results = run(&scenario, threads, |_| ())?;
+    let results = run(&scenario, cores(), |_| ())?;
     let side = |i: usize| Side::new(PROFILES[i], &results[i].cost);
     Ok(Cell {
         size,
@@ -203,7 +210,50 @@ pub fn sheet(base: &Scenario) -> Result<Sheet, SettingsError> {
     Ok(figure.into_sheet(table, csv))
 }
 
-/// The figures of completion times that are shown.
+/// A table with a row a file, then the claims.
+pub fn to_table(figure: &Figure<Cell>) -> String {
+    let mut table = plain_table();
+    table.set_header([
+        "file (kB)",
+        "fetches",
+        "mean (ms)",
+        "with SLP",
+        "saved (ms)",
+        "saved (%)",
+        "p99 (ms)",
+        "with SLP",
+        "SYN RTOs",
+        "with SLP",
+        "IP bytes",
+        "added",
+        "added (%)",
+        "copies",
+    ]);
+    for cell in &figure.cells {
+        let (without, with) = (&cell.without, &cell.with);
+        let [mean, p99]: [Of; 2] = [|s| s.mean, |s| s.p99];
+        let time = |side: &Side, figure: Of| millis(side.fct_ms.as_ref().map(figure));
+        table.add_row([
+            cell.kilobytes().to_string(),
+            cell.fetches.to_string(),
+            time(without, mean),
+            time(with, mean),
+            format!("{:.2}", cell.saved_ms()),
+            format!("{:.2}", cell.saved(mean)),
+            time(without, p99),
+            time(with, p99),
+            without.syn_timeouts.to_string(),
+            with.syn_timeouts.to_string(),
+            format!("{:.0}", without.bytes),
+            format!("{:.0}", with.bytes - without.bytes),
+            format!("{:.2}", cell.added()),
+            format!("{:.2}", with.copies),
+        ]);
+    }
+    figure.with_table(&table)
+}
+
+/// The figures of completion times that spreadsheets have.
 const FIGURES: [(&str, Of); 4] = [
     ("mean", |s| s.mean),
     ("p50", |s| s.p50),
@@ -211,78 +261,32 @@ const FIGURES: [(&str, Of); 4] = [
     ("max", |s| s.max),
 ];
 
-/// A table with a row a file, then the claims.
-pub fn to_table(figure: &Figure<Cell>) -> String {
-    let mut table = plain_table();
-    let mut header = vec!["file (kB)".to_string(), "fetches".into()];
-    for (name, _) in FIGURES {
-        header.extend(["", ", SLP"].map(|slp| format!("FCT {name}{slp} (ms)")));
-    }
-    header.extend(
-        [
-            "mean saved (%)",
-            "SYN timeouts",
-            "SYN timeouts, SLP",
-            "bytes a fetch",
-            "bytes added",
-            "bytes added (%)",
-            "copies a fetch",
-            "no room for",
-        ]
-        .map(String::from),
-    );
-    table.set_header(header);
-    for cell in &figure.cells {
-        let (without, with) = (&cell.without, &cell.with);
-        let mut row = vec![cell.kilobytes().to_string(), cell.fetches.to_string()];
-        for (_, figure) in FIGURES {
-            row.extend([without, with].map(|side| millis(side.fct_ms.as_ref().map(figure))));
-        }
-        row.extend([
-            format!("{:.2}", cell.saved(|s| s.mean)),
-            without.syn_timeouts.to_string(),
-            with.syn_timeouts.to_string(),
-            format!("{:.0}", without.bytes),
-            format!("{:.0}", with.bytes - without.bytes),
-            format!("{:.2}", cell.added()),
-            format!("{:.2}", with.copies),
-            format!("{:.2}", with.withheld),
-        ]);
-        table.add_row(row);
-    }
-    figure.with_table(&table)
-}
-
 /// The fetches as CSV, a line for each file and profile.
 pub fn to_csv(figure: &Figure<Cell>) -> String {
-    let mut writer = csv::Writer::from_writer(vec![]);
     let columns = ["figure", "size", "profile", "fetches", "completed"].map(String::from);
     let times = FIGURES.map(|(name, _)| format!("fct_ms_{name}"));
     let costs = ["bytes", "syn_timeouts", "copies", "withheld"].map(String::from);
-    // Writing to memory cannot fail.
-    let _ = writer.write_record(columns.iter().chain(&times).chain(&costs));
-    for cell in &figure.cells {
-        for side in [&cell.without, &cell.with] {
-            let time = |(_, figure): (_, fn(&Summary) -> f64)| {
-                side.fct_ms
-                    .as_ref()
-                    .map_or(String::new(), |s| figure(s).to_string())
-            };
-            let mut row = vec![
-                figure.figure.to_string(),
-                cell.size.to_string(),
-                side.profile.into(),
-                cell.fetches.to_string(),
-                side.completed.to_string(),
-            ];
-            row.extend(FIGURES.map(time));
-            row.push(side.bytes.to_string());
-            row.push(side.syn_timeouts.to_string());
-            row.extend([side.copies, side.withheld].map(|n| n.to_string()));
-            let _ = writer.write_record(row);
-        }
-    }
-    String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
+    let row = |cell: &Cell, side: &Side| {
+        let time = |(_, figure): (_, Of)| {
+            let time = side.fct_ms.as_ref().map(figure);
+            time.map_or(String::new(), |time| time.to_string())
+        };
+        let mut row = vec![
+            figure.figure.to_string(),
+            cell.size.to_string(),
+            side.profile.into(),
+            cell.fetches.to_string(),
+            side.completed.to_string(),
+        ];
+        row.extend(FIGURES.map(time));
+        row.push(side.bytes.to_string());
+        row.push(side.syn_timeouts.to_string());
+        row.extend([side.copies, side.withheld].map(|n| n.to_string()));
+        row
+    };
+    let header = columns.iter().chain(&times).chain(&costs);
+    let sides = |cell: &Cell| [row(cell, &cell.without), row(cell, &cell.with)];
+    csv(header, figure.cells.iter().flat_map(sides))
 }
 
 #[cfg(test)]

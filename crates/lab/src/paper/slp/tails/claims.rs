@@ -3,6 +3,7 @@
 use super::cell::{run, run_flow};
 use super::{Case, Cell, PROFILES, RTTS};
 use crate::claims::{Claim, claim};
+use crate::paper::same;
 use crate::paper::tail_loss::Acks;
 use crate::settings::SettingsError;
 use std::ops::RangeInclusive;
@@ -18,11 +19,6 @@ const WITHOUT: &[&str] = &[PROFILES[0], PROFILES[1], PROFILES[2], PROFILES[3]];
 const TLPR: &str = PROFILES[3];
 const SLP: &str = PROFILES[4];
 const BOTH: &str = PROFILES[5];
-
-/// Times are compared to the microsecond: the engine keeps nanoseconds and shifts integers.
-fn same(a: f64, b: f64) -> bool {
-    (a - b).abs() < 1e-3
-}
 
 /// The cells by what they are.
 struct Cells<'a>(&'a [Cell]);
@@ -126,7 +122,7 @@ fn longer_flows(seed: u64) -> Result<Claim, SettingsError> {
     let mut claim = claim(
         "tail-behind-a-full-window",
         "II-C2",
-        "Nor has the tail of a longer transfer one: what a full window held back until an ACK made room goes at the window's edge",
+        "With an ACK a segment no tail of a longer transfer is copied: what a full window held back until an ACK made room goes at the window's edge",
         "flows of 11 to 200 segments written at once, q 1 for tails, an ACK a segment, RTT 80 ms, nothing lost: no tail copied",
         (
             format!("copied in {} of {all}, withheld in {withheld}", quick.len()),

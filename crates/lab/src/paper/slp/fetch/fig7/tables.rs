@@ -1,7 +1,7 @@
 //! The figure's numbers for reading and for spreadsheets.
 
 use super::{Cell, Copied, FETCHES, Figure};
-use crate::report::{millis, plain_table};
+use crate::report::{csv, millis, plain_table};
 use comfy_table::Table;
 
 /// The distribution functions, what is beyond the limits, and what it cost; then the claims.
@@ -82,7 +82,7 @@ fn costs(cells: &[Cell]) -> Table {
     ]
     .map(String::from)
     .to_vec();
-    header.extend(Copied::ALL.map(|kind| format!("copies of {} a fetch", kind.name())));
+    header.extend(Copied::ALL.map(|kind| format!("copies: {}", kind.name())));
     table.set_header(header);
     for pair in cells.chunks(2) {
         let before = &pair[0].spent;
@@ -106,19 +106,17 @@ fn costs(cells: &[Cell]) -> Table {
 
 /// The runs shown as CSV, a line a fetch.
 pub fn to_csv(figure: &Figure<Cell>) -> String {
-    let mut writer = csv::Writer::from_writer(vec![]);
-    // Writing to memory cannot fail.
-    let _ = writer.write_record(["figure", "profile", "seed", "flow", "fct_ms"]);
-    for cell in &figure.cells {
-        for (flow, time) in cell.fct_ms.iter().enumerate() {
-            let _ = writer.write_record([
-                figure.figure,
-                cell.profile,
-                &cell.seed.to_string(),
-                &flow.to_string(),
-                &time.map_or(String::new(), |time| time.to_string()),
-            ]);
-        }
-    }
-    String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
+    let rows = figure.cells.iter().flat_map(|cell| {
+        let row = |(flow, time): (usize, &Option<f64>)| {
+            [
+                figure.figure.into(),
+                cell.profile.into(),
+                cell.seed.to_string(),
+                flow.to_string(),
+                time.map_or(String::new(), |time| time.to_string()),
+            ]
+        };
+        cell.fct_ms.iter().enumerate().map(row)
+    });
+    csv(["figure", "profile", "seed", "flow", "fct_ms"], rows)
 }

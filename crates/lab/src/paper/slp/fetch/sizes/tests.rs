@@ -1,5 +1,4 @@
 use super::*;
-use crate::claims;
 
 /// Fewer fetches than the figure has.
 const SOME: Effort = Effort {
@@ -11,7 +10,11 @@ const SOME: Effort = Effort {
 #[test]
 fn verdicts_are_the_known_ones() {
     let figure = figure(&Scenario::load("fetch").unwrap(), SOME).unwrap();
-    println!("{}", claims::to_table(&figure.claims));
+    let table = to_table(&figure);
+    println!("{table}");
+    for row in table.lines().filter(|line| line.starts_with('|')) {
+        assert!(row.chars().count() <= 160, "as wide as a terminal: {row}");
+    }
     for claim in &figure.claims {
         assert!(!claim.changed(), "{}: {}", claim.id, claim.ours);
     }

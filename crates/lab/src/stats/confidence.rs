@@ -1,4 +1,5 @@
-//! A share of so many trials, and how well they tell the probability behind it.
+//! Shares and means of trials, and how well these tell the probability or the mean behind them: intervals
+//! of 95 % confidence.
 
 use serde::Serialize;
 use std::fmt;
@@ -56,6 +57,41 @@ impl fmt::Display for Share {
     }
 }
 
+/// A mean, and half the width of its 95 % confidence interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Estimate {
+    /// The mean.
+    pub mean: f64,
+    /// The interval is the mean ± this.
+    pub half: f64,
+}
+
+impl Estimate {
+    /// Of these values, of which there are many: the mean's distribution is taken as normal.
+    pub fn of(values: impl ExactSizeIterator<Item = f64> + Clone) -> Self {
+        let n = values.len().max(1) as f64;
+        let mean = values.clone().sum::<f64>() / n;
+        let squares: f64 = values.map(|value| (value - mean).powi(2)).sum();
+        let variance = squares / (n - 1.0).max(1.0);
+        Self {
+            mean,
+            half: Z * (variance / n).sqrt(),
+        }
+    }
+
+    /// Whether the interval is above 0.
+    pub fn is_positive(&self) -> bool {
+        self.mean > self.half
+    }
+}
+
+impl fmt::Display for Estimate {
+    /// With half the width of the interval: `49.1 ± 4.4`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.1} ± {:.1}", self.mean, self.half)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -84,5 +120,21 @@ mod tests {
             let share = Share::of(hits, trials);
             assert_eq!(share.is_more_often_than_not(), is, "{share}");
         }
+    }
+
+    #[test]
+    fn an_interval_is_of_the_mean() {
+        let Estimate { mean, half } = Estimate::of([1.0, 2.0, 3.0, 4.0].into_iter());
+        assert_eq!(mean, 2.5);
+        // The variance is 5/3, of the mean 5/12.
+        assert!(
+            (half - 1.96 * (5.0f64 / 12.0).sqrt()).abs() < 1e-4,
+            "{half}"
+        );
+        assert_eq!(Estimate { mean, half }.to_string(), "2.5 ± 1.3");
+        assert!(Estimate { mean, half }.is_positive());
+        assert!(!Estimate { mean: -mean, half }.is_positive());
+        let alone = Estimate::of([7.0].into_iter());
+        assert_eq!((alone.mean, alone.half), (7.0, 0.0));
     }
 }
