@@ -1,12 +1,11 @@
 //! A connection: an endpoint, its bytes, and what Linux does around it.
 
-use super::buffer::Buffer;
 use super::held::{Held, Part};
 use super::packet::Packet;
 use crate::errno::{Errno, Outcome};
 use crate::settings::Personality;
 use recoup_recovery::Send;
-use recoup_tcp::{Closed, Endpoint, State, Timer, Transmit};
+use recoup_tcp::{Buffer, Closed, Endpoint, State, Timer, Transmit};
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::{Decoded, Endpoints, Flags, Segment, SeqNumber};
 

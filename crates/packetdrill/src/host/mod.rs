@@ -3,7 +3,6 @@
 //! Everything here is safe Rust driven by calls and by the time; nothing blocks and nothing sleeps.
 //! A call that would block says `EAGAIN`, and [`crate::runtime`] makes it wait.
 
-mod buffer;
 mod calls;
 mod connection;
 mod held;

@@ -49,6 +49,14 @@ impl Endpoint {
         self.sender.set_nagle(on);
     }
 
+    /// The path was found to take segments of at most `mss` payload bytes (RFC 1191 §6, RFC 8201
+    /// §4): new ones keep to that from now on. Outstanding ones stay as sent, and are for the host to
+    /// cut when they are sent again. More than before changes nothing.
+    pub fn limit_mss(&mut self, mss: u16) {
+        self.full_segment = self.full_segment.min(mss).max(1);
+        self.sender.set_mss(u32::from(self.full_segment));
+    }
+
     /// Data may stay unacknowledged for so long from now on (RFC 9293 §3.9.1).
     pub fn set_user_timeout(&mut self, timeout: Duration) {
         self.sender.set_user_timeout(timeout);
