@@ -10,13 +10,8 @@ pub fn watch() {
     use signal_hook::iterator::Signals;
     use signal_hook::low_level::emulate_default_handler;
 
-    // Where it cannot be told what is ignored, that is most likely a hang-up.
-    let ignored = ignored().unwrap_or(1 << (SIGHUP - 1));
-    let watched = [SIGINT, SIGTERM, SIGHUP]
-        .into_iter()
-        .filter(|signal| ignored & 1 << (signal - 1) == 0);
     // Failing that, signals do what they do anyway.
-    let Ok(mut signals) = Signals::new(watched) else {
+    let Ok(mut signals) = Signals::new(not_ignored([SIGINT, SIGTERM, SIGHUP])) else {
         return;
     };
     let wait = move || {
@@ -27,6 +22,16 @@ pub fn watch() {
         }
     };
     let _ = std::thread::Builder::new().spawn(wait);
+}
+
+/// Those of `signals` that were not ignored from the start.
+#[cfg(unix)]
+pub fn not_ignored<const N: usize>(signals: [i32; N]) -> impl Iterator<Item = i32> {
+    // Where it cannot be told what is ignored, that is most likely a hang-up.
+    let ignored = ignored().unwrap_or(1 << (signal_hook::consts::SIGHUP - 1));
+    signals
+        .into_iter()
+        .filter(move |signal| ignored & 1 << (signal - 1) == 0)
 }
 
 /// The signals ignored from the start, a bit each, SIGHUP (1) the lowest; `None` where the system

@@ -1,13 +1,21 @@
 //! The command line. It reads arguments, calls the laboratory and prints; it decides nothing.
 
 mod drill;
+#[cfg(target_os = "linux")]
+mod emulate;
 mod interrupt;
 mod output;
 mod paper;
 mod plot;
 mod profiles;
+#[cfg(target_os = "linux")]
+mod receive;
 mod run;
 mod scenario;
+#[cfg(target_os = "linux")]
+mod send;
+#[cfg(target_os = "linux")]
+mod transfer;
 
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
@@ -34,6 +42,15 @@ enum Command {
     Drill(drill::Args),
     /// Draw what a sender sent and heard over time, from events or a capture
     Plot(plot::Args),
+    /// Run a command behind an emulated path, in a network namespace of its own
+    #[cfg(target_os = "linux")]
+    Emulate(emulate::Args),
+    /// Send a stream of bytes to a TCP server, by Recoup's endpoint over a TUN device
+    #[cfg(target_os = "linux")]
+    Send(send::Args),
+    /// Receive streams of bytes from TCP clients, by Recoup's endpoint over a TUN device
+    #[cfg(target_os = "linux")]
+    Receive(receive::Args),
     /// List the built-in scenarios or show one
     Scenario(scenario::Args),
     /// List profiles and mechanisms with every value and its source
@@ -54,8 +71,21 @@ impl<E: std::error::Error> From<E> for Failure {
     }
 }
 
+impl Failure {
+    /// Tells of it and gives the exit status.
+    fn exit(self) -> ExitCode {
+        match self {
+            Self::CheckFailed => ExitCode::from(1),
+            Self::Wrong(line) => {
+                // What is quoted of the user's may span lines.
+                eprintln!("recoup: {}", line.replace(['\n', '\r'], " "));
+                ExitCode::from(2)
+            }
+        }
+    }
+}
+
 fn main() -> ExitCode {
-    interrupt::watch();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(e)
@@ -67,23 +97,27 @@ fn main() -> ExitCode {
         }
         Err(help) => help.exit(),
     };
+    // The emulator's command decides about signals.
+    #[cfg(target_os = "linux")]
+    if let Command::Emulate(args) = &cli.command {
+        return emulate::run(args).unwrap_or_else(Failure::exit);
+    }
+    interrupt::watch();
     let result = match cli.command {
         Command::Run(args) => run::run(&args),
         Command::Paper(args) => paper::run(&args),
         Command::Drill(args) => drill::run(&args),
         Command::Plot(args) => plot::run(&args),
+        #[cfg(target_os = "linux")]
+        Command::Emulate(_) => Ok(()),
+        #[cfg(target_os = "linux")]
+        Command::Send(args) => send::run(&args),
+        #[cfg(target_os = "linux")]
+        Command::Receive(args) => receive::run(&args),
         Command::Scenario(args) => scenario::run(&args),
         Command::Profiles => profiles::run(),
     };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(Failure::CheckFailed) => ExitCode::from(1),
-        Err(Failure::Wrong(line)) => {
-            // What is quoted of the user's may span lines.
-            eprintln!("recoup: {}", line.replace(['\n', '\r'], " "));
-            ExitCode::from(2)
-        }
-    }
+    result.map_or_else(Failure::exit, |()| ExitCode::SUCCESS)
 }
 
 /// What clap says of wrong use, without its usage and help lines.

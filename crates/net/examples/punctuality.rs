@@ -1,0 +1,122 @@
+//! How punctual the emulator is under load: small UDP packets at a steady rate through a path of
+//! pure delay, sender and receiver on the same machine, everything in namespaces of its own.
+//!
+//! `cargo run --release -p recoup-net --example punctuality -- [PACKETS_PER_SECOND] [SECONDS]`
+//!
+//! Prints the emulator's own delivery error, and, from timestamps in the packets, how much longer
+//! than the path's delay packets took from the sender's system call to the receiver's: that holds the
+//! kernel's work on both sides and the wait for the receiver to run, too.
+
+#[cfg(target_os = "linux")]
+fn main() -> Result<(), recoup_net::NetError> {
+    linux::main()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn main() {}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use hdrhistogram::Histogram;
+    use recoup_net::{Clock, Namespace, NetError, Relay, Wire};
+    use recoup_path::HopSpec;
+    use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+    use std::process::Command;
+    use std::thread;
+    use std::time::Duration;
+
+    /// One way.
+    const DELAY: Duration = Duration::from_millis(20);
+    /// Of the datagrams.
+    const PAYLOAD: usize = 64;
+
+    fn system(source: std::io::Error) -> NetError {
+        NetError::System {
+            what: "use sockets".into(),
+            source,
+        }
+    }
+
+    fn argument(place: usize, default: u64) -> u64 {
+        let given = std::env::args().nth(place);
+        given.and_then(|text| text.parse().ok()).unwrap_or(default)
+    }
+
+    pub fn main() -> Result<(), NetError> {
+        let (rate, seconds) = (argument(1, 50_000), argument(2, 10));
+        let outside = Namespace::new()?;
+        outside.run(move || measure(rate, seconds))?
+    }
+
+    /// Runs in a namespace that plays the world outside.
+    fn measure(rate: u64, seconds: u64) -> Result<(), NetError> {
+        let clock = Clock::start();
+        let wire = Wire::open(1500)?;
+        let receiver = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).map_err(system)?;
+        let port = receiver.local_addr().map_err(system)?.port();
+        let to = SocketAddr::from((wire.block().ends_v4().outside, port));
+        let received = thread::spawn(move || receive(&receiver, clock));
+        let sent = wire.inside(move || thread::spawn(move || send(to, rate, seconds, clock)))?;
+        let hops = [HopSpec::Delay(DELAY)];
+        let relay = Relay::new(&hops, &hops, 1, 1500)?;
+        // What the relay waits for: a command that does nothing, for as long as it takes.
+        let mut command = Command::new("sleep");
+        command.arg((seconds + 1).to_string());
+        let mut running = wire.run(command)?;
+        let report = {
+            use std::os::fd::AsFd;
+            relay.run(wire.ends(), running.as_fd())?
+        };
+        running.wait()?;
+        let [_, missed] = wire.queue_drops()?;
+        let sent = sent.join().unwrap_or(Ok(0))?;
+        println!("sent {sent}, up: {}, missed {missed}", report.up);
+        println!("delivery error: {}", report.error);
+        if let Ok(late) = received.join() {
+            let q = |q| late.value_at_quantile(q) as f64 / 1e6;
+            println!(
+                "end to end over the delay, {} received: p50 {:.3} ms, p99 {:.3} ms, p99.9 {:.3} ms, max {:.3} ms",
+                late.len(),
+                q(0.5),
+                q(0.99),
+                q(0.999),
+                q(1.0)
+            );
+        }
+        Ok(())
+    }
+
+    /// Sends each packet at its time, several at once where it is behind; how many.
+    fn send(to: SocketAddr, rate: u64, seconds: u64, clock: Clock) -> Result<u64, NetError> {
+        let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).map_err(system)?;
+        socket.connect(to).map_err(system)?;
+        let start = clock.now();
+        let mut payload = [0; PAYLOAD];
+        for n in 0..rate * seconds {
+            let due = start + Duration::from_nanos(n * 1_000_000_000 / rate);
+            let early = due.since(clock.now());
+            if early > Duration::ZERO {
+                thread::sleep(early);
+            }
+            payload[..8].copy_from_slice(&clock.now().as_nanos().to_le_bytes());
+            socket.send(&payload).map_err(system)?;
+        }
+        Ok(rate * seconds)
+    }
+
+    /// How much later than the delay each packet came, until none comes for a second.
+    fn receive(socket: &UdpSocket, clock: Clock) -> Histogram<u64> {
+        let mut late = Histogram::new(3).unwrap_or_else(|_| unreachable!("three digits"));
+        late.auto(true);
+        let mut buffer = [0; PAYLOAD];
+        let mut timeout = Duration::from_secs(3);
+        while socket.set_read_timeout(Some(timeout)).is_ok() && socket.recv(&mut buffer).is_ok() {
+            timeout = Duration::from_secs(1);
+            let sent = buffer.first_chunk().map_or(0, |b| u64::from_le_bytes(*b));
+            let took = clock.now().as_nanos() - sent;
+            let over = took.saturating_sub(DELAY.as_nanos() as u64);
+            late.record(over).unwrap_or_default();
+        }
+        late
+    }
+}

@@ -1,0 +1,256 @@
+//! Which addresses an emulator takes.
+//!
+//! Each has a block of IPv4 addresses out of 100.64.0.0/10 (RFC 6598: addresses for the inside of
+//! networks, which nobody's internet hosts have) and the block of IPv6 addresses that goes with it,
+//! in a unique local prefix (RFC 4193). Both are routed inwards as a whole, so that an emulator inside
+//! takes a part of its parent's block and needs no address translation:
+//!
+//! | depth            | 1   | 2   | 3   | 4   | 5   | 6   |
+//! |------------------|-----|-----|-----|-----|-----|-----|
+//! | IPv4 block       | /16 | /19 | /22 | /25 | /28 | /30 |
+//! | IPv6 block       | /64 | /67 | /70 | /73 | /76 | /78 |
+//! | side by side     | 64  | 7   | 7   | 7   | 7   | 3   |
+//!
+//! The first addresses of a block are those of the emulator's own two ends.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use crate::NetError;
+use crate::netlink::{Assigned, Netlink};
+
+/// What the top blocks are taken from.
+const SHARED: Block = Block {
+    base: Ipv4Addr::new(100, 64, 0, 0),
+    len: 10,
+};
+
+/// The prefix length of a top block.
+const TOP_LEN: u8 = 16;
+
+/// The prefix length of the smallest block: two ends need addresses 1 and 2 of it.
+const LEAST_LEN: u8 = 30;
+
+/// By how many bits a block inside another is longer.
+const STEP: u8 = 3;
+
+/// How many blocks there are inside another, the first of which is the other's own.
+pub(crate) const SIBLINGS: u32 = (1 << STEP) - 1;
+
+/// What the IPv6 blocks begin with, 48 bits; the IPv4 block follows. The 40 bits after fd say
+/// `Recou`.
+const UNIQUE_LOCAL: u128 = 0xfd52_6563_6f75 << 80;
+
+/// A block of IPv4 addresses, and by it one of IPv6 addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    base: Ipv4Addr,
+    len: u8,
+}
+
+/// The addresses of an emulator's two ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Addresses<T> {
+    /// Of the end that the namespace's packets come out of.
+    pub outside: T,
+    /// Of the end in the namespace.
+    pub inside: T,
+}
+
+impl Block {
+    /// Its first IPv4 address and prefix length.
+    pub const fn v4(self) -> (Ipv4Addr, u8) {
+        (self.base, self.len)
+    }
+
+    /// Its first IPv6 address and prefix length.
+    pub fn v6(self) -> (Ipv6Addr, u8) {
+        let embedded = u128::from(self.base.to_bits()) << 48;
+        (Ipv6Addr::from_bits(UNIQUE_LOCAL | embedded), self.len + 48)
+    }
+
+    /// The IPv4 addresses of both ends.
+    pub fn ends_v4(self) -> Addresses<Ipv4Addr> {
+        let base = self.base.to_bits();
+        Addresses {
+            outside: Ipv4Addr::from_bits(base + 1),
+            inside: Ipv4Addr::from_bits(base + 2),
+        }
+    }
+
+    /// The IPv6 addresses of both ends.
+    pub fn ends_v6(self) -> Addresses<Ipv6Addr> {
+        let base = self.v6().0.to_bits();
+        Addresses {
+            outside: Ipv6Addr::from_bits(base + 1),
+            inside: Ipv6Addr::from_bits(base + 2),
+        }
+    }
+
+    /// The block an address lies in.
+    fn around(address: Ipv4Addr, len: u8) -> Self {
+        let mask = u32::MAX.checked_shl(32 - u32::from(len)).unwrap_or(0);
+        Self {
+            base: Ipv4Addr::from_bits(address.to_bits() & mask),
+            len,
+        }
+    }
+
+    fn contains(self, other: Self) -> bool {
+        self.len <= other.len && Self::around(other.base, self.len) == self
+    }
+
+    /// The blocks of prefix length `len` within, in order.
+    fn parts(self, len: u8) -> impl Iterator<Item = Self> {
+        let count = 1u32 << (len - self.len);
+        let base = self.base.to_bits();
+        (0..count).map(move |i| Self {
+            base: Ipv4Addr::from_bits(base + (i << (32 - len))),
+            len,
+        })
+    }
+}
+
+/// The beginning of the names of the emulators' interfaces.
+pub(crate) const INTERFACE: &str = "recoup";
+
+/// The blocks an emulator in this namespace may take, the best first. One that another takes at
+/// the same moment is found out when it is routed.
+pub(crate) fn candidates(netlink: &mut Netlink) -> Result<Vec<Block>, NetError> {
+    let own = own_block(&netlink.addresses()?);
+    let routed = netlink.routes()?;
+    let routed = routed
+        .into_iter()
+        .filter_map(|(network, len)| match network {
+            IpAddr::V4(network) => Some(Block::around(network, len)),
+            IpAddr::V6(_) => None,
+        });
+    free(own, &routed.collect::<Vec<_>>())
+}
+
+/// The block of the emulator whose namespace this is: the network of its inner interface's address.
+fn own_block(addresses: &[Assigned]) -> Option<Block> {
+    addresses.iter().find_map(|assigned| {
+        let IpAddr::V4(address) = assigned.address else {
+            return None;
+        };
+        let block = Block::around(address, assigned.prefix_len);
+        let ours = assigned.interface.starts_with(INTERFACE) && assigned.interface.ends_with('i');
+        (ours && SHARED.contains(block)).then_some(block)
+    })
+}
+
+fn free(own: Option<Block>, routed: &[Block]) -> Result<Vec<Block>, NetError> {
+    let (parent, len) = match own {
+        None => (SHARED, TOP_LEN),
+        Some(own) if own.len >= LEAST_LEN => return Err(NetError::NestedTooDeep),
+        Some(own) => (own, (own.len + STEP).min(LEAST_LEN)),
+    };
+    let taken = |block: Block| {
+        // A route to the parent's block and more is the one this block is an exception to.
+        let others = routed.iter().filter(|other| !other.contains(parent));
+        let mut others = others.filter(|other| own.is_none_or(|own| own.contains(**other)));
+        others.any(|other| other.contains(block) || block.contains(*other))
+    };
+    // The first part of a parent's block has the addresses of its own ends.
+    let first = usize::from(own.is_some());
+    let free: Vec<Block> = parent
+        .parts(len)
+        .skip(first)
+        .filter(|b| !taken(*b))
+        .collect();
+    match (free.is_empty(), own) {
+        (false, _) => Ok(free),
+        (true, None) => Err(NetError::NoBlock),
+        (true, Some(_)) => Err(NetError::NestedTooDeep),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block(text: &str) -> Block {
+        let (base, len) = text.split_once('/').unwrap();
+        Block {
+            base: base.parse().unwrap(),
+            len: len.parse().unwrap(),
+        }
+    }
+
+    #[test]
+    fn the_first_block_that_nothing_is_routed_to() {
+        let cases: [(Option<&str>, &[&str], &str); 9] = [
+            // (parent's block, what is routed, what is taken)
+            (None, &[], "100.64.0.0/16"),
+            (None, &["0.0.0.0/0", "10.0.0.0/8"], "100.64.0.0/16"),
+            (None, &["100.64.0.0/16"], "100.65.0.0/16"),
+            (None, &["100.64.7.7/32", "100.65.0.0/17"], "100.66.0.0/16"),
+            // Carriers and overlay networks use these addresses, too.
+            (None, &["100.64.0.0/11"], "100.96.0.0/16"),
+            (Some("100.64.0.0/16"), &["100.64.0.0/16"], "100.64.32.0/19"),
+            (
+                Some("100.64.0.0/16"),
+                &["0.0.0.0/0", "100.64.0.0/16", "100.64.32.0/19"],
+                "100.64.64.0/19",
+            ),
+            (Some("100.64.32.0/19"), &[], "100.64.36.0/22"),
+            (Some("100.64.0.16/28"), &[], "100.64.0.20/30"),
+        ];
+        for (own, routed, expected) in cases {
+            let routed: Vec<_> = routed.iter().map(|r| block(r)).collect();
+            let free = free(own.map(block), &routed).unwrap();
+            assert_eq!(free[0], block(expected), "{own:?} {routed:?}");
+        }
+    }
+
+    #[test]
+    fn blocks_run_out() {
+        let everything = [block("100.64.0.0/11"), block("100.96.0.0/11")];
+        assert!(matches!(free(None, &everything), Err(NetError::NoBlock)));
+        let smallest = Some(block("100.64.0.4/30"));
+        assert!(matches!(free(smallest, &[]), Err(NetError::NestedTooDeep)));
+        let parent = block("100.64.0.0/16");
+        assert_eq!(free(Some(parent), &[]).unwrap().len(), SIBLINGS as usize);
+        let all: Vec<_> = parent.parts(19).collect();
+        assert!(matches!(
+            free(Some(parent), &all),
+            Err(NetError::NestedTooDeep)
+        ));
+    }
+
+    #[test]
+    fn addresses_of_the_ends() {
+        let block = block("100.64.32.0/19");
+        assert_eq!(block.ends_v4().outside, Ipv4Addr::new(100, 64, 32, 1));
+        assert_eq!(block.ends_v4().inside, Ipv4Addr::new(100, 64, 32, 2));
+        let (base, len) = block.v6();
+        assert_eq!(
+            (base.to_string().as_str(), len),
+            ("fd52:6563:6f75:6440:2000::", 67)
+        );
+        assert_eq!(
+            block.ends_v6().inside.to_string(),
+            "fd52:6563:6f75:6440:2000::2"
+        );
+    }
+
+    #[test]
+    fn a_namespace_knows_its_block_by_the_inner_interface() {
+        let assigned = |interface: &str, address: &str, prefix_len| Assigned {
+            interface: interface.into(),
+            address: address.parse().unwrap(),
+            prefix_len,
+        };
+        let inner = assigned("recoup77i", "100.64.32.2", 19);
+        let others = [
+            assigned("lo", "127.0.0.1", 8),
+            assigned("recoup78o", "100.64.36.1", 32),
+            assigned("eth0", "100.64.0.9", 16),
+            assigned("recoup9i", "10.0.0.1", 8),
+        ];
+        assert_eq!(own_block(&others), None);
+        let mut all = others.to_vec();
+        all.push(inner);
+        assert_eq!(own_block(&all), Some(block("100.64.32.0/19")));
+    }
+}

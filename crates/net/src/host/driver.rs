@@ -1,0 +1,191 @@
+//! Runs a host over a device in real time.
+
+use std::fmt;
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
+
+use recoup_units::Instant;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::{Device, Host};
+use crate::{Clock, NetError};
+
+/// Packets read before what they caused is sent.
+const BATCH: u32 = 32;
+
+/// A packet's longest, whatever the MTU.
+const LONGEST: usize = 65_535;
+
+/// Who is shown every packet, in and out, as it passes.
+type Tap = Box<dyn FnMut(Instant, &[u8])>;
+
+/// A host, the device its packets travel over, and a clock.
+pub struct Driver<D> {
+    /// The host.
+    pub host: Host,
+    device: D,
+    clock: Clock,
+    buffer: Vec<u8>,
+    tap: Option<Tap>,
+    refused: u64,
+}
+
+impl<D: fmt::Debug> fmt::Debug for Driver<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Driver")
+            .field("host", &self.host)
+            .field("device", &self.device)
+            .field("refused", &self.refused)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<D: Device> Driver<D> {
+    /// Time starts here.
+    pub fn new(host: Host, device: D) -> Self {
+        Self {
+            host,
+            device,
+            clock: Clock::start(),
+            buffer: vec![0; LONGEST],
+            tap: None,
+            refused: 0,
+        }
+    }
+
+    /// Shows `tap` every packet from now on.
+    pub fn tap(&mut self, tap: impl FnMut(Instant, &[u8]) + 'static) {
+        self.tap = Some(Box::new(tap));
+    }
+
+    /// The time.
+    pub fn now(&self) -> Instant {
+        self.clock.now()
+    }
+
+    /// The device.
+    pub const fn device(&self) -> &D {
+        &self.device
+    }
+
+    /// Packets the device did not take: it is down, or has no room.
+    pub const fn refused(&self) -> u64 {
+        self.refused
+    }
+
+    /// Lets timers go off, sends and receives what there is, and returns once the host has events, but
+    /// after `most` at the latest.
+    ///
+    /// # Errors
+    /// When the device is gone.
+    pub fn turn(&mut self, most: Duration) -> Result<(), NetError> {
+        self.turn_with(most, None).map(drop)
+    }
+
+    /// As [`turn`](Self::turn), and returns when `other` is ready for what is given with it, too, and
+    /// says whether it is.
+    ///
+    /// # Errors
+    /// When the device is gone.
+    pub fn turn_with(
+        &mut self,
+        most: Duration,
+        other: Option<(BorrowedFd<'_>, PollFlags)>,
+    ) -> Result<bool, NetError> {
+        let until = self.now() + most;
+        loop {
+            let more = self.exchange()?;
+            let now = self.now();
+            if self.host.has_events() || now >= until {
+                return match other {
+                    Some(_) => self.wait(Some(now), other),
+                    None => Ok(false),
+                };
+            }
+            let wait = match more {
+                true => Some(now),
+                false => self.host.next_deadline().into_iter().chain([until]).min(),
+            };
+            // With more to do nobody need be asked whether there is.
+            if (!more || other.is_some()) && self.wait(wait, other)? {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Sends what is due and reads a batch; whether there may be more to do at once.
+    fn exchange(&mut self) -> Result<bool, NetError> {
+        let now = self.clock.now();
+        self.host.on_time(now);
+        let mut out = Out {
+            device: &mut self.device,
+            tap: &mut self.tap,
+            now,
+            refused: &mut self.refused,
+        };
+        let more = self.host.flush(now, &mut |packet: &[u8]| out.send(packet));
+        for _ in 0..BATCH {
+            let read = self.device.read(&mut self.buffer);
+            let read = read.map_err(NetError::system("read from the TUN device"))?;
+            let Some(len) = read else {
+                return Ok(more || self.host.has_work());
+            };
+            let now = self.clock.now();
+            let packet = &self.buffer[..len];
+            if let Some(tap) = &mut self.tap {
+                tap(now, packet);
+            }
+            let mut out = Out {
+                device: &mut self.device,
+                tap: &mut self.tap,
+                now,
+                refused: &mut self.refused,
+            };
+            self.host
+                .receive(now, packet, &mut |packet: &[u8]| out.send(packet));
+        }
+        Ok(true)
+    }
+
+    /// Waits until `until` or until there is something to read; whether `other` is ready.
+    fn wait(
+        &self,
+        until: Option<Instant>,
+        other: Option<(BorrowedFd<'_>, PollFlags)>,
+    ) -> Result<bool, NetError> {
+        let wait = until.map(|at| at.since(self.now())).map(|wait| Timespec {
+            tv_sec: wait.as_secs().try_into().unwrap_or(i64::MAX),
+            tv_nsec: wait.subsec_nanos().into(),
+        });
+        let device = self.device.as_fd();
+        let (fd, flags) = other.unwrap_or((device, PollFlags::IN));
+        let mut watched = [
+            PollFd::from_borrowed_fd(device, PollFlags::IN),
+            PollFd::from_borrowed_fd(fd, flags),
+        ];
+        match poll(&mut watched, wait.as_ref()) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(e) => return Err(NetError::system("wait for packets")(e.into())),
+        }
+        Ok(other.is_some() && !watched[1].revents().is_empty())
+    }
+}
+
+/// A packet's way out.
+struct Out<'a, D> {
+    device: &'a mut D,
+    tap: &'a mut Option<Tap>,
+    now: Instant,
+    refused: &'a mut u64,
+}
+
+impl<D: Device> Out<'_, D> {
+    fn send(&mut self, packet: &[u8]) {
+        if let Some(tap) = self.tap {
+            tap(self.now, packet);
+        }
+        if self.device.write(packet).is_err() {
+            *self.refused += 1;
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! The two messages of ICMP that a TCP host has use for.
+//!
+//! Echo requests (RFC 792; RFC 4443 §4.1) are answered by the same packet the other way round.
+//! "Fragmentation needed" (RFC 1191 §4) and "packet too big" (RFC 4443 §3.2) quote the packet that was
+//! too big: ports and sequence number stand in its first eight bytes (RFC 792). An IPv4 router that does
+//! not say how much it takes (RFC 1191 §5) is taken to take [`LEAST_V4`].
+//!
+//! Extension headers and IPv4 fragments are not looked into.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use recoup_wire::{Endpoints, SeqNumber};
+
+/// What any IPv4 path is taken to take, in bytes: links that take less (RFC 1191 §7) are gone, and forged
+/// messages cannot make segments smaller.
+const LEAST_V4: u16 = 296;
+
+/// What every IPv6 path takes, in bytes (RFC 8200 §5).
+const LEAST_V6: u16 = 1280;
+
+const ICMP: u8 = 1;
+const ICMP_V6: u8 = 58;
+const TCP: u8 = 6;
+const V6_HEADER: usize = 40;
+/// The part of a message in front of what it quotes.
+const HEADER: usize = 8;
+
+/// A message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Message {
+    /// Somebody wants an echo.
+    Echo { from: IpAddr, to: IpAddr },
+    /// A packet of ours along `path` that began at `seq` was too big.
+    TooBig {
+        path: Endpoints,
+        seq: SeqNumber,
+        mtu: u16,
+    },
+}
+
+/// An ICMP packet taken apart.
+struct Parts<'a> {
+    from: IpAddr,
+    to: IpAddr,
+    /// Where the message begins.
+    at: usize,
+    message: &'a [u8],
+}
+
+/// Reads a packet; `None` when it is no such message, or damaged.
+pub(crate) fn read(packet: &[u8]) -> Option<Message> {
+    let Parts {
+        from, to, message, ..
+    } = parts(packet)?;
+    let [kind, code] = *message.first_chunk()?;
+    let quoted = message.get(HEADER..)?;
+    match (from, kind, code) {
+        (IpAddr::V4(_), 8, 0) | (IpAddr::V6(_), 128, 0) => Some(Message::Echo { from, to }),
+        (IpAddr::V4(_), 3, 4) => {
+            let mtu = u16_at(message, 6)?.max(LEAST_V4);
+            let header = 4 * usize::from(quoted.first()? & 15);
+            let is_tcp = quoted.first()? >> 4 == 4 && *quoted.get(9)? == TCP;
+            let ends = [v4_at(quoted, 12)?, v4_at(quoted, 16)?];
+            too_big(is_tcp, ends, quoted.get(header..)?, mtu)
+        }
+        (IpAddr::V6(_), 2, 0) => {
+            let mtu = u32::from(u16_at(message, 4)?) << 16 | u32::from(u16_at(message, 6)?);
+            let mtu = u16::try_from(mtu).unwrap_or(u16::MAX).max(LEAST_V6);
+            let is_tcp = quoted.first()? >> 4 == 6 && *quoted.get(6)? == TCP;
+            let ends = [v6_at(quoted, 8)?, v6_at(quoted, 24)?];
+            too_big(is_tcp, ends, quoted.get(V6_HEADER..)?, mtu)
+        }
+        _ => None,
+    }
+}
+
+fn too_big(is_tcp: bool, [src, dst]: [IpAddr; 2], tcp: &[u8], mtu: u16) -> Option<Message> {
+    let seq = u32::from(u16_at(tcp, 4)?) << 16 | u32::from(u16_at(tcp, 6)?);
+    is_tcp.then_some(Message::TooBig {
+        path: Endpoints {
+            src: SocketAddr::new(src, u16_at(tcp, 0)?),
+            dst: SocketAddr::new(dst, u16_at(tcp, 2)?),
+        },
+        seq: SeqNumber(seq),
+        mtu,
+    })
+}
+
+/// Appends the answer to the echo request `packet` to `out`.
+pub(crate) fn reply(packet: &[u8], out: &mut Vec<u8>) {
+    let Some(Parts { from, at, .. }) = parts(packet) else {
+        return;
+    };
+    let start = out.len();
+    out.extend_from_slice(packet);
+    let reply = &mut out[start..];
+    // Ends exchanged add up to what they did before.
+    let (ends, len, answer) = match from {
+        IpAddr::V4(_) => (12, 4, 0),
+        IpAddr::V6(_) => (8, 16, 129),
+    };
+    let (src, dst) = reply[ends..ends + 2 * len].split_at_mut(len);
+    src.swap_with_slice(dst);
+    reply[at] = answer;
+    reply[at + 2..at + 4].fill(0);
+    let sum = !message_sum(from, &reply[ends..ends + 2 * len], &reply[at..]);
+    reply[at + 2..at + 4].copy_from_slice(&sum.to_be_bytes());
+}
+
+/// Takes an ICMP packet with right checksums apart.
+fn parts(packet: &[u8]) -> Option<Parts<'_>> {
+    let (from, to, at, ends) = match packet.first()? >> 4 {
+        4 => {
+            let header = 4 * usize::from(packet.first()? & 15);
+            let total = usize::from(u16_at(packet, 2)?);
+            // Neither "more fragments" nor an offset.
+            let whole = u16_at(packet, 6)? & 0x3fff == 0;
+            let sane = header >= 20 && header <= packet.len() && total == packet.len();
+            if *packet.get(9)? != ICMP || !whole || !sane || sum(packet.get(..header)?, 0) != !0 {
+                return None;
+            }
+            (v4_at(packet, 12)?, v4_at(packet, 16)?, header, 12..20)
+        }
+        6 => {
+            let counted = usize::from(u16_at(packet, 4)?);
+            if *packet.get(6)? != ICMP_V6 || V6_HEADER + counted != packet.len() {
+                return None;
+            }
+            (v6_at(packet, 8)?, v6_at(packet, 24)?, V6_HEADER, 8..40)
+        }
+        _ => return None,
+    };
+    let message = packet.get(at..)?;
+    (message_sum(from, packet.get(ends)?, message) == !0).then_some(Parts {
+        from,
+        to,
+        at,
+        message,
+    })
+}
+
+/// The sum over a message: over IPv6 with a pseudo-header (RFC 8200 §8.1).
+fn message_sum(from: IpAddr, ends: &[u8], message: &[u8]) -> u16 {
+    match from {
+        IpAddr::V4(_) => sum(message, 0),
+        IpAddr::V6(_) => {
+            let pseudo = sum(ends, message.len() as u32 + u32::from(ICMP_V6));
+            sum(message, pseudo.into())
+        }
+    }
+}
+
+/// The ones' complement sum of 16-bit words, on top of `start` (RFC 1071).
+fn sum(bytes: &[u8], start: u32) -> u16 {
+    let words = bytes.chunks(2).map(|word| {
+        let low = word.get(1).copied().unwrap_or(0);
+        u64::from(u16::from_be_bytes([word[0], low]))
+    });
+    let mut sum = u64::from(start) + words.sum::<u64>();
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    sum as u16
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+fn v4_at(bytes: &[u8], at: usize) -> Option<IpAddr> {
+    let octets: [u8; 4] = *bytes.get(at..)?.first_chunk()?;
+    Some(Ipv4Addr::from(octets).into())
+}
+
+fn v6_at(bytes: &[u8], at: usize) -> Option<IpAddr> {
+    let octets: [u8; 16] = *bytes.get(at..)?.first_chunk()?;
+    Some(Ipv6Addr::from(octets).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `ping -c1 -s 4`, IPv4 and IPv6; checksums by hand (RFC 1071).
+    fn pings() -> [Vec<u8>; 2] {
+        let mut v4 = vec![
+            0x45, 0, 0, 32, 0, 1, 0x40, 0, 64, 1, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2, 8, 0, 0, 0, 0,
+            7, 0, 1, b'p', b'i', b'n', b'g',
+        ];
+        let header = !sum(&v4[..20], 0);
+        v4[10..12].copy_from_slice(&header.to_be_bytes());
+        let message = !sum(&v4[20..], 0);
+        v4[22..24].copy_from_slice(&message.to_be_bytes());
+        let mut v6 = vec![0x60, 0, 0, 0, 0, 12, 58, 64];
+        v6.extend("2001:db8::1".parse::<Ipv6Addr>().unwrap().octets());
+        v6.extend("2001:db8::2".parse::<Ipv6Addr>().unwrap().octets());
+        v6.extend([128, 0, 0, 0, 0, 7, 0, 1, b'p', b'i', b'n', b'g']);
+        let message = !message_sum(Ipv6Addr::UNSPECIFIED.into(), &v6[8..40], &v6[40..]);
+        v6[42..44].copy_from_slice(&message.to_be_bytes());
+        [v4, v6]
+    }
+
+    #[test]
+    fn an_echo_goes_back() {
+        for ping in pings() {
+            let Some(Message::Echo { from, to }) = read(&ping) else {
+                panic!("{ping:?}");
+            };
+            let mut pong = Vec::new();
+            reply(&ping, &mut pong);
+            let back = parts(&pong).expect("right checksums");
+            assert_eq!((back.from, back.to), (to, from));
+            assert_eq!(&pong[pong.len() - 4..], b"ping");
+            assert_eq!(read(&pong), None, "an answer is not answered");
+        }
+    }
+
+    #[test]
+    fn damage_is_found_and_nothing_panics() {
+        for ping in pings() {
+            for cut in 0..ping.len() {
+                assert_eq!(read(&ping[..cut]), None, "cut at {cut}");
+            }
+            let start = if ping[0] >> 4 == 4 { 20 } else { 40 };
+            for at in start..ping.len() {
+                let mut damaged = ping.clone();
+                damaged[at] ^= 0x10;
+                assert_eq!(read(&damaged), None, "damaged at {at}");
+            }
+        }
+    }
+
+    #[test]
+    fn too_big_names_the_connection() {
+        let mut packet = vec![
+            0x45, 0, 0, 56, 0, 1, 0x40, 0, 64, 1, 0, 0, 192, 0, 2, 9, 192, 0, 2, 1, //
+            3, 4, 0, 0, 0, 0, 0x02, 0x58, // 600 bytes
+            0x45, 0, 5, 220, 0, 1, 0x40, 0, 64, 6, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2, //
+            0x9c, 0x40, 0, 80, 0, 0, 1, 0,
+        ];
+        let header = !sum(&packet[..20], 0);
+        packet[10..12].copy_from_slice(&header.to_be_bytes());
+        let message = !sum(&packet[20..], 0);
+        packet[22..24].copy_from_slice(&message.to_be_bytes());
+        let expected = Message::TooBig {
+            path: Endpoints {
+                src: "192.0.2.1:40000".parse().unwrap(),
+                dst: "192.0.2.2:80".parse().unwrap(),
+            },
+            seq: SeqNumber(256),
+            mtu: 600,
+        };
+        assert_eq!(read(&packet), Some(expected));
+    }
+}

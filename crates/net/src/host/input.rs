@@ -1,0 +1,210 @@
+//! Packets in.
+
+use std::net::{IpAddr, SocketAddr};
+
+use recoup_recovery::State as RecoveryState;
+use recoup_tcp::State;
+use recoup_units::Instant;
+use recoup_wire::{Checksum, DecodeError, Decoded, Flags, Segment, decode};
+
+use super::icmp::{self, Message};
+use super::{Host, Sink, challenge, largest_mss};
+
+/// Whether an address can be a peer's: one host's, and a port's.
+pub(crate) fn is_peer(address: SocketAddr) -> bool {
+    let host = match address.ip() {
+        IpAddr::V4(ip) => {
+            !(ip.is_multicast() || ip.is_broadcast() || ip.octets()[0] == 0 || ip.is_loopback())
+        }
+        IpAddr::V6(ip) => !(ip.is_multicast() || ip.is_unspecified() || ip.is_loopback()),
+    };
+    host && address.port() != 0
+}
+
+impl Host {
+    /// Takes in an IP packet. What cannot wait is answered at once; call [`flush`](Self::flush) when
+    /// all there is has been handed in.
+    pub fn receive(&mut self, now: Instant, packet: &[u8], sink: &mut dyn Sink) {
+        self.stats.packets_in += 1;
+        let taken = match decode(packet) {
+            Ok(decoded) => self.on_tcp(now, &decoded, packet, sink),
+            Err(DecodeError::NotTcp(_)) => self.on_other(packet, sink),
+            Err(_) => false,
+        };
+        self.stats.ignored += u64::from(!taken);
+    }
+
+    /// A TCP segment; whether it was for this host, and whole.
+    fn on_tcp(
+        &mut self,
+        now: Instant,
+        decoded: &Decoded,
+        packet: &[u8],
+        sink: &mut dyn Sink,
+    ) -> bool {
+        let ends = &decoded.endpoints;
+        let whole = decoded.tcp_checksum == Checksum::Correct && decoded.ip_checksum_ok;
+        let ours = self.addresses.contains(&ends.dst.ip()) && ends.dst.port() != 0;
+        let from_peer = is_peer(ends.src) && !self.addresses.contains(&ends.src.ip());
+        if !(whole && ours && from_peer) {
+            return false;
+        }
+        let payload = packet.get(decoded.payload.clone()).unwrap_or_default();
+        match self.connection_for(now, decoded) {
+            Some(index) => self.deliver(now, index, &decoded.segment, payload, sink),
+            None => self.on_nobody(now, decoded, sink),
+        }
+        true
+    }
+
+    /// The connection a segment belongs to, a new one if it opens one.
+    fn connection_for(&mut self, now: Instant, decoded: &Decoded) -> Option<u32> {
+        let path = decoded.endpoints.reverse();
+        let Some(index) = self.table.find(&path) else {
+            return self.welcome(now, decoded);
+        };
+        if self.begins_anew(index, &decoded.segment) && self.listener_at(path.src).is_some() {
+            let released = self.table.at_mut(index).is_some_and(|c| c.released);
+            match released {
+                true => self.table.free(index),
+                // Its owner may have yet to read what came.
+                false => self.table.forget_path(index),
+            }
+            return self.welcome(now, decoded);
+        }
+        Some(index)
+    }
+
+    /// Whether a SYN opens a new connection where an old one is in TIME-WAIT: its sequence number is
+    /// beyond the old one's (RFC 9293 §3.10.7.4). RFC 6191's timestamps are not compared.
+    fn begins_anew(&mut self, index: u32, segment: &Segment) -> bool {
+        let syn = Flags::SYN | Flags::ACK | Flags::RST | Flags::FIN;
+        let connection = self.table.at_mut(index);
+        connection.is_some_and(|connection| {
+            let next = connection.endpoint.receiver().next();
+            connection.endpoint.state() == State::TimeWait
+                && segment.flags.intersects(Flags::SYN)
+                && !segment.flags.intersects(syn.without(Flags::SYN))
+                && segment.seq.after(connection.peer_isn.at(next))
+        })
+    }
+
+    /// A new connection for a SYN that a listener waits for.
+    fn welcome(&mut self, now: Instant, decoded: &Decoded) -> Option<u32> {
+        let flags = decoded.segment.flags;
+        if !flags.contains(Flags::SYN) || flags.intersects(Flags::ACK | Flags::RST | Flags::FIN) {
+            return None;
+        }
+        let path = decoded.endpoints.reverse();
+        let id = self.listener_at(path.src)?;
+        let listener = self.listeners.get_mut(id.0 as usize)?;
+        let full = self.table.len() >= self.settings.most_connections;
+        if full || listener.embryonic >= self.settings.backlog {
+            return None;
+        }
+        listener.embryonic += 1;
+        let config = self
+            .settings
+            .endpoint_for(&path, self.secret.isn(now, &path));
+        Some(self.table.open(&config, path, Some(id)))
+    }
+
+    fn deliver(
+        &mut self,
+        now: Instant,
+        index: u32,
+        segment: &Segment,
+        payload: &[u8],
+        sink: &mut dyn Sink,
+    ) {
+        let Some(connection) = self.table.at_mut(index) else {
+            return;
+        };
+        let (isn, peer_isn) = (connection.isn, connection.peer_isn);
+        if challenge::is_challenged(&connection.endpoint, isn, peer_isn, segment)
+            && !self.challenges.allows(now, &self.secret)
+        {
+            self.stats.challenges_withheld += 1;
+            return;
+        }
+        let before = connection.endpoint.receiver().next();
+        connection.deliver(now, segment, payload, &mut self.gaps);
+        let in_order = payload.is_empty() || connection.endpoint.receiver().next() > before;
+        // The sender counts dupACKs; and a loss just found is made good before more is read.
+        let lossy = connection.endpoint.sender().state() == RecoveryState::Recovery;
+        if in_order && !lossy {
+            self.mark_dirty(index);
+        } else {
+            self.transmit(now, index, sink);
+        }
+    }
+
+    /// A segment for no connection: what is not itself a reset is answered by one, but a listener ignores
+    /// what neither opens nor acknowledges (RFC 9293 §3.10.7.2).
+    fn on_nobody(&mut self, now: Instant, decoded: &Decoded, sink: &mut dyn Sink) {
+        let path = decoded.endpoints.reverse();
+        let acks = decoded.segment.flags.contains(Flags::ACK);
+        if !acks && self.listener_at(path.src).is_some() {
+            let syn = decoded.segment.flags.contains(Flags::SYN);
+            self.stats.syns_dropped += u64::from(syn);
+            return;
+        }
+        self.nobody.on_segment(now, &decoded.segment);
+        let mut reset = Segment::default();
+        if self.nobody.poll_transmit(now, &mut reset).is_some() {
+            self.stats.refused += 1;
+            self.stats.packets_out += self.egress.send(&path, &reset, [&[]; 2], None, sink);
+        }
+    }
+
+    /// A packet that is none of TCP's; whether it was for this host, and whole.
+    fn on_other(&mut self, packet: &[u8], sink: &mut dyn Sink) -> bool {
+        match icmp::read(packet) {
+            Some(Message::Echo { to, from }) => {
+                let ours = self.addresses.contains(&to);
+                if !ours || !is_peer(SocketAddr::new(from, 1)) {
+                    return false;
+                }
+                let reply = self.egress.room();
+                icmp::reply(packet, reply);
+                sink.send(reply);
+                self.stats.packets_out += 1;
+                true
+            }
+            Some(Message::TooBig { path, seq, mtu }) => {
+                let Some(index) = self.table.find(&path) else {
+                    return false;
+                };
+                self.on_too_big(index, seq, mtu)
+            }
+            None => false,
+        }
+    }
+
+    /// The path takes packets of `mtu` bytes at most. Believed if it quotes a segment that is
+    /// outstanding (RFC 5927 §4.1).
+    fn on_too_big(&mut self, index: u32, seq: recoup_wire::SeqNumber, mtu: u16) -> bool {
+        let options = match self.settings.endpoint.timestamps {
+            true => recoup_tcp::Config::TIMESTAMPS_LEN,
+            false => 0,
+        };
+        let Some(connection) = self.table.at_mut(index) else {
+            return false;
+        };
+        let sender = connection.endpoint.sender();
+        let quoted = seq.unwrap(connection.isn, sender.una());
+        let outstanding = quoted.is_some_and(|at| at >= sender.una() && at < sender.nxt());
+        let present = connection.path_mtu.unwrap_or(self.settings.mtu);
+        let Some(version) = connection.path.ip_version() else {
+            return false;
+        };
+        if !outstanding || mtu >= present {
+            return false;
+        }
+        connection.path_mtu = Some(mtu);
+        let most = largest_mss(mtu, version).saturating_sub(options);
+        connection.endpoint.limit_mss(most);
+        self.mark_dirty(index);
+        true
+    }
+}

@@ -1,0 +1,498 @@
+//! A TCP host over Recoup's endpoints, on real packets.
+//!
+//! [`Host`] is many connections behind a few addresses. It does no I/O and reads no clock: packets and
+//! the time go in, packets go out to a [`Sink`], and whoever uses it is told by [`Event`]s what became
+//! possible. [`Driver`] runs one over a [`Device`] in real time, on one thread; [`TunDevice`] is one the
+//! kernel's TCP is at the other end of.
+//!
+//! ```text
+//!   application ── write, read, close ──► Host ── flush ──► Sink ┐
+//!       ▲                                  ▲  ▲                  ├ Driver ── Device ── kernel
+//!       └────────── next_event ────────────┘  └ receive, on_time ┘
+//! ```
+//!
+//! Loss, congestion, the states of a connection, PAWS and RFC 5961's tests are the endpoint's. The host's
+//! are what takes more than one connection, or bytes: demultiplexing (a hash of both ends, RFC 9293
+//! §3.3.1), listeners, the streams' buffers, initial sequence numbers (RFC 6528), ephemeral ports
+//! (RFC 6056), resets for segments to nobody (RFC 9293 §3.10.7.1), the rate of challenge ACKs (RFC 5961
+//! §7), path MTU (RFC 1191, RFC 8201), checksums, echo replies (RFC 792, RFC 4443), when to wake.
+//!
+//! Nothing scans the connections: timers are an ordered set with an entry a connection, moved only when
+//! the connection must wake earlier than it says; what is to be transmitted is a queue of connections.
+//! Segments are handed in as they come and answered when a batch has been read, but at once where they
+//! came out of order: dupACKs are counted.
+//!
+//! Deviations: connections in TIME-WAIT keep their whole state. A segment sent before its path was
+//! found to take less is cut when it is sent again, which waits for the retransmission timer. No ECN.
+
+mod challenge;
+mod connection;
+mod device;
+mod driver;
+mod icmp;
+mod input;
+mod output;
+mod secret;
+mod table;
+
+#[cfg(test)]
+mod tests;
+
+pub use device::{Device, TunDevice};
+pub use driver::Driver;
+pub use output::Sink;
+pub use secret::Secret;
+pub use table::ConnectionId;
+
+use std::collections::{HashMap, VecDeque};
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use challenge::ChallengeLimit;
+use connection::Connection;
+use recoup_recovery::{Counters, Mechanisms};
+use recoup_tcp::{AckPolicy, Closed, Config, Endpoint, Info, State};
+use recoup_units::Instant;
+use recoup_wire::{Endpoints, IpVersion};
+use table::Table;
+use thiserror::Error;
+
+/// How long an unanswered SYN-ACK keeps a connection (Linux's five retransmissions).
+const EMBRYONIC_LIFE: Duration = Duration::from_secs(63);
+
+/// How long a connection nobody owns waits for its peer's FIN (Linux's tcp_fin_timeout).
+const ORPHAN_LIFE: Duration = Duration::from_secs(60);
+
+/// What a host is told before it starts.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// How its endpoints behave. MSS, IP version and ISN are each connection's own.
+    pub endpoint: Config,
+    /// The longest packet, IP header included, in bytes.
+    pub mtu: u16,
+    /// Bytes written and not acknowledged that a connection holds at most.
+    pub send_buffer: usize,
+    /// Bytes of them not sent yet, at most (Linux's TCP_NOTSENT_LOWAT): what is written little ahead of
+    /// its transmission is still in the processor's caches then.
+    pub unsent: usize,
+    /// Connections at most, those in TIME-WAIT included.
+    pub most_connections: usize,
+    /// Connections of a listener whose handshake is not done, at most.
+    pub backlog: usize,
+}
+
+impl Settings {
+    /// Buffers of 4 MiB, 128 KiB of it unsent, delayed ACKs as Linux has them, Nagle's rule, packets of up to `mtu` bytes.
+    pub fn new(mechanisms: Mechanisms, mtu: u16) -> Self {
+        let quick = AckPolicy::LINUX_QUICK;
+        Self {
+            endpoint: Config {
+                acks: AckPolicy::Linux { quick },
+                receive_buffer: 4 << 20,
+                nagle: true,
+                ..Config::new(mechanisms)
+            },
+            mtu,
+            send_buffer: 4 << 20,
+            unsent: 128 << 10,
+            most_connections: 1 << 16,
+            backlog: 1024,
+        }
+    }
+
+    /// The configuration of the endpoint of one connection.
+    fn endpoint_for(&self, path: &Endpoints, isn: recoup_wire::SeqNumber) -> Config {
+        let ip_version = path.ip_version().unwrap_or(IpVersion::V4);
+        let mut config = Config {
+            ip_version,
+            isn,
+            ..self.endpoint
+        };
+        config.announce(largest_mss(self.mtu, ip_version));
+        config
+    }
+}
+
+/// The MSS, options not taken off, of packets of `mtu` bytes (RFC 9293 §3.7.1).
+fn largest_mss(mtu: u16, version: IpVersion) -> u16 {
+    let headers = version.header_len() as u16 + recoup_wire::TCP_HEADER_LEN as u16;
+    mtu.saturating_sub(headers).max(1)
+}
+
+/// Which listener.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ListenerId(u32);
+
+/// What became possible on a connection since its last event. Events are merged: there is at most one a
+/// connection waiting, so they are to be taken as edges, and reading or writing goes on until told that
+/// there is nothing or no room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Whose.
+    pub connection: ConnectionId,
+    /// The handshake is done; of a connection that came to a listener it is the first event.
+    pub opened: bool,
+    /// There is data to read, or the end of the stream.
+    pub readable: bool,
+    /// There is room again after [`Host::write`] took less than all.
+    pub writable: bool,
+    /// It is over.
+    pub closed: Option<Closed>,
+}
+
+/// What [`Host::read`] found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Read {
+    /// So many bytes were read, at least one.
+    Bytes(usize),
+    /// There are none now.
+    Nothing,
+    /// There will be none: the peer sent all it had, and all of it was read.
+    End,
+}
+
+/// Why a host does not do what it is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum HostError {
+    /// The address is none of this host's.
+    #[error("address {0}: expected one of this host's own")]
+    NotOurs(IpAddr),
+    /// Nothing of this host's can reach the address.
+    #[error("address {0}: expected a unicast address and port of an IP version this host has")]
+    Unreachable(SocketAddr),
+    /// Another listener is there.
+    #[error("address {0}: another listener has it")]
+    InUse(SocketAddr),
+    /// All ports to that peer, or all connections, are in use.
+    #[error("no connection to {0}: as many as there may be are in use")]
+    Exhausted(SocketAddr),
+    /// There is no such connection, or it was let go of.
+    #[error("no such connection")]
+    Unknown,
+    /// It is not open yet, or this side has closed it.
+    #[error("the connection takes no data: it is not open for writing")]
+    NotWritable,
+    /// It is over.
+    #[error("the connection is over: {}", describe(*.0))]
+    Ended(Closed),
+}
+
+/// How a connection ended, in words.
+pub const fn describe(how: Closed) -> &'static str {
+    match how {
+        Closed::Gracefully => "both sides closed it",
+        Closed::ByReset => "the peer reset or refused it",
+        Closed::ByTimeout => "the peer does not answer",
+        Closed::ByAbort => "this side aborted it",
+    }
+}
+
+/// A place connections come to.
+#[derive(Debug)]
+struct Listener {
+    address: SocketAddr,
+    /// Connections whose handshake is not done.
+    embryonic: usize,
+}
+
+/// What a host counts beside its connections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Packets handed in.
+    pub packets_in: u64,
+    /// Packets given to the sink.
+    pub packets_out: u64,
+    /// … of those handed in, what is no packet to this host, damaged, or of no protocol it has.
+    pub ignored: u64,
+    /// Resets sent to segments for nobody.
+    pub refused: u64,
+    /// Segments dropped because too many challenge ACKs were sent already.
+    pub challenges_withheld: u64,
+    /// SYNs dropped for want of room.
+    pub syns_dropped: u64,
+}
+
+/// A TCP host; see the [module](self).
+#[derive(Debug)]
+pub struct Host {
+    settings: Settings,
+    addresses: Vec<IpAddr>,
+    secret: Secret,
+    table: Table,
+    listeners: Vec<Listener>,
+    by_address: HashMap<SocketAddr, ListenerId>,
+    /// Connections with something to transmit, each once.
+    dirty: VecDeque<u32>,
+    /// Connections with an event, each once.
+    events: VecDeque<u32>,
+    challenges: ChallengeLimit,
+    /// An endpoint that is closed, which knows how to answer what is for nobody.
+    nobody: Endpoint,
+    egress: output::Egress,
+    /// Parts of a segment that are new: room kept from one to the next.
+    gaps: Vec<recoup_units::Span>,
+    stats: Stats,
+}
+
+impl Host {
+    /// A host that has these addresses and is nobody's peer yet.
+    pub fn new(settings: Settings, addresses: &[IpAddr], secret: Secret) -> Self {
+        let mut nobody = Endpoint::listen(&settings.endpoint);
+        nobody.close(Instant::ZERO);
+        Self {
+            settings,
+            addresses: addresses.to_vec(),
+            secret,
+            table: Table::default(),
+            listeners: Vec::new(),
+            by_address: HashMap::new(),
+            dirty: VecDeque::new(),
+            events: VecDeque::new(),
+            challenges: ChallengeLimit::default(),
+            nobody,
+            egress: output::Egress::default(),
+            gaps: Vec::new(),
+            stats: Stats::default(),
+        }
+    }
+
+    /// Takes connections at `local` from now on; at each of the host's addresses if it is the
+    /// unspecified one. They are announced by their first event.
+    ///
+    /// # Errors
+    /// When the address is not this host's, or taken.
+    pub fn listen(&mut self, local: SocketAddr) -> Result<ListenerId, HostError> {
+        if !local.ip().is_unspecified() && !self.addresses.contains(&local.ip()) {
+            return Err(HostError::NotOurs(local.ip()));
+        }
+        if self.by_address.contains_key(&local) {
+            return Err(HostError::InUse(local));
+        }
+        let id = ListenerId(self.listeners.len() as u32);
+        self.by_address.insert(local, id);
+        self.listeners.push(Listener {
+            address: local,
+            embryonic: 0,
+        });
+        Ok(id)
+    }
+
+    /// Takes no more connections there; those it took go on.
+    pub fn stop_listening(&mut self, listener: ListenerId) {
+        if let Some(listener) = self.listeners.get(listener.0 as usize) {
+            self.by_address.remove(&listener.address);
+        }
+    }
+
+    /// The listener for what comes to `local`.
+    fn listener_at(&self, local: SocketAddr) -> Option<ListenerId> {
+        let any: IpAddr = match local {
+            SocketAddr::V4(_) => [0; 4].into(),
+            SocketAddr::V6(_) => [0; 16].into(),
+        };
+        let found = self.by_address.get(&local);
+        let found = found.or_else(|| self.by_address.get(&SocketAddr::new(any, local.port())));
+        found.copied()
+    }
+
+    /// Begins a connection to `remote`.
+    ///
+    /// # Errors
+    /// When it cannot be reached, or nothing is left to reach it with.
+    pub fn connect(&mut self, now: Instant, remote: SocketAddr) -> Result<ConnectionId, HostError> {
+        let same_version = |ip: &&IpAddr| ip.is_ipv4() == remote.is_ipv4();
+        let local = self.addresses.iter().find(same_version).copied();
+        let local = local.filter(|_| input::is_peer(remote));
+        let local = local.ok_or(HostError::Unreachable(remote))?;
+        if self.table.len() >= self.settings.most_connections {
+            return Err(HostError::Exhausted(remote));
+        }
+        let free = self.secret.ports(local, remote).find_map(|port| {
+            let path = Endpoints {
+                src: SocketAddr::new(local, port),
+                dst: remote,
+            };
+            let taken = self.table.find(&path).is_some() || self.listener_at(path.src).is_some();
+            (!taken).then_some(path)
+        });
+        let path = free.ok_or(HostError::Exhausted(remote))?;
+        let config = self
+            .settings
+            .endpoint_for(&path, self.secret.isn(now, &path));
+        let index = self.table.open(&config, path, None);
+        self.mark_dirty(index);
+        Ok(self.table.id(index))
+    }
+
+    /// Hands over bytes to send, and says how many were taken: as many as there is room for. When it
+    /// is less than all, an event says that there is room again.
+    ///
+    /// # Errors
+    /// When the connection takes none.
+    pub fn write(
+        &mut self,
+        now: Instant,
+        id: ConnectionId,
+        bytes: &[u8],
+    ) -> Result<usize, HostError> {
+        let (index, connection) = self.table.get_mut(id).ok_or(HostError::Unknown)?;
+        let taken = connection.write(now, bytes, &self.settings)?;
+        if taken > 0 {
+            self.mark_dirty(index);
+        }
+        Ok(taken)
+    }
+
+    /// Reads bytes that arrived, as many as fit in `into`, which should not be empty.
+    ///
+    /// # Errors
+    /// When the connection ended otherwise than by the peer's closing it, and all that arrived before
+    /// was read.
+    pub fn read(
+        &mut self,
+        now: Instant,
+        id: ConnectionId,
+        into: &mut [u8],
+    ) -> Result<Read, HostError> {
+        let (index, connection) = self.table.get_mut(id).ok_or(HostError::Unknown)?;
+        let read = connection.read(now, into)?;
+        if matches!(read, Read::Bytes(_)) {
+            self.mark_dirty(index);
+        }
+        Ok(read)
+    }
+
+    /// This side is done sending: a FIN follows what was written. Reading goes on.
+    ///
+    /// # Errors
+    /// When there is no such connection.
+    pub fn close(&mut self, now: Instant, id: ConnectionId) -> Result<(), HostError> {
+        let (index, connection) = self.table.get_mut(id).ok_or(HostError::Unknown)?;
+        connection.endpoint.close(now);
+        self.mark_dirty(index);
+        Ok(())
+    }
+
+    /// Lets go of a connection; its id means nothing from then on. What was written is still sent,
+    /// and the connection closed, unless data was left unread: then it is reset.
+    ///
+    /// # Errors
+    /// When there is no such connection.
+    pub fn release(&mut self, now: Instant, id: ConnectionId) -> Result<(), HostError> {
+        let (index, connection) = self.table.get_mut(id).ok_or(HostError::Unknown)?;
+        connection.released = true;
+        connection.endpoint.release(now, false);
+        self.mark_dirty(index);
+        Ok(())
+    }
+
+    /// Gives a connection up: the peer is reset. Its id means nothing from then on.
+    ///
+    /// # Errors
+    /// When there is no such connection.
+    pub fn abort(&mut self, id: ConnectionId) -> Result<(), HostError> {
+        let (index, connection) = self.table.get_mut(id).ok_or(HostError::Unknown)?;
+        connection.released = true;
+        connection.endpoint.abort();
+        self.mark_dirty(index);
+        Ok(())
+    }
+
+    /// Has a connection follow Nagle's rule from now on, or not.
+    ///
+    /// # Errors
+    /// When there is no such connection.
+    pub fn set_nagle(&mut self, id: ConnectionId, on: bool) -> Result<(), HostError> {
+        let (index, connection) = self.table.get_mut(id).ok_or(HostError::Unknown)?;
+        connection.endpoint.set_nagle(on);
+        self.mark_dirty(index);
+        Ok(())
+    }
+
+    /// The ends of a connection: `src` is this host's.
+    pub fn path(&self, id: ConnectionId) -> Option<Endpoints> {
+        Some(self.table.get(id)?.path)
+    }
+
+    /// The state of a connection.
+    pub fn state(&self, id: ConnectionId) -> Option<State> {
+        Some(self.table.get(id)?.endpoint.state())
+    }
+
+    /// The listener a connection came to; `None` of one this host began.
+    pub fn listener(&self, id: ConnectionId) -> Option<ListenerId> {
+        self.table.get(id)?.listener
+    }
+
+    /// Bytes of a connection written and not acknowledged.
+    pub fn unacknowledged(&self, id: ConnectionId) -> Option<usize> {
+        Some(self.table.get(id)?.unacknowledged())
+    }
+
+    /// What a connection says of itself.
+    pub fn info(&self, now: Instant, id: ConnectionId) -> Option<Info> {
+        Some(self.table.get(id)?.endpoint.info(now))
+    }
+
+    /// What a connection counted.
+    pub fn counters(&self, id: ConnectionId) -> Option<Counters> {
+        Some(self.table.get(id)?.endpoint.sender().counters())
+    }
+
+    /// How many connections there are, those over but not let go of included.
+    pub fn connections(&self) -> usize {
+        self.table.len()
+    }
+
+    /// What the host counted.
+    pub const fn stats(&self) -> Stats {
+        self.stats
+    }
+
+    /// Takes out the next event.
+    pub fn next_event(&mut self) -> Option<Event> {
+        loop {
+            let index = self.events.pop_front()?;
+            let id = self.table.id(index);
+            let Some(connection) = self.table.at_mut(index) else {
+                continue;
+            };
+            if let Some(event) = connection.take_news(id) {
+                return Some(event);
+            }
+        }
+    }
+
+    /// Whether there is an event.
+    pub fn has_events(&self) -> bool {
+        !self.events.is_empty()
+    }
+
+    /// When [`on_time`](Self::on_time) is due next.
+    pub fn next_deadline(&self) -> Option<Instant> {
+        self.table.next_deadline()
+    }
+
+    /// Lets timers go off that are due.
+    pub fn on_time(&mut self, now: Instant) {
+        while let Some(index) = self.table.take_due(now) {
+            if let Some(connection) = self.table.at_mut(index) {
+                connection.on_time(now);
+            }
+            self.mark_dirty(index);
+        }
+    }
+
+    /// Whether a connection has something to transmit, or may have.
+    pub(crate) fn has_work(&self) -> bool {
+        !self.dirty.is_empty()
+    }
+
+    fn mark_dirty(&mut self, index: u32) {
+        if let Some(connection) = self.table.at_mut(index)
+            && !std::mem::replace(&mut connection.dirty, true)
+        {
+            self.dirty.push_back(index);
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! What nobody outside can guess: initial sequence numbers, ports, limits.
+//!
+//! All are SipHash-2-4 (Aumasson and Bernstein 2012) under one secret of the process.
+//!
+//! - Initial sequence numbers: RFC 6528 §3, ISN = M + F(localip, localport, remoteip, remoteport,
+//!   secretkey), M a clock of 4 µs.
+//! - Ephemeral ports: RFC 6056 §3.3.3 ("simple hash-based"), so that a peer sees its own ports counted up
+//!   and nothing of others'.
+
+use std::cell::Cell;
+use std::hash::{Hash, Hasher};
+use std::net::{IpAddr, SocketAddr};
+
+use recoup_units::Instant;
+use recoup_wire::{Endpoints, SeqNumber};
+use rustix::rand::{GetRandomFlags, getrandom};
+use siphasher::sip::SipHasher24;
+
+use crate::NetError;
+
+/// The first ephemeral port, and how many there are (RFC 6056 §3.2 would have them from 1024 on; these
+/// are Linux's).
+const FIRST_PORT: u16 = 32_768;
+const PORTS: u16 = 28_232;
+
+/// The key of everything that must not be guessed.
+#[derive(Clone)]
+pub struct Secret {
+    key: [u8; 16],
+    next_port: Cell<u16>,
+}
+
+/// What a hash is for.
+#[derive(Clone, Copy, Debug, Hash)]
+enum Purpose {
+    Isn,
+    Port,
+    Limit,
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+impl Secret {
+    /// One from the system's random numbers.
+    ///
+    /// # Errors
+    /// When it has none.
+    pub fn draw() -> Result<Self, NetError> {
+        let mut key = [0; 16];
+        // The system gives up to 256 bytes whole.
+        getrandom(&mut key, GetRandomFlags::empty())
+            .map_err(|e| NetError::system("draw random numbers")(e.into()))?;
+        Ok(Self::from_key(key))
+    }
+
+    /// One that is known, for tests.
+    pub const fn from_key(key: [u8; 16]) -> Self {
+        Self {
+            key,
+            next_port: Cell::new(0),
+        }
+    }
+
+    fn hash(&self, purpose: Purpose, what: impl Hash) -> u64 {
+        let mut hasher = SipHasher24::new_with_key(&self.key);
+        (purpose, what).hash(&mut hasher);
+        hasher.finish()
+    }
+
+    /// The initial sequence number of a connection along `path` that begins now.
+    pub(crate) fn isn(&self, now: Instant, path: &Endpoints) -> SeqNumber {
+        let clock = now.as_nanos() / 4_000;
+        let place = self.hash(Purpose::Isn, (path.src, path.dst));
+        SeqNumber(clock.wrapping_add(place) as u32)
+    }
+
+    /// Every ephemeral port, in the order to try them for `remote`.
+    pub(crate) fn ports(&self, local: IpAddr, remote: SocketAddr) -> impl Iterator<Item = u16> {
+        let offset = self.hash(Purpose::Port, (local, remote)) % u64::from(PORTS);
+        let first = self.next_port.get();
+        self.next_port.set((first + 1) % PORTS);
+        let from = u64::from(first) + offset;
+        (from..from + u64::from(PORTS)).map(|n| FIRST_PORT + (n % u64::from(PORTS)) as u16)
+    }
+
+    /// A number below `below` that belongs to `period`.
+    pub(crate) fn below(&self, below: u32, period: u64) -> u32 {
+        (self.hash(Purpose::Limit, period) % u64::from(below.max(1))) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    fn path(src: &str, dst: &str) -> Endpoints {
+        Endpoints {
+            src: src.parse().unwrap(),
+            dst: dst.parse().unwrap(),
+        }
+    }
+
+    #[test]
+    fn sequence_numbers_are_a_clock_of_each_path() {
+        let secret = Secret::from_key([7; 16]);
+        let one = path("192.0.2.1:80", "192.0.2.2:4000");
+        let other = path("192.0.2.1:80", "192.0.2.2:4001");
+        let at = |ms, path| secret.isn(Instant::from_millis(ms), path);
+        // 4 µs: 250 a millisecond.
+        assert_eq!(at(10, &one).since(at(0, &one)), 2_500);
+        assert_eq!(at(10, &other).since(at(0, &other)), 2_500);
+        assert_ne!(at(0, &one), at(0, &other));
+        let anyone_else = Secret::from_key([8; 16]);
+        assert_ne!(anyone_else.isn(Instant::ZERO, &one), at(0, &one));
+    }
+
+    #[test]
+    fn every_port_is_tried_once() {
+        let secret = Secret::from_key([7; 16]);
+        let (local, remote) = ([192, 0, 2, 1].into(), "192.0.2.2:80".parse().unwrap());
+        let first: Vec<u16> = secret.ports(local, remote).collect();
+        assert_eq!(
+            first.iter().collect::<HashSet<_>>().len(),
+            usize::from(PORTS)
+        );
+        assert!(first.iter().all(|port| *port >= FIRST_PORT));
+        // The next connection begins with the next port.
+        assert_eq!(secret.ports(local, remote).next(), Some(first[1]));
+    }
+}

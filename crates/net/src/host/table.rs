@@ -1,0 +1,163 @@
+//! The connections: by number, by path, and by when they wake.
+
+use std::collections::{BTreeSet, HashMap};
+
+use recoup_tcp::Config;
+use recoup_units::Instant;
+use recoup_wire::Endpoints;
+
+use super::{Connection, ListenerId};
+
+/// Which connection. Numbers are used again, ids are not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ConnectionId {
+    index: u32,
+    generation: u32,
+}
+
+/// A connection, or the memory of one that is over.
+#[derive(Debug)]
+struct Slot {
+    generation: u32,
+    live: bool,
+    /// When the timers' entry says that it wakes.
+    armed: Option<Instant>,
+    connection: Box<Connection>,
+}
+
+/// Every connection of a host.
+#[derive(Debug, Default)]
+pub(crate) struct Table {
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    by_path: HashMap<Endpoints, u32>,
+    /// An entry a connection that is to wake, at that time or before it.
+    timers: BTreeSet<(Instant, u32)>,
+}
+
+impl Table {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// The connection along `path`.
+    pub fn find(&self, path: &Endpoints) -> Option<u32> {
+        self.by_path.get(path).copied()
+    }
+
+    /// The id of a connection's present use.
+    pub fn id(&self, index: u32) -> ConnectionId {
+        let slot = self.slots.get(index as usize);
+        ConnectionId {
+            index,
+            generation: slot.map_or(0, |slot| slot.generation),
+        }
+    }
+
+    /// The connection of this number, if there is one.
+    pub fn at_mut(&mut self, index: u32) -> Option<&mut Connection> {
+        let slot = self.slots.get_mut(index as usize)?;
+        slot.live.then_some(&mut *slot.connection)
+    }
+
+    /// The connection of this id, unless it was let go of.
+    pub fn get(&self, id: ConnectionId) -> Option<&Connection> {
+        let slot = self.slots.get(id.index as usize)?;
+        let owned = slot.live && slot.generation == id.generation && !slot.connection.released;
+        owned.then_some(&*slot.connection)
+    }
+
+    /// The connection of this id, unless it was let go of, and its number.
+    pub fn get_mut(&mut self, id: ConnectionId) -> Option<(u32, &mut Connection)> {
+        let slot = self.slots.get_mut(id.index as usize)?;
+        let owned = slot.live && slot.generation == id.generation && !slot.connection.released;
+        owned.then_some((id.index, &mut *slot.connection))
+    }
+
+    /// A new connection: one that came to a listener, or one that connects.
+    pub fn open(&mut self, config: &Config, path: Endpoints, listener: Option<ListenerId>) -> u32 {
+        let index = match self.free.pop() {
+            Some(index) => {
+                let slot = &mut self.slots[index as usize];
+                slot.live = true;
+                slot.connection.reset(config, path, listener);
+                index
+            }
+            None => {
+                self.slots.push(Slot {
+                    generation: 0,
+                    live: true,
+                    armed: None,
+                    connection: Box::new(Connection::new(config, path, listener)),
+                });
+                (self.slots.len() - 1) as u32
+            }
+        };
+        self.by_path.insert(path, index);
+        index
+    }
+
+    /// Packets along its path are no longer a connection's.
+    pub fn forget_path(&mut self, index: u32) {
+        if let Some(slot) = self.slots.get(index as usize)
+            && self.by_path.get(&slot.connection.path) == Some(&index)
+        {
+            self.by_path.remove(&slot.connection.path);
+        }
+    }
+
+    /// A connection is no more; its memory is kept for another.
+    pub fn free(&mut self, index: u32) {
+        self.forget_path(index);
+        self.disarm(index);
+        if let Some(slot) = self.slots.get_mut(index as usize)
+            && std::mem::replace(&mut slot.live, false)
+        {
+            slot.generation = slot.generation.wrapping_add(1);
+            slot.connection.give_back_memory();
+            self.free.push(index);
+        }
+    }
+
+    /// Sees to it that a connection is woken in time. An entry that is early enough stays: most timers
+    /// are put off before they go off.
+    pub fn arm(&mut self, index: u32) {
+        let Some(slot) = self.slots.get_mut(index as usize) else {
+            return;
+        };
+        let Some(at) = slot.connection.next_timer() else {
+            return;
+        };
+        if slot.armed.is_some_and(|armed| armed <= at) {
+            return;
+        }
+        if let Some(armed) = slot.armed.replace(at) {
+            self.timers.remove(&(armed, index));
+        }
+        self.timers.insert((at, index));
+    }
+
+    fn disarm(&mut self, index: u32) {
+        if let Some(slot) = self.slots.get_mut(index as usize)
+            && let Some(armed) = slot.armed.take()
+        {
+            self.timers.remove(&(armed, index));
+        }
+    }
+
+    /// The earliest time any connection is to be woken.
+    pub fn next_deadline(&self) -> Option<Instant> {
+        self.timers.first().map(|(at, _)| *at)
+    }
+
+    /// Takes out a connection that is to wake by `now`; it must be armed again.
+    pub fn take_due(&mut self, now: Instant) -> Option<u32> {
+        let (at, index) = *self.timers.first()?;
+        if at > now {
+            return None;
+        }
+        self.disarm(index);
+        Some(index)
+    }
+}

@@ -1,0 +1,242 @@
+//! What became of each packet, as JSON lines.
+//!
+//! The relay must not wait for a disk: it hands over what is to be written to a thread, which looks
+//! for it every few milliseconds, so that handing over wakes nobody.
+
+use std::io::{self, BufWriter, Write};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use recoup_units::{Direction, Instant};
+use serde::Serialize;
+
+use crate::NetError;
+use crate::packet::{Packet, Tcp};
+
+/// How a packet ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// Handed over.
+    Delivered { due: Instant, departure: Instant },
+    /// Dropped on the way, and why.
+    Dropped { due: Instant, cause: &'static str },
+    /// The device would not take it.
+    Refused { due: Instant },
+    /// It was on its way when the emulator ended.
+    Unfinished,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry {
+    direction: Direction,
+    number: u64,
+    arrival: Instant,
+    fate: Fate,
+    len: usize,
+    flow: u64,
+    tcp: Option<Tcp>,
+}
+
+impl Entry {
+    pub const fn new(direction: Direction, packet: &Packet, fate: Fate) -> Self {
+        Self {
+            direction,
+            number: packet.number,
+            arrival: packet.arrival,
+            fate,
+            len: packet.len,
+            flow: packet.flow.0,
+            tcp: packet.tcp,
+        }
+    }
+}
+
+/// A line of the log.
+#[derive(Serialize)]
+struct Line {
+    direction: &'static str,
+    packet: u64,
+    arrival: u64,
+    due: Option<u64>,
+    departure: Option<u64>,
+    fate: &'static str,
+    len: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tcp: Option<TcpLine>,
+}
+
+#[derive(Serialize)]
+struct TcpLine {
+    connection: u64,
+    seq: u32,
+    ack: u32,
+    payload: u32,
+    flags: String,
+}
+
+impl From<&Entry> for Line {
+    fn from(entry: &Entry) -> Self {
+        let (fate, due, departure) = match entry.fate {
+            Fate::Delivered { due, departure } => ("delivered", Some(due), Some(departure)),
+            Fate::Dropped { due, cause } => (cause, Some(due), None),
+            Fate::Refused { due } => ("refused", Some(due), None),
+            Fate::Unfinished => ("unfinished", None, None),
+        };
+        Self {
+            direction: entry.direction.name(),
+            packet: entry.number,
+            arrival: entry.arrival.as_nanos(),
+            due: due.map(Instant::as_nanos),
+            departure: departure.map(Instant::as_nanos),
+            fate,
+            len: entry.len,
+            tcp: entry.tcp.map(|tcp| TcpLine {
+                // Connections are counted from 1 where people read them.
+                connection: entry.flow + 1,
+                seq: tcp.seq,
+                ack: tcp.ack,
+                payload: tcp.payload_len,
+                flags: tcp.flags.to_string(),
+            }),
+        }
+    }
+}
+
+/// A log being written: a JSON object a packet, in the order of their ends. All times are in
+/// nanoseconds since the relay started.
+#[derive(Debug)]
+pub struct PacketLog<W> {
+    entries: Sender<Entry>,
+    writer: JoinHandle<io::Result<W>>,
+}
+
+/// How often the writer looks for entries.
+const PAUSE: Duration = Duration::from_millis(5);
+
+impl<W: Write + Send + 'static> PacketLog<W> {
+    /// Begins a log.
+    ///
+    /// # Errors
+    /// When there can be no thread to write it.
+    pub fn start(to: W) -> Result<Self, NetError> {
+        let (entries, received) = channel();
+        let writer = thread::Builder::new()
+            .name("log".into())
+            .spawn(move || write_all(to, &received))
+            .map_err(NetError::system("start a thread"))?;
+        Ok(Self { entries, writer })
+    }
+
+    pub(crate) fn sender(&self) -> LogSender {
+        LogSender(self.entries.clone())
+    }
+
+    /// Writes what is still to be written.
+    ///
+    /// # Errors
+    /// When anything could not be written, now or before.
+    pub fn finish(self) -> io::Result<W> {
+        drop(self.entries);
+        let panicked = |_| Err(io::Error::other("the writer panicked"));
+        self.writer.join().unwrap_or_else(panicked)
+    }
+}
+
+/// The relay's end of a log.
+#[derive(Clone, Debug)]
+pub struct LogSender(Sender<Entry>);
+
+impl LogSender {
+    pub(crate) fn add(&self, entry: Entry) {
+        // A writer that stopped for an error tells of it at the end.
+        let _ = self.0.send(entry);
+    }
+}
+
+fn write_all<W: Write>(to: W, entries: &Receiver<Entry>) -> io::Result<W> {
+    let mut to = BufWriter::new(to);
+    loop {
+        match entries.try_recv() {
+            Ok(entry) => {
+                serde_json::to_writer(&mut to, &Line::from(&entry))?;
+                to.write_all(b"\n")?;
+            }
+            Err(TryRecvError::Empty) => thread::sleep(PAUSE),
+            Err(TryRecvError::Disconnected) => break,
+        }
+    }
+    to.into_inner().map_err(io::IntoInnerError::into_error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recoup_wire::Flags;
+
+    #[test]
+    fn a_line_a_packet() {
+        let entry = Entry {
+            direction: Direction::Up,
+            number: 3,
+            arrival: Instant::from_nanos(5),
+            fate: Fate::Unfinished,
+            len: 40,
+            flow: 0,
+            tcp: None,
+        };
+        let (due, departure) = (Instant::from_nanos(7), Instant::from_nanos(8));
+        let tcp = Some(Tcp {
+            seq: 1,
+            ack: 2,
+            payload_len: 0,
+            flags: Flags::SYN | Flags::ACK,
+        });
+        let log = PacketLog::start(Vec::new()).unwrap();
+        let sender = log.sender();
+        for (fate, tcp) in [
+            (Fate::Delivered { due, departure }, tcp),
+            (Fate::Dropped { due, cause: "loss" }, None),
+            (Fate::Refused { due }, None),
+            (Fate::Unfinished, None),
+        ] {
+            sender.add(Entry { fate, tcp, ..entry });
+        }
+        drop(sender);
+        let text = String::from_utf8(log.finish().unwrap()).unwrap();
+        let start = r#"{"direction":"up","packet":3,"arrival":5,"#;
+        let tcp = r#""tcp":{"connection":1,"seq":1,"ack":2,"payload":0,"flags":"[S.]"}"#;
+        let expected = [
+            format!(r#"{start}"due":7,"departure":8,"fate":"delivered","len":40,{tcp}}}"#),
+            format!(r#"{start}"due":7,"departure":null,"fate":"loss","len":40}}"#),
+            format!(r#"{start}"due":7,"departure":null,"fate":"refused","len":40}}"#),
+            format!(r#"{start}"due":null,"departure":null,"fate":"unfinished","len":40}}"#),
+        ];
+        assert_eq!(text.lines().collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn a_full_disk_is_told_at_the_end() {
+        struct Full;
+        impl Write for Full {
+            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+                Err(io::ErrorKind::StorageFull.into())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let log = PacketLog::start(Full).unwrap();
+        log.sender().add(Entry {
+            direction: Direction::Down,
+            number: 1,
+            arrival: Instant::ZERO,
+            fate: Fate::Unfinished,
+            len: 1,
+            flow: 0,
+            tcp: None,
+        });
+        let error = log.finish().err().map(|e| e.kind());
+        assert_eq!(error, Some(io::ErrorKind::StorageFull));
+    }
+}

@@ -1,0 +1,314 @@
+//! What the emulator asks of rtnetlink (RFC 3549): interfaces, addresses and routes of the calling
+//! thread's network namespace.
+
+use std::io;
+use std::net::IpAddr;
+use std::os::fd::OwnedFd;
+
+use netlink_packet_core::{
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload,
+};
+use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
+use netlink_packet_route::link::{
+    AfSpecInet6, AfSpecUnspec, In6AddrGenMode, LinkAttribute, LinkFlags, LinkMessage,
+};
+use netlink_packet_route::route::{
+    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
+};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use rustix::net::netdevice::name_to_index;
+use rustix::net::{
+    AddressFamily as SocketFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send,
+    socket_with,
+};
+
+use crate::NetError;
+
+/// A conversation with the kernel about the namespace it was opened in.
+#[derive(Debug)]
+pub(crate) struct Netlink {
+    socket: OwnedFd,
+    sequence: u32,
+}
+
+/// An address an interface has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Assigned {
+    pub interface: String,
+    pub address: IpAddr,
+    pub prefix_len: u8,
+}
+
+/// Brings the loopback interface of the calling thread's namespace up.
+pub(crate) fn bring_up_loopback() -> Result<(), NetError> {
+    let mut netlink = Netlink::open()?;
+    let loopback = netlink.index_of("lo")?;
+    netlink.bring_up(loopback, None)
+}
+
+impl Netlink {
+    pub fn open() -> Result<Self, NetError> {
+        let socket = socket_with(
+            SocketFamily::NETLINK,
+            SocketType::RAW,
+            SocketFlags::CLOEXEC,
+            // NETLINK_ROUTE is protocol 0.
+            None,
+        );
+        Ok(Self {
+            socket: socket.map_err(|e| NetError::system("open a netlink socket")(e.into()))?,
+            sequence: 0,
+        })
+    }
+
+    /// The index of the interface of this name.
+    pub fn index_of(&self, name: &str) -> Result<u32, NetError> {
+        name_to_index(&self.socket, name)
+            .map_err(|e| NetError::system(format!("find the interface {name}"))(e.into()))
+    }
+
+    /// Brings an interface up, with an MTU in bytes and a queue length in packets if given. Such an
+    /// interface makes no addresses of its own, whose announcements would be on the path.
+    pub fn bring_up(&mut self, index: u32, sizes: Option<(u32, u32)>) -> Result<(), NetError> {
+        let what = "bring an interface up";
+        if let Some((mtu, queue_len)) = sizes {
+            let mut quiet = LinkMessage::default();
+            quiet.header.index = index;
+            let mode = AfSpecInet6::AddrGenMode(In6AddrGenMode::None);
+            quiet.attributes = vec![LinkAttribute::AfSpecUnspec(vec![AfSpecUnspec::Inet6(
+                vec![mode],
+            )])];
+            // Where there is no IPv6 there is nothing to quieten.
+            let _ = self.ask("", RouteNetlinkMessage::SetLink(quiet), 0);
+            let mut sized = LinkMessage::default();
+            sized.header.index = index;
+            sized.attributes = vec![
+                LinkAttribute::Mtu(mtu),
+                LinkAttribute::TxQueueLen(queue_len),
+            ];
+            self.ask(what, RouteNetlinkMessage::SetLink(sized), 0)?;
+        }
+        let mut up = LinkMessage::default();
+        up.header.index = index;
+        up.header.flags = LinkFlags::Up;
+        up.header.change_mask = LinkFlags::Up;
+        self.ask(what, RouteNetlinkMessage::SetLink(up), 0)
+    }
+
+    /// Gives an interface an address in a network of this prefix length. It can be used at once:
+    /// nobody else is on the wire to have it.
+    pub fn add_address(&mut self, index: u32, address: IpAddr, len: u8) -> Result<(), NetError> {
+        let mut message = AddressMessage::default();
+        message.header.family = family(address);
+        message.header.prefix_len = len;
+        message.header.flags = AddressHeaderFlags::Nodad;
+        message.header.index = index;
+        message.attributes = vec![
+            AddressAttribute::Local(address),
+            AddressAttribute::Address(address),
+        ];
+        self.ask(
+            &format!("assign the address {address}"),
+            RouteNetlinkMessage::NewAddress(message),
+            NLM_F_CREATE | NLM_F_EXCL,
+        )
+    }
+
+    /// Routes a network to an interface; everything, if the prefix length is 0. There must be no
+    /// route to the very same network.
+    pub fn add_route(&mut self, network: IpAddr, len: u8, index: u32) -> Result<(), NetError> {
+        let mut message = RouteMessage::default();
+        message.header.address_family = family(network);
+        message.header.destination_prefix_length = len;
+        message.header.table = RouteHeader::RT_TABLE_MAIN;
+        message.header.protocol = RouteProtocol::Static;
+        message.header.scope = match network {
+            IpAddr::V4(_) => RouteScope::Link,
+            IpAddr::V6(_) => RouteScope::Universe,
+        };
+        message.header.kind = RouteType::Unicast;
+        message.attributes = vec![RouteAttribute::Oif(index)];
+        if len > 0 {
+            let destination = RouteAttribute::Destination(network.into());
+            message.attributes.push(destination);
+        }
+        self.ask(
+            &format!("route {network}/{len}"),
+            RouteNetlinkMessage::NewRoute(message),
+            NLM_F_CREATE | NLM_F_EXCL,
+        )
+    }
+
+    /// Every IPv4 address of the namespace.
+    pub fn addresses(&mut self) -> Result<Vec<Assigned>, NetError> {
+        let mut request = AddressMessage::default();
+        request.header.family = AddressFamily::Inet;
+        let mut found = Vec::new();
+        let request = RouteNetlinkMessage::GetAddress(request);
+        self.dump("list addresses", request, |answer| {
+            if let RouteNetlinkMessage::NewAddress(message) = answer {
+                found.extend(assigned(message));
+            }
+        })?;
+        Ok(found)
+    }
+
+    /// Every IPv4 network the namespace has a route to, with its prefix length, in whatever table;
+    /// broadcast addresses left out.
+    pub fn routes(&mut self) -> Result<Vec<(IpAddr, u8)>, NetError> {
+        let mut request = RouteMessage::default();
+        request.header.address_family = AddressFamily::Inet;
+        let mut found = Vec::new();
+        let request = RouteNetlinkMessage::GetRoute(request);
+        self.dump("list routes", request, |answer| {
+            let RouteNetlinkMessage::NewRoute(message) = answer else {
+                return;
+            };
+            if message.header.kind == RouteType::Broadcast {
+                return;
+            }
+            let network = message.attributes.iter().find_map(|a| match a {
+                RouteAttribute::Destination(RouteAddress::Inet(network)) => Some(*network),
+                _ => None,
+            });
+            let len = message.header.destination_prefix_length;
+            found.extend(network.map(|network| (network.into(), len)));
+        })?;
+        Ok(found)
+    }
+
+    /// Packets the kernel could not put on an interface's wire, its queue being full.
+    pub fn queue_drops(&mut self, index: u32) -> Result<u64, NetError> {
+        let what = "read an interface's counters";
+        let mut request = LinkMessage::default();
+        request.header.index = index;
+        self.send(what, RouteNetlinkMessage::GetLink(request), NLM_F_REQUEST)?;
+        let mut drops = None;
+        self.receive(what, |answer| {
+            if let RouteNetlinkMessage::NewLink(message) = answer {
+                drops = message.attributes.iter().find_map(|a| match a {
+                    LinkAttribute::Stats64(stats) => Some(stats.tx_dropped),
+                    _ => None,
+                });
+            }
+            true
+        })?;
+        Ok(drops.unwrap_or_default())
+    }
+
+    /// Sends a request and waits until the kernel has done it.
+    fn ask(
+        &mut self,
+        what: &str,
+        message: RouteNetlinkMessage,
+        flags: u16,
+    ) -> Result<(), NetError> {
+        self.send(what, message, NLM_F_REQUEST | NLM_F_ACK | flags)?;
+        self.receive(what, |_| false)
+    }
+
+    fn dump(
+        &mut self,
+        what: &str,
+        message: RouteNetlinkMessage,
+        mut each: impl FnMut(&RouteNetlinkMessage),
+    ) -> Result<(), NetError> {
+        self.send(what, message, NLM_F_REQUEST | NLM_F_DUMP)?;
+        self.receive(what, |answer| {
+            each(answer);
+            false
+        })
+    }
+
+    fn send(
+        &mut self,
+        what: &str,
+        message: RouteNetlinkMessage,
+        flags: u16,
+    ) -> Result<(), NetError> {
+        self.sequence += 1;
+        let mut message = NetlinkMessage::from(message);
+        message.header.flags = flags;
+        message.header.sequence_number = self.sequence;
+        message.finalize();
+        let mut bytes = vec![0; message.buffer_len()];
+        message.serialize(&mut bytes);
+        send(&self.socket, &bytes, SendFlags::empty())
+            .map(drop)
+            .map_err(|e| NetError::system(what)(e.into()))
+    }
+
+    /// Reads answers to the last request until one of them ends it: an acknowledgement, an error,
+    /// the end of a list, or a message for which `each` says so.
+    fn receive(
+        &mut self,
+        what: &str,
+        mut each: impl FnMut(&RouteNetlinkMessage) -> bool,
+    ) -> Result<(), NetError> {
+        // As long as the kernel makes its answers at most.
+        let mut buffer = vec![0; 1 << 16];
+        loop {
+            let (len, _) = recv(&self.socket, &mut buffer[..], RecvFlags::empty())
+                .map_err(|e| NetError::system(what)(e.into()))?;
+            let mut rest = &buffer[..len];
+            while let Some(length) = message_len(rest) {
+                let (message, others) = rest.split_at(length);
+                rest = others
+                    .get(length.next_multiple_of(4) - length..)
+                    .unwrap_or_default();
+                // One that cannot be read is of a kind nobody asked about.
+                let Ok(message) = NetlinkMessage::<RouteNetlinkMessage>::deserialize(message)
+                else {
+                    continue;
+                };
+                if message.header.sequence_number != self.sequence {
+                    continue;
+                }
+                match message.payload {
+                    NetlinkPayload::Done(_) => return Ok(()),
+                    NetlinkPayload::Error(error) => {
+                        return match error.code {
+                            None => Ok(()),
+                            Some(code) => {
+                                let errno = code.get().unsigned_abs() as i32;
+                                Err(NetError::system(what)(io::Error::from_raw_os_error(errno)))
+                            }
+                        };
+                    }
+                    NetlinkPayload::InnerMessage(answer) if each(&answer) => return Ok(()),
+                    _ => {}
+                }
+            }
+        }
+    }
+}
+
+/// The length of the message at the start of `bytes`, if it is whole.
+fn message_len(bytes: &[u8]) -> Option<usize> {
+    let length = u32::from_ne_bytes(*bytes.first_chunk()?) as usize;
+    (16..=bytes.len()).contains(&length).then_some(length)
+}
+
+fn assigned(message: &AddressMessage) -> Option<Assigned> {
+    let mut interface = String::new();
+    let mut address = None;
+    for attribute in &message.attributes {
+        match attribute {
+            AddressAttribute::Local(local) => address = Some(*local),
+            AddressAttribute::Label(label) => interface.clone_from(label),
+            _ => {}
+        }
+    }
+    Some(Assigned {
+        interface,
+        address: address?,
+        prefix_len: message.header.prefix_len,
+    })
+}
+
+const fn family(address: IpAddr) -> AddressFamily {
+    match address {
+        IpAddr::V4(_) => AddressFamily::Inet,
+        IpAddr::V6(_) => AddressFamily::Inet6,
+    }
+}

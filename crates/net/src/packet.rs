@@ -1,0 +1,294 @@
+//! IP packets as a path sees them.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+
+use recoup_path::{self as path, TcpFacts};
+use recoup_units::{FlowId, Instant};
+use recoup_wire::{Flags, decode};
+
+/// A packet in a buffer that is as long as the longest one.
+#[derive(Clone, Debug)]
+pub(crate) struct Packet {
+    pub buffer: Vec<u8>,
+    pub len: usize,
+    /// Its number in its direction, from 1; copies have their original's.
+    pub number: u64,
+    pub arrival: Instant,
+    pub flow: FlowId,
+    pub tcp: Option<Tcp>,
+}
+
+/// What there is to know of a TCP packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Tcp {
+    pub seq: u32,
+    pub ack: u32,
+    pub payload_len: u32,
+    pub flags: Flags,
+}
+
+impl Packet {
+    pub fn bytes(&self) -> &[u8] {
+        &self.buffer[..self.len]
+    }
+}
+
+impl path::Packet for Packet {
+    fn flow(&self) -> FlowId {
+        self.flow
+    }
+
+    fn ip_len(&self) -> u32 {
+        self.len as u32
+    }
+
+    /// A packet that is none of TCP's counts as nothing that loss rules count: an RST alone.
+    fn tcp(&self) -> TcpFacts {
+        let Some(tcp) = self.tcp else {
+            return TcpFacts {
+                rst: true,
+                ..TcpFacts::default()
+            };
+        };
+        TcpFacts {
+            seq: tcp.seq,
+            payload_len: tcp.payload_len,
+            syn: tcp.flags.contains(Flags::SYN),
+            fin: tcp.flags.contains(Flags::FIN),
+            rst: tcp.flags.contains(Flags::RST),
+        }
+    }
+
+    /// Flips a bit behind the IP header, where a checksum finds it.
+    fn corrupt(&mut self, draw: u64) {
+        let header = ip_header_len(self.bytes()).min(self.len);
+        let bits = 8 * (self.len - header) as u64;
+        if bits > 0 {
+            let bit = draw % bits;
+            self.buffer[header + (bit / 8) as usize] ^= 1 << (bit % 8);
+        }
+    }
+}
+
+/// The length of the header without extension headers, in bytes.
+fn ip_header_len(packet: &[u8]) -> usize {
+    match packet.first() {
+        Some(first) if first >> 4 == 6 => 40,
+        Some(first) => 4 * usize::from(first & 15),
+        None => 0,
+    }
+}
+
+/// Whether the packet belongs to the link it was found on alone (RFC 4291 §2.7, RFC 5771 §4):
+/// nothing a router would send on, so nothing that travels a path.
+pub(crate) fn is_link_local(packet: &[u8]) -> bool {
+    match packet.first().map(|first| first >> 4) {
+        Some(6) => {
+            let destination = packet.get(24..26);
+            // Multicast of link-local scope, and link-local addresses.
+            destination.is_some_and(|d| {
+                (d[0] == 0xff && d[1] & 15 == 2) || (d[0] == 0xfe && d[1] & 0xc0 == 0x80)
+            })
+        }
+        _ => packet.get(16..19).is_some_and(|d| d == [224, 0, 0]),
+    }
+}
+
+/// How many TCP connections are told apart. A chain keeps about 150 bytes of each for as long as it
+/// lives; this bounds both to 100 MB.
+const MOST_CONNECTIONS: u64 = 1 << 18;
+
+/// The flow of packets that belong to no TCP connection, or to one beyond [`MOST_CONNECTIONS`].
+const OTHERS: FlowId = FlowId(u64::MAX);
+
+/// The connections seen, numbered from 0 in the order of their first packets.
+#[derive(Debug, Default)]
+pub(crate) struct Connections {
+    by_ends: HashMap<[SocketAddr; 2], Connection>,
+    next: u64,
+}
+
+#[derive(Debug)]
+struct Connection {
+    flow: FlowId,
+    /// The initial sequence number of the side that connects.
+    isn: Option<u32>,
+}
+
+impl Connections {
+    /// The flow of a packet, and what there is to know of it as one of TCP's.
+    pub fn classify(&mut self, packet: &[u8]) -> (FlowId, Option<Tcp>) {
+        let Ok(decoded) = decode(packet) else {
+            return (OTHERS, None);
+        };
+        let segment = decoded.segment;
+        let tcp = Tcp {
+            seq: segment.seq.0,
+            ack: segment.ack.0,
+            payload_len: segment.payload_len,
+            flags: segment.flags,
+        };
+        let mut ends = [decoded.endpoints.src, decoded.endpoints.dst];
+        ends.sort_unstable();
+        let connects = tcp.flags.contains(Flags::SYN) && !tcp.flags.contains(Flags::ACK);
+        let isn = connects.then_some(tcp.seq);
+        match self.by_ends.get_mut(&ends) {
+            // Old addresses, new connection.
+            Some(known) if isn.is_some() && known.isn.is_some() && known.isn != isn => {}
+            Some(known) => {
+                known.isn = known.isn.or(isn);
+                return (known.flow, Some(tcp));
+            }
+            None => {}
+        }
+        if self.next == MOST_CONNECTIONS {
+            return (OTHERS, None);
+        }
+        let flow = FlowId(self.next);
+        self.next += 1;
+        self.by_ends.insert(ends, Connection { flow, isn });
+        (flow, Some(tcp))
+    }
+
+    /// Whether there were more connections than are told apart.
+    pub const fn exhausted(&self) -> bool {
+        self.next == MOST_CONNECTIONS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recoup_path::Packet as _;
+    use recoup_wire::{Endpoints, Payload, Segment, SeqNumber, encode};
+
+    fn segment(src: &str, dst: &str, seq: u32, flags: Flags, payload: &[u8]) -> Vec<u8> {
+        let segment = Segment {
+            seq: SeqNumber(seq),
+            payload_len: payload.len() as u32,
+            flags,
+            ..Segment::default()
+        };
+        let endpoints = Endpoints {
+            src: src.parse().unwrap(),
+            dst: dst.parse().unwrap(),
+        };
+        let mut bytes = Vec::new();
+        encode(&segment, &endpoints, 1, Payload::Bytes(payload), &mut bytes).unwrap();
+        bytes
+    }
+
+    fn packet(bytes: Vec<u8>) -> Packet {
+        let (flow, tcp) = Connections::default().classify(&bytes);
+        Packet {
+            len: bytes.len(),
+            buffer: bytes,
+            number: 1,
+            arrival: Instant::ZERO,
+            flow,
+            tcp,
+        }
+    }
+
+    const UDP: [u8; 28] = {
+        let mut bytes = [0; 28];
+        [bytes[0], bytes[3], bytes[8], bytes[9]] = [0x45, 28, 64, 17];
+        bytes
+    };
+
+    #[test]
+    fn connections_are_numbered_as_they_appear() {
+        let (a, b, c) = ("100.64.0.2:1", "100.64.0.1:80", "[fd00::1]:1");
+        let mut connections = Connections::default();
+        let (syn, ack) = (Flags::SYN, Flags::ACK);
+        let cases = [
+            // (from, to, sequence number, flags, flow)
+            (a, b, 7, syn, 0),
+            (b, a, 100, syn | ack, 0),
+            (a, b, 8, ack, 0),
+            (c, "[fd00::2]:80", 7, syn, 1),
+            // Again, lost on the way, and then another connection between the same ports.
+            (a, b, 7, syn, 0),
+            (a, b, 9, syn, 2),
+            (b, a, 100, ack, 2),
+            // One that was there before.
+            ("100.64.0.2:2", b, 7, ack, 3),
+            (b, "100.64.0.2:2", 7, ack, 3),
+        ];
+        for (src, dst, seq, flags, flow) in cases {
+            let (found, tcp) = connections.classify(&segment(src, dst, seq, flags, b""));
+            assert_eq!(found, FlowId(flow), "{src} > {dst} {seq} {flags}");
+            assert_eq!(tcp.map(|tcp| tcp.flags), Some(flags));
+        }
+        for other in [&UDP[..], b"", b"\x45", &[0xff; 100]] {
+            assert_eq!(connections.classify(other), (OTHERS, None));
+        }
+    }
+
+    #[test]
+    fn what_loss_rules_count() {
+        let data = packet(segment(
+            "1.1.1.1:1",
+            "1.1.1.2:2",
+            9,
+            Flags::ACK | Flags::FIN,
+            b"abc",
+        ));
+        let facts = data.tcp();
+        assert_eq!(
+            (facts.seq, facts.payload_len, facts.syn, facts.fin),
+            (9, 3, false, true)
+        );
+        assert!(
+            packet(segment("1.1.1.1:1", "1.1.1.2:2", 9, Flags::ACK, b""))
+                .tcp()
+                .is_pure_ack()
+        );
+        let facts = packet(UDP.into()).tcp();
+        assert!(!facts.is_pure_ack() && !facts.syn && facts.payload_len == 0);
+    }
+
+    #[test]
+    fn damage_is_one_bit_behind_the_ip_header() {
+        for (src, dst, header) in [
+            ("1.1.1.1:1", "1.1.1.2:2", 20),
+            ("[fd00::1]:1", "[fd00::2]:2", 40),
+        ] {
+            let intact = segment(src, dst, 9, Flags::ACK, b"abc");
+            for draw in [0, 1, 183, u64::MAX] {
+                let mut damaged = packet(intact.clone());
+                damaged.corrupt(draw);
+                let flipped = intact
+                    .iter()
+                    .zip(damaged.bytes())
+                    .map(|(a, b)| (a ^ b).count_ones());
+                assert_eq!(flipped.sum::<u32>(), 1);
+                assert_eq!(intact[..header], damaged.bytes()[..header]);
+            }
+        }
+        let mut header_alone = packet(UDP[..20].into());
+        header_alone.corrupt(3);
+        assert_eq!(header_alone.bytes(), &UDP[..20]);
+    }
+
+    #[test]
+    fn packets_of_the_link_alone() {
+        let mut v4 = UDP;
+        assert!(!is_link_local(&v4));
+        v4[16..20].copy_from_slice(&[224, 0, 0, 22]);
+        assert!(is_link_local(&v4));
+        let mut v6 = [0; 40];
+        v6[0] = 0x60;
+        for (destination, local) in [
+            ([0xff, 2], true),
+            ([0xfe, 0x80], true),
+            ([0xff, 5], false),
+            ([0xfd, 0], false),
+        ] {
+            v6[24..26].copy_from_slice(&destination);
+            assert_eq!(is_link_local(&v6), local, "{destination:x?}");
+        }
+        assert!(!is_link_local(b"") && !is_link_local(&[0x60]));
+    }
+}

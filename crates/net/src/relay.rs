@@ -1,0 +1,279 @@
+//! Carries packets from one device to the other through two chains, in real time.
+//!
+//! One loop, one thread. A packet enters its chain at the time it was read; what is due leaves, each
+//! packet at its own instant: a chain is asked for its next event and then for what leaves at that very
+//! instant, so that how late the loop was is known of every packet and changes nothing inside.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
+
+use recoup_path::{Chain, DropCause, Exit, HopSpec};
+use recoup_units::{Direction, Instant};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::clock::be_punctual;
+use crate::log::{Entry, Fate, LogSender};
+use crate::packet::{Connections, Packet, is_link_local};
+use crate::{Clock, NetError, PacketLog, Report, Tun};
+
+/// The two devices a relay stands between.
+#[derive(Clone, Copy, Debug)]
+pub struct Ends<'a> {
+    /// Where packets that went up leave.
+    pub outside: &'a Tun,
+    /// Where packets that went down leave.
+    pub inside: &'a Tun,
+}
+
+impl<'a> Ends<'a> {
+    /// Where packets of this direction come from.
+    const fn near(self, direction: Direction) -> &'a Tun {
+        match direction {
+            Direction::Up => self.inside,
+            Direction::Down => self.outside,
+        }
+    }
+
+    /// Where they go.
+    const fn far(self, direction: Direction) -> &'a Tun {
+        self.near(direction.reverse())
+    }
+}
+
+/// Two chains and the packets inside.
+#[derive(Debug)]
+pub struct Relay {
+    up: Chain<Packet>,
+    down: Chain<Packet>,
+    clock: Clock,
+    connections: Connections,
+    /// Buffers to read into, each as long as a packet can be.
+    buffers: Vec<Vec<u8>>,
+    longest: usize,
+    log: Option<LogSender>,
+    report: Report,
+}
+
+/// Packets read from one device before the other has its turn.
+const BATCH: u32 = 32;
+
+/// How long packets on their way may still take once nobody is left inside.
+const LAST_PACKETS: Duration = Duration::from_secs(1);
+
+impl Relay {
+    /// A relay for packets of up to `mtu` bytes that travel `up` and `down`. All random choices come
+    /// from `seed`.
+    ///
+    /// # Errors
+    /// When a chain cannot be built of these hops.
+    pub fn new(up: &[HopSpec], down: &[HopSpec], seed: u64, mtu: u32) -> Result<Self, NetError> {
+        Ok(Self {
+            up: Chain::new(up, Direction::Up, seed)?,
+            down: Chain::new(down, Direction::Down, seed)?,
+            clock: Clock::start(),
+            connections: Connections::default(),
+            buffers: Vec::new(),
+            longest: mtu as usize,
+            log: None,
+            report: Report::default(),
+        })
+    }
+
+    /// Writes down what becomes of each packet from here on.
+    pub fn log_to<W: io::Write + Send + 'static>(&mut self, log: &PacketLog<W>) {
+        self.log = Some(log.sender());
+    }
+
+    /// Carries packets until `stop` is readable, and on for as long as packets are on their way, but
+    /// at most a second. Time starts here.
+    ///
+    /// # Errors
+    /// When a device is gone.
+    pub fn run(mut self, ends: Ends<'_>, stop: BorrowedFd<'_>) -> Result<Report, NetError> {
+        be_punctual();
+        self.clock = Clock::start();
+        let mut end = None;
+        loop {
+            let now = self.clock.now();
+            self.release(now, ends);
+            let next = self.next_event();
+            let wait = match (end, next) {
+                // Nothing is on its way but what can be read at once.
+                (Some(_), None) => Some(now),
+                (end, next) => next.into_iter().chain(end).min(),
+            };
+            let wait = wait.map(|at| at.since(self.clock.now()));
+            // Once it is known that the end has come, it need not be watched for.
+            let stop = end.is_none().then_some(stop);
+            let ready = wait_for(ends, stop, wait)?;
+            let mut moved = false;
+            for (direction, ready) in [(Direction::Up, ready.up), (Direction::Down, ready.down)] {
+                moved |= ready && self.take_in(direction, ends)?;
+            }
+            if ready.stop {
+                end = Some(self.clock.now() + LAST_PACKETS);
+            }
+            let over = |end| now >= end || (next.is_none() && !moved);
+            if !ready.stop && end.is_some_and(over) {
+                break;
+            }
+        }
+        self.finish();
+        Ok(self.report)
+    }
+
+    const fn chain(&mut self, direction: Direction) -> &mut Chain<Packet> {
+        match direction {
+            Direction::Up => &mut self.up,
+            Direction::Down => &mut self.down,
+        }
+    }
+
+    fn next_event(&self) -> Option<Instant> {
+        let events = [self.up.next_event(), self.down.next_event()];
+        events.into_iter().flatten().min()
+    }
+
+    /// Reads packets of one direction; whether there were any.
+    fn take_in(&mut self, direction: Direction, ends: Ends<'_>) -> Result<bool, NetError> {
+        let near = ends.near(direction);
+        for i in 0..BATCH {
+            let mut buffer = match self.buffers.pop() {
+                Some(buffer) => buffer,
+                None => vec![0; self.longest],
+            };
+            let read = near.read(&mut buffer);
+            let Some(len) = read.map_err(NetError::system(format!("read from {}", near.name())))?
+            else {
+                self.buffers.push(buffer);
+                return Ok(i > 0);
+            };
+            if is_link_local(&buffer[..len]) {
+                self.buffers.push(buffer);
+                continue;
+            }
+            let arrival = self.clock.now();
+            // What was due before comes first, here and in the other direction.
+            self.release(arrival, ends);
+            let (flow, tcp) = self.connections.classify(&buffer[..len]);
+            let counts = self.report.counts_mut(direction);
+            counts.entered += 1;
+            counts.bytes += len as u64;
+            let number = counts.entered;
+            self.chain(direction).enter(
+                arrival,
+                Packet {
+                    buffer,
+                    len,
+                    number,
+                    arrival,
+                    flow,
+                    tcp,
+                },
+            );
+        }
+        Ok(true)
+    }
+
+    /// Lets everything leave that is due until `now`, in the order of time.
+    fn release(&mut self, now: Instant, ends: Ends<'_>) {
+        loop {
+            let (up, down) = (self.up.next_event(), self.down.next_event());
+            let (direction, due) = match (up, down) {
+                (Some(up), Some(down)) if down < up => (Direction::Down, down),
+                (Some(up), _) => (Direction::Up, up),
+                (None, Some(down)) => (Direction::Down, down),
+                (None, None) => return,
+            };
+            if due > now {
+                return;
+            }
+            while let Some(exit) = self.chain(direction).next_exit(due) {
+                self.leave(direction, due, exit, ends);
+            }
+        }
+    }
+
+    fn leave(&mut self, direction: Direction, due: Instant, exit: Exit<Packet>, ends: Ends<'_>) {
+        let (packet, fate) = match exit {
+            Exit::Delivered(packet) => {
+                let departure = self.clock.now();
+                let written = ends.far(direction).write(packet.bytes());
+                let counts = self.report.counts_mut(direction);
+                let fate = if written.is_ok() {
+                    counts.delivered += 1;
+                    self.report.error.add(departure.since(due));
+                    Fate::Delivered { due, departure }
+                } else {
+                    counts.refused += 1;
+                    Fate::Refused { due }
+                };
+                (packet, fate)
+            }
+            Exit::Dropped { packet, cause, .. } => {
+                let counts = self.report.counts_mut(direction);
+                match cause {
+                    DropCause::Loss => counts.lost += 1,
+                    DropCause::QueueFull => counts.queue_full += 1,
+                }
+                let cause = cause.name();
+                (packet, Fate::Dropped { due, cause })
+            }
+        };
+        if let Some(log) = &self.log {
+            log.add(Entry::new(direction, &packet, fate));
+        }
+        self.buffers.push(packet.buffer);
+    }
+
+    /// Accounts for what is still inside.
+    fn finish(&mut self) {
+        for direction in [Direction::Up, Direction::Down] {
+            while let Some(at) = self.chain(direction).next_event() {
+                while let Some(exit) = self.chain(direction).next_exit(at) {
+                    let (Exit::Delivered(packet) | Exit::Dropped { packet, .. }) = exit;
+                    self.report.counts_mut(direction).unfinished += 1;
+                    if let Some(log) = &self.log {
+                        log.add(Entry::new(direction, &packet, Fate::Unfinished));
+                    }
+                }
+            }
+        }
+        self.report.connections_exhausted = self.connections.exhausted();
+    }
+}
+
+/// What there is to read.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ready {
+    up: bool,
+    down: bool,
+    stop: bool,
+}
+
+/// Waits until there is something to read, but not longer than `wait`.
+fn wait_for(
+    ends: Ends<'_>,
+    stop: Option<BorrowedFd<'_>>,
+    wait: Option<Duration>,
+) -> Result<Ready, NetError> {
+    let wait = wait.map(|wait| Timespec {
+        tv_sec: wait.as_secs().try_into().unwrap_or(i64::MAX),
+        tv_nsec: wait.subsec_nanos().into(),
+    });
+    let (up, down) = (ends.inside.as_fd(), ends.outside.as_fd());
+    let mut watched =
+        [up, down, stop.unwrap_or(up)].map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));
+    match poll(&mut watched, wait.as_ref()) {
+        Ok(_) => {}
+        Err(rustix::io::Errno::INTR) => return Ok(Ready::default()),
+        Err(e) => return Err(NetError::system("wait for packets")(e.into())),
+    }
+    let ready = |i: usize| !watched[i].revents().is_empty();
+    Ok(Ready {
+        up: ready(0),
+        down: ready(1),
+        stop: stop.is_some() && ready(2),
+    })
+}

@@ -1,0 +1,169 @@
+//! What became of the packets, and how punctual the emulator was.
+
+use std::fmt;
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+use recoup_units::Direction;
+
+/// What became of the packets of one direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Packets that came out of a device and went onto the path.
+    pub entered: u64,
+    /// Their bytes, IP headers included.
+    pub bytes: u64,
+    /// Packets handed over at the far end, copies among them.
+    pub delivered: u64,
+    /// Packets a loss rule chose.
+    pub lost: u64,
+    /// Packets that found a queue full.
+    pub queue_full: u64,
+    /// Packets the device at the far end would not take.
+    pub refused: u64,
+    /// Packets on their way when the emulator ended.
+    pub unfinished: u64,
+    /// Packets that found the queue of their device full: they did not get as far as the path.
+    pub missed: u64,
+}
+
+/// How much later than on the ideal path packets were delivered.
+#[derive(Clone, Debug)]
+pub struct DeliveryError(Histogram<u64>);
+
+/// The longest delivery error that is told from longer ones.
+const LONGEST: Duration = Duration::from_secs(60);
+
+impl Default for DeliveryError {
+    fn default() -> Self {
+        let longest = LONGEST.as_nanos() as u64;
+        // These bounds are in order, and three digits are within the allowed five.
+        let histogram = Histogram::new_with_bounds(1, longest, 3);
+        Self(histogram.unwrap_or_else(|_| unreachable!("bounds in order")))
+    }
+}
+
+impl DeliveryError {
+    /// What 99.9 % of all packets are to stay within.
+    pub const ALLOWED: Duration = Duration::from_micros(200);
+
+    /// Takes in the delivery of a packet this late.
+    pub(crate) fn add(&mut self, late: Duration) {
+        self.0
+            .saturating_record(u64::try_from(late.as_nanos()).unwrap_or(u64::MAX));
+    }
+
+    /// What a share `q` of all packets stay within, to a thousandth; `None` without packets.
+    pub fn quantile(&self, q: f64) -> Option<Duration> {
+        let nanos = self.0.value_at_quantile(q).min(self.0.max());
+        (!self.0.is_empty()).then(|| Duration::from_nanos(nanos))
+    }
+
+    /// Whether more than one packet in a thousand was later than [`Self::ALLOWED`].
+    pub fn is_excessive(&self) -> bool {
+        self.quantile(0.999)
+            .is_some_and(|p999| p999 > Self::ALLOWED)
+    }
+}
+
+impl fmt::Display for DeliveryError {
+    /// `p50 0.012 ms, p99 0.050 ms, p99.9 0.080 ms, max 0.200 ms`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999), ("max", 1.0)];
+        for (i, (name, q)) in names.into_iter().enumerate() {
+            let separator = if i == 0 { "" } else { ", " };
+            let late = self.quantile(q).unwrap_or_default();
+            write!(f, "{separator}{name} {:.3} ms", late.as_secs_f64() * 1e3)?;
+        }
+        Ok(())
+    }
+}
+
+/// What an emulator did.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Out of the namespace.
+    pub up: Counts,
+    /// Into the namespace.
+    pub down: Counts,
+    /// Of both directions.
+    pub error: DeliveryError,
+    /// There were more TCP connections than are told apart: the later ones met no positional drops.
+    pub connections_exhausted: bool,
+}
+
+impl Report {
+    /// One direction's.
+    pub(crate) const fn counts_mut(&mut self, direction: Direction) -> &mut Counts {
+        match direction {
+            Direction::Up => &mut self.up,
+            Direction::Down => &mut self.down,
+        }
+    }
+}
+
+impl fmt::Display for Counts {
+    /// `1200 packets, 1190 delivered, 10 lost`, causes without packets left out.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} packets, {} delivered", self.entered, self.delivered)?;
+        for (count, what) in [
+            (self.lost, "lost"),
+            (self.queue_full, "dropped by a full queue"),
+            (self.refused, "refused by the device"),
+            (self.unfinished, "still on their way at the end"),
+            (self.missed, "missed before the path"),
+        ] {
+            if count > 0 {
+                write!(f, ", {count} {what}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_error_is_excessive_when_one_in_a_thousand_is_too_late() {
+        let of = |late: u64, in_time: u64| {
+            let mut error = DeliveryError::default();
+            (0..in_time).for_each(|_| error.add(Duration::from_micros(10)));
+            (0..late).for_each(|_| error.add(Duration::from_millis(3)));
+            error
+        };
+        for (late, in_time, excessive) in
+            [(0, 0, false), (1, 999, false), (2, 998, true), (1, 0, true)]
+        {
+            assert_eq!(
+                of(late, in_time).is_excessive(),
+                excessive,
+                "{late} of {in_time}"
+            );
+        }
+        assert_eq!(of(0, 0).quantile(0.5), None);
+        assert_eq!(
+            of(1, 9).to_string(),
+            "p50 0.010 ms, p99 3.000 ms, p99.9 3.000 ms, max 3.000 ms"
+        );
+        let mut endless = DeliveryError::default();
+        endless.add(Duration::MAX);
+        assert!(endless.is_excessive());
+    }
+
+    #[test]
+    fn counts_in_words() {
+        let mut counts = Counts {
+            entered: 12,
+            delivered: 12,
+            ..Counts::default()
+        };
+        assert_eq!(counts.to_string(), "12 packets, 12 delivered");
+        (counts.delivered, counts.lost, counts.missed) = (9, 3, 1);
+        assert_eq!(
+            counts.to_string(),
+            "12 packets, 9 delivered, 3 lost, 1 missed before the path"
+        );
+    }
+}

@@ -1,0 +1,274 @@
+//! `recoup emulate`.
+
+use crate::Failure;
+use crate::interrupt;
+use clap::value_parser;
+use recoup_lab::output_file::OutputFile;
+use recoup_lab::settings::{DROP_GRAMMAR, Settings};
+use recoup_net::{NetError, PacketLog, Relay, Report, Running, Signaller, Wire};
+use recoup_path::{DataSegments, HopSpec, LossKind, one_line};
+use recoup_sim::PathSpec;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, ExitStatus};
+
+const HELP: &str = "\
+COMMAND runs in a network namespace of its own, as the client: what it sends travels up, what it
+is sent travels down. It reaches this machine at $RECOUP_OUTSIDE and $RECOUP_OUTSIDE6, which is
+also what a default route leads to, and, within other emulators, the outermost at $RECOUP_BASE
+and $RECOUP_BASE6. Needs root, or a system whose users may make namespaces.
+
+Exit status: COMMAND's, 128+N if signal N ended it, 127 if there is no such command, 126 if it
+cannot be run, 2 for wrong use or missing rights.";
+
+#[derive(clap::Args)]
+#[command(after_help = HELP, after_long_help = long_help())]
+pub struct Args {
+    /// Round-trip propagation delay, split evenly: 80ms
+    #[arg(long, value_name = "TIME", default_value = "0")]
+    rtt: String,
+    /// Link rate: 10Mbit, or up:1Mbit,down:10Mbit
+    #[arg(long, value_name = "RATE")]
+    rate: Option<String>,
+    /// Drop-tail queue in front of a rate or link: none, 100 (packets), 64kB; or up:…,down:…
+    #[arg(long, value_name = "QUEUE")]
+    queue: Option<String>,
+    /// Recorded link (mahimahi format) in place of a rate: FILE (down), or up:FILE,down:FILE
+    #[arg(long, value_name = "FILE")]
+    link: Option<String>,
+    /// What is lost, by rules that --help tells: up:syn:1,down:bernoulli:0.01; positions count within
+    /// each TCP connection
+    #[arg(long, value_name = "RULES")]
+    drop: Option<String>,
+    /// Packets held back: P:EXTRA as in 0.01:20ms; or up:…,down:…
+    #[arg(long, value_name = "P:EXTRA")]
+    reorder: Option<String>,
+    /// Probability that a packet is doubled; or up:…,down:…
+    #[arg(long, value_name = "P")]
+    duplicate: Option<String>,
+    /// Probability that a packet is damaged; or up:…,down:…
+    #[arg(long, value_name = "P")]
+    corrupt: Option<String>,
+    /// Data segments a connection sends, each direction: what tail:N in --drop counts from
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
+    segments: Option<u64>,
+    /// Longest packet in bytes, IP header included
+    #[arg(long, value_name = "BYTES", default_value_t = 1500, value_parser = value_parser!(u32).range(1280..=65_535))]
+    mtu: u32,
+    /// Everything random comes from this number
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+    /// Write what became of each packet as JSON lines to this file
+    #[arg(long, value_name = "FILE")]
+    log: Option<PathBuf>,
+    /// What to run behind the path, and its arguments
+    #[arg(
+        value_name = "COMMAND",
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    command: Vec<OsString>,
+}
+
+fn long_help() -> String {
+    format!("{HELP}\n\n--drop: {DROP_GRAMMAR}")
+}
+
+impl Args {
+    /// The path that is asked for.
+    fn path(&self) -> Result<PathSpec, Failure> {
+        let mut settings = Settings::default();
+        let rtt = Some(&self.rtt);
+        for (key, value) in [
+            ("rtt", rtt),
+            ("rate", self.rate.as_ref()),
+            ("queue", self.queue.as_ref()),
+            ("link", self.link.as_ref()),
+            ("drop", self.drop.as_ref()),
+            ("reorder", self.reorder.as_ref()),
+            ("duplicate", self.duplicate.as_ref()),
+            ("corrupt", self.corrupt.as_ref()),
+        ] {
+            if let Some(value) = value {
+                let set = settings.set(key, value, Path::new(""));
+                set.map_err(|e| Failure::Wrong(format!("--{e}")))?;
+            }
+        }
+        let tail = |kind| matches!(kind, LossKind::Tail(_));
+        if self.segments.is_none() && settings.drop.0.iter().any(|(_, spec)| tail(spec.kind)) {
+            let line = "--drop: tail:N counts from the end of a flow, which nobody knows of live \
+                        connections: expected --segments with what each sends, or data:K";
+            return Err(Failure::Wrong(line.into()));
+        }
+        let lengths = DataSegments {
+            up: self.segments,
+            down: self.segments,
+        };
+        let resolved = settings.drop.resolve(lengths);
+        settings.drop = resolved.map_err(|e| Failure::Wrong(format!("--drop: {e}")))?;
+        // No rule is beyond the end of flows that have none.
+        (settings.segments, settings.request) = (u64::MAX, u64::MAX);
+        let path = settings.path();
+        path.map_err(|e| Failure::Wrong(format!("--{e}")))
+    }
+}
+
+/// Runs a command behind a path; its exit status.
+pub fn run(args: &Args) -> Result<ExitCode, Failure> {
+    let path = args.path()?;
+    let mut relay = Relay::new(&path.up, &path.down, args.seed, args.mtu)?;
+    // Before there is any other thread.
+    let wire = Wire::open(args.mtu)?;
+    note(&wire);
+    let file = args.log.as_deref().map(OutputFile::create).transpose()?;
+    let log = file.map(PacketLog::start).transpose()?;
+    if let Some(log) = &log {
+        relay.log_to(log);
+    }
+    let signals = catch_signals();
+    let mut running = match wire.run(command(args, &wire)) {
+        Ok(running) => running,
+        Err(NetError::Command { program, source }) => {
+            eprintln!("recoup: cannot run `{}`: {source}", program.display());
+            return Ok(ExitCode::from(match source.kind() {
+                ErrorKind::NotFound => 127,
+                _ => 126,
+            }));
+        }
+        Err(e) => return Err(e.into()),
+    };
+    pass_on(signals, running.signaller()?);
+    // Without a path the command would wait for ever: it is killed as this process ends.
+    let report = carry(relay, &wire, &running)?;
+    let status = running.wait()?;
+    tell(&report, &path, args.seed);
+    if let Some(log) = log {
+        let target = args.log.as_deref().unwrap_or(Path::new("")).display();
+        let failed = |e: std::io::Error| Failure::Wrong(format!("cannot write `{target}`: {e}"));
+        log.finish().map_err(failed)?.publish()?;
+    }
+    Ok(exit_code(status))
+}
+
+/// What the system did not give.
+fn note(wire: &Wire) {
+    if wire.is_apart() {
+        eprintln!(
+            "recoup: note: not as root: there is nothing outside the path but the address $RECOUP_OUTSIDE"
+        );
+    }
+    if !wire.forwards() {
+        eprintln!(
+            "recoup: note: emulators within this one do not reach out: the system keeps forwarding off"
+        );
+    }
+}
+
+/// Carries packets until the command ends.
+fn carry(relay: Relay, wire: &Wire, running: &Running) -> Result<Report, NetError> {
+    use std::os::fd::AsFd;
+    let mut report = relay.run(wire.ends(), running.as_fd())?;
+    [report.down.missed, report.up.missed] = wire.queue_drops()?;
+    Ok(report)
+}
+
+/// The command with what it needs to know.
+fn command(args: &Args, wire: &Wire) -> Command {
+    let (program, arguments) = args
+        .command
+        .split_first()
+        .unwrap_or_else(|| unreachable!("required"));
+    let mut command = Command::new(program);
+    command.args(arguments);
+    let (v4, v6) = (wire.block().ends_v4(), wire.block().ends_v6());
+    let mut set = |name: &str, outside: String, inside: String| {
+        command.env(format!("RECOUP_OUTSIDE{name}"), &outside);
+        command.env(format!("RECOUP_INSIDE{name}"), inside);
+        let base = format!("RECOUP_BASE{name}");
+        if std::env::var_os(&base).is_none() {
+            command.env(base, outside);
+        }
+    };
+    set("", v4.outside.to_string(), v4.inside.to_string());
+    if wire.ipv6() {
+        set("6", v6.outside.to_string(), v6.inside.to_string());
+    }
+    command
+}
+
+/// From here on signals wait for a command to be passed on to; those ignored stay so.
+fn catch_signals() -> Option<Signals> {
+    let caught = interrupt::not_ignored([SIGINT, SIGTERM, SIGHUP, SIGQUIT]);
+    // Failing that, signals do what they do anyway.
+    Signals::new(caught).ok()
+}
+
+/// Passes signals on to the command, which decides what becomes of both.
+fn pass_on(signals: Option<Signals>, command: Signaller) {
+    let Some(mut signals) = signals else {
+        return;
+    };
+    let forever = move || {
+        for signal in signals.forever() {
+            // A terminal sends these to all of its foreground at once.
+            if !([SIGINT, SIGQUIT].contains(&signal) && in_foreground()) {
+                command.send(signal);
+            }
+        }
+    };
+    let _ = std::thread::Builder::new().spawn(forever);
+}
+
+/// Whether keys pressed in the terminal go to this process and its command alike.
+fn in_foreground() -> bool {
+    let terminal = std::fs::File::open("/dev/tty");
+    let foreground = terminal.map(rustix::termios::tcgetpgrp);
+    foreground.is_ok_and(|group| group == Ok(rustix::process::getpgrp()))
+}
+
+fn exit_code(status: ExitStatus) -> ExitCode {
+    let code = status.code().or(status.signal().map(|signal| 128 + signal));
+    ExitCode::from(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(2))
+}
+
+/// What was carried, and how punctually.
+fn tell(report: &Report, path: &PathSpec, seed: u64) {
+    for (way, hops, counts) in [
+        ("up", &path.up, report.up),
+        ("down", &path.down, report.down),
+    ] {
+        eprintln!("recoup: {way} ({}): {counts}", one_line(hops));
+    }
+    let random = |hop: &HopSpec| match hop {
+        HopSpec::Loss(spec) => spec.kind.is_random(),
+        HopSpec::Reorder { .. } | HopSpec::Duplicate { .. } | HopSpec::Corrupt { .. } => true,
+        HopSpec::Delay(_) | HopSpec::Rate { .. } | HopSpec::Link { .. } => false,
+    };
+    if path.up.iter().chain(&path.down).any(random) {
+        eprintln!("recoup: seed: {seed}");
+    }
+    if report.up.delivered + report.down.delivered > 0 {
+        eprintln!("recoup: delivery error: {}", report.error);
+    }
+    if report.error.is_excessive() {
+        eprintln!(
+            "recoup: warning: more than one packet in 1000 was over 0.2 ms late: the machine was too busy for this path"
+        );
+    }
+    let missed = report.up.missed + report.down.missed;
+    if missed > 0 {
+        eprintln!(
+            "recoup: warning: {missed} packets did not get as far as the path: there were too many at once"
+        );
+    }
+    if report.connections_exhausted {
+        eprintln!(
+            "recoup: warning: more connections than are told apart: the later ones met no positional drops"
+        );
+    }
+}
