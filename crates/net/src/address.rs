@@ -13,6 +13,7 @@
 //!
 //! The first addresses of a block are those of the emulator's own two ends.
 
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::NetError;
@@ -115,7 +116,7 @@ pub(crate) const INTERFACE: &str = "recoup";
 
 /// The blocks an emulator in this namespace may take, the best first. One that another takes at
 /// the same moment is found out when it is routed.
-pub(crate) fn candidates(netlink: &mut Netlink) -> Result<Vec<Block>, NetError> {
+fn candidates(netlink: &mut Netlink) -> Result<Vec<Block>, NetError> {
     let own = own_block(&netlink.addresses()?);
     let routed = netlink.routes()?;
     let routed = routed
@@ -125,6 +126,39 @@ pub(crate) fn candidates(netlink: &mut Netlink) -> Result<Vec<Block>, NetError> 
             IpAddr::V6(_) => None,
         });
     free(own, &routed.collect::<Vec<_>>())
+}
+
+/// Routes the first free block to an interface, or no more of it than a prefix of `len` bits, and gives
+/// the interface its first addresses. Second: whether IPv6 is there, which a system may do without.
+pub(crate) fn take(
+    netlink: &mut Netlink,
+    index: u32,
+    len: Option<u8>,
+) -> Result<(Block, bool), NetError> {
+    for block in candidates(netlink)? {
+        let block = Block {
+            len: len.unwrap_or(block.len).max(block.len),
+            ..block
+        };
+        let (network, len) = block.v4();
+        match netlink.add_route(network.into(), len, index) {
+            Ok(()) => {}
+            // Another was faster.
+            Err(NetError::System { source, .. })
+                if source.kind() == io::ErrorKind::AlreadyExists =>
+            {
+                continue;
+            }
+            Err(e) => return Err(e),
+        }
+        netlink.add_address(index, block.ends_v4().outside.into(), 32)?;
+        let (network, len) = block.v6();
+        let ipv6 = netlink
+            .add_address(index, block.ends_v6().outside.into(), 128)
+            .and_then(|()| netlink.add_route(network.into(), len, index));
+        return Ok((block, ipv6.is_ok()));
+    }
+    Err(NetError::NoBlock)
 }
 
 /// The block of the emulator whose namespace this is: the network of its inner interface's address.

@@ -1,8 +1,10 @@
 //! The system's monotonic clock as [`Instant`]s, and being on time by it.
 
 use std::num::NonZeroU64;
+use std::time::Duration;
 
 use recoup_units::Instant;
+use rustix::event::Timespec;
 use rustix::thread::set_current_timer_slack;
 use rustix::time::{ClockId, clock_gettime};
 
@@ -34,6 +36,14 @@ pub(crate) fn be_punctual() {
     // SAFETY: the kernel reads one `sched_param`, which lives until the call returns; process 0 is the
     // calling thread. Processes it starts are scheduled as ever.
     unsafe { libc::sched_setscheduler(0, policy, &raw const lowest) };
+}
+
+/// How long to wait, as ppoll(2) is told.
+pub(crate) fn timespec(wait: Duration) -> Timespec {
+    Timespec {
+        tv_sec: wait.as_secs().try_into().unwrap_or(i64::MAX),
+        tv_nsec: wait.subsec_nanos().into(),
+    }
 }
 
 /// CLOCK_MONOTONIC in nanoseconds.

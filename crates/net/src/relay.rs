@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use recoup_path::{Chain, DropCause, Exit, HopSpec};
 use recoup_units::{Direction, Instant};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, poll};
 
-use crate::clock::be_punctual;
+use crate::clock::{be_punctual, timespec};
 use crate::log::{Entry, Fate, LogSender};
 use crate::packet::{Connections, Packet, is_link_local};
 use crate::{Clock, NetError, PacketLog, Report, Tun};
@@ -258,10 +258,7 @@ fn wait_for(
     stop: Option<BorrowedFd<'_>>,
     wait: Option<Duration>,
 ) -> Result<Ready, NetError> {
-    let wait = wait.map(|wait| Timespec {
-        tv_sec: wait.as_secs().try_into().unwrap_or(i64::MAX),
-        tv_nsec: wait.subsec_nanos().into(),
-    });
+    let wait = wait.map(timespec);
     let (up, down) = (ends.inside.as_fd(), ends.outside.as_fd());
     let mut watched =
         [up, down, stop.unwrap_or(up)].map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));

@@ -5,7 +5,6 @@
 //! namespace, since the real one is not the user's to add devices to.
 
 use std::fs;
-use std::io;
 use std::process::Command;
 
 use rustix::process::{getgid, getuid};
@@ -45,14 +44,7 @@ impl Wire {
         };
         let mut netlink = Netlink::open()?;
         outside.bring_up(&mut netlink, mtu)?;
-        let block = take_block(&mut netlink, outside.index())?;
-        let (network, len) = block.v6();
-        let ends = block.ends_v6();
-        // A system may do without IPv6.
-        let ipv6 = netlink
-            .add_address(outside.index(), ends.outside.into(), 128)
-            .and_then(|()| netlink.add_route(network.into(), len, outside.index()))
-            .is_ok();
+        let (block, ipv6) = address::take(&mut netlink, outside.index(), None)?;
         let namespace = Namespace::new()?;
         let set_up = move || set_up_inside(&name('i'), mtu, block, ipv6);
         let (inside, forwards) = namespace.run(set_up)??;
@@ -122,24 +114,6 @@ impl Wire {
         let outside = Netlink::open()?.queue_drops(self.outside.index())?;
         Ok([outside, inside])
     }
-}
-
-/// Routes the first free block of addresses to an interface, and gives it the first one.
-fn take_block(netlink: &mut Netlink, index: u32) -> Result<Block, NetError> {
-    for block in address::candidates(netlink)? {
-        let (network, len) = block.v4();
-        match netlink.add_route(network.into(), len, index) {
-            Ok(()) => {
-                netlink.add_address(index, block.ends_v4().outside.into(), 32)?;
-                return Ok(block);
-            }
-            // Another emulator was faster.
-            Err(NetError::System { source, .. })
-                if source.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(e) => return Err(e),
-        }
-    }
-    Err(NetError::NoBlock)
 }
 
 /// Makes the inner device, in the calling thread's namespace. Second: whether it forwards.

@@ -32,9 +32,8 @@ pub struct TunDevice {
     kernel: Vec<IpAddr>,
 }
 
-/// The prefix lengths of the networks taken when no address is asked for.
-const LEN_V4: u8 = 30;
-const LEN_V6: u8 = 126;
+/// The prefix length of the IPv4 network taken when no address is asked for.
+const LEN: u8 = 30;
 
 impl TunDevice {
     /// Makes one with the first free addresses of 100.64.0.0/10, and IPv6 ones where the system has
@@ -45,32 +44,16 @@ impl TunDevice {
     pub fn open(mtu: u16) -> Result<Self, NetError> {
         let (mut device, mut netlink) = Self::bare(mtu)?;
         let index = device.tun.index();
-        for block in address::candidates(&mut netlink)? {
-            match netlink.add_route(block.v4().0.into(), LEN_V4, index) {
-                Ok(()) => {}
-                // Another was faster.
-                Err(NetError::System { source, .. })
-                    if source.kind() == io::ErrorKind::AlreadyExists =>
-                {
-                    continue;
-                }
-                Err(e) => return Err(e),
-            }
-            let ends = block.ends_v4();
-            netlink.add_address(index, ends.outside.into(), 32)?;
+        let (block, ipv6) = address::take(&mut netlink, index, Some(LEN))?;
+        let ends = block.ends_v4();
+        device.kernel.push(ends.outside.into());
+        device.host.push(ends.inside.into());
+        if ipv6 {
+            let ends = block.ends_v6();
             device.kernel.push(ends.outside.into());
             device.host.push(ends.inside.into());
-            let ends = block.ends_v6();
-            let v6 = netlink
-                .add_address(index, ends.outside.into(), 128)
-                .and_then(|()| netlink.add_route(block.v6().0.into(), LEN_V6, index));
-            if v6.is_ok() {
-                device.kernel.push(ends.outside.into());
-                device.host.push(ends.inside.into());
-            }
-            return Ok(device);
         }
-        Err(NetError::NoBlock)
+        Ok(device)
     }
 
     /// Makes one whose host has this address; the kernel has the one that differs in the last bit.
@@ -143,10 +126,10 @@ impl AsFd for TunDevice {
 
 impl Device for TunDevice {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
-        self.receive(buffer)
+        self.tun.read(buffer)
     }
 
     fn write(&mut self, packet: &[u8]) -> io::Result<()> {
-        self.send(packet)
+        self.tun.write(packet)
     }
 }

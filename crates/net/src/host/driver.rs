@@ -5,9 +5,10 @@ use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use recoup_units::Instant;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, poll};
 
 use super::{Device, Host};
+use crate::clock::timespec;
 use crate::{Clock, NetError};
 
 /// Packets read before what they caused is sent.
@@ -153,10 +154,7 @@ impl<D: Device> Driver<D> {
         until: Option<Instant>,
         other: Option<(BorrowedFd<'_>, PollFlags)>,
     ) -> Result<bool, NetError> {
-        let wait = until.map(|at| at.since(self.now())).map(|wait| Timespec {
-            tv_sec: wait.as_secs().try_into().unwrap_or(i64::MAX),
-            tv_nsec: wait.subsec_nanos().into(),
-        });
+        let wait = until.map(|at| timespec(at.since(self.now())));
         let device = self.device.as_fd();
         let (fd, flags) = other.unwrap_or((device, PollFlags::IN));
         let mut watched = [
