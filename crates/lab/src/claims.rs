@@ -116,6 +116,18 @@ pub fn to_table(claims: &[Claim]) -> String {
     }
 }
 
+/// Every claim has the verdict it is known to have.
+#[cfg(test)]
+pub(crate) fn assert_known(claims: &[Claim]) {
+    println!("{}", to_table(claims));
+    for claim in claims {
+        let Claim {
+            id, ours, check, ..
+        } = claim;
+        assert!(!claim.changed(), "{id}: {ours} ({check})");
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -217,6 +217,14 @@ fn flatten(prefix: &str, value: &Value, columns: &mut Vec<(String, String)>) {
     }
 }
 
+/// No row of the table is wider than a terminal may be expected to be.
+#[cfg(test)]
+pub(crate) fn assert_fits_a_terminal(table: &str) {
+    for row in table.lines().filter(|line| line.starts_with('|')) {
+        assert!(row.chars().count() <= 160, "{row}");
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -33,13 +33,8 @@ fn get(load: Load, network: Network, recovery: Recovery, copied: Copied) -> &'st
 fn verdicts_are_the_known_ones() {
     let table = to_table(&FIGURE);
     println!("{table}");
-    for row in table.lines().filter(|line| line.starts_with('|')) {
-        assert!(row.chars().count() <= 160, "as wide as a terminal: {row}");
-    }
-    for claim in &FIGURE.claims {
-        let (id, ours, check) = (claim.id, &claim.ours, claim.check);
-        assert!(!claim.changed(), "{id}: {ours} ({check})");
-    }
+    crate::report::assert_fits_a_terminal(&table);
+    crate::claims::assert_known(&FIGURE.claims);
 }
 
 /// Gilbert's channel by hand, and what the path makes of the setting.

@@ -12,13 +12,9 @@ static FIGURE: LazyLock<Figure<Cell>> =
 fn verdicts_are_the_known_ones() {
     let table = to_table(&FIGURE);
     println!("{table}");
-    for row in table.lines().filter(|line| line.starts_with('|')) {
-        assert!(row.chars().count() <= 160, "as wide as a terminal: {row}");
-    }
+    crate::report::assert_fits_a_terminal(&table);
     assert_eq!(FIGURE.claims.len(), 6);
-    for claim in &FIGURE.claims {
-        assert!(!claim.changed(), "{}: {}", claim.id, claim.ours);
-    }
+    crate::claims::assert_known(&FIGURE.claims);
 }
 
 /// Probabilities agree with those of lost SYNs, within four standard errors.

@@ -12,12 +12,8 @@ fn verdicts_are_the_known_ones() {
     let figure = figure(&Scenario::load("fetch").unwrap(), SOME).unwrap();
     let table = to_table(&figure);
     println!("{table}");
-    for row in table.lines().filter(|line| line.starts_with('|')) {
-        assert!(row.chars().count() <= 160, "as wide as a terminal: {row}");
-    }
-    for claim in &figure.claims {
-        assert!(!claim.changed(), "{}: {}", claim.id, claim.ours);
-    }
+    crate::report::assert_fits_a_terminal(&table);
+    crate::claims::assert_known(&figure.claims);
     let sizes: Vec<u64> = figure.cells.iter().map(|cell| cell.size).collect();
     assert_eq!((sizes[0], sizes[1], sizes[15]), (250, 500, 8_192_000));
     for cell in &figure.cells {
