@@ -158,7 +158,9 @@ impl AckSummary {
         } else if !segment.is_original() && sent.at > plausible {
             return;
         }
-        self.newest_delivered = self.newest_delivered.max(Some(sent));
+        if self.newest_delivered.is_none_or(|newest| newest < sent) {
+            self.newest_delivered = Some(sent);
+        }
         if cumulatively || self.last_delivered.is_none_or(|last| last.end < sent.end) {
             self.last_delivered = Some(sent);
         }

@@ -41,6 +41,8 @@ pub struct Counters {
     pub retransmissions: Retransmissions,
     /// Bytes of sequence space sent again.
     pub retransmitted_bytes: u64,
+    /// Tail loss probes, those that carry new data included; the others are retransmissions too.
+    pub probes: u64,
     /// Retransmission timeouts, by the state they found: those in Loss are exponential back-off
     /// (see [`timeouts_in`](Self::timeouts_in)).
     pub timeouts: [u64; State::ALL.len()],
@@ -117,6 +119,7 @@ impl Counters {
             (&mut self.recoveries_with_dsack, other.recoveries_with_dsack),
             (&mut self.lost_retransmissions, other.lost_retransmissions),
             (&mut self.dsacks, other.dsacks),
+            (&mut self.probes, other.probes),
             (&mut self.copies, other.copies),
             (&mut self.copied_bytes, other.copied_bytes),
             (&mut self.copies_withheld, other.copies_withheld),

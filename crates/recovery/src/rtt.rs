@@ -63,24 +63,34 @@ pub struct RttEstimator {
     /// The current round trip ends when `snd_una` passes this.
     round_end: Offset,
     min: Option<Duration>,
+    /// What follows from the above: asked for far more often than it changes.
+    rto: Duration,
 }
 
 impl RttEstimator {
     /// No sample yet.
     pub fn new(rules: RtoRules) -> Self {
-        Self {
+        let mut new = Self {
             rules,
+            rto: Duration::ZERO,
             srtt8: 0,
             mdev4: 0,
             mdev4_max: 0,
             rttvar4: 0,
             round_end: Offset::SYN,
             min: None,
-        }
+        };
+        new.keep_rto();
+        new
     }
 
     /// Takes a sample; `una` and `nxt` delimit the round trips (after the ACK was applied).
     pub fn on_sample(&mut self, rtt: Duration, una: Offset, nxt: Offset) {
+        self.take_sample(rtt, una, nxt);
+        self.keep_rto();
+    }
+
+    fn take_sample(&mut self, rtt: Duration, una: Offset, nxt: Offset) {
         // A sample of zero would read as "none yet"; no clock resolves less than this.
         let m = (rtt.as_nanos() as u64).clamp(1, 1 << 50);
         let floor = self.rules.min_variance.as_nanos() as u64;
@@ -137,11 +147,17 @@ impl RttEstimator {
     /// [`FALLBACK`] (RFC 6298 §5.7).
     pub fn distrust_initial(&mut self) {
         self.rules.initial = self.rules.initial.max(FALLBACK);
+        self.keep_rto();
     }
 
     /// The smoothed RTT, once there is a sample.
     pub fn srtt(&self) -> Option<Duration> {
         (self.srtt8 > 0).then(|| Duration::from_nanos(self.srtt8 >> 3))
+    }
+
+    /// The smoothed RTT in nanoseconds, once there is a sample.
+    pub(crate) fn srtt_nanos(&self) -> Option<u64> {
+        (self.srtt8 > 0).then_some(self.srtt8 >> 3)
     }
 
     /// RTTVAR (not multiplied by 4).
@@ -156,12 +172,16 @@ impl RttEstimator {
 
     /// The RTO without back-off.
     pub fn rto(&self) -> Duration {
-        match self.srtt8 {
+        self.rto
+    }
+
+    fn keep_rto(&mut self) {
+        self.rto = match self.srtt8 {
             0 => self.rules.initial.min(self.rules.max),
             srtt8 => Duration::from_nanos((srtt8 >> 3) + self.rttvar4)
                 .max(self.rules.min)
                 .min(self.rules.max),
-        }
+        };
     }
 
     /// The rules in force.

@@ -226,6 +226,7 @@ impl Scoreboard {
     pub fn push(&mut self, now: Instant, span: Span) {
         debug_assert_eq!(span.start, self.nxt);
         self.nxt = span.end;
+        let links = self.append_newest(self.segments.len());
         self.segments.push_back(SentSegment {
             span,
             sent_at: now,
@@ -236,9 +237,8 @@ impl Scoreboard {
             lost: false,
             retransmitted: false,
             run: 0,
-            links: Links::default(),
+            links,
         });
-        self.link_newest(self.segments.len() - 1);
     }
 
     /// Records that outstanding data at `span` was sent again. `in_pipe`: count the retransmission

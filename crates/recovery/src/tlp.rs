@@ -70,18 +70,30 @@ impl ProbeRules {
 
     /// The probe timeout; `None` where this version does not probe without an SRTT.
     pub fn timeout(&self, srtt: Option<Duration>, outstanding: Segments) -> Option<Duration> {
+        let srtt = srtt.map(|srtt| u64::try_from(srtt.as_nanos()).unwrap_or(u64::MAX));
+        self.timeout_nanos(srtt, outstanding)
+            .map(Duration::from_nanos)
+    }
+
+    /// The same in nanoseconds: every segment sent asks.
+    pub(crate) fn timeout_nanos(&self, srtt: Option<u64>, outstanding: Segments) -> Option<u64> {
+        const MS: u64 = 1_000_000;
+        const HELD: u64 = WORST_DELAYED_ACK.as_millis() as u64 * MS;
         let one = outstanding == Segments::ONE;
         let Some(srtt) = srtt else {
             // RFC 8985 §7.2; Linux TCP_TIMEOUT_INIT.
-            return self.is_modern().then_some(Duration::from_secs(1));
+            return self.is_modern().then_some(1000 * MS);
         };
-        let twice = srtt * 2;
+        let twice = srtt.saturating_mul(2);
         Some(match self.version {
-            ProbeVersion::Draft01 if one => twice.max(srtt * 3 / 2 + WORST_DELAYED_ACK),
-            ProbeVersion::Draft01 => twice.max(Duration::from_millis(10)),
-            _ if one => twice + WORST_DELAYED_ACK,
+            ProbeVersion::Draft01 if one => {
+                let half_more = srtt.saturating_mul(3) / 2;
+                twice.max(half_more.saturating_add(HELD))
+            }
+            ProbeVersion::Draft01 => twice.max(10 * MS),
+            _ if one => twice.saturating_add(HELD),
             ProbeVersion::Rfc8985 => twice,
-            ProbeVersion::Linux6 => twice + Duration::from_millis(2),
+            ProbeVersion::Linux6 => twice.saturating_add(2 * MS),
         })
     }
 

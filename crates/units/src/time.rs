@@ -25,6 +25,12 @@ impl Instant {
         Self(millis.saturating_mul(1_000_000))
     }
 
+    /// `nanos` nanoseconds later.
+    #[must_use]
+    pub const fn plus_nanos(self, nanos: u64) -> Self {
+        Self(self.0.saturating_add(nanos))
+    }
+
     /// Nanoseconds since the epoch.
     pub const fn as_nanos(self) -> u64 {
         self.0

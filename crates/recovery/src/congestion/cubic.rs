@@ -12,7 +12,8 @@
 //! HyStart, see [`HyStart`].
 //!
 //! In Linux's integers (`bictcp_update` of 6.12): time in 1/1024 s, looked at once a millisecond and,
-//! while the window stays, every 1/32 s; before the first loss cnt is at most 20.
+//! while the window stays, every 1/32 s, whatever was lost meanwhile; before the first loss cnt is at
+//! most 20.
 //!
 //! Deviations: RTT_min is the connection's, where Linux's CUBIC forgets its own after a timeout; K is rounded from the exact cube root, where Linux approximates it to 0.2 %; what
 //! Linux 3.17 divides by its estimate of delayed ACKs is counted in segments, as since 4.x; HyStart
@@ -107,11 +108,12 @@ impl Cubic {
         if let Some(epoch) = &mut self.epoch {
             epoch.acked += acked;
         }
-        if let (Some(_), Some((window, at))) = (self.epoch, self.looked) {
+        if let Some((window, at)) = self.looked {
+            // Even if a loss came meanwhile: one that left the window at its least keeps the pace.
             if window == w && now <= at + LOOK {
                 return;
             }
-            if now.as_nanos() / 1_000_000 == at.as_nanos() / 1_000_000 {
+            if self.epoch.is_some() && now.as_nanos() / 1_000_000 == at.as_nanos() / 1_000_000 {
                 self.stay_friendly(w);
                 return;
             }
@@ -247,6 +249,23 @@ mod tests {
             cwnd > ssthresh
         });
         assert!(grown.is_some_and(|n| (14..=21).contains(&n)), "{grown:?}");
+    }
+
+    #[test]
+    fn a_loss_at_the_least_window_does_not_slow_it_down() {
+        // From three segments to two, towards three again; a loss at two leaves the window as it was
+        // looked at, and the pace with it. The curve that begins once it is looked at again is flat.
+        let mut cubic = Cubic::default();
+        let two = cubic.ssthresh(Segments(3));
+        let count = |cubic: &mut Cubic, at_ms| {
+            let now = Instant::from_millis(at_ms);
+            cubic.count(now, Segments(1), two, Duration::ZERO)
+        };
+        assert_eq!(count(&mut cubic, 1000), Segments(2));
+        assert_eq!(cubic.ssthresh(two), two);
+        assert_eq!(count(&mut cubic, 1010), Segments(2));
+        assert_eq!(count(&mut cubic, 1031), Segments(2));
+        assert_eq!(count(&mut cubic, 1032), Segments(200));
     }
 
     #[test]

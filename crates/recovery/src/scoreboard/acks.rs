@@ -1,6 +1,6 @@
 //! What an ACK changes on the scoreboard.
 
-use super::Scoreboard;
+use super::{Id, Scoreboard};
 use crate::ack::{Ack, AckSummary};
 use recoup_units::{Instant, Offset, Segments, Span};
 
@@ -126,27 +126,19 @@ impl Scoreboard {
         plausible: Instant,
         summary: &mut AckSummary,
     ) {
-        let mut popped: u32 = 0;
-        while self
-            .segments
-            .front()
-            .is_some_and(|segment| segment.span.end <= cumulative)
+        let mut acked: u32 = 0;
+        while let Some(segment) = self.segments.get(acked as usize)
+            && segment.span.end <= cumulative
         {
-            let Some(segment) = self.segments.pop_front() else {
-                break;
-            };
-            self.gone += 1;
-            if segment.in_flight() {
-                self.unlink_gone(self.gone, segment.links);
-            }
             if segment.sacked {
                 self.sacked -= 1;
-                if popped >= self.judged {
-                    let follows = self.segments.front().is_some_and(|s| s.sacked);
+                if acked >= self.judged {
+                    let next = self.segments.get(acked as usize + 1);
+                    let follows = next.is_some_and(|s| s.sacked);
                     self.above.remove_first(segment.span.len(), follows);
                 }
             } else {
-                summary.note_delivered(&segment, plausible, true);
+                summary.note_delivered(segment, plausible, true);
                 summary.delivered += Segments::ONE;
                 self.lost -= u32::from(segment.lost);
                 self.retransmitted -= u32::from(segment.retransmitted);
@@ -156,23 +148,30 @@ impl Scoreboard {
             } else if !segment.sacked {
                 summary.first_original_acked.get_or_insert(segment.sent_at);
                 if !segment.copied {
-                    summary.note_reordering(fack_before, popped);
+                    summary.note_reordering(fack_before, acked);
                 }
             }
-            summary.newly_acked += Segments::ONE;
-            popped += 1;
+            if segment.in_flight() {
+                self.unlink(acked as usize);
+            }
+            acked += 1;
+        }
+        summary.newly_acked += Segments(acked);
+        self.gone += Id::from(acked);
+        for _ in 0..acked {
+            self.segments.pop_front();
         }
         if let Some(segment) = self.segments.front_mut()
             && segment.span.start < cumulative
         {
-            if segment.sacked && popped >= self.judged {
+            if segment.sacked && acked >= self.judged {
                 self.above.bytes -= cumulative.since(segment.span.start);
             }
             segment.span.start = cumulative;
         }
         self.una = self.una.max(cumulative.min(self.nxt));
         for cursor in [&mut self.fack, &mut self.judged, &mut self.next_hole] {
-            *cursor = cursor.saturating_sub(popped);
+            *cursor = cursor.saturating_sub(acked);
         }
     }
 }

@@ -7,7 +7,8 @@
 use super::{Id, Scoreboard, SentSegment};
 use recoup_units::{Instant, Offset};
 
-/// A segment's neighbours in the list; 0 where there is none.
+/// A segment's neighbours in the list; 0 where there is none. What the oldest says of an older one means
+/// nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Links {
     older: Id,
@@ -46,30 +47,39 @@ impl Sent {
 impl Scoreboard {
     /// Appends the segment at index `i`, just sent, to the list.
     pub(super) fn link_newest(&mut self, i: usize) {
+        self.segments[i].links = self.append_newest(i);
+    }
+
+    /// The same for a segment whose links are set by the caller, to what this returns.
+    pub(super) fn append_newest(&mut self, i: usize) -> Links {
         let id = self.id(i);
         let older = std::mem::replace(&mut self.order.newest, id);
-        self.segments[i].links = Links { older, newer: 0 };
         if older == 0 {
             self.order.oldest = id;
         } else {
             let older = self.index(older);
             self.segments[older].links.newer = id;
         }
+        Links { older, newer: 0 }
     }
 
     /// Takes the segment at index `i` out of the list.
     pub(super) fn unlink(&mut self, i: usize) {
-        self.unlink_gone(self.id(i), self.segments[i].links);
-    }
-
-    /// The same for the segment `id`, which may have left the scoreboard.
-    pub(super) fn unlink_gone(&mut self, id: Id, Links { older, newer }: Links) {
-        if older == 0 {
+        let (id, Links { older, newer }) = (self.id(i), self.segments[i].links);
+        if self.order.oldest == id {
+            // The common case of a cumulative ACK. What `newer` says of an older one is not put right,
+            // since nobody asks that of the oldest, and the next one acknowledged would wait for it.
             self.order.oldest = newer;
-        } else {
-            let older = self.index(older);
-            self.segments[older].links.newer = newer;
+            if newer == 0 {
+                self.order.newest = 0;
+            }
+            if self.order.passed == id {
+                self.order.passed = 0;
+            }
+            return;
         }
+        let place = self.index(older);
+        self.segments[place].links.newer = newer;
         if newer == 0 {
             self.order.newest = older;
         } else {

@@ -96,6 +96,9 @@ impl Sender {
                 self.persist.unanswered = self.persist.unanswered.saturating_add(1);
             }
         }
+        if matches!(what, Send::NewProbe(_) | Send::Again(_, Trigger::Tlp)) {
+            self.counters.probes += 1;
+        }
         if let (Send::NewProbe(_), Some(rules)) = (what, &self.mechanisms.probe) {
             self.probe.on_sent(rules, false, self.board.nxt());
             self.rto.start(now, &self.rtt);
@@ -123,15 +126,59 @@ impl Sender {
             let alone = self.board.first().is_none();
             self.delivery.on_sent(now, span.start, alone);
         }
-        self.board.push(now, span);
-        self.limit = self.limit.max(span.end);
+        self.put_on_board(now, span);
+        self.count_sent(span, 1);
         if self.rto.deadline().is_none() {
             self.rto.start(now, &self.rtt);
         }
-        self.count_sent(span);
-        self.note_usage();
         self.persist = Persist::default();
         self.schedule_probe(now);
+    }
+
+    fn put_on_board(&mut self, now: Instant, span: Span) {
+        self.board.push(now, span);
+        self.limit = self.limit.max(span.end);
+        self.note_usage();
+    }
+
+    /// Sends more of what was just sent, a full segment of new data: as many full segments of new data,
+    /// `most` at most, as [`next_send`](Self::next_send) and [`on_sent`](Self::on_sent) in turns would
+    /// now, and says how many. The last one of what was written is not among them, and where something
+    /// else is to be decided on each, or logged, there are none: both are left to those two.
+    pub fn send_more(&mut self, now: Instant, most: u32) -> u32 {
+        let plain = !self.gave_up
+            && !self.persist.due
+            && !self.probe.is_due()
+            && self.frto != Frto::NewDataFirst
+            && self.board.next_lost().is_none()
+            && self.board.first().is_some()
+            && self.board.una() > Offset::SYN
+            && !self.sends_copies()
+            && !self.log.is_on();
+        if !plain {
+            return 0;
+        }
+        let size = u64::from(self.mss);
+        let end = self.fin.unwrap_or(self.limit);
+        let start = self.board.nxt();
+        let mut sent = 0;
+        while sent < most {
+            let span = Span::at(self.board.nxt(), size);
+            if span.end >= end || span.end > self.window.edge || !self.has_room_for_new(now) {
+                break;
+            }
+            self.put_on_board(now, span);
+            sent += 1;
+        }
+        if sent > 0 {
+            // What each of them would have set anew. The rest is as the one before them left it.
+            self.count_sent(Span::new(start, self.board.nxt()), sent);
+            self.early = None;
+            self.last_sent_at = now;
+            self.persist = Persist::default();
+            self.schedule_probe(now);
+        }
+        sent
     }
 
     fn on_sent_again(&mut self, now: Instant, span: Span, trigger: Trigger) {
@@ -164,7 +211,7 @@ impl Sender {
         if let Some(recovery) = self.recoveries.current() {
             recovery.retransmissions += 1;
         }
-        self.count_sent(span);
+        self.count_sent(span, 1);
         if self.timeout_due {
             self.timeout_due = false; // the expiry has set the timer already
         } else if head {
@@ -173,12 +220,17 @@ impl Sender {
         }
     }
 
-    fn count_sent(&mut self, span: Span) {
+    /// Counts segments sent together, which cover `span`.
+    fn count_sent(&mut self, span: Span, segments: u32) {
         if self.reducing() {
-            self.reduction.on_sent();
+            (0..segments).for_each(|_| self.reduction.on_sent());
         }
-        self.counters.segments_sent += u64::from(span.start > Offset::SYN);
-        self.counters.sent_in_recovery += u64::from(self.state == State::Recovery);
+        if span.start > Offset::SYN {
+            self.counters.segments_sent += u64::from(segments);
+        }
+        if self.state == State::Recovery {
+            self.counters.sent_in_recovery += u64::from(segments);
+        }
     }
 
     /// What the present state calls a retransmission of `span`.

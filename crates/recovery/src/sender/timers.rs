@@ -155,13 +155,15 @@ impl Sender {
         if !called_for || !self.sack || !established || !self.probe.may_arm() {
             return;
         }
-        let Some(pto) = rules.timeout(self.rtt.srtt(), self.board.outstanding()) else {
+        let srtt = self.rtt.srtt_nanos();
+        let Some(pto) = rules.timeout_nanos(srtt, self.board.outstanding()) else {
             return;
         };
         let at = if rules.restart {
-            last.sent_at + pto.min(self.rto.rto(&self.rtt))
+            let rto = last.sent_at + self.rto.rto(&self.rtt);
+            last.sent_at.plus_nanos(pto).min(rto)
         } else {
-            now + pto
+            now.plus_nanos(pto)
         };
         self.probe.arm(at.min(rto_at).max(now));
     }

@@ -16,6 +16,7 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use recoup_units::Ppm;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A base and up to five mechanisms on top.
 fn profile() -> impl Strategy<Value = String> {
@@ -110,6 +111,9 @@ fn told() -> impl Strategy<Value = Told> {
     let echo = option::weighted(0.5, 0..400u64);
     (dsack, echo).prop_map(|(dsack, echo)| Told { dsack, echo })
 }
+
+/// Segments of all runs that were sent together.
+static TOGETHER: AtomicUsize = AtomicUsize::new(0);
 
 /// A sender, and what its peer has seen of it.
 struct Run {
@@ -268,7 +272,10 @@ impl Run {
 
     /// The host transmits what it is offered, up to `most` segments.
     fn send(&mut self, most: usize) -> Result<(), TestCaseError> {
-        for _ in 0..most {
+        for sent in 0..most {
+            if sent < 2 {
+                self.try_together(most - sent)?;
+            }
             let Some(what) = self.sender.next_send(self.now) else {
                 return Ok(());
             };
@@ -277,6 +284,25 @@ impl Run {
             offer(&mut self.sender, self.now, what);
             self.check()?;
         }
+        Ok(())
+    }
+
+    /// Segments sent together leave the sender as if they had been sent one by one.
+    fn try_together(&self, most: usize) -> Result<(), TestCaseError> {
+        let mut together = self.sender.clone();
+        together.log = EventLog::new(false);
+        let mut single = together.clone();
+        let sent = together.send_more(self.now, most.min(20) as u32);
+        for _ in 0..sent {
+            let what = single.next_send(self.now);
+            let full = matches!(what, Some(Send::New(span)) if span.len() == single.mss.into());
+            prop_assert!(full, "{what:?} among {sent} full segments");
+            what.into_iter()
+                .for_each(|what| single.on_sent(self.now, what));
+        }
+        let same = sent == 0 || format!("{single:?}") == format!("{together:?}");
+        prop_assert!(same, "{sent} segments:\n{single:?}\n{together:?}");
+        TOGETHER.fetch_add(sent as usize, Ordering::Relaxed);
         Ok(())
     }
 
@@ -386,11 +412,19 @@ impl Run {
     }
 }
 
+#[test]
+fn the_invariants_hold_whatever_happens() {
+    whatever_happens();
+    assert!(
+        TOGETHER.load(Ordering::Relaxed) > 1000,
+        "none was sent together"
+    );
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
 
-    #[test]
-    fn the_invariants_hold_whatever_happens(
+    fn whatever_happens(
         profile in profile(),
         slp in slp(),
         sack in prop::bool::weighted(0.85),
