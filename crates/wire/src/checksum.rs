@@ -6,8 +6,6 @@
 
 use std::net::IpAddr;
 
-use etherparse::checksum::Sum16BitWords;
-
 /// TCP's protocol number.
 pub(crate) const TCP: u8 = 6;
 
@@ -21,7 +19,7 @@ pub enum Checksum {
     /// It covers the pseudo-header alone: captured on the sending host, before the network card
     /// completed it. The segment as sent was right.
     Offloaded,
-    /// The capture holds only part of the segment, so nobody can tell.
+    /// The capture holds only part of the segment, so nobody can tell, or nobody looked.
     Unverifiable,
 }
 
@@ -30,7 +28,7 @@ impl Checksum {
     pub(crate) fn judge(src: IpAddr, dst: IpAddr, tcp: &[u8], field: u16) -> Self {
         if of_segment(src, dst, tcp) == 0 {
             Self::Correct
-        } else if field == !finish(&pseudo_header(src, dst, tcp.len())) {
+        } else if field == of_pseudo_header(src, dst, tcp.len()) {
             Self::Offloaded
         } else {
             Self::Wrong
@@ -41,30 +39,175 @@ impl Checksum {
 /// The checksum of `tcp`, a whole segment: the value for its field when that field holds 0, and 0
 /// when it holds the right value.
 pub(crate) fn of_segment(src: IpAddr, dst: IpAddr, tcp: &[u8]) -> u16 {
-    finish(&pseudo_header(src, dst, tcp.len()).add_slice(tcp))
+    pseudo_header(src, dst, tcp.len()).add(tcp).checksum()
+}
+
+/// The sum of the pseudo-header alone, in whose place the checksum of a segment of `tcp_len` bytes is to
+/// come.
+pub(crate) fn of_pseudo_header(src: IpAddr, dst: IpAddr, tcp_len: usize) -> u16 {
+    !pseudo_header(src, dst, tcp_len).checksum()
+}
+
+/// Completes the checksum of a packet that was left to others (VIRTIO 1.3 §5.1.6.2): sums everything from
+/// `start` on, where the field `offset` bytes further holds what is to be added, and puts the result
+/// there. Says whether that field lies in the packet; nothing is done when it does not.
+pub fn complete_checksum(packet: &mut [u8], start: usize, offset: usize) -> bool {
+    let Some(summed) = packet.get_mut(start..) else {
+        return false;
+    };
+    let sum = Sum::default().add(summed).checksum();
+    match summed.get_mut(offset..).and_then(<[u8]>::first_chunk_mut) {
+        Some(field) => *field = sum.to_be_bytes(),
+        None => return false,
+    }
+    true
 }
 
 /// The checksum of an IPv4 header, with the same meaning (RFC 791 §3.1).
 pub(crate) fn of_ipv4_header(header: &[u8]) -> u16 {
-    finish(&Sum16BitWords::new().add_slice(header))
+    Sum::default().add(header).checksum()
 }
 
 /// A length is 16 bits wide over IPv4 and 32 over IPv6; the sum is the same.
-fn pseudo_header(src: IpAddr, dst: IpAddr, tcp_len: usize) -> Sum16BitWords {
-    let sum = Sum16BitWords::new();
-    let sum = match src {
-        IpAddr::V4(ip) => sum.add_slice(&ip.octets()),
-        IpAddr::V6(ip) => sum.add_slice(&ip.octets()),
-    };
-    let sum = match dst {
-        IpAddr::V4(ip) => sum.add_slice(&ip.octets()),
-        IpAddr::V6(ip) => sum.add_slice(&ip.octets()),
+pub(crate) fn pseudo_header(src: IpAddr, dst: IpAddr, tcp_len: usize) -> Sum {
+    let address = |sum: Sum, ip| match ip {
+        IpAddr::V4(ip) => sum.add(&ip.octets()),
+        IpAddr::V6(ip) => sum.add(&ip.octets()),
     };
     let tcp_len = u32::try_from(tcp_len).unwrap_or(u32::MAX);
-    sum.add_slice(&tcp_len.to_be_bytes()).add_slice(&[0, TCP])
+    let sum = address(address(Sum::default(), src), dst);
+    sum.add(&tcp_len.to_be_bytes()).add(&[0, TCP])
 }
 
-/// The words are summed in the machine's byte order; the result is brought into the network's.
-fn finish(sum: &Sum16BitWords) -> u16 {
-    sum.ones_complement().to_be()
+/// A ones' complement sum of 16-bit words in the machine's byte order, which only the result is brought
+/// out of (RFC 1071 §2 (B)), folded no further than 64 bits.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sum {
+    words: u64,
+    /// So far there was an odd number of bytes: the next one ends a word.
+    odd: bool,
+}
+
+impl Sum {
+    /// With `bytes` behind what was summed before.
+    #[must_use]
+    pub fn add(self, bytes: &[u8]) -> Self {
+        let words = sum(bytes);
+        // Words that begin at the other byte sum to the same, its bytes swapped (RFC 1071 §2 (B)).
+        let words = match self.odd {
+            true => u64::from(fold(words).swap_bytes()),
+            false => words,
+        };
+        Self {
+            words: self.words + words,
+            odd: self.odd ^ (bytes.len() % 2 == 1),
+        }
+    }
+
+    /// With a word behind an even number of bytes.
+    #[must_use]
+    pub fn add_word(self, word: u16) -> Self {
+        Self {
+            words: self.words + u64::from(word.to_be()),
+            ..self
+        }
+    }
+
+    /// The checksum: the complement of the sum.
+    pub fn checksum(self) -> u16 {
+        !fold(self.words).to_be()
+    }
+}
+
+/// The sum of the words, an odd byte filled up by a zero; below 2³³, so that many can be added up.
+fn sum(bytes: &[u8]) -> u64 {
+    const WIDE: usize = size_of::<u64>();
+    // Carries are collected in the upper halves. Four sums need not wait for each other.
+    let mut lanes = [0_u128; 4];
+    let (blocks, rest) = bytes.as_chunks::<{ 4 * WIDE }>();
+    for block in blocks {
+        let (wide, _) = block.as_chunks::<WIDE>();
+        for (lane, wide) in lanes.iter_mut().zip(wide) {
+            *lane += u128::from(u64::from_ne_bytes(*wide));
+        }
+    }
+    let (wide, rest) = rest.as_chunks::<WIDE>();
+    for wide in wide {
+        lanes[0] += u128::from(u64::from_ne_bytes(*wide));
+    }
+    if !rest.is_empty() {
+        let mut last = [0; WIDE];
+        last[..rest.len()].copy_from_slice(rest);
+        lanes[1] += u128::from(u64::from_ne_bytes(last));
+    }
+    // A carry out of 64 bits counts as one, as one out of 16 does: 2⁶⁴ − 1 is a multiple of 2¹⁶ − 1.
+    let sum: u128 = lanes.iter().sum();
+    let sum = u128::from(sum as u64) + (sum >> 64);
+    let sum = (sum as u64).wrapping_add((sum >> 64) as u64);
+    (sum & 0xffff_ffff) + (sum >> 32)
+}
+
+fn fold(sum: u64) -> u16 {
+    let sum = (sum & 0xffff_ffff) + (sum >> 32);
+    let sum = (sum & 0xffff_ffff) + (sum >> 32);
+    let sum = (sum & 0xffff) + (sum >> 16);
+    let sum = (sum & 0xffff) + (sum >> 16);
+    ((sum & 0xffff) + (sum >> 16)) as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 1071 §4.1, word by word.
+    fn by_words(bytes: &[u8]) -> u16 {
+        let mut sum: u64 = 0;
+        for word in bytes.chunks(2) {
+            sum += u64::from(u16::from_be_bytes([word[0], *word.get(1).unwrap_or(&0)]));
+        }
+        while sum > 0xffff {
+            sum = (sum & 0xffff) + (sum >> 16);
+        }
+        !(sum as u16)
+    }
+
+    #[test]
+    fn sums_are_those_of_words_wherever_they_are_cut() {
+        let mixed: Vec<u8> = (0..200_u32).map(|i| (i * i * 7 % 253) as u8).collect();
+        let long: Vec<u8> = (0..70_001_u64).map(|i| (i * i % 251) as u8).collect();
+        for bytes in [&mixed[..], &[0xff; 131], &[0; 64], &long] {
+            for len in (0..bytes.len().min(140)).chain([bytes.len()]) {
+                let bytes = &bytes[..len];
+                let expected = by_words(bytes);
+                for cut in [0, 1, 2, 7, 31, 32, 33, 64, 65].map(|cut| cut.min(len)) {
+                    let (front, back) = bytes.split_at(cut);
+                    let sum = Sum::default().add(front).add(back).checksum();
+                    assert_eq!(sum, expected, "{len} bytes cut at {cut}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_field_beyond_the_packet_is_told() {
+        let packet = [1, 2, 3, 4, 5];
+        let max = usize::MAX;
+        let cases = [
+            (0, 4),
+            (5, 0),
+            (6, 0),
+            (0, max),
+            (max, 0),
+            (max, max),
+            (4, 0),
+        ];
+        for (start, offset) in cases {
+            let mut same = packet;
+            assert!(!complete_checksum(&mut same, start, offset));
+            assert_eq!(same, packet, "{start} {offset}");
+        }
+        let mut summed = packet;
+        assert!(complete_checksum(&mut summed, 1, 2));
+        assert_eq!(summed, [1, 2, 3, 0xf9, 0xf7]); // !(0x0203 + 0x0405)
+    }
 }

@@ -5,7 +5,7 @@
 //! the capture does, bytes behind the length field (Ethernet padding) do not count. The TCP header
 //! (RFC 9293 §3.1) is read here, since it may be cut within its options.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::ops::Range;
 
 use etherparse::err::ip::LaxHeaderSliceError;
@@ -13,7 +13,6 @@ use etherparse::{IpNumber, LaxIpSlice};
 use thiserror::Error;
 
 use crate::checksum::{self, Checksum};
-use crate::options::Parsed;
 use crate::{Endpoints, Flags, IpVersion, Segment, SeqNumber, TCP_HEADER_LEN};
 
 /// A packet read: the segment, and what the packet says beside it.
@@ -48,6 +47,14 @@ pub enum DecodeError {
     /// The packet is a fragment; fragments are not put together again.
     #[error("IP fragment: a whole packet expected")]
     Fragment,
+    /// The IPv4 header's length field does not hold the header.
+    #[error("IP total length {says}: 0 or at least {header} expected")]
+    TotalLength {
+        /// Bytes of the packet as the field says.
+        says: u16,
+        /// Bytes of its header.
+        header: u8,
+    },
     /// The bytes end within the fixed part of the TCP header.
     #[error("TCP header: {0} bytes there, 20 expected")]
     TcpCut(usize),
@@ -71,6 +78,22 @@ pub enum DecodeError {
 /// # Errors
 /// When there is no TCP header to read.
 pub fn decode(packet: &[u8]) -> Result<Decoded, DecodeError> {
+    read(packet, Checksum::judge)
+}
+
+/// As [`decode`], without a look at the TCP checksum, which others vouch for: it is said to be
+/// [`Checksum::Unverifiable`]. Summing is most of the work for a long packet.
+///
+/// # Errors
+/// As [`decode`].
+pub fn decode_unverified(packet: &[u8]) -> Result<Decoded, DecodeError> {
+    read(packet, |_, _, _, _| Checksum::Unverifiable)
+}
+
+fn read(
+    packet: &[u8],
+    judge: impl Fn(IpAddr, IpAddr, &[u8], u16) -> Checksum,
+) -> Result<Decoded, DecodeError> {
     let (ip, _) = LaxIpSlice::from_slice(packet).map_err(DecodeError::Ip)?;
     if ip.payload_ip_number() != IpNumber::TCP {
         return Err(DecodeError::NotTcp(ip.payload_ip_number().0));
@@ -86,13 +109,14 @@ pub fn decode(packet: &[u8]) -> Result<Decoded, DecodeError> {
         LaxIpSlice::Ipv6(_) => (None, true),
     };
     let (src, dst) = (ip.source_addr(), ip.destination_addr());
-    let extent = Extent::of(packet, &ip);
+    let extent = Extent::of(packet, packet.len(), &ip);
     let tcp = packet.get(extent.captured.clone()).unwrap_or_default();
-    let header = TcpHeader::read(tcp, extent.on_wire)?;
+    let mut segment = Segment::default();
+    let header = TcpHeader::read(tcp, extent.on_wire, &mut segment)?;
     let tcp_checksum = if tcp.len() < extent.on_wire {
         Checksum::Unverifiable
     } else {
-        Checksum::judge(src, dst, tcp, header.checksum)
+        judge(src, dst, tcp, header.checksum)
     };
     let payload_start = (extent.captured.start + header.len).min(extent.captured.end);
     Ok(Decoded {
@@ -100,7 +124,7 @@ pub fn decode(packet: &[u8]) -> Result<Decoded, DecodeError> {
             src: SocketAddr::new(src, header.src_port),
             dst: SocketAddr::new(dst, header.dst_port),
         },
-        segment: header.segment,
+        segment,
         payload: payload_start..extent.captured.end,
         tcp_checksum,
         ip_checksum_ok,
@@ -110,15 +134,16 @@ pub fn decode(packet: &[u8]) -> Result<Decoded, DecodeError> {
 }
 
 /// Where the TCP header and payload stand in a packet.
-struct Extent {
+pub(crate) struct Extent {
     /// The part captured.
-    captured: Range<usize>,
+    pub(crate) captured: Range<usize>,
     /// Bytes of it on the wire, as the IP header says: at least those captured.
-    on_wire: usize,
+    pub(crate) on_wire: usize,
 }
 
 impl Extent {
-    fn of(packet: &[u8], ip: &LaxIpSlice<'_>) -> Self {
+    /// Those of a packet that had `packet_on_wire` bytes, of which `packet` was captured.
+    pub(crate) fn of(packet: &[u8], packet_on_wire: usize, ip: &LaxIpSlice<'_>) -> Self {
         // The same fallbacks as in etherparse, which tells where the payload ends in the capture
         // but not where it ended on the wire.
         let end_on_wire = match ip {
@@ -128,7 +153,7 @@ impl Extent {
                 .filter(|&counted| counted > 0)
                 .map(|counted| IpVersion::V6.header_len() as usize + counted),
         }
-        .unwrap_or(packet.len());
+        .unwrap_or(packet_on_wire);
         let end = end_on_wire.min(packet.len());
         let start = end.saturating_sub(ip.payload().payload.len());
         Self {
@@ -138,27 +163,34 @@ impl Extent {
     }
 }
 
-/// A TCP header read.
-struct TcpHeader {
-    src_port: u16,
-    dst_port: u16,
+/// What a TCP header says beside the segment.
+pub(crate) struct TcpHeader {
+    pub(crate) src_port: u16,
+    pub(crate) dst_port: u16,
     checksum: u16,
     /// In bytes, on the wire; another writer's layout may differ from [`Segment::header_len`].
     len: usize,
-    options_complete: bool,
-    segment: Segment,
+    pub(crate) options_complete: bool,
 }
 
 impl TcpHeader {
     const FIXED_LEN: usize = TCP_HEADER_LEN as usize;
 
-    /// Reads the header in front of `tcp`, the captured part of `on_wire` bytes.
-    fn read(tcp: &[u8], on_wire: usize) -> Result<Self, DecodeError> {
+    /// Reads the header in front of `tcp`, the captured part of `on_wire` bytes, into `segment`,
+    /// which is as before when there is none.
+    #[inline(always)]
+    pub(crate) fn read(
+        tcp: &[u8],
+        on_wire: usize,
+        segment: &mut Segment,
+    ) -> Result<Self, DecodeError> {
         let Some((fixed, rest)) = tcp.split_first_chunk::<{ Self::FIXED_LEN }>() else {
             return Err(DecodeError::TcpCut(tcp.len()));
         };
         let u16_at = |at: usize| u16::from_be_bytes([fixed[at], fixed[at + 1]]);
-        let u32_at = |at: usize| u32::from(u16_at(at)) << 16 | u32::from(u16_at(at + 2));
+        let u32_at = |at: usize| {
+            u32::from_be_bytes([fixed[at], fixed[at + 1], fixed[at + 2], fixed[at + 3]])
+        };
         let words = fixed[12] >> 4;
         let len = 4 * usize::from(words);
         if len < Self::FIXED_LEN || len > on_wire {
@@ -169,24 +201,18 @@ impl TcpHeader {
         }
         let options_on_wire = len - Self::FIXED_LEN;
         let options = &rest[..options_on_wire.min(rest.len())];
-        let Parsed {
-            options: values,
-            malformed,
-        } = Parsed::from_bytes(options);
+        segment.seq = SeqNumber(u32_at(4));
+        segment.ack = SeqNumber(u32_at(8));
+        segment.payload_len = u32::try_from(on_wire - len).unwrap_or(u32::MAX);
+        segment.window = u16_at(14);
+        segment.flags = Flags::from_bits(fixed[13]);
+        let sound = segment.options.read_all(options);
         Ok(Self {
             src_port: u16_at(0),
             dst_port: u16_at(2),
             checksum: u16_at(16),
             len,
-            options_complete: !malformed && options.len() == options_on_wire,
-            segment: Segment {
-                seq: SeqNumber(u32_at(4)),
-                ack: SeqNumber(u32_at(8)),
-                payload_len: u32::try_from(on_wire - len).unwrap_or(u32::MAX),
-                window: u16_at(14),
-                flags: Flags::from_bits(fixed[13]),
-                options: values,
-            },
+            options_complete: sound && options.len() == options_on_wire,
         })
     }
 }

@@ -5,18 +5,29 @@
 //! traffic class 0. The urgent pointer is 0.
 
 use std::net::IpAddr;
+use std::ops::Range;
 
 use etherparse::{IpNumber, Ipv4Header, Ipv6Header};
 use thiserror::Error;
 
-use crate::checksum;
-use crate::{Endpoints, IpVersion, Segment, ip_len};
+use crate::checksum::{self, Sum};
+use crate::{Endpoints, Flags, IpVersion, Segment, SeqNumber, ip_len};
 
 /// TTL or hop limit of the packets written.
 const HOP_LIMIT: u8 = 64;
 
-/// Where the checksum stands in a TCP header (RFC 9293 §3.1).
-const CHECKSUM_FIELD: std::ops::Range<usize> = 16..18;
+/// Where the checksum stands in a TCP header, in bytes from its start (RFC 9293 §3.1).
+pub const TCP_CHECKSUM_OFFSET: u16 = 16;
+
+const CHECKSUM_FIELD: Range<usize> = TCP_CHECKSUM_OFFSET as usize..TCP_CHECKSUM_OFFSET as usize + 2;
+
+/// Fields of a TCP header (RFC 9293 §3.1), an IPv4 (RFC 791 §3.1) and an IPv6 header (RFC 8200 §3).
+const SEQ_FIELD: Range<usize> = 4..8;
+const FLAGS_FIELD: usize = 13;
+const V4_LEN_FIELD: Range<usize> = 2..4;
+const V4_ID_FIELD: Range<usize> = 4..6;
+const V4_CHECKSUM_FIELD: Range<usize> = 10..12;
+const V6_LEN_FIELD: Range<usize> = 4..6;
 
 /// The bytes a segment carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,6 +101,122 @@ pub fn encode(
     Ok(())
 }
 
+/// Appends the headers of the IP packet that carries `segment` to `out`, for a payload that stands
+/// elsewhere and a checksum completed by others: its field holds the sum of the pseudo-header alone (see
+/// [`complete_checksum`]). Otherwise as [`encode`].
+///
+/// # Errors
+/// When such a packet cannot exist; `out` is then as before.
+///
+/// [`complete_checksum`]: crate::complete_checksum
+pub fn encode_headers(
+    segment: &Segment,
+    endpoints: &Endpoints,
+    ip_id: u16,
+    out: &mut Vec<u8>,
+) -> Result<(), EncodeError> {
+    ip_header(segment, endpoints, ip_id, out)?;
+    let tcp_at = out.len();
+    tcp_header(segment, endpoints, out);
+    let tcp_len = (segment.header_len() + segment.payload_len) as usize;
+    let sum = checksum::of_pseudo_header(endpoints.src.ip(), endpoints.dst.ip(), tcp_len);
+    out[tcp_at..][CHECKSUM_FIELD].copy_from_slice(&sum.to_be_bytes());
+    Ok(())
+}
+
+/// The headers of segments of one connection that differ in nothing but sequence number, flags and
+/// payload: written and summed once for all of them.
+#[derive(Clone, Debug, Default)]
+pub struct CommonHeaders {
+    bytes: Vec<u8>,
+    tcp_at: usize,
+    /// Of the IPv4 header without length, identification and checksum.
+    ip: Sum,
+    /// Of the pseudo-header and the TCP header without length, sequence number, flags and checksum.
+    tcp: Sum,
+}
+
+impl CommonHeaders {
+    /// Takes those of `segment` in place of the ones before.
+    ///
+    /// # Errors
+    /// When there can be none.
+    pub fn set(&mut self, segment: &Segment, endpoints: &Endpoints) -> Result<(), EncodeError> {
+        let common = Segment {
+            seq: SeqNumber(0),
+            flags: Flags::NONE,
+            payload_len: 0,
+            ..*segment
+        };
+        let header = &mut self.bytes;
+        header.clear();
+        ip_header(&common, endpoints, 0, header)?;
+        self.tcp_at = header.len();
+        self.ip = Sum::default();
+        if self.is_v4() {
+            self.bytes[V4_LEN_FIELD].fill(0);
+            self.bytes[V4_CHECKSUM_FIELD].fill(0);
+            self.ip = self.ip.add(&self.bytes);
+        }
+        tcp_header(&common, endpoints, &mut self.bytes);
+        let (src, dst) = (endpoints.src.ip(), endpoints.dst.ip());
+        self.tcp = checksum::pseudo_header(src, dst, 0).add(&self.bytes[self.tcp_at..]);
+        Ok(())
+    }
+
+    fn is_v4(&self) -> bool {
+        self.tcp_at == IpVersion::V4.header_len() as usize
+    }
+
+    /// Appends the packet that carries `payload`, in two parts, to `out`, with right checksums: the same
+    /// as [`encode`] for a segment with this sequence number and these flags.
+    ///
+    /// # Errors
+    /// When such a packet cannot exist; `out` is then as before.
+    pub fn encode(
+        &self,
+        seq: SeqNumber,
+        flags: Flags,
+        ip_id: u16,
+        payload: [&[u8]; 2],
+        out: &mut Vec<u8>,
+    ) -> Result<(), EncodeError> {
+        let [front, back] = payload;
+        let len = self.bytes.len() + front.len() + back.len();
+        let version = match self.is_v4() {
+            true => IpVersion::V4,
+            false => IpVersion::V6,
+        };
+        if len > max_len(version) as usize {
+            let len = u32::try_from(len).unwrap_or(u32::MAX);
+            return Err(EncodeError::TooLong { len, version });
+        }
+        // What the length fields hold fits in them: see above.
+        let tcp_len = len - self.tcp_at;
+        let at = out.len();
+        out.extend_from_slice(&self.bytes);
+        let (ip, tcp) = out[at..].split_at_mut(self.tcp_at);
+        match version {
+            IpVersion::V4 => {
+                let sum = self.ip.add_word(len as u16).add_word(ip_id);
+                ip[V4_LEN_FIELD].copy_from_slice(&(len as u16).to_be_bytes());
+                ip[V4_ID_FIELD].copy_from_slice(&ip_id.to_be_bytes());
+                ip[V4_CHECKSUM_FIELD].copy_from_slice(&sum.checksum().to_be_bytes());
+            }
+            IpVersion::V6 => ip[V6_LEN_FIELD].copy_from_slice(&(tcp_len as u16).to_be_bytes()),
+        }
+        tcp[SEQ_FIELD].copy_from_slice(&seq.0.to_be_bytes());
+        tcp[FLAGS_FIELD] = flags.bits();
+        let sum = self.tcp.add_word(tcp_len as u16);
+        let sum = sum.add_word((seq.0 >> 16) as u16).add_word(seq.0 as u16);
+        let sum = sum.add_word(flags.bits().into()).add(front).add(back);
+        tcp[CHECKSUM_FIELD].copy_from_slice(&sum.checksum().to_be_bytes());
+        out.extend_from_slice(front);
+        out.extend_from_slice(back);
+        Ok(())
+    }
+}
+
 fn check_payload(segment: &Segment, payload: Payload<'_>) -> Result<(), EncodeError> {
     match payload {
         Payload::Bytes(bytes) if bytes.len() != segment.payload_len as usize => {
@@ -160,4 +287,110 @@ fn tcp_header(segment: &Segment, endpoints: &Endpoints, out: &mut Vec<u8>) {
     // Checksum and urgent pointer.
     out.extend([0; 4]);
     segment.options.encode(out);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Checksum, Flags, Options, Timestamps, complete_checksum, decode};
+
+    #[test]
+    fn headers_of_their_own_and_the_payload_behind_are_the_packet() {
+        let payload: Vec<u8> = (0..60_001_u32).map(|i| (i * i % 251) as u8).collect();
+        let timestamps = Some(Timestamps { value: 3, echo: 4 });
+        for (src, dst, tcp_at) in [
+            ("192.0.2.1:9", "192.0.2.2:80", 20),
+            ("[2001:db8::1]:9", "[2001:db8::2]:80", 40),
+        ] {
+            let endpoints = Endpoints {
+                src: src.parse().unwrap(),
+                dst: dst.parse().unwrap(),
+            };
+            for len in [0, 1, 2, 1448, payload.len()] {
+                let segment = Segment {
+                    payload_len: len as u32,
+                    flags: Flags::ACK,
+                    options: Options {
+                        timestamps,
+                        ..Options::NONE
+                    },
+                    ..Segment::default()
+                };
+                let (mut whole, mut joined) = (Vec::new(), Vec::new());
+                let bytes = Payload::Bytes(&payload[..len]);
+                encode(&segment, &endpoints, 5, bytes, &mut whole).unwrap();
+                encode_headers(&segment, &endpoints, 5, &mut joined).unwrap();
+                joined.extend_from_slice(&payload[..len]);
+                let checksum = decode(&joined).unwrap().tcp_checksum;
+                assert_eq!(checksum, Checksum::Offloaded, "{src}, {len} bytes");
+                assert!(complete_checksum(&mut joined, tcp_at, 16));
+                assert!(joined == whole, "{src}, {len} bytes");
+            }
+        }
+    }
+
+    #[test]
+    fn headers_in_common_give_the_packets_of_segments_encoded_one_by_one() {
+        let payload: Vec<u8> = (0..3001_u32).map(|i| (i * i % 251) as u8).collect();
+        let mut common = CommonHeaders::default();
+        for (src, dst) in [
+            ("192.0.2.1:9", "192.0.2.2:80"),
+            ("[2001:db8::1]:9", "[2001:db8::2]:80"),
+            ("192.0.2.1:9", "192.0.2.2:80"),
+        ] {
+            let endpoints = Endpoints {
+                src: src.parse().unwrap(),
+                dst: dst.parse().unwrap(),
+            };
+            let mut segment = Segment {
+                seq: SeqNumber(0xffff_fc00),
+                ack: SeqNumber(0x1234_5678),
+                window: 0xfedc,
+                flags: Flags::ACK,
+                ..Segment::default()
+            };
+            segment.options.timestamps = Some(Timestamps { value: 3, echo: 4 });
+            common.set(&segment, &endpoints).unwrap();
+            for (id, len) in [(1, 0), (2, 1), (0xffff, 1448), (4, 1449), (5, 3001)] {
+                segment.payload_len = len as u32;
+                let (mut whole, mut same) = (Vec::new(), vec![1, 2, 3]);
+                let bytes = &payload[..len];
+                encode(&segment, &endpoints, id, Payload::Bytes(bytes), &mut whole).unwrap();
+                let (front, back) = bytes.split_at(len / 3);
+                let (seq, flags) = (segment.seq, segment.flags);
+                let done = common.encode(seq, flags, id, [front, back], &mut same);
+                assert_eq!(done, Ok(()));
+                assert!(same[3..] == whole, "{src}, {len} bytes");
+                segment.seq += len as u32;
+                segment.flags = Flags::ACK | Flags::PSH;
+            }
+            let mut out = vec![7];
+            let long = [&[0; 65_536][..], &[]];
+            let done = common.encode(segment.seq, segment.flags, 1, long, &mut out);
+            assert!(matches!(done, Err(EncodeError::TooLong { .. })), "{done:?}");
+            assert_eq!(out, [7]);
+        }
+    }
+
+    #[test]
+    fn headers_of_what_cannot_exist() {
+        let endpoints = |dst: &str| Endpoints {
+            src: "192.0.2.1:9".parse().unwrap(),
+            dst: dst.parse().unwrap(),
+        };
+        let segment = |payload_len| Segment {
+            payload_len,
+            ..Segment::default()
+        };
+        let cases = [
+            (segment(0), endpoints("[2001:db8::1]:9")),
+            (segment(65_496), endpoints("192.0.2.2:9")),
+            (segment(u32::MAX), endpoints("192.0.2.2:9")),
+        ];
+        for (segment, endpoints) in cases {
+            let mut out = vec![7];
+            assert!(encode_headers(&segment, &endpoints, 1, &mut out).is_err());
+            assert_eq!(out, [7], "{segment}");
+        }
+    }
 }

@@ -2,7 +2,8 @@
 //!
 //! A [`Segment`] is what an endpoint consumes and produces: header fields and options as a small
 //! `Copy` value, without payload bytes, which live at the edges (socket buffers, capture files).
-//! [`encode`] and [`decode`] are those edges: IPv4 or IPv6 packets with true checksums.
+//! [`encode`] and [`decode`] are those edges: IPv4 or IPv6 packets with true checksums;
+//! [`decode_headers`] reads what captures are read for, and fast.
 //! [`pcap::Writer`] writes such packets to a capture file.
 //!
 //! ```
@@ -34,16 +35,20 @@ mod decode;
 mod encode;
 mod endpoints;
 mod flags;
+mod headers;
 mod options;
 pub mod pcap;
 mod segment;
 mod seq;
 
-pub use checksum::Checksum;
-pub use decode::{DecodeError, Decoded, decode};
-pub use encode::{EncodeError, Payload, encode};
+pub use checksum::{Checksum, complete_checksum};
+pub use decode::{DecodeError, Decoded, decode, decode_unverified};
+pub use encode::{
+    CommonHeaders, EncodeError, Payload, TCP_CHECKSUM_OFFSET, encode, encode_headers,
+};
 pub use endpoints::Endpoints;
 pub use flags::Flags;
+pub use headers::{Headers, decode_headers};
 pub use options::{Options, SackBlocks, Timestamps};
 pub use segment::{IpVersion, Segment, TCP_HEADER_LEN, ip_len};
 pub use seq::SeqNumber;

@@ -5,9 +5,9 @@
 //! `options/layout.rs`.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 mod layout;
-pub(crate) use layout::Parsed;
 
 use crate::SeqNumber;
 
@@ -56,9 +56,8 @@ pub struct Timestamps {
 /// A block is `[left, right]`: the first sequence number received and the first one past it.
 /// Blocks are kept as they come, reversed or outside the window alike; whoever knows the
 /// connection judges them.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Default)]
 pub struct SackBlocks {
-    // Blocks from `count` on are always zero, so that derived equality is right.
     blocks: [[SeqNumber; 2]; Self::MAX],
     count: u8,
 }
@@ -107,6 +106,22 @@ impl SackBlocks {
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.count == 0
+    }
+}
+
+// By what there is of them: mostly nothing.
+impl PartialEq for SackBlocks {
+    #[inline]
+    fn eq(&self, other: &Self) -> bool {
+        self.count == other.count && self.as_slice() == other.as_slice()
+    }
+}
+
+impl Eq for SackBlocks {}
+
+impl Hash for SackBlocks {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_slice().hash(state);
     }
 }
 

@@ -12,8 +12,8 @@
 //!
 //! Read as Linux reads them: unknown options are skipped, a known kind with a length that is not
 //! its own is skipped as well, the last of several wins (SACK blocks add up to four), and a length
-//! that is below 2 or runs past the header ends the reading. What stood before it counts, and
-//! [`Parsed::malformed`] says so.
+//! that is below 2 or runs past the header ends the reading, which is said. What stood before it
+//! counts.
 
 use super::{MAX_LEN, Options, Timestamps};
 use crate::SeqNumber;
@@ -108,22 +108,31 @@ impl Options {
     }
 }
 
-/// What the option bytes of a header say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Parsed {
-    /// The options read.
-    pub(crate) options: Options,
-    /// Whether an option's length was impossible, which ended the reading.
-    pub(crate) malformed: bool,
-}
+impl Options {
+    /// Becomes what the option bytes of a header say, all of them or as many as were captured;
+    /// false when an option's length was impossible, which ends the reading.
+    ///
+    /// In place, since captures are read by the million and options are large.
+    #[inline]
+    pub(crate) fn read_all(&mut self, bytes: &[u8]) -> bool {
+        *self = Self::NONE;
+        // What nearly every segment has and nothing else (RFC 7323 appendix A).
+        if let &[
+            kind::NOP,
+            kind::NOP,
+            kind::TIMESTAMPS,
+            TIMESTAMPS_LEN,
+            ref value @ ..,
+        ] = bytes
+            && let Some(timestamps) = timestamps(value)
+        {
+            self.timestamps = Some(timestamps);
+            return true;
+        }
+        self.read_each(bytes)
+    }
 
-impl Parsed {
-    /// Reads the option bytes of a header, all of them or as many as were captured.
-    pub(crate) fn from_bytes(mut bytes: &[u8]) -> Self {
-        let mut parsed = Self {
-            options: Options::NONE,
-            malformed: false,
-        };
+    fn read_each(&mut self, mut bytes: &[u8]) -> bool {
         while let Some((&kind, after_kind)) = bytes.split_first() {
             match kind {
                 kind::END => break,
@@ -132,19 +141,16 @@ impl Parsed {
                     let len = after_kind.first().map_or(0, |&len| usize::from(len));
                     let Some((option, rest)) = bytes.split_at_checked(len).filter(|_| len >= 2)
                     else {
-                        parsed.malformed = true;
-                        break;
+                        return false;
                     };
-                    parsed.options.read(kind, &option[2..]);
+                    self.read(kind, &option[2..]);
                     bytes = rest;
                 }
             }
         }
-        parsed
+        true
     }
-}
 
-impl Options {
     /// Takes in one option's `value`, the bytes behind kind and length.
     fn read(&mut self, kind: u8, value: &[u8]) {
         match (kind, value) {
@@ -155,11 +161,8 @@ impl Options {
             }
             (kind::SACK_PERMITTED, []) => self.sack_permitted = true,
             (kind::TIMESTAMPS, value) => {
-                if let ([value, echo], []) = words(value) {
-                    self.timestamps = Some(Timestamps {
-                        value: u32::from_be_bytes(*value),
-                        echo: u32::from_be_bytes(*echo),
-                    });
+                if let Some(timestamps) = timestamps(value) {
+                    self.timestamps = Some(timestamps);
                 }
             }
             (kind::SACK, value) if value.len() % usize::from(SACK_BLOCK_LEN) == 0 => {
@@ -170,6 +173,17 @@ impl Options {
             }
             _ => {}
         }
+    }
+}
+
+/// A timestamps option's value, if it has the right length.
+fn timestamps(bytes: &[u8]) -> Option<Timestamps> {
+    match words(bytes) {
+        ([value, echo], []) => Some(Timestamps {
+            value: u32::from_be_bytes(*value),
+            echo: u32::from_be_bytes(*echo),
+        }),
+        _ => None,
     }
 }
 

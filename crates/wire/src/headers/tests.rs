@@ -1,0 +1,189 @@
+//! Both ways of reading headers against each other, and against the whole packet's decoding.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::{Flags, Options, Payload, SeqNumber, Timestamps, decode_unverified, encode};
+
+fn segment() -> Segment {
+    Segment {
+        seq: SeqNumber(7),
+        ack: SeqNumber(9),
+        payload_len: 100,
+        window: 500,
+        flags: Flags::ACK,
+        options: Options {
+            timestamps: Some(Timestamps { value: 1, echo: 2 }),
+            ..Options::NONE
+        },
+    }
+}
+
+fn packet(src: &str, dst: &str) -> Vec<u8> {
+    let endpoints = Endpoints {
+        src: src.parse().unwrap(),
+        dst: dst.parse().unwrap(),
+    };
+    let mut packet = Vec::new();
+    encode(&segment(), &endpoints, 5, Payload::Fill(0), &mut packet).unwrap();
+    packet
+}
+
+fn over_v4() -> Vec<u8> {
+    packet("192.0.2.1:9", "192.0.2.2:80")
+}
+
+fn over_v6() -> Vec<u8> {
+    packet("[2001:db8::1]:9", "[2001:db8::2]:80")
+}
+
+/// All that is read.
+#[derive(Clone, Debug, PartialEq)]
+struct All {
+    endpoints: Endpoints,
+    segment: Segment,
+    headers: Headers,
+}
+
+fn all(
+    read: impl FnOnce(&mut Endpoints, &mut Segment) -> Result<Headers, DecodeError>,
+) -> Result<All, DecodeError> {
+    let nobody = "0.0.0.0:0".parse().unwrap();
+    let mut endpoints = Endpoints {
+        src: nobody,
+        dst: nobody,
+    };
+    let mut segment = Segment::default();
+    let before = (endpoints, segment);
+    let result = read(&mut endpoints, &mut segment);
+    assert!(result.is_ok() || before == (endpoints, segment));
+    result.map(|headers| All {
+        endpoints,
+        segment,
+        headers,
+    })
+}
+
+fn read(packet: &[u8], on_wire: usize) -> Result<All, DecodeError> {
+    all(|endpoints, segment| decode_headers(packet, on_wire, endpoints, segment))
+}
+
+/// The long way.
+fn read_slowly(packet: &[u8], on_wire: usize) -> Result<All, DecodeError> {
+    all(|endpoints, segment| by_etherparse(packet, on_wire, Into { endpoints, segment }))
+}
+
+#[test]
+fn the_headers_of_a_packet() {
+    for (packet, id) in [(over_v4(), Some(5)), (over_v6(), None)] {
+        let whole = read(&packet, packet.len()).unwrap();
+        assert_eq!(whole.segment, segment());
+        assert_eq!((whole.headers.ip_id, whole.headers.hop_limit), (id, 64));
+        assert!(whole.headers.options_complete && !whole.headers.overlong);
+        // The payload cut away, and half of the timestamps with it.
+        let headers = packet.len() - 100;
+        let cut = read(&packet[..headers], packet.len());
+        assert_eq!(cut, Ok(whole.clone()));
+        let short = read(&packet[..headers - 6], packet.len()).unwrap();
+        assert!(!short.headers.options_complete);
+        assert_eq!(short.segment.options, Options::NONE);
+        assert_eq!(short.segment.payload_len, 100);
+        let error = read(&packet[..headers - 13], packet.len()).unwrap_err();
+        assert_eq!(error, DecodeError::TcpCut(19));
+        // Padding behind it does not count; a length beyond the packet is told.
+        let padded = [&packet[..], &[0; 6]].concat();
+        assert_eq!(read(&padded, padded.len()), Ok(whole.clone()));
+        let beyond = read(&packet, 0).unwrap();
+        assert_eq!(beyond, whole);
+        let beyond = read(&packet[..headers], headers).unwrap();
+        assert!(beyond.headers.overlong);
+        assert_eq!(beyond.segment, segment());
+    }
+}
+
+/// Segmentation offload and packets beyond 64 KiB: the length field is 0.
+#[test]
+fn a_length_of_0_is_that_on_the_wire() {
+    for (mut packet, field) in [(over_v4(), 2), (over_v6(), 4)] {
+        let headers = packet.len() - 100;
+        packet[field..field + 2].fill(0);
+        for more in [0, 5, 200_000] {
+            let long = read(&packet[..headers], packet.len() + more).unwrap();
+            assert_eq!(long.segment.payload_len, 100 + more as u32);
+            assert!(!long.headers.overlong);
+        }
+    }
+    let mut hops = over_v6();
+    // Hop-by-hop options with the length of a jumbogram (RFC 2675 §2).
+    hops.splice(40..40, [6, 0, 0xc2, 4, 0, 3, 0, 0]);
+    hops[4..7].fill(0);
+    let long = read(&hops[..80], 300_000).unwrap();
+    assert_eq!(long.segment.payload_len, 300_000 - 80);
+}
+
+#[test]
+fn what_is_wrong_is_told() {
+    let edit = |mut packet: Vec<u8>, at: usize, value: u8| {
+        packet[at] = value;
+        let len = packet.len();
+        read(&packet, len).unwrap_err().to_string()
+    };
+    for (at, value, text) in [
+        (9, 17, "IP protocol 17: 6 (TCP) expected"),
+        (6, 0x20, "IP fragment: a whole packet expected"),
+        (7, 0x01, "IP fragment: a whole packet expected"),
+        (3, 19, "IP total length 19: 0 or at least 20 expected"),
+        (32, 0x40, "TCP data offset 4: 5 to 33 words expected"),
+    ] {
+        assert_eq!(edit(over_v4(), at, value), text);
+    }
+    assert_eq!(edit(over_v6(), 6, 58), "IP protocol 58: 6 (TCP) expected");
+    let mut fragment = over_v6();
+    fragment.splice(40..40, [6, 0, 0, 1, 0, 0, 0, 5]);
+    let text = "IP fragment: a whole packet expected";
+    assert_eq!(edit(fragment, 6, 44), text);
+    for wrong in [0x44, 0x55] {
+        assert!(edit(over_v4(), 0, wrong).starts_with("IP header: "));
+    }
+    assert!(read(&[], 0).is_err());
+}
+
+/// What tells how an error came about; the words for it may differ.
+fn outline(result: Result<All, DecodeError>) -> Result<All, String> {
+    result.map_err(|error| match error {
+        DecodeError::Ip(_) => "IP".into(),
+        other => other.to_string(),
+    })
+}
+
+proptest! {
+    /// A packet, nearly right or anything, cut anywhere: the short way agrees with the long one.
+    #[test]
+    fn both_ways_agree(
+        v6: bool,
+        edits in proptest::collection::vec((0..80_usize, any::<u8>()), 0..5),
+        splice in proptest::option::of(proptest::collection::vec(any::<u8>(), 8)),
+        cut in 0..200_usize,
+        more in 0..100_usize,
+    ) {
+        let mut packet = if v6 { over_v6() } else { over_v4() };
+        if let Some(extension) = splice {
+            let at = if v6 { 40 } else { 20 };
+            packet.splice(at..at, extension);
+        }
+        for (at, value) in edits {
+            packet[at] = value;
+        }
+        packet.truncate(cut);
+        let on_wire = packet.len() + more;
+        let short = read(&packet, on_wire);
+        prop_assert_eq!(outline(short.clone()), outline(read_slowly(&packet, on_wire)));
+        // The whole packet's decoding differs only where it must guess the length.
+        if let (Ok(short), Ok(decoded)) = (short, decode_unverified(&packet)) {
+            prop_assert_eq!(short.endpoints, decoded.endpoints);
+            prop_assert_eq!(short.headers.ip_id, decoded.ip_id);
+            let segment = Segment { payload_len: short.segment.payload_len, ..decoded.segment };
+            prop_assert_eq!(short.segment, segment);
+        }
+    }
+}
