@@ -121,7 +121,7 @@ impl<W: Write> Observer for EventWriter<W> {
         let mut line = Line::begin(&mut self.line, now, &self.profile, packet.flow, host, name);
         packet_fields(&mut line, direction, packet, &self.streams);
         if let Point::Dropped(cause) = point {
-            line.name("cause", Some(cause));
+            line.name("cause", Some(cause.name()));
         }
         line.end();
         if point == Point::Sent {

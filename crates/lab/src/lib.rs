@@ -14,5 +14,6 @@ pub mod run;
 pub mod scenario;
 pub mod sequence;
 pub mod settings;
+pub mod stage;
 pub mod stats;
 pub mod suggest;

@@ -1,6 +1,7 @@
 //! Results as table, JSON and CSV.
 
 mod recovery;
+mod stages;
 mod tables;
 
 pub use recovery::{Ended, OnEntry, Percentiles, Ratios, Recovery};
@@ -9,6 +10,7 @@ pub use tables::View;
 use crate::run::{Cost, ProfileResult};
 use crate::scenario::Scenario;
 use crate::settings::KEYS;
+use crate::stage::{Live, Stage};
 use crate::stats::Summary;
 use comfy_table::{Table, presets};
 use recoup_recovery::Trigger;
@@ -31,8 +33,10 @@ pub struct Report {
 /// One profile's figures.
 #[derive(Clone, Debug, Serialize)]
 pub struct Entry {
-    /// The profile.
+    /// The profile; the kernel's name and version where it sent the data.
     pub profile: String,
+    /// Where it was run: `sim`, `net` or `kernel`.
+    pub stage: Stage,
     /// Flows run.
     pub flows: u64,
     /// Flows whose last byte was delivered.
@@ -40,7 +44,7 @@ pub struct Entry {
     /// Flow completion time, from SYN to the delivery of the last data byte; `null` when no flow
     /// completed.
     pub fct_ms: Option<Summary>,
-    /// Mean flow completion time over the first profile's.
+    /// Mean flow completion time over the first profile's on the same stage.
     pub fct_normalised: Option<f64>,
     /// Data segments sent, with retransmissions, probes and copies.
     pub segments_sent: u64,
@@ -65,15 +69,21 @@ pub struct Entry {
     pub unnecessary_bytes: u64,
     /// From the last ACK to the first retransmission of data; `null` when no flow had one.
     pub last_ack_to_retransmission_ms: Option<Summary>,
-    /// What fast recovery and timeouts were like.
-    pub recovery: Recovery,
+    /// What fast recovery and timeouts were like; `null` where the kernel sent the data.
+    pub recovery: Option<Recovery>,
+    /// What else there is to say of real packets; absent of the simulator.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub live: Option<Live>,
 }
 
 impl Report {
     /// The report of a run.
     pub fn new(scenario: &Scenario, results: &[ProfileResult]) -> Self {
         let setting = |key: &str| Value::from(scenario.settings.get(key));
-        let first = results.first().and_then(|r| r.cost.fct.summary());
+        let first = |stage| {
+            let mut of_stage = results.iter().filter(|r| r.stage == stage);
+            of_stage.next().and_then(|r| r.cost.fct.summary())
+        };
         Self {
             scenario: scenario.name.clone(),
             seed: scenario.seed,
@@ -81,7 +91,10 @@ impl Report {
                 .iter()
                 .map(|k| (k.name.into(), setting(k.name)))
                 .collect(),
-            results: results.iter().map(|r| Entry::new(r, first)).collect(),
+            results: results
+                .iter()
+                .map(|r| Entry::new(r, first(r.stage)))
+                .collect(),
         }
     }
 
@@ -110,16 +123,40 @@ impl Report {
             columns
         };
         let rows: Vec<_> = self.results.iter().map(row).collect();
-        let header = rows.iter().take(1).flatten().map(|(name, _)| name);
-        csv(
-            header,
-            rows.iter().map(|row| row.iter().map(|(_, value)| value)),
-        )
+        let header = self.columns();
+        let value = |row: &[(String, String)], name: &String| {
+            let found = row.iter().find(|(column, _)| column == name);
+            found.map_or(String::new(), |(_, value)| value.clone())
+        };
+        let lines = rows
+            .iter()
+            .map(|row| header.iter().map(|name| value(row, name)));
+        csv(&header, lines)
     }
 
-    /// As a table with a column a profile.
+    /// The columns of CSV, the same of every run: what a stage does not tell is empty.
+    fn columns(&self) -> Vec<String> {
+        let mut columns: Vec<(String, String)> = ["scenario", "seed"]
+            .map(|name| (name.into(), String::new()))
+            .to_vec();
+        let full = self.results.first().map(|entry| Entry {
+            recovery: Some(Recovery::new(&Cost::default())),
+            live: Some(Live::with_everything()),
+            ..entry.clone()
+        });
+        let full = serde_json::to_value(full).unwrap_or_default();
+        flatten("", &full, &mut columns);
+        let settings = self.settings.keys().map(|key| format!("set_{key}"));
+        columns
+            .into_iter()
+            .map(|(name, _)| name)
+            .chain(settings)
+            .collect()
+    }
+
+    /// As tables with a column a profile, one a stage; of several stages first the comparison.
     pub fn to_table(&self, view: View) -> String {
-        tables::table(self, view)
+        tables::tables(self, view)
     }
 }
 
@@ -142,7 +179,8 @@ impl Entry {
         let counts = Trigger::ALL.map(|t| (t.name(), cost.counters.retransmissions.of(t)));
         let total = std::iter::once(("total", cost.counters.retransmissions.total()));
         Self {
-            profile: result.profile.name().into(),
+            profile: result.profile.clone(),
+            stage: result.stage,
             flows: cost.flows,
             completed: cost.completed,
             fct_ms,
@@ -156,14 +194,15 @@ impl Entry {
                 .chain(counts)
                 .map(|(k, n)| (k.into(), n.into()))
                 .collect(),
-            probes: cost.probes,
+            probes: cost.counters.probes,
             duplicates: cost.counters.copies,
             duplicates_withheld: cost.counters.copies_withheld,
             duplicates_reported: cost.counters.copies_reported,
             spurious: cost.spurious,
             unnecessary_bytes: cost.unnecessary_bytes,
             last_ack_to_retransmission_ms: cost.last_ack_to_retransmission.summary(),
-            recovery: Recovery::new(cost),
+            recovery: result.senders_known.then(|| Recovery::new(cost)),
+            live: result.live.clone(),
         }
     }
 }
@@ -370,7 +409,7 @@ mod tests {
     fn the_senders_counts_agree_with_the_simulators() {
         let report = lossy();
         for entry in &report.results {
-            let recovery = &entry.recovery;
+            let recovery = entry.recovery.as_ref().unwrap();
             assert!(recovery.recoveries > 0, "{entry:?}");
             let Ended {
                 complete,

@@ -8,8 +8,9 @@ pub use recoveries::Recoveries;
 
 use crate::scenario::Scenario;
 use crate::settings::SettingsError;
+use crate::stage::{Live, Stage};
 use crate::stats::Durations;
-use recoup_recovery::{Counters, Profile};
+use recoup_recovery::{Counters, Profile, Recovery};
 use recoup_sim::{FlowRecord, FlowSpec, Host, NoObserver, Observer, PathSpec, Simulation};
 use recoup_units::FlowId;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -31,8 +32,6 @@ pub struct Cost {
     pub bytes_sent: u64,
     /// Packets dropped on the path.
     pub packets_dropped: u64,
-    /// Tail loss probes, those that carry new data included.
-    pub probes: u64,
     /// Retransmissions that earlier copies made unnecessary.
     pub spurious: u64,
     /// Payload bytes that arrived more than once.
@@ -44,13 +43,14 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// Takes in the flow just run in `simulation`.
-    pub fn add_flow(&mut self, flow: &FlowRecord, simulation: &Simulation) {
+    /// Takes in a flow and the recoveries of its senders.
+    pub fn add_flow<'a>(
+        &mut self,
+        flow: &FlowRecord,
+        recoveries: impl IntoIterator<Item = &'a Recovery>,
+    ) {
         self.add(flow);
-        for host in [Host::Client, Host::Server] {
-            let sender = simulation.endpoint(host).sender();
-            sender.recoveries().for_each(|r| self.recoveries.add(r));
-        }
+        recoveries.into_iter().for_each(|r| self.recoveries.add(r));
     }
 
     /// Takes in one flow, but for its recoveries.
@@ -66,7 +66,6 @@ impl Cost {
         self.segments_sent += flow.segments_sent;
         self.bytes_sent += flow.bytes_sent;
         self.packets_dropped += flow.packets_dropped;
-        self.probes += flow.probes;
         self.spurious += flow.spurious;
         self.unnecessary_bytes += flow.unnecessary_bytes;
         self.counters.merge(&flow.counters);
@@ -82,7 +81,6 @@ impl Cost {
         self.segments_sent += other.segments_sent;
         self.bytes_sent += other.bytes_sent;
         self.packets_dropped += other.packets_dropped;
-        self.probes += other.probes;
         self.spurious += other.spurious;
         self.unnecessary_bytes += other.unnecessary_bytes;
         self.counters.merge(&other.counters);
@@ -90,13 +88,32 @@ impl Cost {
     }
 }
 
-/// One profile's result.
+/// One profile's result on one stage.
 #[derive(Clone, Debug)]
 pub struct ProfileResult {
-    /// Which profile.
-    pub profile: Profile,
+    /// The profile's name; the kernel's, where it sent the data.
+    pub profile: String,
+    /// Where it was run.
+    pub stage: Stage,
+    /// Whether it is known what the senders went through, not only what they sent.
+    pub senders_known: bool,
     /// What its flows cost.
     pub cost: Cost,
+    /// What else there is to say of real packets.
+    pub live: Option<Live>,
+}
+
+impl ProfileResult {
+    /// The simulator's.
+    fn simulated(profile: &Profile, cost: Cost) -> Self {
+        Self {
+            profile: profile.name().into(),
+            stage: Stage::Sim,
+            senders_known: true,
+            cost,
+            live: None,
+        }
+    }
 }
 
 /// Flows a worker takes at a time.
@@ -119,10 +136,7 @@ pub fn run(
         .map(|profile| {
             let spec = scenario.settings.flow(profile);
             let cost = run_flows(&path, &spec, scenario.seed, scenario.flows, threads, &done)?;
-            Ok(ProfileResult {
-                profile: profile.clone(),
-                cost,
-            })
+            Ok(ProfileResult::simulated(profile, cost))
         })
         .collect()
 }
@@ -147,7 +161,7 @@ fn run_flows(
             let to = (from + BATCH).min(flows);
             for flow in from..to {
                 let record = simulation.run(spec, seed, FlowId(flow), &mut NoObserver);
-                cost.add_flow(&record, &simulation);
+                cost.add_flow(&record, recoveries(&simulation));
             }
             done(to - from);
         }
@@ -175,13 +189,16 @@ pub fn run_observed<O: Observer>(
     let mut cost = Cost::default();
     for flow in 0..scenario.flows {
         let record = simulation.run(&spec, scenario.seed, FlowId(flow), observer);
-        cost.add_flow(&record, &simulation);
+        cost.add_flow(&record, recoveries(&simulation));
         done(1);
     }
-    Ok(ProfileResult {
-        profile: profile.clone(),
-        cost,
-    })
+    Ok(ProfileResult::simulated(profile, cost))
+}
+
+/// The recoveries of both hosts in the flow just run.
+fn recoveries(simulation: &Simulation) -> impl Iterator<Item = &Recovery> {
+    let hosts = [Host::Client, Host::Server].into_iter();
+    hosts.flat_map(|host| simulation.endpoint(host).sender().recoveries())
 }
 
 /// A world for this path.

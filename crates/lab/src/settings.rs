@@ -6,7 +6,7 @@
 
 mod text;
 
-pub use text::EachWay;
+pub use text::{EachWay, parse_request};
 
 use crate::quantity::{format_duration, parse_duration, parse_rate};
 use crate::suggest::did_you_mean;
@@ -15,14 +15,14 @@ use recoup_recovery::Profile;
 use recoup_recovery::congestion::Algorithm;
 use recoup_recovery::slp::{LossRate, SlpRules};
 use recoup_sim::{FlowSpec, PathSpec, TimerModel, Workload, Write};
-use recoup_tcp::{self as tcp, AckPolicy, Push};
+use recoup_tcp::{self as tcp, AckPolicy, Push, Switch, Switches};
 use recoup_units::{BitRate, Direction, Segments};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use text::{
-    BOTH, DOWN, PUSHES, format_ack, format_likelihoods, format_request, format_timers, format_word,
-    format_writes, optional, parse_ack, parse_cc, parse_drop, parse_initial_window,
-    parse_loss_rate, parse_number, parse_probabilities, parse_reordering, parse_request,
+    BOTH, DOWN, PUSHES, SWITCHED, format_ack, format_likelihoods, format_request, format_timers,
+    format_word, format_writes, optional, parse_ack, parse_cc, parse_drop, parse_initial_window,
+    parse_kernel_cc, parse_loss_rate, parse_number, parse_probabilities, parse_reordering,
     parse_share, parse_timers, parse_user_timeout, parse_word, parse_writes, read_likelihoods,
     read_link,
 };
@@ -94,6 +94,10 @@ pub struct Settings {
     pub slp: SlpRules,
     /// The file its likelihoods came from, if they did from one.
     pub slp_q: Option<SourceFile>,
+    /// What is switched on or off where the kernel's TCP is at an end.
+    pub kernel: Switches,
+    /// The congestion control of its sockets by the kernel's own name, if another than `cc`.
+    pub kernel_cc: Option<String>,
 }
 
 /// A file a setting was read from.
@@ -118,7 +122,7 @@ pub struct Key {
 }
 
 /// Every setting, in the order of listings.
-pub const KEYS: [Key; 24] = [
+pub const KEYS: [Key; 31] = [
     Key {
         name: "rtt",
         help: "round-trip propagation delay, split evenly: 80ms",
@@ -215,6 +219,34 @@ pub const KEYS: [Key; 24] = [
         name: "slp.gap",
         help: "of +slp: the gap between original and copy, as a share of SRTT (5 ms before there is one): 0.125, 0 to 1",
     },
+    Key {
+        name: "kernel.cc",
+        help: "congestion control of the kernel's sockets (--on kernel): default (cc, or cubic), or what this kernel has: bbr",
+    },
+    Key {
+        name: "kernel.tlp",
+        help: "of the kernel as sender or receiver (--on kernel): tail loss probes: default, on, off",
+    },
+    Key {
+        name: "kernel.rack",
+        help: "of the kernel as sender or receiver (--on kernel): RACK: default, on, off",
+    },
+    Key {
+        name: "kernel.sack",
+        help: "of the kernel as sender or receiver (--on kernel): SACK: default, on, off",
+    },
+    Key {
+        name: "kernel.dsack",
+        help: "of the kernel as sender or receiver (--on kernel): reports of duplicates: default, on, off",
+    },
+    Key {
+        name: "kernel.timestamps",
+        help: "of the kernel as sender or receiver (--on kernel): timestamps: default, on, off",
+    },
+    Key {
+        name: "kernel.frto",
+        help: "of the kernel as sender or receiver (--on kernel): F-RTO: default, on, off",
+    },
 ];
 
 /// What is wrong with a setting.
@@ -265,6 +297,8 @@ impl Default for Settings {
             push: Push::WriteEnd,
             slp: SlpRules::PAPER,
             slp_q: None,
+            kernel: Switches::default(),
+            kernel_cc: None,
         }
     }
 }
@@ -330,7 +364,12 @@ impl Settings {
             "slp.q" => (self.slp_q, self.slp.likelihoods) = read_likelihoods(text, base)?,
             "slp.bw" => self.slp.bandwidth = parse_rate(text)?,
             "slp.gap" => self.slp.gap = parse_share(text)?,
-            _ => unreachable!("every key of KEYS has an arm"),
+            "kernel.cc" => self.kernel_cc = parse_kernel_cc(text)?,
+            _ => {
+                let switch = kernel_switch(key);
+                let switch = switch.unwrap_or_else(|| unreachable!("every key has an arm"));
+                self.kernel.set(switch, parse_word(text, &SWITCHED)?);
+            }
         }
         Ok(())
     }
@@ -380,7 +419,8 @@ impl Settings {
             },
             "slp.bw" => self.slp.bandwidth.to_string(),
             "slp.gap" => self.slp.gap.to_string(),
-            _ => return None,
+            "kernel.cc" => self.kernel_cc.clone().unwrap_or_else(|| "default".into()),
+            _ => format_word(self.kernel.get(kernel_switch(key)?), &SWITCHED),
         })
     }
 
@@ -419,7 +459,8 @@ impl Settings {
         whole.then(|| others.sum::<u64>() + last.bytes.div_ceil(mss))
     }
 
-    fn workload(&self) -> Workload {
+    /// What is sent.
+    pub(crate) fn workload(&self) -> Workload {
         let (response, later) = match self.writes.split_first() {
             None => (self.segments * u64::from(self.mss), &[][..]),
             Some((first, later)) if first.after.is_zero() => (first.bytes, later),
@@ -487,6 +528,12 @@ impl Settings {
             workload: self.workload(),
         }
     }
+}
+
+/// The part of the kernel a setting switches.
+fn kernel_switch(key: &str) -> Option<Switch> {
+    let name = key.strip_prefix("kernel.")?;
+    Switch::ALL.into_iter().find(|switch| switch.name() == name)
 }
 
 #[cfg(test)]

@@ -1,11 +1,15 @@
 //! How punctual the emulator is under load: small UDP packets at a steady rate through a path of
 //! pure delay, sender and receiver on the same machine, everything in namespaces of its own.
 //!
-//! `cargo run --release -p recoup-net --example punctuality -- [PACKETS_PER_SECOND] [SECONDS]`
+//! `cargo run --release -p recoup-net --example punctuality -- [PACKETS_PER_SECOND] [SECONDS] [ordinary]`
 //!
-//! Prints the emulator's own delivery error, and, from timestamps in the packets, how much longer
-//! than the path's delay packets took from the sender's system call to the receiver's: that holds the
-//! kernel's work on both sides and the wait for the receiver to run, too.
+//! Prints how well the sender kept its rate, the emulator's own delivery error, and, from timestamps in
+//! the packets, how much longer than the path's delay packets took from the sender's system call to the
+//! receiver's: that holds the kernel's work on both sides and the wait for the receiver to run, too.
+//!
+//! The sender is given real time, so that its rate is steady. An `ordinary` one is not: it loses the
+//! processor to the receiver and to others for milliseconds, and then sends hundreds of packets as fast
+//! as it can, faster than they can be handed over one by one.
 
 #[cfg(target_os = "linux")]
 fn main() -> Result<(), recoup_net::NetError> {
@@ -18,7 +22,7 @@ fn main() {}
 #[cfg(target_os = "linux")]
 mod linux {
     use hdrhistogram::Histogram;
-    use recoup_net::{Clock, Namespace, NetError, Relay, Wire};
+    use recoup_net::{Clock, Namespace, NetError, Relay, Wire, be_punctual};
     use recoup_path::HopSpec;
     use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
     use std::process::Command;
@@ -43,7 +47,7 @@ mod linux {
     }
 
     pub fn main() -> Result<(), NetError> {
-        let (rate, seconds) = (argument(1, 50_000), argument(2, 10));
+        let (rate, seconds) = (argument(1, 50_000).max(1), argument(2, 10));
         let outside = Namespace::new()?;
         outside.run(move || measure(rate, seconds))?
     }
@@ -57,6 +61,13 @@ mod linux {
         let to = SocketAddr::from((wire.block().ends_v4().outside, port));
         let received = thread::spawn(move || receive(&receiver, clock));
         let sent = wire.inside(move || thread::spawn(move || send(to, rate, seconds, clock)))?;
+        let print = |what: &str, late: &Histogram<u64>| {
+            let [p50, p99, p999, max] =
+                [0.5, 0.99, 0.999, 1.0].map(|q| late.value_at_quantile(q) as f64 / 1e6);
+            println!(
+                "{what}: p50 {p50:.3} ms, p99 {p99:.3} ms, p99.9 {p999:.3} ms, max {max:.3} ms"
+            );
+        };
         let hops = [HopSpec::Delay(DELAY)];
         let relay = Relay::new(&hops, &hops, 1, 1500)?;
         // What the relay waits for: a command that does nothing, for as long as it takes.
@@ -69,25 +80,39 @@ mod linux {
         };
         running.wait()?;
         let [_, missed] = wire.queue_drops()?;
-        let sent = sent.join().unwrap_or(Ok(0))?;
-        println!("sent {sent}, up: {}, missed {missed}", report.up);
+        let late = sent.join().unwrap_or_else(|_| Ok(lateness()))?;
+        println!("up: {}, missed {missed}", report.up);
+        print(
+            &format!("sender behind its rate, {} sent", late.len()),
+            &late,
+        );
         println!("delivery error: {}", report.error);
         if let Ok(late) = received.join() {
-            let q = |q| late.value_at_quantile(q) as f64 / 1e6;
-            println!(
-                "end to end over the delay, {} received: p50 {:.3} ms, p99 {:.3} ms, p99.9 {:.3} ms, max {:.3} ms",
-                late.len(),
-                q(0.5),
-                q(0.99),
-                q(0.999),
-                q(1.0)
+            print(
+                &format!("end to end over the delay, {} received", late.len()),
+                &late,
             );
         }
         Ok(())
     }
 
-    /// Sends each packet at its time, several at once where it is behind; how many.
-    fn send(to: SocketAddr, rate: u64, seconds: u64, clock: Clock) -> Result<u64, NetError> {
+    fn lateness() -> Histogram<u64> {
+        let mut late = Histogram::new(3).unwrap_or_else(|_| unreachable!("three digits"));
+        late.auto(true);
+        late
+    }
+
+    /// Sends each packet at its time, several at once where it is behind; how far behind it was.
+    fn send(
+        to: SocketAddr,
+        rate: u64,
+        seconds: u64,
+        clock: Clock,
+    ) -> Result<Histogram<u64>, NetError> {
+        if std::env::args().all(|argument| argument != "ordinary") {
+            be_punctual();
+        }
+        let mut late = lateness();
         let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).map_err(system)?;
         socket.connect(to).map_err(system)?;
         let start = clock.now();
@@ -98,16 +123,18 @@ mod linux {
             if early > Duration::ZERO {
                 thread::sleep(early);
             }
-            payload[..8].copy_from_slice(&clock.now().as_nanos().to_le_bytes());
+            let now = clock.now();
+            late.record(now.since(due).as_nanos() as u64)
+                .unwrap_or_default();
+            payload[..8].copy_from_slice(&now.as_nanos().to_le_bytes());
             socket.send(&payload).map_err(system)?;
         }
-        Ok(rate * seconds)
+        Ok(late)
     }
 
     /// How much later than the delay each packet came, until none comes for a second.
     fn receive(socket: &UdpSocket, clock: Clock) -> Histogram<u64> {
-        let mut late = Histogram::new(3).unwrap_or_else(|_| unreachable!("three digits"));
-        late.auto(true);
+        let mut late = lateness();
         let mut buffer = [0; PAYLOAD];
         let mut timeout = Duration::from_secs(3);
         while socket.set_read_timeout(Some(timeout)).is_ok() && socket.recv(&mut buffer).is_ok() {

@@ -6,6 +6,8 @@ use std::io;
 use recoup_path::ChainError;
 use thiserror::Error;
 
+use crate::host::HostError;
+
 /// Why the emulator cannot work.
 #[derive(Debug, Error)]
 pub enum NetError {
@@ -34,6 +36,19 @@ pub enum NetError {
         crate::address::SIBLINGS
     )]
     NestedTooDeep,
+    /// A relay between devices of which one has offloads, without all that takes.
+    #[error(
+        "offloads: expected devices at both ends that have them, and a path of delay alone: other hops must see single packets"
+    )]
+    Offloads,
+    /// The namespace does not forward packets.
+    #[error(
+        "cannot reach a host of Recoup's through its namespace: expected a system that lets net.ipv4.ip_forward be set there (/proc/sys may be mounted read-only)"
+    )]
+    Forwarding,
+    /// A host of ours does not do what it is asked.
+    #[error(transparent)]
+    Host(#[from] HostError),
     /// The hops cannot be built.
     #[error(transparent)]
     Chain(#[from] ChainError),
@@ -52,13 +67,5 @@ impl NetError {
     pub(crate) fn system(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let what = what.into();
         move |source| Self::System { what, source }
-    }
-
-    /// Whether the system said that one may not.
-    pub(crate) fn is_permission(&self) -> bool {
-        let Self::System { source, .. } = self else {
-            return false;
-        };
-        source.kind() == io::ErrorKind::PermissionDenied
     }
 }

@@ -12,6 +12,8 @@
 #![cfg(target_os = "linux")]
 
 mod address;
+mod buffers;
+mod capture;
 mod clock;
 mod command;
 mod error;
@@ -22,16 +24,21 @@ mod netlink;
 mod packet;
 mod relay;
 mod report;
+pub mod testbed;
 mod tun;
+mod vnet;
 mod wire;
 
 pub use address::{Addresses, Block};
-pub use clock::Clock;
+pub use capture::{PacketCapture, Tap};
+pub use clock::{Clock, be_punctual};
 pub use command::{Running, Signaller};
 pub use error::NetError;
-pub use log::{LogSender, PacketLog};
+pub use log::{Fate, PacketLog, PacketRecord};
 pub use namespace::Namespace;
-pub use relay::{Ends, Relay};
+pub use packet::Tcp;
+pub use relay::{Ends, Relay, carries_super_packets};
 pub use report::{Counts, DeliveryError, Report};
 pub use tun::Tun;
+pub use vnet::{LONGEST_SUPER_PACKET, VNET_HEADER_LEN, VnetHeader};
 pub use wire::Wire;

@@ -8,7 +8,8 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use recoup_units::{Direction, Instant};
+use recoup_path::DropCause;
+use recoup_units::{Direction, FlowId, Instant};
 use serde::Serialize;
 
 use crate::NetError;
@@ -16,38 +17,62 @@ use crate::packet::{Packet, Tcp};
 
 /// How a packet ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub enum Fate {
     /// Handed over.
-    Delivered { due: Instant, departure: Instant },
-    /// Dropped on the way, and why.
-    Dropped { due: Instant, cause: &'static str },
+    Delivered {
+        /// When it was to be.
+        due: Instant,
+        /// When it was.
+        departure: Instant,
+    },
+    /// Dropped on the way.
+    Dropped {
+        /// When.
+        due: Instant,
+        /// Why.
+        cause: DropCause,
+    },
     /// The device would not take it.
-    Refused { due: Instant },
+    Refused {
+        /// When it was to be handed over.
+        due: Instant,
+    },
     /// It was on its way when the emulator ended.
     Unfinished,
 }
 
+/// What became of a packet.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Entry {
-    direction: Direction,
-    number: u64,
-    arrival: Instant,
-    fate: Fate,
-    len: usize,
-    flow: u64,
-    tcp: Option<Tcp>,
+pub struct PacketRecord {
+    /// Where it went.
+    pub direction: Direction,
+    /// Its number in its direction, from 1; copies have their original's.
+    pub number: u64,
+    /// When it was read.
+    pub arrival: Instant,
+    /// How it ended.
+    pub fate: Fate,
+    /// Bytes, IP header included.
+    pub len: usize,
+    /// Its connection.
+    pub flow: FlowId,
+    /// What there is to know of it as one of TCP's, if it is.
+    pub tcp: Option<Tcp>,
+    /// The path damaged it: its receiver will not take it.
+    pub damaged: bool,
 }
 
-impl Entry {
-    pub const fn new(direction: Direction, packet: &Packet, fate: Fate) -> Self {
+impl PacketRecord {
+    pub(crate) const fn new(direction: Direction, packet: &Packet, fate: Fate) -> Self {
         Self {
             direction,
             number: packet.number,
             arrival: packet.arrival,
             fate,
             len: packet.len,
-            flow: packet.flow.0,
+            flow: packet.flow,
             tcp: packet.tcp,
+            damaged: packet.damaged,
         }
     }
 }
@@ -75,11 +100,11 @@ struct TcpLine {
     flags: String,
 }
 
-impl From<&Entry> for Line {
-    fn from(entry: &Entry) -> Self {
+impl From<&PacketRecord> for Line {
+    fn from(entry: &PacketRecord) -> Self {
         let (fate, due, departure) = match entry.fate {
             Fate::Delivered { due, departure } => ("delivered", Some(due), Some(departure)),
-            Fate::Dropped { due, cause } => (cause, Some(due), None),
+            Fate::Dropped { due, cause } => (cause.name(), Some(due), None),
             Fate::Refused { due } => ("refused", Some(due), None),
             Fate::Unfinished => ("unfinished", None, None),
         };
@@ -93,7 +118,7 @@ impl From<&Entry> for Line {
             len: entry.len,
             tcp: entry.tcp.map(|tcp| TcpLine {
                 // Connections are counted from 1 where people read them.
-                connection: entry.flow + 1,
+                connection: entry.flow.0 + 1,
                 seq: tcp.seq,
                 ack: tcp.ack,
                 payload: tcp.payload_len,
@@ -107,7 +132,7 @@ impl From<&Entry> for Line {
 /// nanoseconds since the relay started.
 #[derive(Debug)]
 pub struct PacketLog<W> {
-    entries: Sender<Entry>,
+    entries: Sender<PacketRecord>,
     writer: JoinHandle<io::Result<W>>,
 }
 
@@ -128,8 +153,9 @@ impl<W: Write + Send + 'static> PacketLog<W> {
         Ok(Self { entries, writer })
     }
 
-    pub(crate) fn sender(&self) -> LogSender {
-        LogSender(self.entries.clone())
+    /// Where a [`Relay`](crate::Relay) is to tell what there is to log.
+    pub fn sender(&self) -> Sender<PacketRecord> {
+        self.entries.clone()
     }
 
     /// Writes what is still to be written.
@@ -143,18 +169,7 @@ impl<W: Write + Send + 'static> PacketLog<W> {
     }
 }
 
-/// The relay's end of a log.
-#[derive(Clone, Debug)]
-pub struct LogSender(Sender<Entry>);
-
-impl LogSender {
-    pub(crate) fn add(&self, entry: Entry) {
-        // A writer that stopped for an error tells of it at the end.
-        let _ = self.0.send(entry);
-    }
-}
-
-fn write_all<W: Write>(to: W, entries: &Receiver<Entry>) -> io::Result<W> {
+fn write_all<W: Write>(to: W, entries: &Receiver<PacketRecord>) -> io::Result<W> {
     let mut to = BufWriter::new(to);
     loop {
         match entries.try_recv() {
@@ -176,14 +191,15 @@ mod tests {
 
     #[test]
     fn a_line_a_packet() {
-        let entry = Entry {
+        let entry = PacketRecord {
             direction: Direction::Up,
             number: 3,
             arrival: Instant::from_nanos(5),
             fate: Fate::Unfinished,
             len: 40,
-            flow: 0,
+            flow: FlowId(0),
             tcp: None,
+            damaged: false,
         };
         let (due, departure) = (Instant::from_nanos(7), Instant::from_nanos(8));
         let tcp = Some(Tcp {
@@ -191,16 +207,23 @@ mod tests {
             ack: 2,
             payload_len: 0,
             flags: Flags::SYN | Flags::ACK,
+            sack: false,
         });
         let log = PacketLog::start(Vec::new()).unwrap();
         let sender = log.sender();
         for (fate, tcp) in [
             (Fate::Delivered { due, departure }, tcp),
-            (Fate::Dropped { due, cause: "loss" }, None),
+            (
+                Fate::Dropped {
+                    due,
+                    cause: DropCause::Loss,
+                },
+                None,
+            ),
             (Fate::Refused { due }, None),
             (Fate::Unfinished, None),
         ] {
-            sender.add(Entry { fate, tcp, ..entry });
+            sender.send(PacketRecord { fate, tcp, ..entry }).unwrap();
         }
         drop(sender);
         let text = String::from_utf8(log.finish().unwrap()).unwrap();
@@ -227,15 +250,17 @@ mod tests {
             }
         }
         let log = PacketLog::start(Full).unwrap();
-        log.sender().add(Entry {
+        let record = PacketRecord {
             direction: Direction::Down,
             number: 1,
             arrival: Instant::ZERO,
             fate: Fate::Unfinished,
             len: 1,
-            flow: 0,
+            flow: FlowId(0),
             tcp: None,
-        });
+            damaged: false,
+        };
+        log.sender().send(record).unwrap();
         let error = log.finish().err().map(|e| e.kind());
         assert_eq!(error, Some(io::ErrorKind::StorageFull));
     }

@@ -13,7 +13,8 @@ use netlink_packet_route::link::{
     AfSpecInet6, AfSpecUnspec, In6AddrGenMode, LinkAttribute, LinkFlags, LinkMessage,
 };
 use netlink_packet_route::route::{
-    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
+    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol,
+    RouteScope, RouteType,
 };
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use rustix::net::netdevice::name_to_index;
@@ -117,6 +118,17 @@ impl Netlink {
     /// Routes a network to an interface; everything, if the prefix length is 0. There must be no
     /// route to the very same network.
     pub fn add_route(&mut self, network: IpAddr, len: u8, index: u32) -> Result<(), NetError> {
+        self.add_route_with(network, len, index, Vec::new())
+    }
+
+    /// As [`add_route`](Self::add_route), and tells the kernel's TCP what to do on this route.
+    pub fn add_route_with(
+        &mut self,
+        network: IpAddr,
+        len: u8,
+        index: u32,
+        metrics: Vec<RouteMetric>,
+    ) -> Result<(), NetError> {
         let mut message = RouteMessage::default();
         message.header.address_family = family(network);
         message.header.destination_prefix_length = len;
@@ -131,6 +143,9 @@ impl Netlink {
         if len > 0 {
             let destination = RouteAttribute::Destination(network.into());
             message.attributes.push(destination);
+        }
+        if !metrics.is_empty() {
+            message.attributes.push(RouteAttribute::Metrics(metrics));
         }
         self.ask(
             &format!("route {network}/{len}"),

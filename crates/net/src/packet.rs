@@ -5,27 +5,39 @@ use std::net::SocketAddr;
 
 use recoup_path::{self as path, TcpFacts};
 use recoup_units::{FlowId, Instant};
-use recoup_wire::{Flags, decode};
+use recoup_wire::{Flags, decode_unverified};
+
+use crate::VnetHeader;
 
 /// A packet in a buffer that is as long as the longest one.
 #[derive(Clone, Debug)]
 pub(crate) struct Packet {
     pub buffer: Vec<u8>,
     pub len: usize,
+    /// What is left to whoever receives it.
+    pub header: VnetHeader,
     /// Its number in its direction, from 1; copies have their original's.
     pub number: u64,
     pub arrival: Instant,
     pub flow: FlowId,
     pub tcp: Option<Tcp>,
+    /// The path damaged it.
+    pub damaged: bool,
 }
 
 /// What there is to know of a TCP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Tcp {
+pub struct Tcp {
+    /// The sequence number.
     pub seq: u32,
+    /// The acknowledgment number.
     pub ack: u32,
+    /// Payload bytes.
     pub payload_len: u32,
+    /// The flags.
     pub flags: Flags,
+    /// There are SACK blocks.
+    pub sack: bool,
 }
 
 impl Packet {
@@ -43,21 +55,18 @@ impl path::Packet for Packet {
         self.len as u32
     }
 
-    /// A packet that is none of TCP's counts as nothing that loss rules count: an RST alone.
-    fn tcp(&self) -> TcpFacts {
-        let Some(tcp) = self.tcp else {
-            return TcpFacts {
-                rst: true,
-                ..TcpFacts::default()
-            };
-        };
-        TcpFacts {
+    fn tcp(&self) -> Option<TcpFacts> {
+        let tcp = self.tcp?;
+        let has = |flag| tcp.flags.contains(flag);
+        Some(TcpFacts {
             seq: tcp.seq,
             payload_len: tcp.payload_len,
-            syn: tcp.flags.contains(Flags::SYN),
-            fin: tcp.flags.contains(Flags::FIN),
-            rst: tcp.flags.contains(Flags::RST),
-        }
+            syn: has(Flags::SYN),
+            fin: has(Flags::FIN),
+            rst: has(Flags::RST),
+            ack: has(Flags::ACK).then_some(tcp.ack),
+            sack: tcp.sack,
+        })
     }
 
     /// Flips a bit behind the IP header, where a checksum finds it.
@@ -67,6 +76,7 @@ impl path::Packet for Packet {
         if bits > 0 {
             let bit = draw % bits;
             self.buffer[header + (bit / 8) as usize] ^= 1 << (bit % 8);
+            self.damaged = true;
         }
     }
 }
@@ -106,7 +116,10 @@ const OTHERS: FlowId = FlowId(u64::MAX);
 #[derive(Debug, Default)]
 pub(crate) struct Connections {
     by_ends: HashMap<[SocketAddr; 2], Connection>,
+    first: u64,
     next: u64,
+    /// Connections whose beginning was not seen are not told apart.
+    from_syn: bool,
 }
 
 #[derive(Debug)]
@@ -117,9 +130,16 @@ struct Connection {
 }
 
 impl Connections {
+    /// Counts from `first` in place of 0, and only what begins with a SYN: what is left of others before
+    /// takes no number.
+    pub const fn count_from(&mut self, first: FlowId) {
+        (self.first, self.next) = (first.0, first.0);
+        self.from_syn = true;
+    }
+
     /// The flow of a packet, and what there is to know of it as one of TCP's.
     pub fn classify(&mut self, packet: &[u8]) -> (FlowId, Option<Tcp>) {
-        let Ok(decoded) = decode(packet) else {
+        let Ok(decoded) = decode_unverified(packet) else {
             return (OTHERS, None);
         };
         let segment = decoded.segment;
@@ -128,6 +148,7 @@ impl Connections {
             ack: segment.ack.0,
             payload_len: segment.payload_len,
             flags: segment.flags,
+            sack: !segment.options.sack.is_empty(),
         };
         let mut ends = [decoded.endpoints.src, decoded.endpoints.dst];
         ends.sort_unstable();
@@ -142,7 +163,7 @@ impl Connections {
             }
             None => {}
         }
-        if self.next == MOST_CONNECTIONS {
+        if self.exhausted() || (self.from_syn && isn.is_none()) {
             return (OTHERS, None);
         }
         let flow = FlowId(self.next);
@@ -153,7 +174,7 @@ impl Connections {
 
     /// Whether there were more connections than are told apart.
     pub const fn exhausted(&self) -> bool {
-        self.next == MOST_CONNECTIONS
+        self.next - self.first == MOST_CONNECTIONS
     }
 }
 
@@ -183,11 +204,13 @@ mod tests {
         let (flow, tcp) = Connections::default().classify(&bytes);
         Packet {
             len: bytes.len(),
+            header: VnetHeader::default(),
             buffer: bytes,
             number: 1,
             arrival: Instant::ZERO,
             flow,
             tcp,
+            damaged: false,
         }
     }
 
@@ -227,6 +250,26 @@ mod tests {
     }
 
     #[test]
+    fn what_is_left_of_others_takes_no_number() {
+        let (a, b) = ("100.64.0.2:1", "100.64.0.1:80");
+        let mut connections = Connections::default();
+        connections.count_from(FlowId(7));
+        let (syn, ack, reset) = (Flags::SYN, Flags::ACK, Flags::RST);
+        for (src, dst, seq, flags, flow) in [
+            (b, "100.64.0.2:9", 4, reset, OTHERS),
+            (b, "100.64.0.2:9", 4, syn | ack, OTHERS),
+            (a, b, 7, syn, FlowId(7)),
+            (b, a, 100, syn | ack, FlowId(7)),
+            (b, "100.64.0.2:9", 5, ack, OTHERS),
+            (a, b, 8, ack, FlowId(7)),
+            ("100.64.0.2:9", b, 9, syn, FlowId(8)),
+        ] {
+            let (found, _) = connections.classify(&segment(src, dst, seq, flags, b""));
+            assert_eq!(found, flow, "{src} > {dst} {seq} {flags}");
+        }
+    }
+
+    #[test]
     fn what_loss_rules_count() {
         let data = packet(segment(
             "1.1.1.1:1",
@@ -235,7 +278,7 @@ mod tests {
             Flags::ACK | Flags::FIN,
             b"abc",
         ));
-        let facts = data.tcp();
+        let facts = data.tcp().unwrap();
         assert_eq!(
             (facts.seq, facts.payload_len, facts.syn, facts.fin),
             (9, 3, false, true)
@@ -243,10 +286,9 @@ mod tests {
         assert!(
             packet(segment("1.1.1.1:1", "1.1.1.2:2", 9, Flags::ACK, b""))
                 .tcp()
-                .is_pure_ack()
+                .is_some_and(TcpFacts::is_pure_ack)
         );
-        let facts = packet(UDP.into()).tcp();
-        assert!(!facts.is_pure_ack() && !facts.syn && facts.payload_len == 0);
+        assert_eq!(packet(UDP.into()).tcp(), None);
     }
 
     #[test]

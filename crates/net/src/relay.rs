@@ -2,20 +2,27 @@
 //!
 //! One loop, one thread. A packet enters its chain at the time it was read; what is due leaves, each
 //! packet at its own instant: a chain is asked for its next event and then for what leaves at that very
-//! instant, so that how late the loop was is known of every packet and changes nothing inside.
+//! instant, so that how late the loop was is known of every packet and changes nothing inside. Before
+//! each packet that is read, all that is due leaves.
+//!
+//! Between devices with offloads the packets are those the machine's kernel would cut: super-packets of
+//! up to 64 KiB. They travel paths of delay alone, to which it makes no difference.
 
-use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::mpsc::Sender;
+use std::thread::available_parallelism;
 use std::time::Duration;
 
 use recoup_path::{Chain, DropCause, Exit, HopSpec};
-use recoup_units::{Direction, Instant};
+use recoup_units::{Direction, FlowId, Instant};
 use rustix::event::{PollFd, PollFlags, poll};
 
-use crate::clock::{be_punctual, timespec};
-use crate::log::{Entry, Fate, LogSender};
+use crate::buffers::Buffers;
+use crate::capture::{Side, Tap};
+use crate::clock::{Vigil, be_punctual, timespec};
+use crate::log::{Fate, PacketRecord};
 use crate::packet::{Connections, Packet, is_link_local};
-use crate::{Clock, NetError, PacketLog, Report, Tun};
+use crate::{Clock, NetError, Report, Tun};
 
 /// The two devices a relay stands between.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +48,20 @@ impl<'a> Ends<'a> {
     }
 }
 
+/// The side packets of this direction come from.
+const fn near_side(direction: Direction) -> Side {
+    match direction {
+        Direction::Up => Side::Inside,
+        Direction::Down => Side::Outside,
+    }
+}
+
+/// Whether super-packets may stand for their segments on a path of these hops: all it does is to carry
+/// them, after a delay or at once.
+pub fn carries_super_packets(hops: &[HopSpec]) -> bool {
+    hops.iter().all(|hop| matches!(hop, HopSpec::Delay(_)))
+}
+
 /// Two chains and the packets inside.
 #[derive(Debug)]
 pub struct Relay {
@@ -48,10 +69,11 @@ pub struct Relay {
     down: Chain<Packet>,
     clock: Clock,
     connections: Connections,
-    /// Buffers to read into, each as long as a packet can be.
-    buffers: Vec<Vec<u8>>,
-    longest: usize,
-    log: Option<LogSender>,
+    buffers: Buffers,
+    mtu: u32,
+    super_packets: bool,
+    watcher: Option<Sender<PacketRecord>>,
+    tap: Option<Tap>,
     report: Report,
 }
 
@@ -73,26 +95,48 @@ impl Relay {
             down: Chain::new(down, Direction::Down, seed)?,
             clock: Clock::start(),
             connections: Connections::default(),
-            buffers: Vec::new(),
-            longest: mtu as usize,
-            log: None,
+            buffers: Buffers::default(),
+            mtu,
+            super_packets: carries_super_packets(up) && carries_super_packets(down),
+            watcher: None,
+            tap: None,
             report: Report::default(),
         })
     }
 
-    /// Writes down what becomes of each packet from here on.
-    pub fn log_to<W: io::Write + Send + 'static>(&mut self, log: &PacketLog<W>) {
-        self.log = Some(log.sender());
+    /// Tells what becomes of each packet, when it has become of it.
+    pub fn watch(&mut self, watcher: Sender<PacketRecord>) {
+        self.watcher = Some(watcher);
+    }
+
+    /// Captures each packet as it enters at one end, and as it leaves at the other.
+    pub fn capture(&mut self, tap: Tap) {
+        self.tap = Some(tap);
+    }
+
+    /// Counts connections from here, which says which random choices they meet: those that begin with a
+    /// SYN, and no others.
+    pub const fn count_from(&mut self, first: FlowId) {
+        self.connections.count_from(first);
     }
 
     /// Carries packets until `stop` is readable, and on for as long as packets are on their way, but
     /// at most a second. Time starts here.
     ///
     /// # Errors
-    /// When a device is gone.
+    /// When a device is gone; [`NetError::Offloads`] when one device has offloads and the other or the
+    /// path is not made for them.
     pub fn run(mut self, ends: Ends<'_>, stop: BorrowedFd<'_>) -> Result<Report, NetError> {
-        be_punctual();
+        let both = ends.outside.offloads() && ends.inside.offloads();
+        if (ends.outside.offloads() || ends.inside.offloads()) && !(both && self.super_packets) {
+            return Err(NetError::Offloads);
+        }
+        self.buffers = Buffers::new(ends.inside.longest(self.mtu));
+        let real_time = be_punctual();
         self.clock = Clock::start();
+        // On a single processor nobody else gets anything done meanwhile.
+        let several = available_parallelism().is_ok_and(|processors| processors.get() > 1);
+        let mut vigil = Vigil::new(self.clock.now(), real_time && several);
         let mut end = None;
         loop {
             let now = self.clock.now();
@@ -103,7 +147,11 @@ impl Relay {
                 (Some(_), None) => Some(now),
                 (end, next) => next.into_iter().chain(end).min(),
             };
-            let wait = wait.map(|at| at.since(self.clock.now()));
+            let now = self.clock.now();
+            let wait = wait.map(|at| {
+                let wait = at.since(now);
+                vigil.as_mut().map_or(wait, |vigil| vigil.sleep(now, wait))
+            });
             // Once it is known that the end has come, it need not be watched for.
             let stop = end.is_none().then_some(stop);
             let ready = wait_for(ends, stop, wait)?;
@@ -139,21 +187,24 @@ impl Relay {
     fn take_in(&mut self, direction: Direction, ends: Ends<'_>) -> Result<bool, NetError> {
         let near = ends.near(direction);
         for i in 0..BATCH {
-            let mut buffer = match self.buffers.pop() {
-                Some(buffer) => buffer,
-                None => vec![0; self.longest],
-            };
-            let read = near.read(&mut buffer);
-            let Some(len) = read.map_err(NetError::system(format!("read from {}", near.name())))?
-            else {
-                self.buffers.push(buffer);
+            let mut buffer = self.buffers.take();
+            let read = near.read_frame(&mut buffer);
+            let read =
+                read.map_err(|e| NetError::system(format!("read from {}", near.name()))(e))?;
+            let Some((header, len)) = read else {
+                self.buffers.give_back(buffer);
                 return Ok(i > 0);
             };
             if is_link_local(&buffer[..len]) {
-                self.buffers.push(buffer);
+                self.buffers.give_back(buffer);
                 continue;
             }
             let arrival = self.clock.now();
+            let buffer = self.buffers.fit(buffer, len);
+            if let Some(tap) = &mut self.tap {
+                let at = self.clock.monotonic(arrival);
+                tap.see(near_side(direction), at, header, &buffer[..len]);
+            }
             // What was due before comes first, here and in the other direction.
             self.release(arrival, ends);
             let (flow, tcp) = self.connections.classify(&buffer[..len]);
@@ -166,12 +217,16 @@ impl Relay {
                 Packet {
                     buffer,
                     len,
+                    header,
                     number,
                     arrival,
                     flow,
                     tcp,
+                    damaged: false,
                 },
             );
+            // What nothing keeps leaves at once.
+            self.release(arrival, ends);
         }
         Ok(true)
     }
@@ -199,11 +254,19 @@ impl Relay {
         let (packet, fate) = match exit {
             Exit::Delivered(packet) => {
                 let departure = self.clock.now();
-                let written = ends.far(direction).write(packet.bytes());
+                let parts = [packet.bytes(), &[], &[]];
+                let written = ends.far(direction).write_frame(&packet.header, parts);
                 let counts = self.report.counts_mut(direction);
                 let fate = if written.is_ok() {
                     counts.delivered += 1;
                     self.report.error.add(departure.since(due));
+                    if let Some(tap) = &mut self.tap {
+                        let (side, at) = (
+                            near_side(direction.reverse()),
+                            self.clock.monotonic(departure),
+                        );
+                        tap.see(side, at, packet.header, packet.bytes());
+                    }
                     Fate::Delivered { due, departure }
                 } else {
                     counts.refused += 1;
@@ -216,15 +279,20 @@ impl Relay {
                 match cause {
                     DropCause::Loss => counts.lost += 1,
                     DropCause::QueueFull => counts.queue_full += 1,
+                    DropCause::Thinned => counts.thinned += 1,
                 }
-                let cause = cause.name();
                 (packet, Fate::Dropped { due, cause })
             }
         };
-        if let Some(log) = &self.log {
-            log.add(Entry::new(direction, &packet, fate));
+        self.tell(PacketRecord::new(direction, &packet, fate));
+        self.buffers.give_back(packet.buffer);
+    }
+
+    fn tell(&self, record: PacketRecord) {
+        if let Some(watcher) = &self.watcher {
+            // A watcher that stopped for an error tells of it itself.
+            let _ = watcher.send(record);
         }
-        self.buffers.push(packet.buffer);
     }
 
     /// Accounts for what is still inside.
@@ -234,9 +302,7 @@ impl Relay {
                 while let Some(exit) = self.chain(direction).next_exit(at) {
                     let (Exit::Delivered(packet) | Exit::Dropped { packet, .. }) = exit;
                     self.report.counts_mut(direction).unfinished += 1;
-                    if let Some(log) = &self.log {
-                        log.add(Entry::new(direction, &packet, Fate::Unfinished));
-                    }
+                    self.tell(PacketRecord::new(direction, &packet, Fate::Unfinished));
                 }
             }
         }

@@ -19,6 +19,8 @@ pub struct Counts {
     pub lost: u64,
     /// Packets that found a queue full.
     pub queue_full: u64,
+    /// ACKs held that others made needless.
+    pub thinned: u64,
     /// Packets the device at the far end would not take.
     pub refused: u64,
     /// Packets on their way when the emulator ended.
@@ -51,6 +53,12 @@ impl DeliveryError {
     pub(crate) fn add(&mut self, late: Duration) {
         self.0
             .saturating_record(u64::try_from(late.as_nanos()).unwrap_or(u64::MAX));
+    }
+
+    /// Takes in another emulator's.
+    pub fn merge(&mut self, other: &Self) {
+        // Both have the same bounds, so that adding cannot fail.
+        self.0.add(&other.0).unwrap_or_default();
     }
 
     /// What a share `q` of all packets stay within, to a thousandth; `None` without packets.
@@ -93,6 +101,16 @@ pub struct Report {
 }
 
 impl Report {
+    /// Whether the emulator itself, not the path, may have made a difference to a result of this
+    /// size: one packet in a thousand was later by more than a hundredth of it (with fewer than a
+    /// thousand packets, the latest one was), or packets were lost that no hop dropped.
+    pub fn blurs(&self, result: Duration) -> bool {
+        let late = self.error.quantile(0.999).unwrap_or_default();
+        let lost = |counts: Counts| counts.missed + counts.refused > 0;
+        // Multiplied, as a hundredth would be rounded.
+        late.saturating_mul(100) > result || lost(self.up) || lost(self.down)
+    }
+
     /// One direction's.
     pub(crate) const fn counts_mut(&mut self, direction: Direction) -> &mut Counts {
         match direction {
@@ -109,6 +127,7 @@ impl fmt::Display for Counts {
         for (count, what) in [
             (self.lost, "lost"),
             (self.queue_full, "dropped by a full queue"),
+            (self.thinned, "needless ACKs thinned out"),
             (self.refused, "refused by the device"),
             (self.unfinished, "still on their way at the end"),
             (self.missed, "missed before the path"),
@@ -150,6 +169,38 @@ mod tests {
         let mut endless = DeliveryError::default();
         endless.add(Duration::MAX);
         assert!(endless.is_excessive());
+    }
+
+    #[test]
+    fn a_hundredth_blurs_a_result() {
+        let ms = Duration::from_millis;
+        let of = |late: u64, in_time: u64, missed: u64, refused: u64| {
+            let mut report = Report::default();
+            (0..in_time).for_each(|_| report.error.add(Duration::from_micros(100)));
+            (0..late).for_each(|_| report.error.add(ms(2)));
+            report.up.missed = missed;
+            report.down.refused = refused;
+            report
+        };
+        // ((packets 2 ms late, 0.1 ms late, missed, refused), result in ms, blurred)
+        for ((late, in_time, missed, refused), result, blurred) in [
+            ((0, 100, 0, 0), 11, false),
+            ((0, 100, 0, 0), 9, true),
+            ((0, 100, 0, 0), 0, true),
+            // Of a few packets the latest counts, of many one in a thousand may be later.
+            ((1, 100, 0, 0), 199, true),
+            ((1, 100, 0, 0), 202, false),
+            ((1, 9999, 0, 0), 11, false),
+            ((20, 9980, 0, 0), 11, true),
+            ((0, 100, 1, 0), 1000, true),
+            ((0, 100, 0, 1), 1000, true),
+            ((0, 0, 0, 0), 0, false),
+        ] {
+            let report = of(late, in_time, missed, refused);
+            let case =
+                format!("{late} of {in_time}, {missed} missed, {refused} refused: {result} ms");
+            assert_eq!(report.blurs(ms(result)), blurred, "{case}");
+        }
     }
 
     #[test]

@@ -1,17 +1,22 @@
 //! TUN devices: network interfaces whose wire is a descriptor.
 //!
 //! The devices are not persistent: they are gone when their descriptor is closed. A read gives one
-//! IP packet, a write takes one, without any header (IFF_NO_PI). Without offloads the kernel cuts
-//! what it would send as one large segment into packets of the MTU, with their checksums.
+//! IP packet, a write takes one (IFF_NO_PI).
+//!
+//! Without offloads the kernel cuts what it would send as one large segment into packets of the MTU,
+//! with their checksums. On a device with offloads (IFF_VNET_HDR) it hands over, and takes, TCP
+//! super-packets of up to 64 KiB and checksums yet to be completed; a [`VnetHeader`] in front of each
+//! packet tells.
 
-use std::io;
+use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::{Mode, OFlags, open};
-use rustix::ioctl::{Opcode, Setter, ioctl, opcode};
+use rustix::ioctl::{IntegerSetter, Opcode, Setter, ioctl, opcode};
 
-use crate::NetError;
 use crate::netlink::Netlink;
+use crate::vnet::{VNET_HEADER_LEN, VnetHeader};
+use crate::{LONGEST_SUPER_PACKET, NetError};
 
 /// The interface carries IP packets without Ethernet headers (linux/if_tun.h).
 const IFF_TUN: u16 = 0x0001;
@@ -19,6 +24,13 @@ const IFF_TUN: u16 = 0x0001;
 const IFF_NO_PI: u16 = 0x1000;
 /// Not an interface that exists already.
 const IFF_TUN_EXCL: u16 = 0x8000;
+
+/// A `struct virtio_net_hdr` in front of each packet.
+const IFF_VNET_HDR: u16 = 0x4000;
+
+/// What the reader of a device can complete itself (linux/if_tun.h): checksums, and segments of TCP
+/// cut over IPv4, over IPv6, with CWR in the first.
+const OFFLOADS: usize = 0x01 | 0x02 | 0x04 | 0x08;
 
 /// Packets that wait to be read before the kernel drops one: half a second at 50,000 a second.
 const QUEUE_LEN: u32 = 25_000;
@@ -36,28 +48,52 @@ const _: () = assert!(size_of::<InterfaceRequest>() == 40);
 /// `TUNSETIFF`, `_IOW('T', 202, int)`: it says int and means the structure.
 const TUNSETIFF: Opcode = opcode::write::<i32>(b'T', 202);
 
+/// `TUNSETOFFLOAD`, `_IOW('T', 208, unsigned int)`: it says that it reads one and is given it by value.
+const TUNSETOFFLOAD: Opcode = opcode::write::<u32>(b'T', 208);
+
 /// A TUN device.
 #[derive(Debug)]
 pub struct Tun {
     fd: OwnedFd,
     name: String,
     index: u32,
+    offloads: bool,
 }
 
 impl Tun {
     /// Makes a device named `name`, at most 15 bytes, in the calling thread's network namespace. It
-    /// is down and has no address.
+    /// is down, has no address, and cuts and sums what the kernel sends.
     ///
     /// # Errors
     /// When there is no /dev/net/tun, when the caller may not, or when the name is taken.
     pub fn create(name: &str) -> Result<Self, NetError> {
+        Self::make(name, false)
+    }
+
+    /// As [`create`](Self::create), with offloads: checksums and TCP segmentation are left to whoever
+    /// reads, and to the kernel by whoever writes.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create).
+    pub fn create_with_offloads(name: &str) -> Result<Self, NetError> {
+        let tun = Self::make(name, true)?;
+        // SAFETY: for TUNSETOFFLOAD the kernel takes the argument as a number, not as an address.
+        let set = unsafe { IntegerSetter::<TUNSETOFFLOAD>::new_usize(OFFLOADS) };
+        // SAFETY: the opcode and its argument belong together, see above; no memory of this process is
+        // touched, and it may be asked of any descriptor.
+        unsafe { ioctl(&tun.fd, set) }
+            .map_err(|e| NetError::system(format!("turn on offloads of {name}"))(e.into()))?;
+        Ok(tun)
+    }
+
+    fn make(name: &str, offloads: bool) -> Result<Self, NetError> {
         let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let fd = open("/dev/net/tun", flags, Mode::empty())
             .map_err(|e| NetError::system("open /dev/net/tun")(e.into()))?;
         let make = || NetError::system(format!("make the TUN device {name}"));
         let mut request = InterfaceRequest {
             name: [0; 16],
-            flags: IFF_TUN | IFF_NO_PI | IFF_TUN_EXCL,
+            flags: IFF_TUN | IFF_NO_PI | IFF_TUN_EXCL | if offloads { IFF_VNET_HDR } else { 0 },
             rest: [0; 22],
         };
         match request.name.get_mut(..name.len()) {
@@ -75,7 +111,21 @@ impl Tun {
             fd,
             name: name.into(),
             index,
+            offloads,
         })
+    }
+
+    /// Whether it has offloads: whether packets have a [`VnetHeader`].
+    pub const fn offloads(&self) -> bool {
+        self.offloads
+    }
+
+    /// The longest packet it carries if its MTU is `mtu`, in bytes, the [`VnetHeader`] not counted.
+    pub fn longest(&self, mtu: u32) -> usize {
+        match self.offloads {
+            true => LONGEST_SUPER_PACKET.max(mtu as usize),
+            false => mtu as usize,
+        }
     }
 
     /// Its name.
@@ -93,25 +143,71 @@ impl Tun {
         netlink.bring_up(self.index, Some((mtu, QUEUE_LEN)))
     }
 
-    /// Reads a packet the kernel sent; `None` when there is none.
+    /// Reads a packet the kernel sent, its header apart; `None` when there is none. Without offloads the
+    /// header is the default one. A packet longer than `buffer` is cut.
     ///
     /// # Errors
     /// When the device is gone.
-    pub fn read(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
-        match rustix::io::read(&self.fd, buffer) {
-            Ok(len) => Ok(Some(len)),
+    pub fn read_frame(&self, buffer: &mut [u8]) -> io::Result<Option<(VnetHeader, usize)>> {
+        let mut header = [0; VNET_HEADER_LEN];
+        let read = match self.offloads {
+            true => {
+                let mut parts = [IoSliceMut::new(&mut header), IoSliceMut::new(buffer)];
+                rustix::io::readv(&self.fd, &mut parts)
+            }
+            false => rustix::io::read(&self.fd, buffer),
+        };
+        match read {
+            Ok(len) if self.offloads => Ok(Some((
+                VnetHeader::from_bytes(header),
+                len.saturating_sub(VNET_HEADER_LEN),
+            ))),
+            Ok(len) => Ok(Some((VnetHeader::default(), len))),
             Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => Ok(None),
             Err(e) => Err(e.into()),
         }
     }
 
-    /// Gives the kernel a packet to receive.
+    /// Gives the kernel a packet to receive, made of these parts in this order. Without offloads the
+    /// header must leave nothing to the kernel.
+    ///
+    /// # Errors
+    /// When it refuses: no IP packet, a header that does not fit it, the device is down, no memory.
+    pub fn write_frame(&self, header: &VnetHeader, packet: [&[u8]; 3]) -> io::Result<()> {
+        let [first, second, third] = packet.map(IoSlice::new);
+        if self.offloads {
+            let header = header.to_bytes();
+            let parts = [IoSlice::new(&header), first, second, third];
+            rustix::io::writev(&self.fd, &parts)?;
+        } else if *header != VnetHeader::default() {
+            return Err(io::ErrorKind::InvalidInput.into());
+        } else if second.is_empty() && third.is_empty() {
+            rustix::io::write(&self.fd, &first)?;
+        } else {
+            rustix::io::writev(&self.fd, &[first, second, third])?;
+        }
+        Ok(())
+    }
+
+    /// Reads a packet from a device without offloads; `None` when there is none.
+    ///
+    /// # Errors
+    /// When the device is gone, or leaves to the reader what only its header tells.
+    pub fn read(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        match self.read_frame(buffer)? {
+            Some((header, _)) if header != VnetHeader::default() => {
+                Err(io::ErrorKind::InvalidData.into())
+            }
+            read => Ok(read.map(|(_, len)| len)),
+        }
+    }
+
+    /// Gives the kernel a packet that is complete.
     ///
     /// # Errors
     /// When it refuses: no IP packet, the device is down, no memory.
     pub fn write(&self, packet: &[u8]) -> io::Result<()> {
-        rustix::io::write(&self.fd, packet)?;
-        Ok(())
+        self.write_frame(&VnetHeader::default(), [packet, &[], &[]])
     }
 }
 

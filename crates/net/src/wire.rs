@@ -8,7 +8,7 @@ use std::fs;
 use std::process::Command;
 
 use rustix::process::{getgid, getuid};
-use rustix::thread::{UnshareFlags, unshare_unsafe};
+use rustix::thread::{CapabilitySet, UnshareFlags, capabilities, unshare_unsafe};
 
 use crate::address::{self, Block, INTERFACE};
 use crate::netlink::{self, Netlink};
@@ -26,6 +26,9 @@ pub struct Wire {
     namespace: Namespace,
 }
 
+/// How a device of this name is made.
+type CreateTun = fn(&str) -> Result<Tun, NetError>;
+
 impl Wire {
     /// Makes a namespace and the devices, for packets of up to `mtu` bytes. Where the caller has not
     /// the right to, it becomes the root of a new user namespace, which only a process of a single
@@ -34,19 +37,27 @@ impl Wire {
     /// # Errors
     /// [`NetError::Privilege`] when neither is possible; what the system refuses; no free addresses.
     pub fn open(mtu: u32) -> Result<Self, NetError> {
+        Self::make(mtu, Tun::create)
+    }
+
+    /// As [`open`](Self::open), with devices that have offloads: what they carry are super-packets, and
+    /// checksums yet to be completed.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_with_offloads(mtu: u32) -> Result<Self, NetError> {
+        Self::make(mtu, Tun::create_with_offloads)
+    }
+
+    fn make(mtu: u32, create: CreateTun) -> Result<Self, NetError> {
         let name = |end| format!("{INTERFACE}{}{end}", std::process::id());
-        let (outside, apart) = match Tun::create(&name('o')) {
-            Err(e) if e.is_permission() => {
-                become_root_of_user_namespace()?;
-                (Tun::create(&name('o'))?, true)
-            }
-            made => (made?, false),
-        };
+        let apart = acquire_rights()?;
+        let outside = create(&name('o'))?;
         let mut netlink = Netlink::open()?;
         outside.bring_up(&mut netlink, mtu)?;
         let (block, ipv6) = address::take(&mut netlink, outside.index(), None)?;
         let namespace = Namespace::new()?;
-        let set_up = move || set_up_inside(&name('i'), mtu, block, ipv6);
+        let set_up = move || set_up_inside(create(&name('i'))?, mtu, block, ipv6);
         let (inside, forwards) = namespace.run(set_up)??;
         Ok(Self {
             outside,
@@ -98,6 +109,21 @@ impl Wire {
         self.namespace.run(job)
     }
 
+    /// The namespace inside.
+    pub(crate) const fn namespace(&self) -> &Namespace {
+        &self.namespace
+    }
+
+    /// The index of the device inside, in its namespace.
+    pub(crate) const fn inside_index(&self) -> u32 {
+        self.inside.index()
+    }
+
+    /// The index of the device outside, in its namespace.
+    pub(crate) const fn outside_index(&self) -> u32 {
+        self.outside.index()
+    }
+
     /// Starts a command inside. It is killed should this process, or the wire, go first.
     ///
     /// # Errors
@@ -108,17 +134,23 @@ impl Wire {
 
     /// Packets that did not get as far as the path: the queues of the devices, in the order outside
     /// and inside, were full.
+    ///
+    /// # Errors
+    /// When the system does not say; when this is not the namespace it was opened in.
     pub fn queue_drops(&self) -> Result<[u64; 2], NetError> {
-        let index = self.inside.index();
-        let inside = self.inside(move || Netlink::open()?.queue_drops(index))??;
         let outside = Netlink::open()?.queue_drops(self.outside.index())?;
-        Ok([outside, inside])
+        Ok([outside, self.queue_drops_inside()?])
+    }
+
+    /// Those of the device inside.
+    pub(crate) fn queue_drops_inside(&self) -> Result<u64, NetError> {
+        let index = self.inside.index();
+        self.inside(move || Netlink::open()?.queue_drops(index))?
     }
 }
 
-/// Makes the inner device, in the calling thread's namespace. Second: whether it forwards.
-fn set_up_inside(name: &str, mtu: u32, block: Block, ipv6: bool) -> Result<(Tun, bool), NetError> {
-    let tun = Tun::create(name)?;
+/// Sets up the inner device, in the calling thread's namespace. Second: whether it forwards.
+fn set_up_inside(tun: Tun, mtu: u32, block: Block, ipv6: bool) -> Result<(Tun, bool), NetError> {
     let mut netlink = Netlink::open()?;
     tun.bring_up(&mut netlink, mtu)?;
     let (unspecified_v4, len) = ([0; 4].into(), block.v4().1);
@@ -129,13 +161,28 @@ fn set_up_inside(name: &str, mtu: u32, block: Block, ipv6: bool) -> Result<(Tun,
         netlink.add_address(tun.index(), block.ends_v6().inside.into(), len)?;
         netlink.add_route(unspecified_v6, 0, tun.index())?;
     }
+    Ok((tun, forward(ipv6)))
+}
+
+/// Has the calling thread's namespace forward packets of others; whether it does.
+pub(crate) fn forward(ipv6: bool) -> bool {
     let mut forwarding = vec!["/proc/sys/net/ipv4/ip_forward"];
     if ipv6 {
         forwarding.push("/proc/sys/net/ipv6/conf/all/forwarding");
     }
     // These files are of the namespace of who opens them. Containers may have them read-only.
-    let forwards = forwarding.iter().all(|file| fs::write(file, "1").is_ok());
-    Ok((tun, forwards))
+    forwarding.iter().all(|file| fs::write(file, "1").is_ok())
+}
+
+/// Makes sure that this process may make namespaces, if need be as the root of a user namespace of its
+/// own, which only a process of a single thread can enter; whether it is now.
+pub(crate) fn acquire_rights() -> Result<bool, NetError> {
+    let needed = CapabilitySet::NET_ADMIN | CapabilitySet::SYS_ADMIN;
+    let own = capabilities(None).map(|sets| sets.effective);
+    match own.is_ok_and(|own| own.contains(needed)) {
+        true => Ok(false),
+        false => become_root_of_user_namespace().map(|()| true),
+    }
 }
 
 /// Moves this process into new user and network namespaces, in which it is root.

@@ -56,6 +56,8 @@ pub enum DropCause {
     Loss,
     /// The queue it arrived at was full.
     QueueFull,
+    /// It was an ACK held by [`HopSpec::ThinAcks`] that another made needless: no loss.
+    Thinned,
 }
 
 impl DropCause {
@@ -64,6 +66,7 @@ impl DropCause {
         match self {
             Self::Loss => "loss",
             Self::QueueFull => "queue full",
+            Self::Thinned => "thinned",
         }
     }
 }
@@ -220,12 +223,17 @@ impl<P: Packet> Chain<P> {
     /// Lets `hop` release the packet that leaves it at `at`, and takes the packet further.
     fn release(&mut self, hop: usize, at: Instant) {
         let place = self.hops[hop].release();
+        self.look_again();
+        if let Some(place) = place {
+            self.pass(hop + 1, at, place);
+        }
+    }
+
+    /// Finds out anew which hop releases a packet next.
+    fn look_again(&mut self) {
         self.next_release = None;
         for (index, hop) in self.hops.iter().enumerate() {
             note(&mut self.next_release, index, hop.next_release());
-        }
-        if let Some(place) = place {
-            self.pass(hop + 1, at, place);
         }
     }
 
@@ -253,6 +261,12 @@ impl<P: Packet> Chain<P> {
                     let copy = self.inside.put(copy);
                     self.pass(index + 1, at, place);
                     place = copy;
+                }
+                Verdict::Replace(needless) => {
+                    let dropped = Some((index, DropCause::Thinned));
+                    let place = needless;
+                    self.exits.push_back(Left { place, dropped });
+                    self.look_again();
                 }
             }
             index += 1;

@@ -39,7 +39,7 @@ impl Flows {
         &mut self,
         flow: FlowId,
         rules: &Rules,
-        tcp: impl FnOnce() -> TcpFacts,
+        tcp: impl FnOnce() -> Option<TcpFacts>,
     ) -> (Identity, usize, Sighting) {
         let slot = self.slot(flow);
         let state = &mut self.flows[slot];
@@ -52,7 +52,7 @@ impl Flows {
         let sighting = if rules.is_empty() {
             Sighting::NOTHING
         } else {
-            state.positions.see(rules, tcp())
+            tcp().map_or(Sighting::NOTHING, |tcp| state.positions.see(rules, tcp))
         };
         (who, slot, sighting)
     }

@@ -2,9 +2,9 @@
 //!
 //! Every hop releases what it holds in the order it took it (a reordering hop holds only the
 //! packets it chose, each equally long), and knows when it takes a packet when it will release it.
-//! So all hops are the same first-in first-out store, and differ in the verdict alone.
+//! So all hops are the same first-in first-out [`Store`], and differ in the verdict alone. A verdict
+//! can also end a packet held before: where ACKs are thinned, one makes another needless.
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use recoup_units::{BitRate, Direction, Instant};
@@ -13,6 +13,8 @@ use crate::fate::{Fate, Identity, Purpose};
 use crate::inside::Place;
 use crate::link::{LinkClock, Transit};
 use crate::loss::{Channels, Sighting};
+use crate::store::Store;
+use crate::thin::Thinning;
 use crate::{DropCause, HopSpec, LossKind, LossSpec, Packet, Probability, Queue};
 
 /// A packet on its way.
@@ -24,14 +26,6 @@ pub(crate) struct Carried<P> {
     pub sighting: Sighting,
 }
 
-/// A packet a hop holds: where the chain keeps it, how long it is, and its transit.
-#[derive(Clone, Copy, Debug)]
-struct Held {
-    transit: Transit,
-    place: Place,
-    len: u32,
-}
-
 /// What becomes of a packet that reaches a hop.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Verdict {
@@ -41,6 +35,8 @@ pub(crate) enum Verdict {
     Hold(Transit),
     /// Goes on at once, and so does a copy whose number has this bit besides.
     Copy(u64),
+    /// Goes on at once, and the packet kept there, which this hop held, ends here as needless.
+    Replace(Place),
     /// Ends here.
     Drop(DropCause),
 }
@@ -52,24 +48,6 @@ pub(crate) struct Hop {
     fate: Fate,
     index: u32,
     store: Store,
-}
-
-/// The packets a hop holds, in the order they came and leave.
-#[derive(Debug, Default)]
-struct Store {
-    held: VecDeque<Held>,
-    bytes: u64,
-}
-
-impl Store {
-    /// Whether a packet of `len` bytes that arrives at `at` may wait here: all held packets wait,
-    /// but for the first once its transit has started.
-    fn has_room(&self, queue: Queue, at: Instant, len: u32) -> bool {
-        let serving = self.held.front().filter(|held| held.transit.starts <= at);
-        let waiting = self.held.len() - usize::from(serving.is_some());
-        let served = serving.map_or(0, |held| held.len.into());
-        queue.admits(waiting, self.bytes - served, len)
-    }
 }
 
 #[derive(Debug)]
@@ -105,6 +83,7 @@ enum Action {
     Corrupt {
         probability: Probability,
     },
+    ThinAcks(Thinning),
 }
 
 impl Action {
@@ -139,6 +118,7 @@ impl Action {
                 bit: 1 << (duplicating % 64),
             },
             HopSpec::Corrupt { probability } => Self::Corrupt { probability },
+            HopSpec::ThinAcks { hold } => Self::ThinAcks(Thinning::new(hold)),
         }
     }
 }
@@ -167,12 +147,12 @@ impl Hop {
     /// Forgets everything that happened.
     pub fn reset(&mut self, seed: u64, direction: Direction) {
         self.fate = Fate::new(seed, direction, self.index);
-        self.store.held.clear();
-        self.store.bytes = 0;
+        self.store.clear();
         match &mut self.action {
             Action::Rate { free_at, .. } => *free_at = Instant::ZERO,
             Action::Link { clock, .. } => clock.reset(),
             Action::GilbertElliott { channels, .. } => channels.reset(),
+            Action::ThinAcks(thinning) => thinning.reset(),
             _ => {}
         }
     }
@@ -202,6 +182,9 @@ impl Hop {
                 carried.packet.corrupt(fate.draw(who, Purpose::Manner));
                 Verdict::Pass
             }
+            Action::ThinAcks(ref mut thinning) => {
+                thinning.judge(at, carried.slot, carried.packet.tcp(), &mut self.store)
+            }
             Action::Reorder { .. } | Action::Duplicate { .. } | Action::Corrupt { .. } => {
                 Verdict::Pass
             }
@@ -217,7 +200,7 @@ impl Hop {
                 free_at,
             } => {
                 // An idle transmitter takes the packet at once: it need not wait.
-                if !self.store.held.is_empty() && !self.store.has_room(*queue, at, len) {
+                if !self.store.is_empty() && !self.store.has_room(*queue, at, len) {
                     return Verdict::Drop(DropCause::QueueFull);
                 }
                 let starts = at.max(*free_at);
@@ -234,28 +217,22 @@ impl Hop {
 
     /// Holds a packet of `len` bytes until its transit ends.
     pub fn hold(&mut self, transit: Transit, place: Place, len: u32) {
-        self.store.bytes += u64::from(len);
-        self.store.held.push_back(Held {
-            transit,
-            place,
-            len,
-        });
+        self.store.put(transit, place, len);
     }
 
     /// When the next packet leaves.
     pub fn next_release(&self) -> Option<Instant> {
-        self.store.held.front().map(|held| held.transit.leaves)
+        self.store.next_release()
     }
 
     /// The packet that leaves next.
     pub fn release(&mut self) -> Option<Place> {
-        let held = self.store.held.pop_front()?;
-        self.store.bytes -= u64::from(held.len);
-        Some(held.place)
+        self.store.release()
     }
 }
 
-const fn hold(starts: Instant, leaves: Instant) -> Verdict {
+/// Service from `starts` on, and departure at `leaves`.
+pub(crate) const fn hold(starts: Instant, leaves: Instant) -> Verdict {
     Verdict::Hold(Transit { starts, leaves })
 }
 

@@ -1,10 +1,10 @@
 //! Network paths: per direction, a [`Chain`] of hops that take `now`.
 //!
 //! A path is described by [`HopSpec`]s (delay, rate and drop-tail queue, recorded link, loss,
-//! reordering, duplication, corruption) and run as a [`Chain`]. Nothing here reads a clock, sleeps,
+//! reordering, duplication, corruption, thinning of ACKs) and run as a [`Chain`]. Nothing here reads a clock, sleeps,
 //! starts a thread or does I/O: a virtual-clock simulator and a real-time packet emulator drive the
 //! very same hops. A chain is generic over what it carries; it asks a [`Packet`] only for its flow,
-//! its length and, where a loss rule counts segments, for its [`TcpFacts`].
+//! its length and, where a hop counts segments or ACKs, for its [`TcpFacts`].
 //!
 //! ```
 //! # use recoup_path::{Chain, Exit, HopSpec, Packet, Queue, TcpFacts};
@@ -15,7 +15,7 @@
 //! # impl Packet for Ping {
 //! #     fn flow(&self) -> FlowId { FlowId(0) }
 //! #     fn ip_len(&self) -> u32 { 1500 }
-//! #     fn tcp(&self) -> TcpFacts { TcpFacts::default() }
+//! #     fn tcp(&self) -> Option<TcpFacts> { None }
 //! #     fn corrupt(&mut self, _draw: u64) {}
 //! # }
 //! let rate = BitRate::from_bits_per_second(12_000_000).unwrap();
@@ -44,6 +44,8 @@ mod loss;
 mod packet;
 mod probability;
 mod spec;
+mod store;
+mod thin;
 
 pub use chain::{Chain, ChainError, DropCause, Exit};
 pub use link::{LinkTrace, LinkTraceError};

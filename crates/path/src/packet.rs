@@ -13,14 +13,15 @@ pub trait Packet: Sized + Clone {
     /// Length on the link in bytes, IP header included: what a rate serialises.
     fn ip_len(&self) -> u32;
 
-    /// What loss rules need to know of the TCP header.
-    fn tcp(&self) -> TcpFacts;
+    /// What hops need to know of the TCP header; `None` if the packet is none of TCP's. Rules by
+    /// position never name such a packet; chance and queues treat it like any other.
+    fn tcp(&self) -> Option<TcpFacts>;
 
     /// Damages the packet; `draw` says where and how, uniformly over all 64 bits.
     fn corrupt(&mut self, draw: u64);
 }
 
-/// The parts of a TCP segment that loss rules count by.
+/// The parts of a TCP segment that loss rules and thinning count by.
 ///
 /// A pure ACK is a segment with neither payload nor SYN, FIN or RST.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,6 +37,10 @@ pub struct TcpFacts {
     pub fin: bool,
     /// RST is set.
     pub rst: bool,
+    /// The acknowledgment number as on the wire, if ACK is set.
+    pub ack: Option<u32>,
+    /// There are SACK blocks.
+    pub sack: bool,
 }
 
 impl TcpFacts {

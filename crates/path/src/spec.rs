@@ -50,6 +50,15 @@ pub enum HopSpec {
         /// How likely a packet is damaged.
         probability: Probability,
     },
+    /// Makes the ACKs of a receiver that acknowledges every segment look like those of one that
+    /// delays them (RFC 5681 §4.2): of the ACKs that do nothing but acknowledge more data in order,
+    /// every second passes at once, and an odd one waits until another that acknowledges as much
+    /// passes, which ends it ([`DropCause::Thinned`](crate::DropCause::Thinned)). All other packets
+    /// pass at once. It belongs first in the chain, where the ACKs are as the receiver sent them.
+    ThinAcks {
+        /// How long an odd ACK waits at most (Linux: 40 ms to 200 ms; RFC 5681: under 500 ms).
+        hold: Duration,
+    },
 }
 
 impl fmt::Display for HopSpec {
@@ -63,6 +72,7 @@ impl fmt::Display for HopSpec {
             Self::Reorder { probability, extra } => write!(f, "reorder {probability} by {extra:?}"),
             Self::Duplicate { probability } => write!(f, "duplicate {probability}"),
             Self::Corrupt { probability } => write!(f, "corrupt {probability}"),
+            Self::ThinAcks { hold } => write!(f, "thin acks {hold:?}"),
         }
     }
 }
@@ -222,11 +232,15 @@ mod tests {
             HopSpec::Duplicate { probability: half },
             HopSpec::Corrupt { probability: half },
             HopSpec::Delay(Duration::from_millis(20)),
+            HopSpec::ThinAcks {
+                hold: Duration::from_millis(200),
+            },
         ];
         assert_eq!(
             one_line(&hops),
             "loss data:3 > rate 10Mbit queue 100p > link 12Mbit (4 opportunities in 4ms) queue none \
-             > reorder 0.5 by 1.5ms > duplicate 0.5 > corrupt 0.5 > delay 20ms"
+             > reorder 0.5 by 1.5ms > duplicate 0.5 > corrupt 0.5 > delay 20ms \
+             > thin acks 200ms"
         );
         assert_eq!(one_line(&[]), "nothing");
     }

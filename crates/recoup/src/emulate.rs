@@ -3,9 +3,12 @@
 use crate::Failure;
 use crate::interrupt;
 use clap::value_parser;
-use recoup_lab::output_file::OutputFile;
+use recoup_lab::output_file::{OutputError, OutputFile, create_folder};
 use recoup_lab::settings::{DROP_GRAMMAR, Settings};
-use recoup_net::{NetError, PacketLog, Relay, Report, Running, Signaller, Wire};
+use recoup_net::{
+    NetError, PacketCapture, PacketLog, Relay, Report, Running, Signaller, Wire,
+    carries_super_packets,
+};
 use recoup_path::{DataSegments, HopSpec, LossKind, one_line};
 use recoup_sim::PathSpec;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
@@ -65,6 +68,13 @@ pub struct Args {
     /// Write what became of each packet as JSON lines to this file
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
+    /// Write the packets as they entered and left at both ends into this folder: outside.pcap and
+    /// inside.pcap
+    #[arg(long, value_name = "DIR")]
+    pcap: Option<PathBuf>,
+    /// Carry TCP in super-packets of up to 64 KiB, over a path of delay alone: faster
+    #[arg(long)]
+    offload: bool,
     /// What to run behind the path, and its arguments
     #[arg(
         value_name = "COMMAND",
@@ -114,7 +124,55 @@ impl Args {
         // No rule is beyond the end of flows that have none.
         (settings.segments, settings.request) = (u64::MAX, u64::MAX);
         let path = settings.path();
-        path.map_err(|e| Failure::Wrong(format!("--{e}")))
+        let path = path.map_err(|e| Failure::Wrong(format!("--{e}")))?;
+        if self.offload && !(carries_super_packets(&path.up) && carries_super_packets(&path.down)) {
+            let line = "--offload: what a path does to single packets it cannot do to super-packets: \
+                        expected a path of --rtt alone";
+            return Err(Failure::Wrong(line.into()));
+        }
+        Ok(path)
+    }
+}
+
+/// The records a run writes, under way.
+struct Records {
+    log: Option<(PathBuf, PacketLog<OutputFile>)>,
+    capture: Option<(PathBuf, PacketCapture<OutputFile>)>,
+}
+
+impl Records {
+    /// Begins those asked for, of what a relay carries.
+    fn start(args: &Args, relay: &mut Relay) -> Result<Self, Failure> {
+        let mut records = Self {
+            log: None,
+            capture: None,
+        };
+        if let Some(target) = &args.log {
+            let log = PacketLog::start(OutputFile::create(target)?)?;
+            relay.watch(log.sender());
+            records.log = Some((target.clone(), log));
+        }
+        if let Some(dir) = &args.pcap {
+            create_folder(dir)?;
+            let file = |name| OutputFile::create(&dir.join(name));
+            let capture = PacketCapture::start(file("outside.pcap")?, file("inside.pcap")?)?;
+            relay.capture(capture.tap());
+            records.capture = Some((dir.clone(), capture));
+        }
+        Ok(records)
+    }
+
+    /// Completes the files, which lack their names alone, once there is no relay any more.
+    fn close(self) -> Result<Vec<OutputFile>, Failure> {
+        let failed = |path: PathBuf| move |source| OutputError { path, source };
+        let mut files = Vec::new();
+        if let Some((target, log)) = self.log {
+            files.push(log.finish().map_err(failed(target))?);
+        }
+        if let Some((dir, capture)) = self.capture {
+            files.extend(capture.finish().map_err(failed(dir))?);
+        }
+        Ok(files)
     }
 }
 
@@ -123,36 +181,44 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let path = args.path()?;
     let mut relay = Relay::new(&path.up, &path.down, args.seed, args.mtu)?;
     // Before there is any other thread.
-    let wire = Wire::open(args.mtu)?;
+    let wire = match args.offload {
+        true => Wire::open_with_offloads(args.mtu)?,
+        false => Wire::open(args.mtu)?,
+    };
     note(&wire);
-    let file = args.log.as_deref().map(OutputFile::create).transpose()?;
-    let log = file.map(PacketLog::start).transpose()?;
-    if let Some(log) = &log {
-        relay.log_to(log);
+    let records = Records::start(args, &mut relay)?;
+    let played = play(args, relay, &wire);
+    let files = records.close();
+    let (code, report) = played?;
+    if let Some(report) = report {
+        tell(&report, &path, args.seed);
+        for file in files? {
+            file.publish()?;
+        }
     }
+    Ok(code)
+}
+
+/// Runs the command, if there is one, and carries packets until it ends; the exit status to end with.
+fn play(args: &Args, relay: Relay, wire: &Wire) -> Result<(ExitCode, Option<Report>), Failure> {
     let signals = catch_signals();
-    let mut running = match wire.run(command(args, &wire)) {
+    let mut running = match wire.run(command(args, wire)) {
         Ok(running) => running,
         Err(NetError::Command { program, source }) => {
             eprintln!("recoup: cannot run `{}`: {source}", program.display());
-            return Ok(ExitCode::from(match source.kind() {
+            let code = match source.kind() {
                 ErrorKind::NotFound => 127,
                 _ => 126,
-            }));
+            };
+            return Ok((ExitCode::from(code), None));
         }
         Err(e) => return Err(e.into()),
     };
     pass_on(signals, running.signaller()?);
     // Without a path the command would wait for ever: it is killed as this process ends.
-    let report = carry(relay, &wire, &running)?;
+    let report = carry(relay, wire, &running)?;
     let status = running.wait()?;
-    tell(&report, &path, args.seed);
-    if let Some(log) = log {
-        let target = args.log.as_deref().unwrap_or(Path::new("")).display();
-        let failed = |e: std::io::Error| Failure::Wrong(format!("cannot write `{target}`: {e}"));
-        log.finish().map_err(failed)?.publish()?;
-    }
-    Ok(exit_code(status))
+    Ok((exit_code(status), Some(report)))
 }
 
 /// What the system did not give.
@@ -247,7 +313,10 @@ fn tell(report: &Report, path: &PathSpec, seed: u64) {
     let random = |hop: &HopSpec| match hop {
         HopSpec::Loss(spec) => spec.kind.is_random(),
         HopSpec::Reorder { .. } | HopSpec::Duplicate { .. } | HopSpec::Corrupt { .. } => true,
-        HopSpec::Delay(_) | HopSpec::Rate { .. } | HopSpec::Link { .. } => false,
+        HopSpec::Delay(_)
+        | HopSpec::Rate { .. }
+        | HopSpec::Link { .. }
+        | HopSpec::ThinAcks { .. } => false,
     };
     if path.up.iter().chain(&path.down).any(random) {
         eprintln!("recoup: seed: {seed}");

@@ -57,6 +57,18 @@ enum Command {
     Profiles,
 }
 
+impl Command {
+    /// Whether an experiment is to be run over real packets.
+    fn has_real_packets(&self) -> bool {
+        let on = match self {
+            Self::Run(args) => args.on(),
+            Self::Paper(args) => args.on(),
+            _ => return false,
+        };
+        !on.real().is_empty()
+    }
+}
+
 /// Why the program stops with a failure.
 enum Failure {
     /// A check failed: exit status 1. The report says what.
@@ -101,6 +113,13 @@ fn main() -> ExitCode {
     #[cfg(target_os = "linux")]
     if let Command::Emulate(args) = &cli.command {
         return emulate::run(args).unwrap_or_else(Failure::exit);
+    }
+    // Rights first: they may have to be taken while there is one thread.
+    #[cfg(target_os = "linux")]
+    if cli.command.has_real_packets()
+        && let Err(e) = recoup_lab::stage::prepare()
+    {
+        return Failure::from(e).exit();
     }
     interrupt::watch();
     let result = match cli.command {

@@ -2,13 +2,16 @@
 
 use crate::Failure;
 use crate::output::print;
-use crate::run::apply_settings;
+#[cfg(target_os = "linux")]
+use crate::run::progress;
+use crate::run::{On, apply_settings};
 use clap::{Subcommand, ValueEnum};
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 use recoup_lab::output_file::{OutputFile, create_folder};
 use recoup_lab::paper::{Sheet, prr, slp, tail_loss};
 use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::SettingsError;
+use recoup_lab::stage::{self, Ends, Stage};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -45,6 +48,10 @@ struct TailLoss {
     /// then not hold
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
+    /// Where: the simulator's figure with its claims, the same measured over real packets, with the
+    /// kernel's TCP, or all of these; real packets take minutes, and root or user namespaces
+    #[arg(long, value_name = "STAGE", value_enum, default_value_t = On::Sim)]
+    on: On,
     #[command(flatten)]
     output: Output,
 }
@@ -146,6 +153,8 @@ struct Kind<Id: 'static> {
     /// Settings a figure's cells set for themselves.
     own: fn(Id) -> &'static [&'static str],
     sheet: fn(Id, &Scenario) -> Result<Sheet, SettingsError>,
+    /// A figure measured over real packets, where there is such a thing.
+    real_sheet: fn(Id, &Scenario, Stage) -> Result<Option<Sheet>, Failure>,
 }
 
 const TAIL_LOSS: Kind<TailLossFigure> = Kind {
@@ -154,6 +163,7 @@ const TAIL_LOSS: Kind<TailLossFigure> = Kind {
     all: &[TailLossFigure::Fig1, TailLossFigure::Fig2],
     own: |_| &tail_loss::OWN_SETTINGS,
     sheet: TailLossFigure::sheet,
+    real_sheet: TailLossFigure::real_sheet,
 };
 
 const PRR: Kind<PrrFigure> = Kind {
@@ -167,6 +177,7 @@ const PRR: Kind<PrrFigure> = Kind {
     ],
     own: PrrFigure::own,
     sheet: PrrFigure::sheet,
+    real_sheet: |_, _, _| Ok(None),
 };
 
 const SLP: Kind<SlpFigure> = Kind {
@@ -182,22 +193,55 @@ const SLP: Kind<SlpFigure> = Kind {
     ],
     own: |_| &[],
     sheet: SlpFigure::sheet,
+    real_sheet: |_, _, _| Ok(None),
 };
 
 pub fn run(args: &Args) -> Result<(), Failure> {
     match &args.paper {
-        Paper::TailLoss(args) => TAIL_LOSS.run(&args.figures, &args.settings, None, &args.output),
-        Paper::Prr(args) => PRR.run(&args.figures, &args.settings, None, &args.output),
-        Paper::Slp(args) => SLP.run(&args.figures, &[], args.seed, &args.output),
+        Paper::TailLoss(args) => {
+            TAIL_LOSS.run(&args.figures, &args.settings, None, args.on, &args.output)
+        }
+        Paper::Prr(args) => PRR.run(&args.figures, &args.settings, None, On::Sim, &args.output),
+        Paper::Slp(args) => SLP.run(&args.figures, &[], args.seed, On::Sim, &args.output),
+    }
+}
+
+impl Args {
+    /// The stages asked for.
+    pub fn on(&self) -> On {
+        match &self.paper {
+            Paper::TailLoss(args) => args.on,
+            Paper::Prr(_) | Paper::Slp(_) => On::Sim,
+        }
     }
 }
 
 impl TailLossFigure {
-    fn sheet(self, base: &Scenario) -> Result<Sheet, SettingsError> {
+    const fn id(self) -> tail_loss::Id {
         match self {
-            Self::Fig1 => tail_loss::sheet(tail_loss::Id::Fig1, base),
-            Self::Fig2 => tail_loss::sheet(tail_loss::Id::Fig2, base),
+            Self::Fig1 => tail_loss::Id::Fig1,
+            Self::Fig2 => tail_loss::Id::Fig2,
         }
+    }
+
+    fn sheet(self, base: &Scenario) -> Result<Sheet, SettingsError> {
+        tail_loss::sheet(self.id(), base)
+    }
+
+    #[cfg(target_os = "linux")]
+    fn real_sheet(self, base: &Scenario, stage: Stage) -> Result<Option<Sheet>, Failure> {
+        let (id, name) = (self.id(), stage.name());
+        let bar = progress(tail_loss::stages::flows(id, stage));
+        bar.set_prefix(format!("{} {} {name} ", tail_loss::NAME, id.name()));
+        let sheet = tail_loss::stages::sheet(id, base, stage, |n| bar.inc(n))?;
+        bar.finish_and_clear();
+        Ok(sheet)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn real_sheet(self, _: &Scenario, stage: Stage) -> Result<Option<Sheet>, Failure> {
+        let line = format!("--on {}: real packets need Linux", stage.name());
+        Err(Failure::Wrong(line))
     }
 }
 
@@ -240,6 +284,7 @@ impl<Id: Copy + ValueEnum> Kind<Id> {
         named: &[Id],
         settings: &[String],
         seed: Option<u64>,
+        on: On,
         output: &Output,
     ) -> Result<(), Failure> {
         let wanted = if named.is_empty() { self.all } else { named };
@@ -250,7 +295,26 @@ impl<Id: Copy + ValueEnum> Kind<Id> {
                 "--format svg: name the one figure to print, or use --out for all".into(),
             ));
         }
-        let sheets = self.sheets(wanted, &base)?;
+        let mut sheets = match on.simulates() {
+            true => self.sheets(wanted, &base)?,
+            false => vec![],
+        };
+        let all_ends = on
+            .real()
+            .iter()
+            .filter_map(|stage| Ends::new(*stage, None, None));
+        if on != On::Sim {
+            let all_ends: Vec<_> = all_ends.collect();
+            for note in stage::notes(&base, on.simulates(), &all_ends) {
+                eprintln!("recoup: note: {note}");
+            }
+        }
+        for (id, stage) in wanted
+            .iter()
+            .flat_map(|id| on.real().iter().map(move |s| (id, s)))
+        {
+            sheets.extend((self.real_sheet)(*id, &base, *stage)?);
+        }
         let text = match output.format {
             Format::Table => sheets.iter().map(|sheet| sheet.table.as_str()).collect(),
             Format::Json => Sheet::to_json(&sheets),

@@ -111,6 +111,8 @@ struct Receiver {
     /// Streams begun.
     begun: u64,
     finished: u64,
+    /// It ends with the first.
+    once: bool,
     chunk: Vec<u8>,
 }
 
@@ -140,10 +142,10 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         streams: HashMap::new(),
         begun: 0,
         finished: 0,
+        once: args.once || args.output.is_some(),
         chunk,
     };
-    let once = args.once || args.output.is_some();
-    while !(once && receiver.finished > 0) {
+    while !(receiver.once && receiver.finished > 0) {
         receiver.turn()?;
     }
     let rto = Duration::from_millis(200);
@@ -238,15 +240,16 @@ impl Receiver {
         // Fails when it is over already.
         let _ = driver.host.release(now, id);
         self.finished += 1;
-        let verb = format!("received from {}:", peer.unwrap_or_default());
+        let peer = peer.unwrap_or_default();
+        let verb = format!("received from {peer}:");
         let line = stream.tally.report(now, &verb, counters);
         match self.output {
             Output::Stdout { .. } => eprint!("{line}"),
             _ => print(&line)?,
         }
         if let Some(HostError::Ended(how)) = error {
-            let line = format!("the stream is not whole: {}", describe(how));
-            if stream.kept && !matches!(self.output, Output::Nowhere) {
+            let line = format!("the stream from {peer} is not whole: {}", describe(how));
+            if self.once || (stream.kept && !matches!(self.output, Output::Nowhere)) {
                 return Err(Failure::Wrong(line));
             }
             eprintln!("recoup: note: {line}");

@@ -3,7 +3,7 @@
 use crate::Failure;
 use crate::output::{Format, print};
 use clap::ValueEnum;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use recoup_lab::capture::{Capture, CapturePaths};
 use recoup_lab::effect;
 use recoup_lab::events::EventWriter;
@@ -11,6 +11,7 @@ use recoup_lab::output_file::{OutputFile, same_file};
 use recoup_lab::report::{Report, View};
 use recoup_lab::run::{ProfileResult, run as run_scenario, run_observed};
 use recoup_lab::scenario::{Scenario, parse_profile};
+use recoup_lab::stage::{self, Ends, Stage};
 use recoup_recovery::Profile;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -18,7 +19,7 @@ use std::path::{Path, PathBuf};
 const HELP: &str = "\
 FCT is the flow completion time: from the client's first SYN until the last byte of data has
 been delivered to the client. \"FCT mean / first profile's\" (fct_normalised in JSON and CSV)
-is a profile's mean over that of the first profile.";
+is a profile's mean over that of the first profile on the same stage.";
 
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
@@ -37,6 +38,16 @@ pub struct Args {
     /// Change a setting of the scenario; repeat for several (see `recoup scenario list`)
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
+    /// Where to run it: in the simulator, by Recoup over real packets, by this machine's Linux over the
+    /// same, or on all of these, compared (real packets need root or user namespaces)
+    #[arg(long, value_name = "STAGE", value_enum, default_value_t = On::Sim)]
+    on: On,
+    /// With real packets: whose TCP the client's is, if not the stage's
+    #[arg(long, value_name = "STACK", value_enum)]
+    client: Option<Stack>,
+    /// With real packets: whose TCP the server's is, if not the stage's; it sends the data
+    #[arg(long, value_name = "STACK", value_enum)]
+    server: Option<Stack>,
     /// Write what crossed the wire, at sender and at receiver, as packet captures into this folder
     #[arg(long, value_name = "DIR")]
     pcap: Option<PathBuf>,
@@ -49,6 +60,54 @@ pub struct Args {
     /// Which figures the table shows (usually cost); JSON and CSV have them all
     #[arg(long, value_enum)]
     report: Option<Shown>,
+}
+
+/// The stages to run on.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum On {
+    /// Virtual time
+    Sim,
+    /// Recoup's endpoints, real packets
+    Net,
+    /// Linux at both ends, real packets
+    Kernel,
+    /// All three, side by side
+    All,
+}
+
+/// Whose TCP is at an end.
+#[derive(Clone, Copy, ValueEnum)]
+enum Stack {
+    /// Recoup's, with the profile
+    Recoup,
+    /// This machine's Linux
+    Kernel,
+}
+
+impl On {
+    /// Whether the simulator is among them.
+    pub fn simulates(self) -> bool {
+        matches!(self, Self::Sim | Self::All)
+    }
+
+    /// The stages with real packets among them.
+    pub fn real(self) -> &'static [Stage] {
+        match self {
+            Self::Sim => &[],
+            Self::Net => &[Stage::Net],
+            Self::Kernel => &[Stage::Kernel],
+            Self::All => &[Stage::Net, Stage::Kernel],
+        }
+    }
+}
+
+impl From<Stack> for stage::Stack {
+    fn from(stack: Stack) -> Self {
+        match stack {
+            Stack::Recoup => Self::Recoup,
+            Stack::Kernel => Self::Kernel,
+        }
+    }
 }
 
 /// The tables.
@@ -87,6 +146,31 @@ pub fn apply_settings(scenario: &mut Scenario, settings: &[String]) -> Result<()
     Ok(())
 }
 
+impl Args {
+    /// Whether it takes rights to make namespaces and devices.
+    pub fn on(&self) -> On {
+        self.on
+    }
+
+    /// Who plays on the stages with real packets.
+    fn all_ends(&self) -> Result<Vec<Ends>, Failure> {
+        let [client, server] = [self.client, self.server].map(|stack| stack.map(Into::into));
+        let mixed = client.is_some() || server.is_some();
+        if mixed && self.on.real().len() != 1 {
+            let line = "--client, --server: expected beside --on net or --on kernel";
+            return Err(Failure::Wrong(line.into()));
+        }
+        if self.on != On::Sim && self.events.is_some() {
+            let line = "--events: expected beside --on sim: the event stream is the simulator's";
+            return Err(Failure::Wrong(line.into()));
+        }
+        let stages = self.on.real().iter();
+        Ok(stages
+            .filter_map(|stage| Ends::new(*stage, client, server))
+            .collect())
+    }
+}
+
 pub fn run(args: &Args) -> Result<(), Failure> {
     if args.report.is_some() && args.format != Format::Table {
         let line = "--report: chooses the table; --format json and csv have all figures";
@@ -108,18 +192,33 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     scenario.flows = args.flows.unwrap_or(scenario.flows);
     scenario.seed = args.seed.unwrap_or(scenario.seed);
     scenario.check().map_err(Failure::Wrong)?;
-    for note in effect::notes(&scenario) {
+    let all_ends = args.all_ends()?;
+    let mut notes = effect::notes(&scenario);
+    if all_ends.iter().any(|ends| !ends.has_profiles())
+        && !args.profile.is_empty()
+        && args.on == On::Kernel
+    {
+        notes.push("--profile has no effect: the kernel is at both ends".into());
+    }
+    notes.extend(stage::notes(&scenario, args.on.simulates(), &all_ends));
+    for note in notes {
         eprintln!("recoup: note: {note}");
     }
-    let results = if args.pcap.is_some() || args.events.is_some() {
+    check_outputs(&scenario, args, &all_ends)?;
+    let mut results = if !args.on.simulates() {
+        vec![]
+    } else if args.pcap.is_some() || args.events.is_some() {
         run_with_outputs(&scenario, args)?
     } else {
-        let bar = progress(&scenario);
+        let bar = progress(simulated(&scenario));
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let results = run_scenario(&scenario, threads, |n| bar.inc(n))?;
         bar.finish_and_clear();
         results
     };
+    for ends in all_ends {
+        results.extend(run_for_real(&scenario, ends, args.pcap.as_deref())?);
+    }
     let dropped: u64 = results.iter().map(|r| r.cost.packets_dropped).sum();
     if dropped == 0
         && scenario
@@ -148,19 +247,54 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-/// Flow after flow on one core, so that files tell them in order. All files are begun before the
-/// first flow runs and complete after the last, or not there at all.
-fn run_with_outputs(scenario: &Scenario, args: &Args) -> Result<Vec<ProfileResult>, Failure> {
+/// The flows on a stage with real packets.
+#[cfg(target_os = "linux")]
+fn run_for_real(
+    scenario: &Scenario,
+    ends: Ends,
+    pcap: Option<&Path>,
+) -> Result<Vec<ProfileResult>, Failure> {
+    let profiles = if ends.has_profiles() {
+        scenario.profiles.len() as u64
+    } else {
+        1
+    };
+    let flows = scenario.flows.saturating_mul(profiles);
+    let bar = progress(flows);
+    bar.set_prefix(format!("{} ", ends.stage.name()));
+    let lanes = stage::lanes(&scenario.settings, flows);
+    let results = stage::run(scenario, ends, lanes, pcap, |n| bar.inc(n))?;
+    bar.finish_and_clear();
+    Ok(results)
+}
+
+/// Where there are no TUN devices and network namespaces.
+#[cfg(not(target_os = "linux"))]
+fn run_for_real(_: &Scenario, ends: Ends, _: Option<&Path>) -> Result<Vec<ProfileResult>, Failure> {
+    let stage = ends.stage.name();
+    Err(Failure::Wrong(format!(
+        "--on {stage}: real packets need Linux"
+    )))
+}
+
+/// Checks that every file to be written has a name of its own, which is no input's.
+fn check_outputs(scenario: &Scenario, args: &Args, all_ends: &[Ends]) -> Result<(), Failure> {
+    if args.pcap.is_none() && args.events.is_none() {
+        return Ok(());
+    }
     let twice = |(i, p): &(usize, &Profile)| scenario.profiles[..*i].contains(p);
     if let Some((_, profile)) = scenario.profiles.iter().enumerate().find(twice) {
         let line = format!("profile {profile} is given twice: its files would have one name");
         return Err(Failure::Wrong(line));
     }
-    let paths = |profile: &Profile| {
-        let dir = args.pcap.as_deref();
-        dir.map(|dir| CapturePaths::new(dir, profile.name()))
-    };
-    let captures = scenario.profiles.iter().filter_map(paths);
+    let captures = args.pcap.iter().flat_map(|dir| {
+        let profiles = scenario.profiles.iter().filter(|_| args.on.simulates());
+        let simulated = profiles.map(|profile| CapturePaths::new(dir, profile.name()));
+        let real = all_ends
+            .iter()
+            .flat_map(|ends| real_captures(scenario, *ends, dir));
+        simulated.chain(real)
+    });
     let captures = captures.flat_map(|paths| [paths.server, paths.client]);
     for output in args.events.iter().cloned().chain(captures) {
         if let Some(input) = scenario.files().find(|input| same_file(input, &output)) {
@@ -169,6 +303,26 @@ fn run_with_outputs(scenario: &Scenario, args: &Args) -> Result<Vec<ProfileResul
             return Err(Failure::Wrong(line));
         }
     }
+    Ok(())
+}
+
+#[cfg(target_os = "linux")]
+fn real_captures(scenario: &Scenario, ends: Ends, dir: &Path) -> Vec<CapturePaths> {
+    stage::capture_paths(scenario, ends, dir)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn real_captures(_: &Scenario, _: Ends, _: &Path) -> Vec<CapturePaths> {
+    vec![]
+}
+
+/// Flow after flow on one core, so that files tell them in order. All files are begun before the
+/// first flow runs and complete after the last, or not there at all.
+fn run_with_outputs(scenario: &Scenario, args: &Args) -> Result<Vec<ProfileResult>, Failure> {
+    let paths = |profile: &Profile| {
+        let dir = args.pcap.as_deref();
+        dir.map(|dir| CapturePaths::new(dir, profile.name()))
+    };
     let mut events = args.events.as_deref().map(open_events).transpose()?;
     let capture = |profile: &Profile| {
         paths(profile)
@@ -180,7 +334,7 @@ fn run_with_outputs(scenario: &Scenario, args: &Args) -> Result<Vec<ProfileResul
         .iter()
         .map(capture)
         .collect::<Result<Vec<_>, _>>()?;
-    let bar = progress(scenario);
+    let bar = progress(simulated(scenario));
     let mut results = Vec::new();
     for (profile, capture) in scenario.profiles.iter().zip(&mut captures) {
         if let Some(events) = &mut events {
@@ -263,16 +417,24 @@ fn heading(scenario: &Scenario) -> String {
     )
 }
 
+/// Flows the simulator runs.
+fn simulated(scenario: &Scenario) -> u64 {
+    let profiles = scenario.profiles.len() as u64;
+    scenario.flows.saturating_mul(profiles)
+}
+
 /// A bar that appears when standard error is a terminal and the run is not over at once.
-fn progress(scenario: &Scenario) -> ProgressBar {
-    let flows = scenario
-        .flows
-        .saturating_mul(scenario.profiles.len() as u64);
+pub fn progress(flows: u64) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(flows), ProgressDrawTarget::stderr_with_hz(5));
     let style =
-        ProgressStyle::with_template("{wide_bar} {human_pos}/{human_len} flows, {eta} left");
+        ProgressStyle::with_template("{prefix}{wide_bar} {human_pos}/{human_len} flows{left}");
+    // Before the first flow is through nobody knows how long the others take.
+    let left = |state: &ProgressState, to: &mut dyn std::fmt::Write| {
+        let known = state.pos() > 0;
+        let _ = known.then(|| write!(to, ", {:#} left", HumanDuration(state.eta())));
+    };
     if let Ok(style) = style {
-        bar.set_style(style);
+        bar.set_style(style.with_key("left", left));
     }
     bar
 }

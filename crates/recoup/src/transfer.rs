@@ -5,7 +5,7 @@ use crc32fast::Hasher;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use recoup_lab::output_file::OutputFile;
 use recoup_net::NetError;
-use recoup_net::host::{Driver, Host, Secret, Settings, TunDevice};
+use recoup_net::host::{Driver, Host, Secret, Settings, TunDevice, TunOptions};
 use recoup_recovery::{Counters, Profile, Trigger};
 use recoup_units::Instant;
 use recoup_wire::pcap;
@@ -29,7 +29,11 @@ pub struct HostArgs {
     /// Longest packet in bytes, IP header included
     #[arg(long, value_name = "BYTES", default_value_t = 1500, value_parser = clap::value_parser!(u16).range(1280..))]
     mtu: u16,
-    /// Write every packet to this capture file
+    /// Have the kernel neither cut nor sum segments for this end, nor this end for the kernel
+    /// [default: super-packets of up to 64 KiB cross the device, as between a host and its network card]
+    #[arg(long)]
+    no_offload: bool,
+    /// Write every packet to this capture file; without --no-offload, super-packets as they are
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
 }
@@ -48,11 +52,12 @@ impl HostArgs {
         let profile: Profile = self.profile.parse()?;
         let secret = Secret::draw()?;
         let capture = self.pcap.as_deref().map(begin_capture).transpose()?;
-        let device = match self.address {
-            Some(address) => TunDevice::open_at(address, self.mtu),
-            None => TunDevice::open(self.mtu),
+        let options = TunOptions {
+            mtu: self.mtu,
+            address: self.address,
+            offloads: !self.no_offload,
         };
-        let device = device.map_err(not_root)?;
+        let device = TunDevice::open_with(&options).map_err(not_root)?;
         let settings = Settings::new(*profile.mechanisms(), self.mtu);
         let host = Host::new(settings, device.host_addresses(), secret);
         let mut driver = Driver::new(host, device);

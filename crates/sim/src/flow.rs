@@ -6,7 +6,7 @@ use crate::observe::{Host, Observer, Point};
 use crate::timers::HostTimers;
 use crate::workload::{LaterWrites, Workload};
 use crate::{FlowRecord, Packet, TimerModel};
-use recoup_path::{Chain, ChainError, Exit, HopSpec, Packet as _};
+use recoup_path::{Chain, ChainError, DropCause, Exit, HopSpec, Packet as _};
 use recoup_recovery::{Send, Trigger};
 use recoup_tcp::{self as tcp, Endpoint, Transmit};
 use recoup_units::{Direction, FlowId, Instant, Offset, Span};
@@ -198,13 +198,9 @@ impl Simulation {
                         }
                     }
                     Exit::Dropped { packet, cause, .. } => {
-                        self.record.packets_dropped += 1;
-                        observer.on_packet(
-                            self.now,
-                            Point::Dropped(cause.name()),
-                            towards,
-                            &packet,
-                        );
+                        // An ACK thinned out is none the path failed to deliver.
+                        self.record.packets_dropped += u64::from(cause != DropCause::Thinned);
+                        observer.on_packet(self.now, Point::Dropped(cause), towards, &packet);
                     }
                 }
             }
@@ -311,19 +307,15 @@ impl Simulation {
         record.segments_sent += u64::from(packet.segment.payload_len > 0);
         let (span, trigger) = match transmit {
             Transmit::Stream(Send::Again(span, trigger)) => (span, trigger),
-            Transmit::Stream(Send::NewProbe(_)) => {
-                record.probes += 1;
-                return;
-            }
             _ => return,
         };
-        record.probes += u64::from(trigger == Trigger::Tlp);
         let (end, far) = match host {
             Host::Client => (&mut self.client, &self.server),
             Host::Server => (&mut self.server, &self.client),
         };
+        let receiver = far.endpoint.receiver();
         end.ledger
-            .on_retransmission(packet.ordinal, span, far.endpoint.receiver());
+            .on_retransmission(packet.ordinal, |missing| receiver.missing(span, missing));
         if !matches!(trigger, Trigger::Syn | Trigger::SynAck) {
             let waited = end.last_ack_at.map(|at| now.since(at));
             record.last_ack_to_retransmission = record.last_ack_to_retransmission.or(waited);

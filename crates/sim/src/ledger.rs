@@ -4,27 +4,28 @@
 //! was sent. So each is kept with the sequence space no earlier copy has delivered yet, until none
 //! is left or the flow ends.
 
-use recoup_tcp::Receiver;
 use recoup_units::Span;
 
 /// The retransmissions of one direction that are not known to be spurious.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Ledger {
+pub struct Ledger {
     /// Ordinal of the retransmission, and a part of it still undelivered by earlier copies.
     open: Vec<(u64, Span)>,
     retransmissions: u64,
 }
 
 impl Ledger {
+    /// Forgets all of them.
     pub fn clear(&mut self) {
         self.open.clear();
         self.retransmissions = 0;
     }
 
-    /// Packet `ordinal` sends `span` again; `receiver` is the far end as it is now.
-    pub fn on_retransmission(&mut self, ordinal: u64, span: Span, receiver: &Receiver) {
+    /// Packet `ordinal` sends something again, of which `missing` tells the parts that have not
+    /// arrived yet.
+    pub fn on_retransmission(&mut self, ordinal: u64, missing: impl FnOnce(&mut dyn FnMut(Span))) {
         self.retransmissions += 1;
-        receiver.missing(span, |part| self.open.push((ordinal, part)));
+        missing(&mut |part| self.open.push((ordinal, part)));
     }
 
     /// Whether an arrival could still tell anything.
@@ -70,7 +71,6 @@ mod tests {
 
     #[test]
     fn an_earlier_copy_decides_even_if_it_comes_later() {
-        let fresh = Receiver::new(1 << 20, 1000);
         // (arrivals after the retransmission 7 of 10..20, spurious)
         let cases: [(&[(u64, Span)], u64); 6] = [
             (&[], 0),
@@ -82,7 +82,7 @@ mod tests {
         ];
         for (arrivals, spurious) in cases {
             let mut ledger = Ledger::default();
-            ledger.on_retransmission(7, span(10, 20), &fresh);
+            ledger.on_retransmission(7, |missing| missing(span(10, 20)));
             for &(ordinal, span) in arrivals {
                 ledger.on_arrival(ordinal, span);
             }
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn a_part_still_missing_makes_it_needed() {
         let mut ledger = Ledger::default();
-        ledger.on_retransmission(7, span(10, 20), &Receiver::new(1 << 20, 1000));
+        ledger.on_retransmission(7, |missing| missing(span(10, 20)));
         ledger.on_arrival(3, span(12, 18));
         assert_eq!(ledger.spurious(), 0);
     }

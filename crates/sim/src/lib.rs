@@ -15,8 +15,9 @@ mod timers;
 mod workload;
 
 pub use flow::{FlowSpec, PathSpec, Simulation};
+pub use ledger::Ledger;
 pub use observe::{Host, NoObserver, Observer, Point};
 pub use packet::Packet;
 pub use record::FlowRecord;
 pub use timers::TimerModel;
-pub use workload::{Workload, Write};
+pub use workload::{LaterWrites, Workload, Write};

@@ -1,6 +1,7 @@
 //! Watching a simulation from outside: captures, event files and plots are made of this.
 
 use crate::Packet;
+use recoup_path::DropCause;
 use recoup_recovery::Event;
 use recoup_tcp::Endpoint;
 use recoup_units::{Direction, FlowId, Instant};
@@ -40,7 +41,7 @@ pub enum Point {
     /// Reaching its receiver.
     Arrived,
     /// Dropped on the path, for the reason named.
-    Dropped(&'static str),
+    Dropped(DropCause),
 }
 
 /// Is told what happens, in order of time within a flow.

@@ -48,14 +48,18 @@ impl path::Packet for Packet {
         self.ip_len
     }
 
-    fn tcp(&self) -> TcpFacts {
-        TcpFacts {
-            seq: self.segment.seq.0,
-            payload_len: self.segment.payload_len,
-            syn: self.segment.flags.contains(Flags::SYN),
-            fin: self.segment.flags.contains(Flags::FIN),
-            rst: self.segment.flags.contains(Flags::RST),
-        }
+    fn tcp(&self) -> Option<TcpFacts> {
+        let segment = &self.segment;
+        let has = |flag| segment.flags.contains(flag);
+        Some(TcpFacts {
+            seq: segment.seq.0,
+            payload_len: segment.payload_len,
+            syn: has(Flags::SYN),
+            fin: has(Flags::FIN),
+            rst: has(Flags::RST),
+            ack: has(Flags::ACK).then_some(segment.ack.0),
+            sack: !segment.options.sack.is_empty(),
+        })
     }
 
     fn corrupt(&mut self, draw: u64) {

@@ -13,10 +13,8 @@ pub struct FlowRecord {
     pub segments_sent: u64,
     /// IP bytes sent.
     pub bytes_sent: u64,
-    /// Packets dropped on the path.
+    /// Packets dropped on the path, those a thinning hop made needless left out.
     pub packets_dropped: u64,
-    /// Tail loss probes, those that carry new data included; the others are retransmissions too.
-    pub probes: u64,
     /// Retransmissions of which an earlier copy delivers every byte, sooner or later.
     pub spurious: u64,
     /// Payload bytes that arrived though they had arrived before.

@@ -37,7 +37,7 @@ impl Workload {
 
 /// The server's later writes, one after another.
 #[derive(Debug, Default)]
-pub(crate) struct LaterWrites {
+pub struct LaterWrites {
     /// The server's turn, once it has come.
     turn: Option<Instant>,
     done: usize,

@@ -31,10 +31,10 @@ impl AckPolicy {
 /// Why an ACK is owed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Urgency {
-    /// In-order data; `full`: a full-size segment.
+    /// In-order data.
     InOrder {
-        /// Whether the segment was full-size.
-        full: bool,
+        /// Full-size segments of it: several where they came as one (offloads).
+        full: u32,
     },
     /// Anything the peer should hear of at once.
     AtOnce,
@@ -71,7 +71,7 @@ impl AckSchedule {
             self.due = true;
             return;
         };
-        self.full_segments += u32::from(full);
+        self.full_segments = self.full_segments.saturating_add(full);
         let delay = match self.policy {
             AckPolicy::Quick => None,
             AckPolicy::Linux { quick } => {
@@ -131,7 +131,7 @@ mod tests {
         let mut schedule = AckSchedule::new(policy);
         let mut acked = vec![];
         for i in 1..=segments {
-            schedule.on_segment(Instant::from_millis(i), Urgency::InOrder { full: true });
+            schedule.on_segment(Instant::from_millis(i), Urgency::InOrder { full: 1 });
             if schedule.is_due() {
                 schedule.on_ack_sent();
                 acked.push(i);
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn an_odd_segment_waits_from_its_own_arrival() {
         let mut s = AckSchedule::new(AckPolicy::Delayed(Duration::from_millis(200)));
-        s.on_segment(Instant::from_millis(7), Urgency::InOrder { full: true });
+        s.on_segment(Instant::from_millis(7), Urgency::InOrder { full: 1 });
         assert_eq!(
             (s.is_due(), s.deadline()),
             (false, Some(Instant::from_millis(207)))
@@ -163,10 +163,19 @@ mod tests {
     }
 
     #[test]
+    fn segments_that_come_as_one_are_acknowledged_as_one() {
+        let mut s = AckSchedule::new(AckPolicy::Delayed(Duration::from_millis(200)));
+        s.on_segment(Instant::ZERO, Urgency::InOrder { full: 45 });
+        assert!(s.is_due());
+        s.on_ack_sent();
+        assert!(!s.is_due());
+    }
+
+    #[test]
     fn small_segments_wait_but_for_the_timer() {
         let mut s = AckSchedule::new(AckPolicy::Delayed(Duration::from_millis(200)));
         for i in 0..3 {
-            s.on_segment(Instant::from_millis(i), Urgency::InOrder { full: false });
+            s.on_segment(Instant::from_millis(i), Urgency::InOrder { full: 0 });
         }
         assert_eq!(
             (s.is_due(), s.deadline()),
@@ -177,9 +186,9 @@ mod tests {
     #[test]
     fn trouble_is_reported_at_once_and_refills_linuxs_budget() {
         let mut s = AckSchedule::new(AckPolicy::Linux { quick: 1 });
-        s.on_segment(Instant::ZERO, Urgency::InOrder { full: true });
+        s.on_segment(Instant::ZERO, Urgency::InOrder { full: 1 });
         s.on_ack_sent();
-        s.on_segment(Instant::ZERO, Urgency::InOrder { full: true });
+        s.on_segment(Instant::ZERO, Urgency::InOrder { full: 1 });
         assert!(!s.is_due());
         s.on_segment(Instant::ZERO, Urgency::AtOnce);
         assert!(s.is_due());

@@ -6,13 +6,16 @@
 //! [`Receiver`](crate::Receiver) to say.
 
 use recoup_units::{Offset, Span};
-use std::collections::VecDeque;
 
-/// Bytes of one stream from an offset on.
+/// Bytes of one stream from an offset on, in a ring.
 #[derive(Clone, Debug)]
 pub struct Buffer {
     start: Offset,
-    bytes: VecDeque<u8>,
+    /// A power of two long, or empty.
+    ring: Vec<u8>,
+    /// Where in the ring the first byte held stands.
+    head: usize,
+    len: usize,
 }
 
 impl Default for Buffer {
@@ -20,32 +23,65 @@ impl Default for Buffer {
     fn default() -> Self {
         Self {
             start: Offset::DATA,
-            bytes: VecDeque::new(),
+            ring: Vec::new(),
+            head: 0,
+            len: 0,
         }
     }
 }
 
+/// The shortest ring, in bytes.
+const LEAST_RING: usize = 4096;
+
+/// As many bytes are moved to the front of the ring at most: the part of a segment that waits for more.
+const MOST_MOVED: usize = 2048;
+
 impl Buffer {
     /// Bytes held, gaps between them included.
     pub fn len(&self) -> usize {
-        self.bytes.len()
+        self.len
     }
 
     /// Whether none is held.
     pub fn is_empty(&self) -> bool {
-        self.bytes.is_empty()
+        self.len == 0
     }
 
     /// Begins again with an empty stream, keeping `memory` bytes of room at most.
     pub fn reset(&mut self, memory: usize) {
         self.start = Offset::DATA;
-        self.bytes.clear();
-        self.bytes.shrink_to(memory);
+        (self.head, self.len) = (0, 0);
+        if self.ring.len() > memory {
+            self.ring = Vec::new();
+        }
+    }
+
+    /// Gives back the memory of a stream that is over, once nothing of it is held.
+    pub fn give_back_memory(&mut self) {
+        if self.is_empty() {
+            (self.ring, self.head) = (Vec::new(), 0);
+        }
     }
 
     /// Adds `bytes` at the end.
     pub fn append(&mut self, bytes: &[u8]) {
-        self.bytes.extend(bytes);
+        self.make_room(self.len + bytes.len());
+        let [front, back] = self.between_mut(self.len, self.len + bytes.len());
+        let (to_front, to_back) = bytes.split_at(front.len());
+        front.copy_from_slice(to_front);
+        back.copy_from_slice(to_back);
+        self.len += bytes.len();
+    }
+
+    /// Adds at the end what `fill` puts into the room it is given, at most `most` bytes of it: so many as
+    /// it says. What the room holds before means nothing. It is in one piece and so may be shorter than
+    /// `most`, even where the next call finds more.
+    pub fn append_with(&mut self, most: usize, fill: impl FnOnce(&mut [u8]) -> usize) -> usize {
+        self.make_room(self.len + most);
+        let [room, _] = self.between_mut(self.len, self.len + most);
+        let count = fill(room).min(room.len());
+        self.len += count;
+        count
     }
 
     /// Puts `bytes` where they belong, as far as they lie in `within`; what is not there yet between
@@ -58,37 +94,66 @@ impl Buffer {
         }
         let source = &bytes[first.since(at) as usize..end.since(at) as usize];
         let from = first.since(self.start) as usize;
-        if from == self.bytes.len() {
-            self.bytes.extend(source);
+        let to = from + source.len();
+        self.make_room(to);
+        if from > self.len {
+            for gap in self.between_mut(self.len, from) {
+                gap.fill(0);
+            }
+        }
+        let [front, back] = self.between_mut(from, to);
+        let (to_front, to_back) = source.split_at(front.len());
+        front.copy_from_slice(to_front);
+        back.copy_from_slice(to_back);
+        self.len = self.len.max(to);
+    }
+
+    /// Makes the ring long enough for `len` bytes.
+    fn make_room(&mut self, len: usize) {
+        if len <= self.ring.len() {
             return;
         }
-        let to = from + source.len();
-        if self.bytes.len() < to {
-            self.bytes.resize(to, 0);
+        let mut ring = vec![0; len.next_power_of_two().max(LEAST_RING)];
+        let [front, back] = self.between(0, self.len);
+        ring[..front.len()].copy_from_slice(front);
+        ring[front.len()..self.len].copy_from_slice(back);
+        (self.ring, self.head) = (ring, 0);
+    }
+
+    /// The places in the ring from the `from`th byte held to the `to`th, whether held already or not:
+    /// where the first part begins, how long it is, and how long the second, which is at the ring's
+    /// beginning.
+    fn places(&self, from: usize, to: usize) -> (usize, usize, usize) {
+        let mask = self.ring.len().wrapping_sub(1);
+        let at = (self.head + from) & mask;
+        let len = to - from;
+        let front = len.min(self.ring.len() - at.min(self.ring.len()));
+        (at, front, len - front)
+    }
+
+    fn between(&self, from: usize, to: usize) -> [&[u8]; 2] {
+        if from == to {
+            return [&[]; 2];
         }
-        let (front, back) = self.bytes.as_mut_slices();
-        let in_front = front.len().clamp(from, to) - from;
-        let (to_front, to_back) = source.split_at(in_front);
-        if !to_front.is_empty() {
-            front[from..from + in_front].copy_from_slice(to_front);
+        let (at, front, back) = self.places(from, to);
+        [&self.ring[at..at + front], &self.ring[..back]]
+    }
+
+    fn between_mut(&mut self, from: usize, to: usize) -> [&mut [u8]; 2] {
+        if from == to {
+            return [&mut [], &mut []];
         }
-        if !to_back.is_empty() {
-            let at = from + in_front - front.len();
-            back[at..at + to_back.len()].copy_from_slice(to_back);
-        }
+        let (at, front, back) = self.places(from, to);
+        let (begin, rest) = self.ring.split_at_mut(at);
+        [&mut rest[..front], &mut begin[..back]]
     }
 
     /// The bytes of `span`, fewer if they are not all held, as the two parts they are kept in; the
     /// second is mostly empty.
     pub fn parts(&self, span: Span) -> [&[u8]; 2] {
-        let to = (span.end.since(self.start) as usize).min(self.bytes.len());
+        let to = (span.end.since(self.start) as usize).min(self.len);
         let from = (span.start.since(self.start) as usize).min(to);
-        let (front, back) = self.bytes.as_slices();
-        let split = front.len();
-        [
-            &front[from.min(split)..to.min(split)],
-            &back[from.saturating_sub(split)..to.saturating_sub(split)],
-        ]
+        self.between(from, to)
     }
 
     /// A copy of the bytes of `span`, fewer if they are not all held.
@@ -120,9 +185,19 @@ impl Buffer {
 
     /// Forgets everything in front of `offset`.
     pub fn forget_before(&mut self, offset: Offset) {
-        let count = (offset.since(self.start) as usize).min(self.bytes.len());
-        self.bytes.drain(..count);
+        let count = (offset.since(self.start) as usize).min(self.len);
         self.start = self.start + count as u64;
+        self.len -= count;
+        if self.len > 0 {
+            self.head = (self.head + count) & (self.ring.len() - 1);
+        }
+        // What is nearly empty begins again in front, where memory was used last: a ring that grew once
+        // would else be walked through for good, and none of it stay in the processor's caches.
+        let end = self.head + self.len;
+        if self.len <= MOST_MOVED && end <= self.ring.len() {
+            self.ring.copy_within(self.head..end, 0);
+            self.head = 0;
+        }
     }
 }
 
@@ -157,6 +232,61 @@ mod tests {
         buffer.reset(0);
         buffer.append(b"new");
         assert_eq!(buffer.copy(span(1, 4)), b"new");
+    }
+
+    #[test]
+    fn memory_is_given_back_when_nothing_is_held() {
+        let mut buffer = Buffer::default();
+        buffer.append(b"abc");
+        buffer.give_back_memory();
+        assert_eq!(buffer.copy(span(1, 4)), b"abc");
+        buffer.forget_before(Offset(4));
+        buffer.give_back_memory();
+        assert_eq!((buffer.len(), buffer.ring.capacity()), (0, 0));
+        // The stream would go on where it was.
+        buffer.forget_before(Offset(9));
+        assert_eq!(buffer.take(1), b"");
+        buffer.append(b"d");
+        assert_eq!(buffer.copy(span(4, 5)), b"d");
+    }
+
+    #[test]
+    fn what_is_missing_is_zero_and_what_is_filled_in_place_is_kept() {
+        let mut buffer = Buffer::default();
+        buffer.append(&[9; 100]);
+        buffer.forget_before(Offset(101)); // leaves its bytes in the ring
+        buffer.put(Offset(104), b"d", span(1, 200));
+        assert_eq!(buffer.take(9), b"\0\0\0d");
+        let filled = buffer.append_with(3, |room| {
+            assert_eq!(room.len(), 3);
+            room[..2].copy_from_slice(b"ef");
+            2
+        });
+        assert_eq!((filled, buffer.take(9)), (2, b"ef".to_vec()));
+        // Whatever is claimed, the room is all there is.
+        assert_eq!(buffer.append_with(5, |_| usize::MAX), 5);
+        assert_eq!(buffer.append_with(0, |room| room.len() + 1), 0);
+        assert_eq!(buffer.len(), 5);
+    }
+
+    #[test]
+    fn room_goes_round_the_ring() {
+        let mut buffer = Buffer::default();
+        let (mut written, mut read) = (0_u64, 0_u64);
+        while written < 5 * LEAST_RING as u64 {
+            let most = LEAST_RING - buffer.len();
+            written += buffer.append_with(most.min(1000), |room| {
+                for (place, i) in room.iter_mut().zip(written..) {
+                    *place = (i % 251) as u8;
+                }
+                room.len()
+            }) as u64;
+            for byte in buffer.take(700) {
+                assert_eq!(u64::from(byte), read % 251);
+                read += 1;
+            }
+        }
+        assert_eq!(buffer.ring.len(), LEAST_RING);
     }
 
     /// The memory is a ring: whatever its turn, the bytes are those of a plain vector.

@@ -180,6 +180,13 @@ impl Traffic {
             self.bytes_retrans += payload;
         }
     }
+
+    /// So many more segments of new data like the last one, of `size` bytes each, at the same time.
+    pub(crate) fn on_sent_more(&mut self, segments: u32, size: u32) {
+        self.segs_out = self.segs_out.wrapping_add(segments);
+        self.data_segs_out = self.data_segs_out.wrapping_add(segments);
+        self.bytes_sent += u64::from(segments) * u64::from(size);
+    }
 }
 
 impl Endpoint {

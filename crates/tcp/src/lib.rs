@@ -14,6 +14,7 @@ mod endpoint;
 mod info;
 mod push;
 mod receiver;
+mod switch;
 pub mod sysctl;
 
 pub use acks::AckPolicy;
@@ -24,3 +25,4 @@ pub use endpoint::{Closed, Endpoint, State, Timer, Transmit};
 pub use info::Info;
 pub use push::Push;
 pub use receiver::Receiver;
+pub use switch::{Switch, Switches};

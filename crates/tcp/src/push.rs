@@ -160,6 +160,11 @@ impl Pusher {
         much
     }
 
+    /// Whether the bit goes by where writes end and by nothing else.
+    pub fn marks_ends_alone(&self) -> bool {
+        self.policy == Push::WriteEnd
+    }
+
     /// Whether the present burst has segments to come.
     pub fn is_in_burst(&self) -> bool {
         self.left > 0

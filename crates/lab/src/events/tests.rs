@@ -1,5 +1,5 @@
 use super::*;
-use recoup_path::HopSpec;
+use recoup_path::{DropCause, HopSpec};
 use recoup_recovery::{Judge, Profile, State, Timer, Trigger};
 use recoup_sim::{FlowSpec, PathSpec, Simulation, TimerModel, Workload};
 use recoup_tcp as tcp;
@@ -199,7 +199,7 @@ fn packets_are_told_in_offsets() {
     writer.on_packet(at, Point::Sent, up, &packet(isn, None, Flags::SYN, 0, 0));
     writer.on_packet(at, Point::Sent, down, &syn_ack);
     writer.on_packet(at, Point::Sent, down, &data);
-    writer.on_packet(at, Point::Dropped("queue full"), down, &data);
+    writer.on_packet(at, Point::Dropped(DropCause::QueueFull), down, &data);
     data.damage = Some(7);
     writer.on_packet(at, Point::Arrived, down, &data);
     writer.on_packet(at, Point::Sent, up, &ack);

@@ -9,6 +9,8 @@
 
 mod cell;
 mod claims;
+#[cfg(target_os = "linux")]
+pub mod stages;
 
 pub use cell::{Acks, Cell, First, MECHANISMS, Mechanism};
 

@@ -1,7 +1,8 @@
 //! Results as tables for reading, a column a profile.
 
-use super::recovery::{Percentiles, percent};
-use super::{Entry, Report, SUMMARY, millis, plain_table};
+use super::recovery::{Percentiles, Recovery, percent};
+use super::{Entry, Report, SUMMARY, millis, plain_table, stages};
+use crate::stage::Stage;
 use comfy_table::{Cell, CellAlignment, Table};
 use recoup_recovery::undo::Proof;
 use recoup_recovery::{State, Trigger};
@@ -19,40 +20,94 @@ pub enum View {
     Recovery,
 }
 
-/// A table being filled.
-struct Rows<'a> {
-    entries: &'a [Entry],
+/// A table being filled, with a column for each of these.
+struct Rows<R> {
+    columns: Vec<R>,
     table: Table,
 }
 
-/// A table with a column a profile.
-pub fn table(report: &Report, view: View) -> String {
-    let mut table = plain_table();
-    let mut header = vec![String::new()];
-    header.extend(report.results.iter().map(|r| r.profile.clone()));
-    table.set_header(header);
-    let mut rows = Rows {
-        entries: &report.results,
-        table,
-    };
-    match view {
-        View::Cost => cost(&mut rows),
-        View::Retransmissions => retransmissions(&mut rows),
-        View::Recovery => recovery(&mut rows),
-    }
-    format!("{}\n", rows.table)
+/// What the views of what senders went through show.
+struct Sender<'a> {
+    retransmissions: &'a Map<String, Value>,
+    recovery: &'a Recovery,
 }
 
-impl Rows<'_> {
-    fn add(&mut self, name: &str, value: impl Fn(&Entry) -> String) {
+impl<'a> Sender<'a> {
+    /// Nothing is known of the kernel's.
+    fn of(entry: &'a Entry) -> Option<Self> {
+        Some(Self {
+            retransmissions: &entry.retransmissions,
+            recovery: entry.recovery.as_ref()?,
+        })
+    }
+}
+
+/// The comparison of the stages if there are several, then a table a stage.
+pub fn tables(report: &Report, view: View) -> String {
+    let mut text = String::new();
+    let stages = Stage::ALL.map(|stage| {
+        let of_stage = report.results.iter().filter(|entry| entry.stage == stage);
+        (stage, of_stage.collect::<Vec<_>>())
+    });
+    let several = stages
+        .iter()
+        .filter(|(_, entries)| !entries.is_empty())
+        .count()
+        > 1;
+    if several {
+        text += &stages::comparison(report);
+    }
+    for (stage, entries) in stages.iter().filter(|(_, entries)| !entries.is_empty()) {
+        if several {
+            text += &format!("\n{}\n\n", stage.name());
+        }
+        text += &table(entries, view);
+        text += &stages::footnotes(entries);
+    }
+    text
+}
+
+/// A table with a column a profile.
+fn table(entries: &[&Entry], view: View) -> String {
+    let known = |entry: &&Entry| view == View::Cost || entry.recovery.is_some();
+    let entries: Vec<&Entry> = entries.iter().copied().filter(known).collect();
+    let mut table = plain_table();
+    let mut header = vec![String::new()];
+    header.extend(entries.iter().map(|r| r.profile.clone()));
+    table.set_header(header);
+    let senders = || {
+        entries
+            .iter()
+            .filter_map(|entry| Sender::of(entry))
+            .collect()
+    };
+    let table = match view {
+        View::Cost => cost(Rows {
+            columns: entries,
+            table,
+        }),
+        View::Retransmissions => retransmissions(Rows {
+            columns: senders(),
+            table,
+        }),
+        View::Recovery => recovery(Rows {
+            columns: senders(),
+            table,
+        }),
+    };
+    format!("{table}\n")
+}
+
+impl<R> Rows<R> {
+    fn add(&mut self, name: &str, value: impl Fn(&R) -> String) {
         let mut cells = vec![Cell::new(name)];
-        let values = self.entries.iter().map(|r| Cell::new(value(r)));
+        let values = self.columns.iter().map(|r| Cell::new(value(r)));
         cells.extend(values.map(|c| c.set_alignment(CellAlignment::Right)));
         self.table.add_row(cells);
     }
 
     /// A number and its share of another, in percent.
-    fn add_share(&mut self, name: &str, of: impl Fn(&Entry) -> (u64, u64)) {
+    fn add_share(&mut self, name: &str, of: impl Fn(&R) -> (u64, u64)) {
         self.add(name, |r| {
             let (part, whole) = of(r);
             match percent(part, whole) {
@@ -62,13 +117,13 @@ impl Rows<'_> {
         });
     }
 
-    fn add_decimal(&mut self, name: &str, value: impl Fn(&Entry) -> Option<f64>) {
+    fn add_decimal(&mut self, name: &str, value: impl Fn(&R) -> Option<f64>) {
         self.add(name, |r| {
             value(r).map_or("-".into(), |value| format!("{value:.2}"))
         });
     }
 
-    fn add_integer(&mut self, name: &str, value: impl Fn(&Entry) -> Option<i64>) {
+    fn add_integer(&mut self, name: &str, value: impl Fn(&R) -> Option<i64>) {
         self.add(name, |r| value(r).map_or("-".into(), |n| n.to_string()));
     }
 }
@@ -77,7 +132,7 @@ fn count(counts: &Map<String, Value>, name: &str) -> u64 {
     counts.get(name).and_then(Value::as_u64).unwrap_or_default()
 }
 
-fn cost(rows: &mut Rows<'_>) {
+fn cost(mut rows: Rows<&Entry>) -> Table {
     rows.add("flows completed", |r| {
         format!("{} of {}", r.completed, r.flows)
     });
@@ -95,7 +150,7 @@ fn cost(rows: &mut Rows<'_>) {
     rows.add("data segments sent", |r| r.segments_sent.to_string());
     rows.add("bytes sent", |r| r.bytes_sent.to_string());
     rows.add("packets dropped", |r| r.packets_dropped.to_string());
-    let again = |r: &Entry, name| count(&r.retransmissions, name).to_string();
+    let again = |r: &&Entry, name| count(&r.retransmissions, name).to_string();
     rows.add("retransmissions", |r| again(r, "total"));
     for trigger in Trigger::ALL.map(Trigger::name) {
         rows.add(&format!("  {trigger}"), |r| again(r, trigger));
@@ -110,12 +165,21 @@ fn cost(rows: &mut Rows<'_>) {
     });
     rows.add("spurious", |r| r.spurious.to_string());
     rows.add("unnecessary bytes", |r| r.unnecessary_bytes.to_string());
+    if rows.columns.iter().any(|r| r.live.is_some()) {
+        let late = |r: &&Entry| Some(r.live.as_ref()?.delivery_error_ms?.p999);
+        rows.add("delivery error p99.9 (ms)", |r| millis(late(r)));
+        let blurred = |r: &&Entry| Some(r.live.as_ref()?.blurred_flows);
+        rows.add("flows blurred by it", |r| {
+            blurred(r).map_or("-".into(), |n| n.to_string())
+        });
+    }
+    rows.table
 }
 
-fn retransmissions(rows: &mut Rows<'_>) {
-    let all = |r: &Entry| count(&r.retransmissions, "total");
+fn retransmissions(mut rows: Rows<Sender<'_>>) -> Table {
+    let all = |r: &Sender<'_>| count(r.retransmissions, "total");
     let of =
-        |trigger: Trigger| move |r: &Entry| (count(&r.retransmissions, trigger.name()), all(r));
+        |trigger: Trigger| move |r: &Sender<'_>| (count(r.retransmissions, trigger.name()), all(r));
     rows.add("retransmissions (segments, % of all)", |r| {
         all(r).to_string()
     });
@@ -184,11 +248,12 @@ fn retransmissions(rows: &mut Rows<'_>) {
     rows.add_decimal("slow start after recovery (% of recoveries)", |r| {
         r.recovery.ratios.slow_start_after_recovery_percent
     });
+    rows.table
 }
 
-fn recovery(rows: &mut Rows<'_>) {
+fn recovery(mut rows: Rows<Sender<'_>>) -> Table {
     rows.add("recoveries", |r| r.recovery.recoveries.to_string());
-    let ended = |r: &Entry| {
+    let ended = |r: &Sender<'_>| {
         let ended = &r.recovery.ended;
         ended.complete + ended.undone + ended.timeout
     };
@@ -215,18 +280,23 @@ fn recovery(rows: &mut Rows<'_>) {
     rows.add_integer("  p50", |r| r.recovery.pipe_minus_ssthresh.p50);
     rows.add_integer("  p99", |r| r.recovery.pipe_minus_ssthresh.p99);
     rows.add_integer("  max", |r| r.recovery.pipe_minus_ssthresh.max);
-    add_percentiles(rows, "cwnd - ssthresh before exit", |r| {
+    add_percentiles(&mut rows, "cwnd - ssthresh before exit", |r| {
         &r.recovery.cwnd_minus_ssthresh
     });
-    add_percentiles(rows, "cwnd after recovery", |r| &r.recovery.cwnd_after);
+    add_percentiles(&mut rows, "cwnd after recovery", |r| &r.recovery.cwnd_after);
     for (name, part) in SUMMARY {
         rows.add(&format!("time in recovery {name} (ms)"), |r| {
             millis(r.recovery.time_ms.as_ref().map(part))
         });
     }
+    rows.table
 }
 
-fn add_percentiles(rows: &mut Rows<'_>, name: &str, of: fn(&Entry) -> &Percentiles) {
+fn add_percentiles(
+    rows: &mut Rows<Sender<'_>>,
+    name: &str,
+    of: for<'a> fn(&'a Sender<'_>) -> &'a Percentiles,
+) {
     rows.add_integer(&format!("{name}, p5 (segments)"), |r| of(r).p5);
     rows.add_integer("  p10", |r| of(r).p10);
     rows.add_integer("  p25", |r| of(r).p25);

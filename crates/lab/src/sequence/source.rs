@@ -3,6 +3,7 @@
 
 use super::{Panel, capture, lines};
 use crate::suggest::did_you_mean;
+use recoup_trace::read::ReadError;
 use recoup_units::Direction;
 use std::io::{self, BufReader, Cursor, Read};
 use thiserror::Error;
@@ -73,14 +74,9 @@ pub enum SourceError {
         /// What is wrong, and what was expected.
         why: String,
     },
-    /// A capture is damaged, or its packets are of no kind that is understood.
-    #[error("{file}: {why}")]
-    Capture {
-        /// Which file.
-        file: String,
-        /// What is wrong, and what was expected.
-        why: String,
-    },
+    /// Nothing of a capture can be read.
+    #[error(transparent)]
+    Capture(ReadError),
     /// What was chosen is not there, or nothing was chosen where there is more than one.
     #[error("{file}: {why}")]
     Choice {

@@ -123,6 +123,10 @@ pub(super) const PUSHES: [(&str, Push); 2] = [
     ("burst", Push::Burst { least: 2 }),
 ];
 
+/// What a part of the kernel may be: as it is, or switched.
+pub(super) const SWITCHED: [(&str, Option<bool>); 3] =
+    [("default", None), ("on", Some(true)), ("off", Some(false))];
+
 pub(super) fn parse_drop(text: &str) -> Result<DropRules, String> {
     text.parse().map_err(|e: recoup_path::DropRulesError| {
         let near = e
@@ -225,6 +229,17 @@ pub(super) fn parse_cc(text: &str) -> Result<Option<Algorithm>, String> {
     parse_word(text, &words)
 }
 
+/// The name of a congestion control module: letters, digits and underscores, 15 at most
+/// (TCP_CA_NAME_MAX). Whether there is such a one the kernel says.
+pub(super) fn parse_kernel_cc(text: &str) -> Result<Option<String>, String> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    match text {
+        "default" => Ok(None),
+        name if (1..16).contains(&name.len()) && name.chars().all(is_name) => Ok(Some(name.into())),
+        other => Err(format!("`{other}`: expected default or a name such as bbr")),
+    }
+}
+
 pub(super) fn parse_user_timeout(text: &str) -> Result<Option<Duration>, String> {
     if text == "profile" {
         return Ok(None);
@@ -278,7 +293,8 @@ fn format_size(bytes: u64) -> String {
     format!("{}{name}", bytes / scale)
 }
 
-pub(super) fn parse_request(text: &str) -> Result<u64, String> {
+/// Reads a number of bytes: `20kB`, `1GB`, `500`; decimal multiples; 0, or from 1 to 1 TB.
+pub fn parse_request(text: &str) -> Result<u64, String> {
     match text {
         "0" => Ok(0),
         text => parse_size(text).map_err(|why| format!("{why}, or 0")),

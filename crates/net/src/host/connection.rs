@@ -106,6 +106,18 @@ impl Connection {
         self.received.reset(KEPT);
     }
 
+    /// Gives back the memory of a stream that is over: one that the peer has acknowledged to its end, one
+    /// that was read to its end or will not be read. A connection may be around for long afterwards.
+    pub fn give_back_what_is_over(&mut self) {
+        let (sender, receiver) = (self.endpoint.sender(), self.endpoint.receiver());
+        if sender.fin().is_some_and(|fin| sender.una() > fin) {
+            self.sent.give_back_memory();
+        }
+        if receiver.finished() || self.released {
+            self.received.give_back_memory();
+        }
+    }
+
     pub fn is_closed(&self) -> bool {
         matches!(self.endpoint.state(), State::Closed(_))
     }
@@ -129,11 +141,7 @@ impl Connection {
         bytes: &[u8],
         settings: &Settings,
     ) -> Result<usize, HostError> {
-        match self.endpoint.state() {
-            State::Closed(how) => return Err(HostError::Ended(how)),
-            _ if self.endpoint.sender().fin().is_some() => return Err(HostError::NotWritable),
-            _ => {}
-        }
+        self.check_writable()?;
         let taken = bytes.len().min(self.room(settings));
         self.missed_room |= taken < bytes.len();
         if taken > 0 {
@@ -141,6 +149,33 @@ impl Connection {
             self.endpoint.write(now, taken as u64);
         }
         Ok(taken)
+    }
+
+    pub fn write_with(
+        &mut self,
+        now: Instant,
+        fill: impl FnOnce(&mut [u8]) -> usize,
+        settings: &Settings,
+    ) -> Result<usize, HostError> {
+        self.check_writable()?;
+        let room = self.room(settings);
+        self.missed_room |= room == 0;
+        let taken = match room {
+            0 => 0,
+            room => self.sent.append_with(room, fill),
+        };
+        if taken > 0 {
+            self.endpoint.write(now, taken as u64);
+        }
+        Ok(taken)
+    }
+
+    fn check_writable(&self) -> Result<(), HostError> {
+        match self.endpoint.state() {
+            State::Closed(how) => Err(HostError::Ended(how)),
+            _ if self.endpoint.sender().fin().is_some() => Err(HostError::NotWritable),
+            _ => Ok(()),
+        }
     }
 
     pub fn read(&mut self, now: Instant, into: &mut [u8]) -> Result<Read, HostError> {

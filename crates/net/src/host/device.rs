@@ -6,9 +6,10 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use crate::address::{self, INTERFACE};
 use crate::netlink::Netlink;
-use crate::{NetError, Tun};
+use crate::{NetError, Tun, VnetHeader};
 
-/// Something that carries IP packets. Its descriptor is readable when there is one to read.
+/// Something that carries IP packets. Its descriptor is readable when there is one to read. One with
+/// offloads has both methods of frames besides.
 pub trait Device: AsFd {
     /// Reads a packet, if there is one.
     ///
@@ -21,6 +22,29 @@ pub trait Device: AsFd {
     /// # Errors
     /// When it is not taken: it is lost then.
     fn write(&mut self, packet: &[u8]) -> io::Result<()>;
+
+    /// Whether it leaves checksums and segmentation to its user, and its user to it.
+    fn offloads(&self) -> bool {
+        false
+    }
+
+    /// Reads a packet, if there is one, and what is left to be done about it.
+    ///
+    /// # Errors
+    /// When the device is gone.
+    fn read_frame(&mut self, buffer: &mut [u8]) -> io::Result<Option<(VnetHeader, usize)>> {
+        let read = self.read(buffer)?;
+        Ok(read.map(|len| (VnetHeader::default(), len)))
+    }
+
+    /// Sends a packet of which something is left to be done, in parts.
+    ///
+    /// # Errors
+    /// When it is not taken: it is lost then. Without offloads none is.
+    fn write_frame(&mut self, header: &VnetHeader, packet: [&[u8]; 3]) -> io::Result<()> {
+        let _ = (header, packet);
+        Err(io::ErrorKind::Unsupported.into())
+    }
 }
 
 /// A TUN device in the calling thread's network namespace with the kernel at the other end: the kernel
@@ -35,55 +59,85 @@ pub struct TunDevice {
 /// The prefix length of the IPv4 network taken when no address is asked for.
 const LEN: u8 = 30;
 
+/// What a [`TunDevice`] is to be like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TunOptions {
+    /// The longest packet, IP header included, in bytes; with offloads, of what packets are cut into.
+    pub mtu: u16,
+    /// The host's address; the kernel has the one that differs in the last bit. `None`: the first free
+    /// ones of 100.64.0.0/10, and IPv6 ones where the system has IPv6.
+    pub address: Option<IpAddr>,
+    /// Whether host and kernel leave checksums and TCP segmentation to each other, which costs neither
+    /// anything.
+    pub offloads: bool,
+}
+
 impl TunDevice {
-    /// Makes one with the first free addresses of 100.64.0.0/10, and IPv6 ones where the system has
-    /// IPv6, for packets of up to `mtu` bytes.
+    /// Makes one with addresses of its own and without offloads, for packets of up to `mtu` bytes.
     ///
     /// # Errors
     /// What the system refuses; no free addresses.
     pub fn open(mtu: u16) -> Result<Self, NetError> {
-        let (mut device, mut netlink) = Self::bare(mtu)?;
-        let index = device.tun.index();
-        let (block, ipv6) = address::take(&mut netlink, index, Some(LEN))?;
-        let ends = block.ends_v4();
-        device.kernel.push(ends.outside.into());
-        device.host.push(ends.inside.into());
-        if ipv6 {
-            let ends = block.ends_v6();
-            device.kernel.push(ends.outside.into());
-            device.host.push(ends.inside.into());
-        }
-        Ok(device)
+        Self::open_with(&TunOptions {
+            mtu,
+            address: None,
+            offloads: false,
+        })
     }
 
-    /// Makes one whose host has this address; the kernel has the one that differs in the last bit.
+    /// Makes one.
     ///
     /// # Errors
-    /// What the system refuses.
-    pub fn open_at(address: IpAddr, mtu: u16) -> Result<Self, NetError> {
-        let (mut device, mut netlink) = Self::bare(mtu)?;
-        let (kernel, len): (IpAddr, u8) = match address {
-            IpAddr::V4(ip) => (Ipv4Addr::from_bits(ip.to_bits() ^ 1).into(), 32),
-            IpAddr::V6(ip) => (Ipv6Addr::from_bits(ip.to_bits() ^ 1).into(), 128),
+    /// What the system refuses; no free addresses.
+    pub fn open_with(options: &TunOptions) -> Result<Self, NetError> {
+        let name = format!("{INTERFACE}{}h", std::process::id());
+        let tun = match options.offloads {
+            true => Tun::create_with_offloads(&name)?,
+            false => Tun::create(&name)?,
         };
-        let index = device.tun.index();
-        netlink.add_address(index, kernel, len)?;
-        netlink.add_route(address, len, index)?;
-        device.kernel.push(kernel);
-        device.host.push(address);
-        Ok(device)
-    }
-
-    fn bare(mtu: u16) -> Result<(Self, Netlink), NetError> {
-        let tun = Tun::create(&format!("{INTERFACE}{}h", std::process::id()))?;
         let mut netlink = Netlink::open()?;
-        tun.bring_up(&mut netlink, mtu.into())?;
-        let device = Self {
+        tun.bring_up(&mut netlink, options.mtu.into())?;
+        let mut device = Self {
             tun,
             host: Vec::new(),
             kernel: Vec::new(),
         };
-        Ok((device, netlink))
+        match options.address {
+            Some(address) => device.take_address(&mut netlink, address)?,
+            None => device.take_free_addresses(&mut netlink)?,
+        }
+        Ok(device)
+    }
+
+    fn take_free_addresses(&mut self, netlink: &mut Netlink) -> Result<(), NetError> {
+        let (block, ipv6) = address::take(netlink, self.tun.index(), Some(LEN))?;
+        let ends = block.ends_v4();
+        self.kernel.push(ends.outside.into());
+        self.host.push(ends.inside.into());
+        if ipv6 {
+            let ends = block.ends_v6();
+            self.kernel.push(ends.outside.into());
+            self.host.push(ends.inside.into());
+        }
+        Ok(())
+    }
+
+    fn take_address(&mut self, netlink: &mut Netlink, address: IpAddr) -> Result<(), NetError> {
+        let (kernel, len): (IpAddr, u8) = match address {
+            IpAddr::V4(ip) => (Ipv4Addr::from_bits(ip.to_bits() ^ 1).into(), 32),
+            IpAddr::V6(ip) => (Ipv6Addr::from_bits(ip.to_bits() ^ 1).into(), 128),
+        };
+        let index = self.tun.index();
+        netlink.add_address(index, kernel, len)?;
+        netlink.add_route(address, len, index)?;
+        self.kernel.push(kernel);
+        self.host.push(address);
+        Ok(())
+    }
+
+    /// The device itself.
+    pub const fn tun(&self) -> &Tun {
+        &self.tun
     }
 
     /// The addresses for the host to have.
@@ -94,22 +148,6 @@ impl TunDevice {
     /// The kernel's addresses at the other end, in the same order.
     pub fn kernel_addresses(&self) -> &[IpAddr] {
         &self.kernel
-    }
-
-    /// Reads a packet, if there is one.
-    ///
-    /// # Errors
-    /// When the device is gone.
-    pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
-        self.tun.read(buffer)
-    }
-
-    /// Sends a packet.
-    ///
-    /// # Errors
-    /// When it is not taken: it is lost then.
-    pub fn send(&self, packet: &[u8]) -> io::Result<()> {
-        self.tun.write(packet)
     }
 
     /// The interface's name.
@@ -131,5 +169,17 @@ impl Device for TunDevice {
 
     fn write(&mut self, packet: &[u8]) -> io::Result<()> {
         self.tun.write(packet)
+    }
+
+    fn offloads(&self) -> bool {
+        self.tun.offloads()
+    }
+
+    fn read_frame(&mut self, buffer: &mut [u8]) -> io::Result<Option<(VnetHeader, usize)>> {
+        self.tun.read_frame(buffer)
+    }
+
+    fn write_frame(&mut self, header: &VnetHeader, packet: [&[u8]; 3]) -> io::Result<()> {
+        self.tun.write_frame(header, packet)
     }
 }

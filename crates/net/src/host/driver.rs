@@ -7,18 +7,33 @@ use std::time::Duration;
 use recoup_units::Instant;
 use rustix::event::{PollFd, PollFlags, poll};
 
-use super::{Device, Host};
+use super::{Device, Host, Sink};
 use crate::clock::timespec;
-use crate::{Clock, NetError};
+use crate::{Clock, LONGEST_SUPER_PACKET, NetError, VnetHeader};
 
 /// Packets read before what they caused is sent.
 const BATCH: u32 = 32;
 
-/// A packet's longest, whatever the MTU.
-const LONGEST: usize = 65_535;
+type See = Box<dyn FnMut(Instant, &[u8])>;
 
-/// Who is shown every packet, in and out, as it passes.
-type Tap = Box<dyn FnMut(Instant, &[u8])>;
+/// Who is shown every packet, in and out, as it passes: as one IP packet, its checksum completed. A
+/// super-packet is shown as such.
+struct Tap {
+    see: See,
+    /// Packets in parts are put together here.
+    whole: Vec<u8>,
+}
+
+impl Tap {
+    fn show(&mut self, now: Instant, header: &VnetHeader, packet: [&[u8]; 3]) {
+        self.whole.clear();
+        for part in packet {
+            self.whole.extend_from_slice(part);
+        }
+        header.complete(&mut self.whole);
+        (self.see)(now, &self.whole);
+    }
+}
 
 /// A host, the device its packets travel over, and a clock.
 pub struct Driver<D> {
@@ -48,15 +63,19 @@ impl<D: Device> Driver<D> {
             host,
             device,
             clock: Clock::start(),
-            buffer: vec![0; LONGEST],
+            buffer: vec![0; LONGEST_SUPER_PACKET],
             tap: None,
             refused: 0,
         }
     }
 
-    /// Shows `tap` every packet from now on.
+    /// Shows `tap` every packet from now on: as an IP packet with its checksums, and what a device with
+    /// offloads takes or gives for several as one long one.
     pub fn tap(&mut self, tap: impl FnMut(Instant, &[u8]) + 'static) {
-        self.tap = Some(Box::new(tap));
+        self.tap = Some(Tap {
+            see: Box::new(tap),
+            whole: Vec::new(),
+        });
     }
 
     /// The time.
@@ -124,17 +143,17 @@ impl<D: Device> Driver<D> {
             now,
             refused: &mut self.refused,
         };
-        let more = self.host.flush(now, &mut |packet: &[u8]| out.send(packet));
+        let more = self.host.flush(now, &mut out);
         for _ in 0..BATCH {
-            let read = self.device.read(&mut self.buffer);
+            let read = self.device.read_frame(&mut self.buffer);
             let read = read.map_err(NetError::system("read from the TUN device"))?;
-            let Some(len) = read else {
+            let Some((header, len)) = read else {
                 return Ok(more || self.host.has_work());
             };
             let now = self.clock.now();
             let packet = &self.buffer[..len];
             if let Some(tap) = &mut self.tap {
-                tap(now, packet);
+                tap.show(now, &header, [packet, &[], &[]]);
             }
             let mut out = Out {
                 device: &mut self.device,
@@ -142,8 +161,7 @@ impl<D: Device> Driver<D> {
                 now,
                 refused: &mut self.refused,
             };
-            self.host
-                .receive(now, packet, &mut |packet: &[u8]| out.send(packet));
+            self.host.receive_frame(now, &header, packet, &mut out);
         }
         Ok(true)
     }
@@ -177,13 +195,22 @@ struct Out<'a, D> {
     refused: &'a mut u64,
 }
 
-impl<D: Device> Out<'_, D> {
+impl<D: Device> Sink for Out<'_, D> {
     fn send(&mut self, packet: &[u8]) {
         if let Some(tap) = self.tap {
-            tap(self.now, packet);
+            (tap.see)(self.now, packet);
         }
-        if self.device.write(packet).is_err() {
-            *self.refused += 1;
+        *self.refused += u64::from(self.device.write(packet).is_err());
+    }
+
+    fn offloads(&self) -> bool {
+        self.device.offloads()
+    }
+
+    fn send_frame(&mut self, header: &VnetHeader, packet: [&[u8]; 3]) {
+        if let Some(tap) = self.tap {
+            tap.show(self.now, header, packet);
         }
+        *self.refused += u64::from(self.device.write_frame(header, packet).is_err());
     }
 }

@@ -1,14 +1,16 @@
 //! Packets in.
 
 use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
 
 use recoup_recovery::State as RecoveryState;
 use recoup_tcp::State;
 use recoup_units::Instant;
-use recoup_wire::{Checksum, DecodeError, Decoded, Flags, Segment, decode};
+use recoup_wire::{Checksum, DecodeError, Decoded, Flags, Segment, decode, decode_unverified};
 
 use super::icmp::{self, Message};
 use super::{Host, Sink, challenge, largest_mss};
+use crate::VnetHeader;
 
 /// Whether an address can be a peer's: one host's, and a port's.
 pub(crate) fn is_peer(address: SocketAddr) -> bool {
@@ -25,8 +27,28 @@ impl Host {
     /// Takes in an IP packet. What cannot wait is answered at once; call [`flush`](Self::flush) when
     /// all there is has been handed in.
     pub fn receive(&mut self, now: Instant, packet: &[u8], sink: &mut dyn Sink) {
+        self.receive_frame(now, &VnetHeader::default(), packet, sink);
+    }
+
+    /// As [`receive`](Self::receive), of a device with offloads: the packet may stand for several, and
+    /// its checksum be yet to be completed. It is taken as one long segment; ACKs count it as the
+    /// full-sized ones that it holds, and are sent for it as a whole.
+    pub fn receive_frame(
+        &mut self,
+        now: Instant,
+        header: &VnetHeader,
+        packet: &[u8],
+        sink: &mut dyn Sink,
+    ) {
         self.stats.packets_in += 1;
-        let taken = match decode(packet) {
+        let decoded = match header.vouches_for_checksum() {
+            true => decode_unverified(packet).map(|decoded| Decoded {
+                tcp_checksum: Checksum::Correct,
+                ..decoded
+            }),
+            false => decode(packet),
+        };
+        let taken = match decoded {
             Ok(decoded) => self.on_tcp(now, &decoded, packet, sink),
             Err(DecodeError::NotTcp(_)) => self.on_other(packet, sink),
             Err(_) => false,
@@ -50,6 +72,10 @@ impl Host {
             return false;
         }
         let payload = packet.get(decoded.payload.clone()).unwrap_or_default();
+        // Whoever vouches for a checksum does not vouch for bytes that are not there.
+        if payload.len() != decoded.segment.payload_len as usize {
+            return false;
+        }
         match self.connection_for(now, decoded) {
             Some(index) => self.deliver(now, index, &decoded.segment, payload, sink),
             None => self.on_nobody(now, decoded, sink),
@@ -60,7 +86,7 @@ impl Host {
     /// The connection a segment belongs to, a new one if it opens one.
     fn connection_for(&mut self, now: Instant, decoded: &Decoded) -> Option<u32> {
         let path = decoded.endpoints.reverse();
-        let Some(index) = self.table.find(&path) else {
+        let Some(index) = self.table.find_again(&path) else {
             return self.welcome(now, decoded);
         };
         if self.begins_anew(index, &decoded.segment) && self.listener_at(path.src).is_some() {
@@ -127,12 +153,25 @@ impl Host {
             self.stats.challenges_withheld += 1;
             return;
         }
+        // What earlier ACKs gave leave for goes before one that may tell of a loss is taken in: what is in
+        // flight then is what a recovery lives by.
+        let una = connection.isn.at(connection.endpoint.sender().una());
+        let duplicate = payload.is_empty() && segment.ack == una;
+        let mut now = now;
+        if connection.dirty && (duplicate || !segment.options.sack.is_empty()) {
+            self.transmit(now, index, sink);
+            // RACK tells by the clock what was sent after what (RFC 8985 §5.2).
+            now += Duration::from_nanos(1);
+        }
+        let Some(connection) = self.table.at_mut(index) else {
+            return;
+        };
         let before = connection.endpoint.receiver().next();
         connection.deliver(now, segment, payload, &mut self.gaps);
         let in_order = payload.is_empty() || connection.endpoint.receiver().next() > before;
         // The sender counts dupACKs; and a loss just found is made good before more is read.
         let lossy = connection.endpoint.sender().state() == RecoveryState::Recovery;
-        if in_order && !lossy {
+        if in_order && !lossy && !self.settings.answer_each {
             self.mark_dirty(index);
         } else {
             self.transmit(now, index, sink);
@@ -153,7 +192,7 @@ impl Host {
         let mut reset = Segment::default();
         if self.nobody.poll_transmit(now, &mut reset).is_some() {
             self.stats.refused += 1;
-            self.stats.packets_out += self.egress.send(&path, &reset, [&[]; 2], None, sink);
+            self.stats.packets_out += self.egress.send_bare(&path, &reset, sink);
         }
     }
 

@@ -22,7 +22,7 @@
 //! Segments are handed in as they come and answered when a batch has been read, but at once where they
 //! came out of order: dupACKs are counted.
 //!
-//! Deviations: connections in TIME-WAIT keep their whole state. A segment sent before its path was
+//! Deviations: connections in TIME-WAIT keep their whole state but the streams' bytes. A segment sent before its path was
 //! found to take less is cut when it is sent again, which waits for the retransmission timer. No ECN.
 
 mod challenge;
@@ -38,7 +38,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use device::{Device, TunDevice};
+pub use device::{Device, TunDevice, TunOptions};
 pub use driver::Driver;
 pub use output::Sink;
 pub use secret::Secret;
@@ -50,7 +50,7 @@ use std::time::Duration;
 
 use challenge::ChallengeLimit;
 use connection::Connection;
-use recoup_recovery::{Counters, Mechanisms};
+use recoup_recovery::{Counters, Mechanisms, Sender};
 use recoup_tcp::{AckPolicy, Closed, Config, Endpoint, Info, State};
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, IpVersion};
@@ -75,6 +75,10 @@ pub struct Settings {
     /// Bytes of them not sent yet, at most (Linux's TCP_NOTSENT_LOWAT): what is written little ahead of
     /// its transmission is still in the processor's caches then.
     pub unsent: usize,
+    /// Whether each segment is answered before the next is read, as its ACK policy says. Otherwise what
+    /// waited to be read together is answered together, as Linux answers what GRO joined: fewer ACKs,
+    /// more bytes a second.
+    pub answer_each: bool,
     /// Connections at most, those in TIME-WAIT included.
     pub most_connections: usize,
     /// Connections of a listener whose handshake is not done, at most.
@@ -95,6 +99,7 @@ impl Settings {
             mtu,
             send_buffer: 4 << 20,
             unsent: 128 << 10,
+            answer_each: false,
             most_connections: 1 << 16,
             backlog: 1024,
         }
@@ -158,7 +163,9 @@ pub enum HostError {
     #[error("address {0}: expected one of this host's own")]
     NotOurs(IpAddr),
     /// Nothing of this host's can reach the address.
-    #[error("address {0}: expected a unicast address and port of an IP version this host has")]
+    #[error(
+        "address {0}: expected a unicast address, not of a loopback, and port of an IP version this host has"
+    )]
     Unreachable(SocketAddr),
     /// Another listener is there.
     #[error("address {0}: another listener has it")]
@@ -343,6 +350,27 @@ impl Host {
         Ok(taken)
     }
 
+    /// As [`write`](Self::write), for bytes that are made or read where they are kept: `fill` is given
+    /// room, in one piece, and says how much of it, from its beginning, it filled. It is not called when
+    /// there is no room; then, and only then, an event says when there is again. More is filled by
+    /// further calls.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn write_with(
+        &mut self,
+        now: Instant,
+        id: ConnectionId,
+        fill: impl FnOnce(&mut [u8]) -> usize,
+    ) -> Result<usize, HostError> {
+        let (index, connection) = self.table.get_mut(id).ok_or(HostError::Unknown)?;
+        let taken = connection.write_with(now, fill, &self.settings)?;
+        if taken > 0 {
+            self.mark_dirty(index);
+        }
+        Ok(taken)
+    }
+
     /// Reads bytes that arrived, as many as fit in `into`, which should not be empty.
     ///
     /// # Errors
@@ -432,6 +460,11 @@ impl Host {
     /// What a connection says of itself.
     pub fn info(&self, now: Instant, id: ConnectionId) -> Option<Info> {
         Some(self.table.get(id)?.endpoint.info(now))
+    }
+
+    /// A connection's sender, as it stands.
+    pub fn sender(&self, id: ConnectionId) -> Option<&Sender> {
+        Some(self.table.get(id)?.endpoint.sender())
     }
 
     /// What a connection counted.

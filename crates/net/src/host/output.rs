@@ -3,24 +3,45 @@
 //! A connection has a turn of [`BURST`] segments, then others have theirs and what arrived meanwhile is
 //! read: the ACK clock of bulk transfers runs, and what is in flight stays in the processor's caches.
 //!
-//! Every segment becomes bytes in one place, [`Egress::send`]. A device that cuts segments itself
-//! (IFF_VNET_HDR) takes consecutive ones joined, with what is to be cut told beside the packet: that is
-//! for `Egress` to collect and for [`Sink`] to be told.
+//! Consecutive segments are taken together as one [`Train`], as Linux's GSO has them: the same but for
+//! their payload, all but the last full-sized, PSH or FIN in the last alone. New data and data sent before
+//! do not mix, so that what is copied or probed with stays apart. The endpoint decides about each segment
+//! all the same. Where the sink cuts and sums (IFF_VNET_HDR), a train is one packet whose payload is
+//! handed over where it stands; where it does not, it is cut here, its headers written and summed once.
 
-use recoup_recovery::Send;
+use recoup_recovery::{Send, Trigger};
 use recoup_tcp::Transmit;
 use recoup_units::{Instant, Offset, Span};
-use recoup_wire::{Endpoints, Flags, Payload, Segment, encode, ip_len};
+use recoup_wire::{
+    CommonHeaders, Endpoints, Flags, IpVersion, Segment, TCP_CHECKSUM_OFFSET, encode_headers,
+    ip_len,
+};
 
 use super::Host;
+use crate::{LONGEST_SUPER_PACKET, VnetHeader};
 
 /// Segments a connection sends before others have their turn.
 const BURST: u32 = 64;
+
+/// Trains of which a connection sends no more at once, and segments in them.
+const TRAINS: u32 = 2;
+const TRAINS_BURST: u32 = 256;
 
 /// Where packets go.
 pub trait Sink {
     /// Takes an IP packet.
     fn send(&mut self, packet: &[u8]);
+
+    /// Whether it takes what [`send_frame`](Self::send_frame) does.
+    fn offloads(&self) -> bool {
+        false
+    }
+
+    /// Takes an IP packet in parts, of which the header says what is left to be done: its checksum is to
+    /// be completed, and it may stand for several. Called only if it [`offloads`](Self::offloads).
+    fn send_frame(&mut self, header: &VnetHeader, packet: [&[u8]; 3]) {
+        let _ = (header, packet);
+    }
 }
 
 impl<F: FnMut(&[u8])> Sink for F {
@@ -29,66 +50,203 @@ impl<F: FnMut(&[u8])> Sink for F {
     }
 }
 
+/// Which segments may go together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    New,
+    Again(Trigger),
+    /// Alone.
+    Other,
+}
+
+impl Kind {
+    const fn of(what: Transmit) -> Self {
+        match what {
+            Transmit::Stream(Send::New(_)) => Self::New,
+            Transmit::Stream(Send::Again(_, trigger)) => Self::Again(trigger),
+            Transmit::Stream(Send::NewProbe(_) | Send::Copy(_) | Send::WindowProbe)
+            | Transmit::Control => Self::Other,
+        }
+    }
+}
+
+/// Consecutive segments of one connection that go together.
+#[derive(Debug)]
+struct Train {
+    kind: Kind,
+    /// All of them, as if they were one.
+    segment: Segment,
+    /// Where their payload stands in the stream.
+    payload: Span,
+    /// Payload bytes of each but the last.
+    size: u32,
+    /// Payload bytes for which there is room.
+    room: u32,
+    /// Nothing more can join it.
+    full: bool,
+}
+
+impl Train {
+    /// What ends a train (PSH, FIN), or cannot be in one: the payload of a SYN does not begin where its
+    /// sequence number says, CWR goes out once (RFC 3168 §6.1.2), a reset carries nothing.
+    const ENDS: Flags = Flags::PSH
+        .union(Flags::FIN)
+        .union(Flags::SYN)
+        .union(Flags::CWR)
+        .union(Flags::RST);
+
+    fn new(kind: Kind, segment: &Segment, payload: Span, version: IpVersion) -> Self {
+        let size = segment.payload_len;
+        let room = (LONGEST_SUPER_PACKET as u32).saturating_sub(ip_len(segment, version));
+        let alone = kind == Kind::Other || size == 0 || segment.flags.intersects(Self::ENDS);
+        Self {
+            kind,
+            segment: *segment,
+            payload,
+            size,
+            room,
+            full: alone || room < size,
+        }
+    }
+
+    /// Takes in a segment if it belongs to those here; whether it does.
+    fn join(&mut self, kind: Kind, next: &Segment, payload: Span) -> bool {
+        const LAST: Flags = Flags::PSH.union(Flags::FIN);
+        let segment = &mut self.segment;
+        let joins = !self.full
+            && kind == self.kind
+            && next.seq == segment.seq + segment.payload_len
+            && (1..=self.size).contains(&next.payload_len)
+            && next.ack == segment.ack
+            && next.window == segment.window
+            && next.flags.without(LAST) == segment.flags
+            && next.options == segment.options;
+        if joins {
+            segment.payload_len += next.payload_len;
+            segment.flags = next.flags;
+            self.payload.end = payload.end;
+            self.room -= next.payload_len;
+            let last = next.payload_len < self.size || next.flags.intersects(LAST);
+            self.full = last || self.room < self.size;
+        }
+        joins
+    }
+
+    /// Takes in `count` segments like the last one, for which there must be room.
+    fn lengthen(&mut self, count: u32) {
+        let len = count * self.size;
+        self.segment.payload_len += len;
+        self.payload.end = self.payload.end + u64::from(len);
+        self.room -= len;
+        self.full |= self.room < self.size;
+    }
+}
+
 /// Makes packets of segments.
 #[derive(Debug, Default)]
 pub(crate) struct Egress {
     packet: Vec<u8>,
-    /// A payload whose two parts are not beside each other.
-    joined: Vec<u8>,
+    headers: CommonHeaders,
     ip_id: u16,
 }
 
 impl Egress {
-    /// Sends a segment, cut into several if the path does not take it whole; says how many packets it
-    /// became.
-    pub fn send(
+    /// Sends a segment without payload; says how many packets it became.
+    pub fn send_bare(&mut self, path: &Endpoints, segment: &Segment, sink: &mut dyn Sink) -> u64 {
+        let version = path.ip_version().unwrap_or(IpVersion::V4);
+        let train = Train::new(Kind::Other, segment, Span::default(), version);
+        self.send_cut(path, &train, [&[]; 2], None, sink)
+    }
+
+    /// Sends segments that go together, cut as they are, and into several if the path does not take them
+    /// whole; says how many packets they became.
+    fn send_cut(
         &mut self,
         path: &Endpoints,
-        segment: &Segment,
+        train: &Train,
         payload: [&[u8]; 2],
         path_mtu: Option<u16>,
         sink: &mut dyn Sink,
     ) -> u64 {
-        let whole = match payload {
-            [whole, []] => whole,
-            [front, back] => {
-                self.joined.clear();
-                self.joined.extend_from_slice(front);
-                self.joined.extend_from_slice(back);
-                &self.joined
-            }
-        };
-        let len = path.ip_version().map_or(0, |v| ip_len(segment, v));
-        let too_long = path_mtu
-            .map(u32::from)
-            .filter(|most| len > *most && segment.payload_len > 0);
-        let Some(most) = too_long else {
-            return emit(
-                &mut self.packet,
-                &mut self.ip_id,
-                path,
-                segment,
-                whole,
-                sink,
-            );
-        };
-        let headers = len - segment.payload_len;
-        let piece_len = most.saturating_sub(headers).max(1) as usize;
-        let mut sent = 0;
-        let mut piece = *segment;
-        for bytes in whole.chunks(piece_len) {
-            piece.payload_len = bytes.len() as u32;
-            let end = piece.seq + piece.payload_len;
-            let last = end == segment.seq + segment.payload_len;
-            piece.flags = match last {
-                true => segment.flags,
-                // What ends the segment belongs to its last piece.
-                false => segment.flags.without(Flags::FIN | Flags::PSH),
-            };
-            sent += emit(&mut self.packet, &mut self.ip_id, path, &piece, bytes, sink);
-            piece.seq = end;
+        let segment = &train.segment;
+        // It cannot fail, nor what follows: both ends have one IP version, the payload is as long as the
+        // segment says, which is less than the MTU. Whatever else it were, it is as good as lost.
+        if self.headers.set(segment, path).is_err() {
+            return 0;
         }
-        sent
+        let headers = path.ip_version().map_or(0, |v| ip_len(segment, v)) - segment.payload_len;
+        let most = path_mtu.map_or(u32::MAX, |mtu| {
+            u32::from(mtu).saturating_sub(headers).max(1)
+        });
+        let size = train.size.min(most);
+        let (mut seq, mut left, mut payload, mut sent) =
+            (segment.seq, segment.payload_len, payload, 0);
+        loop {
+            let len = left.min(size);
+            left -= len;
+            let flags = match left {
+                0 => segment.flags,
+                // What ends the segment belongs to its last piece.
+                _ => segment.flags.without(Flags::FIN | Flags::PSH),
+            };
+            let piece = take_front(&mut payload, len as usize);
+            self.packet.clear();
+            self.ip_id = self.ip_id.wrapping_add(1);
+            let (id, packet) = (self.ip_id, &mut self.packet);
+            if self.headers.encode(seq, flags, id, piece, packet).is_ok() {
+                sink.send(packet);
+                sent += 1;
+            }
+            seq += len;
+            if left == 0 {
+                return sent;
+            }
+        }
+    }
+
+    /// Sends segments that go together, for the sink to cut and sum; says how many packets it was given.
+    fn send_train(
+        &mut self,
+        path: &Endpoints,
+        train: &Train,
+        payload: [&[u8]; 2],
+        path_mtu: Option<u16>,
+        sink: &mut dyn Sink,
+    ) -> u64 {
+        let segment = &train.segment;
+        let Some(version) = path.ip_version() else {
+            return 0;
+        };
+        self.packet.clear();
+        self.ip_id = self.ip_id.wrapping_add(1);
+        // As in `emit`; and what is cut into several takes an identification each (RFC 791 §3.1).
+        if encode_headers(segment, path, self.ip_id, &mut self.packet).is_err() {
+            return 0;
+        }
+        let headers = self.packet.len() as u32;
+        let most = path_mtu.map_or(u32::MAX, |mtu| {
+            u32::from(mtu).saturating_sub(headers).max(1)
+        });
+        let size = train.size.min(most);
+        let mut header = VnetHeader {
+            flags: VnetHeader::NEEDS_CSUM,
+            // All of them fit in 16 bits: the packet does.
+            hdr_len: headers as u16,
+            csum_start: version.header_len() as u16,
+            csum_offset: TCP_CHECKSUM_OFFSET,
+            ..VnetHeader::default()
+        };
+        if segment.payload_len > size {
+            header.gso_size = size as u16;
+            header.gso_type = match version {
+                IpVersion::V4 => VnetHeader::GSO_TCPV4,
+                IpVersion::V6 => VnetHeader::GSO_TCPV6,
+            };
+            let more = (segment.payload_len - 1) / size;
+            self.ip_id = self.ip_id.wrapping_add(more as u16);
+        }
+        sink.send_frame(&header, [&self.packet, payload[0], payload[1]]);
+        1
     }
 
     /// Room to make a packet that is no segment's.
@@ -98,23 +256,17 @@ impl Egress {
     }
 }
 
-fn emit(
-    packet: &mut Vec<u8>,
-    ip_id: &mut u16,
-    path: &Endpoints,
-    segment: &Segment,
-    payload: &[u8],
-    sink: &mut dyn Sink,
-) -> u64 {
-    packet.clear();
-    *ip_id = ip_id.wrapping_add(1);
-    // It cannot fail: both ends have one IP version, the payload is as long as the segment says, which
-    // is less than the MTU. Whatever else it were, it is as good as lost.
-    if encode(segment, path, *ip_id, Payload::Bytes(payload), packet).is_err() {
-        return 0;
-    }
-    sink.send(packet);
-    1
+/// Takes the first `len` bytes out of a payload in two parts, fewer if there are not as many.
+fn take_front<'a>(payload: &mut [&'a [u8]; 2], len: usize) -> [&'a [u8]; 2] {
+    payload.each_mut().map({
+        let mut left = len;
+        move |part| {
+            let (taken, rest) = part.split_at(left.min(part.len()));
+            left -= taken.len();
+            *part = rest;
+            taken
+        }
+    })
 }
 
 impl Host {
@@ -134,35 +286,71 @@ impl Host {
 
     /// A connection's turn.
     pub(super) fn transmit(&mut self, now: Instant, index: u32, sink: &mut dyn Sink) {
-        let Some(connection) = self.table.at_mut(index) else {
-            return;
-        };
-        let mut segment = Segment::default();
-        let mut sent = 0;
-        let more = loop {
-            if sent == BURST {
-                break true;
-            }
-            let Some(what) = connection.endpoint.poll_transmit(now, &mut segment) else {
-                break false;
-            };
-            sent += 1;
-            let span = match what {
-                Transmit::Stream(what) => Send::span(what),
-                Transmit::Control => None,
-            };
-            let payload = span.map_or([&[][..]; 2], |span| {
-                let start = span.start.max(Offset::DATA);
-                let len = u64::from(segment.payload_len);
-                connection.sent.parts(Span::at(start, len))
-            });
-            let (path, mtu) = (&connection.path, connection.path_mtu);
-            self.stats.packets_out += self.egress.send(path, &segment, payload, mtu, sink);
-        };
-        if more {
+        if self.transmit_trains(now, index, sink) {
             self.mark_dirty(index);
         }
         self.settle(now, index);
+    }
+
+    /// Sends segments in trains; whether there may be more.
+    fn transmit_trains(&mut self, now: Instant, index: u32, sink: &mut dyn Sink) -> bool {
+        let Some(connection) = self.table.at_mut(index) else {
+            return false;
+        };
+        let Some(version) = connection.path.ip_version() else {
+            return false;
+        };
+        let (endpoint, sent) = (&mut connection.endpoint, &connection.sent);
+        let (path, mtu) = (&connection.path, connection.path_mtu);
+        let (egress, stats) = (&mut self.egress, &mut self.stats);
+        let offloads = sink.offloads();
+        let (mut left, most_trains) = match offloads {
+            true => (TRAINS_BURST, TRAINS),
+            false => (BURST, u32::MAX),
+        };
+        let mut trains = 0;
+        let mut go = |train: &Train| {
+            let payload = sent.parts(train.payload);
+            stats.packets_out += match offloads {
+                true => egress.send_train(path, train, payload, mtu, sink),
+                false => egress.send_cut(path, train, payload, mtu, sink),
+            };
+            trains += 1;
+            trains == most_trains
+        };
+        let mut segment = Segment::default();
+        let mut train: Option<Train> = None;
+        let mut more = true;
+        while left > 0 {
+            let Some(what) = endpoint.poll_transmit(now, &mut segment) else {
+                more = false;
+                break;
+            };
+            left -= 1;
+            let (kind, payload) = (Kind::of(what), payload_span(what, &segment));
+            let joins = |train: &mut Train| train.join(kind, &segment, payload);
+            if !train.as_mut().is_some_and(joins)
+                && let Some(done) = train.take()
+            {
+                go(&done);
+            }
+            let last = train.get_or_insert_with(|| Train::new(kind, &segment, payload, version));
+            if kind == Kind::New && !last.full {
+                let room = last.room / last.size.max(1);
+                let count = endpoint.transmit_more(now, &segment, room.min(left));
+                last.lengthen(count);
+                left -= count;
+            }
+            if let Some(done) = train.take_if(|train| train.full)
+                && go(&done)
+            {
+                return true;
+            }
+        }
+        if let Some(last) = train {
+            go(&last);
+        }
+        more
     }
 
     /// What follows from what a connection has become: news for its owner, its end, its next timer.
@@ -170,6 +358,7 @@ impl Host {
         let Some(connection) = self.table.at_mut(index) else {
             return;
         };
+        connection.give_back_what_is_over();
         let news = connection.note_news(now, &self.settings);
         if news && !std::mem::replace(&mut connection.announced, true) {
             self.events.push_back(index);
@@ -192,4 +381,14 @@ impl Host {
             self.table.arm(index);
         }
     }
+}
+
+/// Where the payload of a segment stands in the stream.
+fn payload_span(what: Transmit, segment: &Segment) -> Span {
+    let span = match what {
+        Transmit::Stream(what) => Send::span(what),
+        Transmit::Control => None,
+    };
+    let start = span.map_or(Offset::DATA, |span| span.start.max(Offset::DATA));
+    Span::at(start, u64::from(segment.payload_len))
 }

@@ -31,6 +31,8 @@ pub(crate) struct Table {
     slots: Vec<Slot>,
     free: Vec<u32>,
     by_path: HashMap<Endpoints, u32>,
+    /// The connection found last, by number.
+    latest: Option<u32>,
     /// An entry a connection that is to wake, at that time or before it.
     timers: BTreeSet<(Instant, u32)>,
 }
@@ -44,6 +46,14 @@ impl Table {
     /// The connection along `path`.
     pub fn find(&self, path: &Endpoints) -> Option<u32> {
         self.by_path.get(path).copied()
+    }
+
+    /// The same for a path that was most likely asked for last, too: packets come in trains.
+    pub fn find_again(&mut self, path: &Endpoints) -> Option<u32> {
+        let slot = |index: &u32| self.slots.get(*index as usize);
+        let again = |index: &u32| slot(index).is_some_and(|slot| slot.connection.path == *path);
+        self.latest = self.latest.filter(again).or_else(|| self.find(path));
+        self.latest
     }
 
     /// The id of a connection's present use.
@@ -100,6 +110,7 @@ impl Table {
 
     /// Packets along its path are no longer a connection's.
     pub fn forget_path(&mut self, index: u32) {
+        self.latest = None;
         if let Some(slot) = self.slots.get(index as usize)
             && self.by_path.get(&slot.connection.path) == Some(&index)
         {

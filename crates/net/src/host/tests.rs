@@ -1,11 +1,13 @@
 //! Two hosts in virtual time, and what strangers send them.
 
+mod offload;
+
 use super::*;
 use std::cell::Cell;
 use std::rc::Rc;
 
 use recoup_tcp::Closed;
-use recoup_wire::{Flags, Payload, Segment, SeqNumber, decode, encode};
+use recoup_wire::{Flags, Options, Payload, Segment, SeqNumber, decode, encode};
 
 const CLIENT: &str = "192.0.2.1";
 const SERVER: &str = "192.0.2.2";
@@ -202,6 +204,61 @@ fn every_tenth_packet_lost_is_no_matter() {
     assert!(pair.transfer(ours, theirs, &bytes) == bytes);
     let counters = pair.client.counters(ours).unwrap();
     assert!(counters.retransmissions.total() > 0);
+}
+
+#[test]
+fn what_acks_gave_leave_for_is_out_before_a_loss_is_found() {
+    // Ten segments of 1000 bytes are out, of which the ninth is lost. Two ACKs come at one instant: of
+    // the first eight, and of the tenth.
+    let now = Instant::from_millis(5);
+    let mut client = host(CLIENT);
+    let id = client
+        .connect(Instant::ZERO, "192.0.2.2:80".parse().unwrap())
+        .unwrap();
+    let mut syn = Vec::new();
+    client.flush(Instant::ZERO, &mut |p: &[u8]| syn = p.to_vec());
+    let syn = decode(&syn).unwrap();
+    let isn = syn.segment.seq + 1;
+    let hand_in = |client: &mut Host, now, flags, ack: u32, block: Option<[u32; 2]>| {
+        let open = flags == Flags::ACK;
+        let options = Options {
+            sack: block.iter().map(|b| b.map(|offset| isn + offset)).collect(),
+            mss: (!open).then_some(1000),
+            sack_permitted: !open,
+            ..Options::NONE
+        };
+        let segment = Segment {
+            seq: SeqNumber(u32::from(open)),
+            ack: isn + ack,
+            flags,
+            window: 60_000,
+            options,
+            ..Segment::default()
+        };
+        let ends = syn.endpoints.reverse();
+        let (mut packet, mut sent) = (Vec::new(), Vec::new());
+        encode(&segment, &ends, 1, Payload::Bytes(&[]), &mut packet).unwrap();
+        client.receive(now, &packet, &mut |p: &[u8]| {
+            sent.push((decode(p).unwrap().segment.seq.0).wrapping_sub(isn.0) / 1000);
+        });
+        sent
+    };
+    hand_in(&mut client, now, Flags::SYN | Flags::ACK, 0, None);
+    client.write(now, id, &stream(40_000)).unwrap();
+    client.flush(now, &mut |_: &[u8]| {});
+    assert!(hand_in(&mut client, now, Flags::ACK, 8000, None).is_empty());
+    // What the first gave leave for, then what the second shows lost.
+    let sent = hand_in(&mut client, now, Flags::ACK, 8000, Some([9000, 10_000]));
+    assert_eq!(sent[..2], [10, 11]);
+    let again = sent.iter().position(|&n| n == 8);
+    assert!(again.is_some_and(|at| at > 10), "{sent:?}");
+    // That all new data arrived, which went before the retransmission, does not tell that that is lost.
+    let later = now + Duration::from_millis(5);
+    let end = 1000 * (sent.iter().max().unwrap() + 1);
+    hand_in(&mut client, later, Flags::ACK, 8000, Some([9000, end]));
+    let counters = client.counters(id).unwrap();
+    assert_eq!(counters.retransmissions.total(), 1);
+    assert_eq!(counters.lost_retransmissions, 0);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! A device that loses, doubles and delays what crosses it, both ways.
 
+use recoup_net::VnetHeader;
 use recoup_net::host::Device;
 use recoup_net::host::TunDevice;
 use std::collections::VecDeque;
@@ -25,8 +26,15 @@ impl Faults {
     };
 }
 
-/// Packets held back, with how many others are to pass first.
-type Held = Option<(u32, Vec<u8>)>;
+/// A packet and what is left to be done about it.
+#[derive(Clone)]
+struct Frame {
+    header: VnetHeader,
+    packet: Vec<u8>,
+}
+
+/// A packet held back, with how many others are to pass first.
+type Held = Option<(u32, Frame)>;
 
 pub struct Faulty<'a> {
     device: &'a TunDevice,
@@ -34,7 +42,12 @@ pub struct Faulty<'a> {
     draws: u64,
     held_out: Held,
     held_in: Held,
-    ready: VecDeque<Vec<u8>>,
+    ready: VecDeque<Frame>,
+    /// The longest packet read and the longest written, in bytes, and the longest segments it was to be
+    /// cut into.
+    pub longest: usize,
+    pub longest_out: usize,
+    pub cut_to: u16,
 }
 
 impl<'a> Faulty<'a> {
@@ -46,11 +59,14 @@ impl<'a> Faulty<'a> {
             held_out: None,
             held_in: None,
             ready: VecDeque::new(),
+            longest: 0,
+            longest_out: 0,
+            cut_to: 0,
         }
     }
 
-    /// What passes when `packet` comes: nothing, it, it twice, or it and one from before.
-    fn pass(&mut self, packet: &[u8], inwards: bool) -> Vec<Vec<u8>> {
+    /// What passes when a packet comes: nothing, it, it twice, or it and one from before.
+    fn pass(&mut self, frame: Frame, inwards: bool) -> Vec<Frame> {
         let held = match inwards {
             true => &mut self.held_in,
             false => &mut self.held_out,
@@ -70,16 +86,16 @@ impl<'a> Faulty<'a> {
         let mut passed = Vec::new();
         if falls_to(self.faults.lost) {
         } else if falls_to(self.faults.doubled) {
-            passed = vec![packet.to_vec(); 2];
+            passed = vec![frame; 2];
         } else if falls_to(self.faults.late) && held.is_none() {
-            *held = Some((3, packet.to_vec()));
+            *held = Some((3, frame));
         } else {
-            passed.push(packet.to_vec());
+            passed.push(frame);
         }
         if let Some((left, _)) = held {
             *left -= 1;
             if *left == 0 {
-                passed.extend(held.take().map(|(_, packet)| packet));
+                passed.extend(held.take().map(|(_, frame)| frame));
             }
         }
         passed
@@ -94,22 +110,41 @@ impl AsFd for Faulty<'_> {
 
 impl Device for Faulty<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        Ok(self.read_frame(buffer)?.map(|(_, len)| len))
+    }
+
+    fn write(&mut self, packet: &[u8]) -> io::Result<()> {
+        self.write_frame(&VnetHeader::default(), [packet, &[], &[]])
+    }
+
+    fn offloads(&self) -> bool {
+        self.device.tun().offloads()
+    }
+
+    fn read_frame(&mut self, buffer: &mut [u8]) -> io::Result<Option<(VnetHeader, usize)>> {
         loop {
-            if let Some(packet) = self.ready.pop_front() {
+            if let Some(Frame { header, packet }) = self.ready.pop_front() {
                 buffer[..packet.len()].copy_from_slice(&packet);
-                return Ok(Some(packet.len()));
+                return Ok(Some((header, packet.len())));
             }
-            let Some(len) = self.device.receive(buffer)? else {
+            let Some((header, len)) = self.device.tun().read_frame(buffer)? else {
                 return Ok(None);
             };
-            let passed = self.pass(&buffer[..len], true);
+            let packet = buffer[..len].to_vec();
+            self.longest = self.longest.max(len);
+            let passed = self.pass(Frame { header, packet }, true);
             self.ready.extend(passed);
         }
     }
 
-    fn write(&mut self, packet: &[u8]) -> io::Result<()> {
-        for packet in self.pass(packet, false) {
-            self.device.send(&packet)?;
+    fn write_frame(&mut self, header: &VnetHeader, packet: [&[u8]; 3]) -> io::Result<()> {
+        let (header, packet) = (*header, packet.concat());
+        self.longest_out = self.longest_out.max(packet.len());
+        self.cut_to = self.cut_to.max(header.gso_size);
+        for Frame { header, packet } in self.pass(Frame { header, packet }, false) {
+            self.device
+                .tun()
+                .write_frame(&header, [&packet, &[], &[]])?;
         }
         Ok(())
     }

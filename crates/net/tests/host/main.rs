@@ -1,8 +1,9 @@
 //! Recoup's endpoints against the kernel's TCP, over a TUN device in a namespace of the test's own. Where
-//! the system does not allow that, the tests say so and pass.
+//! the system does not allow that, the tests say so and pass; with RECOUP_REQUIRE_TOOLS set they fail.
 #![cfg(target_os = "linux")]
 
 mod faulty;
+mod offload;
 mod peers;
 
 use faulty::{Faults, Faulty};

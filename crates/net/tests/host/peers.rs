@@ -1,7 +1,9 @@
 //! Both sides of the tests: the kernel's through the standard library, Recoup's as small applications.
 
 use recoup_net::Namespace;
-use recoup_net::host::{ConnectionId, Device, Driver, Host, Read, Secret, Settings, TunDevice};
+use recoup_net::host::{
+    ConnectionId, Device, Driver, Host, Read, Secret, Settings, TunDevice, TunOptions,
+};
 use recoup_recovery::Mechanisms;
 use recoup_tcp::State;
 use std::collections::HashMap;
@@ -13,22 +15,47 @@ use std::time::{Duration, Instant};
 /// No transfer here takes longer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Says why a test is not done, or fails where all of them must be.
+fn skip(why: impl std::fmt::Display) {
+    let required = std::env::var_os("RECOUP_REQUIRE_TOOLS").is_some();
+    assert!(!required, "{why}, and RECOUP_REQUIRE_TOOLS is set");
+    eprintln!("SKIPPED: {why}");
+}
+
 /// Does a test in a namespace with a TUN device, or says why not.
 pub fn with_device(test: impl FnOnce(&TunDevice) + Send + 'static) {
+    with_device_like(false, MTU, test);
+}
+
+/// The MTU of the tests' devices.
+pub const MTU: u16 = 1500;
+
+/// The same, with or without offloads.
+pub fn with_device_like(offloads: bool, mtu: u16, test: impl FnOnce(&TunDevice) + Send + 'static) {
+    let options = TunOptions {
+        mtu,
+        address: None,
+        offloads,
+    };
     let namespace = match Namespace::new() {
         Ok(namespace) => namespace,
-        Err(e) => return eprintln!("skipped: {e}"),
+        Err(e) => return skip(e),
     };
-    let ran = namespace.run(move || match TunDevice::open(1500) {
+    let ran = namespace.run(move || match TunDevice::open_with(&options) {
         Ok(device) => test(&device),
-        Err(e) => eprintln!("skipped: {e}"),
+        Err(e) => skip(e),
     });
     assert!(ran.is_ok(), "the test in the namespace failed");
 }
 
 /// A host with the device's addresses.
 pub fn host(device: &TunDevice) -> Host {
-    let settings = Settings::new(Mechanisms::LINUX_6, 1500);
+    host_of(device, MTU)
+}
+
+/// The same, of a link that takes packets of `mtu` bytes.
+pub fn host_of(device: &TunDevice, mtu: u16) -> Host {
+    let settings = Settings::new(Mechanisms::LINUX_6, mtu);
     Host::new(settings, device.host_addresses(), Secret::from_key([1; 16]))
 }
 
@@ -36,7 +63,7 @@ pub fn host(device: &TunDevice) -> Host {
 pub fn bytes(seed: u64, count: usize) -> Vec<u8> {
     let byte = |i: u64| {
         let z = (i ^ seed << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (z ^ z >> 29) as u8
+        (z ^ z >> 48) as u8
     };
     (0..count as u64).map(byte).collect()
 }

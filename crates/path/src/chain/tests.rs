@@ -10,6 +10,7 @@ use crate::{LinkTrace, Probability, Queue, TcpFacts};
 
 mod chance;
 mod conservation;
+mod thinning;
 
 /// A packet with a number to tell it by.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +18,7 @@ struct Numbered {
     id: u64,
     flow: u64,
     len: u32,
-    tcp: TcpFacts,
+    tcp: Option<TcpFacts>,
     damage: Option<u64>,
 }
 
@@ -30,7 +31,7 @@ impl Packet for Numbered {
         self.len
     }
 
-    fn tcp(&self) -> TcpFacts {
+    fn tcp(&self) -> Option<TcpFacts> {
         self.tcp
     }
 
@@ -43,11 +44,11 @@ impl Packet for Numbered {
 fn packet(id: u64, len: u32) -> Numbered {
     let payload_len = len.saturating_sub(40);
     let seq = id as u32 * payload_len;
-    let tcp = TcpFacts {
+    let tcp = Some(TcpFacts {
         seq,
         payload_len,
         ..TcpFacts::default()
-    };
+    });
     Numbered {
         id,
         flow: 0,

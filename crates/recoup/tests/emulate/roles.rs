@@ -36,7 +36,8 @@ fn play() {
         "ping6" => ping(port(1), true),
         "flood" => flood(port(1), words[2].parse().expect("a number")),
         "connect" => connect(port(1)),
-        "upload" => upload(port(1), words[2].parse().expect("a number")),
+        "upload" => upload(port(1), words[2].parse().expect("a number"), true),
+        "upload4" => upload(port(1), words[2].parse().expect("a number"), false),
         other => panic!("unknown role {other}"),
     }
 }
@@ -82,8 +83,8 @@ fn connect(port: u16) {
 }
 
 /// Sends so many bytes and says what the server answers.
-fn upload(port: u16, bytes: usize) {
-    let mut stream = TcpStream::connect(base(port, true)).expect("a connection");
+fn upload(port: u16, bytes: usize, v6: bool) {
+    let mut stream = TcpStream::connect(base(port, v6)).expect("a connection");
     stream.write_all(&pattern(bytes)).expect("to send");
     stream.shutdown(Shutdown::Write).expect("a connection");
     let mut answer = String::new();

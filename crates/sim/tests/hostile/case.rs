@@ -215,6 +215,7 @@ fn any_trouble() -> impl Strategy<Value = HopSpec> {
         }),
         1 => up_to(0.3).prop_map(|probability| HopSpec::Duplicate { probability }),
         1 => up_to(0.1).prop_map(|probability| HopSpec::Corrupt { probability }),
+        1 => (0..500u64).prop_map(|ms| HopSpec::ThinAcks { hold: Duration::from_millis(ms) }),
         2 => (100..100_000u64, any_queue()).prop_map(|(kbit, queue)| HopSpec::Rate {
             rate: BitRate::from_bits_per_second(kbit * 1000).expect("not zero"),
             queue,

@@ -175,6 +175,7 @@ fn hop_text(hop: &HopSpec) -> String {
         }
         HopSpec::Duplicate { probability } => format!("duplicate:{probability}"),
         HopSpec::Corrupt { probability } => format!("corrupt:{probability}"),
+        HopSpec::ThinAcks { hold } => format!("thin-acks:{}", duration_text(*hold)),
     }
 }
 
@@ -201,6 +202,9 @@ fn hop(text: &str) -> Option<HopSpec> {
         },
         ("corrupt", probability) => HopSpec::Corrupt {
             probability: plain(probability)?,
+        },
+        ("thin-acks", hold) => HopSpec::ThinAcks {
+            hold: duration(hold)?,
         },
         _ => return None,
     })

@@ -1,6 +1,7 @@
 //! An observer that believes nothing: it checks both senders after every event and recounts from
 //! the packets what the flow's record says.
 
+use recoup_path::DropCause;
 use recoup_recovery::{Event, Send};
 use recoup_sim::{FlowRecord, Host, Observer, Packet, Point};
 use recoup_tcp::{Endpoint, State};
@@ -234,6 +235,8 @@ impl Observer for Watch {
                 seen.arriving = Some(packet.ordinal as usize);
             }
             Point::Arrived => {}
+            // No loss: another ACK said as much.
+            Point::Dropped(DropCause::Thinned) => {}
             Point::Dropped(_) => seen.dropped += 1,
         }
     }

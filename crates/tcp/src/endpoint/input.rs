@@ -289,7 +289,7 @@ impl Endpoint {
         let fin = segment.flags.contains(Flags::FIN);
         let urgency = match self.receiver.on_arrival(span, fin) {
             Arrival::InOrder if !fin => Urgency::InOrder {
-                full: segment.payload_len >= u32::from(self.full_segment),
+                full: segment.payload_len / u32::from(self.full_segment.max(1)),
             },
             _ => Urgency::AtOnce,
         };

@@ -99,6 +99,29 @@ impl Endpoint {
         Some(transmit)
     }
 
+    /// Transmits more of what [`poll_transmit`](Self::poll_transmit) just put into `segment`: as many
+    /// segments, `most` at most, as it would now one after the other that are the same but for their
+    /// sequence numbers, each that of the one before plus [`Segment::payload_len`]. Says how many. What
+    /// comes then, and where there are none, it is to be asked again.
+    pub fn transmit_more(&mut self, now: Instant, segment: &Segment, most: u32) -> u32 {
+        let size = u32::from(self.full_segment);
+        let alike = segment.payload_len == size
+            && segment.flags == Flags::ACK
+            && segment.options.sack.is_empty()
+            && segment.seq + size == self.config.isn.at(self.sender.nxt())
+            && self.pusher.marks_ends_alone()
+            && !self.receiver.has_sack_blocks()
+            && self.reset_due.is_none()
+            && !self.syn_ack_due
+            && !matches!(self.state, State::Closed(_));
+        if !alike {
+            return 0;
+        }
+        let sent = self.sender.send_more(now, most);
+        self.traffic.on_sent_more(sent, size);
+        sent
+    }
+
     fn next_transmit(&mut self, now: Instant, segment: &mut Segment) -> Option<Transmit> {
         if let Some(reset) = &self.reset_due {
             *segment = *reset;

@@ -5,8 +5,9 @@ use super::super::source::{Choice, Source, SourceError, direction};
 use super::super::watch::window_edge;
 use super::list;
 use crate::sequence::{Mark, Panel, What};
+use recoup_trace::read::Packet;
 use recoup_units::{Direction, Instant, Offset, Span};
-use recoup_wire::{Decoded, Flags, Segment, SeqNumber};
+use recoup_wire::{Flags, Segment, SeqNumber};
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
@@ -57,7 +58,7 @@ impl Connections {
         }
     }
 
-    pub fn take(&mut self, at: Instant, packet: &Decoded) {
+    pub fn take(&mut self, packet: &Packet) {
         let segment = &packet.segment;
         let number = self.connection_of(packet);
         let wanted = self.wanted.is_none_or(|wanted| wanted == number);
@@ -71,13 +72,13 @@ impl Connections {
             connection.bytes[direction as usize] += u64::from(segment.payload_len);
         }
         if wanted {
-            connection.packets.push((at, direction, *segment));
+            connection.packets.push((packet.at, direction, *segment));
         }
     }
 
     /// The number of the connection a packet is of, which it may open: the first packet between two
     /// endpoints, or a SYN with another sequence number than the last one's.
-    fn connection_of(&mut self, packet: &Decoded) -> usize {
+    fn connection_of(&mut self, packet: &Packet) -> usize {
         let (src, dst, segment) = (packet.endpoints.src, packet.endpoints.dst, &packet.segment);
         let syn = segment.flags.contains(Flags::SYN);
         let opening = syn && !segment.flags.contains(Flags::ACK);

@@ -40,31 +40,47 @@ fn hops() -> impl Strategy<Value = HopSpec> {
         (chances(), times).prop_map(|(probability, extra)| HopSpec::Reorder { probability, extra }),
         chances().prop_map(|probability| HopSpec::Duplicate { probability }),
         chances().prop_map(|probability| HopSpec::Corrupt { probability }),
+        (0u64..5000).prop_map(|ns| HopSpec::ThinAcks {
+            hold: Duration::from_nanos(ns)
+        }),
     ]
 }
 
+/// What a packet acknowledges, if anything.
+fn acks() -> impl Strategy<Value = (Option<u32>, bool)> {
+    (prop::option::of(0u32..12), prop::bool::weighted(0.2))
+}
+
 /// Packets with ids from 0 in order of arrival: the gap to the one before (ns), flow, position in
-/// the flow, length.
+/// the flow, length, and what it acknowledges; a quarter is too short for payload, and one in nine
+/// is none of TCP's.
 fn traffic() -> impl Strategy<Value = Vec<(u64, Numbered)>> {
     let one = (
         prop_oneof![Just(0u64), 0u64..2000],
         0u64..3,
         0u64..8,
-        0u32..3000,
+        prop_oneof![1 => Just(40u32), 3 => 0u32..3000],
+        prop::option::weighted(0.9, acks()),
     );
     prop::collection::vec(one, 0..60).prop_map(|packets| {
         let mut at = 0;
-        let numbered = (0..).zip(packets).map(|(id, (gap, flow, position, len))| {
-            at += gap;
-            (
-                at,
-                Numbered {
-                    id,
-                    flow,
-                    ..packet(position, len)
-                },
-            )
-        });
+        let numbered = (0..)
+            .zip(packets)
+            .map(|(id, (gap, flow, position, len, acks))| {
+                at += gap;
+                let like = packet(position, len);
+                let tcp = like.tcp.zip(acks);
+                let tcp = tcp.map(|(tcp, (ack, sack))| TcpFacts { ack, sack, ..tcp });
+                (
+                    at,
+                    Numbered {
+                        id,
+                        flow,
+                        tcp,
+                        ..like
+                    },
+                )
+            });
         numbered.collect()
     })
 }
@@ -148,7 +164,11 @@ proptest! {
             prop_assert!(damages(&hops) || packet.damage.is_none());
             prop_assert_eq!(&packet, &Numbered { damage: packet.damage, ..sent.clone() });
             let fits = match place {
-                None | Some((HopSpec::Loss(_), DropCause::Loss)) => true,
+                None
+                | Some(
+                    (HopSpec::Loss(_), DropCause::Loss)
+                    | (HopSpec::ThinAcks { .. }, DropCause::Thinned),
+                ) => true,
                 Some((HopSpec::Rate { queue, .. } | HopSpec::Link { queue, .. }, cause)) => {
                     cause == DropCause::QueueFull && *queue != Queue::Unlimited
                 }
@@ -166,7 +186,8 @@ proptest! {
         hops in prop::collection::vec(hops(), 0..5),
         traffic in traffic(),
     ) {
-        let reorders = |hop: &HopSpec| matches!(hop, HopSpec::Reorder { .. });
+        let reorders =
+            |hop: &HopSpec| matches!(hop, HopSpec::Reorder { .. } | HopSpec::ThinAcks { .. });
         let hops: Vec<_> = hops.into_iter().filter(|hop| !reorders(hop)).collect();
         let delivered = delivered(&run_checked(&hops, &traffic));
         prop_assert!(delivered.is_sorted_by_key(|&(_, id)| id), "{delivered:?}");

@@ -1,6 +1,7 @@
 use super::grid::GAPS;
 use super::watch::Watch;
 use super::*;
+use recoup_path::DropCause;
 use recoup_recovery::{Event, Send};
 use recoup_sim::{Host, Observer, Packet, Point};
 use recoup_units::{Direction, FlowId, Instant, Offset, Segments, Span};
@@ -103,7 +104,7 @@ fn originals_and_copies_are_told_apart() {
             watch.on_event(now, FlowId(0), Host::Client, &event);
         }
         if lost {
-            watch.on_packet(now, Point::Dropped("loss"), Direction::Up, packet);
+            watch.on_packet(now, Point::Dropped(DropCause::Loss), Direction::Up, packet);
         }
     };
     send(&syn, true, None);

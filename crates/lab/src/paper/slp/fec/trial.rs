@@ -118,8 +118,8 @@ impl Packet for Probe {
         1500
     }
 
-    fn tcp(&self) -> TcpFacts {
-        TcpFacts::default()
+    fn tcp(&self) -> Option<TcpFacts> {
+        None
     }
 
     fn corrupt(&mut self, _draw: u64) {}

@@ -1,0 +1,299 @@
+//! What crossed the devices, as two packet captures.
+//!
+//! The one outside holds what its device handed over, on its way down, and what it was given, come up;
+//! the one inside the same of the device inside. So what the path dropped is in one and missing in the
+//! other. Each holds its packets in the order of time. Timestamps are UTC by CLOCK_MONOTONIC from the
+//! start of the capture on, so that no setting of the system's clock runs them backwards.
+//!
+//! The relay must not wait for a disk: it fills blocks of packets, which a thread looks for every few
+//! milliseconds, writes, and gives back empty.
+
+use std::io::{self, Write};
+use std::mem;
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, SystemTime};
+
+use recoup_units::Instant;
+use recoup_wire::pcap::Writer;
+
+use crate::clock::monotonic;
+use crate::{NetError, VnetHeader};
+
+/// Which device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Outside,
+    Inside,
+}
+
+/// A packet that crossed a device. Its bytes follow those of the one before it.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    side: Side,
+    /// Since 1970.
+    at: Instant,
+    header: VnetHeader,
+    len: usize,
+}
+
+/// Packets on their way to the writer.
+#[derive(Debug, Default)]
+struct Block {
+    seen: Vec<Seen>,
+    bytes: Vec<u8>,
+}
+
+/// How many bytes are handed over at once.
+const BLOCK_LEN: usize = 1 << 16;
+
+/// How often the writer looks for them.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// Blocks to be filled again, so that memory once paged in stays in use.
+type Spare = Arc<Mutex<Vec<Block>>>;
+
+/// Two captures being written, raw IP with nanoseconds. What [`Relay`](crate::Relay)s hand over faster
+/// than it can be written is kept in memory.
+#[derive(Debug)]
+pub struct PacketCapture<W> {
+    blocks: Sender<Block>,
+    spare: Spare,
+    /// What CLOCK_MONOTONIC lacks to nanoseconds since 1970.
+    epoch: u64,
+    writer: JoinHandle<io::Result<[W; 2]>>,
+}
+
+/// Takes in what one relay carries, for [`Relay::capture`](crate::Relay::capture).
+#[derive(Debug)]
+pub struct Tap {
+    blocks: Sender<Block>,
+    spare: Spare,
+    epoch: u64,
+    filling: Block,
+}
+
+impl<W: Write + Send + 'static> PacketCapture<W> {
+    /// Begins the captures.
+    ///
+    /// # Errors
+    /// When their headers cannot be written, or when there can be no thread to write the rest.
+    pub fn start(outside: W, inside: W) -> Result<Self, NetError> {
+        let begin =
+            |to| Writer::new(to, Duration::ZERO).map_err(NetError::system("begin a capture"));
+        let files = [begin(outside)?, begin(inside)?];
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        // A clock set to before 1970 counts from there.
+        let now = now.unwrap_or_default().as_nanos() as u64;
+        let spare = Spare::default();
+        let (blocks, received) = channel();
+        let writer = {
+            let spare = Arc::clone(&spare);
+            thread::Builder::new()
+                .name("capture".into())
+                .spawn(move || write_all(files, &received, &spare))
+                .map_err(NetError::system("start a thread"))?
+        };
+        Ok(Self {
+            blocks,
+            spare,
+            epoch: now.saturating_sub(monotonic()),
+            writer,
+        })
+    }
+
+    /// For a relay; any number of them, one after another in time.
+    pub fn tap(&self) -> Tap {
+        Tap {
+            blocks: self.blocks.clone(),
+            spare: Arc::clone(&self.spare),
+            epoch: self.epoch,
+            filling: Block::default(),
+        }
+    }
+
+    /// Writes what is still to be written, once no tap is left; the files outside and inside.
+    ///
+    /// # Errors
+    /// When anything could not be written, now or before.
+    pub fn finish(self) -> io::Result<[W; 2]> {
+        drop(self.blocks);
+        let panicked = |_| Err(io::Error::other("the writer panicked"));
+        self.writer.join().unwrap_or_else(panicked)
+    }
+}
+
+impl Tap {
+    /// Takes in a packet, `at` nanoseconds by CLOCK_MONOTONIC.
+    pub(crate) fn see(&mut self, side: Side, at: u64, header: VnetHeader, packet: &[u8]) {
+        let len = packet.len();
+        if self.filling.bytes.len() + len > BLOCK_LEN {
+            self.hand_over();
+        }
+        self.filling.bytes.extend_from_slice(packet);
+        self.filling.seen.push(Seen {
+            side,
+            at: Instant::from_nanos(self.epoch.saturating_add(at)),
+            header,
+            len,
+        });
+    }
+
+    fn hand_over(&mut self) {
+        // Rather a new block than to wait for one.
+        let spare = self.spare.try_lock().ok().and_then(|mut spare| spare.pop());
+        let full = mem::replace(&mut self.filling, spare.unwrap_or_default());
+        // A writer that stopped for an error tells of it at the end.
+        let _ = self.blocks.send(full);
+    }
+}
+
+impl Drop for Tap {
+    fn drop(&mut self) {
+        self.hand_over();
+    }
+}
+
+fn write_all<W: Write>(
+    mut files: [Writer<W>; 2],
+    blocks: &Receiver<Block>,
+    spare: &Spare,
+) -> io::Result<[W; 2]> {
+    loop {
+        let mut block = match blocks.try_recv() {
+            Ok(block) => block,
+            Err(TryRecvError::Empty) => {
+                thread::sleep(PAUSE);
+                continue;
+            }
+            Err(TryRecvError::Disconnected) => break,
+        };
+        let mut rest = &mut block.bytes[..];
+        for seen in block.seen.drain(..) {
+            let (packet, others) = mem::take(&mut rest).split_at_mut(seen.len);
+            rest = others;
+            // What is left to the receiving machine on a device with offloads, a reader of the capture
+            // would take for damage.
+            seen.header.complete(packet);
+            files[seen.side as usize].write(seen.at, packet)?;
+        }
+        block.bytes.clear();
+        if let Ok(mut spare) = spare.lock() {
+            spare.push(block);
+        }
+    }
+    let [outside, inside] = files;
+    Ok([outside.finish()?, inside.finish()?])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Times in seconds and nanoseconds, and packets, of a capture.
+    fn read(mut file: &[u8]) -> Vec<([u32; 2], Vec<u8>)> {
+        let mut take = |len: usize| {
+            let (taken, rest) = file.split_at_checked(len)?;
+            file = rest;
+            Some(taken)
+        };
+        assert_eq!(take(24).map(|header| header[20]), Some(101));
+        let mut packets = Vec::new();
+        while let Some(header) = take(16) {
+            let [seconds, nanos, captured, len] =
+                [0, 4, 8, 12].map(|at| u32::from_le_bytes(*header[at..].first_chunk().unwrap()));
+            assert_eq!(captured, len);
+            packets.push(([seconds, nanos], take(len as usize).unwrap().to_vec()));
+        }
+        packets
+    }
+
+    #[test]
+    fn each_side_has_its_packets_in_order() {
+        let capture = PacketCapture::start(Vec::new(), Vec::new()).unwrap();
+        let none = VnetHeader::default();
+        // Enough for several blocks, by two relays one after another.
+        let long = vec![7; BLOCK_LEN / 2 + 1];
+        for relay in 0..2 {
+            let mut tap = capture.tap();
+            let start = monotonic();
+            for n in 0..10 {
+                let side = if n % 2 == 0 {
+                    Side::Inside
+                } else {
+                    Side::Outside
+                };
+                tap.see(side, start + n, none, &[relay, n as u8]);
+                tap.see(side, start + n, none, &long);
+            }
+        }
+        let files = capture.finish().unwrap().map(|file| read(&file));
+        let now = SystemTime::now()
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .unwrap();
+        for (file, odd) in files.iter().zip([1, 0]) {
+            let short: Vec<_> = file
+                .iter()
+                .step_by(2)
+                .map(|(_, packet)| &packet[..])
+                .collect();
+            let expected: Vec<_> = (0..2)
+                .flat_map(|relay| (0..5).map(move |n| [relay, 2 * n + odd]))
+                .collect();
+            assert_eq!(short, expected);
+            assert!(
+                file.iter()
+                    .skip(1)
+                    .step_by(2)
+                    .all(|(_, packet)| *packet == long)
+            );
+            assert!(file.is_sorted_by_key(|(at, _)| *at));
+            let late = now.as_secs() - u64::from(file[0].0[0]);
+            assert!(late < 60, "{late} s ago");
+        }
+    }
+
+    #[test]
+    fn checksums_left_to_others_are_completed() {
+        let capture = PacketCapture::start(Vec::new(), Vec::new()).unwrap();
+        let header = VnetHeader {
+            flags: VnetHeader::NEEDS_CSUM,
+            csum_start: 2,
+            csum_offset: 2,
+            ..VnetHeader::default()
+        };
+        capture
+            .tap()
+            .see(Side::Outside, 0, header, &[9, 9, 1, 2, 0, 5]);
+        let [outside, inside] = capture.finish().unwrap().map(|file| read(&file));
+        // The complement of 0x0102 + 5.
+        assert_eq!(outside[0].1, [9, 9, 1, 2, 0xfe, 0xf8]);
+        assert!(inside.is_empty());
+    }
+
+    #[test]
+    fn a_full_disk_is_told_at_the_end() {
+        struct Full(usize);
+        impl Write for Full {
+            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+                self.0 = self
+                    .0
+                    .checked_sub(bytes.len())
+                    .ok_or(io::ErrorKind::StorageFull)?;
+                Ok(bytes.len())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let capture = PacketCapture::start(Full(100), Full(1 << 20)).unwrap();
+        let mut tap = capture.tap();
+        for n in 0..10 {
+            tap.see(Side::Outside, n, VnetHeader::default(), &[0; BLOCK_LEN / 2]);
+        }
+        drop(tap);
+        let error = capture.finish().err().map(|e| e.kind());
+        assert_eq!(error, Some(io::ErrorKind::StorageFull));
+    }
+}

@@ -1,0 +1,131 @@
+//! One end of a flow: a namespace, and a stack in it.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use recoup_recovery::{Counters, Recovery};
+use recoup_sim::Host;
+
+use super::Stack;
+use super::engine::{self, Engine};
+use super::kernel::{self, Listener};
+use super::linux::{self, Counts, Kernel, Options};
+use super::run::FlowRun;
+use crate::netlink::Netlink;
+use crate::{Clock, Namespace, NetError};
+
+/// What a sender counted in a flow.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SenderReport {
+    pub counters: Counters,
+    pub recoveries: Vec<Recovery>,
+}
+
+/// A stack in its namespace.
+#[derive(Debug)]
+pub(super) enum End {
+    Kernel {
+        options: Options,
+        address: IpAddr,
+        /// The server's.
+        listener: Option<Listener>,
+    },
+    Engine(Engine),
+}
+
+impl End {
+    /// Starts a stack in a namespace whose device to the path has this address.
+    pub fn start(
+        stack: &Stack,
+        namespace: &Namespace,
+        address: IpAddr,
+        mtu: u16,
+    ) -> Result<Self, NetError> {
+        Ok(match stack {
+            Stack::Recoup(config) => Self::Engine(Engine::start(namespace, *config, mtu)?),
+            Stack::Kernel(options) => Self::Kernel {
+                options: options.clone(),
+                address,
+                listener: None,
+            },
+        })
+    }
+
+    /// Where it is.
+    pub const fn address(&self) -> IpAddr {
+        match self {
+            Self::Kernel { address, .. } => *address,
+            Self::Engine(engine) => engine.address,
+        }
+    }
+
+    /// Prepares the kernel's stack for a peer beyond the device of this index.
+    pub fn prepare(&self, namespace: &Namespace, peer: IpAddr, index: u32) -> Result<(), NetError> {
+        let Self::Kernel { options, .. } = self else {
+            return Ok(());
+        };
+        let options = options.clone();
+        namespace.run(move || {
+            linux::prepare(&options.switches)?;
+            let len = if peer.is_ipv4() { 32 } else { 128 };
+            Netlink::open()?.add_route_with(peer, len, index, options.route_metrics())
+        })?
+    }
+
+    /// Takes connections from now on; where.
+    pub fn listen(&mut self, namespace: &Namespace) -> Result<SocketAddr, NetError> {
+        match self {
+            Self::Engine(engine) => Ok(SocketAddr::new(engine.address, engine::PORT)),
+            Self::Kernel {
+                options,
+                address,
+                listener,
+            } => {
+                let (told, at) = (options.clone(), *address);
+                let (open, local) = namespace.run(move || Listener::open(at, &told))??;
+                *listener = Some(open);
+                Ok(local)
+            }
+        }
+    }
+
+    /// What is known of the kernel's TCP; `None` where it is ours.
+    pub fn kernel(&self, namespace: &Namespace) -> Result<Option<Kernel>, NetError> {
+        let Self::Kernel { options, .. } = self else {
+            return Ok(None);
+        };
+        let name = options.congestion_control.clone();
+        namespace.run(move || Kernel::here(&name))?.map(Some)
+    }
+
+    /// Takes part in a flow until it is over. What the kernel counted is for [`Counts`] to say.
+    pub fn take_part(
+        &self,
+        host: Host,
+        namespace: &Namespace,
+        flow: &Arc<FlowRun>,
+        clock: Clock,
+    ) -> Result<SenderReport, NetError> {
+        match self {
+            Self::Engine(engine) => return engine.take_part(host, Arc::clone(flow)),
+            Self::Kernel {
+                listener: Some(listener),
+                ..
+            } => kernel::serve(listener, flow, clock)?,
+            Self::Kernel { options, .. } => {
+                let (options, to) = (options.clone(), flow.to.ip());
+                let socket = namespace.run(move || kernel::socket(to, &options))??;
+                kernel::request(&socket, flow, clock)?;
+            }
+        }
+        Ok(SenderReport::default())
+    }
+
+    /// What the kernel has counted until now.
+    pub fn counts(&self, namespace: &Namespace) -> Result<Option<Counts>, NetError> {
+        match self {
+            Self::Engine(_) => Ok(None),
+            Self::Kernel { .. } => namespace.run(Counts::here)?.map(Some),
+        }
+    }
+}

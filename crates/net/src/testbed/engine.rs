@@ -1,0 +1,206 @@
+//! An end of a flow whose stack is Recoup's: a host over a TUN device in the end's namespace, and a
+//! thread that runs it.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::thread;
+use std::time::Duration;
+
+use recoup_sim::Host as Side;
+use recoup_tcp::{Config, State};
+
+use super::application::Application;
+use super::end::SenderReport;
+use super::run::{FlowRun, LOOK};
+use crate::clock::be_punctual;
+use crate::host::{ConnectionId, Driver, Host, Read, Secret, Settings, TunDevice};
+use crate::{Namespace, NetError};
+
+/// Where a server of ours listens.
+pub(super) const PORT: u16 = 5001;
+
+/// Bytes that may wait to be acknowledged: more than a flow on the stage has in flight.
+const SEND_BUFFER: usize = 64 << 20;
+
+/// A flow to take part in, and where to report.
+struct Task {
+    side: Side,
+    flow: Arc<FlowRun>,
+    report: SyncSender<Result<SenderReport, NetError>>,
+}
+
+/// A stack of ours in a namespace.
+#[derive(Debug)]
+pub(super) struct Engine {
+    pub address: IpAddr,
+    tasks: Sender<Task>,
+}
+
+impl Engine {
+    /// One whose endpoints are configured like this.
+    pub fn start(namespace: &Namespace, config: Config, mtu: u16) -> Result<Self, NetError> {
+        let device = namespace.run(move || TunDevice::open(mtu))??;
+        let addresses = device.host_addresses().to_vec();
+        let address = addresses.first().copied();
+        let address = address.unwrap_or_else(|| unreachable!("a device has addresses"));
+        let settings = Settings {
+            endpoint: config,
+            send_buffer: SEND_BUFFER,
+            unsent: SEND_BUFFER,
+            answer_each: true,
+            ..Settings::new(config.mechanisms, mtu)
+        };
+        let secret = Secret::draw()?;
+        let (tasks, to_do) = channel();
+        let main = move || {
+            run(
+                Driver::new(Host::new(settings, &addresses, secret), device),
+                &to_do,
+            )
+        };
+        thread::Builder::new()
+            .name("engine".into())
+            .spawn(main)
+            .map_err(NetError::system("start a thread"))?;
+        Ok(Self { address, tasks })
+    }
+
+    /// Takes part in a flow until it is over.
+    pub fn take_part(&self, side: Side, flow: Arc<FlowRun>) -> Result<SenderReport, NetError> {
+        let (report, reported) = sync_channel(1);
+        let gone = || NetError::system("run a stack")(std::io::ErrorKind::BrokenPipe.into());
+        let task = Task { side, flow, report };
+        self.tasks.send(task).map_err(|_| gone())?;
+        reported.recv().map_err(|_| gone())?
+    }
+}
+
+fn run(mut driver: Driver<TunDevice>, tasks: &Receiver<Task>) {
+    // The kernel's TCP does not wait for its turn among other programs either.
+    be_punctual();
+    while let Ok(task) = tasks.recv() {
+        let report = match task.side {
+            Side::Client => request(&mut driver, &task.flow),
+            Side::Server => serve(&mut driver, &task.flow),
+        };
+        // Who asked waits for it.
+        let _ = task.report.send(report);
+    }
+}
+
+/// Connects, and takes the client's part.
+fn request(driver: &mut Driver<TunDevice>, flow: &FlowRun) -> Result<SenderReport, NetError> {
+    let now = driver.now();
+    let id = driver.host.connect(now, flow.to)?;
+    run_application(driver, id, Side::Client, flow)
+}
+
+/// Takes a connection, and the server's part.
+fn serve(driver: &mut Driver<TunDevice>, flow: &FlowRun) -> Result<SenderReport, NetError> {
+    // It listens from its first flow on.
+    let _ = driver.host.listen(SocketAddr::new([0; 4].into(), PORT));
+    while !flow.is_over() {
+        driver.turn(LOOK)?;
+        while let Some(event) = driver.host.next_event() {
+            if event.opened {
+                return run_application(driver, event.connection, Side::Server, flow);
+            }
+        }
+    }
+    Ok(SenderReport::default())
+}
+
+/// The application at work over a connection, until the flow is over.
+fn run_application(
+    driver: &mut Driver<TunDevice>,
+    id: ConnectionId,
+    side: Side,
+    flow: &FlowRun,
+) -> Result<SenderReport, NetError> {
+    let mut application = Application::new(side, &flow.workload);
+    let (mut open, mut finished) = (side == Side::Server, false);
+    if open {
+        application.opened(driver.now());
+    }
+    let mut buffer = vec![0; 256 << 10];
+    while !flow.is_over() {
+        while let Some(event) = driver.host.next_event() {
+            if event.connection == id && event.opened && !open {
+                open = true;
+                application.opened(driver.now());
+            }
+        }
+        if open {
+            read(driver, id, &mut application, &mut buffer);
+            write(driver, id, &mut application, &buffer);
+        }
+        let state = driver.host.state(id);
+        let settled = driver
+            .host
+            .unacknowledged(id)
+            .is_none_or(|bytes| bytes == 0)
+            && !matches!(
+                state,
+                Some(State::FinWait1 | State::LastAck | State::Closing)
+            );
+        if open && !finished && application.is_finished() && settled {
+            finished = true;
+            flow.finish(side);
+        }
+        let over = matches!(state, None | Some(State::Closed(_)));
+        if over && !finished {
+            flow.give_up();
+        }
+        let due = application.due();
+        let wait = due.map_or(LOOK, |due| due.since(driver.now()).min(LOOK));
+        driver.turn(wait)?;
+    }
+    let sender = driver.host.sender(id);
+    let report = sender.map(|sender| SenderReport {
+        counters: sender.counters(),
+        recoveries: sender.recoveries().copied().collect(),
+    });
+    // An error says that the connection is gone already.
+    let _ = driver.host.abort(id);
+    driver.turn(Duration::ZERO)?;
+    Ok(report.unwrap_or_default())
+}
+
+fn read(
+    driver: &mut Driver<TunDevice>,
+    id: ConnectionId,
+    application: &mut Application,
+    buffer: &mut [u8],
+) {
+    loop {
+        let now = driver.now();
+        match driver.host.read(now, id, buffer) {
+            Ok(Read::Bytes(count)) => application.read(now, count as u64),
+            Ok(Read::End) => return application.ended(),
+            Ok(Read::Nothing) | Err(_) => return,
+        }
+    }
+}
+
+/// What is written is whatever was read before: nobody looks at it.
+fn write(
+    driver: &mut Driver<TunDevice>,
+    id: ConnectionId,
+    application: &mut Application,
+    bytes: &[u8],
+) {
+    let now = driver.now();
+    application.advance(now);
+    while application.waiting() > 0 {
+        let len = application.waiting().min(bytes.len() as u64) as usize;
+        match driver.host.write(now, id, &bytes[..len]) {
+            Ok(0) | Err(_) => break,
+            Ok(count) => application.wrote(count as u64),
+        }
+    }
+    if application.closes() {
+        // An error says that the connection is gone already.
+        let _ = driver.host.close(now, id);
+    }
+}

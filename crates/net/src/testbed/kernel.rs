@@ -1,0 +1,250 @@
+//! An end of a flow whose stack is the kernel's.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+use recoup_sim::Host;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, Shutdown, SocketFlags, SocketType, accept_with, bind,
+    connect, getsockname, listen, recv, send, shutdown, socket_with, sockopt,
+};
+
+use super::application::Application;
+use super::linux::Options;
+use super::run::{FlowRun, LOOK};
+use crate::clock::timespec;
+use crate::{Clock, NetError};
+
+/// Connections wait for [`accept_with`] here.
+#[derive(Debug)]
+pub(super) struct Listener(OwnedFd);
+
+/// A socket in the calling thread's namespace.
+pub(super) fn socket(version: IpAddr, options: &Options) -> Result<OwnedFd, NetError> {
+    let family = match version {
+        IpAddr::V4(_) => AddressFamily::INET,
+        IpAddr::V6(_) => AddressFamily::INET6,
+    };
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(family, SocketType::STREAM, flags, None).map_err(system("make"))?;
+    // The simulated applications have no Nagle's rule either.
+    sockopt::set_tcp_nodelay(&socket, true).map_err(system("set up"))?;
+    let name = &options.congestion_control;
+    sockopt::set_tcp_congestion(&socket, name)
+        .map_err(|e| NetError::system(format!("use the congestion control {name}"))(e.into()))?;
+    if let Some(most) = options.user_timeout {
+        let millis = u32::try_from(most.as_millis()).unwrap_or(u32::MAX);
+        sockopt::set_tcp_user_timeout(&socket, millis).map_err(system("set up"))?;
+    }
+    if let Some(bytes) = options.receive_buffer {
+        // The kernel doubles it, for what it keeps beside the bytes.
+        let set = sockopt::set_socket_recv_buffer_size_force(&socket, bytes as usize);
+        set.map_err(system("set up"))?;
+    }
+    Ok(socket)
+}
+
+fn system(verb: &str) -> impl FnOnce(Errno) -> NetError {
+    let error = NetError::system(format!("{verb} a socket"));
+    move |e| error(e.into())
+}
+
+impl Listener {
+    /// At this address, in the calling thread's namespace. Second: where it is.
+    pub fn open(at: IpAddr, options: &Options) -> Result<(Self, SocketAddr), NetError> {
+        let socket = socket(at, options)?;
+        bind(&socket, &SocketAddr::new(at, 0)).map_err(system("bind"))?;
+        listen(&socket, 16).map_err(system("listen on"))?;
+        let local = getsockname(&socket).map_err(system("name"))?;
+        let local = SocketAddr::try_from(local).map_err(system("name"))?;
+        Ok((Self(socket), local))
+    }
+}
+
+/// Has `client` connect, and takes the client's part.
+pub(super) fn request(client: &OwnedFd, flow: &FlowRun, clock: Clock) -> Result<(), NetError> {
+    let connected = match connect(client, &flow.to) {
+        Ok(()) => Ok(()),
+        Err(Errno::INPROGRESS) => wait_until(client, PollFlags::OUT, flow)
+            .and_then(|ready| if ready { error_of(client) } else { Ok(()) }),
+        Err(e) => Err(e),
+    };
+    match connected {
+        // What becomes of connections is the result, not an error.
+        Err(_) => flow.give_up(),
+        Ok(()) if flow.is_over() => {}
+        Ok(()) => run_application(client, Host::Client, flow, clock)?,
+    }
+    abandon(client);
+    Ok(())
+}
+
+/// Takes a connection, and the server's part.
+pub(super) fn serve(at: &Listener, flow: &FlowRun, clock: Clock) -> Result<(), NetError> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    while wait_until(&at.0, PollFlags::IN, flow).map_err(system("wait for"))? {
+        match accept_with(&at.0, flags) {
+            Ok(server) => {
+                run_application(&server, Host::Server, flow, clock)?;
+                abandon(&server);
+                return Ok(());
+            }
+            Err(Errno::AGAIN | Errno::CONNABORTED | Errno::INTR) => {}
+            Err(e) => return Err(system("accept")(e)),
+        }
+    }
+    Ok(())
+}
+
+/// Waits for this; whether it came before the end.
+fn wait_until(socket: &OwnedFd, what: PollFlags, flow: &FlowRun) -> Result<bool, Errno> {
+    while !flow.is_over() {
+        if wait(socket.as_fd(), what, LOOK)?.intersects(what | PollFlags::ERR | PollFlags::HUP) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn wait(socket: BorrowedFd<'_>, what: PollFlags, most: Duration) -> Result<PollFlags, Errno> {
+    let mut watched = [PollFd::from_borrowed_fd(socket, what)];
+    match poll(&mut watched, Some(&timespec(most))) {
+        Ok(_) => Ok(watched[0].revents()),
+        Err(Errno::INTR) => Ok(PollFlags::empty()),
+        Err(e) => Err(e),
+    }
+}
+
+fn error_of(socket: &OwnedFd) -> Result<(), Errno> {
+    sockopt::socket_error(socket)?
+}
+
+/// Zeros to write.
+static ZEROS: [u8; 256 << 10] = [0; 256 << 10];
+
+/// The application at work over an open connection, until the flow is over.
+fn run_application(
+    socket: &OwnedFd,
+    host: Host,
+    flow: &FlowRun,
+    clock: Clock,
+) -> Result<(), NetError> {
+    let mut application = Application::new(host, &flow.workload);
+    application.opened(clock.now());
+    set_low_water_mark(socket, application.expected())?;
+    let mut buffer = vec![0; 256 << 10];
+    let (mut finished, mut reads) = (false, true);
+    while !flow.is_over() {
+        let now = clock.now();
+        application.advance(now);
+        write(socket, &mut application, flow);
+        if application.closes() {
+            // Nothing more is to be done about a connection that is gone.
+            let _ = shutdown(socket, Shutdown::Write);
+        }
+        if !finished && application.is_finished() && unacknowledged(socket)? == 0 {
+            finished = true;
+            flow.finish(host);
+        }
+        let mut awaited = PollFlags::empty();
+        awaited.set(PollFlags::IN, reads);
+        awaited.set(PollFlags::OUT, application.waiting() > 0);
+        let due = application
+            .due()
+            .map_or(LOOK, |due| due.since(clock.now()).min(LOOK));
+        let ready = wait(socket.as_fd(), awaited, due).map_err(system("wait for"))?;
+        if reads && !ready.is_empty() {
+            reads = read(socket, &mut buffer, &mut application, flow, clock)?;
+        } else if ready.intersects(PollFlags::HUP | PollFlags::ERR) {
+            if error_of(socket).is_err() {
+                flow.give_up();
+            }
+            // Both sides have closed, which poll(2) says again and again.
+            std::thread::sleep(LOOK);
+        }
+    }
+    Ok(())
+}
+
+/// Writes what there is room for.
+fn write(socket: &OwnedFd, application: &mut Application, flow: &FlowRun) {
+    while application.waiting() > 0 {
+        let len = application.waiting().min(ZEROS.len() as u64) as usize;
+        match send(socket, &ZEROS[..len], SendFlags::NOSIGNAL) {
+            Ok(count) => application.wrote(count as u64),
+            Err(Errno::AGAIN | Errno::INTR) => return,
+            Err(_) => return flow.give_up(),
+        }
+    }
+}
+
+/// Reads what there is; whether there may be more to come.
+fn read(
+    socket: &OwnedFd,
+    buffer: &mut [u8],
+    application: &mut Application,
+    flow: &FlowRun,
+    clock: Clock,
+) -> Result<bool, NetError> {
+    loop {
+        match recv(socket, &mut *buffer, RecvFlags::empty()) {
+            Ok((0, _)) => {
+                application.ended();
+                return Ok(false);
+            }
+            Ok((count, _)) => {
+                application.read(clock.now(), count as u64);
+                set_low_water_mark(socket, application.expected())?;
+            }
+            Err(Errno::AGAIN | Errno::INTR) => return Ok(true),
+            Err(_) => {
+                flow.give_up();
+                return Ok(false);
+            }
+        }
+    }
+}
+
+/// The application need not be woken before all it waits for is there: no reading in between opens
+/// the window and sends an ACK for it.
+fn set_low_water_mark(socket: &OwnedFd, bytes: u64) -> Result<(), NetError> {
+    let bytes = i32::try_from(bytes.clamp(1, 1 << 20)).unwrap_or(1);
+    // SAFETY: SO_RCVLOWAT reads an int, which lives until the call returns, from a socket that is
+    // open for as long.
+    let set = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_RCVLOWAT,
+            (&raw const bytes).cast(),
+            size_of::<i32>() as libc::socklen_t,
+        )
+    };
+    match set {
+        0 => Ok(()),
+        _ => Err(NetError::system("set up a socket")(
+            io::Error::last_os_error(),
+        )),
+    }
+}
+
+/// Bytes of sequence space written and not acknowledged.
+fn unacknowledged(socket: &OwnedFd) -> Result<u32, NetError> {
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: SIOCOUTQ, which is TIOCOUTQ (tcp(7)), writes an int, which lives until the call returns.
+    let asked = unsafe { libc::ioctl(socket.as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) };
+    match asked {
+        0 => Ok(bytes.unsigned_abs()),
+        _ => Err(NetError::system("ask a socket")(io::Error::last_os_error())),
+    }
+}
+
+/// Has a connection end with a reset as its socket is closed: nothing of it goes on.
+fn abandon(socket: &OwnedFd) {
+    // If it is refused, the connection ends in its own time, and its packets concern nobody.
+    let _ = sockopt::set_socket_linger(socket, Some(Duration::ZERO));
+}

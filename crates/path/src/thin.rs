@@ -1,0 +1,91 @@
+//! Thinning ACKs: makes those of a receiver that acknowledges every segment look like those of one
+//! that delays them (RFC 5681 §4.2).
+//!
+//! Of the ACKs that do nothing but acknowledge more data in order, every second passes at once. An
+//! odd one is held, and becomes needless when another that acknowledges as much passes meanwhile.
+//! All others pass at once, and the next in-order ACK after one of them, or after a hold that ran
+//! out, is an odd one again:
+//!
+//! - whatever carries payload, SYN, FIN or RST;
+//! - an ACK that acknowledges nothing more (a duplicate, a window update), or carries SACK blocks;
+//! - the ACK that follows one with SACK blocks: it tells of the segment that filled the gap;
+//! - the first of a flow: it names the sequence number the count starts from. Mostly that is the
+//!   handshake's.
+//!
+//! Deviations from a receiver that delays its ACKs itself, which knows what it acknowledges: here
+//! ACKs are counted, not full-size segments, so an ACK of two segments or of a small one counts as
+//! one; the ACK of a FIN is held like one of data; and an ACK that follows a DSACK (RFC 2883) passes
+//! at once although there was no gap.
+
+use std::time::Duration;
+
+use recoup_units::Instant;
+
+use crate::TcpFacts;
+use crate::hop::{Verdict, hold};
+use crate::store::{Store, Ticket};
+
+/// What a thinning hop remembers of each flow.
+#[derive(Debug)]
+pub(crate) struct Thinning {
+    hold: Duration,
+    /// By flow slot.
+    flows: Vec<Acks>,
+}
+
+/// The ACKs of one flow.
+#[derive(Clone, Copy, Debug, Default)]
+struct Acks {
+    /// The highest acknowledgment number that came here.
+    highest: Option<u32>,
+    /// The newest odd ACK; it bears that number while it is held.
+    odd: Option<Ticket>,
+    /// The newest ACK told of a gap.
+    gap: bool,
+}
+
+impl Thinning {
+    pub const fn new(hold: Duration) -> Self {
+        Self {
+            hold,
+            flows: Vec::new(),
+        }
+    }
+
+    pub fn reset(&mut self) {
+        self.flows.clear();
+    }
+
+    /// Decides about a packet of the flow in `slot` that arrives at `at`.
+    pub fn judge(
+        &mut self,
+        at: Instant,
+        slot: usize,
+        tcp: Option<TcpFacts>,
+        store: &mut Store,
+    ) -> Verdict {
+        let Some((tcp, ack)) = tcp.and_then(|tcp| Some((tcp, tcp.ack?))) else {
+            return Verdict::Pass;
+        };
+        if slot >= self.flows.len() {
+            self.flows.resize_with(slot + 1, Acks::default);
+        }
+        let flow = &mut self.flows[slot];
+        // Sequence numbers are compared modulo 2^32 (RFC 9293 §3.4).
+        let ahead = flow.highest.map(|h| ack.wrapping_sub(h).cast_signed());
+        if ahead.is_some_and(|ahead| ahead < 0) {
+            return Verdict::Pass;
+        }
+        flow.highest = Some(ack);
+        let fills_gap = std::mem::replace(&mut flow.gap, tcp.sack);
+        if let Some(needless) = flow.odd.take().and_then(|odd| store.call_off(odd)) {
+            return Verdict::Replace(needless);
+        }
+        let advances = ahead.is_some_and(|ahead| ahead > 0);
+        if !tcp.is_pure_ack() || tcp.sack || fills_gap || !advances {
+            return Verdict::Pass;
+        }
+        flow.odd = Some(store.next_ticket());
+        hold(at, at + self.hold)
+    }
+}

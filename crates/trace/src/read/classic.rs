@@ -1,0 +1,176 @@
+//! Classic captures, pcap (draft-ietf-opsawg-pcap).
+
+use super::clock;
+use super::error::Header;
+use super::frames::{Frame, Frames};
+use super::link::Link;
+use super::sniff::Kind;
+use super::window::Window;
+use super::{Ending, LARGEST_RECORD, Step, sniff};
+use pcap_parser::parse_pcap_header;
+
+/// The length of the header.
+const HEADER: usize = 24;
+/// The bits of the link type's field that are the link type; others tell of frame checks.
+const LINK_TYPE: i32 = 0x03ff_ffff;
+
+/// A classic capture, behind its header.
+#[derive(Clone, Debug)]
+pub(super) struct Classic {
+    big_endian: bool,
+    /// Bytes in front of each packet: 16, or 24 in the modified format.
+    head: usize,
+    /// Nanoseconds of a part of a second.
+    nanos: u32,
+    /// By its number, if it is not known.
+    link: Result<Link, i32>,
+}
+
+impl Classic {
+    /// Takes in the header at the start of `window`.
+    pub fn begin(window: &mut Window<'_>) -> Result<Self, Header> {
+        let offset = window.offset();
+        if !window.fill(HEADER) {
+            return Err(Header::Over(window.ending(offset)));
+        }
+        let Ok((_, header)) = parse_pcap_header(window.bytes()) else {
+            return Err(Header::Damaged("no header as pcap has it".into()));
+        };
+        let number = header.network.0 & LINK_TYPE;
+        let classic = Self {
+            big_endian: header.is_bigendian(),
+            head: if header.is_modified_format() { 24 } else { 16 },
+            nanos: if header.is_nanosecond_precision() {
+                1
+            } else {
+                1000
+            },
+            link: Link::of(number).ok_or(number),
+        };
+        window.consume(HEADER);
+        Ok(classic)
+    }
+
+    /// Goes on to the next segment.
+    #[inline(always)]
+    pub fn step(&mut self, window: &mut Window<'_>, frames: &mut Frames) -> Step {
+        loop {
+            let Some(record) = Record::at_start(window.bytes(), self.big_endian) else {
+                if window.fill(Record::SHORTEST) {
+                    continue;
+                }
+                return Step::End(window.ending(window.offset()));
+            };
+            let size = self.head.saturating_add(record.captured as usize);
+            let plausible = 1..=LARGEST_RECORD as u32;
+            let Some(data) = window
+                .bytes()
+                .get(self.head..size)
+                .filter(|_| plausible.contains(&record.captured))
+            else {
+                match self.unlikely(record, window, frames) {
+                    None => continue,
+                    Some(step) => return step,
+                }
+            };
+            let found = match self.link {
+                Ok(link) => frames.take(&Frame {
+                    at: clock::of_record(record.seconds, record.fraction, self.nanos),
+                    link,
+                    interface: 0,
+                    outgoing: None,
+                    data,
+                    on_wire: record.length as usize,
+                }),
+                Err(number) => {
+                    frames.pass_link(number);
+                    false
+                }
+            };
+            window.consume(size);
+            if found {
+                return Step::Found;
+            }
+        }
+    }
+
+    /// A record that is empty, not all there, or none: `None` to go on.
+    #[cold]
+    fn unlikely(
+        &self,
+        record: Record,
+        window: &mut Window<'_>,
+        frames: &mut Frames,
+    ) -> Option<Step> {
+        let offset = window.offset();
+        let captured = record.captured as usize;
+        if (captured == 0 || captured > LARGEST_RECORD)
+            && let Some(kind) = another(window)
+        {
+            return Some(Step::Another(kind));
+        }
+        if captured > LARGEST_RECORD {
+            return Some(Step::End(Ending::Damaged {
+                offset,
+                what: format!("a packet of {captured} bytes: expected {LARGEST_RECORD} at most"),
+            }));
+        }
+        if !window.fill(self.head + captured) {
+            return Some(Step::End(window.ending(offset)));
+        }
+        if captured == 0 {
+            match self.link {
+                Ok(_) => frames.pass(super::Reason::Cut),
+                Err(number) => frames.pass_link(number),
+            }
+            window.consume(self.head);
+        }
+        None
+    }
+}
+
+/// What stands in front of a packet.
+#[derive(Clone, Copy)]
+struct Record {
+    seconds: u32,
+    fraction: u32,
+    captured: u32,
+    length: u32,
+}
+
+impl Record {
+    const SHORTEST: usize = 16;
+
+    /// Read by hand, being all there is to it: through pcap-parser it takes as long as everything else.
+    #[inline(always)]
+    fn at_start(bytes: &[u8], big_endian: bool) -> Option<Self> {
+        let (words, _) = bytes.first_chunk::<{ Self::SHORTEST }>()?.as_chunks::<4>();
+        let word = |i: usize| match big_endian {
+            true => u32::from_be_bytes(words[i]),
+            false => u32::from_le_bytes(words[i]),
+        };
+        Some(Self {
+            seconds: word(0),
+            fraction: word(1),
+            captured: word(2),
+            length: word(3),
+        })
+    }
+}
+
+/// The kind of capture that begins here, as where files were joined: read as a record or a block
+/// its header would be an unlikely one.
+pub(super) fn another(window: &mut Window<'_>) -> Option<Kind> {
+    window.fill(12);
+    let kind = sniff::begins(window.bytes())?;
+    let certain = match (kind, window.bytes()) {
+        // Version 2.4.
+        (Kind::Classic, [_, _, _, _, 2, 0, 4, 0, ..] | [_, _, _, _, 0, 2, 0, 4, ..]) => true,
+        (Kind::Sections, [_, _, _, _, _, _, _, _, magic @ ..]) => {
+            magic.starts_with(&[0x1a, 0x2b, 0x3c, 0x4d])
+                || magic.starts_with(&[0x4d, 0x3c, 0x2b, 0x1a])
+        }
+        _ => false,
+    };
+    certain.then_some(kind)
+}

@@ -1,0 +1,126 @@
+//! The clock of a capture: its ticks to nanoseconds since 1970.
+
+use recoup_units::Instant;
+
+const NANOS: u64 = 1_000_000_000;
+
+/// A clock, with its epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Clock {
+    rate: Rate,
+    /// Added to the time, in nanoseconds.
+    offset: i128,
+}
+
+/// How long a tick is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rate {
+    /// Nanoseconds.
+    Whole(u64),
+    /// A part of a second.
+    PerSecond(u64),
+}
+
+impl Clock {
+    /// The clock of a pcapng interface: its resolution as in its option, 10^-n s or, with the
+    /// highest bit set, 2^-n s, and seconds to add (draft-ietf-opsawg-pcapng §4.2). `None` for a
+    /// resolution too fine for 64 bits to hold a second.
+    pub fn of_interface(resolution: u8, offset: i64) -> Option<Self> {
+        let exponent = u32::from(resolution & 0x7f);
+        let rate = match resolution & 0x80 {
+            0 => 10u64.checked_pow(exponent),
+            _ => 1u64.checked_shl(exponent),
+        }?;
+        let rate = match NANOS.is_multiple_of(rate) {
+            true => Rate::Whole(NANOS / rate),
+            false => Rate::PerSecond(rate),
+        };
+        Some(Self {
+            rate,
+            offset: i128::from(offset) * i128::from(NANOS),
+        })
+    }
+
+    /// The time after `ticks`; `Err` with the nearest there is when it lies before 1970 or after
+    /// July 2554.
+    #[inline]
+    pub fn instant(self, ticks: u64) -> Result<Instant, Instant> {
+        if let Rate::Whole(nanos) = self.rate
+            && self.offset == 0
+            && let Some(nanos) = ticks.checked_mul(nanos)
+        {
+            return Ok(Instant::from_nanos(nanos));
+        }
+        self.far(ticks)
+    }
+
+    #[cold]
+    fn far(self, ticks: u64) -> Result<Instant, Instant> {
+        let nanos = match self.rate {
+            Rate::Whole(nanos) => u128::from(ticks) * u128::from(nanos),
+            Rate::PerSecond(rate) => u128::from(ticks) * u128::from(NANOS) / u128::from(rate),
+        };
+        // Below 2^94, and the offset below 2^93.
+        let nanos = nanos as i128 + self.offset;
+        u64::try_from(nanos)
+            .map(Instant::from_nanos)
+            .map_err(|_| Instant::from_nanos(if nanos < 0 { 0 } else { u64::MAX }))
+    }
+}
+
+/// The time of a classic record, whose fraction counts parts of `nanos`; `Err` with the second's
+/// end when the fraction is a second or more.
+#[inline]
+pub(super) fn of_record(seconds: u32, fraction: u32, nanos: u32) -> Result<Instant, Instant> {
+    let at = |fraction: u64| Instant::from_nanos(u64::from(seconds) * NANOS + fraction);
+    let fraction = u64::from(fraction) * u64::from(nanos);
+    match fraction < NANOS {
+        true => Ok(at(fraction)),
+        false => Err(at(NANOS - 1)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clocks_have_powers_of_ten_or_two() {
+        for (resolution, offset, ticks, nanos) in [
+            (6, 0, 1_500_000, Some(Ok(1_500_000_000))),
+            (9, 1, 5, Some(Ok(1_000_000_005))),
+            (0, 0, 7, Some(Ok(7_000_000_000))),
+            (12, 0, 1_234_567, Some(Ok(1_234))),
+            (0x80 | 10, 0, 1536, Some(Ok(1_500_000_000))),
+            (0x80 | 32, 2, 1 << 31, Some(Ok(2_500_000_000))),
+            (6, -1, 1_500_000, Some(Ok(500_000_000))),
+            (6, -9, 1_500_000, Some(Err(0))),
+            (0, i64::MIN, 1, Some(Err(0))),
+            (3, 0, u64::MAX, Some(Err(u64::MAX))),
+            (0, i64::MAX, 1, Some(Err(u64::MAX))),
+            (20, 0, 1, None),
+            (0x80 | 64, 0, 1, None),
+        ] {
+            let clock = Clock::of_interface(resolution, offset);
+            let instant = clock.map(|clock| {
+                let instant = clock.instant(ticks);
+                instant.map(Instant::as_nanos).map_err(Instant::as_nanos)
+            });
+            assert_eq!(instant, nanos, "{resolution} {offset} {ticks}");
+        }
+    }
+
+    #[test]
+    fn a_fraction_of_a_second_or_more_is_none() {
+        for (seconds, fraction, nanos, expected) in [
+            (1, 999_999, 1000, Ok(1_999_999_000)),
+            (1, 1_000_000, 1000, Err(1_999_999_999)),
+            (1, 999_999_999, 1, Ok(1_999_999_999)),
+            (u32::MAX, u32::MAX, 1000, Err(4_294_967_295_999_999_999)),
+        ] {
+            let read = of_record(seconds, fraction, nanos);
+            let read = read.map(Instant::as_nanos).map_err(Instant::as_nanos);
+            assert_eq!(read, expected);
+        }
+    }
+}

@@ -1,0 +1,97 @@
+use super::*;
+
+const ADDRESSES: [u8; 12] = [1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2];
+
+fn ethernet(rest: &[u8]) -> Vec<u8> {
+    [&ADDRESSES, rest].concat()
+}
+
+#[test]
+fn the_packet_is_found_behind_each_kind_of_header() {
+    let cooked =
+        |kind: u8, rest: &[u8]| [&[0, kind, 0, 1, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0], rest].concat();
+    let cooked2 = |protocol: [u8; 2], kind: u8| {
+        let rest = [0, 0, 0, 0, 0, 1, 0, 1, kind, 6, 0, 0, 0, 0, 0, 0, 0, 0];
+        [&protocol[..], &rest].concat()
+    };
+    let ip = [0x45, 0, 0, 20];
+    for (link, header, outgoing) in [
+        (101, vec![], None),
+        (12, vec![], None),
+        (14, vec![], None),
+        (228, vec![], None),
+        (229, vec![], None),
+        (1, ethernet(&[8, 0]), None),
+        (1, ethernet(&[0x86, 0xdd]), None),
+        (1, ethernet(&[0x81, 0, 0, 7, 8, 0]), None),
+        (1, ethernet(&[0x88, 0xa8, 0, 7, 0x81, 0, 0, 8, 8, 0]), None),
+        (
+            1,
+            ethernet(&[0x91, 0, 0, 7, 0x81, 0, 0, 8, 0x81, 0, 0, 9, 8, 0]),
+            None,
+        ),
+        (1, ethernet(&[0x88, 0x47, 0, 1, 0, 64, 0, 2, 1, 64]), None),
+        (
+            1,
+            ethernet(&[0x88, 0x64, 0x11, 0, 0, 1, 0, 22, 0, 0x21]),
+            None,
+        ),
+        (1, ethernet(&[0, 28, 0xaa, 0xaa, 3, 0, 0, 0, 8, 0]), None),
+        (113, cooked(0, &[8, 0]), Some(false)),
+        (113, cooked(4, &[8, 0]), Some(true)),
+        (113, cooked(3, &[0x81, 0, 0, 7, 8, 0]), None),
+        (276, cooked2([8, 0], 0), Some(false)),
+        (276, cooked2([0x86, 0xdd], 4), Some(true)),
+        (
+            276,
+            [cooked2([0x81, 0], 2), vec![0, 7, 8, 0]].concat(),
+            None,
+        ),
+        (0, vec![2, 0, 0, 0], None),
+        (0, vec![0, 0, 0, 2], None),
+        (108, vec![0, 0, 0, 30], None),
+        (9, vec![0, 0x21], None),
+        (9, vec![0xff, 3, 0, 0x57], None),
+        (50, vec![0xff, 3, 0, 0x21], None),
+        (9, vec![0x21], None),
+        (104, vec![0x0f, 0, 8, 0], None),
+    ] {
+        let frame = [&header[..], &ip].concat();
+        let link = Link::of(link).expect("a known link type");
+        let found = Inside {
+            start: header.len(),
+            outgoing,
+        };
+        assert_eq!(link.ip_packet(&frame), Ok(found), "{link:?} {header:?}");
+        // Cut anywhere, it is found, or too short, but never something else.
+        for end in 0..frame.len() {
+            let cut = link.ip_packet(&frame[..end]);
+            assert!(
+                [Ok(found), Err(Reason::Cut)].contains(&cut),
+                "{link:?} {header:?} cut at {end}: {cut:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_is_no_ip_is_not_taken_for_it() {
+    for (link, frame) in [
+        (1, ethernet(&[8, 6, 0x45, 0])),
+        (1, ethernet(&[0x81, 0, 0, 7, 8, 6, 0x45, 0])),
+        (1, ethernet(&[0, 38, 0x42, 0x42, 3, 0, 0, 0x45, 0])),
+        (1, ethernet(&[0x88, 0x47, 0, 1, 1, 64, 0x55, 0])),
+        (1, ethernet(&[0x88, 0x64, 0x11, 0, 0, 1, 0, 22, 0xc0, 0x21])),
+        (113, [&[0; 14][..], &[8, 6, 0x45, 0]].concat()),
+        (276, [&[8, 6][..], &[0; 18], &[0x45, 0]].concat()),
+        (0, vec![2, 0, 0, 0, 0x55]),
+        (9, vec![0xff, 3, 0xc0, 0x21, 0x45, 0]),
+        (104, vec![0x0f, 0, 0x80, 0x35, 0x45, 0]),
+    ] {
+        let link = Link::of(link).expect("a known link type");
+        assert_eq!(link.ip_packet(&frame), Err(Reason::NotIp), "{link:?}");
+    }
+    for number in [-1, 2, 105, 127, 65_536 + 1] {
+        assert_eq!(Link::of(number), None);
+    }
+}

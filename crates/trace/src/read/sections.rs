@@ -1,0 +1,364 @@
+//! pcapng: sections of blocks (draft-ietf-opsawg-pcapng).
+
+use super::classic::another;
+use super::clock::Clock;
+use super::error::Header;
+use super::frames::{Frame, Frames};
+use super::link::Link;
+use super::window::Window;
+use super::{Ending, Reason, Step};
+use pcap_parser::{Block, OptionCode, parse_block_be, parse_block_le, parse_sectionheaderblock};
+
+/// Type and length in front, the length again behind.
+const FRAMING: usize = 12;
+/// The longest block that is looked at.
+const LARGEST_BLOCK: usize = 1 << 24;
+/// The most interfaces of a section that are remembered.
+const MOST_INTERFACES: usize = 1 << 16;
+/// The option with the flags of a packet (draft-ietf-opsawg-pcapng §4.3.1).
+const PACKET_FLAGS: OptionCode = OptionCode(2);
+/// The major version there is.
+const VERSION: u16 = 1;
+
+/// Block types (draft-ietf-opsawg-pcapng §10.1).
+mod kind {
+    pub const INTERFACE: u32 = 1;
+    /// Packets before there were enhanced ones (appendix A).
+    pub const OLD_PACKET: u32 = 2;
+    pub const SIMPLE_PACKET: u32 = 3;
+    pub const STATISTICS: u32 = 5;
+    pub const ENHANCED_PACKET: u32 = 6;
+    pub const JOURNAL: u32 = 9;
+    pub const CUSTOM: [u32; 2] = [0x0000_0bad, 0x4000_0bad];
+}
+
+/// A section, behind its header.
+#[derive(Clone, Debug)]
+pub(super) struct Sections {
+    big_endian: bool,
+    interfaces: Vec<Interface>,
+}
+
+/// An interface of a section.
+#[derive(Clone, Copy, Debug)]
+struct Interface {
+    /// By its number, if it is not known.
+    link: Result<Link, i32>,
+    clock: Option<Clock>,
+    /// Packets it dropped, as said last.
+    dropped: Option<u64>,
+}
+
+impl Sections {
+    /// Takes in the section header at the start of `window`.
+    pub fn begin(window: &mut Window<'_>) -> Result<Self, Header> {
+        let offset = window.offset();
+        if !window.fill(FRAMING) {
+            return Err(Header::Over(window.ending(offset)));
+        }
+        let big_endian = match window.bytes()[8..12] {
+            [0x1a, 0x2b, 0x3c, 0x4d] => true,
+            [0x4d, 0x3c, 0x2b, 0x1a] => false,
+            _ => return Err(Header::Damaged("no section header as pcapng has it".into())),
+        };
+        let section = Self {
+            big_endian,
+            interfaces: Vec::new(),
+        };
+        let length = section.word(window.bytes(), 4);
+        check_length(length, LARGEST_BLOCK).map_err(Header::Damaged)?;
+        let length = length as usize;
+        if !window.fill(length) {
+            return Err(Header::Over(window.ending(offset)));
+        }
+        let block = &window.bytes()[..length];
+        match parse_sectionheaderblock(block) {
+            Ok((_, header)) if header.major_version != VERSION => {
+                return Err(Header::Damaged(format!(
+                    "pcapng version {}: expected {VERSION}",
+                    header.major_version
+                )));
+            }
+            Ok(_) if section.word(block, length - 4) as usize == length => {}
+            _ => return Err(Header::Damaged("a damaged section header".into())),
+        }
+        window.consume(length);
+        Ok(section)
+    }
+
+    /// At the end of the section: what its interfaces dropped.
+    pub fn close(&mut self, frames: &mut Frames) {
+        for dropped in self.interfaces.drain(..).filter_map(|i| i.dropped) {
+            frames.dropped(dropped);
+        }
+    }
+
+    /// Goes on to the next segment.
+    #[inline]
+    pub fn step(&mut self, window: &mut Window<'_>, frames: &mut Frames) -> Step {
+        loop {
+            if window.bytes().len() < 8 && !window.fill(8) {
+                return Step::End(window.ending(window.offset()));
+            }
+            let (kind, length) = (self.word(window.bytes(), 0), self.word(window.bytes(), 4));
+            if !is_looked_at(kind) {
+                match self.pass_over(kind, length, window, frames) {
+                    None => continue,
+                    Some(step) => return step,
+                }
+            }
+            if let Err(what) = check_length(length, LARGEST_BLOCK) {
+                return damaged(window.offset(), what);
+            }
+            let length = length as usize;
+            if window.bytes().len() < length && !window.fill(length) {
+                return Step::End(window.ending(window.offset()));
+            }
+            let block = &window.bytes()[..length];
+            if self.word(block, length - 4) as usize != length {
+                return damaged(window.offset(), LENGTHS_DIFFER.into());
+            }
+            let found = match kind {
+                kind::ENHANCED_PACKET => self.enhanced(block, frames),
+                _ => self.other(kind, block, frames),
+            };
+            window.consume(length);
+            if found {
+                return Step::Found;
+            }
+        }
+    }
+
+    /// A block whose content is of no use, or that begins another section or capture; `None` to go
+    /// on behind it.
+    #[cold]
+    fn pass_over(
+        &self,
+        kind: u32,
+        length: u32,
+        window: &mut Window<'_>,
+        frames: &mut Frames,
+    ) -> Option<Step> {
+        let offset = window.offset();
+        if let Some(kind) = another(window) {
+            return Some(Step::Another(kind));
+        }
+        // It may be as long as it likes.
+        if let Err(what) = check_length(length, usize::MAX) {
+            return Some(damaged(offset, what));
+        }
+        if !window.skip(u64::from(length) - 4) || !window.fill(4) {
+            return Some(Step::End(window.ending(offset)));
+        }
+        if self.word(window.bytes(), 0) != length {
+            return Some(damaged(offset, LENGTHS_DIFFER.into()));
+        }
+        window.consume(4);
+        if kind == kind::JOURNAL || kind::CUSTOM.contains(&kind) {
+            frames.pass(Reason::NotPacket);
+        }
+        None
+    }
+
+    /// A packet whose parts stand where they always do. The options behind it, which few have, are
+    /// left to pcap-parser, through which everything would cost half as much again.
+    #[inline(always)]
+    fn enhanced(&self, block: &[u8], frames: &mut Frames) -> bool {
+        const DATA: usize = 28;
+        let captured = self.word(block, 20) as usize;
+        let inner = block.get(DATA..block.len() - 4);
+        let Some((data, inner)) = inner.and_then(|inner| Some((inner.get(..captured)?, inner)))
+        else {
+            frames.pass(Reason::Record);
+            return false;
+        };
+        let outgoing = match inner.len() > captured.next_multiple_of(4) {
+            true => self.outgoing(block),
+            false => None,
+        };
+        let seen = Seen {
+            interface: self.word(block, 8),
+            ticks: u64::from(self.word(block, 12)) << 32 | u64::from(self.word(block, 16)),
+            outgoing,
+            on_wire: self.word(block, 24),
+        };
+        self.packet(seen, data, frames)
+    }
+
+    /// What the flags of an enhanced packet say of its way.
+    #[cold]
+    fn outgoing(&self, block: &[u8]) -> Option<bool> {
+        let Some(Block::EnhancedPacket(packet)) = self.parse(block) else {
+            return None;
+        };
+        let mut options = packet.options.iter();
+        let flags = options.find(|option| option.code == PACKET_FLAGS)?;
+        match self.word(&flags.value, 0) & 3 {
+            1 => Some(false),
+            2 => Some(true),
+            _ => None,
+        }
+    }
+
+    #[inline(always)]
+    fn packet(&self, seen: Seen, data: &[u8], frames: &mut Frames) -> bool {
+        let number = seen.interface;
+        let Some(interface) = self.interfaces.get(number as usize) else {
+            frames.pass(Reason::NoInterface);
+            return false;
+        };
+        let link = match interface.link {
+            Ok(link) => link,
+            Err(number) => {
+                frames.pass_link(number);
+                return false;
+            }
+        };
+        let Some(clock) = interface.clock else {
+            frames.pass(Reason::NoClock);
+            return false;
+        };
+        frames.take(&Frame {
+            at: clock.instant(seen.ticks),
+            link,
+            interface: number,
+            outgoing: seen.outgoing,
+            data,
+            on_wire: seen.on_wire as usize,
+        })
+    }
+
+    /// Any other block that is looked at; true when it holds a segment.
+    #[cold]
+    fn other(&mut self, kind: u32, block: &[u8], frames: &mut Frames) -> bool {
+        match kind {
+            kind::SIMPLE_PACKET => frames.pass(Reason::NoTime),
+            kind::OLD_PACKET => return self.old_packet(block, frames),
+            kind::INTERFACE if self.interfaces.len() < MOST_INTERFACES => {
+                self.interfaces.push(self.interface(block));
+            }
+            kind::STATISTICS => self.statistics(block),
+            _ => {}
+        }
+        false
+    }
+
+    /// As an enhanced packet, but that interface and drops share a word.
+    fn old_packet(&self, block: &[u8], frames: &mut Frames) -> bool {
+        let captured = self.word(block, 20) as usize;
+        let inner = block.get(28..block.len() - 4);
+        let Some(data) = inner.and_then(|inner| inner.get(..captured)) else {
+            frames.pass(Reason::Record);
+            return false;
+        };
+        let shared = self.word(block, 8);
+        let seen = Seen {
+            interface: if self.big_endian {
+                shared >> 16
+            } else {
+                shared & 0xffff
+            },
+            ticks: u64::from(self.word(block, 12)) << 32 | u64::from(self.word(block, 16)),
+            outgoing: None,
+            on_wire: self.word(block, 24),
+        };
+        self.packet(seen, data, frames)
+    }
+
+    fn parse<'b>(&self, block: &'b [u8]) -> Option<Block<'b>> {
+        let parsed = match self.big_endian {
+            true => parse_block_be(block),
+            false => parse_block_le(block),
+        };
+        parsed.ok().map(|(_, block)| block)
+    }
+
+    /// An interface; what is described wrongly has neither clock nor link type, but its number.
+    fn interface(&self, block: &[u8]) -> Interface {
+        let Some(Block::InterfaceDescription(interface)) = self.parse(block) else {
+            return Interface {
+                link: Ok(Link::Raw),
+                clock: None,
+                dropped: None,
+            };
+        };
+        // pcap-parser reads it in little-endian order always.
+        let offset = match self.big_endian {
+            true => interface.if_tsoffset.swap_bytes(),
+            false => interface.if_tsoffset,
+        };
+        let number = interface.linktype.0;
+        Interface {
+            link: Link::of(number).ok_or(number),
+            clock: Clock::of_interface(interface.if_tsresol, offset),
+            dropped: None,
+        }
+    }
+
+    /// What an interface dropped until then (draft-ietf-opsawg-pcapng §4.6).
+    fn statistics(&mut self, block: &[u8]) {
+        let Some(Block::InterfaceStatistics(statistics)) = self.parse(block) else {
+            return;
+        };
+        let dropped = statistics
+            .options
+            .iter()
+            .find(|o| o.code == OptionCode::IsbIfDrop);
+        let count = dropped.and_then(|option| option.value.first_chunk());
+        let count = count.map(|bytes| match self.big_endian {
+            true => u64::from_be_bytes(*bytes),
+            false => u64::from_le_bytes(*bytes),
+        });
+        if let Some(interface) = self.interfaces.get_mut(statistics.if_id as usize) {
+            interface.dropped = count.or(interface.dropped);
+        }
+    }
+
+    #[inline(always)]
+    fn word(&self, bytes: &[u8], at: usize) -> u32 {
+        match bytes.get(at..) {
+            Some(&[a, b, c, d, ..]) if self.big_endian => u32::from_be_bytes([a, b, c, d]),
+            Some(&[a, b, c, d, ..]) => u32::from_le_bytes([a, b, c, d]),
+            _ => 0,
+        }
+    }
+}
+
+/// A packet as a block has it, beside its bytes.
+struct Seen {
+    interface: u32,
+    ticks: u64,
+    outgoing: Option<bool>,
+    on_wire: u32,
+}
+
+#[inline]
+fn is_looked_at(kind: u32) -> bool {
+    matches!(
+        kind,
+        kind::INTERFACE
+            | kind::OLD_PACKET
+            | kind::SIMPLE_PACKET
+            | kind::STATISTICS
+            | kind::ENHANCED_PACKET
+    )
+}
+
+const LENGTHS_DIFFER: &str = "a block with one length in front and another behind";
+
+fn damaged(offset: u64, what: String) -> Step {
+    Step::End(Ending::Damaged { offset, what })
+}
+
+#[inline]
+fn check_length(length: u32, largest: usize) -> Result<(), String> {
+    match length as usize {
+        length if length < FRAMING || !length.is_multiple_of(4) => Err(format!(
+            "a block of {length} bytes: expected a multiple of 4, at least {FRAMING}"
+        )),
+        length if length > largest => Err(format!(
+            "a block of {length} bytes: expected {largest} at most"
+        )),
+        _ => Ok(()),
+    }
+}
