@@ -81,7 +81,7 @@ impl Ack {
     /// The duplicate this ACK reports, if any: a first block below the cumulative ACK, or inside
     /// the second block (RFC 2883 §4).
     pub fn dsack(&self) -> Option<Span> {
-        let blocks = self.all_blocks();
+        let blocks = self.blocks();
         let first = *blocks.first()?;
         let below = first.end <= self.cumulative;
         let inside = blocks.get(1).is_some_and(|second| second.covers(first));
@@ -90,10 +90,11 @@ impl Ack {
 
     /// The blocks that report data above the cumulative ACK.
     pub fn sack_blocks(&self) -> &[Span] {
-        &self.all_blocks()[usize::from(self.dsack().is_some())..]
+        &self.blocks()[usize::from(self.dsack().is_some())..]
     }
 
-    fn all_blocks(&self) -> &[Span] {
+    /// All blocks, in the order of the option.
+    pub fn blocks(&self) -> &[Span] {
         &self.blocks[..usize::from(self.block_count)]
     }
 }

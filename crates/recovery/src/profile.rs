@@ -5,6 +5,7 @@
 
 mod describe;
 mod mechanism;
+mod study;
 
 pub use describe::Setting;
 pub use mechanism::Mechanism;
@@ -12,7 +13,7 @@ pub use mechanism::Mechanism;
 use crate::congestion::Algorithm;
 use crate::detect::{DUPTHRESH, EarlyRetransmit, LossRule, MAX_DUPTHRESH, RackVersion, Rules};
 use crate::rate::{Bound, RateControl};
-use crate::rtt::{RtoRules, Smoothing};
+use crate::rtt::{FULL_SRTT, RtoRules, Sampling, Smoothing};
 use crate::slp::SlpRules;
 use crate::tlp::ProbeRules;
 use crate::undo::UndoRules;
@@ -119,6 +120,9 @@ const LINUX_DETECTION: Rules = Rules {
 
 const LINUX_RTO: RtoRules = RtoRules {
     smoothing: Smoothing::Linux,
+    sampling: Sampling::Segment,
+    srtt_quarters: FULL_SRTT,
+    granularity: Duration::ZERO,
     initial: Duration::from_secs(1),
     min_variance: Duration::from_millis(200),
     min: Duration::ZERO,
@@ -193,6 +197,9 @@ impl Mechanisms {
         frto: false,
         rto: RtoRules {
             smoothing: Smoothing::Standard,
+            sampling: Sampling::Segment,
+            srtt_quarters: FULL_SRTT,
+            granularity: Duration::ZERO,
             initial: Duration::from_secs(1),
             min_variance: Duration::from_millis(1),
             min: Duration::from_secs(1),
@@ -233,7 +240,7 @@ pub struct Profile {
 }
 
 /// The profiles that can stand first in a name, each with its source.
-pub const BASES: [(&str, Mechanisms, &str); 5] = [
+pub const BASES: [(&str, Mechanisms, &str); 9] = [
     (
         "linux-3.17",
         Mechanisms::LINUX_3_17,
@@ -258,6 +265,26 @@ pub const BASES: [(&str, Mechanisms, &str); 5] = [
         "reno",
         Mechanisms::RENO,
         "NewReno without SACK: RFC 5681, RFC 6582, RFC 3042, RFC 6298",
+    ),
+    (
+        "linux-2.4",
+        Mechanisms::LINUX_2_4,
+        "Linux 2.4 with the RTO of the 2007 paper (Table I): FACK, rate halving, Reno",
+    ),
+    (
+        "windows-xp",
+        Mechanisms::WINDOWS_XP,
+        "Windows XP and 2000 with the RTO and the two duplicate ACKs of the 2007 paper (Table I)",
+    ),
+    (
+        "solaris-10",
+        Mechanisms::SOLARIS_10,
+        "Solaris 10 with the RTO of the 2007 paper (Table I): SACK, limited transmit",
+    ),
+    (
+        "freebsd-5",
+        Mechanisms::FREEBSD_5,
+        "FreeBSD 5.2, which Mac OS X shares, with the RTO of the 2007 paper (Table I): NewReno without SACK",
     ),
 ];
 
@@ -400,6 +427,10 @@ mod tests {
             ),
             ("linux-6", false, Some(false), Algorithm::Cubic),
             ("reno+cubic+rtor", true, None, Algorithm::Cubic),
+            ("linux-2.4+rtor", true, None, Algorithm::Reno),
+            ("windows-xp+tlp", false, Some(false), Algorithm::Reno),
+            ("solaris-10", false, None, Algorithm::Reno),
+            ("freebsd-5+cubic", false, None, Algorithm::Cubic),
         ];
         for (name, restart, probe, congestion) in cases {
             let profile: Profile = name.parse().unwrap();
@@ -470,7 +501,8 @@ mod tests {
         );
         assert_eq!(
             error("").to_string(),
-            "unknown profile '', expected one of: linux-3.17, linux-2.6, linux-6, rfc6675, reno"
+            "unknown profile '', expected one of: linux-3.17, linux-2.6, linux-6, rfc6675, reno, \
+             linux-2.4, windows-xp, solaris-10, freebsd-5"
         );
     }
 }

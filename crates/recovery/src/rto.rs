@@ -92,7 +92,7 @@ impl RetransmissionTimer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rtt::{RtoRules, Smoothing};
+    use crate::rtt::{FULL_SRTT, RtoRules, Sampling, Smoothing};
     use recoup_units::Offset;
 
     fn ms(n: u64) -> Duration {
@@ -107,6 +107,9 @@ mod tests {
     fn rtt() -> RttEstimator {
         let rules = RtoRules {
             smoothing: Smoothing::Linux,
+            sampling: Sampling::Segment,
+            srtt_quarters: FULL_SRTT,
+            granularity: Duration::ZERO,
             initial: ms(1000),
             min_variance: ms(200),
             min: Duration::ZERO,

@@ -6,17 +6,26 @@
 //!                  mdev += (|e| − mdev)/4,  or /32 when the RTT fell by more than mdev
 //! RTTVAR (×4):     rises to 4·mdev at once; once a round trip falls by a quarter of its distance
 //!                  to the largest 4·mdev of that round trip, itself never under the floor
-//! RTO = SRTT + 4·RTTVAR, at most the maximum
+//! RTO = m·SRTT + 4·RTTVAR, rounded up to the clock's granularity, at most the maximum
 //! ```
+//! m is 1 (1.25 on Solaris), and the clock exact unless the rules say otherwise.
+//!
+//! A sample is taken of every ACK that measures, or of one segment a flight: the first new data sent
+//! while none is timed, until it is acknowledged or anything is sent again (Karn's rule as 4.4BSD has
+//! it; RFC 6298 §3 asks for no more than one sample a round trip).
+//!
 //! Sources: RFC 6298 §2 (the estimator), Linux `tcp_rtt_estimator` (fall at most once a round trip,
-//! damping when the RTT drops, the 200 ms floor on 4·RTTVAR rather than on the RTO).
+//! damping when the RTT drops, the 200 ms floor on 4·RTTVAR rather than on the RTO), the 2007 loss
+//! detection study §II, Table I and §V-A2 (m, granularity, samples by flight), 4.4BSD `tcp_output`
+//! and `tcp_input` (`t_rtttime`, `t_rtseq`: which segment is timed).
 //!
 //! Deviations: the least RTT never ages (Linux forgets it after five minutes); a segment SACKed before
 //! gives no sample when the ACK passes it, in any profile (Linux 3.17 still takes it; 2.6 takes none
-//! from SACKs and prefers timestamps); Linux keeps µs and jiffies, this keeps nanoseconds; host timers round, not the
-//! estimator.
+//! from SACKs and prefers timestamps); Linux keeps µs and jiffies, this keeps nanoseconds; a coarse
+//! clock rounds the RTO alone (the senders that have one measure with it too), and host timers round
+//! besides.
 
-use recoup_units::Offset;
+use recoup_units::{Instant, Offset};
 use std::time::Duration;
 
 /// The RTO when data transmission begins after a SYN was lost and nothing was measured
@@ -32,12 +41,33 @@ pub enum Smoothing {
     Standard,
 }
 
+/// Which ACKs give a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Sampling {
+    /// Every one that measures: it covers a segment sent once, or echoes a timestamp (Linux, Solaris).
+    Segment,
+    /// That of one segment a flight, timestamps or not (Windows XP).
+    Flight,
+    /// Every one with a timestamp; without, that of one segment a flight (4.4BSD).
+    FlightOrTimestamps,
+}
+
+/// A full weight of SRTT in the RTO, in quarters.
+pub const FULL_SRTT: u8 = 4;
+
 /// The rules of the retransmission timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RtoRules {
     /// How RTTVAR follows the samples.
     pub smoothing: Smoothing,
-    /// Before any sample (RFC 6298 §2.1).
+    /// Which ACKs give a sample.
+    pub sampling: Sampling,
+    /// The weight of SRTT, m, in quarters: [`FULL_SRTT`] for RFC 6298, 5 for 1.25·SRTT.
+    pub srtt_quarters: u8,
+    /// An RTO computed from samples is rounded up to a multiple of this, the sender's clock tick; zero
+    /// for an exact clock.
+    pub granularity: Duration,
+    /// Before any sample (RFC 6298 §2.1); not rounded.
     pub initial: Duration,
     /// The floor of 4·RTTVAR, and so of what the RTO adds to SRTT (RFC 6298's clock granularity G;
     /// Linux's 200 ms).
@@ -65,6 +95,10 @@ pub struct RttEstimator {
     min: Option<Duration>,
     /// What follows from the above: asked for far more often than it changes.
     rto: Duration,
+    /// RFC 6298's formula on an exact clock.
+    plain: bool,
+    /// Where samples are taken by flight: the start of the segment that is timed, and when it was sent.
+    timed: Option<(Offset, Instant)>,
 }
 
 impl RttEstimator {
@@ -79,9 +113,48 @@ impl RttEstimator {
             rttvar4: 0,
             round_end: Offset::SYN,
             min: None,
+            plain: rules.srtt_quarters == FULL_SRTT && rules.granularity.is_zero(),
+            timed: None,
         };
         new.keep_rto();
         new
+    }
+
+    /// Whether samples are taken by flight, so that [`flight_sample`](Self::flight_sample) tells them.
+    #[inline]
+    pub fn times_flights(&self) -> bool {
+        self.rules.sampling != Sampling::Segment
+    }
+
+    /// New data from `start` on was sent, for the first time: the segment to time, if none is.
+    #[inline]
+    pub fn on_sent(&mut self, now: Instant, start: Offset) {
+        if self.times_flights() && self.timed.is_none() {
+            self.timed = Some((start, now));
+        }
+    }
+
+    /// Something was sent again: what is acknowledged next may be that, so nothing is timed any more
+    /// (Karn's rule).
+    pub fn on_sent_again(&mut self) {
+        self.timed = None;
+    }
+
+    /// The sample, taken by flight, of an ACK of everything below `una`; `timestamp` is the RTT by the
+    /// timestamp it echoes, where it acknowledges new data and timestamps are in use.
+    #[inline(never)] // most senders never come here
+    pub fn flight_sample(
+        &mut self,
+        now: Instant,
+        una: Offset,
+        timestamp: Option<Duration>,
+    ) -> Option<Duration> {
+        let by_timestamp = timestamp.filter(|_| self.rules.sampling != Sampling::Flight);
+        let timed = self.timed.filter(|(start, _)| *start < una);
+        if by_timestamp.is_some() || timed.is_some() {
+            self.timed = None;
+        }
+        by_timestamp.or(timed.map(|(_, sent_at)| now.since(sent_at)))
     }
 
     /// Takes a sample; `una` and `nxt` delimit the round trips (after the ACK was applied).
@@ -178,10 +251,26 @@ impl RttEstimator {
     fn keep_rto(&mut self) {
         self.rto = match self.srtt8 {
             0 => self.rules.initial.min(self.rules.max),
-            srtt8 => Duration::from_nanos((srtt8 >> 3) + self.rttvar4)
+            srtt8 if self.plain => Duration::from_nanos((srtt8 >> 3) + self.rttvar4)
                 .max(self.rules.min)
                 .min(self.rules.max),
+            srtt8 => self.coarse_rto(srtt8 >> 3),
         };
+    }
+
+    /// The RTO where SRTT, in ns, is weighted or the clock coarse: the fewest ticks that last as long.
+    #[inline(never)] // nor here
+    fn coarse_rto(&self, srtt: u64) -> Duration {
+        let nanos = |d: Duration| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX);
+        let rules = &self.rules;
+        // Samples are bounded: no weight makes this overflow.
+        let weighted = srtt * u64::from(rules.srtt_quarters) / u64::from(FULL_SRTT);
+        let exact = weighted.saturating_add(self.rttvar4).max(nanos(rules.min));
+        let rounded = match nanos(rules.granularity) {
+            0 => exact,
+            tick => exact.div_ceil(tick).saturating_mul(tick),
+        };
+        Duration::from_nanos(rounded).min(rules.max)
     }
 
     /// The rules in force.
@@ -196,6 +285,9 @@ mod tests {
 
     const LINUX: RtoRules = RtoRules {
         smoothing: Smoothing::Linux,
+        sampling: Sampling::Segment,
+        srtt_quarters: FULL_SRTT,
+        granularity: Duration::ZERO,
         initial: Duration::from_secs(1),
         min_variance: Duration::from_millis(200),
         min: Duration::ZERO,
@@ -286,6 +378,109 @@ mod tests {
         }
     }
 
+    /// What an estimator by flight makes of what is sent and acknowledged, in ms and offsets.
+    struct Flight(RttEstimator);
+
+    impl Flight {
+        fn new(sampling: Sampling) -> Self {
+            Self(RttEstimator::new(RtoRules { sampling, ..LINUX }))
+        }
+
+        fn sends(&mut self, at: u64, starts: &[u64]) {
+            for &start in starts {
+                self.0.on_sent(Instant::from_millis(at), Offset(start));
+            }
+        }
+
+        fn acks(&mut self, at: u64, una: u64, timestamp: Option<u64>) -> Option<u64> {
+            let now = Instant::from_millis(at);
+            let sample = self.0.flight_sample(now, Offset(una), timestamp.map(ms));
+            sample.map(|rtt| rtt.as_millis() as u64)
+        }
+    }
+
+    #[test]
+    fn one_segment_a_flight_is_timed() {
+        let mut flight = Flight::new(Sampling::Flight);
+        assert!(flight.0.times_flights());
+        flight.sends(0, &[0]);
+        assert_eq!(flight.acks(80, 0, None), None, "nothing of it acknowledged");
+        assert_eq!(flight.acks(90, 1, None), Some(90));
+        flight.sends(100, &[1, 11, 21]);
+        assert_eq!(flight.acks(180, 11, None), Some(80));
+        assert_eq!(flight.acks(190, 21, None), None, "of the same flight");
+        // What is timed is what was sent since, even if the ACK covers more that was sent before.
+        flight.sends(200, &[31, 41]);
+        assert_eq!(flight.acks(270, 31, None), None);
+        assert_eq!(flight.acks(290, 51, None), Some(90));
+        // A timestamp changes nothing.
+        flight.sends(300, &[51, 61]);
+        assert_eq!(flight.acks(380, 61, Some(70)), Some(80));
+        assert_eq!(flight.acks(390, 71, Some(70)), None);
+    }
+
+    #[test]
+    fn nothing_is_timed_once_anything_was_sent_again() {
+        let mut flight = Flight::new(Sampling::Flight);
+        flight.sends(0, &[1, 11, 21]);
+        flight.0.on_sent_again();
+        assert_eq!(flight.acks(80, 31, None), None);
+        flight.sends(100, &[31]);
+        assert_eq!(flight.acks(180, 41, None), Some(80));
+    }
+
+    #[test]
+    fn where_timestamps_are_in_use_every_ack_of_new_data_measures() {
+        let mut flight = Flight::new(Sampling::FlightOrTimestamps);
+        flight.sends(0, &[1, 11, 21]);
+        assert_eq!(flight.acks(80, 11, Some(70)), Some(70));
+        assert_eq!(flight.acks(90, 21, Some(75)), Some(75));
+        assert_eq!(flight.acks(95, 31, None), None, "the first took its place");
+        flight.sends(100, &[31, 41]);
+        assert_eq!(flight.acks(180, 41, None), Some(80));
+        assert_eq!(flight.acks(190, 51, None), None);
+    }
+
+    #[test]
+    fn a_segment_is_not_timed_where_each_gives_a_sample() {
+        let mut each = Flight::new(Sampling::Segment);
+        assert!(!each.0.times_flights());
+        each.sends(0, &[1]);
+        assert_eq!(each.0.timed, None);
+    }
+
+    #[test]
+    fn the_rto_is_a_number_of_ticks_and_srtt_is_weighted() {
+        let standard = RtoRules {
+            smoothing: Smoothing::Standard,
+            min_variance: ms(1),
+            ..LINUX
+        };
+        // (quarters, tick, least, most, RTO after one sample of 90 ms), in ms
+        let cases = [
+            (4, 0, 0, 60_000, 270_000),
+            (5, 0, 0, 60_000, 292_500),
+            (0, 0, 0, 60_000, 180_000),
+            (4, 100, 0, 60_000, 300_000),
+            (4, 90, 0, 60_000, 270_000), // three ticks
+            (5, 10, 0, 60_000, 300_000),
+            (4, 100, 350, 60_000, 400_000),
+            (4, 100, 0, 250, 250_000),
+        ];
+        for (srtt_quarters, tick, least, most, rto) in cases {
+            let mut e = RttEstimator::new(RtoRules {
+                srtt_quarters,
+                granularity: ms(tick),
+                min: ms(least),
+                max: ms(most),
+                ..standard
+            });
+            e.on_sample(ms(90), Offset(1), Offset(1));
+            let case = format!("{srtt_quarters} quarters, ticks of {tick} ms");
+            assert_eq!(e.rto().as_micros(), rto, "{case}");
+        }
+    }
+
     #[test]
     fn rules_hold() {
         assert_eq!(RttEstimator::new(LINUX).rto(), ms(1000));
@@ -296,5 +491,12 @@ mod tests {
         e.on_sample(Duration::ZERO, Offset(1), Offset(1));
         e.on_sample(Duration::MAX, Offset(1), Offset(1));
         assert!(e.rto() <= LINUX.max);
+        let mut e = RttEstimator::new(RtoRules {
+            srtt_quarters: u8::MAX,
+            granularity: Duration::MAX,
+            ..LINUX
+        });
+        e.on_sample(Duration::MAX, Offset(1), Offset(1));
+        assert_eq!(e.rto(), LINUX.max);
     }
 }

@@ -66,7 +66,7 @@ impl SentSegment {
     }
 
     /// Lost and not yet sent again.
-    fn wants_retransmission(&self) -> bool {
+    pub fn wants_retransmission(&self) -> bool {
         self.lost && !self.retransmitted && !self.sacked
     }
 
@@ -282,6 +282,13 @@ impl Scoreboard {
     pub fn segment_at(&self, offset: Offset) -> Option<&SentSegment> {
         let segment = self.segments.get(self.index_of(offset));
         segment.filter(|s| s.span.contains(offset))
+    }
+
+    /// The outstanding segments that share something with `span`.
+    pub fn overlapping(&self, span: Span) -> impl Iterator<Item = &SentSegment> {
+        let from = self.index_of(span.start);
+        let segments = self.segments.range(from..);
+        segments.take_while(move |s| s.span.overlaps(span))
     }
 
     /// The first lost segment not sent again yet.

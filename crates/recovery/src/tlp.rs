@@ -146,9 +146,11 @@ impl LossProbe {
         self.due
     }
 
-    /// Whether another probe may be armed: the last one is answered.
-    pub fn may_arm(&self) -> bool {
-        self.out.is_none() && !self.due && !self.spent
+    /// Whether another probe may be armed: the last one is answered. Linux 6 arms all the same, and
+    /// looks when the timer goes off (`tcp_send_loss_probe`).
+    pub fn may_arm(&self, rules: &ProbeRules) -> bool {
+        let answered = self.out.is_none() || rules.version == ProbeVersion::Linux6;
+        answered && !self.due && !self.spent
     }
 
     /// Whether no probe is waiting for its answer.
@@ -177,10 +179,10 @@ impl LossProbe {
         self.deadline = None;
     }
 
-    /// The timer went off.
+    /// The timer went off: a probe is due, unless the last one still waits for its answer.
     pub fn on_expiry(&mut self) {
         self.deadline = None;
-        self.due = true;
+        self.due = self.out.is_none();
     }
 
     /// The probe was sent; `repeated` if it was not new data. `nxt` is `snd_nxt`.
@@ -297,9 +299,25 @@ mod tests {
                 p.on_sent(&rules, true, Offset(100));
                 let got = p.on_ack(&rules, Offset(cumulative), duplicate, dsack);
                 assert_eq!(got, answer, "{rules:?} {cumulative} {dsack:?}");
-                assert_eq!(p.may_arm(), answer != Open);
+                assert_eq!(p.may_arm(&rules), answer != Open);
+                assert!(p.may_arm(&ProbeRules::LINUX_6));
             }
         }
+    }
+
+    #[test]
+    fn a_timer_armed_beside_an_unanswered_probe_passes_silently() {
+        let rules = ProbeRules::LINUX_6;
+        let mut p = LossProbe::default();
+        p.on_sent(&rules, true, Offset(100));
+        p.on_ack(&rules, Offset(50), false, None);
+        p.arm(Instant::ZERO);
+        p.on_expiry();
+        assert!(!p.is_due());
+        p.arm(Instant::ZERO);
+        p.on_ack(&rules, Offset(120), false, None);
+        p.on_expiry();
+        assert!(p.is_due());
     }
 
     #[test]

@@ -3,10 +3,10 @@
 use super::{Growth, LimitedTransmit, Mechanisms, Otherwise, Reduced};
 use crate::congestion::Algorithm;
 use crate::detect::{EarlyRetransmit, LossRule, RackVersion};
-use crate::rtt::Smoothing;
+use crate::rtt::{FULL_SRTT, Sampling, Smoothing};
 use crate::slp::{Kind, LossRate};
 use crate::tlp::{ProbeVersion, WORST_DELAYED_ACK};
-use recoup_units::Ppm;
+use recoup_units::{Ppm, Segments};
 use std::time::Duration;
 
 // Settings that mechanisms change.
@@ -193,21 +193,8 @@ impl Mechanisms {
         )
     }
 
-    fn timer_settings(&self) -> [Setting; 5] {
+    fn timer_settings(&self) -> [Setting; 6] {
         let rto = self.rto;
-        let formula = match rto.smoothing {
-            Smoothing::Linux => format!(
-                "SRTT + max(4·RTTVAR, {}), at most {}",
-                ms(rto.min_variance),
-                ms(rto.max)
-            ),
-            Smoothing::Standard => format!(
-                "SRTT + max(4·RTTVAR, {}), at least {} and at most {}",
-                ms(rto.min_variance),
-                ms(rto.min),
-                ms(rto.max)
-            ),
-        };
         let restart = match self.rto_restart {
             true => format!(
                 "below {} outstanding + unsent segments",
@@ -225,18 +212,56 @@ impl Mechanisms {
                 ),
                 "RFC 6298 §2.1, §5.7",
             ),
-            setting(
-                "RTO",
-                formula,
-                match rto.smoothing {
-                    Smoothing::Linux => "RFC 6298 §2; Linux tcp_rtt_estimator",
-                    Smoothing::Standard => "RFC 6298 §2",
-                },
-            ),
+            self.samples_setting(),
+            self.rto_setting(),
             setting(RTO_RESTART, restart, "RFC 7765 §4"),
             self.probe_setting(),
             self.copies_setting(),
         ]
+    }
+
+    fn samples_setting(&self) -> Setting {
+        let flight = "one segment a flight, until it is acknowledged or anything is sent again";
+        let (value, source) = match self.rto.sampling {
+            Sampling::Segment => (
+                "every ACK of a segment sent once; else by timestamp".into(),
+                "RFC 6298 §3; RFC 7323 §4.1",
+            ),
+            Sampling::Flight => (flight.into(), "2007 paper §V-A2; RFC 6298 §3"),
+            Sampling::FlightOrTimestamps => (
+                format!("every ACK of new data by timestamp; without timestamps {flight}"),
+                "4.4BSD tcp_input; RFC 6298 §3",
+            ),
+        };
+        setting("RTT samples", value, source)
+    }
+
+    fn rto_setting(&self) -> Setting {
+        let rto = self.rto;
+        let srtt = match rto.srtt_quarters {
+            FULL_SRTT => "SRTT".into(),
+            quarters => format!("{}·SRTT", f64::from(quarters) / f64::from(FULL_SRTT)),
+        };
+        let ticks = match rto.granularity {
+            Duration::ZERO => String::new(),
+            tick => format!(", rounded up to {}", ms(tick)),
+        };
+        let least = match rto.smoothing {
+            Smoothing::Linux => String::new(),
+            Smoothing::Standard => format!("at least {} and ", ms(rto.min)),
+        };
+        let (variance, most) = (ms(rto.min_variance), ms(rto.max));
+        let source = match (rto.smoothing, rto.granularity.is_zero()) {
+            (Smoothing::Linux, true) => "RFC 6298 §2; Linux tcp_rtt_estimator",
+            (Smoothing::Linux, false) => "2007 paper, Table I; Linux tcp_rtt_estimator",
+            (Smoothing::Standard, true) => "RFC 6298 §2",
+            (Smoothing::Standard, false) => "2007 paper, Table I; RFC 6298 §2",
+        };
+        setting(
+            "RTO",
+            format!("{srtt} + max(4·RTTVAR, {variance}), {least}at most {most}{ticks}"),
+            source,
+        )
     }
 
     fn probe_setting(&self) -> Setting {
@@ -304,7 +329,9 @@ impl Mechanisms {
                 },
             ),
             match self.reduced {
-                Reduced::Window => setting("ssthresh from", "the congestion window", "Linux"),
+                Reduced::Window => {
+                    setting("ssthresh from", "the congestion window", "Linux; 4.4BSD")
+                }
                 Reduced::FlightSize => {
                     setting("ssthresh from", "the flight size", "RFC 5681 §3.1 (4)")
                 }
@@ -328,8 +355,15 @@ impl Mechanisms {
             },
             setting(
                 "initial window",
-                format!("{} segments", self.initial_window),
-                "RFC 6928 §2",
+                match self.initial_window {
+                    Segments::ONE => "1 segment".into(),
+                    window => format!("{window} segments"),
+                },
+                match self.initial_window.0 {
+                    ..=2 => "RFC 2581 §3.1",
+                    3 | 4 => "RFC 3390",
+                    _ => "RFC 6928 §2",
+                },
             ),
             setting(
                 "smallest ssthresh",

@@ -203,7 +203,14 @@ impl Sender {
     }
 
     fn take_rtt(&mut self, now: Instant, ack: &Ack, summary: &AckSummary) {
-        let Some(mut rtt) = summary.rtt_sample(now, ack) else {
+        let sample = match self.rtt.times_flights() {
+            false => summary.rtt_sample(now, ack),
+            true => {
+                let timestamp = ack.timestamp_rtt.filter(|_| summary.una_advanced > 0);
+                self.rtt.flight_sample(now, self.board.una(), timestamp)
+            }
+        };
+        let Some(mut rtt) = sample else {
             return;
         };
         if summary.copied_delivered && summary.newly_acked == Segments::ONE {

@@ -38,6 +38,7 @@
 mod acks;
 mod copies;
 mod reduce;
+mod resume;
 mod send;
 mod states;
 mod timers;
@@ -59,6 +60,8 @@ use crate::tlp::LossProbe;
 use crate::undo::Undo;
 use recoup_units::{Instant, Offset, Segments, Span};
 use std::time::Duration;
+
+pub use resume::Midway;
 
 /// One direction of a connection, as its sender sees it.
 #[derive(Clone, Debug)]
@@ -398,6 +401,11 @@ impl Sender {
     /// Segments of reordering tolerated: dupthresh as it stands.
     pub fn reordering(&self) -> Segments {
         self.detection.dupthresh()
+    }
+
+    /// Whether no tail loss probe waits for its answer.
+    pub fn probe_is_answered(&self) -> bool {
+        self.probe.is_answered()
     }
 
     /// Whether the peer reports what it has by SACK and this side uses it.

@@ -58,7 +58,7 @@ impl Sender {
 
     /// Whether it has room for new data, which duplicate ACKs may release before recovery
     /// (RFC 3042).
-    pub(super) fn has_room_for_new(&self, now: Instant) -> bool {
+    pub fn has_room_for_new(&self, now: Instant) -> bool {
         let window = self.window_now(now);
         let room = self.board.pipe() < self.less_copies(window);
         let more = match self.mechanisms.limited_transmit {
@@ -83,6 +83,26 @@ impl Sender {
                 .then(|| self.board.last_unsacked())?
                 .map(|last| last.span)
         })
+    }
+
+    /// Why some of `span` would be sent again now, were it its turn and the window open: it is lost, or
+    /// a hole that this recovery fills. `None`: nothing but a timer calls for it.
+    pub fn reason_for(&self, span: Span) -> Option<Trigger> {
+        let mut segments = self.board.overlapping(span);
+        if let Some(lost) = segments.find(|s| s.wants_retransmission()) {
+            return Some(self.trigger_of(lost.span));
+        }
+        let otherwise = self.state == State::Recovery
+            && self.mechanisms.otherwise != Otherwise::Nothing
+            && (self.otherwise().is_some_and(|other| other.overlaps(span))
+                || self.board.overlapping(span).any(|s| self.is_hole(s)));
+        otherwise.then_some(self.recovery_trigger)
+    }
+
+    /// Below the highest SACK, and never sent again.
+    fn is_hole(&self, segment: &crate::scoreboard::SentSegment) -> bool {
+        let untouched = !segment.sacked && !segment.retransmitted;
+        untouched && segment.span.end <= self.board.highest_sacked()
     }
 
     /// Something was sent: by this sender's own advice, or, in a replay, because the capture says so.
@@ -126,16 +146,17 @@ impl Sender {
             let alone = self.board.first().is_none();
             self.delivery.on_sent(now, span.start, alone);
         }
+        self.rtt.on_sent(now, span.start);
         self.put_on_board(now, span);
         self.count_sent(span, 1);
         if self.rto.deadline().is_none() {
             self.rto.start(now, &self.rtt);
         }
         self.persist = Persist::default();
-        self.schedule_probe(now);
+        self.schedule_probe(now, false);
     }
 
-    fn put_on_board(&mut self, now: Instant, span: Span) {
+    pub(super) fn put_on_board(&mut self, now: Instant, span: Span) {
         self.board.push(now, span);
         self.limit = self.limit.max(span.end);
         self.note_usage();
@@ -172,11 +193,12 @@ impl Sender {
         }
         if sent > 0 {
             // What each of them would have set anew. The rest is as the one before them left it.
+            self.rtt.on_sent(now, start);
             self.count_sent(Span::new(start, self.board.nxt()), sent);
             self.early = None;
             self.last_sent_at = now;
             self.persist = Persist::default();
-            self.schedule_probe(now);
+            self.schedule_probe(now, false);
         }
         sent
     }
@@ -191,6 +213,7 @@ impl Sender {
         if self.state == State::Recovery && !called_for {
             self.rescue_after = self.recovery_point; // one a recovery
         }
+        self.rtt.on_sent_again();
         self.board.resend(now, span, trigger != Trigger::Tlp);
         self.counters.retransmissions.add(trigger);
         self.counters.retransmitted_bytes += span.len();

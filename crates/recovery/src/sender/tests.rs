@@ -23,6 +23,7 @@ mod reordering;
 mod rfc6675;
 mod script;
 mod slp;
+mod study;
 mod timeout;
 mod undo;
 mod window_growth;

@@ -3,6 +3,7 @@
 use super::*;
 use crate::ack::AckSummary;
 use crate::detect::RackVersion;
+use crate::tlp::ProbeVersion;
 
 impl Timer {
     /// Every timer, in the order in which those due at one instant are served: a probe due with
@@ -129,19 +130,27 @@ impl Sender {
             && summary.una_advanced == 0
             && self.state != State::Recovery;
         if !stands {
-            self.schedule_probe(now);
+            self.schedule_probe(now, true);
         }
     }
 
     /// Arms the probe timer if a probe is called for: data outstanding to a peer that answers by SACK;
     /// for the draft in Open, with the window used up or nothing left to send
     /// (draft-dukkipati-tcpm-tcp-loss-probe-01 §2.1); since in Open and CWR (RFC 8985 §7.2).
-    pub(super) fn schedule_probe(&mut self, now: Instant) {
+    ///
+    /// The retransmission timer is not outlived. Since Linux shares one timer between the two, it looks
+    /// when that one would go off: a full RTO from an ACK on, and from the head's transmission when
+    /// something new is sent (Linux 6 `tcp_schedule_loss_probe`, `tcp_rto_delta_us`).
+    pub(super) fn schedule_probe(&mut self, now: Instant, on_ack: bool) {
         let Some(rules) = self.mechanisms.probe else {
             return;
         };
         self.probe.disarm();
-        let (Some(last), Some(rto_at)) = (self.board.last(), self.rto.deadline()) else {
+        let board = &self.board;
+        let (Some(first), Some(last)) = (board.first(), board.last()) else {
+            return;
+        };
+        let Some(mut rto_at) = self.rto.deadline() else {
             return;
         };
         let established = self.board.una() > Offset::SYN;
@@ -152,7 +161,7 @@ impl Sender {
                 self.state == State::Open && !room
             }
         };
-        if !called_for || !self.sack || !established || !self.probe.may_arm() {
+        if !called_for || !self.sack || !established || !self.probe.may_arm(&rules) {
             return;
         }
         let srtt = self.rtt.srtt_nanos();
@@ -165,6 +174,12 @@ impl Sender {
         } else {
             now.plus_nanos(pto)
         };
+        if rules.version == ProbeVersion::Linux6 && !on_ack {
+            let of_head = first.sent_at + self.rto.rto(&self.rtt);
+            if of_head > now {
+                rto_at = rto_at.min(of_head);
+            }
+        }
         self.probe.arm(at.min(rto_at).max(now));
     }
 

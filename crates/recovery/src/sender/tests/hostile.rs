@@ -36,9 +36,20 @@ fn mechanisms_of(profile: &str) -> Mechanisms {
     *profile.parse::<Profile>().unwrap().mechanisms()
 }
 
+/// A flow of `profile`, with room for ten segments from the beginning, which the attacks count on.
+fn network(profile: &str, data: &[Fate]) -> Network {
+    let rules = mechanisms_of(profile);
+    let mechanisms = Mechanisms {
+        initial_window: rules.initial_window.max(Segments(10)),
+        slp: rules.slp.map(|_| copying(&[Kind::Psh])),
+        ..rules
+    };
+    Network::of(&mechanisms, data, &[], 1)
+}
+
 /// Ten segments were just sent.
 fn ten_in_flight(profile: &str) -> Network {
-    let mut network = Network::new(profile, &[], &[], 1);
+    let mut network = network(profile, &[]);
     network.write(0, 10);
     assert!(
         network.until(|n| n.sender.pipe() == Segments(10)),
@@ -49,7 +60,7 @@ fn ten_in_flight(profile: &str) -> Network {
 
 /// The first of twenty segments was lost and fast retransmit has begun.
 fn in_recovery(profile: &str) -> Network {
-    let mut network = Network::new(profile, &[Fate::Lost], &[], 1);
+    let mut network = network(profile, &[Fate::Lost]);
     network.write(0, 20);
     let recovers = |n: &Network| n.sender.state() == State::Recovery;
     assert!(network.until(recovers), "{profile}");
@@ -180,7 +191,7 @@ fn acks_of_data_never_sent_are_counted_and_ignored() {
 #[test]
 fn a_receiver_that_reneges_gets_everything_again() {
     for profile in profiles() {
-        let mut network = Network::new(&profile, &[Fate::Lost], &[], 1);
+        let mut network = network(&profile, &[Fate::Lost]);
         network.write(0, 10);
         network.until(|n| n.sender.board().sacked() == Segments(9));
         network.receiver.renege();
@@ -195,7 +206,7 @@ fn a_receiver_that_reneges_gets_everything_again() {
 fn what_was_sacked_but_never_arrived_is_sent_again() {
     for profile in profiles() {
         let lost: Vec<Fate> = (0..10).map(|n| [Fate::Passes, Fate::Lost][n % 2]).collect();
-        let mut network = Network::new(&profile, &lost, &[], 1);
+        let mut network = network(&profile, &lost);
         network.write(0, 10);
         network.until(|n| n.sender.pipe() == Segments(10));
         let all = Span::new(Offset::DATA + MSS, network.sender.nxt());
@@ -209,7 +220,7 @@ fn what_was_sacked_but_never_arrived_is_sent_again() {
 #[test]
 fn ack_division_opens_the_window_no_faster_than_whole_segments() {
     for profile in profiles() {
-        let mut network = Network::new(&profile, &[], &[], 1);
+        let mut network = network(&profile, &[]);
         network.pieces = 20;
         network.write(0, 200);
         let initial = network.sender.cwnd();
@@ -233,7 +244,7 @@ fn ack_division_gains_nothing_in_recovery_and_after_it() {
         let windows = [1, 7].map(|pieces| {
             let mut fates = vec![Fate::Passes; 12];
             fates.push(Fate::Lost);
-            let mut network = Network::new(&profile, &fates, &[], 1);
+            let mut network = network(&profile, &fates);
             network.pieces = pieces;
             network.write(0, 500);
             while !network.is_done() {
@@ -264,7 +275,7 @@ fn ack_division_gains_nothing_in_recovery_and_after_it() {
 #[test]
 fn optimistic_acks_grow_the_window_by_what_they_acknowledge() {
     for profile in profiles() {
-        let mut network = Network::new(&profile, &[], &[], 1);
+        let mut network = network(&profile, &[]);
         network.write(0, 400);
         let initial = network.sender.cwnd();
         network.step();
@@ -311,7 +322,7 @@ fn a_flood_of_dsacks_moves_no_window() {
 #[test]
 fn forged_dsacks_return_at_most_the_window_before() {
     for profile in profiles() {
-        let mut network = Network::new(&profile, &[Fate::Lost], &[], 1);
+        let mut network = network(&profile, &[Fate::Lost]);
         network.write(0, 20);
         let mut largest = Segments::ZERO;
         while network.sender.state() != State::Recovery {
@@ -358,7 +369,7 @@ fn a_dsack_of_data_never_sent_explains_no_retransmission() {
 fn a_window_that_shrinks_holds_new_data_and_loses_none() {
     for profile in profiles() {
         for room in [0, 1, 2 * MSS] {
-            let mut network = Network::new(&profile, &[Fate::Passes, Fate::Lost], &[], 1);
+            let mut network = network(&profile, &[Fate::Passes, Fate::Lost]);
             network.write(0, 30);
             network.until(|n| n.sender.una() > Offset::DATA);
             let before = network.sender.nxt();

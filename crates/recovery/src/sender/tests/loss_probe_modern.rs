@@ -106,9 +106,9 @@ fn new_data_goes_as_the_probe_whatever_the_window() {
 #[test]
 fn a_probe_of_new_data_counts_as_outstanding() {
     // RFC 8985 §7.3: TLP.end_seq is set for new data as well; one probe at a time.
-    let mut flow = Script::connected("linux-6", 200);
+    let mut flow = Script::connected("linux-6+tlprfc", 200);
     flow.writes(11).sends("1-10");
-    flow.expires(Timer::Probe, 602).sends("probe 11");
+    flow.expires(Timer::Probe, 600).sends("probe 11");
     flow.at(650).ack(8).no_timer(Timer::Probe);
     // Acknowledged, it costs nothing (§7.4.2), and the next may come.
     flow.at(802)
@@ -119,6 +119,18 @@ fn a_probe_of_new_data_counts_as_outstanding() {
     assert!(flow.sender.deadline(Timer::Probe).is_some());
     flow.at(1002).ack(14).ssthresh(u32::MAX);
     assert_eq!(flow.count(Event::ProbeRepairedLoss), 0);
+}
+
+#[test]
+fn linux_arms_beside_an_unanswered_probe_and_lets_it_pass() {
+    // tcp_schedule_loss_probe does not ask for it, tcp_send_loss_probe does.
+    let mut flow = Script::connected("linux-6", 200);
+    flow.writes(11).sends("1-10");
+    flow.expires(Timer::Probe, 602).sends("probe 11");
+    flow.at(650).ack(8);
+    let at = flow.sender.deadline(Timer::Probe).unwrap();
+    flow.sender.on_timer(at, Timer::Probe);
+    assert_eq!(flow.sender.next_send(at), None);
 }
 
 #[test]

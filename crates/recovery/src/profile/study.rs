@@ -1,0 +1,202 @@
+//! The senders of the 2007 loss detection study, by its Table I:
+//!
+//! ```text
+//!                      Linux 2.4      Windows XP, 2000   FreeBSD 5.2      Solaris 10
+//! timer granularity    10 ms          100 ms             10 ms            10 ms
+//! initial RTO          3 s            3 s                3 s              3.375 s
+//! least RTO            200 ms         200 ms             1200 ms          400 ms
+//! dupthresh            3              2                  3                3
+//! RTO                  SRTT + varRTT  SRTT + 4·RTTVAR    SRTT + 4·RTTVAR  1.25·SRTT + 4·RTTVAR
+//! RTT samples          each segment   each flight        each flight¹     each segment
+//! ```
+//! Weights of a sample: a = 1/4 in RTTVAR, b = 1/8 in SRTT everywhere; Linux's varRTT is its 4·RTTVAR.
+//! ¹ and each segment where timestamps are in use.
+//!
+//! Sources: the 2007 paper §II, §IV-A, Table I; §V-A2 for the samples of Linux and Windows. For what it
+//! leaves out, each system's own: Linux 2.4.27 `net/ipv4`; Sun's `tcp.c` 1.506 of 2006; FreeBSD's
+//! `netinet` of early 2006, less what came after 5.2; Microsoft's article 224829 and its registry
+//! reference. What is whose stands beside the value; the rest is that of the profile it is written upon.
+//!
+//! Deviations, where the table and the systems differ, for the table:
+//!
+//! - 4·RTTVAR counts for at least a tick (RFC 2988 §2.3), so that no RTO is a plain SRTT.
+//! - Solaris starts from SRTT = 1.5 s and RTTVAR = 375 ms, which is where 3.375 s comes from, and wears
+//!   them away by samples; here the first sample replaces them. It also keeps 4·RTTVAR at 400 ms or
+//!   more (`TCP_SD_MIN`).
+//! - FreeBSD's 1200 ms are 1 s and 200 ms added to every RTO (`tcp_rexmit_slop`), backed off or not.
+//! - Systems with a coarse clock measure with it too, and their timers go off on its ticks.
+//!
+//! Left out: Linux 2.4's metrics cached from earlier connections; FreeBSD's taking back of a timeout
+//! whose ACK comes within SRTT/2 (`t_badrxtwin`); that Solaris and FreeBSD reset the window to its
+//! initial size at once after an RTO of idle time (here it is halved for each). What Windows XP does in
+//! a recovery was never published: it gets the standard's way, which is announced for its successor
+//! (RFC 2582, RFC 3517), and no limited transmit, which is for neither.
+
+use super::{LimitedTransmit, Mechanisms, Otherwise, Reduced};
+use crate::congestion::Algorithm;
+use crate::detect::{LossRule, Rules};
+use crate::rtt::{FULL_SRTT, RtoRules, Sampling};
+use recoup_units::Segments;
+use std::time::Duration;
+
+const TICK: Duration = Duration::from_millis(10);
+const WINDOWS_TICK: Duration = Duration::from_millis(100);
+
+impl Mechanisms {
+    /// The 2007 study's Linux 2.4 (Table I).
+    pub const LINUX_2_4: Self = Self {
+        frto: false, // sysctl_tcp_frto = 0
+        rto: RtoRules {
+            granularity: TICK,
+            ..Self::LINUX_2_6.rto
+        },
+        congestion: Algorithm::Reno, // tcp_recalc_ssthresh, tcp_cong_avoid
+        // tcp_init_cwnd: two where the handshake took longer than 20 ms, three or four below.
+        initial_window: Segments(2),
+        ..Self::LINUX_2_6
+    };
+
+    /// The 2007 study's Windows XP and 2000 (Table I).
+    pub const WINDOWS_XP: Self = Self {
+        detection: Rules {
+            rule: LossRule::IsLost, // so many duplicate ACKs: TcpMaxDupAcks = 2
+            dupthresh: Segments(2),
+            max_dupthresh: Segments(2),
+        },
+        limited_transmit: LimitedTransmit::Off,
+        otherwise: Otherwise::Nothing,
+        rto: RtoRules {
+            sampling: Sampling::Flight,
+            granularity: WINDOWS_TICK,
+            initial: Duration::from_secs(3), // TcpInitialRtt
+            min_variance: WINDOWS_TICK,
+            min: Duration::from_millis(200),
+            max: Duration::from_secs(240), // RFC 1122 §4.2.3.1: two MSL
+            ..Self::RFC_6675.rto
+        },
+        initial_window: Segments(2), // RFC 2581 §3.1
+        ..Self::RFC_6675
+    };
+
+    /// The 2007 study's Solaris 10 (Table I).
+    pub const SOLARIS_10: Self = Self {
+        limited_transmit: LimitedTransmit::Two, // RFC 3042, a segment a duplicate ACK
+        otherwise: Otherwise::Nothing,          // tcp_sack_rxmit: three SACKs above, then new data
+        rto: RtoRules {
+            sampling: Sampling::Segment, // tcp_set_rto, on every ACK of new data
+            srtt_quarters: FULL_SRTT + 1,
+            granularity: TICK,
+            initial: Duration::from_millis(3375),
+            min_variance: TICK,
+            min: Duration::from_millis(400), // tcp_rexmit_interval_min
+            max: Duration::from_secs(60),    // tcp_rexmit_interval_max
+            ..Self::RFC_6675.rto
+        },
+        reduced: Reduced::FlightSize, // (tcp_snxt − tcp_suna)/2
+        initial_window: Segments(3),  // RFC 3390 with an MSS of 1460 bytes
+        user_timeout: Duration::from_secs(480), // tcp_ip_abort_interval
+        ..Self::RFC_6675
+    };
+
+    /// The 2007 study's FreeBSD 5.2 (Table I). SACK came with 5.3, which also switched RFC 3042 and
+    /// RFC 3390 on.
+    pub const FREEBSD_5: Self = Self {
+        limited_transmit: LimitedTransmit::Off,
+        rto: RtoRules {
+            sampling: Sampling::FlightOrTimestamps, // tcp_input: t_rtttime, ts_ecr
+            granularity: TICK,                      // hz = 100
+            initial: Duration::from_secs(3),        // TCPTV_RTOBASE
+            min_variance: TICK,
+            min: Duration::from_millis(1200),
+            max: Duration::from_secs(64), // TCPTV_REXMTMAX
+            ..Self::RFC_6675.rto
+        },
+        reduced: Reduced::Window,      // min(snd_wnd, snd_cwnd)/2
+        initial_window: Segments::ONE, // slowstart_flightsize
+        ..Self::RENO
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::Profile;
+    use crate::rtt::RttEstimator;
+    use recoup_units::Offset;
+
+    fn rules(profile: &str) -> RtoRules {
+        profile.parse::<Profile>().unwrap().mechanisms().rto
+    }
+
+    /// The RTO in ms after each of the samples, in ms, which are of one flight.
+    fn timeouts(profile: &str, samples: &[u64]) -> Vec<u128> {
+        let mut rtt = RttEstimator::new(rules(profile));
+        let after = |&sample: &u64| {
+            rtt.on_sample(Duration::from_millis(sample), Offset(1), Offset(9));
+            rtt.rto().as_millis()
+        };
+        samples.iter().map(after).collect()
+    }
+
+    #[test]
+    fn before_any_sample_it_is_the_tables_initial_rto() {
+        let cases = [
+            ("linux-2.4", 3000),
+            ("windows-xp", 3000),
+            ("solaris-10", 3375),
+            ("freebsd-5", 3000),
+        ];
+        for (profile, initial) in cases {
+            let rto = RttEstimator::new(rules(profile)).rto();
+            assert_eq!(rto, Duration::from_millis(initial), "{profile}");
+        }
+    }
+
+    #[test]
+    fn the_first_sample_r_gives_m_r_and_2_r() {
+        // (R, Linux, Windows, Solaris, FreeBSD), in ms: least RTO, ticks and m in turn
+        let cases = [
+            (20, 220, 200, 400, 1200),
+            (80, 280, 300, 400, 1200),
+            (123, 370, 400, 400, 1200), // 369 ms; on Solaris 399.75
+            (200, 600, 600, 650, 1200),
+            (323, 970, 1000, 1050, 1200), // 969 ms; on Solaris 1049.75
+            (403, 1210, 1300, 1310, 1210),
+        ];
+        for (sample, linux, windows, solaris, freebsd) in cases {
+            for (profile, rto) in [
+                ("linux-2.4", linux),
+                ("windows-xp", windows),
+                ("solaris-10", solaris),
+                ("freebsd-5", freebsd),
+            ] {
+                assert_eq!(timeouts(profile, &[sample]), [rto], "{profile}, {sample}");
+            }
+        }
+    }
+
+    #[test]
+    fn later_samples_weigh_an_eighth_and_a_quarter() {
+        // SRTT 400, 400, 450, 450 and 4·RTTVAR 800, 600, 850, 637.5 ms; Linux's does not fall within
+        // a flight.
+        let samples = [400, 400, 800, 450];
+        let cases = [
+            ("linux-2.4", [1200, 1200, 1300, 1300]),
+            ("windows-xp", [1200, 1000, 1300, 1100]),
+            ("solaris-10", [1300, 1100, 1420, 1200]),
+            ("freebsd-5", [1200, 1200, 1300, 1200]),
+        ];
+        for (profile, expected) in cases {
+            assert_eq!(timeouts(profile, &samples), expected, "{profile}");
+        }
+    }
+
+    #[test]
+    fn a_steady_round_trip_leaves_a_tick_beside_srtt() {
+        let steady = [500; 60];
+        // 4·RTTVAR is worn away; 200 ms of it stay on Linux, m adds 125 ms on Solaris.
+        for (profile, rto) in [("windows-xp", 600), ("solaris-10", 640)] {
+            assert_eq!(timeouts(profile, &steady).last(), Some(&rto), "{profile}");
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Taking over a connection in its middle: a capture need not begin with the SYN, and a replay need not
+//! begin before there is anything to explain.
+
+use super::*;
+
+/// What is known of a connection under way, in which nothing was lost, reordered or sent again lately.
+#[derive(Clone, Debug)]
+pub struct Midway<I> {
+    /// Everything below was acknowledged.
+    pub una: Offset,
+    /// The first offset the peer will not take.
+    pub window_edge: Offset,
+    /// The round-trip times measured so far, by this sender's own rules.
+    pub rtt: RttEstimator,
+    /// When an ACK last advanced.
+    pub advanced_at: Instant,
+    /// What is outstanding: when it was sent, and what it covers, in stream order from `una` on.
+    pub outstanding: I,
+}
+
+impl Sender {
+    /// Goes on, in the open state, with what is outstanding, as if it had sent it itself. The window is
+    /// taken to have been what is outstanding. For a sender just made.
+    pub fn resume(&mut self, midway: Midway<impl IntoIterator<Item = (Instant, Span)>>) {
+        let una = midway.una;
+        self.board.reset(una);
+        self.limit = una;
+        self.rtt = midway.rtt;
+        self.window = PeerWindow {
+            edge: midway.window_edge,
+            largest: midway.window_edge.since(una),
+        };
+        self.recovery_point = una;
+        // No episode ended here that would hold the next one back.
+        self.settled_to = Offset(una.0.saturating_sub(1));
+        self.rescue_after = una;
+        self.usage.round_end = una;
+        self.progress_at = midway.advanced_at;
+        let mut first = None;
+        for (at, span) in midway.outstanding {
+            self.put_on_board(at, span);
+            self.rtt.on_sent(at, span.start);
+            self.last_sent_at = at;
+            first.get_or_insert(at);
+        }
+        self.cwnd = self.cwnd.max(self.board.outstanding());
+        if let Some(first) = first {
+            self.busy_since = Some(first);
+            self.rto.start(first.max(midway.advanced_at), &self.rtt);
+            let (sent, heard) = (self.last_sent_at, midway.advanced_at);
+            self.schedule_probe(sent.max(heard), heard > sent);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::Profile;
+
+    /// Whether taken over after any of its ACKs or followed from the SYN on, a sender goes on alike.
+    #[test]
+    fn a_sender_taken_over_goes_on_as_one_followed_from_the_beginning() {
+        for name in ["linux-3.17+tlp", "linux-6", "rfc6675", "windows-xp"] {
+            let profile: Profile = name.parse().unwrap();
+            for taken_at in 0..8 {
+                let (mut whole, midway) = begun(profile.mechanisms(), taken_at);
+                let mut resumed = Sender::new(profile.mechanisms(), 100, Trigger::Syn, false);
+                resumed.resume(midway);
+                for sender in [&whole, &resumed] {
+                    sender.check().unwrap();
+                }
+                let place = format!("{name}, after {taken_at} ACKs");
+                for timer in [Timer::Rto, Timer::Probe] {
+                    assert_eq!(whole.deadline(timer), resumed.deadline(timer), "{place}");
+                }
+                // The next is lost, the others arrive.
+                let una = whole.una();
+                let now = Instant::from_millis(400);
+                for later in 2..=5 {
+                    let sacked = Span::new(una + 100, una + later * 100);
+                    let ack = Ack::new(una, 50_000).with_blocks([sacked]);
+                    let ours = whole.on_ack(now, &ack);
+                    assert_eq!(resumed.on_ack(now, &ack), ours, "{place}");
+                    assert_eq!(whole.state(), resumed.state(), "{place}");
+                    assert_eq!(
+                        whole.board().next_lost().map(|s| s.span),
+                        resumed.board().next_lost().map(|s| s.span),
+                        "{place}"
+                    );
+                }
+                assert_eq!(whole.state(), State::Recovery, "{place}");
+            }
+        }
+    }
+
+    /// Sixteen segments of 100 bytes go out after the handshake; `acks` of them are acknowledged.
+    fn begun(mechanisms: &Mechanisms, acks: u64) -> (Sender, Midway<Vec<(Instant, Span)>>) {
+        let mut sender = Sender::new(mechanisms, 100, Trigger::Syn, false);
+        let syn = Span::new(Offset::SYN, Offset::DATA);
+        sender.on_sent(Instant::ZERO, Send::New(syn));
+        let mut advanced_at = Instant::from_millis(50);
+        sender.on_ack(advanced_at, &Ack::new(Offset::DATA, 50_000));
+        sender.on_written(advanced_at, 1600);
+        let sent_at = Instant::from_millis(60);
+        for i in 0..16 {
+            let span = Span::at(Offset::DATA + i * 100, 100);
+            sender.on_sent(sent_at, Send::New(span));
+        }
+        for i in 1..=acks {
+            advanced_at = Instant::from_millis(110 + i);
+            sender.on_ack(advanced_at, &Ack::new(Offset::DATA + i * 100, 50_000));
+        }
+        let midway = Midway {
+            una: sender.una(),
+            window_edge: sender.una() + 50_000,
+            rtt: *sender.rtt(),
+            advanced_at,
+            outstanding: sender.board().iter().map(|s| (s.sent_at, s.span)).collect(),
+        };
+        (sender, midway)
+    }
+}
