@@ -1,5 +1,7 @@
-//! What several fuzz targets draw: segments, from the fuzzer's bytes.
+//! What several fuzz targets draw: segments, from the fuzzer's bytes; and what they hold against it.
 
+pub mod capture;
+pub mod findings;
 pub mod network;
 
 use libfuzzer_sys::arbitrary::{self, Arbitrary};

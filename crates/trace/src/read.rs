@@ -260,6 +260,14 @@ impl<'a> Reader<'a> {
     /// When there are frames but none of a link type that is known.
     pub fn finish(mut self) -> Result<Counts, ReadError> {
         while self.next().is_some() {}
+        self.stop()
+    }
+
+    /// Leaves the rest unread, and tells what was read.
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish).
+    pub fn stop(self) -> Result<Counts, ReadError> {
         let mut counts = self.frames.into_counts();
         let unknown = counts.skipped(Reason::LinkType).count;
         if unknown > 0 && unknown == counts.frames {

@@ -1,0 +1,43 @@
+//! Instructions an analysis costs on one thread, counted by callgrind, so that they do not depend on the
+//! machine's mood: divide by the 20,000 packets.
+
+// What the macros generate has no documentation.
+#![allow(missing_docs)]
+
+mod traffic;
+
+use gungraun::{library_benchmark, library_benchmark_group, main};
+use recoup_trace::analyze::{Kept, Settings, analyze};
+use recoup_trace::read::Reader;
+use std::hint::black_box;
+use std::io::{BufReader, Cursor};
+use traffic::{Traffic, records};
+
+const PACKETS: u64 = 20_000;
+
+/// The first packets of so many connections.
+fn capture(connections: u64) -> Vec<u8> {
+    let mut file = Vec::new();
+    let made = Traffic::new(1, connections).capture(&mut file);
+    made.expect("memory");
+    let (packets, bytes) = records(BufReader::new(Cursor::new(&file)), PACKETS).expect("a capture");
+    assert_eq!(packets, PACKETS);
+    file.truncate(bytes as usize);
+    file
+}
+
+#[library_benchmark]
+#[bench::traffic(capture(500))]
+fn analyzed(file: Vec<u8>) -> (Vec<u8>, Vec<Kept>) {
+    let reader = Reader::new("memory", black_box(&file[..])).expect("a capture");
+    let settings = Settings {
+        threads: 0,
+        ..Settings::default()
+    };
+    let found = analyze(reader, &settings, Kept::default, |_| true);
+    let found = found.expect("a capture").1;
+    (file, found)
+}
+
+library_benchmark_group!(name = captures, benchmarks = analyzed);
+main!(library_benchmark_groups = captures);

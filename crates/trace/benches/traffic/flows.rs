@@ -1,0 +1,214 @@
+//! Flows of their own kind each, run by the simulator and captured at the server.
+//!
+//! | what        | how it is drawn                                                              |
+//! |-------------|------------------------------------------------------------------------------|
+//! | size        | lognormal, median 10 segments, mean 40: heavy-tailed, as transfers on the web are (Barford and Crovella, SIGMETRICS 1998) |
+//! | shape       | three of five download all at once, three of ten in parts with pauses of 0.3 s to 10 s, the rest upload |
+//! | round trip  | 10 ms to 300 ms, its logarithm uniform                                        |
+//! | bottleneck  | 5 to 500 Mbit/s, a queue that holds half of what fills the path, and more      |
+//! | trouble     | three paths of five lose nothing but what their queue drops; the others lose at random, in bursts, or reorder |
+//! | hosts       | Linux, the server's of today or of the papers; one in eight over IPv6        |
+
+use super::draw::{Draws, Purpose};
+use recoup_path::{GilbertElliott, HopSpec, LossKind, LossSpec, Probability, Queue};
+use recoup_recovery::{Event, Mechanisms};
+use recoup_sim::{
+    FlowSpec, Host, Observer, Packet, PathSpec, Point, Simulation, TimerModel, Workload, Write,
+};
+use recoup_tcp::{AckPolicy, Config};
+use recoup_units::{BitRate, Direction, FlowId, Instant};
+use recoup_wire::{IpVersion, Segment};
+use std::time::Duration;
+
+/// Payload bytes of a full segment over IPv4 in Ethernet; IPv6's header is 20 bytes longer.
+const MSS: u16 = 1448;
+/// Of the logarithm of the size: the mean is 4 times the median (exp(σ²/2)).
+const SIZE_SIGMA: f64 = 1.665;
+const MEDIAN_SEGMENTS: f64 = 10.0;
+const MOST_SEGMENTS: f64 = 20_000.0;
+const REQUEST: u64 = 400;
+
+/// A packet as the server's network card saw it.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen {
+    /// From the flow's first packet.
+    pub at: Duration,
+    /// Up: from the client.
+    pub direction: Direction,
+    /// Its number among those its sender sent.
+    pub ordinal: u64,
+    /// What it was.
+    pub segment: Segment,
+}
+
+/// A flow as captured at its server.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    /// What it travels in.
+    pub version: IpVersion,
+    /// Its packets in the order of time.
+    pub packets: Vec<Seen>,
+    /// Segments with payload the server sent.
+    pub data: u64,
+    /// What the server sent again.
+    pub again: u64,
+}
+
+impl Flow {
+    /// Runs flow number `n` of a seed.
+    pub fn run(draws: Draws, n: u64) -> Self {
+        let mut simulation = Simulation::new(&path(draws, n)).expect("hops that can be built");
+        let version = match draws.unit(Purpose::Version, n) {
+            u if u < 0.125 => IpVersion::V6,
+            _ => IpVersion::V4,
+        };
+        let spec = spec(draws, n, version);
+        let mut seen = AtServer::default();
+        simulation.run(&spec, draws.0, FlowId(n), &mut seen);
+        let sender = simulation.endpoint(Host::Server).sender();
+        Self {
+            version,
+            packets: seen.packets,
+            data: seen.data,
+            again: sender.counters().retransmissions.total(),
+        }
+    }
+
+    /// First packet to last.
+    pub fn duration(&self) -> Duration {
+        self.packets.last().map_or(Duration::ZERO, |last| last.at)
+    }
+}
+
+fn spec(draws: Draws, n: u64, version: IpVersion) -> FlowSpec {
+    let profile = match draws.unit(Purpose::Profile, n) {
+        u if u < 0.75 => Mechanisms::LINUX_6,
+        _ => Mechanisms::LINUX_3_17,
+    };
+    let mss = match version {
+        IpVersion::V4 => MSS,
+        IpVersion::V6 => MSS - 20,
+    };
+    let host = Config {
+        acks: AckPolicy::Linux {
+            quick: AckPolicy::LINUX_QUICK,
+        },
+        mss,
+        ip_version: version,
+        ..Config::new(profile)
+    };
+    FlowSpec {
+        client: host,
+        server: host,
+        timers: TimerModel::LinuxWheel { hz: 250 },
+        workload: workload(draws, n),
+    }
+}
+
+fn workload(draws: Draws, n: u64) -> Workload {
+    let normal = draws.normal(Purpose::Size, Purpose::SizeAngle, n);
+    let segments = MEDIAN_SEGMENTS * (SIZE_SIGMA * normal).exp();
+    let bytes = (segments.min(MOST_SEGMENTS) * f64::from(MSS)).ceil() as u64;
+    let download = Workload {
+        request: REQUEST,
+        response: bytes,
+        close: true,
+        ..Workload::default()
+    };
+    match draws.unit(Purpose::Shape, n) {
+        u if u < 0.60 => download,
+        // Four parts, three of them later.
+        u if u < 0.90 => Workload {
+            response: bytes.div_ceil(4),
+            later: [1, 2, 3]
+                .map(|part| Write {
+                    after: part * pause(draws, n),
+                    bytes: bytes.div_ceil(4),
+                })
+                .into(),
+            ..download
+        },
+        _ => Workload {
+            request: bytes,
+            response: REQUEST,
+            ..download
+        },
+    }
+}
+
+fn pause(draws: Draws, n: u64) -> Duration {
+    Duration::from_secs_f64(draws.between(Purpose::Pause, n, 0.3, 10.0))
+}
+
+fn path(draws: Draws, n: u64) -> PathSpec {
+    let rtt = draws.between(Purpose::Rtt, n, 0.010, 0.300);
+    let rate = draws.between(Purpose::Rate, n, 5e6, 500e6);
+    let queue = 20.0 + rtt * rate / 8.0 / f64::from(MSS) / 2.0;
+    let delay = HopSpec::Delay(Duration::from_secs_f64(rtt / 2.0));
+    let bottleneck = HopSpec::Rate {
+        rate: BitRate::from_bits_per_second(rate as u64).expect("a rate"),
+        queue: Queue::Packets(queue as u32),
+    };
+    let trouble = trouble(draws, n, rtt);
+    PathSpec {
+        up: [trouble.clone(), vec![bottleneck.clone(), delay.clone()]].concat(),
+        down: [trouble, vec![bottleneck, delay]].concat(),
+    }
+}
+
+/// What else happens on a path: on two of five, something.
+fn trouble(draws: Draws, n: u64, rtt: f64) -> Vec<HopSpec> {
+    let severity = |least, most| {
+        let p = draws.between(Purpose::Severity, n, least, most);
+        Probability::new(p).expect("a probability")
+    };
+    let loss = |kind| {
+        HopSpec::Loss(LossSpec {
+            kind,
+            transmission: None,
+        })
+    };
+    match draws.unit(Purpose::Trouble, n) {
+        u if u < 0.20 => vec![loss(LossKind::Bernoulli(severity(0.005, 0.05)))],
+        u if u < 0.35 => {
+            let to_good = Probability::new(0.4).expect("a probability");
+            let channel = GilbertElliott::new(severity(0.005, 0.04), to_good);
+            vec![loss(LossKind::GilbertElliott(channel))]
+        }
+        u if u < 0.40 => vec![HopSpec::Reorder {
+            probability: severity(0.001, 0.03),
+            extra: Duration::from_secs_f64(rtt / 5.0),
+        }],
+        _ => Vec::new(),
+    }
+}
+
+/// Keeps what passes the server's network card.
+#[derive(Debug, Default)]
+struct AtServer {
+    packets: Vec<Seen>,
+    data: u64,
+    first: Option<Instant>,
+}
+
+impl Observer for AtServer {
+    const WANTS_EVENTS: bool = false;
+
+    fn on_packet(&mut self, now: Instant, point: Point, direction: Direction, packet: &Packet) {
+        match (point, direction) {
+            (Point::Sent, Direction::Down) => {
+                self.data += u64::from(packet.segment.payload_len > 0);
+            }
+            (Point::Arrived, Direction::Up) => {}
+            _ => return,
+        }
+        self.packets.push(Seen {
+            at: now.since(*self.first.get_or_insert(now)),
+            direction,
+            ordinal: packet.ordinal,
+            segment: packet.segment,
+        });
+    }
+
+    fn on_event(&mut self, _: Instant, _: FlowId, _: Host, _: &Event) {}
+}

@@ -1,0 +1,389 @@
+//! Whole connections, packet by packet, and what is found of them.
+
+use super::*;
+use crate::finding::{Closing, Evidence, Opening, Triggers, Vantage, Verdict};
+use crate::read::Packet;
+use recoup_recovery::Trigger;
+use recoup_wire::{Endpoints, Flags, Options, Segment, SeqNumber, Timestamps};
+
+const CLIENT: &str = "192.0.2.1:40000";
+const SERVER: &str = "198.51.100.2:80";
+const ISN: [u32; 2] = [0xffff_f000, 7_000_000];
+const MSS: u32 = 1000;
+
+/// Makes the packets of a connection as they pass the server: times in ms, sequence numbers counted
+/// from the first byte of data.
+struct Talk {
+    packets: Vec<Packet>,
+    ends: [std::net::SocketAddr; 2],
+    ip_id: [u16; 2],
+}
+
+impl Talk {
+    /// A handshake of 50 ms at `at`.
+    fn opened(at: f64) -> Self {
+        let mut talk = Self::midway();
+        let syn = |segment: &mut Segment| {
+            segment.flags = Flags::SYN;
+            segment.options.mss = Some(MSS as u16 + 12);
+            segment.options.sack_permitted = true;
+            segment.options.window_scale = Some(7);
+        };
+        talk.packet(at, 0, -1, 0, 0, syn);
+        talk.packet(at + 0.01, 1, -1, 0, 0, |segment| {
+            syn(segment);
+            segment.flags = Flags::SYN.union(Flags::ACK);
+        });
+        talk.ack(at + 50.0, 0, 0, 0);
+        talk
+    }
+
+    fn midway() -> Self {
+        Self {
+            packets: Vec::new(),
+            ends: [CLIENT, SERVER].map(|end| end.parse().unwrap()),
+            ip_id: [100, 500],
+        }
+    }
+
+    fn packet(
+        &mut self,
+        at: f64,
+        side: usize,
+        seq: i64,
+        len: u32,
+        ack: i64,
+        change: impl FnOnce(&mut Segment),
+    ) -> &mut Packet {
+        let number = |side: usize, n: i64| SeqNumber(ISN[side].wrapping_add((n + 1) as u32));
+        let at = Instant::from_millis(1_000_000).plus_nanos((at * 1e6) as u64);
+        let mut segment = Segment {
+            seq: number(side, seq),
+            ack: number(1 - side, ack),
+            payload_len: len,
+            window: 1000,
+            flags: Flags::ACK,
+            options: Options::NONE,
+        };
+        let ticks = (at.as_nanos() / 1_000_000) as u32;
+        let echo = self
+            .packets
+            .iter()
+            .rev()
+            .find(|p| p.endpoints.src != self.ends[side]);
+        segment.options.timestamps = Some(Timestamps {
+            value: ticks,
+            echo: echo.map_or(0, |p| p.segment.options.timestamps.unwrap().value),
+        });
+        change(&mut segment);
+        self.ip_id[side] += 1;
+        self.packets.push(Packet {
+            frame: 0,
+            at,
+            endpoints: Endpoints {
+                src: self.ends[side],
+                dst: self.ends[1 - side],
+            },
+            segment,
+            ip_id: Some(self.ip_id[side]),
+            hop_limit: 64,
+            options_complete: true,
+            overlong: false,
+            outgoing: None,
+            interface: 0,
+        });
+        self.packets.last_mut().unwrap()
+    }
+
+    /// Data of the server's.
+    fn data(&mut self, at: f64, seq: i64, len: u32) -> &mut Packet {
+        self.packet(at, 1, seq, len, 0, |_| {})
+    }
+
+    /// An ACK of the client's.
+    fn ack(&mut self, at: f64, ack: i64, from: i64, to: i64) -> &mut Packet {
+        self.packet(at, 0, 0, 0, ack, |segment| {
+            if to > from {
+                let number = |n: i64| SeqNumber(ISN[1].wrapping_add((n + 1) as u32));
+                segment.options.sack.push([number(from), number(to)]);
+            }
+        })
+    }
+
+    fn analyzed(mut self) -> Kept {
+        for (i, packet) in self.packets.iter_mut().enumerate() {
+            packet.frame = i as u64 + 1;
+        }
+        analyzed(&self.packets, &Settings::default())
+    }
+}
+
+fn analyzed(packets: &[Packet], settings: &Settings) -> Kept {
+    let mut analyzer = Analyzer::new(settings, Kept::default());
+    packets.iter().for_each(|packet| analyzer.push(packet));
+    let mut kept = analyzer.finish();
+    kept.sort();
+    kept
+}
+
+/// Ten segments, the one before the last lost, found by SACK and repaired.
+fn repaired() -> Talk {
+    let mut talk = Talk::opened(0.0);
+    for i in 0..10 {
+        talk.data(100.0 + f64::from(i) * 0.01, i64::from(i) * 1000, 1000);
+    }
+    talk.ack(150.0, 5000, 0, 0);
+    for i in 6..10 {
+        talk.ack(150.0 + f64::from(i), 5000, 6000, (i64::from(i) + 1) * 1000);
+    }
+    talk.data(159.5, 5000, 1000);
+    talk.ack(209.6, 10_000, 0, 0);
+    talk
+}
+
+#[test]
+fn a_loss_found_by_sacks_is_explained() {
+    let kept = repaired().analyzed();
+    let [row] = kept.retransmissions.as_slice() else {
+        panic!("{:?}", kept.retransmissions);
+    };
+    assert_eq!(row.frame, 19);
+    assert_eq!(row.triggers, Trigger::Fast.into());
+    assert_eq!(row.verdict, Verdict::Needed);
+    assert_eq!((row.copy, row.len, row.flight), (1, 1000, 5));
+    assert_eq!(row.vantage, Vantage::Sender);
+    let ms = |d: Option<Duration>| (d.unwrap().as_secs_f64() * 1e3 * 100.0).round() / 100.0;
+    assert_eq!(ms(row.detection), 59.45);
+    assert_eq!(ms(row.recovery), 50.1);
+    let connection = &kept.connections[0];
+    assert_eq!(connection.opening, Opening::Handshake);
+    assert_eq!(connection.closing, Closing::CaptureEnd);
+    assert_eq!(connection.handshake_rtt, Some(Duration::from_millis(50)));
+    let [client, server] = &connection.directions;
+    assert_eq!((client.vantage, client.bytes), (Vantage::Receiver, 0));
+    assert_eq!(server.bytes, 11_000);
+    assert_eq!(server.retransmissions.total(), 1);
+    assert_eq!((server.episodes, server.missing), (1, 0));
+    assert_eq!(ms(Some(server.recovering)), 109.55);
+}
+
+#[test]
+fn what_is_no_retransmission_is_none() {
+    type Change = fn(&mut Talk);
+    // (what, packets after ten segments were sent at 100 ms and acknowledged at 150 ms)
+    let cases: [(&str, Change); 6] = [
+        ("a keep-alive without data", |talk| {
+            talk.data(5000.0, 9999, 0);
+        }),
+        ("a keep-alive with a byte", |talk| {
+            talk.data(5000.0, 9999, 1);
+        }),
+        ("a packet the capture doubled", |talk| {
+            talk.data(160.0, 10_000, 1000);
+            let mut again = *talk.packets.last().unwrap();
+            again.at = again.at.plus_nanos(3000);
+            talk.packets.push(again);
+        }),
+        ("packets the capture holds in the wrong order", |talk| {
+            talk.data(160.0, 10_000, 1000);
+            talk.data(160.1, 11_000, 1000);
+            let n = talk.packets.len();
+            talk.packets.swap(n - 1, n - 2);
+        }),
+        ("an ACK of what was not captured", |talk| {
+            talk.ack(200.0, 20_000, 0, 0);
+            talk.data(201.0, 20_000, 1000);
+        }),
+        ("a zero-window probe", |talk| {
+            let shut = talk.ack(170.0, 10_000, 0, 0);
+            shut.segment.window = 0;
+            talk.data(400.0, 10_000, 1);
+            talk.ack(450.0, 10_000, 0, 0).segment.window = 0;
+            talk.data(900.0, 10_000, 1);
+        }),
+    ];
+    for (what, change) in cases {
+        let mut talk = Talk::opened(0.0);
+        for i in 0..10 {
+            talk.data(100.0 + f64::from(i) * 0.01, i64::from(i) * 1000, 1000);
+        }
+        talk.ack(150.0, 10_000, 0, 0);
+        change(&mut talk);
+        let kept = talk.analyzed();
+        assert_eq!(kept.retransmissions, [], "{what}");
+    }
+}
+
+#[test]
+fn timers_are_told_from_each_other() {
+    // A tail is lost and probed for; the probe is lost too, then the timer goes off twice.
+    let mut talk = Talk::opened(0.0);
+    for i in 0..10 {
+        talk.data(100.0 + f64::from(i) * 0.01, i64::from(i) * 1000, 1000);
+    }
+    talk.ack(150.0, 8000, 0, 0);
+    talk.data(252.5, 9000, 1000); // 2·SRTT + 2 ms after the ACK
+    talk.data(504.0, 8000, 1000);
+    talk.data(1006.0, 8000, 1000);
+    talk.ack(1056.1, 9000, 0, 0);
+    talk.data(1056.2, 9000, 1000);
+    talk.ack(1106.3, 10_000, 0, 0);
+    let kept = talk.analyzed();
+    let told = kept.retransmissions.iter();
+    let told: Vec<_> = told
+        .map(|row| (row.triggers.to_string(), row.copy, row.verdict))
+        .collect();
+    let expected = [("tlp", 1), ("rto", 1), ("rto", 2), ("slow_start", 2)];
+    let expected = expected.map(|(trigger, copy)| (trigger.to_string(), copy, Verdict::Needed));
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn a_capture_begun_later_is_followed_from_there() {
+    let mut talk = repaired();
+    talk.packets.drain(..5);
+    talk.packets.remove(1); // one the capture lost
+    let kept = talk.analyzed();
+    assert_eq!(kept.retransmissions.len(), 1);
+    let connection = &kept.connections[0];
+    assert_eq!(connection.opening, Opening::MidConnection);
+    assert_eq!(connection.endpoints.src.to_string(), SERVER);
+    assert_eq!(connection.directions[0].missing, 1000);
+}
+
+#[test]
+fn with_one_direction_alone_repeated_bytes_are_found_and_nothing_else_is_claimed() {
+    let mut talk = repaired();
+    talk.packets
+        .retain(|packet| packet.endpoints.src.to_string() == SERVER);
+    let kept = talk.analyzed();
+    let [row] = kept.retransmissions.as_slice() else {
+        panic!("{:?}", kept.retransmissions);
+    };
+    assert_eq!(row.verdict, Verdict::Unknowable);
+    assert_eq!(row.evidence, Evidence::NotAcknowledged);
+    assert_eq!(row.vantage, Vantage::Unknown);
+    assert_eq!(row.triggers, Triggers::UNKNOWN);
+
+    let mut talk = repaired();
+    talk.packets
+        .retain(|packet| packet.endpoints.src.to_string() == CLIENT);
+    let kept = talk.analyzed();
+    assert_eq!(kept.retransmissions, []);
+    assert_eq!(kept.connections[0].directions[1].bytes, 0);
+}
+
+#[test]
+fn segments_sent_together_are_followed_singly() {
+    let mut talk = Talk::opened(0.0);
+    talk.data(100.0, 0, 10_000);
+    talk.ack(150.0, 5000, 0, 0);
+    for i in 6..10 {
+        talk.ack(150.0 + f64::from(i), 5000, 6000, (i64::from(i) + 1) * 1000);
+    }
+    talk.data(159.5, 5000, 1000);
+    talk.ack(209.6, 10_000, 0, 0);
+    let kept = talk.analyzed();
+    let [row] = kept.retransmissions.as_slice() else {
+        panic!("{:?}", kept.retransmissions);
+    };
+    assert_eq!(row.triggers, Trigger::Fast.into());
+    assert_eq!(row.verdict, Verdict::Needed);
+}
+
+#[test]
+fn another_connection_between_the_same_ends_is_another() {
+    let mut talk = repaired();
+    let second = repaired();
+    for mut packet in second.packets {
+        packet.at += Duration::from_secs(2);
+        let segment = &mut packet.segment;
+        let moved = |number: &mut SeqNumber| *number += 1_000_000;
+        moved(&mut segment.seq);
+        moved(&mut segment.ack);
+        let blocks: Vec<_> = segment.options.sack.as_slice().to_vec();
+        segment.options.sack = Default::default();
+        for [left, right] in blocks {
+            segment
+                .options
+                .sack
+                .push([left + 1_000_000, right + 1_000_000]);
+        }
+        talk.packets.push(packet);
+    }
+    let kept = talk.analyzed();
+    assert_eq!(kept.connections.len(), 2);
+    assert_eq!(kept.connections[0].closing, Closing::Replaced);
+    let rows = kept.retransmissions.iter().map(|row| row.connection);
+    assert_eq!(rows.collect::<Vec<_>>(), [0, 1]);
+}
+
+#[test]
+fn a_flood_of_syns_costs_bounded_memory_and_harms_no_connection() {
+    let mut talk = repaired();
+    let rest = talk.packets.split_off(10);
+    let template = talk.packets[0];
+    let mut analyzer = Analyzer::new(&Settings::default(), Kept::default());
+    talk.packets.iter().for_each(|packet| analyzer.push(packet));
+    let mut most = 0;
+    for i in 0..200_000_u32 {
+        let mut syn = template;
+        let port = (i % 60_000) as u16 + 1;
+        let ip = std::net::Ipv4Addr::from(0x0a00_0000 + i / 60_000 * 7 + i);
+        syn.endpoints.src = (ip, port).into();
+        syn.at = rest[0].at;
+        analyzer.push(&syn);
+        most = most.max(analyzer.connections.open());
+    }
+    assert!(most <= (1 << 16) + 2, "{most} connections at once");
+    rest.iter().for_each(|packet| analyzer.push(packet));
+    let kept = analyzer.finish();
+    assert_eq!(kept.retransmissions.len(), 1);
+    let evicted = kept.connections.iter();
+    let evicted = evicted.filter(|c| c.closing == Closing::Evicted).count();
+    assert!(evicted > 100_000, "{evicted}");
+}
+
+#[test]
+fn silent_connections_are_let_go() {
+    let mut talk = repaired();
+    let second = repaired().packets;
+    let later = Duration::from_secs(2000);
+    for (i, packet) in second.into_iter().cycle().take(400).enumerate() {
+        let mut packet = packet;
+        let other = "192.0.2.77:1".parse().unwrap();
+        let ends = &mut packet.endpoints;
+        for end in [&mut ends.src, &mut ends.dst] {
+            if end.to_string() == CLIENT {
+                *end = other;
+            }
+        }
+        packet.at = packet.at + later + Duration::from_secs(i as u64);
+        talk.packets.push(packet);
+    }
+    let kept = talk.analyzed();
+    assert_eq!(kept.connections[0].closing, Closing::Idle);
+}
+
+#[test]
+fn packets_a_little_out_of_order_are_sorted_and_a_clock_set_back_is_not() {
+    let packet = *repaired().packets.first().unwrap();
+    // (times in the file, in ms; in the order analyzed)
+    let cases: [(&[u64], &[u64]); 3] = [
+        (&[1, 2, 3], &[1, 2, 3]),
+        (&[1, 3, 2, 5, 4], &[1, 2, 3, 4, 5]),
+        (&[5000, 5002, 5001, 10, 11], &[5000, 5001, 5002, 10, 11]),
+    ];
+    for (given, expected) in cases {
+        let mut times = given.iter();
+        let mut source = || {
+            let at = Instant::from_millis(*times.next()?);
+            Some(Packet { at, ..packet })
+        };
+        let (mut batches, mut batch, mut got) = (Batches::default(), Vec::new(), Vec::new());
+        while batches.fill(&mut source, &mut batch) {
+            got.extend(batch.iter().map(|packet| packet.at.as_nanos() / 1_000_000));
+        }
+        assert_eq!(got, expected);
+    }
+}

@@ -1,0 +1,414 @@
+//! Why a segment was sent again: the engine hears the ACKs of the capture and is told what was sent;
+//! where it would have sent the same at that moment, its reason is the trigger.
+//!
+//! A timer is not let go off when the engine's own would: hosts round deadlines, and what their
+//! clocks say is known only to them. It goes off when the capture shows what it makes a sender send,
+//! and explains that if it was due, within the tolerances below.
+//!
+//! What the engine does not explain gets the trigger nearest to what was seen (see
+//! [`Replay::likely`]), and counts against the profile; so does what it would have sent and the
+//! capture does not show.
+//!
+//! Source: the 2007 study §IV-A (the state machines of several senders, fed with a trace).
+
+use crate::finding::Triggers;
+use crate::tape::{Beginning, Step, Tape};
+use recoup_recovery::rtt::RttEstimator;
+use recoup_recovery::sender::Midway;
+use recoup_recovery::{Mechanisms, Send, Sender, State, Timer, Trigger};
+use recoup_units::{Instant, Segments, Span};
+use std::time::Duration;
+
+/// A timer may go off so much before its deadline as computed here: the sender's clock ticks, and its
+/// measurements are taken elsewhere in the host.
+const EARLY: Duration = Duration::from_millis(3);
+
+/// And so much after it, beside an eighth of what it waits for: Linux's timer wheel rounds by that much.
+const LATE: Duration = Duration::from_millis(20);
+
+/// What an ACK calls for is sent within this, or within an eighth of a round trip, the window
+/// permitting.
+const AT_ONCE: Duration = Duration::from_millis(10);
+
+/// What an ACK lets go follows it within this.
+const PROMPT: Duration = Duration::from_millis(1);
+
+/// What an explanation says of one retransmission.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Explained {
+    pub triggers: Triggers,
+    /// It was sent when and because the profile would have.
+    pub fits: bool,
+}
+
+/// One sender, replayed under one profile.
+#[derive(Clone, Debug)]
+pub(crate) struct Replay {
+    sender: Sender,
+    mss: u64,
+    /// Since when the sender has wanted to send something again that it might.
+    wanting: Option<Instant>,
+    /// It was sent late, or not at all; counted once a want.
+    overdue: bool,
+    /// Retransmissions due that the capture does not show.
+    absent: u32,
+    explained: u32,
+    total: u32,
+    /// The last step's time.
+    now: Instant,
+    /// When something was last sent, or an ACK last had any news.
+    active: Instant,
+}
+
+impl Replay {
+    /// Begins where `beginning` says, with round-trip times measured so far.
+    pub fn new(
+        mechanisms: &Mechanisms,
+        mss: u32,
+        sack: bool,
+        beginning: &Beginning,
+        rtt: RttEstimator,
+    ) -> Self {
+        let mut new = Self {
+            sender: Sender::new(mechanisms, mss, Trigger::Syn, false),
+            mss: 1,
+            wanting: None,
+            overdue: false,
+            absent: 0,
+            explained: 0,
+            total: 0,
+            now: beginning.advanced_at,
+            active: beginning.advanced_at,
+        };
+        new.go_on(mechanisms, mss, sack, beginning, rtt);
+        new
+    }
+
+    /// Begins again elsewhere; what was counted stays.
+    pub fn go_on(
+        &mut self,
+        mechanisms: &Mechanisms,
+        mss: u32,
+        sack: bool,
+        beginning: &Beginning,
+        rtt: RttEstimator,
+    ) {
+        let sender = &mut self.sender;
+        sender.reset(mechanisms, mss, Trigger::Syn, false);
+        sender.set_sack(sack);
+        sender.set_user_timeout(Duration::from_secs(1 << 30));
+        self.mss = u64::from(mss.max(1));
+        sender.resume(Midway {
+            una: beginning.una,
+            window_edge: beginning.window_edge,
+            rtt,
+            advanced_at: beginning.advanced_at,
+            outstanding: (beginning.outstanding.iter())
+                .flat_map(|&(at, span)| pieces(span, self.mss).map(move |piece| (at, piece))),
+        });
+        self.wanting = None;
+        self.overdue = false;
+        self.now = beginning.advanced_at;
+        self.active = beginning.advanced_at;
+    }
+
+    /// Takes the steps of a tape, and says of each retransmission among them what explains it.
+    pub fn run(&mut self, tape: &Tape, mut explain: impl FnMut(u32, Explained)) {
+        let mut written = tape.steps().iter().peekable();
+        for step in tape.steps() {
+            // What is sent within a round trip was there to be sent.
+            let until = step.at() + self.sender.rtt().srtt().unwrap_or_default();
+            while let Some(ahead) = written.next_if(|ahead| ahead.at() <= until) {
+                if let Step::Sent { span, .. } = ahead {
+                    let more = span.end.since(self.sender.limit());
+                    self.sender.on_written(step.at(), more);
+                }
+            }
+            match step {
+                Step::Heard(heard) => {
+                    self.miss_timers(heard.at());
+                    let news = self.sender.on_ack(heard.at(), &tape.ack(heard));
+                    if news.una_advanced > 0 || news.newly_sacked > Segments::ZERO {
+                        self.active = heard.at();
+                    }
+                    self.note_wants(heard.at());
+                }
+                &Step::Sent { at, span, again } => {
+                    if let Some(again) = again {
+                        let explained = self.on_again(at, span);
+                        self.total += 1;
+                        self.explained += u32::from(explained.fits);
+                        explain(again, explained);
+                    } else {
+                        self.on_new(at, span);
+                    }
+                    self.active = at;
+                    self.note_wants(at);
+                }
+            }
+        }
+    }
+
+    fn on_new(&mut self, at: Instant, span: Span) {
+        self.miss_timers(at);
+        let span = Span::new(self.sender.nxt(), span.end.max(self.sender.nxt()));
+        for piece in pieces(span, self.mss) {
+            let more = piece.end.since(self.sender.limit());
+            self.sender.on_written(at, more);
+            let probe = self
+                .sender
+                .deadline(Timer::Probe)
+                .is_some_and(|due| due <= at + EARLY && at <= due + self.lateness(due));
+            // With nothing but the window in its way new data goes as a probe (RFC 8985 §7.3).
+            let what = if probe && !self.sender.has_room_for_new(at) {
+                self.sender
+                    .on_timer(self.reached(at, Timer::Probe), Timer::Probe);
+                Send::NewProbe(piece)
+            } else {
+                Send::New(piece)
+            };
+            self.sender.on_sent(at, what);
+        }
+    }
+
+    fn on_again(&mut self, at: Instant, span: Span) -> Explained {
+        let known = Span::new(span.start, span.end.min(self.sender.nxt()).max(span.start));
+        let explained = self.explain(at, known);
+        let trigger = explained.triggers.first().unwrap_or(Trigger::Fast);
+        self.sender.on_sent(at, Send::Again(known, trigger));
+        if span.end > known.end {
+            self.on_new(at, Span::new(known.end, span.end));
+        }
+        self.wanting = None;
+        self.overdue = false;
+        explained
+    }
+
+    fn explain(&mut self, at: Instant, span: Span) -> Explained {
+        // What waits for the window when the retransmission timer goes off is sent by that: nothing was
+        // heard just now that would have let it go.
+        self.note_overdue(at);
+        let unprompted = self.overdue || at.since(self.now) > PROMPT;
+        let timed_out = unprompted && self.is_first(span) && self.is_due(at, Timer::Rto);
+        if let Some(trigger) = self.sender.reason_for(span).filter(|_| !timed_out) {
+            return Explained {
+                triggers: trigger.into(),
+                fits: !self.overdue,
+            };
+        }
+        for timer in [Timer::Early, Timer::Reorder] {
+            if self.is_due(at, timer) {
+                self.sender.on_timer(self.reached(at, timer), timer);
+                if let Some(trigger) = self.sender.reason_for(span) {
+                    return Explained {
+                        triggers: trigger.into(),
+                        fits: true,
+                    };
+                }
+            }
+        }
+        let may_probe = self.sender.probe_is_answered();
+        if may_probe && self.is_due(at, Timer::Probe) && self.is_last(span) {
+            let fits = self.in_time(at, Timer::Probe);
+            self.sender
+                .on_timer(self.reached(at, Timer::Probe), Timer::Probe);
+            return Explained {
+                triggers: Trigger::Tlp.into(),
+                fits,
+            };
+        }
+        if self.is_due(at, Timer::Rto) && self.is_first(span) {
+            // A probe due long before should have gone first.
+            let probe = self.sender.deadline(Timer::Probe);
+            let probed = probe.is_none_or(|due| at <= due + self.lateness(due));
+            let fits = probed && self.in_time(at, Timer::Rto);
+            self.time_out(at);
+            return Explained {
+                triggers: Trigger::Rto.into(),
+                fits,
+            };
+        }
+        Explained {
+            triggers: self.likely(at, span),
+            fits: false,
+        }
+    }
+
+    /// What is sent again although the profile had no reason to: by a timer if nothing was heard or sent
+    /// for about as long as one takes, else by what the state says of retransmissions.
+    fn likely(&mut self, at: Instant, span: Span) -> Triggers {
+        let board = self.sender.board();
+        if span.end <= board.una() {
+            // The ACK had passed the place of capture, and had not reached the sender.
+            return match self.sender.state() {
+                State::Loss => Trigger::SlowStart.into(),
+                State::Recovery => Trigger::Fast.into(),
+                _ => Triggers::UNKNOWN,
+            };
+        }
+        let quiet = at.since(self.active);
+        let waited = quiet >= self.sender.rtt().srtt().unwrap_or(self.sender.rto()) / 2 + EARLY;
+        let below_sack = span.start < board.highest_sacked();
+        let may_probe =
+            self.sender.deadline(Timer::Probe).is_some() && self.sender.probe_is_answered();
+        if waited && self.is_last(span) && (may_probe || !self.is_first(span)) {
+            return Trigger::Tlp.into();
+        }
+        if waited && self.is_first(span) {
+            self.time_out(at);
+            return Trigger::Rto.into();
+        }
+        match self.sender.state() {
+            State::Loss => Trigger::SlowStart.into(),
+            State::Recovery => Trigger::Fast.into(),
+            _ if below_sack || board.sacked().0 > 0 => Trigger::Fast.into(),
+            _ => Triggers::UNKNOWN,
+        }
+    }
+
+    fn time_out(&mut self, at: Instant) {
+        let at = self.reached(at, Timer::Rto);
+        self.sender.on_timer(at, Timer::Rto);
+    }
+
+    /// `at`, or the deadline where that is a little later.
+    fn reached(&self, at: Instant, timer: Timer) -> Instant {
+        self.sender.deadline(timer).map_or(at, |due| due.max(at))
+    }
+
+    fn is_due(&self, at: Instant, timer: Timer) -> bool {
+        let due = self.sender.deadline(timer);
+        due.is_some_and(|due| due <= at + EARLY.max(self.waits(due) / 32))
+    }
+
+    fn in_time(&self, at: Instant, timer: Timer) -> bool {
+        let due = self.sender.deadline(timer);
+        due.is_some_and(|due| at <= due + self.lateness(due))
+    }
+
+    /// How long a timer due at `due` has been waiting, about.
+    fn waits(&self, due: Instant) -> Duration {
+        due.since(self.now.min(due))
+    }
+
+    fn lateness(&self, due: Instant) -> Duration {
+        LATE + self.waits(due) / 8
+    }
+
+    fn is_first(&self, span: Span) -> bool {
+        let first = self.sender.board().first();
+        first.is_some_and(|first| first.span.overlaps(span))
+    }
+
+    fn is_last(&self, span: Span) -> bool {
+        let last = self.sender.board().last();
+        last.is_some_and(|last| last.span.overlaps(span))
+    }
+
+    /// Something happens at `at`: a timer that was due long before, and would have made the sender send
+    /// something again, was none of this sender's.
+    fn miss_timers(&mut self, at: Instant) {
+        for timer in [Timer::Early, Timer::Reorder, Timer::Probe, Timer::Rto] {
+            let silent = timer == Timer::Probe && !self.sender.probe_is_answered();
+            let missed = (self.sender.deadline(timer))
+                .filter(|_| !silent)
+                .is_some_and(|due| due + self.lateness(due) < at && due > self.now);
+            if missed {
+                self.absent += 1;
+                break;
+            }
+        }
+        self.now = at;
+    }
+
+    /// What it wants to send again now it should send soon.
+    fn note_wants(&mut self, at: Instant) {
+        self.now = at;
+        let wants = matches!(self.sender.next_send(at), Some(Send::Again(..)));
+        if !wants {
+            self.wanting = None;
+            self.overdue = false;
+            return;
+        }
+        self.wanting.get_or_insert(at);
+        self.note_overdue(at);
+    }
+
+    fn note_overdue(&mut self, at: Instant) {
+        let patience = AT_ONCE.max(self.sender.rtt().srtt().unwrap_or_default() / 8);
+        let waited = self.wanting.is_some_and(|since| at.since(since) > patience);
+        if waited && !self.overdue {
+            self.overdue = true;
+            self.absent += 1;
+        }
+    }
+
+    /// How much it explains.
+    pub fn score(&self) -> Score {
+        Score {
+            explained: self.explained,
+            of: self.total + self.absent,
+        }
+    }
+}
+
+/// Retransmissions that fit a profile, of those sent and those it would have sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Score {
+    pub explained: u32,
+    pub of: u32,
+}
+
+impl Score {
+    /// Whether it leaves nothing unexplained.
+    pub fn is_full(self) -> bool {
+        self.explained == self.of
+    }
+
+    /// The share that fits, 0 to 1.
+    pub fn share(self) -> f64 {
+        f64::from(self.explained) / f64::from(self.of.max(1))
+    }
+}
+
+/// `span` in segments of `mss` bytes: what a host sends at once its device or the capture may show whole.
+/// What was never captured may be of any length, and is cut into no more than [`MOST_PIECES`].
+fn pieces(span: Span, mss: u64) -> impl Iterator<Item = Span> {
+    let mss = mss.max(span.len().div_ceil(MOST_PIECES));
+    let mut at = span.start;
+    std::iter::from_fn(move || {
+        let left = span.end.since(at);
+        // A FIN rides on the last segment.
+        let len = if left <= mss + 1 { left } else { mss };
+        let piece = Span::at(at, len);
+        at = piece.end;
+        (len > 0).then_some(piece)
+    })
+}
+
+/// More segments than any host sends at once.
+const MOST_PIECES: u64 = 256;
+
+/// Where nothing is known of it, a segment holds so much payload: an Ethernet frame's, with timestamps.
+pub(crate) const USUAL_MSS: u32 = 1448;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recoup_units::Offset;
+
+    #[test]
+    fn large_segments_are_cut_and_the_fin_rides_on_the_last() {
+        let lens = |len| {
+            let span = Span::at(Offset(5), len);
+            pieces(span, 1000).map(Span::len).collect::<Vec<_>>()
+        };
+        assert_eq!(lens(0), [] as [u64; 0]);
+        assert_eq!(lens(1), [1]);
+        assert_eq!(lens(1000), [1000]);
+        assert_eq!(lens(1001), [1001]);
+        assert_eq!(lens(2500), [1000, 1000, 500]);
+        assert_eq!(lens(3001), [1000, 1000, 1001]);
+        assert!(lens(1 << 30).len() <= 256);
+    }
+}

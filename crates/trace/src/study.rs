@@ -1,0 +1,331 @@
+//! The tables and figures of the 2007 loss detection study (§II to §V-A), for any capture.
+//!
+//! [`Study`] is fed with connections as they end, in bounded memory, on each thread for itself;
+//! [`Study::report`] makes of it:
+//!
+//! | there                              | here                                                   |
+//! |------------------------------------|--------------------------------------------------------|
+//! | Table I, parameters                | [`Parameters`], of the profiles found in the capture   |
+//! | Table II, the traces               | [`Capture`]                                            |
+//! | Table III, connections             | [`Connections`]                                        |
+//! | Table IV, retransmissions          | [`Classification`], for each [`Sender`]                |
+//! | footnote 6, false positives        | [`FalsePositives`]                                     |
+//! | Figure 1, bytes of connections     | [`Report::bytes`]                                      |
+//! | Figure 2, detection duration       | [`SenderReport::detection`], in RTTs                   |
+//! | Figure 3, best-case reduction      | [`Reduction`], in % of the connection's duration       |
+//! | §V-A, what is said of all of these | [`Claim`]                                              |
+//!
+//! `fast` and `early` are the study's FR/R, `rto` and `slow_start` its RTO. It knows no tail loss
+//! probes and tells nothing of SYNs: those have places of their own in Table IV and none in the
+//! figures. What is unknowable is counted apart everywhere. Of two triggers the first counts.
+//!
+//! # The best case (§IV-D, §V-A3)
+//! Ideal loss detection sends nothing again for nothing, and waits for no timeout longer than the
+//! connection's largest RTT. Equations (1) and (2) tell what an avoided spurious detection saves, for a
+//! flight of 2x segments before it. Their print is not legible to the end. From the paper's words: it
+//! takes T RTTs to have a flight of 2x again, in which G segments are goodput. Without the detection the
+//! flight would have grown from 2x by one segment an RTT, to a mean of 2x + T/2 over that time, so that
+//!
+//! ```text
+//! saved = T − G/(2x + T/2) = T − 2G/(4x + T)
+//! (1) fast retransmit: T = x + 1             G = 3x²/2            F(x) = x + 1 − 3x²/(5x + 1)
+//! (2) timeout:         T = x + log₂x − 1     G = 3x²/2 + x − 2
+//!                                 R(x) = x + log₂x − 1 − (3x² + 2x − 4)/(5x + log₂x − 1)
+//! ```
+//! From x to 2x in x RTTs at a mean of 3x/2 is 3x²/2 segments; the RTT of the fast retransmit brings
+//! nothing new; slow start from 2, after the retransmission, to x sends 2 + 4 + … + x/2 = x − 2 in
+//! log₂x − 1 RTTs. What can be read fits: "x + 1 − 3x²" over "5x", "1" in (1); "x + log x − 1 −" and
+//! "5x", "x − 1" in (2); and (3), which begins at x and not at 2x, has "2x + log x − 1" below the line.
+//!
+//! The RTT is the moving average at the time. An event is the first retransmission of a recovery, which
+//! lasts to the ACK of what was sent before it; a timeout within a fast recovery is one of its own; and
+//! when the timer expires again in a recovery it began, the wait counts again, the flight does not.
+//!
+//! # Deviations
+//! - The study kept lossy connections alone for Table IV and Figures 2 and 3; here all that was sent
+//!   again counts, and [`FalsePositives`] says what of it is on connections without loss.
+//! - A sender is one end of a connection: both may have sent something again, and differ.
+//! - Bytes are payload, retransmissions included.
+//! - In R(x) slow start brings nothing, not less, below x = 2; and R(x) is 0 where the formula goes below
+//!   (2 segments in flight): avoiding a spurious timeout makes nothing slower. F(x) is 0 without a flight.
+//! - The equations know no end of the data. Where the connection ends sooner, no more is saved than was
+//!   left of it; and more than the whole duration, by sums, counts as 100 %.
+//! - A needed timeout's wait counts from the latest copy before it, not from the original: only that
+//!   wait would have been shorter. What is shorter than the largest RTT saves nothing.
+//! - What (3) is for, losses found by FR/R instead of a timeout, needs other parameters: it has no place
+//!   in §V-A.
+
+mod claims;
+mod distribution;
+mod saving;
+mod tables;
+
+pub use claims::Claim;
+pub use distribution::{Cdf, Distribution};
+pub use saving::{Split, spurious_fast_retransmit, spurious_timeout};
+pub use tables::{
+    Capture, Classification, Connections, Detection, FalsePositives, Parameters, Portion,
+    Reduction, Report, SenderReport, Senders,
+};
+
+use crate::analyze::Findings;
+use crate::finding::{Connection, Direction, Identification, Retransmission, Tally, Verdict};
+use recoup_units::Instant;
+use saving::{Detector, Saving};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Whose behaviour a sender's retransmissions are.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Sender {
+    /// That of this profile, unambiguously.
+    Profile(String),
+    /// That of several profiles.
+    Ambiguous,
+    /// That of no profile known.
+    None,
+    /// Nothing tells.
+    Unidentified,
+}
+
+impl Sender {
+    fn of(direction: &Direction) -> Self {
+        match &direction.profile {
+            Identification::Profile(one) => Self::Profile(one.profile.clone()),
+            Identification::Ambiguous(_) => Self::Ambiguous,
+            Identification::None(_) => Self::None,
+            Identification::Nothing => Self::Unidentified,
+        }
+    }
+}
+
+impl fmt::Display for Sender {
+    /// The profile's name, `ambiguous`, `none` or `unidentified`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Profile(name) => name,
+            Self::Ambiguous => "ambiguous",
+            Self::None => "none",
+            Self::Unidentified => "unidentified",
+        })
+    }
+}
+
+/// Gathers what the report is made of.
+#[derive(Clone, Debug)]
+pub struct Study {
+    /// From the first packet of a connection to the last.
+    span: Option<(Instant, Instant)>,
+    all: Volume,
+    lossy: Volume,
+    /// Lossy, and whoever lost was identified.
+    explained: Volume,
+    /// Nothing is known to be lost, but something may be.
+    undecided: Volume,
+    /// Senders of explained connections, by profile.
+    explained_senders: BTreeMap<Sender, u64>,
+    false_positives: Volume,
+    false_retransmissions: u64,
+    bytes: Distribution,
+    senders: BTreeMap<Sender, Gathered>,
+}
+
+/// How much there is of a kind of connections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Volume {
+    connections: u64,
+    bytes: u64,
+    packets: u64,
+}
+
+impl Volume {
+    fn of(connection: &Connection) -> Self {
+        Self {
+            connections: 1,
+            bytes: connection.directions.iter().map(|d| d.bytes).sum(),
+            packets: connection.packets,
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.connections += other.connections;
+        self.bytes += other.bytes;
+        self.packets += other.packets;
+    }
+}
+
+/// What is gathered of the senders of one kind.
+#[derive(Clone, Debug)]
+struct Gathered {
+    /// Ends of connections that sent something again.
+    senders: u64,
+    /// Retransmissions the best profile explains, of those put to it.
+    explained: u64,
+    of: u64,
+    retransmissions: Tally,
+    /// In thousandths of an RTT, by FR/R and by RTO.
+    detection: [Distribution; 2],
+    /// In thousandths of a percent.
+    reduction: Distribution,
+    saving: Saving,
+}
+
+impl Gathered {
+    fn new() -> Self {
+        Self {
+            senders: 0,
+            explained: 0,
+            of: 0,
+            retransmissions: Tally::default(),
+            detection: std::array::from_fn(|_| Distribution::in_steps_of(0.001)),
+            reduction: Distribution::in_steps_of(0.001),
+            saving: Saving::default(),
+        }
+    }
+
+    fn add<'a>(
+        &mut self,
+        connection: &Connection,
+        direction: &Direction,
+        sent_again: impl Iterator<Item = &'a Retransmission> + Clone,
+    ) {
+        self.senders += 1;
+        self.retransmissions.merge(&direction.retransmissions);
+        if let Some(best) = direction.profile.best() {
+            self.explained += best.explained;
+            self.of += best.of;
+        }
+        for one in sent_again.clone() {
+            let detector = Detector::of(one.triggers.first());
+            if let Some((detector, rtts)) = detector.zip(one.detection_rtts()) {
+                self.detection[detector as usize].add(rtts);
+            }
+        }
+        let saving = Saving::of(connection, direction, sent_again);
+        let duration = connection.duration().as_secs_f64();
+        if duration > 0.0 {
+            self.reduction
+                .add((100.0 * saving.time.as_secs_f64() / duration).min(100.0));
+        }
+        self.saving.merge(&saving);
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.senders += other.senders;
+        self.explained += other.explained;
+        self.of += other.of;
+        self.retransmissions.merge(&other.retransmissions);
+        for (mine, theirs) in self.detection.iter_mut().zip(&other.detection) {
+            mine.merge(theirs);
+        }
+        self.reduction.merge(&other.reduction);
+        self.saving.merge(&other.saving);
+    }
+}
+
+impl Default for Study {
+    fn default() -> Self {
+        Self {
+            span: None,
+            all: Volume::default(),
+            lossy: Volume::default(),
+            explained: Volume::default(),
+            undecided: Volume::default(),
+            explained_senders: BTreeMap::new(),
+            false_positives: Volume::default(),
+            false_retransmissions: 0,
+            bytes: Distribution::in_steps_of(1.0),
+            senders: BTreeMap::new(),
+        }
+    }
+}
+
+impl Study {
+    /// Takes in a connection with its retransmissions, in the order of their frames.
+    pub fn add(&mut self, connection: &Connection, retransmissions: &[Retransmission]) {
+        let volume = Volume::of(connection);
+        self.all.merge(&volume);
+        self.bytes.add_steps(volume.bytes);
+        self.reach(connection.begun, connection.ended);
+        let sent_again = |direction: &&Direction| direction.retransmissions.total() > 0;
+        if !connection.directions.iter().any(|d| sent_again(&d)) {
+            return;
+        }
+        self.sort(connection, &volume);
+        let sources = [connection.endpoints.src, connection.endpoints.dst];
+        for (direction, source) in connection.directions.iter().zip(sources) {
+            if sent_again(&direction) {
+                let own = retransmissions.iter();
+                let own = own.filter(|one| one.endpoints.src == source);
+                let gathered = self.senders.entry(Sender::of(direction));
+                let gathered = gathered.or_insert_with(Gathered::new);
+                gathered.add(connection, direction, own);
+            }
+        }
+    }
+
+    fn reach(&mut self, begun: Instant, ended: Instant) {
+        let (first, last) = self.span.unwrap_or((begun, ended));
+        self.span = Some((first.min(begun), last.max(ended)));
+    }
+
+    /// A connection on which something was sent again: was anything lost?
+    fn sort(&mut self, connection: &Connection, volume: &Volume) {
+        let count = |verdict| {
+            let of = |d: &Direction| d.retransmissions.of_verdict(verdict);
+            connection.directions.iter().map(of).sum::<u64>()
+        };
+        if count(Verdict::Needed) > 0 {
+            self.lossy.merge(volume);
+            self.explain(connection, volume);
+        } else if count(Verdict::Unknowable) > 0 {
+            self.undecided.merge(volume);
+        } else {
+            self.false_positives.merge(volume);
+            self.false_retransmissions += count(Verdict::Spurious);
+        }
+    }
+
+    /// A lossy connection: are those whose segments were lost known?
+    fn explain(&mut self, connection: &Connection, volume: &Volume) {
+        let lost = |d: &&Direction| d.retransmissions.of_verdict(Verdict::Needed) > 0;
+        let losers = connection.directions.iter().filter(lost).map(Sender::of);
+        let losers: Vec<Sender> = losers.collect();
+        if losers.iter().all(|s| matches!(s, Sender::Profile(_))) {
+            self.explained.merge(volume);
+            for sender in losers {
+                *self.explained_senders.entry(sender).or_default() += 1;
+            }
+        }
+    }
+
+    /// Takes in all of another.
+    pub fn merge(&mut self, other: &Self) {
+        if let Some((first, last)) = other.span {
+            self.reach(first, last);
+        }
+        self.all.merge(&other.all);
+        self.lossy.merge(&other.lossy);
+        self.explained.merge(&other.explained);
+        self.undecided.merge(&other.undecided);
+        for (sender, n) in &other.explained_senders {
+            *self.explained_senders.entry(sender.clone()).or_default() += n;
+        }
+        self.false_positives.merge(&other.false_positives);
+        self.false_retransmissions += other.false_retransmissions;
+        self.bytes.merge(&other.bytes);
+        for (sender, theirs) in &other.senders {
+            let mine = self.senders.entry(sender.clone());
+            mine.or_insert_with(Gathered::new).merge(theirs);
+        }
+    }
+}
+
+impl Findings for Study {
+    fn connection(&mut self, connection: Connection, retransmissions: &[Retransmission]) {
+        self.add(&connection, retransmissions);
+    }
+}
+
+#[cfg(test)]
+mod tests;

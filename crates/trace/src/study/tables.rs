@@ -1,0 +1,364 @@
+//! The study as tables and distributions, ready to be printed.
+
+use super::claims::{self, Claim};
+use super::distribution::Cdf;
+use super::saving::{Detector, Split};
+use super::{Gathered, Sender, Study, Volume};
+use crate::finding::{Tally, Verdict};
+use recoup_recovery::rtt::{FULL_SRTT, Sampling};
+use recoup_recovery::{Profile, Trigger};
+use serde::Serialize;
+use std::time::Duration;
+
+/// All tables and figures.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// Table I: the profiles found, by name.
+    pub parameters: Vec<Parameters>,
+    /// Table II.
+    pub capture: Capture,
+    /// Table III.
+    pub connections: Connections,
+    /// Footnote 6.
+    pub false_positives: FalsePositives,
+    /// Figure 1: payload bytes of each connection, both ways.
+    pub bytes: Cdf,
+    /// Table IV, Figures 2 and 3: profiles by name, then senders that are ambiguous, of no profile, or
+    /// not identified.
+    pub senders: Vec<SenderReport>,
+    /// The same of all senders together.
+    pub all: SenderReport,
+}
+
+/// A row of Table I: what loss detection depends on.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Parameters {
+    /// The profile.
+    pub profile: String,
+    /// The clock the RTO is rounded up to, in ms; 0: an exact one.
+    pub granularity_ms: f64,
+    /// In ms.
+    pub initial_rto_ms: f64,
+    /// The least that the RTO, or as on Linux its variance part, comes to, in ms.
+    pub min_rto_ms: f64,
+    /// The weight of a sample in RTTVAR.
+    pub a: f64,
+    /// Its weight in SRTT.
+    pub b: f64,
+    /// What SRTT counts for in the RTO.
+    pub m: f64,
+    /// What RTTVAR counts for in it.
+    pub k: f64,
+    /// Duplicate ACKs that tell a loss, to begin with; profiles that tell it by time have it too, for
+    /// as long as no reordering was seen.
+    pub dupthresh: u64,
+    /// What the RTT is measured of: `segment`, `flight`, `flight_or_timestamps`.
+    pub sampling: &'static str,
+    /// The RTO in full.
+    pub rto: String,
+    /// What makes a segment lost.
+    pub loss_detection: String,
+}
+
+/// Table II.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Capture {
+    /// From the first TCP packet to the last, in seconds.
+    pub duration_s: f64,
+    /// Payload over that time, in Mbit/s.
+    pub load_mbit_s: Option<f64>,
+    /// TCP connections.
+    pub connections: u64,
+    /// Payload, retransmissions included.
+    pub bytes: u64,
+    /// TCP packets.
+    pub packets: u64,
+}
+
+/// Some of the connections, and their share of all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Portion {
+    /// How many connections.
+    pub connections: u64,
+    /// Their payload.
+    pub bytes: u64,
+    /// Their packets.
+    pub packets: u64,
+    /// In % of all connections.
+    pub connections_percent: Option<f64>,
+    /// In % of all bytes.
+    pub bytes_percent: Option<f64>,
+    /// In % of all packets.
+    pub packets_percent: Option<f64>,
+}
+
+/// Senders of one profile among those of lossy explained connections.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Senders {
+    /// The profile.
+    pub profile: String,
+    /// How many.
+    pub senders: u64,
+    /// In % of all of these.
+    pub percent: f64,
+}
+
+/// Table III.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Connections {
+    /// A retransmission was needed.
+    pub lossy: Portion,
+    /// Of these, all whose lossy senders were identified unambiguously.
+    pub explained: Portion,
+    /// Something was sent again, and whether anything was lost is not known.
+    pub undecided: Portion,
+    /// The lossy senders of explained connections, by profile.
+    pub profiles: Vec<Senders>,
+}
+
+/// Losses detected where there were none (footnote 6).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct FalsePositives {
+    /// Connections on which nothing was lost: all that was sent again, if anything was, was spurious.
+    pub loss_free: u64,
+    /// Those on which something was sent again.
+    pub connections: u64,
+    /// In % of the loss-free.
+    pub percent: Option<f64>,
+    /// What was sent again there.
+    pub retransmissions: u64,
+}
+
+/// A row of Table IV.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Classification {
+    /// All retransmissions.
+    pub total: u64,
+    /// The study's RTO: `rto` and `slow_start`.
+    pub rto: Split,
+    /// The study's FR/R: `fast` and `early`.
+    pub fast_retransmit: Split,
+    /// Tail loss probes.
+    pub tlp: Split,
+    /// SYNs.
+    pub syn: Split,
+    /// SYN-ACKs.
+    pub syn_ack: Split,
+    /// Trigger not known.
+    pub unknown: Split,
+}
+
+/// Figure 2: from original to retransmission, in RTTs (moving average, weight ¼).
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Detection {
+    /// Retransmissions by FR/R.
+    pub fast_retransmit: Cdf,
+    /// Retransmissions by RTO.
+    pub rto: Cdf,
+}
+
+/// Figure 3: the best-case reduction in connection duration.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Reduction {
+    /// In % of the connection's duration, a value for each sender.
+    pub percent: Cdf,
+    /// Time saved in all, in seconds.
+    pub seconds: f64,
+    /// Losses detected by FR/R, real or not: the spurious ones count.
+    pub fast_retransmits: Split,
+    /// Losses detected by RTO, real or not: the needed and the spurious ones count.
+    pub timeouts: Split,
+    /// Of those that count, the ones left out because no RTT or no original is in the capture.
+    pub unmeasured: u64,
+}
+
+/// What senders of one kind did.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SenderReport {
+    /// The profile's name, `ambiguous`, `none`, `unidentified`; `all`.
+    pub sender: String,
+    /// Ends of connections that sent something again.
+    pub senders: u64,
+    /// Retransmissions that the best profile explains.
+    pub explained: u64,
+    /// Of so many put to it.
+    pub explained_of: u64,
+    /// Table IV.
+    pub retransmissions: Classification,
+    /// Figure 2.
+    pub detection: Detection,
+    /// Figure 3.
+    pub reduction: Reduction,
+    /// What §V-A says of senders, for these.
+    pub claims: Vec<Claim>,
+}
+
+/// `part` in % of `whole`; `None` of nothing.
+pub(super) fn percent(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| 100.0 * part as f64 / whole as f64)
+}
+
+impl Study {
+    /// What was found so far.
+    pub fn report(&self) -> Report {
+        let mut all = Gathered::new();
+        self.senders.values().for_each(|some| all.merge(some));
+        let senders = self.senders.iter();
+        Report {
+            parameters: self.parameters(),
+            capture: self.capture(),
+            connections: self.connections(),
+            false_positives: self.false_positives(),
+            bytes: self.bytes.cdf(),
+            senders: senders
+                .map(|(sender, some)| some.report(sender.to_string()))
+                .collect(),
+            all: all.report("all".into()),
+        }
+    }
+
+    fn parameters(&self) -> Vec<Parameters> {
+        let profiles = self.senders.keys().filter_map(|sender| match sender {
+            Sender::Profile(name) => name.parse().ok(),
+            _ => None,
+        });
+        profiles.map(|profile| Parameters::of(&profile)).collect()
+    }
+
+    fn capture(&self) -> Capture {
+        let span = self.span.map(|(first, last)| last.since(first));
+        let duration_s = span.unwrap_or_default().as_secs_f64();
+        let mbit = self.all.bytes as f64 * 8.0 / 1e6;
+        Capture {
+            duration_s,
+            load_mbit_s: (duration_s > 0.0).then(|| mbit / duration_s),
+            connections: self.all.connections,
+            bytes: self.all.bytes,
+            packets: self.all.packets,
+        }
+    }
+
+    fn connections(&self) -> Connections {
+        let portion = |some: &Volume| Portion {
+            connections: some.connections,
+            bytes: some.bytes,
+            packets: some.packets,
+            connections_percent: percent(some.connections, self.all.connections),
+            bytes_percent: percent(some.bytes, self.all.bytes),
+            packets_percent: percent(some.packets, self.all.packets),
+        };
+        let senders: u64 = self.explained_senders.values().sum();
+        let profiles = self.explained_senders.iter().map(|(sender, n)| Senders {
+            profile: sender.to_string(),
+            senders: *n,
+            percent: percent(*n, senders).unwrap_or_default(),
+        });
+        Connections {
+            lossy: portion(&self.lossy),
+            explained: portion(&self.explained),
+            undecided: portion(&self.undecided),
+            profiles: profiles.collect(),
+        }
+    }
+
+    fn false_positives(&self) -> FalsePositives {
+        let loss_free = self.all.connections - self.lossy.connections - self.undecided.connections;
+        FalsePositives {
+            loss_free,
+            connections: self.false_positives.connections,
+            percent: percent(self.false_positives.connections, loss_free),
+            retransmissions: self.false_retransmissions,
+        }
+    }
+}
+
+impl Parameters {
+    fn of(profile: &Profile) -> Self {
+        let mechanisms = profile.mechanisms();
+        let rto = mechanisms.rto;
+        let ms = |time: Duration| time.as_secs_f64() * 1e3;
+        let settings = mechanisms.describe();
+        let setting = |name: &str| {
+            let found = settings.iter().find(|setting| setting.name == name);
+            found
+                .map(|setting| setting.value.clone())
+                .unwrap_or_default()
+        };
+        Self {
+            profile: profile.name().into(),
+            granularity_ms: ms(rto.granularity),
+            initial_rto_ms: ms(rto.initial),
+            min_rto_ms: ms(rto.min.max(rto.min_variance)),
+            // The engine's estimators all have RFC 6298's weights.
+            a: 0.25,
+            b: 0.125,
+            m: f64::from(rto.srtt_quarters) / f64::from(FULL_SRTT),
+            k: 4.0,
+            dupthresh: mechanisms.detection.dupthresh.0.into(),
+            sampling: match rto.sampling {
+                Sampling::Segment => "segment",
+                Sampling::Flight => "flight",
+                Sampling::FlightOrTimestamps => "flight_or_timestamps",
+            },
+            rto: setting("RTO"),
+            loss_detection: setting("loss detection"),
+        }
+    }
+}
+
+impl Gathered {
+    fn report(&self, sender: String) -> SenderReport {
+        let [fast_retransmit, rto] =
+            [Detector::FastRetransmit, Detector::Timeout].map(|d| self.detection[d as usize].cdf());
+        let retransmissions = Classification::of(&self.retransmissions);
+        SenderReport {
+            sender,
+            senders: self.senders,
+            explained: self.explained,
+            explained_of: self.of,
+            claims: claims::of(&retransmissions, &self.detection, &self.reduction),
+            retransmissions,
+            detection: Detection {
+                fast_retransmit,
+                rto,
+            },
+            reduction: Reduction {
+                percent: self.reduction.cdf(),
+                seconds: self.saving.time.as_secs_f64(),
+                fast_retransmits: self.saving.fast_retransmits,
+                timeouts: self.saving.timeouts,
+                unmeasured: self.saving.unmeasured,
+            },
+        }
+    }
+}
+
+impl Classification {
+    fn of(tally: &Tally) -> Self {
+        let mut row = Self {
+            total: tally.total(),
+            ..Self::default()
+        };
+        let triggers = Trigger::ALL.into_iter().map(Some).chain([None]);
+        for trigger in triggers {
+            let place = row.place(trigger);
+            place.merge(&Split {
+                needed: tally.count(trigger, Verdict::Needed),
+                spurious: tally.count(trigger, Verdict::Spurious),
+                unknowable: tally.count(trigger, Verdict::Unknowable),
+            });
+        }
+        row
+    }
+
+    fn place(&mut self, trigger: Option<Trigger>) -> &mut Split {
+        match (Detector::of(trigger), trigger) {
+            (Some(Detector::FastRetransmit), _) => &mut self.fast_retransmit,
+            (Some(Detector::Timeout), _) => &mut self.rto,
+            (None, Some(Trigger::Syn)) => &mut self.syn,
+            (None, Some(Trigger::SynAck)) => &mut self.syn_ack,
+            (None, Some(_)) => &mut self.tlp,
+            (None, None) => &mut self.unknown,
+        }
+    }
+}

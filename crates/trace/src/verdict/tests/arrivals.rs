@@ -1,0 +1,128 @@
+//! What segments below the highest one seen are taken for, where arrivals are seen.
+
+use super::super::arrivals::{Arrivals, Seen};
+use super::*;
+
+/// (when, from, to, timestamp, what was seen) of a segment.
+type Came = (u64, u64, u64, Option<u32>, Seen);
+
+#[test]
+fn arrivals() {
+    let seen = |all, first: Option<u32>, higher| Seen {
+        all,
+        first: first.map(|ts| Copy {
+            at: at(0),
+            ts_value: Some(ts),
+        }),
+        higher,
+    };
+    let undated = Seen {
+        all: true,
+        first: Some(Copy {
+            at: at(0),
+            ts_value: None,
+        }),
+        higher: None,
+    };
+    let hole = seen(false, None, Some(1001));
+    let cases: &[(&str, &[Came], &[&str])] = &[
+        (
+            "younger than what lies above",
+            &[(9, 1, 1001, Some(1060), hole)],
+            &["needed no_copy_seen"],
+        ),
+        (
+            "as old as what lies above",
+            &[(9, 1, 1001, Some(1001), hole)],
+            &["unknowable looks_first"],
+        ),
+        (
+            "older",
+            &[(9, 1, 1001, Some(1000), hole)],
+            &["unknowable looks_first"],
+        ),
+        (
+            "it came before",
+            &[(9, 1, 1001, Some(1060), seen(true, Some(1000), Some(1001)))],
+            &["spurious copy_seen"],
+        ),
+        (
+            "the original comes after",
+            &[
+                (9, 1, 1001, Some(1060), hole),
+                (10, 1, 1001, Some(1000), seen(true, Some(1060), Some(1001))),
+            ],
+            &["spurious copy_seen", "first"],
+        ),
+        (
+            "half of it comes after",
+            &[
+                (9, 1, 1001, Some(1060), hole),
+                (10, 1, 501, Some(1000), seen(true, Some(1060), Some(1001))),
+            ],
+            &["needed no_copy_seen", "first"],
+        ),
+        (
+            "an earlier retransmission comes after a later one",
+            &[
+                (9, 1, 1001, Some(1200), hole),
+                (10, 1, 1001, Some(1060), seen(true, Some(1200), Some(1001))),
+            ],
+            &["spurious copy_seen", "needed no_copy_seen"],
+        ),
+        (
+            "what looked first is betrayed by an older copy",
+            &[
+                (9, 1, 1001, Some(1060), seen(false, None, Some(1100))),
+                (10, 1, 1001, Some(1000), seen(true, Some(1060), Some(1100))),
+            ],
+            &["spurious copy_seen", "first"],
+        ),
+        (
+            "what came before filled a hole, and was told of here",
+            &[
+                (9, 1, 1001, Some(1000), hole),
+                (10, 1, 1001, Some(1060), seen(true, None, Some(1001))),
+            ],
+            &["unknowable looks_first", "spurious copy_seen"],
+        ),
+        (
+            "part of it came before",
+            &[(9, 1, 1001, Some(1060), seen(false, Some(1000), None))],
+            &["needed no_copy_seen"],
+        ),
+        (
+            "no timestamps, the first one in order",
+            &[(9, 1, 1001, None, undated)],
+            &["spurious copy_seen"],
+        ),
+        (
+            "no timestamps, the first one filled a hole",
+            &[
+                (9, 1, 1001, None, seen(false, None, None)),
+                (10, 1, 1001, None, undated),
+            ],
+            &["unknowable ambiguous", "unknowable ambiguous"],
+        ),
+    ];
+    for (what, came, expected) in cases {
+        let mut arrivals = Arrivals::default();
+        for (index, &(ms, from, to, ts_value, seen)) in came.iter().enumerate() {
+            let copy = Copy {
+                at: at(ms),
+                ts_value,
+            };
+            arrivals.on_arrival(index as u32, span(from, to), copy, seen);
+        }
+        arrivals.settle(at(20), |index, _| panic!("{what}: {index} too soon"));
+        let mut found = Vec::new();
+        arrivals.settle(at(100_000), |_, verdict| {
+            found.push(match verdict {
+                Some((verdict, evidence)) => format!("{} {}", verdict.name(), evidence.name()),
+                None => "first".into(),
+            });
+        });
+        assert_eq!(found, *expected, "{what}");
+        arrivals.finish(|index, _| panic!("{what}: {index} again"));
+    }
+}

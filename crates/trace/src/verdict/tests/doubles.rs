@@ -1,0 +1,138 @@
+//! Paths that double packets, senders that ignore SACK, closed receivers, and what time cannot tell.
+
+use super::*;
+
+/// What never went again is reported as a duplicate.
+const DOUBLED: [Step; 3] = [
+    Sent(900, 1, 1001),
+    Acked(960, 1001, 900, &[]),
+    Acked(960, 1001, 900, &[(1, 1001)]),
+];
+
+/// A hole, and its retransmission.
+const FILLED: [Step; 5] = [
+    Sent(1000, 1001, 2001),
+    Sent(1001, 2001, 3001),
+    Acked(1061, 1001, 900, &[(2001, 3001)]),
+    Again(1062, 1001, 2001),
+    Acked(1122, 3001, 1062, &[]),
+];
+
+#[test]
+fn a_path_that_doubles_packets() {
+    let reported = Acked(1122, 3001, 1062, &[(1001, 2001)]);
+    let twice: Vec<Step> = FILLED.into_iter().chain([reported]).collect();
+    let doubled = |steps: &[Step]| [&DOUBLED, steps].concat();
+    assert_eq!(play(BOTH, &twice), ["spurious dsack"]);
+    assert_eq!(play(BOTH, &doubled(&twice)), ["needed timestamp_echo"]);
+    // Without timestamps the original may as well have come late.
+    assert_eq!(play(SACK, &doubled(&twice)), ["unknowable ambiguous"]);
+}
+
+#[test]
+fn an_ack_that_says_nothing_may_be_a_double() {
+    let mute: &[Step] = &[
+        Sent(1000, 1001, 2001),
+        Sent(1000, 2001, 3001),
+        Sent(1000, 3001, 4001),
+        Acked(1060, 1001, 900, &[(3001, 4001)]),
+        Again(1061, 1001, 2001),
+        Acked(1121, 2001, 1061, &[(3001, 4001)]),
+        Acked(1121, 2001, 1061, &[(3001, 4001)]),
+        Again(1126, 2001, 3001),
+        Acked(1186, 4001, 1126, &[]),
+    ];
+    let verdict_of_last = |steps: &[Step]| play(BOTH, steps)[1].clone();
+    let before = [Sent(900, 1, 1001), Acked(960, 1001, 900, &[])];
+    assert_eq!(
+        verdict_of_last(&[&before, mute].concat()),
+        "spurious timestamp_echo"
+    );
+    assert_eq!(
+        verdict_of_last(&[&DOUBLED, mute].concat()),
+        "unknowable ambiguous"
+    );
+}
+
+#[test]
+fn what_was_selectively_acknowledged_goes_again() {
+    check(&[
+        (
+            "the sender goes back to the hole, and on over what is there",
+            BOTH,
+            &[
+                Sent(1000, 1, 1001),
+                Sent(1001, 1001, 2001),
+                Sent(1002, 2001, 3001),
+                Acked(1061, 1, 900, &[(1001, 2001)]),
+                Again(1262, 1, 1001),
+                Again(1263, 1001, 3001),
+                Acked(1322, 2001, 1262, &[]),
+                Acked(1323, 3001, 1263, &[(1001, 2001)]),
+            ],
+            &["needed timestamp_echo", "needed timestamp_echo"],
+        ),
+        (
+            "nothing of it was lacking, and the report is lost",
+            BOTH,
+            &[
+                Sent(1000, 1, 1001),
+                Sent(1001, 1001, 2001),
+                Acked(1061, 1, 900, &[(1001, 2001)]),
+                Again(1262, 1, 1001),
+                Again(1263, 1001, 2001),
+                Acked(1322, 2001, 1262, &[]),
+            ],
+            &["needed timestamp_echo", "spurious ack_too_early"],
+        ),
+    ]);
+}
+
+#[test]
+fn a_last_segment_after_the_receiver_closed() {
+    check(&[(
+        "what is echoed was not dropped, but another segment may have the same timestamp",
+        BOTH,
+        &[
+            Sent(1000, 1, 1001),
+            Sent(1000, 1001, 2001),
+            Sent(1000, 2001, 3002),
+            Closed(1000),
+            Acked(1060, 1001, 1000, &[]),
+            Again(1300, 2001, 3002),
+            Again(2300, 1001, 2001),
+            Acked(2360, 3002, 1300, &[(1001, 2001)]),
+        ],
+        &["unknowable ambiguous", "spurious dsack"],
+    )]);
+}
+
+#[test]
+fn nothing_is_slow_if_no_round_trip_is_known() {
+    let mut judge = Judge::new(SACK);
+    let plain = |ms| Copy {
+        ts_value: None,
+        ..copy(ms)
+    };
+    judge.on_retransmission(0, span(0, 1), plain(4000), Some(plain(1000)));
+    let mut syn_ack = Ack::new(Offset(1), 65_535);
+    syn_ack.carries_data = true;
+    judge.on_ack(at(4080), Offset::SYN, &syn_ack, None);
+    let mut found = Vec::new();
+    judge.finish(at(60_000), None, |_, verdict, _| found.push(verdict));
+    assert_eq!(found, [Verdict::Unknowable]);
+}
+
+#[test]
+fn copies_sent_together() {
+    check(&[(
+        "either may have been answered, and the other's report be lost",
+        SACK,
+        &[
+            Sent(1000, 1, 1001),
+            Again(1000, 1, 1001),
+            Acked(1060, 1001, 0, &[]),
+        ],
+        &["unknowable ambiguous"],
+    )]);
+}

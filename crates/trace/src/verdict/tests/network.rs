@@ -1,0 +1,410 @@
+//! A small network whose truth is known: a sender that sends again for the usual reasons, a path that loses
+//! and holds back packets both ways, and a receiver after the RFCs and Linux. What the judge says is
+//! compared with what arrived.
+//!
+//! The rates below are of fixed seeds. Wrong ones are allowed where two rare things come together, as the
+//! loss of the one ACK that told.
+
+use super::super::clues::is_before;
+use super::*;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+const SEGMENT: u64 = 1000;
+/// One way, in ms.
+const DELAY: u64 = 30;
+const DELAYED_ACK: u64 = 40;
+const PROBE: u64 = 130;
+const RTO: u64 = 260;
+
+/// What a path does, in thousandths of packets.
+#[derive(Clone, Copy, Debug)]
+struct Path {
+    lose_data: u64,
+    lose_acks: u64,
+    /// (how many, for how many ms)
+    hold: (u64, u64),
+    /// Every two seconds nothing moves for so many ms.
+    stall: u64,
+}
+
+/// What is on its way, or is to be looked at.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    Data {
+        span: Span,
+        ts: u32,
+        copy: usize,
+    },
+    DelayedAck,
+    Acked {
+        cumulative: u64,
+        echo: u32,
+        blocks: Vec<(u64, u64)>,
+    },
+    Look,
+}
+
+/// A generator of Steele, Lea and Flood (SplitMix64).
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % n
+    }
+}
+
+/// The receiver, as Linux is.
+#[derive(Default)]
+struct Receiver {
+    next: u64,
+    acked: u64,
+    recent: u32,
+    /// Above a hole, the newest first.
+    blocks: Vec<(u64, u64)>,
+    delayed: bool,
+}
+
+impl Receiver {
+    /// Takes a segment; `Some`: it is answered at once, with what is reported as a duplicate.
+    fn take(&mut self, span: Span, ts: u32) -> Option<Option<(u64, u64)>> {
+        let (from, to) = (span.start.0, span.end.0);
+        let here = |&(a, b): &(u64, u64)| a <= from && to <= b;
+        if is_before(ts, self.recent) {
+            return Some((to <= self.next).then_some((from, to)));
+        }
+        if from <= self.acked {
+            self.recent = ts;
+        }
+        if to <= self.next || self.blocks.iter().any(here) {
+            return Some(Some((from, to)));
+        }
+        if from > self.next {
+            let (mut low, mut high) = (from, to);
+            self.blocks.retain(|&(a, b)| {
+                let apart = b < low || high < a;
+                if !apart {
+                    (low, high) = (low.min(a), high.max(b));
+                }
+                apart
+            });
+            self.blocks.insert(0, (low, high));
+            return Some(None);
+        }
+        self.next = to;
+        let filled = !self.blocks.is_empty();
+        while let Some(i) = self.blocks.iter().position(|&(a, _)| a <= self.next) {
+            self.next = self.next.max(self.blocks.remove(i).1);
+        }
+        let second = std::mem::replace(&mut self.delayed, true);
+        (filled || second).then_some(None)
+    }
+
+    fn answer(&mut self, duplicate: Option<(u64, u64)>) -> Event {
+        self.acked = self.next;
+        self.delayed = false;
+        let blocks = duplicate.into_iter().chain(self.blocks.iter().copied());
+        Event::Acked {
+            cumulative: self.next,
+            echo: self.recent,
+            blocks: blocks.take(3).collect(),
+        }
+    }
+}
+
+/// A segment of the sender's.
+#[derive(Default)]
+struct Segment {
+    /// When its copies went.
+    sent: Vec<u64>,
+    /// Which of them arrived.
+    arrived: Vec<bool>,
+    sacked: bool,
+}
+
+/// One flow.
+struct Flow {
+    dice: Dice,
+    path: Path,
+    events: BinaryHeap<Reverse<(u64, u64, Event)>>,
+    count: u64,
+    segments: Vec<Segment>,
+    next: usize,
+    una: u64,
+    moved_at: u64,
+    backoff: u32,
+    probed: bool,
+    receiver: Receiver,
+    judge: Judge,
+    /// The segment and the copy of each retransmission.
+    again: Vec<(usize, usize)>,
+}
+
+impl Flow {
+    fn new(seed: u64, path: Path, facts: Facts) -> Self {
+        let mut dice = Dice(seed);
+        let length = 4 + dice.below(60) as usize;
+        let begin = 1000 + dice.below(2000);
+        Self {
+            dice,
+            path,
+            events: BinaryHeap::new(),
+            count: 0,
+            segments: (0..length).map(|_| Segment::default()).collect(),
+            next: 0,
+            una: 1,
+            moved_at: begin,
+            backoff: 0,
+            probed: false,
+            receiver: Receiver {
+                next: 1,
+                acked: 1,
+                ..Receiver::default()
+            },
+            judge: Judge::new(facts),
+            again: Vec::new(),
+        }
+    }
+
+    fn span(&self, segment: usize) -> Span {
+        Span::at(Offset(1 + segment as u64 * SEGMENT), SEGMENT)
+    }
+
+    fn schedule(&mut self, at: u64, event: Event) {
+        self.count += 1;
+        self.events.push(Reverse((at, self.count, event)));
+    }
+
+    /// Over the path at `now`; `None`: lost.
+    fn cross(&mut self, now: u64, lose: u64) -> Option<u64> {
+        let held = self.dice.below(1000) < self.path.hold.0;
+        let lost = self.dice.below(1000) < lose;
+        let mut at = now + DELAY + if held { self.path.hold.1 } else { 0 };
+        if at % 2000 < self.path.stall {
+            at += self.path.stall - at % 2000;
+        }
+        (!lost).then_some(at)
+    }
+
+    fn send(&mut self, now: u64, segment: usize) {
+        let span = self.span(segment);
+        let copy = self.segments[segment].sent.len();
+        if copy > 0 {
+            let original = super::copy(self.segments[segment].sent[0]);
+            let index = self.again.len() as u32;
+            (self.judge).on_retransmission(index, span, super::copy(now), Some(original));
+            self.again.push((segment, copy));
+        }
+        self.segments[segment].sent.push(now);
+        self.segments[segment].arrived.push(false);
+        if let Some(at) = self.cross(now, self.path.lose_data) {
+            let ts = now as u32;
+            self.schedule(at, Event::Data { span, ts, copy });
+        }
+    }
+
+    /// Sends what may go, and again what seems lost.
+    fn send_all(&mut self, now: u64) {
+        let first = (self.una / SEGMENT) as usize;
+        let sacked: Vec<bool> = self.segments.iter().map(|s| s.sacked).collect();
+        for segment in first..self.next {
+            let above = (segment + 1..self.next).filter(|&s| sacked[s]).count();
+            if !sacked[segment] && above >= 3 && self.segments[segment].sent.len() == 1 {
+                self.send(now, segment);
+            }
+        }
+        while self.next < self.segments.len() && self.next - first < 12 {
+            self.next += 1;
+            self.send(now, self.next - 1);
+        }
+        if first < self.next && now >= self.moved_at + (RTO << self.backoff.min(4)) {
+            self.backoff += 1;
+            self.moved_at = now;
+            self.send(now, first);
+        } else if first < self.next && !self.probed && now >= self.moved_at + PROBE {
+            self.probed = true;
+            if let Some(last) = (first..self.next).rev().find(|&s| !sacked[s]) {
+                self.send(now, last);
+            }
+        }
+    }
+
+    fn heard(&mut self, now: u64, cumulative: u64, echo: u32, blocks: &[(u64, u64)]) {
+        let spans = blocks.iter().map(|&(a, b)| span(a, b));
+        let ack = Ack::new(Offset(cumulative), 65_535).with_blocks(spans);
+        (self.judge).on_ack(at(now), Offset(self.una), &ack, Some(echo));
+        for segment in 0..self.next {
+            let span = self.span(segment);
+            self.segments[segment].sacked |= ack.sack_blocks().iter().any(|b| b.covers(span));
+        }
+        if cumulative > self.una {
+            (self.una, self.moved_at, self.backoff, self.probed) = (cumulative, now, 0, false);
+        }
+        self.send_all(now);
+    }
+
+    /// Plays it to its end: each verdict, and whether it was needed in truth.
+    fn play(mut self) -> Vec<(Verdict, bool)> {
+        self.schedule(self.moved_at, Event::Look);
+        let mut now = 0;
+        while let Some(Reverse((at, _, event))) = self.events.pop() {
+            now = at;
+            match event {
+                Event::Look => {
+                    self.send_all(now);
+                    if self.una <= self.segments.len() as u64 * SEGMENT && now < 60_000 {
+                        self.schedule(now + 10, Event::Look);
+                    }
+                }
+                Event::Data { span, ts, copy } => {
+                    let segment = (span.start.0 / SEGMENT) as usize;
+                    self.segments[segment].arrived[copy] = true;
+                    match self.receiver.take(span, ts) {
+                        Some(duplicate) => self.answer(now, duplicate),
+                        None => self.schedule(now + DELAYED_ACK, Event::DelayedAck),
+                    }
+                }
+                Event::DelayedAck if self.receiver.delayed => self.answer(now, None),
+                Event::DelayedAck => {}
+                Event::Acked {
+                    cumulative,
+                    echo,
+                    blocks,
+                } => self.heard(now, cumulative, echo, &blocks),
+            }
+        }
+        let mut verdicts = BTreeMap::new();
+        let end = super::at(now + 1000);
+        self.judge.finish(end, RTT, |index, verdict, _| {
+            verdicts.insert(index, verdict);
+        });
+        let truth = (0..).zip(&self.again).map(|(index, &(segment, copy))| {
+            let needed = !self.segments[segment].arrived[..copy].contains(&true);
+            (verdicts[&index], needed)
+        });
+        truth.collect()
+    }
+
+    fn answer(&mut self, now: u64, duplicate: Option<(u64, u64)>) {
+        let ack = self.receiver.answer(duplicate);
+        if let Some(at) = self.cross(now, self.path.lose_acks) {
+            self.schedule(at, ack);
+        }
+    }
+}
+
+/// Retransmissions by (verdict, truth) of many flows.
+#[derive(Debug, Default)]
+struct Count {
+    right: u64,
+    wrong: u64,
+    unknowable: u64,
+}
+
+fn count(path: Path, facts: Facts) -> Count {
+    let mut count = Count::default();
+    for seed in 0..2000 {
+        for (verdict, needed) in Flow::new(seed * 7919, path, facts).play() {
+            match (verdict, needed) {
+                (Verdict::Unknowable, _) => count.unknowable += 1,
+                (Verdict::Needed, true) | (Verdict::Spurious, false) => count.right += 1,
+                _ => count.wrong += 1,
+            }
+        }
+    }
+    count
+}
+
+#[test]
+fn verdicts_are_true() {
+    let calm = Path {
+        lose_data: 0,
+        lose_acks: 0,
+        hold: (0, 0),
+        stall: 0,
+    };
+    // (what, path, facts, wrong in ten thousand at most, verdicts in a hundred at least)
+    let cases = [
+        (
+            "losses",
+            Path {
+                lose_data: 30,
+                ..calm
+            },
+            BOTH,
+            0,
+            99,
+        ),
+        ("stalls", Path { stall: 500, ..calm }, BOTH, 0, 99),
+        (
+            "held",
+            Path {
+                hold: (20, 45),
+                ..calm
+            },
+            BOTH,
+            0,
+            99,
+        ),
+        (
+            "lost ACKs",
+            Path {
+                lose_acks: 100,
+                ..calm
+            },
+            BOTH,
+            0,
+            85,
+        ),
+        (
+            "both ways",
+            Path {
+                lose_data: 20,
+                lose_acks: 20,
+                ..calm
+            },
+            BOTH,
+            10,
+            99,
+        ),
+        (
+            "all of it",
+            Path {
+                lose_data: 20,
+                lose_acks: 20,
+                hold: (10, 40),
+                stall: 300,
+            },
+            BOTH,
+            60,
+            97,
+        ),
+        (
+            "all of it, no timestamps",
+            Path {
+                lose_data: 20,
+                lose_acks: 20,
+                hold: (10, 40),
+                stall: 300,
+            },
+            SACK,
+            100,
+            95,
+        ),
+    ];
+    for (what, path, facts, most_wrong, least_given) in cases {
+        let count = count(path, facts);
+        let given = count.right + count.wrong;
+        let all = given + count.unknowable;
+        assert!(all >= 200, "{what}: {count:?}");
+        assert!(
+            count.wrong * 10_000 <= given * most_wrong,
+            "{what}: {count:?}"
+        );
+        assert!(given * 100 >= all * least_given, "{what}: {count:?}");
+    }
+}

@@ -1,0 +1,200 @@
+//! More than one retransmission, handshakes, closes, and copies that are refused.
+
+use super::*;
+
+#[test]
+fn several_retransmissions() {
+    check(&[
+        (
+            "two are lost",
+            BOTH,
+            &[
+                Sent(1000, 1, 1001),
+                Again(1130, 1, 1001),
+                Again(1400, 1, 1001),
+                Acked(1460, 1001, 1400, &[]),
+            ],
+            &["needed timestamp_echo", "needed timestamp_echo"],
+        ),
+        (
+            "the first arrives, and the timer is too quick",
+            BOTH,
+            &[
+                Sent(1000, 1, 1001),
+                Again(1200, 1, 1001),
+                Again(1400, 1, 1001),
+                Acked(1430, 1001, 1200, &[]),
+                Acked(1460, 1001, 1400, &[(1, 1001)]),
+            ],
+            &["needed timestamp_echo", "spurious dsack"],
+        ),
+        (
+            "one of the first two arrived, who knows which",
+            BOTH,
+            &[
+                Sent(1000, 1, 1001),
+                Again(1130, 1, 1001),
+                Again(1400, 1, 1001),
+                Acked(1460, 1001, 1400, &[(1, 1001)]),
+            ],
+            &["unknowable ambiguous", "spurious dsack"],
+        ),
+        (
+            "all ACKs are lost until the receiver has data to send, and sends it again",
+            BOTH,
+            &[
+                Sent(1000, 1, 1001),
+                Again(1300, 1, 1001),
+                Again(1900, 1, 1001),
+                Answer(3000, 1001, 1900, &[]),
+            ],
+            &["unknowable ambiguous", "unknowable ambiguous"],
+        ),
+        (
+            "small segments go again as one: half of it had arrived",
+            BOTH,
+            &[
+                Sent(1000, 1, 101),
+                Sent(1001, 101, 201),
+                Acked(1061, 1, 900, &[(101, 201)]),
+                Again(1130, 1, 201),
+                Acked(1190, 201, 1130, &[(101, 201)]),
+            ],
+            &["needed timestamp_echo"],
+        ),
+        (
+            "a super-segment goes again in segments",
+            BOTH,
+            &[
+                Sent(1000, 1, 3001),
+                Sent(1001, 3001, 4001),
+                Acked(1061, 1, 900, &[(3001, 4001)]),
+                Again(1062, 1, 1001),
+                Again(1062, 1001, 2001),
+                Again(1063, 2001, 3001),
+                Acked(1070, 1, 900, &[(1001, 2001), (3001, 4001)]),
+                Acked(1122, 2001, 1062, &[(3001, 4001)]),
+                Acked(1123, 2001, 1062, &[(1001, 2001), (3001, 4001)]),
+                Acked(1124, 4001, 1063, &[]),
+            ],
+            &[
+                "needed timestamp_echo",
+                "spurious dsack",
+                "needed timestamp_echo",
+            ],
+        ),
+    ]);
+}
+
+#[test]
+fn handshake_and_close() {
+    check(&[
+        (
+            "the first SYN is answered",
+            TIMESTAMPS,
+            &[
+                Sent(1000, 0, 1),
+                Again(2000, 0, 1),
+                Answer(2060, 1, 1000, &[]),
+            ],
+            &["spurious timestamp_echo"],
+        ),
+        (
+            "the second SYN is answered",
+            BOTH,
+            &[
+                Sent(1000, 0, 1),
+                Again(2000, 0, 1),
+                Answer(2060, 1, 2000, &[]),
+            ],
+            &["needed timestamp_echo"],
+        ),
+        (
+            "a SYN without timestamps",
+            SACK,
+            &[Sent(1000, 0, 1), Again(2000, 0, 1), Answer(2060, 1, 0, &[])],
+            &["unknowable ambiguous"],
+        ),
+        (
+            "a FIN, the last ACK lost: TIME-WAIT reports no duplicate",
+            SACK,
+            &[
+                Sent(1000, 1, 2),
+                Closed(1000),
+                Again(1130, 1, 2),
+                Acked(1190, 2, 0, &[]),
+            ],
+            &["unknowable ambiguous"],
+        ),
+        (
+            "nor does it take over its timestamp",
+            BOTH,
+            &[
+                Sent(1000, 1, 2),
+                Closed(1000),
+                Again(1130, 1, 2),
+                Acked(1190, 2, 1000, &[]),
+            ],
+            &["spurious timestamp_echo"],
+        ),
+        (
+            "a FIN that fills is echoed, though others follow it",
+            BOTH,
+            &[
+                Sent(1000, 1, 2),
+                Closed(1000),
+                Again(1280, 1, 2),
+                Again(1560, 1, 2),
+                Acked(1620, 2, 1280, &[]),
+            ],
+            &["needed timestamp_echo", "spurious timestamp_echo"],
+        ),
+    ]);
+}
+
+#[test]
+fn copies_refused_for_their_age() {
+    // The first hole is filled by a younger segment; the old one behind it is refused, and answered.
+    let begin = [
+        Sent(1000, 1, 1001),
+        Sent(1000, 1001, 2001),
+        Sent(1000, 2001, 3001),
+        Sent(1000, 3001, 4001),
+        Acked(1060, 1, 900, &[(3001, 4001)]),
+        Again(1061, 1, 1001),
+    ];
+    let told: &[Step] = &[
+        Acked(1121, 2001, 1061, &[(3001, 4001)]),
+        Acked(1125, 2001, 1061, &[(3001, 4001)]),
+        Again(1126, 2001, 3001),
+        Acked(1186, 4001, 1126, &[]),
+    ];
+    let either: &[Step] = &[
+        Acked(1121, 1001, 1061, &[(3001, 4001)]),
+        Acked(1125, 1001, 1061, &[(3001, 4001)]),
+        Again(1126, 1001, 2001),
+        Again(1127, 2001, 3001),
+        Acked(1186, 2001, 1126, &[(3001, 4001)]),
+        Acked(1187, 4001, 1127, &[]),
+    ];
+    let neither: &[Step] = &[
+        Acked(1121, 2001, 1061, &[(3001, 4001)]),
+        Again(1126, 2001, 3001),
+        Acked(1186, 4001, 1126, &[]),
+    ];
+    let cases: [(&[Step], &[&str]); 3] = [
+        (told, &["needed timestamp_echo", "spurious timestamp_echo"]),
+        (
+            either,
+            &[
+                "needed timestamp_echo",
+                "unknowable ambiguous",
+                "unknowable ambiguous",
+            ],
+        ),
+        (neither, &["needed timestamp_echo", "needed timestamp_echo"]),
+    ];
+    for (steps, expected) in cases {
+        assert_eq!(play(BOTH, &[&begin, steps].concat()), expected, "{steps:?}");
+    }
+}

@@ -1,0 +1,58 @@
+//! Connections that nearly are as real ones, analyzed: nothing panics, what is found agrees with itself
+//! and with the packets, and is the same the second time.
+
+#![no_main]
+
+use libfuzzer_sys::arbitrary::{self, Arbitrary};
+use libfuzzer_sys::fuzz_target;
+use recoup_fuzz::capture::{Capture, Step};
+use recoup_fuzz::findings::{Checked, check_all};
+use recoup_trace::analyze::{Analyzer, Kept, Settings};
+use recoup_trace::read::Packet;
+use std::time::Duration;
+
+const MOST_STEPS: usize = 400;
+
+#[derive(Arbitrary, Debug)]
+struct Input {
+    /// The profile senders are taken to be of.
+    linux_6: bool,
+    /// Seconds of silence that end a connection.
+    idle: u16,
+    /// Connections open at once.
+    most: u8,
+    /// Milliseconds on the clock at first.
+    begins: u32,
+    /// Where sequence numbers begin.
+    isns: [u32; 2],
+    steps: Vec<Step>,
+}
+
+fuzz_target!(|input: Input| {
+    let mut capture = Capture::new(input.begins, input.isns);
+    for step in input.steps.iter().take(MOST_STEPS) {
+        capture.take(step);
+    }
+    let packets = capture.into_packets();
+    let settings = Settings {
+        profile: input.linux_6.then(|| "linux-6".parse().expect("a profile")),
+        idle: Duration::from_secs(input.idle.into()),
+        most_connections: input.most.into(),
+        ..Settings::default()
+    };
+    let once = found(&packets, &settings);
+    check_all(&once, &packets);
+    let again = found(&packets, &settings);
+    assert_eq!(again.connections, once.connections);
+    assert_eq!(again.retransmissions, once.retransmissions);
+});
+
+fn found(packets: &[Packet], settings: &Settings) -> Kept {
+    let mut analyzer = Analyzer::new(settings, Checked::default());
+    for packet in packets {
+        analyzer.push(packet);
+    }
+    let Checked(mut kept) = analyzer.finish();
+    kept.sort();
+    kept
+}
