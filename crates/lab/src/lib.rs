@@ -1,6 +1,7 @@
 //! The laboratory: scenarios as data, runs over many flows, statistics, reports, and the claims of
 //! papers with their verdicts.
 
+pub mod analysis;
 pub mod capture;
 pub mod chart;
 pub mod claims;
@@ -16,4 +17,5 @@ pub mod sequence;
 pub mod settings;
 pub mod stage;
 pub mod stats;
+pub mod study;
 pub mod suggest;

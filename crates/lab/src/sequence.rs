@@ -7,6 +7,9 @@
 //! |--------------------------------------|----------------|----------------------|
 //! | data sent for the first time         | black arrow    | white arrow          |
 //! | data sent again, with its trigger    | red arrow      | red arrow and text   |
+//! | and needed, as an analysis tells     | the same       | the same             |
+//! | sent again and spurious              | blue, a cross  | blue, a cross        |
+//! | sent again, unknowable if needed     | grey, diamond  | orange, diamond      |
 //! | `snd_una` as ACKs advance it         | green stairs   | green stairs         |
 //! | an ACK that does not advance it      | green tick     | green tick           |
 //! | SACK blocks, when their ACK arrives  | purple line    | purple line          |
@@ -14,12 +17,13 @@
 //! | a note, such as a verdict            | blue text      | blue text            |
 //!
 //! A [`Diagram`] is a value, made of a simulation ([`Watch`]), or of an event stream or a packet
-//! capture ([`source`]), and drawn as SVG or as a file for xplot. The SVG is 900 px wide and
+//! capture ([`source`]), of a capture's connection with what an analysis found ([`explain`]), and drawn as SVG or as a file for xplot. The SVG is 900 px wide and
 //! depends on nothing but the diagram, so that it can be kept and compared byte for byte. There,
 //! retransmissions have a least size and lie on top: they are what one looks for.
 
 mod axis;
 mod capture;
+mod ink;
 mod lines;
 mod paint;
 mod recorder;
@@ -28,9 +32,11 @@ mod svg;
 mod watch;
 mod xplot;
 
+pub use capture::explain;
 pub use watch::Watch;
 
 use recoup_recovery::Trigger;
+use recoup_trace::finding::{Triggers, Verdict};
 use recoup_units::{Instant, Offset, Span};
 
 /// One picture: panels one above the other, with one scale.
@@ -71,6 +77,15 @@ pub enum What {
     Sent(Span),
     /// Sequence space left again; why, where that is known.
     Again(Span, Option<Trigger>),
+    /// Sequence space left again, as an analysis explains it.
+    Judged {
+        /// Which.
+        span: Span,
+        /// Why.
+        triggers: Triggers,
+        /// Whether it had to.
+        verdict: Verdict,
+    },
     /// An extra copy of it left, in advance of any loss.
     Copy(Span),
     /// An ACK took `snd_una` here.
@@ -89,9 +104,11 @@ impl What {
     /// The highest offset the mark needs on the axis; notes and windows adapt to what is there.
     fn highest(&self) -> Option<Offset> {
         match self {
-            Self::Sent(span) | Self::Again(span, _) | Self::Copy(span) | Self::Sacked(span) => {
-                Some(span.end)
-            }
+            Self::Sent(span)
+            | Self::Again(span, _)
+            | Self::Judged { span, .. }
+            | Self::Copy(span)
+            | Self::Sacked(span) => Some(span.end),
             Self::Acked(una) | Self::Duplicate(una) => Some(*una),
             Self::Window(_) | Self::Note(..) => None,
         }
@@ -100,7 +117,10 @@ impl What {
     /// Whether it is more than the SYN, its ACK or a window.
     fn is_of_data(&self) -> bool {
         match self {
-            Self::Sent(span) | Self::Again(span, _) | Self::Copy(span) => span.end > Offset::DATA,
+            Self::Sent(span)
+            | Self::Again(span, _)
+            | Self::Judged { span, .. }
+            | Self::Copy(span) => span.end > Offset::DATA,
             Self::Acked(una) => *una > Offset::DATA,
             Self::Duplicate(_) | Self::Sacked(_) => true,
             Self::Window(_) | Self::Note(..) => false,
@@ -110,9 +130,11 @@ impl What {
     /// The lowest one.
     fn lowest(&self) -> Option<Offset> {
         match self {
-            Self::Sent(span) | Self::Again(span, _) | Self::Copy(span) | Self::Sacked(span) => {
-                Some(span.start)
-            }
+            Self::Sent(span)
+            | Self::Again(span, _)
+            | Self::Judged { span, .. }
+            | Self::Copy(span)
+            | Self::Sacked(span) => Some(span.start),
             other => other.highest(),
         }
     }

@@ -1,4 +1,42 @@
-//! Signals that end the program: what is half written goes first.
+//! Signals that end the program: what is half written goes first, and what was found so far may be told.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether the next SIGINT is to be noted only.
+static DEFERRED: AtomicBool = AtomicBool::new(false);
+
+/// Whether one was.
+static NOTED: AtomicBool = AtomicBool::new(false);
+
+/// Has the next SIGINT only be noted; what comes after it ends the program as ever.
+pub fn defer() {
+    DEFERRED.store(true, Ordering::Relaxed);
+}
+
+/// Has SIGINT end the program again, and tells whether one came.
+pub fn heed() -> bool {
+    DEFERRED.store(false, Ordering::Relaxed);
+    noted()
+}
+
+/// Whether a SIGINT came that was deferred.
+pub fn noted() -> bool {
+    NOTED.load(Ordering::Relaxed)
+}
+
+/// Ends the program as the SIGINT would have done that was deferred.
+#[cfg(unix)]
+pub fn end() -> ! {
+    recoup_lab::output_file::exit(|| {
+        let _ = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGINT);
+    })
+}
+
+/// Elsewhere there are no signals.
+#[cfg(not(unix))]
+pub fn end() -> ! {
+    recoup_lab::output_file::exit(|| ())
+}
 
 /// Has SIGINT, SIGTERM and SIGHUP remove the files that are not whole yet; then they end the program
 /// as ever, so that a shell sees 130, 143 or 129. One that whoever started the program has had it
@@ -15,7 +53,11 @@ pub fn watch() {
         return;
     };
     let wait = move || {
-        if let Some(signal) = signals.forever().next() {
+        for signal in signals.forever() {
+            if signal == SIGINT && DEFERRED.swap(false, Ordering::Relaxed) {
+                NOTED.store(true, Ordering::Relaxed);
+                continue;
+            }
             exit(|| {
                 let _ = emulate_default_handler(signal);
             });

@@ -1,5 +1,6 @@
 //! The command line. It reads arguments, calls the laboratory and prints; it decides nothing.
 
+mod analyze;
 mod drill;
 #[cfg(target_os = "linux")]
 mod emulate;
@@ -38,6 +39,8 @@ enum Command {
     Run(run::Args),
     /// Regenerate a figure of a paper and check the paper's claims
     Paper(paper::Args),
+    /// Explain every retransmission of packet captures: why it was sent, and whether it was needed
+    Analyze(analyze::Args),
     /// Run packetdrill scripts against the engine, in virtual time and without tolerance
     Drill(drill::Args),
     /// Draw what a sender sent and heard over time, from events or a capture
@@ -125,6 +128,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Run(args) => run::run(&args),
         Command::Paper(args) => paper::run(&args),
+        Command::Analyze(args) => analyze::run(&args),
         Command::Drill(args) => drill::run(&args),
         Command::Plot(args) => plot::run(&args),
         #[cfg(target_os = "linux")]

@@ -10,7 +10,10 @@
 //! unknown (RFC 7323 §2.2), and none is told.
 
 mod connections;
+mod explained;
 mod list;
+
+pub use explained::explain;
 
 use super::source::{Choice, Source, SourceError};
 use connections::Connections;

@@ -2,20 +2,13 @@
 //! so that a long capture's picture grows with the pixels, not with the packets.
 
 use super::axis::Axis;
+use super::ink::{BLUE, Ink, Shape, tick};
 use super::{Mark, What, position, stairs, una, window};
-use crate::chart::INK;
 use crate::chart::canvas::{Align, Canvas, Colour, Style};
 use crate::chart::text::{cut, width};
 use recoup_units::{Instant, Offset, Span};
 use std::collections::HashSet;
 use std::ops::Range;
-
-const RED: Colour = Colour(0xd4, 0x00, 0x00);
-const GREEN: Colour = Colour(0x0a, 0x9a, 0x2f);
-const PURPLE: Colour = Colour(0x98, 0x3f, 0xc4);
-const OCHRE: Colour = Colour(0xc9, 0x9a, 0x00);
-const BLUE: Colour = Colour(0x1f, 0x4f, 0xb4);
-const TEAL: Colour = Colour(0x00, 0x8b, 0x9a);
 
 /// The text beside a mark.
 const NOTE: Style = Style {
@@ -28,95 +21,10 @@ const NOTE: Style = Style {
 /// data it would be a speck: there it has a height to be seen.
 const LEGIBLE: i32 = 8;
 const SEEN: i32 = 12;
-/// The longest such text, in pixels.
+/// A label of a trigger holds for retransmissions of the same within so many pixels.
+const LABEL_HOLDS: i32 = 60;
+/// The longest text beside a mark, in pixels.
 const NOTE_ROOM: i32 = 220;
-
-/// The kinds of marks, in the order of the legend.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Ink {
-    Data,
-    Again,
-    Copy,
-    Una,
-    Duplicate,
-    Sack,
-    Window,
-}
-
-impl Ink {
-    pub const ALL: [Self; 7] = [
-        Self::Data,
-        Self::Again,
-        Self::Copy,
-        Self::Una,
-        Self::Duplicate,
-        Self::Sack,
-        Self::Window,
-    ];
-
-    /// The width of its sample in the legend.
-    pub const SWATCH: i32 = 16;
-
-    /// Whether it is what `mark` is drawn in.
-    pub fn of(self, mark: &Mark) -> bool {
-        let ink = match mark.what {
-            What::Sent(_) => Self::Data,
-            What::Again(..) => Self::Again,
-            What::Copy(_) => Self::Copy,
-            What::Acked(_) => Self::Una,
-            What::Duplicate(_) => Self::Duplicate,
-            What::Sacked(_) => Self::Sack,
-            What::Window(_) => Self::Window,
-            What::Note(..) => return false,
-        };
-        ink == self
-    }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Data => "data",
-            Self::Again => "retransmission",
-            Self::Copy => "copy",
-            Self::Una => "snd_una",
-            Self::Duplicate => "duplicate ACK",
-            Self::Sack => "SACK block",
-            Self::Window => "receive window",
-        }
-    }
-
-    fn colour(self) -> Colour {
-        match self {
-            Self::Data => INK,
-            Self::Again => RED,
-            Self::Copy => TEAL,
-            Self::Una | Self::Duplicate => GREEN,
-            Self::Sack => PURPLE,
-            Self::Window => OCHRE,
-        }
-    }
-
-    /// Draws a sample from `x` on, around the height `y`.
-    pub fn swatch(self, canvas: &Canvas<'_>, (x, y): (i32, i32)) {
-        let middle = x + Self::SWATCH / 2;
-        let colour = self.colour();
-        let shape = match self {
-            Self::Data | Self::Again | Self::Copy => {
-                return arrow(canvas, middle, y - 7, y + 7, colour);
-            }
-            Self::Duplicate => {
-                Shape::level(self, x, x + Self::SWATCH, y - 3).draw(canvas);
-                return tick(canvas, middle, y - 3, colour);
-            }
-            Self::Sack => Shape::upright(self, middle, y - 7, y + 7),
-            Self::Una | Self::Window => {
-                Shape::level(self, x, middle, y + 4).draw(canvas);
-                Shape::level(self, middle, x + Self::SWATCH, y - 4).draw(canvas);
-                Shape::upright(self, middle, y - 4, y + 5)
-            }
-        };
-        shape.draw(canvas);
-    }
-}
 
 /// A panel's axes and frame.
 #[derive(Clone, Copy, Debug)]
@@ -139,68 +47,34 @@ impl Plot {
     }
 }
 
-/// A box of one colour; `to` lies outside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Shape {
-    ink: Ink,
-    from: (i32, i32),
-    to: (i32, i32),
-}
-
-impl Shape {
-    /// A vertical line, two pixels wide where lines are all there is to see of a mark.
-    fn upright(ink: Ink, x: i32, top: i32, bottom: i32) -> Self {
-        let wide = if ink == Ink::Sack { 2 } else { 1 };
-        Self {
-            ink,
-            from: (x, top),
-            to: (x + wide, bottom.max(top + 1)),
-        }
-    }
-
-    fn level(ink: Ink, left: i32, right: i32, y: i32) -> Self {
-        Self {
-            ink,
-            from: (left, y),
-            to: (right + 1, y + 1),
-        }
-    }
-
-    fn draw(self, canvas: &Canvas<'_>) {
-        canvas.fill(self.from, self.to, self.ink.colour());
-    }
-}
-
-/// A double-ended arrow between two heights, as large as there is room.
-fn arrow(canvas: &Canvas<'_>, x: i32, top: i32, bottom: i32, colour: Colour) {
-    canvas.fill((x, top), (x + 1, bottom.max(top + 2)), colour);
-    let length = ((bottom - top) / 3).min(4);
-    if length < 2 {
-        return;
-    }
-    for (tip, foot) in [(top, top + length), (bottom, bottom - length)] {
-        let half = length / 2 + 1;
-        let corners = [
-            (x, tip),
-            (x + 1, tip),
-            (x + 1 + half, foot),
-            (x - half, foot),
-        ];
-        canvas.polygon(&corners, colour);
-    }
-}
-
-/// The tick of an ACK that advances nothing, below its line.
-fn tick(canvas: &Canvas<'_>, x: i32, y: i32, colour: Colour) {
-    canvas.fill((x, y), (x + 1, y + 6), colour);
-}
-
 /// Draws the marks of one panel.
 pub(super) struct Painter<'a, 'c> {
     canvas: &'a Canvas<'c>,
     plot: &'a Plot,
     drawn: HashSet<Shape>,
     taken: Taken,
+}
+
+/// How a text beside a mark is set.
+#[derive(Clone, Copy, Debug)]
+struct Label {
+    colour: Colour,
+    /// From the middle of the mark, in pixels.
+    from: i32,
+}
+
+impl Label {
+    const NOTE: Self = Self {
+        colour: BLUE,
+        from: 4,
+    };
+
+    fn of(ink: Ink) -> Self {
+        Self {
+            colour: ink.colour(),
+            from: ink.reach() + 1,
+        }
+    }
 }
 
 /// The pixels of a plot that something is drawn on: text keeps off them.
@@ -285,6 +159,9 @@ impl<'a, 'c> Painter<'a, 'c> {
         for mark in marks {
             match mark.what {
                 What::Again(span, _) => self.arrow(Ink::Again, mark.at, span),
+                What::Judged { span, verdict, .. } => {
+                    self.arrow(Ink::Judged(verdict), mark.at, span);
+                }
                 What::Copy(span) if span.end > Offset::DATA => {
                     self.arrow(Ink::Copy, mark.at, span);
                 }
@@ -343,26 +220,46 @@ impl<'a, 'c> Painter<'a, 'c> {
             bottom = top + SEEN;
         }
         if self.drawn.insert(Shape::upright(ink, x, top, bottom)) {
-            self.taken.take((x - 3, top), (x + 4, bottom.max(top + 2)));
-            arrow(self.canvas, x, top, bottom, ink.colour());
+            let reach = ink.reach();
+            let foot = bottom.max(top + 2);
+            self.taken.take((x - reach, top), (x + reach + 1, foot));
+            ink.arrow(self.canvas, x, top, bottom);
         }
     }
 
-    /// The trigger of each retransmission whose predecessor had another, and the notes.
+    /// The trigger of each retransmission whose predecessor had another, or another verdict, or has no
+    /// label near; and the notes.
     fn texts(&mut self, marks: &[Mark]) {
         let mut last = None;
+        let mut labelled = None;
         for mark in marks {
             match &mark.what {
                 What::Again(span, trigger) => {
                     if *trigger != last
                         && let Some(trigger) = trigger
                     {
-                        self.text(trigger.name(), mark.at, *span, Ink::Again.colour());
+                        self.text(trigger.name(), mark.at, *span, Label::of(Ink::Again));
                     }
                     last = *trigger;
                 }
+                What::Judged {
+                    span,
+                    triggers,
+                    verdict,
+                } => {
+                    let x = self.plot.x(mark.at);
+                    let near = |&(of, place): &(_, i32)| {
+                        of == (*triggers, *verdict) && x - place < LABEL_HOLDS
+                    };
+                    if labelled.as_ref().is_none_or(|label| !near(label)) {
+                        let label = Label::of(Ink::Judged(*verdict));
+                        let written = self.text(&triggers.to_string(), mark.at, *span, label);
+                        labelled = written.then_some(((*triggers, *verdict), x));
+                    }
+                }
                 What::Note(offset, text) => {
-                    self.text(text, mark.at, Span::new(*offset, *offset), BLUE);
+                    let span = Span::new(*offset, *offset);
+                    self.text(text, mark.at, span, Label::NOTE);
                 }
                 _ => {}
             }
@@ -370,13 +267,13 @@ impl<'a, 'c> Painter<'a, 'c> {
     }
 
     /// Writes beside a mark where nothing else is; on the left at best, where a sender has usually
-    /// nothing under way. Where there is no room nothing is written.
-    fn text(&mut self, text: &str, at: Instant, span: Span, colour: Colour) {
+    /// nothing under way. Where there is no room nothing is written, which is `false`.
+    fn text(&mut self, text: &str, at: Instant, span: Span, label: Label) -> bool {
         const HALF: i32 = NOTE.size / 2 + 1;
         let text = cut(text, NOTE.size, NOTE_ROOM);
         let length = width(&text, NOTE.size);
         let (x, top, bottom) = self.place(at, span);
-        let (left, right) = (x - 4, x + 6 + length);
+        let (left, right) = (x - label.from, x + label.from + 2 + length);
         let middle = (top + bottom) / 2;
         let places = [
             (left, middle),
@@ -394,11 +291,13 @@ impl<'a, 'c> Painter<'a, 'c> {
             let (from, to) = extent(*place);
             self.taken.is_free(from, to)
         };
-        if let Some(place) = places.into_iter().find(free) {
-            let (from, to) = extent(place);
-            self.taken.take(from, to);
-            self.canvas.text(&text, place, NOTE, colour);
-        }
+        let Some(place) = places.into_iter().find(free) else {
+            return false;
+        };
+        let (from, to) = extent(place);
+        self.taken.take(from, to);
+        self.canvas.text(&text, place, NOTE, label.colour);
+        true
     }
 }
 

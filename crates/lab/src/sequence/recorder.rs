@@ -2,6 +2,7 @@
 
 use super::{Mark, What};
 use recoup_recovery::Trigger;
+use recoup_trace::finding::{Triggers, Verdict};
 use recoup_units::{Instant, Offset, Span};
 
 /// One direction of a connection, as it is told.
@@ -35,6 +36,16 @@ impl Recorder {
 
     pub fn sent_again(&mut self, at: Instant, span: Span, trigger: Option<Trigger>) {
         self.leave(at, span, What::Again(span, trigger));
+    }
+
+    /// Sent again, and why and whether for nothing is known.
+    pub fn judged(&mut self, at: Instant, span: Span, triggers: Triggers, verdict: Verdict) {
+        let what = What::Judged {
+            span,
+            triggers,
+            verdict,
+        };
+        self.leave(at, span, what);
     }
 
     pub fn copied(&mut self, at: Instant, span: Span) {

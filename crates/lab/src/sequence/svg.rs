@@ -1,7 +1,8 @@
 //! The drawing for eyes: SVG, 900 px wide, through the charts' canvas.
 
 use super::axis::{Axis, Quantity};
-use super::paint::{Ink, Painter, Plot};
+use super::ink::Ink;
+use super::paint::{Painter, Plot};
 use super::{Diagram, Mark, What, position, window};
 use crate::chart::canvas::{Align, Canvas, Style};
 use crate::chart::text::{cut, rows, width, wrap};

@@ -86,6 +86,98 @@ go
     assert_eq!(example().to_xplot(1), None);
 }
 
+/// One segment sent again three times, as an analysis tells.
+fn judged() -> Diagram {
+    let judged = |ms, triggers, verdict| {
+        let span = span(1, 1001);
+        mark(
+            ms,
+            What::Judged {
+                span,
+                triggers,
+                verdict,
+            },
+        )
+    };
+    let mut diagram = example();
+    diagram.panels[0].marks = vec![
+        mark(0, What::Sent(span(1, 1001))),
+        judged(100, Trigger::Fast.into(), Verdict::Needed),
+        judged(300, Triggers::UNKNOWN, Verdict::Unknowable),
+        judged(
+            500,
+            Triggers::either(Trigger::Tlp, Trigger::Rto),
+            Verdict::Spurious,
+        ),
+        mark(520, What::Acked(Offset(1001))),
+    ];
+    diagram
+}
+
+/// Verdicts are told by colour, and by shape: where colours are not seen those are enough.
+#[test]
+fn each_verdict_has_its_own_mark() {
+    let svg = judged().to_svg();
+    let found = texts(&svg);
+    for text in [
+        "needed retransmission",
+        "spurious retransmission",
+        "retransmission, unknown if needed",
+        "fast",
+        "unknown",
+        "tlp|rto",
+    ] {
+        let times = found.iter().filter(|t| **t == text).count();
+        assert_eq!(times, 1, "{text}: {found:?}");
+    }
+    // Each once in the legend and once in the picture: two strokes; two diamonds, one in the other.
+    let shapes = |element: &str, colour: &str| {
+        let is = |line: &&str| line.contains(element) && line.contains(colour);
+        svg.lines().filter(is).count()
+    };
+    assert_eq!(shapes("<polyline", "#1F4FB4"), 4);
+    assert_eq!(shapes("<polygon", "#707070"), 2);
+    assert_eq!(shapes("<polygon", "#FFFFFF"), 2);
+    assert_eq!(shapes("<polygon", "#D40000"), 4);
+
+    let xplot = judged().to_xplot(0).unwrap();
+    for part in [
+        "red\ndarrow 0.100000 0\nuarrow 0.100000 1000\nline 0.100000 0 0.100000 1000\natext 0.100000 1000\nfast needed\n",
+        "orange\ndarrow 0.300000 0\n",
+        "\ndiamond 0.300000 500\natext 0.300000 1000\nunknown unknowable\n",
+        "blue\ndarrow 0.500000 0\n",
+        "\nplus 0.500000 500\natext 0.500000 1000\ntlp|rto spurious\n",
+    ] {
+        assert!(xplot.contains(part), "{part:?} in\n{xplot}");
+    }
+}
+
+/// A label holds for what follows close by; far away there is another.
+#[test]
+fn triggers_are_named_again_where_the_last_name_is_far() {
+    let many = |every: u64| {
+        let mut diagram = judged();
+        let again = |i: u64| {
+            let span = span(1, 10_001);
+            let what = What::Judged {
+                span,
+                triggers: Trigger::Rto.into(),
+                verdict: Verdict::Needed,
+            };
+            mark(100 + every * i, what)
+        };
+        let mut marks = vec![mark(0, What::Sent(span(1, 10_001)))];
+        marks.extend((0..4).map(again));
+        marks.push(mark(1000, What::Sent(span(10_001, 100_001))));
+        diagram.panels[0].marks = marks;
+        texts(&diagram.to_svg())
+            .iter()
+            .filter(|t| **t == "rto")
+            .count()
+    };
+    assert_eq!((many(1), many(200)), (1, 4));
+}
+
 #[test]
 fn xplot_gets_the_numbers_it_can_hold() {
     let mut diagram = example();

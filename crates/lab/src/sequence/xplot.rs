@@ -5,6 +5,7 @@
 //! `uarrow` at its head and a `line` between, and a colour's name holds until the next.
 
 use super::{Mark, What, position, stairs, una, window};
+use recoup_trace::finding::Verdict;
 use recoup_units::{Instant, Span};
 use std::fmt::{self, Write};
 
@@ -90,6 +91,15 @@ pub(super) fn write(title: &str, panel: &str, marks: &[Mark]) -> String {
     file.0
 }
 
+/// The colour of a retransmission, and the shape on its line.
+fn judged(verdict: Verdict) -> (&'static str, Option<&'static str>) {
+    match verdict {
+        Verdict::Needed => ("red", None),
+        Verdict::Spurious => ("blue", Some("plus")),
+        Verdict::Unknowable => ("orange", Some("diamond")),
+    }
+}
+
 fn draw(file: &mut File, mark: &Mark) {
     let at = Time(mark.at);
     match &mark.what {
@@ -98,6 +108,20 @@ fn draw(file: &mut File, mark: &Mark) {
             file.arrow(mark.at, *span, "red");
             file.line(format_args!("atext {at} {}", position(span.end)));
             file.text(trigger.map_or("R", |trigger| trigger.name()));
+        }
+        What::Judged {
+            span,
+            triggers,
+            verdict,
+        } => {
+            let (colour, shape) = judged(*verdict);
+            file.arrow(mark.at, *span, colour);
+            let (low, high) = (position(span.start), position(span.end));
+            if let Some(shape) = shape {
+                file.line(format_args!("{shape} {at} {}", low.midpoint(high)));
+            }
+            file.line(format_args!("atext {at} {high}"));
+            file.text(&format!("{triggers} {}", verdict.name()));
         }
         What::Copy(span) => {
             file.arrow(mark.at, *span, "magenta");

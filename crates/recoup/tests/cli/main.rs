@@ -1,6 +1,7 @@
 //! The command line as its users meet it: every test runs the program in an empty folder of its own
 //! and looks at what it prints, what it leaves behind and how it exits.
 
+mod analyze;
 mod drill;
 mod outputs;
 mod paper;
@@ -136,7 +137,9 @@ fn csv_rows(text: &str) -> Vec<Vec<&str>> {
 #[test]
 fn help_tells_every_command_and_every_option() {
     let help = recoup(&["--help"]).printed();
-    for command in ["run", "paper", "drill", "plot", "scenario", "profiles"] {
+    for command in [
+        "run", "paper", "plot", "analyze", "drill", "scenario", "profiles",
+    ] {
         assert!(help.contains(&format!("\n  {command} ")), "{help}");
     }
     for (command, options) in [
@@ -176,6 +179,22 @@ fn help_tells_every_command_and_every_option() {
                 "--from",
                 "--to",
                 "--title",
+            ],
+        ),
+        (
+            &["analyze"],
+            &[
+                "--summary",
+                "--connections",
+                "--retransmissions",
+                "--format",
+                "--output",
+                "--figures",
+                "--profile",
+                "--idle",
+                "--threads",
+                "unknowable",
+                "Exit status",
             ],
         ),
         (

@@ -5,6 +5,7 @@ use super::super::source::{Choice, Source, SourceError, direction};
 use super::super::watch::window_edge;
 use super::list;
 use crate::sequence::{Mark, Panel, What};
+use recoup_trace::finding::Retransmission;
 use recoup_trace::read::Packet;
 use recoup_units::{Direction, Instant, Offset, Span};
 use recoup_wire::{Flags, Segment, SeqNumber};
@@ -36,8 +37,20 @@ pub(super) struct Connection {
     /// Data segments and payload bytes, up and down.
     pub segments: [u64; 2],
     pub bytes: [u64; 2],
-    packets: Vec<(Instant, Direction, Segment)>,
+    packets: Vec<Captured>,
 }
+
+/// A packet of it.
+#[derive(Clone, Copy, Debug)]
+struct Captured {
+    frame: u64,
+    at: Instant,
+    direction: Direction,
+    segment: Segment,
+}
+
+/// Retransmissions by their frames: what an analysis made of them.
+pub(super) type Explained<'a> = HashMap<u64, &'a Retransmission>;
 
 /// All connections of a capture, in the order of their first packets.
 #[derive(Clone, Debug)]
@@ -59,21 +72,10 @@ impl Connections {
     }
 
     pub fn take(&mut self, packet: &Packet) {
-        let segment = &packet.segment;
         let number = self.connection_of(packet);
         let wanted = self.wanted.is_none_or(|wanted| wanted == number);
         let connection = &mut self.all[number];
-        let direction = match packet.endpoints.src == connection.ends.client {
-            true => Direction::Up,
-            false => Direction::Down,
-        };
-        if segment.payload_len > 0 {
-            connection.segments[direction as usize] += 1;
-            connection.bytes[direction as usize] += u64::from(segment.payload_len);
-        }
-        if wanted {
-            connection.packets.push((packet.at, direction, *segment));
-        }
+        connection.take(packet, wanted);
     }
 
     /// The number of the connection a packet is of, which it may open: the first packet between two
@@ -98,11 +100,8 @@ impl Connections {
             return number;
         }
         self.all.push(Connection {
-            ends,
             syn: opening.then_some(segment.seq),
-            segments: [0; 2],
-            bytes: [0; 2],
-            packets: Vec::new(),
+            ..Connection::between(ends)
         });
         let number = self.all.len() - 1;
         self.latest.insert(ends.key(), number);
@@ -139,29 +138,65 @@ impl Connections {
         let mut connection = self.all.swap_remove(number);
         connection.sort();
         let direction = direction(choice, connection.bytes);
-        let Ends { client, server } = connection.ends;
-        let title = match direction {
-            Direction::Up => format!("{client} to {server}"),
-            Direction::Down => format!("{server} to {client}"),
-        };
         Ok(Source {
-            title,
-            panels: vec![connection.panel(direction)],
+            title: connection.title(direction),
+            panels: vec![connection.panel(direction, None)],
             notes: connection.note(direction).into_iter().collect(),
         })
     }
 }
 
 impl Connection {
+    /// Nothing of it seen yet.
+    pub fn between(ends: Ends) -> Self {
+        Self {
+            ends,
+            syn: None,
+            segments: [0; 2],
+            bytes: [0; 2],
+            packets: Vec::new(),
+        }
+    }
+
+    /// Takes in a packet of its own, to be kept if `wanted`.
+    pub fn take(&mut self, packet: &Packet, wanted: bool) {
+        let segment = &packet.segment;
+        let direction = match packet.endpoints.src == self.ends.client {
+            true => Direction::Up,
+            false => Direction::Down,
+        };
+        if segment.payload_len > 0 {
+            self.segments[direction as usize] += 1;
+            self.bytes[direction as usize] += u64::from(segment.payload_len);
+        }
+        if wanted {
+            self.packets.push(Captured {
+                frame: packet.frame,
+                at: packet.at,
+                direction,
+                segment: *segment,
+            });
+        }
+    }
+
+    /// Who sends to whom.
+    pub fn title(&self, direction: Direction) -> String {
+        let Ends { client, server } = self.ends;
+        match direction {
+            Direction::Up => format!("{client} to {server}"),
+            Direction::Down => format!("{server} to {client}"),
+        }
+    }
+
     /// Puts the packets in order: those of several interfaces may not be.
     pub fn sort(&mut self) {
-        self.packets.sort_by_key(|(at, ..)| *at);
+        self.packets.sort_by_key(|packet| packet.at);
     }
 
     /// Segments sent again, up and down.
     pub fn retransmissions(&self) -> [usize; 2] {
         [Direction::Up, Direction::Down].map(|direction| {
-            let marks = self.panel(direction).marks;
+            let marks = self.panel(direction, None).marks;
             let again = |mark: &&Mark| matches!(mark.what, What::Again(..));
             marks.iter().filter(again).count()
         })
@@ -169,13 +204,13 @@ impl Connection {
 
     /// The SYN of the sender of `direction`.
     fn syn_of(&self, direction: Direction) -> Option<&Segment> {
-        let mut own = self.packets.iter().filter(|(_, d, _)| *d == direction);
-        let syn = own.find(|(.., segment)| segment.flags.contains(Flags::SYN));
-        syn.map(|(.., segment)| segment)
+        let mut own = self.packets.iter().filter(|p| p.direction == direction);
+        let syn = own.find(|packet| packet.segment.flags.contains(Flags::SYN));
+        syn.map(|packet| &packet.segment)
     }
 
     /// What is not known for want of a SYN.
-    fn note(&self, direction: Direction) -> Option<String> {
+    pub fn note(&self, direction: Direction) -> Option<String> {
         let [own, peer] = [direction, direction.reverse()].map(|d| self.syn_of(d).is_some());
         let numbers = match (own, peer) {
             (true, true) => return None,
@@ -193,9 +228,12 @@ impl Connection {
         if let Some(syn) = self.syn_of(direction) {
             return Some(syn.seq);
         }
-        let number = |(_, d, segment): &(Instant, Direction, Segment)| match *d == direction {
-            true => (segment.sequence_len() > 0).then_some(segment.seq),
-            false => acknowledges(segment).then_some(segment.ack),
+        let number = |packet: &Captured| {
+            let segment = &packet.segment;
+            match packet.direction == direction {
+                true => (segment.sequence_len() > 0).then_some(segment.seq),
+                false => acknowledges(segment).then_some(segment.ack),
+            }
         };
         let mut numbers = self.packets.iter().filter_map(number);
         // The first number stands in the middle of what it may be compared with.
@@ -212,27 +250,30 @@ impl Connection {
         Some(zero.at(lowest) - 1)
     }
 
-    /// What the sender of `direction` did, if the capture is taken at its side.
-    fn panel(&self, direction: Direction) -> Panel {
+    /// What the sender of `direction` did, if the capture is taken at its side. What it sent again is
+    /// what an analysis says so of, or else what was seen before.
+    pub fn panel(&self, direction: Direction, explained: Option<&Explained<'_>>) -> Panel {
         let Some(isn) = self.isn(direction) else {
             return Panel::default();
         };
-        let start = self.packets.first().map_or(Instant::ZERO, |(at, ..)| *at);
+        let start = self.packets.first().map_or(Instant::ZERO, |first| first.at);
         let mut track = Track {
             isn,
             recorder: Recorder::default(),
             seen: Seen::default(),
             scales: [None; 2],
             field: None,
+            explained,
         };
-        for (at, packet_direction, segment) in &self.packets {
-            let at = Instant::ZERO + at.since(start);
-            let outgoing = *packet_direction == direction;
+        for packet in &self.packets {
+            let segment = &packet.segment;
+            let at = Instant::ZERO + packet.at.since(start);
+            let outgoing = packet.direction == direction;
             if segment.flags.contains(Flags::SYN) {
                 track.scales[usize::from(!outgoing)] = Some(segment.options.window_scale);
             }
             match outgoing {
-                true => track.leave(at, segment),
+                true => track.leave(packet.frame, at, segment),
                 false => track.hear(at, segment),
             }
         }
@@ -249,29 +290,34 @@ fn acknowledges(segment: &Segment) -> bool {
 }
 
 /// One direction of a connection while its packets go by.
-struct Track {
+struct Track<'a> {
     isn: SeqNumber,
     recorder: Recorder,
     seen: Seen,
     scales: [Option<Option<u8>>; 2],
     /// The window of the latest ACK as it stands there.
     field: Option<u16>,
+    /// What of it was sent again, where an analysis tells.
+    explained: Option<&'a Explained<'a>>,
 }
 
-impl Track {
+impl Track<'_> {
     fn offset(&self, seq: SeqNumber) -> Option<Offset> {
         seq.unwrap(self.isn, self.recorder.highest())
     }
 
-    fn leave(&mut self, at: Instant, segment: &Segment) {
+    fn leave(&mut self, frame: u64, at: Instant, segment: &Segment) {
         let len = u64::from(segment.sequence_len());
         let Some(start) = self.offset(segment.seq).filter(|_| len > 0) else {
             return;
         };
         let span = Span::at(start, len);
-        match self.seen.add(span) {
-            true => self.recorder.sent_again(at, span, None),
-            false => self.recorder.sent(at, span),
+        let seen = self.seen.add(span);
+        let found = self.explained.map(|all| all.get(&frame));
+        match (found, seen) {
+            (Some(Some(one)), _) => self.recorder.judged(at, span, one.triggers, one.verdict),
+            (None, true) => self.recorder.sent_again(at, span, None),
+            (Some(None), _) | (None, false) => self.recorder.sent(at, span),
         }
     }
 

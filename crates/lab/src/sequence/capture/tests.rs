@@ -3,8 +3,8 @@ use super::super::{Mark, What};
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::{Endpoints, Flags, Options, Payload, SackBlocks, Segment, SeqNumber, encode};
 
-const CLIENT: &str = "198.51.100.1:4000";
-const SERVER: &str = "192.0.2.1:80";
+pub(super) const CLIENT: &str = "198.51.100.1:4000";
+pub(super) const SERVER: &str = "192.0.2.1:80";
 const ISN: u32 = u32::MAX - 500;
 
 /// An IP packet of the server (`down`) or the client.
@@ -13,7 +13,7 @@ fn packet(down: bool, flags: Flags, seq: u32, ack: u32, len: u32, sack: &[[u32; 
 }
 
 #[allow(clippy::too_many_arguments)]
-fn packet_between(
+pub(super) fn packet_between(
     client: &str,
     server: &str,
     down: bool,
@@ -61,7 +61,7 @@ fn packet_between(
 }
 
 /// A download of two segments of which the first is lost: (ms, packet).
-fn download() -> Vec<(u64, Vec<u8>)> {
+pub(super) fn download() -> Vec<(u64, Vec<u8>)> {
     let ack = Flags::ACK;
     vec![
         (5, packet(false, Flags::SYN, 0, 0, 0, &[])),
@@ -75,7 +75,7 @@ fn download() -> Vec<(u64, Vec<u8>)> {
     ]
 }
 
-fn expected() -> Vec<Mark> {
+pub(super) fn expected() -> Vec<Mark> {
     let span = |a, b| Span::new(Offset(a), Offset(b));
     let marks = [
         (0, What::Sent(span(0, 1))),
@@ -139,7 +139,7 @@ fn pcap(order: Order, magic: u32, ticks: u64, link: u32, packets: &[(u64, Vec<u8
     file
 }
 
-fn raw_pcap(packets: &[(u64, Vec<u8>)]) -> Vec<u8> {
+pub(super) fn raw_pcap(packets: &[(u64, Vec<u8>)]) -> Vec<u8> {
     pcap(Order::Little, 0xa1b2_3c4d, 1_000_000_000, 101, packets)
 }
 

@@ -1,0 +1,34 @@
+//! What an analysis of captures finds, as tables, JSON, CSV and Parquet.
+//!
+//! ```text
+//! read::Reader ─► run ─► Analyzed<AllRetransmissions | AllConnections | OneConnection | Summary>
+//!                              ├─► Columns: CSV, Parquet, the rows of JSON
+//!                              └─► tables for reading, notes
+//! ```
+
+mod columns;
+mod document;
+mod findings;
+mod notes;
+mod parquet;
+mod rows;
+mod study_tables;
+mod summary;
+mod summary_columns;
+mod summary_tables;
+mod tables;
+
+pub use columns::{Columns, Rows};
+pub use document::{Document, write_json};
+pub use findings::{
+    AllConnections, AllRetransmissions, AnalysisError, Analyzed, OneConnection, View, run,
+};
+pub use rows::{connections, retransmissions};
+pub use study_tables::study_tables;
+pub use summary::{CLOSINGS, Explained, Sender, Slow, Summary, Vantages, Waits};
+pub use summary_columns::summaries;
+pub use summary_tables::summary_tables;
+pub use tables::{connection_table, retransmission_table};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,254 @@
+//! A summary as tables for reading.
+
+use super::findings::Analyzed;
+use super::rows::{ms, trigger_name, trigger_row, triggers};
+use super::summary::{Explained, Sender, Summary};
+use super::summary_columns::{left_out, other_traffic};
+use super::tables::{millis, number, right, seconds, utc};
+use crate::report::{millis as digits, plain_table};
+use crate::stats::Durations;
+use comfy_table::{Cell, Table};
+use recoup_recovery::Trigger;
+use recoup_trace::finding::{Evidence, Tally, Vantage, Verdict};
+use std::time::Duration;
+
+/// The summary of a capture, but for what [`study_tables`](super::study_tables()) has.
+pub fn summary_tables(analyzed: &Analyzed<Summary>) -> String {
+    let s = &analyzed.found;
+    let mut text = format!("{}\n", capture(analyzed));
+    let mut add = |heading: &str, table: Option<Table>| {
+        if let Some(table) = table {
+            text += &format!("\n{heading}\n\n{table}\n");
+        }
+    };
+    add("Retransmissions, in segments", retransmissions(s));
+    add("What the verdicts rest on, in segments", evidence(s));
+    add(
+        "Detection: since the first transmission; recovery: until all sent before is acknowledged (ms)",
+        waits(s),
+    );
+    add("Whose behaviour the senders' is", senders(s));
+    add("Round-trip times (ms)", rtts(s));
+    add("Connections that lost most time to recovery", slowest(s));
+    text
+}
+
+fn capture(analyzed: &Analyzed<Summary>) -> Table {
+    let (counts, s) = (&analyzed.counts, &analyzed.found);
+    let mut table = plain_table();
+    table.set_header(["captured", ""]);
+    let mut add = |name: &str, value: String| {
+        table.add_row([Cell::new(name), number(value)]);
+    };
+    add("frames", counts.frames.to_string());
+    add("  TCP segments", counts.packets.to_string());
+    add("  other traffic", other_traffic(counts).to_string());
+    add("  left out, unreadable", left_out(counts).to_string());
+    if let Some((begun, ended)) = s.span {
+        add("first packet", utc(begun));
+        add("time to the last (s)", seconds(ended.since(begun)));
+    }
+    add("connections", s.connections.to_string());
+    let [_, late] = s.openings;
+    add("  begun before the capture", late.to_string());
+    add("payload (bytes)", s.bytes.to_string());
+    for vantage in Vantage::ALL {
+        let share = share(
+            s.vantages.bytes[vantage as usize],
+            s.vantages.bytes.iter().sum(),
+        );
+        if let Some(share) = share.filter(|_| s.vantages.bytes[vantage as usize] > 0) {
+            let name = match vantage {
+                Vantage::Sender => "  captured at its sender (%)",
+                Vantage::Between => "  captured on its way (%)",
+                Vantage::Receiver => "  captured at its receiver (%)",
+                Vantage::Unknown => "  captured who knows where (%)",
+            };
+            add(name, share);
+        }
+    }
+    add("  sent and never captured (bytes)", s.missing.to_string());
+    add("segments with payload, SYN or FIN", s.segments.to_string());
+    add("packets doubled on the way", s.doubled.to_string());
+    add("keep-alive and window probes", s.probes.to_string());
+    table
+}
+
+/// By trigger and verdict, SYN and FIN apart.
+fn retransmissions(s: &Summary) -> Option<Table> {
+    let mut table = plain_table();
+    let verdicts = Verdict::ALL.map(Verdict::name);
+    table.set_header(
+        ["of data"]
+            .into_iter()
+            .chain(verdicts)
+            .chain(["all", "% of segments"]),
+    );
+    let mut add = |name: &str, by_verdict: [u64; Verdict::ALL.len()]| {
+        let all: u64 = by_verdict.iter().sum();
+        let share = share(all, s.segments).unwrap_or_else(|| "-".into());
+        let numbers = by_verdict.into_iter().chain([all]).map(number);
+        table.add_row(
+            [Cell::new(name)]
+                .into_iter()
+                .chain(numbers)
+                .chain([number(share)]),
+        );
+    };
+    let is_data = |trigger: &Option<Trigger>| {
+        !matches!(trigger, Some(Trigger::Syn | Trigger::SynAck)) || s.data.of_trigger(*trigger) > 0
+    };
+    for trigger in triggers().filter(is_data) {
+        let of = Verdict::ALL.map(|verdict| s.data.count(trigger, verdict));
+        add(trigger_name(trigger), of);
+    }
+    let all = |tally: &Tally| Verdict::ALL.map(|verdict| tally.of_verdict(verdict));
+    add("all data", all(&s.data));
+    add("SYN, SYN-ACK", all(&s.syn));
+    add("FIN alone", all(&s.fin));
+    Some(table)
+}
+
+fn evidence(s: &Summary) -> Option<Table> {
+    let mut table = plain_table();
+    table.set_header(
+        ["evidence"]
+            .into_iter()
+            .chain(Verdict::ALL.map(Verdict::name)),
+    );
+    for evidence in Evidence::ALL {
+        let of = s.evidence[evidence as usize];
+        if of.iter().any(|count| *count > 0) {
+            table.add_row(
+                [Cell::new(evidence.name())]
+                    .into_iter()
+                    .chain(of.map(number)),
+            );
+        }
+    }
+    (!table.is_empty()).then_some(table)
+}
+
+fn waits(s: &Summary) -> Option<Table> {
+    let mut table = plain_table();
+    table.set_header([
+        "",
+        "detection p50",
+        "p90",
+        "p99",
+        "recovery p50",
+        "p90",
+        "p99",
+    ]);
+    for trigger in triggers() {
+        let waits = &s.waits[trigger_row(trigger)];
+        if waits.detection.count() + waits.recovery.count() > 0 {
+            let times = [&waits.detection, &waits.recovery].map(three).concat();
+            let name = Cell::new(trigger_name(trigger));
+            table.add_row([name].into_iter().chain(times.into_iter().map(number)));
+        }
+    }
+    (!table.is_empty()).then_some(table)
+}
+
+/// The median, the 90th and the 99th percentile.
+fn three(times: &Durations) -> [String; 3] {
+    let summary = times.summary();
+    [
+        digits(summary.map(|s| s.p50)),
+        digits(summary.map(|s| s.p90)),
+        digits(summary.map(|s| s.p99)),
+    ]
+}
+
+/// Of the ambiguous ones the table tells the most likely, JSON all.
+fn senders(s: &Summary) -> Option<Table> {
+    let mut rows: Vec<(String, Explained)> = Vec::new();
+    for (sender, explained) in &s.senders {
+        let name = match sender {
+            Sender::Profile(name) => name.clone(),
+            Sender::Ambiguous(names) => {
+                let first = names.split('|').next().unwrap_or_default();
+                format!("{first} or others as well")
+            }
+            Sender::None => "none of those known".into(),
+            Sender::Nothing => "nothing tells".into(),
+        };
+        match rows.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, all)) => all.merge(explained),
+            None => rows.push((name, *explained)),
+        }
+    }
+    let mut table = plain_table();
+    table.set_header(["profile", "senders", "retransmissions", "explained (%)"]);
+    for (name, all) in rows {
+        table.add_row([
+            Cell::new(name),
+            number(all.senders),
+            number(all.retransmissions),
+            number(share(all.explained, all.of).unwrap_or_else(|| "-".into())),
+        ]);
+    }
+    (!table.is_empty()).then_some(table)
+}
+
+fn rtts(s: &Summary) -> Option<Table> {
+    let mut table = plain_table();
+    table.set_header(["", "of", "min", "p50", "p90", "p99", "max", "mean"]);
+    for (name, times) in [
+        ("handshakes", &s.handshake_rtt),
+        ("medians of senders", &s.rtt),
+    ] {
+        if let Some(of) = times.summary() {
+            let values = [of.min, of.p50, of.p90, of.p99, of.max, of.mean];
+            let values = values.map(|value| number(digits(Some(value))));
+            let name = [Cell::new(name), number(times.count())];
+            table.add_row(name.into_iter().chain(values));
+        }
+    }
+    (!table.is_empty()).then_some(table)
+}
+
+fn slowest(s: &Summary) -> Option<Table> {
+    let mut table = plain_table();
+    table.set_header([
+        "conn.",
+        "lost (ms)",
+        "of (ms)",
+        "%",
+        "again",
+        "spur.",
+        "between",
+    ]);
+    right(&mut table, &[0, 1, 2, 3, 4, 5]);
+    let part = |lost: Duration, of: Duration| match of.is_zero() {
+        true => "-".into(),
+        false => format!("{:.1}", 100.0 * ms(lost) / ms(of)),
+    };
+    for slow in &s.slowest {
+        table.add_row([
+            slow.connection.to_string(),
+            millis(Some(slow.recovering)),
+            millis(Some(slow.duration)),
+            part(slow.recovering, slow.duration),
+            slow.retransmissions.to_string(),
+            slow.spurious.to_string(),
+            slow.endpoints.to_string(),
+        ]);
+    }
+    if table.is_empty() {
+        return None;
+    }
+    table.add_row([
+        format!("{} conn.", s.recovering_connections),
+        millis(Some(s.recovering)),
+        millis(Some(s.duration)),
+        part(s.recovering, s.duration),
+    ]);
+    Some(table)
+}
+
+/// A share in percent; `None` of nothing.
+fn share(part: u64, whole: u64) -> Option<String> {
+    (whole > 0).then(|| format!("{:.2}", 100.0 * part as f64 / whole as f64))
+}

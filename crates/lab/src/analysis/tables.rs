@@ -1,0 +1,134 @@
+//! Retransmissions and connections as tables for reading; the summary's are in `summary_tables`.
+
+use super::findings::{AllConnections, AllRetransmissions, Analyzed};
+use super::rows::ms;
+use super::summary::Sender;
+use crate::report::plain_table;
+use comfy_table::{Cell, CellAlignment, Table};
+use recoup_trace::finding::{Connection, Direction, Retransmission, Verdict};
+use recoup_units::Instant;
+use std::time::Duration;
+
+/// The retransmissions of a capture.
+pub fn retransmission_table(analyzed: &Analyzed<AllRetransmissions>) -> String {
+    let rows = &analyzed.found.rows;
+    let mut table = plain_table();
+    table.set_header([
+        "frame",
+        "time (s)",
+        "conn.",
+        "src",
+        "trigger",
+        "verdict",
+        "evidence",
+        "after (ms)",
+    ]);
+    right(&mut table, &[0, 1, 2, 7]);
+    let begun = analyzed.found.begun.unwrap_or_default();
+    for r in rows {
+        table.add_row(retransmission(r, begun));
+    }
+    if rows.is_empty() {
+        return "no retransmissions\n".into();
+    }
+    let count = rows.len();
+    let begun = utc(begun);
+    format!(
+        "{count} retransmissions; time: since {begun}; after: since the first transmission\n\n{table}\n"
+    )
+}
+
+fn retransmission(r: &Retransmission, begin: Instant) -> [String; 8] {
+    [
+        r.frame.to_string(),
+        seconds(r.at.since(begin)),
+        r.connection.to_string(),
+        r.endpoints.src.to_string(),
+        r.triggers.to_string(),
+        r.verdict.name().into(),
+        r.evidence.name().into(),
+        millis(r.detection),
+    ]
+}
+
+/// The connections of a capture: two lines each, what either end sent.
+pub fn connection_table(analyzed: &Analyzed<AllConnections>) -> String {
+    let rows = &analyzed.found.rows;
+    let mut table = plain_table();
+    table.set_header([
+        "conn.",
+        "s",
+        "sender",
+        "bytes",
+        "again",
+        "spur.",
+        "RTT p50\n(ms)",
+        "recovery\n(ms)",
+        "profile",
+    ]);
+    right(&mut table, &[0, 1, 3, 4, 5, 6, 7]);
+    for c in rows {
+        let [there, back] = &c.directions;
+        table.add_row(direction(Some(c), &c.endpoints.src.to_string(), there));
+        table.add_row(direction(None, &c.endpoints.dst.to_string(), back));
+    }
+    if rows.is_empty() {
+        return "no connections\n".into();
+    }
+    let count = rows.len();
+    format!(
+        "{count} connections, a line for what each end sent; again: segments sent again, spur.: spuriously\n\n{table}\n"
+    )
+}
+
+fn direction(connection: Option<&Connection>, sender: &str, sent: &Direction) -> [String; 9] {
+    let profile = match Sender::from(&sent.profile) {
+        Sender::Profile(name) => name,
+        Sender::Ambiguous(_) => "ambiguous".into(),
+        Sender::None => "none".into(),
+        Sender::Nothing => String::new(),
+    };
+    [
+        connection.map_or(String::new(), |c| c.id.to_string()),
+        connection.map_or(String::new(), |c| seconds(c.duration())),
+        sender.into(),
+        sent.bytes.to_string(),
+        sent.retransmissions.total().to_string(),
+        sent.retransmissions
+            .of_verdict(Verdict::Spurious)
+            .to_string(),
+        millis(sent.rtt.map(|rtt| rtt.p50)),
+        millis(Some(sent.recovering)),
+        profile,
+    ]
+}
+
+/// Numbers stand to the right.
+pub(super) fn right(table: &mut Table, columns: &[usize]) {
+    for column in columns {
+        if let Some(column) = table.column_mut(*column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+}
+
+/// A number, to the right.
+pub(super) fn number(value: impl ToString) -> Cell {
+    Cell::new(value).set_alignment(CellAlignment::Right)
+}
+
+/// A time in seconds, to the microsecond.
+pub(super) fn seconds(time: Duration) -> String {
+    format!("{:.6}", time.as_secs_f64())
+}
+
+/// A time in milliseconds, to the microsecond; `-` where it is not known.
+pub(super) fn millis(time: Option<Duration>) -> String {
+    crate::report::millis(time.map(ms))
+}
+
+/// A time of day, to the microsecond.
+pub(super) fn utc(at: Instant) -> String {
+    let since = Duration::from_nanos(at.as_nanos());
+    humantime::format_rfc3339_micros(std::time::UNIX_EPOCH + since).to_string()
+}

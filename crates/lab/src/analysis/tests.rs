@@ -1,0 +1,507 @@
+//! Made-up findings in all of their forms.
+
+use super::findings::Analyzed;
+use super::*;
+use crate::report::assert_fits_a_terminal;
+use ::parquet::file::reader::{FileReader, SerializedFileReader};
+use ::parquet::record::Field;
+use recoup_recovery::Trigger;
+use recoup_trace::analyze::{Findings, Settings};
+use recoup_trace::finding::{
+    Closing, Connection, Direction, Evidence, Explanation, Identification, Opening, Retransmission,
+    RttQuantiles, Triggers, Vantage, Verdict,
+};
+use recoup_trace::read::{Counts, Reader};
+use recoup_units::Instant;
+use recoup_wire::{Endpoints, SeqNumber};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::io::Seek;
+use std::time::Duration;
+
+/// 2023-11-14, 22:13:20 UTC, and some.
+const BEGIN: u64 = 1_700_000_000_123_456_789;
+
+fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+fn endpoints(src: &str, dst: &str) -> Endpoints {
+    Endpoints {
+        src: src.parse().unwrap(),
+        dst: dst.parse().unwrap(),
+    }
+}
+
+/// A timeout's retransmission, needless, with everything known of it.
+fn retransmission() -> Retransmission {
+    Retransmission {
+        frame: 7,
+        at: Instant::from_nanos(BEGIN),
+        connection: 3,
+        endpoints: endpoints("192.0.2.1:80", "198.51.100.7:40000"),
+        seq: SeqNumber(4_000_000_000),
+        len: 1448,
+        syn: false,
+        fin: false,
+        triggers: Triggers::either(Trigger::Tlp, Trigger::Rto),
+        verdict: Verdict::Spurious,
+        evidence: Evidence::Dsack,
+        copy: 2,
+        detection: Some(Duration::from_micros(300_125)),
+        recovery: Some(ms(40)),
+        rtt: Some(ms(30)),
+        flight: 9,
+        vantage: Vantage::Sender,
+    }
+}
+
+/// A SYN's, over IPv6, with nothing known of it.
+fn bare() -> Retransmission {
+    Retransmission {
+        frame: 2,
+        endpoints: endpoints("[2001:db8::1]:5000", "[2001:db8::2]:443"),
+        len: 0,
+        syn: true,
+        triggers: Triggers::UNKNOWN,
+        verdict: Verdict::Unknowable,
+        evidence: Evidence::LooksFirst,
+        copy: 1,
+        detection: None,
+        recovery: None,
+        rtt: None,
+        flight: 0,
+        vantage: Vantage::Receiver,
+        ..retransmission()
+    }
+}
+
+/// A connection whose opener sent `retransmissions`, and was recovering for so long.
+fn connection(id: u64, recovering: Duration, retransmissions: &[Retransmission]) -> Connection {
+    let mut there = Direction {
+        vantage: Vantage::Sender,
+        segments: 100,
+        bytes: 144_800,
+        rtt: Some(RttQuantiles {
+            samples: 50,
+            min: ms(20),
+            p50: ms(30),
+            p90: ms(40),
+            p99: ms(50),
+            max: ms(60),
+            mean: ms(31),
+        }),
+        profile: Identification::Ambiguous(["linux-3.17", "linux-6"].map(explanation).into()),
+        episodes: 1,
+        recovering,
+        ..Direction::default()
+    };
+    for r in retransmissions {
+        there.retransmissions.add(r.triggers, r.verdict);
+    }
+    Connection {
+        id,
+        endpoints: endpoints("192.0.2.1:80", "198.51.100.7:40000"),
+        opening: Opening::Handshake,
+        closing: Closing::Closed,
+        begun: Instant::from_nanos(BEGIN),
+        ended: Instant::from_nanos(BEGIN) + ms(2000),
+        packets: 150,
+        handshake_rtt: Some(ms(25)),
+        directions: [there, Direction::default()],
+    }
+}
+
+fn explanation(profile: &str) -> Explanation {
+    Explanation {
+        profile: profile.into(),
+        explained: 3,
+        of: 4,
+    }
+}
+
+/// What `V` shows of connections with these retransmissions, in a capture without a note.
+fn analyzed<V: View + Default>(findings: &[(Connection, Vec<Retransmission>)]) -> Analyzed<V> {
+    let mut found = V::default();
+    for (connection, retransmissions) in findings {
+        found.connection(connection.clone(), retransmissions);
+    }
+    found.order();
+    let mut counts = Counts::default();
+    (counts.frames, counts.packets) = (1000, 900);
+    Analyzed {
+        capture: "a.pcap".into(),
+        counts,
+        interrupted: false,
+        found,
+    }
+}
+
+fn one_connection() -> [(Connection, Vec<Retransmission>); 1] {
+    let all = vec![retransmission(), bare()];
+    [(connection(3, ms(500), &all), all)]
+}
+
+fn csv<R: 'static>(columns: &Columns<R>, captures: &[Rows<'_, R>]) -> String {
+    let mut out = Vec::new();
+    columns.write_csv(captures, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn json<V: Document>(captures: &[Analyzed<V>]) -> (String, Value) {
+    let mut out = Vec::new();
+    write_json(captures, &mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    let value = serde_json::from_str(&text).unwrap();
+    (text, value)
+}
+
+#[test]
+fn a_retransmission_is_a_line_of_csv_in_the_order_of_frames() {
+    let found = analyzed::<AllRetransmissions>(&one_connection());
+    let rows = Rows {
+        capture: &found.capture,
+        rows: &found.found.rows,
+    };
+    assert_eq!(
+        csv(&retransmissions(), &[rows]),
+        "frame,time,src,dst,seq,len,trigger,verdict,evidence,copy,detection_ms,recovery_ms,\
+         detection_rtts,recovery_rtts,vantage,connection,syn,fin,flight\n\
+         2,1700000000.123456789,[2001:db8::1]:5000,[2001:db8::2]:443,4000000000,0,unknown,unknowable,\
+         looks_first,1,,,,,receiver,3,true,false,0\n\
+         7,1700000000.123456789,192.0.2.1:80,198.51.100.7:40000,4000000000,1448,tlp|rto,spurious,\
+         dsack,2,300.125,40,10.004167,1.333333,sender,3,false,false,9\n"
+    );
+}
+
+#[test]
+fn of_several_captures_each_row_names_its_own() {
+    let found = analyzed::<AllRetransmissions>(&one_connection());
+    let rows = |capture| Rows {
+        capture,
+        rows: &found.found.rows,
+    };
+    let text = csv(&retransmissions(), &[rows("a.pcap"), rows("-")]);
+    let last: Vec<&str> = text.lines().filter_map(|l| l.rsplit(',').next()).collect();
+    assert_eq!(last, ["capture", "a.pcap", "a.pcap", "-", "-"]);
+}
+
+#[test]
+fn json_has_the_columns_for_keys_and_every_digit_of_the_time() {
+    let found = analyzed::<AllRetransmissions>(&one_connection());
+    let (text, value) = json(&[found]);
+    assert!(text.contains("\"time\":1700000000.123456789,"), "{text}");
+    let capture = &value["captures"][0];
+    assert_eq!(capture["capture"], "a.pcap");
+    let rows = capture["retransmissions"].as_array().unwrap();
+    let keys: Vec<&String> = rows[0].as_object().unwrap().keys().collect();
+    assert_eq!(keys, retransmissions().names().collect::<Vec<_>>());
+    assert_eq!(rows[0]["detection_ms"], Value::Null);
+    assert_eq!(rows[1]["seq"], json!(4_000_000_000_u32));
+    assert_eq!(rows[1]["trigger"], "tlp|rto");
+    assert_eq!(text.lines().count(), 4, "a row a line: {text}");
+}
+
+#[test]
+fn a_connection_is_a_row_with_what_each_end_sent() {
+    let found = analyzed::<AllConnections>(&one_connection());
+    let (_, value) = json(&[found]);
+    let row = &value["captures"][0]["connections"][0];
+    for (key, expected) in [
+        ("connection", json!(3)),
+        ("src", json!("192.0.2.1:80")),
+        ("opening", json!("handshake")),
+        ("closing", json!("closed")),
+        ("duration_ms", json!(2000.0)),
+        ("handshake_rtt_ms", json!(25.0)),
+        ("src_vantage", json!("sender")),
+        ("src_rtt_p90_ms", json!(40.0)),
+        ("src_retransmissions", json!(2)),
+        ("src_spurious", json!(1)),
+        ("src_tlp", json!(1)),
+        ("src_tlp_spurious", json!(1)),
+        ("src_unknown_unknowable", json!(1)),
+        ("src_identification", json!("ambiguous")),
+        ("src_profile", json!("linux-3.17|linux-6")),
+        ("src_explained", json!(3)),
+        ("src_recovering_ms", json!(500.0)),
+        ("dst_vantage", json!("unknown")),
+        ("dst_retransmissions", json!(0)),
+        ("dst_rtt_p50_ms", Value::Null),
+        ("dst_profile", Value::Null),
+    ] {
+        assert_eq!(row.get(key), Some(&expected), "{key}");
+    }
+}
+
+#[test]
+fn no_two_columns_have_one_name() {
+    let all: [Vec<String>; 3] = [
+        retransmissions().names().map(Into::into).collect(),
+        connections().names().map(Into::into).collect(),
+        summaries().names().map(Into::into).collect(),
+    ];
+    for names in all {
+        let distinct: BTreeSet<&String> = names.iter().collect();
+        assert_eq!(distinct.len(), names.len(), "{names:?}");
+    }
+}
+
+/// The rows of a Parquet file, as names and values.
+fn parquet_rows(write: impl FnOnce(&mut std::fs::File)) -> Vec<Vec<(String, Field)>> {
+    let mut file = tempfile::tempfile().unwrap();
+    write(&mut file);
+    file.rewind().unwrap();
+    let reader = SerializedFileReader::new(file).unwrap();
+    let rows = reader.get_row_iter(None).unwrap();
+    rows.map(|row| {
+        let row = row.unwrap();
+        row.get_column_iter()
+            .map(|(name, field)| (name.clone(), field.clone()))
+            .collect()
+    })
+    .collect()
+}
+
+#[test]
+fn parquet_holds_what_csv_does() {
+    let found = analyzed::<AllRetransmissions>(&one_connection());
+    let rows = |capture| Rows {
+        capture,
+        rows: &found.found.rows,
+    };
+    let read = parquet_rows(|file| {
+        let captures = [rows("a.pcap"), rows("b.pcap")];
+        retransmissions().write_parquet(&captures, file).unwrap();
+    });
+    assert_eq!(read.len(), 4);
+    let names: Vec<&str> = read[0].iter().map(|(name, _)| &**name).collect();
+    let columns = retransmissions();
+    assert_eq!(
+        names,
+        columns.names().chain(["capture"]).collect::<Vec<_>>()
+    );
+    let get = |row: usize, name: &str| {
+        let mut of_row = read[row].iter();
+        of_row.find(|(column, _)| column == name).unwrap().1.clone()
+    };
+    assert_eq!(get(0, "detection_ms"), Field::Null);
+    assert_eq!(get(0, "syn"), Field::Bool(true));
+    assert_eq!(get(1, "detection_ms"), Field::Double(300.125));
+    assert_eq!(get(1, "seq"), Field::Long(4_000_000_000));
+    assert_eq!(get(1, "time"), Field::Long(BEGIN as i64));
+    assert_eq!(get(1, "trigger"), Field::Str("tlp|rto".into()));
+    assert_eq!(get(3, "capture"), Field::Str("b.pcap".into()));
+}
+
+#[test]
+fn parquet_without_rows_has_its_columns() {
+    let none: Analyzed<AllConnections> = analyzed(&[]);
+    let mut file = tempfile::tempfile().unwrap();
+    let rows = Rows {
+        capture: "a",
+        rows: &none.found.rows,
+    };
+    connections().write_parquet(&[rows], &mut file).unwrap();
+    file.rewind().unwrap();
+    let reader = SerializedFileReader::new(file).unwrap();
+    let metadata = reader.metadata().file_metadata();
+    assert_eq!(metadata.num_rows(), 0);
+    assert_eq!(
+        metadata.schema_descr().num_columns(),
+        connections().names().count()
+    );
+}
+
+/// Ten connections, of which the one numbered `n` lost `n` times 100 ms, one retransmission each.
+fn ten() -> Vec<(Connection, Vec<Retransmission>)> {
+    let one = |n: u64| {
+        let all = match n % 2 {
+            0 => vec![retransmission()],
+            _ => vec![bare()],
+        };
+        (connection(n, ms(100 * n), &all), all)
+    };
+    (0..10).map(one).collect()
+}
+
+#[test]
+fn a_summary_adds_up_whatever_thread_found_what() {
+    let whole: Analyzed<Summary> = analyzed(&ten());
+    let s = &whole.found;
+    assert_eq!((s.connections, s.bytes, s.segments), (10, 1_448_000, 1000));
+    assert_eq!(s.data.count(Some(Trigger::Tlp), Verdict::Spurious), 5);
+    assert_eq!(s.syn.count(None, Verdict::Unknowable), 5);
+    assert_eq!((s.data.total(), s.fin.total()), (5, 0));
+    assert_eq!(s.evidence[Evidence::Dsack as usize], [0, 5, 0]);
+    assert_eq!(s.recovering, ms(4500));
+    assert_eq!(s.recovering_connections, 9);
+    let slowest: Vec<u64> = s.slowest.iter().map(|slow| slow.connection).collect();
+    assert_eq!(slowest, [9, 8, 7, 6, 5]);
+    let ambiguous = Sender::Ambiguous("linux-3.17|linux-6".into());
+    let explained = s.senders[&ambiguous];
+    assert_eq!(
+        (explained.senders, explained.explained, explained.of),
+        (10, 30, 40)
+    );
+
+    let mut parts: [Analyzed<Summary>; 2] = [analyzed(&ten()[5..]), analyzed(&ten()[..5])];
+    let part = std::mem::take(&mut parts[0].found);
+    parts[1].found.merge(part);
+    assert_eq!(json(&parts[1..]).0, json(&[whole]).0);
+}
+
+#[test]
+fn a_summary_is_a_row_of_csv_and_more_in_json() {
+    let summary: Analyzed<Summary> = analyzed(&ten());
+    let columns = summaries();
+    let rows = Rows {
+        capture: "a.pcap",
+        rows: std::slice::from_ref(&summary),
+    };
+    let text = csv(&columns, &[rows]);
+    let (header, row) = text.trim_end().split_once('\n').unwrap();
+    let (_, value) = json(std::slice::from_ref(&summary));
+    let capture = &value["captures"][0];
+    for (name, cell) in header.split(',').zip(row.split(',')) {
+        let expected = match &capture["summary"][name] {
+            Value::Null => String::new(),
+            other => other.to_string(),
+        };
+        if !["begun", "ended"].contains(&name) {
+            let (cell, expected) = (cell.trim_end_matches(".0"), expected.trim_end_matches(".0"));
+            assert_eq!(cell, expected, "{name}");
+        }
+    }
+    assert_eq!(capture["summary"]["tlp_detection_p50_ms"], json!(300.125));
+    assert_eq!(capture["summary"]["data_tlp_spurious"], json!(5));
+    assert_eq!(capture["slowest"][0]["connection"], json!(9));
+    assert_eq!(capture["senders"][0]["identification"], "ambiguous");
+    assert!(capture["study"]["connections"].is_object());
+}
+
+/// Tables name what they show with its unit, and are no wider than 100 columns.
+#[test]
+fn tables_are_for_reading() {
+    let summary: Analyzed<Summary> = analyzed(&ten());
+    let long = [
+        summary_tables(&summary),
+        study_tables(&summary.found.study.report()),
+        connection_table(&analyzed::<AllConnections>(&ten())),
+        retransmission_table(&analyzed::<AllRetransmissions>(&ten())),
+    ];
+    for (table, parts) in long.iter().zip([
+        &[
+            "| tlp ",
+            "| SYN, SYN-ACK ",
+            "captured at its sender (%)",
+            "linux-3.17 or others as well",
+            "| handshakes ",
+            "(ms)",
+            "192.0.2.1:80 > 198.51.100.7:40000",
+        ][..],
+        &["Table IV", "(RTTs)", "Footnote 6"],
+        &["| ambiguous ", "10 connections", "(ms)"],
+        &["| tlp|rto ", "| dsack ", " 300.125 |", "after (ms)"],
+    ]) {
+        for part in parts {
+            assert!(table.contains(part), "{part}\n{table}");
+        }
+        assert_fits_a_terminal(table);
+        for line in table.lines() {
+            assert!(line.chars().count() <= 120, "{line}\n{table}");
+        }
+    }
+    let empty = summary_tables(&analyzed::<Summary>(&[]));
+    assert!(empty.contains("| connections "), "{empty}");
+}
+
+/// Whichever thread had the connection, it is found with what is its own; the notes are of all.
+#[test]
+fn one_connection_is_picked_from_all() {
+    let pick = |number: u64, findings: &[(Connection, Vec<Retransmission>)]| {
+        let mut one = OneConnection::of(number);
+        for (connection, retransmissions) in findings {
+            one.connection(connection.clone(), retransmissions);
+        }
+        one
+    };
+    let all = ten();
+    for number in [0, 4, 9] {
+        let mut one = pick(number, &all[5..]);
+        one.merge(pick(number, &all[..5]));
+        assert_eq!((one.connections(), one.vantages().bytes.len()), (10, 4));
+        let (connection, retransmissions) = one.row.unwrap();
+        let (expected, own) = all.iter().find(|(c, _)| c.id == number).unwrap();
+        assert_eq!((&connection, &retransmissions), (expected, own));
+    }
+    assert!(pick(10, &all).row.is_none());
+}
+
+#[test]
+fn notes_tell_where_a_capture_is_blind() {
+    let mut at_receiver = one_connection();
+    at_receiver[0].0.directions[0].vantage = Vantage::Receiver;
+    let mut found: Analyzed<AllRetransmissions> = analyzed(&at_receiver);
+    let notes = found.notes();
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    assert!(notes[0].starts_with("100 % of the data was captured at its receiver"));
+    found.interrupted = true;
+    found.counts.dropped = Some(4);
+    let notes = found.notes();
+    assert!(notes[0].starts_with("interrupted: only the first 1000 frames"));
+    assert!(notes[1].contains("dropped 4 packets"), "{notes:?}");
+
+    let at_sender: Analyzed<Summary> = analyzed(&one_connection());
+    assert_eq!(at_sender.notes(), [""; 0]);
+    let mut no_tcp: Analyzed<Summary> = analyzed(&[]);
+    no_tcp.counts.packets = 0;
+    assert_eq!(no_tcp.notes(), ["no TCP in it"]);
+}
+
+/// A classic capture of raw IP packets.
+fn capture(packets: &[&[u8]]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let words = [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65535, 101];
+    bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+    for packet in packets {
+        let len = packet.len() as u32;
+        let words = [0, 0, len, len];
+        bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+        bytes.extend_from_slice(packet);
+    }
+    bytes
+}
+
+#[test]
+fn what_holds_nothing_sound_is_an_error() {
+    let run = |bytes: &[u8]| {
+        let reader = Reader::new("x", bytes).unwrap();
+        let settings = Settings {
+            threads: 0,
+            ..Settings::default()
+        };
+        super::run("x", reader, &settings, Summary::default, |_| true)
+    };
+    let cut: &[u8] = &[0x45, 0, 0, 40];
+    let error = |bytes: &[u8]| run(bytes).unwrap_err().to_string();
+    assert_eq!(
+        error(&capture(&[cut])),
+        "x: nothing in it can be read: its only frame is cut before the end of the TCP header"
+    );
+    assert_eq!(
+        error(&capture(&[cut, cut])),
+        "x: nothing in it can be read: 2 of 2 frames: cut before the end of the TCP header"
+    );
+    let mut damaged = capture(&[]);
+    damaged.extend_from_slice(&[0xff; 100]);
+    let said = error(&damaged);
+    assert!(
+        said.starts_with("x: nothing in it can be read: damaged at byte 24"),
+        "{said}"
+    );
+    // An empty capture is whole; other traffic is sound.
+    assert_eq!(run(&capture(&[])).unwrap().notes(), ["no packets in it"]);
+    let udp = [&[0x45, 0, 0, 28, 0, 0, 0, 0, 64, 17][..], &[0; 18]].concat();
+    assert_eq!(run(&capture(&[&udp, cut])).unwrap().counts.frames, 2);
+}

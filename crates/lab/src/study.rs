@@ -1,0 +1,138 @@
+//! Figures 1 to 3 of the 2007 loss detection study, drawn for a capture (`recoup_trace::study`).
+
+use crate::chart::{Drawn, LineChart, LinePanel, Scale};
+use recoup_trace::study::{Cdf, Report, SenderReport, Study};
+
+/// The least reduction in Figure 3, in %: less is drawn here, as on its scale there is no 0.
+const LEAST_REDUCTION: f64 = 0.01;
+
+/// A figure: what a file of it is called, without an ending, and the picture as SVG.
+pub type Figure = (&'static str, String);
+
+/// The three of them. Lines are the kinds of senders, as in Table IV; what has no value has no line.
+pub fn figures(study: &Study) -> [Figure; 3] {
+    let report = study.report();
+    [
+        ("fig1-bytes", bytes(&report).to_svg()),
+        ("fig2-detection", detection(&report).to_svg()),
+        ("fig3-reduction", reduction(&report).to_svg()),
+    ]
+}
+
+fn bytes(report: &Report) -> LineChart {
+    let without = report.bytes.points.first();
+    let without = without.filter(|(bytes, _)| *bytes == 0.0);
+    let left_out = without.map_or(String::new(), |(_, share)| {
+        format!(" ({:.1} % carried none)", 100.0 * share)
+    });
+    LineChart {
+        title: "Bytes transmitted in each connection".into(),
+        x_label: format!("payload, both ways (bytes){left_out}"),
+        y_label: "share of the connections".into(),
+        series: vec!["all connections".into()],
+        panels: vec![LinePanel {
+            title: String::new(),
+            lines: vec![steps(&report.bytes)],
+        }],
+        ..distribution()
+    }
+}
+
+fn detection(report: &Report) -> LineChart {
+    let of = |sender: &SenderReport| {
+        let detection = &sender.detection;
+        [&detection.fast_retransmit, &detection.rto].map(steps)
+    };
+    let (series, [fast, rto]) = lines(report, of);
+    LineChart {
+        title: titled("Detection duration", &series),
+        x_label: "from the original to its retransmission (RTTs)".into(),
+        y_label: "share of the retransmissions".into(),
+        series,
+        panels: vec![
+            LinePanel {
+                title: "FR/R: fast, early".into(),
+                lines: fast,
+            },
+            LinePanel {
+                title: "RTO: rto, slow_start".into(),
+                lines: rto,
+            },
+        ],
+        ..distribution()
+    }
+}
+
+fn reduction(report: &Report) -> LineChart {
+    let of = |sender: &SenderReport| {
+        let mut line = steps(&sender.reduction.percent);
+        line.iter_mut()
+            .for_each(|(x, _)| *x = x.max(LEAST_REDUCTION));
+        // Nobody saves more than all.
+        line.extend(line.last().map(|(_, share)| (100.0, *share)));
+        [line]
+    };
+    let (series, [all]) = lines(report, of);
+    LineChart {
+        title: titled("Best-case reduction in connection duration", &series),
+        x_label: format!(
+            "reduction (% of the duration; less than {LEAST_REDUCTION} is drawn there)"
+        ),
+        y_label: "share of the senders".into(),
+        series,
+        panels: vec![LinePanel {
+            title: String::new(),
+            lines: all,
+        }],
+        ..distribution()
+    }
+}
+
+/// A title that names the only kind of senders: such a chart has no legend.
+fn titled(title: &str, series: &[String]) -> String {
+    match series {
+        [only] => format!("{title}: {only}"),
+        _ => title.into(),
+    }
+}
+
+/// What the three have in common.
+fn distribution() -> LineChart {
+    LineChart {
+        scale: Scale::Logarithmic,
+        largest: Some(1.0),
+        drawn: Drawn::Steps,
+        ..LineChart::default()
+    }
+}
+
+/// The corners of a distribution function, from its foot.
+fn steps(cdf: &Cdf) -> Vec<(f64, f64)> {
+    let foot = cdf.points.first().map(|(value, _)| (*value, 0.0));
+    foot.into_iter().chain(cdf.points.iter().copied()).collect()
+}
+
+type Line = Vec<(f64, f64)>;
+
+/// Of each kind of senders its name and its lines, one for each panel; those that have any.
+fn lines<const PANELS: usize>(
+    report: &Report,
+    of: impl Fn(&SenderReport) -> [Line; PANELS],
+) -> (Vec<String>, [Vec<Line>; PANELS]) {
+    let mut names = Vec::new();
+    let mut panels: [Vec<Line>; PANELS] = std::array::from_fn(|_| Vec::new());
+    for sender in &report.senders {
+        let own = of(sender);
+        if own.iter().all(Vec::is_empty) {
+            continue;
+        }
+        names.push(sender.sender.clone());
+        for (panel, line) in panels.iter_mut().zip(own) {
+            panel.push(line);
+        }
+    }
+    (names, panels)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,136 @@
+use super::*;
+use recoup_recovery::Trigger;
+use recoup_trace::finding::*;
+use recoup_units::Instant;
+use recoup_wire::{Endpoints, SeqNumber};
+use std::time::Duration;
+
+/// A connection of 10 s and that many bytes, whose client sent this again after so many of its RTTs
+/// of 100 ms.
+fn add(study: &mut Study, profile: &str, bytes: u64, sent_again: &[(Trigger, u64)]) {
+    let endpoints = Endpoints {
+        src: "192.0.2.1:40000".parse().unwrap(),
+        dst: "192.0.2.2:80".parse().unwrap(),
+    };
+    let rtt = Duration::from_millis(100);
+    let again = |(i, (trigger, rtts)): (u64, &(Trigger, u64))| Retransmission {
+        frame: i,
+        at: Instant::from_millis(1000 * i),
+        connection: 0,
+        endpoints,
+        seq: SeqNumber(i as u32),
+        len: 1000,
+        syn: false,
+        fin: false,
+        triggers: (*trigger).into(),
+        verdict: Verdict::Needed,
+        evidence: Evidence::NoDuplicate,
+        copy: 1,
+        detection: Some(rtt * (*rtts as u32)),
+        recovery: Some(rtt),
+        rtt: Some(rtt),
+        flight: 8,
+        vantage: Vantage::Sender,
+    };
+    let rows: Vec<Retransmission> = (1..).zip(sent_again).map(again).collect();
+    let mut client = Direction {
+        bytes,
+        rtt: Some(RttQuantiles {
+            max: rtt,
+            ..RttQuantiles::default()
+        }),
+        profile: Identification::Profile(Explanation {
+            profile: profile.into(),
+            explained: 1,
+            of: 1,
+        }),
+        ..Direction::default()
+    };
+    for row in &rows {
+        client.retransmissions.add(row.triggers, row.verdict);
+    }
+    let connection = Connection {
+        id: 0,
+        endpoints,
+        opening: Opening::Handshake,
+        closing: Closing::Closed,
+        begun: Instant::ZERO,
+        ended: Instant::from_millis(10_000),
+        packets: 20,
+        handshake_rtt: None,
+        directions: [client, Direction::default()],
+    };
+    study.add(&connection, &rows);
+}
+
+fn study() -> Study {
+    let mut study = Study::default();
+    add(
+        &mut study,
+        "linux-6",
+        1000,
+        &[(Trigger::Fast, 1), (Trigger::Fast, 2)],
+    );
+    add(&mut study, "linux-6", 4000, &[(Trigger::Rto, 3)]);
+    add(&mut study, "windows-xp", 0, &[(Trigger::Rto, 11)]);
+    add(&mut study, "windows-xp", 2000, &[]);
+    study
+}
+
+#[test]
+fn the_lines_are_distribution_functions() {
+    let report = study().report();
+    let found = bytes(&report);
+    // One without any has no place on the scale.
+    assert!(
+        found.x_label.ends_with("(25.0 % carried none)"),
+        "{}",
+        found.x_label
+    );
+    let shown = [
+        (0.0, 0.0),
+        (0.0, 0.25),
+        (1000.0, 0.5),
+        (2000.0, 0.75),
+        (4000.0, 1.0),
+    ];
+    assert_eq!(found.panels[0].lines, [shown]);
+
+    let found = detection(&report);
+    assert_eq!(found.series, ["linux-6", "windows-xp"]);
+    let [fast, rto] = &found.panels[..] else {
+        panic!("{} panels", found.panels.len());
+    };
+    assert_eq!(
+        fast.lines,
+        [vec![(1.0, 0.0), (1.0, 0.5), (2.0, 1.0)], vec![]]
+    );
+    assert_eq!(
+        rto.lines,
+        [[(3.0, 0.0), (3.0, 1.0)], [(11.0, 0.0), (11.0, 1.0)]]
+    );
+
+    // Timeouts of 300 and 1100 ms where 100 would have done, in 10 s.
+    let found = reduction(&report);
+    let linux = [(0.01, 0.0), (0.01, 0.5), (2.0, 1.0), (100.0, 1.0)];
+    let windows = [(10.0, 0.0), (10.0, 1.0), (100.0, 1.0)];
+    assert_eq!(found.panels[0].lines, [&linux[..], &windows[..]]);
+}
+
+#[test]
+fn a_kind_alone_is_named_and_nothing_is_drawn_all_the_same() {
+    let mut one = Study::default();
+    add(&mut one, "linux-6", 10, &[(Trigger::Fast, 1)]);
+    assert_eq!(
+        detection(&one.report()).title,
+        "Detection duration: linux-6"
+    );
+    for study in [one, Study::default()] {
+        for (name, svg) in figures(&study) {
+            assert!(
+                svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>"),
+                "{name}"
+            );
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! What the simulator says of each packet.
+
+use crate::truth::{Carries, Reason, Sent};
+use recoup_recovery::{Event, Send};
+use recoup_sim::{Host, Observer, Packet, Point};
+use recoup_units::{Direction, FlowId, Instant, Offset, Span};
+use recoup_wire::{Flags, SeqNumber};
+
+/// Notes what the simulator says of each packet of the flows it watches, with the frame it is in
+/// the captures.
+#[derive(Debug, Default)]
+pub struct Witness {
+    pub sent: Vec<Sent>,
+    /// Where the packets of the present flow begin.
+    flow_begins: usize,
+    /// Ordinals in their direction of the packets since.
+    ordinals: Vec<u64>,
+    /// Those whose sender has not said yet what they are, of client and server.
+    untold: [Vec<usize>; 2],
+    isns: [Option<SeqNumber>; 2],
+    /// Frames in the captures at client and server.
+    frames: [u64; 2],
+}
+
+impl Witness {
+    fn on_sent(&mut self, by: Host, packet: &Packet, frame: u64) {
+        let segment = &packet.segment;
+        if by == Host::Client && packet.ordinal == 0 {
+            self.flow_begins = self.sent.len();
+            self.ordinals.clear();
+            self.isns = [None; 2];
+            // A SYN-ACK that answers a SYN heard twice is none of its sender's.
+            self.untold = [vec![], vec![]];
+        }
+        let syn = segment.flags.contains(Flags::SYN);
+        if syn {
+            self.isns[by as usize] = Some(segment.seq);
+        }
+        let (Some(isn), len @ 1..) = (self.isns[by as usize], segment.sequence_len()) else {
+            return;
+        };
+        // The flows are short: nothing wraps.
+        let start = Offset(u64::from(segment.seq.since(isn)));
+        self.untold[by as usize].push(self.sent.len());
+        self.ordinals.push(packet.ordinal);
+        self.sent.push(Sent {
+            flow: packet.flow.0,
+            by,
+            span: Span::at(start, u64::from(len)),
+            carries: Carries::of(syn, segment.payload_len > 0),
+            frame,
+            arrived: None,
+            intact: false,
+            reason: None,
+        });
+    }
+
+    fn on_arrived(&mut self, by: Host, packet: &Packet, frame: u64) {
+        let flow = self.sent[self.flow_begins..].iter_mut().zip(&self.ordinals);
+        for (sent, ordinal) in flow {
+            if (sent.by, *ordinal) == (by, packet.ordinal) {
+                sent.arrived.get_or_insert(frame);
+                sent.intact |= packet.damage.is_none();
+            }
+        }
+    }
+}
+
+impl Observer for Witness {
+    const WANTS_EVENTS: bool = true;
+
+    fn on_packet(&mut self, _: Instant, point: Point, direction: Direction, packet: &Packet) {
+        let by = match direction {
+            Direction::Up => Host::Client,
+            Direction::Down => Host::Server,
+        };
+        let far = match by {
+            Host::Client => Host::Server,
+            Host::Server => Host::Client,
+        };
+        let at = match point {
+            Point::Sent => by,
+            Point::Arrived => far,
+            Point::Dropped(_) => return,
+        };
+        self.frames[at as usize] += 1;
+        let frame = self.frames[at as usize];
+        match point {
+            Point::Sent => self.on_sent(by, packet, frame),
+            _ => self.on_arrived(by, packet, frame),
+        }
+    }
+
+    fn on_event(&mut self, _: Instant, _: FlowId, host: Host, event: &Event) {
+        let Event::Sent { what, .. } = *event else {
+            return;
+        };
+        if what.span().is_none() {
+            return;
+        }
+        let reason = match what {
+            Send::Again(_, trigger) => Some(Reason::Trigger(trigger)),
+            Send::Copy(_) => Some(Reason::Copy),
+            Send::New(_) | Send::NewProbe(_) | Send::WindowProbe => None,
+        };
+        let untold = &mut self.untold[host as usize];
+        let told = |i: &usize| Some(self.sent[*i].span) == what.span();
+        let place = untold
+            .iter()
+            .position(told)
+            .expect("seen before it is told");
+        self.sent[untold.remove(place)].reason = reason;
+    }
+}
