@@ -156,7 +156,7 @@ mod tests {
                 [5, 9, 9, 9, 9, 9],
                 "linux-3.17 linux-6",
             ),
-            ([4, 4, 4, 5, 4, 4], [0; 6], "none, windows-xp"),
+            ([3, 3, 3, 4, 3, 3], [0; 6], "none, windows-xp"),
         ];
         for (explained, host, expected) in cases {
             let scores_of = scores(explained, 10);
