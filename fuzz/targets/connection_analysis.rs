@@ -7,7 +7,7 @@ use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 use recoup_fuzz::capture::{Capture, Step};
 use recoup_fuzz::findings::{Checked, check_all};
-use recoup_trace::analyze::{Analyzer, Kept, Settings};
+use recoup_trace::analyze::{Kept, Settings, follow};
 use recoup_trace::read::Packet;
 use std::time::Duration;
 
@@ -48,11 +48,12 @@ fuzz_target!(|input: Input| {
 });
 
 fn found(packets: &[Packet], settings: &Settings) -> Kept {
-    let mut analyzer = Analyzer::new(settings, Checked::default());
-    for packet in packets {
-        analyzer.push(packet);
+    let found = follow(packets.iter().copied(), settings, Checked::default);
+    let mut kept = Kept::default();
+    for Checked(part) in found {
+        kept.connections.extend(part.connections);
+        kept.retransmissions.extend(part.retransmissions);
     }
-    let Checked(mut kept) = analyzer.finish();
     kept.sort();
     kept
 }

@@ -1,13 +1,36 @@
 //! Captures in, findings out.
+//!
+//! Packets are dealt out to [`SHARDS`] by their connections, a round of them at a time; while one round
+//! is analyzed, shard beside shard, the next is read.
+//!
+//! ```text
+//!           ┌─ read ─┬─ read ──────┬─ read ──────┬─
+//! threads ──┤        ├─ 0 1 2 3 … ─┼─ 0 1 2 3 … ─┼─
+//!           └        └─ number ────┴─ number ────┴─
+//! ```
+//!
+//! What is found does not depend on how many threads there are: shards know nothing of each other, and
+//! connections get their numbers between the rounds.
 
-use crate::connections::Connections;
+mod feed;
+mod shard;
+
 use crate::finding::{Connection, Retransmission};
 use crate::read::{Counts, Packet, ReadError, Reader};
-use recoup_units::Instant;
-use std::panic::resume_unwind;
-use std::sync::mpsc::sync_channel;
-use std::thread;
+use feed::{Feed, Order, Round};
+use rayon::ThreadPoolBuilder;
+use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
+use shard::Shard;
+use std::iter;
+use std::mem::swap;
 use std::time::Duration;
+
+/// Parts of the connections that are followed each by itself. What is known of a host is known within
+/// one, so more of them are slower to learn.
+pub(crate) const SHARDS: usize = 8;
+
+/// So many packets are read before `watch` is asked.
+const WATCHED: u64 = 4096;
 
 /// How a capture is analyzed.
 #[derive(Clone, Debug)]
@@ -16,9 +39,9 @@ pub struct Settings {
     pub profile: Option<recoup_recovery::Profile>,
     /// A connection that is silent for so long is over.
     pub idle: Duration,
-    /// Connections open at once; beyond these, the ones silent longest are let go.
+    /// Connections open at once, about; beyond these, some silent for long are let go.
     pub most_connections: usize,
-    /// Threads beside the one that reads; 0: none.
+    /// Threads beside the calling one; 0: none.
     pub threads: usize,
 }
 
@@ -63,40 +86,12 @@ impl Findings for Kept {
     }
 }
 
-/// Follows the connections of a capture, packet by packet.
-#[derive(Debug)]
-pub struct Analyzer<F> {
-    connections: Connections,
-    findings: F,
-}
-
-impl<F: Findings> Analyzer<F> {
-    /// Nothing seen yet.
-    pub fn new(settings: &Settings, findings: F) -> Self {
-        Self {
-            connections: Connections::new(settings),
-            findings,
-        }
-    }
-
-    /// Takes in the next packet of the capture.
-    #[inline]
-    pub fn push(&mut self, packet: &Packet) {
-        self.connections.on_packet(packet, &mut self.findings);
-    }
-
-    /// The capture is over.
-    pub fn finish(mut self) -> F {
-        self.connections.finish(&mut self.findings);
-        self.findings
-    }
-}
-
-/// Analyzes a whole capture, on a thread beside the reading one where the settings say so. Packets that a
-/// capture holds a little out of order are put into the order of their times.
+/// Analyzes a whole capture, on as many threads as the settings say. Packets that a capture holds a little
+/// out of order are put into the order of their times.
 ///
 /// `watch` is called every few thousand packets: it may show [`Reader::taken`], and by returning `false`
-/// ends the reading; what was read till then is analyzed.
+/// ends the reading; what was read till then is analyzed. Each of the findings returned is of some of the
+/// connections.
 ///
 /// # Errors
 /// Those of [`Reader::finish`].
@@ -104,102 +99,88 @@ pub fn analyze<F: Findings>(
     mut reader: Reader<'_>,
     settings: &Settings,
     findings: impl Fn() -> F,
-    mut watch: impl FnMut(&Reader<'_>) -> bool,
+    mut watch: impl FnMut(&Reader<'_>) -> bool + Send,
 ) -> Result<(Counts, Vec<F>), ReadError> {
-    let mut analyzer = Analyzer::new(settings, findings());
-    let mut batches = Batches::default();
-    if settings.threads == 0 {
-        let mut batch = Vec::new();
-        while watch(&reader) && batches.fill(|| reader.next().copied(), &mut batch) {
-            batch.iter().for_each(|packet| analyzer.push(packet));
+    let mut count = 0_u64;
+    let packets = iter::from_fn(|| {
+        let asked = count.is_multiple_of(WATCHED);
+        count += 1;
+        if asked && !watch(&reader) {
+            return None;
         }
-        return Ok((reader.stop()?, vec![analyzer.finish()]));
-    }
-    let found = thread::scope(|scope| {
-        let (full, to_analyze) = sync_channel::<Vec<Packet>>(AHEAD);
-        let (empty, to_fill) = sync_channel::<Vec<Packet>>(AHEAD);
-        let analysis = scope.spawn(move || {
-            for batch in to_analyze {
-                batch.iter().for_each(|packet| analyzer.push(packet));
-                // Whoever reads may have come to the end.
-                let _ = empty.try_send(batch);
-            }
-            analyzer.finish()
-        });
-        loop {
-            let mut batch = to_fill.try_recv().unwrap_or_default();
-            if !watch(&reader) || !batches.fill(|| reader.next().copied(), &mut batch) {
-                break;
-            }
-            if full.send(batch).is_err() {
-                break; // its thread is gone: it panicked
-            }
-        }
-        drop(full);
-        analysis.join()
+        reader.next().copied()
     });
-    let found = found.unwrap_or_else(|panic| resume_unwind(panic));
-    Ok((reader.stop()?, vec![found]))
+    let found = follow(packets.fuse(), settings, findings);
+    Ok((reader.stop()?, found))
 }
 
-/// Packets handed over at once.
-const BATCH: usize = 2048;
-
-/// Batches read ahead of the analysis.
-const AHEAD: usize = 8;
-
-/// Packets held back to be sorted among those that come, once some came out of order.
-const HELD: usize = 1024;
-
-/// What lies further back is a clock that was set, not a packet late.
-const LATE: Duration = Duration::from_secs(1);
-
-/// Packets in batches, those little out of order sorted by time.
-#[derive(Debug, Default)]
-struct Batches {
-    held: Vec<Packet>,
-    latest: Instant,
-    disordered: bool,
-}
-
-impl Batches {
-    /// The next batch from `source` takes the place of what is in `batch`; `false` at the end.
-    fn fill(
-        &mut self,
-        mut source: impl FnMut() -> Option<Packet>,
-        batch: &mut Vec<Packet>,
-    ) -> bool {
-        batch.clear();
-        batch.append(&mut self.held);
-        while batch.len() < BATCH + HELD {
-            let Some(packet) = source() else {
-                self.sort(batch);
-                return !batch.is_empty();
-            };
-            if packet.at < self.latest {
-                if packet.at + LATE < self.latest {
-                    self.sort(batch);
-                    self.held.push(packet);
-                    self.latest = packet.at;
-                    return true;
-                }
-                self.disordered = true;
-            }
-            self.latest = self.latest.max(packet.at);
-            batch.push(packet);
-            if batch.len() == BATCH && !self.disordered {
-                return true;
-            }
-        }
-        self.sort(batch);
-        self.held.extend(batch.drain(BATCH..));
-        true
+/// Analyzes packets, as [`analyze`] does those of a capture. Their frames are to rise.
+pub fn follow<F: Findings>(
+    packets: impl Iterator<Item = Packet> + Send,
+    settings: &Settings,
+    findings: impl Fn() -> F,
+) -> Vec<F> {
+    let mut shards: Vec<_> = (0..SHARDS)
+        .map(|_| Shard::new(settings, findings()))
+        .collect();
+    // Without threads, as where there are none to be had, it takes longer.
+    let threads = (settings.threads > 0)
+        .then(|| ThreadPoolBuilder::new().num_threads(settings.threads + 1))
+        .and_then(|pool| pool.build().ok());
+    match threads {
+        Some(pool) => pool.install(|| rounds(packets, &mut shards, true)),
+        None => rounds(packets, &mut shards, false),
     }
+    shards.into_iter().map(Shard::into_findings).collect()
+}
 
-    fn sort(&self, batch: &mut [Packet]) {
-        if self.disordered {
-            batch.sort_by_key(|packet| packet.at);
+/// Round after round; `beside`: reading and the shards beside each other.
+fn rounds<F: Findings>(
+    packets: impl Iterator<Item = Packet> + Send,
+    shards: &mut [Shard<F>],
+    beside: bool,
+) {
+    let mut feed = Feed::new(packets);
+    let (mut read, mut coming) = (Round::default(), Round::default());
+    let mut numbered = 0;
+    let mut more = feed.fill(&mut coming);
+    while more {
+        swap(&mut read, &mut coming);
+        let round = &read;
+        if beside {
+            let analyze = || {
+                let both = shards.par_iter_mut().zip(&round.parts);
+                both.for_each(|(shard, part)| shard.take(part, round.order, round.latest));
+            };
+            (more, ()) = rayon::join(|| feed.fill(&mut coming), analyze);
+        } else {
+            for (shard, part) in shards.iter_mut().zip(&round.parts) {
+                shard.take(part, round.order, round.latest);
+            }
+            more = feed.fill(&mut coming);
         }
+        number(shards, &mut numbered);
+    }
+    for shard in &mut *shards {
+        shard.take(&[], Order::Broken, read.latest);
+    }
+    number(shards, &mut numbered);
+    if beside {
+        shards.par_iter_mut().for_each(Shard::finish);
+    } else {
+        shards.iter_mut().for_each(Shard::finish);
+    }
+}
+
+/// Gives the connections that began in a round their numbers, in the order of their first packets.
+fn number<F: Findings>(shards: &mut [Shard<F>], numbered: &mut u64) {
+    let mut frames: Vec<u64> = shards.iter().flat_map(Shard::newborn).collect();
+    frames.sort_unstable();
+    let first = *numbered;
+    *numbered += frames.len() as u64;
+    let number = |frame| first + frames.partition_point(|&other| other < frame) as u64;
+    for shard in shards {
+        shard.number(number);
     }
 }
 

@@ -1,11 +1,10 @@
 //! What there is to explain in one direction, and its explanation.
 
-use crate::direction::Common;
 use crate::finding::{Evidence, Identification, Retransmission, Tally, Triggers, Vantage, Verdict};
 use crate::read::Packet;
 use crate::replay::{Explained, Replay, Score};
-use crate::rtts::{Rtts, Samples};
-use crate::tape::{Beginning, Tape};
+use crate::shared::Common;
+use crate::tape::Tape;
 use crate::verdict::arrivals::{Arrivals, Seen};
 use crate::verdict::{Copy, Facts, Judge};
 use recoup_recovery::{Ack, Trigger};
@@ -78,10 +77,6 @@ pub(crate) struct Over {
     pub endpoints: Endpoints,
     /// Until when it was watched.
     pub at: Instant,
-    /// Largest payload of a segment, in bytes.
-    pub mss: u32,
-    /// The least round-trip time between the place of capture and the receiver.
-    pub min_rtt: Option<Duration>,
 }
 
 /// What a case comes to.
@@ -98,6 +93,9 @@ pub(crate) struct Closed {
 /// Steps without news after which a case sleeps: about what it costs to wake it.
 const QUIET: u32 = 96;
 
+/// Rows for which there is room where a case is begun with memory used before.
+const USUAL_ROWS: usize = 16;
+
 /// Retransmissions after which a profile far behind the best is no longer tried.
 const DECIDED: u32 = 16;
 
@@ -108,11 +106,14 @@ const BEHIND: f64 = 0.25;
 const NEAR: usize = 64;
 
 /// Steps, rows and verdicts of one direction since there was something to explain.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Case {
-    tape: Tape,
-    /// The round-trip times as the tape begins.
-    rtts: Samples,
+    /// The stretch that is to be explained; `None`: there is nothing to explain now, it sleeps.
+    tape: Option<Box<Tape>>,
+    /// Steps since anything was sent again or reported out of order.
+    quiet: u32,
+    /// Retransmissions before this stretch.
+    explained: usize,
     tries: Vec<Try>,
     rows: Vec<Row>,
     judge: Judge,
@@ -121,75 +122,90 @@ pub(crate) struct Case {
     arrivals: Arrivals,
     /// Rows whose recovery is under way.
     recovering: VecDeque<u32>,
-    /// Steps since anything was sent again or reported out of order.
-    quiet: u32,
-    /// Nothing is put on the tape until there is something to explain again.
-    asleep: bool,
 }
 
 impl Case {
-    /// Opens where `beginning` says, with the round-trip times so far.
-    pub fn new(beginning: Beginning, common: &Common<'_>, rtts: &Rtts) -> Self {
-        let lag = common.lag();
-        Self {
-            tape: Tape::new(beginning, lag),
-            rtts: rtts.samples(lag),
-            tries: Vec::new(),
-            rows: Vec::new(),
-            judge: Judge::new(facts(common)),
-            without_sack: !common.sack,
-            arrivals: Arrivals::default(),
-            recovering: VecDeque::new(),
-            quiet: 0,
-            asleep: false,
-        }
+    /// Begins again asleep with nothing to explain, keeping memory.
+    pub fn begin(&mut self, common: &Common<'_>) {
+        self.tape = None;
+        self.quiet = 0;
+        self.explained = 0;
+        self.tries.clear();
+        self.rows.clear();
+        self.rows.shrink_to(USUAL_ROWS);
+        self.judge.begin(facts(common));
+        self.without_sack = !common.sack;
+        self.arrivals.clear();
+        self.recovering.clear();
     }
 
     /// Whether it sleeps: [`wake`](Self::wake) it before there is something to explain.
     pub fn is_asleep(&self) -> bool {
-        self.asleep
+        self.tape.is_none()
     }
 
-    /// Goes on from another beginning: what was between them is of no account, but for the round-trip
-    /// times.
-    pub fn wake(&mut self, beginning: Beginning, common: &Common<'_>, mss: u32, rtts: &Rtts) {
-        let lag = common.lag();
-        self.tape = Tape::new(beginning, lag);
-        self.rtts = rtts.samples(lag);
-        self.asleep = false;
+    /// A stretch begins that is to be explained. What was since the last one is of no account, but for
+    /// the round-trip times.
+    pub fn wake(&mut self, tape: Box<Tape>) {
+        self.tape = Some(tape);
         self.quiet = 0;
-        for one in &mut self.tries {
-            let mechanisms = common.candidates.mechanisms(one.candidate);
-            let rtt = self.rtts.estimator(mechanisms.rto, common.timestamps);
-            let beginning = &self.tape.beginning;
-            one.replay
-                .go_on(mechanisms, mss, common.sack, beginning, rtt);
+        self.explained = self.rows.len();
+    }
+
+    /// Whether there is no room for more, or nothing has happened for a while and nothing is pending.
+    #[inline]
+    pub fn may_rest(&self) -> bool {
+        let full = self.tape.as_ref().is_some_and(|tape| tape.is_full());
+        full || self.is_quiet()
+    }
+
+    fn is_quiet(&self) -> bool {
+        self.quiet >= QUIET && self.recovering.is_empty() && self.tape.is_some()
+    }
+
+    /// Explains what came together. Sleeps then, if it [may](Self::may_rest) for more than want of room,
+    /// or nothing was sent again in all that came.
+    pub fn rest(&mut self, common: &Common<'_>, now: Instant) {
+        let nothing = self.rows.len() == self.explained;
+        self.examine(common, now);
+        if self.is_quiet() || nothing {
+            self.sleep(common);
         }
     }
 
-    /// Nothing has happened for a while, and nothing is pending: sleeps.
-    pub fn rest(&mut self, common: &Common<'_>, mss: u32, now: Instant, min_rtt: Option<Duration>) {
-        if self.asleep || self.quiet < QUIET || !self.recovering.is_empty() {
-            return;
+    /// Both ends have closed, or one reset the connection: what may come still is a stretch of its own.
+    pub fn on_over(&mut self, common: &Common<'_>, now: Instant) {
+        if let Some(tape) = &mut self.tape {
+            tape.end();
+            self.examine(common, now);
+            self.sleep(common);
         }
-        self.examine(common, mss, now, min_rtt);
-        self.asleep = true;
+    }
+
+    fn sleep(&mut self, common: &Common<'_>) {
+        for one in &mut self.tries {
+            one.rest(common);
+        }
+        if let Some(mut tape) = self.tape.take() {
+            tape.trim();
+            common.stock.tapes.give(tape);
+        }
     }
 
     /// The sender's timestamp clock showed `value`.
     #[inline]
     pub fn on_tick(&mut self, at: Instant, value: u32) {
-        if !self.asleep {
-            self.tape.on_tick(at, value);
+        if let Some(tape) = &mut self.tape {
+            tape.on_tick(at, value);
         }
     }
 
     /// Bytes never sent before.
     #[inline]
     pub fn on_new(&mut self, at: Instant, span: Span) {
-        if !self.asleep {
+        if let Some(tape) = &mut self.tape {
             self.quiet += 1;
-            self.tape.on_sent(at, span, None);
+            tape.on_sent(at, span, None);
         }
     }
 
@@ -244,7 +260,9 @@ impl Case {
         if again {
             self.judge
                 .on_retransmission(index, span, copy, known.original);
-            self.tape.on_sent(at, span, Some(index));
+            if let Some(tape) = &mut self.tape {
+                tape.on_sent(at, span, Some(index));
+            }
             self.recovering.push_back(index);
         }
     }
@@ -267,10 +285,10 @@ impl Case {
 
     /// An ACK from the receiver; `una` as it was before.
     pub fn on_ack(&mut self, at: Instant, una: Offset, ack: &Ack, echo: Option<u32>) {
-        if !self.asleep {
+        if let Some(tape) = &mut self.tape {
             let strange = ack.has_blocks() || ack.cumulative == una;
             self.quiet = if strange { 0 } else { self.quiet + 1 };
-            self.tape.on_ack(at, ack, echo);
+            tape.on_ack(at, ack, echo);
         }
         if !self.judge.is_idle() || ack.has_blocks() || self.without_sack {
             self.judge.on_ack(at, una, ack, echo);
@@ -295,23 +313,12 @@ impl Case {
         self.judge.on_reset(now);
     }
 
-    /// Whether it should be examined now.
-    pub fn is_full(&self) -> bool {
-        self.tape.is_full()
-    }
-
-    /// Replays what was kept, and forgets it. `min_rtt`: the least so far.
-    pub fn examine(
-        &mut self,
-        common: &Common<'_>,
-        mss: u32,
-        now: Instant,
-        min_rtt: Option<Duration>,
-    ) {
-        self.replay(common, mss);
+    /// Replays what was kept, and forgets it.
+    fn examine(&mut self, common: &Common<'_>, now: Instant) {
+        self.replay(common);
         let rows = &mut self.rows;
         self.judge.set_facts(facts(common));
-        self.judge.settle(now, min_rtt, |index, verdict, evidence| {
+        (self.judge).settle(now, common.min_rtt, |index, verdict, evidence| {
             rows[index as usize].verdict = (verdict, evidence);
         });
         self.arrivals.settle(now, |index, arrival| {
@@ -319,67 +326,51 @@ impl Case {
         });
     }
 
-    /// Puts what is on the tape to every candidate; of a host of which is known what it runs, to that
-    /// one alone, if it leaves nothing unexplained; later, to those that were not left far behind. With
-    /// nothing sent again there is nothing to be explained.
-    fn replay(&mut self, common: &Common<'_>, mss: u32) {
-        if !self.tries.is_empty() {
-            self.drop_hopeless();
-            for one in &mut self.tries {
-                one.run(&self.tape, self.rows.len());
-            }
-        } else if !self.rows.is_empty() {
-            let known = (common.known()).filter(|_| common.vantage() == Vantage::Sender);
-            if let Some(known) = known {
-                self.try_one(known, common, mss);
-            }
-            if !self.tries.iter().any(|one| one.replay.score().is_full()) {
-                for other in (0..common.candidates.len()).filter(|&other| Some(other) != known) {
-                    self.try_one(other, common, mss);
+    /// Puts what is on the tape to every candidate; of a host of which is known what it may run, to
+    /// those alone, if one of them leaves nothing unexplained; later, to those that were not left far
+    /// behind. With nothing sent again there is nothing to be explained.
+    fn replay(&mut self, common: &Common<'_>) {
+        let Some(tape) = &mut self.tape else { return };
+        let rows = self.rows.len();
+        if rows > self.explained {
+            if self.tries.is_empty() {
+                let contenders = match common.vantage {
+                    Vantage::Sender => common.hosts.contenders(common.sender).collect(),
+                    _ => Vec::new(),
+                };
+                self.tries.extend(contenders.iter().map(|&i| Try::new(i)));
+                (self.tries.iter_mut()).for_each(|one| one.run(tape, rows, common));
+                if !self.tries.iter().any(|one| one.score().is_full()) {
+                    let others = (0..common.candidates.len()).filter(|i| !contenders.contains(i));
+                    for mut other in others.map(Try::new) {
+                        other.run(tape, rows, common);
+                        self.tries.push(other);
+                    }
                 }
+            } else {
+                drop_hopeless(&mut self.tries, common);
+                (self.tries.iter_mut()).for_each(|one| one.run(tape, rows, common));
             }
         }
-        self.tape.clear();
-    }
-
-    fn drop_hopeless(&mut self) {
-        let share = |one: &Try| one.replay.score().share();
-        let best = self.tries.iter().map(share).fold(0.0, f64::max);
-        let hopeless = |one: &Try| one.replay.score().of >= DECIDED && share(one) < best - BEHIND;
-        if best > 0.0 {
-            self.tries.retain(|one| !hopeless(one));
-        }
-    }
-
-    fn try_one(&mut self, candidate: usize, common: &Common<'_>, mss: u32) {
-        let mechanisms = common.candidates.mechanisms(candidate);
-        let rtt = self.rtts.estimator(mechanisms.rto, common.timestamps);
-        let beginning = &self.tape.beginning;
-        let mut one = Try {
-            candidate,
-            replay: Replay::new(mechanisms, mss, common.sack, beginning, rtt),
-            explained: Vec::new(),
-        };
-        one.run(&self.tape, self.rows.len());
-        self.tries.push(one);
+        tape.clear();
     }
 
     /// The connection is over. Each retransmission, in order, is `found`.
     pub fn close(
-        mut self,
+        &mut self,
         common: &Common<'_>,
         over: &Over,
         mut found: impl FnMut(Retransmission),
     ) -> Closed {
-        self.tape.end();
-        let vantage = common.vantage();
-        if !self.asleep {
-            self.replay(common, over.mss);
+        if let Some(tape) = &mut self.tape {
+            tape.end();
         }
+        self.replay(common);
+        self.sleep(common);
+        let vantage = common.vantage;
         let rows = &mut self.rows;
-        let mut judge = self.judge;
-        judge.set_facts(facts(common));
-        judge.finish(over.at, over.min_rtt, |index, verdict, evidence| {
+        self.judge.set_facts(facts(common));
+        (self.judge).finish(over.at, common.min_rtt, |index, verdict, evidence| {
             rows[index as usize].verdict = (verdict, evidence);
         });
         self.arrivals.finish(|index, arrival| {
@@ -387,7 +378,7 @@ impl Case {
         });
         let mut scores = vec![Score::default(); common.candidates.len()];
         for one in &self.tries {
-            scores[one.candidate] = one.replay.score();
+            scores[one.candidate] = one.score();
         }
         let best = common
             .candidates
@@ -441,18 +432,63 @@ impl Case {
 #[derive(Debug)]
 struct Try {
     candidate: usize,
-    replay: Replay,
+    /// Of the stretch that is being replayed.
+    replay: Option<Box<Replay>>,
+    /// Of those before.
+    before: Score,
     /// By row.
     explained: Vec<Explained>,
 }
 
 impl Try {
-    fn run(&mut self, tape: &Tape, rows: usize) {
+    fn new(candidate: usize) -> Self {
+        Self {
+            candidate,
+            replay: None,
+            before: Score::default(),
+            explained: Vec::new(),
+        }
+    }
+
+    /// Goes on with what is on the tape, or begins with it.
+    fn run(&mut self, tape: &Tape, rows: usize, common: &Common<'_>) {
+        let replay = self.replay.get_or_insert_with(|| {
+            let mechanisms = common.candidates.mechanisms(self.candidate);
+            let used = common.stock.replays.take();
+            let mut replay = used.unwrap_or_else(|| Box::new(Replay::new(mechanisms)));
+            replay.begin(mechanisms, common, &tape.beginning);
+            replay
+        });
         let explained = &mut self.explained;
         explained.resize(rows, Explained::default());
-        self.replay
-            .run(tape, |index, what| explained[index as usize] = what);
+        replay.run(tape, |index, what| explained[index as usize] = what);
     }
+
+    /// The stretch is over.
+    fn rest(&mut self, common: &Common<'_>) {
+        self.before = self.score();
+        if let Some(replay) = self.replay.take() {
+            common.stock.replays.give(replay);
+        }
+    }
+
+    fn score(&self) -> Score {
+        let now = self.replay.as_ref().map(|replay| replay.score());
+        self.before.plus(now.unwrap_or_default())
+    }
+}
+
+/// Leaves those that explain as much as any, about.
+fn drop_hopeless(tries: &mut Vec<Try>, common: &Common<'_>) {
+    let best = (tries.iter()).fold(0.0, |best: f64, one| best.max(one.score().share()));
+    tries.retain_mut(|one| {
+        let score = one.score();
+        let hopeless = score.of >= DECIDED && score.share() < best - BEHIND;
+        if hopeless {
+            one.rest(common);
+        }
+        !hopeless
+    });
 }
 
 /// What the receiver can tell, as is known by now: a SYN sent again comes before the options agreed on.

@@ -1,30 +1,30 @@
 //! One connection of a capture: its two directions, its beginning and its end.
 
 use crate::case::Over;
-use crate::direction::{Common, Direction};
+use crate::direction::Direction;
 use crate::finding::{self, Closing, Opening, Retransmission};
 use crate::identify::Lineup;
 use crate::read::Packet;
+use crate::shared::{Context, Shared};
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, Flags, Options};
-use std::net::IpAddr;
 use std::time::Duration;
 
 /// A connection being followed.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    pub id: u64,
-    pub endpoints: Endpoints,
+    /// Of those followed beside it.
+    pub serial: u64,
+    /// Of those in the capture, as soon as it is known.
+    pub number: Option<u64>,
+    first_frame: u64,
+    pub shared: Shared,
     begun: Instant,
     pub last: Instant,
     packets: u64,
     opening: Opening,
     reset: bool,
     handshake: Handshake,
-    /// SACK was agreed on, or is used.
-    sack: bool,
-    /// Timestamps are used.
-    timestamps: bool,
     directions: [Direction; 2],
 }
 
@@ -42,8 +42,27 @@ struct Handshake {
 }
 
 impl Connection {
-    /// Begins with `packet`.
-    pub fn new(id: u64, packet: &Packet) -> Self {
+    /// One that [begins](Self::begin) with `packet`.
+    pub fn new(serial: u64, packet: &Packet) -> Box<Self> {
+        let mut new = Box::new(Self {
+            serial,
+            number: None,
+            first_frame: packet.frame,
+            shared: Shared::new(packet.endpoints),
+            begun: packet.at,
+            last: packet.at,
+            packets: 0,
+            opening: Opening::MidConnection,
+            reset: false,
+            handshake: Handshake::default(),
+            directions: [Direction::default(), Direction::default()],
+        });
+        new.begin(serial, packet);
+        new
+    }
+
+    /// Begins with `packet`, keeping the memory of another that is over.
+    pub fn begin(&mut self, serial: u64, packet: &Packet) {
         let flags = packet.segment.flags;
         let syn = flags.contains(Flags::SYN);
         // A SYN-ACK is the second packet of a handshake.
@@ -51,72 +70,63 @@ impl Connection {
             true => packet.endpoints.reverse(),
             false => packet.endpoints,
         };
-        Self {
-            id,
-            endpoints,
-            begun: packet.at,
-            last: packet.at,
-            packets: 0,
-            opening: match syn {
-                true => Opening::Handshake,
-                false => Opening::MidConnection,
-            },
-            reset: false,
-            handshake: Handshake::default(),
-            sack: false,
-            timestamps: false,
-            directions: [Direction::default(), Direction::default()],
-        }
+        self.serial = serial;
+        self.number = None;
+        self.first_frame = packet.frame;
+        self.shared = Shared::new(endpoints);
+        self.begun = packet.at;
+        self.last = packet.at;
+        self.packets = 0;
+        self.opening = match syn {
+            true => Opening::Handshake,
+            false => Opening::MidConnection,
+        };
+        self.reset = false;
+        self.handshake = Handshake::default();
+        self.directions.iter_mut().for_each(Direction::clear);
     }
 
-    /// Whether `packet` opens another connection between the same ends.
-    pub fn is_replaced_by(&self, packet: &Packet) -> bool {
+    /// Which direction a packet with these endpoints belongs to, if it is of this connection.
+    #[inline]
+    pub fn side(&self, packet: &Endpoints) -> Option<usize> {
+        let Endpoints { src, dst } = &self.shared.endpoints;
+        if packet.src == *src && packet.dst == *dst {
+            return Some(0);
+        }
+        (packet.src == *dst && packet.dst == *src).then_some(1)
+    }
+
+    /// Whether `packet`, which is of this connection or the next one between the same ends, opens that.
+    #[inline]
+    pub fn is_replaced_by(&self, packet: &Packet, side: usize) -> bool {
         let segment = &packet.segment;
-        if !segment.flags.contains(Flags::SYN) || segment.flags.contains(Flags::ACK) {
-            return false;
-        }
-        let side = self.side(&packet.endpoints);
-        self.directions[side].syn() != Some(segment.seq)
+        segment.flags.contains(Flags::SYN)
+            && !segment.flags.contains(Flags::ACK)
+            && self.directions[side].syn() != Some(segment.seq)
     }
 
-    /// Which direction a packet with these endpoints belongs to.
+    /// Takes in its next packet, of direction `side`.
     #[inline]
-    fn side(&self, endpoints: &Endpoints) -> usize {
-        usize::from(endpoints.src != self.endpoints.src || endpoints.dst != self.endpoints.dst)
-    }
-
-    /// Takes in its next packet.
-    #[inline]
-    pub fn on_packet(&mut self, packet: &Packet, lineup: &Lineup) {
+    pub fn on_packet(&mut self, packet: &Packet, side: usize, lineup: &Lineup) {
         // Within a connection time does not go back.
         let now = packet.at.max(self.last);
         self.last = now;
         self.packets += 1;
-        let side = self.side(&packet.endpoints);
         let segment = &packet.segment;
         let flags = segment.flags;
         if flags.intersects(Flags::SYN) {
             self.on_syn(packet, now, side);
         }
-        if let Some(outgoing) = packet.outgoing {
-            self.directions[side].outgoing = Some(outgoing);
-            self.directions[1 - side].outgoing = Some(!outgoing);
-        }
-        if let Some(ts) = segment.options.timestamps {
-            self.timestamps = true;
-            self.directions[1 - side].answer.ask(now, ts.value);
-            if ts.echo != 0 {
-                self.directions[side].answer.echoed(now, ts.echo);
-            }
-        }
-        if !segment.options.sack.is_empty() {
-            self.sack = true;
-        }
+        self.shared.note(packet, now, side);
         if flags.contains(Flags::ACK) {
             self.on_ack(packet, now, side, lineup);
         }
-        let common = self.common(side, lineup);
-        self.directions[side].on_packet(packet, now, &common);
+        let context = Context {
+            shared: &self.shared,
+            lineup,
+            side,
+        };
+        self.directions[side].on_packet(packet, now, &context);
         if flags.contains(Flags::RST) {
             self.reset = true;
         }
@@ -129,9 +139,13 @@ impl Connection {
     }
 
     fn on_ack(&mut self, packet: &Packet, now: Instant, side: usize, lineup: &Lineup) {
-        let common = self.common(1 - side, lineup);
-        if let Some(took) = self.directions[1 - side].on_ack(packet, now, &common) {
-            self.directions[side].answer.note(took);
+        let context = Context {
+            shared: &self.shared,
+            lineup,
+            side: 1 - side,
+        };
+        if let Some(took) = self.directions[1 - side].on_ack(packet, now, &context) {
+            self.shared.answers[side].note(took);
         }
         let handshake = &mut self.handshake;
         let completes = side == 0 && handshake.rtt.is_none();
@@ -163,7 +177,7 @@ impl Connection {
         if let Some(mss) = options.mss {
             self.directions[1 - side].agree_on_mss(mss, options.timestamps.is_some());
         }
-        self.sack |= handshake.sack[0] && handshake.sack[1];
+        self.shared.sack |= handshake.sack[0] && handshake.sack[1];
         if let [Some(ours), Some(theirs)] = handshake.scales {
             // The window field of what one end sends is shifted by what that end offered.
             self.directions[0].window_scale = theirs;
@@ -171,32 +185,21 @@ impl Connection {
         }
     }
 
-    /// The address of the end that sends the direction `side`.
-    fn end(&self, side: usize) -> IpAddr {
-        match side {
-            0 => self.endpoints.src.ip(),
-            _ => self.endpoints.dst.ip(),
-        }
-    }
-
-    /// What the analysis of one direction is told.
-    #[inline]
-    fn common<'a>(&self, side: usize, lineup: &'a Lineup) -> Common<'a> {
-        Common {
-            candidates: &lineup.candidates,
-            hosts: &lineup.hosts,
-            sender: self.end(side),
-            sack: self.sack,
-            timestamps: self.timestamps,
-            near: self.directions[side].answer.least(),
-            far: self.directions[1 - side].answer.least(),
-            outgoing: self.directions[side].outgoing,
-        }
-    }
-
     /// Whether both ends have closed, or one reset it.
     pub fn is_over(&self) -> bool {
         self.reset || self.directions.iter().all(Direction::is_closed)
+    }
+
+    /// It has just become [over](Self::is_over).
+    pub fn on_over(&mut self, lineup: &Lineup) {
+        for side in [0, 1] {
+            let context = Context {
+                shared: &self.shared,
+                lineup,
+                side,
+            };
+            self.directions[side].on_over(&context, self.last);
+        }
     }
 
     /// How it ended, where it is over.
@@ -212,51 +215,51 @@ impl Connection {
         self.packets == u64::from(self.handshake.syns)
     }
 
+    /// Its number; as long as it has none, the frame of its first packet.
+    fn id(&self) -> u64 {
+        self.number.unwrap_or(self.first_frame)
+    }
+
+    /// Looks at what its next packet will change, so that it is at hand then. The value means nothing.
+    #[inline]
+    pub fn warm(&self) -> u64 {
+        let sides = self.directions.iter().map(Direction::warm);
+        sides.fold(self.packets ^ self.last.as_nanos(), |a, b| a ^ b)
+    }
+
     /// It is over. Its retransmissions, in the order of their frames, go into `rows`.
     pub fn close(
-        self,
+        &mut self,
         closing: Closing,
         lineup: &mut Lineup,
         rows: &mut Vec<Retransmission>,
     ) -> finding::Connection {
-        let (sack, timestamps) = (self.sack, self.timestamps);
-        let answers = [0, 1].map(|side: usize| self.directions[side].answer.least());
         let from = rows.len();
-        let mut side = 0;
-        let directions = self.directions.map(|direction| {
-            let (near, far) = (answers[side], answers[1 - side]);
-            let endpoints = match side {
-                0 => self.endpoints,
-                _ => self.endpoints.reverse(),
-            };
-            side += 1;
-            let common = Common {
-                candidates: &lineup.candidates,
-                hosts: &lineup.hosts,
-                sender: endpoints.src.ip(),
-                sack,
-                timestamps,
-                near,
-                far,
-                outgoing: direction.outgoing,
-            };
+        let directions = [0, 1].map(|side| {
             let over = Over {
-                connection: self.id,
-                endpoints,
+                connection: self.id(),
+                endpoints: match side {
+                    0 => self.shared.endpoints,
+                    _ => self.shared.endpoints.reverse(),
+                },
                 at: self.last,
-                mss: 1,
-                min_rtt: None,
             };
-            let (direction, scores) = direction.close(&common, &over, |row| rows.push(row));
+            let context = Context {
+                shared: &self.shared,
+                lineup,
+                side,
+            };
+            let direction = &mut self.directions[side];
+            let (direction, scores) = direction.close(&context, &over, |row| rows.push(row));
             if !scores.is_empty() {
-                lineup.hosts.note(endpoints.src.ip(), &scores);
+                lineup.hosts.note(over.endpoints.src.ip(), &scores);
             }
             direction
         });
         rows[from..].sort_by_key(|row| row.frame);
         finding::Connection {
-            id: self.id,
-            endpoints: self.endpoints,
+            id: self.id(),
+            endpoints: self.shared.endpoints,
             opening: self.opening,
             closing,
             begun: self.begun,

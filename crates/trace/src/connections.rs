@@ -4,18 +4,24 @@
 //! any more; one that is silent, when [`Settings::idle`] has passed; of connections that never got
 //! beyond their SYN there are [`MOST_HALF_OPEN`] at most, so that a flood of SYNs costs no more; and of
 //! all together [`Settings::most_connections`].
+//!
+//! Packets are taken in by the dozen: with thousands of connections open, each packet's is somewhere
+//! else in memory, and looking up several before the first is needed lets the processor fetch them all
+//! at once.
 
-use crate::analyze::{Findings, Settings};
+use crate::analyze::{Findings, SHARDS, Settings};
 use crate::connection::Connection;
-use crate::finding::{Closing, Retransmission};
+use crate::finding::{self, Closing, Retransmission};
 use crate::identify::{Candidates, Hosts, Lineup};
 use crate::read::Packet;
+use crate::stock::{Shelf, Stock};
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use recoup_units::Instant;
 use recoup_wire::Endpoints;
 use std::collections::VecDeque;
 use std::hash::BuildHasher;
+use std::hint::black_box;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
@@ -26,30 +32,63 @@ const LINGER: Duration = Duration::from_secs(5);
 const HALF_OPEN: Duration = Duration::from_secs(75);
 
 /// Connections of which nothing but a SYN was seen.
-const MOST_HALF_OPEN: usize = 1 << 16;
+const MOST_HALF_OPEN: usize = (1 << 16) / SHARDS;
 
-/// For so many packets one connection is looked at, whether it has long been silent.
-const SWEEP: u32 = 16;
+/// Connections looked at after each round of packets, whether they have long been silent: with a few
+/// thousand packets to a round all are in the time in which as many packets come as there are some
+/// dozens of them.
+const SWEPT: usize = 64;
 
-/// The connections of a capture.
+/// Packets looked up together.
+const TOGETHER: usize = 16;
+
+/// Connections of a capture.
 #[derive(Debug)]
 pub(crate) struct Connections {
     lineup: Lineup,
     idle: Duration,
     most: usize,
     hasher: RandomState,
-    places: HashTable<u32>,
+    places: HashTable<Place>,
     slots: Vec<Option<Box<Connection>>>,
     free: Vec<u32>,
+    /// Connections that are over.
+    spare: Shelf<Connection>,
     opened: u64,
+    /// Those that have no number yet, by the frame of their first packet.
+    newborn: Vec<Newborn>,
+    /// Those of them that are over.
+    nameless: Vec<(finding::Connection, Vec<Retransmission>)>,
     /// What is over, and when it is let go.
     lingering: VecDeque<(Instant, u32, u64)>,
     half_open: VecDeque<(u32, u64)>,
     /// The next slot to be looked at.
     hand: usize,
-    ticks: u32,
     now: Instant,
     rows: Vec<Retransmission>,
+}
+
+/// Where a connection is.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    /// Of its hash, so that others need not be looked at.
+    tag: u32,
+    slot: u32,
+}
+
+impl Place {
+    /// Its tag, of a hash: bits the table itself does not tell by.
+    fn tag(hash: u64) -> u32 {
+        (hash >> 16) as u32
+    }
+}
+
+/// A connection that has no number yet.
+#[derive(Clone, Copy, Debug)]
+struct Newborn {
+    frame: u64,
+    slot: u32,
+    serial: u64,
 }
 
 impl Connections {
@@ -62,94 +101,179 @@ impl Connections {
                     None => Candidates::known(),
                 },
                 hosts: Hosts::default(),
+                stock: Stock::default(),
             },
             idle: settings.idle,
-            most: settings.most_connections.max(1),
+            most: settings.most_connections.div_ceil(SHARDS).max(1),
             hasher: RandomState::default(),
             places: HashTable::new(),
             slots: Vec::new(),
             free: Vec::new(),
+            spare: Shelf::default(),
             opened: 0,
+            newborn: Vec::new(),
+            nameless: Vec::new(),
             lingering: VecDeque::new(),
             half_open: VecDeque::new(),
             hand: 0,
-            ticks: 0,
             now: Instant::ZERO,
             rows: Vec::new(),
         }
     }
 
-    /// The next packet of the capture.
-    #[inline]
-    pub fn on_packet(&mut self, packet: &Packet, findings: &mut impl Findings) {
-        self.now = self.now.max(packet.at);
-        let hash = hash(&self.hasher, &packet.endpoints);
-        let slots = &self.slots;
-        let found = self.places.find(hash, |&place| {
-            slots[place as usize]
-                .as_ref()
-                .is_some_and(|connection| is_between(&connection.endpoints, &packet.endpoints))
-        });
-        let place = match found.copied() {
-            Some(place) if !self.is_replaced(place, packet) => place,
-            Some(place) => {
-                self.let_go(place, Closing::Replaced, findings);
-                self.begin(hash, packet, findings)
+    /// The next packets of the capture. Connections that begin with one of them have no number until
+    /// they are [given](Self::number) one, and are not told of before.
+    pub fn on_packets(&mut self, packets: &[Packet], findings: &mut impl Findings) {
+        for together in packets.chunks(TOGETHER) {
+            let mut found = [(0, None); TOGETHER];
+            let mut warmth = 0;
+            for (packet, found) in together.iter().zip(&mut found) {
+                let hash = hash(&self.hasher, &packet.endpoints);
+                let tag = Place::tag(hash);
+                let place = self.places.find(hash, |place| place.tag == tag);
+                *found = (hash, place.map(|place| place.slot));
             }
+            for (_, slot) in found {
+                if let Some(connection) = slot.and_then(|slot| self.get(slot)) {
+                    warmth ^= connection.warm();
+                }
+            }
+            black_box(warmth);
+            for (packet, (hash, slot)) in together.iter().zip(found) {
+                self.on_packet(packet, hash, slot, findings);
+            }
+        }
+    }
+
+    fn get(&self, slot: u32) -> Option<&Connection> {
+        self.slots.get(slot as usize)?.as_deref()
+    }
+
+    /// The slot of the connection between these ends, and which of its directions that is.
+    fn find(&self, hash: u64, ends: &Endpoints) -> Option<(u32, usize)> {
+        let tag = Place::tag(hash);
+        let side = |slot| self.get(slot)?.side(ends);
+        let is_it = |place: &Place| place.tag == tag && side(place.slot).is_some();
+        let slot = self.places.find(hash, is_it)?.slot;
+        Some((slot, side(slot)?))
+    }
+
+    /// The next packet; `slot`: perhaps its connection's.
+    #[inline]
+    fn on_packet(
+        &mut self,
+        packet: &Packet,
+        hash: u64,
+        slot: Option<u32>,
+        findings: &mut impl Findings,
+    ) {
+        let known = slot.and_then(|slot| Some((slot, self.get(slot)?.side(&packet.endpoints)?)));
+        let known = known.or_else(|| self.find(hash, &packet.endpoints));
+        let (slot, side) = match known {
+            Some((slot, side)) => match self.ends_before(slot, packet, side) {
+                None => (slot, side),
+                Some(closing) => {
+                    self.let_go(slot, closing, findings);
+                    self.begin(hash, packet, findings)
+                }
+            },
             None => self.begin(hash, packet, findings),
         };
-        if let Some(connection) = &mut self.slots[place as usize] {
+        if let Some(connection) = &mut self.slots[slot as usize] {
             let was_over = connection.is_over();
-            connection.on_packet(packet, &self.lineup);
+            connection.on_packet(packet, side, &self.lineup);
             if !was_over && connection.is_over() {
-                self.lingering
-                    .push_back((self.now + LINGER, place, connection.id));
+                connection.on_over(&self.lineup);
+                let until = packet.at + LINGER;
+                self.lingering.push_back((until, slot, connection.serial));
             }
         }
-        self.ticks += 1;
-        if self.ticks >= SWEEP {
-            self.ticks = 0;
-            self.sweep(findings);
+    }
+
+    /// How the connection in `slot` ended, if `packet` is of the next one between the same ends.
+    #[inline]
+    fn ends_before(&self, slot: u32, packet: &Packet, side: usize) -> Option<Closing> {
+        let open = self.get(slot)?;
+        if open.is_replaced_by(packet, side) {
+            return Some(Closing::Replaced);
         }
+        (packet.at.since(open.last) > self.idle).then_some(Closing::Idle)
     }
 
-    fn is_replaced(&self, place: u32, packet: &Packet) -> bool {
-        let connection = &self.slots[place as usize];
-        (connection.as_ref()).is_some_and(|connection| connection.is_replaced_by(packet))
-    }
-
-    fn begin(&mut self, hash: u64, packet: &Packet, findings: &mut impl Findings) -> u32 {
+    /// A connection begins with `packet`: its slot, and the direction of `packet`.
+    #[cold]
+    fn begin(&mut self, hash: u64, packet: &Packet, findings: &mut impl Findings) -> (u32, usize) {
         if self.half_open.len() >= MOST_HALF_OPEN {
             self.evict_half_open(findings);
         }
         if self.places.len() >= self.most {
             self.evict(findings);
         }
-        let connection = Connection::new(self.opened, packet);
+        let serial = self.opened;
         self.opened += 1;
-        let place = self.free.pop().unwrap_or_else(|| {
+        let connection = match self.spare.take() {
+            Some(mut used) => {
+                used.begin(serial, packet);
+                used
+            }
+            None => Connection::new(serial, packet),
+        };
+        let slot = self.free.pop().unwrap_or_else(|| {
             self.slots.push(None);
             (self.slots.len() - 1) as u32
         });
-        self.half_open.push_back((place, connection.id));
-        self.slots[place as usize] = Some(Box::new(connection));
-        let (slots, hasher) = (&self.slots, &self.hasher);
-        self.places.insert_unique(hash, place, |&place| {
-            (slots[place as usize].as_ref()).map_or(0, |c| self::hash(hasher, &c.endpoints))
+        self.half_open.push_back((slot, serial));
+        self.newborn.push(Newborn {
+            frame: packet.frame,
+            slot,
+            serial,
         });
-        place
+        let side = connection.side(&packet.endpoints).unwrap_or_default();
+        self.slots[slot as usize] = Some(connection);
+        let (slots, hasher) = (&self.slots, &self.hasher);
+        let place = Place {
+            tag: Place::tag(hash),
+            slot,
+        };
+        self.places.insert_unique(hash, place, |place| {
+            (slots[place.slot as usize].as_ref())
+                .map_or(0, |c| self::hash(hasher, &c.shared.endpoints))
+        });
+        (slot, side)
+    }
+
+    /// The frames of the first packets of those that have no number yet.
+    pub fn newborn(&self) -> impl Iterator<Item = u64> {
+        self.newborn.iter().map(|newborn| newborn.frame)
+    }
+
+    /// Gives those their numbers: `number` is told the frame.
+    pub fn number(&mut self, number: impl Fn(u64) -> u64, findings: &mut impl Findings) {
+        for newborn in self.newborn.drain(..) {
+            let open = self.slots[newborn.slot as usize].as_mut();
+            if let Some(open) = open.filter(|open| open.serial == newborn.serial) {
+                open.number = Some(number(newborn.frame));
+            }
+        }
+        for (mut connection, mut rows) in self.nameless.drain(..) {
+            // Till now the frame stood for the number.
+            connection.id = number(connection.id);
+            for row in &mut rows {
+                row.connection = connection.id;
+            }
+            findings.connection(connection, &rows);
+        }
     }
 
     /// Lets the oldest connection that is still only a SYN go; those that got further are no longer
     /// watched for it.
     fn evict_half_open(&mut self, findings: &mut impl Findings) {
-        while let Some((place, id)) = self.half_open.pop_front() {
-            let open = self.slots[place as usize].as_ref();
-            let Some(open) = open.filter(|connection| connection.id == id) else {
+        while let Some((slot, serial)) = self.half_open.pop_front() {
+            let Some(open) = self.get(slot).filter(|open| open.serial == serial) else {
                 continue;
             };
             if open.is_half_open() {
-                self.let_go(place, Closing::Evicted, findings);
+                self.let_go(slot, Closing::Evicted, findings);
             }
             if self.half_open.len() < MOST_HALF_OPEN {
                 return;
@@ -161,62 +285,70 @@ impl Connections {
     fn evict(&mut self, findings: &mut impl Findings) {
         let count = self.slots.len();
         let looked_at = (0..count).map(|i| (self.hand + i) % count);
-        let some = looked_at.filter_map(|place| {
-            let connection = self.slots[place].as_ref()?;
-            Some((connection.last, place))
+        let some = looked_at.filter_map(|slot| {
+            let connection = self.slots[slot].as_ref()?;
+            Some((connection.last, slot))
         });
         let oldest = some.take(32).min();
-        if let Some((_, place)) = oldest {
-            self.hand = (place + 1) % count;
-            self.let_go(place as u32, Closing::Evicted, findings);
+        if let Some((_, slot)) = oldest {
+            self.hand = (slot + 1) % count;
+            self.let_go(slot as u32, Closing::Evicted, findings);
         }
     }
 
-    /// Looks at what is over, and at one connection more, whether it can be let go.
-    fn sweep(&mut self, findings: &mut impl Findings) {
-        while let Some(&(due, place, id)) = self.lingering.front()
-            && due <= self.now
+    /// Packets up to `now` have been taken in. Looks at what is over, and at some connections more,
+    /// whether they can be let go.
+    pub fn sweep(&mut self, now: Instant, findings: &mut impl Findings) {
+        self.now = now;
+        while let Some(&(due, slot, serial)) = self.lingering.front()
+            && due <= now
         {
             self.lingering.pop_front();
-            let over = self.slots[place as usize].as_ref();
-            if let Some(over) = over.filter(|connection| connection.id == id) {
+            if let Some(over) = self.get(slot).filter(|over| over.serial == serial) {
                 let closing = over.closing();
-                self.let_go(place, closing, findings);
+                self.let_go(slot, closing, findings);
             }
         }
-        if self.slots.is_empty() {
-            return;
-        }
-        self.hand = (self.hand + 1) % self.slots.len();
-        if let Some(connection) = &self.slots[self.hand] {
-            let half = connection.is_half_open();
-            let patience = if half {
-                self.idle.min(HALF_OPEN)
-            } else {
-                self.idle
-            };
-            if self.now.since(connection.last) > patience {
+        for _ in 0..self.slots.len().min(SWEPT) {
+            self.hand = (self.hand + 1) % self.slots.len();
+            if self.is_silent(self.hand) {
                 self.let_go(self.hand as u32, Closing::Idle, findings);
             }
         }
     }
 
-    fn let_go(&mut self, place: u32, closing: Closing, findings: &mut impl Findings) {
-        let Some(connection) = self.slots[place as usize].take() else {
+    /// Whether nothing more is expected of the connection in `slot`.
+    fn is_silent(&self, slot: usize) -> bool {
+        let Some(connection) = &self.slots[slot] else {
+            return false;
+        };
+        let patience = match connection.is_half_open() {
+            true => self.idle.min(HALF_OPEN),
+            false => self.idle,
+        };
+        self.now.since(connection.last) > patience
+    }
+
+    fn let_go(&mut self, slot: u32, closing: Closing, findings: &mut impl Findings) {
+        let Some(mut connection) = self.slots[slot as usize].take() else {
             return;
         };
-        let hash = hash(&self.hasher, &connection.endpoints);
-        if let Ok(entry) = self.places.find_entry(hash, |&other| other == place) {
+        let hash = hash(&self.hasher, &connection.shared.endpoints);
+        if let Ok(entry) = self.places.find_entry(hash, |place| place.slot == slot) {
             entry.remove();
         }
-        self.free.push(place);
+        self.free.push(slot);
         let closing = match connection.is_over() {
             true => connection.closing(),
             false => closing,
         };
         self.rows.clear();
-        let connection = connection.close(closing, &mut self.lineup, &mut self.rows);
-        findings.connection(connection, &self.rows);
+        let found = connection.close(closing, &mut self.lineup, &mut self.rows);
+        match connection.number {
+            Some(_) => findings.connection(found, &self.rows),
+            None => self.nameless.push((found, self.rows.clone())),
+        }
+        self.spare.give(connection);
     }
 
     /// How many are being followed.
@@ -225,10 +357,14 @@ impl Connections {
         self.places.len()
     }
 
-    /// The capture is over.
-    pub fn finish(mut self, findings: &mut impl Findings) {
-        for place in 0..self.slots.len() {
-            self.let_go(place as u32, Closing::CaptureEnd, findings);
+    /// The capture is over. All have their numbers.
+    pub fn finish(&mut self, findings: &mut impl Findings) {
+        for slot in 0..self.slots.len() {
+            let closing = match self.is_silent(slot) {
+                true => Closing::Idle,
+                false => Closing::CaptureEnd,
+            };
+            self.let_go(slot as u32, closing, findings);
         }
     }
 }
@@ -236,19 +372,20 @@ impl Connections {
 /// Alike for both directions.
 #[inline]
 fn hash(hasher: &RandomState, endpoints: &Endpoints) -> u64 {
-    let end = |end: &SocketAddr| match end.ip() {
-        IpAddr::V4(ip) => (u128::from(ip.to_bits()), end.port()),
-        IpAddr::V6(ip) => (ip.to_bits(), end.port()),
-    };
-    let (a, b) = (end(&endpoints.src), end(&endpoints.dst));
-    let (low, high) = if a <= b { (a, b) } else { (b, a) };
-    let ports = u64::from(low.1) << 16 | u64::from(high.1);
-    hasher.hash_one((low.0, high.0, ports))
-}
-
-/// Whether `packet` goes between these ends, either way.
-#[inline]
-fn is_between(ends: &Endpoints, packet: &Endpoints) -> bool {
-    (ends.src == packet.src && ends.dst == packet.dst)
-        || (ends.src == packet.dst && ends.dst == packet.src)
+    match (endpoints.src, endpoints.dst) {
+        (SocketAddr::V4(src), SocketAddr::V4(dst)) => {
+            let end = |ip: u32, port: u16| u64::from(ip) << 16 | u64::from(port);
+            let src = end(src.ip().to_bits(), src.port());
+            let dst = end(dst.ip().to_bits(), dst.port());
+            hasher.hash_one((src.min(dst), src.max(dst)))
+        }
+        (src, dst) => {
+            let end = |end: SocketAddr| match end.ip() {
+                IpAddr::V4(ip) => (ip.to_ipv6_mapped().to_bits(), end.port()),
+                IpAddr::V6(ip) => (ip.to_bits(), end.port()),
+            };
+            let (src, dst) = (end(src), end(dst));
+            hasher.hash_one((src.min(dst), src.max(dst)))
+        }
+    }
 }

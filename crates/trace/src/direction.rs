@@ -11,22 +11,18 @@
 //! | were seen before | a retransmission; or doubled by the network or the capture, if it has the same IP identification and timestamp; or, where its timestamp is the older one, the original, late |
 //! | were not | a retransmission of what was lost before the place of capture, or an original that was overtaken: timestamps tell, else IP identifications, else nobody |
 
-use crate::case::{Case, Cause, Known, Over};
+use crate::case::{Case, Cause, Closed, Known, Over};
 use crate::finding;
-use crate::finding::Vantage;
-use crate::identify::{Candidates, Hosts};
 use crate::read::Packet;
 use crate::replay::{Score, USUAL_MSS};
-use crate::rtts::{Answer, Rtts};
-use crate::tape::Beginning;
-use crate::vantage;
+use crate::rtts::Rtts;
+use crate::shared::{Common, Context};
 use crate::verdict::Copy;
 use recoup_recovery::Ack;
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::{Flags, SeqNumber};
 use std::collections::VecDeque;
-use std::net::IpAddr;
-use std::time::Duration;
+use std::mem::take;
 
 /// Where a connection stands whose beginning was not captured: what was sent before has room below.
 const MIDWAY: Offset = Offset(1 << 32);
@@ -55,46 +51,6 @@ pub(crate) struct Flight {
     pub seen: bool,
 }
 
-/// What both directions of a connection have in common for their analysis.
-pub(crate) struct Common<'a> {
-    /// The profiles tried.
-    pub candidates: &'a Candidates,
-    /// What is known of the hosts.
-    pub hosts: &'a Hosts,
-    /// The data's sender.
-    pub sender: IpAddr,
-    /// SACK was agreed on, or is used.
-    pub sack: bool,
-    /// Timestamps are used.
-    pub timestamps: bool,
-    /// How long its sender takes to answer.
-    pub near: Option<Duration>,
-    /// How long its receiver takes.
-    pub far: Option<Duration>,
-    /// Whether the capturing host sent it, where the capture says so.
-    pub outgoing: Option<bool>,
-}
-
-impl Common<'_> {
-    /// What its sender is known to run.
-    pub fn known(&self) -> Option<usize> {
-        self.hosts.known(self.sender)
-    }
-
-    /// Where the direction was captured, as far as is known.
-    pub fn vantage(&self) -> Vantage {
-        vantage::of(self.near, self.far, self.outgoing)
-    }
-
-    /// From the place of capture to the sender and back.
-    pub fn lag(&self) -> Duration {
-        match self.vantage() {
-            Vantage::Sender | Vantage::Unknown => Duration::ZERO,
-            Vantage::Between | Vantage::Receiver => self.near.unwrap_or_default(),
-        }
-    }
-}
-
 /// One direction.
 #[derive(Debug)]
 pub(crate) struct Direction {
@@ -113,9 +69,6 @@ pub(crate) struct Direction {
     settled: usize,
     advanced_at: Instant,
     pub rtts: Rtts,
-    /// How long this end takes to answer.
-    pub answer: Answer,
-    pub outgoing: Option<bool>,
     pub segments: u64,
     pub bytes: u64,
     pub doubled: u64,
@@ -142,8 +95,6 @@ impl Default for Direction {
             settled: 0,
             advanced_at: Instant::ZERO,
             rtts: Rtts::default(),
-            answer: Answer::default(),
-            outgoing: None,
             segments: 0,
             bytes: 0,
             doubled: 0,
@@ -158,6 +109,28 @@ impl Default for Direction {
 }
 
 impl Direction {
+    /// Begins again with nothing sent, keeping memory.
+    pub fn clear(&mut self) {
+        let (mut flights, mut rtts) = (take(&mut self.flights), take(&mut self.rtts));
+        flights.clear();
+        flights.shrink_to(USUAL_FLIGHTS);
+        rtts.clear();
+        *self = Self {
+            flights,
+            rtts,
+            ..Self::default()
+        };
+    }
+
+    /// Looks at what a packet changes. The value means nothing.
+    #[inline]
+    pub fn warm(&self) -> u64 {
+        let last = self.flights.back().map_or(0, |flight| flight.span.end.0);
+        let first = self.flights.get(self.settled);
+        let first = first.map_or(0, |flight| flight.span.start.0);
+        last ^ first ^ self.una.0 ^ self.segments ^ self.window ^ self.rtts.warm()
+    }
+
     /// Its first SYN.
     pub fn begin(&mut self, isn: SeqNumber) {
         self.isn = Some(isn);
@@ -169,6 +142,11 @@ impl Direction {
     /// Its initial sequence number, if its SYN was captured.
     pub fn syn(&self) -> Option<SeqNumber> {
         self.isn.filter(|_| self.nxt < MIDWAY)
+    }
+
+    #[cold]
+    fn common<'a>(&self, context: &Context<'a>) -> Common<'a> {
+        context.common(self.mss.max(1), self.rtts.least())
     }
 
     /// The peer's SYN says how large segments may be.
@@ -185,7 +163,7 @@ impl Direction {
 
     /// A packet of this direction.
     #[inline]
-    pub fn on_packet(&mut self, packet: &Packet, now: Instant, common: &Common<'_>) {
+    pub fn on_packet(&mut self, packet: &Packet, now: Instant, context: &Context<'_>) {
         let segment = &packet.segment;
         if let (Some(case), Some(ts)) = (&mut self.case, segment.options.timestamps) {
             case.on_tick(now, ts.value);
@@ -214,7 +192,7 @@ impl Direction {
         if span.start >= self.nxt {
             self.on_new(packet, now, span);
         } else {
-            self.on_old(packet, now, span, common);
+            self.on_old(packet, now, span, context);
         }
     }
 
@@ -272,7 +250,9 @@ impl Direction {
     }
 
     /// Part of it at least was sent before.
-    fn on_old(&mut self, packet: &Packet, now: Instant, span: Span, common: &Common<'_>) {
+    #[cold]
+    fn on_old(&mut self, packet: &Packet, now: Instant, span: Span, context: &Context<'_>) {
+        let common = self.common(context);
         let segment = &packet.segment;
         if self.is_probe(segment.payload_len, span) {
             self.probes += 1;
@@ -295,7 +275,7 @@ impl Direction {
                 false => Cause::Repeated,
             }
         };
-        self.open_case(common);
+        self.open_case(&common);
         let seen = earlier.filter(|flight| flight.seen);
         let known = Known {
             original: seen.map(|flight| Copy {
@@ -304,7 +284,7 @@ impl Direction {
             }),
             copies: earlier.map(|flight| flight.copies),
             revealed_ts: earlier.filter(|_| unseen).and_then(|gap| gap.ts),
-            rtt: self.rtts.average().map(|rtt| rtt + common.lag()),
+            rtt: self.rtts.average().map(|rtt| rtt + common.lag),
             flight: (self.flights.len() - self.settled) as u32,
             nxt: self.nxt,
         };
@@ -418,15 +398,10 @@ impl Direction {
         i
     }
 
-    /// A packet from the other end acknowledges what this one sent. Returns how long that took, where
-    /// something sent once is acknowledged.
+    /// A packet from the other end acknowledges what this one sent. Returns how long that took, in ns,
+    /// where something sent once is acknowledged.
     #[inline]
-    pub fn on_ack(
-        &mut self,
-        packet: &Packet,
-        now: Instant,
-        common: &Common<'_>,
-    ) -> Option<Duration> {
+    pub fn on_ack(&mut self, packet: &Packet, now: Instant, context: &Context<'_>) -> Option<u64> {
         let segment = &packet.segment;
         let isn = match self.isn {
             Some(isn) => isn,
@@ -444,35 +419,17 @@ impl Direction {
         let carries_data = segment.sequence_len() > 0;
         let blocks = segment.options.sack.as_slice();
         let out_of_order = blocks.iter().any(|[left, _]| left.after(segment.ack));
-        let repeated = !common.sack
+        let repeated = !context.shared.sack
             && cumulative == self.una
             && !carries_data
             && window == self.window
             && self.flights.len() > self.settled;
         if out_of_order || repeated {
-            self.open_case(common);
+            self.open_case(&self.common(context));
         }
         self.window = window;
-        if let Some(case) = &mut self.case {
-            // An old ACK may report as well: what it acknowledges is unwrapped as it stands.
-            let mut ack = Ack::new(cumulative, window);
-            ack.carries_data = carries_data;
-            for [left, right] in blocks {
-                let (left, right) = (left.unwrap(isn, cumulative), right.unwrap(isn, cumulative));
-                if let (Some(left), Some(right)) = (left, right)
-                    && right > left
-                {
-                    ack.push_block(Span::new(left, right));
-                }
-            }
-            let echo = segment.options.timestamps.map(|ts| ts.echo);
-            case.on_ack(now, self.una, &ack, echo);
-            let (mss, least) = (self.mss.max(1), self.rtts.least());
-            if case.is_full() {
-                case.examine(common, mss, now, least);
-            } else {
-                case.rest(common, mss, now, least);
-            }
+        if self.case.is_some() {
+            self.tell_case(packet, now, isn, Ack::new(cumulative, window), context);
         }
         if cumulative > self.una {
             self.window_edge = cumulative + window;
@@ -483,6 +440,35 @@ impl Direction {
                 self.window_edge = cumulative + window;
             }
             None
+        }
+    }
+
+    /// An ACK, but for its blocks, goes to the case.
+    #[inline(never)]
+    fn tell_case(
+        &mut self,
+        packet: &Packet,
+        now: Instant,
+        isn: SeqNumber,
+        mut ack: Ack,
+        context: &Context<'_>,
+    ) {
+        let Some(case) = &mut self.case else { return };
+        let segment = &packet.segment;
+        ack.carries_data = segment.sequence_len() > 0;
+        for [left, right] in segment.options.sack.as_slice() {
+            // An old ACK may report as well: what it acknowledges is unwrapped as it stands.
+            let near = |number: &SeqNumber| number.unwrap(isn, ack.cumulative);
+            if let (Some(left), Some(right)) = (near(left), near(right))
+                && right > left
+            {
+                ack.push_block(Span::new(left, right));
+            }
+        }
+        let echo = segment.options.timestamps.map(|ts| ts.echo);
+        case.on_ack(now, self.una, &ack, echo);
+        if case.may_rest() {
+            case.rest(&context.common(self.mss.max(1), self.rtts.least()), now);
         }
     }
 
@@ -505,7 +491,7 @@ impl Direction {
     }
 
     /// Everything below `una` has arrived.
-    fn settle(&mut self, una: Offset, now: Instant) -> Option<Duration> {
+    fn settle(&mut self, una: Offset, now: Instant) -> Option<u64> {
         let mut first = None;
         let mut newest = None;
         let mut unsure = false;
@@ -534,7 +520,7 @@ impl Direction {
         if unsure {
             return None;
         }
-        let (rtt, newest) = (now.since(first?), now.since(newest?));
+        let (rtt, newest) = (now.nanos_since(first?), now.nanos_since(newest?));
         self.rtts.on_sample(rtt, newest, una, self.nxt);
         Some(newest)
     }
@@ -544,35 +530,38 @@ impl Direction {
         if self.case.as_ref().is_some_and(|case| !case.is_asleep()) {
             return;
         }
-        let outstanding = self.flights.range(self.settled..);
-        let una = self.una;
-        let outstanding = outstanding
-            .map(|f| (f.at, Span::new(f.span.start.max(una), f.span.end)))
-            .collect();
-        let beginning = Beginning {
-            una: self.una,
-            window_edge: self.window_edge.max(self.una),
-            advanced_at: self.advanced_at,
-            outstanding,
-        };
-        let mss = self.mss.max(1);
-        let case = match &mut self.case {
-            Some(case) => {
-                case.wake(beginning, common, mss, &self.rtts);
-                case
+        let mut tape = common.stock.tapes.take().unwrap_or_default();
+        tape.begin(common.lag);
+        let beginning = &mut tape.beginning;
+        beginning.una = self.una;
+        beginning.window_edge = self.window_edge.max(self.una);
+        beginning.advanced_at = self.advanced_at;
+        self.rtts.copy_into(&mut beginning.rtts, common.lag);
+        for flight in self.flights.range(self.settled..) {
+            let left = Span::new(flight.span.start.max(self.una), flight.span.end);
+            tape.beginning.outstanding.push((flight.at, left));
+            if let Some(ts) = flight.ts {
+                tape.on_tick(flight.at, ts);
             }
-            none => none.insert(Box::new(Case::new(beginning, common, &self.rtts))),
-        };
+        }
+        let case = self.case.get_or_insert_with(|| {
+            let mut case = common.stock.cases.take().unwrap_or_default();
+            case.begin(common);
+            case
+        });
+        case.wake(tape);
         if let Some(at) = self.peer_closed_at {
             case.on_close(at);
         }
         if let Some(at) = self.reset_at {
             case.on_reset(at);
         }
-        for flight in self.flights.range(self.settled..) {
-            if let Some(ts) = flight.ts {
-                case.on_tick(flight.at, ts);
-            }
+    }
+
+    /// The connection is over, but for what comes late.
+    pub fn on_over(&mut self, context: &Context<'_>, now: Instant) {
+        if let Some(case) = &mut self.case {
+            case.on_over(&context.common(self.mss.max(1), self.rtts.least()), now);
         }
     }
 
@@ -594,20 +583,19 @@ impl Direction {
 
     /// The connection is over. Each retransmission of this direction, in order, is `found`.
     pub fn close(
-        self,
-        common: &Common<'_>,
+        &mut self,
+        context: &Context<'_>,
         over: &Over,
         found: impl FnMut(finding::Retransmission),
     ) -> (finding::Direction, Vec<Score>) {
-        let over = Over {
-            mss: self.mss.max(1),
-            min_rtt: self.rtts.least(),
-            ..*over
-        };
-        let closed =
-            (self.case).map_or_else(Default::default, |case| case.close(common, &over, found));
+        let common = self.common(context);
+        let mut closed = Closed::default();
+        if let Some(mut case) = self.case.take() {
+            closed = case.close(&common, over, found);
+            common.stock.cases.give(case);
+        }
         let direction = finding::Direction {
-            vantage: common.vantage(),
+            vantage: common.vantage,
             segments: self.segments,
             bytes: self.bytes,
             retransmissions: closed.tally,
@@ -622,6 +610,9 @@ impl Direction {
         (direction, closed.scores)
     }
 }
+
+/// Packets for which there is room where a direction is begun with memory used before.
+const USUAL_FLIGHTS: usize = 32;
 
 /// Packets outstanding that are remembered.
 const MOST_FLIGHTS: usize = 1 << 17;

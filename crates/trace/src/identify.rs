@@ -3,7 +3,7 @@
 
 use crate::finding::{Explanation, Identification};
 use crate::replay::Score;
-
+use crate::stock::Stock;
 use recoup_recovery::{Mechanisms, Profile};
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -85,11 +85,12 @@ impl Candidates {
     }
 }
 
-/// The profiles a sender may be of, and what is known of each host.
+/// The profiles a sender may be of, what is known of each host, and what their replays are made with.
 #[derive(Debug)]
 pub(crate) struct Lineup {
     pub candidates: Candidates,
     pub hosts: Hosts,
+    pub stock: Stock,
 }
 
 /// What each candidate explains of each host that sent something again.
@@ -99,7 +100,7 @@ pub(crate) struct Hosts(HashMap<IpAddr, Vec<Score>>);
 /// Retransmissions after which a host is known.
 const ENOUGH: u32 = 20;
 
-/// By how much of a share its profile must be ahead of any other.
+/// Candidates that explain so much less than the best are not thought of.
 const AHEAD: f64 = 0.1;
 
 /// Hosts remembered.
@@ -111,15 +112,14 @@ impl Hosts {
         self.0.get(&host).map_or(&[], Vec::as_slice)
     }
 
-    /// What `host` runs, once [`ENOUGH`] of its retransmissions were explained by one candidate
-    /// [`AHEAD`] of any other.
-    pub fn known(&self, host: IpAddr) -> Option<usize> {
+    /// What `host` may run: once [`ENOUGH`] of its retransmissions were explained by one candidate, that
+    /// one and all that are not [`AHEAD`] behind it. Till then none is put before others.
+    pub fn contenders(&self, host: IpAddr) -> impl Iterator<Item = usize> + use<'_> {
         let scores = self.of(host);
         let share = |i: &usize| scores[*i].share();
-        let best = (0..scores.len()).max_by(|a, b| share(a).total_cmp(&share(b)))?;
-        let rivals = (0..scores.len()).filter(|&other| other != best);
-        let rival = rivals.map(|i| share(&i)).fold(0.0, f64::max);
-        (scores[best].explained >= ENOUGH && share(&best) - rival >= AHEAD).then_some(best)
+        let best = (0..scores.len()).max_by(|a, b| share(a).total_cmp(&share(b)));
+        let known = best.filter(|best| scores[*best].explained >= ENOUGH);
+        (0..scores.len()).filter(move |i| known.is_some_and(|best| share(i) > share(&best) - AHEAD))
     }
 
     /// A connection of `host` scored so.
@@ -175,20 +175,21 @@ mod tests {
     }
 
     #[test]
-    fn a_host_is_known_when_one_profile_is_far_ahead() {
+    fn of_a_known_host_those_far_behind_are_not_thought_of() {
         let host: IpAddr = "192.0.2.1".parse().unwrap();
-        // (explained by each, of how many, what it is known to run)
+        // (explained by each, of how many, what it may run)
         let cases = [
-            ([19, 10, 0, 0, 0, 0], 19, None),
-            ([20, 10, 0, 0, 0, 0], 20, Some(0)),
-            ([20, 19, 0, 0, 0, 0], 20, None),
-            ([40, 20, 20, 90, 20, 20], 100, Some(3)),
+            ([19, 10, 0, 0, 0, 0], 19, &[] as &[_]),
+            ([20, 10, 0, 0, 0, 0], 20, &[0]),
+            ([20, 19, 0, 0, 18, 0], 20, &[0, 1]),
+            ([40, 20, 20, 90, 20, 20], 100, &[3]),
         ];
-        for (explained, of, known) in cases {
+        for (explained, of, may_run) in cases {
             let mut hosts = Hosts::default();
-            assert_eq!(hosts.known(host), None);
+            assert_eq!(hosts.contenders(host).count(), 0);
             hosts.note(host, &scores(explained, of));
-            assert_eq!(hosts.known(host), known, "{explained:?}");
+            let contenders: Vec<_> = hosts.contenders(host).collect();
+            assert_eq!(contenders, may_run, "{explained:?}");
         }
     }
 

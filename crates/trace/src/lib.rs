@@ -14,6 +14,8 @@ mod identify;
 pub mod read;
 mod replay;
 mod rtts;
+mod shared;
+mod stock;
 pub mod study;
 mod tape;
 mod vantage;

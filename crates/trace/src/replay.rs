@@ -12,8 +12,8 @@
 //! Source: the 2007 study §IV-A (the state machines of several senders, fed with a trace).
 
 use crate::finding::Triggers;
+use crate::shared::Common;
 use crate::tape::{Beginning, Step, Tape};
-use recoup_recovery::rtt::RttEstimator;
 use recoup_recovery::sender::Midway;
 use recoup_recovery::{Mechanisms, Send, Sender, State, Timer, Trigger};
 use recoup_units::{Instant, Segments, Span};
@@ -61,53 +61,43 @@ pub(crate) struct Replay {
 }
 
 impl Replay {
-    /// Begins where `beginning` says, with round-trip times measured so far.
-    pub fn new(
-        mechanisms: &Mechanisms,
-        mss: u32,
-        sack: bool,
-        beginning: &Beginning,
-        rtt: RttEstimator,
-    ) -> Self {
-        let mut new = Self {
-            sender: Sender::new(mechanisms, mss, Trigger::Syn, false),
+    /// One that was not begun yet.
+    pub fn new(mechanisms: &Mechanisms) -> Self {
+        Self {
+            sender: Sender::new(mechanisms, USUAL_MSS, Trigger::Syn, false),
             mss: 1,
             wanting: None,
             overdue: false,
             absent: 0,
             explained: 0,
             total: 0,
-            now: beginning.advanced_at,
-            active: beginning.advanced_at,
-        };
-        new.go_on(mechanisms, mss, sack, beginning, rtt);
-        new
+            now: Instant::ZERO,
+            active: Instant::ZERO,
+        }
     }
 
-    /// Begins again elsewhere; what was counted stays.
-    pub fn go_on(
-        &mut self,
-        mechanisms: &Mechanisms,
-        mss: u32,
-        sack: bool,
-        beginning: &Beginning,
-        rtt: RttEstimator,
-    ) {
+    /// Begins where `beginning` says, with the round-trip times measured so far.
+    pub fn begin(&mut self, mechanisms: &Mechanisms, common: &Common<'_>, beginning: &Beginning) {
+        let rtt = (beginning.rtts).estimator(mechanisms.rto, common.timestamps);
         let sender = &mut self.sender;
-        sender.reset(mechanisms, mss, Trigger::Syn, false);
-        sender.set_sack(sack);
+        sender.reset(mechanisms, common.mss, Trigger::Syn, false);
+        sender.set_sack(common.sack);
         sender.set_user_timeout(Duration::from_secs(1 << 30));
-        self.mss = u64::from(mss.max(1));
+        let mss = u64::from(common.mss);
         sender.resume(Midway {
             una: beginning.una,
             window_edge: beginning.window_edge,
             rtt,
             advanced_at: beginning.advanced_at,
             outstanding: (beginning.outstanding.iter())
-                .flat_map(|&(at, span)| pieces(span, self.mss).map(move |piece| (at, piece))),
+                .flat_map(|&(at, span)| pieces(span, mss).map(move |piece| (at, piece))),
         });
+        self.mss = mss;
         self.wanting = None;
         self.overdue = false;
+        self.absent = 0;
+        self.explained = 0;
+        self.total = 0;
         self.now = beginning.advanced_at;
         self.active = beginning.advanced_at;
     }
@@ -360,6 +350,14 @@ pub(crate) struct Score {
 }
 
 impl Score {
+    /// Both together.
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            explained: self.explained + other.explained,
+            of: self.of + other.of,
+        }
+    }
+
     /// Whether it leaves nothing unexplained.
     pub fn is_full(self) -> bool {
         self.explained == self.of

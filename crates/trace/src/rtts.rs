@@ -4,6 +4,7 @@
 use crate::finding::RttQuantiles;
 use recoup_recovery::rtt::{RtoRules, RttEstimator, Sampling};
 use recoup_units::{Instant, Offset};
+use std::mem::take;
 use std::time::Duration;
 
 /// Samples an estimator is rebuilt from. An older one has lost all weight in SRTT: (7/8)^256 of it is
@@ -13,88 +14,132 @@ const REMEMBERED: usize = 256;
 /// Samples kept for quantiles: when there are more, every other one is dropped.
 const SPREAD: usize = 128;
 
-/// A sample as an estimator wants it.
+/// Samples for which there is room where memory is used again.
+const USUAL: usize = 32;
+
+/// A sample as an estimator wants it, in little room: there are hundreds in each direction.
 #[derive(Clone, Copy, Debug)]
 struct Sample {
-    rtt: Duration,
-    una: Offset,
-    nxt: Offset,
+    /// In µs, the clock of most senders.
+    rtt: u32,
+    /// The lower half of `snd_una`: samples of one direction are near each other.
+    una: u32,
+    /// From there to `snd_nxt`.
+    outstanding: u32,
 }
 
-/// Round-trip times between the place of capture and the receiver of the data.
+/// Round-trip times between the place of capture and the receiver of the data, in ns.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rtts {
+    count: u64,
+    sum: u64,
+    min: u64,
+    max: u64,
+    /// The least time in which anything at all was acknowledged.
+    least: u64,
+    average: u64,
     /// The latest, in a ring from the moment it is full.
     samples: Vec<Sample>,
     /// Where the ring begins.
-    oldest: usize,
-    count: u64,
-    sum: Duration,
-    min: Option<Duration>,
-    max: Duration,
-    /// The least time in which anything at all was acknowledged.
-    least: Option<Duration>,
-    average: Option<Duration>,
-    /// Every `stride`-th sample, in µs.
+    oldest: u32,
+    /// Of every how many samples one is in `spread`.
+    stride: u32,
+    /// In µs.
     spread: Vec<u32>,
-    stride: u64,
+    /// `snd_una` at the last sample.
+    una: Offset,
 }
 
 impl Rtts {
-    /// An ACK of something sent once, `rtt` ago; `newest`: of the latest it acknowledged.
-    pub fn on_sample(&mut self, rtt: Duration, newest: Duration, una: Offset, nxt: Offset) {
-        let sample = Sample { rtt, una, nxt };
+    /// Begins again with none, keeping memory.
+    pub fn clear(&mut self) {
+        let (mut samples, mut spread) = (take(&mut self.samples), take(&mut self.spread));
+        samples.clear();
+        samples.shrink_to(USUAL);
+        spread.clear();
+        spread.shrink_to(USUAL);
+        *self = Self {
+            samples,
+            spread,
+            ..Self::default()
+        };
+    }
+
+    /// Looks at what a sample changes. The value means nothing.
+    #[inline]
+    pub fn warm(&self) -> u64 {
+        let sample = self.samples.last().map_or(0, |sample| sample.una);
+        let spread = self.spread.last().copied().unwrap_or_default();
+        self.count ^ self.una.0 ^ u64::from(sample ^ spread)
+    }
+
+    /// An ACK of something sent once, `rtt` ns ago; `newest`: of the latest it acknowledged.
+    #[inline]
+    pub fn on_sample(&mut self, rtt: u64, newest: u64, una: Offset, nxt: Offset) {
+        let micros = u32::try_from(rtt / 1000).unwrap_or(u32::MAX);
+        self.una = una;
+        let sample = Sample {
+            rtt: micros,
+            una: una.0 as u32,
+            outstanding: u32::try_from(nxt.since(una)).unwrap_or(u32::MAX),
+        };
         if self.samples.len() < REMEMBERED {
             self.samples.push(sample);
         } else {
-            self.samples[self.oldest] = sample;
-            self.oldest = (self.oldest + 1) % REMEMBERED;
+            self.samples[self.oldest as usize] = sample;
+            self.oldest = (self.oldest + 1) % REMEMBERED as u32;
         }
-        self.sum = self.sum.saturating_add(rtt);
-        self.min = Some(self.min.map_or(rtt, |min| min.min(rtt)));
+        if self.count == 0 {
+            (self.min, self.least, self.average) = (rtt, newest, rtt);
+        } else {
+            self.min = self.min.min(rtt);
+            self.least = self.least.min(newest);
+            self.average = self.average.saturating_mul(3).saturating_add(rtt) / 4;
+        }
         self.max = self.max.max(rtt);
-        self.least = Some(self.least.map_or(newest, |least| least.min(newest)));
-        self.average = Some(match self.average {
-            None => rtt,
-            Some(average) => average.saturating_mul(3).saturating_add(rtt) / 4,
-        });
-        let stride = self.stride.max(1);
-        if self.count.is_multiple_of(stride) {
-            if self.spread.len() == SPREAD {
-                let mut keep = false;
-                self.spread.retain(|_| {
-                    keep = !keep;
-                    keep
-                });
-                self.stride = stride * 2;
-            }
-            if self.count.is_multiple_of(self.stride.max(1)) {
-                let micros = u32::try_from(rtt.as_micros()).unwrap_or(u32::MAX);
-                self.spread.push(micros);
-            }
-        }
+        self.sum = self.sum.saturating_add(rtt);
+        self.spread_out(micros);
         self.count += 1;
+    }
+
+    /// Takes the sample into the distribution, if it is its turn.
+    fn spread_out(&mut self, micros: u32) {
+        self.stride = self.stride.max(1);
+        if !self.count.is_multiple_of(self.stride.into()) {
+            return;
+        }
+        if self.spread.len() == SPREAD {
+            let mut keep = false;
+            self.spread.retain(|_| {
+                keep = !keep;
+                keep
+            });
+            self.stride = self.stride.saturating_mul(2);
+        }
+        if self.count.is_multiple_of(self.stride.into()) {
+            self.spread.push(micros);
+        }
     }
 
     /// The least time in which anything was acknowledged.
     pub fn least(&self) -> Option<Duration> {
-        self.least
+        (self.count > 0).then(|| Duration::from_nanos(self.least))
     }
 
     /// The moving average with weight 1/4 (2007 study, footnote 8).
     pub fn average(&self) -> Option<Duration> {
-        self.average
+        (self.count > 0).then(|| Duration::from_nanos(self.average))
     }
 
-    /// The latest samples, oldest first. `lag`: what a packet takes from the place of capture to the
-    /// sender and its answer back.
-    pub fn samples(&self, lag: Duration) -> Samples {
-        let (newer, older) = self.samples.split_at(self.oldest);
-        let both = older.iter().chain(newer).map(|sample| Sample {
-            rtt: sample.rtt + lag,
-            ..*sample
-        });
-        Samples(both.collect())
+    /// The latest samples go into `samples`, oldest first. `lag`: what a packet takes from the place of
+    /// capture to the sender and its answer back.
+    pub fn copy_into(&self, samples: &mut Samples, lag: Duration) {
+        let (newer, older) = self.samples.split_at(self.oldest as usize);
+        samples.latest.clear();
+        samples.latest.extend_from_slice(older);
+        samples.latest.extend_from_slice(newer);
+        samples.lag = lag;
+        samples.una = self.una;
     }
 
     /// The distribution.
@@ -105,23 +150,28 @@ impl Rtts {
         let quantile = |percent: usize| {
             let micros = spread[(last * percent).div_ceil(100)];
             // The ends are known exactly.
-            Duration::from_micros(micros.into()).clamp(self.min.unwrap_or_default(), self.max)
+            Duration::from_nanos((u64::from(micros) * 1000).clamp(self.min, self.max))
         };
         Some(RttQuantiles {
             samples: self.count,
-            min: self.min?,
+            min: Duration::from_nanos(self.min),
             p50: quantile(50),
             p90: quantile(90),
             p99: quantile(99),
-            max: self.max,
-            mean: self.sum / u32::try_from(self.count).unwrap_or(u32::MAX),
+            max: Duration::from_nanos(self.max),
+            mean: Duration::from_nanos(self.sum / self.count.max(1)),
         })
     }
 }
 
 /// Round-trip times as a sender measured them.
-#[derive(Clone, Debug)]
-pub(crate) struct Samples(Vec<Sample>);
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Samples {
+    latest: Vec<Sample>,
+    lag: Duration,
+    /// `snd_una` at the last one.
+    una: Offset,
+}
 
 impl Samples {
     /// What an estimator of these rules comes to. Where it times one segment a flight, a sample counts
@@ -134,12 +184,16 @@ impl Samples {
             Sampling::FlightOrTimestamps => !timestamps,
         };
         let mut flight_end = None;
-        for sample in &self.0 {
-            if flights && flight_end.is_some_and(|end| sample.una <= end) {
+        for sample in &self.latest {
+            let behind = (self.una.0 as u32).wrapping_sub(sample.una);
+            let una = Offset(self.una.0.saturating_sub(behind.into()));
+            if flights && flight_end.is_some_and(|end| una <= end) {
                 continue;
             }
-            flight_end = Some(sample.nxt);
-            estimator.on_sample(sample.rtt, sample.una, sample.nxt);
+            let nxt = una + u64::from(sample.outstanding);
+            flight_end = Some(nxt);
+            let rtt = Duration::from_micros(sample.rtt.into()) + self.lag;
+            estimator.on_sample(rtt, una, nxt);
         }
         estimator
     }
@@ -148,7 +202,8 @@ impl Samples {
 /// How long an end takes to answer, as seen from the place of capture.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Answer {
-    least: Option<Duration>,
+    /// In ns.
+    least: Option<u64>,
     /// A timestamp that went to it and when it passed, until it is echoed.
     asked: Option<(u32, Instant)>,
     /// The last timestamp that passed: only the first packet of a tick can be told by its echo.
@@ -156,8 +211,9 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// It answered within `time`.
-    pub fn note(&mut self, time: Duration) {
+    /// It answered within `time`, in ns.
+    #[inline]
+    pub fn note(&mut self, time: u64) {
         self.least = Some(self.least.map_or(time, |least| least.min(time)));
     }
 
@@ -177,12 +233,12 @@ impl Answer {
             && echo.wrapping_sub(value).cast_signed() >= 0
         {
             self.asked = None;
-            self.note(at.since(asked_at));
+            self.note(at.nanos_since(asked_at));
         }
     }
 
     /// The least it ever took.
     pub fn least(&self) -> Option<Duration> {
-        self.least
+        self.least.map(Duration::from_nanos)
     }
 }

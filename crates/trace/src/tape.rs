@@ -1,5 +1,6 @@
 //! What one direction did from the moment there was something to explain: the steps a replay takes.
 
+use crate::rtts::Samples;
 use recoup_recovery::Ack;
 use recoup_units::{Instant, Offset, Span};
 use std::collections::VecDeque;
@@ -30,23 +31,29 @@ pub(crate) struct Heard {
     carries_data: bool,
 }
 
-/// What was outstanding, and since when, as the tape begins.
-#[derive(Clone, Debug)]
+/// How a sender stands as the tape begins.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Beginning {
     pub una: Offset,
     pub window_edge: Offset,
     pub advanced_at: Instant,
+    /// What is outstanding, and since when.
     pub outstanding: Vec<(Instant, Span)>,
+    /// The round-trip times so far.
+    pub rtts: Samples,
 }
 
 /// The most steps kept before they are replayed.
 const FULL: usize = 2048;
 
+/// Steps most tapes have at most.
+const USUAL: usize = 128;
+
 /// The ticks of the sender's timestamp clock that are remembered.
 const TICKS: usize = 512;
 
 /// Steps of one direction, in the order its sender saw them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Tape {
     pub beginning: Beginning,
     steps: Vec<Step>,
@@ -60,16 +67,22 @@ pub(crate) struct Tape {
 }
 
 impl Tape {
-    /// An empty one.
-    pub fn new(beginning: Beginning, lag: Duration) -> Self {
-        Self {
-            beginning,
-            steps: Vec::new(),
-            blocks: Vec::new(),
-            lag,
-            coming: VecDeque::new(),
-            ticks: VecDeque::new(),
-        }
+    /// Begins again with nothing on it, keeping memory; what the sender stands like is filled in by the
+    /// caller.
+    pub fn begin(&mut self, lag: Duration) {
+        self.beginning.outstanding.clear();
+        self.steps.clear();
+        self.blocks.clear();
+        self.coming.clear();
+        self.ticks.clear();
+        self.lag = lag;
+    }
+
+    /// Is used no more for now: most need little room.
+    pub fn trim(&mut self) {
+        self.steps.shrink_to(USUAL);
+        self.blocks.shrink_to(USUAL);
+        self.ticks.shrink_to(USUAL);
     }
 
     /// The sender's timestamp clock showed `value`.

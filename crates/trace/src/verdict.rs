@@ -42,6 +42,7 @@ use recoup_recovery::Ack;
 use recoup_units::{Instant, Offset, Span};
 use rows::Rows;
 use sacked::Sacked;
+use std::mem::take;
 use std::time::Duration;
 use story::Story;
 
@@ -72,7 +73,7 @@ pub(crate) struct Copy {
 }
 
 /// Tells for one direction which retransmissions were needed, from what its receiver sent back.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Judge {
     facts: Facts,
     pieces: Pieces,
@@ -109,19 +110,25 @@ struct Heard {
 
 impl Judge {
     /// Nothing sent again yet.
+    #[cfg(test)]
     pub fn new(facts: Facts) -> Self {
         Self {
             facts,
-            pieces: Pieces::default(),
-            rows: Rows::default(),
-            heard: Heard::default(),
-            mutes: Mutes::default(),
-            closed: None,
-            reset: None,
-            reported: false,
-            unreported: 0,
-            doubles: false,
+            ..Self::default()
         }
+    }
+
+    /// Begins again with nothing sent again yet, keeping memory.
+    pub fn begin(&mut self, facts: Facts) {
+        let (mut rows, mut mutes) = (take(&mut self.rows), take(&mut self.mutes));
+        rows.clear();
+        mutes.clear();
+        *self = Self {
+            facts,
+            rows,
+            mutes,
+            ..Self::default()
+        };
     }
 
     /// The ends agreed on more: wanted before anything is decided when the first retransmission was of
@@ -251,7 +258,7 @@ impl Judge {
     /// Hands out all the rest. `end` is until when the receiver was watched: the end of the capture, or
     /// when the connection was taken to be over.
     pub fn finish(
-        mut self,
+        &mut self,
         end: Instant,
         min_rtt: Option<Duration>,
         mut found: impl FnMut(u32, Verdict, Evidence),
@@ -262,7 +269,7 @@ impl Judge {
         self.rows.give_up(found);
     }
 
-    fn decide(&mut self, pieces: &[Piece], end: Instant, min_rtt: Option<Duration>) {
+    fn decide(&mut self, pieces: &[Box<Piece>], end: Instant, min_rtt: Option<Duration>) {
         let mut known = Known {
             facts: self.facts,
             min_rtt: min_rtt.unwrap_or_default(),

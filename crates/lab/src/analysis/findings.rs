@@ -191,7 +191,7 @@ pub fn run<V: View>(
     reader: Reader<'_>,
     settings: &Settings,
     view: impl Fn() -> V,
-    mut watch: impl FnMut(&Reader<'_>) -> bool,
+    mut watch: impl FnMut(&Reader<'_>) -> bool + Send,
 ) -> Result<Analyzed<V>, AnalysisError> {
     let mut interrupted = false;
     let watch = |reader: &Reader<'_>| {

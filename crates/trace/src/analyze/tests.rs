@@ -1,9 +1,12 @@
 //! Whole connections, packet by packet, and what is found of them.
 
+use super::shard::Held;
 use super::*;
+use crate::connections::Connections;
 use crate::finding::{Closing, Evidence, Opening, Triggers, Vantage, Verdict};
 use crate::read::Packet;
 use recoup_recovery::Trigger;
+use recoup_units::Instant;
 use recoup_wire::{Endpoints, Flags, Options, Segment, SeqNumber, Timestamps};
 
 const CLIENT: &str = "192.0.2.1:40000";
@@ -119,11 +122,14 @@ impl Talk {
 }
 
 fn analyzed(packets: &[Packet], settings: &Settings) -> Kept {
-    let mut analyzer = Analyzer::new(settings, Kept::default());
-    packets.iter().for_each(|packet| analyzer.push(packet));
-    let mut kept = analyzer.finish();
-    kept.sort();
-    kept
+    let found = follow(packets.iter().copied(), settings, Kept::default);
+    let mut all = Kept::default();
+    for part in found {
+        all.connections.extend(part.connections);
+        all.retransmissions.extend(part.retransmissions);
+    }
+    all.sort();
+    all
 }
 
 /// Ten segments, the one before the last lost, found by SACK and repaired.
@@ -323,8 +329,9 @@ fn a_flood_of_syns_costs_bounded_memory_and_harms_no_connection() {
     let mut talk = repaired();
     let rest = talk.packets.split_off(10);
     let template = talk.packets[0];
-    let mut analyzer = Analyzer::new(&Settings::default(), Kept::default());
-    talk.packets.iter().for_each(|packet| analyzer.push(packet));
+    let mut connections = Connections::new(&Settings::default());
+    let mut kept = Kept::default();
+    connections.on_packets(&talk.packets, &mut kept);
     let mut most = 0;
     for i in 0..200_000_u32 {
         let mut syn = template;
@@ -332,12 +339,13 @@ fn a_flood_of_syns_costs_bounded_memory_and_harms_no_connection() {
         let ip = std::net::Ipv4Addr::from(0x0a00_0000 + i / 60_000 * 7 + i);
         syn.endpoints.src = (ip, port).into();
         syn.at = rest[0].at;
-        analyzer.push(&syn);
-        most = most.max(analyzer.connections.open());
+        connections.on_packets(&[syn], &mut kept);
+        connections.number(|frame| frame, &mut kept);
+        most = most.max(connections.open());
     }
     assert!(most <= (1 << 16) + 2, "{most} connections at once");
-    rest.iter().for_each(|packet| analyzer.push(packet));
-    let kept = analyzer.finish();
+    connections.on_packets(&rest, &mut kept);
+    connections.finish(&mut kept);
     assert_eq!(kept.retransmissions.len(), 1);
     let evicted = kept.connections.iter();
     let evicted = evicted.filter(|c| c.closing == Closing::Evicted).count();
@@ -375,14 +383,22 @@ fn packets_a_little_out_of_order_are_sorted_and_a_clock_set_back_is_not() {
         (&[5000, 5002, 5001, 10, 11], &[5000, 5001, 5002, 10, 11]),
     ];
     for (given, expected) in cases {
-        let mut times = given.iter();
-        let mut source = || {
-            let at = Instant::from_millis(*times.next()?);
-            Some(Packet { at, ..packet })
-        };
-        let (mut batches, mut batch, mut got) = (Batches::default(), Vec::new(), Vec::new());
-        while batches.fill(&mut source, &mut batch) {
-            got.extend(batch.iter().map(|packet| packet.at.as_nanos() / 1_000_000));
+        let packets = given.iter().map(|&at| Packet {
+            at: Instant::from_millis(at),
+            ..packet
+        });
+        let mut feed = Feed::new(packets);
+        let (mut round, mut held, mut got) = (Round::default(), Held::default(), Vec::new());
+        while feed.fill(&mut round) {
+            for part in &round.parts {
+                held.sorted(part, round.order, |packets| {
+                    got.extend(
+                        packets
+                            .iter()
+                            .map(|packet| packet.at.as_nanos() / 1_000_000),
+                    );
+                });
+            }
         }
         assert_eq!(got, expected);
     }

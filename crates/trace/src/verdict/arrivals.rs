@@ -65,6 +65,11 @@ pub(crate) struct Arrivals {
 }
 
 impl Arrivals {
+    /// Begins again with none, keeping memory.
+    pub fn clear(&mut self) {
+        self.arrivals.clear();
+    }
+
     /// A segment came, the caller's number `index`. Wanted of all that begin below the highest byte
     /// seen, but packets doubled by the network.
     pub fn on_arrival(&mut self, index: u32, span: Span, copy: Copy, seen: Seen) {
@@ -113,8 +118,8 @@ impl Arrivals {
     }
 
     /// Hands out what each was; `None`: a first transmission that was overtaken, no retransmission.
-    pub fn finish(self, mut found: impl FnMut(u32, Option<(Verdict, Evidence)>)) {
-        for arrival in self.arrivals {
+    pub fn finish(&mut self, mut found: impl FnMut(u32, Option<(Verdict, Evidence)>)) {
+        for arrival in self.arrivals.drain(..) {
             found(arrival.index, arrival.found.verdict());
         }
     }

@@ -54,6 +54,13 @@ struct Before {
 }
 
 impl Mutes {
+    /// Begins again with none, keeping memory.
+    pub fn clear(&mut self) {
+        self.kept.clear();
+        self.forgotten = 0;
+        self.before = Before::default();
+    }
+
     /// An ACK came. If it says nothing, it is remembered, and its number is returned.
     pub fn on_ack(&mut self, at: Instant, ack: &Ack, echo: Option<u32>) -> Option<Number> {
         let now = Before {

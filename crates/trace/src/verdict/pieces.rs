@@ -146,7 +146,8 @@ impl Piece {
     }
 }
 
-type Map = BTreeMap<Offset, Piece>;
+/// Boxed: pieces are long, and move between two maps of few.
+type Map = BTreeMap<Offset, Box<Piece>>;
 
 /// Pieces by where they begin; they do not overlap.
 #[derive(Debug, Default)]
@@ -174,10 +175,14 @@ impl Pieces {
     }
 
     pub fn insert_open(&mut self, piece: Piece) {
-        self.open.insert(piece.span.start, piece);
+        self.open.insert(piece.span.start, Box::new(piece));
     }
 
-    pub fn insert_covered(&mut self, mut piece: Piece, cover: Cover) {
+    pub fn insert_covered(&mut self, piece: Piece, cover: Cover) {
+        self.settle_later(Box::new(piece), cover);
+    }
+
+    fn settle_later(&mut self, mut piece: Box<Piece>, cover: Cover) {
         piece.cover = Some(cover);
         self.next_settled.get_or_insert(cover.at);
         self.covered.insert(piece.span.start, piece);
@@ -215,7 +220,8 @@ impl Pieces {
 
     /// All pieces.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Piece> {
-        self.open.values_mut().chain(self.covered.values_mut())
+        let pieces = self.open.values_mut().chain(self.covered.values_mut());
+        pieces.map(Box::as_mut)
     }
 
     /// An ACK covers `span`.
@@ -227,7 +233,7 @@ impl Pieces {
         let starts: Vec<Offset> = cut(&mut self.open, span).map(|p| p.span.start).collect();
         for start in starts {
             if let Some(piece) = self.open.remove(&start) {
-                self.insert_covered(piece, *cover);
+                self.settle_later(piece, *cover);
             }
         }
     }
@@ -251,28 +257,25 @@ impl Pieces {
     }
 
     /// Takes out what can change no more at `now`.
-    pub fn take_settled(&mut self, now: Instant, after: Duration) -> Vec<Piece> {
+    pub fn take_settled(&mut self, now: Instant, after: Duration) -> Vec<Box<Piece>> {
         if self.next_settled.is_none_or(|next| now < next) {
             return Vec::new();
         }
-        let mut settled = Vec::new();
+        let mut starts = Vec::new();
         let mut next = None;
-        self.covered.retain(|_, piece| {
-            let at = piece.settled_at(after);
-            let keep = at.is_none_or(|at| now < at);
-            if keep {
-                next = [next, at].into_iter().flatten().min();
-            } else {
-                settled.push(piece.clone());
+        for (&start, piece) in &self.covered {
+            match piece.settled_at(after) {
+                Some(at) if at <= now => starts.push(start),
+                later => next = [next, later].into_iter().flatten().min(),
             }
-            keep
-        });
+        }
         self.next_settled = next;
-        settled
+        let settled = starts.iter().filter_map(|start| self.covered.remove(start));
+        settled.collect()
     }
 
     /// Takes out everything.
-    pub fn take_all(&mut self) -> Vec<Piece> {
+    pub fn take_all(&mut self) -> Vec<Box<Piece>> {
         let open = std::mem::take(&mut self.open);
         let covered = std::mem::take(&mut self.covered);
         open.into_values().chain(covered.into_values()).collect()
@@ -295,10 +298,10 @@ fn cut(map: &mut Map, span: Span) -> impl Iterator<Item = &mut Piece> {
         let across = map.range_mut(..at).next_back().map(|(_, piece)| piece);
         if let Some(piece) = across.filter(|piece| piece.span.end > at && room) {
             let rest = piece.split_off(at);
-            map.insert(at, rest);
+            map.insert(at, Box::new(rest));
         }
     }
     map.range_mut(span.start..span.end.max(span.start))
-        .map(|(_, piece)| piece)
+        .map(|(_, piece)| piece.as_mut())
         .filter(move |piece| piece.span.end <= span.end)
 }

@@ -20,6 +20,12 @@ pub(super) struct Rows {
 }
 
 impl Rows {
+    /// Begins again with none, keeping memory.
+    pub fn clear(&mut self) {
+        self.waiting.clear();
+        self.done = false;
+    }
+
     /// One of `len` begins; its number is higher than those before.
     pub fn begin(&mut self, index: u32, len: u64) {
         let found = (len == 0).then_some((Verdict::Unknowable, Evidence::Ambiguous));
@@ -57,8 +63,8 @@ impl Rows {
     }
 
     /// Hands out the others: what was told of them was not enough.
-    pub fn give_up(self, mut found: impl FnMut(u32, Verdict, Evidence)) {
-        for row in self.waiting {
+    pub fn give_up(&mut self, mut found: impl FnMut(u32, Verdict, Evidence)) {
+        for row in self.waiting.drain(..) {
             found(row.index, Verdict::Unknowable, Evidence::Ambiguous);
         }
     }

@@ -1,0 +1,119 @@
+//! What the two directions of a connection have in common.
+
+use crate::finding::Vantage;
+use crate::identify::{Candidates, Hosts, Lineup};
+use crate::read::Packet;
+use crate::rtts::Answer;
+use crate::stock::Stock;
+use crate::vantage;
+use recoup_units::Instant;
+use recoup_wire::Endpoints;
+use std::net::IpAddr;
+use std::time::Duration;
+
+/// What either direction wants to know of a connection.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    /// `src` sends direction 0.
+    pub endpoints: Endpoints,
+    /// SACK was agreed on, or is used.
+    pub sack: bool,
+    /// Timestamps are used.
+    pub timestamps: bool,
+    /// How long the sender of each direction takes to answer.
+    pub answers: [Answer; 2],
+    /// Whether the capturing host sent it, where the capture says so.
+    pub outgoing: [Option<bool>; 2],
+}
+
+impl Shared {
+    /// Nothing known yet.
+    pub fn new(endpoints: Endpoints) -> Self {
+        Self {
+            endpoints,
+            sack: false,
+            timestamps: false,
+            answers: Default::default(),
+            outgoing: [None; 2],
+        }
+    }
+
+    /// A packet of direction `side` passes.
+    #[inline]
+    pub fn note(&mut self, packet: &Packet, now: Instant, side: usize) {
+        if let Some(outgoing) = packet.outgoing {
+            self.outgoing[side] = Some(outgoing);
+            self.outgoing[1 - side] = Some(!outgoing);
+        }
+        let options = &packet.segment.options;
+        if let Some(ts) = options.timestamps {
+            self.timestamps = true;
+            self.answers[1 - side].ask(now, ts.value);
+            if ts.echo != 0 {
+                self.answers[side].echoed(now, ts.echo);
+            }
+        }
+        self.sack |= !options.sack.is_empty();
+    }
+}
+
+/// What the analysis of one direction may look at beside it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Context<'a> {
+    pub shared: &'a Shared,
+    pub lineup: &'a Lineup,
+    pub side: usize,
+}
+
+/// What there is to know for explaining what a direction sent again.
+#[derive(Debug)]
+pub(crate) struct Common<'a> {
+    /// The profiles tried.
+    pub candidates: &'a Candidates,
+    /// What is known of the hosts.
+    pub hosts: &'a Hosts,
+    /// What replays are made with.
+    pub stock: &'a Stock,
+    /// The data's sender.
+    pub sender: IpAddr,
+    /// SACK was agreed on, or is used.
+    pub sack: bool,
+    /// Timestamps are used.
+    pub timestamps: bool,
+    /// Largest payload of a segment, in bytes; at least 1.
+    pub mss: u32,
+    /// The least round-trip time between the place of capture and the receiver.
+    pub min_rtt: Option<Duration>,
+    /// Where the direction was captured, as far as is known.
+    pub vantage: Vantage,
+    /// From the place of capture to the sender and back.
+    pub lag: Duration,
+}
+
+impl<'a> Context<'a> {
+    /// The same, put together, of a direction with this MSS and least round-trip time.
+    pub fn common(&self, mss: u32, min_rtt: Option<Duration>) -> Common<'a> {
+        let (shared, lineup) = (self.shared, self.lineup);
+        let [near, far] = [self.side, 1 - self.side].map(|side| shared.answers[side].least());
+        let vantage = vantage::of(near, far, shared.outgoing[self.side]);
+        let sender = match self.side {
+            0 => shared.endpoints.src,
+            _ => shared.endpoints.dst,
+        };
+        Common {
+            candidates: &lineup.candidates,
+            hosts: &lineup.hosts,
+            stock: &lineup.stock,
+            sender: sender.ip(),
+            sack: shared.sack,
+            timestamps: shared.timestamps,
+            mss,
+            min_rtt,
+            vantage,
+            lag: match vantage {
+                Vantage::Sender | Vantage::Unknown => Duration::ZERO,
+                Vantage::Between | Vantage::Receiver => near.unwrap_or_default(),
+            },
+        }
+    }
+}
