@@ -6,16 +6,18 @@
 //! ```text
 //!           ┌─ read ─┬─ read ──────┬─ read ──────┬─
 //! threads ──┤        ├─ 0 1 2 3 … ─┼─ 0 1 2 3 … ─┼─
-//!           └        └─ number ────┴─ number ────┴─
+//!           └        └─ settle ────┴─ settle ────┴─
 //! ```
 //!
-//! What is found does not depend on how many threads there are: shards know nothing of each other, and
-//! connections get their numbers between the rounds.
+//! What is found does not depend on how many threads there are: shards know nothing of each other while
+//! they work; between the rounds, in turn, connections get their numbers, and what was learned of a host
+//! becomes known to all.
 
 mod feed;
 mod shard;
 
 use crate::finding::{Connection, Retransmission};
+use crate::identify::Hosts;
 use crate::read::{Counts, Packet, ReadError, Reader};
 use feed::{Feed, Order, Round};
 use rayon::ThreadPoolBuilder;
@@ -23,10 +25,10 @@ use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelI
 use shard::Shard;
 use std::iter;
 use std::mem::swap;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-/// Parts of the connections that are followed each by itself. What is known of a host is known within
-/// one, so more of them are slower to learn.
+/// Parts of the connections that are followed each by itself.
 pub(crate) const SHARDS: usize = 8;
 
 /// So many packets are read before `watch` is asked.
@@ -120,67 +122,81 @@ pub fn follow<F: Findings>(
     settings: &Settings,
     findings: impl Fn() -> F,
 ) -> Vec<F> {
-    let mut shards: Vec<_> = (0..SHARDS)
-        .map(|_| Shard::new(settings, findings()))
-        .collect();
+    let hosts = Arc::default();
+    let shards = (0..SHARDS).map(|_| Shard::new(settings, &hosts, findings()));
+    let mut all = Shards {
+        shards: shards.collect(),
+        hosts,
+        numbered: 0,
+    };
     // Without threads, as where there are none to be had, it takes longer.
     let threads = (settings.threads > 0)
         .then(|| ThreadPoolBuilder::new().num_threads(settings.threads + 1))
         .and_then(|pool| pool.build().ok());
     match threads {
-        Some(pool) => pool.install(|| rounds(packets, &mut shards, true)),
-        None => rounds(packets, &mut shards, false),
+        Some(pool) => pool.install(|| all.follow(packets, true)),
+        None => all.follow(packets, false),
     }
-    shards.into_iter().map(Shard::into_findings).collect()
+    all.shards.into_iter().map(Shard::into_findings).collect()
 }
 
-/// Round after round; `beside`: reading and the shards beside each other.
-fn rounds<F: Findings>(
-    packets: impl Iterator<Item = Packet> + Send,
-    shards: &mut [Shard<F>],
-    beside: bool,
-) {
-    let mut feed = Feed::new(packets);
-    let (mut read, mut coming) = (Round::default(), Round::default());
-    let mut numbered = 0;
-    let mut more = feed.fill(&mut coming);
-    while more {
-        swap(&mut read, &mut coming);
-        let round = &read;
-        if beside {
-            let analyze = || {
-                let both = shards.par_iter_mut().zip(&round.parts);
-                both.for_each(|(shard, part)| shard.take(part, round.order, round.latest));
-            };
-            (more, ()) = rayon::join(|| feed.fill(&mut coming), analyze);
-        } else {
-            for (shard, part) in shards.iter_mut().zip(&round.parts) {
-                shard.take(part, round.order, round.latest);
+/// All shards, and what is common to them.
+#[derive(Debug)]
+struct Shards<F> {
+    shards: Vec<Shard<F>>,
+    hosts: Arc<RwLock<Hosts>>,
+    /// Connections that have their numbers.
+    numbered: u64,
+}
+
+impl<F: Findings> Shards<F> {
+    /// Round after round; `beside`: reading and the shards beside each other.
+    fn follow(&mut self, packets: impl Iterator<Item = Packet> + Send, beside: bool) {
+        let mut feed = Feed::new(packets);
+        let (mut read, mut coming) = (Round::default(), Round::default());
+        let mut more = feed.fill(&mut coming);
+        while more {
+            swap(&mut read, &mut coming);
+            if beside {
+                let analyze = || {
+                    let both = self.shards.par_iter_mut().zip(&read.parts);
+                    both.for_each(|(shard, part)| shard.take(part, read.order, read.latest));
+                };
+                (more, ()) = rayon::join(|| feed.fill(&mut coming), analyze);
+            } else {
+                for (shard, part) in self.shards.iter_mut().zip(&read.parts) {
+                    shard.take(part, read.order, read.latest);
+                }
+                more = feed.fill(&mut coming);
             }
-            more = feed.fill(&mut coming);
+            self.settle();
         }
-        number(shards, &mut numbered);
+        for shard in &mut self.shards {
+            shard.take(&[], Order::Broken, read.latest);
+        }
+        self.settle();
+        if beside {
+            self.shards.par_iter_mut().for_each(Shard::finish);
+        } else {
+            self.shards.iter_mut().for_each(Shard::finish);
+        }
     }
-    for shard in &mut *shards {
-        shard.take(&[], Order::Broken, read.latest);
-    }
-    number(shards, &mut numbered);
-    if beside {
-        shards.par_iter_mut().for_each(Shard::finish);
-    } else {
-        shards.iter_mut().for_each(Shard::finish);
-    }
-}
 
-/// Gives the connections that began in a round their numbers, in the order of their first packets.
-fn number<F: Findings>(shards: &mut [Shard<F>], numbered: &mut u64) {
-    let mut frames: Vec<u64> = shards.iter().flat_map(Shard::newborn).collect();
-    frames.sort_unstable();
-    let first = *numbered;
-    *numbered += frames.len() as u64;
-    let number = |frame| first + frames.partition_point(|&other| other < frame) as u64;
-    for shard in shards {
-        shard.number(number);
+    /// Between two rounds: gives the connections that began in the last one their numbers, in the order
+    /// of their first packets, and all shards what each learned.
+    fn settle(&mut self) {
+        let mut frames: Vec<u64> = self.shards.iter().flat_map(Shard::newborn).collect();
+        frames.sort_unstable();
+        let first = self.numbered;
+        self.numbered += frames.len() as u64;
+        let number = |frame| first + frames.partition_point(|&other| other < frame) as u64;
+        let mut hosts = self.hosts.write().unwrap_or_else(PoisonError::into_inner);
+        for shard in &mut self.shards {
+            shard.number(number);
+            for (host, scores) in shard.notes() {
+                hosts.note(host, &scores);
+            }
+        }
     }
 }
 

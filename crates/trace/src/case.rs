@@ -335,7 +335,7 @@ impl Case {
         if rows > self.explained {
             if self.tries.is_empty() {
                 let contenders = match common.vantage {
-                    Vantage::Sender => common.hosts.contenders(common.sender).collect(),
+                    Vantage::Sender => common.about_sender(|host| host.contenders().collect()),
                     _ => Vec::new(),
                 };
                 self.tries.extend(contenders.iter().map(|&i| Try::new(i)));
@@ -380,9 +380,7 @@ impl Case {
         for one in &self.tries {
             scores[one.candidate] = one.score();
         }
-        let best = common
-            .candidates
-            .best(&scores, common.hosts.of(common.sender));
+        let best = common.about_sender(|host| common.candidates.best(&scores, host));
         let explained = (best.first())
             .and_then(|best| self.tries.iter().find(|one| one.candidate == *best))
             .map_or(&[] as &[Explained], |one| &one.explained);

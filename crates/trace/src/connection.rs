@@ -5,9 +5,11 @@ use crate::direction::Direction;
 use crate::finding::{self, Closing, Opening, Retransmission};
 use crate::identify::Lineup;
 use crate::read::Packet;
+use crate::replay::Score;
 use crate::shared::{Context, Shared};
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, Flags, Options};
+use std::net::IpAddr;
 use std::time::Duration;
 
 /// A connection being followed.
@@ -227,12 +229,14 @@ impl Connection {
         sides.fold(self.packets ^ self.last.as_nanos(), |a, b| a ^ b)
     }
 
-    /// It is over. Its retransmissions, in the order of their frames, go into `rows`.
+    /// It is over. Its retransmissions, in the order of their frames, go into `rows`; what each candidate
+    /// explains of a host's, to `scored`.
     pub fn close(
         &mut self,
         closing: Closing,
-        lineup: &mut Lineup,
+        lineup: &Lineup,
         rows: &mut Vec<Retransmission>,
+        mut scored: impl FnMut(IpAddr, Vec<Score>),
     ) -> finding::Connection {
         let from = rows.len();
         let directions = [0, 1].map(|side| {
@@ -252,7 +256,7 @@ impl Connection {
             let direction = &mut self.directions[side];
             let (direction, scores) = direction.close(&context, &over, |row| rows.push(row));
             if !scores.is_empty() {
-                lineup.hosts.note(over.endpoints.src.ip(), &scores);
+                scored(over.endpoints.src.ip(), scores);
             }
             direction
         });

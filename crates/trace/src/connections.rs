@@ -14,6 +14,7 @@ use crate::connection::Connection;
 use crate::finding::{self, Closing, Retransmission};
 use crate::identify::{Candidates, Hosts, Lineup};
 use crate::read::Packet;
+use crate::replay::Score;
 use crate::stock::{Shelf, Stock};
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
@@ -23,6 +24,7 @@ use std::collections::VecDeque;
 use std::hash::BuildHasher;
 use std::hint::black_box;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 /// A connection that is over is followed for so long still: FINs are sent again, segments come late.
@@ -66,6 +68,8 @@ pub(crate) struct Connections {
     hand: usize,
     now: Instant,
     rows: Vec<Retransmission>,
+    /// What was learned of hosts since it was last asked for.
+    notes: Vec<(IpAddr, Vec<Score>)>,
 }
 
 /// Where a connection is.
@@ -92,15 +96,15 @@ struct Newborn {
 }
 
 impl Connections {
-    /// None yet.
-    pub fn new(settings: &Settings) -> Self {
+    /// None yet. Of `hosts` it reads what is known.
+    pub fn new(settings: &Settings, hosts: Arc<RwLock<Hosts>>) -> Self {
         Self {
             lineup: Lineup {
                 candidates: match &settings.profile {
                     Some(profile) => Candidates::only(profile),
                     None => Candidates::known(),
                 },
-                hosts: Hosts::default(),
+                hosts,
                 stock: Stock::default(),
             },
             idle: settings.idle,
@@ -118,6 +122,7 @@ impl Connections {
             hand: 0,
             now: Instant::ZERO,
             rows: Vec::new(),
+            notes: Vec::new(),
         }
     }
 
@@ -265,6 +270,11 @@ impl Connections {
         }
     }
 
+    /// What was learned of hosts since this was last asked.
+    pub fn notes(&mut self) -> impl Iterator<Item = (IpAddr, Vec<Score>)> {
+        self.notes.drain(..)
+    }
+
     /// Lets the oldest connection that is still only a SYN go; those that got further are no longer
     /// watched for it.
     fn evict_half_open(&mut self, findings: &mut impl Findings) {
@@ -343,7 +353,9 @@ impl Connections {
             false => closing,
         };
         self.rows.clear();
-        let found = connection.close(closing, &mut self.lineup, &mut self.rows);
+        let notes = &mut self.notes;
+        let noted = |host, scores| notes.push((host, scores));
+        let found = connection.close(closing, &self.lineup, &mut self.rows, noted);
         match connection.number {
             Some(_) => findings.connection(found, &self.rows),
             None => self.nameless.push((found, self.rows.clone())),

@@ -7,11 +7,14 @@ use crate::stock::Stock;
 use recoup_recovery::{Mechanisms, Profile};
 use std::collections::HashMap;
 use std::net::IpAddr;
+use std::sync::{Arc, RwLock};
 
 /// The profiles tried, the likeliest of today first: of those that explain as much, the first gives the
 /// triggers.
-const NAMES: [&str; 6] = [
+const NAMES: [&str; 7] = [
     "linux-6",
+    // As its sysctl tcp_early_retrans=0 has it.
+    "linux-6+notlp",
     "linux-3.17",
     "linux-2.4",
     "windows-xp",
@@ -22,8 +25,11 @@ const NAMES: [&str; 6] = [
 /// What explains less than this share explains nothing.
 const LEAST: f64 = 0.5;
 
-/// Scores nearer to each other than this are alike.
+/// Shares nearer to each other than this are alike.
 const ALIKE: f64 = 0.02;
+
+/// And so are candidates of which one explains fewer than so many retransmissions more: that may be chance.
+const FEW: f64 = 3.0;
 
 /// The profiles a sender is compared with.
 #[derive(Clone, Debug)]
@@ -55,15 +61,29 @@ impl Candidates {
         &self.0[i].1
     }
 
-    /// Their places, the best first, of those alike with the best: by what they explain, then by what
-    /// they explain of the same host's other connections, then as they stand.
-    pub fn best(&self, scores: &[Score], host: &[Score]) -> Vec<usize> {
-        let share = |scores: &[Score], i: usize| scores.get(i).map_or(0.0, |score| score.share());
-        let first = (scores.iter()).fold(0.0, |best: f64, score| best.max(score.share()));
-        let mut alike: Vec<usize> = (0..scores.len())
-            .filter(|&i| share(scores, i) > first - ALIKE)
-            .collect();
-        alike.sort_by(|&a, &b| share(host, b).total_cmp(&share(host, a)));
+    /// The places of those that are as good as the best for all that can be told, the best first. Of those
+    /// alike, where it is known what the `host` may run, only such are left; the host's other connections
+    /// tell the best of them, else this one; of equals the first is the likeliest.
+    pub fn best(&self, scores: &[Score], host: &Host) -> Vec<usize> {
+        let share = |i: usize| scores[i].share();
+        let places = 0..scores.len();
+        let Some(first) = places
+            .clone()
+            .max_by(|&a, &b| share(a).total_cmp(&share(b)))
+        else {
+            return Vec::new();
+        };
+        let of = f64::from(scores[first].of);
+        let behind = |i: usize| share(first) - share(i);
+        let alike = |i: &usize| behind(*i) < ALIKE || behind(*i) * of < FEW;
+        let mut alike: Vec<usize> = places.filter(alike).collect();
+        let may_run: Vec<usize> = host.contenders().filter(|i| alike.contains(i)).collect();
+        if may_run.is_empty() {
+            alike.sort_by(|&a, &b| share(b).total_cmp(&share(a)));
+            return alike;
+        }
+        alike = may_run;
+        alike.sort_by(|&a, &b| host.share(b).total_cmp(&host.share(a)));
         alike
     }
 
@@ -89,37 +109,30 @@ impl Candidates {
 #[derive(Debug)]
 pub(crate) struct Lineup {
     pub candidates: Candidates,
-    pub hosts: Hosts,
+    /// Shared with others: nothing is written while any of them reads.
+    pub hosts: Arc<RwLock<Hosts>>,
     pub stock: Stock,
 }
 
-/// What each candidate explains of each host that sent something again.
+/// What is known of each host that sent something again.
 #[derive(Debug, Default)]
-pub(crate) struct Hosts(HashMap<IpAddr, Vec<Score>>);
+pub(crate) struct Hosts(HashMap<IpAddr, Host>);
 
-/// Retransmissions after which a host is known.
+/// What each candidate explains of what a host sent again.
+#[derive(Debug, Default)]
+pub(crate) struct Host(Vec<Score>);
+
+/// Retransmissions after which there is something known of a host.
 const ENOUGH: u32 = 20;
-
-/// Candidates that explain so much less than the best are not thought of.
-const AHEAD: f64 = 0.1;
 
 /// Hosts remembered.
 const MOST_HOSTS: usize = 1 << 16;
 
 impl Hosts {
     /// What is known of `host`.
-    pub fn of(&self, host: IpAddr) -> &[Score] {
-        self.0.get(&host).map_or(&[], Vec::as_slice)
-    }
-
-    /// What `host` may run: once [`ENOUGH`] of its retransmissions were explained by one candidate, that
-    /// one and all that are not [`AHEAD`] behind it. Till then none is put before others.
-    pub fn contenders(&self, host: IpAddr) -> impl Iterator<Item = usize> + use<'_> {
-        let scores = self.of(host);
-        let share = |i: &usize| scores[*i].share();
-        let best = (0..scores.len()).max_by(|a, b| share(a).total_cmp(&share(b)));
-        let known = best.filter(|best| scores[*best].explained >= ENOUGH);
-        (0..scores.len()).filter(move |i| known.is_some_and(|best| share(i) > share(&best) - AHEAD))
+    pub fn of(&self, host: IpAddr) -> &Host {
+        const STRANGER: &Host = &Host(Vec::new());
+        self.0.get(&host).unwrap_or(STRANGER)
     }
 
     /// A connection of `host` scored so.
@@ -127,7 +140,7 @@ impl Hosts {
         if self.0.len() >= MOST_HOSTS && !self.0.contains_key(&host) {
             return;
         }
-        let known = self.0.entry(host).or_default();
+        let Host(known) = self.0.entry(host).or_default();
         known.resize(scores.len(), Score::default());
         for (known, score) in known.iter_mut().zip(scores) {
             known.explained = known.explained.saturating_add(score.explained);
@@ -136,31 +149,63 @@ impl Hosts {
     }
 }
 
+impl Host {
+    fn share(&self, i: usize) -> f64 {
+        self.0.get(i).map_or(0.0, |score| score.share())
+    }
+
+    /// What it may run: once [`ENOUGH`] of its retransmissions were explained by one candidate, that one
+    /// and all that are not behind it by more than chance explains (the deviation of a share of n is at
+    /// most 1/(2√n)). Till then none is put before others.
+    pub fn contenders(&self) -> impl Iterator<Item = usize> + use<'_> {
+        let places = 0..self.0.len();
+        let best = (places.clone()).max_by(|&a, &b| self.share(a).total_cmp(&self.share(b)));
+        let known = best.filter(|best| self.0[*best].explained >= ENOUGH);
+        let least = known.map_or(f64::INFINITY, |best| {
+            let chance = 1.0 / f64::from(self.0[best].of).sqrt();
+            self.share(best) - chance.max(ALIKE)
+        });
+        places.filter(move |&i| self.share(i) > least)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::net::Ipv4Addr;
 
-    fn scores(explained: [u32; 6], of: u32) -> Vec<Score> {
-        explained.map(|explained| Score { explained, of }).to_vec()
+    const HOST: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
+
+    /// Of linux-6, linux-3.17, linux-2.4, windows-xp, freebsd-5 and solaris-10; without probes nothing.
+    fn scores([linux, rest @ ..]: [u32; 6], of: u32) -> Vec<Score> {
+        let explained = [linux, 0].into_iter().chain(rest);
+        explained.map(|explained| Score { explained, of }).collect()
     }
 
     #[test]
     fn all_that_explain_as_much_are_named() {
         let candidates = Candidates::known();
-        // (explained of ten by each, of the host's other connections, who is named)
+        // (explained of ten by each, of a hundred of the host's other connections, who is named)
         let cases = [
-            ([10, 9, 3, 3, 3, 3], [0; 6], "linux-6"),
+            ([10, 7, 3, 3, 3, 3], [0; 6], "linux-6"),
+            ([10, 8, 3, 3, 3, 3], [0; 6], "linux-6 linux-3.17"),
             ([10, 10, 3, 3, 3, 3], [0; 6], "linux-6 linux-3.17"),
+            // The host's other connections tell.
             (
-                [10, 10, 3, 3, 3, 3],
-                [5, 9, 9, 9, 9, 9],
-                "linux-3.17 linux-6",
+                [9, 10, 3, 3, 3, 3],
+                [98, 92, 9, 9, 9, 9],
+                "linux-6 linux-3.17",
             ),
-            ([3, 3, 3, 4, 3, 3], [0; 6], "none, windows-xp"),
+            ([9, 10, 3, 3, 3, 3], [98, 88, 9, 9, 9, 9], "linux-6"),
+            // Another host behind the same address.
+            ([4, 10, 3, 3, 3, 3], [98, 60, 9, 9, 9, 9], "linux-3.17"),
+            ([3, 3, 3, 4, 0, 0], [0; 6], "none, windows-xp"),
         ];
         for (explained, host, expected) in cases {
             let scores_of = scores(explained, 10);
-            let best = candidates.best(&scores_of, &scores(host, 10));
+            let mut hosts = Hosts::default();
+            hosts.note(HOST, &scores(host, 100));
+            let best = candidates.best(&scores_of, hosts.of(HOST));
             let named = match candidates.judge(&scores_of, &best) {
                 Identification::Nothing => "nothing".into(),
                 Identification::Profile(one) => one.profile,
@@ -176,19 +221,20 @@ mod tests {
 
     #[test]
     fn of_a_known_host_those_far_behind_are_not_thought_of() {
-        let host: IpAddr = "192.0.2.1".parse().unwrap();
         // (explained by each, of how many, what it may run)
         let cases = [
             ([19, 10, 0, 0, 0, 0], 19, &[] as &[_]),
             ([20, 10, 0, 0, 0, 0], 20, &[0]),
-            ([20, 19, 0, 0, 18, 0], 20, &[0, 1]),
-            ([40, 20, 20, 90, 20, 20], 100, &[3]),
+            ([20, 19, 0, 0, 15, 0], 20, &[0, 2]),
+            ([40, 20, 20, 90, 20, 82], 100, &[4, 6]),
+            ([4000, 20, 20, 9000, 20, 8700], 10_000, &[4]),
+            ([4000, 20, 20, 9000, 20, 8900], 10_000, &[4, 6]),
         ];
         for (explained, of, may_run) in cases {
             let mut hosts = Hosts::default();
-            assert_eq!(hosts.contenders(host).count(), 0);
-            hosts.note(host, &scores(explained, of));
-            let contenders: Vec<_> = hosts.contenders(host).collect();
+            assert_eq!(hosts.of(HOST).contenders().count(), 0);
+            hosts.note(HOST, &scores(explained, of));
+            let contenders: Vec<_> = hosts.of(HOST).contenders().collect();
             assert_eq!(contenders, may_run, "{explained:?}");
         }
     }

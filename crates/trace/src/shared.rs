@@ -1,7 +1,7 @@
 //! What the two directions of a connection have in common.
 
 use crate::finding::Vantage;
-use crate::identify::{Candidates, Hosts, Lineup};
+use crate::identify::{Candidates, Host, Hosts, Lineup};
 use crate::read::Packet;
 use crate::rtts::Answer;
 use crate::stock::Stock;
@@ -9,6 +9,7 @@ use crate::vantage;
 use recoup_units::Instant;
 use recoup_wire::Endpoints;
 use std::net::IpAddr;
+use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
 /// What either direction wants to know of a connection.
@@ -71,7 +72,7 @@ pub(crate) struct Common<'a> {
     /// The profiles tried.
     pub candidates: &'a Candidates,
     /// What is known of the hosts.
-    pub hosts: &'a Hosts,
+    hosts: &'a RwLock<Hosts>,
     /// What replays are made with.
     pub stock: &'a Stock,
     /// The data's sender.
@@ -88,6 +89,15 @@ pub(crate) struct Common<'a> {
     pub vantage: Vantage,
     /// From the place of capture to the sender and back.
     pub lag: Duration,
+}
+
+impl Common<'_> {
+    /// Looks at what is known of the data's sender.
+    pub fn about_sender<T>(&self, look: impl FnOnce(&Host) -> T) -> T {
+        // Whoever panicked while writing has ended the analysis.
+        let hosts = self.hosts.read().unwrap_or_else(PoisonError::into_inner);
+        look(hosts.of(self.sender))
+    }
 }
 
 impl<'a> Context<'a> {

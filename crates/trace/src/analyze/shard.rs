@@ -3,8 +3,12 @@
 use super::feed::Order;
 use super::{Findings, SHARDS, Settings};
 use crate::connections::Connections;
+use crate::identify::Hosts;
 use crate::read::Packet;
+use crate::replay::Score;
 use recoup_units::Instant;
+use std::net::IpAddr;
+use std::sync::{Arc, RwLock};
 
 /// Packets held back to be sorted among those that come, once some came out of order.
 const HELD: usize = 1024 / SHARDS;
@@ -18,9 +22,10 @@ pub(super) struct Shard<F> {
 }
 
 impl<F: Findings> Shard<F> {
-    pub fn new(settings: &Settings, findings: F) -> Self {
+    /// None yet. Of `hosts` it reads what is known.
+    pub fn new(settings: &Settings, hosts: &Arc<RwLock<Hosts>>, findings: F) -> Self {
         Self {
-            connections: Connections::new(settings),
+            connections: Connections::new(settings, Arc::clone(hosts)),
             findings,
             held: Held::default(),
         }
@@ -43,6 +48,11 @@ impl<F: Findings> Shard<F> {
     /// Gives those their numbers: `number` is told the frame.
     pub fn number(&mut self, number: impl Fn(u64) -> u64) {
         self.connections.number(number, &mut self.findings);
+    }
+
+    /// What it learned of hosts since this was last asked.
+    pub fn notes(&mut self) -> impl Iterator<Item = (IpAddr, Vec<Score>)> {
+        self.connections.notes()
     }
 
     /// The capture is over. All have their numbers.

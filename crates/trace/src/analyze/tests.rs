@@ -329,7 +329,7 @@ fn a_flood_of_syns_costs_bounded_memory_and_harms_no_connection() {
     let mut talk = repaired();
     let rest = talk.packets.split_off(10);
     let template = talk.packets[0];
-    let mut connections = Connections::new(&Settings::default());
+    let mut connections = Connections::new(&Settings::default(), Arc::default());
     let mut kept = Kept::default();
     connections.on_packets(&talk.packets, &mut kept);
     let mut most = 0;
