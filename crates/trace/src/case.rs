@@ -174,12 +174,25 @@ impl Case {
     }
 
     /// Both ends have closed, or one reset the connection: what may come still is a stretch of its own.
-    pub fn on_over(&mut self, common: &Common<'_>, now: Instant) {
+    /// Returns what each candidate explained.
+    pub fn on_over(&mut self, common: &Common<'_>, now: Instant) -> Vec<Score> {
         if let Some(tape) = &mut self.tape {
             tape.end();
             self.examine(common, now);
             self.sleep(common);
         }
+        match common.vantage {
+            Vantage::Sender => self.scores(common),
+            _ => Vec::new(),
+        }
+    }
+
+    fn scores(&self, common: &Common<'_>) -> Vec<Score> {
+        let mut scores = vec![Score::default(); common.candidates.len()];
+        for one in &self.tries {
+            scores[one.candidate] = one.score();
+        }
+        scores
     }
 
     fn sleep(&mut self, common: &Common<'_>) {
@@ -376,10 +389,7 @@ impl Case {
         self.arrivals.finish(|index, arrival| {
             rows[index as usize].arrival = arrival;
         });
-        let mut scores = vec![Score::default(); common.candidates.len()];
-        for one in &self.tries {
-            scores[one.candidate] = one.score();
-        }
+        let scores = self.scores(common);
         let best = common.about_sender(|host| common.candidates.best(&scores, host));
         let explained = (best.first())
             .and_then(|best| self.tries.iter().find(|one| one.candidate == *best))

@@ -192,15 +192,18 @@ impl Connection {
         self.reset || self.directions.iter().all(Direction::is_closed)
     }
 
-    /// It has just become [over](Self::is_over).
-    pub fn on_over(&mut self, lineup: &Lineup) {
+    /// It has just become [over](Self::is_over). What each candidate explains of a host's goes to `scored`.
+    pub fn on_over(&mut self, lineup: &Lineup, mut scored: impl FnMut(IpAddr, Vec<Score>)) {
         for side in [0, 1] {
             let context = Context {
                 shared: &self.shared,
                 lineup,
                 side,
             };
-            self.directions[side].on_over(&context, self.last);
+            let scores = self.directions[side].on_over(&context, self.last);
+            if !scores.is_empty() {
+                scored(self.shared.sender(side), scores);
+            }
         }
     }
 
@@ -230,7 +233,7 @@ impl Connection {
     }
 
     /// It is over. Its retransmissions, in the order of their frames, go into `rows`; what each candidate
-    /// explains of a host's, to `scored`.
+    /// explains of a host's, to `scored`, if it was not [over](Self::on_over).
     pub fn close(
         &mut self,
         closing: Closing,
@@ -238,7 +241,7 @@ impl Connection {
         rows: &mut Vec<Retransmission>,
         mut scored: impl FnMut(IpAddr, Vec<Score>),
     ) -> finding::Connection {
-        let from = rows.len();
+        let (from, was_over) = (rows.len(), self.is_over());
         let directions = [0, 1].map(|side| {
             let over = Over {
                 connection: self.id(),
@@ -255,8 +258,9 @@ impl Connection {
             };
             let direction = &mut self.directions[side];
             let (direction, scores) = direction.close(&context, &over, |row| rows.push(row));
-            if !scores.is_empty() {
-                scored(over.endpoints.src.ip(), scores);
+            // Of what is over that was told before.
+            if !was_over && !scores.is_empty() {
+                scored(self.shared.sender(side), scores);
             }
             direction
         });

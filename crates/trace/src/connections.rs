@@ -188,7 +188,8 @@ impl Connections {
             let was_over = connection.is_over();
             connection.on_packet(packet, side, &self.lineup);
             if !was_over && connection.is_over() {
-                connection.on_over(&self.lineup);
+                let notes = &mut self.notes;
+                connection.on_over(&self.lineup, |host, scores| notes.push((host, scores)));
                 let until = packet.at + LINGER;
                 self.lingering.push_back((until, slot, connection.serial));
             }

@@ -558,11 +558,10 @@ impl Direction {
         }
     }
 
-    /// The connection is over, but for what comes late.
-    pub fn on_over(&mut self, context: &Context<'_>, now: Instant) {
-        if let Some(case) = &mut self.case {
-            case.on_over(&context.common(self.mss.max(1), self.rtts.least()), now);
-        }
+    /// The connection is over, but for what comes late. Returns what each candidate explained.
+    pub fn on_over(&mut self, context: &Context<'_>, now: Instant) -> Vec<Score> {
+        let common = self.common(context);
+        (self.case.as_mut()).map_or_else(Vec::new, |case| case.on_over(&common, now))
     }
 
     /// This end has acknowledged the other's FIN, which need not report duplicates any more.

@@ -58,6 +58,8 @@ pub(crate) struct Replay {
     now: Instant,
     /// When something was last sent, or an ACK last had any news.
     active: Instant,
+    /// The retransmission timer went off, and nothing was heard since.
+    unheard: bool,
 }
 
 impl Replay {
@@ -73,6 +75,7 @@ impl Replay {
             total: 0,
             now: Instant::ZERO,
             active: Instant::ZERO,
+            unheard: false,
         }
     }
 
@@ -100,6 +103,7 @@ impl Replay {
         self.total = 0;
         self.now = beginning.advanced_at;
         self.active = beginning.advanced_at;
+        self.unheard = false;
     }
 
     /// Takes the steps of a tape, and says of each retransmission among them what explains it.
@@ -117,6 +121,7 @@ impl Replay {
             match step {
                 Step::Heard(heard) => {
                     self.miss_timers(heard.at());
+                    self.unheard = false;
                     let news = self.sender.on_ack(heard.at(), &tape.ack(heard));
                     if news.una_advanced > 0 || news.newly_sacked > Segments::ZERO {
                         self.active = heard.at();
@@ -179,7 +184,10 @@ impl Replay {
         // heard just now that would have let it go.
         self.note_overdue(at);
         let unprompted = self.overdue || at.since(self.now) > PROMPT;
-        let timed_out = unprompted && self.is_first(span) && self.is_due(at, Timer::Rto);
+        let first = self.is_first(span);
+        // Slow start goes on with ACKs (RFC 5681 §3.1): without any the timer has gone off again.
+        let again = self.unheard && first;
+        let timed_out = again || unprompted && first && self.is_due(at, Timer::Rto);
         if let Some(trigger) = self.sender.reason_for(span).filter(|_| !timed_out) {
             return Explained {
                 triggers: trigger.into(),
@@ -207,11 +215,11 @@ impl Replay {
                 fits,
             };
         }
-        if self.is_due(at, Timer::Rto) && self.is_first(span) {
+        if first && (again || self.is_due(at, Timer::Rto)) {
             // A probe due long before should have gone first.
             let probe = self.sender.deadline(Timer::Probe);
             let probed = probe.is_none_or(|due| at <= due + self.lateness(due));
-            let fits = probed && self.in_time(at, Timer::Rto);
+            let fits = probed && self.is_due(at, Timer::Rto) && self.in_time(at, Timer::Rto);
             self.time_out(at);
             return Explained {
                 triggers: Trigger::Rto.into(),
@@ -259,6 +267,7 @@ impl Replay {
     fn time_out(&mut self, at: Instant) {
         let at = self.reached(at, Timer::Rto);
         self.sender.on_timer(at, Timer::Rto);
+        self.unheard = true;
     }
 
     /// `at`, or the deadline where that is a little later.

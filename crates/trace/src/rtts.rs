@@ -44,7 +44,7 @@ pub(crate) struct Rtts {
     oldest: u32,
     /// Of every how many samples one is in `spread`.
     stride: u32,
-    /// In µs.
+    /// The distribution, in µs, once not all samples are remembered.
     spread: Vec<u32>,
     /// `snd_una` at the last sample.
     una: Offset,
@@ -57,7 +57,7 @@ impl Rtts {
         samples.clear();
         samples.shrink_to(USUAL);
         spread.clear();
-        spread.shrink_to(USUAL);
+        spread.shrink_to(0);
         *self = Self {
             samples,
             spread,
@@ -69,8 +69,7 @@ impl Rtts {
     #[inline]
     pub fn warm(&self) -> u64 {
         let sample = self.samples.last().map_or(0, |sample| sample.una);
-        let spread = self.spread.last().copied().unwrap_or_default();
-        self.count ^ self.una.0 ^ u64::from(sample ^ spread)
+        self.count ^ self.una.0 ^ u64::from(sample)
     }
 
     /// An ACK of something sent once, `rtt` ns ago; `newest`: of the latest it acknowledged.
@@ -86,6 +85,7 @@ impl Rtts {
         if self.samples.len() < REMEMBERED {
             self.samples.push(sample);
         } else {
+            self.spread_out(micros);
             self.samples[self.oldest as usize] = sample;
             self.oldest = (self.oldest + 1) % REMEMBERED as u32;
         }
@@ -98,13 +98,17 @@ impl Rtts {
         }
         self.max = self.max.max(rtt);
         self.sum = self.sum.saturating_add(rtt);
-        self.spread_out(micros);
         self.count += 1;
     }
 
-    /// Takes the sample into the distribution, if it is its turn.
+    /// Takes a sample into the distribution, now that not all are remembered, if it is its turn.
+    #[cold]
     fn spread_out(&mut self, micros: u32) {
-        self.stride = self.stride.max(1);
+        if self.spread.is_empty() {
+            let all = self.samples.iter().map(|sample| sample.rtt);
+            self.spread.extend(all.step_by(REMEMBERED / SPREAD));
+            self.stride = (REMEMBERED / SPREAD) as u32;
+        }
         if !self.count.is_multiple_of(self.stride.into()) {
             return;
         }
@@ -144,7 +148,10 @@ impl Rtts {
 
     /// The distribution.
     pub fn quantiles(&self) -> Option<RttQuantiles> {
-        let mut spread = self.spread.clone();
+        let mut spread = match self.spread.as_slice() {
+            [] => self.samples.iter().map(|sample| sample.rtt).collect(),
+            spread => spread.to_vec(),
+        };
         spread.sort_unstable();
         let last = spread.len().checked_sub(1)?;
         let quantile = |percent: usize| {

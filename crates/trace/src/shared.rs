@@ -39,6 +39,14 @@ impl Shared {
         }
     }
 
+    /// Who sends direction `side`.
+    pub fn sender(&self, side: usize) -> IpAddr {
+        match side {
+            0 => self.endpoints.src.ip(),
+            _ => self.endpoints.dst.ip(),
+        }
+    }
+
     /// A packet of direction `side` passes.
     #[inline]
     pub fn note(&mut self, packet: &Packet, now: Instant, side: usize) {
@@ -106,15 +114,11 @@ impl<'a> Context<'a> {
         let (shared, lineup) = (self.shared, self.lineup);
         let [near, far] = [self.side, 1 - self.side].map(|side| shared.answers[side].least());
         let vantage = vantage::of(near, far, shared.outgoing[self.side]);
-        let sender = match self.side {
-            0 => shared.endpoints.src,
-            _ => shared.endpoints.dst,
-        };
         Common {
             candidates: &lineup.candidates,
             hosts: &lineup.hosts,
             stock: &lineup.stock,
-            sender: sender.ip(),
+            sender: shared.sender(self.side),
             sack: shared.sack,
             timestamps: shared.timestamps,
             mss,
