@@ -2,6 +2,7 @@
 
 use crate::finding::{Evidence, Identification, Retransmission, Tally, Triggers, Vantage, Verdict};
 use crate::read::Packet;
+use crate::identify::MOST_CANDIDATES;
 use crate::replay::{Explained, Replay, Score};
 use crate::shared::Common;
 use crate::tape::Tape;
@@ -63,6 +64,8 @@ struct Row {
     rtt: Option<Duration>,
     flight: u32,
     triggers: Triggers,
+    /// By candidate.
+    explained: [Explained; MOST_CANDIDATES],
     verdict: (Verdict, Evidence),
     /// At the receiver: `None`, an original that was overtaken.
     arrival: Option<(Verdict, Evidence)>,
@@ -91,7 +94,7 @@ pub(crate) struct Closed {
 }
 
 /// Steps without news after which a case sleeps: about what it costs to wake it.
-const QUIET: u32 = 96;
+const QUIET: u32 = 48;
 
 /// Rows for which there is room where a case is begun with memory used before.
 const USUAL_ROWS: usize = 16;
@@ -266,6 +269,7 @@ impl Case {
                 true => Trigger::Syn.into(),
                 false => Triggers::UNKNOWN,
             },
+            explained: Default::default(),
             verdict: (Verdict::Unknowable, Evidence::Ambiguous),
             arrival: None,
         };
@@ -344,8 +348,8 @@ impl Case {
     /// behind. With nothing sent again there is nothing to be explained.
     fn replay(&mut self, common: &Common<'_>) {
         let Some(tape) = &mut self.tape else { return };
-        let rows = self.rows.len();
-        if rows > self.explained {
+        let rows = &mut self.rows;
+        if rows.len() > self.explained {
             if self.tries.is_empty() {
                 let contenders = match common.vantage {
                     Vantage::Sender => common.about_sender(|host| host.contenders().collect()),
@@ -391,19 +395,16 @@ impl Case {
         });
         let scores = self.scores(common);
         let best = common.about_sender(|host| common.candidates.best(&scores, host));
-        let explained = (best.first())
-            .and_then(|best| self.tries.iter().find(|one| one.candidate == *best))
-            .map_or(&[] as &[Explained], |one| &one.explained);
         let mut closed = Closed::default();
         if vantage == Vantage::Sender {
             closed.profile = common.candidates.judge(&scores, &best);
             closed.scores = scores;
         }
         let mut stretches = Stretches::default();
-        for (i, row) in self.rows.iter().enumerate() {
-            let triggers = match row.triggers.first() {
-                Some(_) => row.triggers,
-                None => explained.get(i).map_or(Triggers::UNKNOWN, |e| e.triggers),
+        for row in &self.rows {
+            let triggers = match (row.triggers.first(), best.first()) {
+                (None, Some(&best)) => row.explained[best].triggers,
+                _ => row.triggers,
             };
             let Some((verdict, evidence)) = row.judged(vantage) else {
                 continue;
@@ -444,8 +445,6 @@ struct Try {
     replay: Option<Box<Replay>>,
     /// Of those before.
     before: Score,
-    /// By row.
-    explained: Vec<Explained>,
 }
 
 impl Try {
@@ -454,12 +453,11 @@ impl Try {
             candidate,
             replay: None,
             before: Score::default(),
-            explained: Vec::new(),
         }
     }
 
     /// Goes on with what is on the tape, or begins with it.
-    fn run(&mut self, tape: &Tape, rows: usize, common: &Common<'_>) {
+    fn run(&mut self, tape: &Tape, rows: &mut [Row], common: &Common<'_>) {
         let replay = self.replay.get_or_insert_with(|| {
             let mechanisms = common.candidates.mechanisms(self.candidate);
             let used = common.stock.replays.take();
@@ -467,9 +465,9 @@ impl Try {
             replay.begin(mechanisms, common, &tape.beginning);
             replay
         });
-        let explained = &mut self.explained;
-        explained.resize(rows, Explained::default());
-        replay.run(tape, |index, what| explained[index as usize] = what);
+        replay.run(tape, |index, explained| {
+            rows[index as usize].explained[self.candidate] = explained;
+        });
     }
 
     /// The stretch is over.

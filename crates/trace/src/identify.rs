@@ -22,6 +22,11 @@ const NAMES: [&str; 7] = [
     "solaris-10",
 ];
 
+/// No more than so many are tried.
+pub(crate) const MOST_CANDIDATES: usize = 8;
+
+const _: () = assert!(NAMES.len() <= MOST_CANDIDATES);
+
 /// What explains less than this share explains nothing.
 const LEAST: f64 = 0.5;
 

@@ -107,6 +107,7 @@ impl Tape {
 
     /// An ACK passed on its way to it, echoing `echo`.
     pub fn on_ack(&mut self, at: Instant, ack: &Ack, echo: Option<u32>) {
+        self.deliver(at);
         let at = at + self.lag;
         let echoed = echo.and_then(|echo| self.tick_of(echo));
         let mut blocks = [Span::new(Offset(0), Offset(0)); 4];

@@ -1,7 +1,7 @@
 //! A busy server's traffic as a capture, of any length: a few thousand flows from the simulator, each
 //! of them many times over with other addresses and ports, thousands of them open at once.
 //!
-//! The capture is a classic one in microseconds of Ethernet frames, 96 bytes of each, as `tcpdump -s 96`
+//! The capture is a classic one in microseconds of Ethernet frames, 128 bytes of each, as `tcpdump -s 128`
 //! writes it on the server.
 
 mod draw;
@@ -20,7 +20,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
 /// Bytes kept of a packet.
-const SNAPLEN: usize = 96;
+const SNAPLEN: usize = 128;
 /// Bytes before the first record.
 const FILE_HEADER: u64 = 24;
 /// Flows of their own kind; the others repeat them.
