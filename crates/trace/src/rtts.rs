@@ -83,6 +83,9 @@ impl Rtts {
             outstanding: u32::try_from(nxt.since(una)).unwrap_or(u32::MAX),
         };
         if self.samples.len() < REMEMBERED {
+            if self.samples.capacity() == 0 {
+                self.samples.reserve(USUAL / 2);
+            }
             self.samples.push(sample);
         } else {
             self.spread_out(micros);
