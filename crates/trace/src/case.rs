@@ -257,7 +257,7 @@ impl Case {
             syn,
             fin: segment.flags.contains(Flags::FIN),
             cause,
-            copy: 1 + known.copies.unwrap_or_else(|| self.copies_of(span.start)),
+            copy: (known.copies.unwrap_or_else(|| self.copies_of(span.start))).saturating_add(1),
             ts,
             detection: known.original.map(|original| at.since(original.at)),
             recovery: None,
@@ -543,5 +543,49 @@ impl Stretches {
             self.time += end.since(from);
         }
         self.until = self.until.max(Some(end));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recoup_wire::{Options, Segment};
+
+    #[test]
+    fn copies_are_counted_as_far_as_numbers_go() {
+        let end = "192.0.2.1:80".parse().unwrap();
+        let packet = Packet {
+            frame: 1,
+            at: Instant::ZERO,
+            endpoints: Endpoints { src: end, dst: end },
+            segment: Segment {
+                seq: SeqNumber(1),
+                ack: SeqNumber(1),
+                payload_len: 1000,
+                window: 1000,
+                flags: Flags::ACK,
+                options: Options::NONE,
+            },
+            ip_id: None,
+            hop_limit: 64,
+            options_complete: true,
+            overlong: false,
+            outgoing: None,
+            interface: 0,
+        };
+        let span = Span::at(Offset::DATA, 1000);
+        for (before, copy) in [(0, 1), (u16::MAX, u16::MAX)] {
+            let known = Known {
+                original: None,
+                copies: Some(before),
+                revealed_ts: None,
+                rtt: None,
+                flight: 1,
+                nxt: span.end,
+            };
+            let mut case = Case::default();
+            case.on_old(&packet, Instant::ZERO, span, Cause::Repeated, &known);
+            assert_eq!(case.copies_of(span.start), copy);
+        }
     }
 }
