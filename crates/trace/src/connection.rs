@@ -41,6 +41,9 @@ struct Handshake {
     /// The shifts of the window field offered, until both are known.
     scales: [Option<u8>; 2],
     sack: [bool; 2],
+    mss: [Option<u16>; 2],
+    /// Whether timestamps were offered, where that was captured.
+    timestamps: [Option<bool>; 2],
 }
 
 impl Connection {
@@ -176,8 +179,18 @@ impl Connection {
         }
         handshake.scales[side] = (options.window_scale).map(|s| s.min(Options::MAX_WINDOW_SCALE));
         handshake.sack[side] = options.sack_permitted;
-        if let Some(mss) = options.mss {
-            self.directions[1 - side].agree_on_mss(mss, options.timestamps.is_some());
+        handshake.mss[side] = options.mss;
+        handshake.timestamps[side] =
+            (packet.options_complete).then_some(options.timestamps.is_some());
+        let timestamps = handshake
+            .timestamps
+            .iter()
+            .all(|offered| *offered != Some(false));
+        for (direction, [own, peer]) in [(0, [0, 1]), (1, [1, 0])] {
+            if let Some(most) = handshake.mss[peer] {
+                let mss = &mut self.directions[direction].mss;
+                mss.agree(handshake.mss[own], most, timestamps);
+            }
         }
         self.shared.sack |= handshake.sack[0] && handshake.sack[1];
         if let [Some(ours), Some(theirs)] = handshake.scales {

@@ -11,13 +11,16 @@
 //! | were seen before | a retransmission; or doubled by the network or the capture, if it has the same IP identification and timestamp; or, where its timestamp is the older one, the original, late |
 //! | were not | a retransmission of what was lost before the place of capture, or an original that was overtaken: timestamps tell, else IP identifications, else nobody |
 
+mod mss;
+
 use crate::case::{Case, Cause, Closed, Known, Over};
 use crate::finding;
 use crate::read::Packet;
-use crate::replay::{Score, USUAL_MSS};
+use crate::replay::Score;
 use crate::rtts::Rtts;
 use crate::shared::{Common, Context};
 use crate::verdict::Copy;
+use mss::Mss;
 use recoup_recovery::Ack;
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::{Flags, SeqNumber};
@@ -61,9 +64,7 @@ pub(crate) struct Direction {
     window: u64,
     /// Shift of the window field in ACKs of this direction.
     pub window_scale: u8,
-    /// The peer's MSS option less the room for timestamps; else the longest payload so far.
-    mss: u32,
-    mss_agreed: bool,
+    pub mss: Mss,
     flights: VecDeque<Flight>,
     /// How many of the first are acknowledged, and only remembered.
     settled: usize,
@@ -89,8 +90,7 @@ impl Default for Direction {
             window_edge: MIDWAY,
             window: 0,
             window_scale: 0,
-            mss: 0,
-            mss_agreed: false,
+            mss: Mss::default(),
             flights: VecDeque::new(),
             settled: 0,
             advanced_at: Instant::ZERO,
@@ -146,14 +146,7 @@ impl Direction {
 
     #[cold]
     fn common<'a>(&self, context: &Context<'a>) -> Common<'a> {
-        context.common(self.mss.max(1), self.rtts.least())
-    }
-
-    /// The peer's SYN says how large segments may be.
-    pub fn agree_on_mss(&mut self, mss: u16, timestamps: bool) {
-        let options = if timestamps { 12 } else { 0 };
-        self.mss = u32::from(mss).saturating_sub(options).max(1);
-        self.mss_agreed = true;
+        context.common(self.mss.bytes(), self.rtts.least())
     }
 
     /// Whether everything sent, a FIN included, was acknowledged.
@@ -231,9 +224,7 @@ impl Direction {
             });
         }
         self.push(flight);
-        if !self.mss_agreed {
-            self.mss = self.mss.max(segment.payload_len.min(USUAL_MSS * 6));
-        }
+        self.mss.on_payload(segment.payload_len);
         if let Some(case) = &mut self.case {
             case.on_new(now, Span::new(self.nxt, span.end));
         }
@@ -468,7 +459,7 @@ impl Direction {
         let echo = segment.options.timestamps.map(|ts| ts.echo);
         case.on_ack(now, self.una, &ack, echo);
         if case.may_rest() {
-            case.rest(&context.common(self.mss.max(1), self.rtts.least()), now);
+            case.rest(&context.common(self.mss.bytes(), self.rtts.least()), now);
         }
     }
 

@@ -7,7 +7,7 @@ use crate::rtts::Answer;
 use crate::stock::Stock;
 use crate::vantage;
 use recoup_units::Instant;
-use recoup_wire::Endpoints;
+use recoup_wire::{Endpoints, Flags};
 use std::net::IpAddr;
 use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
@@ -56,7 +56,9 @@ impl Shared {
         }
         let options = &packet.segment.options;
         if let Some(ts) = options.timestamps {
-            self.timestamps = true;
+            // What a SYN offers need not be accepted (RFC 7323 §3.2).
+            let flags = packet.segment.flags;
+            self.timestamps |= !flags.contains(Flags::SYN) || flags.contains(Flags::ACK);
             self.answers[1 - side].ask(now, ts.value);
             if ts.echo != 0 {
                 self.answers[side].echoed(now, ts.echo);

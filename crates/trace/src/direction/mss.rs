@@ -1,0 +1,113 @@
+//! How large a direction's segments are at most.
+//!
+//! With both handshake packets there is no doubt: what the peer's MSS option allows (RFC 9293 §3.7.1), and
+//! what the sender's own says of its link, less the room timestamps take if both agreed on them (RFC 6691
+//! §2). Without, payloads tell; but a host that leaves the cutting to its network card sends many
+//! segments in one packet, so the longest payload is no segment. What fits Ethernet's usual 1500 bytes
+//! is; more is a segment only where packets as long as frames of 9000 bytes, the one larger size in
+//! use, come in a row.
+
+use crate::replay::USUAL_MSS;
+
+/// The most payload of a packet of 1500 bytes: IPv4 and TCP without options.
+const MOST_USUAL: u32 = 1460;
+
+/// Payloads of packets of 9000 bytes, from IPv6 with timestamps and room for a tunnel to IPv4 without
+/// either.
+const JUMBO: std::ops::RangeInclusive<u32> = 8868..=8960;
+
+/// So many of one length in a row are no chance.
+const IN_A_ROW: u8 = 4;
+
+/// The most payload of a segment, in bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Mss {
+    bytes: u32,
+    /// Both ends said so.
+    agreed: bool,
+    /// The last payload longer than usual, and how many like it came in a row.
+    long: (u32, u8),
+}
+
+impl Mss {
+    /// At least 1.
+    pub fn bytes(&self) -> u32 {
+        self.bytes.max(1)
+    }
+
+    /// As the handshake has it: the sender's own option, if it was captured, and the peer's.
+    pub fn agree(&mut self, own: Option<u16>, peer: u16, timestamps: bool) {
+        let options = if timestamps { 12 } else { 0 };
+        let most = own.map_or(peer, |own| own.min(peer));
+        self.bytes = u32::from(most).saturating_sub(options);
+        self.agreed = true;
+    }
+
+    /// A packet with this much payload was sent.
+    #[inline]
+    pub fn on_payload(&mut self, len: u32) {
+        if len > self.bytes && !self.agreed {
+            self.guess(len);
+        }
+    }
+
+    #[cold]
+    fn guess(&mut self, len: u32) {
+        if len <= MOST_USUAL {
+            self.bytes = len;
+            return;
+        }
+        let same = if len == self.long.0 { self.long.1 } else { 0 };
+        self.long = (len, same.saturating_add(1));
+        if JUMBO.contains(&len) && self.long.1 >= IN_A_ROW {
+            self.bytes = len;
+        } else if !len.is_multiple_of(self.bytes()) || self.bytes < LEAST_USUAL {
+            self.bytes = self.bytes.max(USUAL_MSS);
+        }
+    }
+}
+
+/// Shorter payloads are hardly full segments (RFC 9293 §3.7.1: what IPv4 hosts take in any case).
+const LEAST_USUAL: u32 = 536;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn payloads_tell_as_far_as_they_can() {
+        // (payloads, what segments carry)
+        let cases: [(&[u32], u32); 8] = [
+            (&[], 1),
+            (&[100, 1400, 900], 1400),
+            (&[517, 1448, 14_480, 28_960, 2896], 1448),
+            (&[8688, 8688, 8688, 8688, 8688, 1448], 1448),
+            (&[7140, 14_280, 21_420, 1428, 300], 1448),
+            (&[1400, 2800, 5600], 1400),
+            (&[517, 8948, 8948, 8948, 8948, 17_896], 8948),
+            (&[1448, 8948, 2896, 8948, 8948, 4344, 8948], 1448),
+        ];
+        for (payloads, expected) in cases {
+            let mut mss = Mss::default();
+            payloads.iter().for_each(|&len| mss.on_payload(len));
+            assert_eq!(mss.bytes(), expected, "{payloads:?}");
+        }
+    }
+
+    #[test]
+    fn the_smaller_option_counts_less_the_room_for_options() {
+        for (own, peer, timestamps, expected) in [
+            (Some(1460), 1460, true, 1448),
+            (Some(1460), 1460, false, 1460),
+            (Some(1460), 8960, true, 1448),
+            (Some(8960), 1460, true, 1448),
+            (None, 8960, true, 8948),
+            (Some(0), 5, true, 1),
+        ] {
+            let mut mss = Mss::default();
+            mss.agree(own, peer, timestamps);
+            mss.on_payload(64_000);
+            assert_eq!(mss.bytes(), expected, "{own:?} {peer}");
+        }
+    }
+}
