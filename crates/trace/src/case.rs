@@ -24,6 +24,8 @@ pub(crate) enum Cause {
     Filled(Option<bool>),
     /// They had been seen in a copy that was sent later.
     Late,
+    /// It is in the capture twice.
+    Doubled,
 }
 
 /// What the direction knows of the bytes sent again.
@@ -241,7 +243,8 @@ impl Case {
         let copy = Copy { at, ts_value: ts };
         let seen = Seen {
             all: matches!(cause, Cause::Repeated | Cause::Late),
-            first: known.original,
+            // What was sent again since was told of.
+            first: known.original.filter(|_| known.copies == Some(0)),
             higher: known.revealed_ts,
         };
         self.arrivals.on_arrival(index, span, copy, seen);
@@ -282,6 +285,25 @@ impl Case {
             }
             self.recovering.push_back(index);
         }
+    }
+
+    /// The capture has most packets twice: so it has the SYN-ACKs that came within `at_once` of one like
+    /// them. How many those are.
+    #[cold]
+    pub fn set_answers_doubled(&mut self, at_once: Duration) -> u64 {
+        let mut doubled = 0_u64;
+        let mut before = None;
+        let answers = (self.rows.iter_mut()).filter(|row| row.triggers == Trigger::SynAck.into());
+        for row in answers {
+            let since = before.map_or(row.detection, |before| Some(row.at.since(before)));
+            before = Some(row.at);
+            row.copy = (row.copy).saturating_sub(u16::try_from(doubled).unwrap_or(u16::MAX));
+            if since.is_some_and(|since| since < at_once) {
+                row.cause = Cause::Doubled;
+                doubled += 1;
+            }
+        }
+        doubled
     }
 
     /// How often the byte at `offset` went again lately.
@@ -511,6 +533,7 @@ impl Row {
         match self.cause {
             // Originals are sent in order, retransmissions after all that was seen before them.
             Cause::Filled(Some(false)) => None,
+            Cause::Doubled => None,
             _ if vantage == Vantage::Receiver => self.arrival,
             Cause::Late => None,
             Cause::Repeated | Cause::Filled(Some(true)) => Some(self.verdict),

@@ -117,6 +117,15 @@ impl Connection {
         let now = packet.at.max(self.last);
         self.last = now;
         self.packets += 1;
+        let context = Context {
+            shared: &self.shared,
+            lineup,
+            side,
+        };
+        if self.directions[side].is_doubled(packet, now, &context) {
+            self.shared.syn_doubled |= self.handshake.answers == 0;
+            return;
+        }
         let segment = &packet.segment;
         let flags = segment.flags;
         if flags.intersects(Flags::SYN) {
@@ -230,7 +239,8 @@ impl Connection {
 
     /// Whether nothing but SYNs was seen, one way.
     pub fn is_half_open(&self) -> bool {
-        self.packets == u64::from(self.handshake.syns)
+        let doubled: u64 = self.directions.iter().map(|d| d.doubled).sum();
+        self.packets == u64::from(self.handshake.syns) + doubled
     }
 
     /// Its number; as long as it has none, the frame of its first packet.

@@ -8,9 +8,12 @@
 //!
 //! | its bytes | it is |
 //! | --- | --- |
-//! | were seen before | a retransmission; or doubled by the network or the capture, if it has the same IP identification and timestamp; or, where its timestamp is the older one, the original, late |
+//! | were seen before | a retransmission; or doubled by the network or the capture, if it has the same IP identification and timestamp as the last copy, or comes sooner than anything can be sent again; or, where its timestamp is the older one, the original, late |
 //! | were not | a retransmission of what was lost before the place of capture, or an original that was overtaken: timestamps tell, else IP identifications, else nobody |
 
+mod acks;
+mod doubled;
+mod flights;
 mod mss;
 
 use crate::case::{Case, Cause, Closed, Known, Over};
@@ -20,39 +23,30 @@ use crate::replay::Score;
 use crate::rtts::Rtts;
 use crate::shared::{Common, Context};
 use crate::verdict::Copy;
+use doubled::{AT_ONCE, Recent};
+use flights::{Flight, Sending, later_than};
 use mss::Mss;
-use recoup_recovery::Ack;
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::{Flags, SeqNumber};
 use std::collections::VecDeque;
 use std::mem::take;
+use std::time::Duration;
 
 /// Where a connection stands whose beginning was not captured: what was sent before has room below.
 const MIDWAY: Offset = Offset(1 << 32);
 
-/// Acknowledged packets still remembered, for copies of them that come late.
-const REMEMBERED: usize = 4;
+/// The least silence before a keep-alive: TCP_KEEPIDLE and its likes count in seconds. A retransmission of
+/// what was just acknowledged comes sooner.
+const SILENCE: Duration = Duration::from_secs(1);
+
+/// No ACK is in doubt, no byte probed with.
+const NOTHING: Offset = Offset(u64::MAX);
 
 /// Sequence numbers further off than this are none of this connection's.
 const FAR: u64 = 1 << 30;
 
 /// IP identifications nearer to each other than this come from one counter.
 const SAME_COUNTER: i16 = 2048;
-
-/// A packet outstanding, or bytes outstanding that were not captured.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Flight {
-    pub span: Span,
-    /// When it was first sent; for what was not captured, the packet that revealed it.
-    pub at: Instant,
-    /// The timestamp of the last copy.
-    pub ts: Option<u32>,
-    pub ip_id: Option<u16>,
-    /// Retransmissions of it.
-    pub copies: u16,
-    /// It was captured.
-    pub seen: bool,
-}
 
 /// One direction.
 #[derive(Debug)]
@@ -78,6 +72,11 @@ pub(crate) struct Direction {
     pub fin: Option<Offset>,
     peer_closed_at: Option<Instant>,
     reset_at: Option<Instant>,
+    /// An ACK above everything seen asked for this, and nothing said so since.
+    doubtful: Offset,
+    /// This byte went into a shut window, and is taken for sent only when acknowledged.
+    probed: Offset,
+    recent: Recent,
     pub case: Option<Box<Case>>,
 }
 
@@ -103,6 +102,9 @@ impl Default for Direction {
             fin: None,
             peer_closed_at: None,
             reset_at: None,
+            doubtful: NOTHING,
+            probed: NOTHING,
+            recent: Recent::default(),
             case: None,
         }
     }
@@ -128,7 +130,8 @@ impl Direction {
         let last = self.flights.back().map_or(0, |flight| flight.span.end.0);
         let first = self.flights.get(self.settled);
         let first = first.map_or(0, |flight| flight.span.start.0);
-        last ^ first ^ self.una.0 ^ self.segments ^ self.window ^ self.rtts.warm()
+        let rest = self.rtts.warm() ^ self.recent.warm();
+        last ^ first ^ self.una.0 ^ self.segments ^ self.window ^ rest
     }
 
     /// Its first SYN.
@@ -207,37 +210,37 @@ impl Direction {
 
     fn on_new(&mut self, packet: &Packet, now: Instant, span: Span) {
         let segment = &packet.segment;
-        let flight = Flight {
-            span,
+        if segment.payload_len == 1 && self.is_beyond_shut_window(span) {
+            self.probes += 1;
+            self.probed = span.start;
+            return;
+        }
+        let sending = Sending {
             at: now,
             ts: segment.options.timestamps.map(|ts| ts.value),
             ip_id: packet.ip_id,
-            copies: 0,
-            seen: true,
         };
         if span.start > self.nxt {
             self.missing += span.start.since(self.nxt);
-            self.push(Flight {
-                span: Span::new(self.nxt, span.start),
-                seen: false,
-                ..flight
-            });
+            self.push(Flight::unseen(Span::new(self.nxt, span.start), sending));
         }
-        self.push(flight);
+        self.push(Flight::first(span, sending));
         self.mss.on_payload(segment.payload_len);
         if let Some(case) = &mut self.case {
             case.on_new(now, Span::new(self.nxt, span.end));
         }
         self.nxt = span.end;
+        if self.doubtful <= self.nxt {
+            self.believe();
+        }
     }
 
-    fn push(&mut self, flight: Flight) {
-        // A peer that never acknowledges must not cost memory without end.
-        if self.flights.len() >= MOST_FLIGHTS {
-            self.flights.pop_front();
-            self.settled = self.settled.saturating_sub(1);
-        }
-        self.flights.push_back(flight);
+    /// A byte that the peer has no room for, sent to draw an answer (RFC 9293 §3.8.6.1); what it
+    /// belongs to goes from that byte on, once there is room.
+    #[cold]
+    fn is_beyond_shut_window(&self, span: Span) -> bool {
+        let shut = self.window == 0 && self.advanced_at > Instant::ZERO;
+        shut && span.len() == 1 && span.start == self.una && self.window_edge <= self.una
     }
 
     /// Part of it at least was sent before.
@@ -245,17 +248,21 @@ impl Direction {
     fn on_old(&mut self, packet: &Packet, now: Instant, span: Span, context: &Context<'_>) {
         let common = self.common(context);
         let segment = &packet.segment;
-        if self.is_probe(segment.payload_len, span) {
+        if self.is_probe(segment.payload_len, span, now) {
             self.probes += 1;
             return;
         }
         let ts = segment.options.timestamps.map(|ts| ts.value);
-        let first = self.flight_at(span.start);
-        let earlier = first.map(|i| self.flights[i]);
+        let sending = Sending {
+            at: now,
+            ts,
+            ip_id: packet.ip_id,
+        };
+        let earlier = self.flight_at(span.start).map(|i| self.flights[i]);
         let unseen = earlier.is_some_and(|flight| !flight.seen && span.end <= flight.span.end);
         let cause = if unseen {
-            Cause::Filled(earlier.and_then(|gap| later_than(ts, packet.ip_id, &gap)))
-        } else if earlier.is_some_and(|flight| self.is_doubled(&flight, packet, now, ts)) {
+            Cause::Filled(earlier.and_then(|gap| later_than(sending, &gap)))
+        } else if earlier.is_some_and(|flight| self.is_copy(&flight, sending, packet, context)) {
             self.doubled += 1;
             return;
         } else {
@@ -276,15 +283,11 @@ impl Direction {
             copies: earlier.map(|flight| flight.copies),
             revealed_ts: earlier.filter(|_| unseen).and_then(|gap| gap.ts),
             rtt: self.rtts.average().map(|rtt| rtt + common.lag),
-            flight: (self.flights.len() - self.settled) as u32,
+            flight: self.segments_outstanding(common.mss),
             nxt: self.nxt,
         };
-        if unseen {
-            self.missing = self.missing.saturating_sub(span.len());
-        }
         if cause != Cause::Late {
-            let again = cause != Cause::Filled(Some(false));
-            self.fill(first, span, now, ts, packet.ip_id, again);
+            self.fill(span, sending, cause != Cause::Filled(Some(false)));
         }
         if let Some(case) = &mut self.case {
             if let Some(ts) = ts {
@@ -293,227 +296,24 @@ impl Direction {
             case.on_old(packet, now, span, cause, &known);
         }
         if span.end > self.nxt {
-            self.push(Flight {
-                span: Span::new(self.nxt, span.end),
-                at: now,
-                ts,
-                ip_id: packet.ip_id,
-                copies: 0,
-                seen: true,
-            });
+            self.push(Flight::first(Span::new(self.nxt, span.end), sending));
             self.nxt = span.end;
         }
     }
 
     /// A byte that the peer has, or has no room for, to draw an answer.
-    fn is_probe(&self, payload: u32, span: Span) -> bool {
-        let one = payload <= 1 && span.len() <= 1 && span.start > Offset::SYN;
+    fn is_probe(&self, payload: u32, span: Span, now: Instant) -> bool {
+        let one = payload == 1 && span.len() == 1 && span.start > Offset::SYN;
         let is_fin = self.fin == Some(span.end);
-        let alive = span.end == self.una;
+        let silent = self.una == self.nxt && now.since(self.advanced_at) >= SILENCE;
+        let alive = span.end == self.una && silent;
         let shut = span.start == self.una && self.window_edge <= self.una;
-        one && !is_fin && payload == 1 && (alive || shut)
-    }
-
-    /// The index of the packet, acknowledged or not, that holds `offset`.
-    fn flight_at(&self, offset: Offset) -> Option<usize> {
-        let i = self.flights.partition_point(|f| f.span.end <= offset);
-        (self.flights.get(i)?.span.start <= offset).then_some(i)
+        one && !is_fin && (alive || shut)
     }
 
     /// The timestamp of the last known copy of something that is no longer outstanding.
     fn last_ts_of(&self, span: Span) -> Option<u32> {
         self.case.as_ref()?.last_ts_of(span)
-    }
-
-    /// The very packet once more: retransmissions have an identification of their own, and cannot come
-    /// before anything was heard.
-    fn is_doubled(&self, before: &Flight, packet: &Packet, now: Instant, ts: Option<u32>) -> bool {
-        if before.ts != ts || before.copies > 0 {
-            return false;
-        }
-        match (before.ip_id, packet.ip_id) {
-            (Some(before), Some(now)) if before != now => false,
-            (Some(id), Some(_)) if id != 0 => true,
-            _ => {
-                let least = self.rtts.least().unwrap_or_default();
-                now.since(before.at) < least / 2
-            }
-        }
-    }
-
-    /// `span` was seen, as its first copy or another.
-    fn fill(
-        &mut self,
-        at: Option<usize>,
-        span: Span,
-        now: Instant,
-        ts: Option<u32>,
-        ip_id: Option<u16>,
-        again: bool,
-    ) {
-        let Some(mut i) = at else { return };
-        if !self.flights[i].seen {
-            i = self.cut_out(i, span);
-        }
-        while let Some(flight) = self.flights.get_mut(i)
-            && flight.span.overlaps(span)
-        {
-            flight.copies = flight.copies.saturating_add(u16::from(again));
-            flight.ts = ts;
-            flight.ip_id = ip_id;
-            if !flight.seen {
-                flight.seen = true;
-                flight.at = now;
-            }
-            i += 1;
-        }
-    }
-
-    /// Cuts `span` out of bytes not captured, and returns where it is.
-    fn cut_out(&mut self, i: usize, span: Span) -> usize {
-        let gap = self.flights[i];
-        let middle = Span::new(span.start.max(gap.span.start), span.end.min(gap.span.end));
-        let part = |span| Flight { span, ..gap };
-        self.flights[i] = part(middle);
-        if middle.end < gap.span.end {
-            self.flights
-                .insert(i + 1, part(Span::new(middle.end, gap.span.end)));
-            self.settled += usize::from(i < self.settled);
-        }
-        if gap.span.start < middle.start {
-            self.flights
-                .insert(i, part(Span::new(gap.span.start, middle.start)));
-            self.settled += usize::from(i < self.settled);
-            return i + 1;
-        }
-        i
-    }
-
-    /// A packet from the other end acknowledges what this one sent. Returns how long that took, in ns,
-    /// where something sent once is acknowledged.
-    #[inline]
-    pub fn on_ack(&mut self, packet: &Packet, now: Instant, context: &Context<'_>) -> Option<u64> {
-        let segment = &packet.segment;
-        let isn = match self.isn {
-            Some(isn) => isn,
-            None => self.begin_midway(segment.ack),
-        };
-        let cumulative = segment.ack.unwrap(isn, self.una)?;
-        if cumulative.since(self.una) > FAR || self.una.since(cumulative) > FAR {
-            return None;
-        }
-        if cumulative > self.nxt {
-            self.on_missed(cumulative, now);
-        }
-        let syn = segment.flags.contains(Flags::SYN);
-        let window = u64::from(segment.window) << if syn { 0 } else { self.window_scale };
-        let carries_data = segment.sequence_len() > 0;
-        let blocks = segment.options.sack.as_slice();
-        let out_of_order = blocks.iter().any(|[left, _]| left.after(segment.ack));
-        let repeated = !context.shared.sack
-            && cumulative == self.una
-            && !carries_data
-            && window == self.window
-            && self.flights.len() > self.settled;
-        if out_of_order || repeated {
-            self.open_case(&self.common(context));
-        }
-        self.window = window;
-        if self.case.is_some() {
-            self.tell_case(packet, now, isn, Ack::new(cumulative, window), context);
-        }
-        if cumulative > self.una {
-            self.window_edge = cumulative + window;
-            self.advanced_at = now;
-            self.settle(cumulative, now)
-        } else {
-            if cumulative == self.una {
-                self.window_edge = cumulative + window;
-            }
-            None
-        }
-    }
-
-    /// An ACK, but for its blocks, goes to the case.
-    #[inline(never)]
-    fn tell_case(
-        &mut self,
-        packet: &Packet,
-        now: Instant,
-        isn: SeqNumber,
-        mut ack: Ack,
-        context: &Context<'_>,
-    ) {
-        let Some(case) = &mut self.case else { return };
-        let segment = &packet.segment;
-        ack.carries_data = segment.sequence_len() > 0;
-        for [left, right] in segment.options.sack.as_slice() {
-            // An old ACK may report as well: what it acknowledges is unwrapped as it stands.
-            let near = |number: &SeqNumber| number.unwrap(isn, ack.cumulative);
-            if let (Some(left), Some(right)) = (near(left), near(right))
-                && right > left
-            {
-                ack.push_block(Span::new(left, right));
-            }
-        }
-        let echo = segment.options.timestamps.map(|ts| ts.echo);
-        case.on_ack(now, self.una, &ack, echo);
-        if case.may_rest() {
-            case.rest(&context.common(self.mss.bytes(), self.rtts.least()), now);
-        }
-    }
-
-    /// An ACK of bytes that were not captured.
-    fn on_missed(&mut self, cumulative: Offset, now: Instant) {
-        let span = Span::new(self.nxt, cumulative);
-        self.missing += span.len();
-        if let Some(case) = &mut self.case {
-            case.on_new(now, span);
-        }
-        self.push(Flight {
-            span,
-            at: now,
-            ts: None,
-            ip_id: None,
-            copies: 0,
-            seen: false,
-        });
-        self.nxt = cumulative;
-    }
-
-    /// Everything below `una` has arrived.
-    fn settle(&mut self, una: Offset, now: Instant) -> Option<u64> {
-        let mut first = None;
-        let mut newest = None;
-        let mut unsure = false;
-        let mut i = self.settled;
-        while let Some(flight) = self.flights.get(i)
-            && flight.span.start < una
-        {
-            // Karn's rule; what was not captured has no time of its own.
-            if flight.copies > 0 || !flight.seen {
-                unsure = true;
-            } else if flight.span.end <= una || flight.span.start >= self.una {
-                first = first.or(Some(flight.at));
-                newest = Some(flight.at);
-            }
-            if flight.span.end > una {
-                break;
-            }
-            i += 1;
-        }
-        self.settled = i;
-        self.una = una;
-        while self.settled > REMEMBERED {
-            self.flights.pop_front();
-            self.settled -= 1;
-        }
-        if unsure {
-            return None;
-        }
-        let (rtt, newest) = (now.nanos_since(first?), now.nanos_since(newest?));
-        self.rtts.on_sample(rtt, newest, una, self.nxt);
-        Some(newest)
     }
 
     /// From here on steps are kept.
@@ -581,6 +381,9 @@ impl Direction {
         let common = self.common(context);
         let mut closed = Closed::default();
         if let Some(mut case) = self.case.take() {
+            if self.doubled * 4 >= self.segments {
+                self.doubled += case.set_answers_doubled(AT_ONCE);
+            }
             closed = case.close(&common, over, found);
             common.stock.cases.give(case);
         }
@@ -603,18 +406,3 @@ impl Direction {
 
 /// Packets for which there is room where a direction is begun with memory used before.
 const USUAL_FLIGHTS: usize = 32;
-
-/// Packets outstanding that are remembered.
-const MOST_FLIGHTS: usize = 1 << 17;
-
-/// Whether a packet that fills a gap was sent after the packet that revealed the gap, and so is a
-/// retransmission: originals are sent in order. `None`: nothing tells.
-fn later_than(ts: Option<u32>, ip_id: Option<u16>, gap: &Flight) -> Option<bool> {
-    if let (Some(ts), Some(revealed)) = (ts, gap.ts) {
-        return Some(ts.wrapping_sub(revealed).cast_signed() > 0);
-    }
-    let (id, revealed) = (ip_id?, gap.ip_id?);
-    let distance = id.wrapping_sub(revealed).cast_signed();
-    let one_counter = id != 0 && revealed != 0 && distance.unsigned_abs() < SAME_COUNTER as u16;
-    one_counter.then_some(distance > 0)
-}

@@ -133,6 +133,12 @@ impl Rtts {
         (self.count > 0).then(|| Duration::from_nanos(self.least))
     }
 
+    /// The same in ns; 0 without a sample.
+    #[inline]
+    pub fn least_nanos(&self) -> u64 {
+        self.least
+    }
+
     /// The moving average with weight 1/4 (2007 study, footnote 8).
     pub fn average(&self) -> Option<Duration> {
         (self.count > 0).then(|| Duration::from_nanos(self.average))
@@ -245,6 +251,12 @@ impl Answer {
             self.asked = None;
             self.note(at.nanos_since(asked_at));
         }
+    }
+
+    /// The least it ever took, in ns; 0 if it never did.
+    #[inline]
+    pub fn nanos(&self) -> u64 {
+        self.least.unwrap_or_default()
     }
 
     /// The least it ever took.

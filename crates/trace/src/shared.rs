@@ -21,6 +21,8 @@ pub(crate) struct Shared {
     pub sack: bool,
     /// Timestamps are used.
     pub timestamps: bool,
+    /// The capture has the SYN twice, both before it was answered.
+    pub syn_doubled: bool,
     /// How long the sender of each direction takes to answer.
     pub answers: [Answer; 2],
     /// Whether the capturing host sent it, where the capture says so.
@@ -34,6 +36,7 @@ impl Shared {
             endpoints,
             sack: false,
             timestamps: false,
+            syn_doubled: false,
             answers: Default::default(),
             outgoing: [None; 2],
         }

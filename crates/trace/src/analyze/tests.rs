@@ -9,6 +9,9 @@ use recoup_recovery::Trigger;
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, Flags, Options, Segment, SeqNumber, Timestamps};
 
+mod doubled;
+mod pieces;
+
 const CLIENT: &str = "192.0.2.1:40000";
 const SERVER: &str = "198.51.100.2:80";
 const ISN: [u32; 2] = [0xffff_f000, 7_000_000];
