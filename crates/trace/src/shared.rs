@@ -27,6 +27,8 @@ pub(crate) struct Shared {
     pub answers: [Answer; 2],
     /// Whether the capturing host sent it, where the capture says so.
     pub outgoing: [Option<bool>; 2],
+    /// It said both of one direction: a router's or a bridge's, which gets and sends every packet.
+    contradicted: bool,
 }
 
 impl Shared {
@@ -39,6 +41,7 @@ impl Shared {
             syn_doubled: false,
             answers: Default::default(),
             outgoing: [None; 2],
+            contradicted: false,
         }
     }
 
@@ -50,12 +53,17 @@ impl Shared {
         }
     }
 
+    /// Whether both ends are on one host.
+    fn within_a_host(&self) -> bool {
+        let [src, dst] = [self.endpoints.src.ip(), self.endpoints.dst.ip()];
+        src == dst || (src.is_loopback() && dst.is_loopback())
+    }
+
     /// A packet of direction `side` passes.
     #[inline]
     pub fn note(&mut self, packet: &Packet, now: Instant, side: usize) {
-        if let Some(outgoing) = packet.outgoing {
-            self.outgoing[side] = Some(outgoing);
-            self.outgoing[1 - side] = Some(!outgoing);
+        if packet.outgoing.is_some_and(|said| self.outgoing[side] != Some(said)) {
+            self.on_said(packet.outgoing, side);
         }
         let options = &packet.segment.options;
         if let Some(ts) = options.timestamps {
@@ -68,6 +76,15 @@ impl Shared {
             }
         }
         self.sack |= !options.sack.is_empty();
+    }
+
+    /// The capture says of direction `side` what it did not say before.
+    #[cold]
+    fn on_said(&mut self, outgoing: Option<bool>, side: usize) {
+        self.contradicted |= self.outgoing[side].is_some();
+        let said = outgoing.filter(|_| !self.contradicted);
+        self.outgoing[side] = said;
+        self.outgoing[1 - side] = said.map(|said| !said);
     }
 }
 
@@ -118,7 +135,7 @@ impl<'a> Context<'a> {
     pub fn common(&self, mss: u32, min_rtt: Option<Duration>) -> Common<'a> {
         let (shared, lineup) = (self.shared, self.lineup);
         let [near, far] = [self.side, 1 - self.side].map(|side| shared.answers[side].least());
-        let vantage = vantage::of(near, far, shared.outgoing[self.side]);
+        let vantage = vantage::of(near, far, shared.outgoing[self.side], shared.within_a_host());
         Common {
             candidates: &lineup.candidates,
             hosts: &lineup.hosts,
