@@ -18,7 +18,8 @@ mod shard;
 
 use crate::finding::{Connection, Retransmission};
 use crate::identify::Hosts;
-use crate::read::{Counts, Packet, ReadError, Reader};
+use crate::read::{Clock, Counts, Packet, ReadError, Reader};
+pub(crate) use feed::Timed;
 use feed::{Feed, Order, Round};
 use rayon::ThreadPoolBuilder;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
@@ -89,7 +90,8 @@ impl Findings for Kept {
 }
 
 /// Analyzes a whole capture, on as many threads as the settings say. Packets that a capture holds a little
-/// out of order are put into the order of their times.
+/// out of order are put into the order of their times; where its clock was set back, time goes on all the
+/// same, and a single stamp far off its neighbours' does not count ([`Clock`]).
 ///
 /// `watch` is called every few thousand packets: it may show [`Reader::taken`], and by returning `false`
 /// ends the reading; what was read till then is analyzed. Each of the findings returned is of some of the
@@ -112,8 +114,10 @@ pub fn analyze<F: Findings>(
         }
         reader.next().copied()
     });
-    let found = follow(packets.fuse(), settings, findings);
-    Ok((reader.stop()?, found))
+    let (clock, found) = follow_timed(packets.fuse(), settings, findings);
+    let mut counts = reader.stop()?;
+    counts.clock = clock;
+    Ok((counts, found))
 }
 
 /// Analyzes packets, as [`analyze`] does those of a capture. Their frames are to rise.
@@ -122,6 +126,15 @@ pub fn follow<F: Findings>(
     settings: &Settings,
     findings: impl Fn() -> F,
 ) -> Vec<F> {
+    follow_timed(packets, settings, findings).1
+}
+
+/// The same, with what was odd about their stamps.
+fn follow_timed<F: Findings>(
+    packets: impl Iterator<Item = Packet> + Send,
+    settings: &Settings,
+    findings: impl Fn() -> F,
+) -> (Clock, Vec<F>) {
     let hosts = Arc::default();
     let shards = (0..SHARDS).map(|_| Shard::new(settings, &hosts, findings()));
     let mut all = Shards {
@@ -133,11 +146,12 @@ pub fn follow<F: Findings>(
     let threads = (settings.threads > 0)
         .then(|| ThreadPoolBuilder::new().num_threads(settings.threads + 1))
         .and_then(|pool| pool.build().ok());
-    match threads {
+    let clock = match threads {
         Some(pool) => pool.install(|| all.follow(packets, true)),
         None => all.follow(packets, false),
-    }
-    all.shards.into_iter().map(Shard::into_findings).collect()
+    };
+    let found = all.shards.into_iter().map(Shard::into_findings).collect();
+    (clock, found)
 }
 
 /// All shards, and what is common to them.
@@ -150,8 +164,9 @@ struct Shards<F> {
 }
 
 impl<F: Findings> Shards<F> {
-    /// Round after round; `beside`: reading and the shards beside each other.
-    fn follow(&mut self, packets: impl Iterator<Item = Packet> + Send, beside: bool) {
+    /// Round after round; `beside`: reading and the shards beside each other. Returns what was odd about
+    /// the stamps.
+    fn follow(&mut self, packets: impl Iterator<Item = Packet> + Send, beside: bool) -> Clock {
         let mut feed = Feed::new(packets);
         let (mut read, mut coming) = (Round::default(), Round::default());
         let mut more = feed.fill(&mut coming);
@@ -172,7 +187,7 @@ impl<F: Findings> Shards<F> {
             self.settle();
         }
         for shard in &mut self.shards {
-            shard.take(&[], Order::Broken, read.latest);
+            shard.take(&[], Order::Last, read.latest);
         }
         self.settle();
         if beside {
@@ -180,6 +195,7 @@ impl<F: Findings> Shards<F> {
         } else {
             self.shards.iter_mut().for_each(Shard::finish);
         }
+        feed.clock
     }
 
     /// Between two rounds: gives the connections that began in the last one their numbers, in the order

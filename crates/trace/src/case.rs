@@ -1,8 +1,8 @@
 //! What there is to explain in one direction, and its explanation.
 
 use crate::finding::{Evidence, Identification, Retransmission, Tally, Triggers, Vantage, Verdict};
-use crate::read::Packet;
 use crate::identify::MOST_CANDIDATES;
+use crate::read::Packet;
 use crate::replay::{Explained, Replay, Score};
 use crate::shared::Common;
 use crate::tape::Tape;

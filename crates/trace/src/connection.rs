@@ -1,5 +1,8 @@
 //! One connection of a capture: its two directions, its beginning and its end.
 
+mod succession;
+
+use crate::analyze::Timed;
 use crate::case::Over;
 use crate::direction::Direction;
 use crate::finding::{self, Closing, Opening, Retransmission};
@@ -8,9 +11,13 @@ use crate::read::Packet;
 use crate::replay::Score;
 use crate::shared::{Context, Shared};
 use recoup_units::Instant;
-use recoup_wire::{Endpoints, Flags, Options};
+use recoup_wire::{Endpoints, Flags, Options, Segment};
+use std::cmp::Ordering;
+use std::mem::{replace, take};
 use std::net::IpAddr;
 use std::time::Duration;
+
+pub(crate) use succession::Belongs;
 
 /// A connection being followed.
 #[derive(Debug)]
@@ -21,13 +28,19 @@ pub(crate) struct Connection {
     pub number: Option<u64>,
     first_frame: u64,
     pub shared: Shared,
+    /// When the first packet was captured, by its stamp.
     begun: Instant,
+    first: Instant,
     pub last: Instant,
     packets: u64,
+    /// Of which directions there was any packet.
+    heard: [bool; 2],
     opening: Opening,
     reset: bool,
     handshake: Handshake,
     directions: [Direction; 2],
+    /// SYNs of which it does not show yet whether they open the next connection.
+    aside: Vec<Timed>,
 }
 
 /// How far the handshake is.
@@ -37,6 +50,9 @@ struct Handshake {
     syn_at: Option<Instant>,
     syns: u8,
     answers: u8,
+    /// Of which direction the SYN was seen, and of which an answer to the other's.
+    opened: [bool; 2],
+    answered: [bool; 2],
     rtt: Option<Duration>,
     /// The shifts of the window field offered, until both are known.
     scales: [Option<u8>; 2],
@@ -47,27 +63,32 @@ struct Handshake {
 }
 
 impl Connection {
-    /// One that [begins](Self::begin) with `packet`.
-    pub fn new(serial: u64, packet: &Packet) -> Box<Self> {
+    /// One that [begins](Self::begin) with this packet.
+    pub fn new(serial: u64, timed: &Timed) -> Box<Self> {
+        let packet = &timed.packet;
         let mut new = Box::new(Self {
             serial,
             number: None,
             first_frame: packet.frame,
             shared: Shared::new(packet.endpoints),
             begun: packet.at,
-            last: packet.at,
+            first: timed.time,
+            last: timed.time,
             packets: 0,
+            heard: [false; 2],
             opening: Opening::MidConnection,
             reset: false,
             handshake: Handshake::default(),
             directions: [Direction::default(), Direction::default()],
+            aside: Vec::new(),
         });
-        new.begin(serial, packet);
+        new.begin(serial, timed);
         new
     }
 
-    /// Begins with `packet`, keeping the memory of another that is over.
-    pub fn begin(&mut self, serial: u64, packet: &Packet) {
+    /// Begins with this packet, keeping the memory of another that is over.
+    pub fn begin(&mut self, serial: u64, timed: &Timed) {
+        let packet = &timed.packet;
         let flags = packet.segment.flags;
         let syn = flags.contains(Flags::SYN);
         // A SYN-ACK is the second packet of a handshake.
@@ -79,15 +100,19 @@ impl Connection {
         self.number = None;
         self.first_frame = packet.frame;
         self.shared = Shared::new(endpoints);
-        self.begun = packet.at;
-        self.last = packet.at;
+        // A stamp far ahead of its neighbours' says nothing.
+        self.begun = packet.at.min(timed.time);
+        self.first = timed.time;
+        self.last = timed.time;
         self.packets = 0;
+        self.heard = [false; 2];
         self.opening = match syn {
             true => Opening::Handshake,
             false => Opening::MidConnection,
         };
         self.reset = false;
         self.handshake = Handshake::default();
+        self.aside.clear();
         self.directions.iter_mut().for_each(Direction::clear);
     }
 
@@ -101,22 +126,15 @@ impl Connection {
         (packet.src == *dst && packet.dst == *src).then_some(1)
     }
 
-    /// Whether `packet`, which is of this connection or the next one between the same ends, opens that.
-    #[inline]
-    pub fn is_replaced_by(&self, packet: &Packet, side: usize) -> bool {
-        let segment = &packet.segment;
-        segment.flags.contains(Flags::SYN)
-            && !segment.flags.contains(Flags::ACK)
-            && self.directions[side].syn() != Some(segment.seq)
-    }
-
     /// Takes in its next packet, of direction `side`.
     #[inline]
-    pub fn on_packet(&mut self, packet: &Packet, side: usize, lineup: &Lineup) {
+    pub fn on_packet(&mut self, timed: &Timed, side: usize, lineup: &Lineup) {
+        let packet = &timed.packet;
         // Within a connection time does not go back.
-        let now = packet.at.max(self.last);
+        let now = timed.time.max(self.last);
         self.last = now;
         self.packets += 1;
+        self.heard[side] = true;
         let context = Context {
             shared: &self.shared,
             lineup,
@@ -126,10 +144,13 @@ impl Connection {
             self.shared.syn_doubled |= self.handshake.answers == 0;
             return;
         }
-        let segment = &packet.segment;
-        let flags = segment.flags;
-        if flags.intersects(Flags::SYN) {
-            self.on_syn(packet, now, side);
+        let flags = packet.segment.flags;
+        let mut crossed = false;
+        if flags.intersects(Flags::SYN.union(Flags::RST)) {
+            if flags.contains(Flags::RST) && !self.believes_reset(&packet.segment, side) {
+                return;
+            }
+            crossed = flags.contains(Flags::SYN) && self.on_syn(packet, now, side);
         }
         self.shared.note(packet, now, side);
         if flags.contains(Flags::ACK) {
@@ -140,7 +161,9 @@ impl Connection {
             lineup,
             side,
         };
-        self.directions[side].on_packet(packet, now, &context);
+        if !crossed {
+            self.directions[side].on_packet(packet, now, &context);
+        }
         if flags.contains(Flags::RST) {
             self.reset = true;
         }
@@ -172,7 +195,9 @@ impl Connection {
         }
     }
 
-    fn on_syn(&mut self, packet: &Packet, now: Instant, side: usize) {
+    /// A SYN, or the answer to one. Whether it answers a SYN that crossed one of its own (RFC 9293 §3.5,
+    /// figure 8): what it sends was sent before, and still it is no retransmission.
+    fn on_syn(&mut self, packet: &Packet, now: Instant, side: usize) -> bool {
         let segment = &packet.segment;
         let options = &segment.options;
         let answer = segment.flags.contains(Flags::ACK);
@@ -185,6 +210,7 @@ impl Connection {
         } else {
             handshake.syns = handshake.syns.saturating_add(1);
             handshake.syn_at = (handshake.syns == 1).then_some(now);
+            handshake.opened[side] = true;
         }
         handshake.scales[side] = (options.window_scale).map(|s| s.min(Options::MAX_WINDOW_SCALE));
         handshake.sack[side] = options.sack_permitted;
@@ -207,6 +233,29 @@ impl Connection {
             self.directions[0].window_scale = theirs;
             self.directions[1].window_scale = ours;
         }
+        let handshake = &mut self.handshake;
+        answer && !replace(&mut handshake.answered[side], true) && handshake.opened[side]
+    }
+
+    /// Whether a reset is believed by its receiver, as far as the capture shows: it has to be within the
+    /// window (RFC 9293 §3.10.7.4), or to answer the SYN (§3.10.7.3). One before the window comes late, from
+    /// an end that is gone.
+    #[cold]
+    fn believes_reset(&mut self, segment: &Segment, side: usize) -> bool {
+        if self.reset {
+            return true;
+        }
+        let place = self.directions[side].window_holds(segment.seq);
+        let place = place.unwrap_or_else(|| {
+            let other = &self.directions[1 - side];
+            let answers = segment.flags.contains(Flags::ACK) && other.is_opened_by(segment.ack);
+            match other.syn().is_none() || answers {
+                true => Ordering::Equal,
+                false => Ordering::Greater,
+            }
+        });
+        self.directions[side].foreign += u64::from(place == Ordering::Greater);
+        place == Ordering::Equal
     }
 
     /// Whether both ends have closed, or one reset it.
@@ -237,10 +286,11 @@ impl Connection {
         }
     }
 
-    /// Whether nothing but SYNs was seen, one way.
+    /// Whether nothing was seen but SYNs and answers to them.
     pub fn is_half_open(&self) -> bool {
+        let Handshake { syns, answers, .. } = self.handshake;
         let doubled: u64 = self.directions.iter().map(|d| d.doubled).sum();
-        self.packets == u64::from(self.handshake.syns) + doubled
+        self.packets == u64::from(syns) + u64::from(answers) + doubled
     }
 
     /// Its number; as long as it has none, the frame of its first packet.
@@ -252,7 +302,8 @@ impl Connection {
     #[inline]
     pub fn warm(&self) -> u64 {
         let sides = self.directions.iter().map(Direction::warm);
-        sides.fold(self.packets ^ self.last.as_nanos(), |a, b| a ^ b)
+        let own = self.packets ^ self.last.as_nanos() ^ self.aside.len() as u64;
+        sides.fold(own, |a, b| a ^ b)
     }
 
     /// It is over. Its retransmissions, in the order of their frames, go into `rows`; what each candidate
@@ -280,7 +331,8 @@ impl Connection {
                 side,
             };
             let direction = &mut self.directions[side];
-            let (direction, scores) = direction.close(&context, &over, |row| rows.push(row));
+            let (mut direction, scores) = direction.close(&context, &over, |row| rows.push(row));
+            direction.absent = !self.heard[side];
             // Of what is over that was told before.
             if !was_over && !scores.is_empty() {
                 scored(self.shared.sender(side), scores);
@@ -294,8 +346,8 @@ impl Connection {
             opening: self.opening,
             closing,
             begun: self.begun,
-            ended: self.last,
-            packets: self.packets,
+            ended: self.begun.plus_nanos(self.last.nanos_since(self.first)),
+            packets: self.packets + take(&mut self.aside).len() as u64,
             handshake_rtt: self.handshake.rtt,
             directions,
         }

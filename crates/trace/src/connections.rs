@@ -2,18 +2,17 @@
 //!
 //! Memory is bounded: a connection that is over is let go a little later, when nothing of it can come
 //! any more; one that is silent, when [`Settings::idle`] has passed; of connections that never got
-//! beyond their SYN there are [`MOST_HALF_OPEN`] at most, so that a flood of SYNs costs no more; and of
-//! all together [`Settings::most_connections`].
+//! beyond their SYN there are [`MOST_HALF_OPEN`] at most, so that a flood of SYNs, answered or not, costs
+//! no more; and of all together [`Settings::most_connections`].
 //!
 //! Packets are taken in by the dozen: with thousands of connections open, each packet's is somewhere
 //! else in memory, and looking up several before the first is needed lets the processor fetch them all
 //! at once.
 
-use crate::analyze::{Findings, SHARDS, Settings};
-use crate::connection::Connection;
+use crate::analyze::{Findings, SHARDS, Settings, Timed};
+use crate::connection::{Belongs, Connection};
 use crate::finding::{self, Closing, Retransmission};
 use crate::identify::{Candidates, Hosts, Lineup};
-use crate::read::Packet;
 use crate::replay::Score;
 use crate::stock::{Shelf, Stock};
 use foldhash::fast::RandomState;
@@ -30,10 +29,10 @@ use std::time::Duration;
 /// A connection that is over is followed for so long still: FINs are sent again, segments come late.
 const LINGER: Duration = Duration::from_secs(5);
 
-/// A SYN is answered or sent again within this (RFC 6298 §5.5 and Linux's six retries: 64 s at most).
-const HALF_OPEN: Duration = Duration::from_secs(75);
+/// A SYN is answered or sent again within this (RFC 6298 §5.5 and Linux's six retries: 64 s at most), in ns.
+const HALF_OPEN: u64 = 75_000_000_000;
 
-/// Connections of which nothing but a SYN was seen.
+/// Connections of which nothing but SYNs was seen, and answers to them.
 const MOST_HALF_OPEN: usize = (1 << 16) / SHARDS;
 
 /// Connections looked at after each round of packets, whether they have long been silent: with a few
@@ -48,7 +47,8 @@ const TOGETHER: usize = 16;
 #[derive(Debug)]
 pub(crate) struct Connections {
     lineup: Lineup,
-    idle: Duration,
+    /// In ns.
+    idle: u64,
     most: usize,
     hasher: RandomState,
     places: HashTable<Place>,
@@ -107,7 +107,7 @@ impl Connections {
                 hosts,
                 stock: Stock::default(),
             },
-            idle: settings.idle,
+            idle: u64::try_from(settings.idle.as_nanos()).unwrap_or(u64::MAX),
             most: settings.most_connections.div_ceil(SHARDS).max(1),
             hasher: RandomState::default(),
             places: HashTable::new(),
@@ -128,12 +128,12 @@ impl Connections {
 
     /// The next packets of the capture. Connections that begin with one of them have no number until
     /// they are [given](Self::number) one, and are not told of before.
-    pub fn on_packets(&mut self, packets: &[Packet], findings: &mut impl Findings) {
+    pub fn on_packets(&mut self, packets: &[Timed], findings: &mut impl Findings) {
         for together in packets.chunks(TOGETHER) {
             let mut found = [(0, None); TOGETHER];
             let mut warmth = 0;
-            for (packet, found) in together.iter().zip(&mut found) {
-                let hash = hash(&self.hasher, &packet.endpoints);
+            for (timed, found) in together.iter().zip(&mut found) {
+                let hash = hash(&self.hasher, &timed.packet.endpoints);
                 let tag = Place::tag(hash);
                 let place = self.places.find(hash, |place| place.tag == tag);
                 *found = (hash, place.map(|place| place.slot));
@@ -144,8 +144,8 @@ impl Connections {
                 }
             }
             black_box(warmth);
-            for (packet, (hash, slot)) in together.iter().zip(found) {
-                self.on_packet(packet, hash, slot, findings);
+            for (timed, (hash, slot)) in together.iter().zip(found) {
+                self.on_packet(timed, hash, slot, findings);
             }
         }
     }
@@ -167,48 +167,84 @@ impl Connections {
     #[inline]
     fn on_packet(
         &mut self,
-        packet: &Packet,
+        timed: &Timed,
         hash: u64,
         slot: Option<u32>,
         findings: &mut impl Findings,
     ) {
-        let known = slot.and_then(|slot| Some((slot, self.get(slot)?.side(&packet.endpoints)?)));
-        let known = known.or_else(|| self.find(hash, &packet.endpoints));
+        let ends = &timed.packet.endpoints;
+        let known = slot.and_then(|slot| Some((slot, self.get(slot)?.side(ends)?)));
+        let known = known.or_else(|| self.find(hash, ends));
         let (slot, side) = match known {
-            Some((slot, side)) => match self.ends_before(slot, packet, side) {
-                None => (slot, side),
-                Some(closing) => {
-                    self.let_go(slot, closing, findings);
-                    self.begin(hash, packet, findings)
-                }
+            Some((slot, side)) if self.goes_on(slot, timed) => (slot, side),
+            Some((slot, side)) => match self.place(hash, (slot, side), timed, findings) {
+                Some(place) => place,
+                None => return,
             },
-            None => self.begin(hash, packet, findings),
+            None => self.begin(hash, timed, findings),
         };
+        self.pass_on(slot, side, timed);
+    }
+
+    /// Whether a packet of these ends is plainly of the connection in `slot`.
+    #[inline]
+    fn goes_on(&self, slot: u32, timed: &Timed) -> bool {
+        self.get(slot).is_some_and(|open| {
+            !open.may_be_next(&timed.packet) && timed.time.nanos_since(open.last) <= self.idle
+        })
+    }
+
+    /// Where a packet belongs that may be of the next connection between the same ends: slot and direction;
+    /// `None`: what follows will tell.
+    #[cold]
+    fn place(
+        &mut self,
+        hash: u64,
+        (slot, side): (u32, usize),
+        timed: &Timed,
+        findings: &mut impl Findings,
+    ) -> Option<(u32, usize)> {
+        let open = self.slots.get_mut(slot as usize)?.as_mut()?;
+        if timed.time.nanos_since(open.last) > self.idle {
+            self.let_go(slot, Closing::Idle, findings);
+            return Some(self.begin(hash, timed, findings));
+        }
+        match open.claims(timed, side) {
+            Belongs::Here => Some((slot, side)),
+            Belongs::Aside => None,
+            Belongs::Next(before) => {
+                self.let_go(slot, Closing::Replaced, findings);
+                let first = before.first().unwrap_or(timed);
+                let (slot, _) = self.begin(hash, first, findings);
+                for timed in &before {
+                    let side = self.get(slot)?.side(&timed.packet.endpoints)?;
+                    self.pass_on(slot, side, timed);
+                }
+                let side = self.get(slot)?.side(&timed.packet.endpoints)?;
+                Some((slot, side))
+            }
+        }
+    }
+
+    /// The connection in `slot` gets its next packet.
+    #[inline]
+    fn pass_on(&mut self, slot: u32, side: usize, timed: &Timed) {
         if let Some(connection) = &mut self.slots[slot as usize] {
             let was_over = connection.is_over();
-            connection.on_packet(packet, side, &self.lineup);
+            connection.on_packet(timed, side, &self.lineup);
             if !was_over && connection.is_over() {
                 let notes = &mut self.notes;
                 connection.on_over(&self.lineup, |host, scores| notes.push((host, scores)));
-                let until = packet.at + LINGER;
+                let until = timed.time + LINGER;
                 self.lingering.push_back((until, slot, connection.serial));
             }
         }
     }
 
-    /// How the connection in `slot` ended, if `packet` is of the next one between the same ends.
-    #[inline]
-    fn ends_before(&self, slot: u32, packet: &Packet, side: usize) -> Option<Closing> {
-        let open = self.get(slot)?;
-        if open.is_replaced_by(packet, side) {
-            return Some(Closing::Replaced);
-        }
-        (packet.at.since(open.last) > self.idle).then_some(Closing::Idle)
-    }
-
-    /// A connection begins with `packet`: its slot, and the direction of `packet`.
+    /// A connection begins with this packet: its slot, and the packet's direction.
     #[cold]
-    fn begin(&mut self, hash: u64, packet: &Packet, findings: &mut impl Findings) -> (u32, usize) {
+    fn begin(&mut self, hash: u64, timed: &Timed, findings: &mut impl Findings) -> (u32, usize) {
+        let packet = &timed.packet;
         if self.half_open.len() >= MOST_HALF_OPEN {
             self.evict_half_open(findings);
         }
@@ -219,10 +255,10 @@ impl Connections {
         self.opened += 1;
         let connection = match self.spare.take() {
             Some(mut used) => {
-                used.begin(serial, packet);
+                used.begin(serial, timed);
                 used
             }
-            None => Connection::new(serial, packet),
+            None => Connection::new(serial, timed),
         };
         let slot = self.free.pop().unwrap_or_else(|| {
             self.slots.push(None);
@@ -276,7 +312,7 @@ impl Connections {
         self.notes.drain(..)
     }
 
-    /// Lets the oldest connection that is still only a SYN go; those that got further are no longer
+    /// Lets the oldest connection go that never got beyond its SYN; those that got further are no longer
     /// watched for it.
     fn evict_half_open(&mut self, findings: &mut impl Findings) {
         while let Some((slot, serial)) = self.half_open.pop_front() {
@@ -315,8 +351,14 @@ impl Connections {
             && due <= now
         {
             self.lingering.pop_front();
-            if let Some(over) = self.get(slot).filter(|over| over.serial == serial) {
-                let closing = over.closing();
+            let Some(over) = self.get(slot).filter(|over| over.serial == serial) else {
+                continue;
+            };
+            let (closing, until) = (over.closing(), over.last + LINGER);
+            if until > now {
+                // Traffic goes on: it is still of this connection.
+                self.lingering.push_back((until, slot, serial));
+            } else {
                 self.let_go(slot, closing, findings);
             }
         }
@@ -337,7 +379,7 @@ impl Connections {
             true => self.idle.min(HALF_OPEN),
             false => self.idle,
         };
-        self.now.since(connection.last) > patience
+        self.now.nanos_since(connection.last) > patience
     }
 
     fn let_go(&mut self, slot: u32, closing: Closing, findings: &mut impl Findings) {

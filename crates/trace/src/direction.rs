@@ -28,6 +28,7 @@ use flights::{Flight, Sending, later_than};
 use mss::Mss;
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::{Flags, SeqNumber};
+use std::cmp::Ordering;
 use std::collections::VecDeque;
 use std::mem::take;
 use std::time::Duration;
@@ -44,6 +45,9 @@ const NOTHING: Offset = Offset(u64::MAX);
 
 /// Sequence numbers further off than this are none of this connection's.
 const FAR: u64 = 1 << 30;
+
+/// The window of which the capture may not know, in bytes: what a window field says without a shift.
+const UNKNOWN_WINDOW: u64 = 1 << 16;
 
 /// IP identifications nearer to each other than this come from one counter.
 const SAME_COUNTER: i16 = 2048;
@@ -69,6 +73,7 @@ pub(crate) struct Direction {
     pub doubled: u64,
     pub probes: u64,
     pub missing: u64,
+    pub foreign: u64,
     pub fin: Option<Offset>,
     peer_closed_at: Option<Instant>,
     reset_at: Option<Instant>,
@@ -99,6 +104,7 @@ impl Default for Direction {
             doubled: 0,
             probes: 0,
             missing: 0,
+            foreign: 0,
             fin: None,
             peer_closed_at: None,
             reset_at: None,
@@ -173,13 +179,13 @@ impl Direction {
             self.probes += u64::from(self.is_bare_probe(segment.seq, isn, segment.payload_len));
             return;
         }
-        let Some(start) = segment.seq.unwrap(isn, self.nxt) else {
+        let start = segment.seq.unwrap(isn, self.nxt);
+        let near = |at: &Offset| at.since(self.nxt) <= FAR && self.nxt.since(*at) <= FAR;
+        let Some(start) = start.filter(near) else {
+            self.foreign += 1;
             return;
         };
         let span = Span::at(start, len);
-        if start.since(self.nxt) > FAR || self.nxt.since(start) > FAR {
-            return;
-        }
         self.segments += 1;
         self.bytes += u64::from(segment.payload_len);
         if segment.flags.contains(Flags::FIN) {
@@ -197,6 +203,26 @@ impl Direction {
         // MIDWAY is a multiple of 2^32, so that this number stands for it.
         self.isn = Some(seq);
         seq
+    }
+
+    /// Whether `ack` acknowledges the SYN of this direction, and no more than may have gone with it. Where
+    /// that was not captured, the first number acknowledged stands for it.
+    pub fn is_opened_by(&self, ack: SeqNumber) -> bool {
+        let begins = |isn: SeqNumber| isn + u32::from(self.nxt < MIDWAY);
+        let beyond = self.isn.map(|isn| ack.0.wrapping_sub(begins(isn).0));
+        beyond.is_some_and(|beyond| u64::from(beyond) < UNKNOWN_WINDOW)
+    }
+
+    /// Where the number of a reset lies: before the receiver's window, within it or beyond. `None`: nothing
+    /// is known of it.
+    pub fn window_holds(&self, seq: SeqNumber) -> Option<Ordering> {
+        let at = seq.unwrap(self.isn?, self.nxt);
+        let end = self.window_edge.max(self.nxt) + UNKNOWN_WINDOW;
+        Some(match at {
+            Some(at) if self.una <= at && at <= end => Ordering::Equal,
+            Some(at) if at < self.una && self.una.since(at) <= FAR => Ordering::Less,
+            _ => Ordering::Greater,
+        })
     }
 
     /// Nothing, or one byte, just below what was acknowledged: is the peer alive, is its window open?
@@ -389,12 +415,14 @@ impl Direction {
         }
         let direction = finding::Direction {
             vantage: common.vantage,
+            absent: false,
             segments: self.segments,
             bytes: self.bytes,
             retransmissions: closed.tally,
             doubled: self.doubled,
             probes: self.probes,
             missing: self.missing,
+            foreign: self.foreign,
             rtt: self.rtts.quantiles(),
             profile: closed.profile,
             episodes: closed.episodes,

@@ -359,7 +359,7 @@ pub struct Connection {
     pub closing: Closing,
     /// The first packet.
     pub begun: Instant,
-    /// The last one.
+    /// The last one, by a clock that was not set in between.
     pub ended: Instant,
     /// Packets, both ways.
     pub packets: u64,
@@ -381,6 +381,8 @@ impl Connection {
 pub struct Direction {
     /// Where it was captured.
     pub vantage: Vantage,
+    /// None of its packets is in the capture.
+    pub absent: bool,
     /// Packets with payload, SYN or FIN.
     pub segments: u64,
     /// Payload bytes, retransmissions included.
@@ -393,6 +395,9 @@ pub struct Direction {
     pub probes: u64,
     /// Bytes of the sequence space that never were in the capture.
     pub missing: u64,
+    /// Packets that cannot be of this connection: sequence numbers far from its own, resets beyond the
+    /// window.
+    pub foreign: u64,
     /// Round-trip times of its data; `None` without samples.
     pub rtt: Option<RttQuantiles>,
     /// Whose behaviour its retransmissions are.

@@ -45,7 +45,7 @@ use sections::Sections;
 use sniff::Kind;
 use window::Window;
 
-pub use counts::{Counts, Ending, Oddity, Reason, Tally};
+pub use counts::{Clock, Counts, Ending, Oddity, Reason, Steps, Tally};
 pub use error::ReadError;
 
 /// The longest record of a classic capture, and the longest packet block of pcapng beyond its

@@ -62,7 +62,10 @@ impl Shared {
     /// A packet of direction `side` passes.
     #[inline]
     pub fn note(&mut self, packet: &Packet, now: Instant, side: usize) {
-        if packet.outgoing.is_some_and(|said| self.outgoing[side] != Some(said)) {
+        if packet
+            .outgoing
+            .is_some_and(|said| self.outgoing[side] != Some(said))
+        {
             self.on_said(packet.outgoing, side);
         }
         let options = &packet.segment.options;
@@ -135,7 +138,12 @@ impl<'a> Context<'a> {
     pub fn common(&self, mss: u32, min_rtt: Option<Duration>) -> Common<'a> {
         let (shared, lineup) = (self.shared, self.lineup);
         let [near, far] = [self.side, 1 - self.side].map(|side| shared.answers[side].least());
-        let vantage = vantage::of(near, far, shared.outgoing[self.side], shared.within_a_host());
+        let vantage = vantage::of(
+            near,
+            far,
+            shared.outgoing[self.side],
+            shared.within_a_host(),
+        );
         Common {
             candidates: &lineup.candidates,
             hosts: &lineup.hosts,

@@ -1,17 +1,41 @@
-//! Packets dealt out to the shards, round by round.
+//! Packets dealt out to the shards, round by round, each with the time at which it passed.
+//!
+//! Stamps are not always that time: clocks are set, files are put together in any order, single stamps
+//! are wrong. An analysis needs a time that goes on, so by [`LATE`] or more
+//!
+//! | a stamp is | and the next one | it is taken for |
+//! | --- | --- | --- |
+//! | before the latest | is there again | astray: it passed with its neighbours |
+//! | before the latest | is not | a clock that was set back: what follows is shifted by as much |
+//! | after the latest | is back there | astray |
+//! | after the latest | is not | silence; or, after a clock was set back, the same set right again |
+//!
+//! A clock set forward cannot be told from silence, unless no clock shows what it is set to.
 
 use super::SHARDS;
-use crate::read::Packet;
+use crate::read::{Clock, Packet};
 use recoup_units::Instant;
 use recoup_wire::Endpoints;
 use std::net::SocketAddr;
-use std::time::Duration;
 
 /// Packets of a round: so many that starting it costs little, and few enough to stay in the caches.
 const ROUND: usize = 4096;
 
-/// What lies further back is a clock that was set, not a packet late.
-const LATE: Duration = Duration::from_secs(1);
+/// What lies further off is not a packet late, in ns.
+const LATE: u64 = 1_000_000_000;
+
+/// No clock shows later times than this (the year 2262), in ns: what does so is wrong.
+const LAST: u64 = 1 << 63;
+
+/// What a wrong clock is taken to show at first, in ns.
+const SOME: Instant = Instant::from_nanos(1 << 60);
+
+/// A packet, and when it passed by a clock that is never set.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Timed {
+    pub time: Instant,
+    pub packet: Packet,
+}
 
 /// How packets stand in the capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,15 +45,15 @@ pub(super) enum Order {
     Kept,
     /// Some came late: those of the next round may belong before the last of this one.
     Disturbed,
-    /// The clock is set back after this round, or there is nothing after it.
-    Broken,
+    /// There is nothing after this round.
+    Last,
 }
 
 /// Packets to be analyzed at once.
 #[derive(Debug, Default)]
 pub(super) struct Round {
     /// By shard.
-    pub parts: [Vec<Packet>; SHARDS],
+    pub parts: [Vec<Timed>; SHARDS],
     pub order: Order,
     /// The latest time so far.
     pub latest: Instant,
@@ -42,8 +66,8 @@ impl Round {
     }
 
     #[inline]
-    fn push(&mut self, packet: Packet) {
-        self.parts[shard_of(&packet.endpoints)].push(packet);
+    fn push(&mut self, timed: Timed) {
+        self.parts[shard_of(&timed.packet.endpoints)].push(timed);
     }
 
     fn is_empty(&self) -> bool {
@@ -55,10 +79,16 @@ impl Round {
 #[derive(Debug)]
 pub(super) struct Feed<P> {
     packets: P,
-    latest: Instant,
+    /// The latest time so far; `None` before the first packet.
+    latest: Option<Instant>,
+    /// What is to be added to stamps and what is to be taken from them, in ns: one of them is 0.
+    add: u64,
+    take: u64,
     disturbed: bool,
-    /// The first packet after the clock was set back.
+    /// A packet read ahead.
     next: Option<Packet>,
+    /// What was odd about the stamps so far.
+    pub clock: Clock,
 }
 
 impl<P: Iterator<Item = Packet>> Feed<P> {
@@ -66,9 +96,12 @@ impl<P: Iterator<Item = Packet>> Feed<P> {
     pub fn new(packets: P) -> Self {
         Self {
             packets,
-            latest: Instant::ZERO,
+            latest: None,
+            add: 0,
+            take: 0,
             disturbed: false,
             next: None,
+            clock: Clock::default(),
         }
     }
 
@@ -76,35 +109,84 @@ impl<P: Iterator<Item = Packet>> Feed<P> {
     pub fn fill(&mut self, round: &mut Round) -> bool {
         round.clear();
         self.deal(round);
-        round.latest = self.latest;
-        !round.is_empty() || self.next.is_some()
+        round.latest = self.latest.unwrap_or_default();
+        !round.is_empty()
     }
 
     fn deal(&mut self, round: &mut Round) {
-        if let Some(first) = self.next.take() {
-            self.latest = first.at;
-            round.push(first);
-        }
         for _ in 0..ROUND {
-            let Some(packet) = self.packets.next() else {
-                round.order = Order::Broken;
+            let ahead = match self.next {
+                None => None,
+                Some(_) => self.next.take(),
+            };
+            let Some(packet) = ahead.or_else(|| self.packets.next()) else {
+                round.order = Order::Last;
                 return;
             };
-            if packet.at < self.latest {
-                if packet.at + LATE < self.latest {
-                    self.next = Some(packet);
-                    round.order = Order::Broken;
-                    return;
-                }
-                self.disturbed = true;
-            } else {
-                self.latest = packet.at;
+            let latest = match self.latest {
+                Some(latest) => latest,
+                None => self.begin(packet.at),
+            };
+            let mut time = self.shifted(packet.at);
+            // Before the latest this wraps, and is much.
+            if time.as_nanos().wrapping_sub(latest.as_nanos()) > LATE {
+                time = self.uneven(&packet, time, latest);
             }
-            round.push(packet);
+            self.latest = Some(latest.max(time));
+            round.push(Timed { time, packet });
         }
         if self.disturbed {
             round.order = Order::Disturbed;
         }
+    }
+
+    /// The first stamp: the time at which it all begins.
+    #[cold]
+    fn begin(&mut self, stamp: Instant) -> Instant {
+        let time = if stamp.as_nanos() > LAST { SOME } else { stamp };
+        self.set(stamp, time);
+        time
+    }
+
+    /// From here on, what is stamped with `stamp` passed at `time`.
+    fn set(&mut self, stamp: Instant, time: Instant) {
+        (self.add, self.take) = (time.nanos_since(stamp), stamp.nanos_since(time));
+    }
+
+    #[inline]
+    fn shifted(&self, stamp: Instant) -> Instant {
+        Instant::from_nanos(stamp.as_nanos().saturating_sub(self.take)).plus_nanos(self.add)
+    }
+
+    /// When a packet passed whose stamp, which makes it `time`, does not simply follow from the `latest`.
+    #[cold]
+    fn uneven(&mut self, packet: &Packet, time: Instant, latest: Instant) -> Instant {
+        if time < latest && latest.nanos_since(time) <= LATE {
+            self.disturbed = true;
+            return time;
+        }
+        if self.next.is_none() {
+            self.next = self.packets.next();
+        }
+        let next = self.next.map(|next| self.shifted(next.at));
+        let is_back = |next: Instant| next.plus_nanos(LATE) >= latest;
+        let goes_on = time < latest || next.is_some_and(|next| time.nanos_since(next) > LATE);
+        if goes_on && next.is_some_and(is_back) {
+            let by = latest.since(time).max(time.since(latest));
+            self.clock.astray.add(packet.frame, by);
+            return latest;
+        }
+        if time < latest || time.as_nanos() > LAST {
+            let by = latest.since(time).max(time.since(latest));
+            self.clock.set.add(packet.frame, by);
+            self.set(packet.at, latest);
+            return latest;
+        }
+        if self.add > 0 && packet.at >= latest {
+            self.set(packet.at, packet.at);
+            return packet.at;
+        }
+        time
     }
 }
 

@@ -1,10 +1,9 @@
 //! Some of the connections, which know nothing of the others.
 
-use super::feed::Order;
+use super::feed::{Order, Timed};
 use super::{Findings, SHARDS, Settings};
 use crate::connections::Connections;
 use crate::identify::Hosts;
-use crate::read::Packet;
 use crate::replay::Score;
 use recoup_units::Instant;
 use std::net::IpAddr;
@@ -32,7 +31,7 @@ impl<F: Findings> Shard<F> {
     }
 
     /// Takes in its part of a round, which went to `now`.
-    pub fn take(&mut self, part: &[Packet], order: Order, now: Instant) {
+    pub fn take(&mut self, part: &[Timed], order: Order, now: Instant) {
         let (connections, findings) = (&mut self.connections, &mut self.findings);
         self.held.sorted(part, order, |packets| {
             connections.on_packets(packets, findings);
@@ -67,18 +66,18 @@ impl<F: Findings> Shard<F> {
 
 /// The last packets of a round, where those of the next may belong before them.
 #[derive(Debug, Default)]
-pub(super) struct Held(Vec<Packet>);
+pub(super) struct Held(Vec<Timed>);
 
 impl Held {
     /// Hands out the packets of `part` in the order of their times, and those held back before.
-    pub fn sorted(&mut self, part: &[Packet], order: Order, hand_out: impl FnOnce(&[Packet])) {
+    pub fn sorted(&mut self, part: &[Timed], order: Order, hand_out: impl FnOnce(&[Timed])) {
         if order == Order::Kept && self.0.is_empty() {
             return hand_out(part);
         }
         self.0.extend_from_slice(part);
-        self.0.sort_by_key(|packet| packet.at);
+        self.0.sort_by_key(|timed| timed.time);
         let ready = match order {
-            Order::Kept | Order::Broken => self.0.len(),
+            Order::Kept | Order::Last => self.0.len(),
             Order::Disturbed => self.0.len().saturating_sub(HELD),
         };
         hand_out(&self.0[..ready]);

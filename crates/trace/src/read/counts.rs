@@ -1,6 +1,7 @@
 //! What a capture held, and what of it could not be read.
 
 use std::fmt;
+use std::time::Duration;
 
 /// How many, and which was the first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -119,6 +120,55 @@ impl fmt::Display for Oddity {
     }
 }
 
+/// Stamps that cannot be when their packets passed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Clock {
+    /// Those from which on the clock was another, mostly one set back: time goes on there all the same.
+    pub set: Steps,
+    /// Those alone far from their neighbours, with which their packets are taken to have passed.
+    pub astray: Steps,
+}
+
+/// How many such stamps, and how far the first was off.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Steps {
+    /// How many, and which was the first.
+    pub frames: Tally,
+    /// How far the first was from the latest before it.
+    pub first_by: Duration,
+}
+
+impl Steps {
+    #[cold]
+    pub(crate) fn add(&mut self, frame: u64, by: Duration) {
+        if self.frames.count == 0 {
+            self.first_by = by;
+        }
+        self.frames.add(frame);
+    }
+
+    /// What a user should know of it, in a line; nothing where there are none.
+    fn note(&self, what: &str) -> Option<String> {
+        let Tally { count, first_frame } = self.frames;
+        let frames = match count {
+            0 => return None,
+            1 => format!("frame {first_frame}"),
+            _ => format!("{count} frames, the first of them {first_frame}"),
+        };
+        let by = self.first_by.as_secs_f64();
+        Some(format!("{frames}: {by:.3} s {what}"))
+    }
+}
+
+impl Clock {
+    fn notes(&self) -> impl Iterator<Item = String> {
+        let set = "off the frame before, as if the clock was set: time goes on from there";
+        let astray = "off the frames on both sides: taken to have passed with them";
+        let notes = [self.set.note(set), self.astray.note(astray)];
+        notes.into_iter().flatten()
+    }
+}
+
 /// How a capture ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Ending {
@@ -168,6 +218,8 @@ pub struct Counts {
     pub dropped: Option<u64>,
     /// How it ended, once read to its end.
     pub ending: Ending,
+    /// What is odd about its stamps, once analyzed.
+    pub clock: Clock,
     /// The first link type that is not read.
     pub(super) unknown_link: Option<i32>,
     skipped: [Tally; Reason::ALL.len()],
@@ -206,7 +258,10 @@ impl Counts {
             Ending::Whole => None,
             other => Some(format!("after frame {}: {other}", self.frames)),
         };
-        skipped.chain(odd).chain(ending).collect()
+        (skipped.chain(odd))
+            .chain(self.clock.notes())
+            .chain(ending)
+            .collect()
     }
 
     /// The frame counted last gives no segment.
@@ -245,6 +300,9 @@ mod tests {
             counts.skip(reason);
         }
         counts.note(Oddity::Time);
+        counts.clock.set.add(3, Duration::from_secs(3600));
+        counts.clock.set.add(4, Duration::from_secs(2));
+        counts.clock.astray.add(2, Duration::from_millis(1500));
         counts.ending = Ending::Cut { offset: 900 };
         assert_eq!(
             counts.notes(),
@@ -252,6 +310,9 @@ mod tests {
                 "left out frame 3: an IP fragment",
                 "left out 2 frames, the first of them 2: cut before the end of the TCP header",
                 "frame 4: an impossible time, moved to the nearest possible",
+                "2 frames, the first of them 3: 3600.000 s off the frame before, as if the clock was \
+                 set: time goes on from there",
+                "frame 2: 1.500 s off the frames on both sides: taken to have passed with them",
                 "after frame 4: the capture ends within a packet",
             ]
         );
