@@ -23,7 +23,22 @@ impl<V: View> Analyzed<V> {
         if let Some(dropped) = self.counts.dropped.filter(|dropped| *dropped > 0) {
             notes.push(format!("the capturing host dropped {dropped} packets"));
         }
-        notes.extend(blind(self.found.vantages()));
+        let vantages = self.found.vantages();
+        if vantages.one_way > 0 {
+            notes.push(format!(
+                "captured one way only: {} of {} connections; without the ACKs to what was sent there are no verdicts",
+                vantages.one_way,
+                self.found.connections()
+            ));
+        }
+        if vantages.foreign > 0 {
+            notes.push(format!(
+                "left out of their connections, for sequence numbers far from the others: {} of {} packets",
+                vantages.foreign,
+                self.counts.packets
+            ));
+        }
+        notes.extend(blind(vantages));
         notes
     }
 }
@@ -47,7 +62,88 @@ fn blind(vantages: &Vantages) -> Option<String> {
             "{share:.0} % of the data was captured on its way: what is sent again because it was lost before looks like a first transmission there"
         ),
         _ => format!(
-            "where {share:.0} % of the data was captured does not show: if not at its sender, some of what was sent again looks like a first transmission"
+            "nothing tells whether {share:.0} % of the data was captured at its sender: if it was not, some of what was sent again looks like a first transmission"
         ),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::analysis::{Analyzed, Summary};
+    use recoup_trace::analyze::Findings;
+    use recoup_trace::finding::{Closing, Connection, Direction, Opening, Vantage};
+    use recoup_trace::read::Counts;
+    use recoup_units::Instant;
+    use recoup_wire::Endpoints;
+
+    /// What is noted of a connection of which `there` carried data.
+    fn notes(there: Direction, back: Direction) -> Vec<String> {
+        let mut found = Summary::default();
+        let connection = Connection {
+            id: 0,
+            endpoints: Endpoints {
+                src: ([192, 0, 2, 1], 1).into(),
+                dst: ([192, 0, 2, 2], 2).into(),
+            },
+            opening: Opening::MidConnection,
+            closing: Closing::CaptureEnd,
+            begun: Instant::ZERO,
+            ended: Instant::ZERO,
+            packets: 9,
+            handshake_rtt: None,
+            directions: [there, back],
+        };
+        found.connection(connection, &[]);
+        let mut counts = Counts::default();
+        (counts.frames, counts.packets) = (9, 9);
+        let analyzed = Analyzed {
+            capture: "a.pcap".into(),
+            counts,
+            interrupted: false,
+            found,
+        };
+        analyzed.notes()
+    }
+
+    #[test]
+    fn what_the_capture_lacks_is_noted() {
+        let data = |vantage| Direction {
+            vantage,
+            bytes: 1000,
+            ..Direction::default()
+        };
+        let absent = Direction {
+            absent: true,
+            ..Direction::default()
+        };
+        let stray = Direction {
+            foreign: 2,
+            ..Direction::default()
+        };
+        // (there, back, how its notes begin)
+        let cases: [(Direction, Direction, &[&str]); 4] = [
+            (data(Vantage::Sender), Direction::default(), &[]),
+            (absent.clone(), Direction::default(), &[]),
+            (
+                data(Vantage::Unknown),
+                absent,
+                &[
+                    "captured one way only: 1 of 1 ",
+                    "nothing tells whether 100 %",
+                ],
+            ),
+            (
+                data(Vantage::Sender),
+                stray,
+                &["left out of their connections,"],
+            ),
+        ];
+        for (there, back, expected) in cases {
+            let notes = notes(there, back);
+            assert_eq!(notes.len(), expected.len(), "{notes:?}");
+            for (note, start) in notes.iter().zip(expected) {
+                assert!(note.starts_with(start), "{note}");
+            }
+        }
+    }
 }

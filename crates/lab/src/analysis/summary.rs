@@ -81,13 +81,17 @@ pub const CLOSINGS: [Closing; 6] = [
     Closing::CaptureEnd,
 ];
 
-/// Where data was captured, by [`Vantage`].
+/// Where data was captured, by [`Vantage`], and what is not in the capture or not of its connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Vantages {
     /// Directions that carry data.
     pub directions: [u64; Vantage::ALL.len()],
     /// Their payload bytes.
     pub bytes: [u64; Vantage::ALL.len()],
+    /// Connections with data one way of which the other is not in the capture.
+    pub one_way: u64,
+    /// Packets that cannot be of the connections between their ends.
+    pub foreign: u64,
 }
 
 /// How long the losses of a trigger took.
@@ -149,12 +153,18 @@ impl Vantages {
             self.directions[direction.vantage as usize] += 1;
             self.bytes[direction.vantage as usize] += direction.bytes;
         }
+        let [there, back] = &connection.directions;
+        let one_way = (there.absent && back.bytes > 0) || (back.absent && there.bytes > 0);
+        self.one_way += u64::from(one_way);
+        self.foreign += there.foreign + back.foreign;
     }
 
     /// Takes in others.
     pub fn merge(&mut self, other: &Self) {
         add_all(&mut self.directions, &other.directions);
         add_all(&mut self.bytes, &other.bytes);
+        self.one_way += other.one_way;
+        self.foreign += other.foreign;
     }
 }
 
