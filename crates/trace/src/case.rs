@@ -371,7 +371,8 @@ impl Case {
     fn replay(&mut self, common: &Common<'_>) {
         let Some(tape) = &mut self.tape else { return };
         let rows = &mut self.rows;
-        if rows.len() > self.explained {
+        // What the sender heard is not known where options were cut, so neither is why it sent.
+        if rows.len() > self.explained && !common.cut {
             if self.tries.is_empty() {
                 let contenders = match common.vantage {
                     Vantage::Sender => common.about_sender(|host| host.contenders().collect()),
@@ -523,7 +524,7 @@ fn drop_hopeless(tries: &mut Vec<Try>, common: &Common<'_>) {
 fn facts(common: &Common<'_>) -> Facts {
     Facts {
         timestamps: common.timestamps,
-        reports_duplicates: common.sack,
+        reports_duplicates: common.sack && !common.cut,
     }
 }
 

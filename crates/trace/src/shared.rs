@@ -29,6 +29,9 @@ pub(crate) struct Shared {
     pub outgoing: [Option<bool>; 2],
     /// It said both of one direction: a router's or a bridge's, which gets and sends every packet.
     contradicted: bool,
+    /// Options of ACKs of each direction were cut or malformed: SACK blocks, which come last, are the first
+    /// to be lacking.
+    pub cut: [bool; 2],
 }
 
 impl Shared {
@@ -42,6 +45,7 @@ impl Shared {
             answers: Default::default(),
             outgoing: [None; 2],
             contradicted: false,
+            cut: [false; 2],
         }
     }
 
@@ -79,6 +83,8 @@ impl Shared {
             }
         }
         self.sack |= !options.sack.is_empty();
+        // A SYN carries no SACK blocks.
+        self.cut[side] |= !packet.options_complete && !packet.segment.flags.contains(Flags::SYN);
     }
 
     /// The capture says of direction `side` what it did not say before.
@@ -114,6 +120,8 @@ pub(crate) struct Common<'a> {
     pub sack: bool,
     /// Timestamps are used.
     pub timestamps: bool,
+    /// Options of the receiver's ACKs were cut: what it reports is not known any more.
+    pub cut: bool,
     /// Largest payload of a segment, in bytes; at least 1.
     pub mss: u32,
     /// The least round-trip time between the place of capture and the receiver.
@@ -151,6 +159,7 @@ impl<'a> Context<'a> {
             sender: shared.sender(self.side),
             sack: shared.sack,
             timestamps: shared.timestamps,
+            cut: shared.cut[1 - self.side],
             mss,
             min_rtt,
             vantage,

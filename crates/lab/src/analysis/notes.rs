@@ -3,6 +3,10 @@
 use super::findings::{Analyzed, View};
 use super::summary::Vantages;
 use recoup_trace::finding::Vantage;
+use recoup_trace::read::Oddity;
+
+/// Link (with VLAN tags), IPv6 and TCP headers with all options take up to 122 bytes.
+const CUT: &str = "where the options of ACKs are cut (SACK blocks come last), triggers are unknown from there on and fewer verdicts are given: capture at least 128 bytes of each packet (tcpdump -s 128)";
 
 impl<V: View> Analyzed<V> {
     /// What a user should know, a line each: what could not be read, where the capture is blind, and
@@ -22,6 +26,9 @@ impl<V: View> Analyzed<V> {
         }
         if let Some(dropped) = self.counts.dropped.filter(|dropped| *dropped > 0) {
             notes.push(format!("the capturing host dropped {dropped} packets"));
+        }
+        if self.counts.odd(Oddity::Options).count > 0 {
+            notes.push(CUT.into());
         }
         let vantages = self.found.vantages();
         if vantages.one_way > 0 {

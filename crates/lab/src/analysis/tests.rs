@@ -459,6 +459,20 @@ fn notes_tell_where_a_capture_is_blind() {
     assert_eq!(no_tcp.notes(), ["no TCP in it"]);
 }
 
+#[test]
+fn a_note_says_how_much_of_a_packet_to_capture() {
+    // TCP, from port 80 to 9, with 12 bytes of options on the wire, of which 4 were captured.
+    let mut cut = vec![0x45, 0, 0, 52, 0, 0, 0, 0, 64, 6, 0, 0];
+    cut.extend([10, 0, 0, 1, 10, 0, 0, 2]);
+    cut.extend([
+        0, 80, 0, 9, 0, 0, 0, 1, 0, 0, 0, 1, 0x80, 0x10, 1, 0, 0, 0, 0, 0,
+    ]);
+    cut.extend([1, 1, 5, 10]);
+    let notes = summarized(&capture(&[&cut])).unwrap().notes();
+    let told = |note: &String| note.contains("at least 128 bytes of each packet");
+    assert!(notes.iter().any(told), "{notes:?}");
+}
+
 /// A classic capture of raw IP packets.
 fn capture(packets: &[&[u8]]) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -473,16 +487,18 @@ fn capture(packets: &[&[u8]]) -> Vec<u8> {
     bytes
 }
 
+fn summarized(bytes: &[u8]) -> Result<Analyzed<Summary>, AnalysisError> {
+    let reader = Reader::new("x", bytes).unwrap();
+    let settings = Settings {
+        threads: 0,
+        ..Settings::default()
+    };
+    super::run("x", reader, &settings, Summary::default, |_| true)
+}
+
 #[test]
 fn what_holds_nothing_sound_is_an_error() {
-    let run = |bytes: &[u8]| {
-        let reader = Reader::new("x", bytes).unwrap();
-        let settings = Settings {
-            threads: 0,
-            ..Settings::default()
-        };
-        super::run("x", reader, &settings, Summary::default, |_| true)
-    };
+    let run = summarized;
     let cut: &[u8] = &[0x45, 0, 0, 40];
     let error = |bytes: &[u8]| run(bytes).unwrap_err().to_string();
     assert_eq!(

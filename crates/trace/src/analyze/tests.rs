@@ -178,6 +178,42 @@ fn a_loss_found_by_sacks_is_explained() {
     assert_eq!(ms(Some(server.recovering)), 109.55);
 }
 
+/// The capture cut the options of ACKs with SACK blocks behind the timestamps.
+fn cut(mut talk: Talk) -> Talk {
+    for packet in &mut talk.packets {
+        let sack = &mut packet.segment.options.sack;
+        packet.options_complete = sack.is_empty();
+        *sack = Options::NONE.sack;
+    }
+    talk
+}
+
+#[test]
+fn without_the_options_of_acks_nobody_knows_why() {
+    let [row] = cut(repaired()).analyzed().retransmissions[..] else {
+        panic!("one retransmission");
+    };
+    // Had the original come, its ACK lost, the duplicate would be reported now: or not seen.
+    let found = (row.verdict, row.evidence, row.triggers);
+    let nothing = (Verdict::Unknowable, Evidence::NoReports, Triggers::UNKNOWN);
+    assert_eq!(found, nothing);
+}
+
+#[test]
+fn a_duplicate_may_be_reported_where_options_are_cut() {
+    // The ACK of the original is lost, so a probe goes.
+    let probed = || {
+        let mut talk = Talk::opened(0.0);
+        talk.data(100.0, 0, 1000);
+        talk.data(250.0, 0, 1000);
+        talk.ack(300.0, 1000, 0, 1000);
+        talk
+    };
+    let verdict = |talk: Talk| talk.analyzed().retransmissions[0].verdict;
+    assert_eq!(verdict(probed()), Verdict::Spurious);
+    assert_eq!(verdict(cut(probed())), Verdict::Unknowable);
+}
+
 #[test]
 fn what_is_no_retransmission_is_none() {
     type Change = fn(&mut Talk);

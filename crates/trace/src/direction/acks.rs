@@ -89,7 +89,9 @@ impl Direction {
                 ack.push_block(Span::new(left, right));
             }
         }
-        let echo = segment.options.timestamps.map(|ts| ts.echo);
+        // Where options are cut it may be the echo of a duplicate, reported beside it.
+        let whole = packet.options_complete;
+        let echo = (segment.options.timestamps.filter(|_| whole)).map(|ts| ts.echo);
         case.on_ack(now, self.una, &ack, echo);
         if case.may_rest() {
             case.rest(&context.common(self.mss.bytes(), self.rtts.least()), now);
