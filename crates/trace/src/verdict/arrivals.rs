@@ -16,12 +16,16 @@
 
 use super::Copy;
 use crate::finding::{Evidence, Verdict};
-use recoup_units::{Instant, Span};
+use recoup_units::{Instant, Offset, Span};
 use std::cmp::Ordering;
+use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 /// So long an older copy may still come.
 const SETTLED: Duration = Duration::from_secs(60);
+
+/// Segments near one in the stream that are looked at. Where there are more, it is not told what it is.
+const MOST_NEAR: usize = 256;
 
 /// What had been seen when a segment came.
 #[derive(Clone, Copy, Debug, Default)]
@@ -61,24 +65,50 @@ enum Found {
 /// Tells what those segments are that came below the highest byte seen.
 #[derive(Debug, Default)]
 pub(crate) struct Arrivals {
-    arrivals: Vec<Arrival>,
+    arrivals: VecDeque<Arrival>,
+    /// How many were handed out.
+    gone: u64,
+    /// Where each begins, and which it is, counting those handed out.
+    by_start: BTreeSet<(Offset, u64)>,
+    /// The length of the longest so far.
+    longest: u64,
 }
 
 impl Arrivals {
     /// Begins again with none, keeping memory.
     pub fn clear(&mut self) {
         self.arrivals.clear();
+        self.by_start.clear();
+        self.gone = 0;
+        self.longest = 0;
     }
 
     /// A segment came, the caller's number `index`. Wanted of all that begin below the highest byte
     /// seen, but packets doubled by the network.
     pub fn on_arrival(&mut self, index: u32, span: Span, copy: Copy, seen: Seen) {
+        let found = match self.overlapping(span) {
+            Some(others) => self.find(span, copy, seen, &others),
+            None => Found::Ambiguous,
+        };
+        let number = self.gone + self.arrivals.len() as u64;
+        self.by_start.insert((span.start, number));
+        self.longest = self.longest.max(span.len());
+        self.arrivals.push_back(Arrival {
+            index,
+            span,
+            copy,
+            found,
+        });
+    }
+
+    /// What it is, beside the `others` that it overlaps; what they are by that.
+    fn find(&mut self, span: Span, copy: Copy, seen: Seen, others: &[usize]) -> Found {
         let younger_than_higher = order(copy.ts_value, seen.higher) == Some(Ordering::Greater);
-        let first = seen.first.or_else(|| self.first_of(span));
+        let first = seen.first.or_else(|| self.first_of(span, others));
         let to_first = first.and_then(|first| order(copy.ts_value, first.ts_value));
-        let found = match to_first {
+        match to_first {
             Some(Ordering::Less) => {
-                self.older_copy(span, copy);
+                self.older_copy(span, copy, others);
                 if younger_than_higher {
                     Found::again(span)
                 } else {
@@ -87,17 +117,11 @@ impl Arrivals {
             }
             Some(Ordering::Greater) if seen.all => Found::Copy,
             Some(Ordering::Greater) => Found::again(span),
-            _ if seen.all => self.undated_copy(span),
+            _ if seen.all => self.undated_copy(others),
             _ if younger_than_higher => Found::again(span),
             _ if first.is_some() => Found::Ambiguous,
             _ => Found::Either,
-        };
-        self.arrivals.push(Arrival {
-            index,
-            span,
-            copy,
-            found,
-        });
+        }
     }
 
     /// Hands out what was long ago and forgets it; else as [`finish`](Self::finish).
@@ -106,35 +130,59 @@ impl Arrivals {
         now: Instant,
         mut found: impl FnMut(u32, Option<(Verdict, Evidence)>),
     ) {
-        let old = |arrival: &Arrival| arrival.copy.at + SETTLED <= now;
-        let count = self
-            .arrivals
-            .iter()
-            .take_while(|arrival| old(arrival))
-            .count();
-        for arrival in self.arrivals.drain(..count) {
-            found(arrival.index, arrival.found.verdict());
+        while let Some(oldest) = self.arrivals.front()
+            && oldest.copy.at + SETTLED <= now
+        {
+            self.hand_out_oldest(&mut found);
         }
     }
 
     /// Hands out what each was; `None`: a first transmission that was overtaken, no retransmission.
     pub fn finish(&mut self, mut found: impl FnMut(u32, Option<(Verdict, Evidence)>)) {
-        for arrival in self.arrivals.drain(..) {
-            found(arrival.index, arrival.found.verdict());
+        while !self.arrivals.is_empty() {
+            self.hand_out_oldest(&mut found);
         }
     }
 
+    fn hand_out_oldest(&mut self, mut found: impl FnMut(u32, Option<(Verdict, Evidence)>)) {
+        if let Some(oldest) = self.arrivals.pop_front() {
+            self.by_start.remove(&(oldest.span.start, self.gone));
+            self.gone += 1;
+            found(oldest.index, oldest.found.verdict());
+        }
+    }
+
+    /// Those that have something in common with `span`, in the order they came; `None`: too many are near.
+    fn overlapping(&self, span: Span) -> Option<Vec<usize>> {
+        let from = Offset(span.start.0.saturating_sub(self.longest));
+        let near = (from, 0)..(span.end.max(span.start), 0);
+        let mut found = Vec::new();
+        for (looked_at, &(_, number)) in self.by_start.range(near).enumerate() {
+            if looked_at == MOST_NEAR {
+                return None;
+            }
+            let at = (number - self.gone) as usize;
+            if self.arrivals.get(at).is_some_and(|a| a.span.overlaps(span)) {
+                found.push(at);
+            }
+        }
+        found.sort_unstable();
+        Some(found)
+    }
+
     /// What brought the first byte of `span`, if that came below the highest one too.
-    fn first_of(&self, span: Span) -> Option<Copy> {
-        let mut brought = (self.arrivals.iter()).filter(|a| a.span.contains(span.start));
-        brought.next().map(|arrival| arrival.copy)
+    fn first_of(&self, span: Span, others: &[usize]) -> Option<Copy> {
+        let mut others = others.iter().filter_map(|&at| self.arrivals.get(at));
+        let first = others.find(|other| other.span.contains(span.start))?;
+        Some(first.copy)
     }
 
     /// `copy` comes after younger ones: they were for nothing, as far as it reaches.
-    fn older_copy(&mut self, span: Span, copy: Copy) {
-        for arrival in &mut self.arrivals {
+    fn older_copy(&mut self, span: Span, copy: Copy, others: &[usize]) {
+        for &at in others {
+            let arrival = &mut self.arrivals[at];
             let younger = order(arrival.copy.ts_value, copy.ts_value) == Some(Ordering::Greater);
-            if !younger || !arrival.span.overlaps(span) {
+            if !younger {
                 continue;
             }
             match &mut arrival.found {
@@ -152,10 +200,11 @@ impl Arrivals {
 
     /// All came before, and no timestamps tell which is the older. What came in order is; what filled a
     /// hole may be either.
-    fn undated_copy(&mut self, span: Span) -> Found {
+    fn undated_copy(&mut self, others: &[usize]) -> Found {
         let mut filled = false;
-        for arrival in &mut self.arrivals {
-            if arrival.span.overlaps(span) && !matches!(arrival.found, Found::Copy) {
+        for &at in others {
+            let arrival = &mut self.arrivals[at];
+            if !matches!(arrival.found, Found::Copy) {
                 filled = true;
                 arrival.found = Found::Ambiguous;
             }

@@ -126,3 +126,25 @@ fn arrivals() {
         arrivals.finish(|index, _| panic!("{what}: {index} again"));
     }
 }
+
+#[test]
+fn more_copies_than_any_sender_makes_are_not_told_apart() {
+    let mut arrivals = Arrivals::default();
+    let again = Seen {
+        all: true,
+        first: Some(copy(0)),
+        higher: None,
+    };
+    let far = (1000, span(500_001, 501_001));
+    let copies = (0..1000).map(|index| (index, span(1, 1001)));
+    for (index, span) in copies.chain([far]) {
+        arrivals.on_arrival(index, span, copy(1 + u64::from(index)), again);
+    }
+    let mut spurious = Vec::new();
+    arrivals.finish(|index, verdict| match verdict {
+        Some((Verdict::Spurious, _)) => spurious.push(index),
+        other => assert_eq!(other, Some((Verdict::Unknowable, Evidence::Ambiguous))),
+    });
+    assert_eq!(spurious.len(), 258);
+    assert_eq!(spurious.last(), Some(&1000), "nothing is near it");
+}
