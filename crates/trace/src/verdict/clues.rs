@@ -23,11 +23,13 @@ pub(super) const NEVER: u32 = 1000;
 /// Beyond the round trip, what an answer may take: a host is busy, a delayed ACK waits.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// The same for a duplicate's, which is answered at once.
-const AT_ONCE: Duration = Duration::from_millis(10);
+/// The same for a duplicate's, which is answered at once: at most, and in round trips. What is slow to
+/// answer where round trips are short is a timer or a busy host, and neither holds up a duplicate's.
+const AT_ONCE: (Duration, u32) = (Duration::from_millis(10), 2);
 
-/// Of copies sent within this, the time of an answer does not tell which was answered.
-const TOGETHER: Duration = Duration::from_millis(1);
+/// Of copies sent within this, the time of an answer does not tell which was answered: at most, and the
+/// part of a round trip.
+const TOGETHER: (Duration, u32) = (Duration::from_millis(1), 2);
 
 /// What is known of the connection.
 #[derive(Clone, Copy, Debug)]
@@ -150,6 +152,12 @@ impl Clues<'_> {
         self.cover.echo.filter(|_| tells)
     }
 
+    /// Whether something else than `copy` is echoed.
+    pub fn echoes_another(&self, copy: usize) -> bool {
+        self.edge_echo()
+            .is_some_and(|echo| self.ts(copy) != Some(echo))
+    }
+
     /// Whether the echo, never seen before, is of `copy` and of no other.
     pub fn is_named(&self, copy: usize) -> bool {
         let is_new = |echo: &u32| (self.cover.recent).is_none_or(|recent| is_before(recent, *echo));
@@ -193,7 +201,19 @@ impl Clues<'_> {
             due = due.max(sent + covered.since(self.sent(first)));
         }
         // The receiver closed when it heard of that, and what it had sent took half the round trip.
-        due + AT_ONCE <= closed.map_or(end, |closed| end.min(closed + min_rtt))
+        due + self.at_once() <= closed.map_or(end, |closed| end.min(closed + min_rtt))
+    }
+
+    fn at_once(&self) -> Duration {
+        let (most, round_trips) = AT_ONCE;
+        let scaled = Some(self.known.min_rtt).filter(|rtt| !rtt.is_zero());
+        scaled.map_or(most, |rtt| most.min(rtt * round_trips))
+    }
+
+    fn together(&self) -> Duration {
+        let (most, part) = TOGETHER;
+        let scaled = Some(self.known.min_rtt).filter(|rtt| !rtt.is_zero());
+        scaled.map_or(most, |rtt| most.min(rtt / part))
     }
 
     /// `copy` answered at `at`.
@@ -236,7 +256,7 @@ impl Clues<'_> {
 
     /// A later copy, not sent along with `copy`, could have been answered by `at`.
     fn replaced(&self, copy: usize, at: Instant) -> u32 {
-        let together = self.sent(copy) + TOGETHER;
+        let together = self.sent(copy) + self.together();
         let mut later = copy + 1..self.piece.copies.len();
         if later.any(|copy| self.sent(copy) > together && self.answer(copy, at) == 0) {
             LATE

@@ -40,6 +40,8 @@ use super::pieces::Piece;
 use crate::finding::{Evidence, Verdict};
 use std::time::Duration;
 
+const AMBIGUOUS: (Verdict, Evidence) = (Verdict::Unknowable, Evidence::Ambiguous);
+
 /// The stories that fit a piece.
 #[derive(Debug)]
 pub(super) struct Story<'a> {
@@ -91,7 +93,8 @@ impl<'a> Story<'a> {
         let named = (number..self.copies).any(|copy| clues.is_named(copy));
         let reports = clues.known.facts.reports_duplicates;
         if spurious < needed {
-            (Verdict::Spurious, why_spurious(clues, number))
+            let why = why_spurious(clues, number);
+            why.map_or(AMBIGUOUS, |why| (Verdict::Spurious, why))
         } else if needed < spurious && named {
             (Verdict::Needed, Evidence::TimestampEcho)
         } else if !reports {
@@ -99,7 +102,7 @@ impl<'a> Story<'a> {
         } else if needed < spurious {
             (Verdict::Needed, Evidence::NoDuplicate)
         } else {
-            (Verdict::Unknowable, Evidence::Ambiguous)
+            AMBIGUOUS
         }
     }
 
@@ -120,15 +123,15 @@ impl<'a> Story<'a> {
     }
 }
 
-fn why_spurious(clues: &Clues<'_>, number: usize) -> Evidence {
+/// `None`: that packets come more often than they are lost is no evidence.
+fn why_spurious(clues: &Clues<'_>, number: usize) -> Option<Evidence> {
     if !clues.piece.reports.is_empty() {
-        Evidence::Dsack
+        Some(Evidence::Dsack)
     } else if !clues.is_in_time(number) {
-        Evidence::AckTooEarly
-    } else if clues.edge_echo().is_some() || clues.refusal.echo.is_some() {
-        Evidence::TimestampEcho
+        Some(Evidence::AckTooEarly)
     } else {
-        Evidence::NoDuplicate
+        let told = clues.echoes_another(number) || clues.refusal.echo.is_some();
+        told.then_some(Evidence::TimestampEcho)
     }
 }
 

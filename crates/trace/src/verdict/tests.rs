@@ -65,6 +65,11 @@ fn copy(ms: u64) -> Copy {
 
 /// Plays a scene: "verdict evidence" of each retransmission.
 fn play(facts: Facts, steps: &[Step]) -> Vec<String> {
+    play_within(RTT, facts, steps)
+}
+
+/// The same where the shortest round trip is `rtt`.
+fn play_within(rtt: Option<Duration>, facts: Facts, steps: &[Step]) -> Vec<String> {
     let mut judge = Judge::new(facts);
     let (mut firsts, mut una, mut again, mut end) = (Vec::new(), Offset(1), 0, at(60_000));
     for &step in steps {
@@ -95,7 +100,7 @@ fn play(facts: Facts, steps: &[Step]) -> Vec<String> {
         }
     }
     let mut found = vec![String::new(); again as usize];
-    judge.finish(end, RTT, |index, verdict, evidence| {
+    judge.finish(end, rtt, |index, verdict, evidence| {
         found[index as usize] = format!("{} {}", verdict.name(), evidence.name());
     });
     found
@@ -366,6 +371,37 @@ fn without_reports_or_timestamps() {
             &["spurious ack_too_early"],
         ),
     ]);
+}
+
+#[test]
+fn where_round_trips_are_short_little_time_tells() {
+    let rtt = Some(Duration::from_millis(2));
+    let tail = |ends| {
+        let steps = [
+            Sent(1000, 1, 1001),
+            Again(1003, 1, 1001),
+            Acked(1005, 1001, 1003, &[]),
+            Ended(ends),
+        ];
+        play_within(rtt, SACK, &steps)
+    };
+    assert_eq!(tail(1013), ["needed no_duplicate"]);
+    assert_eq!(
+        tail(1011),
+        ["unknowable ambiguous"],
+        "it may be reported yet"
+    );
+}
+
+#[test]
+fn copies_of_one_tick_are_not_told_apart_by_their_echo() {
+    let steps = [
+        Sent(1000, 1, 1001),
+        Again(1000, 1, 1001),
+        Acked(1060, 1001, 1000, &[]),
+        Ended(1062),
+    ];
+    assert_eq!(play(BOTH, &steps), ["unknowable ambiguous"]);
 }
 
 #[test]
