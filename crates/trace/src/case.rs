@@ -169,11 +169,12 @@ impl Case {
     }
 
     /// Explains what came together. Sleeps then, if it [may](Self::may_rest) for more than want of room,
-    /// or nothing was sent again in all that came.
+    /// or in all that came nothing was sent again, or nothing heard.
     pub fn rest(&mut self, common: &Common<'_>, now: Instant) {
         let nothing = self.rows.len() == self.explained;
+        let deaf = self.tape.as_ref().is_some_and(|tape| !tape.has_acks());
         self.examine(common, now);
-        if self.is_quiet() || nothing {
+        if self.is_quiet() || nothing || deaf {
             self.sleep(common);
         }
     }

@@ -22,6 +22,7 @@ use crate::read::Packet;
 use crate::replay::Score;
 use crate::rtts::Rtts;
 use crate::shared::{Common, Context};
+use crate::tape::Tape;
 use crate::verdict::Copy;
 use doubled::{AT_ONCE, Recent};
 use flights::{Flight, Sending, later_than};
@@ -42,6 +43,9 @@ const SILENCE: Duration = Duration::from_secs(1);
 
 /// No ACK is in doubt, no byte probed with.
 const NOTHING: Offset = Offset(u64::MAX);
+
+/// Packets in flight of which none was ever acknowledged, that are replayed: more than first windows have.
+const MOST_UNHEARD: usize = 256;
 
 /// Sequence numbers further off than this are none of this connection's.
 const FAR: u64 = 1 << 30;
@@ -196,6 +200,17 @@ impl Direction {
         } else {
             self.on_old(packet, now, span, context);
         }
+        self.rest(now, context);
+    }
+
+    /// Its case may have enough to explain, or nothing any more: also where nothing is ever acknowledged.
+    #[inline]
+    pub(super) fn rest(&mut self, now: Instant, context: &Context<'_>) {
+        if let Some(case) = &mut self.case
+            && case.may_rest()
+        {
+            case.rest(&context.common(self.mss.bytes(), self.rtts.least()), now);
+        }
     }
 
     /// The first packet is one of an established connection. What is sent by it comes next.
@@ -347,6 +362,32 @@ impl Direction {
         if self.case.as_ref().is_some_and(|case| !case.is_asleep()) {
             return;
         }
+        let tape = self.is_heard().then(|| self.tape(common));
+        let case = self.case.get_or_insert_with(|| {
+            let mut case = common.stock.cases.take().unwrap_or_default();
+            case.begin(common);
+            case
+        });
+        if let Some(tape) = tape {
+            case.wake(tape);
+        }
+        if let Some(at) = self.peer_closed_at {
+            case.on_close(at);
+        }
+        if let Some(at) = self.reset_at {
+            case.on_reset(at);
+        }
+    }
+
+    /// Whether its receiver may be in the capture. Where nothing was ever acknowledged of more than any
+    /// handshake leaves unanswered, nothing tells why anything was sent.
+    fn is_heard(&self) -> bool {
+        let outstanding = self.flights.len() - self.settled;
+        self.advanced_at > Instant::ZERO || outstanding <= MOST_UNHEARD
+    }
+
+    /// An empty tape that begins as things stand.
+    fn tape(&self, common: &Common<'_>) -> Box<Tape> {
         let mut tape = common.stock.tapes.take().unwrap_or_default();
         tape.begin(common.lag);
         let beginning = &mut tape.beginning;
@@ -361,18 +402,7 @@ impl Direction {
                 tape.on_tick(flight.at, ts);
             }
         }
-        let case = self.case.get_or_insert_with(|| {
-            let mut case = common.stock.cases.take().unwrap_or_default();
-            case.begin(common);
-            case
-        });
-        case.wake(tape);
-        if let Some(at) = self.peer_closed_at {
-            case.on_close(at);
-        }
-        if let Some(at) = self.reset_at {
-            case.on_reset(at);
-        }
+        tape
     }
 
     /// The connection is over, but for what comes late. Returns what each candidate explained.

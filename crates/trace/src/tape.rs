@@ -189,6 +189,12 @@ impl Tape {
         ack
     }
 
+    /// Whether any of the steps is an ACK.
+    pub fn has_acks(&self) -> bool {
+        let is_ack = |step: &Step| matches!(step, Step::Heard(_));
+        self.steps.iter().any(is_ack)
+    }
+
     /// The steps were replayed.
     pub fn clear(&mut self) {
         self.steps.clear();

@@ -1,6 +1,7 @@
 //! Whole connections, packet by packet, and what is found of them.
 
 mod clock;
+mod replayed;
 mod succession;
 
 use super::*;

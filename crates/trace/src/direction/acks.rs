@@ -93,9 +93,7 @@ impl Direction {
         let whole = packet.options_complete;
         let echo = (segment.options.timestamps.filter(|_| whole)).map(|ts| ts.echo);
         case.on_ack(now, self.una, &ack, echo);
-        if case.may_rest() {
-            case.rest(&context.common(self.mss.bytes(), self.rtts.least()), now);
-        }
+        self.rest(now, context);
     }
 
     /// An ACK above everything seen: the capture lacks packets, or the ACK is not the receiver's. Another
