@@ -115,11 +115,7 @@ impl<P: Iterator<Item = Packet>> Feed<P> {
 
     fn deal(&mut self, round: &mut Round) {
         for _ in 0..ROUND {
-            let ahead = match self.next {
-                None => None,
-                Some(_) => self.next.take(),
-            };
-            let Some(packet) = ahead.or_else(|| self.packets.next()) else {
+            let Some(packet) = self.next.take().or_else(|| self.packets.next()) else {
                 round.order = Order::Last;
                 return;
             };
@@ -169,15 +165,18 @@ impl<P: Iterator<Item = Packet>> Feed<P> {
             self.next = self.packets.next();
         }
         let next = self.next.map(|next| self.shifted(next.at));
-        let is_back = |next: Instant| next.plus_nanos(LATE) >= latest;
-        let goes_on = time < latest || next.is_some_and(|next| time.nanos_since(next) > LATE);
-        if goes_on && next.is_some_and(is_back) {
-            let by = latest.since(time).max(time.since(latest));
+        let stamp = Instant::from_nanos(latest.as_nanos().saturating_sub(self.add));
+        let stamp = stamp.plus_nanos(self.take);
+        let by = stamp.since(packet.at).max(packet.at.since(stamp));
+        let alone = next.is_some_and(|next| {
+            let back = next.plus_nanos(LATE) >= latest;
+            back && (time < latest || time.nanos_since(next) > LATE)
+        });
+        if alone {
             self.clock.astray.add(packet.frame, by);
             return latest;
         }
         if time < latest || time.as_nanos() > LAST {
-            let by = latest.since(time).max(time.since(latest));
             self.clock.set.add(packet.frame, by);
             self.set(packet.at, latest);
             return latest;
