@@ -354,9 +354,10 @@ impl Connections {
             let Some(over) = self.get(slot).filter(|over| over.serial == serial) else {
                 continue;
             };
-            let (closing, until) = (over.closing(), over.last + LINGER);
-            if until > now {
-                // Traffic goes on: it is still of this connection.
+            let closing = over.closing();
+            // What comes that late is traffic that goes on: it is still of this connection.
+            if now.since(over.last) < LINGER / 2 {
+                let until = over.last + LINGER;
                 self.lingering.push_back((until, slot, serial));
             } else {
                 self.let_go(slot, closing, findings);

@@ -99,10 +99,9 @@ impl Connection {
 
     /// Whether a SYN-ACK is of another connection than this.
     fn is_foreign_answer(&self, segment: &Segment, side: usize) -> bool {
-        let direction = &self.directions[side];
-        let fits = match direction.syn() {
+        let fits = match self.directions[side].syn() {
             Some(number) => number == segment.seq,
-            None => direction.segments == 0,
+            None => !self.heard[side],
         };
         !fits && !self.directions[1 - side].is_opened_by(segment.ack)
     }

@@ -184,6 +184,12 @@ fn a_syn_ack_of_another_number_is_of_another_connection() {
     let kept = talk.analyzed();
     assert_eq!(kept.connections.len(), 3);
     assert_eq!(kept.retransmissions.len(), 3);
+
+    // The old one's last ACK, and an answer of which the SYN was not captured.
+    let mut talk = Talk::midway();
+    talk.packet(0.0, 1, 10, 0, 500, |_| {});
+    talk.packet(100.0, 1, FAR_OFF, 0, 2 * FAR_OFF, syn_ack);
+    assert_eq!(closings(talk).len(), 2);
 }
 
 #[test]
@@ -193,4 +199,37 @@ fn packets_far_off_are_counted() {
     talk.data(9900.0, 2 * FAR_OFF, 1000);
     let kept = talk.analyzed();
     assert_eq!(kept.connections[0].directions[1].foreign, 1);
+}
+
+#[test]
+fn whatever_comes_every_packet_is_of_one_connection() {
+    let mut state = 1_u64;
+    let mut any = |below: u64| {
+        // Knuth's MMIX generator.
+        state = state.wrapping_mul(6_364_136_223_846_793_005);
+        state = state.wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    for _ in 0..300 {
+        let mut talk = Talk::midway();
+        for i in 0..60_u32 {
+            let flags = [
+                Flags::SYN,
+                Flags::SYN.union(Flags::ACK),
+                Flags::RST,
+                Flags::RST.union(Flags::ACK),
+                Flags::ACK,
+                Flags::FIN.union(Flags::ACK),
+            ];
+            let flags = flags[any(6) as usize];
+            let [seq, ack] = [any(4), any(4)].map(|n| n as i64 * FAR_OFF / 2);
+            let silence = [0.0, 100.0, 70_000.0, 1_000_000.0][any(4) as usize];
+            let (at, side) = (f64::from(i) * 10.0 + silence, any(2) as usize);
+            let len = any(2) as u32 * 100;
+            talk.packet(at, side, seq, len, ack, |segment| segment.flags = flags);
+        }
+        let kept = talk.analyzed();
+        let packets: u64 = kept.connections.iter().map(|one| one.packets).sum();
+        assert_eq!(packets, 60);
+    }
 }
