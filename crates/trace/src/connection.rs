@@ -135,13 +135,8 @@ impl Connection {
         self.last = now;
         self.packets += 1;
         self.heard[side] = true;
-        let context = Context {
-            shared: &self.shared,
-            lineup,
-            side,
-        };
-        if self.directions[side].is_doubled(packet, now, &context) {
-            self.shared.syn_doubled |= self.handshake.answers == 0;
+        if self.directions[side].has_seen(packet, now) && self.is_doubled(packet, now, side, lineup)
+        {
             return;
         }
         let flags = packet.segment.flags;
@@ -173,6 +168,21 @@ impl Connection {
         if self.directions[1 - side].is_closed() {
             self.directions[side].on_close(now);
         }
+    }
+
+    /// Whether a packet just like the one before it is that packet, of which nothing is to be learned.
+    #[cold]
+    fn is_doubled(&mut self, packet: &Packet, now: Instant, side: usize, lineup: &Lineup) -> bool {
+        self.shared.alike += 1;
+        let most = self.shared.alike.saturating_mul(4) >= self.packets;
+        let context = Context {
+            shared: &self.shared,
+            lineup,
+            side,
+        };
+        let doubled = self.directions[side].is_doubled(packet, now, most, &context);
+        self.shared.syn_doubled |= doubled && self.handshake.answers == 0;
+        doubled
     }
 
     fn on_ack(&mut self, packet: &Packet, now: Instant, side: usize, lineup: &Lineup) {

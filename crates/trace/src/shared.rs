@@ -21,6 +21,8 @@ pub(crate) struct Shared {
     pub sack: bool,
     /// Timestamps are used.
     pub timestamps: bool,
+    /// Packets just like one that came at once before.
+    pub alike: u64,
     /// The capture has the SYN twice, both before it was answered.
     pub syn_doubled: bool,
     /// How long the sender of each direction takes to answer.
@@ -41,6 +43,7 @@ impl Shared {
             endpoints,
             sack: false,
             timestamps: false,
+            alike: 0,
             syn_doubled: false,
             answers: Default::default(),
             outgoing: [None; 2],

@@ -103,31 +103,35 @@ fn print(packet: &Packet) -> u32 {
 }
 
 impl Direction {
-    /// Whether the capture, or the network, has this packet twice, and this is the second: nothing is
-    /// learned from it.
+    /// Whether a packet just like it came at once before; one that [is not](Self::is_doubled) that packet
+    /// is remembered.
     #[inline]
-    pub fn is_doubled(&mut self, packet: &Packet, now: Instant, context: &Context<'_>) -> bool {
+    pub fn has_seen(&mut self, packet: &Packet, now: Instant) -> bool {
         let print = print(packet);
-        if self.recent.holds(print, now) && self.is_the_same(packet, print, now, context) {
-            return true;
+        let seen = self.recent.holds(print, now);
+        if !seen {
+            self.recent.push(print, now);
         }
-        self.recent.push(print, now);
-        false
+        seen
     }
 
-    /// Whether a packet just like one that came at once before it is that packet. Without an IP
-    /// identification duplicate ACKs may well be alike; with SACK they report something new each.
+    /// Whether a packet just like one that came at once before it is that packet. The sender hears an ACK
+    /// twice that the network doubled: only where the capture has `most` packets twice it has that twice.
+    /// Without an IP identification duplicate ACKs may well be alike; with SACK they report something new
+    /// each.
     #[cold]
-    fn is_the_same(
+    pub fn is_doubled(
         &mut self,
         packet: &Packet,
-        print: u32,
         now: Instant,
+        most: bool,
         context: &Context<'_>,
     ) -> bool {
+        let print = print(packet);
         let segment = &packet.segment;
         let is_bare = segment.sequence_len() == 0;
         let same = match packet.ip_id {
+            _ if is_bare && !most => false,
             Some(id) if id != 0 => true,
             _ if is_bare => segment.options.timestamps.is_some() && context.shared.sack,
             _ => {
@@ -139,6 +143,8 @@ impl Direction {
             self.doubled += 1;
             self.segments += u64::from(!is_bare);
             self.bytes += u64::from(segment.payload_len);
+        } else {
+            self.recent.push(print, now);
         }
         same
     }

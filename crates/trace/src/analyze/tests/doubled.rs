@@ -156,3 +156,15 @@ fn what_the_network_doubles_and_holds_up_is_sent_once() {
         assert_eq!(doubled(&kept), 1, "{id:?}");
     }
 }
+
+/// The network doubles an ACK: its sender counts both.
+#[test]
+fn an_ack_that_the_network_doubled_is_heard_twice() {
+    let mut talk = repaired();
+    let mut again = talk.packets[13];
+    again.at = again.at.plus_nanos(5000);
+    talk.packets.insert(14, again);
+    let kept = talk.analyzed();
+    assert_eq!(told(&kept), told(&repaired().analyzed()));
+    assert_eq!(doubled(&kept), 0);
+}
