@@ -42,6 +42,7 @@ use recoup_recovery::Ack;
 use recoup_units::{Instant, Offset, Span};
 use rows::Rows;
 use sacked::Sacked;
+use std::collections::VecDeque;
 use std::mem::take;
 use std::time::Duration;
 use story::Story;
@@ -53,6 +54,9 @@ const SETTLED: Duration = Duration::from_secs(3);
 /// So many proven duplicates without one report: the receiver makes none, whatever was agreed on. (RFC
 /// 2883 has no option of its own; Linux lets `tcp_dsack` turn it off.)
 const SILENT: u32 = 3;
+
+/// ACKs that are remembered.
+const LAST_ACKS: usize = 64;
 
 /// What the receiver of a direction's data tells.
 #[derive(Clone, Copy, Debug, Default)]
@@ -105,6 +109,12 @@ struct Heard {
     asked_for: Option<Offset>,
     /// The newest timestamp echoed.
     recent: Option<u32>,
+    /// When the last ACK came that later ones had overtaken.
+    overtaken: Option<Instant>,
+    /// The longest that one came after the first of those that had overtaken it.
+    held: Duration,
+    /// The last ACKs: when they came, what they acknowledged, and the end of their first block.
+    last: VecDeque<(Instant, Offset, Offset)>,
     window: u64,
 }
 
@@ -189,9 +199,12 @@ impl Judge {
             asked_for: self.heard.asked_for,
             carries_data: ack.carries_data,
             recent: self.heard.recent,
+            overtaken: self.heard.overtaken,
         };
-        self.pieces
-            .cover(Span::new(Offset::SYN, ack.cumulative), &cover);
+        let below = Span::new(Offset::SYN, ack.cumulative);
+        if self.pieces.cover(below, &cover) {
+            self.mutes.on_fill(now, ts_echo);
+        }
         // What is above the cumulative ACK is not echoed.
         let above = Cover {
             echo: None,
@@ -209,7 +222,11 @@ impl Judge {
             let echo = ts_echo.filter(|_| span.end <= ack.cumulative);
             self.pieces.report(span, Report { at: now, echo });
         }
-        self.note_mute(now, ack, ts_echo);
+        if self.heard.is_news_to(una_before, ack) {
+            self.heard.on_overtaken(now, ack);
+        } else {
+            self.note_mute(now, ack, ts_echo);
+        }
         self.heard.note(now, una_before, ack, ts_echo);
     }
 
@@ -276,6 +293,7 @@ impl Judge {
             end: self.reset.map_or(end, |reset| reset.min(end)),
             closed: self.closed,
             doubles: self.doubles,
+            held: self.heard.held,
         };
         let blank = |piece, known| Story::new(piece, Refusal::default(), known);
         let proven = pieces
@@ -310,7 +328,27 @@ impl Judge {
 }
 
 impl Heard {
+    /// Whether more was known than when `ack` was sent: a block that lies within a longer one.
+    fn is_news_to(&self, una_before: Offset, ack: &Ack) -> bool {
+        let first = ack.sack_blocks().first();
+        ack.cumulative < una_before || first.is_some_and(|block| self.sacked.exceeds(*block))
+    }
+
+    /// `ack` came after others that were sent later.
+    fn on_overtaken(&mut self, now: Instant, ack: &Ack) {
+        self.overtaken = Some(now);
+        let (cumulative, end) = (ack.cumulative, first_end(ack));
+        let mut last = self.last.iter();
+        let first = last.find(|&&(_, c, e)| c > cumulative || c == cumulative && e > end);
+        let held = first.map_or(Duration::ZERO, |(at, ..)| now.since(*at));
+        self.held = self.held.max(held);
+    }
+
     fn note(&mut self, now: Instant, una_before: Offset, ack: &Ack, echo: Option<u32>) {
+        if self.last.len() == LAST_ACKS {
+            self.last.pop_front();
+        }
+        self.last.push_back((now, ack.cumulative, first_end(ack)));
         self.at = self.at.max(now);
         self.cumulative = self.cumulative.max(ack.cumulative).max(una_before);
         for block in ack.sack_blocks() {
@@ -333,4 +371,9 @@ impl Heard {
             self.recent = Some(echo);
         }
     }
+}
+
+/// The end of its first SACK block.
+fn first_end(ack: &Ack) -> Offset {
+    (ack.sack_blocks().first()).map_or(Offset::SYN, |block| block.end)
 }

@@ -42,6 +42,8 @@ pub(super) struct Known {
     pub closed: Option<Instant>,
     /// The path is known to double packets.
     pub doubles: bool,
+    /// The longest that an ACK which was overtaken came late.
+    pub held: Duration,
 }
 
 /// All there is to know of a piece that was acknowledged.
@@ -128,11 +130,30 @@ impl Clues<'_> {
 
     /// `copy` was refused, and no ACK that says nothing is seen.
     pub fn refused_unseen(&self, copy: usize) -> u32 {
-        if self.is_older(copy, self.cover.recent) {
-            LATE + LOST
-        } else {
+        if !self.is_older(copy, self.cover.recent) {
             NEVER
+        } else if self.is_disordered() {
+            LATE
+        } else {
+            LATE + LOST
         }
+    }
+
+    /// Whether the first transmission may have been refused, and the answer not recognized: ACKs came out of
+    /// order, and it was too old soon after it should have come: not long after ACKs were late.
+    fn is_disordered(&self) -> bool {
+        let Known { min_rtt, held, .. } = self.known;
+        let sent = self.sent(0);
+        // Retransmissions sent with it fill holes a round trip after it should have come, not before.
+        let late = held.min(min_rtt / 4 * 3);
+        let overtaken = self.cover.overtaken.is_some_and(|at| at >= sent);
+        let soon = |outdated: Instant| outdated <= sent + min_rtt + late;
+        overtaken && self.refusal.outdated_at.is_some_and(soon)
+    }
+
+    /// Whether an ACK that says nothing can answer nothing but a copy of this piece.
+    pub fn must_be_refused(&self) -> bool {
+        self.refusal.alone && !self.is_disordered()
     }
 
     /// Whether an ACK that says nothing may answer `copy`.

@@ -5,6 +5,7 @@
 //! was overtaken by a retransmission which filled an earlier hole is refused so although its bytes are
 //! lacking: it arrived, and is asked for again.
 
+use super::Copy;
 use super::clues::is_before;
 use super::pieces::Piece;
 use recoup_recovery::Ack;
@@ -43,6 +44,8 @@ pub(super) struct Mutes {
     forgotten: Number,
     /// What the last ACK said.
     before: Before,
+    /// When retransmissions filled holes, and the timestamps echoed then.
+    fills: VecDeque<(Instant, u32)>,
 }
 
 /// What an ACK must repeat to say nothing.
@@ -59,6 +62,25 @@ impl Mutes {
         self.kept.clear();
         self.forgotten = 0;
         self.before = Before::default();
+        self.fills.clear();
+    }
+
+    /// An ACK covers what was sent again: what filled the hole has this timestamp, and what is older is
+    /// refused from then on.
+    pub fn on_fill(&mut self, at: Instant, echo: Option<u32>) {
+        let Some(echo) = echo else { return };
+        if self.fills.len() == KEPT {
+            self.fills.pop_front();
+        }
+        self.fills.push_back((at, echo));
+    }
+
+    /// Since when the timestamp of `copy` was too old, as the ACKs tell.
+    fn outdated_at(&self, copy: &Copy) -> Option<Instant> {
+        let ts = copy.ts_value?;
+        let mut fills = self.fills.iter();
+        let fill = fills.find(|(at, echo)| *at > copy.at && is_before(ts, *echo));
+        fill.map(|(at, _)| *at)
     }
 
     /// An ACK came. If it says nothing, it is remembered, and its number is returned.
@@ -111,6 +133,7 @@ impl Mutes {
         Refusal {
             echo: (mutes().map(|mute| mute.echo).reduce(newest)).filter(|_| odds >= LIKELY),
             alone: mutes().any(|mute| mute.causes == 1),
+            outdated_at: (piece.copies[0].copy).and_then(|first| self.outdated_at(&first)),
         }
     }
 
@@ -143,4 +166,6 @@ pub(super) struct Refusal {
     pub echo: Option<u32>,
     /// It was a copy of this piece, or a packet doubled.
     pub alone: bool,
+    /// Since then the first transmission was too old to be taken.
+    pub outdated_at: Option<Instant>,
 }

@@ -48,6 +48,8 @@ pub(super) struct Cover {
     pub carries_data: bool,
     /// The newest timestamp echoed before.
     pub recent: Option<u32>,
+    /// When the last ACK before came that was overtaken by later ones.
+    pub overtaken: Option<Instant>,
 }
 
 impl Cover {
@@ -63,6 +65,7 @@ impl Cover {
             asked_for: None,
             carries_data: false,
             recent: None,
+            overtaken: None,
         }
     }
 }
@@ -224,11 +227,11 @@ impl Pieces {
         pieces.map(Box::as_mut)
     }
 
-    /// An ACK covers `span`.
-    pub fn cover(&mut self, span: Span, cover: &Cover) {
+    /// An ACK covers `span`. Whether anything in it waited for that.
+    pub fn cover(&mut self, span: Span, cover: &Cover) -> bool {
         // Most ACKs cover nothing that waits.
         if overlapping(&self.open, span).next().is_none() {
-            return;
+            return false;
         }
         let starts: Vec<Offset> = cut(&mut self.open, span).map(|p| p.span.start).collect();
         for start in starts {
@@ -236,6 +239,7 @@ impl Pieces {
                 self.settle_later(piece, *cover);
             }
         }
+        true
     }
 
     /// An ACK of everything below `edge` came late: the receiver had sent it before the one that covers

@@ -29,6 +29,14 @@ impl Sacked {
         self.0.insert(block.start, block.end);
     }
 
+    /// Whether `block` lies within a longer range.
+    pub fn exceeds(&self, block: Span) -> bool {
+        let last = self.0.range(..=block.start).next_back();
+        last.is_some_and(|(&start, &end)| {
+            block.end <= end && (start, end) != (block.start, block.end)
+        })
+    }
+
     /// What ends below `cumulative` is of no more interest.
     pub fn forget(&mut self, cumulative: Offset) {
         while let Some(first) = self.0.first_entry()
@@ -79,6 +87,8 @@ mod tests {
         ];
         assert_eq!(sacked.cut(span(0, 65)), parts);
         assert_eq!(sacked.cut(span(15, 18)), [(span(15, 18), true)]);
+        assert!(sacked.exceeds(span(40, 50)) && sacked.exceeds(span(50, 70)));
+        assert!(!sacked.exceeds(span(40, 70)) && !sacked.exceeds(span(5, 15)));
         sacked.forget(Offset(30));
         assert_eq!(sacked.cut(span(10, 30)), [(span(10, 30), false)]);
         assert_eq!(sacked.cut(span(5, 5)), []);

@@ -30,6 +30,7 @@
 //!   TS.Recent as it is when the segment acknowledges less than an earlier one did (STALE); its request
 //!   socket echoes the first SYN it got, whatever comes after, and a client the first SYN-ACK.
 //! - **Age** (RFC 7323 §5.3, PAWS). What is older than TS.Recent is refused, see [`mutes`](super::mutes).
+//!   Where ACKs come out of order the answer may not be recognized, and costs nothing then.
 //! - **Duplicates.** Each arrival but the first draws one DSACK, once: with its ACK it can be lost. A SYN
 //!   draws none, nor does anything after the receiver is closed, or after the capture ended. A DSACK of
 //!   what went only once shows that the path doubles packets: then a DSACK proves no second copy.
@@ -167,7 +168,7 @@ fn mishaps(clues: &Clues<'_>, beginning: Beginning) -> u32 {
     } else {
         clues.drew_lost(first)
     };
-    let unexplained = clues.refusal.alone && refused.is_none();
+    let unexplained = clues.must_be_refused() && refused.is_none();
     let known = (0..earliest).map(|copy| clues.lost(copy)).sum::<u32>()
         + taken
         + if unexplained { UNEXPLAINED } else { 0 };

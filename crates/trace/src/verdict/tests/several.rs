@@ -198,3 +198,27 @@ fn copies_refused_for_their_age() {
         assert_eq!(play(BOTH, &[&begin, steps].concat()), expected, "{steps:?}");
     }
 }
+
+#[test]
+fn where_acks_come_out_of_order_a_refusal_may_go_unseen() {
+    // What fills the first hole makes the second original, held up on the way, too old.
+    let scene = |meanwhile: Step| {
+        let steps = [
+            Sent(1000, 1, 1001),
+            Sent(1001, 1001, 2001),
+            Sent(1055, 2001, 3001),
+            Sent(1058, 3001, 4001),
+            Acked(1061, 1, 900, &[(1001, 2001)]),
+            Again(1062, 1, 1001),
+            Acked(1122, 2001, 1062, &[]),
+            Acked(1123, 2001, 1062, &[(3001, 4001)]),
+            meanwhile,
+            Again(1150, 2001, 3001),
+            Acked(1210, 4001, 1150, &[]),
+        ];
+        play(BOTH, &steps).swap_remove(1)
+    };
+    let overtaken = Acked(1139, 1, 900, &[(1001, 2001)]);
+    assert_eq!(scene(overtaken), "unknowable ambiguous");
+    assert_eq!(scene(Sent(1139, 4001, 5001)), "needed timestamp_echo");
+}
