@@ -35,7 +35,7 @@ mod story;
 mod tests;
 
 use crate::finding::{Evidence, Verdict};
-use clues::{Known, is_before};
+use clues::{Clues, Known, is_before};
 use mutes::{Mutes, Refusal, TOO_MANY};
 use pieces::{Cover, Piece, Pieces, Report};
 use recoup_recovery::Ack;
@@ -54,6 +54,13 @@ const SETTLED: Duration = Duration::from_secs(3);
 /// So many proven duplicates without one report: the receiver makes none, whatever was agreed on. (RFC
 /// 2883 has no option of its own; Linux lets `tcp_dsack` turn it off.)
 const SILENT: u32 = 3;
+
+/// Steps that deciding may take for each packet heard: nobody's blocks and copies are to cost more. What is
+/// usual takes a few dozen a piece.
+const STEPS: u64 = 2048;
+
+/// And as many are saved up.
+const MOST_STEPS: u64 = 1 << 20;
 
 /// ACKs that are remembered.
 const LAST_ACKS: usize = 64;
@@ -92,6 +99,8 @@ pub(crate) struct Judge {
     unreported: u32,
     /// A duplicate was reported of what had gone only once: the path doubles packets.
     doubles: bool,
+    /// So many steps deciding may take before more is heard.
+    steps_left: u64,
 }
 
 /// The receiver's ACKs so far.
@@ -158,6 +167,7 @@ impl Judge {
         original: Option<Copy>,
     ) {
         self.rows.begin(index, span.len());
+        self.steps_left = MOST_STEPS.min(self.steps_left + STEPS);
         if self.pieces.is_full() {
             let uncounted = (Verdict::Unknowable, Evidence::Ambiguous);
             return self.rows.decide(index, span.len(), uncounted);
@@ -188,6 +198,7 @@ impl Judge {
     /// cumulative ACK seen before it (any offset below the data's when there was none), `ts_echo` its
     /// `TSecr`.
     pub fn on_ack(&mut self, now: Instant, una_before: Offset, ack: &Ack, ts_echo: Option<u32>) {
+        self.steps_left = MOST_STEPS.min(self.steps_left + STEPS);
         let dsack = ack.dsack();
         let cover = Cover {
             at: now,
@@ -295,34 +306,45 @@ impl Judge {
             doubles: self.doubles,
             held: self.heard.held,
         };
-        let blank = |piece, known| Story::new(piece, Refusal::default(), known);
-        let proven = pieces
-            .iter()
-            .filter_map(|p| blank(p, known).round_trip())
+        let clues = |piece, known| Clues::of(piece, Refusal::default(), known);
+        let round_trips = pieces.iter().filter_map(|p| clues(p, known));
+        let proven = round_trips
+            .filter_map(|clues| clues.shortest_round_trip())
             .min();
         known.min_rtt = proven.map_or(known.min_rtt, |proven| proven.min(known.min_rtt));
         if !self.reported {
-            let silent = pieces
-                .iter()
-                .filter(|p| blank(p, known).is_unreported_duplicate());
+            let unreported = pieces.iter().filter_map(|p| clues(p, known));
+            let silent = unreported.filter(|clues| clues.is_unreported_duplicate());
             self.unreported += silent.count() as u32;
             known.facts.reports_duplicates &= self.unreported < SILENT;
         }
         for piece in pieces {
-            let story = Story::new(piece, self.mutes.of(piece), known);
-            let doubt = self.doubles.then(|| blank(piece, known));
-            for (number, sent) in piece.copies.iter().enumerate() {
-                let Some(row) = sent.row else { continue };
-                let mut found = story.verdict(number);
-                // Where the path doubles packets, an ACK that says nothing may be another's double.
-                if doubt
-                    .as_ref()
-                    .is_some_and(|d| d.verdict(number).0 != found.0)
-                {
-                    found = (Verdict::Unknowable, Evidence::Ambiguous);
-                }
-                self.rows.decide(row, piece.span.len(), found);
+            let refusal = self.mutes.of(piece);
+            let steps = Story::steps(piece, refusal);
+            let told = steps <= self.steps_left;
+            if told {
+                self.steps_left -= steps;
             }
+            self.decide_piece(piece, refusal, known, told);
+        }
+    }
+
+    /// Decides what a piece says of the retransmissions it is part of; not `told`, that nobody knows.
+    fn decide_piece(&mut self, piece: &Piece, refusal: Refusal, known: Known, told: bool) {
+        let story = told.then(|| Story::new(piece, refusal, known));
+        // Where the path doubles packets, an ACK that says nothing may be another's double.
+        let doubt = (told && self.doubles).then(|| Story::new(piece, Refusal::default(), known));
+        for (number, sent) in piece.copies.iter().enumerate() {
+            let Some(row) = sent.row else { continue };
+            let doubtful = (Verdict::Unknowable, Evidence::Ambiguous);
+            let mut found = (story.as_ref()).map_or(doubtful, |story| story.verdict(number));
+            if doubt
+                .as_ref()
+                .is_some_and(|d| d.verdict(number).0 != found.0)
+            {
+                found = doubtful;
+            }
+            self.rows.decide(row, piece.span.len(), found);
         }
     }
 }

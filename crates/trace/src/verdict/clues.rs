@@ -55,7 +55,31 @@ pub(super) struct Clues<'a> {
     pub known: Known,
 }
 
-impl Clues<'_> {
+impl<'a> Clues<'a> {
+    /// `None`: the piece was never acknowledged.
+    pub fn of(piece: &'a Piece, refusal: Refusal, known: Known) -> Option<Self> {
+        let cover = piece.cover.as_ref()?;
+        Some(Self {
+            piece,
+            cover,
+            refusal,
+            known,
+        })
+    }
+
+    /// The shortest round trip that is proven.
+    pub fn shortest_round_trip(&self) -> Option<Duration> {
+        (0..self.piece.copies.len()).find_map(|copy| self.round_trip(copy))
+    }
+
+    /// Whether the last copy came, if it was not lost, after another that is proven to have, and nothing
+    /// was reported.
+    pub fn is_unreported_duplicate(&self) -> bool {
+        let last = self.piece.copies.len() - 1;
+        let named_before = (0..last).any(|copy| self.is_named(copy));
+        named_before && self.piece.reports.is_empty() && self.is_report_due(last, 0)
+    }
+
     /// `copy` was lost.
     pub fn lost(&self, copy: usize) -> u32 {
         let coincidence = if self.is_named(copy) { COINCIDENCE } else { 0 };

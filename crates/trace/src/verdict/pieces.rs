@@ -10,7 +10,7 @@ use std::time::Duration;
 const MOST_COPIES: usize = 17;
 
 /// Reports of a piece that are kept.
-const MOST_REPORTS: usize = 4;
+pub(super) const MOST_REPORTS: usize = 4;
 
 /// Pieces of a direction that are kept apart: more than a window has segments. Beyond, nothing is cut.
 const MOST_PIECES: usize = 1 << 15;

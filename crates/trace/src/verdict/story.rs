@@ -37,9 +37,8 @@
 
 use super::clues::{Clues, Known, LATE, NEVER, OUTRUN, UNEXPLAINED};
 use super::mutes::Refusal;
-use super::pieces::Piece;
+use super::pieces::{MOST_REPORTS, Piece};
 use crate::finding::{Evidence, Verdict};
-use std::time::Duration;
 
 const AMBIGUOUS: (Verdict, Evidence) = (Verdict::Unknowable, Evidence::Ambiguous);
 
@@ -68,12 +67,7 @@ struct Beginning {
 
 impl<'a> Story<'a> {
     pub fn new(piece: &'a Piece, refusal: Refusal, known: Known) -> Self {
-        let clues = piece.cover.as_ref().map(|cover| Clues {
-            piece,
-            cover,
-            refusal,
-            known,
-        });
+        let clues = Clues::of(piece, refusal, known);
         let copies = piece.copies.len();
         let least = |clues: &Clues<'_>| (0..copies).map(|m| fewest(clues, m)).collect();
         Self {
@@ -107,20 +101,12 @@ impl<'a> Story<'a> {
         }
     }
 
-    /// The shortest round trip that is proven.
-    pub fn round_trip(&self) -> Option<Duration> {
-        let clues = self.clues.as_ref()?;
-        (0..self.copies).find_map(|copy| clues.round_trip(copy))
-    }
-
-    /// Whether the last copy came, if it was not lost, after another that is proven to have, and nothing
-    /// was reported.
-    pub fn is_unreported_duplicate(&self) -> bool {
-        let (Some(clues), last) = (&self.clues, self.copies.saturating_sub(1)) else {
-            return false;
-        };
-        let named_before = (0..last).any(|copy| clues.is_named(copy));
-        named_before && clues.piece.reports.is_empty() && clues.is_report_due(last, 0)
+    /// How many steps it takes to tell the stories of a piece, about: some ns each.
+    pub fn steps(piece: &Piece, refusal: Refusal) -> u64 {
+        let (copies, reports) = (piece.copies.len() as u64, piece.reports.len() as u32);
+        let refused = if refusal.echo.is_some() { copies } else { 1 };
+        let beginnings = copies * (copies + 1) * refused;
+        beginnings * copies * (1 + u64::from(reports) * (1 << reports) / 2)
     }
 }
 
@@ -151,12 +137,13 @@ fn fewest(clues: &Clues<'_>, earliest: usize) -> u32 {
             })
         })
     });
-    let mishaps = beginnings.map(|beginning| mishaps(clues, beginning));
-    mishaps.min().unwrap_or(NEVER).min(NEVER)
+    beginnings.fold(NEVER, |least, beginning| {
+        mishaps(clues, beginning, least).min(least)
+    })
 }
 
-/// The fewest of stories that begin so.
-fn mishaps(clues: &Clues<'_>, beginning: Beginning) -> u32 {
+/// The fewest of stories that begin so, where that is less than `least`.
+fn mishaps(clues: &Clues<'_>, beginning: Beginning, least: u32) -> u32 {
     let Beginning {
         earliest,
         first,
@@ -172,8 +159,8 @@ fn mishaps(clues: &Clues<'_>, beginning: Beginning) -> u32 {
     let known = (0..earliest).map(|copy| clues.lost(copy)).sum::<u32>()
         + taken
         + if unexplained { UNEXPLAINED } else { 0 };
-    if known >= NEVER {
-        return NEVER;
+    if known >= least {
+        return least;
     }
     known + others(clues, beginning)
 }
@@ -189,7 +176,8 @@ fn others(clues: &Clues<'_>, beginning: Beginning) -> u32 {
     } = beginning;
     // By the set of reports accounted for so far.
     let reports = &clues.piece.reports;
-    let mut least = vec![NEVER; 1 << reports.len()];
+    let sets = 1 << reports.len().min(MOST_REPORTS);
+    let mut least = [NEVER; 1 << MOST_REPORTS];
     least[0] = 0;
     for copy in (earliest..clues.piece.copies.len()).filter(|&copy| copy != first) {
         if refused == Some(copy) {
@@ -202,10 +190,10 @@ fn others(clues: &Clues<'_>, beginning: Beginning) -> u32 {
         if copy != earliest {
             unseen = unseen.min(clues.lost(copy));
         }
-        let mut next: Vec<u32> = least.iter().map(|so_far| so_far + unseen).collect();
-        for (number, report) in reports.iter().enumerate() {
+        let mut next = least.map(|so_far| so_far + unseen);
+        for (number, report) in reports.iter().enumerate().take(MOST_REPORTS) {
             let drawn = outrun + clues.drew_report(copy, report);
-            for set in (0..least.len()).filter(|set| set >> number & 1 == 0) {
+            for set in (0..sets).filter(|set| set >> number & 1 == 0) {
                 let with = &mut next[set | 1 << number];
                 *with = (*with).min(least[set] + drawn);
             }
@@ -213,7 +201,7 @@ fn others(clues: &Clues<'_>, beginning: Beginning) -> u32 {
         least = next;
     }
     let unaccounted = |set: usize| reports.len() as u32 - set.count_ones();
-    (least.iter().enumerate())
+    (least.iter().enumerate().take(sets))
         .map(|(set, mishaps)| mishaps + unaccounted(set) * clues.doubled())
         .min()
         .unwrap_or(NEVER)

@@ -222,3 +222,34 @@ fn where_acks_come_out_of_order_a_refusal_may_go_unseen() {
     assert_eq!(scene(overtaken), "unknowable ambiguous");
     assert_eq!(scene(Sent(1139, 4001, 5001)), "needed timestamp_echo");
 }
+
+#[test]
+fn stories_without_end_are_not_told() {
+    // Copies cut into pieces by SACK blocks, and reported.
+    let last_verdict = |copies: u32, reports: u64| {
+        let mut judge = Judge::new(BOTH);
+        for index in 0..copies {
+            let again = copy(1010 + 10 * u64::from(index));
+            judge.on_retransmission(index, span(1, 9001), again, Some(copy(1000)));
+        }
+        for i in 0..100 {
+            let blocks = [0, 2, 4]
+                .map(|at| 11 + 6 * i + at)
+                .map(|at| span(at, at + 1));
+            let ack = Ack::new(Offset(1), 65_535).with_blocks(blocks);
+            judge.on_ack(at(1200 + i), Offset(1), &ack, Some(1000));
+        }
+        let all = Ack::new(Offset(9001), 65_535);
+        judge.on_ack(at(3000), Offset(1), &all, Some(1000));
+        for i in 0..reports {
+            let report = all.clone().with_blocks([span(1, 9001)]);
+            judge.on_ack(at(3001 + i), Offset(9001), &report, Some(1160));
+        }
+        let mut found = Vec::new();
+        judge.finish(at(9000), RTT, |_, verdict, _| found.push(verdict));
+        assert_eq!(found.len(), copies as usize);
+        found.pop()
+    };
+    assert_eq!(last_verdict(1, 1), Some(Verdict::Spurious));
+    assert_eq!(last_verdict(16, 4), Some(Verdict::Unknowable));
+}
