@@ -243,7 +243,7 @@ impl Case {
         let ts = segment.options.timestamps.map(|ts| ts.value);
         let copy = Copy { at, ts_value: ts };
         let seen = Seen {
-            all: matches!(cause, Cause::Repeated | Cause::Late),
+            all: matches!(cause, Cause::Repeated | Cause::Late) && span.end <= known.nxt,
             // What was sent again since was told of.
             first: known.original.filter(|_| known.copies == Some(0)),
             higher: known.revealed_ts,
@@ -279,8 +279,10 @@ impl Case {
         };
         self.rows.push(row);
         if again {
+            // Bytes never sent before have their first transmission here.
+            let old = Span::new(span.start, span.end.min(known.nxt));
             self.judge
-                .on_retransmission(index, span, copy, known.original);
+                .on_retransmission(index, old, copy, known.original);
             if let Some(tape) = &mut self.tape {
                 tape.on_sent(at, span, Some(index));
             }
@@ -538,6 +540,10 @@ impl Row {
             Cause::Doubled => None,
             _ if vantage == Vantage::Receiver => self.arrival,
             Cause::Late => None,
+            // No earlier copy has all of it.
+            _ if vantage == Vantage::Sender && self.span.end > self.recovered_by => {
+                Some((Verdict::Needed, Evidence::NoCopySeen))
+            }
             Cause::Repeated | Cause::Filled(Some(true)) => Some(self.verdict),
             Cause::Filled(None) if vantage == Vantage::Sender => Some(self.verdict),
             Cause::Filled(None) => Some((Verdict::Unknowable, Evidence::LooksFirst)),

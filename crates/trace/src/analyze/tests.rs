@@ -216,6 +216,22 @@ fn a_duplicate_may_be_reported_where_options_are_cut() {
 }
 
 #[test]
+fn what_brings_new_bytes_as_well_is_needed() {
+    // The original had arrived, but not what was joined to it.
+    let mut talk = Talk::opened(0.0);
+    talk.data(100.0, 0, 500);
+    talk.data(130.0, 0, 1000);
+    talk.ack(150.0, 500, 0, 0);
+    talk.ack(180.0, 1000, 0, 500);
+    let [row] = talk.analyzed().retransmissions[..] else {
+        panic!("one retransmission");
+    };
+    let found = (row.vantage, row.verdict, row.evidence);
+    let needed = (Vantage::Sender, Verdict::Needed, Evidence::NoCopySeen);
+    assert_eq!(found, needed);
+}
+
+#[test]
 fn what_is_no_retransmission_is_none() {
     type Change = fn(&mut Talk);
     // (what, packets after ten segments were sent at 100 ms and acknowledged at 150 ms)
