@@ -33,6 +33,8 @@ pub(crate) enum Cause {
 pub(crate) struct Known {
     /// Their first transmission, where it was captured.
     pub original: Option<Copy>,
+    /// Some of them had not been seen before.
+    pub lacking: bool,
     /// How often they had been sent again before, while they were outstanding.
     pub copies: Option<u16>,
     /// The least timestamp seen above them, where they fill a gap.
@@ -243,7 +245,7 @@ impl Case {
         let ts = segment.options.timestamps.map(|ts| ts.value);
         let copy = Copy { at, ts_value: ts };
         let seen = Seen {
-            all: matches!(cause, Cause::Repeated | Cause::Late) && span.end <= known.nxt,
+            all: matches!(cause, Cause::Repeated | Cause::Late) && !known.lacking,
             // What was sent again since was told of.
             first: known.original.filter(|_| known.copies == Some(0)),
             higher: known.revealed_ts,

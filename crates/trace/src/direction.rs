@@ -321,6 +321,7 @@ impl Direction {
                 at: flight.at,
                 ts_value: flight.ts.filter(|_| flight.copies == 0),
             }),
+            lacking: span.end > self.nxt || first.is_some_and(|i| self.lacks(i, span)),
             copies: earlier.map(|flight| flight.copies),
             revealed_ts: earlier.filter(|_| unseen).and_then(|gap| gap.ts),
             rtt: self.rtts.average().map(|rtt| rtt + common.lag),
@@ -350,6 +351,13 @@ impl Direction {
         let alive = span.end == self.una && silent;
         let shut = span.start == self.una && self.window_edge <= self.una;
         one && !is_fin && (alive || shut)
+    }
+
+    /// Whether some of `span`, of which the first byte is in the packet with this index, was not captured.
+    fn lacks(&self, at: usize, span: Span) -> bool {
+        let packets = self.flights.range(at..);
+        let mut inside = packets.take_while(|flight| flight.span.start < span.end);
+        inside.any(|flight| !flight.seen)
     }
 
     /// The timestamp of the last known copy of something that is no longer outstanding.

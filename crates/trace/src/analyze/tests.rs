@@ -232,6 +232,30 @@ fn what_brings_new_bytes_as_well_is_needed() {
 }
 
 #[test]
+fn a_copy_of_part_of_it_is_no_copy_at_the_receiver() {
+    // The server's capture of what the client sends: the first 500 bytes are lost, and sent again with
+    // the 500 after them.
+    let verdict = |lost: bool| {
+        let mut talk = Talk::opened(0.0);
+        talk.packet(60.0, 0, 0, 100, 0, |_| {});
+        talk.packet(60.1, 1, 0, 0, 100, |_| {});
+        if !lost {
+            talk.packet(70.0, 0, 100, 500, 0, |_| {});
+        }
+        talk.packet(70.1, 0, 600, 500, 0, |_| {});
+        talk.packet(70.2, 1, 0, 0, 100, |_| {});
+        talk.packet(270.0, 0, 100, 1000, 0, |_| {});
+        talk.packet(270.1, 1, 0, 0, 1100, |_| {});
+        let kept = talk.analyzed();
+        let row = kept.retransmissions.last().unwrap();
+        assert_eq!(row.vantage, Vantage::Receiver);
+        row.verdict
+    };
+    assert_eq!(verdict(false), Verdict::Spurious);
+    assert_ne!(verdict(true), Verdict::Spurious);
+}
+
+#[test]
 fn what_is_no_retransmission_is_none() {
     type Change = fn(&mut Talk);
     // (what, packets after ten segments were sent at 100 ms and acknowledged at 150 ms)
