@@ -610,6 +610,7 @@ mod tests {
         for (before, copy) in [(0, 1), (u16::MAX, u16::MAX)] {
             let known = Known {
                 original: None,
+                lacking: false,
                 copies: Some(before),
                 revealed_ts: None,
                 rtt: None,

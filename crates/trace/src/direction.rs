@@ -299,7 +299,8 @@ impl Direction {
             ts,
             ip_id: packet.ip_id,
         };
-        let earlier = self.flight_at(span.start).map(|i| self.flights[i]);
+        let first = self.flight_at(span.start);
+        let earlier = first.map(|i| self.flights[i]);
         let unseen = earlier.is_some_and(|flight| !flight.seen && span.end <= flight.span.end);
         let cause = if unseen {
             Cause::Filled(earlier.and_then(|gap| later_than(sending, &gap)))
