@@ -242,7 +242,7 @@ fn stories_without_end_are_not_told() {
         let all = Ack::new(Offset(9001), 65_535);
         judge.on_ack(at(3000), Offset(1), &all, Some(1000));
         for i in 0..reports {
-            let report = all.clone().with_blocks([span(1, 9001)]);
+            let report = all.with_blocks([span(1, 9001)]);
             judge.on_ack(at(3001 + i), Offset(9001), &report, Some(1160));
         }
         let mut found = Vec::new();
