@@ -297,7 +297,7 @@ impl Judge {
         self.rows.give_up(found);
     }
 
-    fn decide(&mut self, pieces: &[Box<Piece>], end: Instant, min_rtt: Option<Duration>) {
+    fn decide(&mut self, pieces: &[Piece], end: Instant, min_rtt: Option<Duration>) {
         let mut known = Known {
             facts: self.facts,
             min_rtt: min_rtt.unwrap_or_default(),

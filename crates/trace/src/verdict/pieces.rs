@@ -261,7 +261,7 @@ impl Pieces {
     }
 
     /// Takes out what can change no more at `now`.
-    pub fn take_settled(&mut self, now: Instant, after: Duration) -> Vec<Box<Piece>> {
+    pub fn take_settled(&mut self, now: Instant, after: Duration) -> Vec<Piece> {
         if self.next_settled.is_none_or(|next| now < next) {
             return Vec::new();
         }
@@ -275,14 +275,15 @@ impl Pieces {
         }
         self.next_settled = next;
         let settled = starts.iter().filter_map(|start| self.covered.remove(start));
-        settled.collect()
+        settled.map(|piece| *piece).collect()
     }
 
     /// Takes out everything.
-    pub fn take_all(&mut self) -> Vec<Box<Piece>> {
+    pub fn take_all(&mut self) -> Vec<Piece> {
         let open = std::mem::take(&mut self.open);
         let covered = std::mem::take(&mut self.covered);
-        open.into_values().chain(covered.into_values()).collect()
+        let all = open.into_values().chain(covered.into_values());
+        all.map(|piece| *piece).collect()
     }
 }
 
