@@ -98,7 +98,7 @@ pub(crate) struct Closed {
 }
 
 /// Steps without news after which a case sleeps: about what it costs to wake it.
-const QUIET: u32 = 48;
+const QUIET: u32 = 96;
 
 /// Rows for which there is room where a case is begun with memory used before.
 const USUAL_ROWS: usize = 16;
