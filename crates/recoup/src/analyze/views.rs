@@ -1,0 +1,170 @@
+//! What is shown of captures: tables, JSON, CSV and Parquet, and the study's figures.
+
+use super::captures::{analyze_all, said};
+use super::output::{Output, cannot_write};
+use super::{Args, Format};
+use crate::{Failure, interrupt};
+use recoup_lab::analysis::{
+    self, AllConnections, AllRetransmissions, Analyzed, Columns, Document, Rows, Summary,
+};
+use recoup_lab::output_file::{OutputFile, create_folder};
+use recoup_lab::study::figures;
+use recoup_trace::analyze::Settings;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// A view in all of its forms.
+pub trait Shown: Document + Default + 'static {
+    /// A row of CSV and Parquet.
+    type Row: 'static;
+
+    fn columns() -> Columns<Self::Row>;
+
+    fn rows(analyzed: &Analyzed<Self>) -> &[Self::Row];
+
+    fn table(analyzed: &Analyzed<Self>) -> String;
+
+    /// Tables that are shown only to whom asks for them.
+    fn study(_analyzed: &Analyzed<Self>) -> String {
+        String::new()
+    }
+
+    /// Draws what there is to draw.
+    fn draw(_captures: &[Analyzed<Self>], _dir: &Path) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+impl Shown for AllRetransmissions {
+    type Row = recoup_trace::finding::Retransmission;
+
+    fn columns() -> Columns<Self::Row> {
+        analysis::retransmissions()
+    }
+
+    fn rows(analyzed: &Analyzed<Self>) -> &[Self::Row] {
+        &analyzed.found.rows
+    }
+
+    fn table(analyzed: &Analyzed<Self>) -> String {
+        analysis::retransmission_table(analyzed)
+    }
+}
+
+impl Shown for AllConnections {
+    type Row = recoup_trace::finding::Connection;
+
+    fn columns() -> Columns<Self::Row> {
+        analysis::connections()
+    }
+
+    fn rows(analyzed: &Analyzed<Self>) -> &[Self::Row] {
+        &analyzed.found.rows
+    }
+
+    fn table(analyzed: &Analyzed<Self>) -> String {
+        analysis::connection_table(analyzed)
+    }
+}
+
+impl Shown for Summary {
+    type Row = Analyzed<Self>;
+
+    fn columns() -> Columns<Self::Row> {
+        analysis::summaries()
+    }
+
+    fn rows(analyzed: &Analyzed<Self>) -> &[Self::Row] {
+        std::slice::from_ref(analyzed)
+    }
+
+    fn table(analyzed: &Analyzed<Self>) -> String {
+        analysis::summary_tables(analyzed)
+    }
+
+    fn study(analyzed: &Analyzed<Self>) -> String {
+        analysis::study_tables(&analyzed.found.study.report())
+    }
+
+    fn draw(captures: &[Analyzed<Self>], dir: &Path) -> Result<(), Failure> {
+        write_figures(dir, captures)
+    }
+}
+
+/// Analyzes the captures and prints a view of them.
+pub fn show<V: Shown>(args: &Args, settings: &Settings) -> Result<(), Failure> {
+    let output = Output::create(&args.output)?;
+    if let Some(dir) = &args.figures {
+        create_folder(dir)?;
+    }
+    interrupt::defer();
+    let captures = analyze_all::<V>(&args.captures, settings)?;
+    let interrupted = interrupt::heed();
+    for analyzed in &captures {
+        for note in analyzed.notes() {
+            eprintln!("recoup: note: {}: {note}", said(&analyzed.capture));
+        }
+    }
+    for capture in args.captures.iter().skip(captures.len()) {
+        eprintln!(
+            "recoup: note: {}: interrupted before it was read",
+            capture.display()
+        );
+    }
+    if let Some(dir) = &args.figures {
+        V::draw(&captures, dir)?;
+    }
+    output.write(|out| print(args, &captures, out))?;
+    match interrupted {
+        true => interrupt::end(),
+        false => Ok(()),
+    }
+}
+
+fn print<V: Shown>(
+    args: &Args,
+    captures: &[Analyzed<V>],
+    out: &mut (dyn Write + Send),
+) -> io::Result<()> {
+    let rows = || -> Vec<Rows<'_, V::Row>> {
+        let rows = captures.iter().map(|analyzed| Rows {
+            capture: &analyzed.capture,
+            rows: V::rows(analyzed),
+        });
+        rows.collect()
+    };
+    match args.format {
+        Format::Json => analysis::write_json(captures, out),
+        Format::Csv => V::columns().write_csv(&rows(), out),
+        Format::Parquet => V::columns().write_parquet(&rows(), out),
+        Format::Table => {
+            for (i, analyzed) in captures.iter().enumerate() {
+                let gap = if i == 0 { "" } else { "\n" };
+                let (name, table) = (said(&analyzed.capture), V::table(analyzed));
+                write!(out, "{gap}{name}\n\n{table}")?;
+                if args.study {
+                    out.write_all(V::study(analyzed).as_bytes())?;
+                }
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Writes the figures of a capture, each whole before the first has its name.
+fn write_figures(dir: &Path, captures: &[Analyzed<Summary>]) -> Result<(), Failure> {
+    let mut files = Vec::new();
+    for (name, picture) in captures.iter().flat_map(|a| figures(&a.found.study)) {
+        let path = dir.join(format!("{name}.svg"));
+        let mut file = OutputFile::create(&path)?;
+        file.write_all(picture.as_bytes())
+            .map_err(|e| cannot_write(&path.display().to_string(), &e))?;
+        files.push(file);
+    }
+    for file in files {
+        let path = file.target().display().to_string();
+        file.publish()?;
+        eprintln!("recoup: wrote {path}");
+    }
+    Ok(())
+}
