@@ -128,7 +128,8 @@ impl<R: 'static> Columns<R> {
     pub fn write_csv(&self, captures: &[Rows<'_, R>], out: impl Write) -> io::Result<()> {
         let mut out = csv::Writer::from_writer(out);
         let name = (captures.len() > 1).then_some(CAPTURE);
-        out.write_record(self.names().chain(name))?;
+        let header = self.names().chain(name);
+        out.write_record(header).map_err(io_error)?;
         let (mut record, mut cell) = (ByteRecord::new(), Vec::new());
         for Rows { capture, rows } in captures {
             for row in *rows {
@@ -141,7 +142,7 @@ impl<R: 'static> Columns<R> {
                 if name.is_some() {
                     record.push_field(capture.as_bytes());
                 }
-                out.write_byte_record(&record)?;
+                out.write_byte_record(&record).map_err(io_error)?;
             }
         }
         out.flush()
@@ -158,6 +159,14 @@ impl<R: 'static> Columns<R> {
     /// A row as JSON: an object.
     pub(super) fn row_to_json<'a>(&'a self, row: &'a R) -> impl Serialize + 'a {
         JsonRow { columns: self, row }
+    }
+}
+
+/// What the system said, where it was the system: who prints knows a closed pipe by its kind.
+fn io_error(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
     }
 }
 

@@ -16,7 +16,7 @@ use recoup_units::Instant;
 use recoup_wire::{Endpoints, SeqNumber};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::io::Seek;
+use std::io::{self, Seek, Write};
 use std::time::Duration;
 
 /// 2023-11-14, 22:13:20 UTC, and some.
@@ -311,6 +311,47 @@ fn parquet_without_rows_has_its_columns() {
         metadata.schema_descr().num_columns(),
         connections().names().count()
     );
+}
+
+/// A pipe whose reader went away after so many bytes.
+struct Closed(usize);
+
+impl Write for Closed {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = bytes.len().min(self.0);
+        self.0 -= count;
+        match count {
+            0 => Err(io::ErrorKind::BrokenPipe.into()),
+            _ => Ok(count),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Amid the rows as well as before them, in every form: who prints tells by the kind of the error that
+/// the reader had enough.
+#[test]
+fn a_closed_pipe_is_known_as_one() {
+    let mut found = analyzed::<AllRetransmissions>(&one_connection());
+    found.found.rows = vec![retransmission(); 10_000];
+    let rows = [Rows {
+        capture: "a.pcap",
+        rows: &found.found.rows,
+    }];
+    for taken in [0, 100, 20_000] {
+        let written = [
+            retransmissions().write_csv(&rows, Closed(taken)),
+            retransmissions().write_parquet(&rows, Closed(taken)),
+            write_json(std::slice::from_ref(&found), Closed(taken)),
+        ];
+        for result in written {
+            let kind = result.unwrap_err().kind();
+            assert_eq!(kind, io::ErrorKind::BrokenPipe, "after {taken} bytes");
+        }
+    }
 }
 
 /// Ten connections, of which the one numbered `n` lost `n` times 100 ms, one retransmission each.
