@@ -34,7 +34,8 @@ until the last capture is read. An interrupt (Ctrl-C) ends the reading; what was
 analyzed and printed.
 
 Exit status: 0 analyzed, with notes on standard error where a capture is not whole or not all of it
-can be read; 2 wrong use, or a capture in which nothing can be read.";
+can be read; 2 wrong use, or a capture in which nothing can be read: the others are analyzed and
+printed all the same.";
 
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
@@ -57,15 +58,17 @@ pub struct Args {
         long,
         group = "view",
         value_name = "CONNECTION",
+        value_parser = connection,
+        allow_hyphen_values = true,
         conflicts_with = "format"
     )]
     plot: Option<u64>,
     /// Show the tables of the 2007 loss detection study as well; JSON always has them
     #[arg(long, conflicts_with_all = ["connections", "retransmissions", "plot"])]
     study: bool,
-    /// How to print it
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
+    /// How to print it [default: as the ending of --output says, .json, .csv or .parquet; else table]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
     /// Write it to this file; - for standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
@@ -77,11 +80,30 @@ pub struct Args {
     #[arg(long, value_name = "PROFILE")]
     profile: Option<String>,
     /// A connection that is silent for so long is over
-    #[arg(long, value_name = "TIME", default_value = "15min", value_parser = idle)]
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "15min",
+        value_parser = idle,
+        allow_hyphen_values = true
+    )]
     idle: Duration,
     /// Read and analyze on so many threads [default: one a core]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    threads: Option<u16>,
+    #[arg(long, value_name = "N", value_parser = threads, allow_hyphen_values = true)]
+    threads: Option<usize>,
+}
+
+impl Args {
+    fn format(&self) -> Format {
+        let ending = self.output.extension().and_then(|ending| ending.to_str());
+        let by_ending = || match ending.map(str::to_ascii_lowercase).as_deref() {
+            Some("json") => Format::Json,
+            Some("csv") => Format::Csv,
+            Some("parquet") => Format::Parquet,
+            _ => Format::Table,
+        };
+        self.format.unwrap_or_else(by_ending)
+    }
 }
 
 /// How findings are printed.
@@ -104,6 +126,17 @@ fn idle(text: &str) -> Result<Duration, String> {
     }
 }
 
+fn connection(text: &str) -> Result<u64, String> {
+    let number = text.parse();
+    number.map_err(|_| "expected a connection's number, from 0".into())
+}
+
+fn threads(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok();
+    let number = number.filter(|number| (1..=1024).contains(number));
+    number.ok_or_else(|| "expected a number from 1 to 1024".into())
+}
+
 pub fn run(args: &Args) -> Result<(), Failure> {
     let settings = settings(args)?;
     check_paths(args)?;
@@ -121,12 +154,15 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 fn settings(args: &Args) -> Result<Settings, Failure> {
     let usual = Settings::default();
     let profile = args.profile.as_deref().map(|text| {
-        parse_profile(text).map_err(|e| Failure::Wrong(format!("--profile {text}: {e}")))
+        parse_profile(text).map_err(|e| {
+            let all = "`recoup profiles` lists what there is";
+            Failure::Wrong(format!("--profile {text}: {e} ({all})"))
+        })
     });
     Ok(Settings {
         profile: profile.transpose()?,
         idle: args.idle,
-        threads: args.threads.map_or(usual.threads, |n| usize::from(n) - 1),
+        threads: args.threads.map_or(usual.threads, |n| n - 1),
         ..usual
     })
 }
@@ -143,12 +179,12 @@ fn check_paths(args: &Args) -> Result<(), Failure> {
         let line = "--figures: of one capture: expected no other";
         return Err(Failure::Wrong(line.into()));
     }
-    if args.study && matches!(args.format, Format::Csv | Format::Parquet) {
+    if args.study && matches!(args.format(), Format::Csv | Format::Parquet) {
         let line = "--study: not in rows: expected --format table or json";
         return Err(Failure::Wrong(line.into()));
     }
     let to_stdout = args.output == Path::new("-");
-    if to_stdout && args.format == Format::Parquet && io::stdout().is_terminal() {
+    if to_stdout && args.format() == Format::Parquet && io::stdout().is_terminal() {
         let line = "--format parquet: not for a terminal: expected --output FILE, or a pipe";
         return Err(Failure::Wrong(line.into()));
     }
@@ -164,5 +200,5 @@ fn check_paths(args: &Args) -> Result<(), Failure> {
             )));
         }
     }
-    Ok(())
+    captures::check(&args.captures)
 }

@@ -78,6 +78,8 @@ enum Failure {
     CheckFailed,
     /// Wrong use or bad input: exit status 2, and this line.
     Wrong(String),
+    /// The same, and the user was told when it came up.
+    Told,
 }
 
 impl<E: std::error::Error> From<E> for Failure {
@@ -87,15 +89,20 @@ impl<E: std::error::Error> From<E> for Failure {
 }
 
 impl Failure {
+    /// Tells of it.
+    fn tell(&self) {
+        if let Self::Wrong(line) = self {
+            // What is quoted of the user's may span lines.
+            eprintln!("recoup: {}", line.replace(['\n', '\r'], " "));
+        }
+    }
+
     /// Tells of it and gives the exit status.
     fn exit(self) -> ExitCode {
+        self.tell();
         match self {
             Self::CheckFailed => ExitCode::from(1),
-            Self::Wrong(line) => {
-                // What is quoted of the user's may span lines.
-                eprintln!("recoup: {}", line.replace(['\n', '\r'], " "));
-                ExitCode::from(2)
-            }
+            Self::Wrong(_) | Self::Told => ExitCode::from(2),
         }
     }
 }

@@ -4,32 +4,69 @@ use crate::{Failure, interrupt};
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use recoup_lab::analysis::{self, Analyzed, View};
 use recoup_trace::analyze::Settings;
-use recoup_trace::read::Reader;
-use std::path::PathBuf;
+use recoup_trace::read::{ReadError, Reader};
+use std::path::{Path, PathBuf};
 
-/// Opens every capture, then analyzes one after another, till the end or an interrupt.
-pub fn analyze_all<V: View + Default>(
-    captures: &[PathBuf],
-    settings: &Settings,
-) -> Result<Vec<Analyzed<V>>, Failure> {
-    let open = |path: &PathBuf| {
-        let reader = Reader::open(path)?;
-        Ok::<_, Failure>((path.display().to_string(), reader))
-    };
-    let readers = captures.iter().map(open).collect::<Result<Vec<_>, _>>()?;
-    let several = readers.len() > 1;
-    let mut all = Vec::new();
-    for (name, reader) in readers {
-        let bar = progress(&reader);
-        if several {
-            bar.set_prefix(format!("{} ", said(&name)));
+/// What became of captures.
+pub struct All<V> {
+    /// Those that could be read, in order.
+    pub analyzed: Vec<Analyzed<V>>,
+    /// How many were taken up, from the first: an interrupt leaves the others.
+    pub taken_up: usize,
+    /// Whether one of these could not be read. The user was told.
+    pub failed: bool,
+}
+
+/// Checks that all captures are there, and no directories: what is wrong with one's name is told before
+/// another is read. They are not opened: what comes through a pipe comes once.
+pub fn check(captures: &[PathBuf]) -> Result<(), Failure> {
+    for path in captures.iter().filter(|path| path.as_os_str() != "-") {
+        let file = path.display().to_string();
+        match path.metadata() {
+            Ok(about) if about.is_dir() => return Err(ReadError::Directory { file }.into()),
+            Ok(_) => {}
+            Err(source) => return Err(ReadError::Unreadable { file, source }.into()),
         }
-        all.push(analyze_one(&name, reader, settings, &bar, V::default)?);
+    }
+    Ok(())
+}
+
+/// Analyzes one capture after another, till the last or an interrupt. What is wrong with one is told,
+/// and the others are analyzed.
+pub fn analyze_all<V: View + Default>(captures: &[PathBuf], settings: &Settings) -> All<V> {
+    let mut all = All {
+        analyzed: Vec::new(),
+        taken_up: 0,
+        failed: false,
+    };
+    for path in captures {
+        all.taken_up += 1;
+        match open_and_analyze(path, captures.len() > 1, settings) {
+            Ok(analyzed) => all.analyzed.push(analyzed),
+            Err(failure) => {
+                failure.tell();
+                all.failed = true;
+            }
+        }
         if interrupt::noted() {
             break;
         }
     }
-    Ok(all)
+    all
+}
+
+fn open_and_analyze<V: View + Default>(
+    path: &Path,
+    is_one_of_several: bool,
+    settings: &Settings,
+) -> Result<Analyzed<V>, Failure> {
+    let name = path.display().to_string();
+    let reader = Reader::open(path)?;
+    let bar = progress(&reader);
+    if is_one_of_several {
+        bar.set_prefix(format!("{} ", said(&name)));
+    }
+    analyze_one(&name, reader, settings, &bar, V::default)
 }
 
 /// Analyzes a capture, till the end or an interrupt.

@@ -3,14 +3,14 @@
 use super::Args;
 use super::captures::{analyze_one, progress};
 use super::output::Output;
-use crate::Failure;
+use crate::{Failure, interrupt};
 use recoup_lab::analysis::{OneConnection, View};
 use recoup_lab::sequence::{Diagram, explain};
 use recoup_trace::analyze::Settings;
 use recoup_trace::read::Reader;
 use std::path::Path;
 
-/// Draws a connection with what was found of it.
+/// Draws a connection with what was found of it, of what was read till the end or an interrupt.
 pub fn plot(args: &Args, number: u64, settings: &Settings) -> Result<(), Failure> {
     let [path] = args.captures.as_slice() else {
         let line = "--plot: of one capture: expected no other";
@@ -19,40 +19,61 @@ pub fn plot(args: &Args, number: u64, settings: &Settings) -> Result<(), Failure
     check_rereadable(path)?;
     let is_xplot = is_xplot(&args.output)?;
     let output = Output::create(&args.output)?;
-    let name = path.display().to_string();
-    let diagram = explained(path, &name, number, settings)?;
-    let picture = match is_xplot {
-        true => diagram.to_xplot(0).unwrap_or_default(),
-        false => diagram.to_svg(),
-    };
-    output.write(|out| out.write_all(picture.as_bytes()))
+    interrupt::defer();
+    let drawn = explained(path, number, settings);
+    let interrupted = interrupt::heed();
+    let written = drawn.and_then(|diagram| {
+        let picture = match is_xplot {
+            true => diagram.to_xplot(0).unwrap_or_default(),
+            false => diagram.to_svg(),
+        };
+        output.write(|out| out.write_all(picture.as_bytes()))
+    });
+    if interrupted {
+        if let Err(failure) = &written {
+            failure.tell();
+        }
+        interrupt::end();
+    }
+    written
 }
 
 /// The picture of a connection; notes go to standard error.
-fn explained(
-    path: &Path,
-    name: &str,
-    number: u64,
-    settings: &Settings,
-) -> Result<Diagram, Failure> {
+fn explained(path: &Path, number: u64, settings: &Settings) -> Result<Diagram, Failure> {
+    let name = path.display().to_string();
     let reader = Reader::open(path)?;
     let (bar, view) = (progress(&reader), || OneConnection::of(number));
-    let analyzed = analyze_one(name, reader, settings, &bar, view)?;
+    let analyzed = analyze_one(&name, reader, settings, &bar, view)?;
     let mut notes = analyzed.notes();
     let connections = analyzed.found.connections();
-    let Some((connection, retransmissions)) = analyzed.found.row else {
-        return Err(no_connection(name, number, connections));
+    let before = interrupt::noted();
+    let source = match &analyzed.found.row {
+        Some((connection, retransmissions)) => {
+            // No further than it was analyzed.
+            let frames = analyzed.counts.frames;
+            let go_on = |reader: &Reader<'_>| {
+                reader.counts().frames < frames && (before || !interrupt::noted())
+            };
+            let reader = Reader::open(path)?;
+            explain(reader, connection, retransmissions, go_on).map_err(Failure::from)
+        }
+        None => Err(no_connection(&name, number, connections)),
     };
-    let source = explain(Reader::open(path)?, &connection, &retransmissions)?;
-    for note in source.notes {
-        // What the capture is lacking, both readings tell.
-        if !notes.contains(&note) {
-            notes.push(note);
+    if interrupt::noted() && !before {
+        notes.push("interrupted: not all of the connection is drawn".into());
+    }
+    if let Ok(source) = &source {
+        for note in &source.notes {
+            // What the capture is lacking, both readings tell.
+            if !notes.contains(note) {
+                notes.push(note.clone());
+            }
         }
     }
     for note in notes {
         eprintln!("recoup: note: {name}: {note}");
     }
+    let source = source?;
     let diagram = Diagram {
         title: source.title,
         panels: source.panels,

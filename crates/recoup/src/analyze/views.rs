@@ -91,32 +91,35 @@ impl Shown for Summary {
     }
 }
 
-/// Analyzes the captures and prints a view of them.
+/// Analyzes the captures and prints a view of those that can be read.
 pub fn show<V: Shown>(args: &Args, settings: &Settings) -> Result<(), Failure> {
     let output = Output::create(&args.output)?;
     if let Some(dir) = &args.figures {
         create_folder(dir)?;
     }
     interrupt::defer();
-    let captures = analyze_all::<V>(&args.captures, settings)?;
+    let all = analyze_all::<V>(&args.captures, settings);
     let interrupted = interrupt::heed();
-    for analyzed in &captures {
+    for analyzed in &all.analyzed {
         for note in analyzed.notes() {
             eprintln!("recoup: note: {}: {note}", said(&analyzed.capture));
         }
     }
-    for capture in args.captures.iter().skip(captures.len()) {
+    for capture in args.captures.iter().skip(all.taken_up) {
         eprintln!(
             "recoup: note: {}: interrupted before it was read",
             capture.display()
         );
     }
-    if let Some(dir) = &args.figures {
-        V::draw(&captures, dir)?;
+    if !all.analyzed.is_empty() {
+        if let Some(dir) = &args.figures {
+            V::draw(&all.analyzed, dir)?;
+        }
+        output.write(|out| print(args, &all.analyzed, out))?;
     }
-    output.write(|out| print(args, &captures, out))?;
     match interrupted {
         true => interrupt::end(),
+        false if all.failed => Err(Failure::Told),
         false => Ok(()),
     }
 }
@@ -131,9 +134,14 @@ fn print<V: Shown>(
             capture: &analyzed.capture,
             rows: V::rows(analyzed),
         });
-        rows.collect()
+        // The columns are those of several captures even where one alone could be read.
+        let without = args.captures.iter().skip(captures.len()).map(|_| Rows {
+            capture: "",
+            rows: &[],
+        });
+        rows.chain(without).collect()
     };
-    match args.format {
+    match args.format() {
         Format::Json => analysis::write_json(captures, out),
         Format::Csv => V::columns().write_csv(&rows(), out),
         Format::Parquet => V::columns().write_parquet(&rows(), out),

@@ -1,10 +1,10 @@
 //! `recoup analyze`.
 
+mod endings;
+
 use crate::{Folder, Outcome, csv_rows};
 use serde_json::Value;
 use std::fs::{self, File};
-use std::io::Write;
-use std::process::Stdio;
 
 const SENDER: &str = "caps/linux-3.17-sender.pcap";
 const RECEIVER: &str = "caps/linux-3.17-receiver.pcap";
@@ -244,19 +244,27 @@ fn what_cannot_be_analyzed_is_refused_in_one_line() {
         (&["folder"], "folder: a directory: expected a capture file"),
         (&["empty"], "empty: "),
         (&["text"], "text: "),
-        (&[SENDER, "text", "--format", "csv"], "text: "),
         (
-            &[SENDER, "garbage.pcap"],
+            &[SENDER, "none.pcap"],
+            "cannot read none.pcap: No such file",
+        ),
+        (
+            &["text", SENDER, "folder"],
+            "folder: a directory: expected a capture file",
+        ),
+        (
+            &["garbage.pcap"],
             "garbage.pcap: nothing in it can be read: damaged at byte 24",
         ),
-        (
-            &[SENDER, "unknown.pcap"],
-            "unknown.pcap: link type 9999: expected ",
-        ),
+        (&["unknown.pcap"], "unknown.pcap: link type 9999: expected "),
         (&["-", "-"], "-: standard input can be read only once"),
         (
             &[SENDER, "--profile", "linux-5"],
-            "--profile linux-5: unknown profile 'linux-5', did you mean `linux-6`?",
+            "--profile linux-5: unknown profile 'linux-5', did you mean `linux-6`? (`recoup profiles` lists",
+        ),
+        (
+            &[SENDER, "--idle", "-1s"],
+            "invalid value '-1s' for '--idle <TIME>': `-1s` is not a duration: expected a number with a unit, not negative",
         ),
         (
             &[SENDER, "--idle", "soon"],
@@ -268,7 +276,11 @@ fn what_cannot_be_analyzed_is_refused_in_one_line() {
         ),
         (
             &[SENDER, "--threads", "0"],
-            "invalid value '0' for '--threads <N>'",
+            "invalid value '0' for '--threads <N>': expected a number from 1 to 1024",
+        ),
+        (
+            &[SENDER, "--threads", "-2"],
+            "invalid value '-2' for '--threads <N>': expected a number from 1 to 1024",
         ),
         (
             &[SENDER, "--format", "xml"],
@@ -312,7 +324,15 @@ fn what_cannot_be_analyzed_is_refused_in_one_line() {
         ),
         (
             &[SENDER, "--plot", "first"],
-            "invalid value 'first' for '--plot <CONNECTION>'",
+            "invalid value 'first' for '--plot <CONNECTION>': expected a connection's number, from 0",
+        ),
+        (
+            &[SENDER, "--plot", "-1"],
+            "invalid value '-1' for '--plot <CONNECTION>': expected a connection's number, from 0",
+        ),
+        (
+            &[SENDER, "--study", "-o", "x.CSV"],
+            "--study: not in rows: expected --format table or json",
         ),
         (
             &[SENDER, "--plot", "0", "--format", "json"],
@@ -341,6 +361,56 @@ fn what_cannot_be_analyzed_is_refused_in_one_line() {
         assert!(stderr.starts_with(&expected), "{args:?}: {stderr}");
         assert_eq!(dir.files(), before, "{args:?}");
     }
+}
+
+/// What is wrong with one capture is told in a line, and the others are analyzed as without it.
+#[test]
+fn a_capture_that_cannot_be_read_costs_the_others_nothing() {
+    let (dir, _) = captured("1");
+    fs::copy(dir.path(SENDER), dir.path("b.pcap")).expect("a copy");
+    dir.write("empty", "");
+    dir.write("text", "once upon a time there was no capture at all");
+    let shown = |captures: &[&str], format: &str| {
+        let args = [captures, &["--connections", "--format", format]].concat();
+        dir.recoup(&[&["analyze"], &args[..]].concat())
+    };
+    for format in ["table", "json", "csv"] {
+        let outcome = shown(&["empty", SENDER, "text", "b.pcap"], format);
+        assert_eq!(outcome.status, Some(2), "{format}");
+        let lines: Vec<&str> = outcome.stderr.lines().collect();
+        assert_eq!(lines.len(), 2, "{lines:?}");
+        assert!(lines[0].starts_with("recoup: empty: "), "{lines:?}");
+        assert!(lines[1].starts_with("recoup: text: "), "{lines:?}");
+        let without = shown(&[SENDER, "b.pcap"], format).printed();
+        assert_eq!(outcome.stdout, without, "{format}");
+    }
+    // The columns do not depend on how many can be read.
+    let alone = shown(&[SENDER, "text"], "csv").stdout;
+    assert!(alone.starts_with("connection,") && alone.contains(",capture\n"));
+    assert!(alone.ends_with(&format!(",{SENDER}\n")), "{alone}");
+}
+
+/// Where no format is asked for.
+#[test]
+fn the_ending_of_the_output_file_tells_the_format() {
+    let (dir, _) = captured("1");
+    let written = |file: &str, format: &[&str]| {
+        let args = ["analyze", SENDER, "--connections", "-o", file];
+        assert_eq!(dir.recoup(&[&args[..], format].concat()).printed(), "");
+        fs::read(dir.path(file)).expect("a file")
+    };
+    for (file, format) in [
+        ("a.json", "json"),
+        ("a.CSV", "csv"),
+        ("a.parquet", "parquet"),
+        ("a.txt", "table"),
+        ("json", "table"),
+    ] {
+        let asked_for = written("asked-for", &["--format", format]);
+        assert_eq!(written(file, &[]), asked_for, "{file}");
+    }
+    let csv = written("a.json", &["--format", "csv"]);
+    assert_eq!(csv, written("a.csv", &[]));
 }
 
 #[test]
@@ -389,76 +459,4 @@ fn a_connection_is_drawn_with_its_verdicts() {
     let line = format!("recoup: {SENDER}: no connection 3: there are 3, from 0 to 2\n");
     assert_eq!((outcome.status, outcome.stderr), (Some(2), line));
     assert!(!dir.path("none.svg").exists());
-}
-
-/// A closed pipe is no error, a full disk is one.
-#[test]
-fn a_reader_that_has_had_enough_is_no_error() {
-    let (dir, _) = captured("1");
-    for format in ["table", "json", "csv", "parquet"] {
-        let args = ["analyze", SENDER, "--connections", "--format", format];
-        let mut child = dir
-            .command(&args)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the program starts");
-        drop(child.stdout.take());
-        let output = child.wait_with_output().expect("the program ends");
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        assert_eq!((output.status.code(), &*stderr), (Some(0), ""), "{format}");
-        let Ok(full) = File::options().write(true).open("/dev/full") else {
-            continue;
-        };
-        let output = dir.command(&args).stdout(full).output();
-        let output = output.expect("the program runs");
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{format}: {stderr}");
-        let line = "recoup: cannot write to standard output: ";
-        assert!(
-            stderr.starts_with(line) && stderr.lines().count() == 1,
-            "{stderr}"
-        );
-    }
-}
-
-/// What was read before an interrupt is told, and the program ends as it would have.
-#[cfg(unix)]
-#[test]
-fn an_interrupt_ends_the_reading() {
-    use std::os::unix::process::ExitStatusExt;
-    use std::process::Command;
-    use std::time::{Duration, Instant};
-
-    // More than a pipe holds: when all of it is written, the program is reading.
-    let (dir, _) = captured("20");
-    let capture = fs::read(dir.path(SENDER)).expect("a capture");
-    assert!(capture.len() > 1 << 17);
-    let mut child = dir
-        .command(&["analyze", "-", "--format", "json"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the program starts");
-    let mut input = child.stdin.take().expect("a pipe");
-    input.write_all(&capture).expect("it reads");
-    let sent = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status();
-    assert!(sent.expect("kill").success());
-    // There is no end of what it could read.
-    let begun = Instant::now();
-    while input.write_all(&capture).is_ok() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "it reads on");
-    }
-    let output = child.wait_with_output().expect("the program ends");
-    assert_eq!(output.status.signal(), Some(2), "{output:?}");
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    let note = "recoup: note: standard input: interrupted: only the first ";
-    assert!(stderr.contains(note), "{stderr}");
-    let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    let summary = &json["captures"][0]["summary"];
-    assert_eq!(summary["interrupted"], true);
-    assert!(summary["connections"].as_u64() >= Some(1), "{summary}");
 }

@@ -10,8 +10,12 @@ use recoup_trace::finding::{self, Identification, Retransmission, Tally, Verdict
 use recoup_trace::read::{ReadError, Reader};
 use recoup_units::Direction;
 
+/// So many packets are read before `watch` is asked.
+const WATCHED: u64 = 4096;
+
 /// Reads the packets of `connection` from the capture it was found in, and marks its
-/// `retransmissions`. The direction drawn is that with more of them, or else with more data.
+/// `retransmissions`. The direction drawn is that with more of them, or else with more data. `watch` is
+/// called every few thousand packets; by returning `false` it ends the reading.
 ///
 /// ```no_run
 /// use recoup_lab::sequence::{Diagram, explain};
@@ -23,7 +27,7 @@ use recoup_units::Direction;
 /// let all = || found.iter().flat_map(|kept| &kept.retransmissions);
 /// for connection in found.iter().flat_map(|kept| &kept.connections) {
 ///     let own: Vec<_> = all().filter(|r| r.connection == connection.id).copied().collect();
-///     let source = explain(Reader::open(path)?, connection, &own)?;
+///     let source = explain(Reader::open(path)?, connection, &own, |_| true)?;
 ///     let diagram = Diagram {
 ///         title: source.title,
 ///         panels: source.panels,
@@ -35,11 +39,12 @@ use recoup_units::Direction;
 /// ```
 ///
 /// # Errors
-/// Those of [`Reader::finish`].
+/// Those of [`Reader::stop`].
 pub fn explain(
     mut reader: Reader<'_>,
     connection: &finding::Connection,
     retransmissions: &[Retransmission],
+    mut watch: impl FnMut(&Reader<'_>) -> bool,
 ) -> Result<Source, ReadError> {
     let ends = Ends {
         client: connection.endpoints.src,
@@ -47,14 +52,23 @@ pub fn explain(
     };
     let time = connection.begun..=connection.ended;
     let mut packets = Connection::between(ends);
-    while let Some(packet) = reader.next() {
+    let mut count = 0_u64;
+    loop {
+        let asked = count.is_multiple_of(WATCHED);
+        count += 1;
+        if asked && !watch(&reader) {
+            break;
+        }
+        let Some(packet) = reader.next() else {
+            break;
+        };
         let either = [packet.endpoints, packet.endpoints.reverse()];
         if either.contains(&connection.endpoints) && time.contains(&packet.at) {
             packets.take(packet, true);
         }
     }
     packets.sort();
-    let notes = reader.finish()?.notes();
+    let notes = reader.stop()?.notes();
     Ok(diagram(&packets, connection, retransmissions, notes))
 }
 

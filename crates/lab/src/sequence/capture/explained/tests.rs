@@ -66,7 +66,8 @@ fn explained(
     rows: &[Retransmission],
 ) -> Source {
     let file = raw_pcap(packets);
-    explain(Reader::new("x.pcap", &file[..]).unwrap(), connection, rows).unwrap()
+    let reader = Reader::new("x.pcap", &file[..]).unwrap();
+    explain(reader, connection, rows, |_| true).unwrap()
 }
 
 /// The marks of the download where frame 7 is drawn as this.

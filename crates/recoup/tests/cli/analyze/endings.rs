@@ -1,0 +1,125 @@
+//! How `recoup analyze` ends: by a closed pipe, by an interrupt.
+
+use super::{SENDER, captured};
+use std::fs::File;
+use std::process::Stdio;
+
+#[cfg(unix)]
+use {
+    serde_json::Value,
+    std::fs,
+    std::io::Write,
+    std::os::unix::process::ExitStatusExt,
+    std::process::{Child, Command},
+    std::time::{Duration, Instant},
+};
+
+/// A closed pipe is no error, before anything is written and amid more than a pipe holds; a full disk
+/// is one.
+#[test]
+fn a_reader_that_has_had_enough_is_no_error() {
+    let (dir, _) = captured("1");
+    for format in ["table", "json", "csv", "parquet"] {
+        let args = ["analyze", SENDER, "--connections", "--format", format];
+        let mut child = dir
+            .command(&args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        drop(child.stdout.take());
+        let output = child.wait_with_output().expect("the program ends");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), &*stderr), (Some(0), ""), "{format}");
+        let Ok(full) = File::options().write(true).open("/dev/full") else {
+            continue;
+        };
+        let output = dir.command(&args).stdout(full).output();
+        let output = output.expect("the program runs");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{format}: {stderr}");
+        let line = "recoup: cannot write to standard output: ";
+        assert!(
+            stderr.starts_with(line) && stderr.lines().count() == 1,
+            "{stderr}"
+        );
+    }
+}
+
+/// What was read before an interrupt is told, and the program ends as it would have.
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_the_reading() {
+    // More than a pipe holds: when all of it is written, the program is reading.
+    let (dir, _) = captured("20");
+    let capture = fs::read(dir.path(SENDER)).expect("a capture");
+    assert!(capture.len() > 1 << 17);
+    let mut child = dir
+        .command(&["analyze", "-", "--format", "json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut input = child.stdin.take().expect("a pipe");
+    input.write_all(&capture).expect("it reads");
+    interrupt(&child);
+    // There is no end of what it could read.
+    let begun = Instant::now();
+    while input.write_all(&capture).is_ok() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "it reads on");
+    }
+    let output = child.wait_with_output().expect("the program ends");
+    assert_eq!(output.status.signal(), Some(2), "{output:?}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let note = "recoup: note: standard input: interrupted: only the first ";
+    assert!(stderr.contains(note), "{stderr}");
+    let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let summary = &json["captures"][0]["summary"];
+    assert_eq!(summary["interrupted"], true);
+    assert!(summary["connections"].as_u64() >= Some(1), "{summary}");
+}
+
+/// Once it reads.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupt_leaves_a_picture_of_what_was_read() {
+    let (dir, _) = captured("20");
+    let whole = fs::read(dir.path(SENDER)).expect("a capture");
+    dir.write("long.pcap", whole.repeat(200));
+    let child = dir
+        .command(&["analyze", "--plot", "0", "long.pcap", "-o", "0.svg"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let has_read = || {
+        let io = fs::read_to_string(format!("/proc/{}/io", child.id())).expect("it runs");
+        let read = io.lines().find_map(|line| line.strip_prefix("rchar: "));
+        let read: Option<usize> = read.and_then(|count| count.parse().ok());
+        read.expect("a count") > 2 * whole.len()
+    };
+    let begun = Instant::now();
+    while !has_read() {
+        assert!(
+            begun.elapsed() < Duration::from_secs(60),
+            "it does not read"
+        );
+    }
+    interrupt(&child);
+    let output = child.wait_with_output().expect("the program ends");
+    assert_eq!(output.status.signal(), Some(2), "{output:?}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let note = "recoup: note: long.pcap: interrupted: only the first ";
+    assert!(stderr.contains(note), "{stderr}");
+    assert!(dir.read("0.svg").contains("Connection 0: "));
+}
+
+/// Sends what Ctrl-C does.
+#[cfg(unix)]
+fn interrupt(child: &Child) {
+    let sent = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(sent.expect("kill").success());
+}
