@@ -6,17 +6,23 @@ use recoup_trace::study::{Cdf, Report, SenderReport, Study};
 /// The least reduction in Figure 3, in %: less is drawn here, as on its scale there is no 0.
 const LEAST_REDUCTION: f64 = 0.01;
 
-/// A figure: what a file of it is called, without an ending, and the picture as SVG.
-pub type Figure = (&'static str, String);
+/// A figure: what a file of it is called, without an ending, and the picture as SVG; `None` where there
+/// is nothing to draw.
+pub type Figure = (&'static str, Option<String>);
 
 /// The three of them. Lines are the kinds of senders, as in Table IV; what has no value has no line.
 pub fn figures(study: &Study) -> [Figure; 3] {
     let report = study.report();
     [
-        ("fig1-bytes", bytes(&report).to_svg()),
-        ("fig2-detection", detection(&report).to_svg()),
-        ("fig3-reduction", reduction(&report).to_svg()),
+        ("fig1-bytes", picture(&bytes(&report))),
+        ("fig2-detection", picture(&detection(&report))),
+        ("fig3-reduction", picture(&reduction(&report))),
     ]
+}
+
+fn picture(chart: &LineChart) -> Option<String> {
+    let mut lines = chart.panels.iter().flat_map(|panel| &panel.lines);
+    lines.any(|line| !line.is_empty()).then(|| chart.to_svg())
 }
 
 fn bytes(report: &Report) -> LineChart {

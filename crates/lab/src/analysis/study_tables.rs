@@ -11,10 +11,11 @@ use recoup_trace::study::{
 /// Columns of a terminal that sentences are broken for.
 const WIDTH: u16 = 100;
 
-/// All of them, after a blank line; nothing where nothing was sent again.
+/// All of them, after a blank line; where nothing was sent again, that.
 pub fn study_tables(report: &Report) -> String {
     if report.all.senders == 0 {
-        return String::new();
+        let line = "\nThe 2007 study of loss detection: nothing was sent again, so that there are no tables\n";
+        return line.into();
     }
     let senders = || report.senders.iter().chain([&report.all]);
     let mut text = String::from(
@@ -45,7 +46,8 @@ pub fn study_tables(report: &Report) -> String {
             reduction(senders()),
         ),
         (
-            "What the study says of senders, and all those here",
+            "What the study says of senders, and all those here; retransmissions: by RTO and FR/R alone,\n\
+             not TLP, SYN, SYN-ACK and those of unknown triggers; spurious ones: of those with a verdict",
             claims(&report.all),
         ),
     ] {

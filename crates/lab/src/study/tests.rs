@@ -118,19 +118,24 @@ fn the_lines_are_distribution_functions() {
 }
 
 #[test]
-fn a_kind_alone_is_named_and_nothing_is_drawn_all_the_same() {
+fn a_kind_alone_is_named_and_of_nothing_there_is_no_picture() {
     let mut one = Study::default();
     add(&mut one, "linux-6", 10, &[(Trigger::Fast, 1)]);
     assert_eq!(
         detection(&one.report()).title,
         "Detection duration: linux-6"
     );
-    for study in [one, Study::default()] {
-        for (name, svg) in figures(&study) {
-            assert!(
-                svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>"),
-                "{name}"
-            );
-        }
+    for (name, svg) in figures(&one) {
+        let svg = svg.expect(name);
+        assert!(
+            svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>"),
+            "{name}"
+        );
     }
+    // Connections without a loss have bytes alone.
+    let mut lossless = Study::default();
+    add(&mut lossless, "linux-6", 10, &[]);
+    let is_drawn = |study: &Study| figures(study).map(|(_, svg)| svg.is_some());
+    assert_eq!(is_drawn(&lossless), [true, false, false]);
+    assert_eq!(is_drawn(&Study::default()), [false; 3]);
 }

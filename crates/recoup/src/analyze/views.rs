@@ -162,12 +162,18 @@ fn print<V: Shown>(
 /// Writes the figures of a capture, each whole before the first has its name.
 fn write_figures(dir: &Path, captures: &[Analyzed<Summary>]) -> Result<(), Failure> {
     let mut files = Vec::new();
-    for (name, picture) in captures.iter().flat_map(|a| figures(&a.found.study)) {
-        let path = dir.join(format!("{name}.svg"));
-        let mut file = OutputFile::create(&path)?;
-        file.write_all(picture.as_bytes())
-            .map_err(|e| cannot_write(&path.display().to_string(), &e))?;
-        files.push(file);
+    for analyzed in captures {
+        let mut blank = Vec::new();
+        for (name, picture) in figures(&analyzed.found.study) {
+            match picture {
+                Some(picture) => files.push(begin(&dir.join(format!("{name}.svg")), &picture)?),
+                None => blank.push(name),
+            }
+        }
+        if !blank.is_empty() {
+            let (capture, blank) = (said(&analyzed.capture), blank.join(", "));
+            eprintln!("recoup: note: {capture}: nothing to draw in {blank}");
+        }
     }
     for file in files {
         let path = file.target().display().to_string();
@@ -175,4 +181,12 @@ fn write_figures(dir: &Path, captures: &[Analyzed<Summary>]) -> Result<(), Failu
         eprintln!("recoup: wrote {path}");
     }
     Ok(())
+}
+
+/// A file that does not have its name yet.
+fn begin(path: &Path, text: &str) -> Result<OutputFile, Failure> {
+    let mut file = OutputFile::create(path)?;
+    let written = file.write_all(text.as_bytes());
+    written.map_err(|e| cannot_write(&path.display().to_string(), &e))?;
+    Ok(file)
 }
