@@ -21,15 +21,25 @@ pub fn summary_tables(analyzed: &Analyzed<Summary>) -> String {
             text += &format!("\n{heading}\n\n{table}\n");
         }
     };
-    add("Retransmissions, in segments", retransmissions(s));
+    add(
+        "Retransmissions, in segments; %: of the segments with payload, SYN or FIN, both ways",
+        Some(retransmissions(s)),
+    );
     add("What the verdicts rest on, in segments", evidence(s));
     add(
-        "Detection: since the first transmission; recovery: until all sent before is acknowledged (ms)",
+        "Detection: since the first transmission; recovery: until all sent before is acknowledged (ms);\n\
+         count: data, SYN and FIN together, where the capture tells how long it took",
         waits(s),
     );
-    add("Whose behaviour the senders' is", senders(s));
+    add(
+        "Whose behaviour the senders' is; %: explained, of what could be put to the profile",
+        senders(s),
+    );
     add("Round-trip times (ms)", rtts(s));
-    add("Connections that lost most time to recovery", slowest(s));
+    add(
+        "Connections longest in recovery: while a loss, real or not, was being detected or recovered from",
+        slowest(s),
+    );
     text
 }
 
@@ -62,7 +72,7 @@ fn capture(analyzed: &Analyzed<Summary>) -> Table {
                 Vantage::Sender => "  captured at its sender (%)",
                 Vantage::Between => "  captured on its way (%)",
                 Vantage::Receiver => "  captured at its receiver (%)",
-                Vantage::Unknown => "  captured who knows where (%)",
+                Vantage::Unknown => "  captured where it is not known (%)",
             };
             add(name, share);
         }
@@ -74,39 +84,43 @@ fn capture(analyzed: &Analyzed<Summary>) -> Table {
     table
 }
 
-/// By trigger and verdict, SYN and FIN apart.
-fn retransmissions(s: &Summary) -> Option<Table> {
+/// By verdict: data, SYN and FIN, each with its triggers, and all together.
+fn retransmissions(s: &Summary) -> Table {
     let mut table = plain_table();
-    let verdicts = Verdict::ALL.map(Verdict::name);
     table.set_header(
-        ["of data"]
+        ["sent again"]
             .into_iter()
-            .chain(verdicts)
-            .chain(["all", "% of segments"]),
+            .chain(Verdict::ALL.map(Verdict::name))
+            .chain(["all", "%"]),
     );
     let mut add = |name: &str, by_verdict: [u64; Verdict::ALL.len()]| {
         let all: u64 = by_verdict.iter().sum();
         let share = share(all, s.segments).unwrap_or_else(|| "-".into());
         let numbers = by_verdict.into_iter().chain([all]).map(number);
-        table.add_row(
-            [Cell::new(name)]
-                .into_iter()
-                .chain(numbers)
-                .chain([number(share)]),
-        );
+        let row = [Cell::new(name)].into_iter().chain(numbers);
+        table.add_row(row.chain([number(share)]));
     };
-    let is_data = |trigger: &Option<Trigger>| {
-        !matches!(trigger, Some(Trigger::Syn | Trigger::SynAck)) || s.data.of_trigger(*trigger) > 0
-    };
-    for trigger in triggers().filter(is_data) {
-        let of = Verdict::ALL.map(|verdict| s.data.count(trigger, verdict));
-        add(trigger_name(trigger), of);
+    let total = |tally: &Tally| Verdict::ALL.map(|verdict| tally.of_verdict(verdict));
+    let mut everything = Tally::default();
+    for (name, tally) in [
+        ("data", &s.data),
+        ("SYN, SYN-ACK", &s.syn),
+        ("FIN alone", &s.fin),
+    ] {
+        add(name, total(tally));
+        for trigger in triggers() {
+            // What data is sent again for is listed whether or not it was.
+            let is_of_data =
+                name == "data" && !matches!(trigger, Some(Trigger::Syn | Trigger::SynAck));
+            if is_of_data || tally.of_trigger(trigger) > 0 {
+                let of = Verdict::ALL.map(|verdict| tally.count(trigger, verdict));
+                add(&format!("  {}", trigger_name(trigger)), of);
+            }
+        }
+        everything.merge(tally);
     }
-    let all = |tally: &Tally| Verdict::ALL.map(|verdict| tally.of_verdict(verdict));
-    add("all data", all(&s.data));
-    add("SYN, SYN-ACK", all(&s.syn));
-    add("FIN alone", all(&s.fin));
-    Some(table)
+    add("all", total(&everything));
+    table
 }
 
 fn evidence(s: &Summary) -> Option<Table> {
@@ -133,17 +147,21 @@ fn waits(s: &Summary) -> Option<Table> {
     let mut table = plain_table();
     table.set_header([
         "",
-        "detection p50",
-        "p90",
-        "p99",
-        "recovery p50",
-        "p90",
-        "p99",
+        "detection:\ncount",
+        "\np50",
+        "\np90",
+        "\np99",
+        "recovery:\ncount",
+        "\np50",
+        "\np90",
+        "\np99",
     ]);
     for trigger in triggers() {
         let waits = &s.waits[trigger_row(trigger)];
         if waits.detection.count() + waits.recovery.count() > 0 {
-            let times = [&waits.detection, &waits.recovery].map(three).concat();
+            let times = [&waits.detection, &waits.recovery]
+                .map(count_and_quantiles)
+                .concat();
             let name = Cell::new(trigger_name(trigger));
             table.add_row([name].into_iter().chain(times.into_iter().map(number)));
         }
@@ -151,10 +169,11 @@ fn waits(s: &Summary) -> Option<Table> {
     (!table.is_empty()).then_some(table)
 }
 
-/// The median, the 90th and the 99th percentile.
-fn three(times: &Durations) -> [String; 3] {
+/// How many, the median, the 90th and the 99th percentile.
+fn count_and_quantiles(times: &Durations) -> [String; 4] {
     let summary = times.summary();
     [
+        times.count().to_string(),
         digits(summary.map(|s| s.p50)),
         digits(summary.map(|s| s.p90)),
         digits(summary.map(|s| s.p99)),
@@ -180,12 +199,21 @@ fn senders(s: &Summary) -> Option<Table> {
         }
     }
     let mut table = plain_table();
-    table.set_header(["profile", "senders", "retransmissions", "explained (%)"]);
+    table.set_header([
+        "profile",
+        "senders",
+        "retransmissions",
+        "put to profile",
+        "explained",
+        "%",
+    ]);
     for (name, all) in rows {
         table.add_row([
             Cell::new(name),
             number(all.senders),
             number(all.retransmissions),
+            number(all.of),
+            number(all.explained),
             number(share(all.explained, all.of).unwrap_or_else(|| "-".into())),
         ]);
     }
@@ -213,17 +241,17 @@ fn slowest(s: &Summary) -> Option<Table> {
     let mut table = plain_table();
     table.set_header([
         "conn.",
-        "lost (ms)",
-        "of (ms)",
+        "recovery (ms)",
+        "duration (ms)",
         "%",
         "again",
         "spur.",
         "between",
     ]);
     right(&mut table, &[0, 1, 2, 3, 4, 5]);
-    let part = |lost: Duration, of: Duration| match of.is_zero() {
+    let part = |recovering: Duration, of: Duration| match of.is_zero() {
         true => "-".into(),
-        false => format!("{:.1}", 100.0 * ms(lost) / ms(of)),
+        false => format!("{:.1}", 100.0 * ms(recovering) / ms(of)),
     };
     for slow in &s.slowest {
         table.add_row([
@@ -240,10 +268,16 @@ fn slowest(s: &Summary) -> Option<Table> {
         return None;
     }
     table.add_row([
-        format!("{} conn.", s.recovering_connections),
+        "all".into(),
         millis(Some(s.recovering)),
         millis(Some(s.duration)),
         part(s.recovering, s.duration),
+        String::new(),
+        String::new(),
+        format!(
+            "{} of {} connections",
+            s.recovering_connections, s.connections
+        ),
     ]);
     Some(table)
 }

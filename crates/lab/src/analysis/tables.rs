@@ -5,8 +5,9 @@ use super::rows::ms;
 use super::summary::Sender;
 use crate::report::plain_table;
 use comfy_table::{Cell, CellAlignment, Table};
-use recoup_trace::finding::{Connection, Direction, Retransmission, Verdict};
+use recoup_trace::finding::{Direction, Retransmission, Verdict};
 use recoup_units::Instant;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 /// The retransmissions of a capture.
@@ -54,10 +55,14 @@ fn retransmission(r: &Retransmission, begin: Instant) -> [String; 8] {
 /// The connections of a capture: two lines each, what either end sent.
 pub fn connection_table(analyzed: &Analyzed<AllConnections>) -> String {
     let rows = &analyzed.found.rows;
+    let Some(first) = rows.iter().map(|connection| connection.begun).min() else {
+        return "no connections\n".into();
+    };
     let mut table = plain_table();
     table.set_header([
         "conn.",
-        "s",
+        "begun\n(s)",
+        "duration\n(s)",
         "sender",
         "bytes",
         "again",
@@ -66,22 +71,25 @@ pub fn connection_table(analyzed: &Analyzed<AllConnections>) -> String {
         "recovery\n(ms)",
         "profile",
     ]);
-    right(&mut table, &[0, 1, 3, 4, 5, 6, 7]);
+    right(&mut table, &[0, 1, 2, 4, 5, 6, 7, 8]);
     for c in rows {
         let [there, back] = &c.directions;
-        table.add_row(direction(Some(c), &c.endpoints.src.to_string(), there));
-        table.add_row(direction(None, &c.endpoints.dst.to_string(), back));
-    }
-    if rows.is_empty() {
-        return "no connections\n".into();
+        let [begun, duration] = [c.begun.since(first), c.duration()].map(seconds);
+        let own = [c.id.to_string(), begun, duration];
+        table.add_row(own.into_iter().chain(direction(c.endpoints.src, there)));
+        let own = [const { String::new() }; 3];
+        table.add_row(own.into_iter().chain(direction(c.endpoints.dst, back)));
     }
     let count = rows.len();
+    let first = utc(first);
     format!(
-        "{count} connections, a line for what each end sent; again: segments sent again, spur.: spuriously\n\n{table}\n"
+        "{count} connections, a line for what each end sent; begun: since {first};\n\
+         again: segments sent again, spur.: spuriously\n\n{table}\n"
     )
 }
 
-fn direction(connection: Option<&Connection>, sender: &str, sent: &Direction) -> [String; 9] {
+/// What an end sent.
+fn direction(sender: SocketAddr, sent: &Direction) -> [String; 7] {
     let profile = match Sender::from(&sent.profile) {
         Sender::Profile(name) => name,
         Sender::Ambiguous(_) => "ambiguous".into(),
@@ -89,9 +97,7 @@ fn direction(connection: Option<&Connection>, sender: &str, sent: &Direction) ->
         Sender::Nothing => String::new(),
     };
     [
-        connection.map_or(String::new(), |c| c.id.to_string()),
-        connection.map_or(String::new(), |c| seconds(c.duration())),
-        sender.into(),
+        sender.to_string(),
         sent.bytes.to_string(),
         sent.retransmissions.total().to_string(),
         sent.retransmissions

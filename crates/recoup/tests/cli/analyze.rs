@@ -111,11 +111,12 @@ fn the_forms_of_a_view_tell_the_same() {
     let table = dir.recoup(&["analyze", SENDER]).printed();
     assert_eq!(table, shown("--summary", "table"));
     for part in [
-        "| all data ",
-        "| rto ",
+        "| data ",
+        "|   rto ",
+        "| all ",
         "| connections ",
         "| medians of senders ",
-        "Connections that lost most time",
+        "Connections longest in recovery",
         "(ms)",
     ] {
         assert!(table.contains(part), "{part}\n{table}");
@@ -426,6 +427,22 @@ fn figures_are_drawn_into_a_folder() {
     }
     let printed = dir.recoup(&["analyze", SENDER]).printed();
     assert_eq!(dir.read("summary.txt"), printed);
+    // Of nothing there is no picture.
+    let empty = fs::read(dir.path(SENDER)).expect("a capture")[..24].to_vec();
+    dir.write("empty.pcap", empty);
+    let args = ["analyze", "empty.pcap", "--study", "--figures", "none"];
+    let outcome = dir.recoup(&args);
+    assert_eq!(outcome.status, Some(0));
+    let notes = "recoup: note: empty.pcap: no packets in it\n\
+                 recoup: note: empty.pcap: nothing to draw in fig1-bytes, fig2-detection, fig3-reduction\n";
+    assert_eq!(outcome.stderr, notes);
+    assert!(
+        outcome
+            .stdout
+            .contains("study of loss detection: nothing was sent again")
+    );
+    let drawn = fs::read_dir(dir.path("none")).expect("a folder");
+    assert_eq!(drawn.count(), 0);
 }
 
 /// With every verdict marked, in the connection asked for and in no other.

@@ -1,0 +1,98 @@
+//! Tables for reading.
+
+use super::*;
+use crate::report::assert_fits_a_terminal;
+
+/// Tables name what they show with its unit, and are no wider than 100 columns.
+#[test]
+fn tables_are_for_reading() {
+    let summary: Analyzed<Summary> = analyzed(&ten());
+    let long = [
+        summary_tables(&summary),
+        study_tables(&summary.found.study.report()),
+        connection_table(&analyzed::<AllConnections>(&ten())),
+        retransmission_table(&analyzed::<AllRetransmissions>(&ten())),
+    ];
+    for (table, parts) in long.iter().zip([
+        &[
+            "|   tlp ",
+            "| SYN, SYN-ACK ",
+            "captured at its sender (%)",
+            "linux-3.17 or others as well",
+            "| handshakes ",
+            "(ms)",
+            "192.0.2.1:80 > 198.51.100.7:40000",
+        ][..],
+        &["Table IV", "(RTTs)", "Footnote 6"],
+        &["| ambiguous ", "10 connections", "(ms)"],
+        &["| tlp|rto ", "| dsack ", " 300.125 |", "after (ms)"],
+    ]) {
+        for part in parts {
+            assert!(table.contains(part), "{part}\n{table}");
+        }
+        assert_fits_a_terminal(table);
+        for line in table.lines() {
+            assert!(line.chars().count() <= 120, "{line}\n{table}");
+        }
+    }
+    let empty = summary_tables(&analyzed::<Summary>(&[]));
+    assert!(empty.contains("| connections "), "{empty}");
+}
+
+/// The cells of the row of a table that begins with `name`.
+fn cells<'a>(table: &'a str, name: &str) -> Vec<&'a str> {
+    let rows = table.lines().map(|line| line.split('|').skip(1));
+    let mut rows = rows.filter(|cells| cells.clone().next().map(str::trim_end) == Some(name));
+    let row = rows.next().unwrap_or_else(|| panic!("{name}\n{table}"));
+    row.map(str::trim).collect()
+}
+
+/// Data, SYN and FIN add up to all, each with its triggers; the times of a trigger are of all three.
+#[test]
+fn what_was_sent_again_adds_up() {
+    let fin = Retransmission {
+        len: 0,
+        fin: true,
+        triggers: Trigger::Rto.into(),
+        verdict: Verdict::Needed,
+        ..retransmission()
+    };
+    let data = Retransmission {
+        triggers: Trigger::Rto.into(),
+        detection: None,
+        ..retransmission()
+    };
+    let all = vec![retransmission(), data, bare(), fin];
+    let summary = analyzed(&[(connection(3, ms(500), &all), all)]);
+    let text = summary_tables(&summary);
+    for (name, expected) in [
+        (" data", ["0", "2", "0", "2", "2.00"]),
+        ("   tlp", ["0", "1", "0", "1", "1.00"]),
+        (" SYN, SYN-ACK", ["0", "0", "1", "1", "1.00"]),
+        (" FIN alone", ["1", "0", "0", "1", "1.00"]),
+        (" all", ["1", "2", "1", "4", "4.00"]),
+    ] {
+        assert_eq!(cells(&text, name)[1..6], expected, "{name}\n{text}");
+    }
+    let (_, fins) = text.split_once("| FIN alone").unwrap();
+    assert_eq!(cells(fins, "   rto")[1..5], ["1", "0", "0", "1"]);
+    let (_, waits) = text.split_once("Detection: ").unwrap();
+    let rto = cells(waits, " rto");
+    assert_eq!((rto[1], rto[5]), ("1", "2"), "{waits}");
+    // Of what share is explained, and of how many connections the slowest are.
+    let sender = cells(&text, " linux-3.17 or others as well");
+    assert_eq!(sender[1..6], ["1", "4", "4", "3", "75.00"]);
+    assert!(text.contains("| 1 of 1 connections "), "{text}");
+}
+
+/// Since the first of them.
+#[test]
+fn the_table_of_connections_tells_when_each_began() {
+    let mut second = one_connection();
+    second[0].0.begun = Instant::from_nanos(BEGIN) + ms(1250);
+    let [first, second] = [one_connection(), second].map(|[one]| one);
+    let text = connection_table(&analyzed::<AllConnections>(&[first, second]));
+    let rows: Vec<&str> = text.lines().filter(|row| row.contains("| 192.")).collect();
+    assert!(rows[0].contains("| 0.000000 | 2.000000 |"), "{text}");
+    assert!(rows[1].contains("| 1.250000 | 0.750000 |"), "{text}");
+}
