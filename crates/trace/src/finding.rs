@@ -332,6 +332,16 @@ pub enum Closing {
 }
 
 impl Closing {
+    /// Every way, in the order of reports.
+    pub const ALL: [Self; 6] = [
+        Self::Closed,
+        Self::Reset,
+        Self::Idle,
+        Self::Replaced,
+        Self::Evicted,
+        Self::CaptureEnd,
+    ];
+
     /// The name in reports.
     pub const fn name(self) -> &'static str {
         match self {

@@ -25,8 +25,8 @@ pub struct Summary {
     pub connections: u64,
     /// By their beginnings: with a handshake, later.
     pub openings: [u64; 2],
-    /// By their ends, in the order of [`CLOSINGS`].
-    pub closings: [u64; CLOSINGS.len()],
+    /// By their ends, by [`Closing`].
+    pub closings: [u64; Closing::ALL.len()],
     /// The first packet of any, and the last.
     pub span: Option<(Instant, Instant)>,
     /// Packets with payload, SYN or FIN.
@@ -70,16 +70,6 @@ pub struct Summary {
     /// The tables and figures of the 2007 study.
     pub study: Study,
 }
-
-/// Every way a connection ends, in the order of reports.
-pub const CLOSINGS: [Closing; 6] = [
-    Closing::Closed,
-    Closing::Reset,
-    Closing::Idle,
-    Closing::Replaced,
-    Closing::Evicted,
-    Closing::CaptureEnd,
-];
 
 /// Where data was captured, by [`Vantage`], and what is not in the capture or not of its connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -214,9 +204,7 @@ impl Findings for Summary {
     fn connection(&mut self, connection: Connection, retransmissions: &[Retransmission]) {
         self.connections += 1;
         self.openings[usize::from(connection.opening == Opening::MidConnection)] += 1;
-        if let Some(closing) = CLOSINGS.iter().position(|c| *c == connection.closing) {
-            self.closings[closing] += 1;
-        }
+        self.closings[connection.closing as usize] += 1;
         self.widen((connection.begun, connection.ended));
         self.vantages.add(&connection);
         connection.directions.iter().for_each(|d| self.direction(d));

@@ -3,9 +3,9 @@
 use super::columns::Columns;
 use super::findings::Analyzed;
 use super::rows::{Part, ms, rounded, tally, trigger_name, trigger_row, triggers};
-use super::summary::{CLOSINGS, Summary, Waits};
+use super::summary::{Summary, Waits};
 use crate::stats::{self, Durations};
-use recoup_trace::finding::{Evidence, Opening, Vantage};
+use recoup_trace::finding::{Closing, Evidence, Opening, Vantage};
 use recoup_trace::read::{Counts, Reason};
 
 /// The columns of a summary. Of several captures the name of each is the last column.
@@ -59,9 +59,9 @@ fn ends(mut columns: Columns<Summary>) -> Columns<Summary> {
         let name = format!("opening_{}", opening.name());
         columns = columns.integer(name, move |s| Some(s.openings[i]));
     }
-    for (i, closing) in CLOSINGS.into_iter().enumerate() {
+    for closing in Closing::ALL {
         let name = format!("closing_{}", closing.name());
-        columns = columns.integer(name, move |s| Some(s.closings[i]));
+        columns = columns.integer(name, move |s| Some(s.closings[closing as usize]));
     }
     columns
         .time("begun", |s| s.span.map(|(begun, _)| begun))
