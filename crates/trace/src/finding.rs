@@ -77,7 +77,7 @@ pub enum Evidence {
     NoDuplicate,
     /// Another copy was seen arriving.
     CopySeen,
-    /// No earlier copy arrived where arrivals are seen.
+    /// No earlier copy arrived where arrivals are seen; or it carries bytes never sent before.
     NoCopySeen,
     /// Nothing: it was never acknowledged within the capture.
     NotAcknowledged,
@@ -358,8 +358,8 @@ impl Closing {
 /// A connection as captured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Connection {
-    /// Connections are numbered from 0 in the order of their first packets, as Wireshark's
-    /// `tcp.stream` is.
+    /// Connections are numbered from 0 in the order of their first packets. Wireshark's `tcp.stream` is the
+    /// same as long as both see one connection end and the next begin at the same packets.
     pub id: u64,
     /// `src` opened it, or, where no SYN was seen, sent the first packet seen.
     pub endpoints: Endpoints,
@@ -399,7 +399,8 @@ pub struct Direction {
     pub bytes: u64,
     /// Retransmissions, by trigger and verdict.
     pub retransmissions: Tally,
-    /// Packets the network or the capture doubled: the same IP identification, at once.
+    /// Packets the network or the capture doubled: alike in everything TCP says and in the IP identification,
+    /// where there is one, and soon after one another. Counted among `segments` as well.
     pub doubled: u64,
     /// Segments that probe whether the peer is alive or its window still shut; not retransmissions.
     pub probes: u64,

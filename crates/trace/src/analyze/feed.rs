@@ -85,8 +85,8 @@ pub(super) struct Feed<P> {
     add: u64,
     take: u64,
     disturbed: bool,
-    /// A packet read ahead.
-    next: Option<Packet>,
+    /// A packet read ahead; boxed, as there hardly ever is one to be moved about.
+    next: Option<Box<Packet>>,
     /// What was odd about the stamps so far.
     pub clock: Clock,
 }
@@ -115,7 +115,11 @@ impl<P: Iterator<Item = Packet>> Feed<P> {
 
     fn deal(&mut self, round: &mut Round) {
         for _ in 0..ROUND {
-            let Some(packet) = self.next.take().or_else(|| self.packets.next()) else {
+            let packet = match self.next.take() {
+                Some(ahead) => Some(*ahead),
+                None => self.packets.next(),
+            };
+            let Some(packet) = packet else {
                 round.order = Order::Last;
                 return;
             };
@@ -162,9 +166,9 @@ impl<P: Iterator<Item = Packet>> Feed<P> {
             return time;
         }
         if self.next.is_none() {
-            self.next = self.packets.next();
+            self.next = self.packets.next().map(Box::new);
         }
-        let next = self.next.map(|next| self.shifted(next.at));
+        let next = self.next.as_ref().map(|next| self.shifted(next.at));
         let stamp = Instant::from_nanos(latest.as_nanos().saturating_sub(self.add));
         let stamp = stamp.plus_nanos(self.take);
         let by = stamp.since(packet.at).max(packet.at.since(stamp));
