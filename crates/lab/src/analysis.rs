@@ -25,7 +25,7 @@ pub use findings::{
 };
 pub use rows::{connections, retransmissions};
 pub use study_tables::study_tables;
-pub use summary::{Explained, Sender, Slow, Summary, Vantages, Waits};
+pub use summary::{Slow, Summary, Vantages, Waits};
 pub use summary_columns::summaries;
 pub use summary_tables::summary_tables;
 pub use tables::{connection_table, retransmission_table};

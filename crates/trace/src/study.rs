@@ -58,58 +58,23 @@
 mod claims;
 mod distribution;
 mod saving;
+mod sender;
 mod tables;
 
 pub use claims::Claim;
 pub use distribution::{Cdf, Distribution};
 pub use saving::{Split, spurious_fast_retransmit, spurious_timeout};
+pub use sender::{Explained, Sender};
 pub use tables::{
     Capture, Classification, Connections, Detection, FalsePositives, Parameters, Portion,
     Reduction, Report, SenderReport, Senders,
 };
 
 use crate::analyze::Findings;
-use crate::finding::{Connection, Direction, Identification, Retransmission, Tally, Verdict};
+use crate::finding::{Connection, Direction, Retransmission, Tally, Verdict};
 use recoup_units::Instant;
 use saving::{Detector, Saving};
 use std::collections::BTreeMap;
-use std::fmt;
-
-/// Whose behaviour a sender's retransmissions are.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Sender {
-    /// That of this profile, unambiguously.
-    Profile(String),
-    /// That of several profiles.
-    Ambiguous,
-    /// That of no profile known.
-    None,
-    /// Nothing tells.
-    Unidentified,
-}
-
-impl Sender {
-    fn of(direction: &Direction) -> Self {
-        match &direction.profile {
-            Identification::Profile(one) => Self::Profile(one.profile.clone()),
-            Identification::Ambiguous(_) => Self::Ambiguous,
-            Identification::None(_) => Self::None,
-            Identification::Nothing => Self::Unidentified,
-        }
-    }
-}
-
-impl fmt::Display for Sender {
-    /// The profile's name, `ambiguous`, `none` or `unidentified`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Profile(name) => name,
-            Self::Ambiguous => "ambiguous",
-            Self::None => "none",
-            Self::Unidentified => "unidentified",
-        })
-    }
-}
 
 /// Gathers what the report is made of.
 #[derive(Clone, Debug)]
@@ -127,6 +92,9 @@ pub struct Study {
     false_positives: Volume,
     false_retransmissions: u64,
     bytes: Distribution,
+    /// How much is explained, ambiguous senders told apart by the profiles they may be of.
+    explained_by_sender: BTreeMap<Sender, Explained>,
+    /// By kind.
     senders: BTreeMap<Sender, Gathered>,
 }
 
@@ -157,11 +125,7 @@ impl Volume {
 /// What is gathered of the senders of one kind.
 #[derive(Clone, Debug)]
 struct Gathered {
-    /// Ends of connections that sent something again.
-    senders: u64,
-    /// Retransmissions the best profile explains, of those put to it.
-    explained: u64,
-    of: u64,
+    explained: Explained,
     retransmissions: Tally,
     /// In thousandths of an RTT, by FR/R and by RTO.
     detection: [Distribution; 2],
@@ -173,9 +137,7 @@ struct Gathered {
 impl Gathered {
     fn new() -> Self {
         Self {
-            senders: 0,
-            explained: 0,
-            of: 0,
+            explained: Explained::default(),
             retransmissions: Tally::default(),
             detection: std::array::from_fn(|_| Distribution::in_steps_of(0.001)),
             reduction: Distribution::in_steps_of(0.001),
@@ -189,12 +151,8 @@ impl Gathered {
         direction: &Direction,
         sent_again: impl Iterator<Item = &'a Retransmission> + Clone,
     ) {
-        self.senders += 1;
+        self.explained.merge(&Explained::of(direction));
         self.retransmissions.merge(&direction.retransmissions);
-        if let Some(best) = direction.profile.best() {
-            self.explained += best.explained;
-            self.of += best.of;
-        }
         for one in sent_again.clone() {
             let detector = Detector::of(one.triggers.first());
             if let Some((detector, rtts)) = detector.zip(one.detection_rtts()) {
@@ -211,9 +169,7 @@ impl Gathered {
     }
 
     fn merge(&mut self, other: &Self) {
-        self.senders += other.senders;
-        self.explained += other.explained;
-        self.of += other.of;
+        self.explained.merge(&other.explained);
         self.retransmissions.merge(&other.retransmissions);
         for (mine, theirs) in self.detection.iter_mut().zip(&other.detection) {
             mine.merge(theirs);
@@ -235,6 +191,7 @@ impl Default for Study {
             false_positives: Volume::default(),
             false_retransmissions: 0,
             bytes: Distribution::in_steps_of(1.0),
+            explained_by_sender: BTreeMap::new(),
             senders: BTreeMap::new(),
         }
     }
@@ -257,7 +214,10 @@ impl Study {
             if sent_again(&direction) {
                 let own = retransmissions.iter();
                 let own = own.filter(|one| one.endpoints.src == source);
-                let gathered = self.senders.entry(Sender::of(direction));
+                let sender = Sender::from(&direction.profile);
+                let gathered = self.senders.entry(sender.kind());
+                let explained = self.explained_by_sender.entry(sender).or_default();
+                explained.merge(&Explained::of(direction));
                 let gathered = gathered.or_insert_with(Gathered::new);
                 gathered.add(connection, direction, own);
             }
@@ -289,14 +249,19 @@ impl Study {
     /// A lossy connection: are those whose segments were lost known?
     fn explain(&mut self, connection: &Connection, volume: &Volume) {
         let lost = |d: &&Direction| d.retransmissions.of_verdict(Verdict::Needed) > 0;
-        let losers = connection.directions.iter().filter(lost).map(Sender::of);
-        let losers: Vec<Sender> = losers.collect();
+        let losers = connection.directions.iter().filter(lost);
+        let losers: Vec<Sender> = losers.map(|d| Sender::from(&d.profile)).collect();
         if losers.iter().all(|s| matches!(s, Sender::Profile(_))) {
             self.explained.merge(volume);
             for sender in losers {
                 *self.explained_senders.entry(sender).or_default() += 1;
             }
         }
+    }
+
+    /// Senders that sent something again, by what their behaviour was found to be.
+    pub fn senders(&self) -> impl Iterator<Item = (&Sender, &Explained)> {
+        self.explained_by_sender.iter()
     }
 
     /// Takes in all of another.
@@ -314,6 +279,10 @@ impl Study {
         self.false_positives.merge(&other.false_positives);
         self.false_retransmissions += other.false_retransmissions;
         self.bytes.merge(&other.bytes);
+        for (sender, theirs) in &other.explained_by_sender {
+            let mine = self.explained_by_sender.entry(sender.clone());
+            mine.or_default().merge(theirs);
+        }
         for (sender, theirs) in &other.senders {
             let mine = self.senders.entry(sender.clone());
             mine.or_insert_with(Gathered::new).merge(theirs);

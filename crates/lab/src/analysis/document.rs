@@ -2,8 +2,9 @@
 
 use super::findings::{AllConnections, AllRetransmissions, Analyzed, View};
 use super::rows::{connections, ms, retransmissions};
-use super::summary::{Explained, Sender, Slow, Summary};
+use super::summary::{Slow, Summary};
 use super::summary_columns::summaries;
+use recoup_trace::study::{Explained, Sender};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::ser::{Formatter, Serializer as Json};
@@ -58,7 +59,7 @@ impl Document for Summary {
     ) -> Result<(), M::Error> {
         let summary = &analyzed.found;
         object.serialize_entry("summary", &summaries().row_to_json(analyzed))?;
-        let senders: Vec<Value> = summary.senders.iter().map(sender).collect();
+        let senders: Vec<Value> = summary.study.senders().map(sender).collect();
         object.serialize_entry("senders", &senders)?;
         let slowest: Vec<Value> = summary.slowest.iter().map(slow).collect();
         object.serialize_entry("slowest", &slowest)?;

@@ -1,9 +1,9 @@
 //! What a row holds: a retransmission, or a connection with both of its directions.
 
 use super::columns::Columns;
-use super::summary::Sender;
 use recoup_recovery::Trigger;
 use recoup_trace::finding::{Connection, Direction, Retransmission, RttQuantiles, Tally, Verdict};
+use recoup_trace::study::Sender;
 use std::time::Duration;
 
 /// The columns of a retransmission. The first eight are as Wireshark's users look for them.

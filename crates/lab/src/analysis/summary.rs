@@ -6,16 +6,14 @@ use crate::stats::Durations;
 use recoup_recovery::Trigger;
 use recoup_trace::analyze::Findings;
 use recoup_trace::finding::{
-    Closing, Connection, Direction, Evidence, Identification, Opening, Retransmission, Tally,
-    Vantage, Verdict,
+    Closing, Connection, Direction, Evidence, Opening, Retransmission, Tally, Vantage, Verdict,
 };
 use recoup_trace::study::Study;
 use recoup_units::Instant;
 use recoup_wire::Endpoints;
-use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The connections named for having lost most time.
+/// The connections named for having been longest in recovery.
 const SLOWEST: usize = 5;
 
 /// A capture's connections, in all.
@@ -51,8 +49,6 @@ pub struct Summary {
     pub evidence: [[u64; Verdict::ALL.len()]; Evidence::ALL.len()],
     /// How long losses took, real or not, by trigger; last of unknown triggers.
     pub waits: [Waits; Trigger::ALL.len() + 1],
-    /// Senders that sent again, by what their behaviour was found to be.
-    pub senders: BTreeMap<Sender, Explained>,
     /// Round-trip times of handshakes.
     pub handshake_rtt: Durations,
     /// The median round-trip time of each direction that has one and was not captured at its
@@ -61,13 +57,13 @@ pub struct Summary {
     /// First packets to last, of all connections together.
     pub duration: Duration,
     /// The part of it in which losses, real or not, were detected or recovered from: of each
-    /// connection in the direction that lost more.
+    /// connection in the direction that was longer.
     pub recovering: Duration,
     /// Connections with such time.
     pub recovering_connections: u64,
-    /// Those that lost most, the worst first.
+    /// Those with most of it, the worst first.
     pub slowest: Vec<Slow>,
-    /// The tables and figures of the 2007 study.
+    /// Senders that sent something again, and the tables and figures of the 2007 study.
     pub study: Study,
 }
 
@@ -93,33 +89,7 @@ pub struct Waits {
     pub recovery: Durations,
 }
 
-/// Whose behaviour a sender's is.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Sender {
-    /// A profile's.
-    Profile(String),
-    /// Several explain as much: their names joined by `|`, best first.
-    Ambiguous(String),
-    /// None explains even half.
-    None,
-    /// Nothing tells.
-    Nothing,
-}
-
-/// How much of what senders sent again is explained.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Explained {
-    /// Senders.
-    pub senders: u64,
-    /// What they sent again.
-    pub retransmissions: u64,
-    /// Sent when and because the profile would have.
-    pub explained: u64,
-    /// Put to the profile.
-    pub of: u64,
-}
-
-/// A connection and the time it lost.
+/// A connection and its time in recovery.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slow {
     /// Its number.
@@ -155,48 +125,6 @@ impl Vantages {
         add_all(&mut self.bytes, &other.bytes);
         self.one_way += other.one_way;
         self.foreign += other.foreign;
-    }
-}
-
-impl Sender {
-    /// The kind of identification, as in the columns of connections.
-    pub const fn identification(&self) -> &'static str {
-        match self {
-            Self::Profile(_) => "profile",
-            Self::Ambiguous(_) => "ambiguous",
-            Self::None => "none",
-            Self::Nothing => "nothing",
-        }
-    }
-
-    /// The profile, or those that explain as much.
-    pub fn profile(&self) -> Option<&str> {
-        match self {
-            Self::Profile(names) | Self::Ambiguous(names) => Some(names),
-            Self::None | Self::Nothing => None,
-        }
-    }
-
-    /// The same, taken out of it.
-    pub(super) fn into_profile(self) -> Option<String> {
-        match self {
-            Self::Profile(names) | Self::Ambiguous(names) => Some(names),
-            Self::None | Self::Nothing => None,
-        }
-    }
-}
-
-impl From<&Identification> for Sender {
-    fn from(found: &Identification) -> Self {
-        match found {
-            Identification::Profile(one) => Self::Profile(one.profile.clone()),
-            Identification::Ambiguous(several) => {
-                let names: Vec<&str> = several.iter().map(|e| &*e.profile).collect();
-                Self::Ambiguous(names.join("|"))
-            }
-            Identification::None(_) => Self::None,
-            Identification::Nothing => Self::Nothing,
-        }
     }
 }
 
@@ -240,17 +168,6 @@ impl Summary {
             && direction.vantage != Vantage::Receiver
         {
             self.rtt.add(rtt.p50);
-        }
-        let retransmissions = direction.retransmissions.total();
-        if retransmissions > 0 {
-            let best = direction.profile.best();
-            let sender = self.senders.entry(Sender::from(&direction.profile));
-            sender.or_default().merge(&Explained {
-                senders: 1,
-                retransmissions,
-                explained: best.map_or(0, |best| best.explained),
-                of: best.map_or(0, |best| best.of),
-            });
         }
     }
 
@@ -302,9 +219,6 @@ impl View for Summary {
             mine.detection.merge(&theirs.detection);
             mine.recovery.merge(&theirs.recovery);
         }
-        for (sender, explained) in other.senders {
-            self.senders.entry(sender).or_default().merge(&explained);
-        }
         self.handshake_rtt.merge(&other.handshake_rtt);
         self.rtt.merge(&other.rtt);
         self.duration += other.duration;
@@ -321,16 +235,6 @@ impl View for Summary {
 
     fn vantages(&self) -> &Vantages {
         &self.vantages
-    }
-}
-
-impl Explained {
-    /// Takes in others.
-    pub fn merge(&mut self, other: &Self) {
-        self.senders += other.senders;
-        self.retransmissions += other.retransmissions;
-        self.explained += other.explained;
-        self.of += other.of;
     }
 }
 

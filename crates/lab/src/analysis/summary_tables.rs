@@ -2,7 +2,7 @@
 
 use super::findings::Analyzed;
 use super::rows::{ms, trigger_name, trigger_row, triggers};
-use super::summary::{Explained, Sender, Summary};
+use super::summary::Summary;
 use super::summary_columns::{left_out, other_traffic};
 use super::tables::{millis, number, right, seconds, utc};
 use crate::report::{millis as digits, plain_table};
@@ -10,6 +10,7 @@ use crate::stats::Durations;
 use comfy_table::{Cell, Table};
 use recoup_recovery::Trigger;
 use recoup_trace::finding::{Evidence, Tally, Vantage, Verdict};
+use recoup_trace::study::{Explained, Sender};
 use std::time::Duration;
 
 /// The summary of a capture, but for what [`study_tables`](super::study_tables()) has.
@@ -183,7 +184,7 @@ fn count_and_quantiles(times: &Durations) -> [String; 4] {
 /// Of the ambiguous ones the table tells the most likely, JSON all.
 fn senders(s: &Summary) -> Option<Table> {
     let mut rows: Vec<(String, Explained)> = Vec::new();
-    for (sender, explained) in &s.senders {
+    for (sender, explained) in s.study.senders() {
         let name = match sender {
             Sender::Profile(name) => name.clone(),
             Sender::Ambiguous(names) => {

@@ -2,10 +2,10 @@
 
 use super::findings::{AllConnections, AllRetransmissions, Analyzed};
 use super::rows::ms;
-use super::summary::Sender;
 use crate::report::plain_table;
 use comfy_table::{Cell, CellAlignment, Table};
 use recoup_trace::finding::{Direction, Retransmission, Verdict};
+use recoup_trace::study::Sender;
 use recoup_units::Instant;
 use std::net::SocketAddr;
 use std::time::Duration;

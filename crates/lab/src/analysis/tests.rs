@@ -13,6 +13,7 @@ use recoup_trace::finding::{
     RttQuantiles, Triggers, Vantage, Verdict,
 };
 use recoup_trace::read::{Counts, Reader};
+use recoup_trace::study::{Explained, Sender};
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, SeqNumber};
 use serde_json::{Value, json};
@@ -381,7 +382,9 @@ fn a_summary_adds_up_whatever_thread_found_what() {
     let slowest: Vec<u64> = s.slowest.iter().map(|slow| slow.connection).collect();
     assert_eq!(slowest, [9, 8, 7, 6, 5]);
     let ambiguous = Sender::Ambiguous("linux-3.17|linux-6".into());
-    let explained = s.senders[&ambiguous];
+    let of =
+        |(sender, explained): (&Sender, &Explained)| (*sender == ambiguous).then_some(*explained);
+    let explained: Explained = s.study.senders().find_map(of).unwrap();
     assert_eq!(
         (explained.senders, explained.explained, explained.of),
         (10, 30, 40)

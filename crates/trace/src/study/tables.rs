@@ -313,9 +313,9 @@ impl Gathered {
         let retransmissions = Classification::of(&self.retransmissions);
         SenderReport {
             sender,
-            senders: self.senders,
-            explained: self.explained,
-            explained_of: self.of,
+            senders: self.explained.senders,
+            explained: self.explained.explained,
+            explained_of: self.explained.of,
             claims: claims::of(&retransmissions, &self.detection, &self.reduction),
             retransmissions,
             detection: Detection {

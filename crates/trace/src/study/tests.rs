@@ -1,7 +1,9 @@
 //! Made-up findings, and what comes of them by hand.
 
 use super::*;
-use crate::finding::{Closing, Evidence, Explanation, Opening, RttQuantiles, Triggers, Vantage};
+use crate::finding::{
+    Closing, Evidence, Explanation, Identification, Opening, RttQuantiles, Triggers, Vantage,
+};
 use recoup_recovery::Trigger;
 use recoup_wire::{Endpoints, SeqNumber};
 use std::time::Duration;
@@ -327,6 +329,37 @@ fn table_3_tells_who_lost_and_who_is_known() {
 }
 
 /// Each end of a connection is a sender; it is explained if all that lost are known.
+/// They are one kind in the tables, and each is told by its own profiles besides.
+#[test]
+fn ambiguous_senders_are_told_apart_and_counted_together() {
+    let rows = [again(1000, Trigger::Fast, NEEDED)];
+    let may_be = |profiles: [&str; 2]| {
+        let of = |profile: &str| Explanation {
+            profile: profile.into(),
+            explained: 3,
+            of: 4,
+        };
+        let profile = Identification::Ambiguous(profiles.map(of).into());
+        let mut study = Study::default();
+        study.add(&one_sided(0, profile, &rows), &rows);
+        study
+    };
+    let mut study = may_be(["linux-6", "reno"]);
+    study.merge(&may_be(["reno", "rfc6675"]));
+    study.merge(&may_be(["reno", "rfc6675"]));
+    let senders = study
+        .senders()
+        .map(|(sender, e)| (sender.profile(), e.senders, e.of));
+    let expected = [(Some("linux-6|reno"), 1, 4), (Some("reno|rfc6675"), 2, 8)];
+    assert_eq!(senders.collect::<Vec<_>>(), expected);
+    let report = study.report();
+    let [kind] = &report.senders[..] else {
+        panic!("{} kinds", report.senders.len());
+    };
+    let counts = (kind.senders, kind.explained, kind.explained_of);
+    assert_eq!((&*kind.sender, counts), ("ambiguous", (3, 9, 12)));
+}
+
 #[test]
 fn both_ends_of_a_connection_may_have_lost() {
     let rows = [again(1000, Trigger::Fast, NEEDED)];
