@@ -282,7 +282,7 @@ impl Connection {
                 side,
             };
             let scores = self.directions[side].on_over(&context, self.last);
-            if !scores.is_empty() {
+            if scores.iter().any(|score| score.of > 0) {
                 scored(self.shared.sender(side), scores);
             }
         }
@@ -344,7 +344,7 @@ impl Connection {
             let (mut direction, scores) = direction.close(&context, &over, |row| rows.push(row));
             direction.absent = !self.heard[side];
             // Of what is over that was told before.
-            if !was_over && !scores.is_empty() {
+            if !was_over && scores.iter().any(|score| score.of > 0) {
                 scored(self.shared.sender(side), scores);
             }
             direction

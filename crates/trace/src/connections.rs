@@ -2,7 +2,7 @@
 //!
 //! Memory is bounded: a connection that is over is let go a little later, when nothing of it can come
 //! any more; one that is silent, when [`Settings::idle`] has passed; of connections that never got
-//! beyond their SYN there are [`MOST_HALF_OPEN`] at most, so that a flood of SYNs, answered or not, costs
+//! beyond their SYN there are twice [`MOST_HALF_OPEN`] at most, so that a flood of SYNs, answered or not, costs
 //! no more; and of all together [`Settings::most_connections`].
 //!
 //! Packets are taken in by the dozen: with thousands of connections open, each packet's is somewhere
@@ -22,6 +22,7 @@ use recoup_wire::Endpoints;
 use std::collections::VecDeque;
 use std::hash::BuildHasher;
 use std::hint::black_box;
+use std::mem::take;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
@@ -33,7 +34,8 @@ const LINGER: Duration = Duration::from_secs(5);
 const HALF_OPEN: u64 = 75_000_000_000;
 
 /// Connections of which nothing but SYNs was seen, and answers to them.
-const MOST_HALF_OPEN: usize = (1 << 16) / SHARDS;
+/// There are up to twice as many until they are looked at.
+const MOST_HALF_OPEN: usize = (1 << 15) / SHARDS;
 
 /// Connections looked at after each round of packets, whether they have long been silent: with a few
 /// thousand packets to a round all are in the time in which as many packets come as there are some
@@ -245,8 +247,8 @@ impl Connections {
     #[cold]
     fn begin(&mut self, hash: u64, timed: &Timed, findings: &mut impl Findings) -> (u32, usize) {
         let packet = &timed.packet;
-        if self.half_open.len() >= MOST_HALF_OPEN {
-            self.evict_half_open(findings);
+        if self.half_open.len() >= 2 * MOST_HALF_OPEN {
+            self.thin_half_open(findings);
         }
         if self.places.len() >= self.most {
             self.evict(findings);
@@ -312,20 +314,21 @@ impl Connections {
         self.notes.drain(..)
     }
 
-    /// Lets the oldest connection go that never got beyond its SYN; those that got further are no longer
-    /// watched for it.
-    fn evict_half_open(&mut self, findings: &mut impl Findings) {
-        while let Some((slot, serial)) = self.half_open.pop_front() {
-            let Some(open) = self.get(slot).filter(|open| open.serial == serial) else {
-                continue;
-            };
-            if open.is_half_open() {
-                self.let_go(slot, Closing::Evicted, findings);
-            }
-            if self.half_open.len() < MOST_HALF_OPEN {
-                return;
-            }
+    /// Forgets those that got beyond their handshake; lets the oldest of the others go, if there are too
+    /// many.
+    #[cold]
+    fn thin_half_open(&mut self, findings: &mut impl Findings) {
+        let mut half_open = take(&mut self.half_open);
+        half_open.retain(|&(slot, serial)| {
+            let open = self.get(slot).filter(|open| open.serial == serial);
+            open.is_some_and(Connection::is_half_open)
+        });
+        while half_open.len() > MOST_HALF_OPEN
+            && let Some((slot, _)) = half_open.pop_front()
+        {
+            self.let_go(slot, Closing::Evicted, findings);
         }
+        self.half_open = half_open;
     }
 
     /// Lets the longest silent of a few go.

@@ -416,6 +416,9 @@ impl Direction {
 
     /// The connection is over, but for what comes late. Returns what each candidate explained.
     pub fn on_over(&mut self, context: &Context<'_>, now: Instant) -> Vec<Score> {
+        // Most of what is followed is over, and lingers.
+        self.flights.shrink_to_fit();
+        self.rtts.shrink();
         let common = self.common(context);
         (self.case.as_mut()).map_or_else(Vec::new, |case| case.on_over(&common, now))
     }

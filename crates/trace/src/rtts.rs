@@ -72,6 +72,11 @@ impl Rtts {
         self.count ^ self.una.0 ^ u64::from(sample)
     }
 
+    /// Little is to come.
+    pub fn shrink(&mut self) {
+        self.samples.shrink_to_fit();
+    }
+
     /// An ACK of something sent once, `rtt` ns ago; `newest`: of the latest it acknowledged.
     #[inline]
     pub fn on_sample(&mut self, rtt: u64, newest: u64, una: Offset, nxt: Offset) {

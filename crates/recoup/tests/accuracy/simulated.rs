@@ -4,7 +4,7 @@
 mod networks;
 mod witness;
 
-use crate::score::{Claim, Row, Score};
+use crate::score::{Claim, Row, Score, share};
 use crate::truth::{Reason, Sent};
 use networks::{NETWORKS, Network, STALLS, stalls};
 use recoup_lab::capture::{Capture, CapturePaths};
@@ -106,18 +106,18 @@ pub const fn did(own: bool) -> &'static str {
 }
 
 /// What is told wrong of what a sender sent again.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Mistakes {
     triggers: u64,
     verdicts: u64,
 }
 
 /// The mistakes that are made still, by profile: flows and networks are the same in every run, so a
-/// change that makes more shows here, and one that makes fewer should be followed.
+/// change that makes more shows here, and so does one that makes fewer.
 const KNOWN_MISTAKES: [(&str, Mistakes); 10] = [
     ("freebsd-5", mistakes(0, 1)),
     ("linux-2.4", mistakes(1, 1)),
-    ("linux-3.17+slp", mistakes(1, 2)),
+    ("linux-3.17+slp", mistakes(1, 0)),
     ("linux-6+reno", mistakes(1, 3)),
     ("reno", mistakes(2, 0)),
     ("rfc6675", mistakes(0, 1)),
@@ -126,6 +126,10 @@ const KNOWN_MISTAKES: [(&str, Mistakes); 10] = [
     ("rfc6675+tlprfc", mistakes(0, 1)),
     ("windows-xp", mistakes(30, 1)),
 ];
+
+/// The share that is found at the receiver, and has a verdict: lost ACKs, ends of connections and hosts
+/// without SACK and timestamps leave the others open.
+const MOST: f64 = 0.8;
 
 const fn mistakes(triggers: u64, verdicts: u64) -> Mistakes {
     Mistakes { triggers, verdicts }
@@ -147,8 +151,9 @@ impl Scores {
         }
     }
 
-    /// Every retransmission found, none invented; wrong at most the triggers and the verdicts that are
-    /// known to be; at the receiver no verdict wrong.
+    /// Every retransmission found, none invented; wrong the triggers and the verdicts that are known to be
+    /// and no others; verdicts on most. At the receiver, where what looks like a first transmission cannot
+    /// be found, most found, none invented, no verdict wrong.
     fn check(&self, known_wrong: Mistakes) {
         let [sender, receiver] = &self.0;
         println!("at the sender\n{sender}\nat the receiver\n{receiver}");
@@ -165,15 +170,18 @@ impl Scores {
             triggers: known - right,
             verdicts: sum(|row| row.verdicts_wrong),
         };
-        assert!(
-            wrong.triggers <= known_wrong.triggers && wrong.verdicts <= known_wrong.verdicts,
-            "{wrong:?}, known are {known_wrong:?}"
-        );
-        assert_eq!(
-            receiver.sum(|row| row.verdicts_wrong),
-            0,
-            "some are wrong at the receiver"
-        );
+        assert_eq!(wrong, known_wrong, "wrong, and known to be");
+        assert_eq!(receiver.sum(|row| row.verdicts_wrong), 0, "at the receiver");
+        assert_eq!(receiver.sum(|row| row.invented), 0, "at the receiver");
+        let found = share(receiver.sum(|row| row.found), receiver.sum(|row| row.there));
+        assert!(found >= MOST, "{found} found at the receiver");
+        for score in [sender, receiver] {
+            let given = share(
+                score.sum(|row| row.verdicts_given),
+                score.sum(|row| row.found),
+            );
+            assert!(given >= MOST, "verdicts on {given}");
+        }
     }
 }
 
