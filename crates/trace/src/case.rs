@@ -1,79 +1,24 @@
 //! What there is to explain in one direction, and its explanation.
 
+mod row;
+mod tries;
+
 use crate::finding::{Evidence, Identification, Retransmission, Tally, Triggers, Vantage, Verdict};
-use crate::identify::MOST_CANDIDATES;
 use crate::read::Packet;
-use crate::replay::{Explained, Replay, Score};
+use crate::replay::Score;
 use crate::shared::Common;
 use crate::tape::Tape;
 use crate::verdict::arrivals::{Arrivals, Seen};
 use crate::verdict::{Copy, Facts, Judge};
 use recoup_recovery::{Ack, Trigger};
 use recoup_units::{Instant, Offset, Span};
-use recoup_wire::{Endpoints, Flags, SeqNumber};
+use recoup_wire::{Endpoints, Flags};
+use row::{Row, Stretches};
 use std::collections::VecDeque;
 use std::time::Duration;
+use tries::{Try, drop_hopeless};
 
-/// Why a packet is looked at: what was known of its bytes when it came.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cause {
-    /// They had been seen.
-    Repeated,
-    /// They had not, but higher ones; it was sent after those: `Some(true)`, before them:
-    /// `Some(false)`, nobody knows: `None`.
-    Filled(Option<bool>),
-    /// They had been seen in a copy that was sent later.
-    Late,
-    /// It is in the capture twice.
-    Doubled,
-}
-
-/// What the direction knows of the bytes sent again.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Known {
-    /// Their first transmission, where it was captured.
-    pub original: Option<Copy>,
-    /// Some of them had not been seen before.
-    pub lacking: bool,
-    /// How often they had been sent again before, while they were outstanding.
-    pub copies: Option<u16>,
-    /// The least timestamp seen above them, where they fill a gap.
-    pub revealed_ts: Option<u32>,
-    /// The moving average of the round-trip time.
-    pub rtt: Option<Duration>,
-    /// Packets outstanding.
-    pub flight: u32,
-    /// The highest byte sent before.
-    pub nxt: Offset,
-}
-
-/// A packet with bytes below the highest sent.
-#[derive(Clone, Copy, Debug)]
-struct Row {
-    frame: u64,
-    captured_at: Instant,
-    /// The same, but never before what came before it in the connection.
-    at: Instant,
-    span: Span,
-    seq: SeqNumber,
-    len: u32,
-    syn: bool,
-    fin: bool,
-    cause: Cause,
-    copy: u16,
-    ts: Option<u32>,
-    detection: Option<Duration>,
-    recovery: Option<Duration>,
-    recovered_by: Offset,
-    rtt: Option<Duration>,
-    flight: u32,
-    triggers: Triggers,
-    /// By candidate.
-    explained: [Explained; MOST_CANDIDATES],
-    verdict: (Verdict, Evidence),
-    /// At the receiver: `None`, an original that was overtaken.
-    arrival: Option<(Verdict, Evidence)>,
-}
+pub(crate) use row::{Cause, Known};
 
 /// What is known when a connection is over.
 #[derive(Clone, Copy, Debug)]
@@ -102,12 +47,6 @@ const QUIET: u32 = 96;
 
 /// Rows for which there is room where a case is begun with memory used before.
 const USUAL_ROWS: usize = 16;
-
-/// Retransmissions after which a profile far behind the best is no longer tried.
-const DECIDED: u32 = 16;
-
-/// So far, in shares of what is explained.
-const BEHIND: f64 = 0.25;
 
 /// Rows looked at for copies of bytes no longer outstanding.
 const NEAR: usize = 64;
@@ -465,66 +404,6 @@ impl Case {
     }
 }
 
-/// What one candidate makes of it.
-#[derive(Debug)]
-struct Try {
-    candidate: usize,
-    /// Of the stretch that is being replayed.
-    replay: Option<Box<Replay>>,
-    /// Of those before.
-    before: Score,
-}
-
-impl Try {
-    fn new(candidate: usize) -> Self {
-        Self {
-            candidate,
-            replay: None,
-            before: Score::default(),
-        }
-    }
-
-    /// Goes on with what is on the tape, or begins with it.
-    fn run(&mut self, tape: &Tape, rows: &mut [Row], common: &Common<'_>) {
-        let replay = self.replay.get_or_insert_with(|| {
-            let mechanisms = common.candidates.mechanisms(self.candidate);
-            let used = common.stock.replays.take();
-            let mut replay = used.unwrap_or_else(|| Box::new(Replay::new(mechanisms)));
-            replay.begin(mechanisms, common, &tape.beginning);
-            replay
-        });
-        replay.run(tape, |index, explained| {
-            rows[index as usize].explained[self.candidate] = explained;
-        });
-    }
-
-    /// The stretch is over.
-    fn rest(&mut self, common: &Common<'_>) {
-        self.before = self.score();
-        if let Some(replay) = self.replay.take() {
-            common.stock.replays.give(replay);
-        }
-    }
-
-    fn score(&self) -> Score {
-        let now = self.replay.as_ref().map(|replay| replay.score());
-        self.before.plus(now.unwrap_or_default())
-    }
-}
-
-/// Leaves those that explain as much as any, about.
-fn drop_hopeless(tries: &mut Vec<Try>, common: &Common<'_>) {
-    let best = (tries.iter()).fold(0.0, |best: f64, one| best.max(one.score().share()));
-    tries.retain_mut(|one| {
-        let score = one.score();
-        let hopeless = score.of >= DECIDED && score.share() < best - BEHIND;
-        if hopeless {
-            one.rest(common);
-        }
-        !hopeless
-    });
-}
-
 /// What the receiver can tell, as is known by now: a SYN sent again comes before the options agreed on.
 fn facts(common: &Common<'_>) -> Facts {
     Facts {
@@ -533,56 +412,10 @@ fn facts(common: &Common<'_>) -> Facts {
     }
 }
 
-impl Row {
-    /// The verdict, as the vantage lets it be known; `None` for what is no retransmission.
-    fn judged(&self, vantage: Vantage) -> Option<(Verdict, Evidence)> {
-        match self.cause {
-            // Originals are sent in order, retransmissions after all that was seen before them.
-            Cause::Filled(Some(false)) => None,
-            Cause::Doubled => None,
-            _ if vantage == Vantage::Receiver => self.arrival,
-            Cause::Late => None,
-            // No earlier copy has all of it.
-            _ if vantage == Vantage::Sender && self.span.end > self.recovered_by => {
-                Some((Verdict::Needed, Evidence::NoCopySeen))
-            }
-            Cause::Repeated | Cause::Filled(Some(true)) => Some(self.verdict),
-            Cause::Filled(None) if vantage == Vantage::Sender => Some(self.verdict),
-            Cause::Filled(None) => Some((Verdict::Unknowable, Evidence::LooksFirst)),
-        }
-    }
-}
-
-/// Adds up stretches of time that overlap.
-#[derive(Debug, Default)]
-struct Stretches {
-    episodes: u32,
-    episode_end: Option<Instant>,
-    time: Duration,
-    until: Option<Instant>,
-}
-
-impl Stretches {
-    /// A retransmission: from the original to the ACK that ends the recovery.
-    fn add(&mut self, row: &Row) {
-        let end = row.at + row.recovery.unwrap_or_default();
-        if self.episode_end.is_none_or(|last| row.at > last) {
-            self.episodes += 1;
-        }
-        self.episode_end = self.episode_end.max(Some(end));
-        let began = row.at - row.detection.unwrap_or_default();
-        let from = self.until.map_or(began, |until| until.max(began));
-        if end > from {
-            self.time += end.since(from);
-        }
-        self.until = self.until.max(Some(end));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recoup_wire::{Options, Segment};
+    use recoup_wire::{Options, Segment, SeqNumber};
 
     #[test]
     fn copies_are_counted_as_far_as_numbers_go() {
