@@ -1,6 +1,6 @@
 //! Captures in, findings out.
 //!
-//! Packets are dealt out to [`SHARDS`] by their connections, a round of them at a time; while one round
+//! Packets are dealt out to shards by their connections, a round of them at a time; while one round
 //! is analyzed, shard beside shard, the next is read.
 //!
 //! ```text
