@@ -27,6 +27,7 @@ pub(crate) struct Connection {
     /// Of those in the capture, as soon as it is known.
     pub number: Option<u64>,
     first_frame: u64,
+    last_frame: u64,
     pub shared: Shared,
     /// When the first packet was captured, by its stamp.
     begun: Instant,
@@ -70,6 +71,7 @@ impl Connection {
             serial,
             number: None,
             first_frame: packet.frame,
+            last_frame: packet.frame,
             shared: Shared::new(packet.endpoints),
             begun: packet.at,
             first: timed.time,
@@ -99,6 +101,7 @@ impl Connection {
         self.serial = serial;
         self.number = None;
         self.first_frame = packet.frame;
+        self.last_frame = packet.frame;
         self.shared = Shared::new(endpoints);
         // A stamp far ahead of its neighbours' says nothing.
         self.begun = packet.at.min(timed.time);
@@ -134,6 +137,7 @@ impl Connection {
         let now = timed.time.max(self.last);
         self.last = now;
         self.packets += 1;
+        self.last_frame = packet.frame;
         self.heard[side] = true;
         if self.directions[side].has_seen(packet, now) && self.is_doubled(packet, now, side, lineup)
         {
@@ -355,6 +359,7 @@ impl Connection {
             endpoints: self.shared.endpoints,
             opening: self.opening,
             closing,
+            frames: self.first_frame..=self.last_frame,
             begun: self.begun,
             ended: self.begun.plus_nanos(self.last.nanos_since(self.first)),
             packets: self.packets + take(&mut self.aside).len() as u64,

@@ -5,6 +5,7 @@ use recoup_recovery::Trigger;
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, SeqNumber};
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 /// Where data going one way was captured.
@@ -367,6 +368,8 @@ pub struct Connection {
     pub opening: Opening,
     /// How they end.
     pub closing: Closing,
+    /// The frames of its packets: the first to the last.
+    pub frames: RangeInclusive<u64>,
     /// The first packet.
     pub begun: Instant,
     /// The last one, by a clock that was not set in between.

@@ -92,6 +92,7 @@ mod tests {
                 src: ([192, 0, 2, 1], 1).into(),
                 dst: ([192, 0, 2, 2], 2).into(),
             },
+            frames: 1..=1,
             opening: Opening::MidConnection,
             closing: Closing::CaptureEnd,
             begun: Instant::ZERO,

@@ -104,6 +104,7 @@ fn connection(id: u64, recovering: Duration, retransmissions: &[Retransmission])
     Connection {
         id,
         endpoints: endpoints("192.0.2.1:80", "198.51.100.7:40000"),
+        frames: 1..=1,
         opening: Opening::Handshake,
         closing: Closing::Closed,
         begun: Instant::from_nanos(BEGIN),

@@ -52,6 +52,7 @@ fn add(study: &mut Study, profile: &str, bytes: u64, sent_again: &[(Trigger, u64
     let connection = Connection {
         id: 0,
         endpoints,
+        frames: 1..=1,
         opening: Opening::Handshake,
         closing: Closing::Closed,
         begun: Instant::ZERO,

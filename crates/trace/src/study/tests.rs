@@ -80,6 +80,7 @@ fn connection(id: u64, directions: [Direction; 2]) -> Connection {
     Connection {
         id,
         endpoints: ends(),
+        frames: 1..=1,
         opening: Opening::Handshake,
         closing: Closing::Closed,
         begun: Instant::from_millis(1000 * id),

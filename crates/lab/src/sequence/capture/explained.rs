@@ -50,7 +50,6 @@ pub fn explain(
         client: connection.endpoints.src,
         server: connection.endpoints.dst,
     };
-    let time = connection.begun..=connection.ended;
     let mut packets = Connection::between(ends);
     let mut count = 0_u64;
     loop {
@@ -63,7 +62,7 @@ pub fn explain(
             break;
         };
         let either = [packet.endpoints, packet.endpoints.reverse()];
-        if either.contains(&connection.endpoints) && time.contains(&packet.at) {
+        if either.contains(&connection.endpoints) && connection.frames.contains(&packet.frame) {
             packets.take(packet, true);
         }
     }

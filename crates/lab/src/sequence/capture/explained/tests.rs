@@ -50,6 +50,7 @@ fn connection(down: &[Retransmission]) -> finding::Connection {
     finding::Connection {
         id: 3,
         endpoints: ends(),
+        frames: 1..=8,
         opening: Opening::Handshake,
         closing: Closing::CaptureEnd,
         begun: at(5),
@@ -137,7 +138,9 @@ fn other_connections_are_left_out() {
     packets.insert(5, other("198.51.100.9:4000", 16));
     packets.push(other(CLIENT, 40));
     let row = again(9, Trigger::Rto.into(), Verdict::Spurious);
-    let source = explained(&packets, &connection(&[row]), &[row]);
+    let mut connection = connection(&[row]);
+    connection.frames = 2..=10;
+    let source = explained(&packets, &connection, &[row]);
     let judged = What::Judged {
         span: SPAN,
         triggers: Trigger::Rto.into(),
