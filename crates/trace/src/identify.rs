@@ -160,15 +160,13 @@ impl Host {
     }
 
     /// What it may run: once [`ENOUGH`] of its retransmissions were explained by one candidate, that one
-    /// and all that are not behind it by more than chance explains (the deviation of a share of n is at
-    /// most 1/(2√n)). Till then none is put before others.
+    /// and all that are not behind it by more than chance explains. Till then none is put before others.
     pub fn contenders(&self) -> impl Iterator<Item = usize> + use<'_> {
         let places = 0..self.0.len();
         let best = (places.clone()).max_by(|&a, &b| self.share(a).total_cmp(&self.share(b)));
         let known = best.filter(|best| self.0[*best].explained >= ENOUGH);
         let least = known.map_or(f64::INFINITY, |best| {
-            let chance = 1.0 / f64::from(self.0[best].of).sqrt();
-            self.share(best) - chance.max(ALIKE)
+            self.share(best) - self.0[best].chance().max(ALIKE)
         });
         places.filter(move |&i| self.share(i) > least)
     }
@@ -198,7 +196,7 @@ mod tests {
             // The host's other connections tell.
             (
                 [9, 10, 3, 3, 3, 3],
-                [98, 92, 9, 9, 9, 9],
+                [98, 96, 9, 9, 9, 9],
                 "linux-6 linux-3.17",
             ),
             ([9, 10, 3, 3, 3, 3], [98, 88, 9, 9, 9, 9], "linux-6"),
@@ -231,7 +229,8 @@ mod tests {
             ([19, 10, 0, 0, 0, 0], 19, &[] as &[_]),
             ([20, 10, 0, 0, 0, 0], 20, &[0]),
             ([20, 19, 0, 0, 15, 0], 20, &[0, 2]),
-            ([40, 20, 20, 90, 20, 82], 100, &[4, 6]),
+            ([40, 20, 20, 90, 20, 82], 100, &[4]),
+            ([40, 20, 20, 90, 20, 85], 100, &[4, 6]),
             ([4000, 20, 20, 9000, 20, 8700], 10_000, &[4]),
             ([4000, 20, 20, 9000, 20, 8900], 10_000, &[4, 6]),
         ];

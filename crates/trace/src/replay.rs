@@ -372,6 +372,14 @@ impl Score {
         self.explained == self.of
     }
 
+    /// What chance does to the share: twice its standard deviation, that of a share of so many after one
+    /// more of either kind (Laplace's rule), which is more than nothing where all fit.
+    pub fn chance(self) -> f64 {
+        let of = f64::from(self.of) + 2.0;
+        let share = (f64::from(self.explained) + 1.0) / of;
+        2.0 * (share * (1.0 - share).max(0.0) / of).sqrt()
+    }
+
     /// The share that fits, 0 to 1.
     pub fn share(self) -> f64 {
         f64::from(self.explained) / f64::from(self.of.max(1))
