@@ -2,8 +2,8 @@
 //!
 //! Memory is bounded: a connection that is over is let go a little later, when nothing of it can come
 //! any more; one that is silent, when [`Settings::idle`] has passed; of connections that never got
-//! beyond their SYN there are twice [`MOST_HALF_OPEN`] at most, so that a flood of SYNs, answered or not, costs
-//! no more; and of all together [`Settings::most_connections`].
+//! beyond their handshake there are twice [`MOST_HALF_OPEN`] at most in each shard, so that a flood of
+//! SYNs, answered or not, costs no more; and of all together [`Settings::most_connections`].
 //!
 //! Packets are taken in by the dozen: with thousands of connections open, each packet's is somewhere
 //! else in memory, and looking up several before the first is needed lets the processor fetch them all
@@ -33,8 +33,8 @@ const LINGER: Duration = Duration::from_secs(5);
 /// A SYN is answered or sent again within this (RFC 6298 §5.5 and Linux's six retries: 64 s at most), in ns.
 const HALF_OPEN: u64 = 75_000_000_000;
 
-/// Connections of which nothing but SYNs was seen, and answers to them.
-/// There are up to twice as many until they are looked at.
+/// Connections of which nothing but SYNs was seen, and answers to them, in a shard. There are up to twice
+/// as many until they are looked at.
 const MOST_HALF_OPEN: usize = (1 << 15) / SHARDS;
 
 /// Connections looked at after each round of packets, whether they have long been silent: with a few

@@ -206,10 +206,12 @@ impl Direction {
     /// Its case may have enough to explain, or nothing any more: also where nothing is ever acknowledged.
     #[inline]
     pub(super) fn rest(&mut self, now: Instant, context: &Context<'_>) {
-        if let Some(case) = &mut self.case
-            && case.may_rest()
-        {
-            case.rest(&context.common(self.mss.bytes(), self.rtts.least()), now);
+        if !self.case.as_ref().is_some_and(|case| case.may_rest()) {
+            return;
+        }
+        let common = self.common(context);
+        if let Some(case) = &mut self.case {
+            case.rest(&common, now);
         }
     }
 
