@@ -4,8 +4,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use recoup_lab::sequence::Diagram;
-use recoup_lab::sequence::source::{Choice, read};
+use recoup_draw::sequence::Diagram;
+use recoup_lab::diagram::source::{Choice, read};
 
 fuzz_target!(|bytes: &[u8]| {
     for connection in [None, Some(0)] {

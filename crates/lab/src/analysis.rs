@@ -6,11 +6,9 @@
 //!                              └─► tables for reading, notes
 //! ```
 
-mod columns;
 mod document;
 mod findings;
 mod notes;
-mod parquet;
 mod rows;
 mod study_tables;
 mod summary;
@@ -18,7 +16,6 @@ mod summary_columns;
 mod summary_tables;
 mod tables;
 
-pub use columns::{Columns, Rows};
 pub use document::{Document, write_json};
 pub use findings::{
     AllConnections, AllRetransmissions, AnalysisError, Analyzed, OneConnection, View, run,

@@ -4,8 +4,9 @@ mod line;
 
 use line::Line;
 use recoup_recovery::{Event, Send};
-use recoup_sim::{Host, Observer, Packet, Point};
+use recoup_sim::{Observer, Packet, Point};
 use recoup_tcp::Endpoint;
+use recoup_tcp::flow::Host;
 use recoup_units::{Direction, FlowId, Instant, Offset, Segments};
 use recoup_wire::{Flags, Segment, SeqNumber};
 use std::io::{self, BufWriter, Write};

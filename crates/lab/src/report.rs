@@ -12,8 +12,8 @@ use crate::scenario::Scenario;
 use crate::settings::KEYS;
 use crate::stage::{Live, Stage};
 use crate::stats::Summary;
-use comfy_table::{Table, presets};
 use recoup_recovery::Trigger;
+use recoup_table::csv;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -205,33 +205,6 @@ impl Entry {
             live: result.live.clone(),
         }
     }
-}
-
-/// A table in the house's style: no vertical lines, so that it pastes well.
-pub fn plain_table() -> Table {
-    let mut table = Table::new();
-    table.load_preset(presets::ASCII_MARKDOWN);
-    table
-}
-
-/// A header and rows as CSV.
-pub fn csv<H, R>(header: H, rows: impl IntoIterator<Item = R>) -> String
-where
-    H: IntoIterator<Item: AsRef<[u8]>>,
-    R: IntoIterator<Item: AsRef<[u8]>>,
-{
-    let mut writer = csv::Writer::from_writer(vec![]);
-    // Writing to memory cannot fail.
-    let _ = writer.write_record(header);
-    for row in rows {
-        let _ = writer.write_record(row);
-    }
-    String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
-}
-
-/// Milliseconds to the microsecond, or `-`.
-pub fn millis(value: Option<f64>) -> String {
-    value.map_or("-".into(), |v| format!("{v:.3}"))
 }
 
 /// The columns a summary has in CSV even when there is nothing to summarise.

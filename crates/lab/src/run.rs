@@ -3,15 +3,17 @@
 mod parallel;
 mod recoveries;
 
-pub(crate) use parallel::{cores, in_parallel};
+pub use parallel::{cores, in_parallel};
 pub use recoveries::Recoveries;
 
 use crate::scenario::Scenario;
 use crate::settings::SettingsError;
 use crate::stage::{Live, Stage};
 use crate::stats::Durations;
+use recoup_path::PathSpec;
 use recoup_recovery::{Counters, Profile, Recovery};
-use recoup_sim::{FlowRecord, FlowSpec, Host, NoObserver, Observer, PathSpec, Simulation};
+use recoup_sim::{FlowSpec, NoObserver, Observer, Simulation};
+use recoup_tcp::flow::{FlowRecord, Host};
 use recoup_units::FlowId;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -202,7 +204,10 @@ fn recoveries(simulation: &Simulation) -> impl Iterator<Item = &Recovery> {
 }
 
 /// A world for this path.
-pub(crate) fn simulation(path: &PathSpec) -> Result<Simulation, SettingsError> {
+///
+/// # Errors
+/// A hop that cannot be built.
+pub fn simulation(path: &PathSpec) -> Result<Simulation, SettingsError> {
     Simulation::new(path).map_err(|e| SettingsError::Path(e.to_string()))
 }
 

@@ -10,11 +10,13 @@ pub use text::{EachWay, parse_request};
 
 use crate::quantity::{format_duration, parse_duration, parse_rate};
 use crate::suggest::did_you_mean;
+use recoup_path::PathSpec;
 use recoup_path::{DataSegments, DropRules, HopSpec, LinkTrace, Probability, Queue};
 use recoup_recovery::Profile;
 use recoup_recovery::congestion::Algorithm;
 use recoup_recovery::slp::{LossRate, SlpRules};
-use recoup_sim::{FlowSpec, PathSpec, TimerModel, Workload, Write};
+use recoup_sim::{FlowSpec, TimerModel};
+use recoup_tcp::flow::{Workload, Write};
 use recoup_tcp::{self as tcp, AckPolicy, Push, Switch, Switches};
 use recoup_units::{BitRate, Direction, Segments};
 use std::path::{Path, PathBuf};

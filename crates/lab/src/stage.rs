@@ -6,17 +6,16 @@
 //! What only the simulator has: `timers` is its model of hosts, which real hosts need not. What only the
 //! kernel has: the settings `kernel.…`; it sets PSH as it likes and has no selective loss prevention.
 
-#[cfg(target_os = "linux")]
-mod live;
-
-#[cfg(target_os = "linux")]
-pub use live::{LiveError, capture_paths, prepare, run};
-
+use crate::output_file::OutputError;
+use crate::run::ProfileResult;
 use crate::scenario::Scenario;
-use crate::settings::{KEYS, Settings};
+use crate::settings::{KEYS, Settings, SettingsError};
 use recoup_tcp::{AckPolicy, Switch};
 use serde::Serialize;
+use std::error::Error;
+use std::path::Path;
 use std::time::Duration;
+use thiserror::Error as ThisError;
 
 /// A stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -84,7 +83,8 @@ impl Ends {
         self.client == Stack::Recoup || self.server == Stack::Recoup
     }
 
-    fn has_kernel(self) -> bool {
+    /// Whether the kernel is at an end.
+    pub fn has_kernel(self) -> bool {
         self.client == Stack::Kernel || self.server == Stack::Kernel
     }
 
@@ -167,6 +167,40 @@ impl Live {
             missed_packets: 0,
         }
     }
+}
+
+/// Runs scenarios over real packets. The laboratory has none of its own: whoever joins it to a testbed
+/// provides it.
+pub trait RealStage: Sync {
+    /// Runs all flows of all profiles, or of the kernel where profiles make no difference, on `lanes`
+    /// testbeds at once (see [`lanes`]); on one if packets are captured, in two files a profile in the
+    /// folder `pcap`. `done` is called with the number of flows finished since its last call, from any
+    /// thread.
+    ///
+    /// # Errors
+    /// Settings that do not fit together; a system that refuses what a testbed needs.
+    fn run(
+        &self,
+        scenario: &Scenario,
+        ends: Ends,
+        lanes: usize,
+        pcap: Option<&Path>,
+        done: &(dyn Fn(u64) + Sync),
+    ) -> Result<Vec<ProfileResult>, StageError>;
+}
+
+/// Why a scenario cannot run over real packets.
+#[derive(Debug, ThisError)]
+pub enum StageError {
+    /// Its settings do not fit together.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// A capture cannot be written.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+    /// The system refuses what a testbed needs.
+    #[error(transparent)]
+    System(Box<dyn Error + Send + Sync>),
 }
 
 /// What has no effect on the stages where the scenario is run, a line each.

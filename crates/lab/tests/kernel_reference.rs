@@ -12,7 +12,8 @@
 use recoup_lab::run::run;
 use recoup_lab::scenario::Scenario;
 use recoup_recovery::Event;
-use recoup_sim::{Host, Observer, Packet, Point, Simulation};
+use recoup_sim::{Observer, Packet, Point, Simulation};
+use recoup_tcp::flow::Host;
 use recoup_units::{Direction, FlowId, Instant};
 use std::path::Path;
 

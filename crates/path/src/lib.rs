@@ -52,4 +52,4 @@ pub use link::{LinkTrace, LinkTraceError};
 pub use loss::{DataSegments, DropRules, DropRulesError, GilbertElliott, LossKind, LossSpec};
 pub use packet::{Packet, TcpFacts};
 pub use probability::{Probability, ProbabilityError};
-pub use spec::{HopSpec, Queue, QueueError, one_line};
+pub use spec::{HopSpec, PathSpec, Queue, QueueError, one_line};

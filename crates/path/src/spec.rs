@@ -9,6 +9,15 @@ use thiserror::Error;
 
 use crate::{LinkTrace, LossSpec, Probability};
 
+/// The hops of a path, both ways.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PathSpec {
+    /// From client to server.
+    pub up: Vec<HopSpec>,
+    /// From server to client.
+    pub down: Vec<HopSpec>,
+}
+
 /// One hop of a path, in one direction.
 ///
 /// A hop with nothing to do (no rate limit, no loss) is simply not in the chain.

@@ -9,8 +9,8 @@ use recoup_net::{
     NetError, PacketCapture, PacketLog, Relay, Report, Running, Signaller, Wire,
     carries_super_packets,
 };
+use recoup_path::PathSpec;
 use recoup_path::{DataSegments, HopSpec, LossKind, one_line};
-use recoup_sim::PathSpec;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::ffi::OsString;

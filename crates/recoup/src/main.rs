@@ -127,7 +127,7 @@ fn main() -> ExitCode {
     // Rights first: they may have to be taken while there is one thread.
     #[cfg(target_os = "linux")]
     if cli.command.has_real_packets()
-        && let Err(e) = recoup_lab::stage::prepare()
+        && let Err(e) = recoup_api::testbeds::prepare()
     {
         return Failure::from(e).exit();
     }

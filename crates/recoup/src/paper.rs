@@ -7,11 +7,13 @@ use crate::run::progress;
 use crate::run::{On, apply_settings};
 use clap::{Subcommand, ValueEnum};
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
+#[cfg(target_os = "linux")]
+use recoup_api::testbeds::Testbeds;
 use recoup_lab::output_file::{OutputFile, create_folder};
-use recoup_lab::paper::{Sheet, prr, slp, tail_loss};
 use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::SettingsError;
 use recoup_lab::stage::{self, Ends, Stage};
+use recoup_papers::{Sheet, prr, slp, tail_loss};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -233,7 +235,7 @@ impl TailLossFigure {
         let (id, name) = (self.id(), stage.name());
         let bar = progress(tail_loss::stages::flows(id, stage));
         bar.set_prefix(format!("{} {} {name} ", tail_loss::NAME, id.name()));
-        let sheet = tail_loss::stages::sheet(id, base, stage, |n| bar.inc(n))?;
+        let sheet = tail_loss::stages::sheet(id, base, stage, &Testbeds, &|n| bar.inc(n))?;
         bar.finish_and_clear();
         Ok(sheet)
     }

@@ -3,10 +3,10 @@
 use crate::Failure;
 use crate::output::print;
 use clap::ValueEnum;
+use recoup_draw::sequence::Diagram;
+use recoup_lab::diagram::source::{Choice, Source, SourceError, read};
 use recoup_lab::output_file::{OutputFile, same_file};
 use recoup_lab::quantity::parse_duration;
-use recoup_lab::sequence::Diagram;
-use recoup_lab::sequence::source::{Choice, Source, SourceError, read};
 use recoup_units::{Direction, Instant};
 use std::fs::File;
 use std::io::Write;

@@ -4,6 +4,8 @@ use crate::Failure;
 use crate::output::{Format, print};
 use clap::ValueEnum;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+#[cfg(target_os = "linux")]
+use recoup_api::testbeds::Testbeds;
 use recoup_lab::capture::{Capture, CapturePaths};
 use recoup_lab::effect;
 use recoup_lab::events::EventWriter;
@@ -11,6 +13,8 @@ use recoup_lab::output_file::{OutputFile, same_file};
 use recoup_lab::report::{Report, View};
 use recoup_lab::run::{ProfileResult, run as run_scenario, run_observed};
 use recoup_lab::scenario::{Scenario, parse_profile};
+#[cfg(target_os = "linux")]
+use recoup_lab::stage::RealStage;
 use recoup_lab::stage::{self, Ends, Stage};
 use recoup_recovery::Profile;
 use std::io::{ErrorKind, Write};
@@ -263,7 +267,7 @@ fn run_for_real(
     let bar = progress(flows);
     bar.set_prefix(format!("{} ", ends.stage.name()));
     let lanes = stage::lanes(&scenario.settings, flows);
-    let results = stage::run(scenario, ends, lanes, pcap, |n| bar.inc(n))?;
+    let results = Testbeds.run(scenario, ends, lanes, pcap, &|n| bar.inc(n))?;
     bar.finish_and_clear();
     Ok(results)
 }
@@ -308,7 +312,7 @@ fn check_outputs(scenario: &Scenario, args: &Args, all_ends: &[Ends]) -> Result<
 
 #[cfg(target_os = "linux")]
 fn real_captures(scenario: &Scenario, ends: Ends, dir: &Path) -> Vec<CapturePaths> {
-    stage::capture_paths(scenario, ends, dir)
+    recoup_api::testbeds::capture_paths(scenario, ends, dir)
 }
 
 #[cfg(not(target_os = "linux"))]

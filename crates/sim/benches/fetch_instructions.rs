@@ -8,9 +8,11 @@
 #![allow(missing_docs)]
 
 use gungraun::{library_benchmark, library_benchmark_group, main};
+use recoup_path::PathSpec;
 use recoup_path::{HopSpec, Queue};
 use recoup_recovery::Profile;
-use recoup_sim::{FlowRecord, FlowSpec, NoObserver, PathSpec, Simulation, TimerModel, Workload};
+use recoup_sim::{FlowSpec, NoObserver, Simulation, TimerModel};
+use recoup_tcp::flow::{FlowRecord, Workload};
 use recoup_tcp::{AckPolicy, Config};
 use recoup_units::{BitRate, FlowId};
 use std::hint::black_box;

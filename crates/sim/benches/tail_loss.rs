@@ -5,8 +5,10 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use recoup_path::HopSpec;
+use recoup_path::PathSpec;
 use recoup_recovery::Profile;
-use recoup_sim::{FlowSpec, NoObserver, PathSpec, Simulation, TimerModel, Workload};
+use recoup_sim::{FlowSpec, NoObserver, Simulation, TimerModel};
+use recoup_tcp::flow::Workload;
 use recoup_tcp::{AckPolicy, Config};
 use recoup_units::FlowId;
 use std::time::Duration;

@@ -1,25 +1,15 @@
 //! Running one flow.
 
 use crate::draw::{Purpose, draw};
-use crate::ledger::Ledger;
-use crate::observe::{Host, Observer, Point};
+use crate::observe::{Observer, Point};
 use crate::timers::HostTimers;
-use crate::workload::{LaterWrites, Workload};
-use crate::{FlowRecord, Packet, TimerModel};
-use recoup_path::{Chain, ChainError, DropCause, Exit, HopSpec, Packet as _};
+use crate::{Packet, TimerModel};
+use recoup_path::{Chain, ChainError, DropCause, Exit, Packet as _, PathSpec};
 use recoup_recovery::{Send, Trigger};
+use recoup_tcp::flow::{FlowRecord, Host, LaterWrites, Ledger, Workload};
 use recoup_tcp::{self as tcp, Endpoint, Transmit};
 use recoup_units::{Direction, FlowId, Instant, Offset, Span};
 use recoup_wire::{Flags, Segment, SeqNumber};
-
-/// The hops of a path.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct PathSpec {
-    /// From client to server.
-    pub up: Vec<HopSpec>,
-    /// From server to client.
-    pub down: Vec<HopSpec>,
-}
 
 /// One flow: who talks, how, and what about.
 #[derive(Clone, Debug)]

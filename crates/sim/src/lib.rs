@@ -7,17 +7,11 @@
 
 mod draw;
 mod flow;
-mod ledger;
 mod observe;
 mod packet;
-mod record;
 mod timers;
-mod workload;
 
-pub use flow::{FlowSpec, PathSpec, Simulation};
-pub use ledger::Ledger;
-pub use observe::{Host, NoObserver, Observer, Point};
+pub use flow::{FlowSpec, Simulation};
+pub use observe::{NoObserver, Observer, Point};
 pub use packet::Packet;
-pub use record::FlowRecord;
 pub use timers::TimerModel;
-pub use workload::{LaterWrites, Workload, Write};

@@ -4,34 +4,8 @@ use crate::Packet;
 use recoup_path::DropCause;
 use recoup_recovery::Event;
 use recoup_tcp::Endpoint;
+use recoup_tcp::flow::Host;
 use recoup_units::{Direction, FlowId, Instant};
-
-/// An end of the path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Host {
-    /// The side that connects.
-    Client,
-    /// The side that accepts.
-    Server,
-}
-
-impl Host {
-    /// The name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Client => "client",
-            Self::Server => "server",
-        }
-    }
-
-    /// The direction of what this host sends.
-    pub const fn sends(self) -> Direction {
-        match self {
-            Self::Client => Direction::Up,
-            Self::Server => Direction::Down,
-        }
-    }
-}
 
 /// Where a packet was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -137,8 +111,10 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{FlowSpec, PathSpec, Simulation, TimerModel, Workload};
+    use crate::{FlowSpec, Simulation, TimerModel};
+    use recoup_path::PathSpec;
     use recoup_recovery::Mechanisms;
+    use recoup_tcp::flow::Workload;
 
     /// Counts what it is told; wants events if `E`.
     #[derive(Debug, Default, PartialEq)]

@@ -2,10 +2,10 @@
 //! packet, an ACK, a timer or a retransmission.
 
 use recoup_path::HopSpec;
+use recoup_path::PathSpec;
 use recoup_recovery::Profile;
-use recoup_sim::{
-    FlowRecord, FlowSpec, NoObserver, PathSpec, Simulation, TimerModel, Workload, Write,
-};
+use recoup_sim::{FlowSpec, NoObserver, Simulation, TimerModel};
+use recoup_tcp::flow::{FlowRecord, Workload, Write};
 use recoup_tcp::{AckPolicy, Config};
 use recoup_units::FlowId;
 use std::time::Duration;

@@ -4,8 +4,10 @@
 use std::time::Duration;
 
 use recoup_path::HopSpec;
+use recoup_path::PathSpec;
 use recoup_recovery::Profile;
-use recoup_sim::{FlowRecord, FlowSpec, NoObserver, PathSpec, Simulation, TimerModel, Workload};
+use recoup_sim::{FlowSpec, NoObserver, Simulation, TimerModel};
+use recoup_tcp::flow::{FlowRecord, Workload};
 use recoup_tcp::{self as tcp, AckPolicy};
 use recoup_units::{BitRate, FlowId};
 

@@ -11,6 +11,7 @@ mod buffer;
 mod config;
 mod ecn;
 mod endpoint;
+pub mod flow;
 mod info;
 mod push;
 mod receiver;

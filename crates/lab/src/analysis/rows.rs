@@ -1,7 +1,7 @@
 //! What a row holds: a retransmission, or a connection with both of its directions.
 
-use super::columns::Columns;
 use recoup_recovery::Trigger;
+use recoup_table::Columns;
 use recoup_trace::finding::{Connection, Direction, Retransmission, RttQuantiles, Tally, Verdict};
 use recoup_trace::study::Sender;
 use std::time::Duration;

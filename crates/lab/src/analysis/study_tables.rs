@@ -1,8 +1,8 @@
 //! The 2007 loss detection study's tables for a capture, for reading; its figures as quantiles.
 
 use super::tables::{number, right};
-use crate::report::plain_table;
 use comfy_table::{Cell, ContentArrangement, Table};
+use recoup_table::plain_table;
 use recoup_trace::study::{
     Cdf, Classification, Connections, FalsePositives, Parameters, Portion, Report, SenderReport,
     Split,

@@ -1,10 +1,10 @@
 //! The columns of a summary: a row a capture.
 
-use super::columns::Columns;
 use super::findings::Analyzed;
 use super::rows::{Part, ms, rounded, tally, trigger_name, trigger_row, triggers};
 use super::summary::{Summary, Waits};
 use crate::stats::{self, Durations};
+use recoup_table::Columns;
 use recoup_trace::finding::{Closing, Evidence, Opening, Vantage};
 use recoup_trace::read::{Counts, Reason};
 

@@ -2,8 +2,8 @@
 
 use super::findings::{AllConnections, AllRetransmissions, Analyzed};
 use super::rows::ms;
-use crate::report::plain_table;
 use comfy_table::{Cell, CellAlignment, Table};
+use recoup_table::plain_table;
 use recoup_trace::finding::{Direction, Retransmission, Verdict};
 use recoup_trace::study::Sender;
 use recoup_units::Instant;
@@ -130,7 +130,7 @@ pub(super) fn seconds(time: Duration) -> String {
 
 /// A time in milliseconds, to the microsecond; `-` where it is not known.
 pub(super) fn millis(time: Option<Duration>) -> String {
-    crate::report::millis(time.map(ms))
+    recoup_table::millis(time.map(ms))
 }
 
 /// A time of day, to the microsecond.

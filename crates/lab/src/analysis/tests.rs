@@ -4,9 +4,10 @@ mod tables;
 
 use super::findings::Analyzed;
 use super::*;
-use ::parquet::file::reader::{FileReader, SerializedFileReader};
-use ::parquet::record::Field;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::Field;
 use recoup_recovery::Trigger;
+use recoup_table::{Columns, Rows};
 use recoup_trace::analyze::{Findings, Settings};
 use recoup_trace::finding::{
     Closing, Connection, Direction, Evidence, Explanation, Identification, Opening, Retransmission,

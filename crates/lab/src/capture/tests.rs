@@ -1,7 +1,9 @@
 use super::*;
 use recoup_path::HopSpec;
+use recoup_path::PathSpec;
 use recoup_recovery::Profile;
-use recoup_sim::{FlowSpec, PathSpec, Simulation, TimerModel, Workload};
+use recoup_sim::{FlowSpec, Simulation, TimerModel};
+use recoup_tcp::flow::Workload;
 use recoup_tcp::{self as tcp, AckPolicy};
 use recoup_wire::{Checksum, Decoded, decode};
 use std::fs;

@@ -1,7 +1,7 @@
 //! A JSON object on a line. Written directly: the only text that needs escaping comes escaped, and
 //! times keep all their digits, which a float would not.
 
-use recoup_sim::Host;
+use recoup_tcp::flow::Host;
 use recoup_units::{FlowId, Instant, Offset, Segments};
 use recoup_wire::Flags;
 use std::fmt::{self, Write};

@@ -1,8 +1,10 @@
 use super::*;
+use recoup_path::PathSpec;
 use recoup_path::{DropCause, HopSpec};
 use recoup_recovery::{Judge, Profile, State, Timer, Trigger};
-use recoup_sim::{FlowSpec, PathSpec, Simulation, TimerModel, Workload};
+use recoup_sim::{FlowSpec, Simulation, TimerModel};
 use recoup_tcp as tcp;
+use recoup_tcp::flow::Workload;
 use recoup_units::Span;
 use recoup_wire::{Options, SackBlocks};
 use serde_json::{Value, json};

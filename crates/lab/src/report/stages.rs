@@ -1,8 +1,9 @@
 //! One scenario on several stages: the figures side by side, and what is to be said of each stage.
 
-use super::{Entry, Report, millis, plain_table};
+use super::{Entry, Report};
 use crate::stage::{KernelFacts, Live, Stage};
 use comfy_table::{Cell, CellAlignment};
+use recoup_table::{millis, plain_table};
 use serde_json::Value;
 
 /// A figure to compare: its name, and how to read it.

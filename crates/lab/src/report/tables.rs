@@ -1,11 +1,12 @@
 //! Results as tables for reading, a column a profile.
 
 use super::recovery::{Percentiles, Recovery, percent};
-use super::{Entry, Report, SUMMARY, millis, plain_table, stages};
+use super::{Entry, Report, SUMMARY, stages};
 use crate::stage::Stage;
 use comfy_table::{Cell, CellAlignment, Table};
 use recoup_recovery::undo::Proof;
 use recoup_recovery::{State, Trigger};
+use recoup_table::{millis, plain_table};
 use serde_json::{Map, Value};
 
 /// Which figures a table shows.

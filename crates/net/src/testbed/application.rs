@@ -1,6 +1,6 @@
 //! What the application at one end of a flow does next, whatever stack it uses.
 
-use recoup_sim::{Host, LaterWrites, Workload};
+use recoup_tcp::flow::{Host, LaterWrites, Workload};
 use recoup_units::Instant;
 
 /// An application and where it is with its workload. What it writes is zeros: what matters is how many.
@@ -128,7 +128,7 @@ impl Application {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recoup_sim::Write;
+    use recoup_tcp::flow::Write;
     use std::time::Duration;
 
     fn workload(request: u64, response: u64, later: &[(u64, u64)], close: bool) -> Workload {

@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use recoup_recovery::{Counters, Recovery};
-use recoup_sim::Host;
+use recoup_tcp::flow::Host;
 
 use super::Stack;
 use super::engine::{self, Engine};

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-use recoup_sim::Host as Side;
+use recoup_tcp::flow::Host as Side;
 use recoup_tcp::{Config, State};
 
 use super::application::Application;

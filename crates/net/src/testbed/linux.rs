@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use netlink_packet_route::route::RouteMetric;
 use recoup_recovery::{Counters, Trigger};
-use recoup_sim::Host;
+use recoup_tcp::flow::Host;
 use recoup_tcp::{Switch, Switches};
 use rustix::system::uname;
 use rustix::time::{ClockId, clock_getres};

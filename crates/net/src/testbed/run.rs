@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use recoup_sim::{Host, Workload};
+use recoup_tcp::flow::{Host, Workload};
 
 /// How long to wait before looking whether the flow is over.
 pub(super) const LOOK: Duration = Duration::from_millis(5);

@@ -9,7 +9,7 @@
 
 use rangemap::RangeSet;
 use recoup_path::DropCause;
-use recoup_sim::{FlowRecord, Host, Ledger, Workload};
+use recoup_tcp::flow::{FlowRecord, Host, Ledger, Workload};
 use recoup_units::{Direction, FlowId, Instant, Offset, Span};
 use recoup_wire::{Flags, SeqNumber};
 

@@ -4,11 +4,10 @@ use super::captures::{analyze_all, said};
 use super::output::{Output, cannot_write};
 use super::{Args, Format};
 use crate::{Failure, interrupt};
-use recoup_lab::analysis::{
-    self, AllConnections, AllRetransmissions, Analyzed, Columns, Document, Rows, Summary,
-};
+use recoup_lab::analysis::{self, AllConnections, AllRetransmissions, Analyzed, Document, Summary};
 use recoup_lab::output_file::{OutputFile, create_folder};
 use recoup_lab::study::figures;
+use recoup_table::{Columns, Rows};
 use recoup_trace::analyze::Settings;
 use std::io::{self, Write};
 use std::path::Path;

@@ -5,7 +5,7 @@ use crate::score::{Claim, Row, Score};
 use crate::simulated::{self, analyze_file};
 use crate::tools::{tcptrace, tshark, tstat};
 use crate::truth::{Carries, Sent};
-use recoup_sim::Host;
+use recoup_tcp::flow::Host;
 use recoup_trace::finding::Verdict;
 use std::path::Path;
 

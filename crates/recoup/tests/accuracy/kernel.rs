@@ -11,7 +11,7 @@ use crate::score::{Claim, Score, share};
 use crate::simulated::{analyze_file, did};
 use crate::truth::{Carries, Sent, retransmissions};
 use recoup_net::{Namespace, Tun};
-use recoup_sim::Host;
+use recoup_tcp::flow::Host;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};

@@ -2,7 +2,7 @@
 
 use crate::truth::{Again, Carries, Reason, Sent};
 use recoup_recovery::Trigger;
-use recoup_sim::Host;
+use recoup_tcp::flow::Host;
 use recoup_trace::finding::{Retransmission, Verdict};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;

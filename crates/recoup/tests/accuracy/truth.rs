@@ -1,7 +1,7 @@
 //! What is known of every packet sent, and what that makes of those sent again.
 
 use recoup_recovery::Trigger;
-use recoup_sim::{Host, Ledger};
+use recoup_tcp::flow::{Host, Ledger};
 use recoup_trace::finding::Verdict;
 use recoup_units::{Offset, Span};
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 use super::*;
 use crate::NoObserver;
-use recoup_path::LossSpec;
+use recoup_path::{HopSpec, LossSpec};
 use recoup_recovery::{Counters, Profile};
 use recoup_tcp::{AckPolicy, Closed, State};
 use std::time::Duration;

@@ -2,10 +2,12 @@
 //! worst.
 
 use proptest::prelude::*;
+use recoup_path::PathSpec;
 use recoup_path::{GilbertElliott, HopSpec, LossKind, LossSpec, Probability, Queue};
 use recoup_recovery::Profile;
 use recoup_recovery::profile::{BASES, Mechanism};
-use recoup_sim::{FlowSpec, PathSpec, TimerModel, Workload};
+use recoup_sim::{FlowSpec, TimerModel};
+use recoup_tcp::flow::Workload;
 use recoup_tcp::{AckPolicy, Config};
 use recoup_units::{BitRate, FlowId};
 use std::time::Duration;

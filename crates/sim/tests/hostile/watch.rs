@@ -3,7 +3,8 @@
 
 use recoup_path::DropCause;
 use recoup_recovery::{Event, Send};
-use recoup_sim::{FlowRecord, Host, Observer, Packet, Point};
+use recoup_sim::{Observer, Packet, Point};
+use recoup_tcp::flow::{FlowRecord, Host};
 use recoup_tcp::{Endpoint, State};
 use recoup_units::{Direction, FlowId, Instant, Offset, Span};
 use recoup_wire::{Flags, SeqNumber};

@@ -10,11 +10,11 @@
 //! | hosts       | Linux, the server's of today or of the papers; one in eight over IPv6        |
 
 use super::draw::{Draws, Purpose};
+use recoup_path::PathSpec;
 use recoup_path::{GilbertElliott, HopSpec, LossKind, LossSpec, Probability, Queue};
 use recoup_recovery::{Event, Mechanisms};
-use recoup_sim::{
-    FlowSpec, Host, Observer, Packet, PathSpec, Point, Simulation, TimerModel, Workload, Write,
-};
+use recoup_sim::{FlowSpec, Observer, Packet, Point, Simulation, TimerModel};
+use recoup_tcp::flow::{Host, Workload, Write};
 use recoup_tcp::{AckPolicy, Config};
 use recoup_units::{BitRate, Direction, FlowId, Instant};
 use recoup_wire::{IpVersion, Segment};

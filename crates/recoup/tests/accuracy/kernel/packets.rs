@@ -1,7 +1,7 @@
 //! What the emulator says of each packet, and the frames of the captures they are in.
 
 use crate::truth::{Carries, Sent};
-use recoup_sim::Host;
+use recoup_tcp::flow::Host;
 use recoup_trace::read::{Packet, Reader};
 use recoup_units::{Offset, Span};
 use recoup_wire::{Flags, SeqNumber};

@@ -2,7 +2,8 @@
 
 use crate::truth::{Carries, Reason, Sent};
 use recoup_recovery::{Event, Send};
-use recoup_sim::{Host, Observer, Packet, Point};
+use recoup_sim::{Observer, Packet, Point};
+use recoup_tcp::flow::Host;
 use recoup_units::{Direction, FlowId, Instant, Offset, Span};
 use recoup_wire::{Flags, SeqNumber};
 

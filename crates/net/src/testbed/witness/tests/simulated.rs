@@ -4,9 +4,11 @@
 //! things happen in virtual time; their order is kept below its nanoseconds.
 
 use super::*;
+use recoup_path::PathSpec;
 use recoup_path::{HopSpec, LossKind, LossSpec, Probability, Queue};
 use recoup_recovery::{Event, Profile, Trigger};
-use recoup_sim::{FlowSpec, Observer, Packet, PathSpec, Point, Simulation, TimerModel, Write};
+use recoup_sim::{FlowSpec, Observer, Packet, Point, Simulation, TimerModel};
+use recoup_tcp::flow::Write;
 use recoup_tcp::{AckPolicy, Config};
 use recoup_units::BitRate;
 use recoup_wire::Segment;

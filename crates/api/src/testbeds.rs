@@ -1,0 +1,361 @@
+//! Runs a scenario's flows on testbeds.
+
+use recoup_lab::capture::CapturePaths;
+use recoup_lab::output_file::{OutputError, OutputFile, create_folder};
+use recoup_lab::run::{Cost, ProfileResult, in_parallel};
+use recoup_lab::scenario::Scenario;
+use recoup_lab::settings::{Settings, SettingsError};
+use recoup_lab::stage::{Ends, KernelFacts, Lateness, Live, RealStage, Stack, Stage, StageError};
+use recoup_net::testbed::{self, Kernel, Options, Setup, Testbed};
+use recoup_net::{DeliveryError, NetError, PacketCapture};
+use recoup_path::PathSpec;
+use recoup_path::{HopSpec, LossKind};
+use recoup_recovery::Profile;
+use recoup_recovery::congestion::Algorithm;
+use recoup_sim::FlowSpec;
+use recoup_tcp::flow::Host;
+use recoup_tcp::{AckPolicy, Config, Switch};
+use recoup_units::FlowId;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Testbeds on this machine: network namespaces, TUN devices and the path between them.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Testbeds;
+
+/// Whether this process may make what the real stages need; to be asked while it has one thread.
+///
+/// # Errors
+/// What is missing.
+pub fn prepare() -> Result<(), StageError> {
+    testbed::prepare().map_err(system)
+}
+
+/// How long a flow may take: as long as Linux tries to connect.
+const PATIENCE: Duration = Duration::from_secs(130);
+
+/// The smallest MSS Linux takes (tcp_min_snd_mss, 48), timestamps taken off.
+const LEAST_MSS: u16 = 36;
+
+/// IPv4 and TCP headers.
+const HEADERS: u16 = 40;
+
+/// Flows that share a testbed, one after another.
+struct Job<'a> {
+    profile: Option<&'a Profile>,
+    capture: Option<&'a Capture>,
+    flows: Range<u64>,
+}
+
+/// What a job came to.
+struct Done {
+    cost: Cost,
+    error: DeliveryError,
+    blurred: u64,
+    missed: u64,
+    kernel: Option<Kernel>,
+}
+
+impl RealStage for Testbeds {
+    fn run(
+        &self,
+        scenario: &Scenario,
+        ends: Ends,
+        lanes: usize,
+        pcap: Option<&Path>,
+        done: &(dyn Fn(u64) + Sync),
+    ) -> Result<Vec<ProfileResult>, StageError> {
+        if ends.has_kernel() && scenario.settings.mss < LEAST_MSS {
+            return Err(StageError::Settings(SettingsError::Invalid {
+                key: "mss",
+                why: format!("the kernel sends no smaller segments: expected {LEAST_MSS} at least"),
+            }));
+        }
+        let profiles = profiles_of(scenario, ends);
+        let lanes = if pcap.is_some() { 1 } else { lanes };
+        let captures = profiles.iter().map(|profile| {
+            let paths = pcap.map(|dir| paths_of(dir, ends, *profile));
+            pcap.zip(paths)
+                .map(|(dir, paths)| Capture::begin(dir, paths))
+                .transpose()
+        });
+        let captures = captures.collect::<Result<Vec<_>, _>>()?;
+        let share = scenario.flows.div_ceil(lanes as u64).max(1);
+        let shares = scenario.flows.div_ceil(share);
+        let jobs = profiles
+            .iter()
+            .zip(&captures)
+            .flat_map(|(profile, capture)| {
+                (0..shares).map(|i| Job {
+                    profile: *profile,
+                    capture: capture.as_ref(),
+                    flows: i * share..((i + 1) * share).min(scenario.flows),
+                })
+            });
+        let jobs: Vec<_> = jobs.collect();
+        let path = path(&scenario.settings, ends)?;
+        let failed = AtomicBool::new(false);
+        let play = |i: usize| {
+            let played = play(scenario, ends, &path, &jobs[i], &failed, done);
+            failed.fetch_or(played.is_err(), Ordering::Relaxed);
+            played
+        };
+        let mut parts = in_parallel(jobs.len(), lanes, play)?.into_iter();
+        let results = profiles.into_iter().filter_map(|profile| {
+            let mut sum = parts.next()?;
+            parts
+                .by_ref()
+                .take(shares as usize - 1)
+                .for_each(|part| sum.merge(&part));
+            Some(result(scenario, ends, profile, sum))
+        });
+        let results = results.collect();
+        captures
+            .into_iter()
+            .flatten()
+            .try_for_each(Capture::finish)?;
+        Ok(results)
+    }
+}
+
+fn system(error: NetError) -> StageError {
+    StageError::System(Box::new(error))
+}
+
+/// The profiles that make a difference; `None` for the kernel at both ends.
+fn profiles_of(scenario: &Scenario, ends: Ends) -> Vec<Option<&Profile>> {
+    match ends.has_profiles() {
+        true => scenario.profiles.iter().map(Some).collect(),
+        false => vec![None],
+    }
+}
+
+/// Where [`run`] puts its captures.
+pub fn capture_paths(scenario: &Scenario, ends: Ends, dir: &Path) -> Vec<CapturePaths> {
+    let profiles = profiles_of(scenario, ends).into_iter();
+    profiles
+        .map(|profile| paths_of(dir, ends, profile))
+        .collect()
+}
+
+fn paths_of(dir: &Path, ends: Ends, profile: Option<&Profile>) -> CapturePaths {
+    let name = names(ends, profile).0;
+    match ends.stage {
+        Stage::Kernel => CapturePaths::new(dir, &name),
+        stage => CapturePaths::new(dir, &format!("{}-{name}", stage.name())),
+    }
+}
+
+/// The scenario's path for these ends.
+///
+/// Linux cuts segments as it likes, where little room is left above all: rules that name data segments
+/// are told to the path as the bytes that are in them. Where the kernel is to delay its ACKs, they are
+/// thinned as they are sent.
+fn path(settings: &Settings, ends: Ends) -> Result<PathSpec, SettingsError> {
+    let mut path = settings.path()?;
+    let thins = ends.thins(settings);
+    for (stack, way) in [(ends.client, &mut path.up), (ends.server, &mut path.down)] {
+        if stack != Stack::Kernel {
+            continue;
+        }
+        let named = way.iter_mut().filter_map(|hop| match hop {
+            HopSpec::Loss(loss) if settings.writes.is_empty() => Some(loss),
+            _ => None,
+        });
+        for loss in named {
+            if let LossKind::Data { first, last } = loss.kind {
+                let mss = u64::from(settings.mss);
+                loss.kind = LossKind::Offset {
+                    first: (first - 1).saturating_mul(mss),
+                    last: last.saturating_mul(mss) - 1,
+                };
+            }
+        }
+        if let Some(hold) = thins {
+            way.insert(0, HopSpec::ThinAcks { hold });
+        }
+    }
+    Ok(path)
+}
+
+fn play(
+    scenario: &Scenario,
+    ends: Ends,
+    path: &PathSpec,
+    job: &Job<'_>,
+    failed: &AtomicBool,
+    done: &(dyn Fn(u64) + Sync),
+) -> Result<Done, StageError> {
+    let setup = setup(&scenario.settings, ends, job.profile);
+    let mut testbed = Testbed::open(setup.clone()).map_err(system)?;
+    let kernel = match testbed.kernel(Host::Server).map_err(system)? {
+        Some(kernel) => Some(kernel),
+        None => testbed.kernel(Host::Client).map_err(system)?,
+    };
+    let mut sum = Done {
+        cost: Cost::default(),
+        error: DeliveryError::default(),
+        blurred: 0,
+        missed: 0,
+        kernel,
+    };
+    for flow in job.flows.clone() {
+        let tap = job.capture.map(|capture| capture.packets.tap());
+        let outcome = testbed
+            .run(path, scenario.seed, FlowId(flow), tap)
+            .map_err(system)?;
+        sum.cost.add_flow(&outcome.record, &outcome.recoveries);
+        sum.error.merge(&outcome.report.error);
+        let took = outcome.record.fct.unwrap_or(outcome.record.duration);
+        sum.blurred += u64::from(outcome.report.blurs(took));
+        let [up, down] = [&outcome.report.up, &outcome.report.down];
+        sum.missed += up.missed + up.refused + down.missed + down.refused;
+        done(1);
+        // What fails elsewhere fails the whole.
+        if failed.load(Ordering::Relaxed) {
+            break;
+        }
+        if outcome.record.fct.is_none() {
+            // What is left of it must not meet the next.
+            testbed = Testbed::open(setup.clone()).map_err(system)?;
+        }
+    }
+    Ok(sum)
+}
+
+fn setup(settings: &Settings, ends: Ends, profile: Option<&Profile>) -> Setup {
+    // Without a profile both ends are the kernel's, and what a profile says of hosts is not used.
+    let spec: FlowSpec = settings.flow(profile.unwrap_or(&Profile::default()));
+    let stack = |stack: Stack, config: Config| match stack {
+        Stack::Recoup => testbed::Stack::Recoup(config),
+        Stack::Kernel => testbed::Stack::Kernel(options(settings)),
+    };
+    // What one end does without, the other does without.
+    let timestamps = !ends.has_kernel() || settings.kernel.get(Switch::Timestamps) != Some(false);
+    let options_len = if timestamps {
+        Config::TIMESTAMPS_LEN
+    } else {
+        0
+    };
+    Setup {
+        client: stack(ends.client, spec.client),
+        server: stack(ends.server, spec.server),
+        workload: spec.workload,
+        mtu: settings.mss.saturating_add(HEADERS + options_len),
+        patience: PATIENCE,
+    }
+}
+
+fn options(settings: &Settings) -> Options {
+    let usual = Settings::default();
+    let buffer = settings.receive_buffer;
+    Options {
+        switches: settings.kernel,
+        congestion_control: match &settings.kernel_cc {
+            Some(name) => name.clone(),
+            None => settings.cc.unwrap_or(Algorithm::Cubic).name().into(),
+        },
+        initial_window: settings.initial_window.map(|window| window.0),
+        quick_acks: !matches!(settings.ack, AckPolicy::Linux { .. }),
+        user_timeout: settings.user_timeout,
+        receive_buffer: (buffer != usual.receive_buffer)
+            .then(|| u32::try_from(buffer).unwrap_or(u32::MAX)),
+    }
+}
+
+/// What a result is called, and the client's and the server's TCP.
+fn names(ends: Ends, profile: Option<&Profile>) -> (String, [String; 2]) {
+    let name = |stack| match stack {
+        Stack::Recoup => profile.map_or_else(String::new, |profile| profile.name().into()),
+        Stack::Kernel => Kernel::profile(),
+    };
+    let (client, server) = (name(ends.client), name(ends.server));
+    let whole = match client == server {
+        true => server.clone(),
+        false => format!("{server} to {client}"),
+    };
+    (whole, [client, server])
+}
+
+/// What crosses the wire of one profile's flows, at the server and at the client.
+struct Capture {
+    packets: PacketCapture<OutputFile>,
+    paths: CapturePaths,
+}
+
+impl Capture {
+    fn begin(dir: &Path, paths: CapturePaths) -> Result<Self, StageError> {
+        create_folder(dir)?;
+        let [server, client] = [&paths.server, &paths.client].map(|path| OutputFile::create(path));
+        let packets = PacketCapture::start(server?, client?).map_err(system)?;
+        Ok(Self { packets, paths })
+    }
+
+    fn finish(self) -> Result<(), StageError> {
+        let failed = |source| OutputError {
+            path: self.paths.server.clone(),
+            source,
+        };
+        let files = self.packets.finish().map_err(failed)?;
+        files.into_iter().try_for_each(OutputFile::publish)?;
+        Ok(())
+    }
+}
+
+fn result(scenario: &Scenario, ends: Ends, profile: Option<&Profile>, done: Done) -> ProfileResult {
+    let (whole, [client, server]) = names(ends, profile);
+    ProfileResult {
+        profile: whole,
+        stage: ends.stage,
+        senders_known: ends.server == Stack::Recoup,
+        cost: done.cost,
+        live: Some(Live {
+            client,
+            server,
+            kernel: done.kernel.map(facts),
+            acks_held_ms: ends
+                .thins(&scenario.settings)
+                .map(|hold| hold.as_secs_f64() * 1e3),
+            delivery_error_ms: lateness(&done.error),
+            blurred_flows: done.blurred,
+            missed_packets: done.missed,
+        }),
+    }
+}
+
+fn lateness(error: &DeliveryError) -> Option<Lateness> {
+    let at = |q| error.quantile(q).map(|late| late.as_secs_f64() * 1e3);
+    Some(Lateness {
+        p50: at(0.5)?,
+        p99: at(0.99)?,
+        p999: at(0.999)?,
+        max: at(1.0)?,
+    })
+}
+
+impl Done {
+    fn merge(&mut self, other: &Self) {
+        self.cost.merge(&other.cost);
+        self.error.merge(&other.error);
+        self.blurred += other.blurred;
+        self.missed += other.missed;
+    }
+}
+
+fn facts(kernel: Kernel) -> KernelFacts {
+    let is_on = |switch: Switch| kernel.switches[switch as usize];
+    KernelFacts {
+        tlp: is_on(Switch::Tlp),
+        rack: is_on(Switch::Rack),
+        sack: is_on(Switch::Sack),
+        dsack: is_on(Switch::Dsack),
+        timestamps: is_on(Switch::Timestamps),
+        frto: is_on(Switch::Frto),
+        version: kernel.version,
+        release: kernel.release,
+        hz: kernel.hz,
+        congestion_control: kernel.congestion_control,
+    }
+}

@@ -1,0 +1,379 @@
+use super::*;
+
+fn span(a: u64, b: u64) -> Span {
+    Span::new(Offset(a), Offset(b))
+}
+
+fn mark(ms: u64, what: What) -> Mark {
+    Mark {
+        at: Instant::from_millis(ms),
+        what,
+    }
+}
+
+/// A segment lost, found by SACK and sent again.
+fn example() -> Diagram {
+    let marks = vec![
+        mark(0, What::Sent(span(1, 1001))),
+        mark(0, What::Sent(span(1001, 2001))),
+        mark(40, What::Acked(Offset(1))),
+        mark(40, What::Window(Offset(3001))),
+        mark(80, What::Sacked(span(1001, 2001))),
+        mark(80, What::Duplicate(Offset(1))),
+        mark(80, What::Again(span(1, 1001), Some(Trigger::Fast))),
+        mark(81, What::Note(Offset(1001), "lost – repaired".into())),
+        mark(160, What::Acked(Offset(2001))),
+    ];
+    Diagram {
+        title: "an example".into(),
+        panels: vec![Panel {
+            title: "reno".into(),
+            marks,
+        }],
+        ..Diagram::default()
+    }
+}
+
+#[test]
+fn xplot_files_are_as_tcptrace_writes_them() {
+    let expected = "\
+timeval unsigned
+title
+an example: reno
+xlabel
+time
+ylabel
+sequence number
+yellow
+line 0.040000 3000 0.160000 3000
+green
+line 0.040000 0 0.160000 0
+line 0.160000 0 0.160000 2000
+green
+line 0.160000 2000 0.160000 2000
+white
+darrow 0.000000 0
+uarrow 0.000000 1000
+line 0.000000 0 0.000000 1000
+white
+darrow 0.000000 1000
+uarrow 0.000000 2000
+line 0.000000 1000 0.000000 2000
+purple
+line 0.080000 1000 0.080000 2000
+htick 0.080000 1000
+htick 0.080000 2000
+green
+dtick 0.080000 0
+red
+darrow 0.080000 0
+uarrow 0.080000 1000
+line 0.080000 0 0.080000 1000
+atext 0.080000 1000
+fast
+blue
+atext 0.081000 1000
+lost - repaired
+go
+";
+    assert_eq!(example().to_xplot(0).as_deref(), Some(expected));
+    assert_eq!(example().to_xplot(1), None);
+}
+
+/// One segment sent again three times, as an analysis tells.
+fn judged() -> Diagram {
+    let judged = |ms, trigger: &str, necessity| {
+        let span = span(1, 1001);
+        mark(
+            ms,
+            What::Judged {
+                span,
+                trigger: trigger.into(),
+                necessity,
+            },
+        )
+    };
+    let mut diagram = example();
+    diagram.panels[0].marks = vec![
+        mark(0, What::Sent(span(1, 1001))),
+        judged(100, "fast", Necessity::Needed),
+        judged(300, "unknown", Necessity::Unknowable),
+        judged(500, "tlp|rto", Necessity::Spurious),
+        mark(520, What::Acked(Offset(1001))),
+    ];
+    diagram
+}
+
+/// Verdicts are told by colour, and by shape: where colours are not seen those are enough.
+#[test]
+fn each_verdict_has_its_own_mark() {
+    let svg = judged().to_svg();
+    let found = texts(&svg);
+    for text in [
+        "needed retransmission",
+        "spurious retransmission",
+        "retransmission, unknown if needed",
+        "fast",
+        "unknown",
+        "tlp|rto",
+    ] {
+        let times = found.iter().filter(|t| **t == text).count();
+        assert_eq!(times, 1, "{text}: {found:?}");
+    }
+    // Each once in the legend and once in the picture: two strokes; two diamonds, one in the other.
+    let shapes = |element: &str, colour: &str| {
+        let is = |line: &&str| line.contains(element) && line.contains(colour);
+        svg.lines().filter(is).count()
+    };
+    assert_eq!(shapes("<polyline", "#1F4FB4"), 4);
+    assert_eq!(shapes("<polygon", "#707070"), 2);
+    assert_eq!(shapes("<polygon", "#FFFFFF"), 2);
+    assert_eq!(shapes("<polygon", "#D40000"), 4);
+
+    let xplot = judged().to_xplot(0).unwrap();
+    for part in [
+        "red\ndarrow 0.100000 0\nuarrow 0.100000 1000\nline 0.100000 0 0.100000 1000\natext 0.100000 1000\nfast needed\n",
+        "orange\ndarrow 0.300000 0\n",
+        "\ndiamond 0.300000 500\natext 0.300000 1000\nunknown unknowable\n",
+        "blue\ndarrow 0.500000 0\n",
+        "\nplus 0.500000 500\natext 0.500000 1000\ntlp|rto spurious\n",
+    ] {
+        assert!(xplot.contains(part), "{part:?} in\n{xplot}");
+    }
+}
+
+/// A label holds for what follows close by; far away there is another.
+#[test]
+fn triggers_are_named_again_where_the_last_name_is_far() {
+    let many = |every: u64| {
+        let mut diagram = judged();
+        let again = |i: u64| {
+            let span = span(1, 10_001);
+            let what = What::Judged {
+                span,
+                trigger: "rto".into(),
+                necessity: Necessity::Needed,
+            };
+            mark(100 + every * i, what)
+        };
+        let mut marks = vec![mark(0, What::Sent(span(1, 10_001)))];
+        marks.extend((0..4).map(again));
+        marks.push(mark(1000, What::Sent(span(10_001, 100_001))));
+        diagram.panels[0].marks = marks;
+        texts(&diagram.to_svg())
+            .iter()
+            .filter(|t| **t == "rto")
+            .count()
+    };
+    assert_eq!((many(1), many(200)), (1, 4));
+}
+
+#[test]
+fn xplot_gets_the_numbers_it_can_hold() {
+    let mut diagram = example();
+    let far = u64::from(u32::MAX);
+    diagram.panels[0]
+        .marks
+        .push(mark(200, What::Sent(span(far, far + 9))));
+    let text = diagram.to_xplot(0).unwrap();
+    assert!(text.starts_with("timeval double\n"), "{text}");
+    assert!(text.contains("\nuarrow 0.200000 4294967303\n"), "{text}");
+}
+
+#[test]
+fn a_far_window_does_not_press_the_data_flat() {
+    let mut diagram = example();
+    diagram.panels[0].marks[3] = mark(40, What::Window(Offset(1 << 26)));
+    assert!(!diagram.to_xplot(0).unwrap().contains("yellow"));
+    assert!(!diagram.to_svg().contains("receive window"));
+    diagram.panels[0].marks[3] = mark(40, What::Window(Offset(2001)));
+    assert!(diagram.to_svg().contains("receive window"));
+}
+
+/// Each text in an SVG document.
+fn texts(svg: &str) -> Vec<&str> {
+    let parts = svg.split("<text ").skip(1);
+    parts
+        .filter_map(|part| part.split_once(">")?.1.split_once("</text>"))
+        .map(|(text, _)| text.trim())
+        .collect()
+}
+
+#[test]
+fn the_picture_has_a_legend_for_what_is_there_and_names_triggers() {
+    let svg = example().to_svg();
+    assert_eq!(svg, example().to_svg());
+    let found = texts(&svg);
+    for text in [
+        "an example",
+        "reno",
+        "data",
+        "retransmission",
+        "snd_una",
+        "duplicate ACK",
+        "SACK block",
+        "time (ms)",
+        "sequence (bytes)",
+        "fast",
+        "lost – repaired",
+    ] {
+        assert_eq!(
+            found.iter().filter(|t| **t == text).count(),
+            1,
+            "{text}: {found:?}"
+        );
+    }
+    let mut plain = example();
+    plain.panels[0].marks.truncate(2);
+    let svg = plain.to_svg();
+    let found = texts(&svg);
+    assert!(
+        found.contains(&"data") && !found.contains(&"SACK block"),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn whatever_is_in_it_a_picture_is_drawn() {
+    let empty = Diagram::default();
+    let no_marks = Diagram {
+        panels: vec![Panel::default(); 2],
+        ..Diagram::default()
+    };
+    let mut far = example();
+    far.panels[0].marks.push(Mark {
+        at: Instant::from_nanos(u64::MAX),
+        what: What::Sent(span(u64::MAX - 1, u64::MAX)),
+    });
+    far.panels[0]
+        .marks
+        .push(mark(0, What::Again(span(7, 7), None)));
+    let mut outside = example();
+    outside.from = Some(Instant::from_millis(1000));
+    for diagram in [empty, no_marks, far, outside] {
+        let svg = diagram.to_svg();
+        assert!(svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>"));
+    }
+}
+
+/// A picture of many packets has shapes for its pixels, not for its packets.
+#[test]
+fn what_covers_itself_is_drawn_once() {
+    let many = |n: u64| {
+        let sent = (0..n).map(|i| Mark {
+            at: Instant::from_nanos(i),
+            what: What::Sent(span(1, 1001)),
+        });
+        let mut marks: Vec<Mark> = sent.collect();
+        marks.push(mark(1000, What::Sent(span(1001, 2001))));
+        Diagram {
+            panels: vec![Panel {
+                title: String::new(),
+                marks,
+            }],
+            ..Diagram::default()
+        }
+    };
+    assert_eq!(many(1).to_svg(), many(1000).to_svg());
+}
+
+#[test]
+fn what_stands_at_the_beginning_of_a_part_is_kept() {
+    let mut diagram = example();
+    diagram.from = Some(Instant::from_millis(80));
+    diagram.to = Some(Instant::from_millis(100));
+    let kept = &diagram.visible()[0];
+    assert_eq!(kept[0], mark(80, What::Acked(Offset(1))));
+    assert_eq!(kept[1], mark(80, What::Window(Offset(3001))));
+    assert_eq!(kept[2..], example().panels[0].marks[4..8]);
+}
+
+#[test]
+fn a_blank_picture_is_known() {
+    let blank = |marks: Vec<Mark>, from: Option<u64>, to: Option<u64>| {
+        let panel = Panel {
+            title: String::new(),
+            marks,
+        };
+        let diagram = Diagram {
+            panels: vec![Panel::default(), panel],
+            from: from.map(Instant::from_millis),
+            to: to.map(Instant::from_millis),
+            ..Diagram::default()
+        };
+        assert_eq!(diagram.is_blank(), diagram.extent().is_none());
+        diagram.is_blank()
+    };
+    let example = || example().panels[0].marks.clone();
+    for (from, to, is_blank) in [
+        (None, None, false),
+        (Some(160), None, false),
+        (Some(161), None, true),
+        (Some(1), Some(79), true),
+        (None, Some(0), false),
+    ] {
+        assert_eq!(blank(example(), from, to), is_blank, "{from:?} to {to:?}");
+    }
+    let handshake = vec![
+        mark(0, What::Sent(span(0, 1))),
+        mark(40, What::Acked(Offset(1))),
+        mark(40, What::Window(Offset(3001))),
+    ];
+    assert!(blank(handshake, None, None));
+    assert!(blank(vec![], None, None));
+}
+
+/// Among a thousand segments a row of pixels, one that was sent again is seen, above all else.
+#[test]
+fn a_retransmission_is_seen_among_any_number_of_segments() {
+    let red = "#D40000";
+    let mut diagram = Diagram::default();
+    let mut marks: Vec<Mark> = (0..100_000)
+        .map(|i| mark(i / 100, What::Sent(span(1 + 1000 * i, 1001 + 1000 * i))))
+        .collect();
+    let lost = span(50_000_001, 50_001_001);
+    marks.push(mark(900, What::Again(lost, None)));
+    marks.push(mark(900, What::Sacked(span(50_001_001, 60_000_001))));
+    diagram.panels.push(Panel {
+        title: String::new(),
+        marks,
+    });
+    let svg = diagram.to_svg();
+    let is_shape = |line: &&str| line.contains("fill=") && !line.contains("<text");
+    let shapes: Vec<&str> = svg.lines().filter(is_shape).collect();
+    let reds: Vec<usize> = (0..shapes.len())
+        .filter(|i| shapes[*i].contains(red))
+        .collect();
+    // A line and two heads in the legend, the same in the picture, where nothing is drawn later.
+    assert_eq!(reds.len(), 6, "{reds:?}");
+    assert_eq!(
+        reds[3..],
+        [shapes.len() - 3, shapes.len() - 2, shapes.len() - 1]
+    );
+    let line = shapes[reds[3]];
+    let height = line
+        .split("height=\"")
+        .nth(1)
+        .and_then(|rest| rest.split('"').next());
+    let height: i32 = height.unwrap().parse().unwrap();
+    assert!(height >= 10, "{line}");
+}
+
+#[test]
+fn a_panel_can_count_from_its_first_data() {
+    let panel = Panel {
+        title: "late".into(),
+        marks: vec![
+            mark(50, What::Sent(span(0, 1))),
+            mark(150, What::Acked(Offset(1))),
+            mark(150, What::Sent(span(1, 1001))),
+            mark(250, What::Acked(Offset(1001))),
+        ],
+    };
+    let first = panel.first_data();
+    assert_eq!(first, Some(Instant::from_millis(150)));
+    let shifted = panel.since(first.unwrap());
+    let times: Vec<u64> = shifted.marks.iter().map(|m| m.at.as_nanos()).collect();
+    assert_eq!(times, [0, 0, 100_000_000]);
+    assert_eq!(Panel::default().first_data(), None);
+}

@@ -1,0 +1,403 @@
+//! Packets sorted into connections, and one of those as a diagram.
+
+use super::super::source::{Choice, Source, SourceError, direction};
+use super::super::watch::window_edge;
+use super::list;
+use recoup_draw::sequence::{Arrival, Mark, Necessity, Panel, Recorder, What};
+use recoup_trace::finding::{Retransmission, Verdict};
+use recoup_trace::read::Packet;
+use recoup_units::{Direction, Instant, Offset, Span};
+use recoup_wire::{Flags, Segment, SeqNumber};
+use std::collections::HashMap;
+use std::net::SocketAddr;
+
+/// Two endpoints, the one that connects first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Ends {
+    pub client: SocketAddr,
+    pub server: SocketAddr,
+}
+
+impl Ends {
+    /// The same for both directions.
+    fn key(self) -> [SocketAddr; 2] {
+        let mut ends = [self.client, self.server];
+        ends.sort();
+        ends
+    }
+}
+
+/// One connection, and its packets if they are wanted.
+#[derive(Clone, Debug)]
+pub(super) struct Connection {
+    pub ends: Ends,
+    /// The initial sequence number of whoever sent the first SYN.
+    syn: Option<SeqNumber>,
+    /// Data segments and payload bytes, up and down.
+    pub segments: [u64; 2],
+    pub bytes: [u64; 2],
+    packets: Vec<Captured>,
+}
+
+/// A packet of it.
+#[derive(Clone, Copy, Debug)]
+struct Captured {
+    frame: u64,
+    at: Instant,
+    direction: Direction,
+    segment: Segment,
+}
+
+/// Retransmissions by their frames: what an analysis made of them.
+pub(super) type Explained<'a> = HashMap<u64, &'a Retransmission>;
+
+/// All connections of a capture, in the order of their first packets.
+#[derive(Clone, Debug)]
+pub(super) struct Connections {
+    /// The one wanted; `None`: to be decided at the end.
+    wanted: Option<usize>,
+    all: Vec<Connection>,
+    /// The latest connection between two endpoints.
+    latest: HashMap<[SocketAddr; 2], usize>,
+}
+
+impl Connections {
+    pub fn new(wanted: Option<usize>) -> Self {
+        Self {
+            wanted,
+            all: Vec::new(),
+            latest: HashMap::new(),
+        }
+    }
+
+    pub fn take(&mut self, packet: &Packet) {
+        let number = self.connection_of(packet);
+        let wanted = self.wanted.is_none_or(|wanted| wanted == number);
+        let connection = &mut self.all[number];
+        connection.take(packet, wanted);
+    }
+
+    /// The number of the connection a packet is of, which it may open: the first packet between two
+    /// endpoints, or a SYN with another sequence number than the last one's.
+    fn connection_of(&mut self, packet: &Packet) -> usize {
+        let (src, dst, segment) = (packet.endpoints.src, packet.endpoints.dst, &packet.segment);
+        let syn = segment.flags.contains(Flags::SYN);
+        let opening = syn && !segment.flags.contains(Flags::ACK);
+        let ends = match syn && !opening {
+            true => Ends {
+                client: dst,
+                server: src,
+            },
+            false => Ends {
+                client: src,
+                server: dst,
+            },
+        };
+        let known = self.latest.get(&ends.key()).copied();
+        let same = |number: &usize| !opening || self.all[*number].syn == Some(segment.seq);
+        if let Some(number) = known.filter(same) {
+            return number;
+        }
+        self.all.push(Connection {
+            syn: opening.then_some(segment.seq),
+            ..Connection::between(ends)
+        });
+        let number = self.all.len() - 1;
+        self.latest.insert(ends.key(), number);
+        number
+    }
+
+    pub fn finish(mut self, file: &str, choice: &Choice) -> Result<Source, SourceError> {
+        let refuse = |why, list| SourceError::Choice {
+            file: file.into(),
+            why,
+            list,
+        };
+        let all = self.all.iter().enumerate();
+        let carry_data = all.filter(|(_, c)| c.bytes.iter().any(|bytes| *bytes > 0));
+        let carry_data: Vec<usize> = carry_data.map(|(number, _)| number).collect();
+        let number = match (self.wanted, carry_data.as_slice()) {
+            (Some(number), _) if number < self.all.len() => number,
+            (Some(number), _) if !self.all.is_empty() => {
+                let last = self.all.len() - 1;
+                let why = format!("no connection {number}: expected one from 0 to {last}");
+                return Err(refuse(why, vec![]));
+            }
+            (None, [only]) => *only,
+            (None, []) if self.all.len() == 1 => 0,
+            (None, several) if !several.is_empty() || !self.all.is_empty() => {
+                let why = format!(
+                    "there are {} connections: choose one with --connection",
+                    self.all.len()
+                );
+                return Err(refuse(why, list::lines(&mut self.all)));
+            }
+            _ => return Err(refuse("there is no TCP connection".into(), vec![])),
+        };
+        let mut connection = self.all.swap_remove(number);
+        connection.sort();
+        let direction = direction(choice, connection.bytes);
+        Ok(Source {
+            title: connection.title(direction),
+            panels: vec![connection.panel(direction, None)],
+            notes: connection.note(direction).into_iter().collect(),
+        })
+    }
+}
+
+impl Connection {
+    /// Nothing of it seen yet.
+    pub fn between(ends: Ends) -> Self {
+        Self {
+            ends,
+            syn: None,
+            segments: [0; 2],
+            bytes: [0; 2],
+            packets: Vec::new(),
+        }
+    }
+
+    /// Takes in a packet of its own, to be kept if `wanted`.
+    pub fn take(&mut self, packet: &Packet, wanted: bool) {
+        let segment = &packet.segment;
+        let direction = match packet.endpoints.src == self.ends.client {
+            true => Direction::Up,
+            false => Direction::Down,
+        };
+        if segment.payload_len > 0 {
+            self.segments[direction as usize] += 1;
+            self.bytes[direction as usize] += u64::from(segment.payload_len);
+        }
+        if wanted {
+            self.packets.push(Captured {
+                frame: packet.frame,
+                at: packet.at,
+                direction,
+                segment: *segment,
+            });
+        }
+    }
+
+    /// Who sends to whom.
+    pub fn title(&self, direction: Direction) -> String {
+        let Ends { client, server } = self.ends;
+        match direction {
+            Direction::Up => format!("{client} to {server}"),
+            Direction::Down => format!("{server} to {client}"),
+        }
+    }
+
+    /// Puts the packets in order: those of several interfaces may not be.
+    pub fn sort(&mut self) {
+        self.packets.sort_by_key(|packet| packet.at);
+    }
+
+    /// Segments sent again, up and down.
+    pub fn retransmissions(&self) -> [usize; 2] {
+        [Direction::Up, Direction::Down].map(|direction| {
+            let marks = self.panel(direction, None).marks;
+            let again = |mark: &&Mark| matches!(mark.what, What::Again(..));
+            marks.iter().filter(again).count()
+        })
+    }
+
+    /// The SYN of the sender of `direction`.
+    fn syn_of(&self, direction: Direction) -> Option<&Segment> {
+        let mut own = self.packets.iter().filter(|p| p.direction == direction);
+        let syn = own.find(|packet| packet.segment.flags.contains(Flags::SYN));
+        syn.map(|packet| &packet.segment)
+    }
+
+    /// What is not known for want of a SYN.
+    pub fn note(&self, direction: Direction) -> Option<String> {
+        let [own, peer] = [direction, direction.reverse()].map(|d| self.syn_of(d).is_some());
+        let numbers = match (own, peer) {
+            (true, true) => return None,
+            (true, false) => "",
+            (false, _) => ", and sequence numbers count from the lowest seen",
+        };
+        Some(format!(
+            "the connection's beginning is not in the capture: no receive window is drawn, as its scale is unknown{numbers}"
+        ))
+    }
+
+    /// The sequence number that offset 0 stands for: the SYN's, or without one that before the
+    /// lowest seen, be it of data or acknowledged.
+    fn isn(&self, direction: Direction) -> Option<SeqNumber> {
+        if let Some(syn) = self.syn_of(direction) {
+            return Some(syn.seq);
+        }
+        let number = |packet: &Captured| {
+            let segment = &packet.segment;
+            match packet.direction == direction {
+                true => (segment.sequence_len() > 0).then_some(segment.seq),
+                false => acknowledges(segment).then_some(segment.ack),
+            }
+        };
+        let mut numbers = self.packets.iter().filter_map(number);
+        // The first number stands in the middle of what it may be compared with.
+        const HALF: u32 = 1 << 31;
+        let zero = numbers.next()? - HALF;
+        let first = Offset(HALF.into());
+        let (mut lowest, mut highest) = (first, first);
+        for offset in numbers {
+            let Some(offset) = offset.unwrap(zero, highest) else {
+                continue;
+            };
+            (lowest, highest) = (lowest.min(offset), highest.max(offset));
+        }
+        Some(zero.at(lowest) - 1)
+    }
+
+    /// What the sender of `direction` did, if the capture is taken at its side. What it sent again is
+    /// what an analysis says so of, or else what was seen before.
+    pub fn panel(&self, direction: Direction, explained: Option<&Explained<'_>>) -> Panel {
+        let Some(isn) = self.isn(direction) else {
+            return Panel::default();
+        };
+        let start = self.packets.first().map_or(Instant::ZERO, |first| first.at);
+        let mut track = Track {
+            isn,
+            recorder: Recorder::default(),
+            seen: Seen::default(),
+            scales: [None; 2],
+            field: None,
+            explained,
+        };
+        for packet in &self.packets {
+            let segment = &packet.segment;
+            let at = Instant::ZERO + packet.at.since(start);
+            let outgoing = packet.direction == direction;
+            if segment.flags.contains(Flags::SYN) {
+                track.scales[usize::from(!outgoing)] = Some(segment.options.window_scale);
+            }
+            match outgoing {
+                true => track.leave(packet.frame, at, segment),
+                false => track.hear(at, segment),
+            }
+        }
+        Panel {
+            title: String::new(),
+            marks: track.recorder.into_marks(),
+        }
+    }
+}
+
+/// Whether the number it acknowledges means something.
+fn acknowledges(segment: &Segment) -> bool {
+    segment.flags.contains(Flags::ACK) && !segment.flags.contains(Flags::RST)
+}
+
+/// One direction of a connection while its packets go by.
+struct Track<'a> {
+    isn: SeqNumber,
+    recorder: Recorder,
+    seen: Seen,
+    scales: [Option<Option<u8>>; 2],
+    /// The window of the latest ACK as it stands there.
+    field: Option<u16>,
+    /// What of it was sent again, where an analysis tells.
+    explained: Option<&'a Explained<'a>>,
+}
+
+impl Track<'_> {
+    fn offset(&self, seq: SeqNumber) -> Option<Offset> {
+        seq.unwrap(self.isn, self.recorder.highest())
+    }
+
+    fn leave(&mut self, frame: u64, at: Instant, segment: &Segment) {
+        let len = u64::from(segment.sequence_len());
+        let Some(start) = self.offset(segment.seq).filter(|_| len > 0) else {
+            return;
+        };
+        let span = Span::at(start, len);
+        let seen = self.seen.add(span);
+        let found = self.explained.map(|all| all.get(&frame));
+        match (found, seen) {
+            (Some(Some(one)), _) => {
+                let trigger = one.triggers.to_string();
+                self.recorder
+                    .judged(at, span, trigger, necessity(one.verdict));
+            }
+            (None, true) => self.recorder.sent_again(at, span, None),
+            (Some(None), _) | (None, false) => self.recorder.sent(at, span),
+        }
+    }
+
+    fn hear(&mut self, at: Instant, segment: &Segment) {
+        let una = self.offset(segment.ack);
+        let Some(una) = una.filter(|_| acknowledges(segment)) else {
+            return;
+        };
+        let blocks = segment.options.sack.iter();
+        let blocks: Vec<Span> = blocks
+            .filter_map(|[a, b]| Some(Span::new(self.offset(a)?, self.offset(b)?)))
+            .collect();
+        let window = window_edge(una, segment.window, segment.flags, self.scales);
+        // Of a window whose scale is unknown, it is known whether it is the last one.
+        let last = self.field.replace(segment.window);
+        let same = window.is_some() || last.is_none_or(|last| last == segment.window);
+        let arrival = Arrival {
+            una,
+            pure: segment.is_pure_ack() && (same || !blocks.is_empty()),
+            window,
+        };
+        self.recorder.heard(at, arrival, blocks);
+    }
+}
+
+/// The sequence space seen so far.
+#[derive(Clone, Debug, Default)]
+struct Seen(Vec<Span>);
+
+impl Seen {
+    /// Adds a span that is not empty; `true` if any of it was seen before.
+    fn add(&mut self, span: Span) -> bool {
+        let first = self.0.partition_point(|s| s.end < span.start);
+        let after = first + self.0[first..].partition_point(|s| s.start <= span.end);
+        let touched = &self.0[first..after];
+        let again = touched.iter().any(|s| s.overlaps(span));
+        let start = touched
+            .first()
+            .map_or(span.start, |s| s.start.min(span.start));
+        let end = touched.last().map_or(span.end, |s| s.end.max(span.end));
+        self.0.splice(first..after, [Span::new(start, end)]);
+        again
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn space_seen_before_is_known_again() {
+        let mut seen = Seen::default();
+        for (start, end, again) in [
+            (10, 20, false),
+            (20, 30, false),
+            (40, 50, false),
+            (29, 30, true),
+            (30, 40, false), // closes the gap
+            (1, 10, false),
+            (49, 60, true),
+            (70, 80, false),
+            (60, 70, false),
+            (0, 1, false),
+            (0, 100, true),
+        ] {
+            let span = Span::new(Offset(start), Offset(end));
+            assert_eq!(seen.add(span), again, "{span}");
+        }
+        assert_eq!(seen.0, [Span::new(Offset(0), Offset(100))]);
+    }
+}
+
+/// A verdict as diagrams show it.
+const fn necessity(verdict: Verdict) -> Necessity {
+    match verdict {
+        Verdict::Needed => Necessity::Needed,
+        Verdict::Spurious => Necessity::Spurious,
+        Verdict::Unknowable => Necessity::Unknowable,
+    }
+}

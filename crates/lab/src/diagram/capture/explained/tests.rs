@@ -1,0 +1,201 @@
+use super::super::tests::{CLIENT, SERVER, download, expected, packet_between, raw_pcap};
+use super::*;
+use recoup_draw::sequence::{Mark, Necessity, What};
+use recoup_recovery::Trigger;
+use recoup_trace::finding::{Closing, Evidence, Explanation, Opening, Triggers, Vantage};
+use recoup_units::{Instant, Offset, Span};
+use recoup_wire::{Endpoints, Flags, SeqNumber};
+
+fn ends() -> Endpoints {
+    Endpoints {
+        src: CLIENT.parse().unwrap(),
+        dst: SERVER.parse().unwrap(),
+    }
+}
+
+/// A millisecond of the captures, which begin 1,000,000 s after 1970.
+fn at(ms: u64) -> Instant {
+    Instant::from_millis(1_000_000_000 + ms)
+}
+
+/// The server's frame, sent again.
+fn again(frame: u64, triggers: Triggers, verdict: Verdict) -> Retransmission {
+    Retransmission {
+        frame,
+        at: at(25),
+        connection: 3,
+        endpoints: ends().reverse(),
+        seq: SeqNumber(1),
+        len: 1000,
+        syn: false,
+        fin: false,
+        triggers,
+        verdict,
+        evidence: Evidence::NoDuplicate,
+        copy: 1,
+        detection: None,
+        recovery: None,
+        rtt: None,
+        flight: 2,
+        vantage: Vantage::Sender,
+    }
+}
+
+/// The download, whose server sent this again.
+fn connection(down: &[Retransmission]) -> finding::Connection {
+    let mut directions = [finding::Direction::default(), finding::Direction::default()];
+    for row in down {
+        directions[1].retransmissions.add(row.triggers, row.verdict);
+    }
+    finding::Connection {
+        id: 3,
+        endpoints: ends(),
+        frames: 1..=8,
+        opening: Opening::Handshake,
+        closing: Closing::CaptureEnd,
+        begun: at(5),
+        ended: at(35),
+        packets: 8,
+        handshake_rtt: None,
+        directions,
+    }
+}
+
+fn explained(
+    packets: &[(u64, Vec<u8>)],
+    connection: &finding::Connection,
+    rows: &[Retransmission],
+) -> Source {
+    let file = raw_pcap(packets);
+    let reader = Reader::new("x.pcap", &file[..]).unwrap();
+    explain(reader, connection, rows, |_| true).unwrap()
+}
+
+/// The marks of the download where frame 7 is drawn as this.
+fn marks(seventh: What) -> Vec<Mark> {
+    let again = |what: &What| matches!(what, What::Again(..));
+    let told = |mark: Mark| match again(&mark.what) {
+        true => Mark {
+            what: seventh.clone(),
+            ..mark
+        },
+        false => mark,
+    };
+    expected().into_iter().map(told).collect()
+}
+
+const SPAN: Span = Span::new(Offset(1), Offset(1001));
+
+#[test]
+fn a_retransmission_is_marked_with_what_was_found() {
+    let row = again(7, Trigger::Fast.into(), Verdict::Needed);
+    let source = explained(&download(), &connection(&[row]), &[row]);
+    let judged = What::Judged {
+        span: SPAN,
+        trigger: "fast".into(),
+        necessity: Necessity::Needed,
+    };
+    assert_eq!(source.panels[0].marks, marks(judged));
+    let title = "Connection 3: 192.0.2.1:80 to 198.51.100.1:4000";
+    assert_eq!((source.title.as_str(), source.notes.len()), (title, 0));
+}
+
+#[test]
+fn what_an_analysis_does_not_call_a_retransmission_is_drawn_as_none() {
+    let source = explained(&download(), &connection(&[]), &[]);
+    assert_eq!(source.panels[0].marks, marks(What::Sent(SPAN)));
+}
+
+/// A repair that looks like new data, as at a receiver.
+#[test]
+fn what_is_seen_for_the_first_time_may_be_a_retransmission() {
+    let mut packets = download();
+    packets.remove(3);
+    let row = again(6, Triggers::UNKNOWN, Verdict::Unknowable);
+    let source = explained(&packets, &connection(&[row]), &[row]);
+    let judged = What::Judged {
+        span: SPAN,
+        trigger: "unknown".into(),
+        necessity: Necessity::Unknowable,
+    };
+    let whats: Vec<&What> = source.panels[0]
+        .marks
+        .iter()
+        .map(|mark| &mark.what)
+        .collect();
+    assert!(whats.contains(&&judged), "{whats:?}");
+}
+
+#[test]
+fn other_connections_are_left_out() {
+    let other = |client, ms| {
+        let packet = packet_between(client, SERVER, true, Flags::ACK, 1, 1, 1000, &[]);
+        (ms, packet)
+    };
+    let mut packets = download();
+    // Before: between the same ends. Within: of another client. After: between the same ends again.
+    packets.insert(0, other(CLIENT, 1));
+    packets.insert(5, other("198.51.100.9:4000", 16));
+    packets.push(other(CLIENT, 40));
+    let row = again(9, Trigger::Rto.into(), Verdict::Spurious);
+    let mut connection = connection(&[row]);
+    connection.frames = 2..=10;
+    let source = explained(&packets, &connection, &[row]);
+    let judged = What::Judged {
+        span: SPAN,
+        trigger: "rto".into(),
+        necessity: Necessity::Spurious,
+    };
+    assert_eq!(source.panels[0].marks, marks(judged));
+}
+
+#[test]
+fn the_panel_tells_what_was_found_of_the_sender() {
+    let rows = [
+        again(7, Trigger::Fast.into(), Verdict::Needed),
+        again(8, Trigger::Rto.into(), Verdict::Spurious),
+    ];
+    let explanation = |profile: &str| Explanation {
+        profile: profile.into(),
+        explained: 1,
+        of: 2,
+    };
+    let both = vec![explanation("linux-6"), explanation("linux-3.17")];
+    for (profile, sender) in [
+        (Identification::Nothing, "not identified"),
+        (Identification::Profile(explanation("linux-6")), "linux-6"),
+        (Identification::Ambiguous(both), "linux-6 or linux-3.17"),
+        (
+            Identification::None(explanation("reno")),
+            "no known profile",
+        ),
+    ] {
+        let mut connection = connection(&rows);
+        connection.directions[1].profile = profile;
+        connection.directions[1].vantage = Vantage::Sender;
+        let source = explained(&download(), &connection, &rows);
+        let expected =
+            format!("sent again: 1 needed, 1 spurious; sender: {sender}; captured at: sender");
+        assert_eq!(source.panels[0].title, expected);
+    }
+}
+
+/// The direction is the one with more retransmissions, though the other has more data.
+#[test]
+fn the_direction_drawn_has_the_retransmissions() {
+    let mut other = connection(&[again(7, Trigger::Fast.into(), Verdict::Needed)]);
+    let up = &mut other.directions[0].retransmissions;
+    up.add(Trigger::Syn.into(), Verdict::Needed);
+    up.add(Trigger::Rto.into(), Verdict::Needed);
+    let source = explained(&download(), &other, &[]);
+    assert_eq!(
+        source.title,
+        "Connection 3: 198.51.100.1:4000 to 192.0.2.1:80"
+    );
+    assert_eq!(
+        source.notes,
+        [
+            "the other direction, 192.0.2.1:80 to 198.51.100.1:4000, with retransmissions of its own (1), is not drawn"
+        ]
+    );
+}

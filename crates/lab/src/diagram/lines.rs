@@ -1,0 +1,252 @@
+//! Diagrams of an event stream, the JSON lines of `recoup run --events`.
+//!
+//! `sent` says what a host's sender sent and why, `packet_arrived` what its peer answered; all other
+//! events are passed over.
+
+use super::source::{Choice, Source, SourceError, direction, unknown};
+use recoup_draw::sequence::{Arrival, Panel, Recorder};
+use recoup_recovery::Trigger;
+use recoup_units::{Direction, Instant, Offset, Span};
+use serde::Deserialize;
+use std::io::{BufRead, ErrorKind};
+use std::mem;
+
+/// What all lines have, and of the rest what is drawn.
+#[derive(Deserialize)]
+struct Line {
+    time_ms: f64,
+    profile: String,
+    flow: u64,
+    host: Option<String>,
+    event: String,
+    what: Option<String>,
+    start: Option<u64>,
+    end: Option<u64>,
+    trigger: Option<String>,
+    ack: Option<u64>,
+    len: Option<u64>,
+    flags: Option<String>,
+    #[serde(default)]
+    sack: Vec<[u64; 2]>,
+    #[serde(default)]
+    damaged: bool,
+}
+
+/// The flow of one profile, as its client and its server see their own data.
+struct Flow {
+    profile: String,
+    hosts: [Recorder; 2],
+}
+
+/// What there is in a stream: the flow wanted, of every profile wanted.
+struct Stream<'a> {
+    choice: &'a Choice,
+    flow: Option<u64>,
+    /// Lowest and highest number of the flows there are.
+    flows: Option<(u64, u64)>,
+    profiles: Vec<String>,
+    found: Vec<Flow>,
+}
+
+/// Reads a stream.
+pub(super) fn read(
+    file: &str,
+    mut input: impl BufRead,
+    choice: &Choice,
+) -> Result<Source, SourceError> {
+    let mut stream = Stream {
+        choice,
+        flow: choice.flow,
+        flows: None,
+        profiles: Vec::new(),
+        found: Vec::new(),
+    };
+    let (mut text, mut number) = (String::new(), 0);
+    loop {
+        text.clear();
+        number += 1;
+        let wrong = |why| SourceError::Line {
+            file: file.into(),
+            line: number,
+            why,
+        };
+        match input.read_line(&mut text) {
+            Ok(0) => return stream.finish(file),
+            Ok(_) => {
+                let line = text.trim_start_matches('\u{feff}').trim();
+                if !line.is_empty() {
+                    stream.take(line).map_err(wrong)?;
+                }
+            }
+            Err(e) if e.kind() == ErrorKind::InvalidData => {
+                return Err(wrong("expected UTF-8 text".into()));
+            }
+            Err(source) => {
+                return Err(SourceError::Unreadable {
+                    file: file.into(),
+                    source,
+                });
+            }
+        }
+    }
+}
+
+impl Stream<'_> {
+    fn take(&mut self, text: &str) -> Result<(), String> {
+        let mut line: Line = serde_json::from_str(text).map_err(|e| json_error(&e))?;
+        let (low, high) = self.flows.unwrap_or((line.flow, line.flow));
+        self.flows = Some((low.min(line.flow), high.max(line.flow)));
+        if !self.profiles.contains(&line.profile) {
+            self.profiles.push(line.profile.clone());
+        }
+        let wanted = self.choice.profile.as_ref();
+        if wanted.is_some_and(|profile| *profile != line.profile)
+            || *self.flow.get_or_insert(line.flow) != line.flow
+        {
+            return Ok(());
+        }
+        let at = instant(line.time_ms)?;
+        let flow = self.flow_of(mem::take(&mut line.profile));
+        let host = match line.host.as_deref() {
+            Some("client") => &mut flow.hosts[0],
+            Some("server") => &mut flow.hosts[1],
+            None => return Ok(()),
+            Some(word) => return Err(unknown("host", word, &["client", "server"])),
+        };
+        match line.event.as_str() {
+            "sent" => sent(host, at, &line),
+            "packet_arrived" => {
+                heard(host, at, &line);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn flow_of(&mut self, profile: String) -> &mut Flow {
+        let place = self.found.iter().position(|flow| flow.profile == profile);
+        let place = place.unwrap_or_else(|| {
+            self.found.push(Flow {
+                profile,
+                hosts: Default::default(),
+            });
+            self.found.len() - 1
+        });
+        &mut self.found[place]
+    }
+
+    fn finish(self, file: &str) -> Result<Source, SourceError> {
+        let refuse = |why| SourceError::Choice {
+            file: file.into(),
+            why,
+            list: vec![],
+        };
+        let profiles: Vec<&str> = self.profiles.iter().map(String::as_str).collect();
+        if let Some(profile) = &self.choice.profile
+            && !profiles.contains(&profile.as_str())
+        {
+            return Err(refuse(unknown("profile", profile, &profiles)));
+        }
+        let (low, high) = self.flows.unwrap_or_default();
+        let number = self.flow.unwrap_or_default();
+        if self.choice.flow.is_none() && low < high {
+            let why = format!("there are flows {low} to {high}: choose one with --flow");
+            return Err(refuse(why));
+        }
+        if self.found.is_empty() {
+            let why = format!("no flow {number}: expected one from {low} to {high}");
+            return Err(refuse(why));
+        }
+        let volume = |host: usize| {
+            self.found
+                .iter()
+                .map(|flow| flow.hosts[host].volume())
+                .sum()
+        };
+        let host = match direction(self.choice, [volume(0), volume(1)]) {
+            Direction::Up => 0,
+            Direction::Down => 1,
+        };
+        let title = match self.found.as_slice() {
+            [only] => format!("{}, flow {number}", only.profile),
+            _ => format!("flow {number}"),
+        };
+        let alone = self.found.len() == 1;
+        let panel = |flow: Flow| Panel {
+            title: if alone { String::new() } else { flow.profile },
+            marks: flow
+                .hosts
+                .into_iter()
+                .nth(host)
+                .unwrap_or_default()
+                .into_marks(),
+        };
+        Ok(Source {
+            title,
+            panels: self.found.into_iter().map(panel).collect(),
+            notes: vec![],
+        })
+    }
+}
+
+/// What serde says, without its line number, which is always 1.
+fn json_error(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    match text.strip_suffix(&place) {
+        Some(why) if error.column() > 0 => format!("column {}: {why}", error.column()),
+        Some(why) => why.into(),
+        None => text,
+    }
+}
+
+fn instant(ms: f64) -> Result<Instant, String> {
+    // The largest time with nanoseconds in 64 bits; text has six decimals, which floats keep.
+    if !(0.0..=1.8e13).contains(&ms) {
+        return Err(format!("time_ms {ms}: expected 0 or more"));
+    }
+    Ok(Instant::from_nanos((ms * 1e6).round() as u64))
+}
+
+fn sent(host: &mut Recorder, at: Instant, line: &Line) -> Result<(), String> {
+    let span = || match (line.start, line.end) {
+        (Some(start), Some(end)) if start <= end => Ok(Span::new(Offset(start), Offset(end))),
+        _ => Err("sent: expected start and end, in order".to_string()),
+    };
+    match line.what.as_deref() {
+        Some("new" | "new_probe") => host.sent(at, span()?),
+        Some("again") => {
+            let word = line.trigger.as_deref().unwrap_or_default();
+            let known = Trigger::ALL.map(Trigger::name);
+            let trigger = Trigger::ALL.into_iter().find(|t| t.name() == word);
+            let trigger = trigger.ok_or_else(|| unknown("trigger", word, &known))?;
+            host.sent_again(at, span()?, Some(trigger));
+        }
+        Some("copy") => host.copied(at, span()?),
+        Some("window_probe") => {}
+        word => {
+            let known = ["new", "new_probe", "again", "copy", "window_probe"];
+            let word = word.unwrap_or_default();
+            return Err(format!("sent: what: {}", unknown("kind", word, &known)));
+        }
+    }
+    Ok(())
+}
+
+fn heard(host: &mut Recorder, at: Instant, line: &Line) {
+    let Some(ack) = line.ack.filter(|_| !line.damaged) else {
+        return;
+    };
+    let flags = line.flags.as_deref().unwrap_or_default();
+    let arrival = Arrival {
+        una: Offset(ack),
+        pure: line.len.unwrap_or(0) == 0 && !flags.contains(['S', 'F', 'R']),
+        window: None,
+    };
+    let blocks = line.sack.iter();
+    let blocks = blocks.map(|&[start, end]| Span::new(Offset(start), Offset(end)));
+    host.heard(at, arrival, blocks);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,352 @@
+//! One flow of a figure: what its sender did, step by step.
+
+use recoup_draw::sequence::Panel;
+use recoup_lab::diagram::Watch;
+use recoup_lab::run::simulation;
+use recoup_lab::scenario::Scenario;
+use recoup_lab::settings::SettingsError;
+use recoup_recovery::{Event, Profile, Send, State, Trigger};
+use recoup_sim::{Observer, Packet, Point};
+use recoup_tcp::Endpoint;
+use recoup_tcp::flow::Host;
+use recoup_units::{Direction, FlowId, Instant, Offset, Span};
+use serde::Serialize;
+use std::path::Path;
+
+/// The rate controls compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Scheme {
+    /// Proportional rate reduction with the slow-start reduction bound (algorithm 2).
+    #[serde(rename = "PRR")]
+    Prr,
+    /// Linux's rate halving.
+    #[serde(rename = "Linux")]
+    Linux,
+    /// RFC 3517's (algorithm 1).
+    #[serde(rename = "RFC 3517")]
+    Rfc3517,
+}
+
+impl Scheme {
+    /// In the order of the panels.
+    pub const ALL: [Self; 3] = [Self::Prr, Self::Linux, Self::Rfc3517];
+
+    /// The paper's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Prr => "PRR",
+            Self::Linux => "Linux",
+            Self::Rfc3517 => "RFC 3517",
+        }
+    }
+
+    /// As a profile, by its name.
+    pub const fn profile(self) -> &'static str {
+        match self {
+            Self::Prr => "linux-2.6+reno+prr",
+            Self::Linux => "linux-2.6+reno",
+            Self::Rfc3517 => "linux-2.6+reno+std",
+        }
+    }
+}
+
+/// The receivers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Acks {
+    /// Every second segment, or after 200 ms.
+    Delayed,
+    /// Every segment.
+    Quick,
+}
+
+impl Acks {
+    /// The one drawn first.
+    pub const ALL: [Self; 2] = [Self::Delayed, Self::Quick];
+
+    /// The value of the `ack` setting.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Delayed => "delayed",
+            Self::Quick => "quick",
+        }
+    }
+}
+
+/// A segment sent.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Sent {
+    /// When, in ms since the first write.
+    pub at_ms: f64,
+    /// Its place in the stream, from 1, in full segments.
+    pub segment: u64,
+    /// What sent it again; `null` for new data.
+    pub trigger: Option<&'static str>,
+    /// Segments in flight then, with it.
+    pub pipe: u32,
+    /// The window, in segments.
+    pub cwnd: u32,
+}
+
+/// The end of recovery.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Exit {
+    /// When, in ms since the first write.
+    pub at_ms: f64,
+    /// The threshold, in segments.
+    pub ssthresh: u32,
+    /// Segments in flight before the ACK that ended it.
+    pub pipe_before: u32,
+    /// The window with which it is left.
+    pub cwnd: u32,
+}
+
+/// What the sender did at one instant, in answer to an ACK, a write or a timer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Step {
+    /// When, in ms since the first write.
+    pub at_ms: f64,
+    /// Whether an ACK was what it answered.
+    pub ack: bool,
+    /// Whether it was in recovery afterwards.
+    pub recovery: bool,
+    /// Segments sent.
+    pub sent: u32,
+    /// In flight afterwards.
+    pub pipe: u32,
+    /// The window afterwards.
+    pub cwnd: u32,
+    /// The threshold; `u32::MAX` before the first reduction.
+    #[serde(skip)]
+    pub ssthresh: u32,
+}
+
+/// One flow.
+#[derive(Clone, Debug, Serialize)]
+pub struct Cell {
+    /// Which rate control.
+    pub scheme: Scheme,
+    /// Its profile.
+    pub profile: &'static str,
+    /// The `ack` setting.
+    pub ack: &'static str,
+    /// When recovery began, in ms since the first write.
+    pub entered_ms: Option<f64>,
+    /// How it ended.
+    pub exit: Option<Exit>,
+    /// Segments of the second write sent in each round trip; one begins when a segment goes after
+    /// the first of the round trip before was acknowledged.
+    pub second_write_rounds: Vec<u64>,
+    /// When the second write was acknowledged, in ms after it.
+    pub second_write_ms: Option<f64>,
+    /// Everything sent.
+    pub sent: Vec<Sent>,
+    /// Everything done.
+    pub steps: Vec<Step>,
+}
+
+impl Cell {
+    /// What was sent again.
+    pub fn again(&self) -> impl Iterator<Item = &Sent> {
+        self.sent.iter().filter(|sent| sent.trigger.is_some())
+    }
+
+    /// The steps of recovery, the one that enters it included, in answer to ACKs or (`false`) to
+    /// other things.
+    pub fn recovery(&self, ack: bool) -> impl Iterator<Item = &Step> {
+        self.steps
+            .iter()
+            .filter(move |step| step.recovery && step.ack == ack)
+    }
+
+    /// The second write's segments by round trip: `2 + 4 + 4`.
+    pub fn rounds(&self) -> String {
+        let rounds: Vec<String> = self
+            .second_write_rounds
+            .iter()
+            .map(u64::to_string)
+            .collect();
+        rounds.join(" + ")
+    }
+
+    /// The most segments sent at one instant after the first write's.
+    pub fn largest_burst(&self) -> u32 {
+        let later = self.steps.iter().filter(|step| step.at_ms > 0.0);
+        later.map(|step| step.sent).max().unwrap_or(0)
+    }
+}
+
+/// The flow of a scheme, and how it is drawn; `own` are the settings of its figure.
+pub fn run_cell(
+    base: &Scenario,
+    scheme: Scheme,
+    acks: Acks,
+    own: &[(&str, &str)],
+) -> Result<(Cell, Panel), SettingsError> {
+    let mut settings = base.settings.clone();
+    for (key, value) in own.iter().chain(&[("ack", acks.name())]) {
+        settings.set(key, value, Path::new(""))?;
+    }
+    let profile: Profile = scheme.profile().parse().expect("a profile that exists");
+    let mut simulation = simulation(&settings.path()?)?;
+    let mut watch = (Watch::new(Host::Server), Log::new(settings.mss));
+    simulation.run(&settings.flow(&profile), base.seed, FlowId(0), &mut watch);
+    let (drawn, log) = watch;
+    let panel = drawn.into_panel(scheme.name());
+    let origin = log.origin.unwrap_or_default();
+    let mut writes = settings.writes.iter().skip(1);
+    let second = writes.next().map(|write| write.after.as_secs_f64() * 1e3);
+    Ok((log.into_cell(scheme, acks, second), panel.since(origin)))
+}
+
+/// Keeps what the server does.
+struct Log {
+    mss: u64,
+    /// The first data's instant.
+    origin: Option<Instant>,
+    /// An ACK has come since the last step.
+    ack: bool,
+    sending: u32,
+    /// When, what, why again, and pipe and window with it.
+    sent: Vec<(Instant, Span, Option<Trigger>, u32, u32)>,
+    steps: Vec<(Instant, Step)>,
+    una: Vec<(Instant, Offset)>,
+}
+
+impl Log {
+    fn new(mss: u16) -> Self {
+        Self {
+            mss: mss.into(),
+            origin: None,
+            ack: false,
+            sending: 0,
+            sent: Vec::new(),
+            steps: Vec::new(),
+            una: Vec::new(),
+        }
+    }
+
+    fn ms(&self, at: Instant) -> f64 {
+        at.since(self.origin.unwrap_or_default()).as_nanos() as f64 / 1e6
+    }
+
+    fn into_cell(self, scheme: Scheme, acks: Acks, second: Option<f64>) -> Cell {
+        let origin = self.origin.unwrap_or_default();
+        let steps: Vec<Step> = self
+            .steps
+            .iter()
+            .filter(|(at, _)| *at >= origin)
+            .map(|(at, step)| Step {
+                at_ms: self.ms(*at),
+                ..*step
+            })
+            .collect();
+        let entered = steps.iter().position(|step| step.recovery);
+        let left = entered.and_then(|entered| {
+            let after = steps[entered..].iter().position(|step| !step.recovery)?;
+            Some(entered + after)
+        });
+        let (second_write_rounds, second_write_ms) = self.second_write(second);
+        Cell {
+            scheme,
+            profile: scheme.profile(),
+            ack: acks.name(),
+            entered_ms: entered.map(|entered| steps[entered].at_ms),
+            exit: left.map(|left| Exit {
+                at_ms: steps[left].at_ms,
+                ssthresh: steps[left].ssthresh,
+                pipe_before: steps[left - 1].pipe,
+                cwnd: steps[left].cwnd,
+            }),
+            second_write_rounds,
+            second_write_ms,
+            sent: self
+                .sent
+                .iter()
+                .map(|&(at, span, trigger, pipe, cwnd)| Sent {
+                    at_ms: self.ms(at),
+                    segment: 1 + span.start.since(Offset::DATA) / self.mss,
+                    trigger: trigger.map(Trigger::name),
+                    pipe,
+                    cwnd,
+                })
+                .collect(),
+            steps,
+        }
+    }
+
+    /// In how many round trips what was written at `second` was sent, and how long it took until
+    /// the last of it was acknowledged.
+    fn second_write(&self, second: Option<f64>) -> (Vec<u64>, Option<f64>) {
+        let Some(second) = second else {
+            return (vec![], None);
+        };
+        let new = self
+            .sent
+            .iter()
+            .filter(|(_, _, trigger, ..)| trigger.is_none());
+        let new = new.filter(|(at, ..)| self.ms(*at) >= second);
+        let (mut rounds, mut first, mut end) = (vec![], None, Offset::DATA);
+        for &(at, span, ..) in new {
+            end = end.max(span.end);
+            let reached = self.una.iter().filter(|(heard, _)| *heard <= at);
+            let una = reached.map(|(_, una)| *una).max().unwrap_or_default();
+            if first.is_none_or(|first| una > first) {
+                rounds.push(0);
+                first = Some(span.start);
+            }
+            if let Some(sent) = rounds.last_mut() {
+                *sent += 1;
+            }
+        }
+        let done = self.una.iter().find(|(_, una)| *una >= end);
+        let done = done.filter(|_| !rounds.is_empty());
+        (rounds, done.map(|(at, _)| self.ms(*at) - second))
+    }
+}
+
+impl Observer for Log {
+    const WANTS_EVENTS: bool = true;
+
+    fn on_packet(&mut self, _: Instant, point: Point, direction: Direction, _: &Packet) {
+        self.ack |= (point, direction) == (Point::Arrived, Direction::Up);
+    }
+
+    fn on_event(&mut self, now: Instant, _: FlowId, host: Host, event: &Event) {
+        if host != Host::Server {
+            return;
+        }
+        match *event {
+            Event::Acked { una, .. } => self.una.push((now, una)),
+            Event::Sent { what, pipe, cwnd } => {
+                let (span, trigger) = match what {
+                    Send::New(span) | Send::NewProbe(span) => (span, None),
+                    Send::Again(span, trigger) => (span, Some(trigger)),
+                    Send::Copy(_) | Send::WindowProbe => return,
+                };
+                if span.end > Offset::DATA {
+                    self.origin.get_or_insert(now);
+                    self.sending += 1;
+                    self.sent.push((now, span, trigger, pipe.0, cwnd.0));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn on_settled(&mut self, now: Instant, host: Host, endpoint: &Endpoint) {
+        if host != Host::Server {
+            return;
+        }
+        let sender = endpoint.sender();
+        let step = Step {
+            at_ms: 0.0,
+            ack: std::mem::take(&mut self.ack),
+            recovery: sender.state() == State::Recovery,
+            sent: std::mem::take(&mut self.sending),
+            pipe: sender.pipe().0,
+            cwnd: sender.cwnd().0,
+            ssthresh: sender.ssthresh().0,
+        };
+        self.steps.push((now, step));
+    }
+}

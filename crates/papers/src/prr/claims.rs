@@ -1,0 +1,450 @@
+//! What §3 and §4 say that these figures can decide.
+
+use super::cell::{Acks, Cell, Scheme, Step, run_cell};
+use super::{Id, SECOND_WRITE};
+use crate::claims::{Claim, Verdict, claim};
+use recoup_lab::scenario::Scenario;
+use recoup_lab::settings::SettingsError;
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// The cells of a figure by what they are.
+struct Cells<'a>(&'a [Cell]);
+
+impl Cells<'_> {
+    fn get(&self, scheme: Scheme, acks: Acks) -> &Cell {
+        let found = self
+            .0
+            .iter()
+            .find(|c| c.scheme == scheme && c.ack == acks.name());
+        found.expect("a cell of the figure's grid")
+    }
+
+    /// A scheme with either receiver.
+    fn both(&self, scheme: Scheme) -> [&Cell; 2] {
+        Acks::ALL.map(|acks| self.get(scheme, acks))
+    }
+}
+
+fn ms(time: Option<f64>) -> String {
+    time.map_or("never".into(), |time| format!("{time:.1} ms"))
+}
+
+/// Numbers separated by spaces.
+fn list(numbers: impl IntoIterator<Item = u32>) -> String {
+    let numbers: Vec<String> = numbers.into_iter().map(|n| n.to_string()).collect();
+    numbers.join(" ")
+}
+
+/// When something was sent again, in ms.
+fn again_at(cell: &Cell) -> Vec<f64> {
+    cell.again().map(|sent| sent.at_ms).collect()
+}
+
+fn times(times: &[f64]) -> String {
+    let times: Vec<String> = times.iter().map(|time| format!("{time:.0}")).collect();
+    times.join(", ")
+}
+
+/// Segments sent on each ACK of recovery.
+fn sent_per_ack(cell: &Cell) -> Vec<u32> {
+    cell.recovery(true).map(|step| step.sent).collect()
+}
+
+/// The claims figure 2 decides.
+pub fn fig2(cells: &[Cell], base: &Scenario) -> Result<Vec<Claim>, SettingsError> {
+    let c = Cells(cells);
+    Ok(vec![
+        first_dupack(&c),
+        alternate_acks(&c),
+        leaves_at_ssthresh(&c),
+        end_of_recovery(&c, base)?,
+        one_round_trip(&c),
+        similar_timings(&c),
+        leaves_with_pipe_and_one(&c),
+        four_round_trips(&c),
+        half_round_trip_of_silence(&c),
+    ])
+}
+
+fn first_dupack(c: &Cells<'_>) -> Claim {
+    let entered = |cell: &&Cell| {
+        let first = cell.steps.iter().find(|step| step.ack && step.at_ms > 0.0);
+        first.is_some_and(|step| step.recovery && step.ssthresh == 10)
+    };
+    let holding = c.0.iter().filter(entered).count();
+    claim(
+        "first-dupack",
+        "4.1",
+        "All three enter recovery on the first duplicate ACK and set ssthresh to 10",
+        "the first ACK after the first write finds recovery begun, ssthresh 10; either receiver",
+        (
+            format!("{holding} of {}, at {}", c.0.len(), ms(c.0[0].entered_ms)),
+            holding == c.0.len(),
+        ),
+    )
+}
+
+fn alternate_acks(c: &Cells<'_>) -> Claim {
+    let acks = sent_per_ack(c.get(Scheme::Prr, Acks::Quick));
+    let alternate = acks.iter().take(8).eq(&[1, 0, 1, 0, 1, 0, 1, 0]);
+    claim(
+        "prr-alternate-acks",
+        "4.1",
+        "PRR retransmits one segment every other ACK",
+        "segments sent on the first eight ACKs of recovery: 1 0 1 0 1 0 1 0",
+        (list(acks.into_iter().take(8)), alternate),
+    )
+}
+
+fn leaves_at_ssthresh(c: &Cells<'_>) -> Claim {
+    let exits = c.both(Scheme::Prr).map(|cell| cell.exit.clone());
+    let as_claimed = exits.iter().all(|exit| {
+        exit.as_ref()
+            .is_some_and(|e| (e.cwnd, e.ssthresh) == (10, 10) && e.at_ms < SECOND_WRITE)
+    });
+    let ours = exits[0].as_ref().map_or("never".into(), |e| {
+        format!(
+            "cwnd {}, ssthresh {} at {:.1} ms",
+            e.cwnd, e.ssthresh, e.at_ms
+        )
+    });
+    claim(
+        "prr-leaves-at-ssthresh",
+        "4.1",
+        "PRR leaves recovery with cwnd = ssthresh = 10, before 500 ms",
+        "window and threshold after the ACK that ends recovery, either receiver",
+        (ours, as_claimed),
+    )
+}
+
+/// The text's 460 ms, and what would give them.
+fn end_of_recovery(c: &Cells<'_>, base: &Scenario) -> Result<Claim, SettingsError> {
+    let near = |time: Option<f64>| time.is_some_and(|time| (455.0..465.0).contains(&time));
+    let end = |cell: &Cell| cell.exit.as_ref().map(|exit| exit.at_ms);
+    let ours = end(c.get(Scheme::Prr, Acks::Delayed));
+    let mut twice = base.clone();
+    twice.settings.set("rtt", "200ms", Path::new(""))?;
+    let own = [("drop", Id::Fig2.drop()), ("writes", Id::Fig2.writes())];
+    let (cell, _) = run_cell(&twice, Scheme::Prr, Acks::Delayed, &own)?;
+    let mut claim = claim(
+        "recovery-ends-at-460",
+        "4.1",
+        "At 460 ms the sender completes the recovery",
+        "PRR's recovery ends between 455 and 465 ms",
+        (ms(ours), near(ours)),
+    );
+    claim.known = Verdict::Fails;
+    claim.note = Some(format!(
+        "an RTT of 100 ms does not give it: the first SACK comes after the RTT and a segment's 7 ms, the fourth retransmission goes six ACKs (42 ms) later, and is acknowledged an RTT and 7 ms after that: 257 ms. With 100 ms each way, an RTT of 200 ms, recovery ends at {}",
+        ms(end(&cell))
+    ));
+    Ok(claim)
+}
+
+fn one_round_trip(c: &Cells<'_>) -> Claim {
+    let cells = c.both(Scheme::Prr);
+    claim(
+        "prr-one-rtt",
+        "4.1",
+        "PRR sends the next 10 segments in one RTT",
+        "round trips in which the second write is sent, either receiver",
+        (
+            format!(
+                "{} in one go, acknowledged after {}",
+                cells[0].rounds(),
+                ms(cells[0].second_write_ms)
+            ),
+            cells.iter().all(|cell| cell.second_write_rounds.len() == 1),
+        ),
+    )
+}
+
+fn similar_timings(c: &Cells<'_>) -> Claim {
+    let [prr, linux] =
+        [Scheme::Prr, Scheme::Linux].map(|scheme| again_at(c.get(scheme, Acks::Delayed)));
+    let close = prr.len() == linux.len()
+        && prr
+            .iter()
+            .zip(&linux)
+            .all(|(prr, linux)| (prr - linux).abs() < 25.0);
+    claim(
+        "linux-timings",
+        "4.1",
+        "Linux's retransmission timings are similar to PRR's",
+        "each of the four within a quarter of an RTT (25 ms) of PRR's",
+        (
+            format!("PRR {} ms, Linux {} ms", times(&prr), times(&linux)),
+            close,
+        ),
+    )
+}
+
+fn leaves_with_pipe_and_one(c: &Cells<'_>) -> Claim {
+    let exits = c.both(Scheme::Linux).map(|cell| cell.exit.clone());
+    let as_claimed = |exit: &Option<super::Exit>| {
+        exit.as_ref()
+            .is_some_and(|e| e.pipe_before == 1 && e.cwnd == e.pipe_before + 1)
+    };
+    let ours = exits[0].as_ref().map_or("never".into(), |e| {
+        format!("pipe {}, then cwnd {}", e.pipe_before, e.cwnd)
+    });
+    claim(
+        "linux-pipe-plus-one",
+        "3.2, 4.1",
+        "Linux leaves recovery with cwnd = pipe + 1, pipe being 1 right before",
+        "segments in flight before the ACK that ends recovery, window after it, either receiver",
+        (ours, exits.iter().all(as_claimed)),
+    )
+}
+
+fn four_round_trips(c: &Cells<'_>) -> Claim {
+    let [delayed, quick] = c.both(Scheme::Linux);
+    let mut claim = claim(
+        "linux-four-rtts",
+        "4.1",
+        "Linux takes 4 RTTs to deliver the next 10 segments in slow start",
+        "round trips in which the second write is sent, with delayed ACKs",
+        (
+            format!(
+                "{} segments with delayed ACKs, {} with an ACK a segment",
+                delayed.rounds(),
+                quick.rounds()
+            ),
+            delayed.second_write_rounds.len() == 4,
+        ),
+    );
+    claim.note = Some(
+        "so with a receiver that delays ACKs, where slow start opens by one segment for each ACK whatever it covers (RFC 5681 §3.1; Linux until 3.13); an ACK a segment makes it three".into(),
+    );
+    claim
+}
+
+fn half_round_trip_of_silence(c: &Cells<'_>) -> Claim {
+    let cell = c.get(Scheme::Rfc3517, Acks::Delayed);
+    let again = again_at(cell);
+    let gap = again
+        .get(1)
+        .zip(again.first())
+        .map(|(second, first)| second - first);
+    let acks = sent_per_ack(cell);
+    let silent = acks.iter().skip(1).take_while(|sent| **sent == 0).count();
+    claim(
+        "rfc3517-silence",
+        "3.1, 4.1",
+        "RFC 3517 is silent for half an RTT after the first retransmission",
+        "40 to 60 ms between its first and second retransmission",
+        (
+            format!("{}, {silent} ACKs without a segment", ms(gap)),
+            gap.is_some_and(|gap| (40.0..=60.0).contains(&gap)),
+        ),
+    )
+}
+
+/// The claims figure 3 decides.
+pub fn fig3(cells: &[Cell]) -> Vec<Claim> {
+    let c = Cells(cells);
+    let prr = c.get(Scheme::Prr, Acks::Delayed);
+    let acks: Vec<&Step> = prr.recovery(true).collect();
+    // Segments 5 to 10 arrive before the second gap shows, 17 to 20 after it.
+    let (first, second) = acks.split_at(acks.len().min(6));
+    let sent = |steps: &[&Step]| steps.iter().map(|step| step.sent).collect::<Vec<_>>();
+    let (first, second) = (sent(first), sent(&second[..second.len().min(4)]));
+    let lost = 4 + 6;
+    let still = lost - first.iter().sum::<u32>().min(lost);
+    // Two an ACK as long as there are two left.
+    let expected: Vec<u32> = (0..4).map(|i| still.saturating_sub(2 * i).min(2)).collect();
+    let rfc = c.get(Scheme::Rfc3517, Acks::Delayed);
+    let linux = sent_per_ack(c.get(Scheme::Linux, Acks::Delayed));
+    let linux_most = linux.iter().copied().max().unwrap_or(0);
+    vec![
+        claim(
+            "prr-alternate-first",
+            "4.1",
+            "Until the second cluster of losses shows, PRR transmits on alternate ACKs",
+            "segments sent on the ACKs of segments 5 to 10: 1 0 1 0 1 0",
+            (list(first.clone()), first == [1, 0, 1, 0, 1, 0]),
+        ),
+        claim(
+            "prr-two-an-ack",
+            "4.1",
+            "After it, with pipe below ssthresh, PRR transmits two segments for every ACK",
+            "segments sent on the ACKs of segments 17 to 20: 2 as long as there are two lost ones left",
+            (
+                list(second.clone()),
+                !second.is_empty() && second == expected,
+            ),
+        ),
+        claim(
+            "rfc3517-burst",
+            "3.1, 4.3",
+            "RFC 3517 sends what pipe is short of ssthresh in one burst",
+            "the most segments it sends on one ACK, more than PRR's two",
+            (
+                format!(
+                    "{} on one ACK",
+                    sent_per_ack(rfc).into_iter().max().unwrap_or(0)
+                ),
+                sent_per_ack(rfc).into_iter().max() > second.iter().copied().max(),
+            ),
+        ),
+        claim(
+            "linux-one-an-ack",
+            "3.2",
+            "With pipe below ssthresh Linux sends at most one segment for each ACK, and recovery is prolonged",
+            "the most segments it sends on one ACK of recovery; its recovery ends after PRR's",
+            (
+                format!(
+                    "{linux_most}; from {} to {}",
+                    ms(prr.exit.as_ref().map(|e| e.at_ms)),
+                    ms(c.get(Scheme::Linux, Acks::Delayed)
+                        .exit
+                        .as_ref()
+                        .map(|e| e.at_ms))
+                ),
+                linux_most == 1 && later(c.get(Scheme::Linux, Acks::Delayed), prr),
+            ),
+        ),
+    ]
+}
+
+fn later(cell: &Cell, than: &Cell) -> bool {
+    let ends = [cell, than].map(|cell| cell.exit.as_ref().map(|exit| exit.at_ms));
+    matches!(ends, [Some(ours), Some(other)] if ours > other)
+}
+
+/// The claims figure 4 decides.
+pub fn fig4(cells: &[Cell], base: &Scenario) -> Result<Vec<Claim>, SettingsError> {
+    let c = Cells(cells);
+    let released = |scheme| {
+        let mut writes = c.get(scheme, Acks::Delayed).recovery(false);
+        writes.next().map_or(0, |step| step.sent)
+    };
+    let prr = c.get(Scheme::Prr, Acks::Delayed);
+    let (banked, most) = (released(Scheme::Prr), prr.largest_burst());
+    let after = prr
+        .recovery(true)
+        .filter(|step| step.at_ms > Id::FIG4_WRITE_MS);
+    let after: Vec<u32> = after.map(|step| step.sent).collect();
+    let others = [Scheme::Rfc3517, Scheme::Linux].map(released);
+    let mut claims = vec![
+        claim(
+            "banked-three",
+            "4.3",
+            "What the application let pass is banked: its write releases three segments at once, and nothing more",
+            "segments sent with the write in recovery; the most at any instant after the first write",
+            (
+                format!("{banked} with the write, {most} at most"),
+                (banked, most) == (3, 3),
+            ),
+        ),
+        claim(
+            "then-spread",
+            "4.3",
+            "Thereafter PRR spreads the new segments among the ACKs",
+            "no more than one segment on any later ACK of recovery",
+            (
+                list(after.clone()),
+                !after.is_empty() && after.iter().all(|sent| *sent <= 1),
+            ),
+        ),
+        claim(
+            "linux-banks-nothing",
+            "4.3",
+            "Linux keeps no such history: its window tracks pipe",
+            "it releases at most the one segment of pipe + 1 with the write",
+            (
+                format!("{} (RFC 3517: {})", others[1], others[0]),
+                others[1] <= 1,
+            ),
+        ),
+    ];
+    claims.extend(bank_claims(base)?);
+    Ok(claims)
+}
+
+/// What a write in recovery releases.
+struct Release {
+    /// When it is written, in ms.
+    at: u32,
+    sent: u32,
+    /// `prr_delivered` and `prr_out` before it.
+    delivered: u32,
+    out: u32,
+    /// Whether pipe was above ssthresh: the proportional part.
+    proportional: bool,
+}
+
+/// Figure 4 with its second write at every millisecond of recovery, with an ACK a segment.
+fn releases(base: &Scenario) -> Result<Vec<Release>, SettingsError> {
+    let mut releases = Vec::new();
+    for at in 122..240 {
+        let writes = format!("20kB@0,10kB@{at}ms");
+        let own = [("drop", Id::Fig4.drop()), ("writes", &writes)];
+        let (cell, _) = run_cell(base, Scheme::Prr, Acks::Quick, &own)?;
+        let Some(write) = cell.recovery(false).next() else {
+            continue;
+        };
+        let before = || cell.recovery(true).filter(|step| step.at_ms < write.at_ms);
+        // Each of these ACKs delivers one segment.
+        let (delivered, out) = before().fold((0, 0), |(d, out), step| (d + 1, out + step.sent));
+        releases.push(Release {
+            at,
+            sent: write.sent,
+            delivered,
+            out,
+            proportional: before()
+                .last()
+                .is_some_and(|step| step.pipe > step.ssthresh),
+        });
+    }
+    Ok(releases)
+}
+
+fn bank_claims(base: &Scenario) -> Result<[Claim; 2], SettingsError> {
+    let releases = releases(base)?;
+    let most = |proportional| {
+        let part = releases.iter().filter(|r| r.proportional == proportional);
+        part.map(|r| r.sent).max().unwrap_or(0)
+    };
+    let mut at_most = claim(
+        "bank-at-most-three",
+        "4.3",
+        "The proportional part allows a burst of ratio · (prr_delivered − prr_out), in this example three segments",
+        "writes at every whole millisecond of figure 4's recovery: the most released while pipe is above ssthresh",
+        (format!("{} segments", most(true)), most(true) == 3),
+    );
+    let mut note = String::from("by the time of the write, which the paper does not tell:");
+    let mut last = None;
+    for release in &releases {
+        if last != Some(release.sent) {
+            let separator = if last.is_none() { "" } else { "," };
+            // Writing to a string cannot fail.
+            let _ = write!(note, "{separator} {} from {} ms", release.sent, release.at);
+        }
+        last = Some(release.sent);
+    }
+    let slow_start = releases
+        .iter()
+        .find(|r| !r.proportional)
+        .map_or(0, |r| r.at);
+    let _ = write!(
+        note,
+        "; from {slow_start} ms on pipe is not above ssthresh, and the slow-start part fills it up again: up to {}",
+        most(false)
+    );
+    at_most.note = Some(note);
+    let above = |r: &&Release| r.sent > r.delivered.saturating_sub(r.out) + 1;
+    let above = releases.iter().filter(above).count();
+    let bound = claim(
+        "bank-bound",
+        "4.3",
+        "A write in recovery releases a burst of at most prr_delivered − prr_out + 1",
+        "the same writes",
+        (
+            format!("{above} of {} above it", releases.len()),
+            above == 0 && !releases.is_empty(),
+        ),
+    );
+    Ok([at_most, bound])
+}

@@ -1,0 +1,329 @@
+//! Counts what the server sends and hears in each recovery, and puts the properties to the test.
+
+use super::check::{Check, Moment, Property};
+use recoup_lab::stats::Integers;
+use recoup_recovery::{Event, Send, Sender, State};
+use recoup_sim::{Observer, Packet, Point};
+use recoup_tcp::Endpoint;
+use recoup_tcp::flow::Host;
+use recoup_units::{Direction, FlowId, Instant, Offset};
+
+/// What was seen of the recoveries of many flows.
+#[derive(Debug)]
+pub struct Watch {
+    mss: u64,
+    flow: u64,
+    /// Recoveries begun.
+    pub recoveries: u64,
+    /// ACKs processed in recovery.
+    pub acks: u64,
+    /// Segments sent on one ACK of recovery.
+    pub ack_bursts: Integers,
+    /// Segments sent with one write in recovery.
+    pub write_bursts: Integers,
+    /// Window − ssthresh before the ACK that ended a recovery, in segments.
+    pub before_exit: Integers,
+    /// ⌈D · s / F⌉ − out after ACKs that leave pipe > s, in segments.
+    pub shortfall: Integers,
+    /// One for each property.
+    pub checks: [Check; Property::ALL.len()],
+    recovery: Option<Recovery>,
+    step: Step,
+    last: Snapshot,
+}
+
+/// A recovery under way.
+#[derive(Clone, Copy, Debug)]
+struct Recovery {
+    /// The window as it began, and whether that is certain (growth on the same ACK is not seen).
+    window: u32,
+    certain: bool,
+    /// The window was used up before the ACK that began it.
+    full: bool,
+    /// snd_nxt − snd_una as it began, in segments.
+    flight: u64,
+    delivered: u64,
+    /// By the last ACK.
+    just_delivered: u64,
+    sent: u64,
+    acks: u64,
+    safe: u64,
+    marked: u64,
+    each_delivers: bool,
+    /// There was always more to send.
+    unlimited: bool,
+    /// A duplicate was reported.
+    duplicates: bool,
+}
+
+/// What happened since the sender last came to rest.
+#[derive(Debug, Default)]
+struct Step {
+    ack: bool,
+    sent: u32,
+    marked: u64,
+    dsack: bool,
+    undone: bool,
+    /// From, to, and the window after it.
+    changes: Vec<(State, State, u32)>,
+}
+
+/// The sender as it came to rest.
+#[derive(Clone, Copy, Debug, Default)]
+struct Snapshot {
+    delivered: u64,
+    una: Offset,
+    nxt: Offset,
+    pipe: u32,
+    cwnd: u32,
+    ssthresh: u32,
+}
+
+impl Watch {
+    /// Flows with segments of `mss` bytes.
+    pub fn new(mss: u16) -> Self {
+        Self {
+            mss: mss.into(),
+            flow: 0,
+            recoveries: 0,
+            acks: 0,
+            ack_bursts: Integers::default(),
+            write_bursts: Integers::default(),
+            before_exit: Integers::default(),
+            shortfall: Integers::default(),
+            checks: Default::default(),
+            recovery: None,
+            step: Step::default(),
+            last: Snapshot::default(),
+        }
+    }
+
+    /// The next flow begins.
+    pub fn begin(&mut self, flow: u64) {
+        self.flow = flow;
+        self.recovery = None;
+        self.step = Step::default();
+        self.last = Snapshot::default();
+    }
+
+    /// Puts a statement to the test: that something is at most so much.
+    fn at_most(&mut self, property: Property, value: u64, most: u64, moment: &Moment) {
+        self.checks[property as usize].add(value.saturating_sub(most), moment);
+    }
+
+    /// Puts a statement to the test that is true or not.
+    fn is_so(&mut self, property: Property, so: bool, moment: &Moment) {
+        self.checks[property as usize].add(u64::from(!so), moment);
+    }
+
+    fn settle(&mut self, now: Instant, sender: &Sender) {
+        let mut changes = std::mem::take(&mut self.step.changes);
+        let mut window = self.last.cwnd;
+        for (from, to, cwnd) in changes.drain(..) {
+            if from == State::Recovery {
+                self.end(now, to, sender);
+            }
+            if to == State::Recovery {
+                self.enter(window, sender);
+            }
+            window = cwnd;
+        }
+        if self.recovery.is_some() {
+            self.go_on(now, sender);
+        }
+        self.last = Snapshot {
+            delivered: sender.counters().delivered,
+            una: sender.una(),
+            nxt: sender.nxt(),
+            pipe: sender.pipe().0,
+            cwnd: sender.cwnd().0,
+            ssthresh: sender.ssthresh().0,
+        };
+        self.step = Step {
+            changes,
+            ..Step::default()
+        };
+    }
+
+    fn enter(&mut self, window: u32, sender: &Sender) {
+        self.recoveries += 1;
+        self.recovery = Some(Recovery {
+            window,
+            certain: self.step.ack && sender.una() == self.last.una,
+            full: self.step.ack && self.last.pipe == window,
+            flight: self.last.nxt.since(sender.una()).div_ceil(self.mss),
+            delivered: 0,
+            just_delivered: 0,
+            sent: 0,
+            acks: 0,
+            safe: 0,
+            marked: 0,
+            each_delivers: true,
+            unlimited: true,
+            duplicates: false,
+        });
+    }
+
+    /// An ACK, a write or a timer in recovery, the ACK that begins it included.
+    fn go_on(&mut self, now: Instant, sender: &Sender) {
+        let Some(mut recovery) = self.recovery else {
+            return;
+        };
+        let step = &self.step;
+        let delivered = sender.counters().delivered - self.last.delivered;
+        let (before, burst) = (recovery.sent, step.sent);
+        recovery.sent += u64::from(burst);
+        recovery.marked += step.marked;
+        recovery.duplicates |= step.dsack;
+        recovery.unlimited &= sender.limit() > sender.nxt();
+        if step.ack {
+            recovery.acks += 1;
+            recovery.delivered += delivered;
+            recovery.just_delivered = delivered;
+            recovery.each_delivers &= delivered > 0;
+            let advanced = sender.una() > self.last.una;
+            recovery.safe += u64::from(advanced && step.marked == 0);
+        }
+        let ack = step.ack;
+        self.recovery = Some(recovery);
+        let moment = self.moment(now, &recovery, sender, burst);
+        if ack {
+            self.acks += 1;
+            self.after_ack(&recovery, before, &moment);
+        } else if burst == 0 {
+            return;
+        } else {
+            self.write_bursts.add(burst.into());
+            let behind = recovery.delivered.saturating_sub(before);
+            let most = behind.max(recovery.just_delivered) + 1;
+            self.at_most(Property::Banks, burst.into(), most, &moment);
+            let stated = (recovery.delivered + 1).saturating_sub(before);
+            self.at_most(Property::BanksAsStated, burst.into(), stated, &moment);
+        }
+        self.in_proportion_to_deliveries(&recovery, &moment);
+    }
+
+    fn after_ack(&mut self, recovery: &Recovery, before: u64, moment: &Moment) {
+        let burst = u64::from(moment.burst);
+        self.ack_bursts.add(moment.burst.into());
+        let behind = recovery.delivered.saturating_sub(before);
+        let most = behind.max(recovery.just_delivered) + 1;
+        self.at_most(Property::Clocked, burst, most, moment);
+        self.at_most(Property::Paced, burst, recovery.just_delivered + 1, moment);
+        // What was in flight as the window was set.
+        let pipe = moment.pipe - moment.burst.min(moment.pipe);
+        if recovery.certain && recovery.unlimited && pipe > moment.ssthresh {
+            let share = recovery.delivered * u64::from(moment.ssthresh);
+            let due = share.div_ceil(u64::from(recovery.window.max(1)));
+            let forced = u64::from(recovery.acks == 1);
+            let precise = recovery.sent == due.max(forced).max(before);
+            self.is_so(Property::Precise, precise, moment);
+            self.shortfall.add(due as i64 - recovery.sent as i64);
+        }
+    }
+
+    fn in_proportion_to_deliveries(&mut self, recovery: &Recovery, moment: &Moment) {
+        let Recovery {
+            delivered, sent, ..
+        } = *recovery;
+        self.at_most(Property::Twice, sent, 2 * delivered, moment);
+        if recovery.each_delivers {
+            self.at_most(Property::TwiceIfDelivering, sent, 2 * delivered, moment);
+        }
+        for (property, most) in [
+            (Property::DeliveredAndAcks, delivered + recovery.acks),
+            (Property::DeliveredAndOne, delivered + 1),
+            (Property::DeliveredAndSafe, delivered + recovery.safe + 1),
+        ] {
+            self.at_most(property, sent, most, moment);
+        }
+    }
+
+    /// Recovery is left for `to`; the sender as it last came to rest is the one before the last ACK.
+    fn end(&mut self, now: Instant, to: State, sender: &Sender) {
+        let Some(recovery) = self.recovery.take() else {
+            return;
+        };
+        if to == State::Loss || self.step.undone {
+            return;
+        }
+        let Snapshot {
+            pipe,
+            cwnd,
+            ssthresh,
+            ..
+        } = self.last;
+        self.before_exit.add(i64::from(cwnd) - i64::from(ssthresh));
+        let moment = Moment {
+            pipe,
+            ssthresh,
+            ..self.moment(now, &recovery, sender, 0)
+        };
+        if !recovery.unlimited {
+            return;
+        }
+        self.is_so(Property::Refills, pipe >= ssthresh, &moment);
+        let converged = (pipe, cwnd) == (ssthresh, ssthresh);
+        if recovery.marked + u64::from(ssthresh) <= recovery.flight {
+            self.is_so(Property::ConvergesAsStated, converged, &moment);
+        }
+        let window = u64::from(recovery.window);
+        let few = recovery.marked + u64::from(ssthresh) <= window;
+        let reported = recovery.delivered + recovery.marked >= window;
+        if few && recovery.full && recovery.certain && reported && !recovery.duplicates {
+            self.is_so(Property::Converges, converged, &moment);
+        }
+    }
+
+    fn moment(&self, now: Instant, recovery: &Recovery, sender: &Sender, burst: u32) -> Moment {
+        Moment {
+            flow: self.flow,
+            at_ms: now.as_millis_f64(),
+            delivered: recovery.delivered,
+            sent: recovery.sent,
+            acks: recovery.acks,
+            burst,
+            pipe: sender.pipe().0,
+            ssthresh: sender.ssthresh().0,
+        }
+    }
+}
+
+impl Observer for Watch {
+    const WANTS_EVENTS: bool = true;
+
+    fn on_packet(&mut self, _: Instant, point: Point, direction: Direction, _: &Packet) {
+        self.step.ack |= (point, direction) == (Point::Arrived, Direction::Up);
+    }
+
+    fn on_event(&mut self, _: Instant, _: FlowId, host: Host, event: &Event) {
+        if host != Host::Server {
+            return;
+        }
+        let step = &mut self.step;
+        match *event {
+            Event::Sent { what, .. } => {
+                step.sent += u32::from(!matches!(what, Send::WindowProbe));
+            }
+            Event::Acked {
+                dsack,
+                copy_reported,
+                ..
+            } => {
+                step.dsack |= dsack.is_some() && !copy_reported;
+            }
+            Event::MarkedLost { .. } => step.marked += 1,
+            Event::Undone { .. } => step.undone = true,
+            Event::StateChanged { from, to, cwnd, .. } => {
+                step.changes.push((from, to, cwnd.0));
+            }
+            _ => {}
+        }
+    }
+
+    fn on_settled(&mut self, now: Instant, host: Host, endpoint: &Endpoint) {
+        if host == Host::Server {
+            self.settle(now, endpoint.sender());
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! What these flows say about copies, alone and beside other mechanisms.
+
+mod comparisons;
+mod gap;
+mod networks;
+
+use super::Cell;
+use super::grid::{Copied, GAP, Load, Network, Recovery};
+use crate::claims::Claim;
+use recoup_lab::scenario::Scenario;
+use recoup_lab::settings::SettingsError;
+
+/// Where the numbers of others end.
+const OURS: &str = "ours";
+
+/// How far a share may lie from its probability, in standard errors. By chance one in 16,000 lies
+/// farther, and less than a hundred are compared.
+const ERRORS: f64 = 4.0;
+
+/// The cells by what they are.
+struct Cells<'a>(&'a [Cell]);
+
+impl<'a> Cells<'a> {
+    fn get(&self, load: Load, network: Network, recovery: Recovery, copied: Copied) -> &'a Cell {
+        self.at(load, network, recovery, copied, GAP)
+    }
+
+    fn at(
+        &self,
+        load: Load,
+        network: Network,
+        recovery: Recovery,
+        copied: Copied,
+        gap: &str,
+    ) -> &'a Cell {
+        let found = self.0.iter().find(|Cell { setup, .. }| {
+            (setup.load, setup.network) == (load, network)
+                && (setup.recovery, setup.copied, setup.gap) == (recovery, copied, gap)
+        });
+        found.expect("a cell of the grid")
+    }
+}
+
+/// The claims decided here.
+pub fn all(cells: &[Cell], base: &Scenario) -> Result<Vec<Claim>, SettingsError> {
+    let c = Cells(cells);
+    Ok(vec![
+        networks::same_mean(&c, base)?,
+        networks::both_lost(&c),
+        comparisons::more_than_tlpr(&c),
+        comparisons::on_top_of_tlpr(&c),
+        comparisons::on_top_of_linux_6(&c),
+        comparisons::handshake(&c),
+        comparisons::cheaper(&c),
+        comparisons::tails_withheld(&c),
+        comparisons::tails_dear(&c),
+        networks::bursts(&c),
+        gap::gap(&c),
+        gap::between(&c),
+    ])
+}
+
+/// A number for each load.
+fn by_load(number: impl Fn(Load) -> String) -> String {
+    let told = Load::ALL.map(|load| format!("{}: {}", load.name(), number(load)));
+    told.join("; ")
+}
+
+/// A number for each network.
+fn by_network(number: impl Fn(Network) -> String) -> String {
+    let told = Network::ALL.map(|network| format!("{} {}", network.name(), number(network)));
+    told.join(", ")
+}
+
+/// Whether `hits` of `all` is a likely outcome of probability `p`.
+fn likely(hits: u64, all: u64, p: f64) -> bool {
+    let all = all as f64;
+    let error = (all * p * (1.0 - p)).sqrt();
+    // And one more: few are not spread as many are.
+    (hits as f64 - all * p).abs() <= ERRORS * error + 1.0
+}

@@ -1,0 +1,241 @@
+use super::grid::GAPS;
+use super::watch::Watch;
+use super::*;
+use recoup_path::DropCause;
+use recoup_recovery::{Event, Send};
+use recoup_sim::{Observer, Packet, Point};
+use recoup_tcp::flow::Host;
+use recoup_units::{Direction, FlowId, Instant, Offset, Segments, Span};
+use recoup_wire::{Segment, SeqNumber};
+use std::sync::LazyLock;
+
+/// Few flows: enough for every verdict, too few for the numbers.
+const FEW: u64 = 1500;
+
+/// Run once for all tests.
+static FIGURE: LazyLock<Figure<Cell>> = LazyLock::new(|| few(FEW));
+
+fn few(flows: u64) -> Figure<Cell> {
+    figure_of(&Scenario::load("fetch").unwrap(), flows).unwrap()
+}
+
+fn get(load: Load, network: Network, recovery: Recovery, copied: Copied) -> &'static Cell {
+    let setup = Setup {
+        load,
+        network,
+        recovery,
+        copied,
+        gap: GAP,
+    };
+    let found = FIGURE.cells.iter().find(|cell| cell.setup == setup);
+    found.expect("a cell of the grid")
+}
+
+#[test]
+fn verdicts_are_the_known_ones() {
+    let table = to_table(&FIGURE);
+    println!("{table}");
+    crate::assert_fits_a_terminal(&table);
+    crate::claims::assert_known(&FIGURE.claims);
+}
+
+/// Gilbert's channel by hand, and what the path makes of the setting.
+#[test]
+fn networks_lose_what_they_say() {
+    for (network, distance, expected) in [
+        (Network::Random, 1, 0.02),
+        (Network::Random, 9, 0.02),
+        // Out of a burst with 1/3 a packet.
+        (Network::Bursts3, 0, 1.0),
+        (Network::Bursts3, 1, 2.0 / 3.0),
+        // Still in it, or out and in again with 1/3 · 0.02/0.98.
+        (
+            Network::Bursts3,
+            2,
+            4.0 / 9.0 + 1.0 / 3.0 * (1.0 / 3.0 * 0.02 / 0.98),
+        ),
+        (Network::Bursts8, 1, 7.0 / 8.0),
+        (Network::Bursts8, 10_000, 0.02),
+    ] {
+        let lost = network.lost_too(distance);
+        let name = network.name();
+        assert!((lost - expected).abs() < 1e-12, "{name} {distance}: {lost}");
+    }
+    for cell in FIGURE
+        .cells
+        .iter()
+        .filter(|cell| cell.setup.network == Network::Random)
+    {
+        let share = cell.lost as f64 / cell.packets as f64;
+        let name = &cell.profile;
+        assert!((share - LOSS).abs() < 0.002, "{name}: {share}");
+    }
+}
+
+/// An original is the first of its sequence space, a copy the latest when it is told.
+#[test]
+fn originals_and_copies_are_told_apart() {
+    let mut watch = Watch::<true>::default();
+    let now = Instant::ZERO;
+    let packet = |ordinal, seq, payload_len, syn: bool| {
+        let mut segment = Segment {
+            seq: SeqNumber(seq),
+            payload_len,
+            ..Segment::default()
+        };
+        if syn {
+            segment.flags |= recoup_wire::Flags::SYN;
+        }
+        Packet::new(FlowId(0), ordinal, segment)
+    };
+    let copy_of = |start, end| Event::Sent {
+        what: Send::Copy(Span::new(Offset(start), Offset(end))),
+        pipe: Segments::ONE,
+        cwnd: Segments::ONE,
+    };
+    // SYN, its copy, the request, an ACK, the request's copy: SYN and both requests are lost.
+    let (syn, request, ack) = (
+        packet(0, 99, 0, true),
+        packet(2, 100, 300, false),
+        packet(3, 400, 0, false),
+    );
+    let mut send = |packet: &Packet, lost: bool, event: Option<Event>| {
+        watch.on_packet(now, Point::Sent, Direction::Up, packet);
+        if let Some(event) = event {
+            watch.on_event(now, FlowId(0), Host::Client, &event);
+        }
+        if lost {
+            watch.on_packet(now, Point::Dropped(DropCause::Loss), Direction::Up, packet);
+        }
+    };
+    send(&syn, true, None);
+    send(&packet(1, 99, 0, true), false, Some(copy_of(0, 1)));
+    send(&request, true, None);
+    send(&ack, false, None);
+    send(&packet(4, 100, 300, false), true, Some(copy_of(1, 301)));
+    watch.end_flow();
+    let expected = Pairs {
+        originals_lost: 2,
+        both_lost: 1,
+        distances: [(1, 1), (2, 1)].into(),
+    };
+    assert_eq!(watch.pairs, expected);
+    assert_eq!(
+        (watch.packets, watch.lost, watch.firsts, watch.firsts_lost),
+        (5, 3, 1, 1)
+    );
+}
+
+#[test]
+fn the_seed_decides_all() {
+    let (once, again) = (few(40), few(40));
+    assert_eq!(once.cells, again.cells);
+    let mut other = Scenario::load("fetch").unwrap();
+    other.seed = 2;
+    assert_ne!(figure_of(&other, 40).unwrap().cells, once.cells);
+}
+
+/// Without copies nothing is counted as one; with the paper's q three go with every flow whose
+/// packets all arrive.
+#[test]
+fn copies_are_of_slp_alone() {
+    for cell in &FIGURE.cells {
+        let copies = cell.copies + cell.withheld + cell.pairs.originals_lost;
+        assert_eq!(
+            copies > 0,
+            cell.setup.copied != Copied::Nothing,
+            "{:?}",
+            cell.setup
+        );
+        assert_eq!(cell.flows, FEW);
+    }
+    let cell = get(
+        Load::Fetch,
+        Network::Random,
+        Recovery::Nothing,
+        Copied::Paper,
+    );
+    assert!(
+        (2900..=3000).contains(&(cell.copies * 1000 / FEW)),
+        "{}",
+        cell.copies
+    );
+}
+
+#[test]
+fn differences_are_to_the_right_flows() {
+    let nothing = get(
+        Load::Short,
+        Network::Random,
+        Recovery::Nothing,
+        Copied::Nothing,
+    );
+    assert_eq!((nothing.saved_ms.mean, nothing.saved_ms.half), (0.0, 0.0));
+    let tlpr = get(
+        Load::Short,
+        Network::Random,
+        Recovery::Tlpr,
+        Copied::Nothing,
+    );
+    let both = get(Load::Short, Network::Random, Recovery::Tlpr, Copied::Paper);
+    let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-6, "{a} {b}");
+    close(both.saved_ms.mean, nothing.fct_ms.mean - both.fct_ms.mean);
+    close(
+        both.saved_by_copies_ms.mean,
+        tlpr.fct_ms.mean - both.fct_ms.mean,
+    );
+    close(both.added_bytes.mean, both.bytes - nothing.bytes);
+    close(both.added_by_copies_bytes.mean, both.bytes - tlpr.bytes);
+    assert_eq!(tlpr.saved_by_copies_ms.mean, 0.0);
+}
+
+/// A row of a printed table for each, under the heading of its load and network.
+#[test]
+fn every_cell_is_printed_once() {
+    let table = to_table(&FIGURE);
+    let title =
+        "(rtt=40ms rate=20Mbit request=300B): 1500 flows a row, seed 1; an FCT counts as 10 s";
+    assert!(table.contains(title), "{table}");
+    // Those with the usual gap are in two tables; the claims are the last one.
+    let gaps = GAPS.len() + 1;
+    let (numbers, _) = table.split_once("| verdict").expect("the claims");
+    let rows = |line: &&str| line.starts_with("| ") && !line.contains("copies of");
+    let expected = Setup::mechanisms().len() + Network::ALL.len() * gaps;
+    assert_eq!(numbers.lines().filter(rows).count(), expected, "{numbers}");
+    for heading in [
+        "34 kB, losses: bursts of 3\n",
+        "8 segments, losses: random\n",
+        "8 segments, losses: bursts of 8: copies and their gap (of SRTT), ",
+    ] {
+        assert_eq!(
+            numbers.matches(&format!("\n{heading}")).count(),
+            1,
+            "{heading}"
+        );
+    }
+    assert!(!numbers.contains("p99.9") && !numbers.contains("withheld"));
+}
+
+#[test]
+fn every_cell_is_in_csv_and_json() {
+    let csv = to_csv(&FIGURE);
+    let cells = Setup::mechanisms().len() + Setup::gaps().len();
+    assert_eq!(csv.lines().count(), 1 + cells);
+    assert!(
+        csv.lines().all(|line| line.split(',').count() == 29),
+        "{csv}"
+    );
+    let json = serde_json::to_value(&*FIGURE).unwrap();
+    assert_eq!(json["cells"].as_array().map(Vec::len), Some(cells));
+    assert_eq!(json["cells"][2]["copied"], "paper's q");
+    assert!(json["cells"][2]["distances"]["1"].is_u64());
+    let Picture::Bars(chart) = &FIGURE.picture else {
+        panic!("bars");
+    };
+    let values = chart.panels.iter().flat_map(|panel| &panel.groups);
+    assert!(
+        values
+            .clone()
+            .all(|group| group.values.iter().all(Option::is_some))
+    );
+}

@@ -1,0 +1,99 @@
+//! The flows of one cell, and what differs from another's.
+
+use super::DEADLINE;
+use super::grid::{Copied, Setup};
+use super::watch::{Pairs, Watch};
+use recoup_lab::run::simulation;
+use recoup_lab::scenario::Scenario;
+use recoup_lab::settings::SettingsError;
+use recoup_lab::stats::Estimate;
+use recoup_recovery::Counters;
+use recoup_units::FlowId;
+
+/// The flows of one cell.
+#[derive(Debug, Default)]
+pub struct Trial {
+    /// Flow completion times by flow, [`DEADLINE`] at most, in ms.
+    pub fcts: Vec<f64>,
+    /// Those that took longer, or never completed.
+    pub late: u64,
+    /// IP bytes sent by flow, both ways.
+    pub bytes: Vec<f64>,
+    /// What both hosts counted, all flows.
+    pub counters: Counters,
+    /// Packets sent, both ways.
+    pub packets: u64,
+    /// … and lost.
+    pub lost: u64,
+    /// Flows' first packets, each way.
+    pub firsts: u64,
+    /// … and lost.
+    pub firsts_lost: u64,
+    /// What became of originals and copies.
+    pub pairs: Pairs,
+}
+
+impl Trial {
+    /// Runs a cell's flows.
+    pub fn run(setup: &Setup, base: &Scenario, flows: u64) -> Result<Self, SettingsError> {
+        match setup.copied {
+            Copied::Nothing => Self::watched(setup, base, flows, Watch::<false>::default()),
+            _ => Self::watched(setup, base, flows, Watch::<true>::default()),
+        }
+    }
+
+    fn watched<const EVENTS: bool>(
+        setup: &Setup,
+        base: &Scenario,
+        flows: u64,
+        mut watch: Watch<EVENTS>,
+    ) -> Result<Self, SettingsError> {
+        let (settings, profile) = setup.settings(base)?;
+        let mut simulation = simulation(&settings.path()?)?;
+        let spec = settings.flow(&profile);
+        let mut trial = Self::default();
+        for flow in 0..flows {
+            let record = simulation.run(&spec, base.seed, FlowId(flow), &mut watch);
+            watch.end_flow();
+            let in_time = record.fct.filter(|fct| *fct <= DEADLINE);
+            trial.late += u64::from(in_time.is_none());
+            let fct = in_time.unwrap_or(DEADLINE);
+            trial.fcts.push(fct.as_secs_f64() * 1e3);
+            trial.bytes.push(record.bytes_sent as f64);
+            trial.counters.merge(&record.counters);
+        }
+        Ok(Self {
+            packets: watch.packets,
+            lost: watch.lost,
+            firsts: watch.firsts,
+            firsts_lost: watch.firsts_lost,
+            pairs: watch.pairs,
+            ..trial
+        })
+    }
+
+    /// By how much these flows were faster than `other`'s, flow by flow, in ms.
+    pub fn faster_than(&self, other: &Self) -> Estimate {
+        difference(&other.fcts, &self.fcts)
+    }
+
+    /// How many more bytes these flows sent than `other`'s, flow by flow.
+    pub fn bytes_more_than(&self, other: &Self) -> Estimate {
+        difference(&self.bytes, &other.bytes)
+    }
+
+    /// The smallest FCTs that at least these shares of the flows do not exceed, in ms.
+    pub fn quantiles<const N: usize>(&self, shares: [f64; N]) -> [f64; N] {
+        let mut fcts = self.fcts.clone();
+        fcts.sort_unstable_by(f64::total_cmp);
+        shares.map(|share| {
+            let rank = (fcts.len() as f64 * share).ceil() as usize;
+            let at_rank = fcts.get(rank.max(1) - 1);
+            at_rank.copied().unwrap_or(f64::NAN)
+        })
+    }
+}
+
+fn difference(a: &[f64], b: &[f64]) -> Estimate {
+    Estimate::of(a.iter().zip(b).map(|(a, b)| a - b))
+}

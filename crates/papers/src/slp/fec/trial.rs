@@ -1,0 +1,176 @@
+//! Goodputs simulated on a lossy hop, and the intervals they are known in.
+
+use super::Code;
+use recoup_lab::settings::SettingsError;
+use recoup_path::{Chain, Exit, HopSpec, LossKind, LossSpec, Packet, Probability, TcpFacts};
+use recoup_units::{Direction, FlowId, Instant};
+use serde::Serialize;
+use std::fmt;
+
+/// Half the width of an interval, in standard errors.
+const Z: f64 = 4.0;
+
+/// The probability that a normal variable is further than [`Z`] standard deviations from its mean.
+pub const OUTSIDE: f64 = 6.334_248e-5;
+
+/// A goodput, unique data packets delivered over packets sent, computed and simulated.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Goodput {
+    /// By the closed form.
+    pub exact: f64,
+    /// As simulated.
+    pub simulated: f64,
+    /// The least that the simulation allows.
+    pub low: f64,
+    /// The most.
+    pub high: f64,
+    /// Whether the closed form lies between these.
+    pub agrees: bool,
+}
+
+impl fmt::Display for Goodput {
+    /// What was simulated, and its interval: `0.93614 [0.93486, 0.93673]`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{:.5} [{:.5}, {:.5}]",
+            self.simulated, self.low, self.high
+        )
+    }
+}
+
+/// The goodputs of a code that sends nothing again, and with ARQ for what it cannot recover, over so
+/// many groups; `p` is below 1. All draws are those of `seed` and `flow`.
+///
+/// # Errors
+/// None that a loss rate gives.
+pub fn run(
+    code: Code,
+    p: f64,
+    groups: u32,
+    seed: u64,
+    flow: FlowId,
+) -> Result<[Goodput; 2], SettingsError> {
+    let mut network = Network::new(p, seed, flow)?;
+    let (mut alone, mut with_arq) = (Cycles::default(), Cycles::default());
+    for _ in 0..groups {
+        let data = network.lost_of(code.n);
+        let lost = data + network.lost_of(code.k);
+        // Of what is sent again, each packet that arrives brings the group one nearer to n.
+        let mut missing = lost.saturating_sub(code.k);
+        alone.add(code.n - if missing > 0 { data } else { 0 }, code.packets());
+        let mut sent = code.packets();
+        while missing > 0 {
+            sent += 1;
+            missing -= 1 - network.lost_of(1);
+        }
+        with_arq.add(code.n, sent);
+    }
+    // A whole group and one that just fails.
+    let (n, packets) = (code.n, code.packets());
+    let just = n - (code.k + 1).min(n);
+    Ok([
+        alone.goodput(code.alone(p), [(n, packets), (just, packets)]),
+        with_arq.goodput(code.with_arq(p), [(n, packets), (n, packets + 1)]),
+    ])
+}
+
+/// A path that loses packets of a flow by chance.
+struct Network {
+    chain: Chain<Probe>,
+    flow: FlowId,
+}
+
+impl Network {
+    fn new(p: f64, seed: u64, flow: FlowId) -> Result<Self, SettingsError> {
+        let loss = LossSpec {
+            kind: LossKind::Bernoulli(Probability::new(p).unwrap_or_default()),
+            transmission: None,
+        };
+        let chain = Chain::new(&[HopSpec::Loss(loss)], Direction::Down, seed);
+        let chain = chain.map_err(|e| SettingsError::Path(e.to_string()))?;
+        Ok(Self { chain, flow })
+    }
+
+    /// Sends so many packets: how many do not arrive.
+    fn lost_of(&mut self, packets: u32) -> u32 {
+        let mut lost = 0;
+        for _ in 0..packets {
+            self.chain.enter(Instant::ZERO, Probe(self.flow));
+            while let Some(exit) = self.chain.next_exit(Instant::ZERO) {
+                lost += u32::from(matches!(exit, Exit::Dropped { .. }));
+            }
+        }
+        lost
+    }
+}
+
+/// A packet of which nothing matters but whether it arrives.
+#[derive(Clone, Debug)]
+struct Probe(FlowId);
+
+impl Packet for Probe {
+    fn flow(&self) -> FlowId {
+        self.0
+    }
+
+    fn ip_len(&self) -> u32 {
+        1500
+    }
+
+    fn tcp(&self) -> Option<TcpFacts> {
+        None
+    }
+
+    fn corrupt(&mut self, _draw: u64) {}
+}
+
+/// Independent groups: sums of what each delivered and sent, of squares and products.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cycles {
+    delivered: f64,
+    sent: f64,
+    delivered_squared: f64,
+    product: f64,
+    sent_squared: f64,
+}
+
+impl Cycles {
+    fn add(&mut self, delivered: u32, sent: u32) {
+        self.add_times(delivered, sent, 1.0);
+    }
+
+    fn add_times(&mut self, delivered: u32, sent: u32, times: f64) {
+        let (delivered, sent) = (f64::from(delivered), f64::from(sent));
+        self.delivered += times * delivered;
+        self.sent += times * sent;
+        self.delivered_squared += times * delivered * delivered;
+        self.product += times * delivered * sent;
+        self.sent_squared += times * sent * sent;
+    }
+
+    /// The goodput `exact` as simulated; `kinds` are what a whole group and one that just fails
+    /// deliver and send.
+    fn goodput(mut self, exact: f64, kinds: [(u32, u32); 2]) -> Goodput {
+        let simulated = self.delivered / self.sent;
+        for (delivered, sent) in kinds {
+            self.add_times(delivered, sent, Z * Z / 2.0);
+        }
+        let ratio = self.delivered / self.sent;
+        // Of delivered − ratio · sent, whose mean is 0: the sum of its squares.
+        let squares =
+            self.delivered_squared - 2.0 * ratio * self.product + ratio * ratio * self.sent_squared;
+        let half = Z * squares.max(0.0).sqrt() / self.sent;
+        let (low, high) = ((ratio - half).max(0.0), (ratio + half).min(1.0));
+        Goodput {
+            exact,
+            simulated,
+            low,
+            high,
+            agrees: (low..=high).contains(&exact),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,303 @@
+//! Figure 7: completion times of fifty fetches of 34 kB, and how likely fifty fetches show them.
+//!
+//! Beside the paper's Linux, whose initial RTO is 1 s, there is one with the initial RTO of 3 s that RFC
+//! 2988 has (`linux-2.6`).
+//!
+//! Nearly all that takes long is a lost SYN. The j-th timeout of a SYN ends (2ʲ − 1) initial RTOs after
+//! it was first sent, so that a fetch takes longer than t if all are lost up to the first j with
+//! (2ʲ − 1)·RTO ≥ t. With SLP the first transmission is two packets, the others one. If a fetch does with
+//! probability a, a run of n has one with
+//!
+//! ```text
+//! 1 − (1 − a)ⁿ,   a = pʲ without SLP, pʲ⁺¹ with it
+//! ```
+
+mod claims;
+mod tables;
+
+pub use tables::{to_csv, to_table};
+
+use super::{Copied, FETCHES, Run, ms, profile, runs};
+use crate::slp::NAME;
+use crate::{Figure, Picture, Sheet};
+use recoup_draw::chart::{Drawn, LineChart, LinePanel, Scale};
+use recoup_lab::scenario::Scenario;
+use recoup_lab::settings::SettingsError;
+use recoup_lab::stats::Share;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// The name on the command line.
+pub const ID: &str = "fig7";
+
+/// Runs of fifty that probabilities are taken from.
+pub const RUNS: usize = 2000;
+
+/// The probability that a packet of the client's is lost, in the scenario.
+const LOSS: f64 = 0.02;
+
+/// Completion times asked for, in ms.
+const LIMITS: [u64; 3] = [500, 1000, 2000];
+
+/// A host, without and with SLP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct System {
+    /// The initial RTO.
+    pub initial_rto: Duration,
+    /// Profiles without and with SLP.
+    pub profiles: [&'static str; 2],
+}
+
+/// The paper's Linux, and one with a longer initial RTO.
+pub const SYSTEMS: [System; 2] = [
+    System {
+        initial_rto: Duration::from_secs(1),
+        profiles: ["linux-3.17", "linux-3.17+slp"],
+    },
+    System {
+        initial_rto: Duration::from_secs(3),
+        profiles: ["linux-2.6", "linux-2.6+slp"],
+    },
+];
+
+/// Completion times beyond a limit.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Over {
+    /// The limit, in ms.
+    pub limit_ms: u64,
+    /// Fetches that take longer.
+    pub fetches: Share,
+    /// Runs with one such, at least.
+    pub runs: Share,
+    /// Runs with two or more.
+    pub runs_with_two: Share,
+    /// The share of runs that lost SYNs alone would give.
+    pub by_lost_syns: f64,
+}
+
+/// A completion time and how many fetches, of all runs, had it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Step {
+    /// In ms.
+    pub fct_ms: f64,
+    /// So many.
+    pub fetches: u64,
+}
+
+/// What fetches cost, both ways together.
+#[derive(Clone, Debug, Serialize)]
+pub struct Spent {
+    /// IP bytes a fetch.
+    pub bytes: f64,
+    /// Packets a fetch.
+    pub packets: f64,
+    /// Copies a fetch, by what is copied.
+    pub copies: BTreeMap<&'static str, f64>,
+}
+
+/// All runs of a profile.
+#[derive(Clone, Debug, Serialize)]
+pub struct Cell {
+    /// The profile of both hosts.
+    pub profile: &'static str,
+    /// The seed of the run shown; the others' follow it.
+    pub seed: u64,
+    /// How long each fetch of that run took, in ms; `null` if it did not complete.
+    pub fct_ms: Vec<Option<f64>>,
+    /// How many runs.
+    pub runs: u64,
+    /// How long the fetches of all runs took that completed, in increasing order.
+    pub distribution: Vec<Step>,
+    /// Completion times beyond each limit.
+    pub over: Vec<Over>,
+    /// With SLP: pairs of runs that look as the paper's do. Without SLP a fetch takes more than 1 s and
+    /// one more than 2 s, with SLP and the next seed none more than 0.5 s.
+    pub as_in_the_paper: Option<Share>,
+    /// What a fetch costs.
+    pub spent: Spent,
+}
+
+impl Cell {
+    fn new(profile: &'static str, seed: u64, runs: &[Run], expected: impl Fn(u64) -> f64) -> Self {
+        let mut distribution = BTreeMap::new();
+        for time in runs.iter().flat_map(|run| &run.times).flatten() {
+            *distribution.entry(*time).or_default() += 1;
+        }
+        let step = |(time, fetches)| Step {
+            fct_ms: ms(time),
+            fetches,
+        };
+        let shown = runs.first().map_or(&[][..], |run| &run.times);
+        Self {
+            profile,
+            seed,
+            fct_ms: shown.iter().map(|time| time.map(ms)).collect(),
+            runs: runs.len() as u64,
+            distribution: distribution.into_iter().map(step).collect(),
+            over: LIMITS
+                .map(|limit_ms| over(runs, limit_ms, expected(limit_ms)))
+                .to_vec(),
+            as_in_the_paper: None,
+            spent: spent(runs),
+        }
+    }
+
+    /// Fetches of all runs.
+    fn fetches(&self) -> u64 {
+        self.runs * FETCHES
+    }
+
+    /// The share of all fetches, or of those of the run shown, that took no longer.
+    fn share_within(&self, limit_ms: f64, shown: bool) -> f64 {
+        if shown {
+            let within = |time: &&Option<f64>| time.is_some_and(|time| time <= limit_ms);
+            return self.fct_ms.iter().filter(within).count() as f64 / self.fct_ms.len() as f64;
+        }
+        let within = self.distribution.iter().filter(|s| s.fct_ms <= limit_ms);
+        within.map(|step| step.fetches).sum::<u64>() as f64 / self.fetches() as f64
+    }
+}
+
+fn over(runs: &[Run], limit_ms: u64, by_lost_syns: f64) -> Over {
+    let limit = Duration::from_millis(limit_ms);
+    let longer: Vec<u64> = runs.iter().map(|run| run.over(limit)).collect();
+    let with = |least: u64| {
+        let runs = longer.iter().filter(|n| **n >= least).count();
+        Share::of(runs as u64, longer.len() as u64)
+    };
+    Over {
+        limit_ms,
+        fetches: Share::of(longer.iter().sum(), longer.len() as u64 * FETCHES),
+        runs: with(1),
+        runs_with_two: with(2),
+        by_lost_syns,
+    }
+}
+
+fn spent(runs: &[Run]) -> Spent {
+    let fetches = (runs.len() as u64 * FETCHES) as f64;
+    let mean = |count: fn(&Run, usize) -> u64, i| {
+        runs.iter().map(|run| count(run, i)).sum::<u64>() as f64 / fetches
+    };
+    let copies = Copied::ALL.map(|kind| {
+        let copies = mean(|run, i| run.watch.copies[i], kind as usize);
+        (kind.name(), copies)
+    });
+    Spent {
+        bytes: mean(|run, _| run.bytes, 0),
+        packets: mean(|run, _| run.watch.packets, 0),
+        copies: copies.into_iter().collect(),
+    }
+}
+
+/// The probability that of fifty fetches one takes longer because its SYN is lost.
+fn by_lost_syns(limit: Duration, initial_rto: Duration, slp: bool) -> f64 {
+    let timeouts = (1..).find(|j| initial_rto * ((1 << j) - 1) >= limit);
+    let packets = timeouts.unwrap_or(0) + i32::from(slp);
+    1.0 - (1.0 - LOSS.powi(packets)).powi(FETCHES as i32)
+}
+
+/// Runs so many runs of each profile, the first of the seed of `base`, which is the one shown, and checks
+/// the claims.
+///
+/// # Errors
+/// Settings that do not fit together.
+pub fn figure(base: &Scenario, count: usize) -> Result<Figure<Cell>, SettingsError> {
+    let mut cells = Vec::new();
+    for system in SYSTEMS {
+        let [without, with] = system
+            .profiles
+            .map(|name| runs(base, &profile(name), count));
+        let both = [without?, with?];
+        for (slp, (name, runs)) in [false, true]
+            .into_iter()
+            .zip(system.profiles.into_iter().zip(&both))
+        {
+            let expected =
+                |limit_ms| by_lost_syns(Duration::from_millis(limit_ms), system.initial_rto, slp);
+            let mut cell = Cell::new(name, base.seed, runs, expected);
+            cell.as_in_the_paper = slp.then(|| as_in_the_paper(&both));
+            cells.push(cell);
+        }
+    }
+    let last = base.seed.wrapping_add(count as u64).wrapping_sub(1);
+    let title = format!(
+        "Completion times of {FETCHES} fetches of 34 kB, seed {}; probabilities from {count} such runs, seeds {} to {last}, with intervals of 95 % confidence",
+        base.seed, base.seed,
+    );
+    Ok(Figure {
+        paper: NAME,
+        figure: ID,
+        title,
+        claims: claims::all(&cells),
+        picture: Picture::Lines(chart(&cells)),
+        cells,
+    })
+}
+
+fn as_in_the_paper([without, with]: &[Vec<Run>; 2]) -> Share {
+    let over = |run: &Run, limit_ms| run.over(Duration::from_millis(limit_ms)) > 0;
+    // The paper's two runs are independent. Of one seed, the copy of a SYN shares the fate of its first
+    // retransmission, both the second packet of their flows: so the run of the next seed is taken.
+    let pairs = without.iter().zip(with.iter().cycle().skip(1));
+    let alike = pairs
+        .filter(|(without, with)| over(without, 1000) && over(without, 2000) && !over(with, 500));
+    Share::of(alike.count() as u64, without.len() as u64)
+}
+
+/// The distribution functions of the paper's Linux.
+fn chart(cells: &[Cell]) -> LineChart {
+    let drawn = &cells[..2.min(cells.len())];
+    let times = |cell: &Cell| {
+        cell.distribution
+            .iter()
+            .map(|s| s.fct_ms)
+            .collect::<Vec<_>>()
+    };
+    let last = drawn.iter().flat_map(times).fold(0.0, f64::max);
+    let line = |cell: &Cell, shown: bool| {
+        let mut times = times(cell);
+        let first = times.first().copied();
+        times.push(last);
+        let steps = times
+            .into_iter()
+            .map(|t| (t / 1e3, cell.share_within(t, shown)));
+        first
+            .map(|t| (t / 1e3, 0.0))
+            .into_iter()
+            .chain(steps)
+            .collect()
+    };
+    let panel = |title: String, shown: bool| LinePanel {
+        title,
+        lines: drawn.iter().map(|cell| line(cell, shown)).collect(),
+    };
+    let (seed, runs) = cells.first().map_or((0, 0), |cell| (cell.seed, cell.runs));
+    LineChart {
+        title: "Fetches of 34 kB; the client loses 2 % of the packets it sends".into(),
+        x_label: "completion time (s)".into(),
+        y_label: "share of the fetches".into(),
+        scale: Scale::Logarithmic,
+        largest: Some(1.0),
+        drawn: Drawn::Steps,
+        series: drawn.iter().map(|cell| cell.profile.into()).collect(),
+        panels: vec![
+            panel(format!("{FETCHES} fetches (seed {seed})"), true),
+            panel(format!("{} fetches ({runs} runs)", runs * FETCHES), false),
+        ],
+    }
+}
+
+/// The figure as [`figure`] gives it with [`RUNS`] runs, in all its forms.
+///
+/// # Errors
+/// As [`figure`].
+pub fn sheet(base: &Scenario) -> Result<Sheet, SettingsError> {
+    let figure = figure(base, RUNS)?;
+    let (table, csv) = (to_table(&figure), to_csv(&figure));
+    Ok(figure.into_sheet(table, csv))
+}
+
+#[cfg(test)]
+mod tests;

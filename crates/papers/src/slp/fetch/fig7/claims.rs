@@ -1,0 +1,147 @@
+//! What §III-B says of fifty fetches.
+//!
+//! That some of fifty take long, or none, holds if a run is more likely than not to show it: the whole
+//! interval of the probability lies above a half.
+
+use super::{Cell, Copied, FETCHES, Over};
+use crate::claims::{Claim, Verdict, claim};
+use crate::slp::fetch::NEGLIGIBLE;
+use recoup_lab::stats::Share;
+
+/// The claims decided here.
+pub fn all(cells: &[Cell]) -> Vec<Claim> {
+    let [without, with, longer, longer_with] = cells else {
+        return vec![];
+    };
+    vec![
+        most_within(without),
+        over_one_second(without),
+        over_two_seconds([without, with], [longer, longer_with]),
+        none_with_slp(with),
+        bytes_added([without, with]),
+        packets_added([without, with]),
+    ]
+}
+
+fn over(cell: &Cell, limit_ms: u64) -> &Over {
+    let over = cell.over.iter().find(|over| over.limit_ms == limit_ms);
+    over.expect("a limit of the figure's")
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
+}
+
+fn most_within(without: &Cell) -> Claim {
+    let within = without.share_within(500.0, false);
+    claim(
+        "most-within-half-a-second",
+        "III-B",
+        "Without SLP most of fifty fetches complete within 0.5 s",
+        "the share of all fetches that do, above a half",
+        (percent(within), within > 0.5),
+    )
+}
+
+fn over_one_second(without: &Cell) -> Claim {
+    let over = over(without, 1000);
+    let mut claim = claim(
+        "some-over-1s",
+        "III-B",
+        "Without SLP some of fifty fetches take more than 1 s",
+        "a run of fifty is more likely than not to have one",
+        (
+            format!("{} of runs", over.runs),
+            over.runs.is_more_often_than_not(),
+        ),
+    );
+    claim.note = Some(format!(
+        "a SYN lost once costs the initial RTO of 1 s, and 1 − 0.98^{FETCHES} is {}. Several, two or more, take that long in {} of runs",
+        percent(over.by_lost_syns),
+        over.runs_with_two,
+    ));
+    claim
+}
+
+fn over_two_seconds([without, with]: [&Cell; 2], [longer, longer_with]: [&Cell; 2]) -> Claim {
+    let (ours, theirs) = (over(without, 2000), over(longer, 2000));
+    let mut claim = claim(
+        "some-over-2s",
+        "III-B",
+        "Without SLP some of fifty fetches take even more than 2 s",
+        "a run of fifty is more likely than not to have one",
+        (
+            format!("{} of runs", ours.runs),
+            ours.runs.is_more_often_than_not(),
+        ),
+    );
+    let alike = |cell: &Cell| cell.as_in_the_paper.unwrap_or(Share::of(0, 0));
+    claim.known = Verdict::Fails;
+    claim.note = Some(format!(
+        "with an initial RTO of 1 s, a SYN must be lost twice in a row: 1 − 0.9996^{FETCHES} is {}. It needs a first timeout of 2 s or more: with 3 s ({}) {} of runs have one. A pair of runs with all three of the paper's findings comes in {} of cases ({}), with 3 s in {}",
+        percent(ours.by_lost_syns),
+        longer.profile,
+        theirs.runs,
+        alike(with),
+        with.profile,
+        alike(longer_with),
+    ));
+    claim
+}
+
+fn none_with_slp(with: &Cell) -> Claim {
+    let over = over(with, 500);
+    let none = Share::of(over.runs.trials - over.runs.hits, over.runs.trials);
+    let mut claim = claim(
+        "none-over-half-a-second",
+        "III-B",
+        "With SLP all of fifty fetches complete within 0.5 s",
+        "a run of fifty is more likely than not to have none that takes longer",
+        (format!("{none} of runs"), none.is_more_often_than_not()),
+    );
+    claim.note = Some(format!(
+        "unless a SYN is lost together with its copy, once in 2,500 fetches: 0.9996^{FETCHES} is {}",
+        percent(1.0 - over.by_lost_syns),
+    ));
+    claim
+}
+
+fn bytes_added([without, with]: [&Cell; 2]) -> Claim {
+    let (before, after) = (without.spent.bytes, with.spent.bytes);
+    let added = 100.0 * (after / before - 1.0);
+    let mut claim = claim(
+        "overhead-in-bytes",
+        "III-B",
+        "SLP's overhead is negligible, in bytes",
+        "IP bytes added to a fetch of 34 kB, less than 5 %",
+        (format!("{added:.2} %"), added < NEGLIGIBLE),
+    );
+    claim.note = Some(format!(
+        "{:.0} bytes: what is added is short packets",
+        after - before
+    ));
+    claim
+}
+
+fn packets_added([without, with]: [&Cell; 2]) -> Claim {
+    let (before, after) = (without.spent.packets, with.spent.packets);
+    let added = 100.0 * (after / before - 1.0);
+    let copies = |kind: Copied| with.spent.copies.get(kind.name()).copied().unwrap_or(0.0);
+    let mut claim = claim(
+        "overhead-in-packets",
+        "III-B",
+        "SLP's overhead is negligible, in packets",
+        "packets added to a fetch of 34 kB, both ways, less than 5 %",
+        (format!("{added:.1} %"), added < NEGLIGIBLE),
+    );
+    claim.known = Verdict::Fails;
+    claim.note = Some(format!(
+        "{:.2} more than the {before:.2} of a fetch without: copies of the SYN, the SYN-ACK and the request ({:.2}, {:.2} and {:.2} a fetch), and what they are answered with. The end of the file is not copied ({:.2} a fetch): the delivery rate of a window of ten a round trip is below its threshold. The instructions of a fetch are measured in docs/speed.md: 22.9 % more",
+        after - before,
+        copies(Copied::Syn),
+        copies(Copied::SynAck),
+        copies(Copied::Request),
+        copies(Copied::File),
+    ));
+    claim
+}

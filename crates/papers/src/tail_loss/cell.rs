@@ -1,0 +1,252 @@
+//! One bar of a figure: a flow, and what its sender did.
+
+use recoup_lab::run::simulation;
+use recoup_lab::scenario::Scenario;
+use recoup_lab::settings::SettingsError;
+use recoup_recovery::{Event, Profile, Send, Trigger};
+use recoup_sim::{FlowSpec, Observer, Packet, Point, Simulation};
+use recoup_tcp::flow::Host;
+use recoup_units::{Direction, FlowId, Instant, Offset};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The mechanisms compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Mechanism {
+    /// Linux recovery without tail loss probes.
+    #[serde(rename = "baseline")]
+    Baseline,
+    /// RTO restart.
+    #[serde(rename = "RTOR")]
+    Rtor,
+    /// Tail loss probe.
+    #[serde(rename = "TLP")]
+    Tlp,
+    /// Tail loss probe with restart.
+    #[serde(rename = "TLPR")]
+    Tlpr,
+}
+
+/// In the order of the bars; the first is what the others are normalised to.
+pub const MECHANISMS: [Mechanism; 4] = [
+    Mechanism::Baseline,
+    Mechanism::Rtor,
+    Mechanism::Tlp,
+    Mechanism::Tlpr,
+];
+
+impl Mechanism {
+    /// The paper's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Baseline => "baseline",
+            Self::Rtor => "RTOR",
+            Self::Tlp => "TLP",
+            Self::Tlpr => "TLPR",
+        }
+    }
+
+    /// As a profile, by its name.
+    pub const fn profile(self) -> &'static str {
+        match self {
+            Self::Baseline => "linux-3.17",
+            Self::Rtor => "linux-3.17+rtor",
+            Self::Tlp => "linux-3.17+tlp",
+            Self::Tlpr => "linux-3.17+tlpr",
+        }
+    }
+}
+
+/// Flows a cell, each with numbers of its own, to see whether anything varies.
+pub const FLOWS: u64 = 11;
+
+/// The receivers of the study.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Acks {
+    /// Every second segment, or after 200 ms.
+    Delayed,
+    /// Every segment.
+    Quick,
+}
+
+impl Acks {
+    /// In the order of the figures' panels.
+    pub const ALL: [Self; 2] = [Self::Delayed, Self::Quick];
+
+    /// The value of the `ack` setting.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Delayed => "delayed:200ms",
+            Self::Quick => "quick",
+        }
+    }
+
+    /// For people.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Delayed => "delayed ACKs (200 ms)",
+            Self::Quick => "quick ACKs (one a segment)",
+        }
+    }
+}
+
+/// The first retransmission of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct First {
+    /// What sent it.
+    pub trigger: &'static str,
+    /// From the last ACK before it, in ms.
+    pub since_last_ack_ms: f64,
+    /// From the transmission of the earliest segment then unacknowledged, in ms.
+    pub since_earliest_ms: f64,
+    /// The smoothed RTT at that moment, in ms.
+    pub srtt_ms: f64,
+    /// The RTO at that moment, in ms.
+    pub rto_ms: f64,
+}
+
+/// One bar.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cell {
+    /// The `ack` setting.
+    pub ack: &'static str,
+    /// In ms.
+    pub rtt_ms: u64,
+    /// Segments lost at the tail.
+    pub lost: u64,
+    /// The mechanism.
+    pub mechanism: Mechanism,
+    /// Flow completion time in ms; `null` if the flow did not complete.
+    pub fct_ms: Option<f64>,
+    /// Over the baseline's.
+    pub fct_normalised: Option<f64>,
+    /// Whether the flows of the cell differ in anything: time, bytes, retransmissions.
+    pub varies: bool,
+    /// Retransmissions a flow, by trigger; those that occur.
+    pub retransmissions: BTreeMap<&'static str, u64>,
+    /// Spurious retransmissions of all flows.
+    pub spurious: u64,
+    /// The first retransmission.
+    pub first: Option<First>,
+}
+
+impl Cell {
+    /// Retransmissions of one trigger.
+    pub fn count(&self, trigger: Trigger) -> u64 {
+        self.retransmissions
+            .get(trigger.name())
+            .copied()
+            .unwrap_or(0)
+    }
+}
+
+/// Flows of a cell as its figure has them, or with `more` settings on top.
+pub fn run_cell(
+    base: &Scenario,
+    acks: Acks,
+    rtt_ms: u64,
+    lost: u64,
+    mechanism: Mechanism,
+    more: &[(&str, &str)],
+) -> Result<Cell, SettingsError> {
+    let (spec, mut simulation) = prepare(base, acks, rtt_ms, lost, mechanism, more)?;
+    let (mut records, mut watch) = (Vec::new(), Watch::default());
+    for flow in 0..FLOWS {
+        watch = Watch::default();
+        records.push(simulation.run(&spec, base.seed, FlowId(flow), &mut watch));
+    }
+    let first = records[0];
+    let counts = Trigger::ALL.map(|t| (t.name(), first.counters.retransmissions.of(t)));
+    Ok(Cell {
+        ack: acks.name(),
+        rtt_ms,
+        lost,
+        mechanism,
+        fct_ms: first.fct.map(|fct| fct.as_nanos() as f64 / 1e6),
+        fct_normalised: None,
+        varies: records.iter().any(|record| *record != first),
+        retransmissions: counts.into_iter().filter(|(_, n)| *n > 0).collect(),
+        spurious: records.iter().map(|record| record.spurious).sum(),
+        first: watch.first,
+    })
+}
+
+/// The flow of a cell and the path it runs on.
+pub fn prepare(
+    base: &Scenario,
+    acks: Acks,
+    rtt_ms: u64,
+    lost: u64,
+    mechanism: Mechanism,
+    more: &[(&str, &str)],
+) -> Result<(FlowSpec, Simulation), SettingsError> {
+    let mut settings = base.settings.clone();
+    let rtt = format!("{rtt_ms}ms");
+    let drop = if lost == 0 {
+        "none".into()
+    } else {
+        format!("tail:{lost}")
+    };
+    let own = [("rtt", rtt.as_str()), ("drop", &drop), ("ack", acks.name())];
+    for (key, value) in own.iter().chain(more) {
+        settings.set(key, value, Path::new(""))?;
+    }
+    let profile: Profile = mechanism.profile().parse().expect("a profile that exists");
+    let simulation = simulation(&settings.path()?)?;
+    Ok((settings.flow(&profile), simulation))
+}
+
+/// Watches the server's sender up to its first retransmission of data.
+#[derive(Default)]
+struct Watch {
+    una: Offset,
+    last_ack: Instant,
+    sent: BTreeMap<Offset, Instant>,
+    srtt_ms: f64,
+    rto_ms: f64,
+    first: Option<First>,
+}
+
+impl Observer for Watch {
+    const WANTS_EVENTS: bool = true;
+
+    fn on_packet(&mut self, _: Instant, _: Point, _: Direction, _: &Packet) {}
+
+    fn on_event(&mut self, now: Instant, _: FlowId, host: Host, event: &Event) {
+        if host != Host::Server || self.first.is_some() {
+            return;
+        }
+        let ms_since = |then: Instant| now.since(then).as_secs_f64() * 1e3;
+        match *event {
+            Event::Acked { una, .. } => {
+                self.una = una;
+                self.last_ack = now;
+            }
+            Event::RttSample { srtt, rto, .. } => {
+                self.srtt_ms = srtt.as_secs_f64() * 1e3;
+                self.rto_ms = rto.as_secs_f64() * 1e3;
+            }
+            Event::Sent {
+                what: Send::New(span),
+                ..
+            } => {
+                self.sent.insert(span.start, now);
+            }
+            Event::Sent {
+                what: Send::Again(_, trigger),
+                ..
+            } => {
+                let earliest = self.sent.get(&self.una).copied().unwrap_or(now);
+                self.first = Some(First {
+                    trigger: trigger.name(),
+                    since_last_ack_ms: ms_since(self.last_ack),
+                    since_earliest_ms: ms_since(earliest),
+                    srtt_ms: self.srtt_ms,
+                    rto_ms: self.rto_ms,
+                });
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Writes at times of their own.
+
+use recoup_path::{HopSpec, PathSpec};
+use recoup_recovery::{Mechanisms, Trigger};
+use recoup_sim::{FlowSpec, NoObserver, Simulation, TimerModel};
+use recoup_tcp::flow::{FlowRecord, Host, Workload, Write};
+use recoup_tcp::{self as tcp, Closed, State};
+use recoup_units::FlowId;
+use std::sync::Arc;
+use std::time::Duration;
+
+fn ms(n: u64) -> Duration {
+    Duration::from_millis(n)
+}
+
+/// A flow over 80 ms, whose server's turn is at 120 ms.
+fn run(workload: Workload, loss: &str) -> (Simulation, FlowRecord) {
+    let config = tcp::Config::new(Mechanisms::LINUX_3_17);
+    let spec = FlowSpec {
+        client: config,
+        server: config,
+        timers: TimerModel::Exact,
+        workload,
+    };
+    let way = HopSpec::Delay(ms(40));
+    let path = PathSpec {
+        up: vec![way.clone()],
+        down: vec![HopSpec::Loss(loss.parse().unwrap()), way],
+    };
+    let mut simulation = Simulation::new(&path).unwrap();
+    let record = simulation.run(&spec, 1, FlowId(0), &mut NoObserver);
+    (simulation, record)
+}
+
+fn writes(list: &[(u64, u64)]) -> Arc<[Write]> {
+    let write = |&(after, bytes)| Write {
+        after: ms(after),
+        bytes,
+    };
+    list.iter().map(write).collect()
+}
+
+#[test]
+fn later_writes_go_at_their_time() {
+    // (at the server's turn, (after ms, bytes), segments, FCT in ms: turn + the last write + 40)
+    type Case<'a> = (u64, &'a [(u64, u64)], u64, u64);
+    let cases: [Case<'_>; 6] = [
+        (1448, &[(500, 1448)], 2, 660),
+        (0, &[(500, 1448)], 1, 660),
+        (0, &[(0, 1448)], 1, 160),
+        (1448, &[(10, 100), (20, 100), (500, 100)], 4, 660),
+        // Two writes of one instant stay two segments: there is no Nagle delay.
+        (1448, &[(10, 100), (10, 100)], 3, 170),
+        // What the list has out of order goes as soon as time allows.
+        (1448, &[(500, 100), (10, 100)], 3, 660),
+    ];
+    for close in [false, true] {
+        for (response, list, segments, fct) in cases {
+            let workload = Workload {
+                response,
+                later: writes(list),
+                close,
+                ..Workload::default()
+            };
+            let (simulation, record) = run(workload.clone(), "none");
+            assert_eq!(record.fct, Some(ms(fct)), "{workload:?}");
+            assert_eq!(record.segments_sent, segments, "{workload:?}");
+            let state = match close {
+                false => State::Established,
+                true => State::Closed(Closed::Gracefully),
+            };
+            assert_eq!(simulation.endpoint(Host::Server).state(), state);
+        }
+    }
+}
+
+#[test]
+fn a_write_can_meet_a_recovery() {
+    // The only segment of the first write is lost, which nothing tells but its RTO of 280 ms; the
+    // SACK of the second write's, at 250 ms, brings early retransmit.
+    let workload = Workload {
+        response: 1448,
+        later: writes(&[(50, 1448)]),
+        ..Workload::default()
+    };
+    let (_, record) = run(workload, "data:1");
+    assert_eq!(record.counters.retransmissions.total(), 1);
+    assert_eq!(
+        record.counters.retransmissions.of(Trigger::Early),
+        1,
+        "{record:?}"
+    );
+    assert!(record.completed());
+}
+
+#[test]
+fn a_turn_that_never_comes_writes_nothing() {
+    let workload = Workload {
+        response: 1448,
+        later: writes(&[(50, 1448)]),
+        ..Workload::default()
+    };
+    let (_, record) = run(workload, "bernoulli:1");
+    assert_eq!((record.fct, record.segments_sent), (None, 0));
+}

@@ -1,0 +1,157 @@
+//! Rows as Parquet: a row group of at most [`GROUP`] rows after another, every column optional, text
+//! in dictionaries, pages packed by Snappy, which every reader of Parquet unpacks.
+//!
+//! Types: text is a UTF-8 string, integers are INT64, real numbers DOUBLE, flags BOOLEAN, and times
+//! are INT64 timestamps in nanoseconds since 1970, UTC.
+
+use crate::columns::{CAPTURE, Cell, Column, Columns, Rows};
+use ::parquet::basic::{Compression, LogicalType, Repetition, TimeUnit, Type as Physical};
+use ::parquet::column::writer::ColumnWriterImpl;
+use ::parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
+use ::parquet::errors::ParquetError;
+use ::parquet::file::properties::WriterProperties;
+use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use ::parquet::schema::types::Type;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+/// Rows in a group: a column's cells of so many are in memory at once.
+const GROUP: usize = 1 << 16;
+
+impl<R: 'static> Columns<R> {
+    /// Writes a Parquet file; of several captures the last column names the capture.
+    ///
+    /// # Errors
+    /// When `out` does not take it.
+    pub fn write_parquet(
+        &self,
+        captures: &[Rows<'_, R>],
+        out: impl Write + Send,
+    ) -> io::Result<()> {
+        let several = captures.len() > 1;
+        self.write_groups(captures, several, out).map_err(io_error)
+    }
+
+    fn write_groups(
+        &self,
+        captures: &[Rows<'_, R>],
+        several: bool,
+        out: impl Write + Send,
+    ) -> Result<(), ParquetError> {
+        let properties = WriterProperties::builder().set_compression(Compression::SNAPPY);
+        let properties = Arc::new(properties.build());
+        let mut file = SerializedFileWriter::new(out, self.schema(several)?, properties)?;
+        for Rows { capture, rows } in captures {
+            for rows in rows.chunks(GROUP) {
+                let mut group = file.next_row_group()?;
+                for column in &self.0 {
+                    column.cell.write_column(rows, &mut group)?;
+                }
+                if several {
+                    let name = ByteArray::from(*capture);
+                    write::<ByteArrayType>(rows.iter().map(|_| Some(name.clone())), &mut group)?;
+                }
+                group.close()?;
+            }
+        }
+        file.close()?;
+        Ok(())
+    }
+
+    fn schema(&self, several: bool) -> Result<Arc<Type>, ParquetError> {
+        let columns = self.0.iter().map(|Column { name, cell }| {
+            let (physical, logical) = cell.types();
+            field(name, physical, logical)
+        });
+        let capture =
+            several.then(|| field(CAPTURE, Physical::BYTE_ARRAY, Some(LogicalType::String)));
+        let fields = columns.chain(capture).collect::<Result<_, _>>()?;
+        let schema = Type::group_type_builder("recoup").with_fields(fields);
+        schema.build().map(Arc::new)
+    }
+}
+
+fn field(
+    name: &str,
+    physical: Physical,
+    logical: Option<LogicalType>,
+) -> Result<Arc<Type>, ParquetError> {
+    Type::primitive_type_builder(name, physical)
+        .with_repetition(Repetition::OPTIONAL)
+        .with_logical_type(logical)
+        .build()
+        .map(Arc::new)
+}
+
+impl<R> Cell<R> {
+    fn types(&self) -> (Physical, Option<LogicalType>) {
+        match self {
+            Self::Text(_) => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+            Self::Integer(_) => (Physical::INT64, None),
+            Self::Real(_) => (Physical::DOUBLE, None),
+            Self::Flag(_) => (Physical::BOOLEAN, None),
+            Self::Time(_) => {
+                let nanoseconds = LogicalType::timestamp(true, TimeUnit::NANOS);
+                (Physical::INT64, Some(nanoseconds))
+            }
+        }
+    }
+
+    fn write_column<W: Write + Send>(
+        &self,
+        rows: &[R],
+        group: &mut SerializedRowGroupWriter<'_, W>,
+    ) -> Result<(), ParquetError> {
+        match self {
+            Self::Text(of) => {
+                let cells = rows
+                    .iter()
+                    .map(|row| of(row).map(|text| ByteArray::from(&*text)));
+                write::<ByteArrayType>(cells, group)
+            }
+            Self::Integer(of) => write::<Int64Type>(rows.iter().map(|r| of(r).map(signed)), group),
+            Self::Real(of) => write::<DoubleType>(rows.iter().map(of), group),
+            Self::Flag(of) => write::<BoolType>(rows.iter().map(of), group),
+            Self::Time(of) => {
+                let nanos = rows.iter().map(|r| of(r).map(|at| signed(at.as_nanos())));
+                write::<Int64Type>(nanos, group)
+            }
+        }
+    }
+}
+
+/// No count and no time before 2262 is larger than 63 bits hold.
+fn signed(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+/// Writes the next column of a row group.
+fn write<T: DataType>(
+    cells: impl Iterator<Item = Option<T::T>>,
+    group: &mut SerializedRowGroupWriter<'_, impl Write + Send>,
+) -> Result<(), ParquetError> {
+    let mut column = group
+        .next_column()?
+        .ok_or_else(|| ParquetError::General("more columns than the schema has".into()))?;
+    let mut values = Vec::new();
+    // 1 where there is a value, 0 where there is none.
+    let mut levels = Vec::new();
+    for cell in cells {
+        levels.push(i16::from(cell.is_some()));
+        values.extend(cell);
+    }
+    let typed: &mut ColumnWriterImpl<'_, T> = column.typed();
+    typed.write_batch(&values, Some(&levels), None)?;
+    column.close()
+}
+
+/// What the system said, where it was the system.
+fn io_error(error: ParquetError) -> io::Error {
+    match error {
+        ParquetError::External(source) => match source.downcast::<io::Error>() {
+            Ok(error) => *error,
+            Err(other) => io::Error::other(other),
+        },
+        other => io::Error::other(other),
+    }
+}
