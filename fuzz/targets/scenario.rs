@@ -9,6 +9,7 @@ use recoup_lab::run::run;
 use recoup_lab::scenario::{Scenario, ScenarioError};
 use recoup_lab::settings::{KEYS, Settings};
 use recoup_sim::TimerModel;
+use recoup_table::Keep;
 use recoup_tcp::AckPolicy;
 use std::path::Path;
 use std::time::Duration;
@@ -80,7 +81,8 @@ fuzz_target!(|text: &str| {
         let results = run(&scenario, 1, |_| ()).expect("its path stands");
         let report = Report::new(&scenario, &results);
         let tables =
-            [View::Cost, View::Retransmissions, View::Recovery].map(|view| report.to_table(view));
+            [View::Cost, View::Retransmissions, View::Recovery]
+            .map(|view| [Keep::All, Keep::Telling].map(|keep| report.to_table(view, keep)));
         let _ = (tables, report.to_json(), report.to_csv());
     }
 });

@@ -451,7 +451,7 @@ impl Settings {
 
     /// How many data segments the server sends; `None` when it depends on what is written while
     /// the window is full.
-    fn data_segments(&self) -> Option<u64> {
+    pub(crate) fn data_segments(&self) -> Option<u64> {
         let mss = u64::from(self.mss);
         let Some((last, others)) = self.writes.split_last() else {
             return Some(self.segments);

@@ -136,7 +136,7 @@ pub struct Lateness {
 }
 
 /// What there is to say of a run on real packets beside what it cost.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Live {
     /// Whose TCP the client's was.
     pub client: String,
@@ -152,21 +152,6 @@ pub struct Live {
     pub blurred_flows: u64,
     /// Packets lost outside the path: they did not get as far, or were not taken behind it.
     pub missed_packets: u64,
-}
-
-impl Live {
-    /// One with nothing left out, for the names of what it has.
-    pub(crate) fn with_everything() -> Self {
-        Self {
-            client: String::new(),
-            server: String::new(),
-            kernel: Some(KernelFacts::default()),
-            acks_held_ms: Some(0.0),
-            delivery_error_ms: Some(Lateness::default()),
-            blurred_flows: 0,
-            missed_packets: 0,
-        }
-    }
 }
 
 /// Runs scenarios over real packets. The laboratory has none of its own: whoever joins it to a testbed

@@ -17,6 +17,7 @@ use recoup_lab::scenario::{Scenario, parse_profile};
 use recoup_lab::stage::RealStage;
 use recoup_lab::stage::{self, Ends, Stage};
 use recoup_recovery::Profile;
+use recoup_table::Keep;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -64,6 +65,9 @@ pub struct Args {
     /// Which figures the table shows (usually cost); JSON and CSV have them all
     #[arg(long, value_enum)]
     report: Option<Shown>,
+    /// Show every row of the table, also those that are zero or the same for all profiles
+    #[arg(long)]
+    all_rows: bool,
 }
 
 /// The stages to run on.
@@ -151,6 +155,13 @@ pub fn apply_settings(scenario: &mut Scenario, settings: &[String]) -> Result<()
 }
 
 impl Args {
+    fn keep(&self) -> Keep {
+        match self.all_rows {
+            true => Keep::All,
+            false => Keep::Telling,
+        }
+    }
+
     /// Whether it takes rights to make namespaces and devices.
     pub fn on(&self) -> On {
         self.on
@@ -176,6 +187,10 @@ impl Args {
 }
 
 pub fn run(args: &Args) -> Result<(), Failure> {
+    if args.all_rows && args.format != Format::Table {
+        let line = "--all-rows: of the table; --format json and csv have all figures";
+        return Err(Failure::Wrong(line.into()));
+    }
     if args.report.is_some() && args.format != Format::Table {
         let line = "--report: chooses the table; --format json and csv have all figures";
         return Err(Failure::Wrong(line.into()));
@@ -244,7 +259,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     match args.format {
         Format::Table => {
             let view = args.report.map_or(View::default(), Shown::view);
-            print(&heading(&scenario)).and_then(|()| print(&report.to_table(view)))
+            print(&heading(&scenario)).and_then(|()| print(&report.to_table(view, args.keep())))
         }
         Format::Json => print(&report.to_json()),
         Format::Csv => print(&report.to_csv()),

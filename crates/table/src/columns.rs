@@ -1,45 +1,91 @@
-//! Columns of typed cells: one list of them serves CSV, JSON and Parquet.
+//! Columns: one list serves reading, JSON, CSV and Parquet.
 
-use csv::ByteRecord;
 use recoup_units::Instant;
-use serde::ser::{Error, SerializeMap, SerializeSeq};
-use serde::{Serialize, Serializer};
-use serde_json::value::RawValue;
 use std::borrow::Cow;
-use std::io::{self, Write};
 
-/// What a column shows of a row; `None` where nothing is known.
-type Of<R, T> = Box<dyn Fn(&R) -> Option<T> + Send + Sync>;
+/// Reads a cell off a row; `None` where the value is unknown.
+pub(crate) type Of<R, T> = Box<dyn Fn(&R) -> Option<T> + Send + Sync>;
 
-/// How a column reads its cell off a row.
+/// How a column reads its cell off a row, by type.
 pub(crate) enum Cell<R> {
     Text(Of<R, Cow<'static, str>>),
     Integer(Of<R, u64>),
+    Signed(Of<R, i64>),
     Real(Of<R, f64>),
     Flag(Of<R, bool>),
-    /// Epoch seconds with nine decimals; in Parquet a timestamp.
+    /// A moment: epoch seconds with nine decimals; in Parquet a timestamp.
     Time(Of<R, Instant>),
 }
 
-/// A column: its name, and its cells.
+/// A column: what it is called, what it holds, and its cells.
 pub(crate) struct Column<R> {
     pub name: Cow<'static, str>,
+    pub unit: &'static str,
+    pub about: Cow<'static, str>,
+    /// What stands above or beside it in a table for reading, without the unit.
+    pub heading: Option<Cow<'static, str>>,
+    /// Decimals in a table for reading.
+    pub digits: usize,
+    /// A table for reading shows the cell's share of this, in percent.
+    pub whole: Option<Of<R, u64>>,
     pub cell: Cell<R>,
 }
 
-/// The columns of a kind of rows, in order.
-pub struct Columns<R>(pub(crate) Vec<Column<R>>);
-
-/// The rows of a capture.
-pub struct Rows<'a, R> {
-    /// The capture's name.
-    pub capture: &'a str,
-    /// Its rows, in order.
-    pub rows: &'a [R],
+/// A column, or columns under one name.
+pub(crate) enum Node<R> {
+    Column(Column<R>),
+    Group(Group<R>),
 }
 
-/// The name of the column with the capture's name.
-pub const CAPTURE: &str = "capture";
+/// Columns under one name: in JSON an object of its own, elsewhere a prefix.
+pub(crate) struct Group<R> {
+    pub name: Cow<'static, str>,
+    pub is_present: Box<dyn Fn(&R) -> bool + Send + Sync>,
+    pub columns: Vec<Node<R>>,
+}
+
+/// The typed columns of rows of type `R`, in order.
+///
+/// Each has a name for programs, a unit ("" where there is none) and a description. Columns of a
+/// [`group`](Self::group) nest in JSON; in CSV and Parquet their names are joined by underscores.
+///
+/// ```
+/// use recoup_table::Columns;
+///
+/// struct Flow { name: &'static str, fct_ms: Option<f64> }
+/// let columns = Columns::<Flow>::new()
+///     .text(("profile", "", "the profile"), |f| Some(f.name.into()))
+///     .real(("fct_ms", "ms", "flow completion time"), |f| f.fct_ms);
+/// let flows = [Flow { name: "linux-6", fct_ms: Some(402.5) }];
+/// assert_eq!(columns.to_csv(&flows), "profile,fct_ms\nlinux-6,402.5\n");
+/// ```
+pub struct Columns<R>(pub(crate) Vec<Node<R>>);
+
+/// A column by its full name.
+pub(crate) struct Leaf<'a, R> {
+    /// Names of its groups and its own, joined by underscores.
+    pub name: String,
+    pub column: &'a Column<R>,
+}
+
+/// What a column holds, for documentation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Names of its groups and its own, joined by dots: its place in JSON.
+    pub path: String,
+    /// `text`, `integer`, `number`, `true/false` or `time`.
+    pub kind: &'static str,
+    /// The unit; empty where there is none.
+    pub unit: &'static str,
+    /// What the column holds.
+    pub about: String,
+}
+
+impl<R: 'static> Default for Columns<R> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
 
 impl<R: 'static> Columns<R> {
     /// No columns yet.
@@ -47,211 +93,278 @@ impl<R: 'static> Columns<R> {
         Self(Vec::new())
     }
 
-    fn with(mut self, name: impl Into<Cow<'static, str>>, cell: Cell<R>) -> Self {
-        let name = name.into();
-        self.0.push(Column { name, cell });
+    fn with<N, A>(mut self, (name, unit, about): (N, &'static str, A), cell: Cell<R>) -> Self
+    where
+        N: Into<Cow<'static, str>>,
+        A: Into<Cow<'static, str>>,
+    {
+        self.0.push(Node::Column(Column {
+            name: name.into(),
+            unit,
+            about: about.into(),
+            heading: None,
+            digits: 3,
+            whole: None,
+            cell,
+        }));
         self
     }
 
-    /// Adds a column of text; `None` is an empty cell.
-    pub fn text(
+    /// Adds a column of text: (name, unit, description), and how to read it off a row.
+    pub fn text<N, A>(
         self,
-        name: impl Into<Cow<'static, str>>,
+        header: (N, &'static str, A),
         of: impl Fn(&R) -> Option<Cow<'static, str>> + Send + Sync + 'static,
-    ) -> Self {
-        self.with(name, Cell::Text(Box::new(of)))
+    ) -> Self
+    where
+        N: Into<Cow<'static, str>>,
+        A: Into<Cow<'static, str>>,
+    {
+        self.with(header, Cell::Text(Box::new(of)))
     }
 
-    /// Adds a column of whole numbers; `None` is an empty cell.
-    pub fn integer(
+    /// Adds a column of whole numbers from 0.
+    pub fn integer<N, A>(
         self,
-        name: impl Into<Cow<'static, str>>,
+        header: (N, &'static str, A),
         of: impl Fn(&R) -> Option<u64> + Send + Sync + 'static,
-    ) -> Self {
-        self.with(name, Cell::Integer(Box::new(of)))
+    ) -> Self
+    where
+        N: Into<Cow<'static, str>>,
+        A: Into<Cow<'static, str>>,
+    {
+        self.with(header, Cell::Integer(Box::new(of)))
     }
 
-    /// Adds a column of numbers; `None` is an empty cell.
-    pub fn real(
+    /// Adds a column of whole numbers that may be negative.
+    pub fn signed<N, A>(
         self,
-        name: impl Into<Cow<'static, str>>,
+        header: (N, &'static str, A),
+        of: impl Fn(&R) -> Option<i64> + Send + Sync + 'static,
+    ) -> Self
+    where
+        N: Into<Cow<'static, str>>,
+        A: Into<Cow<'static, str>>,
+    {
+        self.with(header, Cell::Signed(Box::new(of)))
+    }
+
+    /// Adds a column of real numbers.
+    pub fn real<N, A>(
+        self,
+        header: (N, &'static str, A),
         of: impl Fn(&R) -> Option<f64> + Send + Sync + 'static,
-    ) -> Self {
-        self.with(name, Cell::Real(Box::new(of)))
+    ) -> Self
+    where
+        N: Into<Cow<'static, str>>,
+        A: Into<Cow<'static, str>>,
+    {
+        self.with(header, Cell::Real(Box::new(of)))
     }
 
     /// Adds a column of truth values.
-    pub fn flag(
+    pub fn flag<N, A>(
         self,
-        name: impl Into<Cow<'static, str>>,
+        header: (N, &'static str, A),
         of: impl Fn(&R) -> bool + Send + Sync + 'static,
-    ) -> Self {
-        self.with(name, Cell::Flag(Box::new(move |row| Some(of(row)))))
+    ) -> Self
+    where
+        N: Into<Cow<'static, str>>,
+        A: Into<Cow<'static, str>>,
+    {
+        self.with(header, Cell::Flag(Box::new(move |row| Some(of(row)))))
     }
 
-    /// Adds a column of moments; `None` is an empty cell.
-    pub fn time(
+    /// Adds a column of moments.
+    pub fn time<N, A>(
         self,
-        name: impl Into<Cow<'static, str>>,
+        header: (N, &'static str, A),
         of: impl Fn(&R) -> Option<Instant> + Send + Sync + 'static,
-    ) -> Self {
-        self.with(name, Cell::Time(Box::new(of)))
+    ) -> Self
+    where
+        N: Into<Cow<'static, str>>,
+        A: Into<Cow<'static, str>>,
+    {
+        self.with(header, Cell::Time(Box::new(of)))
     }
 
-    /// The columns of a part of the row, `prefix` before their names.
-    pub fn part<P: 'static>(
-        self,
-        prefix: &str,
-        mut columns: Columns<P>,
-        part: fn(&R) -> &P,
-    ) -> Self {
-        for column in &mut columns.0 {
-            column.name = format!("{prefix}_{}", column.name).into();
+    /// Changes the column added last; groups are left alone.
+    fn last(mut self, change: impl FnOnce(&mut Column<R>)) -> Self {
+        if let Some(Node::Column(column)) = self.0.last_mut() {
+            change(column);
         }
-        self.all_of(columns, part)
+        self
     }
 
-    /// The columns of a part of the row, by their own names.
-    pub fn all_of<P: 'static>(mut self, columns: Columns<P>, part: fn(&R) -> &P) -> Self {
-        let columns = columns.0.into_iter().map(|Column { name, cell }| Column {
-            name,
-            cell: cell.of_part(part),
-        });
+    /// Names the column added last in tables for reading, without its unit.
+    pub fn heading(self, heading: impl Into<Cow<'static, str>>) -> Self {
+        self.last(|column| column.heading = Some(heading.into()))
+    }
+
+    /// Has tables for reading show the real numbers of the column added last with this many decimals
+    /// (3 if not said).
+    pub fn digits(self, digits: usize) -> Self {
+        self.last(|column| column.digits = digits)
+    }
+
+    /// Has tables for reading show the whole numbers of the column added last with their share of
+    /// `whole`, in percent.
+    pub fn share_of(self, whole: impl Fn(&R) -> u64 + Send + Sync + 'static) -> Self {
+        self.last(|column| column.whole = Some(Box::new(move |row| Some(whole(row)))))
+    }
+
+    /// Adds the columns of a part of the row, by their own names; all empty where there is no such
+    /// part.
+    pub fn all_of<P: 'static>(mut self, columns: Columns<P>, part: fn(&R) -> Option<&P>) -> Self {
+        let columns = columns.0.into_iter().map(|node| node.of_part(part));
         self.0.extend(columns);
         self
     }
 
-    /// The names of the columns, in order.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|column| &*column.name)
-    }
-
-    /// Writes a header and a line a row; of several captures the last column names the capture.
-    ///
-    /// # Errors
-    /// When `out` does not take it.
-    pub fn write_csv(&self, captures: &[Rows<'_, R>], out: impl Write) -> io::Result<()> {
-        let mut out = csv::Writer::from_writer(out);
-        let name = (captures.len() > 1).then_some(CAPTURE);
-        let header = self.names().chain(name);
-        out.write_record(header).map_err(io_error)?;
-        let (mut record, mut cell) = (ByteRecord::new(), Vec::new());
-        for Rows { capture, rows } in captures {
-            for row in *rows {
-                record.clear();
-                for column in &self.0 {
-                    cell.clear();
-                    column.cell.write(row, &mut cell)?;
-                    record.push_field(&cell);
-                }
-                if name.is_some() {
-                    record.push_field(capture.as_bytes());
-                }
-                out.write_byte_record(&record).map_err(io_error)?;
-            }
+    /// Adds the columns of a part of the row, `prefix` and an underscore before their names, also in
+    /// JSON.
+    pub fn prefixed<P: 'static>(
+        self,
+        prefix: &str,
+        mut columns: Columns<P>,
+        part: fn(&R) -> Option<&P>,
+    ) -> Self {
+        for node in &mut columns.0 {
+            let (Node::Column(Column { name, .. }) | Node::Group(Group { name, .. })) = node;
+            *name = format!("{prefix}_{name}").into();
         }
-        out.flush()
+        self.all_of(columns, part)
     }
 
-    /// The rows as JSON: an array with an object a row, whose keys are the columns' names.
-    pub fn to_json<'a>(&'a self, rows: &'a [R]) -> impl Serialize + 'a {
-        JsonRows {
-            columns: self,
-            rows,
-        }
+    /// Adds the columns of a part of the row under one name: in JSON an object, or `null` where there
+    /// is no such part.
+    pub fn group<P: 'static>(
+        mut self,
+        name: impl Into<Cow<'static, str>>,
+        columns: Columns<P>,
+        part: fn(&R) -> Option<&P>,
+    ) -> Self {
+        let columns = columns.0.into_iter().map(|node| node.of_part(part));
+        self.0.push(Node::Group(Group {
+            name: name.into(),
+            is_present: Box::new(move |row| part(row).is_some()),
+            columns: columns.collect(),
+        }));
+        self
     }
 
-    /// A row as JSON: an object.
-    pub fn row_to_json<'a>(&'a self, row: &'a R) -> impl Serialize + 'a {
-        JsonRow { columns: self, row }
+    /// The names of the columns as in CSV and Parquet, in order.
+    pub fn names(&self) -> Vec<String> {
+        self.leaves().into_iter().map(|leaf| leaf.name).collect()
+    }
+
+    /// What each column holds, in order.
+    pub fn fields(&self) -> Vec<Field> {
+        let mut fields = Vec::new();
+        walk(&self.0, "", '.', &mut |path, column| {
+            fields.push(Field {
+                path,
+                kind: column.cell.kind(),
+                unit: column.unit,
+                about: column.about.clone().into(),
+            });
+        });
+        fields
+    }
+
+    /// The columns without their groups.
+    pub(crate) fn leaves(&self) -> Vec<Leaf<'_, R>> {
+        let mut leaves = Vec::new();
+        walk(&self.0, "", '_', &mut |name, column| {
+            leaves.push(Leaf { name, column });
+        });
+        leaves
     }
 }
 
-/// What the system said, where it was the system: who prints knows a closed pipe by its kind.
-fn io_error(error: csv::Error) -> io::Error {
-    match error.into_kind() {
-        csv::ErrorKind::Io(error) => error,
-        other => io::Error::other(format!("{other:?}")),
+/// Visits all columns with their full names.
+fn walk<'a, R>(
+    nodes: &'a [Node<R>],
+    prefix: &str,
+    joint: char,
+    visit: &mut impl FnMut(String, &'a Column<R>),
+) {
+    let full = |name: &str| match prefix {
+        "" => name.to_owned(),
+        prefix => format!("{prefix}{joint}{name}"),
+    };
+    for node in nodes {
+        match node {
+            Node::Column(column) => visit(full(&column.name), column),
+            Node::Group(group) => walk(&group.columns, &full(&group.name), joint, visit),
+        }
     }
+}
+
+impl<P: 'static> Node<P> {
+    /// The same columns of a row that has a `P` as a part.
+    fn of_part<R: 'static>(self, part: fn(&R) -> Option<&P>) -> Node<R> {
+        match self {
+            Self::Column(column) => Node::Column(Column {
+                name: column.name,
+                unit: column.unit,
+                about: column.about,
+                heading: column.heading,
+                digits: column.digits,
+                whole: column.whole.map(|of| cell_of_part(of, part)),
+                cell: column.cell.of_part(part),
+            }),
+            Self::Group(group) => {
+                let is_present = group.is_present;
+                let columns = group.columns.into_iter().map(|node| node.of_part(part));
+                Node::Group(Group {
+                    name: group.name,
+                    is_present: Box::new(move |row| part(row).is_some_and(&is_present)),
+                    columns: columns.collect(),
+                })
+            }
+        }
+    }
+}
+
+fn cell_of_part<R: 'static, P: 'static, T: 'static>(
+    of: Of<P, T>,
+    part: fn(&R) -> Option<&P>,
+) -> Of<R, T> {
+    Box::new(move |row| part(row).and_then(&of))
 }
 
 impl<P: 'static> Cell<P> {
-    /// The same cell of what the row is a part of.
-    fn of_part<R: 'static>(self, part: fn(&R) -> &P) -> Cell<R> {
+    fn of_part<R: 'static>(self, part: fn(&R) -> Option<&P>) -> Cell<R> {
         match self {
-            Self::Text(of) => Cell::Text(Box::new(move |row| of(part(row)))),
-            Self::Integer(of) => Cell::Integer(Box::new(move |row| of(part(row)))),
-            Self::Real(of) => Cell::Real(Box::new(move |row| of(part(row)))),
-            Self::Flag(of) => Cell::Flag(Box::new(move |row| of(part(row)))),
-            Self::Time(of) => Cell::Time(Box::new(move |row| of(part(row)))),
+            Self::Text(of) => Cell::Text(cell_of_part(of, part)),
+            Self::Integer(of) => Cell::Integer(cell_of_part(of, part)),
+            Self::Signed(of) => Cell::Signed(cell_of_part(of, part)),
+            Self::Real(of) => Cell::Real(cell_of_part(of, part)),
+            Self::Flag(of) => Cell::Flag(cell_of_part(of, part)),
+            Self::Time(of) => Cell::Time(cell_of_part(of, part)),
         }
     }
 }
 
 impl<R> Cell<R> {
-    /// As CSV has it: nothing where nothing is known.
-    fn write(&self, row: &R, out: &mut Vec<u8>) -> io::Result<()> {
+    const fn kind(&self) -> &'static str {
         match self {
-            Self::Text(of) => of(row).map_or(Ok(()), |text| out.write_all(text.as_bytes())),
-            Self::Integer(of) => of(row).map_or(Ok(()), |n| write!(out, "{n}")),
-            Self::Real(of) => of(row).map_or(Ok(()), |x| write!(out, "{x}")),
-            Self::Flag(of) => of(row).map_or(Ok(()), |is| write!(out, "{is}")),
-            Self::Time(of) => of(row).map_or(Ok(()), |at| write!(out, "{}", EpochSeconds(at))),
+            Self::Text(_) => "text",
+            Self::Integer(_) | Self::Signed(_) => "integer",
+            Self::Real(_) => "number",
+            Self::Flag(_) => "true/false",
+            Self::Time(_) => "time",
         }
     }
 }
 
 /// Seconds since 1970 with nine decimals.
-pub struct EpochSeconds(pub Instant);
+pub(crate) struct EpochSeconds(pub Instant);
 
 impl std::fmt::Display for EpochSeconds {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let nanos = self.0.as_nanos();
         write!(f, "{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000)
-    }
-}
-
-impl Serialize for EpochSeconds {
-    /// A number with all of its digits, which a double does not hold.
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let number = RawValue::from_string(self.to_string()).map_err(S::Error::custom)?;
-        number.serialize(serializer)
-    }
-}
-
-struct JsonRows<'a, R> {
-    columns: &'a Columns<R>,
-    rows: &'a [R],
-}
-
-impl<R> Serialize for JsonRows<'_, R> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut all = serializer.serialize_seq(Some(self.rows.len()))?;
-        for row in self.rows {
-            let columns = self.columns;
-            all.serialize_element(&JsonRow { columns, row })?;
-        }
-        all.end()
-    }
-}
-
-struct JsonRow<'a, R> {
-    columns: &'a Columns<R>,
-    row: &'a R,
-}
-
-impl<R> Serialize for JsonRow<'_, R> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.columns.0.len()))?;
-        for Column { name, cell } in &self.columns.0 {
-            match cell {
-                Cell::Text(of) => map.serialize_entry(name, &of(self.row))?,
-                Cell::Integer(of) => map.serialize_entry(name, &of(self.row))?,
-                Cell::Real(of) => map.serialize_entry(name, &of(self.row))?,
-                Cell::Flag(of) => map.serialize_entry(name, &of(self.row))?,
-                Cell::Time(of) => map.serialize_entry(name, &of(self.row).map(EpochSeconds))?,
-            }
-        }
-        map.end()
     }
 }

@@ -1,8 +1,32 @@
 //! Tables: typed columns of any kind of row, written as text, JSON, CSV or Parquet.
+//!
+//! ```text
+//! rows ──► Columns<Row> (name, unit, description, cell) ─┬─► to_text, compare: for reading
+//!                                                        ├─► to_json, in a document with its Schema
+//!                                                        ├─► write_csv
+//!                                                        └─► write_parquet
+//! ```
 
 mod columns;
+mod csv;
+mod format;
+mod json;
 mod parquet;
 mod text;
 
-pub use columns::{CAPTURE, Columns, EpochSeconds, Rows};
-pub use text::{csv, millis, plain_table};
+pub use columns::{Columns, Field};
+pub use csv::csv;
+pub use format::Format;
+pub use json::{Layout, Schema};
+pub use text::{Comparison, Keep, millis, plain_table, utc};
+
+/// Rows that come from one source, such as one capture.
+pub struct Part<'a, R> {
+    /// The source's name: the last column where there are several.
+    pub name: &'a str,
+    /// Its rows, in order.
+    pub rows: &'a [R],
+}
+
+/// The name of the column that names the source of a row.
+pub(crate) const SOURCE: &str = "capture";

@@ -4,7 +4,8 @@
 //! Types: text is a UTF-8 string, integers are INT64, real numbers DOUBLE, flags BOOLEAN, and times
 //! are INT64 timestamps in nanoseconds since 1970, UTC.
 
-use crate::columns::{CAPTURE, Cell, Column, Columns, Rows};
+use crate::columns::{Cell, Columns, Leaf};
+use crate::{Part, SOURCE};
 use ::parquet::basic::{Compression, LogicalType, Repetition, TimeUnit, Type as Physical};
 use ::parquet::column::writer::ColumnWriterImpl;
 use ::parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
@@ -19,36 +20,33 @@ use std::sync::Arc;
 const GROUP: usize = 1 << 16;
 
 impl<R: 'static> Columns<R> {
-    /// Writes a Parquet file; of several captures the last column names the capture.
+    /// Writes a Parquet file; with several parts the last column names the part.
     ///
     /// # Errors
     /// When `out` does not take it.
-    pub fn write_parquet(
-        &self,
-        captures: &[Rows<'_, R>],
-        out: impl Write + Send,
-    ) -> io::Result<()> {
-        let several = captures.len() > 1;
-        self.write_groups(captures, several, out).map_err(io_error)
+    pub fn write_parquet(&self, parts: &[Part<'_, R>], out: impl Write + Send) -> io::Result<()> {
+        let several = parts.len() > 1;
+        self.write_groups(parts, several, out).map_err(io_error)
     }
 
     fn write_groups(
         &self,
-        captures: &[Rows<'_, R>],
+        parts: &[Part<'_, R>],
         several: bool,
         out: impl Write + Send,
     ) -> Result<(), ParquetError> {
         let properties = WriterProperties::builder().set_compression(Compression::SNAPPY);
         let properties = Arc::new(properties.build());
-        let mut file = SerializedFileWriter::new(out, self.schema(several)?, properties)?;
-        for Rows { capture, rows } in captures {
+        let leaves = self.leaves();
+        let mut file = SerializedFileWriter::new(out, schema(&leaves, several)?, properties)?;
+        for Part { name, rows } in parts {
             for rows in rows.chunks(GROUP) {
                 let mut group = file.next_row_group()?;
-                for column in &self.0 {
-                    column.cell.write_column(rows, &mut group)?;
+                for leaf in &leaves {
+                    leaf.column.cell.write_column(rows, &mut group)?;
                 }
                 if several {
-                    let name = ByteArray::from(*capture);
+                    let name = ByteArray::from(*name);
                     write::<ByteArrayType>(rows.iter().map(|_| Some(name.clone())), &mut group)?;
                 }
                 group.close()?;
@@ -57,18 +55,17 @@ impl<R: 'static> Columns<R> {
         file.close()?;
         Ok(())
     }
+}
 
-    fn schema(&self, several: bool) -> Result<Arc<Type>, ParquetError> {
-        let columns = self.0.iter().map(|Column { name, cell }| {
-            let (physical, logical) = cell.types();
-            field(name, physical, logical)
-        });
-        let capture =
-            several.then(|| field(CAPTURE, Physical::BYTE_ARRAY, Some(LogicalType::String)));
-        let fields = columns.chain(capture).collect::<Result<_, _>>()?;
-        let schema = Type::group_type_builder("recoup").with_fields(fields);
-        schema.build().map(Arc::new)
-    }
+fn schema<R>(leaves: &[Leaf<'_, R>], several: bool) -> Result<Arc<Type>, ParquetError> {
+    let columns = leaves.iter().map(|leaf| {
+        let (physical, logical) = leaf.column.cell.types();
+        field(&leaf.name, physical, logical)
+    });
+    let source = several.then(|| field(SOURCE, Physical::BYTE_ARRAY, Some(LogicalType::String)));
+    let fields = columns.chain(source).collect::<Result<_, _>>()?;
+    let schema = Type::group_type_builder("recoup").with_fields(fields);
+    schema.build().map(Arc::new)
 }
 
 fn field(
@@ -87,7 +84,7 @@ impl<R> Cell<R> {
     fn types(&self) -> (Physical, Option<LogicalType>) {
         match self {
             Self::Text(_) => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
-            Self::Integer(_) => (Physical::INT64, None),
+            Self::Integer(_) | Self::Signed(_) => (Physical::INT64, None),
             Self::Real(_) => (Physical::DOUBLE, None),
             Self::Flag(_) => (Physical::BOOLEAN, None),
             Self::Time(_) => {
@@ -110,6 +107,7 @@ impl<R> Cell<R> {
                 write::<ByteArrayType>(cells, group)
             }
             Self::Integer(of) => write::<Int64Type>(rows.iter().map(|r| of(r).map(signed)), group),
+            Self::Signed(of) => write::<Int64Type>(rows.iter().map(of), group),
             Self::Real(of) => write::<DoubleType>(rows.iter().map(of), group),
             Self::Flag(of) => write::<BoolType>(rows.iter().map(of), group),
             Self::Time(of) => {

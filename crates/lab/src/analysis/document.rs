@@ -1,18 +1,22 @@
-//! Findings as JSON: `{"captures": [{"capture": …, …}, …]}`, an object a capture.
+//! Findings as JSON: `{"schema": …, "version": …, "captures": [{"capture": …, …}, …]}`, an object a
+//! capture.
 
 use super::findings::{AllConnections, AllRetransmissions, Analyzed, View};
 use super::rows::{connections, ms, retransmissions};
 use super::summary::{Slow, Summary};
 use super::summary_columns::summaries;
+use recoup_table::{Layout, Schema};
 use recoup_trace::study::{Explained, Sender};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
-use serde_json::ser::{Formatter, Serializer as Json};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
 /// What of a view stands in JSON beside what every capture tells.
 pub trait Document: View {
+    /// The document's name and version.
+    const SCHEMA: Schema;
+
     /// Whether it is rows, which take a line each, however long.
     const ROWS: bool;
 
@@ -27,6 +31,10 @@ pub trait Document: View {
 }
 
 impl Document for AllRetransmissions {
+    const SCHEMA: Schema = Schema {
+        name: "recoup.analyze.retransmissions",
+        version: 1,
+    };
     const ROWS: bool = true;
 
     fn serialize<M: SerializeMap>(
@@ -39,6 +47,10 @@ impl Document for AllRetransmissions {
 }
 
 impl Document for AllConnections {
+    const SCHEMA: Schema = Schema {
+        name: "recoup.analyze.connections",
+        version: 1,
+    };
     const ROWS: bool = true;
 
     fn serialize<M: SerializeMap>(
@@ -51,6 +63,10 @@ impl Document for AllConnections {
 }
 
 impl Document for Summary {
+    const SCHEMA: Schema = Schema {
+        name: "recoup.analyze.summary",
+        version: 1,
+    };
     const ROWS: bool = false;
 
     fn serialize<M: SerializeMap>(
@@ -94,14 +110,13 @@ fn slow(slow: &Slow) -> Value {
 ///
 /// # Errors
 /// When `out` does not take it.
-pub fn write_json<V: Document>(captures: &[Analyzed<V>], mut out: impl Write) -> io::Result<()> {
+pub fn write_json<V: Document>(captures: &[Analyzed<V>], out: impl Write) -> io::Result<()> {
     let captures: Vec<Capture<'_, V>> = captures.iter().map(Capture).collect();
-    let document = Captures { captures };
-    match V::ROWS {
-        true => document.serialize(&mut Json::with_formatter(&mut out, Lines))?,
-        false => document.serialize(&mut Json::pretty(&mut out))?,
-    }
-    out.write_all(b"\n")
+    let layout = match V::ROWS {
+        true => Layout::Lines,
+        false => Layout::Indented,
+    };
+    V::SCHEMA.write(&Captures { captures }, layout, out)
 }
 
 #[derive(Serialize)]
@@ -120,14 +135,5 @@ impl<V: Document> Serialize for Capture<'_, V> {
         object.serialize_entry("notes", &analyzed.notes())?;
         V::serialize(analyzed, &mut object)?;
         object.end()
-    }
-}
-
-/// JSON with a line break before each value of an array.
-struct Lines;
-
-impl Formatter for Lines {
-    fn begin_array_value<W: Write + ?Sized>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
-        out.write_all(if first { b"\n" } else { b",\n" })
     }
 }

@@ -9,67 +9,215 @@ use std::time::Duration;
 /// The columns of a retransmission. The first eight are as Wireshark's users look for them.
 pub fn retransmissions() -> Columns<Retransmission> {
     Columns::<Retransmission>::new()
-        .integer("frame", |r| Some(r.frame))
-        .time("time", |r| Some(r.at))
-        .text("src", |r| Some(r.endpoints.src.to_string().into()))
-        .text("dst", |r| Some(r.endpoints.dst.to_string().into()))
-        .integer("seq", |r| Some(r.seq.0.into()))
-        .integer("len", |r| Some(r.len.into()))
-        .text("trigger", |r| Some(r.triggers.to_string().into()))
-        .text("verdict", |r| Some(r.verdict.name().into()))
-        .text("evidence", |r| Some(r.evidence.name().into()))
-        .integer("copy", |r| Some(r.copy.into()))
-        .real("detection_ms", |r| r.detection.map(ms))
-        .real("recovery_ms", |r| r.recovery.map(ms))
-        .real("detection_rtts", |r| r.detection_rtts().map(rounded))
-        .real("recovery_rtts", |r| r.recovery_rtts().map(rounded))
-        .text("vantage", |r| Some(r.vantage.name().into()))
-        .integer("connection", |r| Some(r.connection))
-        .flag("syn", |r| r.syn)
-        .flag("fin", |r| r.fin)
-        .integer("flight", |r| Some(r.flight.into()))
+        .integer(
+            (
+                "frame",
+                "",
+                "number of the frame in the capture, from 1, as Wireshark counts",
+            ),
+            |r| Some(r.frame),
+        )
+        .time(
+            ("time", "s", "when it was captured: seconds since 1970"),
+            |r| Some(r.at),
+        )
+        .text(("src", "", "address and port of the sender"), |r| {
+            Some(r.endpoints.src.to_string().into())
+        })
+        .text(("dst", "", "address and port of the receiver"), |r| {
+            Some(r.endpoints.dst.to_string().into())
+        })
+        .integer(("seq", "", "sequence number in its header"), |r| {
+            Some(r.seq.0.into())
+        })
+        .integer(("len", "bytes", "payload"), |r| Some(r.len.into()))
+        .text(
+            (
+                "trigger",
+                "",
+                "why it was sent: fast, early, rto, slow_start, tlp, syn, syn_ack or unknown",
+            ),
+            |r| Some(r.triggers.to_string().into()),
+        )
+        .text(
+            (
+                "verdict",
+                "",
+                "whether it was needed: needed, spurious or unknowable",
+            ),
+            |r| Some(r.verdict.name().into()),
+        )
+        .text(("evidence", "", "what the verdict rests on"), |r| {
+            Some(r.evidence.name().into())
+        })
+        .integer(
+            (
+                "copy",
+                "",
+                "1 for the first retransmission of its first byte, 2 for the second",
+            ),
+            |r| Some(r.copy.into()),
+        )
+        .real(
+            (
+                "detection_ms",
+                "ms",
+                "from the first transmission of its first byte to this retransmission",
+            ),
+            |r| r.detection.map(ms),
+        )
+        .real(
+            (
+                "recovery_ms",
+                "ms",
+                "from this retransmission to the ACK of the highest byte sent before it",
+            ),
+            |r| r.recovery.map(ms),
+        )
+        .real(
+            (
+                "detection_rtts",
+                "RTTs",
+                "detection_ms over the moving average of the RTT",
+            ),
+            |r| r.detection_rtts().map(rounded),
+        )
+        .real(
+            (
+                "recovery_rtts",
+                "RTTs",
+                "recovery_ms over the moving average of the RTT",
+            ),
+            |r| r.recovery_rtts().map(rounded),
+        )
+        .text(
+            (
+                "vantage",
+                "",
+                "where its direction was captured: sender, between, receiver or unknown",
+            ),
+            |r| Some(r.vantage.name().into()),
+        )
+        .integer(
+            (
+                "connection",
+                "",
+                "number of the connection, from 0, in the order of first packets",
+            ),
+            |r| Some(r.connection),
+        )
+        .flag(("syn", "", "it carries a SYN"), |r| r.syn)
+        .flag(("fin", "", "it carries a FIN"), |r| r.fin)
+        .integer(
+            (
+                "flight",
+                "segments",
+                "segments outstanding when it was sent",
+            ),
+            |r| Some(r.flight.into()),
+        )
 }
 
 /// The columns of a connection: a row a connection, as tcptrace and Tstat have it, so that rows are
 /// counted and joined by `connection` as they are. What each end sent stands under `src_` and `dst_`.
 pub fn connections() -> Columns<Connection> {
     let both = Columns::<Connection>::new()
-        .integer("connection", |c| Some(c.id))
-        .text("src", |c| Some(c.endpoints.src.to_string().into()))
-        .text("dst", |c| Some(c.endpoints.dst.to_string().into()))
-        .text("opening", |c| Some(c.opening.name().into()))
-        .text("closing", |c| Some(c.closing.name().into()))
-        .time("begun", |c| Some(c.begun))
-        .time("ended", |c| Some(c.ended))
-        .real("duration_ms", |c| Some(ms(c.duration())))
-        .integer("packets", |c| Some(c.packets))
-        .real("handshake_rtt_ms", |c| c.handshake_rtt.map(ms));
-    both.part("src", direction(), |c| &c.directions[0])
-        .part("dst", direction(), |c| &c.directions[1])
+        .integer(("connection", "", "number of the connection, from 0, in the order of first packets"), |c| Some(c.id))
+        .text(("src", "", "address and port of the end that opened the connection or sent its first captured packet"), |c| Some(c.endpoints.src.to_string().into()))
+        .text(("dst", "", "address and port of the other end"), |c| Some(c.endpoints.dst.to_string().into()))
+        .text(("opening", "", "handshake or mid_connection"), |c| Some(c.opening.name().into()))
+        .text(("closing", "", "closed, reset, idle, replaced, evicted or capture_end"), |c| Some(c.closing.name().into()))
+        .time(("begun", "s", "when its first packet was captured: seconds since 1970"), |c| Some(c.begun))
+        .time(("ended", "s", "when its last packet was captured: seconds since 1970"), |c| Some(c.ended))
+        .real(("duration_ms", "ms", "from its first packet to its last"), |c| Some(ms(c.duration())))
+        .integer(("packets", "packets", "packets captured, both ways"), |c| Some(c.packets))
+        .real(("handshake_rtt_ms", "ms", "from the SYN to the ACK that completes the handshake; empty if the SYN was retransmitted"), |c| c.handshake_rtt.map(ms));
+    both.prefixed("src", direction(), |c| Some(&c.directions[0]))
+        .prefixed("dst", direction(), |c| Some(&c.directions[1]))
 }
 
 /// The columns of what an end sent.
 fn direction() -> Columns<Direction> {
     let sent = Columns::<Direction>::new()
-        .text("vantage", |d| Some(d.vantage.name().into()))
-        .integer("segments", |d| Some(d.segments))
-        .integer("bytes", |d| Some(d.bytes))
-        .integer("doubled", |d| Some(d.doubled))
-        .integer("probes", |d| Some(d.probes))
-        .integer("missing_bytes", |d| Some(d.missing))
-        .integer("rtt_samples", |d| Some(d.rtt.map_or(0, |rtt| rtt.samples)));
+        .text(
+            (
+                "vantage",
+                "",
+                "where it was captured: sender, between, receiver or unknown",
+            ),
+            |d| Some(d.vantage.name().into()),
+        )
+        .integer(
+            (
+                "segments",
+                "segments",
+                "segments with payload, SYN or FIN, retransmissions included",
+            ),
+            |d| Some(d.segments),
+        )
+        .integer(
+            ("bytes", "bytes", "payload, retransmissions included"),
+            |d| Some(d.bytes),
+        )
+        .integer(
+            ("doubled", "packets", "packets that the network duplicated"),
+            |d| Some(d.doubled),
+        )
+        .integer(("probes", "packets", "keep-alive and window probes"), |d| {
+            Some(d.probes)
+        })
+        .integer(
+            ("missing_bytes", "bytes", "payload sent and never captured"),
+            |d| Some(d.missing),
+        )
+        .integer(("rtt_samples", "", "round-trip time samples"), |d| {
+            Some(d.rtt.map_or(0, |rtt| rtt.samples))
+        });
     let sent = quantiles(sent)
-        .text("identification", |d| {
-            Some(Sender::from(&d.profile).identification().into())
+        .text(
+            (
+                "identification",
+                "",
+                "profile, ambiguous, none (no profile explains half) or nothing (no evidence)",
+            ),
+            |d| Some(Sender::from(&d.profile).identification().into()),
+        )
+        .text(
+            (
+                "profile",
+                "",
+                "the profile; of an ambiguous sender all of them, best first, joined by |",
+            ),
+            |d| Some(Sender::from(&d.profile).into_profile()?.into()),
+        )
+        .integer(
+            (
+                "explained",
+                "segments",
+                "retransmissions that the best profile explains",
+            ),
+            |d| Some(d.profile.best()?.explained),
+        )
+        .integer(
+            (
+                "put_to_profile",
+                "segments",
+                "retransmissions that the best profile was asked to explain",
+            ),
+            |d| Some(d.profile.best()?.of),
+        )
+        .integer(("episodes", "", "episodes of recovery"), |d| {
+            Some(d.episodes.into())
         })
-        .text("profile", |d| {
-            Some(Sender::from(&d.profile).into_profile()?.into())
-        })
-        .integer("explained", |d| Some(d.profile.best()?.explained))
-        .integer("put_to_profile", |d| Some(d.profile.best()?.of))
-        .integer("episodes", |d| Some(d.episodes.into()))
-        .real("recovering_ms", |d| Some(ms(d.recovering)));
-    sent.all_of(tally(), |d| &d.retransmissions)
+        .real(
+            (
+                "recovering_ms",
+                "ms",
+                "time in which a loss was being detected or recovered from",
+            ),
+            |d| Some(ms(d.recovering)),
+        );
+    sent.all_of(tally(), |d| Some(&d.retransmissions))
 }
 
 /// A part of a distribution and its name.
@@ -86,24 +234,43 @@ fn quantiles(mut columns: Columns<Direction>) -> Columns<Direction> {
         ("mean", |rtt| rtt.mean),
     ];
     for (name, part) in PARTS {
-        let name = format!("rtt_{name}_ms");
-        columns = columns.real(name, move |d| d.rtt.as_ref().map(part).map(ms));
+        let header = (
+            format!("rtt_{name}_ms"),
+            "ms",
+            format!("round-trip times between the capture and the receiver: {name}"),
+        );
+        columns = columns.real(header, move |d| d.rtt.as_ref().map(part).map(ms));
     }
     columns
 }
 
 /// The columns of retransmissions counted: all, by verdict, by trigger, and by both.
 pub(super) fn tally() -> Columns<Tally> {
-    let mut columns = Columns::<Tally>::new().integer("retransmissions", |t| Some(t.total()));
+    let mut columns = Columns::<Tally>::new()
+        .integer(("retransmissions", "segments", "retransmissions"), |t| {
+            Some(t.total())
+        });
     for verdict in Verdict::ALL {
-        columns = columns.integer(verdict.name(), move |t| Some(t.of_verdict(verdict)));
+        let name = verdict.name();
+        let header = (
+            name,
+            "segments",
+            format!("retransmissions with the verdict {name}"),
+        );
+        columns = columns.integer(header, move |t| Some(t.of_verdict(verdict)));
     }
     for trigger in triggers() {
         let name = trigger_name(trigger);
-        columns = columns.integer(name, move |t| Some(t.of_trigger(trigger)));
+        let about = format!("retransmissions with the trigger {name}");
+        columns = columns.integer((name, "segments", about.clone()), move |t| {
+            Some(t.of_trigger(trigger))
+        });
         for verdict in Verdict::ALL {
-            let name = format!("{name}_{}", verdict.name());
-            columns = columns.integer(name, move |t| Some(t.count(trigger, verdict)));
+            let found = verdict.name();
+            let about = format!("{about} and the verdict {found}");
+            columns = columns.integer((format!("{name}_{found}"), "segments", about), move |t| {
+                Some(t.count(trigger, verdict))
+            });
         }
     }
     columns

@@ -11,18 +11,41 @@ use recoup_trace::read::{Counts, Reason};
 /// The columns of a summary. Of several captures the name of each is the last column.
 pub fn summaries() -> Columns<Analyzed<Summary>> {
     Columns::<Analyzed<Summary>>::new()
-        .all_of(counts(), |a| &a.counts)
-        .flag("interrupted", |a| a.interrupted)
-        .all_of(summary(), |a| &a.found)
+        .all_of(counts(), |a| Some(&a.counts))
+        .flag(("interrupted", "", "reading was interrupted"), |a| {
+            a.interrupted
+        })
+        .all_of(summary(), |a| Some(&a.found))
 }
 
 fn counts() -> Columns<Counts> {
     Columns::<Counts>::new()
-        .integer("frames", |c| Some(c.frames))
-        .integer("packets", |c| Some(c.packets))
-        .integer("other_traffic", |c| Some(other_traffic(c)))
-        .integer("left_out", |c| Some(left_out(c)))
-        .integer("dropped", |c| c.dropped)
+        .integer(("frames", "frames", "frames in the capture"), |c| {
+            Some(c.frames)
+        })
+        .integer(("packets", "packets", "TCP segments in the capture"), |c| {
+            Some(c.packets)
+        })
+        .integer(
+            ("other_traffic", "frames", "frames that hold no TCP"),
+            |c| Some(other_traffic(c)),
+        )
+        .integer(
+            (
+                "left_out",
+                "frames",
+                "frames that may hold TCP and could not be read",
+            ),
+            |c| Some(left_out(c)),
+        )
+        .integer(
+            (
+                "dropped",
+                "packets",
+                "packets that the capturing program reports as dropped",
+            ),
+            |c| c.dropped,
+        )
 }
 
 /// Frames that are no TCP.
@@ -41,13 +64,35 @@ fn skipped(counts: &Counts, of: impl Fn(Reason) -> bool) -> u64 {
 }
 
 fn summary() -> Columns<Summary> {
-    let columns = Columns::<Summary>::new().integer("connections", |s| Some(s.connections));
+    let columns = Columns::<Summary>::new()
+        .integer(("connections", "", "connections"), |s| Some(s.connections));
     let columns = retransmissions(waits(sent(ends(columns))));
     let columns = quantiles(columns, "handshake_rtt", |s| &s.handshake_rtt);
     quantiles(columns, "rtt", |s| &s.rtt)
-        .real("connections_ms", |s| Some(ms(s.duration)))
-        .real("recovering_ms", |s| Some(ms(s.recovering)))
-        .integer("recovering_connections", |s| Some(s.recovering_connections))
+        .real(
+            (
+                "connections_ms",
+                "ms",
+                "durations of all connections together",
+            ),
+            |s| Some(ms(s.duration)),
+        )
+        .real(
+            (
+                "recovering_ms",
+                "ms",
+                "the part of connections_ms in which losses were being detected or recovered from",
+            ),
+            |s| Some(ms(s.recovering)),
+        )
+        .integer(
+            (
+                "recovering_connections",
+                "",
+                "connections with recovering_ms above zero",
+            ),
+            |s| Some(s.recovering_connections),
+        )
 }
 
 /// How connections begin and end, and when.
@@ -56,49 +101,93 @@ fn ends(mut columns: Columns<Summary>) -> Columns<Summary> {
         .into_iter()
         .enumerate()
     {
-        let name = format!("opening_{}", opening.name());
-        columns = columns.integer(name, move |s| Some(s.openings[i]));
+        let name = opening.name();
+        let about = format!("connections that begin with {name}");
+        columns = columns.integer((format!("opening_{name}"), "", about), move |s| {
+            Some(s.openings[i])
+        });
     }
     for closing in Closing::ALL {
-        let name = format!("closing_{}", closing.name());
-        columns = columns.integer(name, move |s| Some(s.closings[closing as usize]));
+        let name = closing.name();
+        let about = format!("connections that end by {name}");
+        columns = columns.integer((format!("closing_{name}"), "", about), move |s| {
+            Some(s.closings[closing as usize])
+        });
     }
     columns
-        .time("begun", |s| s.span.map(|(begun, _)| begun))
-        .time("ended", |s| s.span.map(|(_, ended)| ended))
-        .real("duration_ms", |s| {
-            s.span.map(|(begun, ended)| ms(ended.since(begun)))
-        })
+        .time(
+            (
+                "begun",
+                "s",
+                "when the first packet was captured: seconds since 1970",
+            ),
+            |s| s.span.map(|(begun, _)| begun),
+        )
+        .time(
+            (
+                "ended",
+                "s",
+                "when the last packet was captured: seconds since 1970",
+            ),
+            |s| s.span.map(|(_, ended)| ended),
+        )
+        .real(
+            ("duration_ms", "ms", "from the first packet to the last"),
+            |s| s.span.map(|(begun, ended)| ms(ended.since(begun))),
+        )
 }
 
 /// What was sent, and where it was captured.
 fn sent(columns: Columns<Summary>) -> Columns<Summary> {
     let mut columns = columns
-        .integer("segments", |s| Some(s.segments))
-        .integer("bytes", |s| Some(s.bytes))
-        .integer("doubled", |s| Some(s.doubled))
-        .integer("probes", |s| Some(s.probes))
-        .integer("missing_bytes", |s| Some(s.missing));
+        .integer(
+            (
+                "segments",
+                "segments",
+                "segments with payload, SYN or FIN, retransmissions included",
+            ),
+            |s| Some(s.segments),
+        )
+        .integer(
+            ("bytes", "bytes", "payload, retransmissions included"),
+            |s| Some(s.bytes),
+        )
+        .integer(
+            ("doubled", "packets", "packets that the network duplicated"),
+            |s| Some(s.doubled),
+        )
+        .integer(("probes", "packets", "keep-alive and window probes"), |s| {
+            Some(s.probes)
+        })
+        .integer(
+            ("missing_bytes", "bytes", "payload sent and never captured"),
+            |s| Some(s.missing),
+        );
     for vantage in Vantage::ALL {
         let name = vantage.name();
+        let about =
+            format!("directions with data whose capture point is {name}, and their payload");
         columns = columns
-            .integer(format!("vantage_{name}"), move |s| {
+            .integer((format!("vantage_{name}"), "", about.clone()), move |s| {
                 Some(s.vantages.directions[vantage as usize])
             })
-            .integer(format!("vantage_{name}_bytes"), move |s| {
-                Some(s.vantages.bytes[vantage as usize])
-            });
+            .integer(
+                (format!("vantage_{name}_bytes"), "bytes", about),
+                move |s| Some(s.vantages.bytes[vantage as usize]),
+            );
     }
     columns
 }
 
 fn retransmissions(columns: Columns<Summary>) -> Columns<Summary> {
     let mut columns = columns
-        .part("data", tally(), |s| &s.data)
-        .part("syn", tally(), |s| &s.syn)
-        .part("fin", tally(), |s| &s.fin);
+        .prefixed("data", tally(), |s| Some(&s.data))
+        .prefixed("syn", tally(), |s| Some(&s.syn))
+        .prefixed("fin", tally(), |s| Some(&s.fin));
     for evidence in Evidence::ALL {
-        columns = columns.integer(format!("evidence_{}", evidence.name()), move |s| {
+        let name = evidence.name();
+        let about = format!("verdicts that rest on {name}");
+        columns = columns.integer((format!("evidence_{name}"), "segments", about), move |s| {
             Some(s.evidence[evidence as usize].iter().sum())
         });
     }
@@ -135,7 +224,8 @@ fn quantiles(
     ];
     for (part, value) in PARTS {
         let of = of.clone();
-        columns = columns.real(format!("{name}_{part}_ms"), move |s| {
+        let about = format!("{name}: {part}");
+        columns = columns.real((format!("{name}_{part}_ms"), "ms", about), move |s| {
             of(s).summary().as_ref().map(value).map(rounded)
         });
     }

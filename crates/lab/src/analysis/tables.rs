@@ -3,7 +3,7 @@
 use super::findings::{AllConnections, AllRetransmissions, Analyzed};
 use super::rows::ms;
 use comfy_table::{Cell, CellAlignment, Table};
-use recoup_table::plain_table;
+use recoup_table::{plain_table, utc};
 use recoup_trace::finding::{Direction, Retransmission, Verdict};
 use recoup_trace::study::Sender;
 use recoup_units::Instant;
@@ -131,10 +131,4 @@ pub(super) fn seconds(time: Duration) -> String {
 /// A time in milliseconds, to the microsecond; `-` where it is not known.
 pub(super) fn millis(time: Option<Duration>) -> String {
     recoup_table::millis(time.map(ms))
-}
-
-/// A time of day, to the microsecond.
-pub(super) fn utc(at: Instant) -> String {
-    let since = Duration::from_nanos(at.as_nanos());
-    humantime::format_rfc3339_micros(std::time::UNIX_EPOCH + since).to_string()
 }

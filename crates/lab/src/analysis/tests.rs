@@ -7,7 +7,7 @@ use super::*;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use recoup_recovery::Trigger;
-use recoup_table::{Columns, Rows};
+use recoup_table::{Columns, Part};
 use recoup_trace::analyze::{Findings, Settings};
 use recoup_trace::finding::{
     Closing, Connection, Direction, Evidence, Explanation, Identification, Opening, Retransmission,
@@ -146,7 +146,7 @@ fn one_connection() -> [(Connection, Vec<Retransmission>); 1] {
     [(connection(3, ms(500), &all), all)]
 }
 
-fn csv<R: 'static>(columns: &Columns<R>, captures: &[Rows<'_, R>]) -> String {
+fn csv<R: 'static>(columns: &Columns<R>, captures: &[Part<'_, R>]) -> String {
     let mut out = Vec::new();
     columns.write_csv(captures, &mut out).unwrap();
     String::from_utf8(out).unwrap()
@@ -163,8 +163,8 @@ fn json<V: Document>(captures: &[Analyzed<V>]) -> (String, Value) {
 #[test]
 fn a_retransmission_is_a_line_of_csv_in_the_order_of_frames() {
     let found = analyzed::<AllRetransmissions>(&one_connection());
-    let rows = Rows {
-        capture: &found.capture,
+    let rows = Part {
+        name: &found.capture,
         rows: &found.found.rows,
     };
     assert_eq!(
@@ -181,8 +181,8 @@ fn a_retransmission_is_a_line_of_csv_in_the_order_of_frames() {
 #[test]
 fn of_several_captures_each_row_names_its_own() {
     let found = analyzed::<AllRetransmissions>(&one_connection());
-    let rows = |capture| Rows {
-        capture,
+    let rows = |capture| Part {
+        name: capture,
         rows: &found.found.rows,
     };
     let text = csv(&retransmissions(), &[rows("a.pcap"), rows("-")]);
@@ -199,7 +199,8 @@ fn json_has_the_columns_for_keys_and_every_digit_of_the_time() {
     assert_eq!(capture["capture"], "a.pcap");
     let rows = capture["retransmissions"].as_array().unwrap();
     let keys: Vec<&String> = rows[0].as_object().unwrap().keys().collect();
-    assert_eq!(keys, retransmissions().names().collect::<Vec<_>>());
+    let names = retransmissions().names();
+    assert_eq!(keys, names.iter().collect::<Vec<_>>());
     assert_eq!(rows[0]["detection_ms"], Value::Null);
     assert_eq!(rows[1]["seq"], json!(4_000_000_000_u32));
     assert_eq!(rows[1]["trigger"], "tlp|rto");
@@ -241,9 +242,9 @@ fn a_connection_is_a_row_with_what_each_end_sent() {
 #[test]
 fn no_two_columns_have_one_name() {
     let all: [Vec<String>; 3] = [
-        retransmissions().names().map(Into::into).collect(),
-        connections().names().map(Into::into).collect(),
-        summaries().names().map(Into::into).collect(),
+        retransmissions().names(),
+        connections().names(),
+        summaries().names(),
     ];
     for names in all {
         let distinct: BTreeSet<&String> = names.iter().collect();
@@ -270,8 +271,8 @@ fn parquet_rows(write: impl FnOnce(&mut std::fs::File)) -> Vec<Vec<(String, Fiel
 #[test]
 fn parquet_holds_what_csv_does() {
     let found = analyzed::<AllRetransmissions>(&one_connection());
-    let rows = |capture| Rows {
-        capture,
+    let rows = |capture| Part {
+        name: capture,
         rows: &found.found.rows,
     };
     let read = parquet_rows(|file| {
@@ -281,10 +282,7 @@ fn parquet_holds_what_csv_does() {
     assert_eq!(read.len(), 4);
     let names: Vec<&str> = read[0].iter().map(|(name, _)| &**name).collect();
     let columns = retransmissions();
-    assert_eq!(
-        names,
-        columns.names().chain(["capture"]).collect::<Vec<_>>()
-    );
+    assert_eq!(names, [columns.names(), vec!["capture".into()]].concat());
     let get = |row: usize, name: &str| {
         let mut of_row = read[row].iter();
         of_row.find(|(column, _)| column == name).unwrap().1.clone()
@@ -302,8 +300,8 @@ fn parquet_holds_what_csv_does() {
 fn parquet_without_rows_has_its_columns() {
     let none: Analyzed<AllConnections> = analyzed(&[]);
     let mut file = tempfile::tempfile().unwrap();
-    let rows = Rows {
-        capture: "a",
+    let rows = Part {
+        name: "a",
         rows: &none.found.rows,
     };
     connections().write_parquet(&[rows], &mut file).unwrap();
@@ -313,7 +311,7 @@ fn parquet_without_rows_has_its_columns() {
     assert_eq!(metadata.num_rows(), 0);
     assert_eq!(
         metadata.schema_descr().num_columns(),
-        connections().names().count()
+        connections().names().len()
     );
 }
 
@@ -341,8 +339,8 @@ impl Write for Closed {
 fn a_closed_pipe_is_known_as_one() {
     let mut found = analyzed::<AllRetransmissions>(&one_connection());
     found.found.rows = vec![retransmission(); 10_000];
-    let rows = [Rows {
-        capture: "a.pcap",
+    let rows = [Part {
+        name: "a.pcap",
         rows: &found.found.rows,
     }];
     for taken in [0, 100, 3000] {
@@ -402,8 +400,8 @@ fn a_summary_adds_up_whatever_thread_found_what() {
 fn a_summary_is_a_row_of_csv_and_more_in_json() {
     let summary: Analyzed<Summary> = analyzed(&ten());
     let columns = summaries();
-    let rows = Rows {
-        capture: "a.pcap",
+    let rows = Part {
+        name: "a.pcap",
         rows: std::slice::from_ref(&summary),
     };
     let text = csv(&columns, &[rows]);

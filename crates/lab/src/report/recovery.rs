@@ -1,247 +1,424 @@
-//! What recovery looked like: the columns of Tables 2, 3, 5 to 8 and 10 of Dukkipati et al. 2011,
-//! "Proportional Rate Reduction for TCP".
+//! What senders went through: the columns of Tables 2, 3, 5 to 8 and 10 of Dukkipati et al. 2011.
+//!
+//! Known of senders of ours alone; the kernel does not tell.
 
+use super::Entry;
+use super::columns::summary;
 use crate::run::Cost;
-use crate::stats::{Integers, Summary};
+use crate::stats::Integers;
 use recoup_recovery::undo::Proof;
-use recoup_recovery::{State, Trigger};
-use serde::Serialize;
-use serde_json::{Map, Value};
+use recoup_recovery::{Counters, State, Trigger};
+use recoup_table::Columns;
 use std::time::Duration;
 
 /// One profile's recoveries.
-#[derive(Clone, Debug, Serialize)]
-pub struct Recovery {
-    /// Fast recoveries entered.
-    pub recoveries: u64,
-    /// How those ended that did.
-    pub ended: Ended,
-    /// Retransmission timeouts by the state they found; those in `loss` are exponential back-off.
-    pub timeouts: Map<String, Value>,
-    /// Retransmissions of which nothing was heard before the connection was given up; each counts
-    /// under its trigger too.
-    pub failed_retransmissions: u64,
-    /// Retransmissions found lost.
-    pub lost_retransmissions: u64,
-    /// Bytes of sequence space sent again.
-    pub retransmitted_bytes: u64,
-    /// Duplicate segments reported.
-    pub dsacks: u64,
-    /// Recoveries with a report of a duplicate.
-    pub recoveries_with_dsack: u64,
-    /// Reductions taken back, by proof.
-    pub undone: Map<String, Value>,
-    /// Recoveries that left a window below ssthresh.
-    pub slow_starts: u64,
-    /// Segments sent in recovery.
-    pub segments_sent: u64,
-    /// Segments delivered, in recovery or not.
-    pub delivered: u64,
-    /// How often the path was seen to reorder.
-    pub reordering_seen: u64,
-    /// ACKs of data never sent, ignored.
-    pub impossible_acks: u64,
-    /// SACK blocks that cannot be, ignored.
-    pub impossible_blocks: u64,
-    /// How often a receiver took back what it had SACKed.
-    pub reneged: u64,
-    /// Time with data unacknowledged, in ms, of all flows together.
-    pub transmit_time_ms: f64,
-    /// Time in fast recovery, in ms, of all flows together.
-    pub in_recovery_ms: f64,
-    /// Time in timeout recovery, in ms, of all flows together.
-    pub in_loss_ms: f64,
-    /// The same in proportion.
-    pub ratios: Ratios,
-    /// Pipe − ssthresh as recoveries began, in segments.
-    pub pipe_minus_ssthresh: OnEntry,
-    /// Window − ssthresh just before they ended, in segments.
-    pub cwnd_minus_ssthresh: Percentiles,
-    /// The window after them, in segments.
-    pub cwnd_after: Percentiles,
-    /// How long they took; `null` when none ended.
-    pub time_ms: Option<Summary>,
+pub(super) fn recovery() -> Columns<Entry> {
+    let columns = Columns::<Entry>::new()
+        .integer(("recoveries", "", "fast recoveries entered"), |e| {
+            Some(counters(e).recoveries)
+        })
+        .heading("Fast recoveries")
+        .group("ended", ended(), |e| Some(e))
+        .group("timeouts", timeouts(), |e| Some(e));
+    let columns = counted(columns)
+        .group("undone", undone(), |e| Some(e))
+        .all_of(more_counted(), |e| Some(e));
+    columns
+        .group("ratios", ratios(), |e| Some(&e.result.cost))
+        .group("pipe_minus_ssthresh", on_entry(), |e| {
+            Some(&e.result.cost.recoveries.pipe_above_ssthresh)
+        })
+        .group(
+            "cwnd_minus_ssthresh",
+            percentiles(
+                "cwnd - ssthresh before exit",
+                "window − ssthresh just before recoveries ended",
+            ),
+            |e| Some(&e.result.cost.recoveries.cwnd_above_ssthresh),
+        )
+        .group(
+            "cwnd_after",
+            percentiles("cwnd after recovery", "the window after recoveries"),
+            |e| Some(&e.result.cost.recoveries.cwnd_after),
+        )
+        .group(
+            "time_ms",
+            summary("Time in recovery", "how long recoveries took"),
+            |e| e.recovery_time.as_ref(),
+        )
+}
+
+fn counters(entry: &Entry) -> &Counters {
+    &entry.result.cost.counters
 }
 
 /// Recoveries by their ends.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Ended {
-    /// The recovery point was acknowledged.
-    pub complete: u64,
-    /// Found needless.
-    pub undone: u64,
-    /// In a retransmission timeout.
-    pub timeout: u64,
-}
-
-/// Ratios; `null` where nothing is compared with. Fast retransmits are all retransmissions of fast
-/// recovery, early ones included.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Ratios {
-    /// Fast retransmits / recoveries.
-    pub fast_retransmits_per_recovery: Option<f64>,
-    /// Recoveries with a DSACK / recoveries.
-    pub recoveries_with_dsack_percent: Option<f64>,
-    /// DSACKs / fast retransmits.
-    pub dsacks_per_fast_retransmit_percent: Option<f64>,
-    /// DSACKs / retransmissions of data.
-    pub dsacks_per_retransmission_percent: Option<f64>,
-    /// Lost retransmissions / recoveries.
-    pub lost_retransmissions_per_recovery_percent: Option<f64>,
-    /// Lost retransmissions / fast retransmits.
-    pub lost_retransmissions_per_fast_retransmit_percent: Option<f64>,
-    /// Retransmissions of data / data segments sent.
-    pub retransmission_rate_percent: Option<f64>,
-    /// Time with data unacknowledged / flows.
-    pub transmit_time_per_flow_ms: f64,
-    /// Time in fast or timeout recovery / time with data unacknowledged.
-    pub time_in_loss_recovery_percent: Option<f64>,
-    /// Segments sent in recovery / data segments sent.
-    pub segments_sent_in_recovery_percent: Option<f64>,
-    /// Recoveries that left a window below ssthresh / recoveries.
-    pub slow_start_after_recovery_percent: Option<f64>,
-}
-
-/// Table 5's figures.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct OnEntry {
-    /// Recoveries that began with pipe < ssthresh.
-    pub below: u64,
-    /// … with pipe = ssthresh.
-    pub equal: u64,
-    /// … with pipe > ssthresh.
-    pub above: u64,
-    /// The smallest difference.
-    pub min: Option<i64>,
-    /// The first percentile.
-    pub p1: Option<i64>,
-    /// The median.
-    pub p50: Option<i64>,
-    /// The 99th percentile.
-    pub p99: Option<i64>,
-    /// The largest.
-    pub max: Option<i64>,
-}
-
-/// The percentiles of Tables 6 and 7; `null` when there is nothing to rank.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Percentiles {
-    /// The 5th.
-    pub p5: Option<i64>,
-    /// The 10th.
-    pub p10: Option<i64>,
-    /// The 25th.
-    pub p25: Option<i64>,
-    /// The median.
-    pub p50: Option<i64>,
-    /// The 75th.
-    pub p75: Option<i64>,
-    /// The 90th.
-    pub p90: Option<i64>,
-    /// The 95th.
-    pub p95: Option<i64>,
-    /// The 99th.
-    pub p99: Option<i64>,
-}
-
-impl Recovery {
-    /// Of all flows of a profile.
-    pub fn new(cost: &Cost) -> Self {
-        let (counters, recoveries) = (&cost.counters, &cost.recoveries);
-        Self {
-            recoveries: counters.recoveries,
-            ended: Ended {
-                complete: recoveries.complete,
-                undone: recoveries.undone,
-                timeout: recoveries.timed_out,
-            },
-            timeouts: counts(State::ALL.map(|s| (s.name(), counters.timeouts_in(s)))),
-            failed_retransmissions: counters.failed_retransmissions,
-            lost_retransmissions: counters.lost_retransmissions,
-            retransmitted_bytes: counters.retransmitted_bytes,
-            dsacks: counters.dsacks,
-            recoveries_with_dsack: counters.recoveries_with_dsack,
-            undone: counts(Proof::ALL.map(|p| (p.name(), counters.undone_by(p)))),
-            slow_starts: counters.slow_starts_after_recovery,
-            segments_sent: counters.sent_in_recovery,
-            delivered: counters.delivered,
-            reordering_seen: counters.reordering_seen,
-            impossible_acks: counters.impossible_acks,
-            impossible_blocks: counters.impossible_blocks,
-            reneged: counters.reneged,
-            transmit_time_ms: ms(counters.busy),
-            in_recovery_ms: ms(counters.in_recovery),
-            in_loss_ms: ms(counters.in_loss),
-            ratios: Ratios::new(cost),
-            pipe_minus_ssthresh: OnEntry::new(&recoveries.pipe_above_ssthresh),
-            cwnd_minus_ssthresh: Percentiles::new(&recoveries.cwnd_above_ssthresh),
-            cwnd_after: Percentiles::new(&recoveries.cwnd_after),
-            time_ms: recoveries.time.summary(),
-        }
-    }
-}
-
-impl Ratios {
-    fn new(cost: &Cost) -> Self {
-        let counters = &cost.counters;
-        let (again, sent) = (&cost.counters.retransmissions, cost.segments_sent);
-        let fast = again.of(Trigger::Fast) + again.of(Trigger::Early);
-        let data = again.total() - again.of(Trigger::Syn) - again.of(Trigger::SynAck);
-        let (recoveries, lost) = (counters.recoveries, counters.lost_retransmissions);
-        let busy = ms(counters.busy);
-        let recovering = ms(counters.in_recovery + counters.in_loss);
-        Self {
-            fast_retransmits_per_recovery: ratio(fast, recoveries),
-            recoveries_with_dsack_percent: percent(counters.recoveries_with_dsack, recoveries),
-            dsacks_per_fast_retransmit_percent: percent(counters.dsacks, fast),
-            dsacks_per_retransmission_percent: percent(counters.dsacks, data),
-            lost_retransmissions_per_recovery_percent: percent(lost, recoveries),
-            lost_retransmissions_per_fast_retransmit_percent: percent(lost, fast),
-            retransmission_rate_percent: percent(data, sent),
-            transmit_time_per_flow_ms: busy / cost.flows.max(1) as f64,
-            time_in_loss_recovery_percent: (busy > 0.0).then_some(100.0 * recovering / busy),
-            segments_sent_in_recovery_percent: percent(counters.sent_in_recovery, sent),
-            slow_start_after_recovery_percent: percent(
-                counters.slow_starts_after_recovery,
-                recoveries,
+fn ended() -> Columns<Entry> {
+    let all = |e: &Entry| e.result.cost.recoveries.count();
+    Columns::<Entry>::new()
+        .integer(
+            (
+                "complete",
+                "",
+                "recoveries whose recovery point was acknowledged",
             ),
+            |e| Some(e.result.cost.recoveries.complete),
+        )
+        .heading("  ended complete")
+        .share_of(all)
+        .integer(
+            ("undone", "", "recoveries found needless and undone"),
+            |e| Some(e.result.cost.recoveries.undone),
+        )
+        .heading("  ended undone")
+        .share_of(all)
+        .integer(
+            (
+                "timeout",
+                "",
+                "recoveries that ended in a retransmission timeout",
+            ),
+            |e| Some(e.result.cost.recoveries.timed_out),
+        )
+        .heading("  ended in a timeout")
+        .share_of(all)
+}
+
+/// Retransmission timeouts by the state they found.
+fn timeouts() -> Columns<Entry> {
+    let mut columns = Columns::new();
+    for state in State::ALL {
+        let name = state.name();
+        let (about, heading) = match state {
+            State::Loss => (
+                "timeouts by exponential back-off".into(),
+                "    timeouts by exponential back-off".into(),
+            ),
+            _ => (
+                format!("timeouts in the state {name}"),
+                format!("    timeouts in {name}"),
+            ),
+        };
+        columns = columns
+            .integer((name, "segments", about), move |e: &Entry| {
+                Some(counters(e).timeouts_in(state))
+            })
+            .heading(heading)
+            .share_of(|e| counters(e).retransmissions.total());
+    }
+    columns
+}
+
+fn counted(columns: Columns<Entry>) -> Columns<Entry> {
+    columns
+        .integer(
+            (
+                "failed_retransmissions",
+                "segments",
+                "retransmissions still unanswered when their connection was given up",
+            ),
+            |e| Some(counters(e).failed_retransmissions),
+        )
+        .heading("  never answered")
+        .share_of(|e| counters(e).retransmissions.total())
+        .integer(
+            (
+                "lost_retransmissions",
+                "segments",
+                "retransmissions found lost",
+            ),
+            |e| Some(counters(e).lost_retransmissions),
+        )
+        .heading("Lost retransmissions")
+        .integer(
+            (
+                "retransmitted_bytes",
+                "bytes",
+                "sequence space retransmitted",
+            ),
+            |e| Some(counters(e).retransmitted_bytes),
+        )
+        .integer(("dsacks", "segments", "duplicate segments reported"), |e| {
+            Some(counters(e).dsacks)
+        })
+        .heading("DSACKs")
+        .integer(
+            (
+                "recoveries_with_dsack",
+                "",
+                "recoveries with a report of a duplicate",
+            ),
+            |e| Some(counters(e).recoveries_with_dsack),
+        )
+        .heading("Recoveries with a DSACK")
+        .share_of(|e| counters(e).recoveries)
+}
+
+/// Reductions of the window taken back, by proof.
+fn undone() -> Columns<Entry> {
+    let mut columns = Columns::new();
+    for proof in Proof::ALL {
+        let name = proof.name();
+        columns = columns
+            .integer(
+                (name, "", format!("window reductions undone by {name}")),
+                move |e: &Entry| Some(counters(e).undone_by(proof)),
+            )
+            .heading(format!("Undone by {name}"));
+    }
+    columns
+}
+
+fn more_counted() -> Columns<Entry> {
+    type Count = (
+        &'static str,
+        &'static str,
+        &'static str,
+        fn(&Counters) -> u64,
+    );
+    const COUNTS: [Count; 7] = [
+        (
+            "slow_starts",
+            "",
+            "recoveries that left a window below ssthresh",
+            |c| c.slow_starts_after_recovery,
+        ),
+        (
+            "segments_sent",
+            "segments",
+            "segments sent in recovery",
+            |c| c.sent_in_recovery,
+        ),
+        (
+            "delivered",
+            "segments",
+            "segments delivered, in recovery or not",
+            |c| c.delivered,
+        ),
+        (
+            "reordering_seen",
+            "",
+            "how often the path was seen to reorder",
+            |c| c.reordering_seen,
+        ),
+        (
+            "impossible_acks",
+            "",
+            "ACKs of data never sent, ignored",
+            |c| c.impossible_acks,
+        ),
+        (
+            "impossible_blocks",
+            "",
+            "SACK blocks that cannot be, ignored",
+            |c| c.impossible_blocks,
+        ),
+        (
+            "reneged",
+            "",
+            "how often a receiver took back what it had SACKed",
+            |c| c.reneged,
+        ),
+    ];
+    type Time = (&'static str, &'static str, fn(&Counters) -> Duration);
+    const TIMES: [Time; 3] = [
+        (
+            "transmit_time_ms",
+            "time with data unacknowledged, of all flows together",
+            |c| c.busy,
+        ),
+        (
+            "in_recovery_ms",
+            "time in fast recovery, of all flows together",
+            |c| c.in_recovery,
+        ),
+        (
+            "in_loss_ms",
+            "time in timeout recovery, of all flows together",
+            |c| c.in_loss,
+        ),
+    ];
+    let mut columns = Columns::new();
+    for (name, unit, about, of) in COUNTS {
+        columns = columns.integer((name, unit, about), move |e| Some(of(counters(e))));
+    }
+    for (name, about, of) in TIMES {
+        columns = columns.real((name, "ms", about), move |e| Some(ms(of(counters(e)))));
+    }
+    columns
+}
+
+/// Ratios; unknown where there is nothing to compare with. Fast retransmits are all retransmissions
+/// of fast recovery, early ones included.
+fn ratios() -> Columns<Cost> {
+    type Percent = (
+        &'static str,
+        &'static str,
+        &'static str,
+        fn(&Cost) -> (u64, u64),
+    );
+    const PERCENTS: [Percent; 6] = [
+        (
+            "recoveries_with_dsack_percent",
+            "Recoveries with a DSACK",
+            "recoveries with a DSACK / recoveries",
+            |c| (c.counters.recoveries_with_dsack, c.counters.recoveries),
+        ),
+        (
+            "dsacks_per_fast_retransmit_percent",
+            "DSACKs per fast retransmit",
+            "DSACKs / fast retransmits",
+            |c| (c.counters.dsacks, fast(c)),
+        ),
+        (
+            "dsacks_per_retransmission_percent",
+            "DSACKs per retransmission",
+            "DSACKs / retransmissions of data",
+            |c| (c.counters.dsacks, data(c)),
+        ),
+        (
+            "lost_retransmissions_per_recovery_percent",
+            "Lost retransmissions per recovery",
+            "lost retransmissions / recoveries",
+            |c| (c.counters.lost_retransmissions, c.counters.recoveries),
+        ),
+        (
+            "lost_retransmissions_per_fast_retransmit_percent",
+            "Lost retransmissions per fast retransmit",
+            "lost retransmissions / fast retransmits",
+            |c| (c.counters.lost_retransmissions, fast(c)),
+        ),
+        (
+            "retransmission_rate_percent",
+            "Retransmissions per data segment",
+            "retransmissions of data / data segments sent",
+            |c| (data(c), c.segments_sent),
+        ),
+    ];
+    const LATER: [Percent; 2] = [
+        (
+            "segments_sent_in_recovery_percent",
+            "Data segments sent in recovery",
+            "segments sent in recovery / data segments sent",
+            |c| (c.counters.sent_in_recovery, c.segments_sent),
+        ),
+        (
+            "slow_start_after_recovery_percent",
+            "Slow start after recovery, of recoveries",
+            "recoveries that left a window below ssthresh / recoveries",
+            |c| (c.counters.slow_starts_after_recovery, c.counters.recoveries),
+        ),
+    ];
+    let columns = Columns::<Cost>::new()
+        .real(
+            (
+                "fast_retransmits_per_recovery",
+                "",
+                "fast retransmits / recoveries",
+            ),
+            |c| ratio(fast(c), c.counters.recoveries),
+        )
+        .heading("Fast retransmits per recovery")
+        .digits(2);
+    let columns = add_percents(columns, PERCENTS)
+        .real(
+            (
+                "transmit_time_per_flow_ms",
+                "ms",
+                "time with data unacknowledged / flows",
+            ),
+            |c| Some(ms(c.counters.busy) / c.flows.max(1) as f64),
+        )
+        .heading("Network transmit time per flow")
+        .real(
+            (
+                "time_in_loss_recovery_percent",
+                "%",
+                "time in fast or timeout recovery / time with data unacknowledged",
+            ),
+            |c| {
+                let busy = ms(c.counters.busy);
+                let recovering = ms(c.counters.in_recovery + c.counters.in_loss);
+                (busy > 0.0).then_some(100.0 * recovering / busy)
+            },
+        )
+        .heading("  in loss recovery")
+        .digits(2);
+    return add_percents(columns, LATER);
+
+    fn add_percents<const N: usize>(
+        mut columns: Columns<Cost>,
+        percents: [Percent; N],
+    ) -> Columns<Cost> {
+        for (name, heading, about, of) in percents {
+            columns = columns
+                .real((name, "%", about), move |c| {
+                    let (part, whole) = of(c);
+                    ratio(part, whole).map(|share| 100.0 * share)
+                })
+                .heading(heading)
+                .digits(2);
         }
+        columns
+    }
+
+    fn fast(cost: &Cost) -> u64 {
+        let retransmissions = &cost.counters.retransmissions;
+        retransmissions.of(Trigger::Fast) + retransmissions.of(Trigger::Early)
+    }
+
+    fn data(cost: &Cost) -> u64 {
+        let all = &cost.counters.retransmissions;
+        all.total() - all.of(Trigger::Syn) - all.of(Trigger::SynAck)
     }
 }
 
-impl OnEntry {
-    fn new(of: &Integers) -> Self {
-        let signs = of.signs();
-        Self {
-            below: signs.below,
-            equal: signs.zero,
-            above: signs.above,
-            min: of.min(),
-            p1: of.percentile(1),
-            p50: of.percentile(50),
-            p99: of.percentile(99),
-            max: of.max(),
-        }
+/// Table 5: pipe − ssthresh as recoveries began.
+fn on_entry() -> Columns<Integers> {
+    type Sign = (&'static str, &'static str, fn(&Integers) -> u64);
+    const SIGNS: [Sign; 3] = [
+        ("below", "Began with pipe < ssthresh", |i| i.signs().below),
+        ("equal", "Began with pipe = ssthresh", |i| i.signs().zero),
+        ("above", "Began with pipe > ssthresh", |i| i.signs().above),
+    ];
+    let mut columns = Columns::<Integers>::new();
+    for (name, heading, of) in SIGNS {
+        let about = format!("recoveries that began with pipe {name} ssthresh");
+        columns = columns
+            .integer((name, "", about), move |i| Some(of(i)))
+            .heading(heading)
+            .share_of(Integers::count);
     }
+    type Value = (&'static str, fn(&Integers) -> Option<i64>);
+    const VALUES: [Value; 5] = [
+        ("min", Integers::min),
+        ("p1", |i| i.percentile(1)),
+        ("p50", |i| i.percentile(50)),
+        ("p99", |i| i.percentile(99)),
+        ("max", Integers::max),
+    ];
+    for (name, of) in VALUES {
+        let about = format!("pipe − ssthresh as recoveries began: {name}");
+        columns = columns
+            .signed((name, "segments", about), of)
+            .heading(format!("pipe - ssthresh on entry {name}"));
+    }
+    columns
 }
 
-impl Percentiles {
-    fn new(of: &Integers) -> Self {
-        Self {
-            p5: of.percentile(5),
-            p10: of.percentile(10),
-            p25: of.percentile(25),
-            p50: of.percentile(50),
-            p75: of.percentile(75),
-            p90: of.percentile(90),
-            p95: of.percentile(95),
-            p99: of.percentile(99),
-        }
+/// The percentiles of Tables 6 and 7.
+fn percentiles(heading: &'static str, about: &'static str) -> Columns<Integers> {
+    let mut columns = Columns::new();
+    for percent in [5, 10, 25, 50, 75, 90, 95, 99] {
+        let name = format!("p{percent}");
+        columns = columns
+            .signed(
+                (name.clone(), "segments", format!("{about}: {name}")),
+                move |i: &Integers| i.percentile(percent),
+            )
+            .heading(format!("{heading} {name}"));
     }
-}
-
-fn counts<const N: usize>(of: [(&str, u64); N]) -> Map<String, Value> {
-    of.into_iter().map(|(k, n)| (k.into(), n.into())).collect()
+    columns
 }
 
 fn ms(time: Duration) -> f64 {
@@ -250,9 +427,4 @@ fn ms(time: Duration) -> f64 {
 
 fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
-}
-
-/// A share in percent.
-pub(super) fn percent(part: u64, whole: u64) -> Option<f64> {
-    ratio(part, whole).map(|share| 100.0 * share)
 }

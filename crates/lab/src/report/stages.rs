@@ -4,20 +4,27 @@ use super::{Entry, Report};
 use crate::stage::{KernelFacts, Live, Stage};
 use comfy_table::{Cell, CellAlignment};
 use recoup_table::{millis, plain_table};
-use serde_json::Value;
 
 /// A figure to compare: its name, and how to read it.
 type Figure = (&'static str, fn(&Entry) -> Option<f64>, usize);
 
 /// What is compared; last, the digits behind the point.
 const FIGURES: [Figure; 5] = [
-    ("FCT p50 (ms)", |e| Some(e.fct_ms?.p50), 3),
-    ("FCT mean (ms)", |e| Some(e.fct_ms?.mean), 3),
-    ("packets dropped", |e| Some(e.packets_dropped as f64), 0),
-    ("data segments sent", |e| Some(e.segments_sent as f64), 0),
+    ("FCT p50 (ms)", |e| Some(e.fct?.p50), 3),
+    ("FCT mean (ms)", |e| Some(e.fct?.mean), 3),
+    (
+        "packets dropped",
+        |e| Some(e.result.cost.packets_dropped as f64),
+        0,
+    ),
+    (
+        "data segments sent",
+        |e| Some(e.result.cost.segments_sent as f64),
+        0,
+    ),
     (
         "retransmissions",
-        |e| e.retransmissions.get("total").and_then(Value::as_f64),
+        |e| Some(e.result.cost.counters.retransmissions.total() as f64),
         0,
     ),
 ];
@@ -25,23 +32,25 @@ const FIGURES: [Figure; 5] = [
 /// Every profile's figures on every stage, and how far real packets are from the simulator. The kernel
 /// has no profile: its figures stand beside each.
 pub fn comparison(report: &Report) -> String {
-    let of = |stage| report.results.iter().filter(move |e| e.stage == stage);
+    let of = |stage| report.results.iter().filter(move |e| e.stage() == stage);
     let kernels: Vec<&Entry> = of(Stage::Kernel).collect();
     let mut profiles: Vec<&str> = Vec::new();
     for entry in of(Stage::Sim).chain(of(Stage::Net)) {
-        if !profiles.contains(&&*entry.profile) {
-            profiles.push(&entry.profile);
+        if !profiles.contains(&&*entry.result.profile) {
+            profiles.push(&entry.result.profile);
         }
     }
     let mut table = plain_table();
     let mut header: Vec<String> = ["profile", "figure", "sim"].map(Into::into).to_vec();
     let has_net = of(Stage::Net).next().is_some();
     let net = has_net.then_some("net");
-    let real = net.into_iter().chain(kernels.iter().map(|e| &*e.profile));
+    let real = net
+        .into_iter()
+        .chain(kernels.iter().map(|e| &*e.result.profile));
     header.extend(real.flat_map(|name| [name.into(), format!("{name} to sim (%)")]));
     table.set_header(header);
     for profile in profiles {
-        let find = |stage| of(stage).find(|e| e.profile == profile);
+        let find = |stage| of(stage).find(|e| e.result.profile == profile);
         let sim = find(Stage::Sim);
         for (i, (name, value, digits)) in FIGURES.into_iter().enumerate() {
             let profile = if i == 0 { profile } else { "" };
@@ -81,7 +90,10 @@ fn difference(real: Option<f64>, simulated: Option<f64>) -> String {
 /// was on time.
 pub fn footnotes(entries: &[&Entry]) -> String {
     let mut notes: Vec<String> = Vec::new();
-    for (entry, live) in entries.iter().filter_map(|e| Some((e, e.live.as_ref()?))) {
+    for (entry, live) in entries
+        .iter()
+        .filter_map(|e| Some((e, e.result.live.as_ref()?)))
+    {
         let mut add = |note: String| {
             if !notes.contains(&note) {
                 notes.push(note);
@@ -89,7 +101,7 @@ pub fn footnotes(entries: &[&Entry]) -> String {
         };
         if let Some(kernel) = &live.kernel {
             add(about(kernel));
-            if entry.recovery.is_none() {
+            if !entry.senders_known() {
                 add(
                     "What the kernel's sender went through is not known: only what it sent.".into(),
                 );
@@ -131,7 +143,11 @@ const ALLOWED_MS: f64 = 0.2;
 
 /// Why the figures may not be what they would be on a machine with nothing else to do.
 fn doubts(entry: &Entry, live: &Live) -> Option<String> {
-    let (profile, blurred, missed) = (&entry.profile, live.blurred_flows, live.missed_packets);
+    let (profile, blurred, missed) = (
+        &entry.result.profile,
+        live.blurred_flows,
+        live.missed_packets,
+    );
     let late = live.delivery_error_ms.map_or(0.0, |late| late.p999);
     if blurred > 0 {
         Some(format!(

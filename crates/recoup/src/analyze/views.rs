@@ -7,7 +7,7 @@ use crate::{Failure, interrupt};
 use recoup_lab::analysis::{self, AllConnections, AllRetransmissions, Analyzed, Document, Summary};
 use recoup_lab::output_file::{OutputFile, create_folder};
 use recoup_lab::study::figures;
-use recoup_table::{Columns, Rows};
+use recoup_table::{Columns, Part};
 use recoup_trace::analyze::Settings;
 use std::io::{self, Write};
 use std::path::Path;
@@ -128,14 +128,14 @@ fn print<V: Shown>(
     captures: &[Analyzed<V>],
     out: &mut (dyn Write + Send),
 ) -> io::Result<()> {
-    let rows = || -> Vec<Rows<'_, V::Row>> {
-        let rows = captures.iter().map(|analyzed| Rows {
-            capture: &analyzed.capture,
+    let rows = || -> Vec<Part<'_, V::Row>> {
+        let rows = captures.iter().map(|analyzed| Part {
+            name: &analyzed.capture,
             rows: V::rows(analyzed),
         });
         // The columns are those of several captures even where one alone could be read.
-        let without = args.captures.iter().skip(captures.len()).map(|_| Rows {
-            capture: "",
+        let without = args.captures.iter().skip(captures.len()).map(|_| Part {
+            name: "",
             rows: &[],
         });
         rows.chain(without).collect()

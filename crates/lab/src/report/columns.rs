@@ -1,0 +1,258 @@
+//! The columns of a run's results.
+
+use super::Entry;
+use super::recovery::recovery;
+use crate::stage::{KernelFacts, Lateness, Live};
+use crate::stats::Summary;
+use recoup_recovery::Trigger;
+use recoup_table::Columns;
+
+/// What is known of one profile's flows on one stage.
+pub fn columns() -> Columns<Entry> {
+    let columns = Columns::<Entry>::new()
+        .text(
+            (
+                "profile",
+                "",
+                "the sender's profile; the kernel's name and version where it sent the data",
+            ),
+            |e| Some(e.result.profile.clone().into()),
+        )
+        .text(("stage", "", "where it ran: sim, net or kernel"), |e| {
+            Some(e.stage().name().into())
+        })
+        .integer(("flows", "", "flows run"), |e| Some(e.result.cost.flows))
+        .integer(("completed", "", "flows whose last byte arrived"), |e| {
+            Some(e.result.cost.completed)
+        })
+        .heading("Flows completed")
+        .share_of(|e| e.result.cost.flows)
+        .group(
+            "fct_ms",
+            summary(
+                "FCT",
+                "flow completion time: from SYN to arrival of the last data byte",
+            ),
+            |e| e.fct.as_ref(),
+        )
+        .real(
+            (
+                "fct_normalised",
+                "",
+                "mean flow completion time over that of the first profile on the same stage",
+            ),
+            |e| e.fct_normalised,
+        )
+        .heading("FCT mean / first profile's");
+    let columns = sent(columns).group(
+        "last_ack_to_retransmission_ms",
+        summary(
+            "Last ACK to retransmission",
+            "from the last ACK to the first retransmission of data",
+        ),
+        |e| e.last_ack_to_retransmission.as_ref(),
+    );
+    columns
+        .group("recovery", recovery(), |e| e.senders_known().then_some(e))
+        .group("live", live(), |e| e.result.live.as_ref())
+}
+
+/// What was sent, and what of it was wasted.
+fn sent(columns: Columns<Entry>) -> Columns<Entry> {
+    columns
+        .integer(
+            (
+                "segments_sent",
+                "segments",
+                "data segments sent, with retransmissions, probes and copies",
+            ),
+            |e| Some(e.result.cost.segments_sent),
+        )
+        .heading("Data segments sent")
+        .integer(
+            ("bytes_sent", "bytes", "IP bytes sent both ways, with SYNs and ACKs"),
+            |e| Some(e.result.cost.bytes_sent),
+        )
+        .heading("IP bytes sent, both ways")
+        .integer(("packets_dropped", "packets", "packets the path dropped"), |e| {
+            Some(e.result.cost.packets_dropped)
+        })
+        .heading("Packets dropped")
+        .group("retransmissions", retransmissions(), |e| Some(e))
+        .integer(
+            ("probes", "segments", "tail loss probes, those with new data included"),
+            |e| Some(e.result.cost.counters.probes),
+        )
+        .heading("Tail loss probes")
+        .integer(
+            ("duplicates", "segments", "extra copies sent in advance of any loss"),
+            |e| Some(e.result.cost.counters.copies),
+        )
+        .heading("Extra copies")
+        .integer(
+            (
+                "duplicates_withheld",
+                "segments",
+                "extra copies not sent: the window had no room, or an earlier copy was unacknowledged",
+            ),
+            |e| Some(e.result.cost.counters.copies_withheld),
+        )
+        .heading("  withheld")
+        .integer(
+            (
+                "duplicates_reported",
+                "segments",
+                "extra copies that DSACKs report as arrived beside their originals",
+            ),
+            |e| Some(e.result.cost.counters.copies_reported),
+        )
+        .heading("  reported by DSACK")
+        .integer(
+            (
+                "spurious",
+                "segments",
+                "retransmissions of which an earlier copy delivered every byte",
+            ),
+            |e| Some(e.result.cost.spurious),
+        )
+        .heading("Spurious retransmissions")
+        .integer(
+            ("unnecessary_bytes", "bytes", "payload bytes that arrived more than once"),
+            |e| Some(e.result.cost.unnecessary_bytes),
+        )
+        .heading("Payload that arrived twice")
+}
+
+/// Retransmissions: all, then by trigger.
+fn retransmissions() -> Columns<Entry> {
+    let all = |e: &Entry| e.result.cost.counters.retransmissions.total();
+    let mut columns = Columns::<Entry>::new()
+        .integer(("total", "segments", "retransmissions"), move |e| {
+            Some(all(e))
+        })
+        .heading("Retransmissions");
+    for trigger in Trigger::ALL {
+        let name = trigger.name();
+        let about = format!("retransmissions with the trigger {name}");
+        columns = columns
+            .integer((name, "segments", about), move |e| {
+                Some(e.result.cost.counters.retransmissions.of(trigger))
+            })
+            .heading(format!("  {name}"))
+            .share_of(all);
+    }
+    columns
+}
+
+/// The figures of a distribution in ms; `heading` and `about` say of what.
+pub(super) fn summary(heading: &'static str, about: &'static str) -> Columns<Summary> {
+    const PARTS: [(&str, fn(&Summary) -> f64); 6] = [
+        ("min", |s| s.min),
+        ("p50", |s| s.p50),
+        ("p90", |s| s.p90),
+        ("p99", |s| s.p99),
+        ("max", |s| s.max),
+        ("mean", |s| s.mean),
+    ];
+    let mut columns = Columns::new();
+    for (name, part) in PARTS {
+        columns = columns
+            .real((name, "ms", format!("{about}: {name}")), move |s| {
+                Some(part(s))
+            })
+            .heading(format!("{heading} {name}"));
+    }
+    columns
+}
+
+/// What there is to say of real packets beside what they cost.
+fn live() -> Columns<Live> {
+    Columns::<Live>::new()
+        .text(("client", "", "the client's TCP"), |l| {
+            Some(l.client.clone().into())
+        })
+        .text(("server", "", "the server's TCP"), |l| {
+            Some(l.server.clone().into())
+        })
+        .group("kernel", kernel(), |l| l.kernel.as_ref())
+        .real(
+            (
+                "acks_held_ms",
+                "ms",
+                "how long the emulator held odd ACKs of the kernel's, if it thinned them",
+            ),
+            |l| l.acks_held_ms,
+        )
+        .group("delivery_error_ms", lateness(), |l| {
+            l.delivery_error_ms.as_ref()
+        })
+        .integer(
+            (
+                "blurred_flows",
+                "flows",
+                "flows whose times the emulator's lateness blurs by more than a hundredth",
+            ),
+            |l| Some(l.blurred_flows),
+        )
+        .heading("Flows blurred by it")
+        .integer(
+            ("missed_packets", "packets", "packets lost outside the path"),
+            |l| Some(l.missed_packets),
+        )
+        .heading("Packets lost outside the path")
+}
+
+fn kernel() -> Columns<KernelFacts> {
+    type Switch = (&'static str, &'static str, fn(&KernelFacts) -> bool);
+    const SWITCHES: [Switch; 6] = [
+        ("tlp", "tail loss probes are on", |k| k.tlp),
+        ("rack", "RACK is on", |k| k.rack),
+        ("sack", "selective acknowledgments are on", |k| k.sack),
+        ("dsack", "reports of duplicates are on", |k| k.dsack),
+        ("timestamps", "timestamps are on", |k| k.timestamps),
+        ("frto", "F-RTO is on", |k| k.frto),
+    ];
+    let mut columns = Columns::<KernelFacts>::new()
+        .text(("version", "", "the kernel's version"), |k| {
+            Some(k.version.clone().into())
+        })
+        .text(("release", "", "the kernel's whole release"), |k| {
+            Some(k.release.clone().into())
+        })
+        .integer(("hz", "Hz", "timer ticks a second; 0 if unknown"), |k| {
+            Some(k.hz.into())
+        })
+        .text(
+            (
+                "congestion_control",
+                "",
+                "the congestion control of its sockets",
+            ),
+            |k| Some(k.congestion_control.clone().into()),
+        );
+    for (name, about, is_on) in SWITCHES {
+        columns = columns.flag((name, "", about), is_on);
+    }
+    columns
+}
+
+fn lateness() -> Columns<Lateness> {
+    const PARTS: [(&str, fn(&Lateness) -> f64); 4] = [
+        ("p50", |l| l.p50),
+        ("p99", |l| l.p99),
+        ("p999", |l| l.p999),
+        ("max", |l| l.max),
+    ];
+    let mut columns = Columns::new();
+    for (name, part) in PARTS {
+        let about = format!("how much later than on the ideal path packets were delivered: {name}");
+        let heading = match name {
+            "p999" => "Delivery error p99.9".into(),
+            name => format!("Delivery error {name}"),
+        };
+        columns = columns
+            .real((name, "ms", about), move |l| Some(part(l)))
+            .heading(heading);
+    }
+    columns
+}

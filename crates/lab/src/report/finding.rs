@@ -1,0 +1,133 @@
+//! What a run found, in one sentence: what was lost, and how long each profile's flows took.
+
+use super::Entry;
+use crate::scenario::Scenario;
+use recoup_path::{LossKind, LossSpec};
+use recoup_units::Direction;
+
+/// The sentence; `None` where no flow of a profile completed, or there is more than one stage.
+///
+/// "The last of 10 segments was lost once: linux-3.17 takes 783 ms, linux-6 402, linux-6+tlpr 322."
+pub fn finding(scenario: &Scenario, entries: &[Entry]) -> Option<String> {
+    let first = entries.first()?;
+    if entries.iter().any(|e| e.stage() != first.stage()) {
+        return None;
+    }
+    let times = entries.iter().enumerate().map(|(i, entry)| {
+        let median = entry.fct?.p50;
+        let (verb, unit) = if i == 0 { ("takes ", " ms") } else { ("", "") };
+        let profile = &entry.result.profile;
+        Some(format!("{profile} {verb}{}{unit}", whole_or_tenths(median)))
+    });
+    let times = times.collect::<Option<Vec<_>>>()?.join(", ");
+    let flows = first.result.cost.flows;
+    let of = match flows {
+        1 => String::new(),
+        n => format!(" (median flow completion times of {n} flows)"),
+    };
+    Some(format!("{}: {times}{of}.", lost(scenario)))
+}
+
+/// To the millisecond; below 10 ms to a tenth of one.
+fn whole_or_tenths(ms: f64) -> String {
+    match ms < 10.0 {
+        true => format!("{ms:.1}"),
+        false => format!("{ms:.0}"),
+    }
+}
+
+/// What the path lost, as a clause.
+fn lost(scenario: &Scenario) -> String {
+    let segments = scenario.settings.data_segments();
+    let rules = &scenario.settings.drop.0;
+    let clause = match rules.as_slice() {
+        [] => Some("Without losses".to_owned()),
+        [(Direction::Down, rule)] => one_rule(*rule, segments),
+        _ => None,
+    };
+    clause.unwrap_or_else(|| format!("With drop={}", scenario.settings.drop))
+}
+
+/// A rule about what the server sends.
+fn one_rule(rule: LossSpec, segments: Option<u64>) -> Option<String> {
+    let of = segments.map_or(String::new(), |n| format!(" of {n} segments"));
+    match (rule.kind, rule.transmission) {
+        (LossKind::Tail(1), None | Some(1)) => Some(format!("The last{of} was lost once")),
+        (LossKind::Tail(n), None | Some(1)) => Some(format!("The last {n}{of} were lost once")),
+        (LossKind::Data { first, last }, None | Some(1)) if first == last => {
+            Some(format!("Segment {first}{of} was lost once"))
+        }
+        (LossKind::Data { first, last }, None | Some(1)) => {
+            Some(format!("Segments {first} to {last}{of} were lost once"))
+        }
+        (LossKind::Bernoulli(p), None) => Some(format!(
+            "With {} % of the server's packets lost at random",
+            100.0 * p.get()
+        )),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::report::Report;
+    use crate::run::run;
+    use crate::scenario::Scenario;
+    use recoup_table::Keep;
+
+    #[test]
+    fn the_sentence_names_the_loss_and_each_profiles_time() {
+        for (settings, flows, sentence) in [
+            (
+                &[][..],
+                1,
+                "The last of 10 segments was lost once: linux-3.17 takes 783 ms, linux-6 402, linux-6+tlpr 322.",
+            ),
+            (
+                &[("drop", "tail:2")],
+                1,
+                "The last 2 of 10 segments were lost once: linux-3.17 takes ",
+            ),
+            (
+                &[("drop", "data:3")],
+                1,
+                "Segment 3 of 10 segments was lost once: ",
+            ),
+            (&[("drop", "none")], 1, "Without losses: linux-3.17 takes "),
+            (
+                &[("drop", "up:syn:1")],
+                1,
+                "With drop=up:syn:1: linux-3.17 takes ",
+            ),
+            (
+                &[("drop", "bernoulli:0.02")],
+                50,
+                "With 2 % of the server's packets lost at random: linux-3.17 takes ",
+            ),
+        ] {
+            let mut scenario = Scenario::load("tail-loss").unwrap();
+            scenario.flows = flows;
+            for (key, value) in settings {
+                scenario.set(key, value).unwrap();
+            }
+            let report = Report::new(&scenario, &run(&scenario, 1, |_| ()).unwrap());
+            let table = report.to_table(crate::report::View::Cost, Keep::Telling);
+            let first = table.lines().next().unwrap();
+            assert!(first.starts_with(sentence), "{first}");
+            let median = first.ends_with("(median flow completion times of 50 flows).");
+            assert_eq!(median, flows == 50, "{first}");
+        }
+    }
+
+    #[test]
+    fn where_nothing_completes_nothing_is_found() {
+        let mut scenario = Scenario::load("tail-loss").unwrap();
+        scenario.set("drop", "bernoulli:1").unwrap();
+        let report = Report::new(&scenario, &run(&scenario, 1, |_| ()).unwrap());
+        let table = report.to_table(crate::report::View::Cost, Keep::Telling);
+        assert!(
+            table.starts_with('|') && table.contains("0 (0.0 %)"),
+            "{table}"
+        );
+    }
+}

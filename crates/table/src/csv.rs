@@ -1,0 +1,80 @@
+//! Rows as CSV: a header and a line a row; an empty cell where the value is unknown.
+
+use crate::columns::{Cell, Columns, EpochSeconds};
+use crate::{Part, SOURCE};
+use csv::ByteRecord;
+use std::io::{self, Write};
+
+/// A header and rows as CSV.
+pub fn csv<H, R>(header: H, rows: impl IntoIterator<Item = R>) -> String
+where
+    H: IntoIterator<Item: AsRef<[u8]>>,
+    R: IntoIterator<Item: AsRef<[u8]>>,
+{
+    let mut writer = csv::Writer::from_writer(vec![]);
+    // Writing to memory cannot fail.
+    let _ = writer.write_record(header);
+    for row in rows {
+        let _ = writer.write_record(row);
+    }
+    String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
+}
+
+impl<R: 'static> Columns<R> {
+    /// Writes a header and a line a row; with several parts the last column names the part.
+    ///
+    /// # Errors
+    /// When `out` does not take it; a closed pipe keeps its kind.
+    pub fn write_csv(&self, parts: &[Part<'_, R>], out: impl Write) -> io::Result<()> {
+        let leaves = self.leaves();
+        let mut out = csv::Writer::from_writer(out);
+        let source = (parts.len() > 1).then_some(SOURCE);
+        let header = leaves.iter().map(|leaf| &*leaf.name).chain(source);
+        out.write_record(header).map_err(io_error)?;
+        let (mut record, mut cell) = (ByteRecord::new(), Vec::new());
+        for Part { name, rows } in parts {
+            for row in *rows {
+                record.clear();
+                for leaf in &leaves {
+                    cell.clear();
+                    leaf.column.cell.write(row, &mut cell)?;
+                    record.push_field(&cell);
+                }
+                if source.is_some() {
+                    record.push_field(name.as_bytes());
+                }
+                out.write_byte_record(&record).map_err(io_error)?;
+            }
+        }
+        out.flush()
+    }
+
+    /// The rows as CSV in memory.
+    pub fn to_csv(&self, rows: &[R]) -> String {
+        let mut out = Vec::new();
+        // Memory takes everything.
+        let _ = self.write_csv(&[Part { name: "", rows }], &mut out);
+        String::from_utf8(out).unwrap_or_default()
+    }
+}
+
+/// Keeps an error of the system as it was, so that a closed pipe is known by its kind.
+fn io_error(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
+    }
+}
+
+impl<R> Cell<R> {
+    fn write(&self, row: &R, out: &mut Vec<u8>) -> io::Result<()> {
+        match self {
+            Self::Text(of) => of(row).map_or(Ok(()), |text| out.write_all(text.as_bytes())),
+            Self::Integer(of) => of(row).map_or(Ok(()), |n| write!(out, "{n}")),
+            Self::Signed(of) => of(row).map_or(Ok(()), |n| write!(out, "{n}")),
+            Self::Real(of) => of(row).map_or(Ok(()), |x| write!(out, "{x}")),
+            Self::Flag(of) => of(row).map_or(Ok(()), |is| write!(out, "{is}")),
+            Self::Time(of) => of(row).map_or(Ok(()), |at| write!(out, "{}", EpochSeconds(at))),
+        }
+    }
+}
