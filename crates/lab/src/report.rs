@@ -12,9 +12,10 @@ pub use columns::columns;
 pub use finding::finding;
 pub use tables::View;
 
+use crate::effect;
 use crate::run::ProfileResult;
 use crate::scenario::Scenario;
-use crate::settings::KEYS;
+use crate::settings::{KEYS, Settings};
 use crate::stage::Stage;
 use crate::stats::Summary;
 use recoup_table::{Columns, Keep, Schema};
@@ -40,6 +41,8 @@ pub struct Report {
     pub results: Vec<Entry>,
     /// What the run found, in a sentence.
     finding: Option<String>,
+    /// The scenario, its seed and settings, in a line.
+    heading: String,
 }
 
 /// One profile's result on one stage, with what is computed from it once.
@@ -77,6 +80,7 @@ impl Report {
                 .map(|k| (k.name.into(), setting(k.name)))
                 .collect(),
             finding: finding(scenario, &entries),
+            heading: heading(scenario),
             results: entries,
         }
     }
@@ -121,13 +125,29 @@ impl Report {
         all.to_csv(&self.results)
     }
 
-    /// For reading: what the run found, in a sentence, then tables with a column a profile, one a
-    /// stage; of several stages first the comparison.
+    /// For reading: what the run found, in a sentence; the scenario, and every setting that is in force
+    /// and changed or worth knowing; then tables with a column a profile, one a stage, and of several
+    /// stages the comparison first.
     pub fn to_table(&self, view: View, keep: Keep) -> String {
         let finding = self.finding.as_deref();
         let finding = finding.map_or(String::new(), |line| format!("{line}\n\n"));
-        finding + &tables::tables(self, view, keep)
+        let tables = tables::tables(self, view, keep);
+        format!("{finding}{}\n\n{tables}", self.heading)
     }
+}
+
+/// What is run, with the settings that are in force and not at their defaults, and those that matter
+/// most.
+fn heading(scenario: &Scenario) -> String {
+    const SHOWN: [&str; 6] = ["rtt", "rate", "segments", "drop", "ack", "timers"];
+    let usual = Settings::default();
+    let settings: Vec<String> = effect::in_force(&scenario.settings)
+        .into_iter()
+        .filter(|(name, value)| SHOWN.contains(name) || usual.get(name).as_ref() != Some(value))
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    let (name, flows, seed) = (&scenario.name, scenario.flows, scenario.seed);
+    format!("{name} flows={flows} seed={seed} {}", settings.join(" "))
 }
 
 impl Entry {
@@ -176,7 +196,9 @@ mod tests {
 
     #[test]
     fn json_has_the_promised_names() {
-        let json: Value = serde_json::from_str(&report(&[("drop", "tail:3")]).to_json()).unwrap();
+        let json: Value =
+            serde_json::from_str(&report(&[("drop", "tail:3"), ("ack", "quick")]).to_json())
+                .unwrap();
         assert_eq!(
             (&json["scenario"], &json["seed"]),
             (&json!("tail-loss"), &json!(1))
@@ -251,7 +273,7 @@ mod tests {
             "linux-6+tlpr",
             "FCT p50 (ms)",
             "Retransmissions (segments)",
-            "  slow_start",
+            "Retransmissions by slow_start",
             "Flows completed",
         ] {
             assert!(all.contains(part), "{part}\n{all}");
@@ -262,7 +284,7 @@ mod tests {
     fn rows_that_tell_nothing_are_left_out() {
         let table = report(&[]).to_table(View::Cost, Keep::Telling);
         assert!(table.contains("--all-rows"), "{table}");
-        assert!(table.contains("| FCT p50 (ms)"), "{table}");
+        assert!(table.contains("| FCT (ms)"), "{table}");
         for part in ["FCT p99", "slow_start", "Flows completed", "Extra copies"] {
             assert!(!table.contains(part), "{part}\n{table}");
         }

@@ -253,6 +253,6 @@ mod tests {
             done.fetch_add(n, Ordering::Relaxed);
         })
         .unwrap();
-        assert_eq!(done.into_inner(), 4 * 130);
+        assert_eq!(done.into_inner(), 3 * 130);
     }
 }

@@ -314,6 +314,8 @@ fn as_count(value: &DeValue, least: u64) -> Result<u64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use recoup_tcp::AckPolicy;
+    use std::time::Duration;
 
     fn parse(text: &str) -> Result<Scenario, String> {
         Scenario::parse("x", "x.toml", text, Path::new(".")).map_err(|e| e.to_string())
@@ -330,20 +332,13 @@ mod tests {
     }
 
     #[test]
-    fn tail_loss_has_the_defaults_of_the_study() {
+    fn tail_loss_is_set_where_probes_help() {
         let scenario = Scenario::load("tail-loss").unwrap();
         let names: Vec<_> = scenario.profiles.iter().map(Profile::name).collect();
-        assert_eq!(
-            names,
-            [
-                "linux-3.17",
-                "linux-3.17+rtor",
-                "linux-3.17+tlp",
-                "linux-3.17+tlpr"
-            ]
-        );
+        assert_eq!(names, ["linux-3.17", "linux-6", "linux-6+tlpr"]);
         let defaults = Settings {
             drop: "tail:1".parse().unwrap(),
+            ack: AckPolicy::Delayed(Duration::from_millis(200)),
             ..Settings::default()
         };
         assert_eq!(scenario.settings, defaults);

@@ -342,6 +342,9 @@ mod tests {
         assert_eq!(thins(Stage::Kernel, None, &delayed), hold);
         assert_eq!(thins(Stage::Net, None, &delayed), None);
         assert_eq!(thins(Stage::Net, Some(Stack::Kernel), &delayed), hold);
-        assert_eq!(thins(Stage::Kernel, None, &scenario(&[]).settings), None);
+        assert_eq!(
+            thins(Stage::Kernel, None, &scenario(&[("ack", "quick")]).settings),
+            None
+        );
     }
 }

@@ -259,7 +259,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     match args.format {
         Format::Table => {
             let view = args.report.map_or(View::default(), Shown::view);
-            print(&heading(&scenario)).and_then(|()| print(&report.to_table(view, args.keep())))
+            print(&report.to_table(view, args.keep()))
         }
         Format::Json => print(&report.to_json()),
         Format::Csv => print(&report.to_csv()),
@@ -417,23 +417,6 @@ impl Write for EventFile {
             Self::File(file) => file.flush(),
         }
     }
-}
-
-/// What is run, with all that is in force and not at its usual value.
-fn heading(scenario: &Scenario) -> String {
-    let usual = recoup_lab::settings::Settings::default();
-    let shown = ["rtt", "rate", "segments", "drop", "ack", "timers"];
-    let settings: Vec<String> = effect::in_force(&scenario.settings)
-        .into_iter()
-        .filter(|(name, value)| shown.contains(name) || usual.get(name).as_ref() != Some(value))
-        .map(|(name, value)| format!("{name}={value}"))
-        .collect();
-    format!(
-        "{} seed={} {}\n\n",
-        scenario.name,
-        scenario.seed,
-        settings.join(" ")
-    )
 }
 
 /// Flows the simulator runs.

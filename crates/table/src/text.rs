@@ -3,6 +3,7 @@
 use crate::columns::{Cell, Column, Columns, Leaf};
 use comfy_table::{Cell as TextCell, CellAlignment, ContentArrangement, Table, presets};
 use recoup_units::Instant;
+use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
@@ -32,6 +33,27 @@ pub enum Keep {
     Telling,
 }
 
+/// A line of a comparison: a column, by its name as in CSV.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// The column.
+    pub name: Cow<'static, str>,
+    /// What stands beside it in place of the column's heading, without the unit.
+    pub heading: Option<Cow<'static, str>>,
+    /// Whether numbers stand with their share, where the column has one.
+    pub with_share: bool,
+}
+
+impl<N: Into<Cow<'static, str>>> From<N> for Line {
+    fn from(name: N) -> Self {
+        Self {
+            name: name.into(),
+            heading: None,
+            with_share: true,
+        }
+    }
+}
+
 /// Rows of type `R` side by side: a column of the list is a line, a row of the list is a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Comparison {
@@ -52,33 +74,39 @@ impl<R: 'static> Columns<R> {
     pub fn to_text(&self, rows: &[R], names: &[&str]) -> String {
         let leaves = self.chosen(names);
         let mut table = plain_table();
-        table.set_header(leaves.iter().map(|leaf| leaf.column.heading_with_unit()));
+        table.set_header(
+            leaves
+                .iter()
+                .map(|leaf| leaf.column.heading_with_unit(None)),
+        );
         for row in rows {
             table.add_row(leaves.iter().map(|leaf| leaf.column.text_cell(row)));
         }
         table.to_string()
     }
 
-    /// The rows side by side under `title`: a line each of these columns, by their names as in CSV.
-    pub fn compare(&self, rows: &[&R], title: &str, names: &[&str], keep: Keep) -> Comparison {
+    /// The rows side by side under the column `title`, a line each of these columns.
+    pub fn compare(&self, rows: &[&R], title: &str, lines: &[Line], keep: Keep) -> Comparison {
         let mut table = plain_table();
         let head = self.chosen(&[title]);
         let heads = head.iter().flat_map(|leaf| {
             rows.iter()
-                .map(|row| leaf.column.shown(row).unwrap_or_default())
+                .map(|row| leaf.column.shown(row, false).unwrap_or_default())
         });
         table.set_header(std::iter::once(String::new()).chain(heads));
         let mut left_out = 0;
-        for leaf in self.chosen(names) {
+        let names: Vec<&str> = lines.iter().map(|line| &*line.name).collect();
+        for (leaf, line) in self.chosen(&names).iter().zip(lines) {
             let column = leaf.column;
             if keep == Keep::Telling && !column.tells(rows) {
                 left_out += 1;
                 continue;
             }
-            let name = TextCell::new(column.heading_with_unit());
+            let name = TextCell::new(column.heading_with_unit(line.heading.as_deref()));
             let cells = rows.iter().map(|row| {
-                let text = column.shown(row).unwrap_or_else(|| UNKNOWN.into());
-                TextCell::new(text).set_alignment(CellAlignment::Right)
+                let text = column.shown(row, line.with_share);
+                TextCell::new(text.unwrap_or_else(|| UNKNOWN.into()))
+                    .set_alignment(CellAlignment::Right)
             });
             table.add_row(std::iter::once(name).chain(cells));
         }
@@ -103,10 +131,10 @@ impl<R: 'static> Columns<R> {
 }
 
 impl<R> Column<R> {
-    /// The heading, or the name in words, with the unit.
-    fn heading_with_unit(&self) -> String {
-        let heading = match &self.heading {
-            Some(heading) => heading.to_string(),
+    /// `instead`, the heading, or the name in words, with the unit.
+    fn heading_with_unit(&self, instead: Option<&str>) -> String {
+        let heading = match instead.or(self.heading.as_deref()) {
+            Some(heading) => heading.to_owned(),
             None => self.name.replace('_', " "),
         };
         match self.unit {
@@ -116,20 +144,21 @@ impl<R> Column<R> {
     }
 
     fn text_cell(&self, row: &R) -> TextCell {
-        let cell = TextCell::new(self.shown(row).unwrap_or_else(|| UNKNOWN.into()));
+        let cell = TextCell::new(self.shown(row, true).unwrap_or_else(|| UNKNOWN.into()));
         match self.cell {
             Cell::Text(_) | Cell::Flag(_) => cell,
             _ => cell.set_alignment(CellAlignment::Right),
         }
     }
 
-    /// The cell for reading.
-    fn shown(&self, row: &R) -> Option<String> {
+    /// The cell for reading, a number with its share where it has one.
+    fn shown(&self, row: &R, with_share: bool) -> Option<String> {
         Some(match &self.cell {
             Cell::Text(of) => of(row)?.into(),
             Cell::Integer(of) => {
                 let value = of(row)?;
-                match self.whole.as_ref().and_then(|whole| whole(row)) {
+                let whole = self.whole.as_ref().filter(|_| with_share && value > 0);
+                match whole.and_then(|whole| whole(row)) {
                     Some(whole) if whole > 0 => {
                         format!("{value} ({:.1} %)", 100.0 * value as f64 / whole as f64)
                     }
@@ -159,8 +188,8 @@ impl<R> Column<R> {
         let all_zero = rows.iter().all(|row| self.is_zero(row));
         let equal = rows
             .windows(2)
-            .all(|two| self.shown(two[0]) == self.shown(two[1]));
-        !all_zero && (rows.len() < 2 || !equal)
+            .all(|two| self.shown(two[0], false) == self.shown(two[1], false));
+        self.always || (!all_zero && (rows.len() < 2 || !equal))
     }
 }
 

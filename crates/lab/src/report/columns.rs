@@ -26,6 +26,7 @@ pub fn columns() -> Columns<Entry> {
             Some(e.result.cost.completed)
         })
         .heading("Flows completed")
+        .always()
         .share_of(|e| e.result.cost.flows)
         .group(
             "fct_ms",
@@ -97,7 +98,7 @@ fn sent(columns: Columns<Entry>) -> Columns<Entry> {
             ),
             |e| Some(e.result.cost.counters.copies_withheld),
         )
-        .heading("  withheld")
+        .heading("Extra copies withheld")
         .integer(
             (
                 "duplicates_reported",
@@ -106,7 +107,7 @@ fn sent(columns: Columns<Entry>) -> Columns<Entry> {
             ),
             |e| Some(e.result.cost.counters.copies_reported),
         )
-        .heading("  reported by DSACK")
+        .heading("Extra copies reported by DSACK")
         .integer(
             (
                 "spurious",
@@ -138,7 +139,7 @@ fn retransmissions() -> Columns<Entry> {
             .integer((name, "segments", about), move |e| {
                 Some(e.result.cost.counters.retransmissions.of(trigger))
             })
-            .heading(format!("  {name}"))
+            .heading(format!("Retransmissions by {name}"))
             .share_of(all);
     }
     columns

@@ -4,7 +4,7 @@ use super::{Entry, Report, columns, stages};
 use crate::stage::Stage;
 use recoup_recovery::undo::Proof;
 use recoup_recovery::{State, Trigger};
-use recoup_table::{Comparison, Keep};
+use recoup_table::{Comparison, Keep, Line};
 
 /// Which figures a table shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,13 +44,12 @@ pub(super) fn tables(report: &Report, view: View, keep: Keep) -> String {
 fn table(entries: &[&Entry], view: View, keep: Keep) -> String {
     let known = |entry: &&&Entry| view == View::Cost || entry.senders_known();
     let entries: Vec<&Entry> = entries.iter().filter(known).copied().collect();
-    let names = match view {
+    let lines = match view {
         View::Cost => cost(&entries, keep),
-        View::Retransmissions => retransmissions(),
-        View::Recovery => recovery(),
+        View::Retransmissions => retransmissions().into_iter().map(Line::from).collect(),
+        View::Recovery => recovery().into_iter().map(Line::from).collect(),
     };
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let Comparison { text, left_out } = columns().compare(&entries, "profile", &names, keep);
+    let Comparison { text, left_out } = columns().compare(&entries, "profile", &lines, keep);
     let note = match left_out {
         0 => String::new(),
         1 => "\nOne row is zero or the same for all; --all-rows shows it.\n".into(),
@@ -59,36 +58,38 @@ fn table(entries: &[&Entry], view: View, keep: Keep) -> String {
     format!("{text}\n{note}")
 }
 
-/// The figures of a distribution; of a single flow one of six equal ones.
-fn distribution(name: &str, single: bool) -> Vec<String> {
-    let parts = match single {
-        true => &["p50"][..],
-        false => &["min", "p50", "p90", "p99", "max", "mean"],
-    };
-    parts.iter().map(|part| format!("{name}_{part}")).collect()
+/// The figures of a distribution.
+fn distribution(name: &str) -> [String; 6] {
+    ["min", "p50", "p90", "p99", "max", "mean"].map(|part| format!("{name}_{part}"))
 }
 
-fn cost(entries: &[&Entry], keep: Keep) -> Vec<String> {
+fn cost(entries: &[&Entry], keep: Keep) -> Vec<Line> {
     let single = keep == Keep::Telling && entries.iter().all(|e| e.result.cost.flows == 1);
-    let mut names = Vec::new();
+    let mut lines: Vec<Line> = Vec::new();
     // That all flows completed goes without saying.
-    let incomplete = |e: &&&Entry| e.result.cost.completed < e.result.cost.flows;
-    if keep == Keep::All || entries.iter().any(|e| incomplete(&e)) {
-        names.push("completed".into());
+    let incomplete = |e: &&Entry| e.result.cost.completed < e.result.cost.flows;
+    if keep == Keep::All || entries.iter().any(incomplete) {
+        lines.push("completed".into());
     }
-    names.extend(distribution("fct_ms", single));
-    names.extend(
-        [
-            "fct_normalised",
-            "last_ack_to_retransmission_ms_p50",
-            "segments_sent",
-            "bytes_sent",
-            "packets_dropped",
-        ]
-        .map(String::from),
-    );
-    names.extend(by_trigger());
-    names.extend(
+    // Of a single flow six figures would be one.
+    let waited = "last_ack_to_retransmission_ms_p50";
+    match single {
+        true => {
+            lines.push(headed("fct_ms_p50", "FCT"));
+            lines.push("fct_normalised".into());
+            lines.push(headed(waited, "Last ACK to retransmission"));
+        }
+        false => {
+            lines.extend(distribution("fct_ms").map(Line::from));
+            lines.extend(["fct_normalised", waited].map(Line::from));
+        }
+    }
+    lines.extend(["segments_sent", "bytes_sent", "packets_dropped"].map(Line::from));
+    lines.extend(by_trigger().map(|name| Line {
+        with_share: false,
+        ..name.into()
+    }));
+    lines.extend(
         [
             "probes",
             "duplicates",
@@ -97,12 +98,19 @@ fn cost(entries: &[&Entry], keep: Keep) -> Vec<String> {
             "spurious",
             "unnecessary_bytes",
         ]
-        .map(String::from),
+        .map(Line::from),
     );
     if entries.iter().any(|e| e.result.live.is_some()) {
-        names.extend(["live_delivery_error_ms_p999", "live_blurred_flows"].map(String::from));
+        lines.extend(["live_delivery_error_ms_p999", "live_blurred_flows"].map(Line::from));
     }
-    names
+    lines
+}
+
+fn headed(name: &'static str, heading: &'static str) -> Line {
+    Line {
+        heading: Some(heading.into()),
+        ..name.into()
+    }
 }
 
 fn by_trigger() -> impl Iterator<Item = String> {
@@ -155,6 +163,6 @@ fn recovery() -> Vec<String> {
             names.push(format!("recovery_{window}_p{percent}"));
         }
     }
-    names.extend(distribution("recovery_time_ms", false));
+    names.extend(distribution("recovery_time_ms"));
     names
 }
