@@ -30,3 +30,6 @@ pub struct Part<'a, R> {
 
 /// The name of the column that names the source of a row.
 pub(crate) const SOURCE: &str = "capture";
+
+#[cfg(test)]
+mod tests;

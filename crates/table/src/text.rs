@@ -137,7 +137,11 @@ impl<R> Column<R> {
             Some(heading) => heading.to_owned(),
             None => self.name.replace('_', " "),
         };
-        match self.unit {
+        let unit = match self.cell {
+            Cell::Time(_) => "UTC",
+            _ => self.unit,
+        };
+        match unit {
             "" => heading,
             unit => format!("{heading} ({unit})"),
         }

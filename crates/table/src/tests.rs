@@ -1,0 +1,236 @@
+use super::*;
+use ::parquet::file::reader::{FileReader, SerializedFileReader};
+use ::parquet::record::Field as ParquetField;
+use recoup_units::Instant;
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::io::Seek;
+use std::path::Path;
+
+#[derive(Clone)]
+struct Flow {
+    profile: &'static str,
+    flows: u64,
+    completed: u64,
+    fct: Option<Fct>,
+    distance: i64,
+    at: Instant,
+}
+
+#[derive(Clone)]
+struct Fct {
+    min: f64,
+    max: f64,
+}
+
+fn columns() -> Columns<Flow> {
+    let fct = Columns::<Fct>::new()
+        .real(("min", "ms", "smallest"), |f| Some(f.min))
+        .heading("FCT min")
+        .real(("max", "ms", "largest"), |f| Some(f.max))
+        .heading("FCT max")
+        .digits(1);
+    Columns::<Flow>::new()
+        .text(("profile", "", "the profile"), |f| Some(f.profile.into()))
+        .integer(("flows", "", "flows run"), |f| Some(f.flows))
+        .integer(("completed", "", "flows completed"), |f| Some(f.completed))
+        .share_of(|f| f.flows)
+        .group("fct_ms", fct, |f| f.fct.as_ref())
+        .signed(("distance", "segments", "pipe - ssthresh"), |f| {
+            Some(f.distance)
+        })
+        .flag(("lost", "", "a flow did not complete"), |f| {
+            f.completed < f.flows
+        })
+        .time(("at", "s", "when it began"), |f| Some(f.at))
+}
+
+fn flow(profile: &'static str, completed: u64, fct: Option<(f64, f64)>) -> Flow {
+    Flow {
+        profile,
+        flows: 4,
+        completed,
+        fct: fct.map(|(min, max)| Fct { min, max }),
+        distance: -3,
+        at: Instant::from_nanos(1_700_000_000_123_456_789),
+    }
+}
+
+fn rows() -> [Flow; 2] {
+    [
+        flow("reno", 3, Some((80.5, 402.0))),
+        flow("linux-6", 0, None),
+    ]
+}
+
+#[test]
+fn csv_joins_the_names_of_groups_and_leaves_unknown_cells_empty() {
+    assert_eq!(
+        columns().to_csv(&rows()),
+        "profile,flows,completed,fct_ms_min,fct_ms_max,distance,lost,at\n\
+         reno,4,3,80.5,402,-3,true,1700000000.123456789\n\
+         linux-6,4,0,,,-3,true,1700000000.123456789\n"
+    );
+}
+
+#[test]
+fn with_several_parts_csv_names_the_part_last() {
+    let rows = rows();
+    let parts = [("a.pcap", &rows[..1]), ("b.pcap", &rows[1..])];
+    let parts = parts.map(|(name, rows)| Part { name, rows });
+    let mut out = Vec::new();
+    columns().write_csv(&parts, &mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    let last: Vec<_> = text.lines().filter_map(|l| l.rsplit(',').next()).collect();
+    assert_eq!(last, ["capture", "a.pcap", "b.pcap"]);
+}
+
+#[test]
+fn a_document_carries_its_schema_and_nests_groups() {
+    const SCHEMA: Schema = Schema {
+        name: "recoup.test",
+        version: 7,
+    };
+    #[derive(Serialize)]
+    struct Body<R> {
+        flows: R,
+    }
+    let (columns, rows) = (columns(), rows());
+    let body = Body {
+        flows: columns.to_json(&rows),
+    };
+    let text = SCHEMA.to_text(&body).unwrap();
+    let document: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(document["schema"], "recoup.test");
+    assert_eq!(document["version"], 7);
+    let [first, second] = [0, 1].map(|i| &document["flows"][i]);
+    assert_eq!(first["fct_ms"], json!({"min": 80.5, "max": 402.0}));
+    assert_eq!(second["fct_ms"], Value::Null);
+    assert_eq!(
+        (&first["distance"], &first["lost"]),
+        (&json!(-3), &json!(true))
+    );
+    assert!(text.contains("\"at\": 1700000000.123456789"), "{text}");
+
+    let mut lines = Vec::new();
+    SCHEMA.write(&body, Layout::Lines, &mut lines).unwrap();
+    let lines = String::from_utf8(lines).unwrap();
+    assert_eq!(lines.lines().count(), 3, "a row a line: {lines}");
+    assert_eq!(serde_json::from_str::<Value>(&lines).unwrap(), document);
+}
+
+#[test]
+fn parquet_has_the_columns_of_csv() {
+    let rows = rows();
+    let mut file = tempfile::tempfile().unwrap();
+    let parts = [Part {
+        name: "",
+        rows: &rows,
+    }];
+    columns().write_parquet(&parts, &mut file).unwrap();
+    file.rewind().unwrap();
+    let reader = SerializedFileReader::new(file).unwrap();
+    let read: Vec<_> = reader
+        .get_row_iter(None)
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    let names: Vec<_> = read[0]
+        .get_column_iter()
+        .map(|(name, _)| name.clone())
+        .collect();
+    assert_eq!(names, columns().names());
+    let cell = |row: usize, name: &str| {
+        let mut cells = read[row].get_column_iter();
+        cells.find(|(other, _)| *other == name).unwrap().1.clone()
+    };
+    assert_eq!(cell(0, "distance"), ParquetField::Long(-3));
+    assert_eq!(cell(0, "fct_ms_min"), ParquetField::Double(80.5));
+    assert_eq!(cell(1, "fct_ms_min"), ParquetField::Null);
+    assert_eq!(cell(1, "lost"), ParquetField::Bool(true));
+}
+
+#[test]
+fn text_has_headings_with_units_and_shares() {
+    let text = columns().to_text(&rows(), &["profile", "completed", "fct_ms_max", "at"]);
+    let lines: Vec<_> = text.lines().collect();
+    assert!(
+        lines[0].starts_with("| profile | completed | FCT max (ms) |"),
+        "{text}"
+    );
+    assert!(lines[2].contains("| 3 (75.0 %) |"), "{text}");
+    assert!(
+        lines[2].contains("402.0 | 2023-11-14T22:13:20.123456Z"),
+        "{text}"
+    );
+    assert!(lines[3].contains("|            - |"), "{text}");
+}
+
+/// Lines that are zero or unknown everywhere, or equal for all, tell nothing.
+#[test]
+fn a_comparison_keeps_the_lines_that_tell() {
+    let compare = |rows: &[&Flow], keep| {
+        let lines = ["flows", "completed", "fct_ms_min", "distance"].map(Line::from);
+        columns().compare(rows, "profile", &lines, keep)
+    };
+    let [a, b] = rows();
+    let zero = flow("zero", 0, None);
+    for (rows, left_out, kept) in [
+        (&[&a, &b][..], 2, &["completed", "FCT min"][..]),
+        // Of one alone, all are equal: only what is zero or unknown goes.
+        (&[&a], 0, &["flows", "completed", "FCT min", "distance"]),
+        (&[&zero], 2, &["flows", "distance"]),
+    ] {
+        let found = compare(rows, Keep::Telling);
+        assert_eq!(found.left_out, left_out, "{found}");
+        let lines = found.text.lines().skip(2);
+        let names: Vec<_> = lines.map(|line| line[2..].trim_start()).collect();
+        assert_eq!(names.len(), kept.len(), "{found}");
+        for (name, kept) in names.iter().zip(kept) {
+            assert!(name.starts_with(kept), "{found}");
+        }
+        let all = compare(rows, Keep::All);
+        assert_eq!((all.left_out, all.text.lines().count()), (0, 6), "{all}");
+    }
+    let header = compare(&[&a, &b], Keep::All).text;
+    assert!(
+        header.starts_with("|                     | reno"),
+        "{header}"
+    );
+}
+
+#[test]
+fn a_line_that_always_stands_is_kept() {
+    let columns = Columns::<u64>::new()
+        .text(("name", "", "a name"), |_| Some("x".into()))
+        .integer(("n", "", "a number"), |n| Some(*n))
+        .always();
+    let found = columns.compare(&[&0, &0], "name", &["n".into()], Keep::Telling);
+    assert_eq!(found.left_out, 0, "{found}");
+}
+
+#[test]
+fn fields_are_documented_by_their_place_in_json() {
+    let fields = columns().fields();
+    let paths: Vec<_> = fields.iter().map(|field| &*field.path).collect();
+    assert_eq!(paths[3..5], ["fct_ms.min", "fct_ms.max"]);
+    assert_eq!((fields[3].kind, fields[3].unit), ("number", "ms"));
+    assert_eq!(fields[7].kind, "time");
+}
+
+#[test]
+fn a_files_ending_names_the_format() {
+    for (file, format) in [
+        ("a.json", Some(Format::Json)),
+        ("a.b/C.CSV", Some(Format::Csv)),
+        ("x.parquet", Some(Format::Parquet)),
+        ("x.svg", Some(Format::Svg)),
+        ("x.xpl", Some(Format::Xpl)),
+        ("x.txt", Some(Format::Table)),
+        ("x.table", None),
+        ("x.jsn", None),
+        ("json", None),
+    ] {
+        assert_eq!(Format::of_file(Path::new(file)), format, "{file}");
+    }
+}
