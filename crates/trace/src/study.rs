@@ -70,7 +70,7 @@ pub use tables::{
     Reduction, Report, SenderReport, Senders,
 };
 
-use crate::analyze::Findings;
+use crate::finding::Findings;
 use crate::finding::{Connection, Direction, Retransmission, Tally, Verdict};
 use recoup_units::Instant;
 use saving::{Detector, Saving};
@@ -81,32 +81,32 @@ use std::collections::BTreeMap;
 pub struct Study {
     /// From the first packet of a connection to the last.
     span: Option<(Instant, Instant)>,
-    all: Volume,
-    lossy: Volume,
+    all: ConnectionVolume,
+    lossy: ConnectionVolume,
     /// Lossy, and whoever lost was identified.
-    explained: Volume,
+    explained: ConnectionVolume,
     /// Nothing is known to be lost, but something may be.
-    undecided: Volume,
+    undecided: ConnectionVolume,
     /// Senders of explained connections, by profile.
     explained_senders: BTreeMap<Sender, u64>,
-    false_positives: Volume,
+    false_positives: ConnectionVolume,
     false_retransmissions: u64,
     bytes: Distribution,
     /// How much is explained, ambiguous senders told apart by the profiles they may be of.
     explained_by_sender: BTreeMap<Sender, Explained>,
     /// By kind.
-    senders: BTreeMap<Sender, Gathered>,
+    senders: BTreeMap<Sender, SenderTotals>,
 }
 
 /// How much there is of a kind of connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Volume {
+struct ConnectionVolume {
     connections: u64,
     bytes: u64,
     packets: u64,
 }
 
-impl Volume {
+impl ConnectionVolume {
     fn of(connection: &Connection) -> Self {
         Self {
             connections: 1,
@@ -124,7 +124,7 @@ impl Volume {
 
 /// What is gathered of the senders of one kind.
 #[derive(Clone, Debug)]
-struct Gathered {
+struct SenderTotals {
     explained: Explained,
     retransmissions: Tally,
     /// In thousandths of an RTT, by FR/R and by RTO.
@@ -134,7 +134,7 @@ struct Gathered {
     saving: Saving,
 }
 
-impl Gathered {
+impl SenderTotals {
     fn new() -> Self {
         Self {
             explained: Explained::default(),
@@ -149,17 +149,17 @@ impl Gathered {
         &mut self,
         connection: &Connection,
         direction: &Direction,
-        sent_again: impl Iterator<Item = &'a Retransmission> + Clone,
+        retransmissions_of: impl Iterator<Item = &'a Retransmission> + Clone,
     ) {
         self.explained.merge(&Explained::of(direction));
         self.retransmissions.merge(&direction.retransmissions);
-        for one in sent_again.clone() {
+        for one in retransmissions_of.clone() {
             let detector = Detector::of(one.triggers.first());
             if let Some((detector, rtts)) = detector.zip(one.detection_rtts()) {
                 self.detection[detector as usize].add(rtts);
             }
         }
-        let saving = Saving::of(connection, direction, sent_again);
+        let saving = Saving::of(connection, direction, retransmissions_of);
         let duration = connection.duration().as_secs_f64();
         if duration > 0.0 {
             self.reduction
@@ -183,12 +183,12 @@ impl Default for Study {
     fn default() -> Self {
         Self {
             span: None,
-            all: Volume::default(),
-            lossy: Volume::default(),
-            explained: Volume::default(),
-            undecided: Volume::default(),
+            all: ConnectionVolume::default(),
+            lossy: ConnectionVolume::default(),
+            explained: ConnectionVolume::default(),
+            undecided: ConnectionVolume::default(),
             explained_senders: BTreeMap::new(),
-            false_positives: Volume::default(),
+            false_positives: ConnectionVolume::default(),
             false_retransmissions: 0,
             bytes: Distribution::in_steps_of(1.0),
             explained_by_sender: BTreeMap::new(),
@@ -200,44 +200,44 @@ impl Default for Study {
 impl Study {
     /// Takes in a connection with its retransmissions, in the order of their frames.
     pub fn add(&mut self, connection: &Connection, retransmissions: &[Retransmission]) {
-        let volume = Volume::of(connection);
+        let volume = ConnectionVolume::of(connection);
         self.all.merge(&volume);
         self.bytes.add_steps(volume.bytes);
-        self.reach(connection.begun, connection.ended);
-        let sent_again = |direction: &&Direction| direction.retransmissions.total() > 0;
-        if !connection.directions.iter().any(|d| sent_again(&d)) {
+        self.extend_span(connection.begun, connection.ended);
+        let retransmissions_of = |direction: &&Direction| direction.retransmissions.total() > 0;
+        if !connection.directions.iter().any(|d| retransmissions_of(&d)) {
             return;
         }
-        self.sort(connection, &volume);
+        self.count_losses(connection, &volume);
         let sources = [connection.endpoints.src, connection.endpoints.dst];
         for (direction, source) in connection.directions.iter().zip(sources) {
-            if sent_again(&direction) {
+            if retransmissions_of(&direction) {
                 let own = retransmissions.iter();
                 let own = own.filter(|one| one.endpoints.src == source);
                 let sender = Sender::from(&direction.profile);
-                let gathered = self.senders.entry(sender.kind());
+                let totals = self.senders.entry(sender.kind());
                 let explained = self.explained_by_sender.entry(sender).or_default();
                 explained.merge(&Explained::of(direction));
-                let gathered = gathered.or_insert_with(Gathered::new);
-                gathered.add(connection, direction, own);
+                let totals = totals.or_insert_with(SenderTotals::new);
+                totals.add(connection, direction, own);
             }
         }
     }
 
-    fn reach(&mut self, begun: Instant, ended: Instant) {
+    fn extend_span(&mut self, begun: Instant, ended: Instant) {
         let (first, last) = self.span.unwrap_or((begun, ended));
         self.span = Some((first.min(begun), last.max(ended)));
     }
 
     /// A connection on which something was sent again: was anything lost?
-    fn sort(&mut self, connection: &Connection, volume: &Volume) {
+    fn count_losses(&mut self, connection: &Connection, volume: &ConnectionVolume) {
         let count = |verdict| {
             let of = |d: &Direction| d.retransmissions.of_verdict(verdict);
             connection.directions.iter().map(of).sum::<u64>()
         };
         if count(Verdict::Needed) > 0 {
             self.lossy.merge(volume);
-            self.explain(connection, volume);
+            self.count_explained(connection, volume);
         } else if count(Verdict::Unknowable) > 0 {
             self.undecided.merge(volume);
         } else {
@@ -247,7 +247,7 @@ impl Study {
     }
 
     /// A lossy connection: are those whose segments were lost known?
-    fn explain(&mut self, connection: &Connection, volume: &Volume) {
+    fn count_explained(&mut self, connection: &Connection, volume: &ConnectionVolume) {
         let lost = |d: &&Direction| d.retransmissions.of_verdict(Verdict::Needed) > 0;
         let losers = connection.directions.iter().filter(lost);
         let losers: Vec<Sender> = losers.map(|d| Sender::from(&d.profile)).collect();
@@ -267,7 +267,7 @@ impl Study {
     /// Takes in all of another.
     pub fn merge(&mut self, other: &Self) {
         if let Some((first, last)) = other.span {
-            self.reach(first, last);
+            self.extend_span(first, last);
         }
         self.all.merge(&other.all);
         self.lossy.merge(&other.lossy);
@@ -285,7 +285,7 @@ impl Study {
         }
         for (sender, theirs) in &other.senders {
             let mine = self.senders.entry(sender.clone());
-            mine.or_insert_with(Gathered::new).merge(theirs);
+            mine.or_insert_with(SenderTotals::new).merge(theirs);
         }
     }
 }

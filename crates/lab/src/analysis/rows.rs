@@ -54,7 +54,7 @@ fn direction() -> Columns<Direction> {
         .text("vantage", |d| Some(d.vantage.name().into()))
         .integer("segments", |d| Some(d.segments))
         .integer("bytes", |d| Some(d.bytes))
-        .integer("doubled", |d| Some(d.doubled))
+        .integer("doubled", |d| Some(d.duplicates))
         .integer("probes", |d| Some(d.probes))
         .integer("missing_bytes", |d| Some(d.missing))
         .integer("rtt_samples", |d| Some(d.rtt.map_or(0, |rtt| rtt.samples)));

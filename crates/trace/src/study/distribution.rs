@@ -155,14 +155,14 @@ impl Distribution {
 
     fn points(&self) -> Vec<(f64, f64)> {
         let all = self.count();
-        let (mut seen, mut told) = (0, 0);
+        let (mut seen, mut shown) = (0, 0);
         let mut points = Vec::new();
         for (value, n) in self.values() {
             seen += n;
             // The first, the last, and between them as few as tell the shape.
-            if points.is_empty() || seen == all || (seen - told).saturating_mul(POINTS) >= all {
+            if points.is_empty() || seen == all || (seen - shown).saturating_mul(POINTS) >= all {
                 points.push((value, seen as f64 / all as f64));
-                told = seen;
+                shown = seen;
             }
         }
         points

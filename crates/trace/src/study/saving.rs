@@ -107,7 +107,7 @@ impl Saving {
         direction: &Direction,
         retransmissions: impl IntoIterator<Item = &'a Retransmission>,
     ) -> Self {
-        let mut account = Account {
+        let mut account = SavingAccount {
             ended: connection.ended,
             mean_rtt: direction.rtt.map(|rtt| rtt.mean),
             max_rtt: direction.rtt.map(|rtt| rtt.max),
@@ -131,30 +131,30 @@ impl Saving {
 
 /// A loss recovery that is going on.
 #[derive(Clone, Copy, Debug)]
-struct Episode {
+struct Recovery {
     detector: Detector,
     /// `None`: not before the capture ends.
     until: Option<Instant>,
 }
 
 /// Goes through the retransmissions of a sender.
-struct Account {
+struct SavingAccount {
     ended: Instant,
     mean_rtt: Option<Duration>,
     max_rtt: Option<Duration>,
     saving: Saving,
-    open: Option<Episode>,
+    open: Option<Recovery>,
     /// When what begins with a number was last sent again.
     copies: HashMap<SeqNumber, Instant>,
 }
 
-impl Account {
+impl SavingAccount {
     fn take(&mut self, one: &Retransmission) {
         let before = self.copies.insert(one.seq, one.at);
         let Some(detector) = Detector::of(one.triggers.first()) else {
             return;
         };
-        let over = |episode: &Episode| episode.until.is_some_and(|until| until <= one.at);
+        let over = |episode: &Recovery| episode.until.is_some_and(|until| until <= one.at);
         self.open = self.open.filter(|episode| !over(episode));
         let expired = one.triggers.first() == Some(Trigger::Rto);
         let again = match (self.open.map(|episode| episode.detector), detector) {
@@ -163,7 +163,7 @@ impl Account {
             (Some(Detector::Timeout), Detector::Timeout) if expired => true,
             _ => return,
         };
-        self.open = Some(Episode {
+        self.open = Some(Recovery {
             detector,
             until: one.recovery.map(|time| one.at + time),
         });

@@ -3,7 +3,7 @@
 use super::claims::{self, Claim};
 use super::distribution::Cdf;
 use super::saving::{Detector, Split};
-use super::{Gathered, Sender, Study, Volume};
+use super::{ConnectionVolume, Sender, SenderTotals, Study};
 use crate::finding::{Tally, Verdict};
 use recoup_recovery::rtt::{FULL_SRTT, Sampling};
 use recoup_recovery::{Profile, Trigger};
@@ -201,7 +201,7 @@ pub(super) fn percent(part: u64, whole: u64) -> Option<f64> {
 impl Study {
     /// What was found so far.
     pub fn report(&self) -> Report {
-        let mut all = Gathered::new();
+        let mut all = SenderTotals::new();
         self.senders.values().for_each(|some| all.merge(some));
         let senders = self.senders.iter();
         Report {
@@ -239,7 +239,7 @@ impl Study {
     }
 
     fn connections(&self) -> Connections {
-        let portion = |some: &Volume| Portion {
+        let portion = |some: &ConnectionVolume| Portion {
             connections: some.connections,
             bytes: some.bytes,
             packets: some.packets,
@@ -306,7 +306,7 @@ impl Parameters {
     }
 }
 
-impl Gathered {
+impl SenderTotals {
     fn report(&self, sender: String) -> SenderReport {
         let [fast_retransmit, rto] =
             [Detector::FastRetransmit, Detector::Timeout].map(|d| self.detection[d as usize].cdf());

@@ -1,21 +1,22 @@
-//! Stamps that do not follow from those before them.
+//! Timestamps that jump.
 
 use super::*;
-use crate::analyze::shard::Held;
+use crate::analyze::shard::Reorder;
 
-/// The times, in ms, in the order and as they are analyzed, of packets with these stamps; and what was odd.
-fn timed(stamps: &[u64]) -> (Vec<u64>, Clock) {
+/// The times at which packets with these timestamps are analyzed, in order and in ms, and the
+/// anomalies.
+fn timed(stamps: &[u64]) -> (Vec<u64>, ClockAnomalies) {
     let packet = *repaired().packets.first().unwrap();
-    let packets = stamps.iter().enumerate().map(|(i, &at)| Packet {
+    let packets = stamps.iter().enumerate().map(|(i, &at)| CapturedPacket {
         frame: i as u64 + 1,
         at: Instant::from_millis(at),
         ..packet
     });
-    let mut feed = Feed::new(packets);
-    let (mut round, mut held, mut got) = (Round::default(), Held::default(), Vec::new());
+    let mut feed = PacketFeed::new(packets);
+    let (mut round, mut reorder, mut got) = (Round::default(), Reorder::default(), Vec::new());
     while feed.fill(&mut round) {
         for part in &round.parts {
-            held.sorted(part, round.order, |packets| {
+            reorder.in_order(part, round.order, |packets| {
                 let times = packets
                     .iter()
                     .map(|timed| timed.time.as_nanos() / 1_000_000);
@@ -29,8 +30,8 @@ fn timed(stamps: &[u64]) -> (Vec<u64>, Clock) {
 #[test]
 fn time_goes_on_whatever_the_stamps_are() {
     const DAY: u64 = 86_400_000;
-    const SOME: u64 = (1 << 60) / 1_000_000;
-    // (what, stamps, times; how often set back and astray), all in ms
+    const FALLBACK: u64 = (1 << 60) / 1_000_000;
+    // (name, timestamps, times, [clock set back, outliers]), all times in ms
     type Case = (&'static str, &'static [u64], &'static [u64], [u64; 2]);
     let cases: [Case; 12] = [
         ("in order", &[1, 2, 3], &[1, 2, 3], [0, 0]),
@@ -80,7 +81,7 @@ fn time_goes_on_whatever_the_stamps_are() {
         (
             "no clock's at first",
             &[u64::MAX, u64::MAX, 5000, 5010],
-            &[SOME, SOME, SOME, SOME + 10],
+            &[FALLBACK, FALLBACK, FALLBACK, FALLBACK + 10],
             [1, 0],
         ),
         (
@@ -96,11 +97,11 @@ fn time_goes_on_whatever_the_stamps_are() {
             [1, 0],
         ),
     ];
-    for (what, stamps, times, [set, astray]) in cases {
+    for (what, stamps, times, [set, outliers]) in cases {
         let (got, clock) = timed(stamps);
         assert_eq!(got, times, "{what}");
-        let counts = [clock.set, clock.astray].map(|steps| steps.frames.count);
-        assert_eq!(counts, [set, astray], "{what}");
+        let counts = [clock.set, clock.outliers].map(|steps| steps.frames.count);
+        assert_eq!(counts, [set, outliers], "{what}");
     }
     let (_, clock) = timed(&[9000, 5000, 5010]);
     assert_eq!(clock.set.frames.first_frame, 2);
@@ -112,7 +113,7 @@ fn time_goes_on_whatever_the_stamps_are() {
 
 #[test]
 fn a_connection_outlives_what_happens_to_the_clock() {
-    type Stamps = fn(&mut [Packet]);
+    type Stamps = fn(&mut [CapturedPacket]);
     let cases: [(&str, Stamps); 2] = [
         ("one stamp of tomorrow", |packets| {
             packets[12].at += Duration::from_secs(86_400);
@@ -124,10 +125,10 @@ fn a_connection_outlives_what_happens_to_the_clock() {
         }),
     ];
     for (what, change) in cases {
-        let mut talk = repaired();
-        change(&mut talk.packets);
-        let stamp = talk.packets[18].at;
-        let kept = talk.analyzed();
+        let mut conversation = repaired();
+        change(&mut conversation.packets);
+        let stamp = conversation.packets[18].at;
+        let kept = conversation.analyzed();
         let [row] = kept.retransmissions.as_slice() else {
             panic!("{what}: {:?}", kept.retransmissions);
         };

@@ -58,12 +58,12 @@ fn the_packet_is_found_behind_each_kind_of_header() {
     ] {
         let frame = [&header[..], &ip].concat();
         let link = Link::of(link).expect("a known link type");
-        let found = Inside {
+        let found = IpStart {
             start: header.len(),
             outgoing,
         };
         assert_eq!(link.ip_packet(&frame), Ok(found), "{link:?} {header:?}");
-        // Cut anywhere, it is found, or too short, but never something else.
+        // Cut anywhere, the result is the same or "too short".
         for end in 0..frame.len() {
             let cut = link.ip_packet(&frame[..end]);
             assert!(

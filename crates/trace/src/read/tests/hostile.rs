@@ -1,6 +1,6 @@
-//! What is damaged, cut, or something else altogether.
+//! Damaged and cut captures, and files that are none.
 
-use super::super::{Ending, LARGEST_RECORD, Oddity, Packet, Reason};
+use super::super::{CapturedPacket, Ending, LARGEST_RECORD, Oddity, Reason};
 use super::made::*;
 use proptest::prelude::*;
 
@@ -60,7 +60,7 @@ fn what_is_no_capture_is_told_in_a_line() {
         error,
         "x: a block of 30 bytes: expected a multiple of 4, at least 12"
     );
-    // Packed by something that was interrupted, or damaged, at its very beginning.
+    // Compressed by an interrupted program, or damaged at the very beginning.
     let mut damaged = gzip(&start);
     damaged[10] = 0xff;
     let error = read(&damaged).unwrap_err().to_string();
@@ -83,7 +83,7 @@ fn a_link_type_that_is_not_read_is_an_error_when_there_is_no_other() {
         assert_download(&found, 2);
         assert_eq!(counts.skipped(Reason::LinkType).count, 2);
     }
-    // A capture without packets is one.
+    // A capture without packets is valid.
     let (found, counts) = read(&plain(&[])).unwrap();
     assert!(found.is_empty() && counts.notes().is_empty());
 }
@@ -149,7 +149,7 @@ fn what_follows_a_good_start_is_told() {
         assert_eq!(counts.ending, expected);
         assert_eq!(counts.notes().len(), 1);
     }
-    // What is packed may be followed by something else, or be damaged.
+    // Bytes after the compressed data, or damage within it.
     let trailing = [&gzip(&good[0])[..], b"rubbish, not a member of it"].concat();
     let (found, counts) = read(&trailing).unwrap();
     assert_download(&found, 3);
@@ -160,7 +160,7 @@ fn what_follows_a_good_start_is_told() {
     );
 }
 
-/// Damaged in the middle, what was packed in front of that is not all lost.
+/// If compressed data is damaged in the middle, most of what comes before is read.
 #[test]
 fn what_is_packed_and_damaged_is_read_as_far_as_it_is_sound() {
     let file = plain(&packets(3000));
@@ -173,7 +173,7 @@ fn what_is_packed_and_damaged_is_read_as_far_as_it_is_sound() {
     }
 }
 
-/// A block that contradicts itself is left out; those behind it are read.
+/// A block that contradicts itself is left out, and the blocks after it are read.
 #[test]
 fn a_packet_longer_than_its_block_is_left_out() {
     let packet = ip(&segment(0), false);
@@ -235,7 +235,7 @@ fn empty_records_are_frames() {
     );
 }
 
-/// Captures of every kind, for what may happen to any of them.
+/// One capture of each kind, to be damaged.
 fn good() -> Vec<Vec<u8>> {
     let packets = packets(6);
     let mixed: Vec<Vec<u8>> = packets
@@ -265,8 +265,8 @@ fn good() -> Vec<Vec<u8>> {
     plain.into_iter().chain(packed).collect()
 }
 
-/// Any prefix has a prefix of the packets, and ends well, or within a packet; only without a header
-/// it is nothing.
+/// A prefix of a capture holds a prefix of its packets and ends cleanly or within a packet. Without
+/// a header it is no capture.
 #[test]
 fn cut_anywhere_what_is_there_is_read() {
     for file in good() {
@@ -291,7 +291,8 @@ fn cut_anywhere_what_is_there_is_read() {
 }
 
 proptest! {
-    /// Bytes changed, taken away and put in: nothing panics, the frames rise, the sums are right.
+    /// Changes, removes and inserts bytes: nothing panics, frame numbers increase, and the counts
+    /// add up.
     #[test]
     fn whatever_happens_the_counts_add_up(
         which in 0..7_usize,
@@ -307,7 +308,7 @@ proptest! {
             }
         }
         if let Ok((found, counts)) = read(&file) {
-            let rising = |pair: &[Packet]| pair[0].frame < pair[1].frame;
+            let rising = |pair: &[CapturedPacket]| pair[0].frame < pair[1].frame;
             prop_assert!(found.windows(2).all(rising));
             prop_assert!(found.last().is_none_or(|last| last.frame <= counts.frames));
             let skipped: u64 = Reason::ALL.iter().map(|r| counts.skipped(*r).count).sum();

@@ -1,24 +1,24 @@
-//! What segments below the highest one seen are taken for, where arrivals are seen.
+//! What a segment below the highest byte is taken for, where arrivals are seen.
 
-use super::super::arrivals::{Arrivals, Seen};
+use super::super::arrivals::{ArrivalVerdicts, SeenBytes};
 use super::*;
 
-/// (when, from, to, timestamp, what was seen) of a segment.
-type Came = (u64, u64, u64, Option<u32>, Seen);
+/// (time, from, to, timestamp, what had arrived)
+type Came = (u64, u64, u64, Option<u32>, SeenBytes);
 
 #[test]
 fn arrivals() {
-    let seen = |all, first: Option<u32>, higher| Seen {
+    let seen = |all, first: Option<u32>, higher| SeenBytes {
         all,
-        first: first.map(|ts| Copy {
+        first: first.map(|ts| Transmission {
             at: at(0),
             ts_value: Some(ts),
         }),
         higher,
     };
-    let undated = Seen {
+    let undated = SeenBytes {
         all: true,
-        first: Some(Copy {
+        first: Some(Transmission {
             at: at(0),
             ts_value: None,
         }),
@@ -106,9 +106,9 @@ fn arrivals() {
         ),
     ];
     for (what, came, expected) in cases {
-        let mut arrivals = Arrivals::default();
+        let mut arrivals = ArrivalVerdicts::default();
         for (index, &(ms, from, to, ts_value, seen)) in came.iter().enumerate() {
-            let copy = Copy {
+            let copy = Transmission {
                 at: at(ms),
                 ts_value,
             };
@@ -129,8 +129,8 @@ fn arrivals() {
 
 #[test]
 fn more_copies_than_any_sender_makes_are_not_told_apart() {
-    let mut arrivals = Arrivals::default();
-    let again = Seen {
+    let mut arrivals = ArrivalVerdicts::default();
+    let again = SeenBytes {
         all: true,
         first: Some(copy(0)),
         higher: None,

@@ -1,43 +1,46 @@
-//! Why a segment was sent again: the engine hears the ACKs of the capture and is told what was sent;
-//! where it would have sent the same at that moment, its reason is the trigger.
+//! Why a segment was retransmitted, according to one profile.
 //!
-//! A timer is not let go off when the engine's own would: hosts round deadlines, and what their
-//! clocks say is known only to them. It goes off when the capture shows what it makes a sender send,
-//! and explains that if it was due, within the tolerances below.
+//! The engine hears the ACKs of the capture and is told what was sent. Where it would have sent the
+//! same segment at that moment, its reason is the trigger.
 //!
-//! What the engine does not explain gets the trigger nearest to what was seen (see
-//! [`Replay::likely`]), and counts against the profile; so does what it would have sent and the
-//! capture does not show.
+//! A timer of the engine does not fire at its deadline: hosts round deadlines, and only they know
+//! their clocks. It fires when the capture shows what it makes a sender send. It explains that
+//! segment if it was due, within the tolerances below.
+//!
+//! A retransmission that the engine does not explain gets the trigger nearest to what was seen (see
+//! [`Replay::nearest_trigger`]) and counts against the profile. So does a retransmission that the
+//! profile would have sent and the capture does not show.
 //!
 //! Source: the 2007 study §IV-A (the state machines of several senders, fed with a trace).
 
+use super::context::EpisodeContext;
+use super::tape::{Beginning, Step, Tape};
 use crate::finding::Triggers;
-use crate::shared::Common;
-use crate::tape::{Beginning, Step, Tape};
 use recoup_recovery::sender::Midway;
 use recoup_recovery::{Mechanisms, Send, Sender, State, Timer, Trigger};
 use recoup_units::{Instant, Segments, Span};
 use std::time::Duration;
 
-/// A timer may go off so much before its deadline as computed here: the sender's clock ticks, and its
-/// measurements are taken elsewhere in the host.
+/// How long before its computed deadline a timer may fire: the sender's clock ticks, and it
+/// measures RTTs elsewhere in the host.
 const EARLY: Duration = Duration::from_millis(3);
 
-/// And so much after it, beside an eighth of what it waits for: Linux's timer wheel rounds by that much.
+/// How long after its deadline a timer may fire, besides an eighth of its length: Linux's timer
+/// wheel rounds by as much.
 const LATE: Duration = Duration::from_millis(20);
 
-/// What an ACK calls for is sent within this, or within an eighth of a round trip, the window
-/// permitting.
+/// A retransmission that an ACK calls for is sent within this or within an eighth of a round trip,
+/// the window permitting.
 const AT_ONCE: Duration = Duration::from_millis(10);
 
-/// What an ACK lets go follows it within this.
+/// A segment that an ACK releases follows it within this.
 const PROMPT: Duration = Duration::from_millis(1);
 
-/// What an explanation says of one retransmission.
+/// What a profile says of one retransmission.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Explained {
     pub triggers: Triggers,
-    /// It was sent when and because the profile would have.
+    /// The profile would have sent it at that time and for that reason.
     pub fits: bool,
 }
 
@@ -46,24 +49,24 @@ pub(crate) struct Explained {
 pub(crate) struct Replay {
     sender: Sender,
     mss: u64,
-    /// Since when the sender has wanted to send something again that it might.
+    /// Since when the engine has wanted to retransmit something that the window permits.
     wanting: Option<Instant>,
-    /// It was sent late, or not at all; counted once a want.
+    /// The wanted retransmission is late or missing. Each is counted once.
     overdue: bool,
-    /// Retransmissions due that the capture does not show.
+    /// Retransmissions that were due and that the capture does not show.
     absent: u32,
     explained: u32,
     total: u32,
-    /// The last step's time.
+    /// The time of the last step.
     now: Instant,
-    /// When something was last sent, or an ACK last had any news.
+    /// When something was last sent, or an ACK last brought news.
     active: Instant,
-    /// The retransmission timer went off, and nothing was heard since.
+    /// The retransmission timer fired, and no ACK has come since.
     unheard: bool,
 }
 
 impl Replay {
-    /// One that was not begun yet.
+    /// A replay to [`begin`](Self::begin).
     pub fn new(mechanisms: &Mechanisms) -> Self {
         Self {
             sender: Sender::new(mechanisms, USUAL_MSS, Trigger::Syn, false),
@@ -79,8 +82,13 @@ impl Replay {
         }
     }
 
-    /// Begins where `beginning` says, with the round-trip times measured so far.
-    pub fn begin(&mut self, mechanisms: &Mechanisms, common: &Common<'_>, beginning: &Beginning) {
+    /// Begins in the state `beginning`, with the round-trip times measured so far.
+    pub fn begin(
+        &mut self,
+        mechanisms: &Mechanisms,
+        common: &EpisodeContext<'_>,
+        beginning: &Beginning,
+    ) {
         let rtt = (beginning.rtts).estimator(mechanisms.rto, common.timestamps);
         let sender = &mut self.sender;
         sender.reset(mechanisms, common.mss, Trigger::Syn, false);
@@ -106,11 +114,11 @@ impl Replay {
         self.unheard = false;
     }
 
-    /// Takes the steps of a tape, and says of each retransmission among them what explains it.
+    /// Takes the steps of a tape, and passes the explanation of each retransmission to `explain`.
     pub fn run(&mut self, tape: &Tape, mut explain: impl FnMut(u32, Explained)) {
         let mut written = tape.steps().iter().peekable();
         for step in tape.steps() {
-            // What is sent within a round trip was there to be sent.
+            // What is sent within a round trip had been written by the application.
             let until = step.at() + self.sender.rtt().srtt().unwrap_or_default();
             while let Some(ahead) = written.next_if(|ahead| ahead.at() <= until) {
                 if let Step::Sent { span, .. } = ahead {
@@ -128,12 +136,16 @@ impl Replay {
                     }
                     self.note_wants(heard.at());
                 }
-                &Step::Sent { at, span, again } => {
-                    if let Some(again) = again {
+                &Step::Sent {
+                    at,
+                    span,
+                    retransmission,
+                } => {
+                    if let Some(index) = retransmission {
                         let explained = self.on_again(at, span);
                         self.total += 1;
                         self.explained += u32::from(explained.fits);
-                        explain(again, explained);
+                        explain(index, explained);
                     } else {
                         self.on_new(at, span);
                     }
@@ -154,7 +166,7 @@ impl Replay {
                 .sender
                 .deadline(Timer::Probe)
                 .is_some_and(|due| due <= at + EARLY && at <= due + self.lateness(due));
-            // With nothing but the window in its way new data goes as a probe (RFC 8985 §7.3).
+            // A probe sends new data where only the window holds it back (RFC 8985 §7.3).
             let what = if probe && !self.sender.has_room_for_new(at) {
                 self.sender
                     .on_timer(self.reached(at, Timer::Probe), Timer::Probe);
@@ -180,12 +192,12 @@ impl Replay {
     }
 
     fn explain(&mut self, at: Instant, span: Span) -> Explained {
-        // What waits for the window when the retransmission timer goes off is sent by that: nothing was
-        // heard just now that would have let it go.
+        // A retransmission that waited for the window when the retransmission timer fired was sent
+        // by the timer, because no ACK had just opened the window.
         self.note_overdue(at);
         let unprompted = self.overdue || at.since(self.now) > PROMPT;
         let first = self.is_first(span);
-        // Slow start goes on with ACKs (RFC 5681 §3.1): without any the timer has gone off again.
+        // Slow start continues on ACKs (RFC 5681 §3.1): without one, the timer fired again.
         let again = self.unheard && first;
         let timed_out = again || unprompted && first && self.is_due(at, Timer::Rto);
         if let Some(trigger) = self.sender.reason_for(span).filter(|_| !timed_out) {
@@ -216,7 +228,7 @@ impl Replay {
             };
         }
         if first && (again || self.is_due(at, Timer::Rto)) {
-            // A probe due long before should have gone first.
+            // A probe that was due long before should have been sent first.
             let probe = self.sender.deadline(Timer::Probe);
             let probed = probe.is_none_or(|due| at <= due + self.lateness(due));
             let fits = probed && self.is_due(at, Timer::Rto) && self.in_time(at, Timer::Rto);
@@ -227,17 +239,18 @@ impl Replay {
             };
         }
         Explained {
-            triggers: self.likely(at, span),
+            triggers: self.nearest_trigger(at, span),
             fits: false,
         }
     }
 
-    /// What is sent again although the profile had no reason to: by a timer if nothing was heard or sent
-    /// for about as long as one takes, else by what the state says of retransmissions.
-    fn likely(&mut self, at: Instant, span: Span) -> Triggers {
+    /// The trigger of a retransmission for which the profile had no reason: a timer, if nothing was
+    /// sent or heard for about as long as one takes; otherwise what retransmits in the current
+    /// state.
+    fn nearest_trigger(&mut self, at: Instant, span: Span) -> Triggers {
         let board = self.sender.board();
         if span.end <= board.una() {
-            // The ACK had passed the place of capture, and had not reached the sender.
+            // The ACK had passed the capture point but had not reached the sender.
             return match self.sender.state() {
                 State::Loss => Trigger::SlowStart.into(),
                 State::Recovery => Trigger::Fast.into(),
@@ -270,7 +283,7 @@ impl Replay {
         self.unheard = true;
     }
 
-    /// `at`, or the deadline where that is a little later.
+    /// `at`, or the deadline if that is a little later.
     fn reached(&self, at: Instant, timer: Timer) -> Instant {
         self.sender.deadline(timer).map_or(at, |due| due.max(at))
     }
@@ -285,7 +298,7 @@ impl Replay {
         due.is_some_and(|due| at <= due + self.lateness(due))
     }
 
-    /// How long a timer due at `due` has been waiting, about.
+    /// About how long a timer due at `due` has been running.
     fn waits(&self, due: Instant) -> Duration {
         due.since(self.now.min(due))
     }
@@ -304,8 +317,8 @@ impl Replay {
         last.is_some_and(|last| last.span.overlaps(span))
     }
 
-    /// Something happens at `at`: a timer that was due long before, and would have made the sender send
-    /// something again, was none of this sender's.
+    /// The next step is at `at`. A timer that was due long before, and would have retransmitted,
+    /// counts against the profile.
     fn miss_timers(&mut self, at: Instant) {
         for timer in [Timer::Early, Timer::Reorder, Timer::Probe, Timer::Rto] {
             let silent = timer == Timer::Probe && !self.sender.probe_is_answered();
@@ -320,7 +333,7 @@ impl Replay {
         self.now = at;
     }
 
-    /// What it wants to send again now it should send soon.
+    /// Notes since when the engine has wanted to retransmit.
     fn note_wants(&mut self, at: Instant) {
         self.now = at;
         let wants = matches!(self.sender.next_send(at), Some(Send::Again(..)));
@@ -342,7 +355,7 @@ impl Replay {
         }
     }
 
-    /// How much it explains.
+    /// How much this profile explains.
     pub fn score(&self) -> Score {
         Score {
             explained: self.explained,
@@ -351,7 +364,8 @@ impl Replay {
     }
 }
 
-/// Retransmissions that fit a profile, of those sent and those it would have sent.
+/// Retransmissions that a profile explains, and those it should explain: the captured ones, and
+/// those it would have sent besides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Score {
     pub explained: u32,
@@ -359,7 +373,7 @@ pub(crate) struct Score {
 }
 
 impl Score {
-    /// Both together.
+    /// The sum of both.
     pub fn plus(self, other: Self) -> Self {
         Self {
             explained: self.explained + other.explained,
@@ -367,33 +381,34 @@ impl Score {
         }
     }
 
-    /// Whether it leaves nothing unexplained.
+    /// Whether every retransmission is explained.
     pub fn is_full(self) -> bool {
         self.explained == self.of
     }
 
-    /// What chance does to the share: twice its standard deviation, that of a share of so many after one
-    /// more of either kind (Laplace's rule), which is more than nothing where all fit.
+    /// By how much chance may change the share: two standard deviations. Laplace's rule (one more
+    /// of either kind) keeps it above 0 where all are explained.
     pub fn chance(self) -> f64 {
         let of = f64::from(self.of) + 2.0;
         let share = (f64::from(self.explained) + 1.0) / of;
         2.0 * (share * (1.0 - share).max(0.0) / of).sqrt()
     }
 
-    /// The share that fits, 0 to 1.
+    /// The share explained, 0 to 1.
     pub fn share(self) -> f64 {
         f64::from(self.explained) / f64::from(self.of.max(1))
     }
 }
 
-/// `span` in segments of `mss` bytes: what a host sends at once its device or the capture may show whole.
-/// What was never captured may be of any length, and is cut into no more than [`MOST_PIECES`].
+/// `span` cut into segments of `mss` bytes: with offload, a capture shows many segments as one
+/// packet. A span that was not captured may be of any length, and is cut into at most
+/// [`MOST_PIECES`].
 fn pieces(span: Span, mss: u64) -> impl Iterator<Item = Span> {
     let mss = mss.max(span.len().div_ceil(MOST_PIECES));
     let mut at = span.start;
     std::iter::from_fn(move || {
         let left = span.end.since(at);
-        // A FIN rides on the last segment.
+        // The FIN goes with the last segment.
         let len = if left <= mss + 1 { left } else { mss };
         let piece = Span::at(at, len);
         at = piece.end;
@@ -404,7 +419,7 @@ fn pieces(span: Span, mss: u64) -> impl Iterator<Item = Span> {
 /// More segments than any host sends at once.
 const MOST_PIECES: u64 = 256;
 
-/// Where nothing is known of it, a segment holds so much payload: an Ethernet frame's, with timestamps.
+/// The payload of a segment if nothing is known of it, in bytes: Ethernet with timestamps.
 pub(crate) const USUAL_MSS: u32 = 1448;
 
 #[cfg(test)]

@@ -1,31 +1,33 @@
-//! How large a direction's segments are at most.
+//! The MSS of a direction.
 //!
-//! With both handshake packets there is no doubt: what the peer's MSS option allows (RFC 9293 §3.7.1), and
-//! what the sender's own says of its link, less the room timestamps take if both agreed on them (RFC 6691
-//! §2). Without, payloads tell; but a host that leaves the cutting to its network card sends many
-//! segments in one packet, so the longest payload is no segment. What fits Ethernet's usual 1500 bytes
-//! is; more is a segment only where packets as long as frames of 9000 bytes, the one larger size in
-//! use, come in a row.
+//! If both SYNs were captured, it is the smaller MSS option (RFC 9293 §3.7.1), less the room that
+//! timestamps take if both ends use them (RFC 6691 §2).
+//!
+//! Otherwise payloads decide. The longest payload may be several segments, because hosts leave
+//! segmentation to their network card. A payload that fits a 1500-byte packet is one segment. A
+//! longer one is one segment only if several in a row are as long as 9000-byte packets, the one
+//! larger size in use.
 
-use crate::replay::USUAL_MSS;
+use crate::explain::replay::USUAL_MSS;
 
-/// The most payload of a packet of 1500 bytes: IPv4 and TCP without options.
-const MOST_USUAL: u32 = 1460;
+/// The most payload of a 1500-byte packet (IPv4 and TCP without options), in bytes.
+const ETHERNET_PAYLOAD: u32 = 1460;
 
-/// Payloads of packets of 9000 bytes, from IPv6 with timestamps and room for a tunnel to IPv4 without
+/// Payloads of 9000-byte packets in bytes, from IPv6 with timestamps and a tunnel to IPv4 without
 /// either.
-const JUMBO: std::ops::RangeInclusive<u32> = 8868..=8960;
+const JUMBO_PAYLOADS: std::ops::RangeInclusive<u32> = 8868..=8960;
 
-/// So many of one length in a row are no chance.
+/// Payloads of one length in a row that are no coincidence.
 const IN_A_ROW: u8 = 4;
 
-/// The most payload of a segment, in bytes.
+/// The largest payload of a segment, in bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Mss {
     bytes: u32,
-    /// Both ends said so.
+    /// It comes from the handshake.
     agreed: bool,
-    /// The last payload longer than usual, and how many like it came in a row.
+    /// The last payload longer than a 1500-byte packet holds, and how many of that length came in a
+    /// row.
     long: (u32, u8),
 }
 
@@ -35,7 +37,8 @@ impl Mss {
         self.bytes.max(1)
     }
 
-    /// As the handshake has it: the sender's own option, if it was captured, and the peer's.
+    /// Takes the MSS options of the handshake: the sender's own, if it was captured, and the
+    /// peer's.
     pub fn agree(&mut self, own: Option<u16>, peer: u16, timestamps: bool) {
         let options = if timestamps { 12 } else { 0 };
         let most = own.map_or(peer, |own| own.min(peer));
@@ -53,22 +56,22 @@ impl Mss {
 
     #[cold]
     fn guess(&mut self, len: u32) {
-        if len <= MOST_USUAL {
+        if len <= ETHERNET_PAYLOAD {
             self.bytes = len;
             return;
         }
         let same = if len == self.long.0 { self.long.1 } else { 0 };
         self.long = (len, same.saturating_add(1));
-        if JUMBO.contains(&len) && self.long.1 >= IN_A_ROW {
+        if JUMBO_PAYLOADS.contains(&len) && self.long.1 >= IN_A_ROW {
             self.bytes = len;
-        } else if !len.is_multiple_of(self.bytes()) || self.bytes < LEAST_USUAL {
+        } else if !len.is_multiple_of(self.bytes()) || self.bytes < LEAST_FULL_SEGMENT {
             self.bytes = self.bytes.max(USUAL_MSS);
         }
     }
 }
 
-/// Shorter payloads are hardly full segments (RFC 9293 §3.7.1: what IPv4 hosts take in any case).
-const LEAST_USUAL: u32 = 536;
+/// Full segments are hardly ever shorter, in bytes (RFC 9293 §3.7.1: every IPv4 host accepts this).
+const LEAST_FULL_SEGMENT: u32 = 536;
 
 #[cfg(test)]
 mod tests {
@@ -76,7 +79,7 @@ mod tests {
 
     #[test]
     fn payloads_tell_as_far_as_they_can() {
-        // (payloads, what segments carry)
+        // (payloads, MSS)
         let cases: [(&[u32], u32); 8] = [
             (&[], 1),
             (&[100, 1400, 900], 1400),

@@ -1,19 +1,19 @@
-//! Whose behaviour a sender's retransmissions are: each candidate replays the same steps, and what it
-//! explains is counted (the 2007 study §IV-A).
+//! Which profile a sender behaves like.
+//!
+//! Each candidate profile replays the same steps, and the retransmissions that it explains are
+//! counted (the 2007 study §IV-A).
 
+use super::replay::Score;
 use crate::finding::{Explanation, Identification};
-use crate::replay::Score;
-use crate::stock::Stock;
 use recoup_recovery::{Mechanisms, Profile};
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Arc, RwLock};
 
-/// The profiles tried, the likeliest of today first: of those that explain as much, the first gives the
-/// triggers.
+/// The profiles tried, the most widespread today first. Where several explain as much, the first of
+/// them names the triggers.
 const NAMES: [&str; 7] = [
     "linux-6",
-    // As its sysctl tcp_early_retrans=0 has it.
+    // Linux with the sysctl tcp_early_retrans=0.
     "linux-6+notlp",
     "linux-3.17",
     "linux-2.4",
@@ -22,32 +22,33 @@ const NAMES: [&str; 7] = [
     "solaris-10",
 ];
 
-/// No more than so many are tried.
+/// The most profiles that are tried.
 pub(crate) const MOST_CANDIDATES: usize = 8;
 
 const _: () = assert!(NAMES.len() <= MOST_CANDIDATES);
 
-/// What explains less than this share explains nothing.
-const LEAST: f64 = 0.5;
+/// A profile that explains a smaller share identifies nobody.
+const LEAST_SHARE: f64 = 0.5;
 
-/// Shares nearer to each other than this are alike.
-const ALIKE: f64 = 0.02;
+/// Shares that differ by less count as equal.
+const SIMILAR_SHARE: f64 = 0.02;
 
-/// And so are candidates of which one explains fewer than so many retransmissions more: that may be chance.
-const FEW: f64 = 3.0;
+/// Profiles also count as equal if one explains fewer than this many retransmissions more: that may
+/// be chance.
+const FEW_RETRANSMISSIONS: f64 = 3.0;
 
-/// The profiles a sender is compared with.
+/// The profiles that a sender is compared with.
 #[derive(Clone, Debug)]
 pub(crate) struct Candidates(Vec<(String, Mechanisms)>);
 
 impl Candidates {
-    /// All that are known.
+    /// All known profiles.
     pub fn known() -> Self {
         let known = NAMES.iter().filter_map(|name| name.parse::<Profile>().ok());
         Self(known.map(Self::entry).collect())
     }
 
-    /// One that is given.
+    /// The profile that the user chose.
     pub fn only(profile: &Profile) -> Self {
         Self(vec![Self::entry(profile.clone())])
     }
@@ -56,19 +57,19 @@ impl Candidates {
         (profile.name().to_owned(), *profile.mechanisms())
     }
 
-    /// How many there are.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// What the `i`-th does.
+    /// The mechanisms of the `i`-th profile.
     pub fn mechanisms(&self, i: usize) -> &Mechanisms {
         &self.0[i].1
     }
 
-    /// The places of those that are as good as the best for all that can be told, the best first. Of those
-    /// alike, where it is known what the `host` may run, only such are left; the host's other connections
-    /// tell the best of them, else this one; of equals the first is the likeliest.
+    /// The indices of all profiles that explain as much as the best, best first. If profiles are
+    /// plausible for the `host`, only those remain, ordered by what they explain of the host's
+    /// other connections. Otherwise this connection's scores decide. Equals keep the order of the
+    /// list.
     pub fn best(&self, scores: &[Score], host: &Host) -> Vec<usize> {
         let share = |i: usize| scores[i].share();
         let places = 0..scores.len();
@@ -80,20 +81,24 @@ impl Candidates {
         };
         let of = f64::from(scores[first].of);
         let behind = |i: usize| share(first) - share(i);
-        let alike = |i: &usize| behind(*i) < ALIKE || behind(*i) * of < FEW;
-        let mut alike: Vec<usize> = places.filter(alike).collect();
-        let may_run: Vec<usize> = host.contenders().filter(|i| alike.contains(i)).collect();
-        if may_run.is_empty() {
-            alike.sort_by(|&a, &b| share(b).total_cmp(&share(a)));
-            return alike;
+        let similar =
+            |i: &usize| behind(*i) < SIMILAR_SHARE || behind(*i) * of < FEW_RETRANSMISSIONS;
+        let mut similar: Vec<usize> = places.filter(similar).collect();
+        let plausible: Vec<usize> = host
+            .plausible_profiles()
+            .filter(|i| similar.contains(i))
+            .collect();
+        if plausible.is_empty() {
+            similar.sort_by(|&a, &b| share(b).total_cmp(&share(a)));
+            return similar;
         }
-        alike = may_run;
-        alike.sort_by(|&a, &b| host.share(b).total_cmp(&host.share(a)));
-        alike
+        similar = plausible;
+        similar.sort_by(|&a, &b| host.share(b).total_cmp(&host.share(a)));
+        similar
     }
 
-    /// What is to be said of the sender; `best` as [`best`](Self::best) has it.
-    pub fn judge(&self, scores: &[Score], best: &[usize]) -> Identification {
+    /// Who the sender is; `best` comes from [`best`](Self::best).
+    pub fn identification(&self, scores: &[Score], best: &[usize]) -> Identification {
         let explanation = |&i: &usize| Explanation {
             profile: self.0[i].0.clone(),
             explained: scores[i].explained.into(),
@@ -101,7 +106,7 @@ impl Candidates {
         };
         match best {
             [first, ..] if scores[*first].of == 0 => Identification::Nothing,
-            [first, ..] if scores[*first].share() < LEAST => {
+            [first, ..] if scores[*first].share() < LEAST_SHARE => {
                 Identification::None(explanation(first))
             }
             [one] => Identification::Profile(explanation(one)),
@@ -110,38 +115,29 @@ impl Candidates {
     }
 }
 
-/// The profiles a sender may be of, what is known of each host, and what their replays are made with.
-#[derive(Debug)]
-pub(crate) struct Lineup {
-    pub candidates: Candidates,
-    /// Shared with others: nothing is written while any of them reads.
-    pub hosts: Arc<RwLock<Hosts>>,
-    pub stock: Stock,
-}
-
-/// What is known of each host that sent something again.
+/// The scores of each host that retransmitted something.
 #[derive(Debug, Default)]
 pub(crate) struct Hosts(HashMap<IpAddr, Host>);
 
-/// What each candidate explains of what a host sent again.
+/// What each candidate explains of a host's retransmissions.
 #[derive(Debug, Default)]
 pub(crate) struct Host(Vec<Score>);
 
-/// Retransmissions after which there is something known of a host.
-const ENOUGH: u32 = 20;
+/// Explained retransmissions from which on a host counts as known.
+const LEAST_EXPLAINED: u32 = 20;
 
-/// Hosts remembered.
+/// The most hosts remembered.
 const MOST_HOSTS: usize = 1 << 16;
 
 impl Hosts {
-    /// What is known of `host`.
+    /// The scores of `host`, none if it is unknown.
     pub fn of(&self, host: IpAddr) -> &Host {
-        const STRANGER: &Host = &Host(Vec::new());
-        self.0.get(&host).unwrap_or(STRANGER)
+        const UNKNOWN_HOST: &Host = &Host(Vec::new());
+        self.0.get(&host).unwrap_or(UNKNOWN_HOST)
     }
 
-    /// A connection of `host` scored so.
-    pub fn note(&mut self, host: IpAddr, scores: &[Score]) {
+    /// Adds the scores of a connection of `host`.
+    pub fn add_scores(&mut self, host: IpAddr, scores: &[Score]) {
         if self.0.len() >= MOST_HOSTS && !self.0.contains_key(&host) {
             return;
         }
@@ -159,14 +155,14 @@ impl Host {
         self.0.get(i).map_or(0.0, |score| score.share())
     }
 
-    /// What it may run: once [`ENOUGH`] of its retransmissions were explained by one candidate, that one
-    /// and all that are not behind it by more than chance explains. Till then none is put before others.
-    pub fn contenders(&self) -> impl Iterator<Item = usize> + use<'_> {
+    /// The profiles that the host may run: the best one, once it explains [`LEAST_EXPLAINED`]
+    /// retransmissions, and those that are behind it by no more than chance. Before that, none.
+    pub fn plausible_profiles(&self) -> impl Iterator<Item = usize> + use<'_> {
         let places = 0..self.0.len();
         let best = (places.clone()).max_by(|&a, &b| self.share(a).total_cmp(&self.share(b)));
-        let known = best.filter(|best| self.0[*best].explained >= ENOUGH);
+        let known = best.filter(|best| self.0[*best].explained >= LEAST_EXPLAINED);
         let least = known.map_or(f64::INFINITY, |best| {
-            self.share(best) - self.0[best].chance().max(ALIKE)
+            self.share(best) - self.0[best].chance().max(SIMILAR_SHARE)
         });
         places.filter(move |&i| self.share(i) > least)
     }
@@ -179,7 +175,8 @@ mod tests {
 
     const HOST: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 
-    /// Of linux-6, linux-3.17, linux-2.4, windows-xp, freebsd-5 and solaris-10; without probes nothing.
+    /// Scores of linux-6, linux-3.17, linux-2.4, windows-xp, freebsd-5 and solaris-10;
+    /// linux-6+notlp explains nothing.
     fn scores([linux, rest @ ..]: [u32; 6], of: u32) -> Vec<Score> {
         let explained = [linux, 0].into_iter().chain(rest);
         explained.map(|explained| Score { explained, of }).collect()
@@ -188,12 +185,13 @@ mod tests {
     #[test]
     fn all_that_explain_as_much_are_named() {
         let candidates = Candidates::known();
-        // (explained of ten by each, of a hundred of the host's other connections, who is named)
+        // (explained of 10 by each profile, explained of 100 on the host's other connections, the
+        // result)
         let cases = [
             ([10, 7, 3, 3, 3, 3], [0; 6], "linux-6"),
             ([10, 8, 3, 3, 3, 3], [0; 6], "linux-6 linux-3.17"),
             ([10, 10, 3, 3, 3, 3], [0; 6], "linux-6 linux-3.17"),
-            // The host's other connections tell.
+            // The host's other connections decide.
             (
                 [9, 10, 3, 3, 3, 3],
                 [98, 96, 9, 9, 9, 9],
@@ -207,9 +205,9 @@ mod tests {
         for (explained, host, expected) in cases {
             let scores_of = scores(explained, 10);
             let mut hosts = Hosts::default();
-            hosts.note(HOST, &scores(host, 100));
+            hosts.add_scores(HOST, &scores(host, 100));
             let best = candidates.best(&scores_of, hosts.of(HOST));
-            let named = match candidates.judge(&scores_of, &best) {
+            let named = match candidates.identification(&scores_of, &best) {
                 Identification::Nothing => "nothing".into(),
                 Identification::Profile(one) => one.profile,
                 Identification::None(one) => format!("none, {}", one.profile),
@@ -224,7 +222,7 @@ mod tests {
 
     #[test]
     fn of_a_known_host_those_far_behind_are_not_thought_of() {
-        // (explained by each, of how many, what it may run)
+        // (explained by each profile, retransmissions, indices of plausible profiles)
         let cases = [
             ([19, 10, 0, 0, 0, 0], 19, &[] as &[_]),
             ([20, 10, 0, 0, 0, 0], 20, &[0]),
@@ -234,12 +232,12 @@ mod tests {
             ([4000, 20, 20, 9000, 20, 8700], 10_000, &[4]),
             ([4000, 20, 20, 9000, 20, 8900], 10_000, &[4, 6]),
         ];
-        for (explained, of, may_run) in cases {
+        for (explained, of, plausible) in cases {
             let mut hosts = Hosts::default();
-            assert_eq!(hosts.of(HOST).contenders().count(), 0);
-            hosts.note(HOST, &scores(explained, of));
-            let contenders: Vec<_> = hosts.of(HOST).contenders().collect();
-            assert_eq!(contenders, may_run, "{explained:?}");
+            assert_eq!(hosts.of(HOST).plausible_profiles().count(), 0);
+            hosts.add_scores(HOST, &scores(explained, of));
+            let plausible_profiles: Vec<_> = hosts.of(HOST).plausible_profiles().collect();
+            assert_eq!(plausible_profiles, plausible, "{explained:?}");
         }
     }
 

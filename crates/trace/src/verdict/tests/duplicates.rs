@@ -1,20 +1,20 @@
-//! Paths that double packets, senders that ignore SACK, closed receivers, and what time cannot tell.
+//! Paths that duplicate packets, senders that ignore SACK, and closed receivers.
 
 use super::*;
 
-/// What never went again is reported as a duplicate.
-const DOUBLED: [Step; 3] = [
+/// A DSACK reports bytes that were sent once.
+const NETWORK_DUPLICATE: [Step; 3] = [
     Sent(900, 1, 1001),
     Acked(960, 1001, 900, &[]),
     Acked(960, 1001, 900, &[(1, 1001)]),
 ];
 
-/// A hole, and its retransmission.
+/// A hole that a retransmission fills.
 const FILLED: [Step; 5] = [
     Sent(1000, 1001, 2001),
     Sent(1001, 2001, 3001),
     Acked(1061, 1001, 900, &[(2001, 3001)]),
-    Again(1062, 1001, 2001),
+    Retransmitted(1062, 1001, 2001),
     Acked(1122, 3001, 1062, &[]),
 ];
 
@@ -22,11 +22,17 @@ const FILLED: [Step; 5] = [
 fn a_path_that_doubles_packets() {
     let reported = Acked(1122, 3001, 1062, &[(1001, 2001)]);
     let twice: Vec<Step> = FILLED.into_iter().chain([reported]).collect();
-    let doubled = |steps: &[Step]| [&DOUBLED, steps].concat();
+    let after_duplicate = |steps: &[Step]| [&NETWORK_DUPLICATE, steps].concat();
     assert_eq!(play(BOTH, &twice), ["spurious dsack"]);
-    assert_eq!(play(BOTH, &doubled(&twice)), ["needed timestamp_echo"]);
-    // Without timestamps the original may as well have come late.
-    assert_eq!(play(SACK, &doubled(&twice)), ["unknowable ambiguous"]);
+    assert_eq!(
+        play(BOTH, &after_duplicate(&twice)),
+        ["needed timestamp_echo"]
+    );
+    // Without timestamps, the original may have come late.
+    assert_eq!(
+        play(SACK, &after_duplicate(&twice)),
+        ["unknowable ambiguous"]
+    );
 }
 
 #[test]
@@ -36,10 +42,10 @@ fn an_ack_that_says_nothing_may_be_a_double() {
         Sent(1000, 2001, 3001),
         Sent(1000, 3001, 4001),
         Acked(1060, 1001, 900, &[(3001, 4001)]),
-        Again(1061, 1001, 2001),
+        Retransmitted(1061, 1001, 2001),
         Acked(1121, 2001, 1061, &[(3001, 4001)]),
         Acked(1121, 2001, 1061, &[(3001, 4001)]),
-        Again(1126, 2001, 3001),
+        Retransmitted(1126, 2001, 3001),
         Acked(1186, 4001, 1126, &[]),
     ];
     let verdict_of_last = |steps: &[Step]| play(BOTH, steps)[1].clone();
@@ -49,7 +55,7 @@ fn an_ack_that_says_nothing_may_be_a_double() {
         "spurious timestamp_echo"
     );
     assert_eq!(
-        verdict_of_last(&[&DOUBLED, mute].concat()),
+        verdict_of_last(&[&NETWORK_DUPLICATE, mute].concat()),
         "unknowable ambiguous"
     );
 }
@@ -65,8 +71,8 @@ fn what_was_selectively_acknowledged_goes_again() {
                 Sent(1001, 1001, 2001),
                 Sent(1002, 2001, 3001),
                 Acked(1061, 1, 900, &[(1001, 2001)]),
-                Again(1262, 1, 1001),
-                Again(1263, 1001, 3001),
+                Retransmitted(1262, 1, 1001),
+                Retransmitted(1263, 1001, 3001),
                 Acked(1322, 2001, 1262, &[]),
                 Acked(1323, 3001, 1263, &[(1001, 2001)]),
             ],
@@ -79,8 +85,8 @@ fn what_was_selectively_acknowledged_goes_again() {
                 Sent(1000, 1, 1001),
                 Sent(1001, 1001, 2001),
                 Acked(1061, 1, 900, &[(1001, 2001)]),
-                Again(1262, 1, 1001),
-                Again(1263, 1001, 2001),
+                Retransmitted(1262, 1, 1001),
+                Retransmitted(1263, 1001, 2001),
                 Acked(1322, 2001, 1262, &[]),
             ],
             &["needed timestamp_echo", "spurious ack_too_early"],
@@ -99,8 +105,8 @@ fn a_last_segment_after_the_receiver_closed() {
             Sent(1000, 2001, 3002),
             Closed(1000),
             Acked(1060, 1001, 1000, &[]),
-            Again(1300, 2001, 3002),
-            Again(2300, 1001, 2001),
+            Retransmitted(1300, 2001, 3002),
+            Retransmitted(2300, 1001, 2001),
             Acked(2360, 3002, 1300, &[(1001, 2001)]),
         ],
         &["unknowable ambiguous", "spurious dsack"],
@@ -109,17 +115,17 @@ fn a_last_segment_after_the_receiver_closed() {
 
 #[test]
 fn nothing_is_slow_if_no_round_trip_is_known() {
-    let mut judge = Judge::new(SACK);
-    let plain = |ms| Copy {
+    let mut verdicts = AckVerdicts::new(SACK);
+    let plain = |ms| Transmission {
         ts_value: None,
         ..copy(ms)
     };
-    judge.on_retransmission(0, span(0, 1), plain(4000), Some(plain(1000)));
+    verdicts.on_retransmission(0, span(0, 1), plain(4000), Some(plain(1000)));
     let mut syn_ack = Ack::new(Offset(1), 65_535);
     syn_ack.carries_data = true;
-    judge.on_ack(at(4080), Offset::SYN, &syn_ack, None);
+    verdicts.on_ack(at(4080), Offset::SYN, &syn_ack, None);
     let mut found = Vec::new();
-    judge.finish(at(60_000), None, |_, verdict, _| found.push(verdict));
+    verdicts.finish(at(60_000), None, |_, verdict, _| found.push(verdict));
     assert_eq!(found, [Verdict::Unknowable]);
 }
 
@@ -130,7 +136,7 @@ fn copies_sent_together() {
         SACK,
         &[
             Sent(1000, 1, 1001),
-            Again(1000, 1, 1001),
+            Retransmitted(1000, 1, 1001),
             Acked(1060, 1001, 0, &[]),
         ],
         &["unknowable ambiguous"],

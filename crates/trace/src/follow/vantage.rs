@@ -1,25 +1,27 @@
-//! Where a capture was taken, for data going one way.
+//! Where a direction was captured.
 //!
 //! ```text
 //!        near                far
 //! sender ─────── capture ─────── receiver
 //! share = near / (near + far)
 //! ```
-//! `near` and `far` are the least times the sender and the receiver took to answer what passed the
-//! place of capture towards them: in the handshake, by acknowledging data, by echoing timestamps
-//! (RFC 7323 §4.1). Where the capture itself says which packets its host sent, that decides.
+//! `near` and `far` are the shortest times in which sender and receiver answered what passed the
+//! capture point: a SYN, data, or a timestamp (RFC 7323 §4.1). If the capture says which packets
+//! its host sent, that decides.
 
 use crate::finding::Vantage;
 use std::time::Duration;
 
-/// At an end up to this share of the round trip, in percent: hosts take some time to answer.
+/// Up to this share of the round trip (in percent), the capture was taken at an end: hosts take
+/// some time to answer.
 const AT_AN_END: u128 = 10;
 
-/// In round trips shorter than this hosts take as much time as the path: shares tell little.
+/// In shorter round trips, hosts take as long as the path, so the share says little.
 const SHORT: Duration = Duration::from_micros(100);
 
-/// The vantage of data whose sender takes `near` to answer, and whose receiver `far`. `outgoing`:
-/// whether the capturing host sent it, where the capture says so. `one_host`: both ends are.
+/// The capture point of data whose sender answers in `near` and whose receiver answers in `far`.
+/// `outgoing`: whether the capturing host sent it, if the capture says so. `one_host`: both ends
+/// are on the same host.
 pub(crate) fn of(
     near: Option<Duration>,
     far: Option<Duration>,
@@ -56,7 +58,7 @@ mod tests {
     fn the_share_of_the_round_trip_tells() {
         use Vantage::{Between, Receiver, Sender, Unknown};
         let us = Duration::from_micros;
-        // (near, far in µs, said by the capture, one host, vantage)
+        // (near and far in µs, outgoing, one host, capture point)
         let cases = [
             (Some(40), Some(60_000), None, false, Sender),
             (Some(60_000), Some(40), None, false, Receiver),
@@ -65,7 +67,7 @@ mod tests {
             (Some(20), Some(30), None, true, Sender),
             // Delayed within the host.
             (Some(20_000), Some(20_000), None, true, Between),
-            // A datacentre's.
+            // Within a data centre.
             (Some(20), Some(30), None, false, Unknown),
             (Some(3), Some(60), None, false, Sender),
             (Some(60), Some(3), None, false, Receiver),

@@ -1,15 +1,15 @@
-//! One connection of a capture: its two directions, its beginning and its end.
+//! The state of one connection: its handshake, its two directions and its end.
 
 mod succession;
 
-use crate::analyze::Timed;
-use crate::case::Over;
-use crate::direction::Direction;
+use super::TimedPacket;
+use super::direction::DirectionState;
+use super::shared::{DirectionContext, Shared};
+use crate::explain::context::ReplayContext;
+use crate::explain::episode::ConnectionEnd;
+use crate::explain::replay::Score;
 use crate::finding::{self, Closing, Opening, Retransmission};
-use crate::identify::Lineup;
-use crate::read::Packet;
-use crate::replay::Score;
-use crate::shared::{Context, Shared};
+use crate::read::CapturedPacket;
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, Flags, Options, Segment};
 use std::cmp::Ordering;
@@ -17,55 +17,55 @@ use std::mem::{replace, take};
 use std::net::IpAddr;
 use std::time::Duration;
 
-pub(crate) use succession::Belongs;
+pub(crate) use succession::Owner;
 
-/// A connection being followed.
+/// The state of one connection.
 #[derive(Debug)]
-pub(crate) struct Connection {
-    /// Of those followed beside it.
+pub(crate) struct ConnectionState {
+    /// Distinguishes connections that used the same slot.
     pub serial: u64,
-    /// Of those in the capture, as soon as it is known.
+    /// The connection's number in the capture, once it has one.
     pub number: Option<u64>,
     first_frame: u64,
     last_frame: u64,
     pub shared: Shared,
-    /// When the first packet was captured, by its stamp.
+    /// When the first packet was captured, by its timestamp in the capture.
     begun: Instant,
     first: Instant,
     pub last: Instant,
     packets: u64,
-    /// Of which directions there was any packet.
+    /// Which ends have sent a packet.
     heard: [bool; 2],
     opening: Opening,
     reset: bool,
     handshake: Handshake,
-    directions: [Direction; 2],
-    /// SYNs of which it does not show yet whether they open the next connection.
-    aside: Vec<Timed>,
+    directions: [DirectionState; 2],
+    /// SYNs that may open the next connection.
+    pending_syns: Vec<TimedPacket>,
 }
 
-/// How far the handshake is.
+/// What was seen of the handshake.
 #[derive(Clone, Copy, Debug, Default)]
 struct Handshake {
-    /// When the SYN passed; `None` also when it passed twice.
+    /// When the SYN passed; `None` if it passed more than once.
     syn_at: Option<Instant>,
     syns: u8,
-    answers: u8,
-    /// Of which direction the SYN was seen, and of which an answer to the other's.
+    syn_acks: u8,
+    /// Which ends sent a SYN, and which answered the other's.
     opened: [bool; 2],
     answered: [bool; 2],
     rtt: Option<Duration>,
-    /// The shifts of the window field offered, until both are known.
+    /// The window scale options, until both are known.
     scales: [Option<u8>; 2],
     sack: [bool; 2],
     mss: [Option<u16>; 2],
-    /// Whether timestamps were offered, where that was captured.
+    /// Whether each end offered timestamps; `None` if its options were not captured.
     timestamps: [Option<bool>; 2],
 }
 
-impl Connection {
-    /// One that [begins](Self::begin) with this packet.
-    pub fn new(serial: u64, timed: &Timed) -> Box<Self> {
+impl ConnectionState {
+    /// A connection whose first packet is this one.
+    pub fn new(serial: u64, timed: &TimedPacket) -> Box<Self> {
         let packet = &timed.packet;
         let mut new = Box::new(Self {
             serial,
@@ -81,15 +81,15 @@ impl Connection {
             opening: Opening::MidConnection,
             reset: false,
             handshake: Handshake::default(),
-            directions: [Direction::default(), Direction::default()],
-            aside: Vec::new(),
+            directions: [DirectionState::default(), DirectionState::default()],
+            pending_syns: Vec::new(),
         });
         new.begin(serial, timed);
         new
     }
 
-    /// Begins with this packet, keeping the memory of another that is over.
-    pub fn begin(&mut self, serial: u64, timed: &Timed) {
+    /// Resets the state to that of a connection whose first packet is this one, keeping its memory.
+    pub fn begin(&mut self, serial: u64, timed: &TimedPacket) {
         let packet = &timed.packet;
         let flags = packet.segment.flags;
         let syn = flags.contains(Flags::SYN);
@@ -103,7 +103,7 @@ impl Connection {
         self.first_frame = packet.frame;
         self.last_frame = packet.frame;
         self.shared = Shared::new(endpoints);
-        // A stamp far ahead of its neighbours' says nothing.
+        // A timestamp far ahead of its neighbours is wrong.
         self.begun = packet.at.min(timed.time);
         self.first = timed.time;
         self.last = timed.time;
@@ -115,11 +115,11 @@ impl Connection {
         };
         self.reset = false;
         self.handshake = Handshake::default();
-        self.aside.clear();
-        self.directions.iter_mut().for_each(Direction::clear);
+        self.pending_syns.clear();
+        self.directions.iter_mut().for_each(DirectionState::clear);
     }
 
-    /// Which direction a packet with these endpoints belongs to, if it is of this connection.
+    /// The direction of a packet with these endpoints; `None` if it belongs to another connection.
     #[inline]
     pub fn side(&self, packet: &Endpoints) -> Option<usize> {
         let Endpoints { src, dst } = &self.shared.endpoints;
@@ -129,38 +129,39 @@ impl Connection {
         (packet.src == *dst && packet.dst == *src).then_some(1)
     }
 
-    /// Takes in its next packet, of direction `side`.
+    /// Takes the next packet, sent in direction `side`.
     #[inline]
-    pub fn on_packet(&mut self, timed: &Timed, side: usize, lineup: &Lineup) {
+    pub fn on_packet(&mut self, timed: &TimedPacket, side: usize, replay_context: &ReplayContext) {
         let packet = &timed.packet;
-        // Within a connection time does not go back.
+        // Within a connection, time does not go back.
         let now = timed.time.max(self.last);
         self.last = now;
         self.packets += 1;
         self.last_frame = packet.frame;
         self.heard[side] = true;
-        if self.directions[side].has_seen(packet, now) && self.is_doubled(packet, now, side, lineup)
+        if self.directions[side].is_identical_to_recent(packet, now)
+            && self.is_duplicate(packet, now, side, replay_context)
         {
             return;
         }
         let flags = packet.segment.flags;
-        let mut crossed = false;
+        let mut crosses_syn = false;
         if flags.intersects(Flags::SYN.union(Flags::RST)) {
-            if flags.contains(Flags::RST) && !self.believes_reset(&packet.segment, side) {
+            if flags.contains(Flags::RST) && !self.is_valid_reset(&packet.segment, side) {
                 return;
             }
-            crossed = flags.contains(Flags::SYN) && self.on_syn(packet, now, side);
+            crosses_syn = flags.contains(Flags::SYN) && self.on_syn(packet, now, side);
         }
-        self.shared.note(packet, now, side);
+        self.shared.on_packet(packet, now, side);
         if flags.contains(Flags::ACK) {
-            self.on_ack(packet, now, side, lineup);
+            self.on_ack(packet, now, side, replay_context);
         }
-        let context = Context {
+        let context = DirectionContext {
             shared: &self.shared,
-            lineup,
+            replay_context,
             side,
         };
-        if !crossed {
+        if !crosses_syn {
             self.directions[side].on_packet(packet, now, &context);
         }
         if flags.contains(Flags::RST) {
@@ -174,44 +175,56 @@ impl Connection {
         }
     }
 
-    /// Whether a packet just like the one before it is that packet, of which nothing is to be learned.
+    /// Whether a packet identical to a recent one is the same packet captured twice.
     #[cold]
-    fn is_doubled(&mut self, packet: &Packet, now: Instant, side: usize, lineup: &Lineup) -> bool {
-        self.shared.alike += 1;
-        let most = self.shared.alike.saturating_mul(4) >= self.packets;
-        let context = Context {
+    fn is_duplicate(
+        &mut self,
+        packet: &CapturedPacket,
+        now: Instant,
+        side: usize,
+        replay_context: &ReplayContext,
+    ) -> bool {
+        self.shared.identical_packets += 1;
+        let most = self.shared.identical_packets.saturating_mul(4) >= self.packets;
+        let context = DirectionContext {
             shared: &self.shared,
-            lineup,
+            replay_context,
             side,
         };
-        let doubled = self.directions[side].is_doubled(packet, now, most, &context);
-        self.shared.syn_doubled |= doubled && self.handshake.answers == 0;
-        doubled
+        let is_duplicate = self.directions[side].is_duplicate(packet, now, most, &context);
+        self.shared.syn_duplicated |= is_duplicate && self.handshake.syn_acks == 0;
+        is_duplicate
     }
 
-    fn on_ack(&mut self, packet: &Packet, now: Instant, side: usize, lineup: &Lineup) {
-        let context = Context {
+    fn on_ack(
+        &mut self,
+        packet: &CapturedPacket,
+        now: Instant,
+        side: usize,
+        replay_context: &ReplayContext,
+    ) {
+        let context = DirectionContext {
             shared: &self.shared,
-            lineup,
+            replay_context,
             side: 1 - side,
         };
         if let Some(took) = self.directions[1 - side].on_ack(packet, now, &context) {
-            self.shared.answers[side].note(took);
+            self.shared.response_times[side].on_response(took);
         }
         let handshake = &mut self.handshake;
         let completes = side == 0 && handshake.rtt.is_none();
         if completes
             && handshake.syns == 1
-            && handshake.answers == 1
+            && handshake.syn_acks == 1
             && let Some(syn_at) = handshake.syn_at.take()
         {
             handshake.rtt = Some(now.since(syn_at));
         }
     }
 
-    /// A SYN, or the answer to one. Whether it answers a SYN that crossed one of its own (RFC 9293 §3.5,
-    /// figure 8): what it sends was sent before, and still it is no retransmission.
-    fn on_syn(&mut self, packet: &Packet, now: Instant, side: usize) -> bool {
+    /// A SYN or SYN-ACK. Returns whether it is the SYN-ACK of a simultaneous open (RFC 9293 §3.5,
+    /// figure 8): it repeats the SYN's sequence number without being a retransmission.
+    fn on_syn(&mut self, packet: &CapturedPacket, now: Instant, side: usize) -> bool {
         let segment = &packet.segment;
         let options = &segment.options;
         let answer = segment.flags.contains(Flags::ACK);
@@ -220,7 +233,7 @@ impl Connection {
         }
         let handshake = &mut self.handshake;
         if answer {
-            handshake.answers = handshake.answers.saturating_add(1);
+            handshake.syn_acks = handshake.syn_acks.saturating_add(1);
         } else {
             handshake.syns = handshake.syns.saturating_add(1);
             handshake.syn_at = (handshake.syns == 1).then_some(now);
@@ -243,7 +256,7 @@ impl Connection {
         }
         self.shared.sack |= handshake.sack[0] && handshake.sack[1];
         if let [Some(ours), Some(theirs)] = handshake.scales {
-            // The window field of what one end sends is shifted by what that end offered.
+            // Each end's window scale applies to the windows that this end sends.
             self.directions[0].window_scale = theirs;
             self.directions[1].window_scale = ours;
         }
@@ -251,19 +264,19 @@ impl Connection {
         answer && !replace(&mut handshake.answered[side], true) && handshake.opened[side]
     }
 
-    /// Whether a reset is believed by its receiver, as far as the capture shows: it has to be within the
-    /// window (RFC 9293 §3.10.7.4), or to answer the SYN (§3.10.7.3). One before the window comes late, from
+    /// Whether the receiver accepts a reset, as far as the capture shows: it must lie in the window
+    /// (RFC 9293 §3.10.7.4) or answer the SYN (§3.10.7.3). A reset below the window is late, from
     /// an end that is gone.
     #[cold]
-    fn believes_reset(&mut self, segment: &Segment, side: usize) -> bool {
+    fn is_valid_reset(&mut self, segment: &Segment, side: usize) -> bool {
         if self.reset {
             return true;
         }
-        let place = self.directions[side].window_holds(segment.seq);
+        let place = self.directions[side].compare_to_window(segment.seq);
         let place = place.unwrap_or_else(|| {
             let other = &self.directions[1 - side];
-            let answers = segment.flags.contains(Flags::ACK) && other.is_opened_by(segment.ack);
-            match other.syn().is_none() || answers {
+            let answers_syn = segment.flags.contains(Flags::ACK) && other.is_opened_by(segment.ack);
+            match other.syn().is_none() || answers_syn {
                 true => Ordering::Equal,
                 false => Ordering::Greater,
             }
@@ -272,27 +285,32 @@ impl Connection {
         place == Ordering::Equal
     }
 
-    /// Whether both ends have closed, or one reset it.
+    /// Whether both ends have closed, or one sent a reset.
     pub fn is_over(&self) -> bool {
-        self.reset || self.directions.iter().all(Direction::is_closed)
+        self.reset || self.directions.iter().all(DirectionState::is_closed)
     }
 
-    /// It has just become [over](Self::is_over). What each candidate explains of a host's goes to `scored`.
-    pub fn on_over(&mut self, lineup: &Lineup, mut scored: impl FnMut(IpAddr, Vec<Score>)) {
+    /// The connection has just become [over](Self::is_over). Passes the scores of each host to
+    /// `scored`.
+    pub fn on_connection_over(
+        &mut self,
+        replay_context: &ReplayContext,
+        mut scored: impl FnMut(IpAddr, Vec<Score>),
+    ) {
         for side in [0, 1] {
-            let context = Context {
+            let context = DirectionContext {
                 shared: &self.shared,
-                lineup,
+                replay_context,
                 side,
             };
-            let scores = self.directions[side].on_over(&context, self.last);
+            let scores = self.directions[side].on_connection_over(&context, self.last);
             if scores.iter().any(|score| score.of > 0) {
                 scored(self.shared.sender(side), scores);
             }
         }
     }
 
-    /// How it ended, where it is over.
+    /// How it ended, if it is over.
     pub fn closing(&self) -> Closing {
         match self.reset {
             true => Closing::Reset,
@@ -300,38 +318,40 @@ impl Connection {
         }
     }
 
-    /// Whether nothing was seen but SYNs and answers to them.
+    /// Whether it consists of SYNs and SYN-ACKs alone.
     pub fn is_half_open(&self) -> bool {
-        let Handshake { syns, answers, .. } = self.handshake;
-        let doubled: u64 = self.directions.iter().map(|d| d.doubled).sum();
-        self.packets == u64::from(syns) + u64::from(answers) + doubled
+        let Handshake { syns, syn_acks, .. } = self.handshake;
+        let duplicates: u64 = self.directions.iter().map(|d| d.duplicates).sum();
+        self.packets == u64::from(syns) + u64::from(syn_acks) + duplicates
     }
 
-    /// Its number; as long as it has none, the frame of its first packet.
+    /// Its number or, before it has one, the frame of its first packet.
     fn id(&self) -> u64 {
         self.number.unwrap_or(self.first_frame)
     }
 
-    /// Looks at what its next packet will change, so that it is at hand then. The value means nothing.
+    /// Reads what the next packet will change, to have it in the cache by then. The value has no
+    /// meaning.
     #[inline]
-    pub fn warm(&self) -> u64 {
-        let sides = self.directions.iter().map(Direction::warm);
-        let own = self.packets ^ self.last.as_nanos() ^ self.aside.len() as u64;
+    pub fn prefetch(&self) -> u64 {
+        let sides = self.directions.iter().map(DirectionState::prefetch);
+        let own = self.packets ^ self.last.as_nanos() ^ self.pending_syns.len() as u64;
         sides.fold(own, |a, b| a ^ b)
     }
 
-    /// It is over. Its retransmissions, in the order of their frames, go into `rows`; what each candidate
-    /// explains of a host's, to `scored`, if it was not [over](Self::on_over).
+    /// Ends the connection. Appends its retransmissions to `rows`, ordered by frame. Passes the
+    /// scores of each host to `scored`, unless [`on_connection_over`](Self::on_connection_over)
+    /// already has.
     pub fn close(
         &mut self,
         closing: Closing,
-        lineup: &Lineup,
+        replay_context: &ReplayContext,
         rows: &mut Vec<Retransmission>,
         mut scored: impl FnMut(IpAddr, Vec<Score>),
     ) -> finding::Connection {
         let (from, was_over) = (rows.len(), self.is_over());
         let directions = [0, 1].map(|side| {
-            let over = Over {
+            let end = ConnectionEnd {
                 connection: self.id(),
                 endpoints: match side {
                     0 => self.shared.endpoints,
@@ -339,15 +359,15 @@ impl Connection {
                 },
                 at: self.last,
             };
-            let context = Context {
+            let context = DirectionContext {
                 shared: &self.shared,
-                lineup,
+                replay_context,
                 side,
             };
             let direction = &mut self.directions[side];
-            let (mut direction, scores) = direction.close(&context, &over, |row| rows.push(row));
+            let (mut direction, scores) = direction.close(&context, &end, |row| rows.push(row));
             direction.absent = !self.heard[side];
-            // Of what is over that was told before.
+            // An earlier end has already passed its scores.
             if !was_over && scores.iter().any(|score| score.of > 0) {
                 scored(self.shared.sender(side), scores);
             }
@@ -362,7 +382,7 @@ impl Connection {
             frames: self.first_frame..=self.last_frame,
             begun: self.begun,
             ended: self.begun.plus_nanos(self.last.nanos_since(self.first)),
-            packets: self.packets + take(&mut self.aside).len() as u64,
+            packets: self.packets + take(&mut self.pending_syns).len() as u64,
             handshake_rtt: self.handshake.rtt,
             directions,
         }
