@@ -1,4 +1,4 @@
-//! Captures for benchmarks, made by the wire's own encoder.
+//! Captures for benchmarks, made by the encoder of `recoup-wire`.
 
 use recoup_wire::{
     Endpoints, Flags, Options, Payload, SackBlocks, Segment, SeqNumber, Timestamps, encode,
@@ -7,8 +7,8 @@ use recoup_wire::{
 /// The snap length.
 pub const SNAPLEN: usize = 96;
 
-/// Segments as downloads have them: full ones with timestamps, an ACK for every second, now and
-/// then one with SACK blocks.
+/// Segments of a download: full ones with timestamps, an ACK for every second one, and sometimes
+/// SACK blocks.
 fn packets(count: u32, v6: bool) -> impl Iterator<Item = (u64, Vec<u8>)> {
     let ends = match v6 {
         true => ("[2001:db8::1]:80", "[2001:db8::2]:4000"),
@@ -49,7 +49,7 @@ fn packets(count: u32, v6: bool) -> impl Iterator<Item = (u64, Vec<u8>)> {
     })
 }
 
-/// An Ethernet frame of it, with its whole length.
+/// The Ethernet frame of a packet, cut to the snap length, and its whole length.
 fn frame(packet: &[u8], v6: bool) -> (Vec<u8>, u32) {
     let ether_type: [u8; 2] = if v6 { [0x86, 0xdd] } else { [8, 0] };
     let mut frame = [&[2; 12][..], &ether_type, packet].concat();
@@ -75,7 +75,7 @@ pub fn classic(count: u32, v6: bool) -> Vec<u8> {
     file
 }
 
-/// The same as pcapng, as dumpcap writes it.
+/// A pcapng capture, as dumpcap writes it.
 pub fn sections(count: u32) -> Vec<u8> {
     let mut file = Vec::new();
     let words = |file: &mut Vec<u8>, words: &[u32]| {

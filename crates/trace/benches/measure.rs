@@ -1,31 +1,31 @@
-//! Measuring by whole runs, each in a process of its own, so that its peak of memory is its own: of this
-//! program, and of others.
+//! Measures whole runs, of this program and of others. Each run has a process of its own, so its
+//! peak memory is its own.
 
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How often each run is repeated; medians are told.
+/// Runs per case. The median is reported.
 const RUNS: usize = 3;
-/// Between two looks at what another program took.
-const LOOK: Duration = Duration::from_millis(5);
+/// The interval at which another program is observed.
+const OBSERVATION_INTERVAL: Duration = Duration::from_millis(5);
 
 /// What a run cost.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cost {
     /// From beginning to end.
     pub time: Duration,
-    /// What it kept processors busy, all threads together.
+    /// Processor time of all threads.
     pub cpu: Duration,
-    /// The most memory it had, in kB, as Linux counts it.
+    /// Peak memory in kB, as Linux counts it.
     pub peak: u64,
-    /// What it counted.
+    /// The counts of the run.
     pub counted: Vec<u64>,
 }
 
 impl Cost {
-    /// Prints the columns' names.
+    /// Prints the column headings.
     pub fn print_head() {
         println!(
             "{:<26} {:>8} {:>8} {:>8} {:>8} {:>9}",
@@ -47,7 +47,7 @@ impl Cost {
     }
 }
 
-/// The median of a few runs of `case` of this program, see [`as_told`].
+/// The median of several runs of `case` of this program, see [`report`].
 pub fn own(case: &str, capture: &Path) -> Cost {
     let program = std::env::current_exe().expect("this program");
     median(|| {
@@ -67,8 +67,8 @@ pub fn own(case: &str, capture: &Path) -> Cost {
     })
 }
 
-/// In the process [`own`] started: runs it, and tells what it cost.
-pub fn as_told(run: impl FnOnce() -> Vec<u64>) {
+/// Runs a case in the process that [`own`] started, and prints its cost for that.
+pub fn report(run: impl FnOnce() -> Vec<u64>) {
     let begun = Instant::now();
     let counted = run();
     let time = begun.elapsed().as_nanos();
@@ -78,7 +78,7 @@ pub fn as_told(run: impl FnOnce() -> Vec<u64>) {
     println!("{time} {cpu} {peak} {}", counted.join(" "));
 }
 
-/// One run of another program; `None` where it is not installed or fails.
+/// One run of another program; `None` if it is not installed or fails.
 pub fn other(program: &str, arguments: &[&str], capture: &Path) -> Option<Cost> {
     let begun = Instant::now();
     let mut command = Command::new(program);
@@ -88,12 +88,12 @@ pub fn other(program: &str, arguments: &[&str], capture: &Path) -> Option<Cost> 
     let id = child.id().to_string();
     let mut cost = Cost::default();
     let status = loop {
-        // Gone once it has ended.
+        // The value is gone once the process has ended.
         cost.peak = peak(&id).unwrap_or(cost.peak);
         cost.cpu = cpu(&id).unwrap_or(cost.cpu);
         match child.try_wait().ok()? {
             Some(status) => break status,
-            None => std::thread::sleep(LOOK),
+            None => std::thread::sleep(OBSERVATION_INTERVAL),
         }
     };
     cost.time = begun.elapsed();
@@ -106,7 +106,7 @@ fn median(run: impl FnMut() -> Cost) -> Cost {
     runs.swap_remove(RUNS / 2)
 }
 
-/// The most memory a process had, in kB; `None` where Linux does not say.
+/// The peak memory of a process, in kB; `None` if Linux does not report it.
 fn peak(process: &str) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status
@@ -115,13 +115,13 @@ fn peak(process: &str) -> Option<u64> {
     line.trim().strip_suffix(" kB")?.parse().ok()
 }
 
-/// How long a process kept processors busy, its kernel time included; `None` where Linux does not say.
+/// The processor time of a process, including the kernel's; `None` if Linux does not report it.
 fn cpu(process: &str) -> Option<Duration> {
     /// USER_HZ is 100 on every common machine.
     const TICK: Duration = Duration::from_millis(10);
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The name in parentheses may hold anything. The state behind it is field 3 of proc(5), the times are
-    // 14 and 15.
+    // The name in parentheses may hold anything. After it come the state, which is field 3 of
+    // proc(5), and the times, fields 14 and 15.
     let fields = stat.rsplit_once(')')?.1.split_whitespace();
     let ticks: Option<Vec<u32>> = fields.skip(11).take(2).map(|n| n.parse().ok()).collect();
     Some(TICK * ticks?.iter().sum())

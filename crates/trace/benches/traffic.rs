@@ -1,8 +1,8 @@
-//! A busy server's traffic as a capture, of any length: a few thousand flows from the simulator, each
-//! of them many times over with other addresses and ports, thousands of them open at once.
+//! A capture of a busy server's traffic, of any length. A few thousand simulated flows are repeated
+//! with other addresses and ports; thousands of them are open at once.
 //!
-//! The capture is a classic one in microseconds of Ethernet frames, 128 bytes of each, as `tcpdump -s 128`
-//! writes it on the server.
+//! The capture is a classic one in microseconds, with 128 bytes of each Ethernet frame, as `tcpdump
+//! -s 128` writes it on the server.
 
 mod draw;
 mod flows;
@@ -19,58 +19,56 @@ use std::io::{self, BufRead, BufReader, Read, Seek, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
-/// Bytes kept of a packet.
+/// Bytes captured per packet.
 const SNAPLEN: usize = 128;
-/// Bytes before the first record.
+/// The bytes before the first record.
 const FILE_HEADER: u64 = 24;
-/// Flows of their own kind; the others repeat them.
+/// Flows that are simulated. Others repeat them.
 const MOST_FLOWS: u64 = 4000;
-/// Connections under way at once, on average, if there are enough of them.
+/// Connections open at once, on average, if there are enough.
 const OPEN: f64 = 12_000.0;
 /// When the capture begins: 2026-01-01 00:00:00 UTC.
 const BEGINNING: Duration = Duration::from_secs(1_767_225_600);
-/// Servers behind the card.
+/// Servers behind the network card.
 const SERVERS: u64 = 16;
-/// Addresses of clients: all of 198.18.0.0/15, the net for benchmarks (RFC 2544 appendix C.2.2).
+/// Client addresses: all of 198.18.0.0/15, the network for benchmarks (RFC 2544 appendix C.2.2).
 const CLIENTS: u64 = 1 << 17;
-/// Their ports: Linux's usual range.
+/// Client ports: Linux's usual range.
 const FIRST_PORT: u64 = 32_768;
 const PORTS: u64 = 28_232;
 
-/// What there is to capture.
+/// The traffic to capture.
 #[derive(Debug)]
 pub struct Traffic {
     draws: Draws,
     connections: u64,
     flows: Vec<Flow>,
-    /// Between the first packets of two connections, on average.
+    /// The mean time between the beginnings of two connections.
     gap: Duration,
 }
 
-/// What was captured.
+/// What a capture holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Content {
-    /// Connections.
     pub connections: u64,
-    /// Packets of all of them.
     pub packets: u64,
-    /// Segments with payload the servers sent.
+    /// Segments with payload from the servers.
     pub data: u64,
-    /// What the servers sent again, as they themselves count it.
-    pub again: u64,
-    /// Connections in which there was such.
-    pub connections_with: u64,
-    /// The most that were under way at once.
+    /// Retransmissions by the servers, as they count them.
+    pub retransmissions: u64,
+    /// Connections with such retransmissions.
+    pub connections_with_retransmissions: u64,
+    /// The most connections open at once.
     pub most_open: usize,
     /// From the beginning of the capture to the first packet of the last connection.
     pub begun_within: Duration,
 }
 
 impl Traffic {
-    /// So many connections; all chance comes from `seed`.
+    /// Traffic of this many connections. All randomness comes from `seed`.
     pub fn new(seed: u64, connections: u64) -> Self {
         let draws = Draws(seed);
-        // Of a flow whose SYNs are all lost there is nothing to capture.
+        // A flow whose SYNs are all lost leaves nothing to capture.
         let flows: Vec<_> = (0..)
             .map(|n| Flow::run(draws, n))
             .filter(|flow| !flow.packets.is_empty())
@@ -86,10 +84,10 @@ impl Traffic {
         }
     }
 
-    /// Captures all of it.
+    /// Writes the whole capture.
     ///
     /// # Errors
-    /// When `out` fails.
+    /// If `out` fails.
     pub fn capture(&self, out: impl Write) -> Result<Content, PcapError> {
         let mut file = CaptureFile::begin(out)?;
         let mut content = Content::default();
@@ -110,20 +108,20 @@ impl Traffic {
             };
             let flow = &self.flows[first.0.flow];
             file.write(flow, &first.0)?;
-            // Its place in the heap is found again when it is let go.
+            // When the guard is dropped, the heap finds the connection's new place.
             if !first.0.advance(flow) {
                 std::collections::binary_heap::PeekMut::pop(first);
             }
         }
     }
 
-    /// Connections in the order they begin: gaps between them are exponential.
+    /// Connections in the order they begin, with exponential gaps.
     fn connections(&self) -> impl Iterator<Item = Connection> {
         let mut begins = Duration::ZERO;
         (0..self.connections).map(move |number| {
             let draws = self.draws;
             begins += self.gap.mul_f64(-draws.unit(Purpose::Start, number).ln());
-            // Each flow once before any comes again.
+            // Each flow is used once before any is repeated.
             let flow = match self.flows.len() as u64 {
                 all if number < all => number,
                 all => draws.bits(Purpose::Flow, number) % all,
@@ -147,28 +145,28 @@ impl Content {
         self.connections += 1;
         self.packets += flow.packets.len() as u64;
         self.data += flow.data;
-        self.again += flow.again;
-        self.connections_with += u64::from(flow.again > 0);
+        self.retransmissions += flow.retransmissions;
+        self.connections_with_retransmissions += u64::from(flow.retransmissions > 0);
     }
 }
 
-/// A connection that is under way. In order of the next packet; at one instant, of their numbers.
+/// An open connection. Ordered by the time of the next packet, then by number.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Connection {
     next_at: Duration,
     number: u64,
     begins: Duration,
-    /// Those of what the client sends.
+    /// The endpoints of packets from the client.
     up: Endpoints,
-    /// Which flow it repeats, and how many packets of it are through.
+    /// The flow it repeats, and how many of its packets have passed.
     flow: usize,
     next: usize,
-    /// Of the first packet each way.
+    /// The IP identification of the first packet of each direction.
     identification: u16,
 }
 
 impl Connection {
-    /// Goes on to the next packet; `false` when there is none.
+    /// Advances to the next packet; `false` if there is none.
     fn advance(&mut self, flow: &Flow) -> bool {
         self.next += 1;
         match flow.packets.get(self.next) {
@@ -179,9 +177,9 @@ impl Connection {
     }
 }
 
-/// Those of what the client sends on connection number `number`; no two connections have the same.
+/// The endpoints of packets from the client of connection `number`. No two connections share them.
 fn endpoints(draws: Draws, number: u64, version: IpVersion) -> Endpoints {
-    // An odd factor: a permutation of the clients, each with a port of its own to begin with.
+    // An odd factor permutes the clients, so that each gets a port of its own at first.
     let client = number.wrapping_mul(40_503) % CLIENTS;
     let first = draws.bits(Purpose::Port, client) >> 16;
     let port = FIRST_PORT + (first + number / CLIENTS) % PORTS;
@@ -202,11 +200,11 @@ fn endpoints(draws: Draws, number: u64, version: IpVersion) -> Endpoints {
     }
 }
 
-/// Counts the records of a classic little-endian capture, `most` at most, and nothing else; also the
+/// Counts the records of a classic little-endian capture, at most `most`. Returns the count and the
 /// bytes of the file up to there.
 ///
 /// # Errors
-/// When it cannot be read, or ends within a record's header.
+/// If it cannot be read, or ends within a record's header.
 pub fn records<R: Read + Seek>(mut file: BufReader<R>, most: u64) -> io::Result<(u64, u64)> {
     file.seek_relative(FILE_HEADER as i64)?;
     let (mut count, mut bytes) = (0, FILE_HEADER);
@@ -243,7 +241,7 @@ impl<W: Write> CaptureFile<W> {
         })
     }
 
-    /// Adds the connection's next packet.
+    /// Writes the connection's next packet.
     fn write(&mut self, flow: &Flow, connection: &Connection) -> Result<(), PcapError> {
         let Some(seen) = flow.packets.get(connection.next) else {
             return Ok(());

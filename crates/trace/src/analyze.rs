@@ -164,19 +164,19 @@ struct Shards<F> {
 }
 
 impl<F: Findings> Shards<F> {
-    /// Analyzes round after round. `beside`: on several threads. Returns the anomalies of the
+    /// Analyzes round after round. `in_parallel`: on several threads. Returns the anomalies of the
     /// timestamps.
     fn follow(
         &mut self,
         packets: impl Iterator<Item = CapturedPacket> + Send,
-        beside: bool,
+        in_parallel: bool,
     ) -> ClockAnomalies {
         let mut feed = PacketFeed::new(packets);
         let (mut read, mut coming) = (Round::default(), Round::default());
         let mut more = feed.fill(&mut coming);
         while more {
             swap(&mut read, &mut coming);
-            if beside {
+            if in_parallel {
                 let analyze = || {
                     let both = self.shards.par_iter_mut().zip(&read.parts);
                     both.for_each(|(shard, part)| shard.take(part, read.order, read.latest));
@@ -194,7 +194,7 @@ impl<F: Findings> Shards<F> {
             shard.take(&[], RoundOrder::Last, read.latest);
         }
         self.settle();
-        if beside {
+        if in_parallel {
             self.shards.par_iter_mut().for_each(Shard::finish);
         } else {
             self.shards.iter_mut().for_each(Shard::finish);

@@ -1,7 +1,9 @@
-//! Why each segment was retransmitted. **In**: what [`follow`](crate::follow) saw of one direction,
-//! step by step: segments sent, ACKs heard. **Out**: a
-//! [`Retransmission`](crate::finding::Retransmission) with its trigger and verdict for each packet
-//! that repeats bytes, and the profile of the sender.
+//! Why each segment was retransmitted.
+//!
+//! - **In**: what [`follow`](crate::follow) saw of one direction, step by step: segments sent, ACKs
+//!   heard.
+//! - **Out**: a [`Retransmission`](crate::finding::Retransmission) with its trigger and verdict for
+//!   each packet that repeats bytes, and the profile of the sender.
 //!
 //! ```text
 //! episode ─► tape ─► profile_replay ─► replay (the engine, once per profile) ─► identify

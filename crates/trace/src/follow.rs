@@ -1,9 +1,9 @@
 //! What each packet is.
 //!
-//! **In**: captured packets, each with a time that never goes back. **Out**: a
-//! [`finding::Connection`](crate::finding::Connection) for each connection, with its
-//! retransmissions. What each packet of a direction is (new data, retransmission, duplicate, late
-//! original, probe) goes to [`explain`](crate::explain).
+//! - **In**: captured packets, each with a time that never goes back.
+//! - **Out**: a [`finding::Connection`](crate::finding::Connection) for each connection, with its
+//!   retransmissions. What each packet of a direction is (new data, retransmission, duplicate, late
+//!   original, probe) goes to [`explain`](crate::explain).
 //!
 //! ```text
 //! table ─► connection ─► direction (one for each end) ─► explain::episode

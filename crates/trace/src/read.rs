@@ -1,7 +1,7 @@
 //! Reads the TCP segments of a capture file.
 //!
-//! **In**: a capture file or stream. **Out**: one [`CapturedPacket`] per TCP segment, and
-//! [`Counts`] of all frames.
+//! - **In**: a capture file or stream.
+//! - **Out**: one [`CapturedPacket`] per TCP segment, and [`Counts`] of all frames.
 //!
 //! ```text
 //! file, stdin ─► window: decompress (gzip, zstd), read ahead ─► classic │ sections ─► link ─► frames

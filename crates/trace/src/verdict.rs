@@ -1,7 +1,7 @@
 //! Whether each retransmission was needed.
 //!
-//! **In**: the packets that repeat bytes, and the receiver's ACKs. **Out**: a
-//! [`Verdict`](crate::finding::Verdict) on each retransmission, and what it rests on.
+//! - **In**: the packets that repeat bytes, and the receiver's ACKs.
+//! - **Out**: a [`Verdict`](crate::finding::Verdict) on each retransmission, and what it rests on.
 //!
 //! A retransmission is **spurious** if every byte of it was in an earlier-sent copy that arrived,
 //! even one that arrived later. Otherwise it was **needed**. So each byte poses one question: which

@@ -137,24 +137,24 @@ impl<P: Iterator<Item = CapturedPacket>> PacketFeed<P> {
 
     /// The first timestamp sets the time.
     #[cold]
-    fn start_clock(&mut self, stamp: Instant) -> Instant {
-        let time = if stamp.as_nanos() > LATEST {
+    fn start_clock(&mut self, timestamp: Instant) -> Instant {
+        let time = if timestamp.as_nanos() > LATEST {
             FALLBACK
         } else {
-            stamp
+            timestamp
         };
-        self.set(stamp, time);
+        self.set(timestamp, time);
         time
     }
 
-    /// From here on, the timestamp `stamp` means `time`.
-    fn set(&mut self, stamp: Instant, time: Instant) {
-        (self.add, self.take) = (time.nanos_since(stamp), stamp.nanos_since(time));
+    /// From here on, the timestamp `timestamp` means `time`.
+    fn set(&mut self, timestamp: Instant, time: Instant) {
+        (self.add, self.take) = (time.nanos_since(timestamp), timestamp.nanos_since(time));
     }
 
     #[inline]
-    fn corrected(&self, stamp: Instant) -> Instant {
-        Instant::from_nanos(stamp.as_nanos().saturating_sub(self.take)).plus_nanos(self.add)
+    fn corrected(&self, timestamp: Instant) -> Instant {
+        Instant::from_nanos(timestamp.as_nanos().saturating_sub(self.take)).plus_nanos(self.add)
     }
 
     /// The time of a packet whose timestamp, corrected to `time`, is far from the `latest`.
@@ -168,9 +168,9 @@ impl<P: Iterator<Item = CapturedPacket>> PacketFeed<P> {
             self.next = self.packets.next().map(Box::new);
         }
         let next = self.next.as_ref().map(|next| self.corrected(next.at));
-        let stamp = Instant::from_nanos(latest.as_nanos().saturating_sub(self.add));
-        let stamp = stamp.plus_nanos(self.take);
-        let by = stamp.since(packet.at).max(packet.at.since(stamp));
+        let timestamp = Instant::from_nanos(latest.as_nanos().saturating_sub(self.add));
+        let timestamp = timestamp.plus_nanos(self.take);
+        let by = timestamp.since(packet.at).max(packet.at.since(timestamp));
         let alone = next.is_some_and(|next| {
             let back = next.plus_nanos(MOST_LATE) >= latest;
             back && (time < latest || time.nanos_since(next) > MOST_LATE)
@@ -218,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_directions_meet_and_connections_spread() {
+    fn both_directions_share_a_shard_and_connections_spread() {
         let mut counts = [0; SHARDS];
         for i in 0..800_u16 {
             for (src, dst) in [

@@ -154,7 +154,7 @@ fn repaired() -> Conversation {
 }
 
 #[test]
-fn a_loss_found_by_sacks_is_explained() {
+fn a_loss_detected_by_sack_is_explained() {
     let kept = repaired().analyzed();
     let [row] = kept.retransmissions.as_slice() else {
         panic!("{:?}", kept.retransmissions);
@@ -190,9 +190,9 @@ fn cut(mut conversation: Conversation) -> Conversation {
 }
 
 #[test]
-fn without_the_options_of_acks_nobody_knows_why() {
+fn without_sack_blocks_the_trigger_is_unknown() {
     let [row] = cut(repaired()).analyzed().retransmissions[..] else {
-        panic!("one retransmission");
+        panic!("expected one retransmission");
     };
     // If the original arrived and its ACK was lost, a DSACK that the capture cut reports the
     // duplicate.
@@ -217,7 +217,7 @@ fn a_duplicate_may_be_reported_where_options_are_cut() {
 }
 
 #[test]
-fn what_brings_new_bytes_as_well_is_needed() {
+fn a_retransmission_with_new_bytes_is_needed() {
     // The original arrived, but not the bytes added to it.
     let mut conversation = Conversation::opened(0.0);
     conversation.data(100.0, 0, 500);
@@ -225,7 +225,7 @@ fn what_brings_new_bytes_as_well_is_needed() {
     conversation.ack(150.0, 500, 0, 0);
     conversation.ack(180.0, 1000, 0, 500);
     let [row] = conversation.analyzed().retransmissions[..] else {
-        panic!("one retransmission");
+        panic!("expected one retransmission");
     };
     let found = (row.vantage, row.verdict, row.evidence);
     let needed = (Vantage::Sender, Verdict::Needed, Evidence::NoCopySeen);
@@ -233,7 +233,7 @@ fn what_brings_new_bytes_as_well_is_needed() {
 }
 
 #[test]
-fn a_copy_of_part_of_it_is_no_copy_at_the_receiver() {
+fn at_the_receiver_a_partial_copy_makes_nothing_spurious() {
     // Captured at the server: the client's first 500 bytes are lost, and retransmitted together
     // with the next 500.
     let verdict = |lost: bool| {
@@ -257,7 +257,7 @@ fn a_copy_of_part_of_it_is_no_copy_at_the_receiver() {
 }
 
 #[test]
-fn what_is_no_retransmission_is_none() {
+fn probes_duplicates_and_reordering_are_no_retransmissions() {
     type Change = fn(&mut Conversation);
     // (name, packets after ten segments sent at 100 ms and acknowledged at 150 ms)
     let cases: [(&str, Change); 6] = [
@@ -267,22 +267,19 @@ fn what_is_no_retransmission_is_none() {
         ("a keep-alive with a byte", |conversation| {
             conversation.data(5000.0, 9999, 1);
         }),
-        ("a packet the capture doubled", |conversation| {
+        ("a packet duplicated by the capture", |conversation| {
             conversation.data(160.0, 10_000, 1000);
             let mut again = *conversation.packets.last().unwrap();
             again.at = again.at.plus_nanos(3000);
             conversation.packets.push(again);
         }),
-        (
-            "packets the capture holds in the wrong order",
-            |conversation| {
-                conversation.data(160.0, 10_000, 1000);
-                conversation.data(160.1, 11_000, 1000);
-                let n = conversation.packets.len();
-                conversation.packets.swap(n - 1, n - 2);
-            },
-        ),
-        ("an ACK of what was not captured", |conversation| {
+        ("packets out of order in the capture", |conversation| {
+            conversation.data(160.0, 10_000, 1000);
+            conversation.data(160.1, 11_000, 1000);
+            let n = conversation.packets.len();
+            conversation.packets.swap(n - 1, n - 2);
+        }),
+        ("an ACK of data that was not captured", |conversation| {
             conversation.ack(200.0, 20_000, 0, 0);
             conversation.data(201.0, 20_000, 1000);
         }),
@@ -307,7 +304,7 @@ fn what_is_no_retransmission_is_none() {
 }
 
 #[test]
-fn timers_are_told_from_each_other() {
+fn probes_and_timeouts_are_distinguished() {
     // The tail is lost, and its probe as well. Then the retransmission timer fires twice.
     let mut conversation = Conversation::opened(0.0);
     for i in 0..10 {
@@ -331,7 +328,7 @@ fn timers_are_told_from_each_other() {
 }
 
 #[test]
-fn a_capture_begun_later_is_followed_from_there() {
+fn a_connection_is_followed_from_its_middle() {
     let mut conversation = repaired();
     conversation.packets.drain(..5);
     conversation.packets.remove(1); // one the capture lost
@@ -344,7 +341,7 @@ fn a_capture_begun_later_is_followed_from_there() {
 }
 
 #[test]
-fn with_one_direction_alone_repeated_bytes_are_found_and_nothing_else_is_claimed() {
+fn with_one_direction_only_retransmissions_are_found_and_left_unexplained() {
     let mut conversation = repaired();
     conversation
         .packets
@@ -368,7 +365,7 @@ fn with_one_direction_alone_repeated_bytes_are_found_and_nothing_else_is_claimed
 }
 
 #[test]
-fn segments_sent_together_are_followed_singly() {
+fn segments_of_one_packet_are_retransmitted_singly() {
     let mut conversation = Conversation::opened(0.0);
     conversation.data(100.0, 0, 10_000);
     conversation.ack(150.0, 5000, 0, 0);
@@ -386,7 +383,7 @@ fn segments_sent_together_are_followed_singly() {
 }
 
 #[test]
-fn another_connection_between_the_same_ends_is_another() {
+fn connections_between_the_same_ends_are_separate() {
     let mut conversation = repaired();
     let second = repaired();
     for mut packet in second.packets {
@@ -456,7 +453,7 @@ fn flood(answered: bool) {
 }
 
 #[test]
-fn silent_connections_are_let_go() {
+fn silent_connections_are_closed() {
     let mut conversation = repaired();
     let second = repaired().packets;
     let later = Duration::from_secs(2000);
@@ -477,7 +474,7 @@ fn silent_connections_are_let_go() {
 }
 
 #[test]
-fn a_capture_that_says_both_of_a_direction_says_nothing() {
+fn contradicting_direction_flags_are_ignored() {
     // At a router every packet comes in and goes out. This capture kept one flag of each.
     let mut conversation = repaired();
     for (i, packet) in conversation.packets.iter_mut().enumerate() {

@@ -441,7 +441,7 @@ mod tests {
     use recoup_wire::{Options, Segment, SeqNumber};
 
     #[test]
-    fn copies_are_counted_as_far_as_numbers_go() {
+    fn the_copy_count_saturates() {
         let end = "192.0.2.1:80".parse().unwrap();
         let packet = CapturedPacket {
             frame: 1,

@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_explain_as_much_are_named() {
+    fn all_profiles_that_explain_equally_many_are_named() {
         let candidates = Candidates::known();
         // (explained of 10 by each profile, explained of 100 on the host's other connections, the
         // result)
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_known_host_those_far_behind_are_not_thought_of() {
+    fn on_a_known_host_profiles_far_behind_are_implausible() {
         // (explained by each profile, retransmissions, indices of plausible profiles)
         let cases = [
             ([19, 10, 0, 0, 0, 0], 19, &[] as &[_]),

@@ -1,15 +1,13 @@
-//! Why a segment was retransmitted, according to one profile.
+//! Why a segment was sent again: the engine hears the ACKs of the capture and is told what was sent;
+//! where it would have sent the same at that moment, its reason is the trigger.
 //!
-//! The engine hears the ACKs of the capture and is told what was sent. Where it would have sent the
-//! same segment at that moment, its reason is the trigger.
+//! A timer is not let go off when the engine's own would: hosts round deadlines, and what their
+//! clocks say is known only to them. It goes off when the capture shows what it makes a sender send,
+//! and explains that if it was due, within the tolerances below.
 //!
-//! A timer of the engine does not fire at its deadline: hosts round deadlines, and only they know
-//! their clocks. It fires when the capture shows what it makes a sender send. It explains that
-//! segment if it was due, within the tolerances below.
-//!
-//! A retransmission that the engine does not explain gets the trigger nearest to what was seen (see
-//! [`Replay::nearest_trigger`]) and counts against the profile. So does a retransmission that the
-//! profile would have sent and the capture does not show.
+//! What the engine does not explain gets the trigger nearest to what was seen (see
+//! [`Replay::likely`]), and counts against the profile; so does what it would have sent and the
+//! capture does not show.
 //!
 //! Source: the 2007 study §IV-A (the state machines of several senders, fed with a trace).
 
@@ -61,7 +59,7 @@ pub(crate) struct Replay {
     now: Instant,
     /// When something was last sent, or an ACK last brought news.
     active: Instant,
-    /// The retransmission timer fired, and no ACK has come since.
+    /// The retransmission timer went off, and nothing was heard since.
     unheard: bool,
 }
 
@@ -166,7 +164,7 @@ impl Replay {
                 .sender
                 .deadline(Timer::Probe)
                 .is_some_and(|due| due <= at + EARLY && at <= due + self.lateness(due));
-            // A probe sends new data where only the window holds it back (RFC 8985 §7.3).
+            // With nothing but the window in its way new data goes as a probe (RFC 8985 §7.3).
             let what = if probe && !self.sender.has_room_for_new(at) {
                 self.sender
                     .on_timer(self.reached(at, Timer::Probe), Timer::Probe);
@@ -192,12 +190,12 @@ impl Replay {
     }
 
     fn explain(&mut self, at: Instant, span: Span) -> Explained {
-        // A retransmission that waited for the window when the retransmission timer fired was sent
-        // by the timer, because no ACK had just opened the window.
+        // What waits for the window when the retransmission timer goes off is sent by that: nothing was
+        // heard just now that would have let it go.
         self.note_overdue(at);
         let unprompted = self.overdue || at.since(self.now) > PROMPT;
         let first = self.is_first(span);
-        // Slow start continues on ACKs (RFC 5681 §3.1): without one, the timer fired again.
+        // Slow start goes on with ACKs (RFC 5681 §3.1): without any the timer has gone off again.
         let again = self.unheard && first;
         let timed_out = again || unprompted && first && self.is_due(at, Timer::Rto);
         if let Some(trigger) = self.sender.reason_for(span).filter(|_| !timed_out) {
@@ -228,7 +226,7 @@ impl Replay {
             };
         }
         if first && (again || self.is_due(at, Timer::Rto)) {
-            // A probe that was due long before should have been sent first.
+            // A probe due long before should have gone first.
             let probe = self.sender.deadline(Timer::Probe);
             let probed = probe.is_none_or(|due| at <= due + self.lateness(due));
             let fits = probed && self.is_due(at, Timer::Rto) && self.in_time(at, Timer::Rto);
@@ -239,18 +237,17 @@ impl Replay {
             };
         }
         Explained {
-            triggers: self.nearest_trigger(at, span),
+            triggers: self.likely(at, span),
             fits: false,
         }
     }
 
-    /// The trigger of a retransmission for which the profile had no reason: a timer, if nothing was
-    /// sent or heard for about as long as one takes; otherwise what retransmits in the current
-    /// state.
-    fn nearest_trigger(&mut self, at: Instant, span: Span) -> Triggers {
+    /// What is sent again although the profile had no reason to: by a timer if nothing was heard or sent
+    /// for about as long as one takes, else by what the state says of retransmissions.
+    fn likely(&mut self, at: Instant, span: Span) -> Triggers {
         let board = self.sender.board();
         if span.end <= board.una() {
-            // The ACK had passed the capture point but had not reached the sender.
+            // The ACK had passed the place of capture, and had not reached the sender.
             return match self.sender.state() {
                 State::Loss => Trigger::SlowStart.into(),
                 State::Recovery => Trigger::Fast.into(),
@@ -283,7 +280,7 @@ impl Replay {
         self.unheard = true;
     }
 
-    /// `at`, or the deadline if that is a little later.
+    /// `at`, or the deadline where that is a little later.
     fn reached(&self, at: Instant, timer: Timer) -> Instant {
         self.sender.deadline(timer).map_or(at, |due| due.max(at))
     }
@@ -298,7 +295,7 @@ impl Replay {
         due.is_some_and(|due| at <= due + self.lateness(due))
     }
 
-    /// About how long a timer due at `due` has been running.
+    /// How long a timer due at `due` has been waiting, about.
     fn waits(&self, due: Instant) -> Duration {
         due.since(self.now.min(due))
     }
@@ -317,8 +314,8 @@ impl Replay {
         last.is_some_and(|last| last.span.overlaps(span))
     }
 
-    /// The next step is at `at`. A timer that was due long before, and would have retransmitted,
-    /// counts against the profile.
+    /// Something happens at `at`: a timer that was due long before, and would have made the sender send
+    /// something again, was none of this sender's.
     fn miss_timers(&mut self, at: Instant) {
         for timer in [Timer::Early, Timer::Reorder, Timer::Probe, Timer::Rto] {
             let silent = timer == Timer::Probe && !self.sender.probe_is_answered();
@@ -364,8 +361,7 @@ impl Replay {
     }
 }
 
-/// Retransmissions that a profile explains, and those it should explain: the captured ones, and
-/// those it would have sent besides.
+/// Retransmissions that fit a profile, of those sent and those it would have sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Score {
     pub explained: u32,
@@ -428,7 +424,7 @@ mod tests {
     use recoup_units::Offset;
 
     #[test]
-    fn large_segments_are_cut_and_the_fin_rides_on_the_last() {
+    fn packets_are_cut_into_segments_and_the_fin_goes_with_the_last() {
         let lens = |len| {
             let span = Span::at(Offset(5), len);
             pieces(span, 1000).map(Span::len).collect::<Vec<_>>()

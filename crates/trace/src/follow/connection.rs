@@ -35,7 +35,7 @@ pub(crate) struct ConnectionState {
     pub last: Instant,
     packets: u64,
     /// Which ends have sent a packet.
-    heard: [bool; 2],
+    has_sent: [bool; 2],
     opening: Opening,
     reset: bool,
     handshake: Handshake,
@@ -77,7 +77,7 @@ impl ConnectionState {
             first: timed.time,
             last: timed.time,
             packets: 0,
-            heard: [false; 2],
+            has_sent: [false; 2],
             opening: Opening::MidConnection,
             reset: false,
             handshake: Handshake::default(),
@@ -108,7 +108,7 @@ impl ConnectionState {
         self.first = timed.time;
         self.last = timed.time;
         self.packets = 0;
-        self.heard = [false; 2];
+        self.has_sent = [false; 2];
         self.opening = match syn {
             true => Opening::Handshake,
             false => Opening::MidConnection,
@@ -138,7 +138,7 @@ impl ConnectionState {
         self.last = now;
         self.packets += 1;
         self.last_frame = packet.frame;
-        self.heard[side] = true;
+        self.has_sent[side] = true;
         if self.directions[side].is_identical_to_recent(packet, now)
             && self.is_duplicate(packet, now, side, replay_context)
         {
@@ -366,7 +366,7 @@ impl ConnectionState {
             };
             let direction = &mut self.directions[side];
             let (mut direction, scores) = direction.close(&context, &end, |row| rows.push(row));
-            direction.absent = !self.heard[side];
+            direction.absent = !self.has_sent[side];
             // An earlier end has already passed its scores.
             if !was_over && scores.iter().any(|score| score.of > 0) {
                 scored(self.shared.sender(side), scores);

@@ -308,8 +308,8 @@ impl DirectionState {
     /// opens, the sender starts again from this byte.
     #[cold]
     fn is_beyond_closed_window(&self, span: Span) -> bool {
-        let shut = self.window == 0 && self.advanced_at > Instant::ZERO;
-        shut && span.len() == 1 && span.start == self.una && self.window_edge <= self.una
+        let window_closed = self.window == 0 && self.advanced_at > Instant::ZERO;
+        window_closed && span.len() == 1 && span.start == self.una && self.window_edge <= self.una
     }
 
     /// Takes a packet that holds bytes below `snd_nxt`.
@@ -391,8 +391,8 @@ impl DirectionState {
         let is_fin = self.fin == Some(span.end);
         let silent = self.una == self.nxt && now.since(self.advanced_at) >= LEAST_IDLE;
         let alive = span.end == self.una && silent;
-        let shut = span.start == self.una && self.window_edge <= self.una;
-        one && !is_fin && (alive || shut)
+        let window_closed = span.start == self.una && self.window_edge <= self.una;
+        one && !is_fin && (alive || window_closed)
     }
 
     /// Whether part of `span` was not captured; `at` is the index of the packet with its first

@@ -69,7 +69,7 @@ impl Shared {
     pub fn on_packet(&mut self, packet: &CapturedPacket, now: Instant, side: usize) {
         if packet
             .outgoing
-            .is_some_and(|said| self.outgoing[side] != Some(said))
+            .is_some_and(|outgoing| self.outgoing[side] != Some(outgoing))
         {
             self.on_new_origin(packet.outgoing, side);
         }
@@ -93,9 +93,9 @@ impl Shared {
     #[cold]
     fn on_new_origin(&mut self, outgoing: Option<bool>, side: usize) {
         self.contradicted |= self.outgoing[side].is_some();
-        let said = outgoing.filter(|_| !self.contradicted);
-        self.outgoing[side] = said;
-        self.outgoing[1 - side] = said.map(|said| !said);
+        let outgoing = outgoing.filter(|_| !self.contradicted);
+        self.outgoing[side] = outgoing;
+        self.outgoing[1 - side] = outgoing.map(|outgoing| !outgoing);
     }
 }
 

@@ -32,8 +32,7 @@ const LINGER: Duration = Duration::from_secs(5);
 /// at most), in ns.
 const HALF_OPEN_TIMEOUT: u64 = 75_000_000_000;
 
-/// Connections checked for silence after each round. With a few thousand packets per round, every
-/// connection is checked once per some dozens of packets for each connection.
+/// Slots checked for silence after each round: a table of n slots is checked every n / 64 rounds.
 const SWEPT_PER_ROUND: usize = 64;
 
 /// Packets looked up together.

@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_share_of_the_round_trip_tells() {
+    fn the_share_of_the_round_trip_gives_the_capture_point() {
         use Vantage::{Between, Receiver, Sender, Unknown};
         let us = Duration::from_micros;
         // (near and far in µs, outgoing, one host, capture point)
@@ -76,9 +76,9 @@ mod tests {
             (None, None, Some(true), false, Sender),
             (Some(40), Some(60_000), Some(false), false, Receiver),
         ];
-        for (near, far, said, one_host, vantage) in cases {
-            let got = of(near.map(us), far.map(us), said, one_host);
-            assert_eq!(got, vantage, "{near:?} {far:?} {said:?} {one_host}");
+        for (near, far, outgoing, one_host, vantage) in cases {
+            let got = of(near.map(us), far.map(us), outgoing, one_host);
+            assert_eq!(got, vantage, "{near:?} {far:?} {outgoing:?} {one_host}");
         }
     }
 }

@@ -35,7 +35,7 @@ impl Classic {
             return Err(Header::Over(window.ending(offset)));
         }
         let Ok((_, header)) = parse_pcap_header(window.bytes()) else {
-            return Err(Header::Damaged("no header as pcap has it".into()));
+            return Err(Header::Damaged("not a pcap header".into()));
         };
         let number = header.network.0 & LINK_TYPE;
         let classic = Self {

@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fraction_of_a_second_or_more_is_none() {
+    fn a_fraction_of_a_second_or_more_is_an_error() {
         for (seconds, fraction, nanos, expected) in [
             (1, 999_999, 1000, Ok(1_999_999_000)),
             (1, 1_000_000, 1000, Err(1_999_999_999)),

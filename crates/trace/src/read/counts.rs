@@ -77,18 +77,18 @@ impl fmt::Display for Reason {
     /// A few words that follow "left out 3 frames: ".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::NotIp => "no IP",
-            Self::NotTcp => "no TCP",
-            Self::NotPacket => "no packet",
-            Self::Fragment => "an IP fragment",
+            Self::NotIp => "not IP",
+            Self::NotTcp => "not TCP",
+            Self::NotPacket => "not a packet",
+            Self::Fragment => "IP fragment",
             Self::Cut => "cut before the end of the TCP header",
-            Self::IpHeader => "an impossible IP header",
-            Self::TcpHeader => "an impossible TCP header",
-            Self::NoTime => "without a time (pcapng's simple packet block)",
-            Self::NoInterface => "of an interface that was not described",
-            Self::NoClock => "of an interface whose time resolution has no use",
-            Self::LinkType => "of an unknown link type",
-            Self::Record => "a packet longer than its record",
+            Self::IpHeader => "invalid IP header",
+            Self::TcpHeader => "invalid TCP header",
+            Self::NoTime => "no time (simple packet block of pcapng)",
+            Self::NoInterface => "interface not described",
+            Self::NoClock => "interface with an unusable time resolution",
+            Self::LinkType => "unknown link type",
+            Self::Record => "packet longer than its record",
         })
     }
 }
@@ -114,8 +114,8 @@ impl fmt::Display for Oddity {
     /// A few words that follow "3 segments: ".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Time => "an impossible time, moved to the nearest possible",
-            Self::Overlong => "an IP length beyond the frame",
+            Self::Time => "impossible time, replaced by the nearest possible one",
+            Self::Overlong => "IP length exceeds the frame",
             Self::Options => "TCP options cut or malformed",
         })
     }
@@ -155,17 +155,17 @@ impl Anomaly {
         let frames = match count {
             0 => return None,
             1 => format!("frame {first_frame}"),
-            _ => format!("{count} frames, the first of them {first_frame}"),
+            _ => format!("{count} frames, first frame {first_frame}"),
         };
         let by = self.first_by.as_secs_f64();
-        Some(format!("{frames}: {by:.3} s {what}"))
+        Some(format!("{frames}: timestamp {by:.3} s {what}"))
     }
 }
 
 impl ClockAnomalies {
     fn notes(&self) -> impl Iterator<Item = String> {
-        let set = "off the frame before, as if the clock was set: time goes on from there";
-        let outliers = "off the frames on both sides: taken to have passed with them";
+        let set = "away from the frame before, as if the clock was set: time continues from there";
+        let outliers = "away from the frames on both sides: taken as captured with them";
         let notes = [self.set.note(set), self.outliers.note(outliers)];
         notes.into_iter().flatten()
     }
@@ -249,7 +249,7 @@ impl Counts {
                 first_frame,
             } => Some(format!("{left_out}frame {first_frame}: {what}")),
             FrameCount { count, first_frame } => Some(format!(
-                "{left_out}{count} frames, the first of them {first_frame}: {what}"
+                "{left_out}{count} frames, first frame {first_frame}: {what}"
             )),
         };
         let skipped = Reason::ALL.iter().filter(|reason| reason.matters());
@@ -284,7 +284,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_order_of_the_lists_is_that_of_the_enums() {
+    fn lists_have_the_order_of_their_enums() {
         for (i, reason) in Reason::ALL.into_iter().enumerate() {
             assert_eq!(reason as usize, i, "{reason}");
         }
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn notes_take_a_line_each() {
+    fn each_note_is_one_line() {
         let mut counts = Counts::default();
         assert_eq!(counts.notes(), [""; 0]);
         for reason in [Reason::NotTcp, Reason::Cut, Reason::Fragment, Reason::Cut] {
@@ -309,12 +309,12 @@ mod tests {
         assert_eq!(
             counts.notes(),
             [
-                "left out frame 3: an IP fragment",
-                "left out 2 frames, the first of them 2: cut before the end of the TCP header",
-                "frame 4: an impossible time, moved to the nearest possible",
-                "2 frames, the first of them 3: 3600.000 s off the frame before, as if the clock was \
-                 set: time goes on from there",
-                "frame 2: 1.500 s off the frames on both sides: taken to have passed with them",
+                "left out frame 3: IP fragment",
+                "left out 2 frames, first frame 2: cut before the end of the TCP header",
+                "frame 4: impossible time, replaced by the nearest possible one",
+                "2 frames, first frame 3: timestamp 3600.000 s away from the frame before, as if the clock \
+                 was set: time continues from there",
+                "frame 2: timestamp 1.500 s away from the frames on both sides: taken as captured with them",
                 "after frame 4: the capture ends within a packet",
             ]
         );

@@ -24,7 +24,7 @@ pub enum ReadError {
     },
     /// It is no capture.
     #[error(
-        "{file}: {found}: expected a capture as pcap or pcapng, plain or compressed by gzip or zstd"
+        "{file}: {found}: expected a pcap or pcapng capture, plain or compressed by gzip or zstd"
     )]
     Unknown {
         /// The file.

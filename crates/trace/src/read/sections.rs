@@ -59,7 +59,7 @@ impl Sections {
         let big_endian = match window.bytes()[8..12] {
             [0x1a, 0x2b, 0x3c, 0x4d] => true,
             [0x4d, 0x3c, 0x2b, 0x1a] => false,
-            _ => return Err(Header::Damaged("no section header as pcapng has it".into())),
+            _ => return Err(Header::Damaged("not a pcapng section header".into())),
         };
         let section = Self {
             big_endian,
@@ -344,7 +344,7 @@ fn is_read(kind: u32) -> bool {
     )
 }
 
-const LENGTHS_DIFFER: &str = "a block with one length in front and another behind";
+const LENGTHS_DIFFER: &str = "a block with two different lengths";
 
 fn damaged(offset: u64, what: String) -> Step {
     Step::End(Ending::Damaged { offset, what })

@@ -43,9 +43,9 @@ pub(super) fn kind(head: &[u8]) -> Result<Kind, &'static str> {
         [0x04, 0x22, 0x4d, 0x18, ..] => "compressed by lz4",
         [b'P', b'K', 3, 4, ..] => "a zip archive",
         [b's', b'n', b'o', b'o', b'p', 0, ..] => "a snoop capture",
-        [0xa1, 0xb2, 0xcd, 0x34, ..] => "a modified pcap in big-endian order",
+        [0xa1, 0xb2, 0xcd, 0x34, ..] => "a modified pcap capture in big-endian order",
         _ if compression(head).is_some() => "compressed twice",
-        _ => "no capture",
+        _ => "not a capture",
     })
 }
 

@@ -143,7 +143,7 @@ fn every_block_that_wireshark_numbers_is_a_frame() {
 }
 
 #[test]
-fn captures_may_be_packed_and_joined() {
+fn captures_may_be_compressed_and_joined() {
     let packets = packets(7);
     let kinds = [
         plain(&packets),
@@ -204,7 +204,7 @@ fn input_may_come_in_pieces() {
 }
 
 #[test]
-fn files_are_read_and_unpacked_ahead() {
+fn files_are_read_and_decompressed_ahead() {
     let folder = tempfile::tempdir().unwrap();
     let file = plain(&packets(3000));
     for (name, bytes) in [
@@ -240,7 +240,7 @@ fn files_are_read_and_unpacked_ahead() {
 
 /// Frames with all kinds of headers, some of them cut.
 #[test]
-fn frames_of_all_sorts() {
+fn frames_of_all_kinds() {
     let data = segment(0);
     let syn = recoup_wire::Segment {
         flags: Flags::SYN,
@@ -277,9 +277,9 @@ fn frames_of_all_sorts() {
             Ok((0, true, false)),
         ),
         ("cut in the payload", cut(80), all),
-        ("cut behind the options", cut(66), all),
+        ("cut after the options", cut(66), all),
         ("cut in the options", cut(60), Ok((100, false, false))),
-        ("cut behind the ports", cut(54), Ok((100, false, false))),
+        ("cut after the ports", cut(54), Ok((100, false, false))),
         ("cut in the header", cut(53), Err(Reason::Cut)),
         ("cut in the IP header", cut(33), Err(Reason::Cut)),
         ("cut in the Ethernet header", cut(13), Err(Reason::Cut)),
@@ -293,9 +293,13 @@ fn frames_of_all_sorts() {
             },
             all,
         ),
-        ("longer than itself", edit(2, 1), Ok((356, true, true))),
         (
-            "shorter than its header",
+            "IP length exceeds the frame",
+            edit(2, 1),
+            Ok((356, true, true)),
+        ),
+        (
+            "IP length below that of its headers",
             edit(3, 10),
             Err(Reason::IpHeader),
         ),

@@ -193,8 +193,8 @@ impl AckVerdicts {
     /// An ACK that repeats the last one may answer a refused copy.
     fn on_repeated_ack(&mut self, now: Instant, ack: &Ack, ts_echo: Option<u32>) {
         let challenge = self.challenge_acks.on_ack(now, ack, ts_echo);
-        let tells = self.options.reports_duplicates && self.pieces.len() < TOO_MANY;
-        if let Some(number) = challenge.filter(|_| tells) {
+        let reports = self.options.reports_duplicates && self.pieces.len() < TOO_MANY;
+        if let Some(number) = challenge.filter(|_| reports) {
             for piece in self.pieces.iter_mut() {
                 self.challenge_acks.note(number, piece);
             }

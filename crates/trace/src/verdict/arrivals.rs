@@ -50,8 +50,8 @@ struct Arrival {
 
 #[derive(Debug)]
 enum ArrivalKind {
-    /// Certainly a retransmission; no older copy has brought the `lacking` bytes.
-    Retransmission { lacking: Vec<Span> },
+    /// Certainly a retransmission; no older copy has brought the `missing` bytes.
+    Retransmission { missing: Vec<Span> },
     /// A copy of bytes that arrived before and were sent before.
     LaterCopy,
     /// A late original.
@@ -194,12 +194,12 @@ impl ArrivalVerdicts {
                 continue;
             }
             match &mut arrival.found {
-                ArrivalKind::Retransmission { lacking } => subtract(lacking, span),
+                ArrivalKind::Retransmission { missing } => subtract(missing, span),
                 // It looked like an original, and is a retransmission.
                 ArrivalKind::Unclear => {
-                    let mut lacking = vec![arrival.span];
-                    subtract(&mut lacking, span);
-                    arrival.found = ArrivalKind::Retransmission { lacking };
+                    let mut missing = vec![arrival.span];
+                    subtract(&mut missing, span);
+                    arrival.found = ArrivalKind::Retransmission { missing };
                 }
                 ArrivalKind::LaterCopy | ArrivalKind::LateOriginal | ArrivalKind::Ambiguous => {}
             }
@@ -228,13 +228,13 @@ impl ArrivalVerdicts {
 impl ArrivalKind {
     fn retransmission(span: Span) -> Self {
         Self::Retransmission {
-            lacking: vec![span],
+            missing: vec![span],
         }
     }
 
     fn verdict(&self) -> Option<(Verdict, Evidence)> {
         match self {
-            Self::Retransmission { lacking } if lacking.is_empty() => {
+            Self::Retransmission { missing } if missing.is_empty() => {
                 Some((Verdict::Spurious, Evidence::CopySeen))
             }
             Self::Retransmission { .. } => Some((Verdict::Needed, Evidence::NoCopySeen)),

@@ -153,12 +153,12 @@ impl<'a> PieceEvidence<'a> {
         if closed_at && self.is_echoed(copy) {
             return LOST;
         }
-        let not_its = !drew
+        let another_answered = !drew
             && !identified
             && self.edge_echo().is_some()
             && self.answer(copy, self.cover.at) == 0;
         // It drew an ACK before the one that covers the piece.
-        let unseen = not_its || self.replaceable(copy, self.cover.at) > 0;
+        let unseen = another_answered || self.replaceable(copy, self.cover.at) > 0;
         let due = !self.is_handshake() && self.is_report_due(copy, first);
         if unseen || context.options.reports_duplicates && (identified || due) {
             LOST
@@ -212,8 +212,8 @@ impl<'a> PieceEvidence<'a> {
     /// The timestamp echoed, if it shows which copy arrived first.
     pub fn edge_echo(&self) -> Option<u32> {
         let at_edge = self.cover.edge == self.piece.span.start;
-        let tells = at_edge && self.context.options.timestamps;
-        self.cover.echo.filter(|_| tells)
+        let decides = at_edge && self.context.options.timestamps;
+        self.cover.echo.filter(|_| decides)
     }
 
     /// Whether the echo is not that of `copy`.

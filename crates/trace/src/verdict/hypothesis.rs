@@ -26,8 +26,8 @@
 //! - **Time.** No answer takes much less than the shortest round-trip time, unless it echoes the
 //!   copy's own timestamp.
 //! - **Timestamps** (RFC 7323 §4.3). At the left edge of the window, the segment that fills the
-//!   hole becomes TS.Recent and is echoed. So an older echo proves that another copy did. Above a
-//!   hole, or after another segment in the same delayed ACK, the echo says nothing. A duplicate
+//!   hole becomes TS.Recent and is echoed. So an older echo proves that another copy filled it.
+//!   Above a hole, or after another segment in the same delayed ACK, the echo says nothing. A duplicate
 //!   below the left edge is echoed in its DSACK (RFC 7323; not in RFC 1323). Linux keeps TS.Recent
 //!   if the segment acknowledges less than an earlier one (STALE). Its request socket always echoes
 //!   the first SYN, and a client the first SYN-ACK.

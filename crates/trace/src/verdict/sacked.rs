@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_are_joined_cut_and_forgotten() {
+    fn ranges_are_joined_cut_and_removed() {
         let mut sacked = Sacked::default();
         for (from, to) in [(10, 20), (40, 50), (20, 30), (12, 15), (60, 70), (45, 60)] {
             sacked.insert(span(from, to));

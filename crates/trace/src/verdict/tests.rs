@@ -9,7 +9,7 @@ mod several;
 use super::acks::AckVerdicts;
 use super::{ReceiverOptions, Transmission};
 use crate::finding::{Evidence, Verdict};
-use Step::{Ack as Acked, Answer, Closed, Ended, Reset, Retransmitted, Sent, Unseen};
+use Step::{Ack as Acked, Answer, Closed, Ended, Reset, Retransmitted, Sent, Uncaptured};
 use recoup_recovery::Ack;
 use recoup_units::{Instant, Offset, Span};
 use std::time::Duration;
@@ -20,7 +20,7 @@ enum Step {
     /// (time, from, to): a first transmission.
     Sent(u64, u64, u64),
     /// A first transmission that was not captured.
-    Unseen(u64, u64),
+    Uncaptured(u64, u64),
     /// (time, from, to): a retransmission.
     Retransmitted(u64, u64, u64),
     /// (time, cumulative ACK, echo, SACK blocks): a pure ACK.
@@ -76,31 +76,36 @@ fn play(options: ReceiverOptions, steps: &[Step]) -> Vec<String> {
 /// The same with `rtt` as the shortest round trip.
 fn play_within(rtt: Option<Duration>, options: ReceiverOptions, steps: &[Step]) -> Vec<String> {
     let mut verdicts = AckVerdicts::new(options);
-    let (mut firsts, mut una, mut again, mut end) = (Vec::new(), Offset(1), 0, at(60_000));
+    let (mut originals, mut una, mut retransmissions, mut end) =
+        (Vec::new(), Offset(1), 0, at(60_000));
     for &step in steps {
         match step {
-            Sent(ms, from, to) => firsts.push((span(from, to), Some(copy(ms)))),
-            Unseen(from, to) => firsts.push((span(from, to), None)),
+            Sent(ms, from, to) => originals.push((span(from, to), Some(copy(ms)))),
+            Uncaptured(from, to) => originals.push((span(from, to), None)),
             Retransmitted(ms, from, to) => {
-                let first = firsts.iter().find(|(span, _)| span.contains(Offset(from)));
+                let first = originals
+                    .iter()
+                    .find(|(span, _)| span.contains(Offset(from)));
                 verdicts.on_retransmission(
-                    again,
+                    retransmissions,
                     span(from, to),
                     copy(ms),
                     first.and_then(|f| f.1),
                 );
-                again += 1;
+                retransmissions += 1;
             }
             Acked(ms, cumulative, echo, blocks) | Answer(ms, cumulative, echo, blocks) => {
                 let blocks = blocks.iter().map(|&(from, to)| span(from, to));
                 let mut ack = Ack::new(Offset(cumulative), 65_535).with_blocks(blocks);
                 ack.carries_data = matches!(step, Answer(..));
-                let una_before =
-                    if again > 0 && firsts[0].0.start == Offset::SYN && una == Offset(1) {
-                        Offset::SYN
-                    } else {
-                        una
-                    };
+                let una_before = if retransmissions > 0
+                    && originals[0].0.start == Offset::SYN
+                    && una == Offset(1)
+                {
+                    Offset::SYN
+                } else {
+                    una
+                };
                 verdicts.on_ack(at(ms), una_before, &ack, Some(echo));
                 una = una.max(Offset(cumulative));
             }
@@ -109,7 +114,7 @@ fn play_within(rtt: Option<Duration>, options: ReceiverOptions, steps: &[Step]) 
             Ended(ms) => end = at(ms),
         }
     }
-    let mut found = vec![String::new(); again as usize];
+    let mut found = vec![String::new(); retransmissions as usize];
     verdicts.finish(end, rtt, |index, verdict, evidence| {
         found[index as usize] = format!("{} {}", verdict.name(), evidence.name());
     });
@@ -138,7 +143,7 @@ fn one_retransmission_at_the_left_edge() {
             &["needed timestamp_echo"],
         ),
         (
-            "it was overtaken, and the report of the duplicate is lost",
+            "the original is overtaken, and the DSACK is lost",
             BOTH,
             &[
                 Sent(1000, 1, 1001),
@@ -150,7 +155,7 @@ fn one_retransmission_at_the_left_edge() {
             &["spurious ack_too_early"],
         ),
         (
-            "it was overtaken, and the duplicate is reported",
+            "the original is overtaken, and a DSACK reports the duplicate",
             BOTH,
             &[
                 Sent(1000, 1, 1001),
@@ -163,7 +168,7 @@ fn one_retransmission_at_the_left_edge() {
             &["spurious dsack"],
         ),
         (
-            "the path stood still, longer than a round trip",
+            "the path stalls for longer than a round trip",
             BOTH,
             &[
                 Sent(1000, 1, 1001),
@@ -173,7 +178,7 @@ fn one_retransmission_at_the_left_edge() {
             &["spurious timestamp_echo"],
         ),
         (
-            "the ACK is lost, and a probe is reported as a duplicate",
+            "the ACK is lost, and a DSACK reports the probe",
             BOTH,
             &[
                 Sent(1000, 1, 1001),
@@ -183,7 +188,7 @@ fn one_retransmission_at_the_left_edge() {
             &["spurious dsack"],
         ),
         (
-            "the ACK of the retransmission is lost: a later one echoes what came after",
+            "the ACK of the retransmission is lost, and a later ACK echoes a later segment",
             BOTH,
             &[
                 Sent(1000, 1, 1001),
@@ -196,7 +201,7 @@ fn one_retransmission_at_the_left_edge() {
             &["needed no_duplicate"],
         ),
         (
-            "it was acknowledged before it went again",
+            "acknowledged before the retransmission",
             BOTH,
             &[
                 Sent(1000, 1, 1001),
@@ -212,27 +217,27 @@ fn one_retransmission_at_the_left_edge() {
             &["unknowable not_acknowledged"],
         ),
         (
-            "the first transmission was before the capture, and lost",
+            "the original was sent before the capture, and lost",
             BOTH,
             &[
-                Unseen(1, 1001),
+                Uncaptured(1, 1001),
                 Retransmitted(1062, 1, 1001),
                 Acked(1122, 1001, 1062, &[]),
             ],
             &["needed timestamp_echo"],
         ),
         (
-            "the first transmission was before the capture, and late",
+            "the original was sent before the capture, and late",
             BOTH,
             &[
-                Unseen(1, 1001),
+                Uncaptured(1, 1001),
                 Retransmitted(1062, 1, 1001),
                 Acked(1122, 1001, 980, &[]),
             ],
             &["spurious timestamp_echo"],
         ),
         (
-            "a segment that acknowledges less than others did is not echoed (Linux)",
+            "a segment that acknowledges less than an earlier one is not echoed (Linux)",
             BOTH,
             &[
                 Sent(1000, 1, 1001),
@@ -245,7 +250,7 @@ fn one_retransmission_at_the_left_edge() {
             &["spurious dsack"],
         ),
         (
-            "an echo of its own says more than a round trip that never was so short",
+            "the echo of the retransmission proves a shorter round trip",
             BOTH,
             &[
                 Sent(1000, 1, 1001),
@@ -271,7 +276,7 @@ fn one_retransmission_at_the_left_edge() {
 fn one_retransmission_above_a_hole() {
     check(&[
         (
-            "selectively acknowledged, and no duplicate reported",
+            "selectively acknowledged, without a DSACK",
             BOTH,
             &[
                 Sent(1000, 1, 1001),
@@ -284,7 +289,7 @@ fn one_retransmission_above_a_hole() {
             &["needed no_duplicate"],
         ),
         (
-            "a duplicate above the hole is reported within the block that holds it",
+            "a DSACK above the hole lies inside a SACK block",
             BOTH,
             &[
                 Sent(1000, 1, 1001),
@@ -298,7 +303,7 @@ fn one_retransmission_above_a_hole() {
             &["spurious dsack"],
         ),
         (
-            "the report may not have come yet when the capture ends",
+            "the capture may end before the DSACK",
             BOTH,
             &[
                 Sent(1000, 1, 1001),
@@ -310,7 +315,7 @@ fn one_retransmission_above_a_hole() {
             &["unknowable ambiguous"],
         ),
         (
-            "nor does a receiver that resets report",
+            "the receiver may reset before the DSACK",
             BOTH,
             &[
                 Sent(1000, 1, 1001),
@@ -322,7 +327,7 @@ fn one_retransmission_above_a_hole() {
             &["unknowable ambiguous"],
         ),
         (
-            "an ACK comes late that asked for it: the echo is of what filled the hole",
+            "a late ACK shows what the echo of an earlier one belongs to",
             BOTH,
             &[
                 Sent(1000, 1, 1001),
@@ -384,7 +389,7 @@ fn without_reports_or_timestamps() {
 }
 
 #[test]
-fn where_round_trips_are_short_little_time_tells() {
+fn short_round_trips_shorten_the_wait_for_a_dsack() {
     let rtt = Some(Duration::from_millis(2));
     let tail = |ends| {
         let steps = [
@@ -399,12 +404,12 @@ fn where_round_trips_are_short_little_time_tells() {
     assert_eq!(
         tail(1011),
         ["unknowable ambiguous"],
-        "it may be reported yet"
+        "a DSACK may still come"
     );
 }
 
 #[test]
-fn copies_of_one_tick_are_not_told_apart_by_their_echo() {
+fn copies_with_one_timestamp_are_ambiguous() {
     let steps = [
         Sent(1000, 1, 1001),
         Retransmitted(1000, 1, 1001),
@@ -415,7 +420,7 @@ fn copies_of_one_tick_are_not_told_apart_by_their_echo() {
 }
 
 #[test]
-fn facts_may_come_after_the_first_retransmission() {
+fn receiver_options_may_come_after_the_first_retransmission() {
     for (options, expected) in [(NEITHER, Verdict::Unknowable), (BOTH, Verdict::Spurious)] {
         let mut verdicts = AckVerdicts::new(NEITHER);
         verdicts.on_retransmission(0, span(0, 1), copy(2000), Some(copy(1000)));
@@ -431,7 +436,7 @@ fn facts_may_come_after_the_first_retransmission() {
 }
 
 #[test]
-fn a_receiver_that_never_reports_is_not_believed_to() {
+fn a_receiver_that_never_sends_a_dsack_is_not_expected_to() {
     let stall = |i: u64| {
         let (from, to, ms) = (1 + i * 1000, 1001 + i * 1000, 1000 * (i + 1));
         [
@@ -455,7 +460,7 @@ fn a_receiver_that_never_reports_is_not_believed_to() {
 }
 
 #[test]
-fn what_is_settled_is_handed_out_and_forgotten() {
+fn final_verdicts_are_passed_on_once() {
     let mut verdicts = AckVerdicts::new(BOTH);
     verdicts.on_retransmission(7, span(1, 1001), copy(1300), Some(copy(1000)));
     verdicts.on_ack(

@@ -531,7 +531,7 @@ fn what_cannot_be_read_is_said() {
         ),
         (
             raw_pcap(&unread),
-            "left out 2 frames, the first of them 3: cut ",
+            "left out 2 frames, first frame 3: cut ",
         ),
     ] {
         let source = read("x.pcap", &file[..], &Choice::default()).unwrap();

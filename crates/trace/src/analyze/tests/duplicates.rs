@@ -28,7 +28,7 @@ fn duplicates(kept: &Kept) -> u64 {
 }
 
 #[test]
-fn a_capture_with_every_packet_twice_tells_what_one_with_every_packet_once_does() {
+fn duplicates_by_the_capture_change_no_finding() {
     let expected = outline(&repaired().analyzed());
     // (IP identification, where Some(1) keeps the packet's own; gap in µs: at once, or after other
     // packets that follow each other at 10 µs)
@@ -59,7 +59,7 @@ fn a_capture_with_every_packet_twice_tells_what_one_with_every_packet_once_does(
 }
 
 #[test]
-fn a_syn_the_network_doubled_is_answered_twice() {
+fn a_syn_duplicated_by_the_network_is_answered_twice() {
     let open = |at: [f64; 4]| {
         let mut conversation = Conversation::opened(0.0);
         let ack = conversation.packets.pop().unwrap();
@@ -83,7 +83,7 @@ fn a_syn_the_network_doubled_is_answered_twice() {
     assert_eq!(
         outline(&kept),
         [("syn_ack".to_string(), Verdict::Unknowable, 1)],
-        "a network's"
+        "duplicated by the network"
     );
     // The capture duplicated the SYN later than the SYN-ACK. Most other packets are duplicates as
     // well.
@@ -100,7 +100,7 @@ fn a_syn_the_network_doubled_is_answered_twice() {
 
 /// Without timestamps and SACK, duplicate ACKs differ only in their IP identification.
 #[test]
-fn duplicate_acks_are_no_doubled_packets() {
+fn duplicate_acks_are_no_duplicates_by_the_network() {
     for id in [Some(7), None] {
         let mut conversation = Conversation::opened(0.0);
         for i in 0..10 {
@@ -129,7 +129,7 @@ fn duplicate_acks_are_no_doubled_packets() {
 /// At the receiver, 50 ms from the sender: the second copy comes 15 ms later, long after the first
 /// was acknowledged.
 #[test]
-fn what_the_network_doubles_and_holds_up_is_sent_once() {
+fn a_late_duplicate_by_the_network_is_no_retransmission() {
     for id in [Some(1), None] {
         let mut conversation = Conversation::opened(0.0);
         conversation.packets[1].at = conversation.packets[0].at + Duration::from_millis(50);
@@ -160,7 +160,7 @@ fn what_the_network_doubles_and_holds_up_is_sent_once() {
 
 /// The network duplicates an ACK: the sender counts both.
 #[test]
-fn an_ack_that_the_network_doubled_is_heard_twice() {
+fn an_ack_duplicated_by_the_network_counts_twice() {
     let mut conversation = repaired();
     let mut again = conversation.packets[13];
     again.at = again.at.plus_nanos(5000);

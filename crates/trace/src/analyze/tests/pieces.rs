@@ -27,7 +27,7 @@ fn segments_of_one_packet_are_counted_one_by_one() {
 }
 
 #[test]
-fn what_was_not_captured_is_seen_only_as_far_as_it_comes() {
+fn missing_bytes_are_filled_only_as_far_as_captured() {
     let mut conversation = Conversation::opened(0.0);
     conversation.data(30.0, 0, 1000);
     conversation.data(30.1, 4000, 1000);
@@ -45,7 +45,7 @@ fn what_was_not_captured_is_seen_only_as_far_as_it_comes() {
 }
 
 #[test]
-fn the_handshake_tells_the_size_of_segments() {
+fn the_handshake_gives_the_mss() {
     // (MSS options of client and server, who offers timestamps, bytes in ten segments)
     for (mss, timestamps, ten) in [
         ([1012, 1012], [true, true], 10_000),
@@ -77,7 +77,7 @@ fn the_handshake_tells_the_size_of_segments() {
 }
 
 #[test]
-fn bytes_into_a_shut_window_are_probes() {
+fn bytes_sent_into_a_closed_window_are_probes() {
     let mut conversation = Conversation::opened(0.0);
     conversation.data(100.0, 0, 1000);
     conversation.ack(150.0, 1000, 0, 0).segment.window = 0;
@@ -99,7 +99,7 @@ fn bytes_into_a_shut_window_are_probes() {
 }
 
 #[test]
-fn a_byte_that_goes_again_at_once_keeps_nothing_alive() {
+fn a_byte_retransmitted_at_once_is_no_keep_alive() {
     for (after, rows, probes) in [(1.0, 1, 0), (5000.0, 0, 1)] {
         let mut conversation = Conversation::opened(0.0);
         for (at, seq) in [(100.0, 0), (200.0, 1)] {
@@ -114,7 +114,7 @@ fn a_byte_that_goes_again_at_once_keeps_nothing_alive() {
 }
 
 #[test]
-fn one_ack_of_what_was_never_sent_is_not_believed() {
+fn a_single_ack_of_unsent_data_is_ignored() {
     let mut conversation = Conversation::opened(0.0);
     conversation.ack(60.0, 500_000_000, 0, 0);
     for i in 0..20 {
@@ -130,14 +130,14 @@ fn one_ack_of_what_was_never_sent_is_not_believed() {
 }
 
 #[test]
-fn an_ack_of_what_the_capture_lacks_is_believed_when_it_is_confirmed() {
+fn a_confirmed_ack_of_uncaptured_data_counts() {
     // (what confirms it, how)
     type Change = fn(&mut Conversation);
     let cases: [(&str, Change); 2] = [
         ("another ACK", |conversation| {
             conversation.ack(160.0, 9000, 0, 0);
         }),
-        ("data beyond", |conversation| {
+        ("data above it", |conversation| {
             conversation.data(160.0, 8000, 1000);
         }),
     ];
@@ -152,7 +152,7 @@ fn an_ack_of_what_the_capture_lacks_is_believed_when_it_is_confirmed() {
         let [row] = kept.retransmissions.as_slice() else {
             panic!("{what}: {:?}", kept.retransmissions);
         };
-        let beyond = u32::from(what == "data beyond");
+        let beyond = u32::from(what == "data above it");
         assert_eq!(row.flight, 1 + beyond, "{what}");
         assert_eq!(
             kept.connections[0].directions[1].missing,

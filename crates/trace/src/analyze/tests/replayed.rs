@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn without_an_ack_the_timer_goes_off_again_and_nothing_starts_slowly() {
+fn without_an_ack_every_retransmission_is_a_timeout() {
     let mut conversation = Conversation::mid_connection();
     // An HP-UX host's backoff: the first timeout is less than half of the second.
     for at in [0.0, 200.0, 800.0, 2000.0, 4400.0, 9200.0] {
@@ -15,7 +15,7 @@ fn without_an_ack_the_timer_goes_off_again_and_nothing_starts_slowly() {
 }
 
 #[test]
-fn what_was_long_overtaken_and_never_lost_is_no_burden_for_what_is_lost_later() {
+fn earlier_reordering_does_not_affect_later_losses() {
     // (pairs of segments in which the second overtakes the first; their steps fill any tape)
     for pairs in [10, 1000, 3000] {
         let mut conversation = Conversation::opened(0.0);

@@ -18,7 +18,7 @@ fn reset(segment: &mut Segment) {
 
 /// Ten segments from the server, one per second, each acknowledged; from time `at` and byte `seq`
 /// on.
-fn goes_on(conversation: &mut Conversation, at: f64, seq: i64) {
+fn ten_segments(conversation: &mut Conversation, at: f64, seq: i64) {
     for i in 0..10_u32 {
         let (at, seq) = (at + f64::from(i) * 1000.0, seq + i64::from(i) * 1000);
         conversation.data(at, seq, 1000);
@@ -34,20 +34,20 @@ fn closings(conversation: Conversation) -> Vec<(Closing, u64)> {
 }
 
 #[test]
-fn a_reset_has_to_be_within_the_window() {
+fn a_reset_must_be_within_the_window() {
     use Closing::{CaptureEnd, Reset};
     // (name, the client's sequence number, closing, foreign packets)
     let cases = [
-        ("a stray's", FAR_OFF, CaptureEnd, 1),
-        ("one that comes late", -1, CaptureEnd, 0),
+        ("a foreign number", FAR_OFF, CaptureEnd, 1),
+        ("a late reset", -1, CaptureEnd, 0),
         ("the next number", 0, Reset, 0),
-        ("one within the window", 60_000, Reset, 0),
+        ("within the window", 60_000, Reset, 0),
     ];
     for (what, seq, closing, foreign) in cases {
         let mut conversation = Conversation::opened(0.0);
-        goes_on(&mut conversation, 100.0, 0);
+        ten_segments(&mut conversation, 100.0, 0);
         conversation.packet(9900.0, 0, seq, 0, 0, reset);
-        goes_on(&mut conversation, 10_100.0, 10_000);
+        ten_segments(&mut conversation, 10_100.0, 10_000);
         let kept = conversation.analyzed();
         // Valid or not: what follows belongs to the same connection.
         let [one] = kept.connections.as_slice() else {
@@ -74,7 +74,7 @@ fn a_refused_connection_is_over() {
 #[test]
 fn a_stray_syn_opens_nothing() {
     let mut conversation = Conversation::opened(0.0);
-    goes_on(&mut conversation, 100.0, 0);
+    ten_segments(&mut conversation, 100.0, 0);
     conversation.packet(9500.0, 0, FAR_OFF, 0, 0, syn);
     conversation.packet(9500.1, 1, 10_000, 0, 0, |_| {}); // challenged (RFC 5961 §4)
     conversation.data(9600.0, 9000, 1000);
@@ -99,7 +99,7 @@ fn a_syn_that_is_answered_opens_the_next_connection() {
             2,
         ),
         (
-            "sent twice",
+            "retransmitted",
             |conversation| {
                 conversation.packet(10_500.0, 0, FAR_OFF, 0, 0, syn);
                 conversation.packet(10_500.1, 1, 2 * FAR_OFF, 0, FAR_OFF + 1, syn_ack);
@@ -116,7 +116,7 @@ fn a_syn_that_is_answered_opens_the_next_connection() {
             2,
         ),
         (
-            "seen one way only",
+            "captured in one direction only",
             |conversation| {
                 conversation.packet(9600.0, 0, FAR_OFF + 1, 500, 2 * FAR_OFF, |_| {});
             },
@@ -125,7 +125,7 @@ fn a_syn_that_is_answered_opens_the_next_connection() {
     ];
     for (what, rest, packets) in cases {
         let mut conversation = Conversation::opened(0.0);
-        goes_on(&mut conversation, 100.0, 0);
+        ten_segments(&mut conversation, 100.0, 0);
         conversation.packet(9500.0, 0, FAR_OFF, 0, 0, syn);
         rest(&mut conversation);
         let got = closings(conversation);
@@ -140,16 +140,16 @@ fn a_syn_that_is_answered_opens_the_next_connection() {
 fn a_syn_after_long_silence_opens_the_next_connection() {
     for (at, count) in [(30_000.0, 1), (80_000.0, 2)] {
         let mut conversation = Conversation::opened(0.0);
-        goes_on(&mut conversation, 100.0, 0);
+        ten_segments(&mut conversation, 100.0, 0);
         conversation.packet(at, 0, FAR_OFF, 0, 0, syn);
         assert_eq!(closings(conversation).len(), count, "{at}");
     }
 }
 
 #[test]
-fn a_challenge_that_is_answered_by_a_reset_lets_the_next_syn_through() {
+fn a_reset_that_answers_a_challenge_ack_lets_the_next_syn_open() {
     let mut conversation = Conversation::opened(0.0);
-    goes_on(&mut conversation, 100.0, 0);
+    ten_segments(&mut conversation, 100.0, 0);
     conversation.packet(9500.0, 0, FAR_OFF, 0, 0, syn);
     conversation.packet(9500.1, 1, 10_000, 0, 0, |_| {});
     conversation.packet(9550.0, 0, 0, 0, 0, reset);
@@ -160,13 +160,13 @@ fn a_challenge_that_is_answered_by_a_reset_lets_the_next_syn_through() {
 }
 
 #[test]
-fn opened_from_both_ends_it_is_one_connection() {
+fn a_simultaneous_open_is_one_connection() {
     let mut conversation = Conversation::mid_connection();
     conversation.packet(0.0, 0, -1, 0, 0, syn);
     conversation.packet(1.0, 1, -1, 0, 0, syn);
     conversation.packet(10.0, 0, -1, 0, 0, syn_ack);
     conversation.packet(11.0, 1, -1, 0, 0, syn_ack);
-    goes_on(&mut conversation, 100.0, 0);
+    ten_segments(&mut conversation, 100.0, 0);
     let kept = conversation.analyzed();
     assert_eq!(kept.connections.len(), 1);
     assert_eq!(kept.connections[0].packets, 24);
@@ -174,7 +174,7 @@ fn opened_from_both_ends_it_is_one_connection() {
 }
 
 #[test]
-fn a_syn_ack_of_another_number_is_of_another_connection() {
+fn a_syn_ack_with_a_new_number_opens_another_connection() {
     let mut conversation = Conversation::mid_connection();
     for i in 0..3_u32 {
         let (at, seq) = (f64::from(i) * 10_000.0, i64::from(i) * FAR_OFF);
@@ -194,16 +194,16 @@ fn a_syn_ack_of_another_number_is_of_another_connection() {
 }
 
 #[test]
-fn packets_far_off_are_counted() {
+fn foreign_packets_are_counted() {
     let mut conversation = Conversation::opened(0.0);
-    goes_on(&mut conversation, 100.0, 0);
+    ten_segments(&mut conversation, 100.0, 0);
     conversation.data(9900.0, 2 * FAR_OFF, 1000);
     let kept = conversation.analyzed();
     assert_eq!(kept.connections[0].directions[1].foreign, 1);
 }
 
 #[test]
-fn whatever_comes_every_packet_is_of_one_connection() {
+fn every_packet_belongs_to_one_connection() {
     let mut state = 1_u64;
     let mut any = |below: u64| {
         // Knuth's MMIX generator.

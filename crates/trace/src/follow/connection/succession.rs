@@ -105,7 +105,7 @@ impl ConnectionState {
     fn is_foreign_syn_ack(&self, segment: &Segment, side: usize) -> bool {
         let fits = match self.directions[side].syn() {
             Some(number) => number == segment.seq,
-            None => !self.heard[side],
+            None => !self.has_sent[side],
         };
         !fits && !self.directions[1 - side].is_opened_by(segment.ack)
     }

@@ -87,15 +87,15 @@ fn tick(at: Instant) -> u32 {
 fn fingerprint(packet: &CapturedPacket) -> u32 {
     let segment = &packet.segment;
     let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
-    let stamps = segment.options.timestamps;
-    let stamps = stamps.map_or(0, |stamps| pair(stamps.value, stamps.echo));
+    let timestamps = segment.options.timestamps;
+    let timestamps = timestamps.map_or(0, |timestamps| pair(timestamps.value, timestamps.echo));
     let id = u32::from(packet.ip_id.unwrap_or_default());
     let rest = pair(
         segment.payload_len ^ u32::from(segment.flags.bits()) << 24,
         id << 16 | u32::from(segment.window),
     );
     let mut sum = pair(segment.seq.0, segment.ack.0).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    sum = sum.wrapping_add(stamps.wrapping_mul(0xbf58_476d_1ce4_e5b9));
+    sum = sum.wrapping_add(timestamps.wrapping_mul(0xbf58_476d_1ce4_e5b9));
     sum = sum.wrapping_add(rest.wrapping_mul(0x94d0_49bb_1331_11eb));
     for [left, right] in segment.options.sack.as_slice() {
         let block = pair(left.0, right.0).wrapping_mul(0xd6e8_feb8_6659_fd93);

@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn payloads_tell_as_far_as_they_can() {
+    fn without_a_handshake_payloads_give_the_mss() {
         // (payloads, MSS)
         let cases: [(&[u32], u32); 8] = [
             (&[], 1),
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn the_smaller_option_counts_less_the_room_for_options() {
+    fn the_handshake_gives_the_smaller_mss_less_timestamps() {
         for (own, peer, timestamps, expected) in [
             (Some(1460), 1460, true, 1448),
             (Some(1460), 1460, false, 1460),

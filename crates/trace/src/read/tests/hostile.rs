@@ -5,26 +5,26 @@ use super::made::*;
 use proptest::prelude::*;
 
 #[test]
-fn what_is_no_capture_is_told_in_a_line() {
-    let kinds = "expected a capture as pcap or pcapng, plain or compressed by gzip or zstd";
+fn each_error_is_one_line() {
+    let kinds = "expected a pcap or pcapng capture, plain or compressed by gzip or zstd";
     let start = plain(&[]);
     for (file, text) in [
         (vec![], format!("x: empty: {kinds}")),
         (
             b"once upon a time".to_vec(),
-            format!("x: no capture: {kinds}"),
+            format!("x: not a capture: {kinds}"),
         ),
         (
             b"\xfd7zXZ\0".to_vec(),
             format!("x: compressed by xz: {kinds}"),
         ),
         (b"BZh9".to_vec(), format!("x: compressed by bzip2: {kinds}")),
-        (gzip(b"once"), format!("x: no capture: {kinds}")),
+        (gzip(b"once"), format!("x: not a capture: {kinds}")),
         (gzip(&gzip(&start)), format!("x: compressed twice: {kinds}")),
         (zstd(b""), format!("x: empty: {kinds}")),
         (
             Big.word(MODIFIED).to_vec(),
-            format!("x: a modified pcap in big-endian order: {kinds}"),
+            format!("x: a modified pcap capture in big-endian order: {kinds}"),
         ),
         (
             start[..23].to_vec(),
@@ -44,7 +44,7 @@ fn what_is_no_capture_is_told_in_a_line() {
         ),
         (
             Big.word(0x0a0d_0d0a).repeat(8),
-            "x: no section header as pcapng has it".into(),
+            "x: not a pcapng section header".into(),
         ),
     ] {
         assert_eq!(read(&file).unwrap_err().to_string(), text);
@@ -68,7 +68,7 @@ fn what_is_no_capture_is_told_in_a_line() {
 }
 
 #[test]
-fn a_link_type_that_is_not_read_is_an_error_when_there_is_no_other() {
+fn without_a_supported_link_type_a_capture_is_an_error() {
     let packets = packets(2);
     for file in [
         classic(Little, NANOS, 105, &packets),
@@ -89,7 +89,7 @@ fn a_link_type_that_is_not_read_is_an_error_when_there_is_no_other() {
 }
 
 #[test]
-fn what_follows_a_good_start_is_told() {
+fn the_ending_says_what_follows_a_valid_start() {
     let packets = packets(3);
     let good = [plain(&packets), sections(Little, RAW as u16, &packets)];
     let huge = LARGEST_RECORD as u32 + 1;
@@ -124,12 +124,12 @@ fn what_follows_a_good_start_is_told() {
         (
             &good[1],
             [block(16), vec![1; 4]].concat(),
-            "a block with one length in front and another behind",
+            "a block with two different lengths",
         ),
         (
             &good[1],
             Little.words(&[77, 16, 0, 15]),
-            "a block with one length in front and another behind",
+            "a block with two different lengths",
         ),
         (&good[1], section(Big)[..27].to_vec(), ""),
         (&good[1], Little.words(&[6, 1 << 24, 0, 0]), ""),
@@ -162,7 +162,7 @@ fn what_follows_a_good_start_is_told() {
 
 /// If compressed data is damaged in the middle, most of what comes before is read.
 #[test]
-fn what_is_packed_and_damaged_is_read_as_far_as_it_is_sound() {
+fn damaged_compressed_data_is_read_up_to_the_damage() {
     let file = plain(&packets(3000));
     for mut packed in [gzip(&file), zstd(&file)] {
         let middle = packed.len() / 2;
@@ -231,7 +231,7 @@ fn empty_records_are_frames() {
     assert_eq!(counts.skipped(Reason::Cut).count, 2);
     assert_eq!(
         counts.notes(),
-        ["left out 2 frames, the first of them 1: cut before the end of the TCP header"]
+        ["left out 2 frames, first frame 1: cut before the end of the TCP header"]
     );
 }
 
@@ -268,7 +268,7 @@ fn good() -> Vec<Vec<u8>> {
 /// A prefix of a capture holds a prefix of its packets and ends cleanly or within a packet. Without
 /// a header it is no capture.
 #[test]
-fn cut_anywhere_what_is_there_is_read() {
+fn a_cut_capture_is_read_up_to_the_cut() {
     for file in good() {
         let (all, _) = read(&file).unwrap();
         let mut most = 0;
@@ -294,7 +294,7 @@ proptest! {
     /// Changes, removes and inserts bytes: nothing panics, frame numbers increase, and the counts
     /// add up.
     #[test]
-    fn whatever_happens_the_counts_add_up(
+    fn damage_never_panics_and_the_counts_add_up(
         which in 0..7_usize,
         edits in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0..3_u8), 1..8),
     ) {

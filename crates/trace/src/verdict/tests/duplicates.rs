@@ -19,25 +19,25 @@ const FILLED: [Step; 5] = [
 ];
 
 #[test]
-fn a_path_that_doubles_packets() {
+fn on_a_path_that_duplicates_a_dsack_proves_no_second_copy() {
     let reported = Acked(1122, 3001, 1062, &[(1001, 2001)]);
-    let twice: Vec<Step> = FILLED.into_iter().chain([reported]).collect();
+    let reported_twice: Vec<Step> = FILLED.into_iter().chain([reported]).collect();
     let after_duplicate = |steps: &[Step]| [&NETWORK_DUPLICATE, steps].concat();
-    assert_eq!(play(BOTH, &twice), ["spurious dsack"]);
+    assert_eq!(play(BOTH, &reported_twice), ["spurious dsack"]);
     assert_eq!(
-        play(BOTH, &after_duplicate(&twice)),
+        play(BOTH, &after_duplicate(&reported_twice)),
         ["needed timestamp_echo"]
     );
     // Without timestamps, the original may have come late.
     assert_eq!(
-        play(SACK, &after_duplicate(&twice)),
+        play(SACK, &after_duplicate(&reported_twice)),
         ["unknowable ambiguous"]
     );
 }
 
 #[test]
-fn an_ack_that_says_nothing_may_be_a_double() {
-    let mute: &[Step] = &[
+fn on_a_path_that_duplicates_a_repeated_ack_proves_no_refusal() {
+    let repeated_ack: &[Step] = &[
         Sent(1000, 1001, 2001),
         Sent(1000, 2001, 3001),
         Sent(1000, 3001, 4001),
@@ -51,20 +51,20 @@ fn an_ack_that_says_nothing_may_be_a_double() {
     let verdict_of_last = |steps: &[Step]| play(BOTH, steps)[1].clone();
     let before = [Sent(900, 1, 1001), Acked(960, 1001, 900, &[])];
     assert_eq!(
-        verdict_of_last(&[&before, mute].concat()),
+        verdict_of_last(&[&before, repeated_ack].concat()),
         "spurious timestamp_echo"
     );
     assert_eq!(
-        verdict_of_last(&[&NETWORK_DUPLICATE, mute].concat()),
+        verdict_of_last(&[&NETWORK_DUPLICATE, repeated_ack].concat()),
         "unknowable ambiguous"
     );
 }
 
 #[test]
-fn what_was_selectively_acknowledged_goes_again() {
+fn retransmitting_selectively_acknowledged_bytes_is_spurious() {
     check(&[
         (
-            "the sender goes back to the hole, and on over what is there",
+            "the sender retransmits from the hole on, past selectively acknowledged bytes",
             BOTH,
             &[
                 Sent(1000, 1, 1001),
@@ -79,7 +79,7 @@ fn what_was_selectively_acknowledged_goes_again() {
             &["needed timestamp_echo", "needed timestamp_echo"],
         ),
         (
-            "nothing of it was lacking, and the report is lost",
+            "the segment was selectively acknowledged, and the DSACK is lost",
             BOTH,
             &[
                 Sent(1000, 1, 1001),
@@ -95,9 +95,9 @@ fn what_was_selectively_acknowledged_goes_again() {
 }
 
 #[test]
-fn a_last_segment_after_the_receiver_closed() {
+fn the_last_segment_after_the_receiver_closed() {
     check(&[(
-        "what is echoed was not dropped, but another segment may have the same timestamp",
+        "the echo may be that of another segment with the same timestamp",
         BOTH,
         &[
             Sent(1000, 1, 1001),
@@ -114,7 +114,7 @@ fn a_last_segment_after_the_receiver_closed() {
 }
 
 #[test]
-fn nothing_is_slow_if_no_round_trip_is_known() {
+fn without_a_round_trip_time_no_answer_is_slow() {
     let mut verdicts = AckVerdicts::new(SACK);
     let plain = |ms| Transmission {
         ts_value: None,
@@ -132,7 +132,7 @@ fn nothing_is_slow_if_no_round_trip_is_known() {
 #[test]
 fn copies_sent_together() {
     check(&[(
-        "either may have been answered, and the other's report be lost",
+        "either may have been answered, and the DSACK of the other lost",
         SACK,
         &[
             Sent(1000, 1, 1001),

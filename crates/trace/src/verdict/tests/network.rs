@@ -140,7 +140,7 @@ struct Flow {
     receiver: Receiver,
     verdicts: AckVerdicts,
     /// The segment and the copy of each retransmission.
-    again: Vec<(usize, usize)>,
+    retransmissions: Vec<(usize, usize)>,
 }
 
 impl Flow {
@@ -165,7 +165,7 @@ impl Flow {
                 ..Receiver::default()
             },
             verdicts: AckVerdicts::new(options),
-            again: Vec::new(),
+            retransmissions: Vec::new(),
         }
     }
 
@@ -194,9 +194,9 @@ impl Flow {
         let copy = self.segments[segment].sent.len();
         if copy > 0 {
             let original = super::copy(self.segments[segment].sent[0]);
-            let index = self.again.len() as u32;
+            let index = self.retransmissions.len() as u32;
             (self.verdicts).on_retransmission(index, span, super::copy(now), Some(original));
-            self.again.push((segment, copy));
+            self.retransmissions.push((segment, copy));
         }
         self.segments[segment].sent.push(now);
         self.segments[segment].arrived.push(false);
@@ -232,7 +232,7 @@ impl Flow {
         }
     }
 
-    fn heard(&mut self, now: u64, cumulative: u64, echo: u32, blocks: &[(u64, u64)]) {
+    fn on_ack(&mut self, now: u64, cumulative: u64, echo: u32, blocks: &[(u64, u64)]) {
         let spans = blocks.iter().map(|&(a, b)| span(a, b));
         let ack = Ack::new(Offset(cumulative), 65_535).with_blocks(spans);
         (self.verdicts).on_ack(at(now), Offset(self.una), &ack, Some(echo));
@@ -273,7 +273,7 @@ impl Flow {
                     cumulative,
                     echo,
                     blocks,
-                } => self.heard(now, cumulative, echo, &blocks),
+                } => self.on_ack(now, cumulative, echo, &blocks),
             }
         }
         let mut verdicts = BTreeMap::new();
@@ -281,10 +281,12 @@ impl Flow {
         self.verdicts.finish(end, RTT, |index, verdict, _| {
             verdicts.insert(index, verdict);
         });
-        let truth = (0..).zip(&self.again).map(|(index, &(segment, copy))| {
-            let needed = !self.segments[segment].arrived[..copy].contains(&true);
-            (verdicts[&index], needed)
-        });
+        let truth = (0..)
+            .zip(&self.retransmissions)
+            .map(|(index, &(segment, copy))| {
+                let needed = !self.segments[segment].arrived[..copy].contains(&true);
+                (verdicts[&index], needed)
+            });
         truth.collect()
     }
 
@@ -319,7 +321,7 @@ fn count(path: Path, options: ReceiverOptions) -> Count {
 }
 
 #[test]
-fn verdicts_are_true() {
+fn verdicts_match_the_truth() {
     let calm = Path {
         lose_data: 0,
         lose_acks: 0,
@@ -340,7 +342,7 @@ fn verdicts_are_true() {
         ),
         ("stalls", Path { stall: 500, ..calm }, BOTH, 0, 99),
         (
-            "held",
+            "delays",
             Path {
                 hold: (20, 45),
                 ..calm
@@ -360,7 +362,7 @@ fn verdicts_are_true() {
             85,
         ),
         (
-            "both ways",
+            "losses both ways",
             Path {
                 lose_data: 20,
                 lose_acks: 20,
@@ -371,7 +373,7 @@ fn verdicts_are_true() {
             99,
         ),
         (
-            "all of it",
+            "all",
             Path {
                 lose_data: 20,
                 lose_acks: 20,
@@ -383,7 +385,7 @@ fn verdicts_are_true() {
             97,
         ),
         (
-            "all of it, no timestamps",
+            "all, no timestamps",
             Path {
                 lose_data: 20,
                 lose_acks: 20,

@@ -6,7 +6,7 @@ use super::*;
 fn several_retransmissions() {
     check(&[
         (
-            "two are lost",
+            "the original and the first retransmission are lost",
             BOTH,
             &[
                 Sent(1000, 1, 1001),
@@ -17,7 +17,7 @@ fn several_retransmissions() {
             &["needed timestamp_echo", "needed timestamp_echo"],
         ),
         (
-            "the first arrives, and the timer is too quick",
+            "the first retransmission arrives, and the timer fires too early",
             BOTH,
             &[
                 Sent(1000, 1, 1001),
@@ -29,7 +29,7 @@ fn several_retransmissions() {
             &["needed timestamp_echo", "spurious dsack"],
         ),
         (
-            "one of the first two arrived, who knows which",
+            "one of the first two copies arrived",
             BOTH,
             &[
                 Sent(1000, 1, 1001),
@@ -40,7 +40,7 @@ fn several_retransmissions() {
             &["unknowable ambiguous", "spurious dsack"],
         ),
         (
-            "all ACKs are lost until the receiver has data to send, and sends it again",
+            "all ACKs are lost until the receiver retransmits data of its own",
             BOTH,
             &[
                 Sent(1000, 1, 1001),
@@ -51,7 +51,7 @@ fn several_retransmissions() {
             &["unknowable ambiguous", "unknowable ambiguous"],
         ),
         (
-            "small segments go again as one: half of it had arrived",
+            "small segments are retransmitted as one, and one of them had arrived",
             BOTH,
             &[
                 Sent(1000, 1, 101),
@@ -63,7 +63,7 @@ fn several_retransmissions() {
             &["needed timestamp_echo"],
         ),
         (
-            "a super-segment goes again in segments",
+            "a packet of several segments is retransmitted in single ones",
             BOTH,
             &[
                 Sent(1000, 1, 3001),
@@ -120,7 +120,7 @@ fn handshake_and_close() {
             &["unknowable ambiguous"],
         ),
         (
-            "a FIN, the last ACK lost: TIME-WAIT reports no duplicate",
+            "a FIN whose ACK is lost: TIME-WAIT sends no DSACK",
             SACK,
             &[
                 Sent(1000, 1, 2),
@@ -131,7 +131,7 @@ fn handshake_and_close() {
             &["unknowable ambiguous"],
         ),
         (
-            "nor does it take over its timestamp",
+            "TIME-WAIT does not update TS.Recent",
             BOTH,
             &[
                 Sent(1000, 1, 2),
@@ -142,7 +142,7 @@ fn handshake_and_close() {
             &["spurious timestamp_echo"],
         ),
         (
-            "a FIN that fills is echoed, though others follow it",
+            "the FIN that fills the hole is echoed, although another follows",
             BOTH,
             &[
                 Sent(1000, 1, 2),
@@ -207,7 +207,7 @@ fn copies_refused_for_their_age() {
 }
 
 #[test]
-fn where_acks_come_out_of_order_a_refusal_may_go_unseen() {
+fn a_refusal_may_be_missed_among_reordered_acks() {
     // What fills the first hole makes the second original, delayed on the path, too old.
     let scene = |meanwhile: Step| {
         let steps = [
@@ -231,7 +231,7 @@ fn where_acks_come_out_of_order_a_refusal_may_go_unseen() {
 }
 
 #[test]
-fn stories_without_end_are_not_told() {
+fn verdicts_with_too_many_hypotheses_are_ambiguous() {
     // Copies that SACK blocks cut into pieces, and DSACKs of them.
     let last_verdict = |copies: u32, reports: u64| {
         let mut verdicts = AckVerdicts::new(BOTH);
