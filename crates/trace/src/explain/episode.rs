@@ -26,7 +26,7 @@ use std::time::Duration;
 
 pub(crate) use row::{PacketKind, PriorTransmissions};
 
-/// What an episode is told when its connection is over.
+/// What an episode needs to know when its connection ends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ConnectionEnd {
     /// The connection's number.
@@ -44,7 +44,7 @@ pub(crate) struct EpisodeResult {
     pub profile: Identification,
     /// The score of each candidate profile; empty unless captured at the sender.
     pub scores: Vec<Score>,
-    pub episodes: u32,
+    pub recoveries: u32,
     pub recovering: Duration,
 }
 
@@ -421,7 +421,7 @@ impl Episode {
                 endpoints: end.endpoints,
             });
         }
-        result.episodes = recovery_time.episodes;
+        result.recoveries = recovery_time.recoveries;
         result.recovering = recovery_time.time;
         result
     }

@@ -520,7 +520,7 @@ impl DirectionState {
             foreign: self.foreign,
             rtt: self.rtts.quantiles(),
             profile: result.profile,
-            episodes: result.episodes,
+            episodes: result.recoveries,
             recovering: result.recovering,
         };
         (direction, result.scores)

@@ -92,8 +92,8 @@ impl Row {
 /// The time spent in recoveries. Overlapping recoveries count once.
 #[derive(Debug, Default)]
 pub(super) struct RecoveryTime {
-    pub episodes: u32,
-    episode_end: Option<Instant>,
+    pub recoveries: u32,
+    recovery_end: Option<Instant>,
     pub time: Duration,
     until: Option<Instant>,
 }
@@ -102,10 +102,10 @@ impl RecoveryTime {
     /// Adds a retransmission: from the original to the ACK that ends the recovery.
     pub fn add(&mut self, row: &Row) {
         let end = row.at + row.recovery.unwrap_or_default();
-        if self.episode_end.is_none_or(|last| row.at > last) {
-            self.episodes += 1;
+        if self.recovery_end.is_none_or(|last| row.at > last) {
+            self.recoveries += 1;
         }
-        self.episode_end = self.episode_end.max(Some(end));
+        self.recovery_end = self.recovery_end.max(Some(end));
         let began = row.at - row.detection.unwrap_or_default();
         let from = self.until.map_or(began, |until| until.max(began));
         if end > from {
