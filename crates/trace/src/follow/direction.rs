@@ -19,6 +19,7 @@ mod acks;
 mod duplicates;
 mod mss;
 mod outstanding;
+mod probes;
 
 use super::rtts::Rtts;
 use super::shared::DirectionContext;
@@ -39,14 +40,9 @@ use recoup_wire::{Flags, SeqNumber};
 use std::cmp::Ordering;
 use std::collections::VecDeque;
 use std::mem::take;
-use std::time::Duration;
 
 /// Where the data of a connection begins whose SYN was not captured. Earlier data fits below.
 const MID_CONNECTION: Offset = Offset(1 << 32);
-
-/// The shortest silence before a keep-alive: TCP_KEEPIDLE is set in seconds. Retransmissions of
-/// acknowledged data come sooner.
-const LEAST_IDLE: Duration = Duration::from_secs(1);
 
 /// Stands for "no unconfirmed ACK" and "no window probe".
 const NO_OFFSET: Offset = Offset(u64::MAX);
@@ -265,15 +261,6 @@ impl DirectionState {
         })
     }
 
-    /// A probe without payload: a keep-alive or window probe just below `snd_una`.
-    fn is_bare_probe(&self, seq: SeqNumber, isn: SeqNumber, payload: u32) -> bool {
-        payload == 0
-            && self.una > Offset::DATA
-            && seq
-                .unwrap(isn, self.nxt)
-                .is_some_and(|at| at + 1 == self.una)
-    }
-
     fn on_new(&mut self, packet: &CapturedPacket, now: Instant, span: Span) {
         let segment = &packet.segment;
         if segment.payload_len == 1 && self.is_beyond_closed_window(span) {
@@ -302,14 +289,6 @@ impl DirectionState {
         if self.unconfirmed_ack <= self.nxt {
             self.accept_unconfirmed_ack();
         }
-    }
-
-    /// A byte beyond a closed window, sent to draw an answer (RFC 9293 §3.8.6.1). When the window
-    /// opens, the sender starts again from this byte.
-    #[cold]
-    fn is_beyond_closed_window(&self, span: Span) -> bool {
-        let window_closed = self.window == 0 && self.advanced_at > Instant::ZERO;
-        window_closed && span.len() == 1 && span.start == self.una && self.window_edge <= self.una
     }
 
     /// Takes a packet that holds bytes below `snd_nxt`.
@@ -383,16 +362,6 @@ impl DirectionState {
             ));
             self.nxt = span.end;
         }
-    }
-
-    /// A byte that the peer has acknowledged, or has no window for, sent to draw an answer.
-    fn is_probe(&self, payload: u32, span: Span, now: Instant) -> bool {
-        let one = payload == 1 && span.len() == 1 && span.start > Offset::SYN;
-        let is_fin = self.fin == Some(span.end);
-        let silent = self.una == self.nxt && now.since(self.advanced_at) >= LEAST_IDLE;
-        let alive = span.end == self.una && silent;
-        let window_closed = span.start == self.una && self.window_edge <= self.una;
-        one && !is_fin && (alive || window_closed)
     }
 
     /// Whether part of `span` was not captured; `at` is the index of the packet with its first
