@@ -3,7 +3,7 @@
 
 use crate::AnySegment;
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
-use recoup_trace::read::Packet;
+use recoup_trace::read::CapturedPacket;
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, Flags, Options, SackBlocks, Segment, SeqNumber, Timestamps};
 use std::net::SocketAddr;
@@ -90,7 +90,7 @@ struct End {
 /// Makes packets of steps.
 #[derive(Debug)]
 pub struct Capture {
-    packets: Vec<Packet>,
+    packets: Vec<CapturedPacket>,
     connections: [[End; 2]; CONNECTIONS],
     current: usize,
     now: Instant,
@@ -142,7 +142,7 @@ impl Capture {
     }
 
     /// All packets.
-    pub fn into_packets(self) -> Vec<Packet> {
+    pub fn into_packets(self) -> Vec<CapturedPacket> {
         self.packets
     }
 
@@ -218,7 +218,7 @@ impl Capture {
 
     fn doubled(&mut self) {
         if let Some(&last) = self.packets.last() {
-            self.packets.push(Packet {
+            self.packets.push(CapturedPacket {
                 frame: last.frame + 1,
                 at: self.now,
                 ..last
@@ -324,7 +324,7 @@ impl Capture {
             dst: SocketAddr::from(([192, 0, 2, 2], 80)),
         };
         let frame = self.packets.last().map_or(0, |last| last.frame) + 1;
-        self.packets.push(Packet {
+        self.packets.push(CapturedPacket {
             frame,
             at: self.now,
             endpoints: match side {

@@ -4,7 +4,7 @@ use recoup_trace::analyze::{Findings, Kept};
 use recoup_trace::finding::{
     Connection, Direction, Evidence, Retransmission, RttQuantiles, Tally, Verdict,
 };
-use recoup_trace::read::Packet;
+use recoup_trace::read::CapturedPacket;
 use recoup_wire::Flags;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -84,7 +84,7 @@ fn check_rtt(rtt: &RttQuantiles, duration: Duration) {
 }
 
 /// The findings of a whole capture agree with its packets.
-pub fn check_all(found: &Kept, packets: &[Packet]) {
+pub fn check_all(found: &Kept, packets: &[CapturedPacket]) {
     let ids: BTreeSet<_> = found.connections.iter().map(|c| c.id).collect();
     let count = found.connections.len();
     assert!(ids.len() == count && ids.into_iter().eq(0..count as u64));

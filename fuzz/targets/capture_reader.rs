@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use recoup_trace::read::{Counts, Ending, Packet, Reader, Reason};
+use recoup_trace::read::{CapturedPacket, Counts, Ending, Reader, Reason};
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((packets, counts)) = read(bytes) else {
@@ -32,7 +32,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-fn read(bytes: &[u8]) -> Option<(Vec<Packet>, Counts)> {
+fn read(bytes: &[u8]) -> Option<(Vec<CapturedPacket>, Counts)> {
     let told = |error: recoup_trace::read::ReadError| {
         assert!(!error.to_string().contains('\n'));
     };

@@ -8,7 +8,7 @@ use libfuzzer_sys::fuzz_target;
 use recoup_fuzz::capture::{Capture, Step};
 use recoup_fuzz::findings::{Checked, check_all};
 use recoup_trace::analyze::{Kept, Settings, follow};
-use recoup_trace::read::Packet;
+use recoup_trace::read::CapturedPacket;
 use std::time::Duration;
 
 const MOST_STEPS: usize = 400;
@@ -47,7 +47,7 @@ fuzz_target!(|input: Input| {
     assert_eq!(again.retransmissions, once.retransmissions);
 });
 
-fn found(packets: &[Packet], settings: &Settings) -> Kept {
+fn found(packets: &[CapturedPacket], settings: &Settings) -> Kept {
     let found = follow(packets.iter().copied(), settings, Checked::default);
     let mut kept = Kept::default();
     for Checked(part) in found {

@@ -1,9 +1,11 @@
-//! What an analysis costs on a capture of more than 20 million packets, 300,000 connections, made by
-//! this bench: packets a second and memory, on one thread and on all, beside reading alone, beside
-//! counting records, and beside tcptrace and tshark where they are installed.
+//! What an analysis costs: packets per second and memory, on one thread and on all.
 //!
-//! `RECOUP_BENCH_CONNECTIONS`: how many connections (300,000). `RECOUP_BENCH_SEED`: what the traffic is
-//! drawn from (1). `RECOUP_BENCH_CAPTURE`: where the capture stays afterwards; otherwise it is removed.
+//! The bench makes a capture of more than 20 million packets in 300,000 connections. It also times
+//! reading alone, counting records, and tcptrace and tshark if they are installed.
+//!
+//! `RECOUP_BENCH_CONNECTIONS` sets the number of connections (300,000), `RECOUP_BENCH_SEED` the
+//! seed of the traffic (1), and `RECOUP_BENCH_CAPTURE` where the capture is kept; otherwise it is
+//! removed.
 
 mod measure;
 mod traffic;
@@ -21,7 +23,7 @@ use std::time::Instant;
 use tempfile::TempDir;
 use traffic::{Content, Traffic};
 
-/// Packets other programs get: with all of them tshark would take minutes and 10 GB.
+/// Packets for other programs: for all of them, tshark would take minutes and 10 GB.
 const SLICE: u64 = 2_000_000;
 
 fn main() {
@@ -29,7 +31,7 @@ fn main() {
     let words: Vec<_> = arguments.iter().map(String::as_str).collect();
     match words[..] {
         ["case", case, capture] => run(case, Path::new(capture)),
-        // `cargo bench` says so; without it this is a test of the bench itself.
+        // `cargo bench` passes `--bench`. Without it, this is a test of the bench itself.
         _ => bench(match words.contains(&"--bench") {
             true => 300_000,
             false => 300,
@@ -37,9 +39,9 @@ fn main() {
     }
 }
 
-/// One case, in a process of its own.
+/// Runs one case in this process.
 fn run(case: &str, capture: &Path) {
-    measure::as_told(|| match case {
+    measure::report(|| match case {
         "records" => vec![count(capture, u64::MAX).expect("a capture").0],
         "read" => vec![read(capture)],
         threads => classify(capture, threads.parse().expect("a number of threads")),
@@ -62,12 +64,12 @@ fn read(capture: &Path) -> u64 {
     reader.counts().packets
 }
 
-/// Counts what is found.
+/// Counts the findings.
 #[derive(Default)]
 struct Counted {
     connections: u64,
     packets: u64,
-    connections_with: u64,
+    connections_with_retransmissions: u64,
     retransmissions: Tally,
 }
 
@@ -76,14 +78,14 @@ impl Findings for Counted {
         self.connections += 1;
         self.packets += connection.packets;
         let [client, server] = connection.directions.map(|d| d.retransmissions);
-        self.connections_with += u64::from(server.total() > 0);
+        self.connections_with_retransmissions += u64::from(server.total() > 0);
         self.retransmissions.merge(&client);
         self.retransmissions.merge(&server);
     }
 }
 
-/// Analyzes all: packets, connections, those in which the server sent something again, and
-/// retransmissions by verdict.
+/// Analyzes everything. Returns packets, connections, connections with a retransmission by the
+/// server, and retransmissions by verdict.
 fn classify(capture: &Path, threads: usize) -> Vec<u64> {
     let settings = Settings {
         threads,
@@ -95,12 +97,16 @@ fn classify(capture: &Path, threads: usize) -> Vec<u64> {
     for part in found.expect("a capture").1 {
         all.connections += part.connections;
         all.packets += part.packets;
-        all.connections_with += part.connections_with;
+        all.connections_with_retransmissions += part.connections_with_retransmissions;
         all.retransmissions.merge(&part.retransmissions);
     }
     let verdicts = Verdict::ALL.map(|v| all.retransmissions.of_verdict(v));
     [
-        &[all.packets, all.connections, all.connections_with][..],
+        &[
+            all.packets,
+            all.connections,
+            all.connections_with_retransmissions,
+        ][..],
         &verdicts,
     ]
     .concat()
@@ -124,12 +130,12 @@ fn bench(connections: u64) {
     one.print("analyzed on one thread", content.packets);
     let more = measure::own(&threads.to_string(), &capture);
     more.print(&format!("analyzed on {}", 1 + threads), content.packets);
-    beside(&capture, &folder.path().join("slice.pcap"));
+    compare_programs(&capture, &folder.path().join("slice.pcap"));
     found(&one, &content);
     assert_eq!(one.counted, more.counted, "threads change what is found");
 }
 
-/// An environment variable's value.
+/// The value of an environment variable.
 fn set<T: FromStr>(name: &str) -> Option<T> {
     let text = std::env::var(name).ok()?;
     match text.parse() {
@@ -154,16 +160,16 @@ fn make(capture: &Path, connections: u64) -> Content {
         content.connections,
         content.begun_within.as_secs_f64(),
         content.most_open,
-        content.again,
+        content.retransmissions,
         content.data + content.connections,
-        content.connections_with,
+        content.connections_with_retransmissions,
         begun.elapsed().as_secs_f64()
     );
     content
 }
 
-/// Other programs, on a slice of the capture.
-fn beside(capture: &Path, slice: &Path) {
+/// Times other programs on a slice of the capture.
+fn compare_programs(capture: &Path, slice: &Path) {
     let (packets, bytes) = count(capture, SLICE).expect("a capture");
     let part = File::open(capture).map(|file| file.take(bytes));
     let copied = part.and_then(|mut part| io::copy(&mut part, &mut File::create(slice)?));
@@ -181,12 +187,12 @@ fn beside(capture: &Path, slice: &Path) {
     measure::own("0", slice).print("analyzed on one thread", packets);
 }
 
-/// What was found beside what there is.
+/// Prints what was found, and what the capture holds.
 fn found(cost: &Cost, content: &Content) {
     let [
         packets,
         connections,
-        connections_with,
+        connections_with_retransmissions,
         needed,
         spurious,
         unknowable,
@@ -196,11 +202,11 @@ fn found(cost: &Cost, content: &Content) {
     };
     println!(
         "found: {packets} packets of {connections} connections; {} retransmissions, {needed} needed, \
-         {spurious} spurious, {unknowable} unknowable; the servers' in {connections_with} connections",
+         {spurious} spurious, {unknowable} unknowable; the servers' in {connections_with_retransmissions} connections",
         needed + spurious + unknowable
     );
     println!(
         "there are: {} packets of {} connections; the servers' retransmissions in {}",
-        content.packets, content.connections, content.connections_with
+        content.packets, content.connections, content.connections_with_retransmissions
     );
 }

@@ -1,7 +1,7 @@
-//! Instructions an analysis costs on one thread, counted by callgrind, so that they do not depend on the
-//! machine's mood: divide by the 20,000 packets.
+//! The instructions of an analysis on one thread, counted by callgrind. They do not depend on the
+//! load of the machine. Divide by the 20,000 packets.
 
-// What the macros generate has no documentation.
+// The macros generate items without documentation.
 #![allow(missing_docs)]
 
 mod traffic;
@@ -15,7 +15,7 @@ use traffic::{Traffic, records};
 
 const PACKETS: u64 = 20_000;
 
-/// The first packets of so many connections.
+/// The first packets of this many connections.
 fn capture(connections: u64) -> Vec<u8> {
     let mut file = Vec::new();
     let made = Traffic::new(1, connections).capture(&mut file);

@@ -1,7 +1,7 @@
-//! What reading costs, in packets a second: captures of 96 bytes a packet, from memory and, for
-//! decompression on its thread, from a file.
+//! What reading costs, in packets per second: captures of 96 bytes per packet, from memory and,
+//! with decompression on a thread, from a file.
 
-// What the macros generate has no documentation.
+// The macros generate items without documentation.
 #![allow(missing_docs)]
 
 mod made;

@@ -1,7 +1,7 @@
-//! Instructions reading costs, counted by callgrind, so that they do not depend on the machine's
-//! mood: divide by the 10,000 packets.
+//! The instructions of reading, counted by callgrind. They do not depend on the load of the
+//! machine. Divide by the 10,000 packets.
 
-// What the macros generate has no documentation.
+// The macros generate items without documentation.
 #![allow(missing_docs)]
 
 mod made;

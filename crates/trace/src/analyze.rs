@@ -1,7 +1,7 @@
-//! Captures in, findings out.
+//! Runs all stages: a capture in, findings out.
 //!
-//! Packets are dealt out to shards by their connections, a round of them at a time; while one round
-//! is analyzed, shard beside shard, the next is read.
+//! Connections are divided among shards. Packets are read in rounds. While the shards analyze one
+//! round in parallel, the next round is read.
 //!
 //! ```text
 //!           ┌─ read ─┬─ read ──────┬─ read ──────┬─
@@ -9,18 +9,23 @@
 //!           └        └─ settle ────┴─ settle ────┴─
 //! ```
 //!
-//! What is found does not depend on how many threads there are: shards know nothing of each other while
-//! they work; between the rounds, in turn, connections get their numbers, and what was learned of a host
-//! becomes known to all.
+//! The findings do not depend on the number of threads. Shards share nothing while they work.
+//! Between rounds one thread numbers new connections and tells all shards what was learned of
+//! hosts.
+//!
+//! | module | what it does |
+//! | --- | --- |
+//! | `feed` | divides packets among the shards, with times that never go back |
+//! | `shard` | analyzes the connections of one shard |
 
 mod feed;
 mod shard;
 
+use crate::explain::identify::Hosts;
+pub use crate::finding::Findings;
 use crate::finding::{Connection, Retransmission};
-use crate::identify::Hosts;
-use crate::read::{Clock, Counts, Packet, ReadError, Reader};
-pub(crate) use feed::Timed;
-use feed::{Feed, Order, Round};
+use crate::read::{CapturedPacket, ClockAnomalies, Counts, ReadError, Reader};
+use feed::{PacketFeed, Round, RoundOrder};
 use rayon::ThreadPoolBuilder;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 use shard::Shard;
@@ -29,22 +34,23 @@ use std::mem::swap;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-/// Parts of the connections that are followed each by itself.
-pub(crate) const SHARDS: usize = 8;
+/// Shards that the connections are divided among.
+const SHARDS: usize = 8;
 
-/// So many packets are read before `watch` is asked.
-const WATCHED: u64 = 4096;
+/// Packets read between two calls of `watch`.
+const PACKETS_PER_WATCH: u64 = 4096;
 
 /// How a capture is analyzed.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Senders are taken to be of this profile; `None`: the best of those that are known.
+    /// The profile of all senders; `None`: the best of the known profiles for each.
     pub profile: Option<recoup_recovery::Profile>,
-    /// A connection that is silent for so long is over.
+    /// A connection that is silent for longer is over.
     pub idle: Duration,
-    /// Connections open at once, about; beyond these, some silent for long are let go.
+    /// About how many connections may be open at once. Beyond, connections that were silent for
+    /// long are closed.
     pub most_connections: usize,
-    /// Threads beside the calling one; 0: none.
+    /// Threads besides the calling one; 0: none.
     pub threads: usize,
 }
 
@@ -59,13 +65,7 @@ impl Default for Settings {
     }
 }
 
-/// Takes in what is found as connections end, in no particular order.
-pub trait Findings: Send {
-    /// A connection ended, with its retransmissions in the order of their frames.
-    fn connection(&mut self, connection: Connection, retransmissions: &[Retransmission]);
-}
-
-/// Keeps all: for captures whose findings fit into memory.
+/// Keeps all findings, for captures whose findings fit into memory.
 #[derive(Debug, Default)]
 pub struct Kept {
     /// Connections, in no order.
@@ -75,7 +75,7 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Puts both into order: connections by number, retransmissions by frame.
+    /// Sorts connections by number and retransmissions by frame.
     pub fn sort(&mut self) {
         self.connections.sort_by_key(|c| c.id);
         self.retransmissions.sort_by_key(|r| r.frame);
@@ -89,13 +89,13 @@ impl Findings for Kept {
     }
 }
 
-/// Analyzes a whole capture, on as many threads as the settings say. Packets that a capture holds a little
-/// out of order are put into the order of their times; where its clock was set back, time goes on all the
-/// same, and a single stamp far off its neighbours' does not count ([`Clock`]).
+/// Analyzes a whole capture, on as many threads as the settings say. Packets that are slightly out
+/// of order are sorted by time. Where the capture's clock was set back, time continues from there.
+/// A single timestamp far from its neighbours is ignored ([`ClockAnomalies`]).
 ///
-/// `watch` is called every few thousand packets: it may show [`Reader::taken`], and by returning `false`
-/// ends the reading; what was read till then is analyzed. Each of the findings returned is of some of the
-/// connections.
+/// `watch` is called every few thousand packets, for example to show [`Reader::taken`]. If it
+/// returns `false`, reading stops, and what was read is analyzed. Each of the returned findings
+/// covers a part of the connections.
 ///
 /// # Errors
 /// Those of [`Reader::finish`].
@@ -107,7 +107,7 @@ pub fn analyze<F: Findings>(
 ) -> Result<(Counts, Vec<F>), ReadError> {
     let mut count = 0_u64;
     let packets = iter::from_fn(|| {
-        let asked = count.is_multiple_of(WATCHED);
+        let asked = count.is_multiple_of(PACKETS_PER_WATCH);
         count += 1;
         if asked && !watch(&reader) {
             return None;
@@ -120,21 +120,21 @@ pub fn analyze<F: Findings>(
     Ok((counts, found))
 }
 
-/// Analyzes packets, as [`analyze`] does those of a capture. Their frames are to rise.
+/// Analyzes packets as [`analyze`] does those of a capture. Their frame numbers must increase.
 pub fn follow<F: Findings>(
-    packets: impl Iterator<Item = Packet> + Send,
+    packets: impl Iterator<Item = CapturedPacket> + Send,
     settings: &Settings,
     findings: impl Fn() -> F,
 ) -> Vec<F> {
     follow_timed(packets, settings, findings).1
 }
 
-/// The same, with what was odd about their stamps.
+/// The same; also returns the anomalies of their timestamps.
 fn follow_timed<F: Findings>(
-    packets: impl Iterator<Item = Packet> + Send,
+    packets: impl Iterator<Item = CapturedPacket> + Send,
     settings: &Settings,
     findings: impl Fn() -> F,
-) -> (Clock, Vec<F>) {
+) -> (ClockAnomalies, Vec<F>) {
     let hosts = Arc::default();
     let shards = (0..SHARDS).map(|_| Shard::new(settings, &hosts, findings()));
     let mut all = Shards {
@@ -142,7 +142,7 @@ fn follow_timed<F: Findings>(
         hosts,
         numbered: 0,
     };
-    // Without threads, as where there are none to be had, it takes longer.
+    // Without threads, or if the system provides none, the calling thread does everything.
     let threads = (settings.threads > 0)
         .then(|| ThreadPoolBuilder::new().num_threads(settings.threads + 1))
         .and_then(|pool| pool.build().ok());
@@ -154,25 +154,29 @@ fn follow_timed<F: Findings>(
     (clock, found)
 }
 
-/// All shards, and what is common to them.
+/// All shards, and what they share.
 #[derive(Debug)]
 struct Shards<F> {
     shards: Vec<Shard<F>>,
     hosts: Arc<RwLock<Hosts>>,
-    /// Connections that have their numbers.
+    /// Connections that have a number.
     numbered: u64,
 }
 
 impl<F: Findings> Shards<F> {
-    /// Round after round; `beside`: reading and the shards beside each other. Returns what was odd about
-    /// the stamps.
-    fn follow(&mut self, packets: impl Iterator<Item = Packet> + Send, beside: bool) -> Clock {
-        let mut feed = Feed::new(packets);
+    /// Analyzes round after round. `in_parallel`: on several threads. Returns the anomalies of the
+    /// timestamps.
+    fn follow(
+        &mut self,
+        packets: impl Iterator<Item = CapturedPacket> + Send,
+        in_parallel: bool,
+    ) -> ClockAnomalies {
+        let mut feed = PacketFeed::new(packets);
         let (mut read, mut coming) = (Round::default(), Round::default());
         let mut more = feed.fill(&mut coming);
         while more {
             swap(&mut read, &mut coming);
-            if beside {
+            if in_parallel {
                 let analyze = || {
                     let both = self.shards.par_iter_mut().zip(&read.parts);
                     both.for_each(|(shard, part)| shard.take(part, read.order, read.latest));
@@ -187,10 +191,10 @@ impl<F: Findings> Shards<F> {
             self.settle();
         }
         for shard in &mut self.shards {
-            shard.take(&[], Order::Last, read.latest);
+            shard.take(&[], RoundOrder::Last, read.latest);
         }
         self.settle();
-        if beside {
+        if in_parallel {
             self.shards.par_iter_mut().for_each(Shard::finish);
         } else {
             self.shards.iter_mut().for_each(Shard::finish);
@@ -198,10 +202,10 @@ impl<F: Findings> Shards<F> {
         feed.clock
     }
 
-    /// Between two rounds: gives the connections that began in the last one their numbers, in the order
-    /// of their first packets, and all shards what each learned.
+    /// Between two rounds: numbers new connections in the order of their first packets, and
+    /// collects what each shard learned of hosts.
     fn settle(&mut self) {
-        let mut frames: Vec<u64> = self.shards.iter().flat_map(Shard::newborn).collect();
+        let mut frames: Vec<u64> = self.shards.iter().flat_map(Shard::unnumbered).collect();
         frames.sort_unstable();
         let first = self.numbered;
         self.numbered += frames.len() as u64;
@@ -209,8 +213,8 @@ impl<F: Findings> Shards<F> {
         let mut hosts = self.hosts.write().unwrap_or_else(PoisonError::into_inner);
         for shard in &mut self.shards {
             shard.number(number);
-            for (host, scores) in shard.notes() {
-                hosts.note(host, &scores);
+            for (host, scores) in shard.host_scores() {
+                hosts.add_scores(host, &scores);
             }
         }
     }

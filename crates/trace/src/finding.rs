@@ -1,5 +1,4 @@
-//! What an analysis finds: every retransmission with its trigger and its necessity, and what every
-//! connection was like.
+//! What an analysis finds: every retransmission with its trigger and verdict, and every connection.
 
 use recoup_recovery::Trigger;
 use recoup_units::Instant;
@@ -8,22 +7,28 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-/// Where data going one way was captured.
+/// Receives findings as connections end, in no particular order.
+pub trait Findings: Send {
+    /// A connection ended. Its retransmissions are ordered by frame.
+    fn connection(&mut self, connection: Connection, retransmissions: &[Retransmission]);
+}
+
+/// Where a direction was captured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Vantage {
-    /// At its sender: everything it sent is seen, when it was sent.
+    /// At its sender: the capture shows everything it sent, when it was sent.
     Sender,
-    /// Somewhere on the path.
+    /// On the path.
     Between,
-    /// At its receiver: what is seen has arrived.
+    /// At its receiver: the capture shows what arrived.
     Receiver,
-    /// Nothing tells.
+    /// Unknown.
     #[default]
     Unknown,
 }
 
 impl Vantage {
-    /// Every vantage, in the order of reports.
+    /// All capture points, in the order of reports.
     pub const ALL: [Self; 4] = [Self::Sender, Self::Between, Self::Receiver, Self::Unknown];
 
     /// The name in reports.
@@ -37,21 +42,21 @@ impl Vantage {
     }
 }
 
-/// Whether a retransmission was necessary: spurious if every byte of it had been delivered by an
-/// earlier copy, even one that arrived after it.
+/// Whether a retransmission was needed. It was spurious if an earlier copy delivered every byte of
+/// it, even one that arrived later.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verdict {
-    /// Some of it was delivered by no earlier copy.
+    /// No earlier copy delivered some of its bytes.
     Needed,
-    /// All of it was.
+    /// Earlier copies delivered all of its bytes.
     Spurious,
-    /// The capture does not tell.
+    /// The capture does not show it.
     #[default]
     Unknowable,
 }
 
 impl Verdict {
-    /// Every verdict, in the order of reports.
+    /// All verdicts, in the order of reports.
     pub const ALL: [Self; 3] = [Self::Needed, Self::Spurious, Self::Unknowable];
 
     /// The name in reports.
@@ -67,32 +72,32 @@ impl Verdict {
 /// What a verdict rests on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Evidence {
-    /// The receiver reported a duplicate arrival (RFC 2883).
+    /// The receiver reported a duplicate (RFC 2883).
     Dsack,
-    /// The timestamp echoed tells which copy arrived (RFC 3522, RFC 7323).
+    /// The echoed timestamp shows which copy arrived (RFC 3522, RFC 7323).
     TimestampEcho,
-    /// It was acknowledged sooner than its own arrival could be.
+    /// It was acknowledged before it can have arrived.
     AckTooEarly,
-    /// It was acknowledged when its own arrival would be, by a receiver that reports duplicates and
-    /// reported none.
+    /// It was acknowledged when it can have arrived. The receiver reports duplicates, and reported
+    /// none.
     NoDuplicate,
-    /// Another copy was seen arriving.
+    /// The capture shows another copy arriving.
     CopySeen,
-    /// No earlier copy arrived where arrivals are seen; or it carries bytes never sent before.
+    /// The capture shows arrivals, and no earlier copy; or it carries bytes never sent before.
     NoCopySeen,
-    /// Nothing: it was never acknowledged within the capture.
+    /// None: the capture holds no ACK of it.
     NotAcknowledged,
-    /// Nothing: the receiver reports no duplicates and echoes no timestamps.
+    /// None: the receiver neither reports duplicates nor echoes timestamps.
     NoReports,
-    /// Nothing: it looks like a first transmission.
+    /// None: it looks like a first transmission.
     LooksFirst,
-    /// Nothing: the reports contradict each other, or fit several stories.
+    /// None: the reports contradict each other, or have several explanations.
     #[default]
     Ambiguous,
 }
 
 impl Evidence {
-    /// Every kind of evidence, in the order of reports.
+    /// All kinds of evidence, in the order of reports.
     pub const ALL: [Self; 10] = [
         Self::Dsack,
         Self::TimestampEcho,
@@ -123,8 +128,8 @@ impl Evidence {
     }
 }
 
-/// Why a segment was sent again: one trigger, two where two timers fire at one instant, or none that is
-/// known.
+/// Why a segment was retransmitted: one trigger, two if two timers fired at once, or none if
+/// unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Triggers {
     first: Option<Trigger>,
@@ -132,13 +137,13 @@ pub struct Triggers {
 }
 
 impl Triggers {
-    /// Not known.
+    /// Unknown.
     pub const UNKNOWN: Self = Self {
         first: None,
         second: None,
     };
 
-    /// Two timers fired at one instant.
+    /// Two timers that fired at once.
     pub const fn either(first: Trigger, second: Trigger) -> Self {
         Self {
             first: Some(first),
@@ -146,7 +151,7 @@ impl Triggers {
         }
     }
 
-    /// The trigger, the first of two; `None` where it is not known.
+    /// The trigger, or the first of two; `None` if unknown.
     pub const fn first(self) -> Option<Trigger> {
         self.first
     }
@@ -167,7 +172,7 @@ impl From<Trigger> for Triggers {
 }
 
 impl fmt::Display for Triggers {
-    /// `rto`, `tlp|rto`, `unknown`.
+    /// For example `rto`, `tlp|rto` or `unknown`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.first, self.second) {
             (None, _) => f.write_str("unknown"),
@@ -177,7 +182,7 @@ impl fmt::Display for Triggers {
     }
 }
 
-/// A segment sent again.
+/// A retransmitted segment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Retransmission {
     /// Its frame in the capture, from 1.
@@ -186,30 +191,30 @@ pub struct Retransmission {
     pub at: Instant,
     /// Its [`Connection::id`].
     pub connection: u64,
-    /// Its sender and its receiver.
+    /// Its sender and receiver.
     pub endpoints: Endpoints,
     /// The sequence number in its header.
     pub seq: SeqNumber,
     /// Payload bytes.
     pub len: u32,
-    /// It carries the SYN.
+    /// It carries a SYN.
     pub syn: bool,
-    /// It carries the FIN.
+    /// It carries a FIN.
     pub fin: bool,
     /// Why it was sent.
     pub triggers: Triggers,
-    /// Whether it was necessary.
+    /// Whether it was needed.
     pub verdict: Verdict,
     /// What the verdict rests on.
     pub evidence: Evidence,
     /// 1 for the first retransmission of its first byte, 2 for the second.
     pub copy: u16,
-    /// From the first transmission of its first byte to this one, where that is in the capture.
+    /// From the first transmission of its first byte to this one, if the capture holds that.
     pub detection: Option<Duration>,
-    /// From here to the ACK of the highest byte sent before, where that is in the capture.
+    /// From this packet to the ACK of the highest byte sent before it, if the capture holds that.
     pub recovery: Option<Duration>,
-    /// The moving average of the round-trip time when it was sent (weight 1/4 for each sample, as in
-    /// the 2007 study): what "in RTTs" divides by.
+    /// The moving average of the round-trip time when it was sent (weight 1/4 for each sample, as
+    /// in the 2007 study). Times in RTTs are divided by it.
     pub rtt: Option<Duration>,
     /// Segments outstanding when it was sent.
     pub flight: u32,
@@ -234,12 +239,12 @@ fn in_rtts(time: Option<Duration>, rtt: Option<Duration>) -> Option<f64> {
     Some(time?.as_secs_f64() / rtt.as_secs_f64())
 }
 
-/// Round-trip times measured between the place of capture and the receiver of the data.
+/// Round-trip times between the capture point and the receiver of the data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RttQuantiles {
-    /// Samples taken.
+    /// The number of samples.
     pub samples: u64,
-    /// The least.
+    /// The minimum.
     pub min: Duration,
     /// The median.
     pub p50: Duration,
@@ -247,23 +252,23 @@ pub struct RttQuantiles {
     pub p90: Duration,
     /// The 99th percentile.
     pub p99: Duration,
-    /// The largest.
+    /// The maximum.
     pub max: Duration,
     /// The mean.
     pub mean: Duration,
 }
 
-/// Whose behaviour a sender's retransmissions are.
+/// Which profile a sender behaves like.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Identification {
-    /// It sent nothing again that could tell, or its vantage does not let its timing be seen.
+    /// Unknown: it retransmitted nothing that shows it, or was not captured at the sender.
     #[default]
     Nothing,
-    /// One profile explains most.
+    /// One profile explains the most retransmissions.
     Profile(Explanation),
-    /// Several explain as much, best first, the most likely one first among equals.
+    /// Several profiles explain equally many, best first, the most widespread first among equals.
     Ambiguous(Vec<Explanation>),
-    /// None explains even half.
+    /// No profile explains even half of them. This one explains the most.
     None(Explanation),
 }
 
@@ -278,14 +283,14 @@ impl Identification {
     }
 }
 
-/// How well a profile explains what was sent again.
+/// How well a profile explains a sender's retransmissions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explanation {
     /// The profile's name.
     pub profile: String,
-    /// Retransmissions sent when and because the profile would have.
+    /// Retransmissions that the profile would have sent at that time and for that reason.
     pub explained: u64,
-    /// Retransmissions put to it, and those it would have sent besides.
+    /// Retransmissions that were replayed, and those that the profile would have sent besides.
     pub of: u64,
 }
 
@@ -296,12 +301,12 @@ impl Explanation {
     }
 }
 
-/// How a connection's packets begin.
+/// How a connection begins in the capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Opening {
     /// With a SYN.
     Handshake,
-    /// Later: the capture was begun after it.
+    /// Without one: the capture began later.
     MidConnection,
 }
 
@@ -315,25 +320,25 @@ impl Opening {
     }
 }
 
-/// How they end.
+/// How a connection ends in the capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Closing {
     /// Both FINs were acknowledged.
     Closed,
-    /// A reset came.
+    /// One end sent a reset.
     Reset,
-    /// Nothing came for long, so that it was no longer waited for.
+    /// It was silent for too long.
     Idle,
     /// Another connection began between the same ends.
     Replaced,
-    /// Too many connections were open at once; this one was let go.
+    /// Too many connections were open.
     Evicted,
     /// The capture ended first.
     CaptureEnd,
 }
 
 impl Closing {
-    /// Every way, in the order of reports.
+    /// All ways, in the order of reports.
     pub const ALL: [Self; 6] = [
         Self::Closed,
         Self::Reset,
@@ -356,34 +361,34 @@ impl Closing {
     }
 }
 
-/// A connection as captured.
+/// A connection in a capture.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Connection {
-    /// Connections are numbered from 0 in the order of their first packets. Wireshark's `tcp.stream` is the
-    /// same as long as both see one connection end and the next begin at the same packets.
+    /// Connections are numbered from 0 in the order of their first packets. This equals Wireshark's
+    /// `tcp.stream` as long as both separate successive connections at the same packets.
     pub id: u64,
-    /// `src` opened it, or, where no SYN was seen, sent the first packet seen.
+    /// `src` opened the connection. Without a SYN, `src` sent the first packet.
     pub endpoints: Endpoints,
-    /// How its packets begin.
+    /// How it begins.
     pub opening: Opening,
-    /// How they end.
+    /// How it ends.
     pub closing: Closing,
-    /// The frames of its packets: the first to the last.
+    /// Its first and last frame.
     pub frames: RangeInclusive<u64>,
-    /// The first packet.
+    /// When its first packet was captured.
     pub begun: Instant,
-    /// The last one, by a clock that was not set in between.
+    /// When its last packet was captured, by a clock that was not set in between.
     pub ended: Instant,
-    /// Packets, both ways.
+    /// Packets of both directions.
     pub packets: u64,
-    /// From the SYN to the ACK that completes the handshake, where none of its packets was sent twice.
+    /// From the SYN to the ACK that completes the handshake, if each of its packets was sent once.
     pub handshake_rtt: Option<Duration>,
     /// What `src` sent, and what `dst` sent.
     pub directions: [Direction; 2],
 }
 
 impl Connection {
-    /// First packet to last.
+    /// From the first packet to the last.
     pub fn duration(&self) -> Duration {
         self.ended.since(self.begun)
     }
@@ -394,31 +399,31 @@ impl Connection {
 pub struct Direction {
     /// Where it was captured.
     pub vantage: Vantage,
-    /// None of its packets is in the capture.
+    /// The capture holds none of its packets.
     pub absent: bool,
     /// Packets with payload, SYN or FIN.
     pub segments: u64,
-    /// Payload bytes, retransmissions included.
+    /// Payload bytes, including retransmissions.
     pub bytes: u64,
-    /// Retransmissions, by trigger and verdict.
+    /// Retransmissions by trigger and verdict.
     pub retransmissions: Tally,
-    /// Packets the network or the capture doubled: alike in everything TCP says and in the IP identification,
-    /// where there is one, and soon after one another. Counted among `segments` as well.
-    pub doubled: u64,
-    /// Segments that probe whether the peer is alive or its window still shut; not retransmissions.
+    /// Packets that the network or the capture duplicated: the same in all TCP fields and in the IP
+    /// identification, if there is one, and soon after each other. Also counted in `segments`.
+    pub duplicates: u64,
+    /// Keep-alives and window probes. They are no retransmissions.
     pub probes: u64,
-    /// Bytes of the sequence space that never were in the capture.
+    /// Bytes of the sequence space that the capture does not hold.
     pub missing: u64,
-    /// Packets that cannot be of this connection: sequence numbers far from its own, resets beyond the
-    /// window.
+    /// Packets that do not belong to the connection: sequence numbers far from its own, resets
+    /// beyond the window.
     pub foreign: u64,
     /// Round-trip times of its data; `None` without samples.
     pub rtt: Option<RttQuantiles>,
-    /// Whose behaviour its retransmissions are.
+    /// The profile its sender behaves like.
     pub profile: Identification,
-    /// Stretches of loss recovery: from a retransmission to the ACK of what was sent before it.
+    /// Recoveries: each lasts from a retransmission to the ACK of everything sent before it.
     pub episodes: u32,
-    /// Time in which some loss, real or not, was being detected or recovered from.
+    /// Time spent detecting losses and recovering from them, including supposed losses.
     pub recovering: Duration,
 }
 
@@ -427,12 +432,12 @@ pub struct Direction {
 pub struct Tally([[u64; Verdict::ALL.len()]; Trigger::ALL.len() + 1]);
 
 impl Tally {
-    /// Counts one. Of two triggers the first counts.
+    /// Counts one retransmission. Of two triggers, the first counts.
     pub fn add(&mut self, triggers: Triggers, verdict: Verdict) {
         self.0[Self::row(triggers.first())][verdict as usize] += 1;
     }
 
-    /// Adds another tally to this.
+    /// Adds another tally.
     pub fn merge(&mut self, other: &Self) {
         for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
             for (mine, theirs) in mine.iter_mut().zip(theirs) {
@@ -441,22 +446,22 @@ impl Tally {
         }
     }
 
-    /// How many there are of one kind; `None`: unknown.
+    /// Retransmissions with this trigger (`None`: unknown) and verdict.
     pub fn count(&self, trigger: Option<Trigger>, verdict: Verdict) -> u64 {
         self.0[Self::row(trigger)][verdict as usize]
     }
 
-    /// All of one trigger; `None`: unknown.
+    /// Retransmissions with this trigger; `None`: unknown.
     pub fn of_trigger(&self, trigger: Option<Trigger>) -> u64 {
         self.0[Self::row(trigger)].iter().sum()
     }
 
-    /// All of one verdict.
+    /// Retransmissions with this verdict.
     pub fn of_verdict(&self, verdict: Verdict) -> u64 {
         self.0.iter().map(|row| row[verdict as usize]).sum()
     }
 
-    /// All.
+    /// All retransmissions.
     pub fn total(&self) -> u64 {
         self.0.iter().flatten().sum()
     }

@@ -1,22 +1,26 @@
-//! Packet captures, explained.
+//! Explains the TCP retransmissions of packet captures.
 //!
-//! [`read`] turns files into TCP segments with their times, whatever the container, the compression
-//! and the link layer; [`analyze`] follows their connections, replays each sender whose segments were
-//! sent again, and tells what it finds ([`finding`]).
+//! ```text
+//! capture file ─► read ─► follow ─► explain ─► finding ─► study
+//!                           │         └─► verdict
+//!                           └─ analyze drives it on all cores
+//! ```
+//!
+//! | stage | question |
+//! | --- | --- |
+//! | [`read`] | which TCP segments does the capture hold? |
+//! | `follow` | what is each packet: new data, retransmission, duplicate, probe? |
+//! | `explain` | why was it retransmitted? The recovery engine replays the sender. |
+//! | `verdict` | was the retransmission needed? |
+//! | [`finding`] | the results: retransmissions and connections |
+//! | [`study`] | the tables and figures of the 2007 loss detection study |
+//!
+//! [`analyze`] runs all stages over a capture.
 
 pub mod analyze;
-mod case;
-mod connection;
-mod connections;
-mod direction;
+mod explain;
 pub mod finding;
-mod identify;
+mod follow;
 pub mod read;
-mod replay;
-mod rtts;
-mod shared;
-mod stock;
 pub mod study;
-mod tape;
-mod vantage;
 mod verdict;

@@ -1,24 +1,35 @@
-//! Captures to segments.
+//! Reads the TCP segments of a capture file.
+//!
+//! - **In**: a capture file or stream.
+//! - **Out**: one [`CapturedPacket`] per TCP segment, and [`Counts`] of all frames.
 //!
 //! ```text
-//! file, stdin ─► Window: unpack (gzip, zstd), read ahead ─► classic │ sections ─► link ─► Packet
+//! file, stdin ─► window: decompress (gzip, zstd), read ahead ─► classic │ sections ─► link ─► frames
 //! ```
 //!
-//! Formats: classic pcap (draft-ietf-opsawg-pcap) in both byte orders, µs and ns, and the modified
-//! kind with longer records; pcapng (draft-ietf-opsawg-pcapng) with any number of sections and
-//! interfaces; either of them plain or compressed, and several one after another in one file, as
-//! `cat` makes them. pcap-parser reads headers and blocks.
+//! | module | what it does |
+//! | --- | --- |
+//! | `sniff` | recognizes the container and its compression by the first bytes |
+//! | `unpack`, `window` | decompress ahead on a thread; hold the bytes that are being read |
+//! | `classic`, `sections` | read the records of pcap and the blocks of pcapng |
+//! | `clock` | converts ticks of a capture's clock to nanoseconds since 1970 |
+//! | `link`, `frames` | find the IP packet in a frame; decode the segment and count frames |
+//! | `counts`, `error` | what was read and skipped; why a capture cannot be read |
 //!
-//! **Nothing in a capture is an error but its beginning.** What is no TCP, or cannot be read, is
-//! counted by reason ([`Counts`]); where a file stops making sense, reading ends and [`Ending`] says
-//! so. Guessing where packets might begin again would invent some.
+//! Formats: classic pcap (draft-ietf-opsawg-pcap) in both byte orders, in µs and ns, and the
+//! modified format with longer records; pcapng (draft-ietf-opsawg-pcapng) with any number of
+//! sections and interfaces. Both may be compressed, and several may follow each other in one file,
+//! as after `cat`. pcap-parser reads headers and blocks.
 //!
-//! Packets come in the order of the file, which need not be that of time. Frames are numbered as
-//! Wireshark does: every record from 1, whatever it holds, Wireshark's journal entries and custom
-//! blocks among them.
+//! **Only the beginning of a capture can be an error.** A frame that is not TCP, or cannot be read,
+//! is counted by reason ([`Counts`]). Where a file is damaged, reading ends, and [`Ending`] says
+//! so: a guess where packets begin again would invent some.
 //!
-//! Deviations: a record of more than [`LARGEST_RECORD`] bytes is damage, as in Wireshark (which
-//! stops there too) and libpcap. The time zone in a classic header is ignored, as everybody does.
+//! Packets come in the order of the file, which may differ from that of time. Frames are numbered
+//! as in Wireshark: every record counts from 1, including journal entries and custom blocks.
+//!
+//! Deviations: a record of more than [`LARGEST_RECORD`] bytes is damage, as for libpcap and for
+//! Wireshark (which also stops there). The time zone in a classic header is ignored, as everywhere.
 
 mod classic;
 mod clock;
@@ -45,55 +56,55 @@ use sections::Sections;
 use sniff::Kind;
 use window::Window;
 
-pub use counts::{Clock, Counts, Ending, Oddity, Reason, Steps, Tally};
+pub use counts::{Anomaly, ClockAnomalies, Counts, Ending, FrameCount, Oddity, Reason};
 pub use error::ReadError;
 
-/// The longest record of a classic capture, and the longest packet block of pcapng beyond its
-/// headers, in bytes: as long as tcpdump, Wireshark and libpcap have it.
+/// The longest record of a classic capture, and the longest packet block of pcapng without its
+/// headers, in bytes: the limit of tcpdump, Wireshark and libpcap.
 pub const LARGEST_RECORD: usize = 1 << 18;
 
 /// A TCP segment of a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Packet {
+pub struct CapturedPacket {
     /// The number of its record in the capture, from 1.
     pub frame: u64,
     /// When it was captured: nanoseconds since 1970.
     pub at: Instant,
     /// Addresses and ports.
     pub endpoints: Endpoints,
-    /// The segment. `payload_len` is its length on the wire, however much of it was captured.
+    /// The segment. `payload_len` is its length on the wire, even if less was captured.
     pub segment: Segment,
     /// The IPv4 identification.
     pub ip_id: Option<u16>,
-    /// The time to live, IPv6's hop limit.
+    /// The time to live, or the hop limit of IPv6.
     pub hop_limit: u8,
-    /// Whether all TCP options were read: false when the capture or a malformed one cuts them off.
+    /// Whether all TCP options were read: false if the capture cut them or one is malformed.
     pub options_complete: bool,
-    /// Whether the IP header claims more bytes than the frame had: it lies, or whoever cut the
-    /// packet forgot its length.
+    /// Whether the IP header claims more bytes than the frame had: the header is wrong, or the
+    /// packet was cut and kept its length.
     pub overlong: bool,
-    /// Whether the capturing host sent it (`true`) or got it, where the capture says so: Linux
-    /// cooked captures do, and pcapng's may.
+    /// Whether the capturing host sent it (`true`) or received it, if the capture says so. Linux
+    /// cooked captures do, and pcapng captures may.
     pub outgoing: Option<bool>,
     /// The interface of its pcapng section, from 0; 0 in a classic capture.
     pub interface: u32,
 }
 
-/// What a capture is made of.
+/// The format of a capture.
 #[derive(Debug)]
 enum Container {
     Classic(Classic),
     Sections(Sections),
 }
 
-/// What one step in a container comes to.
+/// The result of reading one record or block.
 #[derive(Debug)]
 enum Step {
-    /// A TCP segment was found.
+    /// It was a TCP segment.
     Found,
     /// Another capture begins here.
     Another(Kind),
-    /// There is no more.
+    /// The input is over.
     End(Ending),
 }
 
@@ -122,11 +133,11 @@ pub struct Reader<'a> {
 }
 
 impl Reader<'static> {
-    /// Opens a file, `-` for standard input. Compressed ones are unpacked on a thread of its own,
-    /// which ends with the reader.
+    /// Opens a file, or standard input for `-`. A compressed file is decompressed on a thread of
+    /// its own, which ends with the reader.
     ///
     /// # Errors
-    /// When it cannot be read, or does not begin as a capture does.
+    /// If it cannot be read, or does not begin like a capture.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
         if path.as_os_str() == "-" {
             return Self::with("standard input".into(), io::stdin(), None, unpack::ahead);
@@ -150,12 +161,12 @@ impl<'a> Reader<'a> {
     /// Reads `input`, which messages call `name`.
     ///
     /// # Errors
-    /// When it cannot be read, or does not begin as a capture does.
+    /// If it cannot be read, or does not begin like a capture.
     pub fn new(name: &str, input: impl Read + Send + 'a) -> Result<Self, ReadError> {
         Self::with(name.into(), input, None, unpack::in_place)
     }
 
-    /// `unpack` makes what is compressed plain.
+    /// `unpack` decompresses the input.
     fn with<R: Read + Send + 'a>(
         name: String,
         input: R,
@@ -163,7 +174,7 @@ impl<'a> Reader<'a> {
         unpack: unpack::Unpack<'a>,
     ) -> Result<Self, ReadError> {
         let taken = Arc::new(AtomicU64::new(0));
-        let mut input = Metered {
+        let mut input = CountingReader {
             input,
             taken: Arc::clone(&taken),
         };
@@ -172,20 +183,25 @@ impl<'a> Reader<'a> {
             source,
         };
         let mut head = Vec::new();
-        let beginning = input.by_ref().take(sniff::HEAD).read_to_end(&mut head);
+        let beginning = input
+            .by_ref()
+            .take(sniff::HEAD_LENGTH)
+            .read_to_end(&mut head);
         beginning.map_err(unreadable)?;
-        let packing = sniff::packing(&head);
+        let compression = sniff::compression(&head);
         let input = Cursor::new(head).chain(input);
-        let mut window = match packing {
-            Some(packing) => Window::new(unpack(Box::new(input), packing).map_err(unreadable)?),
+        let mut window = match compression {
+            Some(compression) => {
+                Window::new(unpack(Box::new(input), compression).map_err(unreadable)?)
+            }
             None => Window::new(Box::new(input)),
         };
-        window.fill(sniff::HEAD as usize);
+        window.fill(sniff::HEAD_LENGTH as usize);
         let kind = match sniff::kind(window.bytes()) {
             Ok(kind) => kind,
             Err(found) => return Err(ReadError::beginning(name, found, &mut window)),
         };
-        let container = Container::begin(kind, &mut window).map_err(|e| e.in_file(&name))?;
+        let container = Container::open(kind, &mut window).map_err(|e| e.in_file(&name))?;
         Ok(Self {
             name,
             window,
@@ -197,11 +213,11 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// The next TCP segment, in the order of the file; `None` at its end, for whatever reason.
-    // Not an iterator's: what it lends lives until the next call.
+    /// The next TCP segment, in the order of the file; `None` when reading has ended.
+    // No iterator: the packet is borrowed until the next call.
     #[allow(clippy::should_implement_trait)]
     #[inline]
-    pub fn next(&mut self) -> Option<&Packet> {
+    pub fn next(&mut self) -> Option<&CapturedPacket> {
         while self.ending.is_none() {
             let step = match &mut self.container {
                 Container::Classic(classic) => classic.step(&mut self.window, &mut self.frames),
@@ -209,15 +225,15 @@ impl<'a> Reader<'a> {
             };
             match step {
                 Step::Found => return Some(self.frames.packet()),
-                other => self.turn(other),
+                other => self.advance(other),
             }
         }
         None
     }
 
-    /// Goes on with the next capture in the file, or ends.
+    /// Continues with the next capture in the file, or ends.
     #[cold]
-    fn turn(&mut self, step: Step) {
+    fn advance(&mut self, step: Step) {
         if let Container::Sections(sections) = &mut self.container {
             sections.close(&mut self.frames);
         }
@@ -225,7 +241,7 @@ impl<'a> Reader<'a> {
             Step::Found => {}
             Step::Another(kind) => {
                 let offset = self.window.offset();
-                match Container::begin(kind, &mut self.window) {
+                match Container::open(kind, &mut self.window) {
                     Ok(container) => self.container = container,
                     Err(why) => self.ending = Some(why.ending(offset)),
                 }
@@ -234,36 +250,36 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What was found so far.
+    /// The counts so far.
     pub fn counts(&self) -> &Counts {
         self.frames.counts()
     }
 
-    /// How the capture ended, once [`next`](Self::next) returned `None`.
+    /// How the capture ended, once [`next`](Self::next) has returned `None`.
     pub fn ending(&self) -> Option<&Ending> {
         self.ending.as_ref()
     }
 
-    /// Bytes of the file taken so far, compressed ones as they are: what a progress bar shows.
+    /// Bytes of the file read so far, compressed if the file is: for progress bars.
     pub fn taken(&self) -> u64 {
         self.taken.load(Ordering::Relaxed)
     }
 
-    /// The size of the file in bytes, where it is known.
+    /// The size of the file in bytes, if known.
     pub fn size(&self) -> Option<u64> {
         self.size
     }
 
-    /// Reads what is left, and tells what the whole was.
+    /// Reads the rest and returns the counts.
     ///
     /// # Errors
-    /// When there are frames but none of a link type that is known.
+    /// If the capture has frames, but none of a known link type.
     pub fn finish(mut self) -> Result<Counts, ReadError> {
         while self.next().is_some() {}
         self.stop()
     }
 
-    /// Leaves the rest unread, and tells what was read.
+    /// Stops reading and returns the counts.
     ///
     /// # Errors
     /// As [`finish`](Self::finish).
@@ -282,23 +298,23 @@ impl<'a> Reader<'a> {
 }
 
 impl Container {
-    /// Takes the header of a capture in.
-    fn begin(kind: Kind, window: &mut Window<'_>) -> Result<Self, error::Header> {
+    /// Reads the header of a capture.
+    fn open(kind: Kind, window: &mut Window<'_>) -> Result<Self, error::Header> {
         match kind {
-            Kind::Classic => Classic::begin(window).map(Self::Classic),
-            Kind::Sections => Ok(Self::Sections(Sections::begin(window)?)),
+            Kind::Classic => Classic::open(window).map(Self::Classic),
+            Kind::Sections => Ok(Self::Sections(Sections::open(window)?)),
         }
     }
 }
 
-/// Counts what goes through.
+/// Counts the bytes read.
 #[derive(Debug)]
-struct Metered<R> {
+struct CountingReader<R> {
     input: R,
     taken: Arc<AtomicU64>,
 }
 
-impl<R: Read> Read for Metered<R> {
+impl<R: Read> Read for CountingReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.input.read(buffer)?;
         self.taken.fetch_add(count as u64, Ordering::Relaxed);

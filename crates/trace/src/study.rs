@@ -1,30 +1,41 @@
 //! The tables and figures of the 2007 loss detection study (§II to §V-A), for any capture.
 //!
-//! [`Study`] is fed with connections as they end, in bounded memory, on each thread for itself;
-//! [`Study::report`] makes of it:
+//! - **In**: each connection with its retransmissions, as it ends.
+//! - **Out**: a [`Report`].
 //!
-//! | there                              | here                                                   |
-//! |------------------------------------|--------------------------------------------------------|
-//! | Table I, parameters                | [`Parameters`], of the profiles found in the capture   |
-//! | Table II, the traces               | [`Capture`]                                            |
-//! | Table III, connections             | [`Connections`]                                        |
-//! | Table IV, retransmissions          | [`Classification`], for each [`Sender`]                |
-//! | footnote 6, false positives        | [`FalsePositives`]                                     |
-//! | Figure 1, bytes of connections     | [`Report::bytes`]                                      |
-//! | Figure 2, detection duration       | [`SenderReport::detection`], in RTTs                   |
-//! | Figure 3, best-case reduction      | [`Reduction`], in % of the connection's duration       |
-//! | §V-A, what is said of all of these | [`Claim`]                                              |
+//! A [`Study`] uses bounded memory; each thread has its own, and [`Study::merge`] joins them.
 //!
-//! `fast` and `early` are the study's FR/R, `rto` and `slow_start` its RTO. It knows no tail loss
-//! probes and tells nothing of SYNs: those have places of their own in Table IV and none in the
-//! figures. What is unknowable is counted apart everywhere. Of two triggers the first counts.
+//! | the study                            | here                                                   |
+//! |--------------------------------------|--------------------------------------------------------|
+//! | Table I, parameters                  | [`Parameters`], of the profiles found in the capture   |
+//! | Table II, traces                     | [`Capture`]                                            |
+//! | Table III, connections               | [`Connections`]                                        |
+//! | Table IV, retransmissions            | [`Classification`], for each [`Sender`]                |
+//! | footnote 6, false positives          | [`FalsePositives`]                                     |
+//! | Figure 1, bytes of connections       | [`Report::bytes`]                                      |
+//! | Figure 2, detection duration         | [`SenderReport::detection`], in RTTs                   |
+//! | Figure 3, best-case reduction        | [`Reduction`], in % of the connection's duration       |
+//! | §V-A, statements about these results | [`Claim`]                                              |
+//!
+//! | module | what it does |
+//! | --- | --- |
+//! | `sender` | names senders by their profile, and counts what is explained |
+//! | `saving` | computes what ideal loss detection would have saved |
+//! | `distribution` | keeps distributions in bounded memory |
+//! | `tables`, `claims` | make the tables, and compute the study's statements for this capture |
+//!
+//! `fast` and `early` are the study's FR/R; `rto` and `slow_start` are its RTO. The study knows no
+//! tail loss probes and says nothing of SYNs: both have their own columns in Table IV, and do not
+//! appear in the figures. Unknowable retransmissions are counted separately everywhere. Of two
+//! triggers, the first counts.
 //!
 //! # The best case (§IV-D, §V-A3)
-//! Ideal loss detection sends nothing again for nothing, and waits for no timeout longer than the
-//! connection's largest RTT. Equations (1) and (2) tell what an avoided spurious detection saves, for a
-//! flight of 2x segments before it. Their print is not legible to the end. From the paper's words: it
-//! takes T RTTs to have a flight of 2x again, in which G segments are goodput. Without the detection the
-//! flight would have grown from 2x by one segment an RTT, to a mean of 2x + T/2 over that time, so that
+//! Ideal loss detection retransmits nothing that arrived, and waits for no timeout longer than the
+//! connection's largest RTT. Equations (1) and (2) give what an avoided spurious detection saves,
+//! for a flight of 2x segments before it. They are not fully legible in print. The paper's text
+//! says: it takes T RTTs to reach a flight of 2x again, in which G segments are goodput. Without
+//! the detection the flight would have grown from 2x by one segment per RTT, to a mean of 2x + T/2
+//! over that time. Therefore
 //!
 //! ```text
 //! saved = T − G/(2x + T/2) = T − 2G/(4x + T)
@@ -32,28 +43,31 @@
 //! (2) timeout:         T = x + log₂x − 1     G = 3x²/2 + x − 2
 //!                                 R(x) = x + log₂x − 1 − (3x² + 2x − 4)/(5x + log₂x − 1)
 //! ```
-//! From x to 2x in x RTTs at a mean of 3x/2 is 3x²/2 segments; the RTT of the fast retransmit brings
-//! nothing new; slow start from 2, after the retransmission, to x sends 2 + 4 + … + x/2 = x − 2 in
-//! log₂x − 1 RTTs. What can be read fits: "x + 1 − 3x²" over "5x", "1" in (1); "x + log x − 1 −" and
-//! "5x", "x − 1" in (2); and (3), which begins at x and not at 2x, has "2x + log x − 1" below the line.
+//! Growing from x to 2x in x RTTs, at a mean of 3x/2, sends 3x²/2 segments. The RTT of the fast
+//! retransmit sends nothing new. Slow start from 2, after the retransmission, to x sends
+//! 2 + 4 + … + x/2 = x − 2 segments in log₂x − 1 RTTs. The legible parts agree: "x + 1 − 3x²" over "5x", "1"
+//! in (1); "x + log x − 1 −" and "5x", "x − 1" in (2). Equation (3), which begins at x instead of
+//! 2x, has "2x + log x − 1" below the line.
 //!
-//! The RTT is the moving average at the time. An event is the first retransmission of a recovery, which
-//! lasts to the ACK of what was sent before it; a timeout within a fast recovery is one of its own; and
-//! when the timer expires again in a recovery it began, the wait counts again, the flight does not.
+//! The RTT is the moving average at the time. A detection is the first retransmission of a
+//! recovery, which lasts to the ACK of everything sent before it. A timeout within a fast recovery
+//! is a detection of its own. When the timer expires again in a recovery that it began, its wait
+//! counts again, but the flight does not.
 //!
 //! # Deviations
-//! - The study kept lossy connections alone for Table IV and Figures 2 and 3; here all that was sent
-//!   again counts, and [`FalsePositives`] says what of it is on connections without loss.
-//! - A sender is one end of a connection: both may have sent something again, and differ.
-//! - Bytes are payload, retransmissions included.
-//! - In R(x) slow start brings nothing, not less, below x = 2; and R(x) is 0 where the formula goes below
-//!   (2 segments in flight): avoiding a spurious timeout makes nothing slower. F(x) is 0 without a flight.
-//! - The equations know no end of the data. Where the connection ends sooner, no more is saved than was
-//!   left of it; and more than the whole duration, by sums, counts as 100 %.
-//! - A needed timeout's wait counts from the latest copy before it, not from the original: only that
-//!   wait would have been shorter. What is shorter than the largest RTT saves nothing.
-//! - What (3) is for, losses found by FR/R instead of a timeout, needs other parameters: it has no place
-//!   in §V-A.
+//! - For Table IV and Figures 2 and 3 the study kept only lossy connections. Here all
+//!   retransmissions count, and [`FalsePositives`] gives those on connections without loss.
+//! - A sender is one end of a connection: both ends may have retransmitted, and may differ.
+//! - Bytes are payload, including retransmissions.
+//! - Below x = 2, slow start adds nothing to R(x), instead of a negative number. Where the formula
+//!   is negative (2 segments in flight), R(x) is 0: an avoided spurious timeout makes nothing
+//!   slower. F(x) is 0 without a flight.
+//! - The equations assume data without end. No detection saves more than was left of the
+//!   connection, and in total no more than 100 % of its duration.
+//! - The wait of a needed timeout counts from the latest copy before it, because only that wait
+//!   would have been shorter. A wait shorter than the largest RTT saves nothing.
+//! - Equation (3), for losses found by FR/R instead of a timeout, needs other parameters and has no
+//!   place in §V-A.
 
 mod claims;
 mod distribution;
@@ -70,43 +84,43 @@ pub use tables::{
     Reduction, Report, SenderReport, Senders,
 };
 
-use crate::analyze::Findings;
+use crate::finding::Findings;
 use crate::finding::{Connection, Direction, Retransmission, Tally, Verdict};
 use recoup_units::Instant;
 use saving::{Detector, Saving};
 use std::collections::BTreeMap;
 
-/// Gathers what the report is made of.
+/// Collects what the report is made of.
 #[derive(Clone, Debug)]
 pub struct Study {
-    /// From the first packet of a connection to the last.
+    /// From the first packet of any connection to the last.
     span: Option<(Instant, Instant)>,
-    all: Volume,
-    lossy: Volume,
-    /// Lossy, and whoever lost was identified.
-    explained: Volume,
-    /// Nothing is known to be lost, but something may be.
-    undecided: Volume,
-    /// Senders of explained connections, by profile.
+    all: ConnectionVolume,
+    lossy: ConnectionVolume,
+    /// Lossy connections whose lossy senders were all identified.
+    explained: ConnectionVolume,
+    /// Connections on which something may have been lost, and nothing is known to be.
+    undecided: ConnectionVolume,
+    /// The lossy senders of explained connections, by profile.
     explained_senders: BTreeMap<Sender, u64>,
-    false_positives: Volume,
+    false_positives: ConnectionVolume,
     false_retransmissions: u64,
     bytes: Distribution,
-    /// How much is explained, ambiguous senders told apart by the profiles they may be of.
+    /// Ambiguous senders are distinguished by their profiles.
     explained_by_sender: BTreeMap<Sender, Explained>,
-    /// By kind.
-    senders: BTreeMap<Sender, Gathered>,
+    /// Ambiguous senders are one kind.
+    senders: BTreeMap<Sender, SenderTotals>,
 }
 
-/// How much there is of a kind of connections.
+/// The size of a group of connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Volume {
+struct ConnectionVolume {
     connections: u64,
     bytes: u64,
     packets: u64,
 }
 
-impl Volume {
+impl ConnectionVolume {
     fn of(connection: &Connection) -> Self {
         Self {
             connections: 1,
@@ -122,9 +136,9 @@ impl Volume {
     }
 }
 
-/// What is gathered of the senders of one kind.
+/// The results of all senders of one kind.
 #[derive(Clone, Debug)]
-struct Gathered {
+struct SenderTotals {
     explained: Explained,
     retransmissions: Tally,
     /// In thousandths of an RTT, by FR/R and by RTO.
@@ -134,7 +148,7 @@ struct Gathered {
     saving: Saving,
 }
 
-impl Gathered {
+impl SenderTotals {
     fn new() -> Self {
         Self {
             explained: Explained::default(),
@@ -149,17 +163,17 @@ impl Gathered {
         &mut self,
         connection: &Connection,
         direction: &Direction,
-        sent_again: impl Iterator<Item = &'a Retransmission> + Clone,
+        retransmissions_of: impl Iterator<Item = &'a Retransmission> + Clone,
     ) {
         self.explained.merge(&Explained::of(direction));
         self.retransmissions.merge(&direction.retransmissions);
-        for one in sent_again.clone() {
+        for one in retransmissions_of.clone() {
             let detector = Detector::of(one.triggers.first());
             if let Some((detector, rtts)) = detector.zip(one.detection_rtts()) {
                 self.detection[detector as usize].add(rtts);
             }
         }
-        let saving = Saving::of(connection, direction, sent_again);
+        let saving = Saving::of(connection, direction, retransmissions_of);
         let duration = connection.duration().as_secs_f64();
         if duration > 0.0 {
             self.reduction
@@ -183,12 +197,12 @@ impl Default for Study {
     fn default() -> Self {
         Self {
             span: None,
-            all: Volume::default(),
-            lossy: Volume::default(),
-            explained: Volume::default(),
-            undecided: Volume::default(),
+            all: ConnectionVolume::default(),
+            lossy: ConnectionVolume::default(),
+            explained: ConnectionVolume::default(),
+            undecided: ConnectionVolume::default(),
             explained_senders: BTreeMap::new(),
-            false_positives: Volume::default(),
+            false_positives: ConnectionVolume::default(),
             false_retransmissions: 0,
             bytes: Distribution::in_steps_of(1.0),
             explained_by_sender: BTreeMap::new(),
@@ -198,46 +212,46 @@ impl Default for Study {
 }
 
 impl Study {
-    /// Takes in a connection with its retransmissions, in the order of their frames.
+    /// Adds a connection with its retransmissions, ordered by frame.
     pub fn add(&mut self, connection: &Connection, retransmissions: &[Retransmission]) {
-        let volume = Volume::of(connection);
+        let volume = ConnectionVolume::of(connection);
         self.all.merge(&volume);
         self.bytes.add_steps(volume.bytes);
-        self.reach(connection.begun, connection.ended);
-        let sent_again = |direction: &&Direction| direction.retransmissions.total() > 0;
-        if !connection.directions.iter().any(|d| sent_again(&d)) {
+        self.extend_span(connection.begun, connection.ended);
+        let retransmissions_of = |direction: &&Direction| direction.retransmissions.total() > 0;
+        if !connection.directions.iter().any(|d| retransmissions_of(&d)) {
             return;
         }
-        self.sort(connection, &volume);
+        self.count_losses(connection, &volume);
         let sources = [connection.endpoints.src, connection.endpoints.dst];
         for (direction, source) in connection.directions.iter().zip(sources) {
-            if sent_again(&direction) {
+            if retransmissions_of(&direction) {
                 let own = retransmissions.iter();
                 let own = own.filter(|one| one.endpoints.src == source);
                 let sender = Sender::from(&direction.profile);
-                let gathered = self.senders.entry(sender.kind());
+                let totals = self.senders.entry(sender.kind());
                 let explained = self.explained_by_sender.entry(sender).or_default();
                 explained.merge(&Explained::of(direction));
-                let gathered = gathered.or_insert_with(Gathered::new);
-                gathered.add(connection, direction, own);
+                let totals = totals.or_insert_with(SenderTotals::new);
+                totals.add(connection, direction, own);
             }
         }
     }
 
-    fn reach(&mut self, begun: Instant, ended: Instant) {
+    fn extend_span(&mut self, begun: Instant, ended: Instant) {
         let (first, last) = self.span.unwrap_or((begun, ended));
         self.span = Some((first.min(begun), last.max(ended)));
     }
 
-    /// A connection on which something was sent again: was anything lost?
-    fn sort(&mut self, connection: &Connection, volume: &Volume) {
+    /// Counts a connection with retransmissions as lossy, undecided or a false positive.
+    fn count_losses(&mut self, connection: &Connection, volume: &ConnectionVolume) {
         let count = |verdict| {
             let of = |d: &Direction| d.retransmissions.of_verdict(verdict);
             connection.directions.iter().map(of).sum::<u64>()
         };
         if count(Verdict::Needed) > 0 {
             self.lossy.merge(volume);
-            self.explain(connection, volume);
+            self.count_explained(connection, volume);
         } else if count(Verdict::Unknowable) > 0 {
             self.undecided.merge(volume);
         } else {
@@ -246,8 +260,8 @@ impl Study {
         }
     }
 
-    /// A lossy connection: are those whose segments were lost known?
-    fn explain(&mut self, connection: &Connection, volume: &Volume) {
+    /// Counts a lossy connection as explained if all its lossy senders are identified.
+    fn count_explained(&mut self, connection: &Connection, volume: &ConnectionVolume) {
         let lost = |d: &&Direction| d.retransmissions.of_verdict(Verdict::Needed) > 0;
         let losers = connection.directions.iter().filter(lost);
         let losers: Vec<Sender> = losers.map(|d| Sender::from(&d.profile)).collect();
@@ -259,15 +273,15 @@ impl Study {
         }
     }
 
-    /// Senders that sent something again, by what their behaviour was found to be.
+    /// Senders that retransmitted something, by profile.
     pub fn senders(&self) -> impl Iterator<Item = (&Sender, &Explained)> {
         self.explained_by_sender.iter()
     }
 
-    /// Takes in all of another.
+    /// Adds all of another study.
     pub fn merge(&mut self, other: &Self) {
         if let Some((first, last)) = other.span {
-            self.reach(first, last);
+            self.extend_span(first, last);
         }
         self.all.merge(&other.all);
         self.lossy.merge(&other.lossy);
@@ -285,7 +299,7 @@ impl Study {
         }
         for (sender, theirs) in &other.senders {
             let mine = self.senders.entry(sender.clone());
-            mine.or_insert_with(Gathered::new).merge(theirs);
+            mine.or_insert_with(SenderTotals::new).merge(theirs);
         }
     }
 }

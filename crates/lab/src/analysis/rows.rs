@@ -161,7 +161,7 @@ fn direction() -> Columns<Direction> {
         )
         .integer(
             ("doubled", "packets", "packets that the network duplicated"),
-            |d| Some(d.doubled),
+            |d| Some(d.duplicates),
         )
         .integer(("probes", "packets", "keep-alive and window probes"), |d| {
             Some(d.probes)

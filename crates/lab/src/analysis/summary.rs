@@ -161,7 +161,7 @@ impl Summary {
     fn direction(&mut self, direction: &Direction) {
         self.segments += direction.segments;
         self.bytes += direction.bytes;
-        self.doubled += direction.doubled;
+        self.doubled += direction.duplicates;
         self.probes += direction.probes;
         self.missing += direction.missing;
         if let Some(rtt) = direction.rtt

@@ -1,13 +1,13 @@
-//! Flows of their own kind each, run by the simulator and captured at the server.
+//! Flows that are simulated and captured at the server. No two are alike.
 //!
 //! | what        | how it is drawn                                                              |
 //! |-------------|------------------------------------------------------------------------------|
-//! | size        | lognormal, median 10 segments, mean 40: heavy-tailed, as transfers on the web are (Barford and Crovella, SIGMETRICS 1998) |
-//! | shape       | three of five download all at once, three of ten in parts with pauses of 0.3 s to 10 s, the rest upload |
-//! | round trip  | 10 ms to 300 ms, its logarithm uniform                                        |
-//! | bottleneck  | 5 to 500 Mbit/s, a queue that holds half of what fills the path, and more      |
-//! | trouble     | three paths of five lose nothing but what their queue drops; the others lose at random, in bursts, or reorder |
-//! | hosts       | Linux, the server's of today or of the papers; one in eight over IPv6        |
+//! | size        | lognormal, median 10 segments, mean 40: heavy-tailed like web transfers (Barford and Crovella, SIGMETRICS 1998) |
+//! | shape       | three of five download everything at once, three of ten in parts with pauses of 0.3 s to 10 s; the rest upload |
+//! | round trip  | 10 ms to 300 ms, uniform logarithm                                            |
+//! | bottleneck  | 5 to 500 Mbit/s; the queue holds at least half a bandwidth-delay product       |
+//! | path        | three of five lose only what their queue drops; the others lose at random, in bursts, or reorder |
+//! | hosts       | Linux, with the server's kernel of today or of the papers; one in eight flows over IPv6 |
 
 use super::draw::{Draws, Purpose};
 use recoup_path::PathSpec;
@@ -20,9 +20,9 @@ use recoup_units::{BitRate, Direction, FlowId, Instant};
 use recoup_wire::{IpVersion, Segment};
 use std::time::Duration;
 
-/// Payload bytes of a full segment over IPv4 in Ethernet; IPv6's header is 20 bytes longer.
+/// Payload bytes of a full segment over IPv4 in Ethernet. IPv6's header is 20 bytes longer.
 const MSS: u16 = 1448;
-/// Of the logarithm of the size: the mean is 4 times the median (exp(σ²/2)).
+/// The standard deviation of the logarithm of the size: the mean is 4 times the median (exp(σ²/2)).
 const SIZE_SIGMA: f64 = 1.665;
 const MEDIAN_SEGMENTS: f64 = 10.0;
 const MOST_SEGMENTS: f64 = 20_000.0;
@@ -30,32 +30,30 @@ const REQUEST: u64 = 400;
 
 /// A packet as the server's network card saw it.
 #[derive(Clone, Copy, Debug)]
-pub struct Seen {
-    /// From the flow's first packet.
+pub struct CapturedAtServer {
+    /// Since the flow's first packet.
     pub at: Duration,
-    /// Up: from the client.
+    /// `Up`: from the client.
     pub direction: Direction,
-    /// Its number among those its sender sent.
+    /// Its number among the packets of its sender.
     pub ordinal: u64,
-    /// What it was.
     pub segment: Segment,
 }
 
-/// A flow as captured at its server.
+/// A flow captured at its server.
 #[derive(Clone, Debug)]
 pub struct Flow {
-    /// What it travels in.
     pub version: IpVersion,
-    /// Its packets in the order of time.
-    pub packets: Vec<Seen>,
-    /// Segments with payload the server sent.
+    /// Its packets, ordered by time.
+    pub packets: Vec<CapturedAtServer>,
+    /// Segments with payload from the server.
     pub data: u64,
-    /// What the server sent again.
-    pub again: u64,
+    /// Retransmissions by the server.
+    pub retransmissions: u64,
 }
 
 impl Flow {
-    /// Runs flow number `n` of a seed.
+    /// Simulates flow number `n` of a seed.
     pub fn run(draws: Draws, n: u64) -> Self {
         let mut simulation = Simulation::new(&path(draws, n)).expect("hops that can be built");
         let version = match draws.unit(Purpose::Version, n) {
@@ -70,11 +68,11 @@ impl Flow {
             version,
             packets: seen.packets,
             data: seen.data,
-            again: sender.counters().retransmissions.total(),
+            retransmissions: sender.counters().retransmissions.total(),
         }
     }
 
-    /// First packet to last.
+    /// From the first packet to the last.
     pub fn duration(&self) -> Duration {
         self.packets.last().map_or(Duration::ZERO, |last| last.at)
     }
@@ -117,7 +115,7 @@ fn workload(draws: Draws, n: u64) -> Workload {
     };
     match draws.unit(Purpose::Shape, n) {
         u if u < 0.60 => download,
-        // Four parts, three of them later.
+        // Four parts, three of them after a pause.
         u if u < 0.90 => Workload {
             response: bytes.div_ceil(4),
             later: [1, 2, 3]
@@ -156,7 +154,7 @@ fn path(draws: Draws, n: u64) -> PathSpec {
     }
 }
 
-/// What else happens on a path: on two of five, something.
+/// The losses and reordering of a path; two of five paths have some.
 fn trouble(draws: Draws, n: u64, rtt: f64) -> Vec<HopSpec> {
     let severity = |least, most| {
         let p = draws.between(Purpose::Severity, n, least, most);
@@ -183,10 +181,10 @@ fn trouble(draws: Draws, n: u64, rtt: f64) -> Vec<HopSpec> {
     }
 }
 
-/// Keeps what passes the server's network card.
+/// Records what passes the server's network card.
 #[derive(Debug, Default)]
 struct AtServer {
-    packets: Vec<Seen>,
+    packets: Vec<CapturedAtServer>,
     data: u64,
     first: Option<Instant>,
 }
@@ -202,7 +200,7 @@ impl Observer for AtServer {
             (Point::Arrived, Direction::Up) => {}
             _ => return,
         }
-        self.packets.push(Seen {
+        self.packets.push(CapturedAtServer {
             at: now.since(*self.first.get_or_insert(now)),
             direction,
             ordinal: packet.ordinal,

@@ -1,60 +1,56 @@
-//! Packets dealt out to the shards, round by round, each with the time at which it passed.
+//! Divides packets among the shards, round by round, and gives each a time that never goes back by
+//! much.
 //!
-//! Stamps are not always that time: clocks are set, files are put together in any order, single stamps
-//! are wrong. An analysis needs a time that goes on, so by [`LATE`] or more
+//! The timestamps of a capture are not always that time: clocks are set, files are joined in any
+//! order, and single timestamps are wrong. If a timestamp differs from the latest by [`MOST_LATE`]
+//! or more, it is taken for:
 //!
-//! | a stamp is | and the next one | it is taken for |
+//! | the timestamp is | the next one | taken for |
 //! | --- | --- | --- |
-//! | before the latest | is there again | astray: it passed with its neighbours |
-//! | before the latest | is not | a clock that was set back: what follows is shifted by as much |
-//! | after the latest | is back there | astray |
-//! | after the latest | is not | silence; or, after a clock was set back, the same set right again |
+//! | earlier | is back at the latest | an outlier: the packet passed with its neighbours |
+//! | earlier | is not | a clock set back: all that follows is shifted |
+//! | later | is back at the latest | an outlier |
+//! | later | is not | silence; after a clock was set back, the clock set right again |
 //!
-//! A clock set forward cannot be told from silence, unless no clock shows what it is set to.
+//! A clock set forward looks like silence, unless it shows an impossible time.
 
 use super::SHARDS;
-use crate::read::{Clock, Packet};
+use crate::follow::TimedPacket;
+use crate::read::{CapturedPacket, ClockAnomalies};
 use recoup_units::Instant;
 use recoup_wire::Endpoints;
 use std::net::SocketAddr;
 
-/// Packets of a round: so many that starting it costs little, and few enough to stay in the caches.
+/// Packets per round: enough to make starting a round cheap, and few enough to stay in the caches.
 const ROUND: usize = 4096;
 
-/// What lies further off is not a packet late, in ns.
-const LATE: u64 = 1_000_000_000;
+/// A timestamp this much before the latest is no late packet, in ns.
+const MOST_LATE: u64 = 1_000_000_000;
 
-/// No clock shows later times than this (the year 2262), in ns: what does so is wrong.
-const LAST: u64 = 1 << 63;
+/// No clock is right that shows a later time (the year 2262), in ns.
+const LATEST: u64 = 1 << 63;
 
-/// What a wrong clock is taken to show at first, in ns.
-const SOME: Instant = Instant::from_nanos(1 << 60);
+/// Where time begins if the first timestamp is impossible, in ns.
+const FALLBACK: Instant = Instant::from_nanos(1 << 60);
 
-/// A packet, and when it passed by a clock that is never set.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Timed {
-    pub time: Instant,
-    pub packet: Packet,
-}
-
-/// How packets stand in the capture.
+/// The order of packets in the capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Order {
-    /// In that of time.
+pub(super) enum RoundOrder {
+    /// Ordered by time.
     #[default]
-    Kept,
-    /// Some came late: those of the next round may belong before the last of this one.
-    Disturbed,
-    /// There is nothing after this round.
+    Sorted,
+    /// Some were late. Packets of the next round may belong before the last ones of this round.
+    Unsorted,
+    /// This is the last round.
     Last,
 }
 
-/// Packets to be analyzed at once.
+/// Packets that are analyzed together.
 #[derive(Debug, Default)]
 pub(super) struct Round {
-    /// By shard.
-    pub parts: [Vec<Timed>; SHARDS],
-    pub order: Order,
+    /// One part per shard.
+    pub parts: [Vec<TimedPacket>; SHARDS],
+    pub order: RoundOrder,
     /// The latest time so far.
     pub latest: Instant,
 }
@@ -62,11 +58,11 @@ pub(super) struct Round {
 impl Round {
     fn clear(&mut self) {
         self.parts.iter_mut().for_each(Vec::clear);
-        self.order = Order::Kept;
+        self.order = RoundOrder::Sorted;
     }
 
     #[inline]
-    fn push(&mut self, timed: Timed) {
+    fn push(&mut self, timed: TimedPacket) {
         self.parts[shard_of(&timed.packet.endpoints)].push(timed);
     }
 
@@ -75,37 +71,36 @@ impl Round {
     }
 }
 
-/// Deals packets out.
+/// Divides packets among the shards.
 #[derive(Debug)]
-pub(super) struct Feed<P> {
+pub(super) struct PacketFeed<P> {
     packets: P,
     /// The latest time so far; `None` before the first packet.
     latest: Option<Instant>,
-    /// What is to be added to stamps and what is to be taken from them, in ns: one of them is 0.
+    /// What is added to timestamps and subtracted from them, in ns. One of them is 0.
     add: u64,
     take: u64,
-    disturbed: bool,
-    /// A packet read ahead; boxed, as there hardly ever is one to be moved about.
-    next: Option<Box<Packet>>,
-    /// What was odd about the stamps so far.
-    pub clock: Clock,
+    unsorted: bool,
+    /// A packet read ahead. Boxed, because it is rare and the struct is moved.
+    next: Option<Box<CapturedPacket>>,
+    /// Anomalies of the timestamps so far.
+    pub clock: ClockAnomalies,
 }
 
-impl<P: Iterator<Item = Packet>> Feed<P> {
-    /// Of these.
+impl<P: Iterator<Item = CapturedPacket>> PacketFeed<P> {
     pub fn new(packets: P) -> Self {
         Self {
             packets,
             latest: None,
             add: 0,
             take: 0,
-            disturbed: false,
+            unsorted: false,
             next: None,
-            clock: Clock::default(),
+            clock: ClockAnomalies::default(),
         }
     }
 
-    /// The next round takes the place of what is in `round`; `false`: there is none.
+    /// Replaces the content of `round` by the next round; `false` if there is none.
     pub fn fill(&mut self, round: &mut Round) -> bool {
         round.clear();
         self.deal(round);
@@ -120,67 +115,71 @@ impl<P: Iterator<Item = Packet>> Feed<P> {
                 None => self.packets.next(),
             };
             let Some(packet) = packet else {
-                round.order = Order::Last;
+                round.order = RoundOrder::Last;
                 return;
             };
             let latest = match self.latest {
                 Some(latest) => latest,
-                None => self.begin(packet.at),
+                None => self.start_clock(packet.at),
             };
-            let mut time = self.shifted(packet.at);
-            // Before the latest this wraps, and is much.
-            if time.as_nanos().wrapping_sub(latest.as_nanos()) > LATE {
-                time = self.uneven(&packet, time, latest);
+            let mut time = self.corrected(packet.at);
+            // If `time` is before the latest, the difference wraps and is large.
+            if time.as_nanos().wrapping_sub(latest.as_nanos()) > MOST_LATE {
+                time = self.resolve_jump(&packet, time, latest);
             }
             self.latest = Some(latest.max(time));
-            round.push(Timed { time, packet });
+            round.push(TimedPacket { time, packet });
         }
-        if self.disturbed {
-            round.order = Order::Disturbed;
+        if self.unsorted {
+            round.order = RoundOrder::Unsorted;
         }
     }
 
-    /// The first stamp: the time at which it all begins.
+    /// The first timestamp sets the time.
     #[cold]
-    fn begin(&mut self, stamp: Instant) -> Instant {
-        let time = if stamp.as_nanos() > LAST { SOME } else { stamp };
-        self.set(stamp, time);
+    fn start_clock(&mut self, timestamp: Instant) -> Instant {
+        let time = if timestamp.as_nanos() > LATEST {
+            FALLBACK
+        } else {
+            timestamp
+        };
+        self.set(timestamp, time);
         time
     }
 
-    /// From here on, what is stamped with `stamp` passed at `time`.
-    fn set(&mut self, stamp: Instant, time: Instant) {
-        (self.add, self.take) = (time.nanos_since(stamp), stamp.nanos_since(time));
+    /// From here on, the timestamp `timestamp` means `time`.
+    fn set(&mut self, timestamp: Instant, time: Instant) {
+        (self.add, self.take) = (time.nanos_since(timestamp), timestamp.nanos_since(time));
     }
 
     #[inline]
-    fn shifted(&self, stamp: Instant) -> Instant {
-        Instant::from_nanos(stamp.as_nanos().saturating_sub(self.take)).plus_nanos(self.add)
+    fn corrected(&self, timestamp: Instant) -> Instant {
+        Instant::from_nanos(timestamp.as_nanos().saturating_sub(self.take)).plus_nanos(self.add)
     }
 
-    /// When a packet passed whose stamp, which makes it `time`, does not simply follow from the `latest`.
+    /// The time of a packet whose timestamp, corrected to `time`, is far from the `latest`.
     #[cold]
-    fn uneven(&mut self, packet: &Packet, time: Instant, latest: Instant) -> Instant {
-        if time < latest && latest.nanos_since(time) <= LATE {
-            self.disturbed = true;
+    fn resolve_jump(&mut self, packet: &CapturedPacket, time: Instant, latest: Instant) -> Instant {
+        if time < latest && latest.nanos_since(time) <= MOST_LATE {
+            self.unsorted = true;
             return time;
         }
         if self.next.is_none() {
             self.next = self.packets.next().map(Box::new);
         }
-        let next = self.next.as_ref().map(|next| self.shifted(next.at));
-        let stamp = Instant::from_nanos(latest.as_nanos().saturating_sub(self.add));
-        let stamp = stamp.plus_nanos(self.take);
-        let by = stamp.since(packet.at).max(packet.at.since(stamp));
+        let next = self.next.as_ref().map(|next| self.corrected(next.at));
+        let timestamp = Instant::from_nanos(latest.as_nanos().saturating_sub(self.add));
+        let timestamp = timestamp.plus_nanos(self.take);
+        let by = timestamp.since(packet.at).max(packet.at.since(timestamp));
         let alone = next.is_some_and(|next| {
-            let back = next.plus_nanos(LATE) >= latest;
-            back && (time < latest || time.nanos_since(next) > LATE)
+            let back = next.plus_nanos(MOST_LATE) >= latest;
+            back && (time < latest || time.nanos_since(next) > MOST_LATE)
         });
         if alone {
-            self.clock.astray.add(packet.frame, by);
+            self.clock.outliers.add(packet.frame, by);
             return latest;
         }
-        if time < latest || time.as_nanos() > LAST {
+        if time < latest || time.as_nanos() > LATEST {
             self.clock.set.add(packet.frame, by);
             self.set(packet.at, latest);
             return latest;
@@ -193,11 +192,12 @@ impl<P: Iterator<Item = Packet>> Feed<P> {
     }
 }
 
-/// The shard of the connection between these ends, the same both ways and in every run.
+/// The shard of the connection between these ends, the same in both directions and in every run.
 #[inline]
 fn shard_of(ends: &Endpoints) -> usize {
     let (src, dst) = (end(&ends.src), end(&ends.dst));
-    // Multiplying carries every bit to the upper ones (Knuth, The Art of Computer Programming, §6.4).
+    // The multiplication carries every bit to the upper ones (Knuth, The Art of Computer
+    // Programming, §6.4).
     let spread = (src ^ dst).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (spread >> (u64::BITS - SHARDS.ilog2())) as usize
 }
@@ -218,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_directions_meet_and_connections_spread() {
+    fn both_directions_share_a_shard_and_connections_spread() {
         let mut counts = [0; SHARDS];
         for i in 0..800_u16 {
             for (src, dst) in [

@@ -1,60 +1,84 @@
-//! Some of the connections, which know nothing of the others.
+//! Analyzes the connections of one shard.
 
-use super::feed::{Order, Timed};
+use super::feed::RoundOrder;
 use super::{Findings, SHARDS, Settings};
-use crate::connections::Connections;
-use crate::identify::Hosts;
-use crate::replay::Score;
+use crate::explain::context::ReplayContext;
+use crate::explain::identify::{Candidates, Hosts};
+use crate::explain::pool::Pools;
+use crate::explain::replay::Score;
+use crate::follow::TimedPacket;
+use crate::follow::table::{ConnectionTable, Limits};
 use recoup_units::Instant;
 use std::net::IpAddr;
 use std::sync::{Arc, RwLock};
 
-/// Packets held back to be sorted among those that come, once some came out of order.
-const HELD: usize = 1024 / SHARDS;
+/// Packets held back for sorting, once some came out of order.
+const MOST_HELD: usize = 1024 / SHARDS;
 
-/// Connections and what is found of them.
+/// Half-open connections that one shard keeps.
+const MOST_HALF_OPEN: usize = (1 << 15) / SHARDS;
+
+/// An empty table for one shard.
+pub(super) fn connection_table(settings: &Settings, hosts: Arc<RwLock<Hosts>>) -> ConnectionTable {
+    let limits = Limits {
+        idle: settings.idle,
+        most_open: settings.most_connections.div_ceil(SHARDS).max(1),
+        most_half_open: MOST_HALF_OPEN,
+    };
+    let replay_context = ReplayContext {
+        candidates: match &settings.profile {
+            Some(profile) => Candidates::only(profile),
+            None => Candidates::known(),
+        },
+        hosts,
+        pools: Pools::default(),
+    };
+    ConnectionTable::new(limits, replay_context)
+}
+
+/// The connections of one shard, with their findings.
 #[derive(Debug)]
 pub(super) struct Shard<F> {
-    connections: Connections,
+    connections: ConnectionTable,
     findings: F,
-    held: Held,
+    reorder: Reorder,
 }
 
 impl<F: Findings> Shard<F> {
-    /// None yet. Of `hosts` it reads what is known.
+    /// An empty shard. It reads `hosts`, but does not write it.
     pub fn new(settings: &Settings, hosts: &Arc<RwLock<Hosts>>, findings: F) -> Self {
         Self {
-            connections: Connections::new(settings, Arc::clone(hosts)),
+            connections: connection_table(settings, Arc::clone(hosts)),
             findings,
-            held: Held::default(),
+            reorder: Reorder::default(),
         }
     }
 
-    /// Takes in its part of a round, which went to `now`.
-    pub fn take(&mut self, part: &[Timed], order: Order, now: Instant) {
+    /// Takes its part of a round that ends at `now`.
+    pub fn take(&mut self, part: &[TimedPacket], order: RoundOrder, now: Instant) {
         let (connections, findings) = (&mut self.connections, &mut self.findings);
-        self.held.sorted(part, order, |packets| {
+        self.reorder.in_order(part, order, |packets| {
             connections.on_packets(packets, findings);
         });
         connections.sweep(now, findings);
     }
 
-    /// The frames of the first packets of connections that have no number yet.
-    pub fn newborn(&self) -> impl Iterator<Item = u64> {
-        self.connections.newborn()
+    /// The frames in which connections without a number begin.
+    pub fn unnumbered(&self) -> impl Iterator<Item = u64> {
+        self.connections.unnumbered()
     }
 
-    /// Gives those their numbers: `number` is told the frame.
+    /// Numbers those connections; `number` maps the frame to the number.
     pub fn number(&mut self, number: impl Fn(u64) -> u64) {
         self.connections.number(number, &mut self.findings);
     }
 
-    /// What it learned of hosts since this was last asked.
-    pub fn notes(&mut self) -> impl Iterator<Item = (IpAddr, Vec<Score>)> {
-        self.connections.notes()
+    /// Removes and returns the scores of hosts.
+    pub fn host_scores(&mut self) -> impl Iterator<Item = (IpAddr, Vec<Score>)> {
+        self.connections.host_scores()
     }
 
-    /// The capture is over. All have their numbers.
+    /// The capture is over, and all connections have their numbers.
     pub fn finish(&mut self) {
         self.connections.finish(&mut self.findings);
     }
@@ -64,21 +88,26 @@ impl<F: Findings> Shard<F> {
     }
 }
 
-/// The last packets of a round, where those of the next may belong before them.
+/// Packets held back because packets of the next round may belong before them.
 #[derive(Debug, Default)]
-pub(super) struct Held(Vec<Timed>);
+pub(super) struct Reorder(Vec<TimedPacket>);
 
-impl Held {
-    /// Hands out the packets of `part` in the order of their times, and those held back before.
-    pub fn sorted(&mut self, part: &[Timed], order: Order, hand_out: impl FnOnce(&[Timed])) {
-        if order == Order::Kept && self.0.is_empty() {
+impl Reorder {
+    /// Passes on the packets held back and those of `part`, ordered by time.
+    pub fn in_order(
+        &mut self,
+        part: &[TimedPacket],
+        order: RoundOrder,
+        hand_out: impl FnOnce(&[TimedPacket]),
+    ) {
+        if order == RoundOrder::Sorted && self.0.is_empty() {
             return hand_out(part);
         }
         self.0.extend_from_slice(part);
         self.0.sort_by_key(|timed| timed.time);
         let ready = match order {
-            Order::Kept | Order::Last => self.0.len(),
-            Order::Disturbed => self.0.len().saturating_sub(HELD),
+            RoundOrder::Sorted | RoundOrder::Last => self.0.len(),
+            RoundOrder::Unsorted => self.0.len().saturating_sub(MOST_HELD),
         };
         hand_out(&self.0[..ready]);
         self.0.drain(..ready);

@@ -1,18 +1,19 @@
-//! Whole connections, packet by packet, and what is found of them.
+//! Analyses of whole connections, made packet by packet.
 
 mod clock;
 mod replayed;
 mod succession;
 
 use super::*;
-use crate::connections::Connections;
+use crate::analyze::shard::connection_table;
 use crate::finding::{Closing, Evidence, Opening, Triggers, Vantage, Verdict};
-use crate::read::Packet;
+use crate::follow::TimedPacket;
+use crate::read::CapturedPacket;
 use recoup_recovery::Trigger;
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, Flags, Options, Segment, SeqNumber, Timestamps};
 
-mod doubled;
+mod duplicates;
 mod pieces;
 
 const CLIENT: &str = "192.0.2.1:40000";
@@ -20,34 +21,33 @@ const SERVER: &str = "198.51.100.2:80";
 const ISN: [u32; 2] = [0xffff_f000, 7_000_000];
 const MSS: u32 = 1000;
 
-/// Makes the packets of a connection as they pass the server: times in ms, sequence numbers counted
-/// from the first byte of data.
-struct Talk {
-    packets: Vec<Packet>,
+/// A connection captured at the server: times in ms, sequence numbers from the first byte of data.
+struct Conversation {
+    packets: Vec<CapturedPacket>,
     ends: [std::net::SocketAddr; 2],
     ip_id: [u16; 2],
 }
 
-impl Talk {
-    /// A handshake of 50 ms at `at`.
+impl Conversation {
+    /// With a handshake of 50 ms at `at`.
     fn opened(at: f64) -> Self {
-        let mut talk = Self::midway();
+        let mut conversation = Self::mid_connection();
         let syn = |segment: &mut Segment| {
             segment.flags = Flags::SYN;
             segment.options.mss = Some(MSS as u16 + 12);
             segment.options.sack_permitted = true;
             segment.options.window_scale = Some(7);
         };
-        talk.packet(at, 0, -1, 0, 0, syn);
-        talk.packet(at + 0.01, 1, -1, 0, 0, |segment| {
+        conversation.packet(at, 0, -1, 0, 0, syn);
+        conversation.packet(at + 0.01, 1, -1, 0, 0, |segment| {
             syn(segment);
             segment.flags = Flags::SYN.union(Flags::ACK);
         });
-        talk.ack(at + 50.0, 0, 0, 0);
-        talk
+        conversation.ack(at + 50.0, 0, 0, 0);
+        conversation
     }
 
-    fn midway() -> Self {
+    fn mid_connection() -> Self {
         Self {
             packets: Vec::new(),
             ends: [CLIENT, SERVER].map(|end| end.parse().unwrap()),
@@ -63,7 +63,7 @@ impl Talk {
         len: u32,
         ack: i64,
         change: impl FnOnce(&mut Segment),
-    ) -> &mut Packet {
+    ) -> &mut CapturedPacket {
         let number = |side: usize, n: i64| SeqNumber(ISN[side].wrapping_add((n + 1) as u32));
         let at = Instant::from_millis(1_000_000).plus_nanos((at * 1e6) as u64);
         let mut segment = Segment {
@@ -86,7 +86,7 @@ impl Talk {
         });
         change(&mut segment);
         self.ip_id[side] += 1;
-        self.packets.push(Packet {
+        self.packets.push(CapturedPacket {
             frame: 0,
             at,
             endpoints: Endpoints {
@@ -104,13 +104,13 @@ impl Talk {
         self.packets.last_mut().unwrap()
     }
 
-    /// Data of the server's.
-    fn data(&mut self, at: f64, seq: i64, len: u32) -> &mut Packet {
+    /// Data from the server.
+    fn data(&mut self, at: f64, seq: i64, len: u32) -> &mut CapturedPacket {
         self.packet(at, 1, seq, len, 0, |_| {})
     }
 
-    /// An ACK of the client's.
-    fn ack(&mut self, at: f64, ack: i64, from: i64, to: i64) -> &mut Packet {
+    /// An ACK from the client.
+    fn ack(&mut self, at: f64, ack: i64, from: i64, to: i64) -> &mut CapturedPacket {
         self.packet(at, 0, 0, 0, ack, |segment| {
             if to > from {
                 let number = |n: i64| SeqNumber(ISN[1].wrapping_add((n + 1) as u32));
@@ -127,7 +127,7 @@ impl Talk {
     }
 }
 
-fn analyzed(packets: &[Packet], settings: &Settings) -> Kept {
+fn analyzed(packets: &[CapturedPacket], settings: &Settings) -> Kept {
     let found = follow(packets.iter().copied(), settings, Kept::default);
     let mut all = Kept::default();
     for part in found {
@@ -138,23 +138,23 @@ fn analyzed(packets: &[Packet], settings: &Settings) -> Kept {
     all
 }
 
-/// Ten segments, the one before the last lost, found by SACK and repaired.
-fn repaired() -> Talk {
-    let mut talk = Talk::opened(0.0);
+/// Ten segments. One is lost, found by SACK and retransmitted.
+fn repaired() -> Conversation {
+    let mut conversation = Conversation::opened(0.0);
     for i in 0..10 {
-        talk.data(100.0 + f64::from(i) * 0.01, i64::from(i) * 1000, 1000);
+        conversation.data(100.0 + f64::from(i) * 0.01, i64::from(i) * 1000, 1000);
     }
-    talk.ack(150.0, 5000, 0, 0);
+    conversation.ack(150.0, 5000, 0, 0);
     for i in 6..10 {
-        talk.ack(150.0 + f64::from(i), 5000, 6000, (i64::from(i) + 1) * 1000);
+        conversation.ack(150.0 + f64::from(i), 5000, 6000, (i64::from(i) + 1) * 1000);
     }
-    talk.data(159.5, 5000, 1000);
-    talk.ack(209.6, 10_000, 0, 0);
-    talk
+    conversation.data(159.5, 5000, 1000);
+    conversation.ack(209.6, 10_000, 0, 0);
+    conversation
 }
 
 #[test]
-fn a_loss_found_by_sacks_is_explained() {
+fn a_loss_detected_by_sack_is_explained() {
     let kept = repaired().analyzed();
     let [row] = kept.retransmissions.as_slice() else {
         panic!("{:?}", kept.retransmissions);
@@ -179,22 +179,23 @@ fn a_loss_found_by_sacks_is_explained() {
     assert_eq!(ms(Some(server.recovering)), 109.55);
 }
 
-/// The capture cut the options of ACKs with SACK blocks behind the timestamps.
-fn cut(mut talk: Talk) -> Talk {
-    for packet in &mut talk.packets {
+/// The capture cut the SACK blocks off.
+fn cut(mut conversation: Conversation) -> Conversation {
+    for packet in &mut conversation.packets {
         let sack = &mut packet.segment.options.sack;
         packet.options_complete = sack.is_empty();
         *sack = Options::NONE.sack;
     }
-    talk
+    conversation
 }
 
 #[test]
-fn without_the_options_of_acks_nobody_knows_why() {
+fn without_sack_blocks_the_trigger_is_unknown() {
     let [row] = cut(repaired()).analyzed().retransmissions[..] else {
-        panic!("one retransmission");
+        panic!("expected one retransmission");
     };
-    // Had the original come, its ACK lost, the duplicate would be reported now: or not seen.
+    // If the original arrived and its ACK was lost, a DSACK that the capture cut reports the
+    // duplicate.
     let found = (row.verdict, row.evidence, row.triggers);
     let nothing = (Verdict::Unknowable, Evidence::NoReports, Triggers::UNKNOWN);
     assert_eq!(found, nothing);
@@ -202,29 +203,29 @@ fn without_the_options_of_acks_nobody_knows_why() {
 
 #[test]
 fn a_duplicate_may_be_reported_where_options_are_cut() {
-    // The ACK of the original is lost, so a probe goes.
+    // The ACK of the original is lost, so the sender probes.
     let probed = || {
-        let mut talk = Talk::opened(0.0);
-        talk.data(100.0, 0, 1000);
-        talk.data(250.0, 0, 1000);
-        talk.ack(300.0, 1000, 0, 1000);
-        talk
+        let mut conversation = Conversation::opened(0.0);
+        conversation.data(100.0, 0, 1000);
+        conversation.data(250.0, 0, 1000);
+        conversation.ack(300.0, 1000, 0, 1000);
+        conversation
     };
-    let verdict = |talk: Talk| talk.analyzed().retransmissions[0].verdict;
+    let verdict = |conversation: Conversation| conversation.analyzed().retransmissions[0].verdict;
     assert_eq!(verdict(probed()), Verdict::Spurious);
     assert_eq!(verdict(cut(probed())), Verdict::Unknowable);
 }
 
 #[test]
-fn what_brings_new_bytes_as_well_is_needed() {
-    // The original had arrived, but not what was joined to it.
-    let mut talk = Talk::opened(0.0);
-    talk.data(100.0, 0, 500);
-    talk.data(130.0, 0, 1000);
-    talk.ack(150.0, 500, 0, 0);
-    talk.ack(180.0, 1000, 0, 500);
-    let [row] = talk.analyzed().retransmissions[..] else {
-        panic!("one retransmission");
+fn a_retransmission_with_new_bytes_is_needed() {
+    // The original arrived, but not the bytes added to it.
+    let mut conversation = Conversation::opened(0.0);
+    conversation.data(100.0, 0, 500);
+    conversation.data(130.0, 0, 1000);
+    conversation.ack(150.0, 500, 0, 0);
+    conversation.ack(180.0, 1000, 0, 500);
+    let [row] = conversation.analyzed().retransmissions[..] else {
+        panic!("expected one retransmission");
     };
     let found = (row.vantage, row.verdict, row.evidence);
     let needed = (Vantage::Sender, Verdict::Needed, Evidence::NoCopySeen);
@@ -232,21 +233,21 @@ fn what_brings_new_bytes_as_well_is_needed() {
 }
 
 #[test]
-fn a_copy_of_part_of_it_is_no_copy_at_the_receiver() {
-    // The server's capture of what the client sends: the first 500 bytes are lost, and sent again with
-    // the 500 after them.
+fn at_the_receiver_a_partial_copy_makes_nothing_spurious() {
+    // Captured at the server: the client's first 500 bytes are lost, and retransmitted together
+    // with the next 500.
     let verdict = |lost: bool| {
-        let mut talk = Talk::opened(0.0);
-        talk.packet(60.0, 0, 0, 100, 0, |_| {});
-        talk.packet(60.1, 1, 0, 0, 100, |_| {});
+        let mut conversation = Conversation::opened(0.0);
+        conversation.packet(60.0, 0, 0, 100, 0, |_| {});
+        conversation.packet(60.1, 1, 0, 0, 100, |_| {});
         if !lost {
-            talk.packet(70.0, 0, 100, 500, 0, |_| {});
+            conversation.packet(70.0, 0, 100, 500, 0, |_| {});
         }
-        talk.packet(70.1, 0, 600, 500, 0, |_| {});
-        talk.packet(70.2, 1, 0, 0, 100, |_| {});
-        talk.packet(270.0, 0, 100, 1000, 0, |_| {});
-        talk.packet(270.1, 1, 0, 0, 1100, |_| {});
-        let kept = talk.analyzed();
+        conversation.packet(70.1, 0, 600, 500, 0, |_| {});
+        conversation.packet(70.2, 1, 0, 0, 100, |_| {});
+        conversation.packet(270.0, 0, 100, 1000, 0, |_| {});
+        conversation.packet(270.1, 1, 0, 0, 1100, |_| {});
+        let kept = conversation.analyzed();
         let row = kept.retransmissions.last().unwrap();
         assert_eq!(row.vantage, Vantage::Receiver);
         row.verdict
@@ -256,82 +257,82 @@ fn a_copy_of_part_of_it_is_no_copy_at_the_receiver() {
 }
 
 #[test]
-fn what_is_no_retransmission_is_none() {
-    type Change = fn(&mut Talk);
-    // (what, packets after ten segments were sent at 100 ms and acknowledged at 150 ms)
+fn probes_duplicates_and_reordering_are_no_retransmissions() {
+    type Change = fn(&mut Conversation);
+    // (name, packets after ten segments sent at 100 ms and acknowledged at 150 ms)
     let cases: [(&str, Change); 6] = [
-        ("a keep-alive without data", |talk| {
-            talk.data(5000.0, 9999, 0);
+        ("a keep-alive without data", |conversation| {
+            conversation.data(5000.0, 9999, 0);
         }),
-        ("a keep-alive with a byte", |talk| {
-            talk.data(5000.0, 9999, 1);
+        ("a keep-alive with a byte", |conversation| {
+            conversation.data(5000.0, 9999, 1);
         }),
-        ("a packet the capture doubled", |talk| {
-            talk.data(160.0, 10_000, 1000);
-            let mut again = *talk.packets.last().unwrap();
+        ("a packet duplicated by the capture", |conversation| {
+            conversation.data(160.0, 10_000, 1000);
+            let mut again = *conversation.packets.last().unwrap();
             again.at = again.at.plus_nanos(3000);
-            talk.packets.push(again);
+            conversation.packets.push(again);
         }),
-        ("packets the capture holds in the wrong order", |talk| {
-            talk.data(160.0, 10_000, 1000);
-            talk.data(160.1, 11_000, 1000);
-            let n = talk.packets.len();
-            talk.packets.swap(n - 1, n - 2);
+        ("packets out of order in the capture", |conversation| {
+            conversation.data(160.0, 10_000, 1000);
+            conversation.data(160.1, 11_000, 1000);
+            let n = conversation.packets.len();
+            conversation.packets.swap(n - 1, n - 2);
         }),
-        ("an ACK of what was not captured", |talk| {
-            talk.ack(200.0, 20_000, 0, 0);
-            talk.data(201.0, 20_000, 1000);
+        ("an ACK of data that was not captured", |conversation| {
+            conversation.ack(200.0, 20_000, 0, 0);
+            conversation.data(201.0, 20_000, 1000);
         }),
-        ("a zero-window probe", |talk| {
-            let shut = talk.ack(170.0, 10_000, 0, 0);
+        ("a zero-window probe", |conversation| {
+            let shut = conversation.ack(170.0, 10_000, 0, 0);
             shut.segment.window = 0;
-            talk.data(400.0, 10_000, 1);
-            talk.ack(450.0, 10_000, 0, 0).segment.window = 0;
-            talk.data(900.0, 10_000, 1);
+            conversation.data(400.0, 10_000, 1);
+            conversation.ack(450.0, 10_000, 0, 0).segment.window = 0;
+            conversation.data(900.0, 10_000, 1);
         }),
     ];
     for (what, change) in cases {
-        let mut talk = Talk::opened(0.0);
+        let mut conversation = Conversation::opened(0.0);
         for i in 0..10 {
-            talk.data(100.0 + f64::from(i) * 0.01, i64::from(i) * 1000, 1000);
+            conversation.data(100.0 + f64::from(i) * 0.01, i64::from(i) * 1000, 1000);
         }
-        talk.ack(150.0, 10_000, 0, 0);
-        change(&mut talk);
-        let kept = talk.analyzed();
+        conversation.ack(150.0, 10_000, 0, 0);
+        change(&mut conversation);
+        let kept = conversation.analyzed();
         assert_eq!(kept.retransmissions, [], "{what}");
     }
 }
 
 #[test]
-fn timers_are_told_from_each_other() {
-    // A tail is lost and probed for; the probe is lost too, then the timer goes off twice.
-    let mut talk = Talk::opened(0.0);
+fn probes_and_timeouts_are_distinguished() {
+    // The tail is lost, and its probe as well. Then the retransmission timer fires twice.
+    let mut conversation = Conversation::opened(0.0);
     for i in 0..10 {
-        talk.data(100.0 + f64::from(i) * 0.01, i64::from(i) * 1000, 1000);
+        conversation.data(100.0 + f64::from(i) * 0.01, i64::from(i) * 1000, 1000);
     }
-    talk.ack(150.0, 8000, 0, 0);
-    talk.data(252.5, 9000, 1000); // 2·SRTT + 2 ms after the ACK
-    talk.data(504.0, 8000, 1000);
-    talk.data(1006.0, 8000, 1000);
-    talk.ack(1056.1, 9000, 0, 0);
-    talk.data(1056.2, 9000, 1000);
-    talk.ack(1106.3, 10_000, 0, 0);
-    let kept = talk.analyzed();
-    let told = kept.retransmissions.iter();
-    let told: Vec<_> = told
+    conversation.ack(150.0, 8000, 0, 0);
+    conversation.data(252.5, 9000, 1000); // 2·SRTT + 2 ms after the ACK
+    conversation.data(504.0, 8000, 1000);
+    conversation.data(1006.0, 8000, 1000);
+    conversation.ack(1056.1, 9000, 0, 0);
+    conversation.data(1056.2, 9000, 1000);
+    conversation.ack(1106.3, 10_000, 0, 0);
+    let kept = conversation.analyzed();
+    let outline = kept.retransmissions.iter();
+    let outline: Vec<_> = outline
         .map(|row| (row.triggers.to_string(), row.copy, row.verdict))
         .collect();
     let expected = [("tlp", 1), ("rto", 1), ("rto", 2), ("slow_start", 2)];
     let expected = expected.map(|(trigger, copy)| (trigger.to_string(), copy, Verdict::Needed));
-    assert_eq!(told, expected);
+    assert_eq!(outline, expected);
 }
 
 #[test]
-fn a_capture_begun_later_is_followed_from_there() {
-    let mut talk = repaired();
-    talk.packets.drain(..5);
-    talk.packets.remove(1); // one the capture lost
-    let kept = talk.analyzed();
+fn a_connection_is_followed_from_its_middle() {
+    let mut conversation = repaired();
+    conversation.packets.drain(..5);
+    conversation.packets.remove(1); // one the capture lost
+    let kept = conversation.analyzed();
     assert_eq!(kept.retransmissions.len(), 1);
     let connection = &kept.connections[0];
     assert_eq!(connection.opening, Opening::MidConnection);
@@ -340,11 +341,12 @@ fn a_capture_begun_later_is_followed_from_there() {
 }
 
 #[test]
-fn with_one_direction_alone_repeated_bytes_are_found_and_nothing_else_is_claimed() {
-    let mut talk = repaired();
-    talk.packets
+fn with_one_direction_only_retransmissions_are_found_and_left_unexplained() {
+    let mut conversation = repaired();
+    conversation
+        .packets
         .retain(|packet| packet.endpoints.src.to_string() == SERVER);
-    let kept = talk.analyzed();
+    let kept = conversation.analyzed();
     let [row] = kept.retransmissions.as_slice() else {
         panic!("{:?}", kept.retransmissions);
     };
@@ -353,25 +355,26 @@ fn with_one_direction_alone_repeated_bytes_are_found_and_nothing_else_is_claimed
     assert_eq!(row.vantage, Vantage::Unknown);
     assert_eq!(row.triggers, Triggers::UNKNOWN);
 
-    let mut talk = repaired();
-    talk.packets
+    let mut conversation = repaired();
+    conversation
+        .packets
         .retain(|packet| packet.endpoints.src.to_string() == CLIENT);
-    let kept = talk.analyzed();
+    let kept = conversation.analyzed();
     assert_eq!(kept.retransmissions, []);
     assert_eq!(kept.connections[0].directions[1].bytes, 0);
 }
 
 #[test]
-fn segments_sent_together_are_followed_singly() {
-    let mut talk = Talk::opened(0.0);
-    talk.data(100.0, 0, 10_000);
-    talk.ack(150.0, 5000, 0, 0);
+fn segments_of_one_packet_are_retransmitted_singly() {
+    let mut conversation = Conversation::opened(0.0);
+    conversation.data(100.0, 0, 10_000);
+    conversation.ack(150.0, 5000, 0, 0);
     for i in 6..10 {
-        talk.ack(150.0 + f64::from(i), 5000, 6000, (i64::from(i) + 1) * 1000);
+        conversation.ack(150.0 + f64::from(i), 5000, 6000, (i64::from(i) + 1) * 1000);
     }
-    talk.data(159.5, 5000, 1000);
-    talk.ack(209.6, 10_000, 0, 0);
-    let kept = talk.analyzed();
+    conversation.data(159.5, 5000, 1000);
+    conversation.ack(209.6, 10_000, 0, 0);
+    let kept = conversation.analyzed();
     let [row] = kept.retransmissions.as_slice() else {
         panic!("{:?}", kept.retransmissions);
     };
@@ -380,8 +383,8 @@ fn segments_sent_together_are_followed_singly() {
 }
 
 #[test]
-fn another_connection_between_the_same_ends_is_another() {
-    let mut talk = repaired();
+fn connections_between_the_same_ends_are_separate() {
+    let mut conversation = repaired();
     let second = repaired();
     for mut packet in second.packets {
         packet.at += Duration::from_secs(2);
@@ -397,9 +400,9 @@ fn another_connection_between_the_same_ends_is_another() {
                 .sack
                 .push([left + 1_000_000, right + 1_000_000]);
         }
-        talk.packets.push(packet);
+        conversation.packets.push(packet);
     }
-    let kept = talk.analyzed();
+    let kept = conversation.analyzed();
     assert_eq!(kept.connections.len(), 2);
     assert_eq!(kept.connections[0].closing, Closing::Replaced);
     let rows = kept.retransmissions.iter().map(|row| row.connection);
@@ -414,17 +417,17 @@ fn a_flood_of_syns_costs_bounded_memory_and_harms_no_connection() {
 }
 
 fn flood(answered: bool) {
-    let mut talk = repaired();
-    let rest = talk.packets.split_off(10);
-    let handshake = [talk.packets[0], talk.packets[1]];
-    let mut connections = Connections::new(&Settings::default(), Arc::default());
+    let mut conversation = repaired();
+    let rest = conversation.packets.split_off(10);
+    let handshake = [conversation.packets[0], conversation.packets[1]];
+    let mut connections = connection_table(&Settings::default(), Arc::default());
     let mut kept = Kept::default();
-    let timed = |packet: &Packet| Timed {
+    let timed = |packet: &CapturedPacket| TimedPacket {
         time: packet.at,
         packet: *packet,
     };
-    let all_timed = |packets: &[Packet]| packets.iter().map(timed).collect::<Vec<_>>();
-    connections.on_packets(&all_timed(&talk.packets), &mut kept);
+    let all_timed = |packets: &[CapturedPacket]| packets.iter().map(timed).collect::<Vec<_>>();
+    connections.on_packets(&all_timed(&conversation.packets), &mut kept);
     let mut most = 0;
     for i in 0..200_000_u32 {
         let port = (i % 60_000) as u16 + 1;
@@ -450,8 +453,8 @@ fn flood(answered: bool) {
 }
 
 #[test]
-fn silent_connections_are_let_go() {
-    let mut talk = repaired();
+fn silent_connections_are_closed() {
+    let mut conversation = repaired();
     let second = repaired().packets;
     let later = Duration::from_secs(2000);
     for (i, packet) in second.into_iter().cycle().take(400).enumerate() {
@@ -464,20 +467,20 @@ fn silent_connections_are_let_go() {
             }
         }
         packet.at = packet.at + later + Duration::from_secs(i as u64);
-        talk.packets.push(packet);
+        conversation.packets.push(packet);
     }
-    let kept = talk.analyzed();
+    let kept = conversation.analyzed();
     assert_eq!(kept.connections[0].closing, Closing::Idle);
 }
 
 #[test]
-fn a_capture_that_says_both_of_a_direction_says_nothing() {
-    // Of a router every packet comes in and goes out; one flag of each was captured here.
-    let mut talk = repaired();
-    for (i, packet) in talk.packets.iter_mut().enumerate() {
+fn contradicting_direction_flags_are_ignored() {
+    // At a router every packet comes in and goes out. This capture kept one flag of each.
+    let mut conversation = repaired();
+    for (i, packet) in conversation.packets.iter_mut().enumerate() {
         packet.outgoing = Some(i < 4 && packet.endpoints.src.to_string() == SERVER);
     }
-    let kept = talk.analyzed();
+    let kept = conversation.analyzed();
     let vantages = kept.connections[0].directions.each_ref().map(|d| d.vantage);
     assert_eq!(vantages, [Vantage::Receiver, Vantage::Sender]);
 }

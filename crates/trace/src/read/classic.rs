@@ -1,4 +1,4 @@
-//! Classic captures, pcap (draft-ietf-opsawg-pcap).
+//! Classic pcap captures (draft-ietf-opsawg-pcap).
 
 use super::clock;
 use super::error::Header;
@@ -9,32 +9,33 @@ use super::window::Window;
 use super::{Ending, LARGEST_RECORD, Step, sniff};
 use pcap_parser::parse_pcap_header;
 
-/// The length of the header.
+/// The length of the file header.
 const HEADER: usize = 24;
-/// The bits of the link type's field that are the link type; others tell of frame checks.
+/// The bits of the link type field that hold the link type. The others describe frame check
+/// sequences.
 const LINK_TYPE: i32 = 0x03ff_ffff;
 
-/// A classic capture, behind its header.
+/// A classic capture after its file header.
 #[derive(Clone, Debug)]
 pub(super) struct Classic {
     big_endian: bool,
-    /// Bytes in front of each packet: 16, or 24 in the modified format.
+    /// Bytes of a record's header: 16, or 24 in the modified format.
     head: usize,
-    /// Nanoseconds of a part of a second.
+    /// Nanoseconds per unit of a timestamp's fraction.
     nanos: u32,
-    /// By its number, if it is not known.
+    /// `Err` with the number of an unknown link type.
     link: Result<Link, i32>,
 }
 
 impl Classic {
-    /// Takes in the header at the start of `window`.
-    pub fn begin(window: &mut Window<'_>) -> Result<Self, Header> {
+    /// Reads the file header at the start of `window`.
+    pub fn open(window: &mut Window<'_>) -> Result<Self, Header> {
         let offset = window.offset();
         if !window.fill(HEADER) {
             return Err(Header::Over(window.ending(offset)));
         }
         let Ok((_, header)) = parse_pcap_header(window.bytes()) else {
-            return Err(Header::Damaged("no header as pcap has it".into()));
+            return Err(Header::Damaged("not a pcap header".into()));
         };
         let number = header.network.0 & LINK_TYPE;
         let classic = Self {
@@ -51,7 +52,7 @@ impl Classic {
         Ok(classic)
     }
 
-    /// Goes on to the next segment.
+    /// Reads up to the next segment.
     #[inline(always)]
     pub fn step(&mut self, window: &mut Window<'_>, frames: &mut Frames) -> Step {
         loop {
@@ -68,7 +69,7 @@ impl Classic {
                 .get(self.head..size)
                 .filter(|_| plausible.contains(&record.captured))
             else {
-                match self.unlikely(record, window, frames) {
+                match self.unusual(record, window, frames) {
                     None => continue,
                     Some(step) => return step,
                 }
@@ -83,7 +84,7 @@ impl Classic {
                     on_wire: record.length as usize,
                 }),
                 Err(number) => {
-                    frames.pass_link(number);
+                    frames.skip_link(number);
                     false
                 }
             };
@@ -94,9 +95,9 @@ impl Classic {
         }
     }
 
-    /// A record that is empty, not all there, or none: `None` to go on.
+    /// A record that is empty, incomplete or damaged; `None` to continue.
     #[cold]
-    fn unlikely(
+    fn unusual(
         &self,
         record: Record,
         window: &mut Window<'_>,
@@ -105,7 +106,7 @@ impl Classic {
         let offset = window.offset();
         let captured = record.captured as usize;
         if (captured == 0 || captured > LARGEST_RECORD)
-            && let Some(kind) = another(window)
+            && let Some(kind) = joined_capture(window)
         {
             return Some(Step::Another(kind));
         }
@@ -120,8 +121,8 @@ impl Classic {
         }
         if captured == 0 {
             match self.link {
-                Ok(_) => frames.pass(super::Reason::Cut),
-                Err(number) => frames.pass_link(number),
+                Ok(_) => frames.skip(super::Reason::Cut),
+                Err(number) => frames.skip_link(number),
             }
             window.consume(self.head);
         }
@@ -129,7 +130,7 @@ impl Classic {
     }
 }
 
-/// What stands in front of a packet.
+/// The header of a record.
 #[derive(Clone, Copy)]
 struct Record {
     seconds: u32,
@@ -141,7 +142,7 @@ struct Record {
 impl Record {
     const SHORTEST: usize = 16;
 
-    /// Read by hand, being all there is to it: through pcap-parser it takes as long as everything else.
+    /// Decoded by hand: with pcap-parser it would take as long as everything else.
     #[inline(always)]
     fn at_start(bytes: &[u8], big_endian: bool) -> Option<Self> {
         let (words, _) = bytes.first_chunk::<{ Self::SHORTEST }>()?.as_chunks::<4>();
@@ -158,11 +159,11 @@ impl Record {
     }
 }
 
-/// The kind of capture that begins here, as where files were joined: read as a record or a block
-/// its header would be an unlikely one.
-pub(super) fn another(window: &mut Window<'_>) -> Option<Kind> {
+/// The kind of capture that begins here, because files were joined. Read as a record or block, its
+/// header would be implausible.
+pub(super) fn joined_capture(window: &mut Window<'_>) -> Option<Kind> {
     window.fill(12);
-    let kind = sniff::begins(window.bytes())?;
+    let kind = sniff::header_kind(window.bytes())?;
     let certain = match (kind, window.bytes()) {
         // Version 2.4.
         (Kind::Classic, [_, _, _, _, 2, 0, 4, 0, ..] | [_, _, _, _, 0, 2, 0, 4, ..]) => true,

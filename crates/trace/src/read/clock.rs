@@ -1,30 +1,30 @@
-//! The clock of a capture: its ticks to nanoseconds since 1970.
+//! The clock of a capture: converts ticks to nanoseconds since 1970.
 
 use recoup_units::Instant;
 
 const NANOS: u64 = 1_000_000_000;
 
-/// A clock, with its epoch.
+/// A clock with its offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Clock {
     rate: Rate,
-    /// Added to the time, in nanoseconds.
+    /// Added to each time, in nanoseconds.
     offset: i128,
 }
 
-/// How long a tick is.
+/// The length of a tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rate {
     /// Nanoseconds.
     Whole(u64),
-    /// A part of a second.
+    /// Ticks per second.
     PerSecond(u64),
 }
 
 impl Clock {
-    /// The clock of a pcapng interface: its resolution as in its option, 10^-n s or, with the
-    /// highest bit set, 2^-n s, and seconds to add (draft-ietf-opsawg-pcapng §4.2). `None` for a
-    /// resolution too fine for 64 bits to hold a second.
+    /// The clock of a pcapng interface. `resolution` is its option: 10^-n s or, with the highest
+    /// bit set, 2^-n s. `offset` is added, in seconds (draft-ietf-opsawg-pcapng §4.2). `None` if a
+    /// second does not fit into 64 bits of ticks.
     pub fn of_interface(resolution: u8, offset: i64) -> Option<Self> {
         let exponent = u32::from(resolution & 0x7f);
         let rate = match resolution & 0x80 {
@@ -41,7 +41,7 @@ impl Clock {
         })
     }
 
-    /// The time after `ticks`; `Err` with the nearest there is when it lies before 1970 or after
+    /// The time after `ticks`; `Err` with the nearest possible time if it lies before 1970 or after
     /// July 2554.
     #[inline]
     pub fn instant(self, ticks: u64) -> Result<Instant, Instant> {
@@ -60,7 +60,7 @@ impl Clock {
             Rate::Whole(nanos) => u128::from(ticks) * u128::from(nanos),
             Rate::PerSecond(rate) => u128::from(ticks) * u128::from(NANOS) / u128::from(rate),
         };
-        // Below 2^94, and the offset below 2^93.
+        // Below 2^94, and the offset is below 2^93.
         let nanos = nanos as i128 + self.offset;
         u64::try_from(nanos)
             .map(Instant::from_nanos)
@@ -68,8 +68,8 @@ impl Clock {
     }
 }
 
-/// The time of a classic record, whose fraction counts parts of `nanos`; `Err` with the second's
-/// end when the fraction is a second or more.
+/// The time of a classic record whose fraction counts units of `nanos`; `Err` with the end of the
+/// second if the fraction is a second or more.
 #[inline]
 pub(super) fn of_record(seconds: u32, fraction: u32, nanos: u32) -> Result<Instant, Instant> {
     let at = |fraction: u64| Instant::from_nanos(u64::from(seconds) * NANOS + fraction);
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fraction_of_a_second_or_more_is_none() {
+    fn a_fraction_of_a_second_or_more_is_an_error() {
         for (seconds, fraction, nanos, expected) in [
             (1, 999_999, 1000, Ok(1_999_999_000)),
             (1, 1_000_000, 1000, Err(1_999_999_999)),

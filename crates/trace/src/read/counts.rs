@@ -1,18 +1,18 @@
-//! What a capture held, and what of it could not be read.
+//! What a capture holds, and what of it could not be read.
 
 use std::fmt;
 use std::time::Duration;
 
-/// How many, and which was the first.
+/// A number of frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct FrameCount {
     /// How many frames.
     pub count: u64,
-    /// The first of them; 0 when there is none.
+    /// The first of them; 0 if there is none.
     pub first_frame: u64,
 }
 
-impl Tally {
+impl FrameCount {
     fn add(&mut self, frame: u64) {
         if self.count == 0 {
             self.first_frame = frame;
@@ -21,37 +21,37 @@ impl Tally {
     }
 }
 
-/// Why a frame gives no segment.
+/// Why a frame is no segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Reason {
-    /// It carries no IP: ARP, a router's greetings.
+    /// It is not IP, but for example ARP.
     NotIp,
-    /// It is IP, and carries something else.
+    /// It is IP, but not TCP.
     NotTcp,
-    /// It is no packet: a journal entry, a block of somebody's own (pcapng).
+    /// It is no packet, but a journal entry or custom block (pcapng).
     NotPacket,
-    /// It is a fragment of an IP packet; fragments are not put together again.
+    /// It is a fragment of an IP packet. Fragments are not reassembled.
     Fragment,
-    /// Too little of it was captured to hold the TCP header, or too little was there.
+    /// It is too short, or was cut too short, for a TCP header.
     Cut,
-    /// Its IP header is impossible.
+    /// Its IP header is invalid.
     IpHeader,
-    /// Its TCP header is impossible.
+    /// Its TCP header is invalid.
     TcpHeader,
-    /// It has no time: pcapng's simple packets.
+    /// It has no time (a simple packet block of pcapng).
     NoTime,
-    /// Nothing describes its interface (pcapng).
+    /// Its interface is not described (pcapng).
     NoInterface,
-    /// Its interface's clock is finer than 64 bits can tell, or described wrongly (pcapng).
+    /// Its interface's clock is too fine for 64 bits, or described wrongly (pcapng).
     NoClock,
-    /// Its link type is none of those that are read.
+    /// Its link type is not supported.
     LinkType,
-    /// Its record contradicts itself: a packet longer than the block around it (pcapng).
+    /// Its record contradicts itself: the packet is longer than its block (pcapng).
     Record,
 }
 
 impl Reason {
-    /// All of them, in the order of the enum.
+    /// All reasons, in the order of the enum.
     pub const ALL: [Self; 12] = [
         Self::NotIp,
         Self::NotTcp,
@@ -67,36 +67,37 @@ impl Reason {
         Self::Record,
     ];
 
-    /// Whether it may hide a segment, or something is wrong: other traffic does neither.
+    /// Whether it may hide a segment or shows damage. Other traffic does neither.
     pub const fn matters(self) -> bool {
         !matches!(self, Self::NotIp | Self::NotTcp | Self::NotPacket)
     }
 }
 
 impl fmt::Display for Reason {
-    /// In a few words, behind "left out 3 frames: ".
+    /// A few words that follow "left out 3 frames: ".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::NotIp => "no IP",
-            Self::NotTcp => "no TCP",
-            Self::NotPacket => "no packet",
-            Self::Fragment => "an IP fragment",
+            Self::NotIp => "not IP",
+            Self::NotTcp => "not TCP",
+            Self::NotPacket => "not a packet",
+            Self::Fragment => "IP fragment",
             Self::Cut => "cut before the end of the TCP header",
-            Self::IpHeader => "an impossible IP header",
-            Self::TcpHeader => "an impossible TCP header",
-            Self::NoTime => "without a time (pcapng's simple packet block)",
-            Self::NoInterface => "of an interface that was not described",
-            Self::NoClock => "of an interface whose time resolution has no use",
-            Self::LinkType => "of an unknown link type",
-            Self::Record => "a packet longer than its record",
+            Self::IpHeader => "invalid IP header",
+            Self::TcpHeader => "invalid TCP header",
+            Self::NoTime => "no time (simple packet block of pcapng)",
+            Self::NoInterface => "interface not described",
+            Self::NoClock => "interface with an unusable time resolution",
+            Self::LinkType => "unknown link type",
+            Self::Record => "packet longer than its record",
         })
     }
 }
 
-/// What is odd about a segment that was read.
+/// An oddity of a segment that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Oddity {
-    /// Its time lay before 1970, after 2554 or past its second, and was moved to the nearest there is.
+    /// Its time was before 1970, after 2554 or past the end of its second, and was moved to the
+    /// nearest possible one.
     Time,
     /// Its IP header claims more bytes than the frame had.
     Overlong,
@@ -105,40 +106,41 @@ pub enum Oddity {
 }
 
 impl Oddity {
-    /// All of them, in the order of the enum.
+    /// All oddities, in the order of the enum.
     pub const ALL: [Self; 3] = [Self::Time, Self::Overlong, Self::Options];
 }
 
 impl fmt::Display for Oddity {
-    /// In a few words, behind "3 segments: ".
+    /// A few words that follow "3 segments: ".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Time => "an impossible time, moved to the nearest possible",
-            Self::Overlong => "an IP length beyond the frame",
+            Self::Time => "impossible time, replaced by the nearest possible one",
+            Self::Overlong => "IP length exceeds the frame",
             Self::Options => "TCP options cut or malformed",
         })
     }
 }
 
-/// Stamps that cannot be when their packets passed.
+/// Timestamps that cannot be the time of their packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Clock {
-    /// Those from which on the clock was another, mostly one set back: time goes on there all the same.
-    pub set: Steps,
-    /// Those alone far from their neighbours, with which their packets are taken to have passed.
-    pub astray: Steps,
+pub struct ClockAnomalies {
+    /// The clock was set, usually back: time continues from there.
+    pub set: Anomaly,
+    /// Single timestamps far from their neighbours: the packet counts as captured together with
+    /// those.
+    pub outliers: Anomaly,
 }
 
-/// How many such stamps, and how far the first was off.
+/// Frames with such timestamps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Steps {
-    /// How many, and which was the first.
-    pub frames: Tally,
-    /// How far the first was from the latest before it.
+pub struct Anomaly {
+    /// The frames.
+    pub frames: FrameCount,
+    /// How far the first timestamp was from the latest before it.
     pub first_by: Duration,
 }
 
-impl Steps {
+impl Anomaly {
     #[cold]
     pub(crate) fn add(&mut self, frame: u64, by: Duration) {
         if self.frames.count == 0 {
@@ -147,24 +149,24 @@ impl Steps {
         self.frames.add(frame);
     }
 
-    /// What a user should know of it, in a line; nothing where there are none.
+    /// A line for the user; `None` if there are no such frames.
     fn note(&self, what: &str) -> Option<String> {
-        let Tally { count, first_frame } = self.frames;
+        let FrameCount { count, first_frame } = self.frames;
         let frames = match count {
             0 => return None,
             1 => format!("frame {first_frame}"),
-            _ => format!("{count} frames, the first of them {first_frame}"),
+            _ => format!("{count} frames, first frame {first_frame}"),
         };
         let by = self.first_by.as_secs_f64();
-        Some(format!("{frames}: {by:.3} s {what}"))
+        Some(format!("{frames}: timestamp {by:.3} s {what}"))
     }
 }
 
-impl Clock {
+impl ClockAnomalies {
     fn notes(&self) -> impl Iterator<Item = String> {
-        let set = "off the frame before, as if the clock was set: time goes on from there";
-        let astray = "off the frames on both sides: taken to have passed with them";
-        let notes = [self.set.note(set), self.astray.note(astray)];
+        let set = "away from the frame before, as if the clock was set: time continues from there";
+        let outliers = "away from the frames on both sides: taken as captured with them";
+        let notes = [self.set.note(set), self.outliers.note(outliers)];
         notes.into_iter().flatten()
     }
 }
@@ -172,26 +174,26 @@ impl Clock {
 /// How a capture ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Ending {
-    /// Behind a whole record.
+    /// After a complete record.
     #[default]
     Whole,
     /// Within a record.
     Cut {
-        /// Where that record begins, in bytes of the unpacked capture.
+        /// Where that record begins, in bytes of the decompressed capture.
         offset: u64,
     },
-    /// It makes no sense from here.
+    /// It is damaged from here on.
     Damaged {
-        /// Where, in bytes of the unpacked capture.
+        /// Where, in bytes of the decompressed capture.
         offset: u64,
-        /// What stands there, and what was expected.
+        /// What was found, and what was expected.
         what: String,
     },
-    /// It cannot be read or unpacked further.
+    /// It cannot be read or decompressed further.
     Unreadable {
-        /// The last record begun, in bytes of the unpacked capture.
+        /// Where the last record begins, in bytes of the decompressed capture.
         offset: u64,
-        /// What the system says.
+        /// The system's error message.
         why: String,
     },
 }
@@ -207,47 +209,47 @@ impl fmt::Display for Ending {
     }
 }
 
-/// What a capture held.
+/// What a capture holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Records, numbered as Wireshark does.
+    /// Records, numbered as in Wireshark.
     pub frames: u64,
     /// TCP segments.
     pub packets: u64,
-    /// Packets the capturing host dropped, as the capture says; `None` when it does not (pcap).
+    /// Packets that the capturing host dropped; `None` if the capture does not say (pcap).
     pub dropped: Option<u64>,
-    /// How it ended, once read to its end.
+    /// How it ended, once it is read.
     pub ending: Ending,
-    /// What is odd about its stamps, once analyzed.
-    pub clock: Clock,
-    /// The first link type that is not read.
+    /// Anomalies of its timestamps, once it is analyzed.
+    pub clock: ClockAnomalies,
+    /// The first unsupported link type.
     pub(super) unknown_link: Option<i32>,
-    skipped: [Tally; Reason::ALL.len()],
-    odd: [Tally; Oddity::ALL.len()],
+    skipped: [FrameCount; Reason::ALL.len()],
+    odd: [FrameCount; Oddity::ALL.len()],
 }
 
 impl Counts {
-    /// Frames without a segment for this reason.
-    pub fn skipped(&self, reason: Reason) -> Tally {
+    /// Frames that are no segment, for this reason.
+    pub fn skipped(&self, reason: Reason) -> FrameCount {
         self.skipped[reason as usize]
     }
 
-    /// Segments read that have this about them.
-    pub fn odd(&self, oddity: Oddity) -> Tally {
+    /// Segments with this oddity.
+    pub fn odd(&self, oddity: Oddity) -> FrameCount {
         self.odd[oddity as usize]
     }
 
-    /// What a user should know, a line each: what was left out though it may have mattered, what
-    /// is odd, and how the capture ended unless as it should.
+    /// What a user should know, one line each: frames left out that may matter, oddities, and how
+    /// the capture ended unless it is complete.
     pub fn notes(&self) -> Vec<String> {
-        let line = |tally: Tally, left_out: &str, what: &dyn fmt::Display| match tally {
-            Tally { count: 0, .. } => None,
-            Tally {
+        let line = |tally: FrameCount, left_out: &str, what: &dyn fmt::Display| match tally {
+            FrameCount { count: 0, .. } => None,
+            FrameCount {
                 count: 1,
                 first_frame,
             } => Some(format!("{left_out}frame {first_frame}: {what}")),
-            Tally { count, first_frame } => Some(format!(
-                "{left_out}{count} frames, the first of them {first_frame}: {what}"
+            FrameCount { count, first_frame } => Some(format!(
+                "{left_out}{count} frames, first frame {first_frame}: {what}"
             )),
         };
         let skipped = Reason::ALL.iter().filter(|reason| reason.matters());
@@ -264,13 +266,13 @@ impl Counts {
             .collect()
     }
 
-    /// The frame counted last gives no segment.
+    /// The last frame counted is no segment.
     #[inline]
     pub(super) fn skip(&mut self, reason: Reason) {
         self.skipped[reason as usize].add(self.frames);
     }
 
-    /// The frame counted last is odd.
+    /// The last frame counted is odd.
     #[cold]
     pub(super) fn note(&mut self, oddity: Oddity) {
         self.odd[oddity as usize].add(self.frames);
@@ -282,7 +284,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_order_of_the_lists_is_that_of_the_enums() {
+    fn lists_have_the_order_of_their_enums() {
         for (i, reason) in Reason::ALL.into_iter().enumerate() {
             assert_eq!(reason as usize, i, "{reason}");
         }
@@ -292,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn notes_take_a_line_each() {
+    fn each_note_is_one_line() {
         let mut counts = Counts::default();
         assert_eq!(counts.notes(), [""; 0]);
         for reason in [Reason::NotTcp, Reason::Cut, Reason::Fragment, Reason::Cut] {
@@ -302,17 +304,17 @@ mod tests {
         counts.note(Oddity::Time);
         counts.clock.set.add(3, Duration::from_secs(3600));
         counts.clock.set.add(4, Duration::from_secs(2));
-        counts.clock.astray.add(2, Duration::from_millis(1500));
+        counts.clock.outliers.add(2, Duration::from_millis(1500));
         counts.ending = Ending::Cut { offset: 900 };
         assert_eq!(
             counts.notes(),
             [
-                "left out frame 3: an IP fragment",
-                "left out 2 frames, the first of them 2: cut before the end of the TCP header",
-                "frame 4: an impossible time, moved to the nearest possible",
-                "2 frames, the first of them 3: 3600.000 s off the frame before, as if the clock was \
-                 set: time goes on from there",
-                "frame 2: 1.500 s off the frames on both sides: taken to have passed with them",
+                "left out frame 3: IP fragment",
+                "left out 2 frames, first frame 2: cut before the end of the TCP header",
+                "frame 4: impossible time, replaced by the nearest possible one",
+                "2 frames, first frame 3: timestamp 3600.000 s away from the frame before, as if the clock \
+                 was set: time continues from there",
+                "frame 2: timestamp 1.500 s away from the frames on both sides: taken as captured with them",
                 "after frame 4: the capture ends within a packet",
             ]
         );

@@ -1,55 +1,55 @@
 //! Why a capture cannot be read at all.
 
-use super::window::{Over, Window};
+use super::window::{InputEnd, Window};
 use super::{Ending, link};
 use std::io;
 use thiserror::Error;
 
-/// Why a capture cannot be read at all: a line each.
+/// Why a capture cannot be read at all. Each message is one line.
 #[derive(Debug, Error)]
 pub enum ReadError {
-    /// The system cannot read it, or it cannot be unpacked.
+    /// The system cannot read it, or it cannot be decompressed.
     #[error("cannot read {file}: {source}")]
     Unreadable {
-        /// Which file.
+        /// The file.
         file: String,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// It is a directory.
     #[error("{file}: a directory: expected a capture file")]
     Directory {
-        /// Which file.
+        /// The file.
         file: String,
     },
-    /// It is something else.
+    /// It is no capture.
     #[error(
-        "{file}: {found}: expected a capture as pcap or pcapng, plain or compressed by gzip or zstd"
+        "{file}: {found}: expected a pcap or pcapng capture, plain or compressed by gzip or zstd"
     )]
     Unknown {
-        /// Which file.
+        /// The file.
         file: String,
         /// What it is instead.
         found: &'static str,
     },
-    /// It ends before its first packet could stand.
+    /// It ends before its first packet.
     #[error("{file}: the capture ends within its header")]
     Cut {
-        /// Which file.
+        /// The file.
         file: String,
     },
-    /// Its header makes no sense.
+    /// Its header is invalid.
     #[error("{file}: {why}")]
     Header {
-        /// Which file.
+        /// The file.
         file: String,
-        /// What is wrong, and what was expected.
+        /// What was found, and what was expected.
         why: String,
     },
-    /// All of its frames are of a link type that is not read.
+    /// None of its frames has a supported link type.
     #[error("{file}: link type {link}: expected {}", link::KNOWN)]
     LinkType {
-        /// Which file.
+        /// The file.
         file: String,
         /// The link type.
         link: i32,
@@ -57,14 +57,14 @@ pub enum ReadError {
 }
 
 impl ReadError {
-    /// For a file that begins with something else, `found`.
+    /// The error for a file that begins with `found`, which is no capture.
     pub(super) fn beginning(file: String, found: &'static str, window: &mut Window<'_>) -> Self {
-        match window.over() {
-            Some(Over::Failed(why)) => Self::Unreadable {
+        match window.input_end() {
+            Some(InputEnd::Failed(why)) => Self::Unreadable {
                 file,
                 source: io::Error::other(why.clone()),
             },
-            Some(Over::Cut) => Self::Cut { file },
+            Some(InputEnd::Cut) => Self::Cut { file },
             _ => Self::Unknown { file, found },
         }
     }
@@ -73,14 +73,14 @@ impl ReadError {
 /// What is wrong with the header of a capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Header {
-    /// The input is over.
+    /// The input ended.
     Over(Ending),
-    /// It makes no sense: what is wrong, and what was expected.
+    /// It is invalid: what was found, and what was expected.
     Damaged(String),
 }
 
 impl Header {
-    /// At the start of `file`.
+    /// The error if the header begins `file`.
     pub fn in_file(self, file: &str) -> ReadError {
         let file = file.to_owned();
         match self {
@@ -93,7 +93,7 @@ impl Header {
         }
     }
 
-    /// Further on, at `offset`.
+    /// How reading ends if the header is at `offset`.
     pub fn ending(self, offset: u64) -> Ending {
         match self {
             Self::Over(ending) => ending,

@@ -1,35 +1,35 @@
-//! Frames to segments, and the count of both.
+//! Decodes frames into segments, and counts them.
 
-use super::link::{Inside, Link};
-use super::{Counts, Oddity, Packet, Reason};
+use super::link::{IpStart, Link};
+use super::{CapturedPacket, Counts, Oddity, Reason};
 use recoup_units::Instant;
 use recoup_wire::{DecodeError, Endpoints, Segment, decode_headers};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
-/// A frame as a container has it.
+/// A frame of a capture.
 pub(super) struct Frame<'a> {
-    /// `Err` with the nearest there is, when there is no such time.
+    /// `Err` with the nearest possible time if the frame's is impossible.
     pub at: Result<Instant, Instant>,
     pub link: Link,
     pub interface: u32,
     pub outgoing: Option<bool>,
-    /// What was captured.
+    /// The captured bytes.
     pub data: &'a [u8],
-    /// How long it was.
+    /// The frame's length on the wire.
     pub on_wire: usize,
 }
 
-/// The frames of a capture as they go by.
+/// The frames of a capture: the current segment, and the counts so far.
 #[derive(Debug)]
 pub(super) struct Frames {
-    packet: Packet,
+    packet: CapturedPacket,
     counts: Counts,
 }
 
 impl Frames {
     pub fn new() -> Self {
         let nobody = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0));
-        let packet = Packet {
+        let packet = CapturedPacket {
             frame: 0,
             at: Instant::ZERO,
             endpoints: Endpoints {
@@ -50,9 +50,9 @@ impl Frames {
         }
     }
 
-    /// The segment found last.
+    /// The latest segment.
     #[inline]
-    pub fn packet(&self) -> &Packet {
+    pub fn packet(&self) -> &CapturedPacket {
         &self.packet
     }
 
@@ -64,27 +64,27 @@ impl Frames {
         self.counts
     }
 
-    /// Counts a frame that is none of a known kind.
+    /// Counts a frame that is not decoded.
     #[cold]
-    pub fn pass(&mut self, reason: Reason) {
+    pub fn skip(&mut self, reason: Reason) {
         self.counts.frames += 1;
         self.counts.skip(reason);
     }
 
-    /// Counts a frame of a link type that is not known.
+    /// Counts a frame of an unsupported link type.
     #[cold]
-    pub fn pass_link(&mut self, link: i32) {
+    pub fn skip_link(&mut self, link: i32) {
         self.counts.unknown_link.get_or_insert(link);
-        self.pass(Reason::LinkType);
+        self.skip(Reason::LinkType);
     }
 
-    /// Packets the capturing host dropped, beside those it told of before.
+    /// The capturing host dropped `count` more packets.
     pub fn dropped(&mut self, count: u64) {
         let before = self.counts.dropped.unwrap_or(0);
         self.counts.dropped = Some(before.saturating_add(count));
     }
 
-    /// Counts a frame; true when it is a segment, which [`packet`](Self::packet) then has.
+    /// Counts a frame; true if it is a segment, which [`packet`](Self::packet) then returns.
     #[inline(always)]
     pub fn take(&mut self, frame: &Frame<'_>) -> bool {
         self.counts.frames += 1;
@@ -102,7 +102,7 @@ impl Frames {
 
     #[inline(always)]
     fn read(&mut self, frame: &Frame<'_>) -> Result<(), Reason> {
-        let Inside { start, outgoing } = frame.link.ip_packet(frame.data)?;
+        let IpStart { start, outgoing } = frame.link.ip_packet(frame.data)?;
         let ip = frame.data.get(start..).ok_or(Reason::Cut)?;
         if ip.is_empty() {
             return Err(Reason::Cut);
@@ -136,10 +136,10 @@ impl Frames {
 #[cold]
 fn reason(error: &DecodeError, ip: &[u8]) -> Reason {
     match *error {
-        // A header that does not say it is none is short of bytes.
+        // The version and length are valid, so the header is cut.
         DecodeError::Ip(_) if matches!(ip, [0x45..=0x4f | 0x60..=0x6f, ..]) => Reason::Cut,
         DecodeError::Ip(_) | DecodeError::TotalLength { .. } => Reason::IpHeader,
-        // Extension headers that end before they name what follows (RFC 8200 §4.1).
+        // An extension header is cut before it names the next one (RFC 8200 §4.1).
         DecodeError::NotTcp(0 | 43 | 44 | 51 | 60) => Reason::Cut,
         DecodeError::NotTcp(_) => Reason::NotTcp,
         DecodeError::Fragment => Reason::Fragment,

@@ -1,15 +1,15 @@
-//! What is in front of the IP packet (link types: <https://www.tcpdump.org/linktypes.html>).
+//! Finds the IP packet in a frame (link types: <https://www.tcpdump.org/linktypes.html>).
 
 use super::Reason;
 
-/// Link types, for messages.
+/// The supported link types, for messages.
 pub(super) const KNOWN: &str = "Ethernet (1), raw IP (101, 12, 14, 228, 229), Linux cooked (113, 276), BSD loopback (0, 108) or PPP (9, 50, 104)";
 
-/// The link types that are read.
+/// A supported link type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Link {
     Ethernet,
-    /// Nothing is in front.
+    /// The frame is the IP packet.
     Raw,
     /// Linux cooked, version 1.
     Cooked,
@@ -17,18 +17,18 @@ pub(super) enum Link {
     Cooked2,
     /// Four bytes with the address family.
     Loopback,
-    /// PPP, in HDLC framing or not.
+    /// PPP, with or without HDLC framing.
     Ppp,
-    /// Cisco's HDLC.
+    /// Cisco HDLC.
     Hdlc,
 }
 
-/// What is within a frame.
+/// Where the IP packet is in a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Inside {
-    /// Where the IP packet begins.
+pub(super) struct IpStart {
+    /// The offset of the IP packet.
     pub start: usize,
-    /// Whether the capturing host sent it, if that is known.
+    /// Whether the capturing host sent it, if known.
     pub outgoing: Option<bool>,
 }
 
@@ -38,20 +38,20 @@ mod ether_type {
     pub const IPV6: u16 = 0x86dd;
     pub const TAG: u16 = 0x8100;
     pub const SERVICE_TAG: u16 = 0x88a8;
-    /// What was used for outer tags before there was a standard.
+    /// In use for outer tags before the standard.
     pub const OLD_TAGS: [u16; 2] = [0x9100, 0x9200];
     pub const MPLS: [u16; 2] = [0x8847, 0x8848];
     pub const PPPOE: u16 = 0x8864;
-    /// Up to this it is a length, and LLC follows (IEEE 802.3).
+    /// Up to this value it is a length, and LLC follows (IEEE 802.3).
     pub const LARGEST_LENGTH: u16 = 1500;
 }
 
-/// PPP's numbers (RFC 1332, RFC 5072), with or without their first byte.
+/// PPP protocol numbers (RFC 1332, RFC 5072), without their first byte.
 const PPP_IPV4: u8 = 0x21;
 const PPP_IPV6: u8 = 0x57;
 
 impl Link {
-    /// The link type with this number, if it is read.
+    /// The link type with this number, if it is supported.
     pub fn of(number: i32) -> Option<Self> {
         Some(match number {
             1 => Self::Ethernet,
@@ -65,28 +65,28 @@ impl Link {
         })
     }
 
-    /// Where the IP packet begins in `frame`.
+    /// Finds the IP packet in `frame`.
     #[inline]
-    pub fn ip_packet(self, frame: &[u8]) -> Result<Inside, Reason> {
+    pub fn ip_packet(self, frame: &[u8]) -> Result<IpStart, Reason> {
         match self {
             Self::Raw => Ok(at(0)),
             Self::Ethernet => match word(frame, 12) {
                 Ok(ether_type::IPV4 | ether_type::IPV6) => Ok(at(14)),
-                _ => behind_type(frame, 12).map(at),
+                _ => after_ether_type(frame, 12).map(at),
             },
             Self::Cooked => cooked(frame, 0, 14),
             Self::Cooked2 => cooked2(frame),
             Self::Loopback => loopback(frame).map(at),
             Self::Ppp => ppp(frame).map(at),
-            // Address, control, and what stands for an EtherType (RFC 1547 §4.3.1).
-            Self::Hdlc => behind_type(frame, 2).map(at),
+            // Address, control, and a protocol number like an EtherType (RFC 1547 §4.3.1).
+            Self::Hdlc => after_ether_type(frame, 2).map(at),
         }
     }
 }
 
 #[inline]
-fn at(start: usize) -> Inside {
-    Inside {
+fn at(start: usize) -> IpStart {
+    IpStart {
         start,
         outgoing: None,
     }
@@ -100,22 +100,22 @@ fn word(bytes: &[u8], at: usize) -> Result<u16, Reason> {
     }
 }
 
-/// The IP packet behind the EtherType at `at`, with tags and what else may be in between.
-fn behind_type(frame: &[u8], mut at: usize) -> Result<usize, Reason> {
+/// The offset of the IP packet after the EtherType at `at`, and after tags and other headers.
+fn after_ether_type(frame: &[u8], mut at: usize) -> Result<usize, Reason> {
     use ether_type::*;
     loop {
-        let behind = at + 2;
+        let after = at + 2;
         match word(frame, at)? {
-            IPV4 | IPV6 => return Ok(behind),
+            IPV4 | IPV6 => return Ok(after),
             TAG | SERVICE_TAG => at += 4,
             tag if OLD_TAGS.contains(&tag) => at += 4,
-            labels if MPLS.contains(&labels) => return behind_labels(frame, behind),
-            // Version, code, session and length; then PPP.
-            PPPOE => return behind_protocol(frame, behind + 6),
+            labels if MPLS.contains(&labels) => return after_labels(frame, after),
+            // Version, code, session and length, then PPP.
+            PPPOE => return after_ppp_protocol(frame, after + 6),
             length if length <= LARGEST_LENGTH => {
-                // LLC with SNAP and no organisation: an EtherType follows (RFC 1042).
-                match frame.get(behind..behind + 6) {
-                    Some([0xaa, 0xaa, 3, 0, 0, 0]) => at = behind + 6,
+                // LLC and SNAP without an organisation: an EtherType follows (RFC 1042).
+                match frame.get(after..after + 6) {
+                    Some([0xaa, 0xaa, 3, 0, 0, 0]) => at = after + 6,
                     Some(_) => return Err(Reason::NotIp),
                     None => return Err(Reason::Cut),
                 }
@@ -125,8 +125,9 @@ fn behind_type(frame: &[u8], mut at: usize) -> Result<usize, Reason> {
     }
 }
 
-/// The IP packet behind a stack of MPLS labels (RFC 3032 §2.1), which do not say what follows.
-fn behind_labels(frame: &[u8], mut at: usize) -> Result<usize, Reason> {
+/// The offset of the IP packet after a stack of MPLS labels (RFC 3032 §2.1). Labels do not say what
+/// follows.
+fn after_labels(frame: &[u8], mut at: usize) -> Result<usize, Reason> {
     loop {
         let last = *frame.get(at + 2).ok_or(Reason::Cut)? & 1 == 1;
         at += 4;
@@ -136,7 +137,7 @@ fn behind_labels(frame: &[u8], mut at: usize) -> Result<usize, Reason> {
     }
 }
 
-/// The packet tells itself that it is IP.
+/// Checks the version of the IP packet at `at`.
 fn is_ip(frame: &[u8], at: usize) -> Result<usize, Reason> {
     match frame.get(at) {
         Some(first) if matches!(first >> 4, 4 | 6) => Ok(at),
@@ -145,22 +146,22 @@ fn is_ip(frame: &[u8], at: usize) -> Result<usize, Reason> {
     }
 }
 
-/// Four bytes name the family, in numbers and an order that differ by system.
+/// The address family differs in number and byte order by system, so the IP version decides.
 fn loopback(frame: &[u8]) -> Result<usize, Reason> {
     is_ip(frame, 4)
 }
 
-/// With address and control, or without (RFC 1661 §6.6, RFC 1662 §3.1).
+/// With address and control fields, or without (RFC 1661 §6.6, RFC 1662 §3.1).
 fn ppp(frame: &[u8]) -> Result<usize, Reason> {
     match frame {
-        [0xff, 3, ..] => behind_protocol(frame, 2),
+        [0xff, 3, ..] => after_ppp_protocol(frame, 2),
         [0xff] => Err(Reason::Cut),
-        _ => behind_protocol(frame, 0),
+        _ => after_ppp_protocol(frame, 0),
     }
 }
 
-/// Behind PPP's protocol number, which may be short of its first byte (RFC 1661 §6.5).
-fn behind_protocol(frame: &[u8], at: usize) -> Result<usize, Reason> {
+/// The offset after PPP's protocol number, whose first byte may be compressed away (RFC 1661 §6.5).
+fn after_ppp_protocol(frame: &[u8], at: usize) -> Result<usize, Reason> {
     match frame.get(at..).unwrap_or_default() {
         [0, PPP_IPV4 | PPP_IPV6, ..] => Ok(at + 2),
         [PPP_IPV4 | PPP_IPV6, ..] => Ok(at + 1),
@@ -169,19 +170,20 @@ fn behind_protocol(frame: &[u8], at: usize) -> Result<usize, Reason> {
     }
 }
 
-/// The kind of packet says whose it is: 4 is what this host sent, 0 what came for it.
-fn cooked(frame: &[u8], kind: usize, protocol: usize) -> Result<Inside, Reason> {
+/// Linux cooked, version 1. The packet type is 4 if this host sent it, and 0 if it was sent to this
+/// host.
+fn cooked(frame: &[u8], kind: usize, protocol: usize) -> Result<IpStart, Reason> {
     let outgoing = match word(frame, kind)? {
         4 => Some(true),
         0 => Some(false),
         _ => None,
     };
-    let start = behind_type(frame, protocol)?;
-    Ok(Inside { start, outgoing })
+    let start = after_ether_type(frame, protocol)?;
+    Ok(IpStart { start, outgoing })
 }
 
-/// As version 1, in another order: the protocol is in front, the kind of packet a byte.
-fn cooked2(frame: &[u8]) -> Result<Inside, Reason> {
+/// Linux cooked, version 2: the protocol comes first, and the packet type is one byte.
+fn cooked2(frame: &[u8]) -> Result<IpStart, Reason> {
     const HEADER: usize = 20;
     let outgoing = match frame.get(10) {
         Some(4) => Some(true),
@@ -192,13 +194,13 @@ fn cooked2(frame: &[u8]) -> Result<Inside, Reason> {
     use ether_type::*;
     let start = match word(frame, 0)? {
         IPV4 | IPV6 => HEADER,
-        // What follows the header begins behind the tag's number.
-        tag if [TAG, SERVICE_TAG].contains(&tag) => behind_type(frame, HEADER + 2)?,
-        labels if MPLS.contains(&labels) => behind_labels(frame, HEADER)?,
-        PPPOE => behind_protocol(frame, HEADER + 6)?,
+        // The bytes after the header begin with the tag's value.
+        tag if [TAG, SERVICE_TAG].contains(&tag) => after_ether_type(frame, HEADER + 2)?,
+        labels if MPLS.contains(&labels) => after_labels(frame, HEADER)?,
+        PPPOE => after_ppp_protocol(frame, HEADER + 6)?,
         _ => return Err(Reason::NotIp),
     };
-    Ok(Inside { start, outgoing })
+    Ok(IpStart { start, outgoing })
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! pcapng: sections of blocks (draft-ietf-opsawg-pcapng).
+//! pcapng captures: sections of blocks (draft-ietf-opsawg-pcapng).
 
-use super::classic::another;
+use super::classic::joined_capture;
 use super::clock::Clock;
 use super::error::Header;
 use super::frames::{Frame, Frames};
@@ -9,21 +9,21 @@ use super::window::Window;
 use super::{Ending, Reason, Step};
 use pcap_parser::{Block, OptionCode, parse_block_be, parse_block_le, parse_sectionheaderblock};
 
-/// Type and length in front, the length again behind.
+/// Bytes of a block's type and length at its start, and of its length at its end.
 const FRAMING: usize = 12;
-/// The longest block that is looked at.
+/// The longest block that is read, in bytes.
 const LARGEST_BLOCK: usize = 1 << 24;
-/// The most interfaces of a section that are remembered.
+/// The most interfaces of a section that are kept.
 const MOST_INTERFACES: usize = 1 << 16;
-/// The option with the flags of a packet (draft-ietf-opsawg-pcapng §4.3.1).
+/// The option that holds a packet's flags (draft-ietf-opsawg-pcapng §4.3.1).
 const PACKET_FLAGS: OptionCode = OptionCode(2);
-/// The major version there is.
+/// The only major version.
 const VERSION: u16 = 1;
 
 /// Block types (draft-ietf-opsawg-pcapng §10.1).
 mod kind {
     pub const INTERFACE: u32 = 1;
-    /// Packets before there were enhanced ones (appendix A).
+    /// The obsolete packet block (appendix A).
     pub const OLD_PACKET: u32 = 2;
     pub const SIMPLE_PACKET: u32 = 3;
     pub const STATISTICS: u32 = 5;
@@ -32,7 +32,7 @@ mod kind {
     pub const CUSTOM: [u32; 2] = [0x0000_0bad, 0x4000_0bad];
 }
 
-/// A section, behind its header.
+/// A section after its header.
 #[derive(Clone, Debug)]
 pub(super) struct Sections {
     big_endian: bool,
@@ -42,16 +42,16 @@ pub(super) struct Sections {
 /// An interface of a section.
 #[derive(Clone, Copy, Debug)]
 struct Interface {
-    /// By its number, if it is not known.
+    /// `Err` with the number of an unknown link type.
     link: Result<Link, i32>,
     clock: Option<Clock>,
-    /// Packets it dropped, as said last.
+    /// Packets it dropped, according to the latest statistics.
     dropped: Option<u64>,
 }
 
 impl Sections {
-    /// Takes in the section header at the start of `window`.
-    pub fn begin(window: &mut Window<'_>) -> Result<Self, Header> {
+    /// Reads the section header at the start of `window`.
+    pub fn open(window: &mut Window<'_>) -> Result<Self, Header> {
         let offset = window.offset();
         if !window.fill(FRAMING) {
             return Err(Header::Over(window.ending(offset)));
@@ -59,7 +59,7 @@ impl Sections {
         let big_endian = match window.bytes()[8..12] {
             [0x1a, 0x2b, 0x3c, 0x4d] => true,
             [0x4d, 0x3c, 0x2b, 0x1a] => false,
-            _ => return Err(Header::Damaged("no section header as pcapng has it".into())),
+            _ => return Err(Header::Damaged("not a pcapng section header".into())),
         };
         let section = Self {
             big_endian,
@@ -86,14 +86,14 @@ impl Sections {
         Ok(section)
     }
 
-    /// At the end of the section: what its interfaces dropped.
+    /// Ends the section: counts what its interfaces dropped.
     pub fn close(&mut self, frames: &mut Frames) {
         for dropped in self.interfaces.drain(..).filter_map(|i| i.dropped) {
             frames.dropped(dropped);
         }
     }
 
-    /// Goes on to the next segment.
+    /// Reads up to the next segment.
     #[inline]
     pub fn step(&mut self, window: &mut Window<'_>, frames: &mut Frames) -> Step {
         loop {
@@ -101,8 +101,8 @@ impl Sections {
                 return Step::End(window.ending(window.offset()));
             }
             let (kind, length) = (self.word(window.bytes(), 0), self.word(window.bytes(), 4));
-            if !is_looked_at(kind) {
-                match self.pass_over(kind, length, window, frames) {
+            if !is_read(kind) {
+                match self.skip_block(kind, length, window, frames) {
                     None => continue,
                     Some(step) => return step,
                 }
@@ -129,10 +129,10 @@ impl Sections {
         }
     }
 
-    /// A block whose content is of no use, or that begins another section or capture; `None` to go
-    /// on behind it.
+    /// Skips a block that is not read, unless it begins another section or capture; `None` to
+    /// continue.
     #[cold]
-    fn pass_over(
+    fn skip_block(
         &self,
         kind: u32,
         length: u32,
@@ -140,10 +140,10 @@ impl Sections {
         frames: &mut Frames,
     ) -> Option<Step> {
         let offset = window.offset();
-        if let Some(kind) = another(window) {
+        if let Some(kind) = joined_capture(window) {
             return Some(Step::Another(kind));
         }
-        // It may be as long as it likes.
+        // A skipped block may be of any length.
         if let Err(what) = check_length(length, usize::MAX) {
             return Some(damaged(offset, what));
         }
@@ -155,13 +155,13 @@ impl Sections {
         }
         window.consume(4);
         if kind == kind::JOURNAL || kind::CUSTOM.contains(&kind) {
-            frames.pass(Reason::NotPacket);
+            frames.skip(Reason::NotPacket);
         }
         None
     }
 
-    /// A packet whose parts stand where they always do. The options behind it, which few have, are
-    /// left to pcap-parser, through which everything would cost half as much again.
+    /// An enhanced packet block: its fields have fixed places. Its options are rare and left to
+    /// pcap-parser, which would make everything half as slow again.
     #[inline(always)]
     fn enhanced(&self, block: &[u8], frames: &mut Frames) -> bool {
         const DATA: usize = 28;
@@ -169,14 +169,14 @@ impl Sections {
         let inner = block.get(DATA..block.len() - 4);
         let Some((data, inner)) = inner.and_then(|inner| Some((inner.get(..captured)?, inner)))
         else {
-            frames.pass(Reason::Record);
+            frames.skip(Reason::Record);
             return false;
         };
         let outgoing = match inner.len() > captured.next_multiple_of(4) {
             true => self.outgoing(block),
             false => None,
         };
-        let seen = Seen {
+        let seen = PacketFields {
             interface: self.word(block, 8),
             ticks: u64::from(self.word(block, 12)) << 32 | u64::from(self.word(block, 16)),
             outgoing,
@@ -185,7 +185,7 @@ impl Sections {
         self.packet(seen, data, frames)
     }
 
-    /// What the flags of an enhanced packet say of its way.
+    /// The direction in the flags of an enhanced packet block.
     #[cold]
     fn outgoing(&self, block: &[u8]) -> Option<bool> {
         let Some(Block::EnhancedPacket(packet)) = self.parse(block) else {
@@ -201,21 +201,21 @@ impl Sections {
     }
 
     #[inline(always)]
-    fn packet(&self, seen: Seen, data: &[u8], frames: &mut Frames) -> bool {
+    fn packet(&self, seen: PacketFields, data: &[u8], frames: &mut Frames) -> bool {
         let number = seen.interface;
         let Some(interface) = self.interfaces.get(number as usize) else {
-            frames.pass(Reason::NoInterface);
+            frames.skip(Reason::NoInterface);
             return false;
         };
         let link = match interface.link {
             Ok(link) => link,
             Err(number) => {
-                frames.pass_link(number);
+                frames.skip_link(number);
                 return false;
             }
         };
         let Some(clock) = interface.clock else {
-            frames.pass(Reason::NoClock);
+            frames.skip(Reason::NoClock);
             return false;
         };
         frames.take(&Frame {
@@ -228,11 +228,11 @@ impl Sections {
         })
     }
 
-    /// Any other block that is looked at; true when it holds a segment.
+    /// Another block; true if it holds a segment.
     #[cold]
     fn other(&mut self, kind: u32, block: &[u8], frames: &mut Frames) -> bool {
         match kind {
-            kind::SIMPLE_PACKET => frames.pass(Reason::NoTime),
+            kind::SIMPLE_PACKET => frames.skip(Reason::NoTime),
             kind::OLD_PACKET => return self.old_packet(block, frames),
             kind::INTERFACE if self.interfaces.len() < MOST_INTERFACES => {
                 self.interfaces.push(self.interface(block));
@@ -243,16 +243,16 @@ impl Sections {
         false
     }
 
-    /// As an enhanced packet, but that interface and drops share a word.
+    /// Like an enhanced packet block, but interface and drop count share a word.
     fn old_packet(&self, block: &[u8], frames: &mut Frames) -> bool {
         let captured = self.word(block, 20) as usize;
         let inner = block.get(28..block.len() - 4);
         let Some(data) = inner.and_then(|inner| inner.get(..captured)) else {
-            frames.pass(Reason::Record);
+            frames.skip(Reason::Record);
             return false;
         };
         let shared = self.word(block, 8);
-        let seen = Seen {
+        let seen = PacketFields {
             interface: if self.big_endian {
                 shared >> 16
             } else {
@@ -273,7 +273,7 @@ impl Sections {
         parsed.ok().map(|(_, block)| block)
     }
 
-    /// An interface; what is described wrongly has neither clock nor link type, but its number.
+    /// An interface. If its description is invalid, it has no clock, but keeps its number.
     fn interface(&self, block: &[u8]) -> Interface {
         let Some(Block::InterfaceDescription(interface)) = self.parse(block) else {
             return Interface {
@@ -282,7 +282,7 @@ impl Sections {
                 dropped: None,
             };
         };
-        // pcap-parser reads it in little-endian order always.
+        // pcap-parser always reads it in little-endian order.
         let offset = match self.big_endian {
             true => interface.if_tsoffset.swap_bytes(),
             false => interface.if_tsoffset,
@@ -295,7 +295,7 @@ impl Sections {
         }
     }
 
-    /// What an interface dropped until then (draft-ietf-opsawg-pcapng §4.6).
+    /// What an interface has dropped so far (draft-ietf-opsawg-pcapng §4.6).
     fn statistics(&mut self, block: &[u8]) {
         let Some(Block::InterfaceStatistics(statistics)) = self.parse(block) else {
             return;
@@ -324,8 +324,8 @@ impl Sections {
     }
 }
 
-/// A packet as a block has it, beside its bytes.
-struct Seen {
+/// The fields of a packet block.
+struct PacketFields {
     interface: u32,
     ticks: u64,
     outgoing: Option<bool>,
@@ -333,7 +333,7 @@ struct Seen {
 }
 
 #[inline]
-fn is_looked_at(kind: u32) -> bool {
+fn is_read(kind: u32) -> bool {
     matches!(
         kind,
         kind::INTERFACE
@@ -344,7 +344,7 @@ fn is_looked_at(kind: u32) -> bool {
     )
 }
 
-const LENGTHS_DIFFER: &str = "a block with one length in front and another behind";
+const LENGTHS_DIFFER: &str = "a block with two different lengths";
 
 fn damaged(offset: u64, what: String) -> Step {
     Step::End(Ending::Damaged { offset, what })

@@ -1,9 +1,9 @@
-//! What a file is, by its first bytes.
+//! Recognizes a file by its first bytes.
 
-/// How many bytes tell.
-pub(super) const HEAD: u64 = 32;
+/// How many bytes are needed.
+pub(super) const HEAD_LENGTH: u64 = 32;
 
-/// The kinds of captures.
+/// The formats of captures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// pcap.
@@ -12,26 +12,28 @@ pub(super) enum Kind {
     Sections,
 }
 
-/// The kinds of compression.
+/// The supported compressions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Packing {
+pub(super) enum Compression {
     Gzip,
     Zstd,
 }
 
-/// How a file that begins with `head` is compressed, if it is and we can unpack it: gzip (RFC 1952
-/// §2.3.1), zstd, be it with a frame to skip first (RFC 8878 §3.1).
-pub(super) fn packing(head: &[u8]) -> Option<Packing> {
+/// How a file that begins with `head` is compressed: gzip (RFC 1952 §2.3.1) or zstd, whose first
+/// frame may be skippable (RFC 8878 §3.1).
+pub(super) fn compression(head: &[u8]) -> Option<Compression> {
     match *head {
-        [0x1f, 0x8b, ..] => Some(Packing::Gzip),
-        [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Some(Packing::Zstd),
+        [0x1f, 0x8b, ..] => Some(Compression::Gzip),
+        [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => {
+            Some(Compression::Zstd)
+        }
         _ => None,
     }
 }
 
 /// The kind of capture that begins with `head`, or what it is instead.
 pub(super) fn kind(head: &[u8]) -> Result<Kind, &'static str> {
-    if let Some(kind) = begins(head) {
+    if let Some(kind) = header_kind(head) {
         return Ok(kind);
     }
     Err(match head {
@@ -41,16 +43,16 @@ pub(super) fn kind(head: &[u8]) -> Result<Kind, &'static str> {
         [0x04, 0x22, 0x4d, 0x18, ..] => "compressed by lz4",
         [b'P', b'K', 3, 4, ..] => "a zip archive",
         [b's', b'n', b'o', b'o', b'p', 0, ..] => "a snoop capture",
-        [0xa1, 0xb2, 0xcd, 0x34, ..] => "a modified pcap in big-endian order",
-        _ if packing(head).is_some() => "compressed twice",
-        _ => "no capture",
+        [0xa1, 0xb2, 0xcd, 0x34, ..] => "a modified pcap capture in big-endian order",
+        _ if compression(head).is_some() => "compressed twice",
+        _ => "not a capture",
     })
 }
 
-/// The kind of capture whose header stands at the start of `bytes`.
-pub(super) fn begins(bytes: &[u8]) -> Option<Kind> {
-    // µs, ns, and the modified format, which is read in little-endian order alone (draft-ietf-
-    // opsawg-pcap §4); the section header and its order (draft-ietf-opsawg-pcapng §4.1).
+/// The kind of capture whose header begins `bytes`.
+pub(super) fn header_kind(bytes: &[u8]) -> Option<Kind> {
+    // pcap in µs, in ns, and in the modified format, which is read in little-endian order only
+    // (draft-ietf-opsawg-pcap §4); the section header of pcapng (draft-ietf-opsawg-pcapng §4.1).
     match *bytes {
         [0xd4, 0xc3, 0xb2, 0xa1, ..] | [0xa1, 0xb2, 0xc3, 0xd4, ..] => Some(Kind::Classic),
         [0x4d, 0x3c, 0xb2, 0xa1, ..] | [0xa1, 0xb2, 0x3c, 0x4d, ..] => Some(Kind::Classic),

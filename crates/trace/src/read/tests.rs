@@ -1,7 +1,7 @@
 mod hostile;
 mod made;
 
-use super::{Ending, Oddity, Packet, Reader, Reason};
+use super::{CapturedPacket, Ending, Oddity, Reader, Reason};
 use made::*;
 use recoup_wire::Flags;
 
@@ -23,7 +23,8 @@ fn classic_captures_of_every_kind() {
         assert_eq!((found[0].ip_id, found[0].hop_limit), (Some(5), 64));
         assert_eq!((found[1].ip_id, found[1].outgoing), (None, None));
     }
-    // The upper bits of the link type's field tell of frame checks (FCS), 4 bytes here.
+    // The upper bits of the link type field give the length of the frame check sequence, here 4
+    // bytes.
     let file = classic(Little, NANOS, 0x4400_0000 | RAW, &packets);
     assert_download(&read(&file).unwrap().0, 5);
 }
@@ -40,7 +41,7 @@ fn sections_in_both_orders() {
     }
 }
 
-/// Sections of either order follow each other; each interface has its link type and clock.
+/// A file of sections in both byte orders, whose interfaces have their own link type and clock.
 #[test]
 fn sections_have_interfaces_of_their_own() {
     let packet = ip(&segment(0), false);
@@ -66,7 +67,7 @@ fn sections_have_interfaces_of_their_own() {
         ]
         .concat();
         let (found, counts) = read(&file).unwrap();
-        let outline = |p: &Packet| (p.frame, p.at.as_nanos(), p.interface);
+        let outline = |p: &CapturedPacket| (p.frame, p.at.as_nanos(), p.interface);
         let found: Vec<_> = found.iter().map(outline).collect();
         assert_eq!(found, [(1, 9_000_000_000, 1), (2, 7, 0), (3, 7000, 0)]);
         assert_eq!(counts.skipped(Reason::NoInterface).first_frame, 4);
@@ -120,7 +121,7 @@ fn every_block_that_wireshark_numbers_is_a_frame() {
         ]
         .concat();
         let (found, counts) = read(&file).unwrap();
-        let outline = |p: &Packet| (p.frame, p.outgoing, p.at.as_nanos());
+        let outline = |p: &CapturedPacket| (p.frame, p.outgoing, p.at.as_nanos());
         let found: Vec<_> = found.iter().map(outline).collect();
         let expected = [
             (1, Some(true), 1000),
@@ -142,7 +143,7 @@ fn every_block_that_wireshark_numbers_is_a_frame() {
 }
 
 #[test]
-fn captures_may_be_packed_and_joined() {
+fn captures_may_be_compressed_and_joined() {
     let packets = packets(7);
     let kinds = [
         plain(&packets),
@@ -155,7 +156,7 @@ fn captures_may_be_packed_and_joined() {
         for pack in [as_it_is, gzip, zstd] {
             let packed = pack(first);
             assert_download(&read(&packed).unwrap().0, 7);
-            // One member after another, cut at any place.
+            // Two members, cut anywhere.
             let (a, b) = first.split_at(100);
             let (found, counts) = read(&[pack(a), pack(b)].concat()).unwrap();
             assert_download(&found, 7);
@@ -172,7 +173,7 @@ fn captures_may_be_packed_and_joined() {
             }
         }
     }
-    // A frame to skip in front, as some writers of zstd leave one.
+    // A skippable frame first, as some zstd writers leave one.
     let skippable = [
         &[0x5f, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 1, 2][..],
         &zstd(&kinds[0]),
@@ -181,7 +182,7 @@ fn captures_may_be_packed_and_joined() {
     assert_download(&read(&skippable).unwrap().0, 7);
 }
 
-/// Input that comes in small pieces, as through a pipe.
+/// Input that comes in small pieces, as from a pipe.
 struct Pieces<'a>(&'a [u8]);
 
 impl std::io::Read for Pieces<'_> {
@@ -193,7 +194,7 @@ impl std::io::Read for Pieces<'_> {
 
 #[test]
 fn input_may_come_in_pieces() {
-    // More than is held at once.
+    // More than the window holds.
     let many = packets(3000);
     for file in [plain(&many), sections(Big, RAW as u16, &many)] {
         assert_download(&read_from(Pieces(&file)).unwrap().0, 3000);
@@ -203,7 +204,7 @@ fn input_may_come_in_pieces() {
 }
 
 #[test]
-fn files_are_read_and_unpacked_ahead() {
+fn files_are_read_and_decompressed_ahead() {
     let folder = tempfile::tempdir().unwrap();
     let file = plain(&packets(3000));
     for (name, bytes) in [
@@ -219,9 +220,9 @@ fn files_are_read_and_unpacked_ahead() {
         while reader.next().is_some() {}
         assert_eq!(reader.taken(), bytes.len() as u64);
         assert_download(&drain(Reader::open(&path).unwrap()).unwrap().0, 3000);
-        // Dropped early, the thread does not outlive it for long.
+        // The thread ends soon after the reader is dropped.
         drop(Reader::open(&path).unwrap());
-        // What was unpacked before the file ends too early counts.
+        // What was decompressed before the early end counts.
         std::fs::write(&path, &bytes[..bytes.len() - 9]).unwrap();
         let (found, counts) = drain(Reader::open(&path).unwrap()).unwrap();
         assert!(!found.is_empty() && found.len() <= 3000);
@@ -237,9 +238,9 @@ fn files_are_read_and_unpacked_ahead() {
     assert!(text(&folder.path().join("none")).starts_with("cannot read "));
 }
 
-/// Frames as captures have them, cut and with things in front, and what each comes to.
+/// Frames with all kinds of headers, some of them cut.
 #[test]
-fn frames_of_all_sorts() {
+fn frames_of_all_kinds() {
     let data = segment(0);
     let syn = recoup_wire::Segment {
         flags: Flags::SYN,
@@ -249,7 +250,7 @@ fn frames_of_all_sorts() {
     let v4 = ip(&data, false);
     let v6 = ip(&data, true);
     let mut extended = v6.clone();
-    // Hop-by-hop options, then destination options, 8 bytes each, all padding.
+    // Hop-by-hop options, then destination options: 8 bytes each, all padding.
     extended.splice(40..40, [60, 0, 1, 4, 0, 0, 0, 0, 6, 0, 1, 4, 0, 0, 0, 0]);
     (extended[5], extended[6]) = (v6[5] + 16, 0);
     let mut options = v4.clone();
@@ -276,9 +277,9 @@ fn frames_of_all_sorts() {
             Ok((0, true, false)),
         ),
         ("cut in the payload", cut(80), all),
-        ("cut behind the options", cut(66), all),
+        ("cut after the options", cut(66), all),
         ("cut in the options", cut(60), Ok((100, false, false))),
-        ("cut behind the ports", cut(54), Ok((100, false, false))),
+        ("cut after the ports", cut(54), Ok((100, false, false))),
         ("cut in the header", cut(53), Err(Reason::Cut)),
         ("cut in the IP header", cut(33), Err(Reason::Cut)),
         ("cut in the Ethernet header", cut(13), Err(Reason::Cut)),
@@ -292,9 +293,13 @@ fn frames_of_all_sorts() {
             },
             all,
         ),
-        ("longer than itself", edit(2, 1), Ok((356, true, true))),
         (
-            "shorter than its header",
+            "IP length exceeds the frame",
+            edit(2, 1),
+            Ok((356, true, true)),
+        ),
+        (
+            "IP length below that of its headers",
             edit(3, 10),
             Err(Reason::IpHeader),
         ),
@@ -320,12 +325,12 @@ fn frames_of_all_sorts() {
         ("an option of 0 bytes", edit(43, 0), Ok((100, false, false))),
         ("ARP", ethernet(&[8, 6], &[0; 28]), Err(Reason::NotIp)),
     ] {
-        // The wire had all of it, and what offload made was as long as it was.
+        // The wire carried all of it.
         let length = frame.len().max(whole.len());
         let mut file = header(Little, NANOS, ETHERNET);
         file.extend(record(Little, 5, &frame, length));
         let (found, counts) = read(&file).unwrap();
-        let outline = |p: &Packet| (p.segment.payload_len, p.options_complete, p.overlong);
+        let outline = |p: &CapturedPacket| (p.segment.payload_len, p.options_complete, p.overlong);
         let reason = Reason::ALL
             .into_iter()
             .find(|r| counts.skipped(*r).count > 0);
@@ -344,7 +349,7 @@ fn frames_of_all_sorts() {
     }
 }
 
-/// What the fuzzer starts from is what [`made`] makes: `RECOUP_WRITE_SEEDS=1` writes it anew.
+/// The fuzzer's seeds are made by [`made`]; `RECOUP_WRITE_SEEDS=1` writes them again.
 #[test]
 fn the_seeds_of_the_fuzzer_are_these() {
     let packets = packets(3);
@@ -382,7 +387,7 @@ fn the_seeds_of_the_fuzzer_are_these() {
             std::fs::write(&path, &file).unwrap();
         }
         let committed = std::fs::read(&path).unwrap();
-        // Another release of a library may pack otherwise.
+        // Another version of a library may compress differently.
         let unpacked = |bytes: &[u8]| read(bytes).unwrap();
         assert!(unpacked(&committed) == unpacked(&file), "{name}");
         assert!(committed.len() < 600, "{name}: {} bytes", committed.len());

@@ -1,49 +1,49 @@
-//! Decompression, in place or ahead on a thread of its own.
+//! Decompression, on demand or ahead on a thread.
 //!
-//! A gzip file may have several members, a zstd file several frames (RFC 1952 §2.2, RFC 8878 §3):
-//! `cat`, parallel compressors and loggers that append write such files.
+//! A gzip file may have several members, and a zstd file several frames (RFC 1952 §2.2, RFC 8878
+//! §3). `cat`, parallel compressors and appending loggers write such files.
 
-use super::sniff::Packing;
+use super::sniff::Compression;
 use flate2::read::MultiGzDecoder;
 use std::io::{self, Read};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread;
 
-/// Bytes unpacked at once: where the input turns out to be damaged, so much of what was sound in
-/// front of that place is lost, at most.
-const SIP: usize = 1 << 13;
+/// Bytes decompressed at once: if the input is damaged, at most this much before the damage is
+/// lost.
+const UNPACKED_AT_ONCE: usize = 1 << 13;
 /// Bytes handed over at once, and how many such pieces may wait.
-const PIECE: usize = 1 << 18;
-const WAITING: usize = 4;
+const HANDED_OVER: usize = 1 << 18;
+const MOST_WAITING: usize = 4;
 
 type Input<'a> = Box<dyn Read + Send + 'a>;
 
-/// Makes compressed input plain.
-pub(super) type Unpack<'a> = fn(Input<'a>, Packing) -> io::Result<Input<'a>>;
+/// Decompresses an input.
+pub(super) type Unpack<'a> = fn(Input<'a>, Compression) -> io::Result<Input<'a>>;
 
-/// Unpacks what is asked for when it is asked for.
-pub(super) fn in_place(input: Input<'_>, packing: Packing) -> io::Result<Input<'_>> {
-    Ok(match packing {
-        Packing::Gzip => Box::new(Sips(MultiGzDecoder::new(input))),
-        Packing::Zstd => Box::new(Sips(zstd::Decoder::new(input)?)),
+/// Decompresses on demand.
+pub(super) fn in_place(input: Input<'_>, compression: Compression) -> io::Result<Input<'_>> {
+    Ok(match compression {
+        Compression::Gzip => Box::new(ShortReads(MultiGzDecoder::new(input))),
+        Compression::Zstd => Box::new(ShortReads(zstd::Decoder::new(input)?)),
     })
 }
 
 /// Reads a little at a time.
-struct Sips<R>(R);
+struct ShortReads<R>(R);
 
-impl<R: Read> Read for Sips<R> {
+impl<R: Read> Read for ShortReads<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let size = buffer.len().min(SIP);
+        let size = buffer.len().min(UNPACKED_AT_ONCE);
         self.0.read(&mut buffer[..size])
     }
 }
 
-/// Unpacks ahead of what is asked for, on a thread that ends when nobody asks any more.
-pub(super) fn ahead(input: Input<'static>, packing: Packing) -> io::Result<Input<'static>> {
-    let (full, pieces) = sync_channel(WAITING);
+/// Decompresses ahead on a thread, which ends when the reader is dropped.
+pub(super) fn ahead(input: Input<'static>, compression: Compression) -> io::Result<Input<'static>> {
+    let (full, pieces) = sync_channel(MOST_WAITING);
     let (spent, empty) = channel();
-    let input = in_place(input, packing)?;
+    let input = in_place(input, compression)?;
     let thread = thread::Builder::new().name("unpack".into());
     thread.spawn(move || work(input, &full, &empty))?;
     Ok(Box::new(Ahead {
@@ -54,7 +54,7 @@ pub(super) fn ahead(input: Input<'static>, packing: Packing) -> io::Result<Input
     }))
 }
 
-/// The thread's part: pieces until the end or the first error.
+/// The thread: sends pieces until the end or the first error.
 fn work(
     mut input: Input<'static>,
     full: &SyncSender<io::Result<Vec<u8>>>,
@@ -62,10 +62,10 @@ fn work(
 ) {
     loop {
         let mut piece = empty.try_recv().unwrap_or_default();
-        piece.resize(PIECE, 0);
+        piece.resize(HANDED_OVER, 0);
         let mut end = 0;
         let mut result = Ok(());
-        while end < PIECE {
+        while end < HANDED_OVER {
             match input.read(&mut piece[end..]) {
                 Ok(0) => break,
                 Ok(read) => end += read,
@@ -76,21 +76,21 @@ fn work(
                 }
             }
         }
-        let last = end < PIECE;
+        let last = end < HANDED_OVER;
         piece.truncate(end);
-        // What came before an error counts.
+        // What was read before an error is sent first.
         let handed = end == 0 || full.send(Ok(piece)).is_ok();
-        let told = match result {
+        let sent = match result {
             Ok(()) => handed,
             Err(e) => handed && full.send(Err(e)).is_ok(),
         };
-        if last || !told {
+        if last || !sent {
             return;
         }
     }
 }
 
-/// The reader's part.
+/// The reader's end.
 struct Ahead {
     pieces: Receiver<io::Result<Vec<u8>>>,
     spent: Sender<Vec<u8>>,
@@ -101,13 +101,13 @@ struct Ahead {
 impl Read for Ahead {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.at == self.piece.len() {
-            // The thread is gone: that was all.
+            // The thread has ended.
             let Ok(piece) = self.pieces.recv() else {
                 return Ok(0);
             };
             let spent = std::mem::replace(&mut self.piece, piece?);
             self.at = 0;
-            // Whether it is still wanted does not matter.
+            // If the thread has ended, nobody needs it.
             let _ = self.spent.send(spent);
         }
         let rest = &self.piece[self.at..];

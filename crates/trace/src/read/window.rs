@@ -1,32 +1,32 @@
-//! The bytes of a capture, read ahead: what is looked at stands in one piece.
+//! The bytes being read, contiguous in memory and read ahead.
 
 use super::Ending;
 use std::io::{ErrorKind, Read};
 
-/// How much is read at once. Small enough to stay in the second-level cache.
+/// Bytes read at once: small enough to stay in the second-level cache.
 const CHUNK: usize = 1 << 18;
 
-/// A piece of the input that moves on.
+/// A contiguous part of the input that moves forward.
 pub(super) struct Window<'a> {
     input: Box<dyn Read + Send + 'a>,
-    /// `start..end` are there and not yet consumed.
+    /// `start..end` was read and not yet consumed.
     buffer: Vec<u8>,
     start: usize,
     end: usize,
-    /// Where the buffer stands in the input.
+    /// The buffer's offset in the input.
     base: u64,
-    /// Once nothing more comes: for what reason, if not that the input has ended.
-    over: Option<Over>,
+    /// Why nothing more comes, once the input has ended.
+    input_end: Option<InputEnd>,
 }
 
 /// Why nothing more comes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Over {
-    /// It is the end.
+pub(super) enum InputEnd {
+    /// The input is complete.
     Whole,
-    /// What is compressed ends before its end.
+    /// The compressed input is cut.
     Cut,
-    /// The system, or who unpacks, gives up.
+    /// Reading or decompressing failed.
     Failed(String),
 }
 
@@ -35,7 +35,7 @@ impl std::fmt::Debug for Window<'_> {
         f.debug_struct("Window")
             .field("offset", &self.offset())
             .field("held", &self.bytes().len())
-            .field("over", &self.over)
+            .field("over", &self.input_end)
             .finish_non_exhaustive()
     }
 }
@@ -48,32 +48,32 @@ impl<'a> Window<'a> {
             start: 0,
             end: 0,
             base: 0,
-            over: None,
+            input_end: None,
         }
     }
 
-    /// What is there.
+    /// The bytes not yet consumed.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
 
-    /// Where it stands in the input, in bytes from 0.
+    /// Their offset in the input, in bytes from 0.
     pub fn offset(&self) -> u64 {
         self.base + self.start as u64
     }
 
-    pub fn over(&self) -> Option<&Over> {
-        self.over.as_ref()
+    pub fn input_end(&self) -> Option<&InputEnd> {
+        self.input_end.as_ref()
     }
 
-    /// Moves on by at most what is there.
+    /// Moves forward by `count` bytes, at most by what was read.
     #[inline]
     pub fn consume(&mut self, count: usize) {
         self.start = self.end.min(self.start + count);
     }
 
-    /// Moves on by `count` bytes, there or not; false when the input ends before.
+    /// Moves forward by `count` bytes; false if the input ends before.
     pub fn skip(&mut self, mut count: u64) -> bool {
         loop {
             let there = self.bytes().len() as u64;
@@ -88,7 +88,7 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// Reads on until `count` bytes are there; false when the input ends before.
+    /// Reads until `count` bytes are available; false if the input ends before.
     #[cold]
     pub fn fill(&mut self, count: usize) -> bool {
         if self.bytes().len() >= count {
@@ -99,35 +99,37 @@ impl<'a> Window<'a> {
         self.end -= self.start;
         self.start = 0;
         while self.end < count {
-            if self.over.is_some() {
+            if self.input_end.is_some() {
                 return false;
             }
             if self.end == self.buffer.len() {
-                // Only as far as bytes do come, whatever lengths a file claims.
+                // Grows only as bytes come, whatever length a file claims.
                 self.buffer.resize(2 * self.end, 0);
             }
             match self.input.read(&mut self.buffer[self.end..]) {
-                Ok(0) => self.over = Some(Over::Whole),
+                Ok(0) => self.input_end = Some(InputEnd::Whole),
                 Ok(read) => self.end += read.min(self.buffer.len() - self.end),
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                Err(e) if e.kind() == ErrorKind::UnexpectedEof => self.over = Some(Over::Cut),
-                Err(e) => self.over = Some(Over::Failed(e.to_string())),
+                Err(e) if e.kind() == ErrorKind::UnexpectedEof => {
+                    self.input_end = Some(InputEnd::Cut)
+                }
+                Err(e) => self.input_end = Some(InputEnd::Failed(e.to_string())),
             }
         }
         true
     }
 
-    /// How a capture ends whose input is over, its last record having begun at `offset`.
+    /// How a capture ends whose input is over and whose last record begins at `offset`.
     #[cold]
     pub fn ending(&self, offset: u64) -> Ending {
-        match &self.over {
-            Some(Over::Failed(why)) => Ending::Unreadable {
+        match &self.input_end {
+            Some(InputEnd::Failed(why)) => Ending::Unreadable {
                 offset,
                 why: why.clone(),
             },
-            Some(Over::Cut) => Ending::Cut { offset },
-            None | Some(Over::Whole) if self.base + self.end as u64 == offset => Ending::Whole,
-            None | Some(Over::Whole) => Ending::Cut { offset },
+            Some(InputEnd::Cut) => Ending::Cut { offset },
+            None | Some(InputEnd::Whole) if self.base + self.end as u64 == offset => Ending::Whole,
+            None | Some(InputEnd::Whole) => Ending::Cut { offset },
         }
     }
 }

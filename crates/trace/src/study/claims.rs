@@ -1,27 +1,28 @@
-//! What §V-A says of senders, computed for those of a capture.
+//! The statements of §V-A, computed for the senders of a capture.
 
 use super::distribution::Distribution;
 use super::saving::Detector;
 use super::tables::{Classification, percent};
 use serde::Serialize;
 
-/// Something the study says of senders: what it found, and what this capture has.
+/// A statement of the study about senders: its figure and that of this capture.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Claim {
-    /// Where it says so.
+    /// The section of the study.
     pub section: &'static str,
     /// What is counted.
     pub what: &'static str,
     /// `%` or `RTTs`.
     pub unit: &'static str,
-    /// What the study found.
+    /// The study's figure.
     pub study: &'static str,
-    /// What the senders here have; `None` without anything to count.
+    /// The figure of this capture; `None` if there is nothing to count.
     pub here: Option<f64>,
 }
 
-/// Of one kind of senders. Shares are of RTO and FR/R together, as in Table IV, and where they are of
-/// verdicts, of those that have one; the study's range is that of its four systems.
+/// The claims for one kind of senders. As in Table IV, shares refer to RTO and FR/R together.
+/// Shares of verdicts leave out unknowable retransmissions. The study's ranges are those of its
+/// four systems.
 pub(super) fn of(
     table: &Classification,
     detection: &[Distribution; 2],

@@ -3,20 +3,20 @@
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-/// Values are told apart to this many digits.
+/// Significant digits.
 const DIGITS: u8 = 3;
 
-/// The largest number of steps a histogram that resizes itself can count.
+/// The largest number of steps that an auto-resizing histogram can count.
 const LARGEST: u64 = i64::MAX as u64 / 2;
 
-/// Points of a [`Cdf`], about: one for each half percent.
+/// About how many points a [`Cdf`] has: one per half percent.
 const POINTS: u64 = 200;
 
-/// A distribution of numbers from 0 up: exact up to 2,048 steps, within 0.1 % beyond, in half a MB at
-/// most. Merging is independent of order.
+/// A distribution of non-negative numbers: exact up to 2,048 steps, within 0.1 % beyond, in at most
+/// half a MB. The order of merging does not matter.
 #[derive(Clone, Debug)]
 pub struct Distribution {
-    /// What one count of the histogram stands for.
+    /// The size of a step.
     step: f64,
     /// `None` until the first value.
     histogram: Option<Histogram<u64>>,
@@ -24,13 +24,13 @@ pub struct Distribution {
     max: u64,
 }
 
-/// A distribution as reports show it. Quantiles are the smallest values that so large a share of all do
-/// not exceed; without values there are none.
+/// A distribution in reports. A quantile is the smallest value that the given share of all values
+/// does not exceed; `None` without values.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Cdf {
-    /// How many values.
+    /// The number of values.
     pub count: u64,
-    /// The smallest.
+    /// The minimum.
     pub min: Option<f64>,
     /// The 10th percentile.
     pub p10: Option<f64>,
@@ -40,15 +40,15 @@ pub struct Cdf {
     pub p90: Option<f64>,
     /// The 99th percentile.
     pub p99: Option<f64>,
-    /// The largest.
+    /// The maximum.
     pub max: Option<f64>,
-    /// The distribution function: a value, and the share of all (0 to 1) that does not exceed it. At
-    /// most a few hundred points, half a percent apart or less than that in number.
+    /// The distribution function: a value, and the share of all values (0 to 1) that do not exceed
+    /// it. At most a few hundred points, half a percent apart; fewer if there are fewer values.
     pub points: Vec<(f64, f64)>,
 }
 
 impl Distribution {
-    /// Nothing yet; values are counted in steps of `step`, which is positive.
+    /// An empty distribution in steps of `step`, which must be positive.
     pub(super) fn in_steps_of(step: f64) -> Self {
         Self {
             step,
@@ -58,25 +58,25 @@ impl Distribution {
         }
     }
 
-    /// Takes in a value; what is no number from 0 up is passed over.
+    /// Adds a value. Ignores negative values and NaN.
     pub fn add(&mut self, value: f64) {
         if value.is_nan() || value < 0.0 {
             return;
         }
-        // Beyond what fits, the largest that does.
+        // A value that does not fit counts as the largest that does.
         self.add_steps((value / self.step).round() as u64);
     }
 
-    /// Takes in a whole number of steps.
+    /// Adds a whole number of steps.
     pub(super) fn add_steps(&mut self, steps: u64) {
         let steps = steps.min(LARGEST);
-        // It resizes itself, so that recording cannot fail.
+        // The histogram resizes itself, so recording cannot fail.
         if self.with(|histogram| histogram.record(steps).is_ok()) {
             (self.min, self.max) = (self.min.min(steps), self.max.max(steps));
         }
     }
 
-    /// Takes in all of another with the same steps.
+    /// Adds all of another distribution with the same steps.
     pub fn merge(&mut self, other: &Self) {
         let Some(theirs) = &other.histogram else {
             return;
@@ -86,16 +86,16 @@ impl Distribution {
         }
     }
 
-    /// Does something to the histogram, which is made where there is none yet.
+    /// Changes the histogram, creating it if there is none.
     fn with(&mut self, change: impl FnOnce(&mut Histogram<u64>) -> bool) -> bool {
         if self.histogram.is_none() {
-            // It refuses more than five digits alone.
+            // Fails only for more than five digits.
             self.histogram = Histogram::new(DIGITS).ok();
         }
         self.histogram.as_mut().is_some_and(change)
     }
 
-    /// How many values.
+    /// The number of values.
     pub fn count(&self) -> u64 {
         self.histogram.as_ref().map_or(0, Histogram::len)
     }
@@ -131,15 +131,15 @@ impl Distribution {
         })
     }
 
-    /// What a number of steps from the histogram stands for: of those it does not tell apart the lowest.
+    /// The value of a number of steps: the lowest that the histogram does not distinguish from it.
     fn value(&self, steps: u64) -> f64 {
         let lowest = |h: &Histogram<u64>| h.lowest_equivalent(steps);
         let steps = self.histogram.as_ref().map_or(steps, lowest);
-        // Divided, not multiplied: 1000 thousandths are 1.
+        // Divided, not multiplied, so that 1000 thousandths are exactly 1.
         steps.clamp(self.min, self.max) as f64 / (1.0 / self.step)
     }
 
-    /// As reports show it.
+    /// The distribution as reports show it.
     pub fn cdf(&self) -> Cdf {
         Cdf {
             count: self.count(),
@@ -155,14 +155,14 @@ impl Distribution {
 
     fn points(&self) -> Vec<(f64, f64)> {
         let all = self.count();
-        let (mut seen, mut told) = (0, 0);
+        let (mut seen, mut shown) = (0, 0);
         let mut points = Vec::new();
         for (value, n) in self.values() {
             seen += n;
-            // The first, the last, and between them as few as tell the shape.
-            if points.is_empty() || seen == all || (seen - told).saturating_mul(POINTS) >= all {
+            // The first, the last, and between them as few as show the shape.
+            if points.is_empty() || seen == all || (seen - shown).saturating_mul(POINTS) >= all {
                 points.push((value, seen as f64 / all as f64));
-                told = seen;
+                shown = seen;
             }
         }
         points
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn few_values_are_told_exactly() {
+    fn few_values_are_exact() {
         let some = of([0.5, 4.0, 1.0, 0.0, 1.0]);
         let cdf = some.cdf();
         assert_eq!(
@@ -193,8 +193,8 @@ mod tests {
     }
 
     #[test]
-    fn nothing_has_no_quantiles() {
-        // Nor has what is no number from 0 up.
+    fn an_empty_distribution_has_no_quantiles() {
+        // Negative values and NaN are ignored.
         for none in [of([]), of([f64::NAN, -1.0, f64::NEG_INFINITY])] {
             assert_eq!(none.cdf(), Cdf::default());
             assert_eq!((none.share_below(1.0), none.quantile(0.5)), (None, None));
@@ -226,14 +226,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_counts_as_the_largest() {
+    fn values_too_large_count_as_the_largest() {
         let huge = of([1.0, f64::INFINITY, 1e300]);
         assert_eq!((huge.count(), huge.quantile(0.0)), (3, Some(1.0)));
         assert!(huge.quantile(1.0) > Some(1e15));
     }
 
     #[test]
-    fn parts_in_any_order_make_the_same_whole() {
+    fn the_order_of_merging_does_not_change_the_distribution() {
         let part = |k: u32| {
             of((0..3000)
                 .filter(|i| i % 3 == k)

@@ -8,17 +8,17 @@ use serde::Serialize;
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// How the study tells losses to be detected.
+/// How a loss is detected, in the study's two classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Detector {
-    /// Duplicate ACKs, SACKs and their like: `fast`, `early`.
+    /// Duplicate ACKs and SACK: `fast`, `early`.
     FastRetransmit,
-    /// The retransmission timer and the go-back after it: `rto`, `slow_start`.
+    /// The retransmission timer and go-back-N after it: `rto`, `slow_start`.
     Timeout,
 }
 
 impl Detector {
-    /// Which of the two a trigger is of, if either.
+    /// The class of a trigger, if it has one.
     pub fn of(trigger: Option<Trigger>) -> Option<Self> {
         match trigger? {
             Trigger::Fast | Trigger::Early => Some(Self::FastRetransmit),
@@ -28,19 +28,19 @@ impl Detector {
     }
 }
 
-/// Retransmissions, or whatever else has a verdict, by it.
+/// Counts by verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Split {
-    /// Necessary.
+    /// Needed.
     pub needed: u64,
-    /// For nothing.
+    /// Spurious.
     pub spurious: u64,
-    /// The capture does not tell.
+    /// Unknowable.
     pub unknowable: u64,
 }
 
 impl Split {
-    /// All of them.
+    /// The sum.
     pub fn total(&self) -> u64 {
         self.needed + self.spurious + self.unknowable
     }
@@ -60,7 +60,7 @@ impl Split {
     }
 }
 
-/// Equation (1): RTTs saved where a spurious fast retransmit is avoided, `flight` segments being
+/// Equation (1): RTTs saved by avoiding a spurious fast retransmit with `flight` segments
 /// outstanding.
 pub fn spurious_fast_retransmit(flight: u32) -> f64 {
     if flight == 0 {
@@ -71,7 +71,7 @@ pub fn spurious_fast_retransmit(flight: u32) -> f64 {
     time - goodput_time(1.5 * x * x, x, time)
 }
 
-/// Equation (2): RTTs saved where a spurious timeout is avoided, `flight` segments being outstanding.
+/// Equation (2): RTTs saved by avoiding a spurious timeout with `flight` segments outstanding.
 pub fn spurious_timeout(flight: u32) -> f64 {
     let x = f64::from(flight) / 2.0;
     if x < 1.0 {
@@ -82,32 +82,32 @@ pub fn spurious_timeout(flight: u32) -> f64 {
     (time - goodput_time(1.5 * x * x + slow_start, x, time)).max(0.0)
 }
 
-/// How long `segments` take a sender, in RTTs, whose flight is 2x and grows by one segment an RTT, at
-/// its mean flight over `time` RTTs.
+/// RTTs in which a sender sends `segments`, whose flight begins at 2x and grows by one segment per
+/// RTT, at its mean flight over `time` RTTs.
 fn goodput_time(segments: f64, x: f64, time: f64) -> f64 {
     segments / (2.0 * x + time / 2.0)
 }
 
-/// What one sender of a connection could have been spared.
+/// What ideal loss detection would have saved one sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Saving {
-    /// Whole nanoseconds, lest their sum depend on its order.
+    /// Whole nanoseconds, so that the sum does not depend on the order.
     pub time: Duration,
-    /// Loss detections by fast retransmit, and by timeout.
+    /// Detections by fast retransmit and by timeout.
     pub fast_retransmits: Split,
     pub timeouts: Split,
-    /// Detections that would count, were there an RTT or an original transmission in the capture.
+    /// Detections left out because the capture holds no RTT or no original transmission.
     pub unmeasured: u64,
 }
 
 impl Saving {
-    /// Of a sender, whose retransmissions come in the order of time.
+    /// The saving of a sender whose retransmissions are ordered by time.
     pub fn of<'a>(
         connection: &Connection,
         direction: &Direction,
         retransmissions: impl IntoIterator<Item = &'a Retransmission>,
     ) -> Self {
-        let mut account = Account {
+        let mut account = SavingAccount {
             ended: connection.ended,
             mean_rtt: direction.rtt.map(|rtt| rtt.mean),
             max_rtt: direction.rtt.map(|rtt| rtt.max),
@@ -129,48 +129,48 @@ impl Saving {
     }
 }
 
-/// A loss recovery that is going on.
+/// A recovery under way.
 #[derive(Clone, Copy, Debug)]
-struct Episode {
+struct Recovery {
     detector: Detector,
-    /// `None`: not before the capture ends.
+    /// `None` if it does not end in the capture.
     until: Option<Instant>,
 }
 
-/// Goes through the retransmissions of a sender.
-struct Account {
+/// Adds up the savings of one sender.
+struct SavingAccount {
     ended: Instant,
     mean_rtt: Option<Duration>,
     max_rtt: Option<Duration>,
     saving: Saving,
-    open: Option<Episode>,
-    /// When what begins with a number was last sent again.
+    open: Option<Recovery>,
+    /// When the segment at each sequence number was last retransmitted.
     copies: HashMap<SeqNumber, Instant>,
 }
 
-impl Account {
+impl SavingAccount {
     fn take(&mut self, one: &Retransmission) {
         let before = self.copies.insert(one.seq, one.at);
         let Some(detector) = Detector::of(one.triggers.first()) else {
             return;
         };
-        let over = |episode: &Episode| episode.until.is_some_and(|until| until <= one.at);
+        let over = |episode: &Recovery| episode.until.is_some_and(|until| until <= one.at);
         self.open = self.open.filter(|episode| !over(episode));
         let expired = one.triggers.first() == Some(Trigger::Rto);
         let again = match (self.open.map(|episode| episode.detector), detector) {
             (None, _) | (Some(Detector::FastRetransmit), Detector::Timeout) => false,
-            // The timer again: there is no flight left to lose, but there was another wait.
+            // When the timer expires again, no flight is left to lose, but there was another wait.
             (Some(Detector::Timeout), Detector::Timeout) if expired => true,
             _ => return,
         };
-        self.open = Some(Episode {
+        self.open = Some(Recovery {
             detector,
             until: one.recovery.map(|time| one.at + time),
         });
         self.detected(one, detector, before, again);
     }
 
-    /// A loss was detected, real or not.
+    /// A loss was detected, whether it was one or not.
     fn detected(
         &mut self,
         one: &Retransmission,

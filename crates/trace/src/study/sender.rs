@@ -1,23 +1,23 @@
-//! Whose behaviour a sender's retransmissions are, and how much of it is explained.
+//! Senders by profile, and how many of their retransmissions are explained.
 
 use crate::finding::{Direction, Identification};
 use std::fmt;
 
-/// Whose behaviour a sender's is.
+/// Which profile a sender behaves like.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sender {
-    /// A profile's, unambiguously.
+    /// This profile.
     Profile(String),
-    /// Several explain as much: their names joined by `|`, best first.
+    /// Several profiles that explain equally many: their names joined by `|`, best first.
     Ambiguous(String),
-    /// None explains even half.
+    /// No profile explains even half.
     None,
-    /// Nothing tells.
+    /// Unknown.
     Nothing,
 }
 
 impl Sender {
-    /// The kind of identification, as in the columns of connections.
+    /// The kind of identification, as in the table of connections.
     pub const fn identification(&self) -> &'static str {
         match self {
             Self::Profile(_) => "profile",
@@ -27,7 +27,7 @@ impl Sender {
         }
     }
 
-    /// The profile, or those that explain as much.
+    /// The profile, or the profiles that explain equally many.
     pub fn profile(&self) -> Option<&str> {
         match self {
             Self::Profile(names) | Self::Ambiguous(names) => Some(names),
@@ -35,7 +35,7 @@ impl Sender {
         }
     }
 
-    /// The kind of senders it is one of in the study's tables: those that are ambiguous are one kind.
+    /// The sender's kind in the study's tables, where all ambiguous senders are one kind.
     pub(super) fn kind(&self) -> Self {
         match self {
             Self::Ambiguous(_) => Self::Ambiguous(String::new()),
@@ -43,7 +43,7 @@ impl Sender {
         }
     }
 
-    /// The profile, or those that explain as much, taken out of it.
+    /// The same by value.
     pub fn into_profile(self) -> Option<String> {
         match self {
             Self::Profile(names) | Self::Ambiguous(names) => Some(names),
@@ -67,7 +67,7 @@ impl From<&Identification> for Sender {
 }
 
 impl fmt::Display for Sender {
-    /// The kind's name in the study's tables: the profile's, `ambiguous`, `none` or
+    /// The kind's name in the study's tables: the profile's name, `ambiguous`, `none` or
     /// `unidentified`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -79,21 +79,21 @@ impl fmt::Display for Sender {
     }
 }
 
-/// How much of what senders sent again is explained.
+/// How many retransmissions of some senders are explained.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Explained {
-    /// Ends of connections that sent something again.
+    /// Ends of connections that retransmitted something.
     pub senders: u64,
-    /// What they sent again.
+    /// Their retransmissions.
     pub retransmissions: u64,
-    /// Sent when and because the best profile would have.
+    /// Retransmissions that the best profile would have sent at that time and for that reason.
     pub explained: u64,
-    /// Put to it.
+    /// Retransmissions that the best profile should explain.
     pub of: u64,
 }
 
 impl Explained {
-    /// One sender.
+    /// Of one sender.
     pub(super) fn of(direction: &Direction) -> Self {
         let best = direction.profile.best();
         Self {
@@ -104,7 +104,7 @@ impl Explained {
         }
     }
 
-    /// Takes in others.
+    /// Adds those of others.
     pub fn merge(&mut self, other: &Self) {
         self.senders += other.senders;
         self.retransmissions += other.retransmissions;

@@ -1,9 +1,9 @@
-//! The study as tables and distributions, ready to be printed.
+//! The study's tables and distributions, ready to be printed.
 
 use super::claims::{self, Claim};
 use super::distribution::Cdf;
 use super::saving::{Detector, Split};
-use super::{Gathered, Sender, Study, Volume};
+use super::{ConnectionVolume, Sender, SenderTotals, Study};
 use crate::finding::{Tally, Verdict};
 use recoup_recovery::rtt::{FULL_SRTT, Sampling};
 use recoup_recovery::{Profile, Trigger};
@@ -21,42 +21,42 @@ pub struct Report {
     pub connections: Connections,
     /// Footnote 6.
     pub false_positives: FalsePositives,
-    /// Figure 1: payload bytes of each connection, both ways.
+    /// Figure 1: payload bytes of each connection, in both directions.
     pub bytes: Cdf,
-    /// Table IV, Figures 2 and 3: profiles by name, then senders that are ambiguous, of no profile, or
-    /// not identified.
+    /// Table IV, Figures 2 and 3: profiles by name, then ambiguous senders, senders without a
+    /// profile, and unidentified senders.
     pub senders: Vec<SenderReport>,
-    /// The same of all senders together.
+    /// The same for all senders together.
     pub all: SenderReport,
 }
 
-/// A row of Table I: what loss detection depends on.
+/// A row of Table I: the parameters of loss detection.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Parameters {
     /// The profile.
     pub profile: String,
-    /// The clock the RTO is rounded up to, in ms; 0: an exact one.
+    /// The clock granularity that the RTO is rounded up to, in ms; 0 for an exact clock.
     pub granularity_ms: f64,
-    /// In ms.
+    /// The initial RTO, in ms.
     pub initial_rto_ms: f64,
-    /// The least that the RTO, or as on Linux its variance part, comes to, in ms.
+    /// The minimum of the RTO or, as in Linux, of its variance term, in ms.
     pub min_rto_ms: f64,
     /// The weight of a sample in RTTVAR.
     pub a: f64,
-    /// Its weight in SRTT.
+    /// The weight of a sample in SRTT.
     pub b: f64,
-    /// What SRTT counts for in the RTO.
+    /// The factor of SRTT in the RTO.
     pub m: f64,
-    /// What RTTVAR counts for in it.
+    /// The factor of RTTVAR in the RTO.
     pub k: f64,
-    /// Duplicate ACKs that tell a loss, to begin with; profiles that tell it by time have it too, for
-    /// as long as no reordering was seen.
+    /// The initial number of duplicate ACKs that mean a loss. Profiles that detect losses by time
+    /// use it until they see reordering.
     pub dupthresh: u64,
-    /// What the RTT is measured of: `segment`, `flight`, `flight_or_timestamps`.
+    /// What an RTT is measured for: `segment`, `flight`, `flight_or_timestamps`.
     pub sampling: &'static str,
-    /// The RTO in full.
+    /// The RTO's formula.
     pub rto: String,
-    /// What makes a segment lost.
+    /// When a segment counts as lost.
     pub loss_detection: String,
 }
 
@@ -65,11 +65,11 @@ pub struct Parameters {
 pub struct Capture {
     /// From the first TCP packet to the last, in seconds.
     pub duration_s: f64,
-    /// Payload over that time, in Mbit/s.
+    /// Payload divided by that time, in Mbit/s.
     pub load_mbit_s: Option<f64>,
     /// TCP connections.
     pub connections: u64,
-    /// Payload, retransmissions included.
+    /// Payload bytes, including retransmissions.
     pub bytes: u64,
     /// TCP packets.
     pub packets: u64,
@@ -78,9 +78,9 @@ pub struct Capture {
 /// Some of the connections, and their share of all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Portion {
-    /// How many connections.
+    /// The number of connections.
     pub connections: u64,
-    /// Their payload.
+    /// Their payload bytes.
     pub bytes: u64,
     /// Their packets.
     pub packets: u64,
@@ -92,40 +92,40 @@ pub struct Portion {
     pub packets_percent: Option<f64>,
 }
 
-/// Senders of one profile among those of lossy explained connections.
+/// Lossy senders of explained connections with one profile.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Senders {
     /// The profile.
     pub profile: String,
-    /// How many.
+    /// The number of senders.
     pub senders: u64,
-    /// In % of all of these.
+    /// In % of all lossy senders of explained connections.
     pub percent: f64,
 }
 
 /// Table III.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Connections {
-    /// A retransmission was needed.
+    /// Connections with a needed retransmission.
     pub lossy: Portion,
-    /// Of these, all whose lossy senders were identified unambiguously.
+    /// Lossy connections whose lossy senders were all identified.
     pub explained: Portion,
-    /// Something was sent again, and whether anything was lost is not known.
+    /// Connections with retransmissions for which it is unknown whether any was needed.
     pub undecided: Portion,
     /// The lossy senders of explained connections, by profile.
     pub profiles: Vec<Senders>,
 }
 
-/// Losses detected where there were none (footnote 6).
+/// Losses that were detected and had not happened (footnote 6).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct FalsePositives {
-    /// Connections on which nothing was lost: all that was sent again, if anything was, was spurious.
+    /// Connections without loss: all their retransmissions, if any, were spurious.
     pub loss_free: u64,
-    /// Those on which something was sent again.
+    /// Those of them with retransmissions.
     pub connections: u64,
-    /// In % of the loss-free.
+    /// In % of the connections without loss.
     pub percent: Option<f64>,
-    /// What was sent again there.
+    /// The retransmissions on them.
     pub retransmissions: u64,
 }
 
@@ -144,11 +144,11 @@ pub struct Classification {
     pub syn: Split,
     /// SYN-ACKs.
     pub syn_ack: Split,
-    /// Trigger not known.
+    /// Unknown trigger.
     pub unknown: Split,
 }
 
-/// Figure 2: from original to retransmission, in RTTs (moving average, weight ¼).
+/// Figure 2: the time from the original to the retransmission, in RTTs (moving average, weight ¼).
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Detection {
     /// Retransmissions by FR/R.
@@ -157,31 +157,31 @@ pub struct Detection {
     pub rto: Cdf,
 }
 
-/// Figure 3: the best-case reduction in connection duration.
+/// Figure 3: the best-case reduction of connection duration.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Reduction {
-    /// In % of the connection's duration, a value for each sender.
+    /// In % of the connection's duration, one value per sender.
     pub percent: Cdf,
-    /// Time saved in all, in seconds.
+    /// The total time saved, in seconds.
     pub seconds: f64,
-    /// Losses detected by FR/R, real or not: the spurious ones count.
+    /// Losses detected by FR/R, whether real or not. The spurious ones save time.
     pub fast_retransmits: Split,
-    /// Losses detected by RTO, real or not: the needed and the spurious ones count.
+    /// Losses detected by RTO, whether real or not. The needed and the spurious ones save time.
     pub timeouts: Split,
-    /// Of those that count, the ones left out because no RTT or no original is in the capture.
+    /// Detections left out because the capture holds no RTT or no original transmission.
     pub unmeasured: u64,
 }
 
-/// What senders of one kind did.
+/// The results of one kind of senders.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SenderReport {
-    /// The profile's name, `ambiguous`, `none`, `unidentified`; `all`.
+    /// The profile's name, `ambiguous`, `none` or `unidentified`; `all` for all senders.
     pub sender: String,
-    /// Ends of connections that sent something again.
+    /// Ends of connections that retransmitted something.
     pub senders: u64,
     /// Retransmissions that the best profile explains.
     pub explained: u64,
-    /// Of so many put to it.
+    /// Retransmissions that the best profile should explain.
     pub explained_of: u64,
     /// Table IV.
     pub retransmissions: Classification,
@@ -189,19 +189,19 @@ pub struct SenderReport {
     pub detection: Detection,
     /// Figure 3.
     pub reduction: Reduction,
-    /// What §V-A says of senders, for these.
+    /// The statements of §V-A for these senders.
     pub claims: Vec<Claim>,
 }
 
-/// `part` in % of `whole`; `None` of nothing.
+/// `part` in % of `whole`; `None` if `whole` is 0.
 pub(super) fn percent(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| 100.0 * part as f64 / whole as f64)
 }
 
 impl Study {
-    /// What was found so far.
+    /// The results so far.
     pub fn report(&self) -> Report {
-        let mut all = Gathered::new();
+        let mut all = SenderTotals::new();
         self.senders.values().for_each(|some| all.merge(some));
         let senders = self.senders.iter();
         Report {
@@ -239,7 +239,7 @@ impl Study {
     }
 
     fn connections(&self) -> Connections {
-        let portion = |some: &Volume| Portion {
+        let portion = |some: &ConnectionVolume| Portion {
             connections: some.connections,
             bytes: some.bytes,
             packets: some.packets,
@@ -289,7 +289,7 @@ impl Parameters {
             granularity_ms: ms(rto.granularity),
             initial_rto_ms: ms(rto.initial),
             min_rto_ms: ms(rto.min.max(rto.min_variance)),
-            // The engine's estimators all have RFC 6298's weights.
+            // All estimators of the engine have RFC 6298's weights.
             a: 0.25,
             b: 0.125,
             m: f64::from(rto.srtt_quarters) / f64::from(FULL_SRTT),
@@ -306,7 +306,7 @@ impl Parameters {
     }
 }
 
-impl Gathered {
+impl SenderTotals {
     fn report(&self, sender: String) -> SenderReport {
         let [fast_retransmit, rto] =
             [Detector::FastRetransmit, Detector::Timeout].map(|d| self.detection[d as usize].cdf());

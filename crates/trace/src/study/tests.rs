@@ -1,4 +1,4 @@
-//! Made-up findings, and what comes of them by hand.
+//! Findings made by hand, and the results computed by hand.
 
 use super::*;
 use crate::finding::{
@@ -23,9 +23,9 @@ fn ends() -> Endpoints {
     }
 }
 
-/// Sent at this time (ms) by `src`, 300 ms after its original and 100 ms before its ACK, at an RTT of
-/// 100 ms and with 8 segments outstanding.
-fn again(at: u64, trigger: Trigger, verdict: Verdict) -> Retransmission {
+/// A retransmission that `src` sent at this time (ms), 300 ms after its original and 100 ms before
+/// its ACK, at an RTT of 100 ms and with 8 segments outstanding.
+fn retransmission(at: u64, trigger: Trigger, verdict: Verdict) -> Retransmission {
     Retransmission {
         frame: at,
         at: Instant::from_millis(at),
@@ -55,7 +55,8 @@ fn identified(profile: &str) -> Identification {
     })
 }
 
-/// What `src` sent: `bytes`, these among them, with RTTs of 90 ms on average and 120 ms at most.
+/// A direction that sent `bytes`, including these retransmissions, with a mean RTT of 90 ms and a
+/// largest RTT of 120 ms.
 fn direction(profile: Identification, bytes: u64, rows: &[Retransmission]) -> Direction {
     let mut retransmissions = Tally::default();
     for row in rows {
@@ -75,7 +76,7 @@ fn direction(profile: Identification, bytes: u64, rows: &[Retransmission]) -> Di
     }
 }
 
-/// A connection of 10 s from second `id` on, of 100 packets.
+/// A connection of 10 s and 100 packets that begins at second `id`.
 fn connection(id: u64, directions: [Direction; 2]) -> Connection {
     Connection {
         id,
@@ -91,7 +92,7 @@ fn connection(id: u64, directions: [Direction; 2]) -> Connection {
     }
 }
 
-/// A connection whose first end sent these again.
+/// A connection whose first end retransmitted these.
 fn one_sided(id: u64, profile: Identification, rows: &[Retransmission]) -> Connection {
     let quiet = Direction {
         bytes: 500,
@@ -100,15 +101,15 @@ fn one_sided(id: u64, profile: Identification, rows: &[Retransmission]) -> Conne
     connection(id, [direction(profile, 9500, rows), quiet])
 }
 
-/// On a connection of 10 s.
+/// The saving on a connection of 10 s.
 fn saving(rows: &[Retransmission]) -> Saving {
     let connection = one_sided(0, Identification::Nothing, rows);
     Saving::of(&connection, &connection.directions[0], rows)
 }
 
 #[test]
-fn what_avoided_spurious_detections_save() {
-    // Flight; F(x) of equation (1), R(x) of equation (2).
+fn equations_1_and_2_give_the_saving() {
+    // (flight, F(x) of equation (1), R(x) of equation (2))
     for (flight, fast, timeout) in [
         (0, 0.0, 0.0),
         (1, 1.5 - 0.75 / 3.5, 0.0),
@@ -122,8 +123,8 @@ fn what_avoided_spurious_detections_save() {
         assert!((found.0 - fast).abs() < 1e-5, "{flight}: {found:?}");
         assert!((found.1 - timeout).abs() < 1e-5, "{flight}: {found:?}");
     }
-    // A timeout costs more than a fast retransmit from five segments on, and always more the more are
-    // outstanding.
+    // From five segments on, a timeout costs more than a fast retransmit, and each costs more the
+    // more segments are outstanding.
     for flight in 5..5000 {
         assert!(spurious_timeout(flight) < spurious_timeout(flight + 1));
         assert!(spurious_fast_retransmit(flight) < spurious_fast_retransmit(flight + 1));
@@ -132,36 +133,46 @@ fn what_avoided_spurious_detections_save() {
 }
 
 #[test]
-fn a_needed_timeout_could_have_waited_for_the_largest_rtt_alone() {
+fn a_needed_timeout_saves_its_wait_beyond_the_largest_rtt() {
     use Trigger::*;
     let cases: [(&str, &[Retransmission], u64); 6] = [
-        ("300 ms, not 120", &[again(1000, Rto, NEEDED)], 180),
-        ("FR/R waits for no timer", &[again(1000, Fast, NEEDED)], 0),
+        ("300 ms, not 120", &[retransmission(1000, Rto, NEEDED)], 180),
+        (
+            "FR/R does not wait for a timer",
+            &[retransmission(1000, Fast, NEEDED)],
+            0,
+        ),
         (
             "one recovery is one detection",
             &[
-                again(1000, Rto, NEEDED),
-                again(1050, SlowStart, NEEDED),
-                again(1060, SlowStart, NEEDED),
-                again(1070, Fast, NEEDED),
+                retransmission(1000, Rto, NEEDED),
+                retransmission(1050, SlowStart, NEEDED),
+                retransmission(1060, SlowStart, NEEDED),
+                retransmission(1070, Fast, NEEDED),
             ],
             180,
         ),
         (
             "the next recovery is another",
-            &[again(1000, Rto, NEEDED), again(1100, Rto, NEEDED)],
+            &[
+                retransmission(1000, Rto, NEEDED),
+                retransmission(1100, Rto, NEEDED),
+            ],
             360,
         ),
         (
             "a timeout within a fast recovery is its own",
-            &[again(1000, Fast, NEEDED), again(1090, Rto, NEEDED)],
+            &[
+                retransmission(1000, Fast, NEEDED),
+                retransmission(1090, Rto, NEEDED),
+            ],
             180,
         ),
         (
             "shorter than the largest RTT",
             &[Retransmission {
                 detection: Some(ms(110)),
-                ..again(1000, Rto, NEEDED)
+                ..retransmission(1000, Rto, NEEDED)
             }],
             0,
         ),
@@ -172,12 +183,12 @@ fn a_needed_timeout_could_have_waited_for_the_largest_rtt_alone() {
     }
 }
 
-/// A segment sent at 0, by the timer at 300 ms, and by the backed-off timer 600 ms later.
+/// A segment is sent at 0 ms, by the timer at 300 ms, and by the backed-off timer 600 ms later.
 #[test]
 fn a_timer_that_expires_again_counts_its_own_wait() {
     let first = Retransmission {
         recovery: None,
-        ..again(300, Trigger::Rto, NEEDED)
+        ..retransmission(300, Trigger::Rto, NEEDED)
     };
     let second = Retransmission {
         at: Instant::from_millis(900),
@@ -198,39 +209,39 @@ fn a_timer_that_expires_again_counts_its_own_wait() {
 }
 
 #[test]
-fn a_spurious_detection_saves_its_equation_in_rtts_of_the_time() {
-    // Flights of 8: F = 19/7 RTTs, R = 53/21 RTTs, of 100 ms.
-    let fast = saving(&[again(1000, Trigger::Early, SPURIOUS)]);
+fn a_spurious_detection_saves_what_its_equation_says() {
+    // Flights of 8 segments and RTTs of 100 ms: F = 19/7 RTTs, R = 53/21 RTTs.
+    let fast = saving(&[retransmission(1000, Trigger::Early, SPURIOUS)]);
     assert_eq!(fast.time, Duration::from_nanos(271_428_571));
     assert_eq!(fast.fast_retransmits.spurious, 1);
-    let timeout = saving(&[again(1000, Trigger::Rto, SPURIOUS)]);
+    let timeout = saving(&[retransmission(1000, Trigger::Rto, SPURIOUS)]);
     assert_eq!(timeout.time, Duration::from_nanos(252_380_952));
-    // Without one, of the mean: 90 ms.
+    // Without an RTT at the time, the mean of 90 ms counts.
     let row = Retransmission {
         rtt: None,
-        ..again(1000, Trigger::Rto, SPURIOUS)
+        ..retransmission(1000, Trigger::Rto, SPURIOUS)
     };
     assert_eq!(saving(&[row]).time, Duration::from_nanos(227_142_857));
-    // No more than is left of the connection.
-    let late = again(9900, Trigger::Fast, SPURIOUS);
+    // No more than what is left of the connection.
+    let late = retransmission(9900, Trigger::Fast, SPURIOUS);
     assert_eq!(saving(&[late]).time, ms(100));
 }
 
 #[test]
-fn what_cannot_be_measured_is_said() {
+fn unmeasured_detections_are_counted() {
     use Trigger::*;
     let rows = [
         Retransmission {
             detection: None,
-            ..again(1000, Rto, NEEDED)
+            ..retransmission(1000, Rto, NEEDED)
         },
         Retransmission {
             rtt: None,
-            ..again(2000, Fast, SPURIOUS)
+            ..retransmission(2000, Fast, SPURIOUS)
         },
-        again(3000, Rto, UNKNOWABLE),
-        again(4000, Tlp, NEEDED),
-        again(5000, Syn, NEEDED),
+        retransmission(3000, Rto, UNKNOWABLE),
+        retransmission(4000, Tlp, NEEDED),
+        retransmission(5000, Syn, NEEDED),
     ];
     let connection = connection(0, Default::default());
     let found = Saving::of(&connection, &Direction::default(), &rows);
@@ -239,8 +250,8 @@ fn what_cannot_be_measured_is_said() {
     assert_eq!(found.fast_retransmits.total(), 1);
 }
 
-/// Two connections of linux-6, one ambiguous, one with false positives alone, one nobody can tell
-/// anything about, one without retransmissions.
+/// Two connections of linux-6, one ambiguous, one with false positives only, one unidentified, and
+/// one without retransmissions.
 fn capture() -> Vec<(Connection, Vec<Retransmission>)> {
     use Trigger::*;
     let linux = || identified("linux-6");
@@ -254,18 +265,24 @@ fn capture() -> Vec<(Connection, Vec<Retransmission>)> {
     ]);
     let rows = [
         vec![
-            again(1000, Fast, NEEDED),
-            again(1010, Fast, NEEDED),
-            again(2000, Rto, SPURIOUS),
-            again(3000, Tlp, NEEDED),
-            again(4000, Rto, UNKNOWABLE),
+            retransmission(1000, Fast, NEEDED),
+            retransmission(1010, Fast, NEEDED),
+            retransmission(2000, Rto, SPURIOUS),
+            retransmission(3000, Tlp, NEEDED),
+            retransmission(4000, Rto, UNKNOWABLE),
         ],
-        vec![again(1500, Syn, NEEDED), again(2500, SlowStart, NEEDED)],
-        vec![again(3000, Rto, NEEDED)],
-        vec![again(4000, Early, SPURIOUS), again(5000, Fast, SPURIOUS)],
+        vec![
+            retransmission(1500, Syn, NEEDED),
+            retransmission(2500, SlowStart, NEEDED),
+        ],
+        vec![retransmission(3000, Rto, NEEDED)],
+        vec![
+            retransmission(4000, Early, SPURIOUS),
+            retransmission(5000, Fast, SPURIOUS),
+        ],
         vec![Retransmission {
             triggers: Triggers::UNKNOWN,
-            ..again(5000, Rto, UNKNOWABLE)
+            ..retransmission(5000, Rto, UNKNOWABLE)
         }],
         vec![],
     ];
@@ -292,8 +309,8 @@ fn studied() -> Study {
 }
 
 #[test]
-fn table_2_tells_the_capture() {
-    // Six connections of 10,000 bytes and 10 s, each begun a second after the other.
+fn table_2_describes_the_capture() {
+    // Six connections of 10,000 bytes and 10 s, each begun one second after the other.
     let expected = Capture {
         duration_s: 15.0,
         load_mbit_s: Some(0.032),
@@ -306,7 +323,7 @@ fn table_2_tells_the_capture() {
 }
 
 #[test]
-fn table_3_tells_who_lost_and_who_is_known() {
+fn table_3_counts_lossy_and_explained_connections() {
     let found = studied().report();
     let counts = |portion: Portion| (portion.connections, portion.bytes, portion.packets);
     let table = found.connections;
@@ -329,11 +346,10 @@ fn table_3_tells_who_lost_and_who_is_known() {
     assert_eq!(found.false_positives, expected);
 }
 
-/// Each end of a connection is a sender; it is explained if all that lost are known.
-/// They are one kind in the tables, and each is told by its own profiles besides.
+/// Ambiguous senders are one kind in the tables, and are also listed by their profiles.
 #[test]
-fn ambiguous_senders_are_told_apart_and_counted_together() {
-    let rows = [again(1000, Trigger::Fast, NEEDED)];
+fn ambiguous_senders_are_listed_by_profile_and_counted_as_one_kind() {
+    let rows = [retransmission(1000, Trigger::Fast, NEEDED)];
     let may_be = |profiles: [&str; 2]| {
         let of = |profile: &str| Explanation {
             profile: profile.into(),
@@ -363,10 +379,10 @@ fn ambiguous_senders_are_told_apart_and_counted_together() {
 
 #[test]
 fn both_ends_of_a_connection_may_have_lost() {
-    let rows = [again(1000, Trigger::Fast, NEEDED)];
+    let rows = [retransmission(1000, Trigger::Fast, NEEDED)];
     let back = [Retransmission {
         endpoints: ends().reverse(),
-        ..again(2000, Trigger::Rto, NEEDED)
+        ..retransmission(2000, Trigger::Rto, NEEDED)
     }];
     let both = |other: Identification| {
         let mut study = Study::default();
@@ -396,7 +412,7 @@ fn both_ends_of_a_connection_may_have_lost() {
         ("windows-xp".to_string(), 0, 1),
     ];
     assert_eq!(rows, expected);
-    // Figure 2 tells them apart too.
+    // Figure 2 separates them as well.
     assert_eq!(found.senders[0].detection.rto.count, 0);
     assert_eq!(found.senders[1].detection.rto.count, 1);
     let found = both(Identification::Nothing);
@@ -405,7 +421,7 @@ fn both_ends_of_a_connection_may_have_lost() {
 }
 
 #[test]
-fn table_4_classifies_what_each_kind_of_sender_sent_again() {
+fn table_4_classifies_the_retransmissions_of_each_kind_of_sender() {
     let found = studied().report();
     let names: Vec<_> = found.senders.iter().map(|s| s.sender.as_str()).collect();
     assert_eq!(names, ["linux-6", "ambiguous", "unidentified"]);
@@ -439,26 +455,26 @@ fn the_figures_are_distributions() {
     assert_eq!(found.bytes.points, [(10_000.0, 1.0)]);
     assert_eq!((found.bytes.count, found.bytes.p50), (6, Some(10_000.0)));
     let linux = &found.senders[0];
-    // Of 300 ms, at 100 ms an RTT; no probe, no SYN.
+    // Detections take 300 ms at an RTT of 100 ms. The probe and the SYN do not count.
     assert_eq!(linux.detection.fast_retransmit.points, [(3.0, 1.0)]);
     assert_eq!(linux.detection.fast_retransmit.count, 4);
     assert_eq!(linux.detection.rto.count, 3);
-    // Of 10 s: a spurious timeout's 252.381 ms; a needed one's 180 ms; two spurious fast retransmits'
-    // 542.857 ms, told within a thousandth.
+    // Savings on 10 s: 252.381 ms for a spurious timeout, 180 ms for a needed one, and 542.857 ms
+    // for two spurious fast retransmits, within a thousandth.
     let points: Vec<f64> = linux.reduction.percent.points.iter().map(|p| p.0).collect();
     assert_eq!(points, [1.8, 2.524, 5.428]);
     assert!((linux.reduction.seconds - 0.975_238_094).abs() < 1e-9);
 }
 
 #[test]
-fn a_saving_beyond_the_whole_is_the_whole() {
+fn a_saving_is_at_most_the_whole_duration() {
     let mut study = Study::default();
     let rows = [Retransmission {
         detection: Some(Duration::from_secs(60)),
-        ..again(1000, Trigger::Rto, NEEDED)
+        ..retransmission(1000, Trigger::Rto, NEEDED)
     }];
     study.add(&one_sided(0, Identification::Nothing, &rows), &rows);
-    // A connection of no duration has no percentage.
+    // A connection without duration has no percentage.
     let mut brief = one_sided(1, Identification::Nothing, &rows);
     brief.ended = brief.begun;
     study.add(&brief, &rows);
@@ -474,7 +490,7 @@ fn the_claims_are_computed_for_each_kind_of_sender() {
         claim.unwrap_or_else(|| panic!("no claim: {what}")).here
     };
     let linux = &found.senders[0];
-    // Of 2 + 4 with a verdict; of 3 + 4 triggered by either.
+    // 2 + 4 have a verdict; 3 + 4 were triggered by FR/R or RTO.
     for (what, expected) in [
         ("retransmissions that are spurious", Some(50.0)),
         ("spurious ones by RTO", Some(100.0 / 6.0)),
@@ -500,10 +516,10 @@ fn the_claims_are_computed_for_each_kind_of_sender() {
 }
 
 #[test]
-fn table_1_tells_the_profiles_found() {
+fn table_1_lists_the_profiles_found() {
     let mut study = studied();
     for profile in ["solaris-10", "of-their-own"] {
-        let rows = [again(1000, Trigger::Fast, NEEDED)];
+        let rows = [retransmission(1000, Trigger::Fast, NEEDED)];
         study.add(&one_sided(9, identified(profile), &rows), &rows);
     }
     let table = study.report().parameters;
@@ -527,7 +543,7 @@ fn table_1_tells_the_profiles_found() {
 }
 
 #[test]
-fn parts_in_any_order_make_the_same_report() {
+fn the_order_of_merging_does_not_change_the_report() {
     let whole = studied().report();
     for order in [[0, 1, 2, 3, 4, 5], [5, 3, 1, 4, 2, 0]] {
         let all = capture();

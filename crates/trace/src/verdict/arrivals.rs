@@ -1,96 +1,96 @@
-//! Verdicts where arrivals are seen: at the receiver, and between for what was lost before.
+//! Verdicts from arrivals: at the receiver, and on the path for losses before the capture point.
 //!
-//! What arrives below the highest byte seen was overtaken, or is sent again, or both. Timestamps tell:
-//! first transmissions go out in the order of the stream, so what is younger than something higher in
-//! the stream is a retransmission; and of two copies the older was sent first.
+//! A segment below the highest byte seen was overtaken, or retransmitted, or both. Timestamps show
+//! which. Originals are sent in stream order, so a segment younger than something above it is a
+//! retransmission. Of two copies, the older was sent first.
 //!
 //! ```text
-//! its bytes came before       all in older segments              spurious
+//! its bytes arrived before    all in older segments              spurious
 //!                             in a younger one                   that one is the retransmission, and spurious
 //!                             in one that may be either          unknowable
-//! some of them did not        it is proven to be sent again      needed, unless an older copy comes yet
-//!                             not proven                         unknowable: it looks first
+//! some did not                it is certainly a retransmission   needed, unless an older copy still arrives
+//!                             it may be an original              unknowable: looks first
 //! ```
 //!
-//! A retransmission that looks like a first transmission in every way is never heard of here.
+//! A retransmission that looks like an original in every way never comes here.
 
-use super::Copy;
+use super::Transmission;
 use crate::finding::{Evidence, Verdict};
 use recoup_units::{Instant, Offset, Span};
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
-/// So long an older copy may still come.
-const SETTLED: Duration = Duration::from_secs(60);
+/// How long an older copy may still arrive.
+const SETTLED_AFTER: Duration = Duration::from_secs(60);
 
-/// Segments near one in the stream that are looked at. Where there are more, it is not told what it is.
-const MOST_NEAR: usize = 256;
+/// Segments nearby in the stream that are compared. If there are more, the verdict stays open.
+const MOST_NEARBY: usize = 256;
 
-/// What had been seen when a segment came.
+/// What had arrived before a segment.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Seen {
-    /// All its bytes.
+pub(crate) struct SeenBytes {
+    /// All of its bytes.
     pub all: bool,
-    /// What brought its first byte, or the first of those that had been seen; `None`: not known, or one
-    /// that was told of here.
-    pub first: Option<Copy>,
-    /// The timestamp of anything higher in the stream that came before; best the oldest of them.
+    /// The segment that brought its first byte, or the first of those that had arrived; `None` if
+    /// unknown, or if that segment came here too.
+    pub first: Option<Transmission>,
+    /// The timestamp of a segment above it that arrived before; best the oldest of them.
     pub higher: Option<u32>,
 }
 
-/// A segment that came below the highest byte seen.
+/// A segment that arrived below the highest byte seen.
 #[derive(Debug)]
 struct Arrival {
     index: u32,
     span: Span,
-    copy: Copy,
-    found: Found,
+    copy: Transmission,
+    found: ArrivalKind,
 }
 
 #[derive(Debug)]
-enum Found {
-    /// Sent again for certain; this much of it no older copy brought.
-    Again { lacking: Vec<Span> },
-    /// A copy of something that came before, which was sent first.
-    Copy,
-    /// A first transmission, late.
-    First,
-    /// First or sent again.
-    Either,
-    /// First or sent again, and copies are there.
+enum ArrivalKind {
+    /// Certainly a retransmission; no older copy has brought the `missing` bytes.
+    Retransmission { missing: Vec<Span> },
+    /// A copy of bytes that arrived before and were sent before.
+    LaterCopy,
+    /// A late original.
+    LateOriginal,
+    /// An original or a retransmission.
+    Unclear,
+    /// An original or a retransmission, of bytes that other copies brought as well.
     Ambiguous,
 }
 
-/// Tells what those segments are that came below the highest byte seen.
+/// Decides what the segments are that arrive below the highest byte seen.
 #[derive(Debug, Default)]
-pub(crate) struct Arrivals {
+pub(crate) struct ArrivalVerdicts {
     arrivals: VecDeque<Arrival>,
-    /// How many were handed out.
-    gone: u64,
-    /// Where each begins, and which it is, counting those handed out.
+    /// How many were passed on.
+    handed_out: u64,
+    /// Where each segment begins, with its number (those passed on count).
     by_start: BTreeSet<(Offset, u64)>,
-    /// The length of the longest so far.
+    /// The length of the longest segment so far.
     longest: u64,
 }
 
-impl Arrivals {
-    /// Begins again with none, keeping memory.
+impl ArrivalVerdicts {
+    /// Removes everything, keeping memory.
     pub fn clear(&mut self) {
         self.arrivals.clear();
         self.by_start.clear();
-        self.gone = 0;
+        self.handed_out = 0;
         self.longest = 0;
     }
 
-    /// A segment came, the caller's number `index`. Wanted of all that begin below the highest byte
-    /// seen, but packets doubled by the network.
-    pub fn on_arrival(&mut self, index: u32, span: Span, copy: Copy, seen: Seen) {
+    /// A segment arrived; `index` is the caller's number. Needed for each segment that begins below
+    /// the highest byte seen, except duplicates by the network.
+    pub fn on_arrival(&mut self, index: u32, span: Span, copy: Transmission, seen: SeenBytes) {
         let found = match self.overlapping(span) {
-            Some(others) => self.find(span, copy, seen, &others),
-            None => Found::Ambiguous,
+            Some(others) => self.classify(span, copy, seen, &others),
+            None => ArrivalKind::Ambiguous,
         };
-        let number = self.gone + self.arrivals.len() as u64;
+        let number = self.handed_out + self.arrivals.len() as u64;
         self.by_start.insert((span.start, number));
         self.longest = self.longest.max(span.len());
         self.arrivals.push_back(Arrival {
@@ -101,43 +101,50 @@ impl Arrivals {
         });
     }
 
-    /// What it is, beside the `others` that it overlaps; what they are by that.
-    fn find(&mut self, span: Span, copy: Copy, seen: Seen, others: &[usize]) -> Found {
+    /// What a segment is, next to the `others` that it overlaps. May change what those are.
+    fn classify(
+        &mut self,
+        span: Span,
+        copy: Transmission,
+        seen: SeenBytes,
+        others: &[usize],
+    ) -> ArrivalKind {
         let younger_than_higher = order(copy.ts_value, seen.higher) == Some(Ordering::Greater);
-        let first = seen.first.or_else(|| self.first_of(span, others));
+        let first = seen.first.or_else(|| self.first_arrival_of(span, others));
         let to_first = first.and_then(|first| order(copy.ts_value, first.ts_value));
         match to_first {
             Some(Ordering::Less) => {
-                self.older_copy(span, copy, others);
+                self.on_older_copy(span, copy, others);
                 if younger_than_higher {
-                    Found::again(span)
+                    ArrivalKind::retransmission(span)
                 } else {
-                    Found::First
+                    ArrivalKind::LateOriginal
                 }
             }
-            Some(Ordering::Greater) if seen.all => Found::Copy,
-            Some(Ordering::Greater) => Found::again(span),
+            Some(Ordering::Greater) if seen.all => ArrivalKind::LaterCopy,
+            Some(Ordering::Greater) => ArrivalKind::retransmission(span),
             _ if seen.all => self.undated_copy(others),
-            _ if younger_than_higher => Found::again(span),
-            _ if first.is_some() => Found::Ambiguous,
-            _ => Found::Either,
+            _ if younger_than_higher => ArrivalKind::retransmission(span),
+            _ if first.is_some() => ArrivalKind::Ambiguous,
+            _ => ArrivalKind::Unclear,
         }
     }
 
-    /// Hands out what was long ago and forgets it; else as [`finish`](Self::finish).
+    /// Passes verdicts on old segments to `found` and forgets them, as [`finish`](Self::finish)
+    /// does for all.
     pub fn settle(
         &mut self,
         now: Instant,
         mut found: impl FnMut(u32, Option<(Verdict, Evidence)>),
     ) {
         while let Some(oldest) = self.arrivals.front()
-            && oldest.copy.at + SETTLED <= now
+            && oldest.copy.at + SETTLED_AFTER <= now
         {
             self.hand_out_oldest(&mut found);
         }
     }
 
-    /// Hands out what each was; `None`: a first transmission that was overtaken, no retransmission.
+    /// Passes all verdicts to `found`; `None` for an original that was overtaken.
     pub fn finish(&mut self, mut found: impl FnMut(u32, Option<(Verdict, Evidence)>)) {
         while !self.arrivals.is_empty() {
             self.hand_out_oldest(&mut found);
@@ -146,22 +153,22 @@ impl Arrivals {
 
     fn hand_out_oldest(&mut self, mut found: impl FnMut(u32, Option<(Verdict, Evidence)>)) {
         if let Some(oldest) = self.arrivals.pop_front() {
-            self.by_start.remove(&(oldest.span.start, self.gone));
-            self.gone += 1;
+            self.by_start.remove(&(oldest.span.start, self.handed_out));
+            self.handed_out += 1;
             found(oldest.index, oldest.found.verdict());
         }
     }
 
-    /// Those that have something in common with `span`, in the order they came; `None`: too many are near.
+    /// The segments that overlap `span`, in order of arrival; `None` if too many are nearby.
     fn overlapping(&self, span: Span) -> Option<Vec<usize>> {
         let from = Offset(span.start.0.saturating_sub(self.longest));
         let near = (from, 0)..(span.end.max(span.start), 0);
         let mut found = Vec::new();
         for (looked_at, &(_, number)) in self.by_start.range(near).enumerate() {
-            if looked_at == MOST_NEAR {
+            if looked_at == MOST_NEARBY {
                 return None;
             }
-            let at = (number - self.gone) as usize;
+            let at = (number - self.handed_out) as usize;
             if self.arrivals.get(at).is_some_and(|a| a.span.overlaps(span)) {
                 found.push(at);
             }
@@ -170,15 +177,16 @@ impl Arrivals {
         Some(found)
     }
 
-    /// What brought the first byte of `span`, if that came below the highest one too.
-    fn first_of(&self, span: Span, others: &[usize]) -> Option<Copy> {
+    /// The segment that brought the first byte of `span`, if that one was below the highest byte
+    /// too.
+    fn first_arrival_of(&self, span: Span, others: &[usize]) -> Option<Transmission> {
         let mut others = others.iter().filter_map(|&at| self.arrivals.get(at));
         let first = others.find(|other| other.span.contains(span.start))?;
         Some(first.copy)
     }
 
-    /// `copy` comes after younger ones: they were for nothing, as far as it reaches.
-    fn older_copy(&mut self, span: Span, copy: Copy, others: &[usize]) {
+    /// `copy` arrives after younger copies: where they overlap, those were spurious.
+    fn on_older_copy(&mut self, span: Span, copy: Transmission, others: &[usize]) {
         for &at in others {
             let arrival = &mut self.arrivals[at];
             let younger = order(arrival.copy.ts_value, copy.ts_value) == Some(Ordering::Greater);
@@ -186,65 +194,65 @@ impl Arrivals {
                 continue;
             }
             match &mut arrival.found {
-                Found::Again { lacking } => subtract(lacking, span),
-                // It is the copy: not first, though it looked so.
-                Found::Either => {
-                    let mut lacking = vec![arrival.span];
-                    subtract(&mut lacking, span);
-                    arrival.found = Found::Again { lacking };
+                ArrivalKind::Retransmission { missing } => subtract(missing, span),
+                // It looked like an original, and is a retransmission.
+                ArrivalKind::Unclear => {
+                    let mut missing = vec![arrival.span];
+                    subtract(&mut missing, span);
+                    arrival.found = ArrivalKind::Retransmission { missing };
                 }
-                Found::Copy | Found::First | Found::Ambiguous => {}
+                ArrivalKind::LaterCopy | ArrivalKind::LateOriginal | ArrivalKind::Ambiguous => {}
             }
         }
     }
 
-    /// All came before, and no timestamps tell which is the older. What came in order is; what filled a
-    /// hole may be either.
-    fn undated_copy(&mut self, others: &[usize]) -> Found {
+    /// All bytes had arrived, and no timestamps show which copy is older. If the others came in
+    /// order, this is the later copy; if they filled holes, it may be either.
+    fn undated_copy(&mut self, others: &[usize]) -> ArrivalKind {
         let mut filled = false;
         for &at in others {
             let arrival = &mut self.arrivals[at];
-            if !matches!(arrival.found, Found::Copy) {
+            if !matches!(arrival.found, ArrivalKind::LaterCopy) {
                 filled = true;
-                arrival.found = Found::Ambiguous;
+                arrival.found = ArrivalKind::Ambiguous;
             }
         }
         if filled {
-            Found::Ambiguous
+            ArrivalKind::Ambiguous
         } else {
-            Found::Copy
+            ArrivalKind::LaterCopy
         }
     }
 }
 
-impl Found {
-    fn again(span: Span) -> Self {
-        Self::Again {
-            lacking: vec![span],
+impl ArrivalKind {
+    fn retransmission(span: Span) -> Self {
+        Self::Retransmission {
+            missing: vec![span],
         }
     }
 
     fn verdict(&self) -> Option<(Verdict, Evidence)> {
         match self {
-            Self::Again { lacking } if lacking.is_empty() => {
+            Self::Retransmission { missing } if missing.is_empty() => {
                 Some((Verdict::Spurious, Evidence::CopySeen))
             }
-            Self::Again { .. } => Some((Verdict::Needed, Evidence::NoCopySeen)),
-            Self::Copy => Some((Verdict::Spurious, Evidence::CopySeen)),
-            Self::First => None,
-            Self::Either => Some((Verdict::Unknowable, Evidence::LooksFirst)),
+            Self::Retransmission { .. } => Some((Verdict::Needed, Evidence::NoCopySeen)),
+            Self::LaterCopy => Some((Verdict::Spurious, Evidence::CopySeen)),
+            Self::LateOriginal => None,
+            Self::Unclear => Some((Verdict::Unknowable, Evidence::LooksFirst)),
             Self::Ambiguous => Some((Verdict::Unknowable, Evidence::Ambiguous)),
         }
     }
 }
 
-/// How two timestamps stand (RFC 7323 §5.2); `None`: unknown, or sent within one tick.
+/// The order of two timestamps (RFC 7323 §5.2); `None` if unknown or equal.
 fn order(a: Option<u32>, b: Option<u32>) -> Option<Ordering> {
     let by = a?.wrapping_sub(b?) as i32;
     Some(by.cmp(&0)).filter(|order| order.is_ne())
 }
 
-/// Takes `span` out of `from`.
+/// Removes `span` from `from`.
 fn subtract(from: &mut Vec<Span>, span: Span) {
     *from = (from.iter())
         .flat_map(|piece| {

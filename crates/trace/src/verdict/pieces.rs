@@ -1,59 +1,60 @@
-//! The stream cut into pieces of one history each: every byte of a piece was in the same copies, was
-//! acknowledged by the same ACK and reported by the same DSACKs.
+//! The stream cut into pieces of one history each: all bytes of a piece were in the same copies,
+//! and were covered by the same ACK and reported by the same DSACKs.
 
-use super::{Copy, mutes};
+use super::{Transmission, challenge_acks};
 use recoup_units::{Instant, Offset, Span};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Copies of a piece that are kept; more are counted out. Linux gives up after 15 (`tcp_retries2`).
+/// The most copies kept per piece. Linux gives up after 15 retransmissions (`tcp_retries2`).
 const MOST_COPIES: usize = 17;
 
-/// Reports of a piece that are kept.
+/// The most DSACKs kept per piece.
 pub(super) const MOST_REPORTS: usize = 4;
 
-/// Pieces of a direction that are kept apart: more than a window has segments. Beyond, nothing is cut.
+/// The most pieces per direction: more than a window has segments. Beyond, pieces are no longer
+/// cut.
 const MOST_PIECES: usize = 1 << 15;
 
-/// Mute ACKs of a piece that are kept.
-const MOST_MUTES: usize = 8;
+/// The most challenge ACKs kept per piece.
+const MOST_CHALLENGE_ACKS: usize = 8;
 
-/// A transmission of a piece.
+/// One copy of a piece.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sent {
-    /// `None`: not in the capture, so before all others.
-    pub copy: Option<Copy>,
-    /// The retransmission it is part of; `None`: the first transmission.
+pub(super) struct PieceCopy {
+    /// `None` if it was not captured; it was sent before all others.
+    pub copy: Option<Transmission>,
+    /// The retransmission that it is part of; `None` for the first transmission.
     pub row: Option<u32>,
 }
 
 /// The ACK that first covered a piece.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cover {
+pub(super) struct CoveringAck {
     /// When it came.
     pub at: Instant,
-    /// When the ACK before it came, which did not cover it.
+    /// When the ACK before it came, which did not cover the piece.
     pub after: Instant,
-    /// The highest cumulative ACK before.
+    /// The highest cumulative ACK before it.
     pub edge: Offset,
     /// Its `TSecr`.
     pub echo: Option<u32>,
-    /// The duplicate it reports.
+    /// Its DSACK block.
     pub dsack: Option<Span>,
-    /// The end of the highest SACK block before.
+    /// The end of the highest SACK block before it.
     pub sacked_up_to: Offset,
-    /// What the last duplicate ACK asked for.
+    /// The cumulative ACK of the last duplicate ACK before it.
     pub asked_for: Option<Offset>,
-    /// It carries data, so it need not answer an arrival at once.
+    /// It carries data, so it may not have been sent at once.
     pub carries_data: bool,
-    /// The newest timestamp echoed before.
-    pub recent: Option<u32>,
-    /// When the last ACK before came that was overtaken by later ones.
-    pub overtaken: Option<Instant>,
+    /// The newest timestamp echoed before it.
+    pub newest_echo: Option<u32>,
+    /// When the last overtaken ACK before it came.
+    pub overtaken_at: Option<Instant>,
 }
 
-impl Cover {
-    /// By an ACK some time before `now`.
+impl CoveringAck {
+    /// An unknown ACK before `now`.
     pub fn before(now: Instant) -> Self {
         Self {
             at: now,
@@ -64,18 +65,18 @@ impl Cover {
             sacked_up_to: Offset::SYN,
             asked_for: None,
             carries_data: false,
-            recent: None,
-            overtaken: None,
+            newest_echo: None,
+            overtaken_at: None,
         }
     }
 }
 
-/// A duplicate arrival, reported.
+/// A DSACK.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Report {
-    /// When the report came.
+pub(super) struct DuplicateReport {
+    /// When it came.
     pub at: Instant,
-    /// The `TSecr` beside it, where it is that of what arrived: not above a hole.
+    /// Its `TSecr`, if that belongs to the duplicate: not above a hole.
     pub echo: Option<u32>,
 }
 
@@ -83,17 +84,17 @@ pub(super) struct Report {
 #[derive(Clone, Debug)]
 pub(super) struct Piece {
     pub span: Span,
-    /// In the order they were sent; at least the first transmission.
-    pub copies: Vec<Sent>,
-    pub cover: Option<Cover>,
-    pub reports: Vec<Report>,
-    /// ACKs that may answer a copy that was refused.
-    pub mutes: Vec<mutes::Number>,
+    /// In the order they were sent, beginning with the first transmission.
+    pub copies: Vec<PieceCopy>,
+    pub cover: Option<CoveringAck>,
+    pub reports: Vec<DuplicateReport>,
+    /// Challenge ACKs that may answer a copy of it.
+    pub challenge_acks: Vec<challenge_acks::Number>,
 }
 
 impl Piece {
-    pub fn new(span: Span, original: Option<Copy>) -> Self {
-        let original = Sent {
+    pub fn new(span: Span, original: Option<Transmission>) -> Self {
+        let original = PieceCopy {
             copy: original,
             row: None,
         };
@@ -102,15 +103,15 @@ impl Piece {
             copies: vec![original],
             cover: None,
             reports: Vec::new(),
-            mutes: Vec::new(),
+            challenge_acks: Vec::new(),
         }
     }
 
-    /// `false`: there are too many.
-    pub fn push_copy(&mut self, copy: Copy, row: u32) -> bool {
+    /// `false` if there are too many.
+    pub fn push_copy(&mut self, copy: Transmission, row: u32) -> bool {
         let room = self.copies.len() < MOST_COPIES;
         if room {
-            self.copies.push(Sent {
+            self.copies.push(PieceCopy {
                 copy: Some(copy),
                 row: Some(row),
             });
@@ -118,16 +119,16 @@ impl Piece {
         room
     }
 
-    /// A mute ACK may answer a copy of it. `false`: there are too many.
-    pub fn push_mute(&mut self, number: mutes::Number) -> bool {
-        let room = self.mutes.len() < MOST_MUTES;
+    /// `false` if there are too many.
+    pub fn push_challenge_ack(&mut self, number: challenge_acks::Number) -> bool {
+        let room = self.challenge_acks.len() < MOST_CHALLENGE_ACKS;
         if room {
-            self.mutes.push(number);
+            self.challenge_acks.push(number);
         }
         room
     }
 
-    /// When nothing more is to be expected of it; `None`: not before it is acknowledged.
+    /// When its verdict is final; `None` until it is acknowledged.
     fn settled_at(&self, after: Duration) -> Option<Instant> {
         let last = self.copies.last().and_then(|sent| sent.copy);
         Some(
@@ -138,7 +139,7 @@ impl Piece {
         )
     }
 
-    /// Cuts off and returns what lies from `at` on.
+    /// Splits off what lies from `at` on.
     fn split_off(&mut self, at: Offset) -> Self {
         let rest = Self {
             span: Span::new(at, self.span.end),
@@ -149,17 +150,17 @@ impl Piece {
     }
 }
 
-/// Boxed: pieces are long, and move between two maps of few.
+/// Boxed, because pieces are large and move between two small maps.
 type Map = BTreeMap<Offset, Box<Piece>>;
 
-/// Pieces by where they begin; they do not overlap.
+/// Pieces by where they begin. They do not overlap.
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
-    /// Not acknowledged yet.
+    /// Not acknowledged.
     open: Map,
-    /// Acknowledged; a duplicate may still be reported.
+    /// Acknowledged; a DSACK may still come.
     covered: Map,
-    /// No piece settles before.
+    /// No verdict is final before this time.
     next_settled: Option<Instant>,
 }
 
@@ -168,7 +169,7 @@ impl Pieces {
         self.open.is_empty() && self.covered.is_empty()
     }
 
-    /// Whether no more can be told apart.
+    /// Whether no more pieces can be added.
     pub fn is_full(&self) -> bool {
         self.len() >= MOST_PIECES
     }
@@ -181,17 +182,17 @@ impl Pieces {
         self.open.insert(piece.span.start, Box::new(piece));
     }
 
-    pub fn insert_covered(&mut self, piece: Piece, cover: Cover) {
-        self.settle_later(Box::new(piece), cover);
+    pub fn insert_covered(&mut self, piece: Piece, cover: CoveringAck) {
+        self.insert_until_settled(Box::new(piece), cover);
     }
 
-    fn settle_later(&mut self, mut piece: Box<Piece>, cover: Cover) {
+    fn insert_until_settled(&mut self, mut piece: Box<Piece>, cover: CoveringAck) {
         piece.cover = Some(cover);
         self.next_settled.get_or_insert(cover.at);
         self.covered.insert(piece.span.start, piece);
     }
 
-    /// Whether anything of `span` is in a piece.
+    /// Whether any byte of `span` is in a piece.
     pub fn has(&self, span: Span) -> bool {
         let maps = [&self.open, &self.covered];
         maps.iter()
@@ -215,35 +216,34 @@ impl Pieces {
         gaps
     }
 
-    /// The pieces inside `span`, cut at its ends.
+    /// The pieces inside `span`, which are cut at its ends.
     pub fn within(&mut self, span: Span) -> impl Iterator<Item = &mut Piece> {
         let open = cut(&mut self.open, span);
         open.chain(cut(&mut self.covered, span))
     }
 
-    /// All pieces.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Piece> {
         let pieces = self.open.values_mut().chain(self.covered.values_mut());
         pieces.map(Box::as_mut)
     }
 
-    /// An ACK covers `span`. Whether anything in it waited for that.
-    pub fn cover(&mut self, span: Span, cover: &Cover) -> bool {
-        // Most ACKs cover nothing that waits.
+    /// An ACK covers `span`. Returns whether any piece waited for it.
+    pub fn cover(&mut self, span: Span, cover: &CoveringAck) -> bool {
+        // Most ACKs cover no waiting piece.
         if overlapping(&self.open, span).next().is_none() {
             return false;
         }
         let starts: Vec<Offset> = cut(&mut self.open, span).map(|p| p.span.start).collect();
         for start in starts {
             if let Some(piece) = self.open.remove(&start) {
-                self.settle_later(piece, *cover);
+                self.insert_until_settled(piece, *cover);
             }
         }
         true
     }
 
-    /// An ACK of everything below `edge` came late: the receiver had sent it before the one that covers
-    /// what begins there.
+    /// An ACK of everything below `edge` came late: the receiver sent it before the ACK that covers
+    /// the piece at `edge`.
     pub fn set_edge(&mut self, edge: Offset) {
         let piece = self.covered.get_mut(&edge);
         if let Some(cover) = piece.and_then(|piece| piece.cover.as_mut()) {
@@ -251,8 +251,8 @@ impl Pieces {
         }
     }
 
-    /// A duplicate arrival of `span` is reported.
-    pub fn report(&mut self, span: Span, report: Report) {
+    /// A DSACK reports `span`.
+    pub fn report(&mut self, span: Span, report: DuplicateReport) {
         for piece in self.within(span) {
             if piece.reports.len() < MOST_REPORTS {
                 piece.reports.push(report);
@@ -260,7 +260,7 @@ impl Pieces {
         }
     }
 
-    /// Takes out what can change no more at `now`.
+    /// Removes and returns the pieces whose verdict is final at `now`.
     pub fn take_settled(&mut self, now: Instant, after: Duration) -> Vec<Piece> {
         if self.next_settled.is_none_or(|next| now < next) {
             return Vec::new();
@@ -278,7 +278,7 @@ impl Pieces {
         settled.map(|piece| *piece).collect()
     }
 
-    /// Takes out everything.
+    /// Removes and returns all pieces.
     pub fn take_all(&mut self) -> Vec<Piece> {
         let open = std::mem::take(&mut self.open);
         let covered = std::mem::take(&mut self.covered);
@@ -287,7 +287,7 @@ impl Pieces {
     }
 }
 
-/// The pieces that have something in common with `span`.
+/// The pieces that overlap `span`.
 fn overlapping(map: &Map, span: Span) -> impl Iterator<Item = Span> {
     let before = map.range(..span.start).next_back();
     let from = map.range(span.start..span.end.max(span.start));
@@ -296,7 +296,7 @@ fn overlapping(map: &Map, span: Span) -> impl Iterator<Item = Span> {
         .filter(move |piece| piece.overlaps(span))
 }
 
-/// The pieces inside `span`, after those that reach across its ends were cut in two.
+/// The pieces inside `span`, after those across its ends were cut in two.
 fn cut(map: &mut Map, span: Span) -> impl Iterator<Item = &mut Piece> {
     let room = map.len() < MOST_PIECES;
     for at in [span.start, span.end] {

@@ -1,18 +1,18 @@
-//! What the receiver has selectively acknowledged, above its cumulative ACK: what is sent again although it
-//! is there (senders without SACK do so) was not needed.
+//! What the receiver has selectively acknowledged above its cumulative ACK. Retransmitting it, as
+//! senders without SACK do, is spurious.
 
 use recoup_units::{Offset, Span};
 use std::collections::BTreeMap;
 
-/// Ranges that are kept apart; more are not remembered.
+/// The most ranges kept.
 const MOST_RANGES: usize = 1 << 12;
 
-/// Ranges that neither overlap nor touch: where each ends, by where it begins.
+/// Ranges that neither overlap nor touch: where each begins, and where it ends.
 #[derive(Debug, Default)]
 pub(super) struct Sacked(BTreeMap<Offset, Offset>);
 
 impl Sacked {
-    /// `block` is there.
+    /// Adds a SACK block.
     pub fn insert(&mut self, mut block: Span) {
         if block.is_empty() || self.0.len() >= MOST_RANGES {
             return;
@@ -29,7 +29,7 @@ impl Sacked {
         self.0.insert(block.start, block.end);
     }
 
-    /// Whether `block` lies within a longer range.
+    /// Whether `block` lies inside a longer range.
     pub fn exceeds(&self, block: Span) -> bool {
         let last = self.0.range(..=block.start).next_back();
         last.is_some_and(|(&start, &end)| {
@@ -37,7 +37,7 @@ impl Sacked {
         })
     }
 
-    /// What ends below `cumulative` is of no more interest.
+    /// Removes ranges that end below `cumulative`.
     pub fn forget(&mut self, cumulative: Offset) {
         while let Some(first) = self.0.first_entry()
             && *first.get() <= cumulative
@@ -46,7 +46,7 @@ impl Sacked {
         }
     }
 
-    /// `span` cut where ranges begin and end, and whether each part is there.
+    /// `span` cut at the ends of ranges, and whether each part is selectively acknowledged.
     pub fn cut(&self, span: Span) -> Vec<(Span, bool)> {
         let across = self.0.range(..span.start).next_back();
         let from = self.0.range(span.start..span.end.max(span.start));
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_are_joined_cut_and_forgotten() {
+    fn ranges_are_joined_cut_and_removed() {
         let mut sacked = Sacked::default();
         for (from, to) in [(10, 20), (40, 50), (20, 30), (12, 15), (60, 70), (45, 60)] {
             sacked.insert(span(from, to));

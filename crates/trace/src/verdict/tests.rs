@@ -1,48 +1,53 @@
-//! Scenes of one direction, a line each: `Sent` and `Again` from the sender, `Ack` as it comes back. Times
-//! are milliseconds, timestamps tick with them, the shortest round trip is 60 ms.
+//! Scenes of one direction, one event per line. Times are in ms and timestamps tick with them. The
+//! shortest round trip is 60 ms.
 
 mod arrivals;
-mod doubles;
+mod duplicates;
 mod network;
 mod several;
 
-use super::*;
-use Step::{Ack as Acked, Again, Answer, Closed, Ended, Reset, Sent, Unseen};
+use super::acks::AckVerdicts;
+use super::{ReceiverOptions, Transmission};
+use crate::finding::{Evidence, Verdict};
+use Step::{Ack as Acked, Answer, Closed, Ended, Reset, Retransmitted, Sent, Uncaptured};
+use recoup_recovery::Ack;
+use recoup_units::{Instant, Offset, Span};
+use std::time::Duration;
 
-/// What happens in a scene.
+/// An event in a scene.
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    /// (when, from, to): sent for the first time.
+    /// (time, from, to): a first transmission.
     Sent(u64, u64, u64),
-    /// The same, but the capture does not have it.
-    Unseen(u64, u64),
-    /// (when, from, to): sent again.
-    Again(u64, u64, u64),
-    /// (when, cumulative, echo, blocks): a pure ACK.
+    /// A first transmission that was not captured.
+    Uncaptured(u64, u64),
+    /// (time, from, to): a retransmission.
+    Retransmitted(u64, u64, u64),
+    /// (time, cumulative ACK, echo, SACK blocks): a pure ACK.
     Ack(u64, u64, u32, &'static [(u64, u64)]),
-    /// The same on data of the receiver's.
+    /// The same on data from the receiver.
     Answer(u64, u64, u32, &'static [(u64, u64)]),
-    /// The receiver's FIN is acknowledged.
+    /// The sender acknowledges the receiver's FIN.
     Closed(u64),
-    /// The receiver resets.
+    /// The receiver sends a reset.
     Reset(u64),
     /// The capture ends.
     Ended(u64),
 }
 
-const BOTH: Facts = Facts {
+const BOTH: ReceiverOptions = ReceiverOptions {
     timestamps: true,
     reports_duplicates: true,
 };
-const TIMESTAMPS: Facts = Facts {
+const TIMESTAMPS: ReceiverOptions = ReceiverOptions {
     timestamps: true,
     reports_duplicates: false,
 };
-const SACK: Facts = Facts {
+const SACK: ReceiverOptions = ReceiverOptions {
     timestamps: false,
     reports_duplicates: true,
 };
-const NEITHER: Facts = Facts {
+const NEITHER: ReceiverOptions = ReceiverOptions {
     timestamps: false,
     reports_duplicates: false,
 };
@@ -56,59 +61,69 @@ fn span(from: u64, to: u64) -> Span {
     Span::new(Offset(from), Offset(to))
 }
 
-fn copy(ms: u64) -> Copy {
-    Copy {
+fn copy(ms: u64) -> Transmission {
+    Transmission {
         at: at(ms),
         ts_value: Some(ms as u32),
     }
 }
 
-/// Plays a scene: "verdict evidence" of each retransmission.
-fn play(facts: Facts, steps: &[Step]) -> Vec<String> {
-    play_within(RTT, facts, steps)
+/// Plays a scene. Returns "verdict evidence" of each retransmission.
+fn play(options: ReceiverOptions, steps: &[Step]) -> Vec<String> {
+    play_within(RTT, options, steps)
 }
 
-/// The same where the shortest round trip is `rtt`.
-fn play_within(rtt: Option<Duration>, facts: Facts, steps: &[Step]) -> Vec<String> {
-    let mut judge = Judge::new(facts);
-    let (mut firsts, mut una, mut again, mut end) = (Vec::new(), Offset(1), 0, at(60_000));
+/// The same with `rtt` as the shortest round trip.
+fn play_within(rtt: Option<Duration>, options: ReceiverOptions, steps: &[Step]) -> Vec<String> {
+    let mut verdicts = AckVerdicts::new(options);
+    let (mut originals, mut una, mut retransmissions, mut end) =
+        (Vec::new(), Offset(1), 0, at(60_000));
     for &step in steps {
         match step {
-            Sent(ms, from, to) => firsts.push((span(from, to), Some(copy(ms)))),
-            Unseen(from, to) => firsts.push((span(from, to), None)),
-            Again(ms, from, to) => {
-                let first = firsts.iter().find(|(span, _)| span.contains(Offset(from)));
-                judge.on_retransmission(again, span(from, to), copy(ms), first.and_then(|f| f.1));
-                again += 1;
+            Sent(ms, from, to) => originals.push((span(from, to), Some(copy(ms)))),
+            Uncaptured(from, to) => originals.push((span(from, to), None)),
+            Retransmitted(ms, from, to) => {
+                let first = originals
+                    .iter()
+                    .find(|(span, _)| span.contains(Offset(from)));
+                verdicts.on_retransmission(
+                    retransmissions,
+                    span(from, to),
+                    copy(ms),
+                    first.and_then(|f| f.1),
+                );
+                retransmissions += 1;
             }
             Acked(ms, cumulative, echo, blocks) | Answer(ms, cumulative, echo, blocks) => {
                 let blocks = blocks.iter().map(|&(from, to)| span(from, to));
                 let mut ack = Ack::new(Offset(cumulative), 65_535).with_blocks(blocks);
                 ack.carries_data = matches!(step, Answer(..));
-                let una_before =
-                    if again > 0 && firsts[0].0.start == Offset::SYN && una == Offset(1) {
-                        Offset::SYN
-                    } else {
-                        una
-                    };
-                judge.on_ack(at(ms), una_before, &ack, Some(echo));
+                let una_before = if retransmissions > 0
+                    && originals[0].0.start == Offset::SYN
+                    && una == Offset(1)
+                {
+                    Offset::SYN
+                } else {
+                    una
+                };
+                verdicts.on_ack(at(ms), una_before, &ack, Some(echo));
                 una = una.max(Offset(cumulative));
             }
-            Closed(ms) => judge.on_close(at(ms)),
-            Reset(ms) => judge.on_reset(at(ms)),
+            Closed(ms) => verdicts.on_close(at(ms)),
+            Reset(ms) => verdicts.on_reset(at(ms)),
             Ended(ms) => end = at(ms),
         }
     }
-    let mut found = vec![String::new(); again as usize];
-    judge.finish(end, rtt, |index, verdict, evidence| {
+    let mut found = vec![String::new(); retransmissions as usize];
+    verdicts.finish(end, rtt, |index, verdict, evidence| {
         found[index as usize] = format!("{} {}", verdict.name(), evidence.name());
     });
     found
 }
 
-fn check(cases: &[(&str, Facts, &[Step], &[&str])]) {
-    for (what, facts, steps, expected) in cases {
-        assert_eq!(play(*facts, steps), *expected, "{what}");
+fn check(cases: &[(&str, ReceiverOptions, &[Step], &[&str])]) {
+    for (what, options, steps, expected) in cases {
+        assert_eq!(play(*options, steps), *expected, "{what}");
     }
 }
 
@@ -122,124 +137,124 @@ fn one_retransmission_at_the_left_edge() {
                 Sent(1000, 1, 1001),
                 Sent(1001, 1001, 2001),
                 Acked(1061, 1, 900, &[(1001, 2001)]),
-                Again(1062, 1, 1001),
+                Retransmitted(1062, 1, 1001),
                 Acked(1122, 2001, 1062, &[]),
             ],
             &["needed timestamp_echo"],
         ),
         (
-            "it was overtaken, and the report of the duplicate is lost",
+            "the original is overtaken, and the DSACK is lost",
             BOTH,
             &[
                 Sent(1000, 1, 1001),
                 Sent(1001, 1001, 2001),
                 Acked(1061, 1, 900, &[(1001, 2001)]),
-                Again(1062, 1, 1001),
+                Retransmitted(1062, 1, 1001),
                 Acked(1075, 2001, 1000, &[]),
             ],
             &["spurious ack_too_early"],
         ),
         (
-            "it was overtaken, and the duplicate is reported",
+            "the original is overtaken, and a DSACK reports the duplicate",
             BOTH,
             &[
                 Sent(1000, 1, 1001),
                 Sent(1001, 1001, 2001),
                 Acked(1061, 1, 900, &[(1001, 2001)]),
-                Again(1062, 1, 1001),
+                Retransmitted(1062, 1, 1001),
                 Acked(1075, 2001, 1000, &[]),
                 Acked(1122, 2001, 1062, &[(1, 1001)]),
             ],
             &["spurious dsack"],
         ),
         (
-            "the path stood still, longer than a round trip",
+            "the path stalls for longer than a round trip",
             BOTH,
             &[
                 Sent(1000, 1, 1001),
-                Again(1300, 1, 1001),
+                Retransmitted(1300, 1, 1001),
                 Acked(1500, 1001, 1000, &[]),
             ],
             &["spurious timestamp_echo"],
         ),
         (
-            "the ACK is lost, and a probe is reported as a duplicate",
+            "the ACK is lost, and a DSACK reports the probe",
             BOTH,
             &[
                 Sent(1000, 1, 1001),
-                Again(1130, 1, 1001),
+                Retransmitted(1130, 1, 1001),
                 Acked(1190, 1001, 1130, &[(1, 1001)]),
             ],
             &["spurious dsack"],
         ),
         (
-            "the ACK of the retransmission is lost: a later one echoes what came after",
+            "the ACK of the retransmission is lost, and a later ACK echoes a later segment",
             BOTH,
             &[
                 Sent(1000, 1, 1001),
                 Sent(1001, 1001, 2001),
                 Acked(1061, 1, 900, &[(1001, 2001)]),
-                Again(1062, 1, 1001),
+                Retransmitted(1062, 1, 1001),
                 Sent(1063, 2001, 3001),
                 Acked(1124, 3001, 1063, &[]),
             ],
             &["needed no_duplicate"],
         ),
         (
-            "it was acknowledged before it went again",
+            "acknowledged before the retransmission",
             BOTH,
             &[
                 Sent(1000, 1, 1001),
                 Acked(1060, 1001, 1000, &[]),
-                Again(1061, 1, 1001),
+                Retransmitted(1061, 1, 1001),
             ],
             &["spurious ack_too_early"],
         ),
         (
             "nothing was ever acknowledged",
             BOTH,
-            &[Sent(1000, 1, 1001), Again(1130, 1, 1001)],
+            &[Sent(1000, 1, 1001), Retransmitted(1130, 1, 1001)],
             &["unknowable not_acknowledged"],
         ),
         (
-            "the first transmission was before the capture, and lost",
+            "the original was sent before the capture, and lost",
             BOTH,
             &[
-                Unseen(1, 1001),
-                Again(1062, 1, 1001),
+                Uncaptured(1, 1001),
+                Retransmitted(1062, 1, 1001),
                 Acked(1122, 1001, 1062, &[]),
             ],
             &["needed timestamp_echo"],
         ),
         (
-            "the first transmission was before the capture, and late",
+            "the original was sent before the capture, and late",
             BOTH,
             &[
-                Unseen(1, 1001),
-                Again(1062, 1, 1001),
+                Uncaptured(1, 1001),
+                Retransmitted(1062, 1, 1001),
                 Acked(1122, 1001, 980, &[]),
             ],
             &["spurious timestamp_echo"],
         ),
         (
-            "a segment that acknowledges less than others did is not echoed (Linux)",
+            "a segment that acknowledges less than an earlier one is not echoed (Linux)",
             BOTH,
             &[
                 Sent(1000, 1, 1001),
                 Sent(1001, 1001, 2001),
                 Acked(1061, 1, 940, &[(1001, 2001)]),
-                Again(1062, 1, 1001),
+                Retransmitted(1062, 1, 1001),
                 Acked(1075, 2001, 940, &[]),
                 Acked(1122, 2001, 1062, &[(1, 1001)]),
             ],
             &["spurious dsack"],
         ),
         (
-            "an echo of its own says more than a round trip that never was so short",
+            "the echo of the retransmission proves a shorter round trip",
             BOTH,
             &[
                 Sent(1000, 1, 1001),
-                Again(1300, 1, 1001),
+                Retransmitted(1300, 1, 1001),
                 Acked(1325, 1001, 1300, &[]),
             ],
             &["needed timestamp_echo"],
@@ -249,7 +264,7 @@ fn one_retransmission_at_the_left_edge() {
             BOTH,
             &[
                 Sent((1 << 32) - 100, 1, 1001),
-                Again((1 << 32) + 200, 1, 1001),
+                Retransmitted((1 << 32) + 200, 1, 1001),
                 Acked((1 << 32) + 400, 1001, u32::MAX - 99, &[]),
             ],
             &["spurious timestamp_echo"],
@@ -261,66 +276,66 @@ fn one_retransmission_at_the_left_edge() {
 fn one_retransmission_above_a_hole() {
     check(&[
         (
-            "selectively acknowledged, and no duplicate reported",
+            "selectively acknowledged, without a DSACK",
             BOTH,
             &[
                 Sent(1000, 1, 1001),
                 Sent(1000, 1001, 2001),
                 Sent(1001, 2001, 3001),
                 Acked(1061, 1, 900, &[(2001, 3001)]),
-                Again(1062, 1001, 2001),
+                Retransmitted(1062, 1001, 2001),
                 Acked(1122, 1, 900, &[(1001, 3001)]),
             ],
             &["needed no_duplicate"],
         ),
         (
-            "a duplicate above the hole is reported within the block that holds it",
+            "a DSACK above the hole lies inside a SACK block",
             BOTH,
             &[
                 Sent(1000, 1, 1001),
                 Sent(1000, 1001, 2001),
                 Sent(1001, 2001, 3001),
                 Acked(1061, 1, 900, &[(2001, 3001)]),
-                Again(1062, 1001, 2001),
+                Retransmitted(1062, 1001, 2001),
                 Acked(1080, 1, 900, &[(1001, 3001)]),
                 Acked(1122, 1, 900, &[(1001, 2001), (1001, 3001)]),
             ],
             &["spurious dsack"],
         ),
         (
-            "the report may not have come yet when the capture ends",
+            "the capture may end before the DSACK",
             BOTH,
             &[
                 Sent(1000, 1, 1001),
                 Sent(1000, 1001, 2001),
-                Again(1130, 1001, 2001),
+                Retransmitted(1130, 1001, 2001),
                 Acked(1195, 1, 900, &[(1001, 2001)]),
                 Ended(1200),
             ],
             &["unknowable ambiguous"],
         ),
         (
-            "nor does a receiver that resets report",
+            "the receiver may reset before the DSACK",
             BOTH,
             &[
                 Sent(1000, 1, 1001),
                 Sent(1000, 1001, 2001),
-                Again(1130, 1001, 2001),
+                Retransmitted(1130, 1001, 2001),
                 Acked(1195, 1, 900, &[(1001, 2001)]),
                 Reset(1200),
             ],
             &["unknowable ambiguous"],
         ),
         (
-            "an ACK comes late that asked for it: the echo is of what filled the hole",
+            "a late ACK shows what the echo of an earlier one belongs to",
             BOTH,
             &[
                 Sent(1000, 1, 1001),
                 Sent(1001, 1001, 2001),
                 Sent(1002, 2001, 3001),
                 Acked(1062, 1, 900, &[(2001, 3001)]),
-                Again(1063, 1, 1001),
-                Again(1130, 1001, 2001),
+                Retransmitted(1063, 1, 1001),
+                Retransmitted(1130, 1001, 2001),
                 Acked(1190, 3001, 1130, &[]),
                 Acked(1192, 1001, 1063, &[(2001, 3001)]),
             ],
@@ -333,7 +348,7 @@ fn one_retransmission_above_a_hole() {
 fn without_reports_or_timestamps() {
     let tail: &[Step] = &[
         Sent(1000, 1, 1001),
-        Again(1130, 1, 1001),
+        Retransmitted(1130, 1, 1001),
         Acked(1190, 1001, 1130, &[]),
     ];
     let overtaken: &[Step] = &[
@@ -341,12 +356,12 @@ fn without_reports_or_timestamps() {
         Sent(1001, 1001, 2001),
         Acked(1061, 1, 900, &[]),
         Acked(1062, 1, 900, &[]),
-        Again(1063, 1, 1001),
+        Retransmitted(1063, 1, 1001),
         Acked(1123, 2001, 1063, &[]),
     ];
     let early: &[Step] = &[
         Sent(1000, 1, 1001),
-        Again(1130, 1, 1001),
+        Retransmitted(1130, 1, 1001),
         Acked(1140, 1001, 1000, &[]),
     ];
     check(&[
@@ -374,12 +389,12 @@ fn without_reports_or_timestamps() {
 }
 
 #[test]
-fn where_round_trips_are_short_little_time_tells() {
+fn short_round_trips_shorten_the_wait_for_a_dsack() {
     let rtt = Some(Duration::from_millis(2));
     let tail = |ends| {
         let steps = [
             Sent(1000, 1, 1001),
-            Again(1003, 1, 1001),
+            Retransmitted(1003, 1, 1001),
             Acked(1005, 1001, 1003, &[]),
             Ended(ends),
         ];
@@ -389,15 +404,15 @@ fn where_round_trips_are_short_little_time_tells() {
     assert_eq!(
         tail(1011),
         ["unknowable ambiguous"],
-        "it may be reported yet"
+        "a DSACK may still come"
     );
 }
 
 #[test]
-fn copies_of_one_tick_are_not_told_apart_by_their_echo() {
+fn copies_with_one_timestamp_are_ambiguous() {
     let steps = [
         Sent(1000, 1, 1001),
-        Again(1000, 1, 1001),
+        Retransmitted(1000, 1, 1001),
         Acked(1060, 1001, 1000, &[]),
         Ended(1062),
     ];
@@ -405,34 +420,34 @@ fn copies_of_one_tick_are_not_told_apart_by_their_echo() {
 }
 
 #[test]
-fn facts_may_come_after_the_first_retransmission() {
-    for (facts, expected) in [(NEITHER, Verdict::Unknowable), (BOTH, Verdict::Spurious)] {
-        let mut judge = Judge::new(NEITHER);
-        judge.on_retransmission(0, span(0, 1), copy(2000), Some(copy(1000)));
-        judge.on_ack(
+fn receiver_options_may_come_after_the_first_retransmission() {
+    for (options, expected) in [(NEITHER, Verdict::Unknowable), (BOTH, Verdict::Spurious)] {
+        let mut verdicts = AckVerdicts::new(NEITHER);
+        verdicts.on_retransmission(0, span(0, 1), copy(2000), Some(copy(1000)));
+        verdicts.on_ack(
             at(2060),
             Offset::SYN,
             &Ack::new(Offset(1), 65_535),
             Some(1000),
         );
-        judge.set_facts(facts);
-        judge.finish(at(9000), RTT, |_, verdict, _| assert_eq!(verdict, expected));
+        verdicts.set_receiver_options(options);
+        verdicts.finish(at(9000), RTT, |_, verdict, _| assert_eq!(verdict, expected));
     }
 }
 
 #[test]
-fn a_receiver_that_never_reports_is_not_believed_to() {
+fn a_receiver_that_never_sends_a_dsack_is_not_expected_to() {
     let stall = |i: u64| {
         let (from, to, ms) = (1 + i * 1000, 1001 + i * 1000, 1000 * (i + 1));
         [
             Sent(ms, from, to),
-            Again(ms + 300, from, to),
+            Retransmitted(ms + 300, from, to),
             Acked(ms + 500, to, ms as u32, &[]),
         ]
     };
     let tail = [
         Sent(9000, 3001, 4001),
-        Again(9130, 3001, 4001),
+        Retransmitted(9130, 3001, 4001),
         Answer(9190, 4001, 9131, &[]),
     ];
     let silent: Vec<Step> = (0..3).flat_map(stall).chain(tail).collect();
@@ -445,45 +460,45 @@ fn a_receiver_that_never_reports_is_not_believed_to() {
 }
 
 #[test]
-fn what_is_settled_is_handed_out_and_forgotten() {
-    let mut judge = Judge::new(BOTH);
-    judge.on_retransmission(7, span(1, 1001), copy(1300), Some(copy(1000)));
-    judge.on_ack(
+fn final_verdicts_are_passed_on_once() {
+    let mut verdicts = AckVerdicts::new(BOTH);
+    verdicts.on_retransmission(7, span(1, 1001), copy(1300), Some(copy(1000)));
+    verdicts.on_ack(
         at(1360),
         Offset(1),
         &Ack::new(Offset(1001), 1000),
         Some(1300),
     );
     let mut found = Vec::new();
-    judge.settle(at(1400), RTT, |index, verdict, _| {
+    verdicts.settle(at(1400), RTT, |index, verdict, _| {
         found.push((index, verdict))
     });
-    assert!(found.is_empty() && !judge.is_idle());
-    judge.settle(at(4400), RTT, |index, verdict, _| {
+    assert!(found.is_empty() && !verdicts.is_idle());
+    verdicts.settle(at(4400), RTT, |index, verdict, _| {
         found.push((index, verdict))
     });
     assert_eq!(found, [(7, Verdict::Needed)]);
-    assert!(judge.is_idle());
-    judge.finish(at(5000), RTT, |index, _, _| panic!("{index} again"));
+    assert!(verdicts.is_idle());
+    verdicts.finish(at(5000), RTT, |index, _, _| panic!("{index} again"));
 }
 
 #[test]
 fn every_retransmission_gets_one_verdict() {
-    let mut judge = Judge::new(BOTH);
+    let mut verdicts = AckVerdicts::new(BOTH);
     let pieces = [(1, 1001), (1, 1), (501, 1501), (1, 3001), (2001, 2001)];
     for index in 0..100 {
-        judge.on_ack(at(900), Offset(1), &Ack::new(Offset(1), 1000), Some(950));
+        verdicts.on_ack(at(900), Offset(1), &Ack::new(Offset(1), 1000), Some(950));
         let (from, to) = pieces[index as usize % pieces.len()];
-        judge.on_retransmission(index, span(from, to), copy(1000 + u64::from(index)), None);
+        verdicts.on_retransmission(index, span(from, to), copy(1000 + u64::from(index)), None);
     }
-    judge.on_ack(
+    verdicts.on_ack(
         at(2000),
         Offset(1),
         &Ack::new(Offset(1201), 1000),
         Some(1050),
     );
     let mut found = Vec::new();
-    judge.finish(at(9000), RTT, |index, _, _| found.push(index));
+    verdicts.finish(at(9000), RTT, |index, _, _| found.push(index));
     found.sort_unstable();
     assert_eq!(found, Vec::from_iter(0..100));
 }

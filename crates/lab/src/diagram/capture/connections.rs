@@ -5,7 +5,7 @@ use super::super::watch::window_edge;
 use super::list;
 use recoup_draw::sequence::{Arrival, Mark, Necessity, Panel, Recorder, What};
 use recoup_trace::finding::{Retransmission, Verdict};
-use recoup_trace::read::Packet;
+use recoup_trace::read::CapturedPacket;
 use recoup_units::{Direction, Instant, Offset, Span};
 use recoup_wire::{Flags, Segment, SeqNumber};
 use std::collections::HashMap;
@@ -70,7 +70,7 @@ impl Connections {
         }
     }
 
-    pub fn take(&mut self, packet: &Packet) {
+    pub fn take(&mut self, packet: &CapturedPacket) {
         let number = self.connection_of(packet);
         let wanted = self.wanted.is_none_or(|wanted| wanted == number);
         let connection = &mut self.all[number];
@@ -79,7 +79,7 @@ impl Connections {
 
     /// The number of the connection a packet is of, which it may open: the first packet between two
     /// endpoints, or a SYN with another sequence number than the last one's.
-    fn connection_of(&mut self, packet: &Packet) -> usize {
+    fn connection_of(&mut self, packet: &CapturedPacket) -> usize {
         let (src, dst, segment) = (packet.endpoints.src, packet.endpoints.dst, &packet.segment);
         let syn = segment.flags.contains(Flags::SYN);
         let opening = syn && !segment.flags.contains(Flags::ACK);
@@ -158,7 +158,7 @@ impl Connection {
     }
 
     /// Takes in a packet of its own, to be kept if `wanted`.
-    pub fn take(&mut self, packet: &Packet, wanted: bool) {
+    pub fn take(&mut self, packet: &CapturedPacket, wanted: bool) {
         let segment = &packet.segment;
         let direction = match packet.endpoints.src == self.ends.client {
             true => Direction::Up,

@@ -529,10 +529,7 @@ fn what_cannot_be_read_is_said() {
             whole[..whole.len() - 40].to_vec(),
             "after frame 7: the capture ends within a packet",
         ),
-        (
-            raw_pcap(&unread),
-            "left out 2 frames, the first of them 3: cut ",
-        ),
+        (raw_pcap(&unread), "left out 2 frames, first frame 3: cut "),
     ] {
         let source = read("x.pcap", &file[..], &Choice::default()).unwrap();
         assert_eq!(source.notes.len(), 1, "{:?}", source.notes);

@@ -2,7 +2,7 @@
 
 use crate::truth::{Carries, Sent};
 use recoup_tcp::flow::Host;
-use recoup_trace::read::{Packet, Reader};
+use recoup_trace::read::{CapturedPacket, Reader};
 use recoup_units::{Offset, Span};
 use recoup_wire::{Flags, SeqNumber};
 use serde_json::Value;
@@ -46,7 +46,7 @@ fn log(path: &Path) -> Vec<Logged> {
 }
 
 /// The TCP packets of a capture that `by` sent.
-fn frames(path: &Path, by: Host, port: u16) -> Vec<Packet> {
+fn frames(path: &Path, by: Host, port: u16) -> Vec<CapturedPacket> {
     let mut reader = Reader::open(path).expect("a capture");
     let mut packets = Vec::new();
     while let Some(packet) = reader.next() {
@@ -66,7 +66,7 @@ struct Connections {
 }
 
 impl Connections {
-    fn place(&mut self, packet: &Packet, by: Host) -> (u64, Span) {
+    fn place(&mut self, packet: &CapturedPacket, by: Host) -> (u64, Span) {
         let client = match by {
             Host::Client => packet.endpoints.src,
             Host::Server => packet.endpoints.dst,
@@ -139,7 +139,7 @@ fn arrivals(log: &[Logged], folder: &Path, by: Host, port: u16) -> HashMap<u64, 
 }
 
 /// Log and capture speak of the same packet.
-fn check(line: &Logged, packet: &Packet) {
+fn check(line: &Logged, packet: &CapturedPacket) {
     let segment = &packet.segment;
     let (seq, payload) = (u64::from(segment.seq.0), u64::from(segment.payload_len));
     assert_eq!(

@@ -23,7 +23,7 @@
 use super::claim;
 use crate::score::Claim;
 use recoup_trace::finding::Triggers;
-use recoup_trace::read::{Packet, Reader};
+use recoup_trace::read::{CapturedPacket, Reader};
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, Flags, SeqNumber};
 use std::collections::{BTreeMap, HashMap};
@@ -161,7 +161,7 @@ impl Stream {
         }
     }
 
-    fn on_data(&mut self, packet: &Packet, times: Times, far_shut: bool) -> Option<Kind> {
+    fn on_data(&mut self, packet: &CapturedPacket, times: Times, far_shut: bool) -> Option<Kind> {
         let segment = &packet.segment;
         let start = self.offset(segment.seq)?;
         let end = start + u64::from(segment.sequence_len());
@@ -185,7 +185,7 @@ impl Stream {
         Some(kind)
     }
 
-    fn classify(&self, packet: &Packet, start: u64, times: Times, far_shut: bool) -> Kind {
+    fn classify(&self, packet: &CapturedPacket, start: u64, times: Times, far_shut: bool) -> Kind {
         let before = self.segments.range(..start).next_back().map(|(_, s)| s);
         let earlier = self.segments.range(..=start).next_back();
         let earlier = earlier.map(|(_, s)| s).filter(|s| s.end > start);
@@ -214,7 +214,7 @@ impl Stream {
     }
 
     /// The segment after the gap came less than the least round trip ago.
-    fn fills_soon(&self, packet: &Packet, start: u64, times: Times) -> bool {
+    fn fills_soon(&self, packet: &CapturedPacket, start: u64, times: Times) -> bool {
         let after = self.segments.range(start..).next();
         after.is_some_and(|(_, s)| packet.at.since(s.at).as_secs_f64() < times.min)
     }
@@ -232,7 +232,7 @@ pub fn tstat(capture: &Path) -> Vec<Claim> {
     claims
 }
 
-fn on_packet(streams: &mut HashMap<Endpoints, Stream>, packet: &Packet) -> Option<Kind> {
+fn on_packet(streams: &mut HashMap<Endpoints, Stream>, packet: &CapturedPacket) -> Option<Kind> {
     let segment = &packet.segment;
     let far = streams.entry(packet.endpoints.reverse()).or_default();
     if segment.flags.contains(Flags::ACK) {

@@ -1,21 +1,25 @@
-//! Stamps that do not follow from those before them.
+//! Timestamps that jump.
 
 use super::*;
-use crate::analyze::shard::Held;
+use crate::analyze::shard::Reorder;
 
-/// The times, in ms, in the order and as they are analyzed, of packets with these stamps; and what was odd.
-fn timed(stamps: &[u64]) -> (Vec<u64>, Clock) {
+/// The times at which packets with these timestamps are analyzed, in order and in ms, and the
+/// anomalies.
+fn timed(timestamps: &[u64]) -> (Vec<u64>, ClockAnomalies) {
     let packet = *repaired().packets.first().unwrap();
-    let packets = stamps.iter().enumerate().map(|(i, &at)| Packet {
-        frame: i as u64 + 1,
-        at: Instant::from_millis(at),
-        ..packet
-    });
-    let mut feed = Feed::new(packets);
-    let (mut round, mut held, mut got) = (Round::default(), Held::default(), Vec::new());
+    let packets = timestamps
+        .iter()
+        .enumerate()
+        .map(|(i, &at)| CapturedPacket {
+            frame: i as u64 + 1,
+            at: Instant::from_millis(at),
+            ..packet
+        });
+    let mut feed = PacketFeed::new(packets);
+    let (mut round, mut reorder, mut got) = (Round::default(), Reorder::default(), Vec::new());
     while feed.fill(&mut round) {
         for part in &round.parts {
-            held.sorted(part, round.order, |packets| {
+            reorder.in_order(part, round.order, |packets| {
                 let times = packets
                     .iter()
                     .map(|timed| timed.time.as_nanos() / 1_000_000);
@@ -27,46 +31,46 @@ fn timed(stamps: &[u64]) -> (Vec<u64>, Clock) {
 }
 
 #[test]
-fn time_goes_on_whatever_the_stamps_are() {
+fn time_goes_forward_whatever_the_timestamps() {
     const DAY: u64 = 86_400_000;
-    const SOME: u64 = (1 << 60) / 1_000_000;
-    // (what, stamps, times; how often set back and astray), all in ms
+    const FALLBACK: u64 = (1 << 60) / 1_000_000;
+    // (name, timestamps, times, [clock set back, outliers]), all times in ms
     type Case = (&'static str, &'static [u64], &'static [u64], [u64; 2]);
     let cases: [Case; 12] = [
         ("in order", &[1, 2, 3], &[1, 2, 3], [0, 0]),
-        ("a little late", &[1, 3, 2, 5, 4], &[1, 2, 3, 4, 5], [0, 0]),
+        ("slightly late", &[1, 3, 2, 5, 4], &[1, 2, 3, 4, 5], [0, 0]),
         (
-            "set back",
+            "clock set back",
             &[5000, 5002, 5001, 10, 11, 31],
             &[5000, 5001, 5002, 5002, 5003, 5023],
             [1, 0],
         ),
         (
-            "set back twice",
+            "clock set back twice",
             &[9000, 5000, 5010, 1000, 1010],
             &[9000, 9000, 9010, 9010, 9020],
             [2, 0],
         ),
         (
-            "set back and set right",
+            "clock set back, then right",
             &[9000, 5000, 5010, 9030, 9040],
             &[9000, 9000, 9010, 9030, 9040],
             [1, 0],
         ),
         (
-            "silence after it was set back",
+            "silence after the clock was set back",
             &[9000, 5000, 7000, 7010],
             &[9000, 9000, 11_000, 11_010],
             [1, 0],
         ),
         (
-            "one stamp of tomorrow",
+            "one timestamp a day ahead",
             &[1000, 1010 + DAY, 1020, 1030],
             &[1000, 1000, 1020, 1030],
             [0, 1],
         ),
         (
-            "one stamp of the past",
+            "one timestamp in the past",
             &[9000, 0, 9020, 9030],
             &[9000, 9000, 9020, 9030],
             [0, 1],
@@ -78,29 +82,29 @@ fn time_goes_on_whatever_the_stamps_are() {
             [0, 0],
         ),
         (
-            "no clock's at first",
+            "impossible timestamps first",
             &[u64::MAX, u64::MAX, 5000, 5010],
-            &[SOME, SOME, SOME, SOME + 10],
+            &[FALLBACK, FALLBACK, FALLBACK, FALLBACK + 10],
             [1, 0],
         ),
         (
-            "no clock's in between",
+            "impossible timestamps in between",
             &[5000, u64::MAX, u64::MAX, 5010, 5020],
             &[5000, 5000, 5000, 5000, 5010],
             [2, 0],
         ),
         (
-            "the first of tomorrow",
+            "the first timestamp a day ahead",
             &[DAY, 10, 20],
             &[DAY, DAY, DAY + 10],
             [1, 0],
         ),
     ];
-    for (what, stamps, times, [set, astray]) in cases {
-        let (got, clock) = timed(stamps);
+    for (what, timestamps, times, [set, outliers]) in cases {
+        let (got, clock) = timed(timestamps);
         assert_eq!(got, times, "{what}");
-        let counts = [clock.set, clock.astray].map(|steps| steps.frames.count);
-        assert_eq!(counts, [set, astray], "{what}");
+        let counts = [clock.set, clock.outliers].map(|steps| steps.frames.count);
+        assert_eq!(counts, [set, outliers], "{what}");
     }
     let (_, clock) = timed(&[9000, 5000, 5010]);
     assert_eq!(clock.set.frames.first_frame, 2);
@@ -111,27 +115,27 @@ fn time_goes_on_whatever_the_stamps_are() {
 }
 
 #[test]
-fn a_connection_outlives_what_happens_to_the_clock() {
-    type Stamps = fn(&mut [Packet]);
+fn a_connection_survives_clock_changes() {
+    type Stamps = fn(&mut [CapturedPacket]);
     let cases: [(&str, Stamps); 2] = [
-        ("one stamp of tomorrow", |packets| {
+        ("one timestamp a day ahead", |packets| {
             packets[12].at += Duration::from_secs(86_400);
         }),
-        ("set back by 15 minutes", |packets| {
+        ("clock set back by 15 minutes", |packets| {
             for packet in &mut packets[14..] {
                 packet.at = Instant::from_nanos(packet.at.as_nanos() - 900_000_000_000);
             }
         }),
     ];
     for (what, change) in cases {
-        let mut talk = repaired();
-        change(&mut talk.packets);
-        let stamp = talk.packets[18].at;
-        let kept = talk.analyzed();
+        let mut conversation = repaired();
+        change(&mut conversation.packets);
+        let timestamp = conversation.packets[18].at;
+        let kept = conversation.analyzed();
         let [row] = kept.retransmissions.as_slice() else {
             panic!("{what}: {:?}", kept.retransmissions);
         };
-        assert_eq!((row.frame, row.at), (19, stamp), "{what}");
+        assert_eq!((row.frame, row.at), (19, timestamp), "{what}");
         assert_eq!(row.triggers, Trigger::Fast.into(), "{what}");
         assert_eq!(row.verdict, Verdict::Needed, "{what}");
         assert_eq!(kept.connections.len(), 1, "{what}");

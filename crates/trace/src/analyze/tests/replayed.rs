@@ -1,48 +1,48 @@
-//! What replays are told, and when.
+//! What a replay begins with, and when.
 
 use super::*;
 
 #[test]
-fn without_an_ack_the_timer_goes_off_again_and_nothing_starts_slowly() {
-    let mut talk = Talk::midway();
-    // As an HP-UX host backed off: the first timeout is no half of the second.
+fn without_an_ack_every_retransmission_is_a_timeout() {
+    let mut conversation = Conversation::mid_connection();
+    // An HP-UX host's backoff: the first timeout is less than half of the second.
     for at in [0.0, 200.0, 800.0, 2000.0, 4400.0, 9200.0] {
-        talk.data(at, 0, 648);
+        conversation.data(at, 0, 648);
     }
-    let kept = talk.analyzed();
+    let kept = conversation.analyzed();
     let triggers = kept.retransmissions.iter().map(|row| row.triggers);
     assert_eq!(triggers.collect::<Vec<_>>(), [Trigger::Rto.into(); 5]);
 }
 
 #[test]
-fn what_was_long_overtaken_and_never_lost_is_no_burden_for_what_is_lost_later() {
-    // (pairs of which the second segment overtakes the first, so that what is kept of them fills any tape)
+fn earlier_reordering_does_not_affect_later_losses() {
+    // (pairs of segments in which the second overtakes the first; their steps fill any tape)
     for pairs in [10, 1000, 3000] {
-        let mut talk = Talk::opened(0.0);
+        let mut conversation = Conversation::opened(0.0);
         let mut at = 100.0;
         for i in 0..pairs {
             let first = i * 2000;
-            talk.data(at, first, 1000);
-            talk.data(at + 0.1, first + 1000, 1000);
-            talk.ack(at + 50.0, first, first + 1000, first + 2000);
-            talk.ack(at + 50.1, first + 2000, 0, 0);
+            conversation.data(at, first, 1000);
+            conversation.data(at + 0.1, first + 1000, 1000);
+            conversation.ack(at + 50.0, first, first + 1000, first + 2000);
+            conversation.ack(at + 50.1, first + 2000, 0, 0);
             at += 60.0;
         }
         let lost = pairs * 2000;
         for i in 0..10 {
-            talk.data(at + i as f64 * 0.01, lost + i * 1000, 1000);
+            conversation.data(at + i as f64 * 0.01, lost + i * 1000, 1000);
         }
         for i in 1..10 {
-            talk.ack(
+            conversation.ack(
                 at + 50.0 + i as f64 * 0.01,
                 lost,
                 lost + 1000,
                 lost + (i + 1) * 1000,
             );
         }
-        talk.data(at + 50.05, lost, 1000);
-        talk.ack(at + 100.1, lost + 10_000, 0, 0);
-        let kept = talk.analyzed();
+        conversation.data(at + 50.05, lost, 1000);
+        conversation.ack(at + 100.1, lost + 10_000, 0, 0);
+        let kept = conversation.analyzed();
         let [row] = kept.retransmissions.as_slice() else {
             panic!("{pairs}: {:?}", kept.retransmissions);
         };

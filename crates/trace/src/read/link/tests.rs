@@ -7,7 +7,7 @@ fn ethernet(rest: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn the_packet_is_found_behind_each_kind_of_header() {
+fn the_packet_is_found_after_each_kind_of_header() {
     let cooked =
         |kind: u8, rest: &[u8]| [&[0, kind, 0, 1, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0], rest].concat();
     let cooked2 = |protocol: [u8; 2], kind: u8| {
@@ -58,12 +58,12 @@ fn the_packet_is_found_behind_each_kind_of_header() {
     ] {
         let frame = [&header[..], &ip].concat();
         let link = Link::of(link).expect("a known link type");
-        let found = Inside {
+        let found = IpStart {
             start: header.len(),
             outgoing,
         };
         assert_eq!(link.ip_packet(&frame), Ok(found), "{link:?} {header:?}");
-        // Cut anywhere, it is found, or too short, but never something else.
+        // Cut anywhere, the result is the same or "too short".
         for end in 0..frame.len() {
             let cut = link.ip_packet(&frame[..end]);
             assert!(
@@ -75,7 +75,7 @@ fn the_packet_is_found_behind_each_kind_of_header() {
 }
 
 #[test]
-fn what_is_no_ip_is_not_taken_for_it() {
+fn frames_without_ip_are_refused() {
     for (link, frame) in [
         (1, ethernet(&[8, 6, 0x45, 0])),
         (1, ethernet(&[0x81, 0, 0, 7, 8, 6, 0x45, 0])),

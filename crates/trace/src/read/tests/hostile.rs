@@ -1,30 +1,30 @@
-//! What is damaged, cut, or something else altogether.
+//! Damaged and cut captures, and files that are none.
 
-use super::super::{Ending, LARGEST_RECORD, Oddity, Packet, Reason};
+use super::super::{CapturedPacket, Ending, LARGEST_RECORD, Oddity, Reason};
 use super::made::*;
 use proptest::prelude::*;
 
 #[test]
-fn what_is_no_capture_is_told_in_a_line() {
-    let kinds = "expected a capture as pcap or pcapng, plain or compressed by gzip or zstd";
+fn each_error_is_one_line() {
+    let kinds = "expected a pcap or pcapng capture, plain or compressed by gzip or zstd";
     let start = plain(&[]);
     for (file, text) in [
         (vec![], format!("x: empty: {kinds}")),
         (
             b"once upon a time".to_vec(),
-            format!("x: no capture: {kinds}"),
+            format!("x: not a capture: {kinds}"),
         ),
         (
             b"\xfd7zXZ\0".to_vec(),
             format!("x: compressed by xz: {kinds}"),
         ),
         (b"BZh9".to_vec(), format!("x: compressed by bzip2: {kinds}")),
-        (gzip(b"once"), format!("x: no capture: {kinds}")),
+        (gzip(b"once"), format!("x: not a capture: {kinds}")),
         (gzip(&gzip(&start)), format!("x: compressed twice: {kinds}")),
         (zstd(b""), format!("x: empty: {kinds}")),
         (
             Big.word(MODIFIED).to_vec(),
-            format!("x: a modified pcap in big-endian order: {kinds}"),
+            format!("x: a modified pcap capture in big-endian order: {kinds}"),
         ),
         (
             start[..23].to_vec(),
@@ -44,7 +44,7 @@ fn what_is_no_capture_is_told_in_a_line() {
         ),
         (
             Big.word(0x0a0d_0d0a).repeat(8),
-            "x: no section header as pcapng has it".into(),
+            "x: not a pcapng section header".into(),
         ),
     ] {
         assert_eq!(read(&file).unwrap_err().to_string(), text);
@@ -60,7 +60,7 @@ fn what_is_no_capture_is_told_in_a_line() {
         error,
         "x: a block of 30 bytes: expected a multiple of 4, at least 12"
     );
-    // Packed by something that was interrupted, or damaged, at its very beginning.
+    // Compressed by an interrupted program, or damaged at the very beginning.
     let mut damaged = gzip(&start);
     damaged[10] = 0xff;
     let error = read(&damaged).unwrap_err().to_string();
@@ -68,7 +68,7 @@ fn what_is_no_capture_is_told_in_a_line() {
 }
 
 #[test]
-fn a_link_type_that_is_not_read_is_an_error_when_there_is_no_other() {
+fn without_a_supported_link_type_a_capture_is_an_error() {
     let packets = packets(2);
     for file in [
         classic(Little, NANOS, 105, &packets),
@@ -83,13 +83,13 @@ fn a_link_type_that_is_not_read_is_an_error_when_there_is_no_other() {
         assert_download(&found, 2);
         assert_eq!(counts.skipped(Reason::LinkType).count, 2);
     }
-    // A capture without packets is one.
+    // A capture without packets is valid.
     let (found, counts) = read(&plain(&[])).unwrap();
     assert!(found.is_empty() && counts.notes().is_empty());
 }
 
 #[test]
-fn what_follows_a_good_start_is_told() {
+fn the_ending_says_what_follows_a_valid_start() {
     let packets = packets(3);
     let good = [plain(&packets), sections(Little, RAW as u16, &packets)];
     let huge = LARGEST_RECORD as u32 + 1;
@@ -124,12 +124,12 @@ fn what_follows_a_good_start_is_told() {
         (
             &good[1],
             [block(16), vec![1; 4]].concat(),
-            "a block with one length in front and another behind",
+            "a block with two different lengths",
         ),
         (
             &good[1],
             Little.words(&[77, 16, 0, 15]),
-            "a block with one length in front and another behind",
+            "a block with two different lengths",
         ),
         (&good[1], section(Big)[..27].to_vec(), ""),
         (&good[1], Little.words(&[6, 1 << 24, 0, 0]), ""),
@@ -149,7 +149,7 @@ fn what_follows_a_good_start_is_told() {
         assert_eq!(counts.ending, expected);
         assert_eq!(counts.notes().len(), 1);
     }
-    // What is packed may be followed by something else, or be damaged.
+    // Bytes after the compressed data, or damage within it.
     let trailing = [&gzip(&good[0])[..], b"rubbish, not a member of it"].concat();
     let (found, counts) = read(&trailing).unwrap();
     assert_download(&found, 3);
@@ -160,9 +160,9 @@ fn what_follows_a_good_start_is_told() {
     );
 }
 
-/// Damaged in the middle, what was packed in front of that is not all lost.
+/// If compressed data is damaged in the middle, most of what comes before is read.
 #[test]
-fn what_is_packed_and_damaged_is_read_as_far_as_it_is_sound() {
+fn damaged_compressed_data_is_read_up_to_the_damage() {
     let file = plain(&packets(3000));
     for mut packed in [gzip(&file), zstd(&file)] {
         let middle = packed.len() / 2;
@@ -173,7 +173,7 @@ fn what_is_packed_and_damaged_is_read_as_far_as_it_is_sound() {
     }
 }
 
-/// A block that contradicts itself is left out; those behind it are read.
+/// A block that contradicts itself is left out, and the blocks after it are read.
 #[test]
 fn a_packet_longer_than_its_block_is_left_out() {
     let packet = ip(&segment(0), false);
@@ -231,11 +231,11 @@ fn empty_records_are_frames() {
     assert_eq!(counts.skipped(Reason::Cut).count, 2);
     assert_eq!(
         counts.notes(),
-        ["left out 2 frames, the first of them 1: cut before the end of the TCP header"]
+        ["left out 2 frames, first frame 1: cut before the end of the TCP header"]
     );
 }
 
-/// Captures of every kind, for what may happen to any of them.
+/// One capture of each kind, to be damaged.
 fn good() -> Vec<Vec<u8>> {
     let packets = packets(6);
     let mixed: Vec<Vec<u8>> = packets
@@ -265,10 +265,10 @@ fn good() -> Vec<Vec<u8>> {
     plain.into_iter().chain(packed).collect()
 }
 
-/// Any prefix has a prefix of the packets, and ends well, or within a packet; only without a header
-/// it is nothing.
+/// A prefix of a capture holds a prefix of its packets and ends cleanly or within a packet. Without
+/// a header it is no capture.
 #[test]
-fn cut_anywhere_what_is_there_is_read() {
+fn a_cut_capture_is_read_up_to_the_cut() {
     for file in good() {
         let (all, _) = read(&file).unwrap();
         let mut most = 0;
@@ -291,9 +291,10 @@ fn cut_anywhere_what_is_there_is_read() {
 }
 
 proptest! {
-    /// Bytes changed, taken away and put in: nothing panics, the frames rise, the sums are right.
+    /// Changes, removes and inserts bytes: nothing panics, frame numbers increase, and the counts
+    /// add up.
     #[test]
-    fn whatever_happens_the_counts_add_up(
+    fn damage_never_panics_and_the_counts_add_up(
         which in 0..7_usize,
         edits in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0..3_u8), 1..8),
     ) {
@@ -307,7 +308,7 @@ proptest! {
             }
         }
         if let Ok((found, counts)) = read(&file) {
-            let rising = |pair: &[Packet]| pair[0].frame < pair[1].frame;
+            let rising = |pair: &[CapturedPacket]| pair[0].frame < pair[1].frame;
             prop_assert!(found.windows(2).all(rising));
             prop_assert!(found.last().is_none_or(|last| last.frame <= counts.frames));
             let skipped: u64 = Reason::ALL.iter().map(|r| counts.skipped(*r).count).sum();

@@ -1,10 +1,10 @@
-//! Tiny captures, byte by byte.
+//! Small captures, made byte by byte.
 
-use super::super::{Counts, Packet, ReadError, Reader};
+use super::super::{CapturedPacket, Counts, ReadError, Reader};
 use recoup_wire::{Endpoints, Flags, Options, Payload, Segment, SeqNumber, Timestamps, encode};
 use std::io::Write;
 
-/// How numbers stand in a file.
+/// The byte order of a file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Order {
     Little,
@@ -37,10 +37,10 @@ pub const NANOS: u32 = 0xa1b2_3c4d;
 pub const MODIFIED: u32 = 0xa1b2_cd34;
 pub const ETHERNET: u32 = 1;
 pub const RAW: u32 = 101;
-/// The second the first packet is sent in.
+/// The second in which the first packet is sent.
 pub const START: u64 = 1_000_000_000;
 
-/// The `i`-th segment of a download: 100 bytes, or nothing.
+/// The `i`-th segment of a download: 100 bytes, or none.
 pub fn segment(i: u32) -> Segment {
     Segment {
         seq: SeqNumber(u32::MAX - 150) + 100 * i,
@@ -55,7 +55,7 @@ pub fn segment(i: u32) -> Segment {
     }
 }
 
-/// The packet of a segment.
+/// The IP packet of a segment.
 pub fn ip(segment: &Segment, v6: bool) -> Vec<u8> {
     let (src, dst) = match v6 {
         true => ("[2001:db8::1]:9", "[2001:db8::2]:80"),
@@ -70,17 +70,17 @@ pub fn ip(segment: &Segment, v6: bool) -> Vec<u8> {
     packet
 }
 
-/// Behind an Ethernet header with these bytes after the addresses.
+/// An Ethernet frame with `middle` between the addresses and the packet.
 pub fn ethernet(middle: &[u8], packet: &[u8]) -> Vec<u8> {
     [&[2; 12], middle, packet].concat()
 }
 
-/// `count` packets, over IPv6 and IPv4 by turns.
+/// `count` packets, alternately over IPv6 and IPv4.
 pub fn packets(count: u32) -> Vec<Vec<u8>> {
     (0..count).map(|i| ip(&segment(i), i % 2 == 1)).collect()
 }
 
-/// Nanoseconds after 1970 of the `i`-th packet.
+/// When the `i`-th packet is sent: nanoseconds since 1970.
 pub fn time(i: usize) -> u64 {
     START * 1_000_000_000 + i as u64 * 250_000_000
 }
@@ -93,7 +93,7 @@ pub fn header(order: Order, magic: u32, link: u32) -> Vec<u8> {
     file
 }
 
-/// A record of a classic capture in nanoseconds, of a packet that had `length` bytes.
+/// A record of a classic capture in nanoseconds; the packet had `length` bytes on the wire.
 pub fn record(order: Order, nanos: u64, data: &[u8], length: usize) -> Vec<u8> {
     let (second, part) = (nanos / 1_000_000_000, nanos % 1_000_000_000);
     let words = [second as u32, part as u32, data.len() as u32, length as u32];
@@ -117,12 +117,12 @@ pub fn classic(order: Order, magic: u32, link: u32, packets: &[Vec<u8>]) -> Vec<
     file
 }
 
-/// As most tests want it.
+/// A little-endian classic capture in nanoseconds.
 pub fn plain(packets: &[Vec<u8>]) -> Vec<u8> {
     classic(Little, NANOS, RAW, packets)
 }
 
-/// A block of pcapng.
+/// A pcapng block.
 pub fn block(order: Order, kind: u32, body: &[u8]) -> Vec<u8> {
     let padded = body.len().next_multiple_of(4);
     let len = order.word(padded as u32 + 12);
@@ -133,7 +133,7 @@ pub fn block(order: Order, kind: u32, body: &[u8]) -> Vec<u8> {
     block
 }
 
-/// An option of pcapng.
+/// A pcapng option.
 pub fn option(order: Order, code: u16, value: &[u8]) -> Vec<u8> {
     let mut option = [order.half(code), order.half(value.len() as u16)].concat();
     option.extend(value);
@@ -147,14 +147,14 @@ pub fn section(order: Order) -> Vec<u8> {
     block(order, 0x0a0d_0d0a, &body)
 }
 
-/// An interface with this link type and these options.
+/// An interface description block.
 pub fn interface(order: Order, link: u16, options: &[Vec<u8>]) -> Vec<u8> {
     let body = [order.half(link), order.half(0)].concat();
     let body = [&body[..], &order.word(0), &options.concat()].concat();
     block(order, 1, &body)
 }
 
-/// An enhanced packet.
+/// An enhanced packet block.
 pub fn enhanced(
     order: Order,
     interface: u32,
@@ -170,7 +170,7 @@ pub fn enhanced(
     block(order, 6, &body)
 }
 
-/// A capture as pcapng, in microseconds.
+/// A pcapng capture in microseconds.
 pub fn sections(order: Order, link: u16, packets: &[Vec<u8>]) -> Vec<u8> {
     let mut file = [section(order), interface(order, link, &[])].concat();
     for (i, packet) in packets.iter().enumerate() {
@@ -189,16 +189,18 @@ pub fn zstd(bytes: &[u8]) -> Vec<u8> {
     zstd::encode_all(bytes, 1).unwrap()
 }
 
-/// All packets of a capture, and what else is in it.
-pub fn read(file: &[u8]) -> Result<(Vec<Packet>, Counts), ReadError> {
+/// All packets and the counts of a capture.
+pub fn read(file: &[u8]) -> Result<(Vec<CapturedPacket>, Counts), ReadError> {
     read_from(file)
 }
 
-pub fn read_from(input: impl std::io::Read + Send) -> Result<(Vec<Packet>, Counts), ReadError> {
+pub fn read_from(
+    input: impl std::io::Read + Send,
+) -> Result<(Vec<CapturedPacket>, Counts), ReadError> {
     drain(Reader::new("x", input)?)
 }
 
-pub fn drain(mut reader: Reader<'_>) -> Result<(Vec<Packet>, Counts), ReadError> {
+pub fn drain(mut reader: Reader<'_>) -> Result<(Vec<CapturedPacket>, Counts), ReadError> {
     let mut packets = Vec::new();
     while let Some(packet) = reader.next() {
         packets.push(*packet);
@@ -209,9 +211,9 @@ pub fn drain(mut reader: Reader<'_>) -> Result<(Vec<Packet>, Counts), ReadError>
     Ok((packets, counts))
 }
 
-/// Checks that these are [`packets`] in order.
+/// Checks that `found` are [`packets`] in order.
 #[track_caller]
-pub fn assert_download(found: &[Packet], count: u32) {
+pub fn assert_download(found: &[CapturedPacket], count: u32) {
     assert_eq!(found.len(), count as usize);
     for (i, packet) in found.iter().enumerate() {
         assert_eq!(packet.frame, i as u64 + 1);

@@ -1,53 +1,53 @@
-//! What segments below the highest one seen are taken for, where arrivals are seen.
+//! What a segment below the highest byte is taken for, where arrivals are seen.
 
-use super::super::arrivals::{Arrivals, Seen};
+use super::super::arrivals::{ArrivalVerdicts, SeenBytes};
 use super::*;
 
-/// (when, from, to, timestamp, what was seen) of a segment.
-type Came = (u64, u64, u64, Option<u32>, Seen);
+/// (time, from, to, timestamp, what had arrived)
+type Arrived = (u64, u64, u64, Option<u32>, SeenBytes);
 
 #[test]
 fn arrivals() {
-    let seen = |all, first: Option<u32>, higher| Seen {
+    let seen = |all, first: Option<u32>, higher| SeenBytes {
         all,
-        first: first.map(|ts| Copy {
+        first: first.map(|ts| Transmission {
             at: at(0),
             ts_value: Some(ts),
         }),
         higher,
     };
-    let undated = Seen {
+    let undated = SeenBytes {
         all: true,
-        first: Some(Copy {
+        first: Some(Transmission {
             at: at(0),
             ts_value: None,
         }),
         higher: None,
     };
     let hole = seen(false, None, Some(1001));
-    let cases: &[(&str, &[Came], &[&str])] = &[
+    let cases: &[(&str, &[Arrived], &[&str])] = &[
         (
-            "younger than what lies above",
+            "younger than a segment above",
             &[(9, 1, 1001, Some(1060), hole)],
             &["needed no_copy_seen"],
         ),
         (
-            "as old as what lies above",
+            "as old as a segment above",
             &[(9, 1, 1001, Some(1001), hole)],
             &["unknowable looks_first"],
         ),
         (
-            "older",
+            "older than a segment above",
             &[(9, 1, 1001, Some(1000), hole)],
             &["unknowable looks_first"],
         ),
         (
-            "it came before",
+            "its bytes arrived before",
             &[(9, 1, 1001, Some(1060), seen(true, Some(1000), Some(1001)))],
             &["spurious copy_seen"],
         ),
         (
-            "the original comes after",
+            "the original arrives later",
             &[
                 (9, 1, 1001, Some(1060), hole),
                 (10, 1, 1001, Some(1000), seen(true, Some(1060), Some(1001))),
@@ -55,7 +55,7 @@ fn arrivals() {
             &["spurious copy_seen", "first"],
         ),
         (
-            "half of it comes after",
+            "half of the original arrives later",
             &[
                 (9, 1, 1001, Some(1060), hole),
                 (10, 1, 501, Some(1000), seen(true, Some(1060), Some(1001))),
@@ -63,7 +63,7 @@ fn arrivals() {
             &["needed no_copy_seen", "first"],
         ),
         (
-            "an earlier retransmission comes after a later one",
+            "an earlier retransmission arrives after a later one",
             &[
                 (9, 1, 1001, Some(1200), hole),
                 (10, 1, 1001, Some(1060), seen(true, Some(1200), Some(1001))),
@@ -71,7 +71,7 @@ fn arrivals() {
             &["spurious copy_seen", "needed no_copy_seen"],
         ),
         (
-            "what looked first is betrayed by an older copy",
+            "an older copy shows that a supposed original is a retransmission",
             &[
                 (9, 1, 1001, Some(1060), seen(false, None, Some(1100))),
                 (10, 1, 1001, Some(1000), seen(true, Some(1060), Some(1100))),
@@ -79,7 +79,7 @@ fn arrivals() {
             &["spurious copy_seen", "first"],
         ),
         (
-            "what came before filled a hole, and was told of here",
+            "the earlier copy filled a hole",
             &[
                 (9, 1, 1001, Some(1000), hole),
                 (10, 1, 1001, Some(1060), seen(true, None, Some(1001))),
@@ -87,17 +87,17 @@ fn arrivals() {
             &["unknowable looks_first", "spurious copy_seen"],
         ),
         (
-            "part of it came before",
+            "some of its bytes arrived before",
             &[(9, 1, 1001, Some(1060), seen(false, Some(1000), None))],
             &["needed no_copy_seen"],
         ),
         (
-            "no timestamps, the first one in order",
+            "no timestamps, the earlier copy came in order",
             &[(9, 1, 1001, None, undated)],
             &["spurious copy_seen"],
         ),
         (
-            "no timestamps, the first one filled a hole",
+            "no timestamps, the earlier copy filled a hole",
             &[
                 (9, 1, 1001, None, seen(false, None, None)),
                 (10, 1, 1001, None, undated),
@@ -105,10 +105,10 @@ fn arrivals() {
             &["unknowable ambiguous", "unknowable ambiguous"],
         ),
     ];
-    for (what, came, expected) in cases {
-        let mut arrivals = Arrivals::default();
-        for (index, &(ms, from, to, ts_value, seen)) in came.iter().enumerate() {
-            let copy = Copy {
+    for (what, arrived, expected) in cases {
+        let mut arrivals = ArrivalVerdicts::default();
+        for (index, &(ms, from, to, ts_value, seen)) in arrived.iter().enumerate() {
+            let copy = Transmission {
                 at: at(ms),
                 ts_value,
             };
@@ -128,9 +128,9 @@ fn arrivals() {
 }
 
 #[test]
-fn more_copies_than_any_sender_makes_are_not_told_apart() {
-    let mut arrivals = Arrivals::default();
-    let again = Seen {
+fn too_many_copies_are_ambiguous() {
+    let mut arrivals = ArrivalVerdicts::default();
+    let again = SeenBytes {
         all: true,
         first: Some(copy(0)),
         higher: None,
@@ -146,5 +146,5 @@ fn more_copies_than_any_sender_makes_are_not_told_apart() {
         other => assert_eq!(other, Some((Verdict::Unknowable, Evidence::Ambiguous))),
     });
     assert_eq!(spurious.len(), 258);
-    assert_eq!(spurious.last(), Some(&1000), "nothing is near it");
+    assert_eq!(spurious.last(), Some(&1000), "no other segment is nearby");
 }

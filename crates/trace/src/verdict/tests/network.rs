@@ -1,11 +1,11 @@
-//! A small network whose truth is known: a sender that sends again for the usual reasons, a path that loses
-//! and holds back packets both ways, and a receiver after the RFCs and Linux. What the judge says is
-//! compared with what arrived.
+//! Verdicts compared with the truth in a small simulated network. Its sender retransmits for the
+//! usual reasons, its path loses and delays packets both ways, and its receiver follows the RFCs
+//! and Linux.
 //!
-//! The rates below are of fixed seeds. Wrong ones are allowed where two rare things come together, as the
-//! loss of the one ACK that told.
+//! The seeds are fixed. Wrong verdicts are allowed where two rare events coincide, for example the
+//! loss of the only ACK that shows what arrived.
 
-use super::super::clues::is_before;
+use super::super::evidence::is_before;
 use super::*;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -17,18 +17,18 @@ const DELAYED_ACK: u64 = 40;
 const PROBE: u64 = 130;
 const RTO: u64 = 260;
 
-/// What a path does, in thousandths of packets.
+/// What a path does; probabilities in thousandths.
 #[derive(Clone, Copy, Debug)]
 struct Path {
     lose_data: u64,
     lose_acks: u64,
-    /// (how many, for how many ms)
+    /// (how many packets are delayed, by how many ms)
     hold: (u64, u64),
-    /// Every two seconds nothing moves for so many ms.
+    /// Every two seconds, nothing moves for this many ms.
     stall: u64,
 }
 
-/// What is on its way, or is to be looked at.
+/// A packet in transit, or a time to send.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Data {
@@ -45,7 +45,7 @@ enum Event {
     Look,
 }
 
-/// A generator of Steele, Lea and Flood (SplitMix64).
+/// SplitMix64 (Steele, Lea and Flood).
 struct Dice(u64);
 
 impl Dice {
@@ -58,19 +58,19 @@ impl Dice {
     }
 }
 
-/// The receiver, as Linux is.
+/// A receiver that behaves like Linux.
 #[derive(Default)]
 struct Receiver {
     next: u64,
     acked: u64,
     recent: u32,
-    /// Above a hole, the newest first.
+    /// SACK blocks, newest first.
     blocks: Vec<(u64, u64)>,
     delayed: bool,
 }
 
 impl Receiver {
-    /// Takes a segment; `Some`: it is answered at once, with what is reported as a duplicate.
+    /// Takes a segment. `Some` if it is answered at once, with the duplicate to report.
     fn take(&mut self, span: Span, ts: u32) -> Option<Option<(u64, u64)>> {
         let (from, to) = (span.start.0, span.end.0);
         let here = |&(a, b): &(u64, u64)| a <= from && to <= b;
@@ -116,17 +116,16 @@ impl Receiver {
     }
 }
 
-/// A segment of the sender's.
+/// A segment of the sender.
 #[derive(Default)]
 struct Segment {
-    /// When its copies went.
+    /// When each copy was sent.
     sent: Vec<u64>,
-    /// Which of them arrived.
+    /// Whether each copy arrived.
     arrived: Vec<bool>,
     sacked: bool,
 }
 
-/// One flow.
 struct Flow {
     dice: Dice,
     path: Path,
@@ -139,13 +138,13 @@ struct Flow {
     backoff: u32,
     probed: bool,
     receiver: Receiver,
-    judge: Judge,
+    verdicts: AckVerdicts,
     /// The segment and the copy of each retransmission.
-    again: Vec<(usize, usize)>,
+    retransmissions: Vec<(usize, usize)>,
 }
 
 impl Flow {
-    fn new(seed: u64, path: Path, facts: Facts) -> Self {
+    fn new(seed: u64, path: Path, options: ReceiverOptions) -> Self {
         let mut dice = Dice(seed);
         let length = 4 + dice.below(60) as usize;
         let begin = 1000 + dice.below(2000);
@@ -165,8 +164,8 @@ impl Flow {
                 acked: 1,
                 ..Receiver::default()
             },
-            judge: Judge::new(facts),
-            again: Vec::new(),
+            verdicts: AckVerdicts::new(options),
+            retransmissions: Vec::new(),
         }
     }
 
@@ -179,7 +178,7 @@ impl Flow {
         self.events.push(Reverse((at, self.count, event)));
     }
 
-    /// Over the path at `now`; `None`: lost.
+    /// When a packet sent at `now` arrives; `None` if it is lost.
     fn cross(&mut self, now: u64, lose: u64) -> Option<u64> {
         let held = self.dice.below(1000) < self.path.hold.0;
         let lost = self.dice.below(1000) < lose;
@@ -195,9 +194,9 @@ impl Flow {
         let copy = self.segments[segment].sent.len();
         if copy > 0 {
             let original = super::copy(self.segments[segment].sent[0]);
-            let index = self.again.len() as u32;
-            (self.judge).on_retransmission(index, span, super::copy(now), Some(original));
-            self.again.push((segment, copy));
+            let index = self.retransmissions.len() as u32;
+            (self.verdicts).on_retransmission(index, span, super::copy(now), Some(original));
+            self.retransmissions.push((segment, copy));
         }
         self.segments[segment].sent.push(now);
         self.segments[segment].arrived.push(false);
@@ -207,7 +206,7 @@ impl Flow {
         }
     }
 
-    /// Sends what may go, and again what seems lost.
+    /// Sends new data, and retransmits what seems lost.
     fn send_all(&mut self, now: u64) {
         let first = (self.una / SEGMENT) as usize;
         let sacked: Vec<bool> = self.segments.iter().map(|s| s.sacked).collect();
@@ -233,10 +232,10 @@ impl Flow {
         }
     }
 
-    fn heard(&mut self, now: u64, cumulative: u64, echo: u32, blocks: &[(u64, u64)]) {
+    fn on_ack(&mut self, now: u64, cumulative: u64, echo: u32, blocks: &[(u64, u64)]) {
         let spans = blocks.iter().map(|&(a, b)| span(a, b));
         let ack = Ack::new(Offset(cumulative), 65_535).with_blocks(spans);
-        (self.judge).on_ack(at(now), Offset(self.una), &ack, Some(echo));
+        (self.verdicts).on_ack(at(now), Offset(self.una), &ack, Some(echo));
         for segment in 0..self.next {
             let span = self.span(segment);
             self.segments[segment].sacked |= ack.sack_blocks().iter().any(|b| b.covers(span));
@@ -247,7 +246,7 @@ impl Flow {
         self.send_all(now);
     }
 
-    /// Plays it to its end: each verdict, and whether it was needed in truth.
+    /// Plays the flow to its end. Returns each verdict, and whether the retransmission was needed.
     fn play(mut self) -> Vec<(Verdict, bool)> {
         self.schedule(self.moved_at, Event::Look);
         let mut now = 0;
@@ -274,18 +273,20 @@ impl Flow {
                     cumulative,
                     echo,
                     blocks,
-                } => self.heard(now, cumulative, echo, &blocks),
+                } => self.on_ack(now, cumulative, echo, &blocks),
             }
         }
         let mut verdicts = BTreeMap::new();
         let end = super::at(now + 1000);
-        self.judge.finish(end, RTT, |index, verdict, _| {
+        self.verdicts.finish(end, RTT, |index, verdict, _| {
             verdicts.insert(index, verdict);
         });
-        let truth = (0..).zip(&self.again).map(|(index, &(segment, copy))| {
-            let needed = !self.segments[segment].arrived[..copy].contains(&true);
-            (verdicts[&index], needed)
-        });
+        let truth = (0..)
+            .zip(&self.retransmissions)
+            .map(|(index, &(segment, copy))| {
+                let needed = !self.segments[segment].arrived[..copy].contains(&true);
+                (verdicts[&index], needed)
+            });
         truth.collect()
     }
 
@@ -297,7 +298,7 @@ impl Flow {
     }
 }
 
-/// Retransmissions by (verdict, truth) of many flows.
+/// Verdicts on many flows, compared with the truth.
 #[derive(Debug, Default)]
 struct Count {
     right: u64,
@@ -305,10 +306,10 @@ struct Count {
     unknowable: u64,
 }
 
-fn count(path: Path, facts: Facts) -> Count {
+fn count(path: Path, options: ReceiverOptions) -> Count {
     let mut count = Count::default();
     for seed in 0..2000 {
-        for (verdict, needed) in Flow::new(seed * 7919, path, facts).play() {
+        for (verdict, needed) in Flow::new(seed * 7919, path, options).play() {
             match (verdict, needed) {
                 (Verdict::Unknowable, _) => count.unknowable += 1,
                 (Verdict::Needed, true) | (Verdict::Spurious, false) => count.right += 1,
@@ -320,14 +321,14 @@ fn count(path: Path, facts: Facts) -> Count {
 }
 
 #[test]
-fn verdicts_are_true() {
+fn verdicts_match_the_truth() {
     let calm = Path {
         lose_data: 0,
         lose_acks: 0,
         hold: (0, 0),
         stall: 0,
     };
-    // (what, path, facts, wrong in ten thousand at most, verdicts in a hundred at least)
+    // (name, path, receiver options, most wrong verdicts in 10,000, fewest verdicts in 100)
     let cases = [
         (
             "losses",
@@ -341,7 +342,7 @@ fn verdicts_are_true() {
         ),
         ("stalls", Path { stall: 500, ..calm }, BOTH, 0, 99),
         (
-            "held",
+            "delays",
             Path {
                 hold: (20, 45),
                 ..calm
@@ -361,7 +362,7 @@ fn verdicts_are_true() {
             85,
         ),
         (
-            "both ways",
+            "losses both ways",
             Path {
                 lose_data: 20,
                 lose_acks: 20,
@@ -372,7 +373,7 @@ fn verdicts_are_true() {
             99,
         ),
         (
-            "all of it",
+            "all",
             Path {
                 lose_data: 20,
                 lose_acks: 20,
@@ -384,7 +385,7 @@ fn verdicts_are_true() {
             97,
         ),
         (
-            "all of it, no timestamps",
+            "all, no timestamps",
             Path {
                 lose_data: 20,
                 lose_acks: 20,
@@ -396,8 +397,8 @@ fn verdicts_are_true() {
             95,
         ),
     ];
-    for (what, path, facts, most_wrong, least_given) in cases {
-        let count = count(path, facts);
+    for (what, path, options, most_wrong, least_given) in cases {
+        let count = count(path, options);
         let given = count.right + count.wrong;
         let all = given + count.unknowable;
         assert!(all >= 200, "{what}: {count:?}");

@@ -1,4 +1,4 @@
-//! More than one retransmission, handshakes, closes, and copies that are refused.
+//! Several retransmissions, handshakes, closes, and refused copies.
 
 use super::*;
 
@@ -6,72 +6,72 @@ use super::*;
 fn several_retransmissions() {
     check(&[
         (
-            "two are lost",
+            "the original and the first retransmission are lost",
             BOTH,
             &[
                 Sent(1000, 1, 1001),
-                Again(1130, 1, 1001),
-                Again(1400, 1, 1001),
+                Retransmitted(1130, 1, 1001),
+                Retransmitted(1400, 1, 1001),
                 Acked(1460, 1001, 1400, &[]),
             ],
             &["needed timestamp_echo", "needed timestamp_echo"],
         ),
         (
-            "the first arrives, and the timer is too quick",
+            "the first retransmission arrives, and the timer fires too early",
             BOTH,
             &[
                 Sent(1000, 1, 1001),
-                Again(1200, 1, 1001),
-                Again(1400, 1, 1001),
+                Retransmitted(1200, 1, 1001),
+                Retransmitted(1400, 1, 1001),
                 Acked(1430, 1001, 1200, &[]),
                 Acked(1460, 1001, 1400, &[(1, 1001)]),
             ],
             &["needed timestamp_echo", "spurious dsack"],
         ),
         (
-            "one of the first two arrived, who knows which",
+            "one of the first two copies arrived",
             BOTH,
             &[
                 Sent(1000, 1, 1001),
-                Again(1130, 1, 1001),
-                Again(1400, 1, 1001),
+                Retransmitted(1130, 1, 1001),
+                Retransmitted(1400, 1, 1001),
                 Acked(1460, 1001, 1400, &[(1, 1001)]),
             ],
             &["unknowable ambiguous", "spurious dsack"],
         ),
         (
-            "all ACKs are lost until the receiver has data to send, and sends it again",
+            "all ACKs are lost until the receiver retransmits data of its own",
             BOTH,
             &[
                 Sent(1000, 1, 1001),
-                Again(1300, 1, 1001),
-                Again(1900, 1, 1001),
+                Retransmitted(1300, 1, 1001),
+                Retransmitted(1900, 1, 1001),
                 Answer(3000, 1001, 1900, &[]),
             ],
             &["unknowable ambiguous", "unknowable ambiguous"],
         ),
         (
-            "small segments go again as one: half of it had arrived",
+            "small segments are retransmitted as one, and one of them had arrived",
             BOTH,
             &[
                 Sent(1000, 1, 101),
                 Sent(1001, 101, 201),
                 Acked(1061, 1, 900, &[(101, 201)]),
-                Again(1130, 1, 201),
+                Retransmitted(1130, 1, 201),
                 Acked(1190, 201, 1130, &[(101, 201)]),
             ],
             &["needed timestamp_echo"],
         ),
         (
-            "a super-segment goes again in segments",
+            "a packet of several segments is retransmitted in single ones",
             BOTH,
             &[
                 Sent(1000, 1, 3001),
                 Sent(1001, 3001, 4001),
                 Acked(1061, 1, 900, &[(3001, 4001)]),
-                Again(1062, 1, 1001),
-                Again(1062, 1001, 2001),
-                Again(1063, 2001, 3001),
+                Retransmitted(1062, 1, 1001),
+                Retransmitted(1062, 1001, 2001),
+                Retransmitted(1063, 2001, 3001),
                 Acked(1070, 1, 900, &[(1001, 2001), (3001, 4001)]),
                 Acked(1122, 2001, 1062, &[(3001, 4001)]),
                 Acked(1123, 2001, 1062, &[(1001, 2001), (3001, 4001)]),
@@ -94,7 +94,7 @@ fn handshake_and_close() {
             TIMESTAMPS,
             &[
                 Sent(1000, 0, 1),
-                Again(2000, 0, 1),
+                Retransmitted(2000, 0, 1),
                 Answer(2060, 1, 1000, &[]),
             ],
             &["spurious timestamp_echo"],
@@ -104,7 +104,7 @@ fn handshake_and_close() {
             BOTH,
             &[
                 Sent(1000, 0, 1),
-                Again(2000, 0, 1),
+                Retransmitted(2000, 0, 1),
                 Answer(2060, 1, 2000, &[]),
             ],
             &["needed timestamp_echo"],
@@ -112,39 +112,43 @@ fn handshake_and_close() {
         (
             "a SYN without timestamps",
             SACK,
-            &[Sent(1000, 0, 1), Again(2000, 0, 1), Answer(2060, 1, 0, &[])],
+            &[
+                Sent(1000, 0, 1),
+                Retransmitted(2000, 0, 1),
+                Answer(2060, 1, 0, &[]),
+            ],
             &["unknowable ambiguous"],
         ),
         (
-            "a FIN, the last ACK lost: TIME-WAIT reports no duplicate",
+            "a FIN whose ACK is lost: TIME-WAIT sends no DSACK",
             SACK,
             &[
                 Sent(1000, 1, 2),
                 Closed(1000),
-                Again(1130, 1, 2),
+                Retransmitted(1130, 1, 2),
                 Acked(1190, 2, 0, &[]),
             ],
             &["unknowable ambiguous"],
         ),
         (
-            "nor does it take over its timestamp",
+            "TIME-WAIT does not update TS.Recent",
             BOTH,
             &[
                 Sent(1000, 1, 2),
                 Closed(1000),
-                Again(1130, 1, 2),
+                Retransmitted(1130, 1, 2),
                 Acked(1190, 2, 1000, &[]),
             ],
             &["spurious timestamp_echo"],
         ),
         (
-            "a FIN that fills is echoed, though others follow it",
+            "the FIN that fills the hole is echoed, although another follows",
             BOTH,
             &[
                 Sent(1000, 1, 2),
                 Closed(1000),
-                Again(1280, 1, 2),
-                Again(1560, 1, 2),
+                Retransmitted(1280, 1, 2),
+                Retransmitted(1560, 1, 2),
                 Acked(1620, 2, 1280, &[]),
             ],
             &["needed timestamp_echo", "spurious timestamp_echo"],
@@ -154,36 +158,39 @@ fn handshake_and_close() {
 
 #[test]
 fn copies_refused_for_their_age() {
-    // The first hole is filled by a younger segment; the old one behind it is refused, and answered.
+    // A younger segment fills the first hole. The old segment behind it is refused and answered.
     let begin = [
         Sent(1000, 1, 1001),
         Sent(1000, 1001, 2001),
         Sent(1000, 2001, 3001),
         Sent(1000, 3001, 4001),
         Acked(1060, 1, 900, &[(3001, 4001)]),
-        Again(1061, 1, 1001),
+        Retransmitted(1061, 1, 1001),
     ];
-    let told: &[Step] = &[
+    let refused_once: &[Step] = &[
         Acked(1121, 2001, 1061, &[(3001, 4001)]),
         Acked(1125, 2001, 1061, &[(3001, 4001)]),
-        Again(1126, 2001, 3001),
+        Retransmitted(1126, 2001, 3001),
         Acked(1186, 4001, 1126, &[]),
     ];
     let either: &[Step] = &[
         Acked(1121, 1001, 1061, &[(3001, 4001)]),
         Acked(1125, 1001, 1061, &[(3001, 4001)]),
-        Again(1126, 1001, 2001),
-        Again(1127, 2001, 3001),
+        Retransmitted(1126, 1001, 2001),
+        Retransmitted(1127, 2001, 3001),
         Acked(1186, 2001, 1126, &[(3001, 4001)]),
         Acked(1187, 4001, 1127, &[]),
     ];
     let neither: &[Step] = &[
         Acked(1121, 2001, 1061, &[(3001, 4001)]),
-        Again(1126, 2001, 3001),
+        Retransmitted(1126, 2001, 3001),
         Acked(1186, 4001, 1126, &[]),
     ];
     let cases: [(&[Step], &[&str]); 3] = [
-        (told, &["needed timestamp_echo", "spurious timestamp_echo"]),
+        (
+            refused_once,
+            &["needed timestamp_echo", "spurious timestamp_echo"],
+        ),
         (
             either,
             &[
@@ -200,8 +207,8 @@ fn copies_refused_for_their_age() {
 }
 
 #[test]
-fn where_acks_come_out_of_order_a_refusal_may_go_unseen() {
-    // What fills the first hole makes the second original, held up on the way, too old.
+fn a_refusal_may_be_missed_among_reordered_acks() {
+    // What fills the first hole makes the second original, delayed on the path, too old.
     let scene = |meanwhile: Step| {
         let steps = [
             Sent(1000, 1, 1001),
@@ -209,11 +216,11 @@ fn where_acks_come_out_of_order_a_refusal_may_go_unseen() {
             Sent(1055, 2001, 3001),
             Sent(1058, 3001, 4001),
             Acked(1061, 1, 900, &[(1001, 2001)]),
-            Again(1062, 1, 1001),
+            Retransmitted(1062, 1, 1001),
             Acked(1122, 2001, 1062, &[]),
             Acked(1123, 2001, 1062, &[(3001, 4001)]),
             meanwhile,
-            Again(1150, 2001, 3001),
+            Retransmitted(1150, 2001, 3001),
             Acked(1210, 4001, 1150, &[]),
         ];
         play(BOTH, &steps).swap_remove(1)
@@ -224,29 +231,29 @@ fn where_acks_come_out_of_order_a_refusal_may_go_unseen() {
 }
 
 #[test]
-fn stories_without_end_are_not_told() {
-    // Copies cut into pieces by SACK blocks, and reported.
+fn verdicts_with_too_many_hypotheses_are_ambiguous() {
+    // Copies that SACK blocks cut into pieces, and DSACKs of them.
     let last_verdict = |copies: u32, reports: u64| {
-        let mut judge = Judge::new(BOTH);
+        let mut verdicts = AckVerdicts::new(BOTH);
         for index in 0..copies {
             let again = copy(1010 + 10 * u64::from(index));
-            judge.on_retransmission(index, span(1, 9001), again, Some(copy(1000)));
+            verdicts.on_retransmission(index, span(1, 9001), again, Some(copy(1000)));
         }
         for i in 0..100 {
             let blocks = [0, 2, 4]
                 .map(|at| 11 + 6 * i + at)
                 .map(|at| span(at, at + 1));
             let ack = Ack::new(Offset(1), 65_535).with_blocks(blocks);
-            judge.on_ack(at(1200 + i), Offset(1), &ack, Some(1000));
+            verdicts.on_ack(at(1200 + i), Offset(1), &ack, Some(1000));
         }
         let all = Ack::new(Offset(9001), 65_535);
-        judge.on_ack(at(3000), Offset(1), &all, Some(1000));
+        verdicts.on_ack(at(3000), Offset(1), &all, Some(1000));
         for i in 0..reports {
             let report = all.with_blocks([span(1, 9001)]);
-            judge.on_ack(at(3001 + i), Offset(9001), &report, Some(1160));
+            verdicts.on_ack(at(3001 + i), Offset(9001), &report, Some(1160));
         }
         let mut found = Vec::new();
-        judge.finish(at(9000), RTT, |_, verdict, _| found.push(verdict));
+        verdicts.finish(at(9000), RTT, |_, verdict, _| found.push(verdict));
         assert_eq!(found.len(), copies as usize);
         found.pop()
     };

@@ -1,0 +1,29 @@
+//! Why each segment was retransmitted.
+//!
+//! - **In**: what [`follow`](crate::follow) saw of one direction, step by step: segments sent, ACKs
+//!   heard.
+//! - **Out**: a [`Retransmission`](crate::finding::Retransmission) with its trigger and verdict for
+//!   each packet that repeats bytes, and the profile of the sender.
+//!
+//! ```text
+//! episode ─► tape ─► profile_replay ─► replay (the engine, once per profile) ─► identify
+//!    └─────► verdict
+//! ```
+//!
+//! | module | what it does |
+//! | --- | --- |
+//! | [`episode`] | keeps what one direction retransmitted, and has it replayed and judged |
+//! | [`tape`] | records the steps that a replay takes |
+//! | [`replay`] | replays a tape under one profile, and names each retransmission's trigger |
+//! | [`identify`] | chooses the profile that explains most, for a connection and for a host |
+//! | [`rtt_samples`] | holds the RTT samples that a replay's estimator starts from |
+//! | [`context`] | holds what an explanation depends on besides the packets |
+//! | [`pool`] | keeps freed episodes, tapes and replays for reuse |
+
+pub(crate) mod context;
+pub(crate) mod episode;
+pub(crate) mod identify;
+pub(crate) mod pool;
+pub(crate) mod replay;
+pub(crate) mod rtt_samples;
+pub(crate) mod tape;

@@ -1,0 +1,51 @@
+//! What explanations depend on besides the packets.
+
+use super::identify::{Candidates, Host, Hosts};
+use super::pool::Pools;
+use crate::finding::Vantage;
+use std::net::IpAddr;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+/// What all episodes of a shard have in common.
+#[derive(Debug)]
+pub(crate) struct ReplayContext {
+    pub candidates: Candidates,
+    /// All shards share it. Nobody writes while a shard reads.
+    pub hosts: Arc<RwLock<Hosts>>,
+    pub pools: Pools,
+}
+
+/// What an episode needs to know about its connection.
+#[derive(Debug)]
+pub(crate) struct EpisodeContext<'a> {
+    /// The profiles that are replayed.
+    pub candidates: &'a Candidates,
+    /// What earlier connections showed of each host.
+    pub hosts: &'a RwLock<Hosts>,
+    pub pools: &'a Pools,
+    pub sender: IpAddr,
+    /// SACK was negotiated, or is in use.
+    pub sack: bool,
+    /// Timestamps are in use.
+    pub timestamps: bool,
+    /// The capture cut the options of the receiver's ACKs, so its reports are incomplete.
+    pub options_cut: bool,
+    /// The largest payload of a segment, in bytes; at least 1.
+    pub mss: u32,
+    /// The shortest round-trip time between the capture point and the receiver.
+    pub min_rtt: Option<Duration>,
+    /// Where the direction was captured.
+    pub vantage: Vantage,
+    /// The round-trip time between the capture point and the sender.
+    pub lag: Duration,
+}
+
+impl EpisodeContext<'_> {
+    /// Passes what is known of the data's sender to `look`.
+    pub fn with_host<T>(&self, look: impl FnOnce(&Host) -> T) -> T {
+        // The lock is poisoned only if another thread panicked, which has ended the analysis.
+        let hosts = self.hosts.read().unwrap_or_else(PoisonError::into_inner);
+        look(hosts.of(self.sender))
+    }
+}

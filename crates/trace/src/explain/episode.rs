@@ -1,0 +1,481 @@
+//! The retransmissions of one direction, with what explains them.
+//!
+//! An [`Episode`] begins with a direction's first retransmission or SACK block. While losses are
+//! repaired it records every step on a [`Tape`]. When nothing has been lost for [`QUIET_STEPS`]
+//! steps it stops recording, and records again from the next loss on. Each recording is replayed by
+//! itself.
+
+mod profile_replay;
+mod row;
+
+use super::context::EpisodeContext;
+use super::replay::Score;
+use super::tape::Tape;
+use crate::finding::{Evidence, Identification, Retransmission, Tally, Triggers, Vantage, Verdict};
+use crate::read::CapturedPacket;
+use crate::verdict::acks::AckVerdicts;
+use crate::verdict::arrivals::{ArrivalVerdicts, SeenBytes};
+use crate::verdict::{ReceiverOptions, Transmission};
+use profile_replay::{ProfileReplay, drop_unlikely};
+use recoup_recovery::{Ack, Trigger};
+use recoup_units::{Instant, Offset, Span};
+use recoup_wire::{Endpoints, Flags};
+use row::{RecoveryTime, Row};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+pub(crate) use row::{PacketKind, PriorTransmissions};
+
+/// What an episode needs to know when its connection ends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ConnectionEnd {
+    /// The connection's number.
+    pub connection: u64,
+    /// The endpoints of this direction.
+    pub endpoints: Endpoints,
+    /// When the last packet was captured.
+    pub at: Instant,
+}
+
+/// What an episode found.
+#[derive(Debug, Default)]
+pub(crate) struct EpisodeResult {
+    pub tally: Tally,
+    pub profile: Identification,
+    /// The score of each candidate profile; empty unless captured at the sender.
+    pub scores: Vec<Score>,
+    pub recoveries: u32,
+    pub recovering: Duration,
+}
+
+/// Steps without any sign of loss after which recording stops. Restarting it costs about as much.
+const QUIET_STEPS: u32 = 96;
+
+/// Rows for which a reused episode keeps memory.
+const USUAL_ROWS: usize = 16;
+
+/// Rows searched for earlier copies of bytes that are no longer outstanding.
+const RECENT_ROWS: usize = 64;
+
+/// The recording, the possible retransmissions and their verdicts of one direction.
+#[derive(Debug, Default)]
+pub(crate) struct Episode {
+    /// `None` while nothing is recorded.
+    tape: Option<Box<Tape>>,
+    /// Steps since the last retransmission, SACK block or duplicate ACK.
+    quiet_steps: u32,
+    /// Rows before this recording.
+    explained: usize,
+    profile_replays: Vec<ProfileReplay>,
+    rows: Vec<Row>,
+    ack_verdicts: AckVerdicts,
+    /// The receiver reports losses by duplicate ACKs alone.
+    without_sack: bool,
+    arrival_verdicts: ArrivalVerdicts,
+    /// Rows that wait for the ACK that ends their recovery.
+    recovering: VecDeque<u32>,
+}
+
+impl Episode {
+    /// Resets the episode without a recording, keeping its memory.
+    pub fn begin(&mut self, context: &EpisodeContext<'_>) {
+        self.tape = None;
+        self.quiet_steps = 0;
+        self.explained = 0;
+        self.profile_replays.clear();
+        self.rows.clear();
+        self.rows.shrink_to(USUAL_ROWS);
+        self.ack_verdicts.begin(receiver_options(context));
+        self.without_sack = !context.sack;
+        self.arrival_verdicts.clear();
+        self.recovering.clear();
+    }
+
+    /// Whether steps are recorded; if not, [`start_recording`](Self::start_recording) first.
+    pub fn is_recording(&self) -> bool {
+        self.tape.is_some()
+    }
+
+    /// Starts a recording. It knows nothing of earlier steps but the round-trip times.
+    pub fn start_recording(&mut self, tape: Box<Tape>) {
+        self.tape = Some(tape);
+        self.quiet_steps = 0;
+        self.explained = self.rows.len();
+    }
+
+    /// Whether the tape is full, or nothing was lost for a while and all recoveries are complete.
+    #[inline]
+    pub fn is_due(&self) -> bool {
+        let full = self.tape.as_ref().is_some_and(|tape| tape.is_full());
+        full || self.is_quiet()
+    }
+
+    fn is_quiet(&self) -> bool {
+        self.quiet_steps >= QUIET_STEPS && self.recovering.is_empty() && self.tape.is_some()
+    }
+
+    /// Explains what is recorded. Stops recording if all is quiet, if nothing was retransmitted, or
+    /// if no ACK came.
+    pub fn explain_recorded(&mut self, context: &EpisodeContext<'_>, now: Instant) {
+        let no_retransmission = self.rows.len() == self.explained;
+        let no_acks = self.tape.as_ref().is_some_and(|tape| !tape.has_acks());
+        self.replay_and_settle(context, now);
+        if self.is_quiet() || no_retransmission || no_acks {
+            self.stop_recording(context);
+        }
+    }
+
+    /// The connection has ended. Segments that still come are recorded separately. Returns the
+    /// score of each candidate profile.
+    pub fn on_connection_over(&mut self, context: &EpisodeContext<'_>, now: Instant) -> Vec<Score> {
+        if let Some(tape) = &mut self.tape {
+            tape.deliver_rest();
+            self.replay_and_settle(context, now);
+            self.stop_recording(context);
+        }
+        match context.vantage {
+            Vantage::Sender => self.scores(context),
+            _ => Vec::new(),
+        }
+    }
+
+    fn scores(&self, context: &EpisodeContext<'_>) -> Vec<Score> {
+        let mut scores = vec![Score::default(); context.candidates.len()];
+        for replay in &self.profile_replays {
+            scores[replay.candidate] = replay.score();
+        }
+        scores
+    }
+
+    fn stop_recording(&mut self, context: &EpisodeContext<'_>) {
+        for replay in &mut self.profile_replays {
+            replay.end_stretch(context);
+        }
+        if let Some(mut tape) = self.tape.take() {
+            tape.trim();
+            context.pools.tapes.give(tape);
+        }
+    }
+
+    /// A segment with timestamp `value` was sent.
+    #[inline]
+    pub fn on_timestamp(&mut self, at: Instant, value: u32) {
+        if let Some(tape) = &mut self.tape {
+            tape.on_timestamp(at, value);
+        }
+    }
+
+    /// The segment holds only bytes above `snd_nxt`.
+    #[inline]
+    pub fn on_new(&mut self, at: Instant, span: Span) {
+        if let Some(tape) = &mut self.tape {
+            self.quiet_steps += 1;
+            tape.on_sent(at, span, None);
+        }
+    }
+
+    /// The segment holds bytes below `snd_nxt`.
+    pub fn on_below_nxt(
+        &mut self,
+        packet: &CapturedPacket,
+        at: Instant,
+        span: Span,
+        kind: PacketKind,
+        prior: &PriorTransmissions,
+    ) {
+        let segment = &packet.segment;
+        self.quiet_steps = 0;
+        let index = self.rows.len() as u32;
+        let ts = segment.options.timestamps.map(|ts| ts.value);
+        let copy = Transmission { at, ts_value: ts };
+        let seen = SeenBytes {
+            all: matches!(kind, PacketKind::Repeated | PacketKind::LateOriginal)
+                && !prior.has_new_bytes,
+            // A retransmission since then has an entry of its own in `arrival_verdicts`.
+            first: prior.original.filter(|_| prior.copies == Some(0)),
+            higher: prior.revealed_ts,
+        };
+        self.arrival_verdicts.on_arrival(index, span, copy, seen);
+        let retransmitted = matches!(
+            kind,
+            PacketKind::Repeated | PacketKind::FilledGap(None | Some(true))
+        );
+        let syn = segment.flags.contains(Flags::SYN);
+        let row = Row {
+            frame: packet.frame,
+            captured_at: packet.at,
+            at,
+            span,
+            seq: segment.seq,
+            len: segment.payload_len,
+            syn,
+            fin: segment.flags.contains(Flags::FIN),
+            kind,
+            copy: (prior.copies.unwrap_or_else(|| self.copies_of(span.start))).saturating_add(1),
+            ts,
+            detection: prior.original.map(|original| at.since(original.at)),
+            recovery: None,
+            recovered_by: prior.nxt,
+            rtt: prior.rtt,
+            flight: prior.flight,
+            triggers: match syn {
+                true if segment.flags.contains(Flags::ACK) => Trigger::SynAck.into(),
+                true => Trigger::Syn.into(),
+                false => Triggers::UNKNOWN,
+            },
+            explained: Default::default(),
+            verdict: (Verdict::Unknowable, Evidence::Ambiguous),
+            arrival: None,
+        };
+        self.rows.push(row);
+        if retransmitted {
+            // Bytes above `snd_nxt` are sent for the first time here.
+            let old = Span::new(span.start, span.end.min(prior.nxt));
+            self.ack_verdicts
+                .on_retransmission(index, old, copy, prior.original);
+            if let Some(tape) = &mut self.tape {
+                tape.on_sent(at, span, Some(index));
+            }
+            self.recovering.push_back(index);
+        }
+    }
+
+    /// The capture holds most packets twice, so a SYN-ACK within `at_once` of an identical one is a
+    /// duplicate too. Returns how many are.
+    #[cold]
+    pub fn mark_duplicate_syn_acks(&mut self, at_once: Duration) -> u64 {
+        let mut duplicates = 0_u64;
+        let mut before = None;
+        let answers = (self.rows.iter_mut()).filter(|row| row.triggers == Trigger::SynAck.into());
+        for row in answers {
+            let since = before.map_or(row.detection, |before| Some(row.at.since(before)));
+            before = Some(row.at);
+            row.copy = (row.copy).saturating_sub(u16::try_from(duplicates).unwrap_or(u16::MAX));
+            if since.is_some_and(|since| since < at_once) {
+                row.kind = PacketKind::Duplicate;
+                duplicates += 1;
+            }
+        }
+        duplicates
+    }
+
+    /// How often the byte at `offset` was retransmitted, among recent rows.
+    fn copies_of(&self, offset: Offset) -> u16 {
+        let recent = self.rows.iter().rev().take(RECENT_ROWS);
+        recent
+            .filter(|row| row.span.contains(offset))
+            .map(|row| row.copy)
+            .max()
+            .unwrap_or(0)
+    }
+
+    /// The timestamp of the latest copy of `span`, among recent rows.
+    pub fn latest_ts_of(&self, span: Span) -> Option<u32> {
+        let recent = self.rows.iter().rev().take(RECENT_ROWS);
+        let mut same =
+            recent.filter(|row| row.span.overlaps(span) && row.kind != PacketKind::LateOriginal);
+        same.next()?.ts
+    }
+
+    /// The receiver sent an ACK. `una` is `snd_una` before it.
+    pub fn on_ack(&mut self, at: Instant, una: Offset, ack: &Ack, echo: Option<u32>) {
+        if let Some(tape) = &mut self.tape {
+            let shows_loss = ack.has_blocks() || ack.cumulative == una;
+            self.quiet_steps = if shows_loss { 0 } else { self.quiet_steps + 1 };
+            tape.on_ack(at, ack, echo);
+        }
+        if !self.ack_verdicts.is_idle() || ack.has_blocks() || self.without_sack {
+            self.ack_verdicts.on_ack(at, una, ack, echo);
+        }
+        while let Some(&index) = self.recovering.front() {
+            let row = &mut self.rows[index as usize];
+            if row.recovered_by > ack.cumulative {
+                break;
+            }
+            row.recovery = Some(at.since(row.at));
+            self.recovering.pop_front();
+        }
+    }
+
+    /// The receiver has closed and knows that its FIN arrived: it may no longer report duplicates.
+    pub fn on_close(&mut self, now: Instant) {
+        self.ack_verdicts.on_close(now);
+    }
+
+    /// Either end sent a reset.
+    pub fn on_reset(&mut self, now: Instant) {
+        self.ack_verdicts.on_reset(now);
+    }
+
+    /// Replays what is recorded, and settles the verdicts that are final.
+    fn replay_and_settle(&mut self, context: &EpisodeContext<'_>, now: Instant) {
+        self.replay(context);
+        let rows = &mut self.rows;
+        self.ack_verdicts
+            .set_receiver_options(receiver_options(context));
+        (self.ack_verdicts).settle(now, context.min_rtt, |index, verdict, evidence| {
+            rows[index as usize].verdict = (verdict, evidence);
+        });
+        self.arrival_verdicts.settle(now, |index, arrival| {
+            rows[index as usize].arrival = arrival;
+        });
+    }
+
+    /// Replays the tape under the candidate profiles. On a known host, the plausible profiles come
+    /// first, and the others only if each of them leaves a retransmission unexplained. Later tapes
+    /// skip the profiles that are far behind.
+    fn replay(&mut self, context: &EpisodeContext<'_>) {
+        let Some(tape) = &mut self.tape else { return };
+        let rows = &mut self.rows;
+        // Where the capture cut options, the sender knew more than the replay does.
+        if rows.len() > self.explained && !context.options_cut {
+            if self.profile_replays.is_empty() {
+                let plausible_profiles = match context.vantage {
+                    Vantage::Sender => {
+                        context.with_host(|host| host.plausible_profiles().collect())
+                    }
+                    _ => Vec::new(),
+                };
+                self.profile_replays
+                    .extend(plausible_profiles.iter().map(|&i| ProfileReplay::new(i)));
+                (self.profile_replays.iter_mut())
+                    .for_each(|replay| replay.run(tape, rows, context));
+                if !self
+                    .profile_replays
+                    .iter()
+                    .any(|replay| replay.score().is_full())
+                {
+                    let others =
+                        (0..context.candidates.len()).filter(|i| !plausible_profiles.contains(i));
+                    for mut other in others.map(ProfileReplay::new) {
+                        other.run(tape, rows, context);
+                        self.profile_replays.push(other);
+                    }
+                }
+            } else {
+                drop_unlikely(&mut self.profile_replays, context);
+                (self.profile_replays.iter_mut())
+                    .for_each(|replay| replay.run(tape, rows, context));
+            }
+        }
+        tape.clear();
+    }
+
+    /// Passes each retransmission to `report`, in order.
+    pub fn close(
+        &mut self,
+        context: &EpisodeContext<'_>,
+        end: &ConnectionEnd,
+        mut report: impl FnMut(Retransmission),
+    ) -> EpisodeResult {
+        if let Some(tape) = &mut self.tape {
+            tape.deliver_rest();
+        }
+        self.replay(context);
+        self.stop_recording(context);
+        let vantage = context.vantage;
+        let rows = &mut self.rows;
+        self.ack_verdicts
+            .set_receiver_options(receiver_options(context));
+        (self.ack_verdicts).finish(end.at, context.min_rtt, |index, verdict, evidence| {
+            rows[index as usize].verdict = (verdict, evidence);
+        });
+        self.arrival_verdicts.finish(|index, arrival| {
+            rows[index as usize].arrival = arrival;
+        });
+        let scores = self.scores(context);
+        let best = context.with_host(|host| context.candidates.best(&scores, host));
+        let mut result = EpisodeResult::default();
+        if vantage == Vantage::Sender {
+            result.profile = context.candidates.identification(&scores, &best);
+            result.scores = scores;
+        }
+        let mut recovery_time = RecoveryTime::default();
+        for row in &self.rows {
+            let triggers = match (row.triggers.first(), best.first()) {
+                (None, Some(&best)) => row.explained[best].triggers,
+                _ => row.triggers,
+            };
+            let Some((verdict, evidence)) = row.verdict_at(vantage) else {
+                continue;
+            };
+            result.tally.add(triggers, verdict);
+            recovery_time.add(row);
+            report(Retransmission {
+                frame: row.frame,
+                at: row.captured_at,
+                seq: row.seq,
+                len: row.len,
+                syn: row.syn,
+                fin: row.fin,
+                triggers,
+                verdict,
+                evidence,
+                copy: row.copy,
+                detection: row.detection,
+                recovery: row.recovery,
+                rtt: row.rtt,
+                flight: row.flight,
+                vantage,
+                connection: end.connection,
+                endpoints: end.endpoints,
+            });
+        }
+        result.recoveries = recovery_time.recoveries;
+        result.recovering = recovery_time.time;
+        result
+    }
+}
+
+/// What the receiver reports. The options are known only after a retransmitted SYN.
+fn receiver_options(context: &EpisodeContext<'_>) -> ReceiverOptions {
+    ReceiverOptions {
+        timestamps: context.timestamps,
+        reports_duplicates: context.sack && !context.options_cut,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recoup_wire::{Options, Segment, SeqNumber};
+
+    #[test]
+    fn the_copy_count_saturates() {
+        let end = "192.0.2.1:80".parse().unwrap();
+        let packet = CapturedPacket {
+            frame: 1,
+            at: Instant::ZERO,
+            endpoints: Endpoints { src: end, dst: end },
+            segment: Segment {
+                seq: SeqNumber(1),
+                ack: SeqNumber(1),
+                payload_len: 1000,
+                window: 1000,
+                flags: Flags::ACK,
+                options: Options::NONE,
+            },
+            ip_id: None,
+            hop_limit: 64,
+            options_complete: true,
+            overlong: false,
+            outgoing: None,
+            interface: 0,
+        };
+        let span = Span::at(Offset::DATA, 1000);
+        for (before, copy) in [(0, 1), (u16::MAX, u16::MAX)] {
+            let prior = PriorTransmissions {
+                original: None,
+                has_new_bytes: false,
+                copies: Some(before),
+                revealed_ts: None,
+                rtt: None,
+                flight: 1,
+                nxt: span.end,
+            };
+            let mut episode = Episode::default();
+            episode.on_below_nxt(&packet, Instant::ZERO, span, PacketKind::Repeated, &prior);
+            assert_eq!(episode.copies_of(span.start), copy);
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! The replays of one episode, one per candidate profile.
+
+use super::super::context::EpisodeContext;
+use super::super::replay::{Replay, Score};
+use super::super::tape::Tape;
+use super::row::Row;
+
+/// Retransmissions after which a profile far behind the best is dropped.
+const ENOUGH_TO_DROP: u32 = 16;
+
+/// The distance to the best profile from which on a profile is dropped, in shares explained.
+const FAR_BEHIND: f64 = 0.25;
+
+/// One candidate profile's replay of an episode.
+#[derive(Debug)]
+pub(super) struct ProfileReplay {
+    pub candidate: usize,
+    /// The replay of the current recording.
+    replay: Option<Box<Replay>>,
+    /// The score of earlier recordings.
+    previous: Score,
+}
+
+impl ProfileReplay {
+    pub fn new(candidate: usize) -> Self {
+        Self {
+            candidate,
+            replay: None,
+            previous: Score::default(),
+        }
+    }
+
+    /// Replays what is on the tape.
+    pub fn run(&mut self, tape: &Tape, rows: &mut [Row], context: &EpisodeContext<'_>) {
+        let replay = self.replay.get_or_insert_with(|| {
+            let mechanisms = context.candidates.mechanisms(self.candidate);
+            let used = context.pools.replays.take();
+            let mut replay = used.unwrap_or_else(|| Box::new(Replay::new(mechanisms)));
+            replay.begin(mechanisms, context, &tape.beginning);
+            replay
+        });
+        replay.run(tape, |index, explained| {
+            rows[index as usize].explained[self.candidate] = explained;
+        });
+    }
+
+    /// The recording is over.
+    pub fn end_stretch(&mut self, context: &EpisodeContext<'_>) {
+        self.previous = self.score();
+        if let Some(replay) = self.replay.take() {
+            context.pools.replays.give(replay);
+        }
+    }
+
+    pub fn score(&self) -> Score {
+        let now = self.replay.as_ref().map(|replay| replay.score());
+        self.previous.plus(now.unwrap_or_default())
+    }
+}
+
+/// Keeps the profiles that explain about as much as the best.
+pub(super) fn drop_unlikely(replays: &mut Vec<ProfileReplay>, context: &EpisodeContext<'_>) {
+    let best = (replays.iter()).fold(0.0, |best: f64, replay| best.max(replay.score().share()));
+    replays.retain_mut(|replay| {
+        let score = replay.score();
+        let unlikely = score.of >= ENOUGH_TO_DROP && score.share() < best - FAR_BEHIND;
+        if unlikely {
+            replay.end_stretch(context);
+        }
+        !unlikely
+    });
+}

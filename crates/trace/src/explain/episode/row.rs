@@ -1,0 +1,116 @@
+//! A packet with bytes below `snd_nxt`: what was known when it came, and what it turns out to be.
+
+use super::super::identify::MOST_CANDIDATES;
+use super::super::replay::Explained;
+use crate::finding::{Evidence, Triggers, Vantage, Verdict};
+use crate::verdict::Transmission;
+use recoup_units::{Instant, Offset, Span};
+use recoup_wire::SeqNumber;
+use std::time::Duration;
+
+/// What was known of a packet's bytes when it came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PacketKind {
+    /// They had been captured before.
+    Repeated,
+    /// They had not been captured, but higher bytes had. It was sent after those (`Some(true)`),
+    /// before them (`Some(false)`), or nothing shows which (`None`).
+    FilledGap(Option<bool>),
+    /// They had been captured before, in a copy that was sent later.
+    LateOriginal,
+    /// The capture holds the packet twice.
+    Duplicate,
+}
+
+/// What is known of earlier transmissions of a packet's bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PriorTransmissions {
+    /// The first transmission of the first byte, if it was captured.
+    pub original: Option<Transmission>,
+    /// Some of the bytes had not been captured before.
+    pub has_new_bytes: bool,
+    /// Retransmissions of the first byte, while it is outstanding.
+    pub copies: Option<u16>,
+    /// For a packet that fills a gap: the oldest timestamp seen above the gap.
+    pub revealed_ts: Option<u32>,
+    /// The moving average of the round-trip time.
+    pub rtt: Option<Duration>,
+    /// Segments outstanding.
+    pub flight: u32,
+    /// `snd_nxt` before the packet.
+    pub nxt: Offset,
+}
+
+/// A packet with bytes below `snd_nxt`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Row {
+    pub frame: u64,
+    pub captured_at: Instant,
+    /// The time of capture, but never before the connection's previous packet.
+    pub at: Instant,
+    pub span: Span,
+    pub seq: SeqNumber,
+    pub len: u32,
+    pub syn: bool,
+    pub fin: bool,
+    pub kind: PacketKind,
+    pub copy: u16,
+    pub ts: Option<u32>,
+    pub detection: Option<Duration>,
+    pub recovery: Option<Duration>,
+    pub recovered_by: Offset,
+    pub rtt: Option<Duration>,
+    pub flight: u32,
+    pub triggers: Triggers,
+    /// One per candidate profile.
+    pub explained: [Explained; MOST_CANDIDATES],
+    pub verdict: (Verdict, Evidence),
+    /// The verdict if captured at the receiver; `None` for an original that was overtaken.
+    pub arrival: Option<(Verdict, Evidence)>,
+}
+
+impl Row {
+    /// The verdict that the capture point permits; `None` if the packet is no retransmission.
+    pub fn verdict_at(&self, vantage: Vantage) -> Option<(Verdict, Evidence)> {
+        match self.kind {
+            // Originals are sent in order, and retransmissions after everything seen before them.
+            PacketKind::FilledGap(Some(false)) => None,
+            PacketKind::Duplicate => None,
+            _ if vantage == Vantage::Receiver => self.arrival,
+            PacketKind::LateOriginal => None,
+            // No earlier copy holds all of its bytes.
+            _ if vantage == Vantage::Sender && self.span.end > self.recovered_by => {
+                Some((Verdict::Needed, Evidence::NoCopySeen))
+            }
+            PacketKind::Repeated | PacketKind::FilledGap(Some(true)) => Some(self.verdict),
+            PacketKind::FilledGap(None) if vantage == Vantage::Sender => Some(self.verdict),
+            PacketKind::FilledGap(None) => Some((Verdict::Unknowable, Evidence::LooksFirst)),
+        }
+    }
+}
+
+/// The time spent in recoveries. Overlapping recoveries count once.
+#[derive(Debug, Default)]
+pub(super) struct RecoveryTime {
+    pub recoveries: u32,
+    recovery_end: Option<Instant>,
+    pub time: Duration,
+    until: Option<Instant>,
+}
+
+impl RecoveryTime {
+    /// Adds a retransmission: from the original to the ACK that ends the recovery.
+    pub fn add(&mut self, row: &Row) {
+        let end = row.at + row.recovery.unwrap_or_default();
+        if self.recovery_end.is_none_or(|last| row.at > last) {
+            self.recoveries += 1;
+        }
+        self.recovery_end = self.recovery_end.max(Some(end));
+        let began = row.at - row.detection.unwrap_or_default();
+        let from = self.until.map_or(began, |until| until.max(began));
+        if end > from {
+            self.time += end.since(from);
+        }
+        self.until = self.until.max(Some(end));
+    }
+}

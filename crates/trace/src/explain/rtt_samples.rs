@@ -1,0 +1,52 @@
+//! The round-trip times that a replay's RTT estimator starts from.
+
+use recoup_recovery::rtt::{RtoRules, RttEstimator, Sampling};
+use recoup_units::Offset;
+use std::time::Duration;
+
+/// One RTT sample. Directions keep hundreds of them, so it is small.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RttSample {
+    /// In µs, the clock of most senders.
+    pub rtt: u32,
+    /// The lower half of `snd_una`: the samples of one direction are close together.
+    pub una: u32,
+    /// From `snd_una` to `snd_nxt`, in bytes.
+    pub outstanding: u32,
+}
+
+/// RTT samples as the sender measured them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RttSamples {
+    pub latest: Vec<RttSample>,
+    pub lag: Duration,
+    /// `snd_una` at the latest sample.
+    pub una: Offset,
+}
+
+impl RttSamples {
+    /// The state of an RTT estimator with these rules after all samples. An estimator that times
+    /// one segment per flight uses a sample only when all data outstanding at the previous one is
+    /// acknowledged.
+    pub fn estimator(&self, rules: RtoRules, timestamps: bool) -> RttEstimator {
+        let mut estimator = RttEstimator::new(rules);
+        let once_per_flight = match rules.sampling {
+            Sampling::Segment => false,
+            Sampling::Flight => true,
+            Sampling::FlightOrTimestamps => !timestamps,
+        };
+        let mut flight_end = None;
+        for sample in &self.latest {
+            let behind = (self.una.0 as u32).wrapping_sub(sample.una);
+            let una = Offset(self.una.0.saturating_sub(behind.into()));
+            if once_per_flight && flight_end.is_some_and(|end| una <= end) {
+                continue;
+            }
+            let nxt = una + u64::from(sample.outstanding);
+            flight_end = Some(nxt);
+            let rtt = Duration::from_micros(sample.rtt.into()) + self.lag;
+            estimator.on_sample(rtt, una, nxt);
+        }
+        estimator
+    }
+}

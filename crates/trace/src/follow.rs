@@ -1,0 +1,36 @@
+//! What each packet is.
+//!
+//! - **In**: captured packets, each with a time that never goes back.
+//! - **Out**: a [`finding::Connection`](crate::finding::Connection) for each connection, with its
+//!   retransmissions. What each packet of a direction is (new data, retransmission, duplicate, late
+//!   original, probe) goes to [`explain`](crate::explain).
+//!
+//! ```text
+//! table ─► connection ─► direction (one for each end) ─► explain::episode
+//! ```
+//!
+//! | module | what it does |
+//! | --- | --- |
+//! | [`table`] | finds the connection of each packet, in bounded memory |
+//! | [`connection`] | follows the handshake, the end and the next connection between the same ends |
+//! | [`direction`] | follows what one end sends: outstanding data, MSS, duplicates, ACKs |
+//! | [`shared`] | holds what both directions of a connection need |
+//! | [`rtts`] | measures round-trip times and response times |
+//! | [`vantage`] | says where each direction was captured |
+
+pub(crate) mod connection;
+pub(crate) mod direction;
+pub(crate) mod rtts;
+pub(crate) mod shared;
+pub(crate) mod table;
+mod vantage;
+
+use crate::read::CapturedPacket;
+use recoup_units::Instant;
+
+/// A packet with its time by a clock that never goes back.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TimedPacket {
+    pub time: Instant,
+    pub packet: CapturedPacket,
+}

@@ -1,0 +1,390 @@
+//! The state of one connection: its handshake, its two directions and its end.
+
+mod succession;
+
+use super::TimedPacket;
+use super::direction::DirectionState;
+use super::shared::{DirectionContext, Shared};
+use crate::explain::context::ReplayContext;
+use crate::explain::episode::ConnectionEnd;
+use crate::explain::replay::Score;
+use crate::finding::{self, Closing, Opening, Retransmission};
+use crate::read::CapturedPacket;
+use recoup_units::Instant;
+use recoup_wire::{Endpoints, Flags, Options, Segment};
+use std::cmp::Ordering;
+use std::mem::{replace, take};
+use std::net::IpAddr;
+use std::time::Duration;
+
+pub(crate) use succession::Owner;
+
+/// The state of one connection.
+#[derive(Debug)]
+pub(crate) struct ConnectionState {
+    /// Distinguishes connections that used the same slot.
+    pub serial: u64,
+    /// The connection's number in the capture, once it has one.
+    pub number: Option<u64>,
+    first_frame: u64,
+    last_frame: u64,
+    pub shared: Shared,
+    /// When the first packet was captured, by its timestamp in the capture.
+    begun: Instant,
+    first: Instant,
+    pub last: Instant,
+    packets: u64,
+    /// Which ends have sent a packet.
+    has_sent: [bool; 2],
+    opening: Opening,
+    reset: bool,
+    handshake: Handshake,
+    directions: [DirectionState; 2],
+    /// SYNs that may open the next connection.
+    pending_syns: Vec<TimedPacket>,
+}
+
+/// What was seen of the handshake.
+#[derive(Clone, Copy, Debug, Default)]
+struct Handshake {
+    /// When the SYN passed; `None` if it passed more than once.
+    syn_at: Option<Instant>,
+    syns: u8,
+    syn_acks: u8,
+    /// Which ends sent a SYN, and which answered the other's.
+    opened: [bool; 2],
+    answered: [bool; 2],
+    rtt: Option<Duration>,
+    /// The window scale options, until both are known.
+    scales: [Option<u8>; 2],
+    sack: [bool; 2],
+    mss: [Option<u16>; 2],
+    /// Whether each end offered timestamps; `None` if its options were not captured.
+    timestamps: [Option<bool>; 2],
+}
+
+impl ConnectionState {
+    /// A connection whose first packet is this one.
+    pub fn new(serial: u64, timed: &TimedPacket) -> Box<Self> {
+        let packet = &timed.packet;
+        let mut new = Box::new(Self {
+            serial,
+            number: None,
+            first_frame: packet.frame,
+            last_frame: packet.frame,
+            shared: Shared::new(packet.endpoints),
+            begun: packet.at,
+            first: timed.time,
+            last: timed.time,
+            packets: 0,
+            has_sent: [false; 2],
+            opening: Opening::MidConnection,
+            reset: false,
+            handshake: Handshake::default(),
+            directions: [DirectionState::default(), DirectionState::default()],
+            pending_syns: Vec::new(),
+        });
+        new.begin(serial, timed);
+        new
+    }
+
+    /// Resets the state to that of a connection whose first packet is this one, keeping its memory.
+    pub fn begin(&mut self, serial: u64, timed: &TimedPacket) {
+        let packet = &timed.packet;
+        let flags = packet.segment.flags;
+        let syn = flags.contains(Flags::SYN);
+        // A SYN-ACK is the second packet of a handshake.
+        let endpoints = match syn && flags.contains(Flags::ACK) {
+            true => packet.endpoints.reverse(),
+            false => packet.endpoints,
+        };
+        self.serial = serial;
+        self.number = None;
+        self.first_frame = packet.frame;
+        self.last_frame = packet.frame;
+        self.shared = Shared::new(endpoints);
+        // A timestamp far ahead of its neighbours is wrong.
+        self.begun = packet.at.min(timed.time);
+        self.first = timed.time;
+        self.last = timed.time;
+        self.packets = 0;
+        self.has_sent = [false; 2];
+        self.opening = match syn {
+            true => Opening::Handshake,
+            false => Opening::MidConnection,
+        };
+        self.reset = false;
+        self.handshake = Handshake::default();
+        self.pending_syns.clear();
+        self.directions.iter_mut().for_each(DirectionState::clear);
+    }
+
+    /// The direction of a packet with these endpoints; `None` if it belongs to another connection.
+    #[inline]
+    pub fn side(&self, packet: &Endpoints) -> Option<usize> {
+        let Endpoints { src, dst } = &self.shared.endpoints;
+        if packet.src == *src && packet.dst == *dst {
+            return Some(0);
+        }
+        (packet.src == *dst && packet.dst == *src).then_some(1)
+    }
+
+    /// Takes the next packet, sent in direction `side`.
+    #[inline]
+    pub fn on_packet(&mut self, timed: &TimedPacket, side: usize, replay_context: &ReplayContext) {
+        let packet = &timed.packet;
+        // Within a connection, time does not go back.
+        let now = timed.time.max(self.last);
+        self.last = now;
+        self.packets += 1;
+        self.last_frame = packet.frame;
+        self.has_sent[side] = true;
+        if self.directions[side].is_identical_to_recent(packet, now)
+            && self.is_duplicate(packet, now, side, replay_context)
+        {
+            return;
+        }
+        let flags = packet.segment.flags;
+        let mut crosses_syn = false;
+        if flags.intersects(Flags::SYN.union(Flags::RST)) {
+            if flags.contains(Flags::RST) && !self.is_valid_reset(&packet.segment, side) {
+                return;
+            }
+            crosses_syn = flags.contains(Flags::SYN) && self.on_syn(packet, now, side);
+        }
+        self.shared.on_packet(packet, now, side);
+        if flags.contains(Flags::ACK) {
+            self.on_ack(packet, now, side, replay_context);
+        }
+        let context = DirectionContext {
+            shared: &self.shared,
+            replay_context,
+            side,
+        };
+        if !crosses_syn {
+            self.directions[side].on_packet(packet, now, &context);
+        }
+        if flags.contains(Flags::RST) {
+            self.reset = true;
+        }
+        if self.reset {
+            self.directions.iter_mut().for_each(|d| d.on_reset(now));
+        }
+        if self.directions[1 - side].is_closed() {
+            self.directions[side].on_close(now);
+        }
+    }
+
+    /// Whether a packet identical to a recent one is the same packet captured twice.
+    #[cold]
+    fn is_duplicate(
+        &mut self,
+        packet: &CapturedPacket,
+        now: Instant,
+        side: usize,
+        replay_context: &ReplayContext,
+    ) -> bool {
+        self.shared.identical_packets += 1;
+        let most = self.shared.identical_packets.saturating_mul(4) >= self.packets;
+        let context = DirectionContext {
+            shared: &self.shared,
+            replay_context,
+            side,
+        };
+        let is_duplicate = self.directions[side].is_duplicate(packet, now, most, &context);
+        self.shared.syn_duplicated |= is_duplicate && self.handshake.syn_acks == 0;
+        is_duplicate
+    }
+
+    fn on_ack(
+        &mut self,
+        packet: &CapturedPacket,
+        now: Instant,
+        side: usize,
+        replay_context: &ReplayContext,
+    ) {
+        let context = DirectionContext {
+            shared: &self.shared,
+            replay_context,
+            side: 1 - side,
+        };
+        if let Some(took) = self.directions[1 - side].on_ack(packet, now, &context) {
+            self.shared.response_times[side].on_response(took);
+        }
+        let handshake = &mut self.handshake;
+        let completes = side == 0 && handshake.rtt.is_none();
+        if completes
+            && handshake.syns == 1
+            && handshake.syn_acks == 1
+            && let Some(syn_at) = handshake.syn_at.take()
+        {
+            handshake.rtt = Some(now.since(syn_at));
+        }
+    }
+
+    /// A SYN or SYN-ACK. Returns whether it is the SYN-ACK of a simultaneous open (RFC 9293 §3.5,
+    /// figure 8): it repeats the SYN's sequence number without being a retransmission.
+    fn on_syn(&mut self, packet: &CapturedPacket, now: Instant, side: usize) -> bool {
+        let segment = &packet.segment;
+        let options = &segment.options;
+        let answer = segment.flags.contains(Flags::ACK);
+        if self.directions[side].syn().is_none() && self.directions[side].segments == 0 {
+            self.directions[side].begin(segment.seq);
+        }
+        let handshake = &mut self.handshake;
+        if answer {
+            handshake.syn_acks = handshake.syn_acks.saturating_add(1);
+        } else {
+            handshake.syns = handshake.syns.saturating_add(1);
+            handshake.syn_at = (handshake.syns == 1).then_some(now);
+            handshake.opened[side] = true;
+        }
+        handshake.scales[side] = (options.window_scale).map(|s| s.min(Options::MAX_WINDOW_SCALE));
+        handshake.sack[side] = options.sack_permitted;
+        handshake.mss[side] = options.mss;
+        handshake.timestamps[side] =
+            (packet.options_complete).then_some(options.timestamps.is_some());
+        let timestamps = handshake
+            .timestamps
+            .iter()
+            .all(|offered| *offered != Some(false));
+        for (direction, [own, peer]) in [(0, [0, 1]), (1, [1, 0])] {
+            if let Some(most) = handshake.mss[peer] {
+                let mss = &mut self.directions[direction].mss;
+                mss.agree(handshake.mss[own], most, timestamps);
+            }
+        }
+        self.shared.sack |= handshake.sack[0] && handshake.sack[1];
+        if let [Some(ours), Some(theirs)] = handshake.scales {
+            // Each end's window scale applies to the windows that this end sends.
+            self.directions[0].window_scale = theirs;
+            self.directions[1].window_scale = ours;
+        }
+        let handshake = &mut self.handshake;
+        answer && !replace(&mut handshake.answered[side], true) && handshake.opened[side]
+    }
+
+    /// Whether the receiver accepts a reset, as far as the capture shows: it must lie in the window
+    /// (RFC 9293 §3.10.7.4) or answer the SYN (§3.10.7.3). A reset below the window is late, from
+    /// an end that is gone.
+    #[cold]
+    fn is_valid_reset(&mut self, segment: &Segment, side: usize) -> bool {
+        if self.reset {
+            return true;
+        }
+        let place = self.directions[side].compare_to_window(segment.seq);
+        let place = place.unwrap_or_else(|| {
+            let other = &self.directions[1 - side];
+            let answers_syn = segment.flags.contains(Flags::ACK) && other.is_opened_by(segment.ack);
+            match other.syn().is_none() || answers_syn {
+                true => Ordering::Equal,
+                false => Ordering::Greater,
+            }
+        });
+        self.directions[side].foreign += u64::from(place == Ordering::Greater);
+        place == Ordering::Equal
+    }
+
+    /// Whether both ends have closed, or one sent a reset.
+    pub fn is_over(&self) -> bool {
+        self.reset || self.directions.iter().all(DirectionState::is_closed)
+    }
+
+    /// The connection has just become [over](Self::is_over). Passes the scores of each host to
+    /// `scored`.
+    pub fn on_connection_over(
+        &mut self,
+        replay_context: &ReplayContext,
+        mut scored: impl FnMut(IpAddr, Vec<Score>),
+    ) {
+        for side in [0, 1] {
+            let context = DirectionContext {
+                shared: &self.shared,
+                replay_context,
+                side,
+            };
+            let scores = self.directions[side].on_connection_over(&context, self.last);
+            if scores.iter().any(|score| score.of > 0) {
+                scored(self.shared.sender(side), scores);
+            }
+        }
+    }
+
+    /// How it ended, if it is over.
+    pub fn closing(&self) -> Closing {
+        match self.reset {
+            true => Closing::Reset,
+            false => Closing::Closed,
+        }
+    }
+
+    /// Whether it consists of SYNs and SYN-ACKs alone.
+    pub fn is_half_open(&self) -> bool {
+        let Handshake { syns, syn_acks, .. } = self.handshake;
+        let duplicates: u64 = self.directions.iter().map(|d| d.duplicates).sum();
+        self.packets == u64::from(syns) + u64::from(syn_acks) + duplicates
+    }
+
+    /// Its number or, before it has one, the frame of its first packet.
+    fn id(&self) -> u64 {
+        self.number.unwrap_or(self.first_frame)
+    }
+
+    /// Reads what the next packet will change, to have it in the cache by then. The value has no
+    /// meaning.
+    #[inline]
+    pub fn prefetch(&self) -> u64 {
+        let sides = self.directions.iter().map(DirectionState::prefetch);
+        let own = self.packets ^ self.last.as_nanos() ^ self.pending_syns.len() as u64;
+        sides.fold(own, |a, b| a ^ b)
+    }
+
+    /// Ends the connection. Appends its retransmissions to `rows`, ordered by frame. Passes the
+    /// scores of each host to `scored`, unless [`on_connection_over`](Self::on_connection_over)
+    /// already has.
+    pub fn close(
+        &mut self,
+        closing: Closing,
+        replay_context: &ReplayContext,
+        rows: &mut Vec<Retransmission>,
+        mut scored: impl FnMut(IpAddr, Vec<Score>),
+    ) -> finding::Connection {
+        let (from, was_over) = (rows.len(), self.is_over());
+        let directions = [0, 1].map(|side| {
+            let end = ConnectionEnd {
+                connection: self.id(),
+                endpoints: match side {
+                    0 => self.shared.endpoints,
+                    _ => self.shared.endpoints.reverse(),
+                },
+                at: self.last,
+            };
+            let context = DirectionContext {
+                shared: &self.shared,
+                replay_context,
+                side,
+            };
+            let direction = &mut self.directions[side];
+            let (mut direction, scores) = direction.close(&context, &end, |row| rows.push(row));
+            direction.absent = !self.has_sent[side];
+            // An earlier end has already passed its scores.
+            if !was_over && scores.iter().any(|score| score.of > 0) {
+                scored(self.shared.sender(side), scores);
+            }
+            direction
+        });
+        rows[from..].sort_by_key(|row| row.frame);
+        finding::Connection {
+            id: self.id(),
+            endpoints: self.shared.endpoints,
+            opening: self.opening,
+            closing,
+            frames: self.first_frame..=self.last_frame,
+            begun: self.begun,
+            ended: self.begun.plus_nanos(self.last.nanos_since(self.first)),
+            packets: self.packets + take(&mut self.pending_syns).len() as u64,
+            handshake_rtt: self.handshake.rtt,
+            directions,
+        }
+    }
+}

@@ -1,0 +1,500 @@
+//! The state of one direction: what one end of a connection has sent.
+//!
+//! At first a direction keeps only its outstanding packets and round-trip times. From the first
+//! retransmission, SACK block or duplicate ACK on it has an [`Episode`], which records every step
+//! for the replay and every retransmission for its verdict.
+//!
+//! What a packet below `snd_nxt` is depends on its bytes. If they **were captured before**, it is
+//!
+//! - a duplicate by the network or the capture, if it has the IP identification and timestamp of
+//!   the last copy, or comes sooner than a sender can retransmit;
+//! - the original, late, if its timestamp is the older one;
+//! - a retransmission otherwise.
+//!
+//! If they **were not captured before**, it is a retransmission of a segment lost before the
+//! capture point, or an original that was overtaken. Timestamps decide, or else IP identifications.
+//! Without either it stays open.
+
+mod acks;
+mod duplicates;
+mod mss;
+mod outstanding;
+mod probes;
+
+use super::rtts::Rtts;
+use super::shared::DirectionContext;
+use crate::explain::context::EpisodeContext;
+use crate::explain::episode::{
+    ConnectionEnd, Episode, EpisodeResult, PacketKind, PriorTransmissions,
+};
+use crate::explain::replay::Score;
+use crate::explain::tape::Tape;
+use crate::finding;
+use crate::read::CapturedPacket;
+use crate::verdict::Transmission;
+use duplicates::{AT_ONCE, RecentPackets};
+use mss::Mss;
+use outstanding::{OutstandingPacket, SentPacket, sent_after_gap};
+use recoup_units::{Instant, Offset, Span};
+use recoup_wire::{Flags, SeqNumber};
+use std::cmp::Ordering;
+use std::collections::VecDeque;
+use std::mem::take;
+
+/// Where the data of a connection begins whose SYN was not captured. Earlier data fits below.
+const MID_CONNECTION: Offset = Offset(1 << 32);
+
+/// Stands for "no unconfirmed ACK" and "no window probe".
+const NO_OFFSET: Offset = Offset(u64::MAX);
+
+/// Packets in flight, none of them acknowledged, up to which they are replayed: more than any
+/// initial window.
+const MOST_UNACKNOWLEDGED: usize = 256;
+
+/// Sequence numbers farther away than this do not belong to the connection, in bytes.
+const MOST_DISTANCE: u64 = 1 << 30;
+
+/// The largest window without a window scale, in bytes: the scale may not have been captured.
+const UNKNOWN_WINDOW: u64 = 1 << 16;
+
+/// IP identifications that differ by less come from one counter.
+const SAME_COUNTER: i16 = 2048;
+
+/// The state of one direction.
+#[derive(Debug)]
+pub(crate) struct DirectionState {
+    isn: Option<SeqNumber>,
+    una: Offset,
+    nxt: Offset,
+    window_edge: Offset,
+    window: u64,
+    /// The window scale of ACKs of this direction.
+    pub window_scale: u8,
+    pub mss: Mss,
+    outstanding: VecDeque<OutstandingPacket>,
+    /// How many of the `outstanding` packets are acknowledged; they are kept for late duplicates.
+    acknowledged: usize,
+    advanced_at: Instant,
+    pub rtts: Rtts,
+    pub segments: u64,
+    pub bytes: u64,
+    pub duplicates: u64,
+    pub probes: u64,
+    pub missing: u64,
+    pub foreign: u64,
+    pub fin: Option<Offset>,
+    peer_closed_at: Option<Instant>,
+    reset_at: Option<Instant>,
+    /// A cumulative ACK above everything captured, until another packet confirms it.
+    unconfirmed_ack: Offset,
+    /// A byte sent into a closed window. It counts as sent once it is acknowledged.
+    window_probe: Offset,
+    recent: RecentPackets,
+    pub episode: Option<Box<Episode>>,
+}
+
+impl Default for DirectionState {
+    fn default() -> Self {
+        Self {
+            isn: None,
+            una: MID_CONNECTION,
+            nxt: MID_CONNECTION,
+            window_edge: MID_CONNECTION,
+            window: 0,
+            window_scale: 0,
+            mss: Mss::default(),
+            outstanding: VecDeque::new(),
+            acknowledged: 0,
+            advanced_at: Instant::ZERO,
+            rtts: Rtts::default(),
+            segments: 0,
+            bytes: 0,
+            duplicates: 0,
+            probes: 0,
+            missing: 0,
+            foreign: 0,
+            fin: None,
+            peer_closed_at: None,
+            reset_at: None,
+            unconfirmed_ack: NO_OFFSET,
+            window_probe: NO_OFFSET,
+            recent: RecentPackets::default(),
+            episode: None,
+        }
+    }
+}
+
+impl DirectionState {
+    /// Resets the state to nothing sent, keeping its memory.
+    pub fn clear(&mut self) {
+        let (mut outstanding, mut rtts) = (take(&mut self.outstanding), take(&mut self.rtts));
+        outstanding.clear();
+        outstanding.shrink_to(USUAL_OUTSTANDING);
+        rtts.clear();
+        *self = Self {
+            outstanding,
+            rtts,
+            ..Self::default()
+        };
+    }
+
+    /// Reads what a packet will change, to have it in the cache by then. The value has no meaning.
+    #[inline]
+    pub fn prefetch(&self) -> u64 {
+        let last = self
+            .outstanding
+            .back()
+            .map_or(0, |packet| packet.span.end.0);
+        let first = self.outstanding.get(self.acknowledged);
+        let first = first.map_or(0, |packet| packet.span.start.0);
+        let rest = self.rtts.prefetch() ^ self.recent.prefetch();
+        last ^ first ^ self.una.0 ^ self.segments ^ self.window ^ rest
+    }
+
+    /// The first SYN was sent.
+    pub fn begin(&mut self, isn: SeqNumber) {
+        self.isn = Some(isn);
+        self.una = Offset::SYN;
+        self.nxt = Offset::SYN;
+        self.window_edge = Offset::DATA;
+    }
+
+    /// The initial sequence number, if the SYN was captured.
+    pub fn syn(&self) -> Option<SeqNumber> {
+        self.isn.filter(|_| self.nxt < MID_CONNECTION)
+    }
+
+    #[cold]
+    fn episode_context<'a>(&self, context: &DirectionContext<'a>) -> EpisodeContext<'a> {
+        context.episode_context(self.mss.bytes(), self.rtts.least())
+    }
+
+    /// Whether everything sent, including a FIN, is acknowledged.
+    pub fn is_closed(&self) -> bool {
+        self.fin.is_some_and(|end| self.una >= end)
+    }
+
+    /// Takes a packet of this direction.
+    #[inline]
+    pub fn on_packet(
+        &mut self,
+        packet: &CapturedPacket,
+        now: Instant,
+        context: &DirectionContext<'_>,
+    ) {
+        let segment = &packet.segment;
+        if let (Some(episode), Some(ts)) = (&mut self.episode, segment.options.timestamps) {
+            episode.on_timestamp(now, ts.value);
+        }
+        let len = u64::from(segment.sequence_len());
+        let isn = match self.isn {
+            Some(isn) => isn,
+            None => self.begin_mid_connection(segment.seq),
+        };
+        if len == 0 || segment.flags.contains(Flags::RST) {
+            self.probes += u64::from(self.is_bare_probe(segment.seq, isn, segment.payload_len));
+            return;
+        }
+        let start = segment.seq.unwrap(isn, self.nxt);
+        let near = |at: &Offset| {
+            at.since(self.nxt) <= MOST_DISTANCE && self.nxt.since(*at) <= MOST_DISTANCE
+        };
+        let Some(start) = start.filter(near) else {
+            self.foreign += 1;
+            return;
+        };
+        let span = Span::at(start, len);
+        self.segments += 1;
+        self.bytes += u64::from(segment.payload_len);
+        if segment.flags.contains(Flags::FIN) {
+            self.fin = Some(span.end);
+        }
+        if span.start >= self.nxt {
+            self.on_new(packet, now, span);
+        } else {
+            self.on_below_nxt(packet, now, span, context);
+        }
+        self.explain_if_due(now, context);
+    }
+
+    /// Lets the episode explain what it has recorded, if that is due. Without this, a direction
+    /// that is never acknowledged would record without end.
+    #[inline]
+    pub(super) fn explain_if_due(&mut self, now: Instant, context: &DirectionContext<'_>) {
+        if !self
+            .episode
+            .as_ref()
+            .is_some_and(|episode| episode.is_due())
+        {
+            return;
+        }
+        let episode_context = self.episode_context(context);
+        if let Some(episode) = &mut self.episode {
+            episode.explain_recorded(&episode_context, now);
+        }
+    }
+
+    /// The first packet belongs to an established connection.
+    fn begin_mid_connection(&mut self, seq: SeqNumber) -> SeqNumber {
+        // `MID_CONNECTION` is a multiple of 2^32, so `seq` unwraps to it.
+        self.isn = Some(seq);
+        seq
+    }
+
+    /// Whether `ack` acknowledges this direction's SYN and no more data than may have followed it.
+    /// If the SYN was not captured, the first number acknowledged stands for it.
+    pub fn is_opened_by(&self, ack: SeqNumber) -> bool {
+        let begins = |isn: SeqNumber| isn + u32::from(self.nxt < MID_CONNECTION);
+        let beyond = self.isn.map(|isn| ack.0.wrapping_sub(begins(isn).0));
+        beyond.is_some_and(|beyond| u64::from(beyond) < UNKNOWN_WINDOW)
+    }
+
+    /// Where a reset's sequence number lies relative to the receiver's window; `None` if the window
+    /// is unknown.
+    pub fn compare_to_window(&self, seq: SeqNumber) -> Option<Ordering> {
+        let at = seq.unwrap(self.isn?, self.nxt);
+        let end = self.window_edge.max(self.nxt) + UNKNOWN_WINDOW;
+        Some(match at {
+            Some(at) if self.una <= at && at <= end => Ordering::Equal,
+            Some(at) if at < self.una && self.una.since(at) <= MOST_DISTANCE => Ordering::Less,
+            _ => Ordering::Greater,
+        })
+    }
+
+    fn on_new(&mut self, packet: &CapturedPacket, now: Instant, span: Span) {
+        let segment = &packet.segment;
+        if segment.payload_len == 1 && self.is_beyond_closed_window(span) {
+            self.probes += 1;
+            self.window_probe = span.start;
+            return;
+        }
+        let sent = SentPacket {
+            at: now,
+            ts: segment.options.timestamps.map(|ts| ts.value),
+            ip_id: packet.ip_id,
+        };
+        if span.start > self.nxt {
+            self.missing += span.start.since(self.nxt);
+            self.push(OutstandingPacket::uncaptured(
+                Span::new(self.nxt, span.start),
+                sent,
+            ));
+        }
+        self.push(OutstandingPacket::first(span, sent));
+        self.mss.on_payload(segment.payload_len);
+        if let Some(episode) = &mut self.episode {
+            episode.on_new(now, Span::new(self.nxt, span.end));
+        }
+        self.nxt = span.end;
+        if self.unconfirmed_ack <= self.nxt {
+            self.accept_unconfirmed_ack();
+        }
+    }
+
+    /// Takes a packet that holds bytes below `snd_nxt`.
+    #[cold]
+    fn on_below_nxt(
+        &mut self,
+        packet: &CapturedPacket,
+        now: Instant,
+        span: Span,
+        context: &DirectionContext<'_>,
+    ) {
+        let episode_context = self.episode_context(context);
+        let segment = &packet.segment;
+        if self.is_probe(segment.payload_len, span, now) {
+            self.probes += 1;
+            return;
+        }
+        let ts = segment.options.timestamps.map(|ts| ts.value);
+        let sent = SentPacket {
+            at: now,
+            ts,
+            ip_id: packet.ip_id,
+        };
+        let first = self.outstanding_at(span.start);
+        let earlier = first.map(|i| self.outstanding[i]);
+        let uncaptured =
+            earlier.is_some_and(|packet| !packet.captured && span.end <= packet.span.end);
+        let kind = if uncaptured {
+            PacketKind::FilledGap(earlier.and_then(|gap| sent_after_gap(sent, &gap)))
+        } else if earlier
+            .is_some_and(|earlier| self.is_same_packet(&earlier, sent, packet, context))
+        {
+            self.duplicates += 1;
+            return;
+        } else {
+            let last = earlier.map_or_else(|| self.latest_ts_of(span), |packet| packet.ts);
+            let older = |(ts, last): (u32, u32)| ts.wrapping_sub(last).cast_signed() < 0;
+            match ts.zip(last).is_some_and(older) {
+                true => PacketKind::LateOriginal,
+                false => PacketKind::Repeated,
+            }
+        };
+        self.open_episode(&episode_context);
+        let captured = earlier.filter(|packet| packet.captured);
+        let prior = PriorTransmissions {
+            original: captured.map(|packet| Transmission {
+                at: packet.at,
+                ts_value: packet.ts.filter(|_| packet.copies == 0),
+            }),
+            has_new_bytes: span.end > self.nxt
+                || first.is_some_and(|i| self.has_uncaptured(i, span)),
+            copies: earlier.map(|packet| packet.copies),
+            revealed_ts: earlier.filter(|_| uncaptured).and_then(|gap| gap.ts),
+            rtt: self.rtts.average().map(|rtt| rtt + episode_context.lag),
+            flight: self.segments_outstanding(episode_context.mss),
+            nxt: self.nxt,
+        };
+        if kind != PacketKind::LateOriginal {
+            self.mark_sent(span, sent, kind != PacketKind::FilledGap(Some(false)));
+        }
+        if let Some(episode) = &mut self.episode {
+            if let Some(ts) = ts {
+                episode.on_timestamp(now, ts);
+            }
+            episode.on_below_nxt(packet, now, span, kind, &prior);
+        }
+        if span.end > self.nxt {
+            self.push(OutstandingPacket::first(
+                Span::new(self.nxt, span.end),
+                sent,
+            ));
+            self.nxt = span.end;
+        }
+    }
+
+    /// Whether part of `span` was not captured; `at` is the index of the packet with its first
+    /// byte.
+    fn has_uncaptured(&self, at: usize, span: Span) -> bool {
+        let packets = self.outstanding.range(at..);
+        let mut inside = packets.take_while(|packet| packet.span.start < span.end);
+        inside.any(|packet| !packet.captured)
+    }
+
+    /// The timestamp of the latest copy of bytes that are no longer outstanding.
+    fn latest_ts_of(&self, span: Span) -> Option<u32> {
+        self.episode.as_ref()?.latest_ts_of(span)
+    }
+
+    /// From here on, steps are recorded.
+    fn open_episode(&mut self, episode_context: &EpisodeContext<'_>) {
+        if self
+            .episode
+            .as_ref()
+            .is_some_and(|episode| episode.is_recording())
+        {
+            return;
+        }
+        let tape = self.may_hear_receiver().then(|| self.tape(episode_context));
+        let episode = self.episode.get_or_insert_with(|| {
+            let mut episode = episode_context.pools.episodes.take().unwrap_or_default();
+            episode.begin(episode_context);
+            episode
+        });
+        if let Some(tape) = tape {
+            episode.start_recording(tape);
+        }
+        if let Some(at) = self.peer_closed_at {
+            episode.on_close(at);
+        }
+        if let Some(at) = self.reset_at {
+            episode.on_reset(at);
+        }
+    }
+
+    /// Whether the capture may hold the receiver's ACKs. If nothing was ever acknowledged, and more
+    /// is in flight than any handshake leaves open, it does not, and no trigger can be named.
+    fn may_hear_receiver(&self) -> bool {
+        let outstanding = self.outstanding.len() - self.acknowledged;
+        self.advanced_at > Instant::ZERO || outstanding <= MOST_UNACKNOWLEDGED
+    }
+
+    /// An empty tape that begins in the current state.
+    fn tape(&self, episode_context: &EpisodeContext<'_>) -> Box<Tape> {
+        let mut tape = episode_context.pools.tapes.take().unwrap_or_default();
+        tape.begin(episode_context.lag);
+        let beginning = &mut tape.beginning;
+        beginning.una = self.una;
+        beginning.window_edge = self.window_edge.max(self.una);
+        beginning.advanced_at = self.advanced_at;
+        self.rtts
+            .copy_into(&mut beginning.rtts, episode_context.lag);
+        for packet in self.outstanding.range(self.acknowledged..) {
+            let left = Span::new(packet.span.start.max(self.una), packet.span.end);
+            tape.beginning.outstanding.push((packet.at, left));
+            if let Some(ts) = packet.ts {
+                tape.on_timestamp(packet.at, ts);
+            }
+        }
+        tape
+    }
+
+    /// The connection has ended. Returns the score of each candidate profile.
+    pub fn on_connection_over(
+        &mut self,
+        context: &DirectionContext<'_>,
+        now: Instant,
+    ) -> Vec<Score> {
+        // Most connections in the table have ended and wait for late packets.
+        self.outstanding.shrink_to_fit();
+        self.rtts.shrink();
+        let episode_context = self.episode_context(context);
+        (self.episode.as_mut()).map_or_else(Vec::new, |episode| {
+            episode.on_connection_over(&episode_context, now)
+        })
+    }
+
+    /// This end has acknowledged the peer's FIN: the peer may no longer report duplicates.
+    pub fn on_close(&mut self, now: Instant) {
+        let at = *self.peer_closed_at.get_or_insert(now);
+        if let Some(episode) = &mut self.episode {
+            episode.on_close(at);
+        }
+    }
+
+    /// Either end sent a reset.
+    pub fn on_reset(&mut self, now: Instant) {
+        let at = *self.reset_at.get_or_insert(now);
+        if let Some(episode) = &mut self.episode {
+            episode.on_reset(at);
+        }
+    }
+
+    /// Ends the direction. Passes each retransmission to `report`, in order.
+    pub fn close(
+        &mut self,
+        context: &DirectionContext<'_>,
+        end: &ConnectionEnd,
+        report: impl FnMut(finding::Retransmission),
+    ) -> (finding::Direction, Vec<Score>) {
+        let episode_context = self.episode_context(context);
+        let mut result = EpisodeResult::default();
+        if let Some(mut episode) = self.episode.take() {
+            if self.duplicates * 4 >= self.segments {
+                self.duplicates += episode.mark_duplicate_syn_acks(AT_ONCE);
+            }
+            result = episode.close(&episode_context, end, report);
+            episode_context.pools.episodes.give(episode);
+        }
+        let direction = finding::Direction {
+            vantage: episode_context.vantage,
+            absent: false,
+            segments: self.segments,
+            bytes: self.bytes,
+            retransmissions: result.tally,
+            duplicates: self.duplicates,
+            probes: self.probes,
+            missing: self.missing,
+            foreign: self.foreign,
+            rtt: self.rtts.quantiles(),
+            profile: result.profile,
+            episodes: result.recoveries,
+            recovering: result.recovering,
+        };
+        (direction, result.scores)
+    }
+}
+
+/// Packets for which a reused direction keeps memory.
+const USUAL_OUTSTANDING: usize = 32;

@@ -1,0 +1,190 @@
+//! What the peer's ACKs say of a direction: what has arrived, the round-trip times, and data that
+//! was not captured.
+
+use super::outstanding::{OutstandingPacket, SentPacket};
+use super::{DirectionState, MOST_DISTANCE, NO_OFFSET};
+use crate::follow::shared::DirectionContext;
+use crate::read::CapturedPacket;
+use recoup_recovery::Ack;
+use recoup_units::{Instant, Offset, Span};
+use recoup_wire::{Flags, SeqNumber};
+use std::mem::replace;
+
+/// Acknowledged packets that are always kept, for their late duplicates.
+const REMEMBERED: usize = 4;
+
+/// The most acknowledged packets kept for a round trip: a duplicate by the network may be late.
+const MOST_REMEMBERED: usize = 256;
+
+impl DirectionState {
+    /// Takes an ACK from the peer. Returns how long it took, in ns, if it covers data that was sent
+    /// once.
+    #[inline]
+    pub fn on_ack(
+        &mut self,
+        packet: &CapturedPacket,
+        now: Instant,
+        context: &DirectionContext<'_>,
+    ) -> Option<u64> {
+        let segment = &packet.segment;
+        let isn = match self.isn {
+            Some(isn) => isn,
+            None => self.begin_mid_connection(segment.ack),
+        };
+        let cumulative = segment.ack.unwrap(isn, self.una)?;
+        if cumulative.since(self.una) > MOST_DISTANCE || self.una.since(cumulative) > MOST_DISTANCE
+        {
+            return None;
+        }
+        if cumulative > self.nxt {
+            if !self.is_confirmed(cumulative) {
+                return None;
+            }
+            self.on_uncaptured(cumulative, now);
+        }
+        self.unconfirmed_ack = NO_OFFSET;
+        let syn = segment.flags.contains(Flags::SYN);
+        let window = u64::from(segment.window) << if syn { 0 } else { self.window_scale };
+        let carries_data = segment.sequence_len() > 0;
+        let blocks = segment.options.sack.as_slice();
+        let out_of_order = blocks.iter().any(|[left, _]| left.after(segment.ack));
+        let repeated = !context.shared.sack
+            && cumulative == self.una
+            && !carries_data
+            && window == self.window
+            && self.outstanding.len() > self.acknowledged;
+        if out_of_order || repeated {
+            self.open_episode(&self.episode_context(context));
+        }
+        self.window = window;
+        if self.episode.is_some() {
+            self.pass_ack_to_episode(packet, now, isn, Ack::new(cumulative, window), context);
+        }
+        if cumulative > self.una {
+            self.window_edge = cumulative + window;
+            self.advanced_at = now;
+            let remembered = context.shared.response_times[context.side].nanos();
+            self.remember_acknowledged(cumulative, now, remembered)
+        } else {
+            if cumulative == self.una {
+                self.window_edge = cumulative + window;
+            }
+            None
+        }
+    }
+
+    /// Passes an ACK with its SACK blocks to the episode.
+    #[inline(never)]
+    fn pass_ack_to_episode(
+        &mut self,
+        packet: &CapturedPacket,
+        now: Instant,
+        isn: SeqNumber,
+        mut ack: Ack,
+        context: &DirectionContext<'_>,
+    ) {
+        let Some(episode) = &mut self.episode else {
+            return;
+        };
+        let segment = &packet.segment;
+        ack.carries_data = segment.sequence_len() > 0;
+        for [left, right] in segment.options.sack.as_slice() {
+            // An old ACK may carry DSACK blocks too: they are unwrapped relative to this ACK.
+            let near = |number: &SeqNumber| number.unwrap(isn, ack.cumulative);
+            if let (Some(left), Some(right)) = (near(left), near(right))
+                && right > left
+            {
+                ack.push_block(Span::new(left, right));
+            }
+        }
+        // If options were cut, the echo may belong to a duplicate that a lost DSACK block reports.
+        let whole = packet.options_complete;
+        let echo = (segment.options.timestamps.filter(|_| whole)).map(|ts| ts.echo);
+        episode.on_ack(now, self.una, &ack, echo);
+        self.explain_if_due(now, context);
+    }
+
+    /// An ACK above everything captured: either the capture lacks packets, or the ACK is foreign.
+    /// Another such ACK, or data above it, confirms it. In a capture without any data, every ACK
+    /// counts.
+    #[cold]
+    fn is_confirmed(&mut self, cumulative: Offset) -> bool {
+        let before = replace(&mut self.unconfirmed_ack, cumulative);
+        let takes_probe = self.window_probe == self.nxt && cumulative == self.nxt + 1;
+        self.segments == 0 || before <= cumulative || takes_probe
+    }
+
+    /// The data below the unconfirmed ACK was sent. The ACK gives no round-trip time.
+    #[cold]
+    pub(super) fn accept_unconfirmed_ack(&mut self) {
+        let una = replace(&mut self.unconfirmed_ack, NO_OFFSET);
+        self.advance_una(una);
+        self.window_edge = self.window_edge.max(una);
+    }
+
+    /// An ACK covers bytes that were not captured.
+    #[cold]
+    fn on_uncaptured(&mut self, cumulative: Offset, now: Instant) {
+        let span = Span::new(self.nxt, cumulative);
+        // The byte of a window probe was captured, and now counts as sent.
+        self.missing += span.len() - u64::from(self.window_probe == span.start);
+        if let Some(episode) = &mut self.episode {
+            episode.on_new(now, span);
+        }
+        let sent = SentPacket {
+            at: now,
+            ts: None,
+            ip_id: None,
+        };
+        self.push(OutstandingPacket::uncaptured(span, sent));
+        self.nxt = cumulative;
+    }
+
+    /// Advances `snd_una`. Acknowledged packets are kept for a round trip, of which `remembered` ns
+    /// are between the capture point and the sender. Returns the time to the newest acknowledged
+    /// packet, in ns.
+    fn remember_acknowledged(&mut self, una: Offset, now: Instant, remembered: u64) -> Option<u64> {
+        let times = self.advance_una(una);
+        let remembered = remembered.saturating_add(self.rtts.least_nanos());
+        while self.acknowledged > REMEMBERED
+            && let Some(oldest) = self.outstanding.front()
+            && (self.acknowledged > MOST_REMEMBERED
+                || now.nanos_since(oldest.last_sent_at) > remembered)
+        {
+            self.outstanding.pop_front();
+            self.acknowledged -= 1;
+        }
+        let (first, newest) = times?;
+        let (rtt, newest) = (now.nanos_since(first), now.nanos_since(newest));
+        self.rtts.on_sample(rtt, newest, una, self.nxt);
+        Some(newest)
+    }
+
+    /// Advances `snd_una`. Returns when the first and last acknowledged packets were sent, if all
+    /// of them were sent once.
+    #[inline]
+    fn advance_una(&mut self, una: Offset) -> Option<(Instant, Instant)> {
+        let mut first = None;
+        let mut newest = None;
+        let mut ambiguous = false;
+        let mut i = self.acknowledged;
+        while let Some(packet) = self.outstanding.get(i)
+            && packet.span.start < una
+        {
+            // Karn's algorithm. Data that was not captured has no known time.
+            if packet.copies > 0 || !packet.captured {
+                ambiguous = true;
+            } else if packet.span.end <= una || packet.span.start >= self.una {
+                first = first.or(Some(packet.at));
+                newest = Some(packet.at);
+            }
+            if packet.span.end > una {
+                break;
+            }
+            i += 1;
+        }
+        self.acknowledged = i;
+        self.una = una;
+        if ambiguous { None } else { first.zip(newest) }
+    }
+}

@@ -1,0 +1,191 @@
+//! Packets that the capture holds twice.
+//!
+//! A mirrored port shows a packet on its way in and on its way out. A capture of all interfaces of
+//! a bridge shows it on each, and a merged file holds what both captures saw. Such a duplicate says
+//! the same in every TCP field and follows at once. It also has the same IP identification, if
+//! there is one (RFC 6864 §4: it may be 0 in packets that are not fragmented; IPv6 has none).
+
+use super::DirectionState;
+use super::outstanding::{OutstandingPacket, SentPacket};
+use crate::follow::shared::DirectionContext;
+use crate::read::CapturedPacket;
+use recoup_units::Instant;
+use recoup_wire::Flags;
+use std::time::Duration;
+
+/// Packets remembered: hosts forward packets in batches of about this size.
+const REMEMBERED: usize = 8;
+
+/// Before the first RTT sample, nothing is retransmitted sooner: the handshake's timer takes a
+/// second (RFC 6298 §2.1), and a fast retransmit waits for an ACK.
+pub(super) const AT_ONCE: Duration = Duration::from_millis(1);
+
+/// The same in ticks.
+const TICKS_AT_ONCE: u32 = 977;
+
+/// Nothing is retransmitted sooner, however short the path. A host forwards a packet from one
+/// interface to the next within this time.
+const WITHIN_A_HOST: Duration = Duration::from_micros(20);
+
+/// Fingerprints of the last packets, and when they were captured.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct RecentPackets {
+    fingerprints: [u32; REMEMBERED],
+    /// In ticks.
+    captured_at: [u32; REMEMBERED],
+    next: u8,
+}
+
+impl RecentPackets {
+    /// Whether an identical packet was captured just now.
+    #[inline]
+    pub fn contains(&self, fingerprint: u32, now: Instant) -> bool {
+        let tick = tick(now);
+        let mut found = false;
+        for (&other, &captured_at) in self.fingerprints.iter().zip(&self.captured_at) {
+            found |= other == fingerprint && tick.wrapping_sub(captured_at) <= TICKS_AT_ONCE;
+        }
+        found
+    }
+
+    /// The time since the last identical packet, in ns.
+    #[cold]
+    pub fn age(&self, fingerprint: u32, now: Instant) -> Option<u64> {
+        let all = self.fingerprints.iter().zip(&self.captured_at);
+        let ages = all.filter(|(other, _)| **other == fingerprint);
+        let ticks = ages
+            .map(|(_, captured_at)| tick(now).wrapping_sub(*captured_at))
+            .min()?;
+        Some(u64::from(ticks) << TICK_BITS)
+    }
+
+    /// Adds a packet.
+    #[inline]
+    pub fn push(&mut self, fingerprint: u32, now: Instant) {
+        let i = usize::from(self.next) % REMEMBERED;
+        self.fingerprints[i] = fingerprint;
+        self.captured_at[i] = tick(now);
+        self.next = self.next.wrapping_add(1);
+    }
+
+    /// Reads what a packet will change, to have it in the cache by then. The value has no meaning.
+    #[inline]
+    pub fn prefetch(&self) -> u64 {
+        u64::from(self.fingerprints[0] ^ self.next as u32)
+    }
+}
+
+/// A tick is 2^10 ns, about 1 µs.
+const TICK_BITS: u32 = 10;
+
+fn tick(at: Instant) -> u32 {
+    (at.as_nanos() >> TICK_BITS) as u32
+}
+
+/// A multilinear hash of all TCP fields and the IP identification.
+#[inline]
+fn fingerprint(packet: &CapturedPacket) -> u32 {
+    let segment = &packet.segment;
+    let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
+    let timestamps = segment.options.timestamps;
+    let timestamps = timestamps.map_or(0, |timestamps| pair(timestamps.value, timestamps.echo));
+    let id = u32::from(packet.ip_id.unwrap_or_default());
+    let rest = pair(
+        segment.payload_len ^ u32::from(segment.flags.bits()) << 24,
+        id << 16 | u32::from(segment.window),
+    );
+    let mut sum = pair(segment.seq.0, segment.ack.0).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    sum = sum.wrapping_add(timestamps.wrapping_mul(0xbf58_476d_1ce4_e5b9));
+    sum = sum.wrapping_add(rest.wrapping_mul(0x94d0_49bb_1331_11eb));
+    for [left, right] in segment.options.sack.as_slice() {
+        let block = pair(left.0, right.0).wrapping_mul(0xd6e8_feb8_6659_fd93);
+        sum = sum.rotate_left(5).wrapping_add(block);
+    }
+    (sum >> 32) as u32
+}
+
+impl DirectionState {
+    /// Whether a packet is identical to one just before. If not, it is remembered.
+    #[inline]
+    pub fn is_identical_to_recent(&mut self, packet: &CapturedPacket, now: Instant) -> bool {
+        let fingerprint = fingerprint(packet);
+        let captured = self.recent.contains(fingerprint, now);
+        if !captured {
+            self.recent.push(fingerprint, now);
+        }
+        captured
+    }
+
+    /// Whether a packet identical to one just before is a duplicate. The sender hears both copies
+    /// if the network duplicated an ACK, so an ACK counts as a duplicate only if the capture holds
+    /// `most` packets twice. Without an IP identification, two duplicate ACKs can be identical;
+    /// with SACK each reports something new.
+    #[cold]
+    pub fn is_duplicate(
+        &mut self,
+        packet: &CapturedPacket,
+        now: Instant,
+        most: bool,
+        context: &DirectionContext<'_>,
+    ) -> bool {
+        let fingerprint = fingerprint(packet);
+        let segment = &packet.segment;
+        let is_bare = segment.sequence_len() == 0;
+        let is_duplicate = match packet.ip_id {
+            _ if is_bare && !most => false,
+            Some(id) if id != 0 => true,
+            _ if is_bare => segment.options.timestamps.is_some() && context.shared.sack,
+            _ => {
+                let age = self.recent.age(fingerprint, now).map(Duration::from_nanos);
+                age.is_some_and(|age| age < self.least_interval(packet, context))
+            }
+        };
+        if is_duplicate {
+            self.duplicates += 1;
+            self.segments += u64::from(!is_bare);
+            self.bytes += u64::from(segment.payload_len);
+        } else {
+            self.recent.push(fingerprint, now);
+        }
+        is_duplicate
+    }
+
+    /// Whether this is the last copy captured again: a retransmission has another identification,
+    /// or comes later.
+    pub(super) fn is_same_packet(
+        &self,
+        before: &OutstandingPacket,
+        sent: SentPacket,
+        packet: &CapturedPacket,
+        context: &DirectionContext<'_>,
+    ) -> bool {
+        if before.ts != sent.ts {
+            return false;
+        }
+        match (before.ip_id, sent.ip_id) {
+            (Some(before), Some(now)) if before != now => false,
+            (Some(id), Some(_)) if id != 0 => true,
+            _ => sent.at.since(before.last_sent_at) < self.least_interval(packet, context),
+        }
+    }
+
+    /// Nothing is retransmitted sooner, because a loss is reported only after a round trip. Two
+    /// copies may come closer together than they were sent. If timestamps show that they were sent
+    /// together, the sender's part of the round trip counts as well.
+    #[cold]
+    fn least_interval(&self, packet: &CapturedPacket, context: &DirectionContext<'_>) -> Duration {
+        let segment = &packet.segment;
+        let is_syn_ack = segment.flags.contains(Flags::SYN.union(Flags::ACK));
+        match self.rtts.least() {
+            // A SYN that the network duplicated is answered twice. If the capture duplicated the
+            // SYN-ACK later, the share of duplicates shows that at the end of the connection.
+            _ if is_syn_ack && !context.shared.syn_duplicated => Duration::ZERO,
+            _ if segment.flags.contains(Flags::SYN) => AT_ONCE,
+            None => AT_ONCE,
+            Some(least) if segment.options.timestamps.is_some() => {
+                ((least + self.episode_context(context).lag) / 2).max(WITHIN_A_HOST)
+            }
+            Some(least) => (least / 2).max(WITHIN_A_HOST),
+        }
+    }
+}

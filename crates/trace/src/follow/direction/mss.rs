@@ -1,0 +1,116 @@
+//! The MSS of a direction.
+//!
+//! If both SYNs were captured, it is the smaller MSS option (RFC 9293 §3.7.1), less the room that
+//! timestamps take if both ends use them (RFC 6691 §2).
+//!
+//! Otherwise payloads decide. The longest payload may be several segments, because hosts leave
+//! segmentation to their network card. A payload that fits a 1500-byte packet is one segment. A
+//! longer one is one segment only if several in a row are as long as 9000-byte packets, the one
+//! larger size in use.
+
+use crate::explain::replay::USUAL_MSS;
+
+/// The most payload of a 1500-byte packet (IPv4 and TCP without options), in bytes.
+const ETHERNET_PAYLOAD: u32 = 1460;
+
+/// Payloads of 9000-byte packets in bytes, from IPv6 with timestamps and a tunnel to IPv4 without
+/// either.
+const JUMBO_PAYLOADS: std::ops::RangeInclusive<u32> = 8868..=8960;
+
+/// Payloads of one length in a row that are no coincidence.
+const IN_A_ROW: u8 = 4;
+
+/// The largest payload of a segment, in bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Mss {
+    bytes: u32,
+    /// It comes from the handshake.
+    agreed: bool,
+    /// The last payload longer than a 1500-byte packet holds, and how many of that length came in a
+    /// row.
+    long: (u32, u8),
+}
+
+impl Mss {
+    /// At least 1.
+    pub fn bytes(&self) -> u32 {
+        self.bytes.max(1)
+    }
+
+    /// Takes the MSS options of the handshake: the sender's own, if it was captured, and the
+    /// peer's.
+    pub fn agree(&mut self, own: Option<u16>, peer: u16, timestamps: bool) {
+        let options = if timestamps { 12 } else { 0 };
+        let most = own.map_or(peer, |own| own.min(peer));
+        self.bytes = u32::from(most).saturating_sub(options);
+        self.agreed = true;
+    }
+
+    /// A packet with this much payload was sent.
+    #[inline]
+    pub fn on_payload(&mut self, len: u32) {
+        if len > self.bytes && !self.agreed {
+            self.guess(len);
+        }
+    }
+
+    #[cold]
+    fn guess(&mut self, len: u32) {
+        if len <= ETHERNET_PAYLOAD {
+            self.bytes = len;
+            return;
+        }
+        let same = if len == self.long.0 { self.long.1 } else { 0 };
+        self.long = (len, same.saturating_add(1));
+        if JUMBO_PAYLOADS.contains(&len) && self.long.1 >= IN_A_ROW {
+            self.bytes = len;
+        } else if !len.is_multiple_of(self.bytes()) || self.bytes < LEAST_FULL_SEGMENT {
+            self.bytes = self.bytes.max(USUAL_MSS);
+        }
+    }
+}
+
+/// Full segments are hardly ever shorter, in bytes (RFC 9293 §3.7.1: every IPv4 host accepts this).
+const LEAST_FULL_SEGMENT: u32 = 536;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_handshake_payloads_give_the_mss() {
+        // (payloads, MSS)
+        let cases: [(&[u32], u32); 8] = [
+            (&[], 1),
+            (&[100, 1400, 900], 1400),
+            (&[517, 1448, 14_480, 28_960, 2896], 1448),
+            (&[8688, 8688, 8688, 8688, 8688, 1448], 1448),
+            (&[7140, 14_280, 21_420, 1428, 300], 1448),
+            (&[1400, 2800, 5600], 1400),
+            (&[517, 8948, 8948, 8948, 8948, 17_896], 8948),
+            (&[1448, 8948, 2896, 8948, 8948, 4344, 8948], 1448),
+        ];
+        for (payloads, expected) in cases {
+            let mut mss = Mss::default();
+            payloads.iter().for_each(|&len| mss.on_payload(len));
+            assert_eq!(mss.bytes(), expected, "{payloads:?}");
+        }
+    }
+
+    #[test]
+    fn the_handshake_gives_the_smaller_mss_less_timestamps() {
+        for (own, peer, timestamps, expected) in [
+            (Some(1460), 1460, true, 1448),
+            (Some(1460), 1460, false, 1460),
+            (Some(1460), 8960, true, 1448),
+            (Some(8960), 1460, true, 1448),
+            (None, 8960, true, 8948),
+            (Some(0), 5, true, 1),
+        ] {
+            let mut mss = Mss::default();
+            mss.agree(own, peer, timestamps);
+            mss.on_payload(64_000);
+            assert_eq!(mss.bytes(), expected, "{own:?} {peer}");
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! The round-trip times of one direction: their distribution, and the samples that an RTT estimator
+//! can be rebuilt from. Also how fast each end responds.
+
+use crate::explain::rtt_samples::{RttSample, RttSamples};
+use crate::finding::RttQuantiles;
+use recoup_units::{Instant, Offset};
+use std::mem::take;
+use std::time::Duration;
+
+/// Samples kept to rebuild an estimator. SRTT holds (7/8)^256 of an older sample, which is nothing.
+/// RTTVAR, which loses a quarter each round trip, is at its floor by then.
+const MOST_SAMPLES: usize = 256;
+
+/// Samples kept for quantiles. Beyond, every other one is dropped.
+const MOST_QUANTILE_SAMPLES: usize = 128;
+
+/// Samples for which a reused direction keeps memory.
+const USUAL_SAMPLES: usize = 32;
+
+/// Round-trip times between the capture point and the receiver of the data, in ns.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rtts {
+    count: u64,
+    sum: u64,
+    min: u64,
+    max: u64,
+    /// The shortest time in which anything was acknowledged.
+    least: u64,
+    average: u64,
+    /// The latest samples; a ring once it is full.
+    samples: Vec<RttSample>,
+    /// Where the ring begins.
+    oldest: u32,
+    /// One of every `stride` samples is in `quantile_samples`.
+    stride: u32,
+    /// Samples for quantiles, in µs; empty while `samples` holds all.
+    quantile_samples: Vec<u32>,
+    /// `snd_una` at the latest sample.
+    una: Offset,
+}
+
+impl Rtts {
+    /// Removes all samples, keeping memory.
+    pub fn clear(&mut self) {
+        let (mut samples, mut quantile_samples) =
+            (take(&mut self.samples), take(&mut self.quantile_samples));
+        samples.clear();
+        samples.shrink_to(USUAL_SAMPLES);
+        quantile_samples.clear();
+        quantile_samples.shrink_to(0);
+        *self = Self {
+            samples,
+            quantile_samples,
+            ..Self::default()
+        };
+    }
+
+    /// Reads what a sample will change, to have it in the cache by then. The value has no meaning.
+    #[inline]
+    pub fn prefetch(&self) -> u64 {
+        let sample = self.samples.last().map_or(0, |sample| sample.una);
+        self.count ^ self.una.0 ^ u64::from(sample)
+    }
+
+    /// Frees spare memory of a connection that has ended.
+    pub fn shrink(&mut self) {
+        self.samples.shrink_to_fit();
+    }
+
+    /// An ACK covered data sent once, `rtt` ns ago. `newest` is the time since the newest of that
+    /// data was sent, in ns.
+    #[inline]
+    pub fn on_sample(&mut self, rtt: u64, newest: u64, una: Offset, nxt: Offset) {
+        let micros = u32::try_from(rtt / 1000).unwrap_or(u32::MAX);
+        self.una = una;
+        let sample = RttSample {
+            rtt: micros,
+            una: una.0 as u32,
+            outstanding: u32::try_from(nxt.since(una)).unwrap_or(u32::MAX),
+        };
+        if self.samples.len() < MOST_SAMPLES {
+            if self.samples.capacity() == 0 {
+                self.samples.reserve(USUAL_SAMPLES / 2);
+            }
+            self.samples.push(sample);
+        } else {
+            self.add_quantile_sample(micros);
+            self.samples[self.oldest as usize] = sample;
+            self.oldest = (self.oldest + 1) % MOST_SAMPLES as u32;
+        }
+        if self.count == 0 {
+            (self.min, self.least, self.average) = (rtt, newest, rtt);
+        } else {
+            self.min = self.min.min(rtt);
+            self.least = self.least.min(newest);
+            self.average = self.average.saturating_mul(3).saturating_add(rtt) / 4;
+        }
+        self.max = self.max.max(rtt);
+        self.sum = self.sum.saturating_add(rtt);
+        self.count += 1;
+    }
+
+    /// Keeps one of every `stride` samples for quantiles.
+    #[cold]
+    fn add_quantile_sample(&mut self, micros: u32) {
+        if self.quantile_samples.is_empty() {
+            let all = self.samples.iter().map(|sample| sample.rtt);
+            self.quantile_samples
+                .extend(all.step_by(MOST_SAMPLES / MOST_QUANTILE_SAMPLES));
+            self.stride = (MOST_SAMPLES / MOST_QUANTILE_SAMPLES) as u32;
+        }
+        if !self.count.is_multiple_of(self.stride.into()) {
+            return;
+        }
+        if self.quantile_samples.len() == MOST_QUANTILE_SAMPLES {
+            let mut keep = false;
+            self.quantile_samples.retain(|_| {
+                keep = !keep;
+                keep
+            });
+            self.stride = self.stride.saturating_mul(2);
+        }
+        if self.count.is_multiple_of(self.stride.into()) {
+            self.quantile_samples.push(micros);
+        }
+    }
+
+    /// The shortest time in which anything was acknowledged.
+    pub fn least(&self) -> Option<Duration> {
+        (self.count > 0).then(|| Duration::from_nanos(self.least))
+    }
+
+    /// The same in ns; 0 without a sample.
+    #[inline]
+    pub fn least_nanos(&self) -> u64 {
+        self.least
+    }
+
+    /// The moving average with weight 1/4 (2007 study, footnote 8).
+    pub fn average(&self) -> Option<Duration> {
+        (self.count > 0).then(|| Duration::from_nanos(self.average))
+    }
+
+    /// Copies the latest samples into `samples`, oldest first. `lag` is the round-trip time between
+    /// the capture point and the sender.
+    pub fn copy_into(&self, samples: &mut RttSamples, lag: Duration) {
+        let (newer, older) = self.samples.split_at(self.oldest as usize);
+        samples.latest.clear();
+        samples.latest.extend_from_slice(older);
+        samples.latest.extend_from_slice(newer);
+        samples.lag = lag;
+        samples.una = self.una;
+    }
+
+    /// Quantiles of all samples.
+    pub fn quantiles(&self) -> Option<RttQuantiles> {
+        let mut quantile_samples = match self.quantile_samples.as_slice() {
+            [] => self.samples.iter().map(|sample| sample.rtt).collect(),
+            quantile_samples => quantile_samples.to_vec(),
+        };
+        quantile_samples.sort_unstable();
+        let last = quantile_samples.len().checked_sub(1)?;
+        let quantile = |percent: usize| {
+            let micros = quantile_samples[(last * percent).div_ceil(100)];
+            // Minimum and maximum are exact.
+            Duration::from_nanos((u64::from(micros) * 1000).clamp(self.min, self.max))
+        };
+        Some(RttQuantiles {
+            samples: self.count,
+            min: Duration::from_nanos(self.min),
+            p50: quantile(50),
+            p90: quantile(90),
+            p99: quantile(99),
+            max: Duration::from_nanos(self.max),
+            mean: Duration::from_nanos(self.sum / self.count.max(1)),
+        })
+    }
+}
+
+/// How fast an end responds, as seen from the capture point.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ResponseTime {
+    /// In ns.
+    least: Option<u64>,
+    /// A timestamp sent to this end, and when it passed, until it is echoed.
+    pending: Option<(u32, Instant)>,
+    /// The last timestamp sent to this end. An echo can only be matched to the first packet with
+    /// it.
+    last_value: Option<u32>,
+}
+
+impl ResponseTime {
+    /// The end responded within `time` ns.
+    #[inline]
+    pub fn on_response(&mut self, time: u64) {
+        self.least = Some(self.least.map_or(time, |least| least.min(time)));
+    }
+
+    /// A timestamp was sent to this end.
+    #[inline]
+    pub fn on_timestamp(&mut self, at: Instant, value: u32) {
+        if self.last_value != Some(value) && self.pending.is_none() {
+            self.pending = Some((value, at));
+        }
+        self.last_value = Some(value);
+    }
+
+    /// The end echoed a timestamp.
+    #[inline]
+    pub fn on_echo(&mut self, at: Instant, echo: u32) {
+        if let Some((value, sent_at)) = self.pending
+            && echo.wrapping_sub(value).cast_signed() >= 0
+        {
+            self.pending = None;
+            self.on_response(at.nanos_since(sent_at));
+        }
+    }
+
+    /// The shortest response time, in ns; 0 without one.
+    #[inline]
+    pub fn nanos(&self) -> u64 {
+        self.least.unwrap_or_default()
+    }
+
+    /// The shortest response time.
+    pub fn least(&self) -> Option<Duration> {
+        self.least.map(Duration::from_nanos)
+    }
+}

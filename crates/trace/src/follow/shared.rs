@@ -1,0 +1,139 @@
+//! What both directions of a connection need.
+
+use super::rtts::ResponseTime;
+use super::vantage;
+use crate::explain::context::{EpisodeContext, ReplayContext};
+use crate::finding::Vantage;
+use crate::read::CapturedPacket;
+use recoup_units::Instant;
+use recoup_wire::{Endpoints, Flags};
+use std::net::IpAddr;
+use std::time::Duration;
+
+/// What both directions of a connection need.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    /// `src` sends direction 0.
+    pub endpoints: Endpoints,
+    /// SACK was negotiated, or is in use.
+    pub sack: bool,
+    /// Timestamps are in use.
+    pub timestamps: bool,
+    /// Packets identical to one just before.
+    pub identical_packets: u64,
+    /// The capture holds the SYN twice before the SYN-ACK.
+    pub syn_duplicated: bool,
+    /// How fast each end responds.
+    pub response_times: [ResponseTime; 2],
+    /// Whether the capturing host sent each direction, where the capture says so.
+    pub outgoing: [Option<bool>; 2],
+    /// The capture says both of one direction: it comes from a router or bridge, which receives and
+    /// sends every packet.
+    contradicted: bool,
+    /// Options of each direction's ACKs were cut or malformed. SACK blocks come last, so they are
+    /// lost first.
+    pub options_cut: [bool; 2],
+}
+
+impl Shared {
+    pub fn new(endpoints: Endpoints) -> Self {
+        Self {
+            endpoints,
+            sack: false,
+            timestamps: false,
+            identical_packets: 0,
+            syn_duplicated: false,
+            response_times: Default::default(),
+            outgoing: [None; 2],
+            contradicted: false,
+            options_cut: [false; 2],
+        }
+    }
+
+    /// The address that sends direction `side`.
+    pub fn sender(&self, side: usize) -> IpAddr {
+        match side {
+            0 => self.endpoints.src.ip(),
+            _ => self.endpoints.dst.ip(),
+        }
+    }
+
+    /// Whether both ends are on one host.
+    fn within_a_host(&self) -> bool {
+        let [src, dst] = [self.endpoints.src.ip(), self.endpoints.dst.ip()];
+        src == dst || (src.is_loopback() && dst.is_loopback())
+    }
+
+    /// Takes a packet of direction `side`.
+    #[inline]
+    pub fn on_packet(&mut self, packet: &CapturedPacket, now: Instant, side: usize) {
+        if packet
+            .outgoing
+            .is_some_and(|outgoing| self.outgoing[side] != Some(outgoing))
+        {
+            self.on_new_origin(packet.outgoing, side);
+        }
+        let options = &packet.segment.options;
+        if let Some(ts) = options.timestamps {
+            // The peer may decline timestamps that a SYN offers (RFC 7323 §3.2).
+            let flags = packet.segment.flags;
+            self.timestamps |= !flags.contains(Flags::SYN) || flags.contains(Flags::ACK);
+            self.response_times[1 - side].on_timestamp(now, ts.value);
+            if ts.echo != 0 {
+                self.response_times[side].on_echo(now, ts.echo);
+            }
+        }
+        self.sack |= !options.sack.is_empty();
+        // A SYN carries no SACK blocks.
+        self.options_cut[side] |=
+            !packet.options_complete && !packet.segment.flags.contains(Flags::SYN);
+    }
+
+    /// The capture says something new about who sends direction `side`.
+    #[cold]
+    fn on_new_origin(&mut self, outgoing: Option<bool>, side: usize) {
+        self.contradicted |= self.outgoing[side].is_some();
+        let outgoing = outgoing.filter(|_| !self.contradicted);
+        self.outgoing[side] = outgoing;
+        self.outgoing[1 - side] = outgoing.map(|outgoing| !outgoing);
+    }
+}
+
+/// What a direction may use besides its own state.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DirectionContext<'a> {
+    pub shared: &'a Shared,
+    pub replay_context: &'a ReplayContext,
+    pub side: usize,
+}
+
+impl<'a> DirectionContext<'a> {
+    /// What an episode needs to know about its connection. `mss` and `min_rtt` are the direction's.
+    pub fn episode_context(&self, mss: u32, min_rtt: Option<Duration>) -> EpisodeContext<'a> {
+        let (shared, replay_context) = (self.shared, self.replay_context);
+        let [near, far] =
+            [self.side, 1 - self.side].map(|side| shared.response_times[side].least());
+        let vantage = vantage::of(
+            near,
+            far,
+            shared.outgoing[self.side],
+            shared.within_a_host(),
+        );
+        EpisodeContext {
+            candidates: &replay_context.candidates,
+            hosts: &replay_context.hosts,
+            pools: &replay_context.pools,
+            sender: shared.sender(self.side),
+            sack: shared.sack,
+            timestamps: shared.timestamps,
+            options_cut: shared.options_cut[1 - self.side],
+            mss,
+            min_rtt,
+            vantage,
+            lag: match vantage {
+                Vantage::Sender | Vantage::Unknown => Duration::ZERO,
+                Vantage::Between | Vantage::Receiver => near.unwrap_or_default(),
+            },
+        }
+    }
+}

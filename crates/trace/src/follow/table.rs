@@ -1,0 +1,456 @@
+//! The open connections, found by their endpoints.
+//!
+//! Memory is bounded by [`Limits`]. A connection that has ended is removed a little later, when its
+//! late packets have come; a silent one, after [`Limits::idle`]. At most twice
+//! [`Limits::most_half_open`] half-open connections are kept, so a SYN flood costs no more memory,
+//! answered or not.
+//!
+//! Packets are taken in batches. With thousands of connections, each packet needs another part of
+//! memory. Looking up several at once lets the processor fetch all of those parts at the same time.
+
+use super::TimedPacket;
+use super::connection::{ConnectionState, Owner};
+use crate::explain::context::ReplayContext;
+use crate::explain::pool::Pool;
+use crate::explain::replay::Score;
+use crate::finding::{self, Closing, Findings, Retransmission};
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+use recoup_units::Instant;
+use recoup_wire::Endpoints;
+use std::collections::VecDeque;
+use std::hash::BuildHasher;
+use std::hint::black_box;
+use std::mem::take;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+/// How long a connection is kept after its end, for retransmitted FINs and late segments.
+const LINGER: Duration = Duration::from_secs(5);
+
+/// A SYN is answered or retransmitted within this time (RFC 6298 §5.5 and Linux's six retries: 64 s
+/// at most), in ns.
+const HALF_OPEN_TIMEOUT: u64 = 75_000_000_000;
+
+/// Slots checked for silence after each round: a table of n slots is checked every n / 64 rounds.
+const SWEPT_PER_ROUND: usize = 64;
+
+/// Packets looked up together.
+const BATCH: usize = 16;
+
+/// When a table removes connections whose end it has not seen.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// A connection that is silent for longer is over.
+    pub idle: Duration,
+    /// The most open connections. Beyond, the longest silent of a few is removed for each new one.
+    pub most_open: usize,
+    /// Half-open connections that are kept when there are more than twice as many.
+    pub most_half_open: usize,
+}
+
+/// The lookup table of open connections.
+#[derive(Debug)]
+pub(crate) struct ConnectionTable {
+    replay_context: ReplayContext,
+    /// In ns.
+    idle: u64,
+    most_open: usize,
+    most_half_open: usize,
+    hasher: RandomState,
+    entries: HashTable<TableEntry>,
+    slots: Vec<Option<Box<ConnectionState>>>,
+    free: Vec<u32>,
+    /// States of removed connections, for reuse.
+    closed: Pool<ConnectionState>,
+    next_serial: u64,
+    /// Open connections without a number.
+    unnumbered: Vec<Unnumbered>,
+    /// Removed connections without a number.
+    unnumbered_closed: Vec<(finding::Connection, Vec<Retransmission>)>,
+    /// Ended connections, and when each is removed.
+    lingering: VecDeque<(Instant, u32, u64)>,
+    half_open: VecDeque<(u32, u64)>,
+    /// The slot that is checked next.
+    cursor: usize,
+    now: Instant,
+    rows: Vec<Retransmission>,
+    /// Scores of hosts since [`host_scores`](Self::host_scores) was last called.
+    host_scores: Vec<(IpAddr, Vec<Score>)>,
+}
+
+/// Where a connection is.
+#[derive(Clone, Copy, Debug)]
+struct TableEntry {
+    /// Part of its hash: most other connections differ in it.
+    tag: u32,
+    slot: u32,
+}
+
+impl TableEntry {
+    /// The tag of a hash: bits that the hash table does not use.
+    fn tag(hash: u64) -> u32 {
+        (hash >> 16) as u32
+    }
+}
+
+/// A connection without a number.
+#[derive(Clone, Copy, Debug)]
+struct Unnumbered {
+    frame: u64,
+    slot: u32,
+    serial: u64,
+}
+
+impl ConnectionTable {
+    /// An empty table.
+    pub fn new(limits: Limits, replay_context: ReplayContext) -> Self {
+        Self {
+            replay_context,
+            idle: u64::try_from(limits.idle.as_nanos()).unwrap_or(u64::MAX),
+            most_open: limits.most_open,
+            most_half_open: limits.most_half_open,
+            hasher: RandomState::default(),
+            entries: HashTable::new(),
+            slots: Vec::new(),
+            free: Vec::new(),
+            closed: Pool::default(),
+            next_serial: 0,
+            unnumbered: Vec::new(),
+            unnumbered_closed: Vec::new(),
+            lingering: VecDeque::new(),
+            half_open: VecDeque::new(),
+            cursor: 0,
+            now: Instant::ZERO,
+            rows: Vec::new(),
+            host_scores: Vec::new(),
+        }
+    }
+
+    /// Takes the next packets of the capture. Connections that begin here get a
+    /// [number](Self::number) later, and are reported only then.
+    pub fn on_packets(&mut self, packets: &[TimedPacket], findings: &mut impl Findings) {
+        for batch in packets.chunks(BATCH) {
+            let mut found = [(0, None); BATCH];
+            let mut sum = 0;
+            for (timed, found) in batch.iter().zip(&mut found) {
+                let hash = hash(&self.hasher, &timed.packet.endpoints);
+                let tag = TableEntry::tag(hash);
+                let entry = self.entries.find(hash, |entry| entry.tag == tag);
+                *found = (hash, entry.map(|entry| entry.slot));
+            }
+            for (_, slot) in found {
+                if let Some(connection) = slot.and_then(|slot| self.get(slot)) {
+                    sum ^= connection.prefetch();
+                }
+            }
+            black_box(sum);
+            for (timed, (hash, slot)) in batch.iter().zip(found) {
+                self.on_packet(timed, hash, slot, findings);
+            }
+        }
+    }
+
+    fn get(&self, slot: u32) -> Option<&ConnectionState> {
+        self.slots.get(slot as usize)?.as_deref()
+    }
+
+    /// The slot of the connection between these ends, and the packet's direction.
+    fn find(&self, hash: u64, ends: &Endpoints) -> Option<(u32, usize)> {
+        let tag = TableEntry::tag(hash);
+        let side = |slot| self.get(slot)?.side(ends);
+        let is_it = |entry: &TableEntry| entry.tag == tag && side(entry.slot).is_some();
+        let slot = self.entries.find(hash, is_it)?.slot;
+        Some((slot, side(slot)?))
+    }
+
+    /// Takes the next packet; `slot` is probably that of its connection.
+    #[inline]
+    fn on_packet(
+        &mut self,
+        timed: &TimedPacket,
+        hash: u64,
+        slot: Option<u32>,
+        findings: &mut impl Findings,
+    ) {
+        let ends = &timed.packet.endpoints;
+        let hit = slot.and_then(|slot| Some((slot, self.get(slot)?.side(ends)?)));
+        let hit = hit.or_else(|| self.find(hash, ends));
+        let (slot, side) = match hit {
+            Some((slot, side)) if self.continues(slot, timed) => (slot, side),
+            Some((slot, side)) => match self.locate(hash, (slot, side), timed, findings) {
+                Some(place) => place,
+                None => return,
+            },
+            None => self.begin(hash, timed, findings),
+        };
+        self.deliver(slot, side, timed);
+    }
+
+    /// Whether a packet certainly belongs to the connection in `slot`.
+    #[inline]
+    fn continues(&self, slot: u32, timed: &TimedPacket) -> bool {
+        self.get(slot).is_some_and(|open| {
+            !open.may_open_next(&timed.packet) && timed.time.nanos_since(open.last) <= self.idle
+        })
+    }
+
+    /// The slot and direction of a packet that may open the next connection between the same ends;
+    /// `None` while that is undecided.
+    #[cold]
+    fn locate(
+        &mut self,
+        hash: u64,
+        (slot, side): (u32, usize),
+        timed: &TimedPacket,
+        findings: &mut impl Findings,
+    ) -> Option<(u32, usize)> {
+        let open = self.slots.get_mut(slot as usize)?.as_mut()?;
+        if timed.time.nanos_since(open.last) > self.idle {
+            self.close(slot, Closing::Idle, findings);
+            return Some(self.begin(hash, timed, findings));
+        }
+        match open.owner_of(timed, side) {
+            Owner::This => Some((slot, side)),
+            Owner::Undecided => None,
+            Owner::Next(before) => {
+                self.close(slot, Closing::Replaced, findings);
+                let first = before.first().unwrap_or(timed);
+                let (slot, _) = self.begin(hash, first, findings);
+                for timed in &before {
+                    let side = self.get(slot)?.side(&timed.packet.endpoints)?;
+                    self.deliver(slot, side, timed);
+                }
+                let side = self.get(slot)?.side(&timed.packet.endpoints)?;
+                Some((slot, side))
+            }
+        }
+    }
+
+    /// Passes a packet to the connection in `slot`.
+    #[inline]
+    fn deliver(&mut self, slot: u32, side: usize, timed: &TimedPacket) {
+        if let Some(connection) = &mut self.slots[slot as usize] {
+            let was_over = connection.is_over();
+            connection.on_packet(timed, side, &self.replay_context);
+            if !was_over && connection.is_over() {
+                let host_scores = &mut self.host_scores;
+                connection.on_connection_over(&self.replay_context, |host, scores| {
+                    host_scores.push((host, scores))
+                });
+                let until = timed.time + LINGER;
+                self.lingering.push_back((until, slot, connection.serial));
+            }
+        }
+    }
+
+    /// Adds a connection that begins with this packet. Returns its slot and the packet's direction.
+    #[cold]
+    fn begin(
+        &mut self,
+        hash: u64,
+        timed: &TimedPacket,
+        findings: &mut impl Findings,
+    ) -> (u32, usize) {
+        let packet = &timed.packet;
+        if self.half_open.len() >= 2 * self.most_half_open {
+            self.thin_half_open(findings);
+        }
+        if self.entries.len() >= self.most_open {
+            self.evict(findings);
+        }
+        let serial = self.next_serial;
+        self.next_serial += 1;
+        let connection = match self.closed.take() {
+            Some(mut used) => {
+                used.begin(serial, timed);
+                used
+            }
+            None => ConnectionState::new(serial, timed),
+        };
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            (self.slots.len() - 1) as u32
+        });
+        self.half_open.push_back((slot, serial));
+        self.unnumbered.push(Unnumbered {
+            frame: packet.frame,
+            slot,
+            serial,
+        });
+        let side = connection.side(&packet.endpoints).unwrap_or_default();
+        self.slots[slot as usize] = Some(connection);
+        let (slots, hasher) = (&self.slots, &self.hasher);
+        let entry = TableEntry {
+            tag: TableEntry::tag(hash),
+            slot,
+        };
+        self.entries.insert_unique(hash, entry, |entry| {
+            (slots[entry.slot as usize].as_ref())
+                .map_or(0, |c| self::hash(hasher, &c.shared.endpoints))
+        });
+        (slot, side)
+    }
+
+    /// The frames in which connections without a number begin.
+    pub fn unnumbered(&self) -> impl Iterator<Item = u64> {
+        self.unnumbered.iter().map(|unnumbered| unnumbered.frame)
+    }
+
+    /// Numbers those connections; `number` maps the frame to the number.
+    pub fn number(&mut self, number: impl Fn(u64) -> u64, findings: &mut impl Findings) {
+        for unnumbered in self.unnumbered.drain(..) {
+            let open = self.slots[unnumbered.slot as usize].as_mut();
+            if let Some(open) = open.filter(|open| open.serial == unnumbered.serial) {
+                open.number = Some(number(unnumbered.frame));
+            }
+        }
+        for (mut connection, mut rows) in self.unnumbered_closed.drain(..) {
+            // The frame stood in for the number.
+            connection.id = number(connection.id);
+            for row in &mut rows {
+                row.connection = connection.id;
+            }
+            findings.connection(connection, &rows);
+        }
+    }
+
+    /// Removes and returns the scores of hosts.
+    pub fn host_scores(&mut self) -> impl Iterator<Item = (IpAddr, Vec<Score>)> {
+        self.host_scores.drain(..)
+    }
+
+    /// Forgets connections that are no longer half-open. If there are too many others, removes the
+    /// oldest.
+    #[cold]
+    fn thin_half_open(&mut self, findings: &mut impl Findings) {
+        let mut half_open = take(&mut self.half_open);
+        half_open.retain(|&(slot, serial)| {
+            let open = self.get(slot).filter(|open| open.serial == serial);
+            open.is_some_and(ConnectionState::is_half_open)
+        });
+        while half_open.len() > self.most_half_open
+            && let Some((slot, _)) = half_open.pop_front()
+        {
+            self.close(slot, Closing::Evicted, findings);
+        }
+        self.half_open = half_open;
+    }
+
+    /// Removes the longest silent of a few connections.
+    fn evict(&mut self, findings: &mut impl Findings) {
+        let count = self.slots.len();
+        let looked_at = (0..count).map(|i| (self.cursor + i) % count);
+        let some = looked_at.filter_map(|slot| {
+            let connection = self.slots[slot].as_ref()?;
+            Some((connection.last, slot))
+        });
+        let oldest = some.take(32).min();
+        if let Some((_, slot)) = oldest {
+            self.cursor = (slot + 1) % count;
+            self.close(slot as u32, Closing::Evicted, findings);
+        }
+    }
+
+    /// Packets up to `now` were taken. Removes ended connections that are due, and checks some
+    /// others for silence.
+    pub fn sweep(&mut self, now: Instant, findings: &mut impl Findings) {
+        self.now = now;
+        while let Some(&(due, slot, serial)) = self.lingering.front()
+            && due <= now
+        {
+            self.lingering.pop_front();
+            let Some(over) = self.get(slot).filter(|over| over.serial == serial) else {
+                continue;
+            };
+            let closing = over.closing();
+            // The connection still sends, so what comes next belongs to it.
+            if now.since(over.last) < LINGER / 2 {
+                let until = over.last + LINGER;
+                self.lingering.push_back((until, slot, serial));
+            } else {
+                self.close(slot, closing, findings);
+            }
+        }
+        for _ in 0..self.slots.len().min(SWEPT_PER_ROUND) {
+            self.cursor = (self.cursor + 1) % self.slots.len();
+            if self.is_silent(self.cursor) {
+                self.close(self.cursor as u32, Closing::Idle, findings);
+            }
+        }
+    }
+
+    /// Whether the connection in `slot` has been silent for too long.
+    fn is_silent(&self, slot: usize) -> bool {
+        let Some(connection) = &self.slots[slot] else {
+            return false;
+        };
+        let patience = match connection.is_half_open() {
+            true => self.idle.min(HALF_OPEN_TIMEOUT),
+            false => self.idle,
+        };
+        self.now.nanos_since(connection.last) > patience
+    }
+
+    fn close(&mut self, slot: u32, closing: Closing, findings: &mut impl Findings) {
+        let Some(mut connection) = self.slots[slot as usize].take() else {
+            return;
+        };
+        let hash = hash(&self.hasher, &connection.shared.endpoints);
+        if let Ok(entry) = self.entries.find_entry(hash, |entry| entry.slot == slot) {
+            entry.remove();
+        }
+        self.free.push(slot);
+        let closing = match connection.is_over() {
+            true => connection.closing(),
+            false => closing,
+        };
+        self.rows.clear();
+        let host_scores = &mut self.host_scores;
+        let add_score = |host, scores| host_scores.push((host, scores));
+        let found = connection.close(closing, &self.replay_context, &mut self.rows, add_score);
+        match connection.number {
+            Some(_) => findings.connection(found, &self.rows),
+            None => self.unnumbered_closed.push((found, self.rows.clone())),
+        }
+        self.closed.give(connection);
+    }
+
+    /// The number of open connections.
+    #[cfg(test)]
+    pub fn open(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// The capture is over, and all connections have their numbers.
+    pub fn finish(&mut self, findings: &mut impl Findings) {
+        for slot in 0..self.slots.len() {
+            let closing = match self.is_silent(slot) {
+                true => Closing::Idle,
+                false => Closing::CaptureEnd,
+            };
+            self.close(slot as u32, closing, findings);
+        }
+    }
+}
+
+/// The same for both directions.
+#[inline]
+fn hash(hasher: &RandomState, endpoints: &Endpoints) -> u64 {
+    match (endpoints.src, endpoints.dst) {
+        (SocketAddr::V4(src), SocketAddr::V4(dst)) => {
+            let end = |ip: u32, port: u16| u64::from(ip) << 16 | u64::from(port);
+            let src = end(src.ip().to_bits(), src.port());
+            let dst = end(dst.ip().to_bits(), dst.port());
+            hasher.hash_one((src.min(dst), src.max(dst)))
+        }
+        (src, dst) => {
+            let end = |end: SocketAddr| match end.ip() {
+                IpAddr::V4(ip) => (ip.to_ipv6_mapped().to_bits(), end.port()),
+                IpAddr::V6(ip) => (ip.to_bits(), end.port()),
+            };
+            let (src, dst) = (end(src), end(dst));
+            hasher.hash_one((src.min(dst), src.max(dst)))
+        }
+    }
+}

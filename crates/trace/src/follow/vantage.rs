@@ -1,0 +1,84 @@
+//! Where a direction was captured.
+//!
+//! ```text
+//!        near                far
+//! sender ─────── capture ─────── receiver
+//! share = near / (near + far)
+//! ```
+//! `near` and `far` are the shortest times in which sender and receiver answered what passed the
+//! capture point: a SYN, data, or a timestamp (RFC 7323 §4.1). If the capture says which packets
+//! its host sent, that decides.
+
+use crate::finding::Vantage;
+use std::time::Duration;
+
+/// Up to this share of the round trip (in percent), the capture was taken at an end: hosts take
+/// some time to answer.
+const AT_AN_END: u128 = 10;
+
+/// In shorter round trips, hosts take as long as the path, so the share says little.
+const SHORT: Duration = Duration::from_micros(100);
+
+/// The capture point of data whose sender answers in `near` and whose receiver answers in `far`.
+/// `outgoing`: whether the capturing host sent it, if the capture says so. `one_host`: both ends
+/// are on the same host.
+pub(crate) fn of(
+    near: Option<Duration>,
+    far: Option<Duration>,
+    outgoing: Option<bool>,
+    one_host: bool,
+) -> Vantage {
+    match outgoing {
+        Some(true) => return Vantage::Sender,
+        Some(false) => return Vantage::Receiver,
+        None => {}
+    }
+    let (Some(near), Some(far)) = (near, far) else {
+        return Vantage::Unknown;
+    };
+    let whole = near + far;
+    let percent = near.as_nanos() * 100;
+    let short = whole < SHORT;
+    if (short && one_host) || percent <= whole.as_nanos() * AT_AN_END {
+        Vantage::Sender
+    } else if percent >= whole.as_nanos() * (100 - AT_AN_END) {
+        Vantage::Receiver
+    } else if short {
+        Vantage::Unknown
+    } else {
+        Vantage::Between
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_share_of_the_round_trip_gives_the_capture_point() {
+        use Vantage::{Between, Receiver, Sender, Unknown};
+        let us = Duration::from_micros;
+        // (near and far in µs, outgoing, one host, capture point)
+        let cases = [
+            (Some(40), Some(60_000), None, false, Sender),
+            (Some(60_000), Some(40), None, false, Receiver),
+            (Some(20_000), Some(40_000), None, false, Between),
+            (Some(400), Some(4_000), None, false, Sender),
+            (Some(20), Some(30), None, true, Sender),
+            // Delayed within the host.
+            (Some(20_000), Some(20_000), None, true, Between),
+            // Within a data centre.
+            (Some(20), Some(30), None, false, Unknown),
+            (Some(3), Some(60), None, false, Sender),
+            (Some(60), Some(3), None, false, Receiver),
+            (None, Some(60_000), None, false, Unknown),
+            (Some(40), None, None, false, Unknown),
+            (None, None, Some(true), false, Sender),
+            (Some(40), Some(60_000), Some(false), false, Receiver),
+        ];
+        for (near, far, outgoing, one_host, vantage) in cases {
+            let got = of(near.map(us), far.map(us), outgoing, one_host);
+            assert_eq!(got, vantage, "{near:?} {far:?} {outgoing:?} {one_host}");
+        }
+    }
+}

@@ -1,0 +1,361 @@
+//! Verdicts from the receiver's ACKs.
+
+use super::challenge_acks::{ChallengeAcks, Refusal, TOO_MANY};
+use super::evidence::{PieceEvidence, VerdictContext, is_before};
+use super::hypothesis::Hypotheses;
+use super::pending::PendingVerdicts;
+use super::pieces::{CoveringAck, DuplicateReport, Piece, Pieces};
+use super::sacked::Sacked;
+use super::{ReceiverOptions, Transmission};
+use crate::finding::{Evidence, Verdict};
+use recoup_recovery::Ack;
+use recoup_units::{Instant, Offset, Span};
+use std::collections::VecDeque;
+use std::mem::take;
+use std::time::Duration;
+
+/// How long after a piece was acknowledged or retransmitted a DSACK may still come. Round trips are
+/// shorter, and a stalled path releases its packets together.
+const SETTLED: Duration = Duration::from_secs(3);
+
+/// Proven duplicates without a DSACK from which on the receiver is taken to send none. RFC 2883 has
+/// no option of its own, and Linux's `tcp_dsack` can turn it off.
+const MOST_UNREPORTED: u32 = 3;
+
+/// Steps that verdicts may take per packet, so that hostile SACK blocks and copies do not cost
+/// more. A usual piece takes a few dozen.
+const STEPS_PER_PACKET: u64 = 2048;
+
+/// The most steps saved up for later.
+const MOST_SAVED_STEPS: u64 = 1 << 20;
+
+/// ACKs that are remembered.
+const MOST_ACKS: usize = 64;
+
+/// Decides for one direction which retransmissions were needed, from what the receiver sent back.
+#[derive(Debug, Default)]
+pub(crate) struct AckVerdicts {
+    options: ReceiverOptions,
+    pieces: Pieces,
+    pending: PendingVerdicts,
+    history: AckHistory,
+    challenge_acks: ChallengeAcks,
+    closed_at: Option<Instant>,
+    reset_at: Option<Instant>,
+    /// The receiver has sent a DSACK.
+    reported: bool,
+    /// Copies that must have arrived as duplicates, unless lost, and that no DSACK reported.
+    unreported: u32,
+    /// A DSACK reported bytes that were sent once: the path duplicates packets.
+    path_duplicates: bool,
+    /// Steps that verdicts may take before the next packet.
+    steps_left: u64,
+}
+
+/// The receiver's ACKs so far.
+#[derive(Debug, Default)]
+struct AckHistory {
+    /// When the last one came.
+    at: Instant,
+    /// The highest cumulative ACK.
+    cumulative: Offset,
+    /// The end of the highest SACK block.
+    sacked_up_to: Offset,
+    /// What was selectively acknowledged above the cumulative ACK.
+    sacked: Sacked,
+    /// The cumulative ACK of the last duplicate ACK: what begins here was overtaken.
+    asked_for: Option<Offset>,
+    /// The newest timestamp echoed.
+    newest_echo: Option<u32>,
+    /// When the last overtaken ACK came.
+    overtaken_at: Option<Instant>,
+    /// The longest delay of an overtaken ACK behind the first that overtook it.
+    longest_delay: Duration,
+    /// The last ACKs: time, cumulative ACK, and end of the first SACK block.
+    last: VecDeque<(Instant, Offset, Offset)>,
+    window: u64,
+}
+
+impl AckVerdicts {
+    #[cfg(test)]
+    pub fn new(options: ReceiverOptions) -> Self {
+        Self {
+            options,
+            ..Self::default()
+        }
+    }
+
+    /// Removes everything, keeping memory.
+    pub fn begin(&mut self, options: ReceiverOptions) {
+        let (mut pending, mut challenge_acks) =
+            (take(&mut self.pending), take(&mut self.challenge_acks));
+        pending.clear();
+        challenge_acks.clear();
+        *self = Self {
+            options,
+            pending,
+            challenge_acks,
+            ..Self::default()
+        };
+    }
+
+    /// Updates what the receiver reports: a retransmitted SYN comes before that is negotiated.
+    pub fn set_receiver_options(&mut self, options: ReceiverOptions) {
+        self.options = options;
+    }
+
+    /// `span` is retransmitted as `copy`. `index` is the caller's number, higher with each
+    /// retransmission. `original` is the first transmission of the first byte; `None` if it was not
+    /// captured. Offset 0 is the SYN's.
+    pub fn on_retransmission(
+        &mut self,
+        index: u32,
+        span: Span,
+        copy: Transmission,
+        original: Option<Transmission>,
+    ) {
+        self.pending.begin(index, span.len());
+        self.steps_left = MOST_SAVED_STEPS.min(self.steps_left + STEPS_PER_PACKET);
+        if self.pieces.is_full() {
+            let ambiguous = (Verdict::Unknowable, Evidence::Ambiguous);
+            return self.pending.decide(index, span.len(), ambiguous);
+        }
+        let covered = self.history.cumulative.min(span.end);
+        let gaps = self.pieces.gaps(span).into_iter();
+        for (new, sacked) in gaps.flat_map(|gap| self.history.sacked.cut(gap)) {
+            let mut piece = Piece::new(new, original);
+            if self.options.reports_duplicates {
+                self.challenge_acks.note_known(&mut piece);
+            }
+            if sacked || new.end <= covered {
+                self.pieces
+                    .insert_covered(piece, CoveringAck::before(copy.at));
+            } else {
+                self.pieces.insert_open(piece);
+            }
+        }
+        for piece in self.pieces.within(span) {
+            if !piece.push_copy(copy, index) {
+                let ambiguous = (Verdict::Unknowable, Evidence::Ambiguous);
+                self.pending.decide(index, piece.span.len(), ambiguous);
+            }
+        }
+    }
+
+    /// The receiver sent an ACK. Needed while anything is undecided (not
+    /// [`is_idle`](Self::is_idle)), and whenever the ACK carries SACK blocks or acknowledges
+    /// nothing new. `una_before` is the highest cumulative ACK before it (without one, any offset
+    /// below the data), `ts_echo` its `TSecr`.
+    pub fn on_ack(&mut self, now: Instant, una_before: Offset, ack: &Ack, ts_echo: Option<u32>) {
+        self.steps_left = MOST_SAVED_STEPS.min(self.steps_left + STEPS_PER_PACKET);
+        let dsack = ack.dsack();
+        let cover = CoveringAck {
+            at: now,
+            after: self.history.at,
+            edge: una_before,
+            echo: ts_echo,
+            dsack,
+            sacked_up_to: self.history.sacked_up_to,
+            asked_for: self.history.asked_for,
+            carries_data: ack.carries_data,
+            newest_echo: self.history.newest_echo,
+            overtaken_at: self.history.overtaken_at,
+        };
+        let below = Span::new(Offset::SYN, ack.cumulative);
+        if self.pieces.cover(below, &cover) {
+            self.challenge_acks.on_fill(now, ts_echo);
+        }
+        // Bytes above the cumulative ACK are not echoed.
+        let above = CoveringAck {
+            echo: None,
+            ..cover
+        };
+        for &span in ack.sack_blocks().iter().chain(&dsack) {
+            self.pieces.cover(span, &above);
+        }
+        if ack.cumulative < self.history.cumulative {
+            self.pieces.set_edge(ack.cumulative);
+        }
+        if let Some(span) = dsack {
+            self.reported = true;
+            self.path_duplicates |= !self.pieces.has(span);
+            let echo = ts_echo.filter(|_| span.end <= ack.cumulative);
+            self.pieces.report(span, DuplicateReport { at: now, echo });
+        }
+        if self.history.has_later_than(una_before, ack) {
+            self.history.on_overtaken(now, ack);
+        } else {
+            self.on_repeated_ack(now, ack, ts_echo);
+        }
+        self.history.note(now, una_before, ack, ts_echo);
+    }
+
+    /// An ACK that repeats the last one may answer a refused copy.
+    fn on_repeated_ack(&mut self, now: Instant, ack: &Ack, ts_echo: Option<u32>) {
+        let challenge = self.challenge_acks.on_ack(now, ack, ts_echo);
+        let reports = self.options.reports_duplicates && self.pieces.len() < TOO_MANY;
+        if let Some(number) = challenge.filter(|_| reports) {
+            for piece in self.pieces.iter_mut() {
+                self.challenge_acks.note(number, piece);
+            }
+        }
+    }
+
+    /// The data's sender acknowledged the receiver's FIN. From now on duplicates may go unreported
+    /// (in TIME-WAIT Linux acknowledges without SACK blocks). Only the first call counts.
+    pub fn on_close(&mut self, now: Instant) {
+        self.closed_at.get_or_insert(now);
+    }
+
+    /// Either end sent a reset, so no more duplicates are reported. Only the first call counts.
+    pub fn on_reset(&mut self, now: Instant) {
+        self.reset_at.get_or_insert(now);
+    }
+
+    /// Whether nothing waits for ACKs.
+    pub fn is_idle(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    /// Passes final verdicts to `found` and forgets them. `min_rtt` is the shortest round-trip time
+    /// so far between the capture point and the receiver.
+    pub fn settle(
+        &mut self,
+        now: Instant,
+        min_rtt: Option<Duration>,
+        found: impl FnMut(u32, Verdict, Evidence),
+    ) {
+        let settled = self.pieces.take_settled(now, SETTLED);
+        if !settled.is_empty() {
+            self.decide(&settled, now, min_rtt);
+        }
+        self.pending.hand_out(found);
+    }
+
+    /// Passes all other verdicts to `found`. `end` is when the capture or the connection ended.
+    pub fn finish(
+        &mut self,
+        end: Instant,
+        min_rtt: Option<Duration>,
+        mut found: impl FnMut(u32, Verdict, Evidence),
+    ) {
+        let rest = self.pieces.take_all();
+        self.decide(&rest, end, min_rtt);
+        self.pending.hand_out(&mut found);
+        self.pending.give_up(found);
+    }
+
+    fn decide(&mut self, pieces: &[Piece], end: Instant, min_rtt: Option<Duration>) {
+        let mut context = VerdictContext {
+            options: self.options,
+            min_rtt: min_rtt.unwrap_or_default(),
+            end: self.reset_at.map_or(end, |reset_at| reset_at.min(end)),
+            closed_at: self.closed_at,
+            path_duplicates: self.path_duplicates,
+            longest_delay: self.history.longest_delay,
+        };
+        let evidence_of = |piece, context| PieceEvidence::of(piece, Refusal::default(), context);
+        let round_trips = pieces.iter().filter_map(|p| evidence_of(p, context));
+        let proven = round_trips
+            .filter_map(|evidence| evidence.shortest_round_trip())
+            .min();
+        context.min_rtt = proven.map_or(context.min_rtt, |proven| proven.min(context.min_rtt));
+        if !self.reported {
+            let unreported = pieces.iter().filter_map(|p| evidence_of(p, context));
+            let unreported_duplicates =
+                unreported.filter(|evidence| evidence.is_unreported_duplicate());
+            self.unreported += unreported_duplicates.count() as u32;
+            context.options.reports_duplicates &= self.unreported < MOST_UNREPORTED;
+        }
+        for piece in pieces {
+            let refusal = self.challenge_acks.of(piece);
+            let steps = Hypotheses::steps(piece, refusal);
+            let affordable = steps <= self.steps_left;
+            if affordable {
+                self.steps_left -= steps;
+            }
+            self.decide_piece(piece, refusal, context, affordable);
+        }
+    }
+
+    /// Decides a piece for the retransmissions it belongs to; ambiguous if that is not
+    /// `affordable`.
+    fn decide_piece(
+        &mut self,
+        piece: &Piece,
+        refusal: Refusal,
+        context: VerdictContext,
+        affordable: bool,
+    ) {
+        let hypotheses = affordable.then(|| Hypotheses::new(piece, refusal, context));
+        // If the path duplicates packets, a repeated ACK may be such a duplicate.
+        let without_refusal = (affordable && self.path_duplicates)
+            .then(|| Hypotheses::new(piece, Refusal::default(), context));
+        for (number, sent) in piece.copies.iter().enumerate() {
+            let Some(row) = sent.row else { continue };
+            let ambiguous = (Verdict::Unknowable, Evidence::Ambiguous);
+            let mut found =
+                (hypotheses.as_ref()).map_or(ambiguous, |hypotheses| hypotheses.verdict(number));
+            if without_refusal
+                .as_ref()
+                .is_some_and(|d| d.verdict(number).0 != found.0)
+            {
+                found = ambiguous;
+            }
+            self.pending.decide(row, piece.span.len(), found);
+        }
+    }
+}
+
+impl AckHistory {
+    /// Whether later ACKs than `ack` have come: one of its blocks lies inside a longer one.
+    fn has_later_than(&self, una_before: Offset, ack: &Ack) -> bool {
+        let first = ack.sack_blocks().first();
+        ack.cumulative < una_before || first.is_some_and(|block| self.sacked.exceeds(*block))
+    }
+
+    /// Later ACKs have overtaken `ack`.
+    fn on_overtaken(&mut self, now: Instant, ack: &Ack) {
+        self.overtaken_at = Some(now);
+        let (cumulative, end) = (ack.cumulative, first_end(ack));
+        let mut last = self.last.iter();
+        let first = last.find(|&&(_, c, e)| c > cumulative || c == cumulative && e > end);
+        let longest_delay = first.map_or(Duration::ZERO, |(at, ..)| now.since(*at));
+        self.longest_delay = self.longest_delay.max(longest_delay);
+    }
+
+    fn note(&mut self, now: Instant, una_before: Offset, ack: &Ack, echo: Option<u32>) {
+        if self.last.len() == MOST_ACKS {
+            self.last.pop_front();
+        }
+        self.last.push_back((now, ack.cumulative, first_end(ack)));
+        self.at = self.at.max(now);
+        self.cumulative = self.cumulative.max(ack.cumulative).max(una_before);
+        for block in ack.sack_blocks() {
+            self.sacked_up_to = self.sacked_up_to.max(block.end);
+            self.sacked.insert(*block);
+        }
+        self.sacked.forget(self.cumulative);
+        // A duplicate ACK (RFC 5681 §2).
+        let duplicate = ack.cumulative == una_before
+            && !ack.carries_data
+            && ack.window == self.window
+            && ack.dsack().is_none();
+        if duplicate {
+            self.asked_for = Some(ack.cumulative);
+        }
+        self.window = ack.window;
+        if let Some(echo) = echo
+            && self
+                .newest_echo
+                .is_none_or(|newest_echo| is_before(newest_echo, echo))
+        {
+            self.newest_echo = Some(echo);
+        }
+    }
+}
+
+/// The end of the first SACK block.
+fn first_end(ack: &Ack) -> Offset {
+    (ack.sack_blocks().first()).map_or(Offset::SYN, |block| block.end)
+}

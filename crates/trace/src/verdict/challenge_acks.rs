@@ -1,0 +1,180 @@
+//! Challenge ACKs: ACKs that report nothing new, because the receiver refused a segment.
+//!
+//! Linux drops a segment whose timestamp is older than TS.Recent (RFC 7323 §5.3, PAWS) and answers
+//! with an ACK. Below the left edge of the window that ACK reports a duplicate; above, it repeats
+//! the last ACK. A copy can be refused although its bytes are missing: a retransmission that filled
+//! an earlier hole has overtaken it. Such a copy arrived, and is retransmitted all the same.
+
+use super::Transmission;
+use super::evidence::is_before;
+use super::pieces::Piece;
+use recoup_recovery::Ack;
+use recoup_units::{Instant, Offset, Span};
+use std::collections::VecDeque;
+
+/// Challenge ACKs that are remembered.
+const MOST_KEPT: usize = 256;
+
+/// A challenge ACK may answer a copy of several pieces. A piece with a smaller chance ignores it,
+/// as it ignores other rare events.
+const LEAST_LIKELIHOOD: f64 = 1.0 / 32.0;
+
+/// With this many pieces, the chance of each is too small.
+pub(super) const TOO_MANY: usize = 256;
+
+/// An ACK that reports nothing new.
+#[derive(Clone, Copy, Debug)]
+struct ChallengeAck {
+    at: Instant,
+    /// The timestamp echoed; the refused segment's is older.
+    echo: u32,
+    cumulative: Offset,
+    /// What may have caused it: pieces with a copy that may have been refused, and a larger window.
+    causes: u32,
+}
+
+/// The number of a challenge ACK.
+pub(super) type Number = u64;
+
+/// The challenge ACKs of one direction.
+#[derive(Debug, Default)]
+pub(super) struct ChallengeAcks {
+    kept: VecDeque<ChallengeAck>,
+    /// How many were removed.
+    forgotten: Number,
+    /// The last ACK.
+    before: LastAck,
+    /// When retransmissions filled holes, and the timestamps echoed then.
+    hole_fills: VecDeque<(Instant, u32)>,
+}
+
+/// What a challenge ACK repeats.
+#[derive(Clone, Copy, Debug, Default)]
+struct LastAck {
+    cumulative: Offset,
+    newest_block: Option<Span>,
+    window: u64,
+}
+
+impl ChallengeAcks {
+    /// Removes everything, keeping memory.
+    pub fn clear(&mut self) {
+        self.kept.clear();
+        self.forgotten = 0;
+        self.before = LastAck::default();
+        self.hole_fills.clear();
+    }
+
+    /// An ACK covers retransmitted bytes. It echoes what filled the hole; older segments are
+    /// refused from now on.
+    pub fn on_fill(&mut self, at: Instant, echo: Option<u32>) {
+        let Some(echo) = echo else { return };
+        if self.hole_fills.len() == MOST_KEPT {
+            self.hole_fills.pop_front();
+        }
+        self.hole_fills.push_back((at, echo));
+    }
+
+    /// When the timestamp of `copy` became too old, according to the ACKs.
+    fn outdated_at(&self, copy: &Transmission) -> Option<Instant> {
+        let ts = copy.ts_value?;
+        let mut hole_fills = self.hole_fills.iter();
+        let fill = hole_fills.find(|(at, echo)| *at > copy.at && is_before(ts, *echo));
+        fill.map(|(at, _)| *at)
+    }
+
+    /// Takes an ACK. If it is a challenge ACK, returns its number.
+    pub fn on_ack(&mut self, at: Instant, ack: &Ack, echo: Option<u32>) -> Option<Number> {
+        let now = LastAck {
+            cumulative: ack.cumulative,
+            newest_block: ack.sack_blocks().first().copied(),
+            window: ack.window,
+        };
+        let before = std::mem::replace(&mut self.before, now);
+        // Linux reports a larger window on its own once it has doubled.
+        let repeats_last = ack.dsack().is_none()
+            && !ack.carries_data
+            && now.newest_block == before.newest_block
+            && now.cumulative == before.cumulative
+            && now.window < before.window.saturating_mul(2);
+        let echo = echo.filter(|_| repeats_last)?;
+        if self.kept.len() == MOST_KEPT {
+            self.kept.pop_front();
+            self.forgotten += 1;
+        }
+        self.kept.push_back(ChallengeAck {
+            at,
+            echo,
+            cumulative: ack.cumulative,
+            causes: u32::from(now.window > before.window),
+        });
+        Some(self.forgotten + self.kept.len() as Number - 1)
+    }
+
+    /// Links the challenge ACK to `piece`, if it may answer a copy of that.
+    pub fn note(&mut self, number: Number, piece: &mut Piece) {
+        if let Some(ack) = self.get_mut(number) {
+            ack.note(number, piece);
+        }
+    }
+
+    /// Links a new `piece` to all challenge ACKs that may answer its first transmission.
+    pub fn note_known(&mut self, piece: &mut Piece) {
+        for (number, ack) in (self.forgotten..).zip(&mut self.kept) {
+            ack.note(number, piece);
+        }
+    }
+
+    /// What the challenge ACKs linked to `piece` say of it.
+    pub fn of(&self, piece: &Piece) -> Refusal {
+        let challenge_acks = || {
+            piece
+                .challenge_acks
+                .iter()
+                .filter_map(|&number| self.get(number))
+        };
+        let odds: f64 = challenge_acks()
+            .map(|ack| 1.0 / f64::from(ack.causes))
+            .sum();
+        let newest = |a, b| if is_before(a, b) { b } else { a };
+        Refusal {
+            echo: (challenge_acks().map(|ack| ack.echo).reduce(newest))
+                .filter(|_| odds >= LEAST_LIKELIHOOD),
+            certain: challenge_acks().any(|ack| ack.causes == 1),
+            outdated_at: (piece.copies[0].copy).and_then(|first| self.outdated_at(&first)),
+        }
+    }
+
+    fn get(&self, number: Number) -> Option<&ChallengeAck> {
+        self.kept.get(number.checked_sub(self.forgotten)? as usize)
+    }
+
+    fn get_mut(&mut self, number: Number) -> Option<&mut ChallengeAck> {
+        self.kept
+            .get_mut(number.checked_sub(self.forgotten)? as usize)
+    }
+}
+
+impl ChallengeAck {
+    fn note(&mut self, number: Number, piece: &mut Piece) {
+        let mut copies = piece.copies.iter().filter_map(|sent| sent.copy);
+        let refused = copies.any(|copy| {
+            copy.at < self.at && copy.ts_value.is_some_and(|ts| is_before(ts, self.echo))
+        });
+        if refused && piece.span.start >= self.cumulative && piece.push_challenge_ack(number) {
+            self.causes += 1;
+        }
+    }
+}
+
+/// What challenge ACKs say of a piece.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Refusal {
+    /// The newest timestamp echoed, if older copies may have been refused.
+    pub echo: Option<u32>,
+    /// A challenge ACK that only a copy of this piece, or a duplicate by the network, can have
+    /// caused.
+    pub certain: bool,
+    /// When the first transmission became too old to be accepted.
+    pub outdated_at: Option<Instant>,
+}

@@ -1,0 +1,393 @@
+//! What times and timestamps say of a piece's copies: the cost of assuming that a copy was lost,
+//! accepted, refused or reported. [`hypothesis`](super::hypothesis) explains the costs.
+
+use super::ReceiverOptions;
+use super::challenge_acks::Refusal;
+use super::pieces::{CoveringAck, DuplicateReport, Piece};
+use recoup_units::{Instant, Offset};
+use std::time::Duration;
+
+pub(super) const LOST: u32 = 1;
+pub(super) const LATE: u32 = 1;
+pub(super) const OVERTAKEN: u32 = 2;
+const NETWORK_DUPLICATE: u32 = 3;
+pub(super) const UNEXPLAINED: u32 = 1;
+const TOO_FAST: u32 = 1;
+const TOO_OLD: u32 = 2;
+const COINCIDENCE: u32 = 2;
+const STALE: u32 = 1;
+const STALE_LAST: u32 = 3;
+/// More than any hypothesis costs.
+pub(super) const NEVER: u32 = 1000;
+
+/// What an answer may take beyond the round trip: a busy host, a delayed ACK.
+const ANSWER_DELAY: Duration = Duration::from_millis(50);
+
+/// The same for a duplicate, which is answered at once: at most this long, and this many round
+/// trips. On short paths only timers and busy hosts are slow, and neither delays the answer to a
+/// duplicate.
+const DUPLICATE_DELAY: (Duration, u32) = (Duration::from_millis(10), 2);
+
+/// Copies sent within this cannot be told apart by the time of the answer: at most this long, and
+/// this fraction (1/n) of a round trip.
+const SENT_TOGETHER: (Duration, u32) = (Duration::from_millis(1), 2);
+
+/// What is known of the connection.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct VerdictContext {
+    pub options: ReceiverOptions,
+    pub min_rtt: Duration,
+    /// When the capture or the connection ended.
+    pub end: Instant,
+    /// When the sender acknowledged the receiver's FIN.
+    pub closed_at: Option<Instant>,
+    /// The path is known to duplicate packets.
+    pub path_duplicates: bool,
+    /// The longest delay of an overtaken ACK.
+    pub longest_delay: Duration,
+}
+
+/// The evidence on an acknowledged piece.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PieceEvidence<'a> {
+    pub piece: &'a Piece,
+    pub cover: &'a CoveringAck,
+    pub refusal: Refusal,
+    pub context: VerdictContext,
+}
+
+impl<'a> PieceEvidence<'a> {
+    /// `None` if the piece was never acknowledged.
+    pub fn of(piece: &'a Piece, refusal: Refusal, context: VerdictContext) -> Option<Self> {
+        let cover = piece.cover.as_ref()?;
+        Some(Self {
+            piece,
+            cover,
+            refusal,
+            context,
+        })
+    }
+
+    /// The shortest proven round trip.
+    pub fn shortest_round_trip(&self) -> Option<Duration> {
+        (0..self.piece.copies.len()).find_map(|copy| self.round_trip(copy))
+    }
+
+    /// Whether the last copy, unless lost, arrived after another that is proven to have arrived,
+    /// and no DSACK reported it.
+    pub fn is_unreported_duplicate(&self) -> bool {
+        let last = self.piece.copies.len() - 1;
+        let identified_before = (0..last).any(|copy| self.is_identified(copy));
+        identified_before && self.piece.reports.is_empty() && self.is_report_due(last, 0)
+    }
+
+    /// The cost if `copy` was lost.
+    pub fn lost(&self, copy: usize) -> u32 {
+        let coincidence = if self.is_identified(copy) {
+            COINCIDENCE
+        } else {
+            0
+        };
+        LOST + coincidence
+    }
+
+    /// The cost if `copy` arrived first and drew the ACK that covers the piece.
+    pub fn drew_covering_ack(&self, copy: usize) -> u32 {
+        let cover = self.cover;
+        if cover.dsack.is_some_and(|d| d.overlaps(self.piece.span)) {
+            // A duplicate drew this ACK.
+            return NEVER;
+        }
+        // An arrival is answered at once, but neither with data nor with a DSACK of another
+        // segment.
+        let other = cover.carries_data || cover.dsack.is_some();
+        // The answer to a SYN carries one and is sent at once. Without a known round trip nothing
+        // is slow.
+        let timed = !self.is_handshake() && !self.context.min_rtt.is_zero();
+        let slow =
+            other && timed && self.sent(copy) + self.context.min_rtt * 2 + ANSWER_DELAY <= cover.at;
+        let too_old = self.is_older(copy, cover.newest_echo);
+        self.first_answer(copy)
+            + self.lateness(copy, cover.at)
+            + self.not_echoed(copy)
+            + if slow { LOST } else { 0 }
+            + if too_old { TOO_OLD } else { 0 }
+    }
+
+    /// The cost if `copy` arrived first, its ACK was lost, and a later ACK covers the piece.
+    pub fn drew_lost_ack(&self, copy: usize) -> u32 {
+        let not_before = self.cover.after.max(self.sent(copy) + self.context.min_rtt);
+        let echo = match (self.edge_echo(), self.ts(copy)) {
+            (Some(echo), Some(ts)) if is_before(echo, ts) => self.stale_echo(copy),
+            (Some(echo), Some(ts)) if self.is_handshake() && echo != ts => NEVER,
+            _ => 0,
+        };
+        self.first_answer(copy) + LOST + self.lateness(copy, not_before) + echo
+    }
+
+    /// The cost if `copy` arrived as a duplicate and drew `report`.
+    pub fn drew_report(&self, copy: usize, report: &DuplicateReport) -> u32 {
+        let echo = match (report.echo, self.ts(copy)) {
+            (Some(echo), Some(ts)) if echo != ts => LOST,
+            _ => 0,
+        };
+        self.answer(copy, report.at) + echo + self.replaceable(copy, report.at)
+    }
+
+    /// The cost if `copy` arrived as a duplicate and no report is seen. `first` arrived first;
+    /// `drew` says whether it drew the ACK that covers the piece.
+    pub fn unreported(&self, copy: usize, first: usize, drew: bool) -> u32 {
+        let context = &self.context;
+        let identified = self.is_identified(copy);
+        if identified
+            && context
+                .closed_at
+                .is_some_and(|closed_at| closed_at <= self.sent(copy))
+        {
+            // A closed receiver does not echo the timestamp of what it drops.
+            return NETWORK_DUPLICATE;
+        }
+        let closed_at = context
+            .closed_at
+            .is_some_and(|closed_at| closed_at <= self.sent(copy));
+        if closed_at && self.is_echoed(copy) {
+            return LOST;
+        }
+        let another_answered = !drew
+            && !identified
+            && self.edge_echo().is_some()
+            && self.answer(copy, self.cover.at) == 0;
+        // It drew an ACK before the one that covers the piece.
+        let unseen = another_answered || self.replaceable(copy, self.cover.at) > 0;
+        let due = !self.is_handshake() && self.is_report_due(copy, first);
+        if unseen || context.options.reports_duplicates && (identified || due) {
+            LOST
+        } else {
+            0
+        }
+    }
+
+    /// The cost if `copy` was refused and no challenge ACK is seen.
+    pub fn refused_unseen(&self, copy: usize) -> u32 {
+        if !self.is_older(copy, self.cover.newest_echo) {
+            NEVER
+        } else if self.is_disordered() {
+            LATE
+        } else {
+            LATE + LOST
+        }
+    }
+
+    /// Whether the first transmission may have been refused unnoticed: ACKs came out of order, and
+    /// it became too old soon after it should have arrived, within the delays seen in ACKs.
+    fn is_disordered(&self) -> bool {
+        let VerdictContext {
+            min_rtt,
+            longest_delay,
+            ..
+        } = self.context;
+        let sent = self.sent(0);
+        // Retransmissions sent along with it fill holes a round trip after it should have arrived.
+        let late = longest_delay.min(min_rtt / 4 * 3);
+        let overtaken_at = self.cover.overtaken_at.is_some_and(|at| at >= sent);
+        let soon = |outdated: Instant| outdated <= sent + min_rtt + late;
+        overtaken_at && self.refusal.outdated_at.is_some_and(soon)
+    }
+
+    /// Whether only a copy of this piece can have caused a challenge ACK.
+    pub fn must_be_refused(&self) -> bool {
+        self.refusal.certain && !self.is_disordered()
+    }
+
+    /// Whether a challenge ACK may answer `copy`.
+    pub fn was_refused(&self, copy: usize) -> bool {
+        self.is_older(copy, self.refusal.echo)
+    }
+
+    /// Whether the ACK that covers the piece came late enough to answer `copy`.
+    pub fn is_in_time(&self, copy: usize) -> bool {
+        self.first_answer(copy) == 0
+    }
+
+    /// The timestamp echoed, if it shows which copy arrived first.
+    pub fn edge_echo(&self) -> Option<u32> {
+        let at_edge = self.cover.edge == self.piece.span.start;
+        let decides = at_edge && self.context.options.timestamps;
+        self.cover.echo.filter(|_| decides)
+    }
+
+    /// Whether the echo is not that of `copy`.
+    pub fn echoes_another(&self, copy: usize) -> bool {
+        self.edge_echo()
+            .is_some_and(|echo| self.ts(copy) != Some(echo))
+    }
+
+    /// Whether the echo is new and belongs to `copy` alone.
+    pub fn is_identified(&self, copy: usize) -> bool {
+        let is_new = |echo: &u32| {
+            (self.cover.newest_echo).is_none_or(|newest_echo| is_before(newest_echo, *echo))
+        };
+        let Some(echo) = self.edge_echo().filter(is_new) else {
+            return false;
+        };
+        let others = (0..self.piece.copies.len()).filter(|&other| other != copy);
+        self.ts(copy) == Some(echo) && others.map(|o| self.ts(o)).all(|ts| ts != Some(echo))
+    }
+
+    /// Whether the echo is new and equals the timestamp of `copy`, which other segments may share.
+    fn is_echoed(&self, copy: usize) -> bool {
+        let echo = self.cover.echo.filter(|_| self.context.options.timestamps);
+        let is_new =
+            |echo| (self.cover.newest_echo).is_none_or(|newest_echo| is_before(newest_echo, echo));
+        echo.is_some_and(is_new) && self.ts(copy) == echo
+    }
+
+    /// The cost of a DSACK that no copy drew.
+    pub fn undrawn_report(&self) -> u32 {
+        if self.context.path_duplicates {
+            0
+        } else {
+            NETWORK_DUPLICATE
+        }
+    }
+
+    /// The round-trip time of `copy`, if it is proven to be the one answered.
+    pub fn round_trip(&self, copy: usize) -> Option<Duration> {
+        let sent = self.sent(copy);
+        (self.is_identified(copy) && sent <= self.cover.at).then(|| self.cover.at.since(sent))
+    }
+
+    /// Whether the DSACK of `copy` should have come: the copy that arrived `first` was on time, or
+    /// both were equally slow.
+    pub fn is_report_due(&self, copy: usize, first: usize) -> bool {
+        let VerdictContext {
+            min_rtt,
+            end,
+            closed_at,
+            ..
+        } = self.context;
+        let (sent, covered) = (self.sent(copy), self.cover.at);
+        let mut due = covered.max(sent + min_rtt + min_rtt / 4);
+        if first == 0 && !self.was_overtaken() && self.piece.copies[0].copy.is_some() {
+            due = due.max(sent + covered.since(self.sent(first)));
+        }
+        // The receiver closed when it heard of the FIN, and its packets took half a round trip.
+        due + self.duplicate_delay()
+            <= closed_at.map_or(end, |closed_at| end.min(closed_at + min_rtt))
+    }
+
+    fn duplicate_delay(&self) -> Duration {
+        let (most, round_trips) = DUPLICATE_DELAY;
+        let scaled = Some(self.context.min_rtt).filter(|rtt| !rtt.is_zero());
+        scaled.map_or(most, |rtt| most.min(rtt * round_trips))
+    }
+
+    fn sent_together(&self) -> Duration {
+        let (most, part) = SENT_TOGETHER;
+        let scaled = Some(self.context.min_rtt).filter(|rtt| !rtt.is_zero());
+        scaled.map_or(most, |rtt| most.min(rtt / part))
+    }
+
+    /// The cost if an ACK at `at` answers `copy`.
+    fn answer(&self, copy: usize, at: Instant) -> u32 {
+        let VerdictContext { min_rtt, .. } = self.context;
+        let took = at.since(self.sent(copy));
+        if at < self.sent(copy) || took < min_rtt / 2 {
+            NEVER
+        } else if took < min_rtt - min_rtt / 10 {
+            TOO_FAST
+        } else {
+            0
+        }
+    }
+
+    /// The cost if the ACK that covers the piece answers `copy`. An echo of its own proves that a
+    /// round trip can be this short.
+    fn first_answer(&self, copy: usize) -> u32 {
+        if self.round_trip(copy).is_some() {
+            0
+        } else {
+            self.answer(copy, self.cover.at)
+        }
+    }
+
+    /// Whether a segment sent after the first transmission arrived before it.
+    fn was_overtaken(&self) -> bool {
+        let span = self.piece.span;
+        self.cover.sacked_up_to > span.end || self.cover.asked_for == Some(span.start)
+    }
+
+    /// The cost if `copy` arrived first and was answered at `at` or later.
+    fn lateness(&self, copy: usize, at: Instant) -> u32 {
+        if copy == 0 && self.was_overtaken() {
+            LATE
+        } else {
+            self.replaceable(copy, at)
+        }
+    }
+
+    /// The cost if a later copy, not sent along with `copy`, could have been answered by `at`.
+    fn replaceable(&self, copy: usize, at: Instant) -> u32 {
+        let sent_together = self.sent(copy) + self.sent_together();
+        let mut later = copy + 1..self.piece.copies.len();
+        if later.any(|copy| self.sent(copy) > sent_together && self.answer(copy, at) == 0) {
+            LATE
+        } else {
+            0
+        }
+    }
+
+    /// The cost if `copy` drew the ACK and another timestamp is echoed.
+    fn not_echoed(&self, copy: usize) -> u32 {
+        let Some(echo) = self.edge_echo() else {
+            return 0;
+        };
+        match self.ts(copy) {
+            Some(ts) if is_before(echo, ts) => self.stale_echo(copy),
+            Some(ts) if ts == echo => 0,
+            // The echo is that of the duplicate reported in the same ACK.
+            Some(_) if self.cover.dsack.is_some() => 0,
+            Some(_) => NEVER,
+            // It was not captured, but sent before the next copy.
+            None => match self.ts(copy + 1) {
+                Some(next) if !is_before(echo, next) => NEVER,
+                _ => 0,
+            },
+        }
+    }
+
+    /// The cost if an older timestamp is echoed although `copy` filled the hole.
+    fn stale_echo(&self, copy: usize) -> u32 {
+        if self.is_handshake() {
+            NEVER
+        } else if copy + 1 == self.piece.copies.len() {
+            STALE_LAST
+        } else {
+            STALE
+        }
+    }
+
+    /// Whether the timestamp of `copy` is older than `echo`.
+    fn is_older(&self, copy: usize, echo: Option<u32>) -> bool {
+        let ages = self.ts(copy).zip(echo);
+        ages.is_some_and(|(ts, echo)| is_before(ts, echo))
+    }
+
+    fn is_handshake(&self) -> bool {
+        self.piece.span.start == Offset::SYN
+    }
+
+    fn sent(&self, copy: usize) -> Instant {
+        let copy = self.piece.copies.get(copy).and_then(|sent| sent.copy);
+        copy.map_or(Instant::ZERO, |copy| copy.at)
+    }
+
+    fn ts(&self, copy: usize) -> Option<u32> {
+        self.piece.copies.get(copy)?.copy?.ts_value
+    }
+}
+
+/// Whether timestamp `a` is older than `b`, modulo 2^32 (RFC 7323 §5.2).
+pub(super) fn is_before(a: u32, b: u32) -> bool {
+    a.wrapping_sub(b).cast_signed() < 0
+}

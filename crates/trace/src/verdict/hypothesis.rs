@@ -1,0 +1,212 @@
+//! Which copies of a piece arrived: the hypothesis with the lowest cost.
+//!
+//! A hypothesis says of each copy whether it arrived, which one the receiver accepted first, and
+//! which ACK each arrival drew: the first drew the ACK that covers the piece, each later one a
+//! DSACK. It costs
+//!
+//! ```text
+//! 1  LOST               a packet is lost: a copy, or the ACK that it drew
+//! 1  LATE               a copy arrives after a segment sent later, or when a later copy could have
+//! 2  OVERTAKEN          a copy arrives after one sent to replace it
+//! 1  TOO_FAST           an arrival is answered sooner than any before
+//! 3  NETWORK_DUPLICATE  no copy drew a DSACK: the network duplicated a packet; 0 if it is known to
+//! 2  TOO_OLD            a copy is accepted although older than a timestamp echoed before (PAWS)
+//! 1  UNEXPLAINED        only a copy of this piece can have caused a challenge ACK, and none did
+//! 2  COINCIDENCE        the echo is that of a lost copy: another segment has the same timestamp
+//! 1  STALE              a copy fills the hole and is not echoed; 3 if it is the last (STALE_LAST)
+//! ```
+//!
+//! A copy is spurious if the cheapest hypothesis in which an earlier-sent copy arrived costs less
+//! than the cheapest in which none did. It was needed if that costs more, and is unknowable if both
+//! cost the same. Costs are whole numbers of rare events, each with a probability of about a
+//! percent.
+//!
+//! What rules a hypothesis out or raises its cost:
+//!
+//! - **Time.** No answer takes much less than the shortest round-trip time, unless it echoes the
+//!   copy's own timestamp.
+//! - **Timestamps** (RFC 7323 §4.3). At the left edge of the window, the segment that fills the
+//!   hole becomes TS.Recent and is echoed. So an older echo proves that another copy filled it.
+//!   Above a hole, or after another segment in the same delayed ACK, the echo says nothing. A duplicate
+//!   below the left edge is echoed in its DSACK (RFC 7323; not in RFC 1323). Linux keeps TS.Recent
+//!   if the segment acknowledges less than an earlier one (STALE). Its request socket always echoes
+//!   the first SYN, and a client the first SYN-ACK.
+//! - **Age** (RFC 7323 §5.3, PAWS). A segment older than TS.Recent is refused, see
+//!   [`challenge_acks`](super::challenge_acks). If ACKs come out of order, the answer may not be
+//!   recognized, and then costs nothing.
+//! - **Duplicates.** Each arrival but the first draws one DSACK, which can be lost with its ACK. A
+//!   SYN draws none. Nothing draws one after the receiver closed or the capture ended. A DSACK of
+//!   bytes that were sent once shows that the path duplicates packets: then a DSACK proves no
+//!   second copy.
+
+use super::challenge_acks::Refusal;
+use super::evidence::{LATE, NEVER, OVERTAKEN, PieceEvidence, UNEXPLAINED, VerdictContext};
+use super::pieces::{MOST_REPORTS, Piece};
+use crate::finding::{Evidence, Verdict};
+
+const AMBIGUOUS: (Verdict, Evidence) = (Verdict::Unknowable, Evidence::Ambiguous);
+
+/// The lowest costs of the hypotheses about a piece.
+#[derive(Debug)]
+pub(super) struct Hypotheses<'a> {
+    copies: usize,
+    /// `None` if the piece was never acknowledged.
+    evidence: Option<PieceEvidence<'a>>,
+    /// The lowest cost by the first-sent copy that arrived.
+    least: Vec<u32>,
+}
+
+/// What the costs of the other copies depend on.
+#[derive(Clone, Copy, Debug)]
+struct Hypothesis {
+    /// The first-sent copy that arrived.
+    earliest: usize,
+    /// The copy that was accepted first.
+    first: usize,
+    /// Whether `first` drew the ACK that covers the piece; if not, its ACK was lost.
+    drew_covering: bool,
+    /// The copy that was refused and caused a challenge ACK.
+    refused: Option<usize>,
+}
+
+impl<'a> Hypotheses<'a> {
+    pub fn new(piece: &'a Piece, refusal: Refusal, context: VerdictContext) -> Self {
+        let evidence = PieceEvidence::of(piece, refusal, context);
+        let copies = piece.copies.len();
+        let least =
+            |evidence: &PieceEvidence<'_>| (0..copies).map(|m| least_cost(evidence, m)).collect();
+        Self {
+            copies,
+            least: evidence.as_ref().map_or(Vec::new(), least),
+            evidence,
+        }
+    }
+
+    /// The verdict on copy `number`, counted from 1.
+    pub fn verdict(&self, number: usize) -> (Verdict, Evidence) {
+        let Some(evidence) = &self.evidence else {
+            return (Verdict::Unknowable, Evidence::NotAcknowledged);
+        };
+        let (before, from) = self.least.split_at(number.min(self.least.len()));
+        let cheapest = |costs: &[u32]| costs.iter().copied().min().unwrap_or(NEVER);
+        let (spurious, needed) = (cheapest(before), cheapest(from));
+        let identified = (number..self.copies).any(|copy| evidence.is_identified(copy));
+        let reports = evidence.context.options.reports_duplicates;
+        if spurious < needed {
+            let why = why_spurious(evidence, number);
+            why.map_or(AMBIGUOUS, |why| (Verdict::Spurious, why))
+        } else if needed < spurious && identified {
+            (Verdict::Needed, Evidence::TimestampEcho)
+        } else if !reports {
+            (Verdict::Unknowable, Evidence::NoReports)
+        } else if needed < spurious {
+            (Verdict::Needed, Evidence::NoDuplicate)
+        } else {
+            AMBIGUOUS
+        }
+    }
+
+    /// About how many steps it takes to compute the costs of a piece; each takes some ns.
+    pub fn steps(piece: &Piece, refusal: Refusal) -> u64 {
+        let (copies, reports) = (piece.copies.len() as u64, piece.reports.len() as u32);
+        let refused = if refusal.echo.is_some() { copies } else { 1 };
+        let all = copies * (copies + 1) * refused;
+        all * copies * (1 + u64::from(reports) * (1 << reports) / 2)
+    }
+}
+
+/// `None` if only the probability of a loss speaks for it, which is no evidence.
+fn why_spurious(evidence: &PieceEvidence<'_>, number: usize) -> Option<Evidence> {
+    if !evidence.piece.reports.is_empty() {
+        Some(Evidence::Dsack)
+    } else if !evidence.is_in_time(number) {
+        Some(Evidence::AckTooEarly)
+    } else {
+        let by_echo = evidence.echoes_another(number) || evidence.refusal.echo.is_some();
+        by_echo.then_some(Evidence::TimestampEcho)
+    }
+}
+
+/// The lowest cost if `earliest` is the first-sent copy that arrived.
+fn least_cost(evidence: &PieceEvidence<'_>, earliest: usize) -> u32 {
+    let copies = earliest..evidence.piece.copies.len();
+    let all = copies.clone().flat_map(|first| {
+        let refused = (copies.clone()).filter(move |&c| c != first && evidence.was_refused(c));
+        let refused = refused.map(Some).chain([None]);
+        refused.flat_map(move |refused| {
+            [true, false].map(|drew_covering| Hypothesis {
+                earliest,
+                first,
+                drew_covering,
+                refused,
+            })
+        })
+    });
+    all.fold(NEVER, |least, hypothesis| {
+        cost_of(evidence, hypothesis, least).min(least)
+    })
+}
+
+/// The lowest cost with these assumptions, or `least` if that is less.
+fn cost_of(evidence: &PieceEvidence<'_>, hypothesis: Hypothesis, least: u32) -> u32 {
+    let Hypothesis {
+        earliest,
+        first,
+        drew_covering,
+        refused,
+    } = hypothesis;
+    let taken = if drew_covering {
+        evidence.drew_covering_ack(first)
+    } else {
+        evidence.drew_lost_ack(first)
+    };
+    let unexplained = evidence.must_be_refused() && refused.is_none();
+    let known_cost = (0..earliest).map(|copy| evidence.lost(copy)).sum::<u32>()
+        + taken
+        + if unexplained { UNEXPLAINED } else { 0 };
+    if known_cost >= least {
+        return least;
+    }
+    known_cost + cost_of_others(evidence, hypothesis)
+}
+
+/// The lowest cost of the other copies: each was lost, refused, or drew a DSACK, seen or not.
+fn cost_of_others(evidence: &PieceEvidence<'_>, hypothesis: Hypothesis) -> u32 {
+    let Hypothesis {
+        earliest,
+        first,
+        drew_covering,
+        refused,
+    } = hypothesis;
+    // Indexed by the set of DSACKs accounted for so far.
+    let reports = &evidence.piece.reports;
+    let sets = 1 << reports.len().min(MOST_REPORTS);
+    let mut least = [NEVER; 1 << MOST_REPORTS];
+    least[0] = 0;
+    for copy in (earliest..evidence.piece.copies.len()).filter(|&copy| copy != first) {
+        if refused == Some(copy) {
+            least.iter_mut().for_each(|so_far| *so_far += LATE);
+            continue;
+        }
+        let overtaken = if copy < first { OVERTAKEN } else { 0 };
+        let mut unseen = overtaken + evidence.unreported(copy, first, drew_covering);
+        unseen = unseen.min(evidence.refused_unseen(copy));
+        if copy != earliest {
+            unseen = unseen.min(evidence.lost(copy));
+        }
+        let mut next = least.map(|so_far| so_far + unseen);
+        for (number, report) in reports.iter().enumerate().take(MOST_REPORTS) {
+            let drawn = overtaken + evidence.drew_report(copy, report);
+            for set in (0..sets).filter(|set| set >> number & 1 == 0) {
+                let with = &mut next[set | 1 << number];
+                *with = (*with).min(least[set] + drawn);
+            }
+        }
+        least = next;
+    }
+    let unaccounted = |set: usize| reports.len() as u32 - set.count_ones();
+    (least.iter().enumerate().take(sets))
+        .map(|(set, cost)| cost + unaccounted(set) * evidence.undrawn_report())
+        .min()
+        .unwrap_or(NEVER)
+}

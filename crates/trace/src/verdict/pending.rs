@@ -1,0 +1,88 @@
+//! Verdicts on retransmissions, combined from those on their pieces.
+
+use crate::finding::{Evidence, Verdict};
+
+/// A retransmission with undecided pieces.
+#[derive(Debug)]
+struct Pending {
+    index: u32,
+    /// Undecided sequence space.
+    left: u64,
+    found: Option<(Verdict, Evidence)>,
+}
+
+/// Retransmissions in the order of their numbers.
+#[derive(Debug, Default)]
+pub(super) struct PendingVerdicts {
+    waiting: Vec<Pending>,
+    /// Some are decided and not passed on yet.
+    some_decided: bool,
+}
+
+impl PendingVerdicts {
+    /// Removes everything, keeping memory.
+    pub fn clear(&mut self) {
+        self.waiting.clear();
+        self.some_decided = false;
+    }
+
+    /// Adds a retransmission of `len`, with a higher number than all before.
+    pub fn begin(&mut self, index: u32, len: u64) {
+        let found = (len == 0).then_some((Verdict::Unknowable, Evidence::Ambiguous));
+        self.some_decided |= found.is_some();
+        self.waiting.push(Pending {
+            index,
+            left: len,
+            found,
+        });
+    }
+
+    /// `len` of retransmission `index` is decided.
+    pub fn decide(&mut self, index: u32, len: u64, found: (Verdict, Evidence)) {
+        let Ok(at) = self
+            .waiting
+            .binary_search_by_key(&index, |pending| pending.index)
+        else {
+            return;
+        };
+        let pending = &mut self.waiting[at];
+        pending.left = pending.left.saturating_sub(len);
+        pending.found = Some(
+            pending
+                .found
+                .map_or(found, |before| combined(before, found)),
+        );
+        self.some_decided |= pending.left == 0;
+    }
+
+    /// Passes on the decided ones.
+    pub fn hand_out(&mut self, mut found: impl FnMut(u32, Verdict, Evidence)) {
+        if !std::mem::take(&mut self.some_decided) {
+            return;
+        }
+        self.waiting.retain(|pending| {
+            let decided = pending.found.filter(|_| pending.left == 0);
+            if let Some((verdict, evidence)) = decided {
+                found(pending.index, verdict, evidence);
+            }
+            decided.is_none()
+        });
+    }
+
+    /// Passes on the undecided ones as ambiguous.
+    pub fn give_up(&mut self, mut found: impl FnMut(u32, Verdict, Evidence)) {
+        for pending in self.waiting.drain(..) {
+            found(pending.index, Verdict::Unknowable, Evidence::Ambiguous);
+        }
+    }
+}
+
+/// The verdict on two pieces together: needed if one was needed, spurious only if both were.
+fn combined(a: (Verdict, Evidence), b: (Verdict, Evidence)) -> (Verdict, Evidence) {
+    let order = |verdict| match verdict {
+        Verdict::Needed => 0,
+        Verdict::Unknowable => 1,
+        Verdict::Spurious => 2,
+    };
+    if order(b.0) < order(a.0) { b } else { a }
+}
