@@ -1,6 +1,6 @@
 //! Figures 1 to 3 of the 2007 loss detection study, drawn for a capture (`recoup_trace::study`).
 
-use recoup_draw::chart::{Drawn, LineChart, LinePanel, Scale};
+use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
 use recoup_trace::study::{Cdf, Report, SenderReport, Study};
 
 /// The least reduction in Figure 3, in %: less is drawn here, as on its scale there is no 0.
@@ -107,7 +107,7 @@ fn distribution() -> LineChart {
     LineChart {
         scale: Scale::Logarithmic,
         largest: Some(1.0),
-        drawn: Drawn::Steps,
+        interpolation: Interpolation::Steps,
         ..LineChart::default()
     }
 }
