@@ -197,7 +197,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     scenario.seed = args.seed.unwrap_or(scenario.seed);
     scenario.check().map_err(Failure::Wrong)?;
     let all_ends = args.all_ends()?;
-    let mut notes = effect::notes(&scenario);
+    let mut notes = effect::notes_on_no_effect(&scenario);
     if all_ends.iter().any(|ends| !ends.has_profiles())
         && !args.profile.is_empty()
         && args.on == On::Kernel
@@ -408,7 +408,7 @@ impl Write for EventFile {
 fn heading(scenario: &Scenario) -> String {
     let usual = recoup_lab::settings::Settings::default();
     let shown = ["rtt", "rate", "segments", "drop", "ack", "timers"];
-    let settings: Vec<String> = effect::in_force(&scenario.settings)
+    let settings: Vec<String> = effect::effective_settings(&scenario.settings)
         .into_iter()
         .filter(|(name, value)| shown.contains(name) || usual.get(name).as_ref() != Some(value))
         .map(|(name, value)| format!("{name}={value}"))
