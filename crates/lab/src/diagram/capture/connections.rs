@@ -371,6 +371,14 @@ impl SeenSpace {
     }
 }
 
+const fn necessity(verdict: Verdict) -> Necessity {
+    match verdict {
+        Verdict::Needed => Necessity::Needed,
+        Verdict::Spurious => Necessity::Spurious,
+        Verdict::Unknowable => Necessity::Unknowable,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -395,13 +403,5 @@ mod tests {
             assert_eq!(seen.add(span), again, "{span}");
         }
         assert_eq!(seen.0, [Span::new(Offset(0), Offset(100))]);
-    }
-}
-
-const fn necessity(verdict: Verdict) -> Necessity {
-    match verdict {
-        Verdict::Needed => Necessity::Needed,
-        Verdict::Spurious => Necessity::Spurious,
-        Verdict::Unknowable => Necessity::Unknowable,
     }
 }
