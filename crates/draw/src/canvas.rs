@@ -1,5 +1,4 @@
-//! What pictures are drawn on: boxes, polygons, lines and text in whole pixels, through plotters' SVG
-//! backend.
+//! A canvas for boxes, polygons, lines and text in whole pixels, through plotters' SVG backend.
 
 use crate::text::printable;
 use plotters::backend::SVGBackend;
@@ -9,18 +8,18 @@ use plotters::element::{PathElement, Polygon, Rectangle};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, FontDesc, FontFamily, FontStyle, FontTransform, RGBColor, TextStyle};
 
-/// plotters divides a font's size by this before it writes it.
+/// plotters divides font sizes by this before it writes them.
 const FONT_SCALE: f64 = 1.24;
 
-/// Red, green and blue.
+/// A colour as red, green and blue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Colour(pub u8, pub u8, pub u8);
 
-pub(crate) const INK: Colour = Colour(0x22, 0x22, 0x22);
-pub(crate) const FAINT: Colour = Colour(0xdd, 0xdd, 0xdd);
+pub(crate) const FOREGROUND: Colour = Colour(0x22, 0x22, 0x22);
+pub(crate) const GRID: Colour = Colour(0xdd, 0xdd, 0xdd);
 pub(crate) const WHITE: Colour = Colour(0xff, 0xff, 0xff);
 
-/// Viridis at even steps, dark to light.
+/// Viridis in even steps, from dark to light.
 const VIRIDIS: [Colour; 8] = [
     Colour(0x44, 0x01, 0x54),
     Colour(0x46, 0x32, 0x7e),
@@ -33,7 +32,7 @@ const VIRIDIS: [Colour; 8] = [
 ];
 
 impl Colour {
-    /// The colour of series `i` of `n`, as a filled area.
+    /// The fill colour of series `i` of `n`.
     pub fn of_series(i: usize, n: usize) -> Self {
         Self::at(match n {
             0 | 1 => 0.3,
@@ -41,26 +40,26 @@ impl Colour {
         })
     }
 
-    /// The colour of series `i` of `n`, as a line on white: none too light for that.
+    /// The line colour of series `i` of `n`, without the colours too light for a line on white.
     pub fn of_line(i: usize, n: usize) -> Self {
         Self::at(0.8 * i.min(n.max(1) - 1) as f64 / (n.max(2) - 1) as f64)
     }
 
-    /// The colour this part, 0 to 1, of the way from dark to light.
-    fn at(part: f64) -> Self {
+    /// The viridis colour at `lightness`, from 0 (dark) to 1 (light).
+    fn at(lightness: f64) -> Self {
         let last = VIRIDIS.len() - 1;
-        let place = part * last as f64;
-        let low = (place as usize).min(last);
+        let position = lightness * last as f64;
+        let low = (position as usize).min(last);
         let (a, b) = (VIRIDIS[low], VIRIDIS[(low + 1).min(last)]);
         let mix = |a: u8, b: u8| {
-            let part = place - low as f64;
+            let part = position - low as f64;
             (f64::from(a) + (f64::from(b) - f64::from(a)) * part).round() as u8
         };
         Self(mix(a.0, b.0), mix(a.1, b.1), mix(a.2, b.2))
     }
 }
 
-/// Which part of a text its position is.
+/// Which point of a text its position names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Align {
     Left,
@@ -68,29 +67,29 @@ pub(crate) enum Align {
     Right,
 }
 
-/// How text is set. It is always centred across its direction.
+/// The size and placement of text. Text is always centred across its direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Style {
     /// Size in pixels.
     pub size: i32,
     pub bold: bool,
     pub align: Align,
-    /// Running upwards instead of to the right.
+    /// The text runs upwards instead of to the right.
     pub upright: bool,
 }
 
-/// An SVG document being drawn; complete when dropped.
+/// An SVG document in the making; it is complete when the canvas is dropped.
 pub(crate) struct Canvas<'a>(DrawingArea<SVGBackend<'a>, Shift>);
 
-// Drawing into a string cannot fail, nor can a font that is never opened: results are dropped.
+// Results are ignored: drawing into a string cannot fail, and plotters opens no fonts for SVG.
 impl<'a> Canvas<'a> {
-    /// A document of that size in `svg`.
+    /// A document of `width` by `height` pixels, written to `svg`.
     pub fn new(svg: &'a mut String, width: i32, height: i32) -> Self {
         let size = (width.unsigned_abs(), height.unsigned_abs());
         Self(SVGBackend::with_string(svg, size).into_drawing_area())
     }
 
-    /// Fills a box; `to` lies outside it.
+    /// Fills the box from `from` to `to`, which lies outside it.
     pub fn fill(&self, from: (i32, i32), to: (i32, i32), colour: Colour) {
         let style = RGBColor(colour.0, colour.1, colour.2).filled();
         self.0.draw(&Rectangle::new([from, to], style)).ok();
@@ -108,7 +107,7 @@ impl<'a> Canvas<'a> {
         self.0.draw(&PathElement::new(points, style)).ok();
     }
 
-    /// Writes a line of text.
+    /// Writes one line of text.
     pub fn text(&self, text: &str, at: (i32, i32), style: Style, colour: Colour) {
         let weight = if style.bold {
             FontStyle::Bold
@@ -126,9 +125,9 @@ impl<'a> Canvas<'a> {
         };
         let size = f64::from(style.size) * FONT_SCALE;
         let font = FontDesc::new(FontFamily::SansSerif, size, weight).transform(turn);
-        let ink = RGBColor(colour.0, colour.1, colour.2);
+        let colour = RGBColor(colour.0, colour.1, colour.2);
         let style = TextStyle::from(font)
-            .color(&ink)
+            .color(&colour)
             .pos(Pos::new(along, VPos::Center));
         self.0.draw_text(&printable(text), &style, at).ok();
     }

@@ -1,6 +1,6 @@
-//! Pictures: charts as SVG, time–sequence diagrams as SVG and for xplot.
+//! Charts as SVG, and time–sequence diagrams as SVG and for xplot.
 //!
-//! A picture depends on nothing but its data, so that it can be kept and compared byte for byte.
+//! A picture depends on nothing but its data, so two of them can be compared byte for byte.
 
 mod canvas;
 pub mod chart;

@@ -1,82 +1,81 @@
-//! Time–sequence diagrams: which bytes were sent when, and what came back.
+//! Time–sequence diagrams: segments and ACKs of one data direction over time, as its sender sees them.
 //!
-//! The picture TCP engineers have drawn since Shepard's thesis (MIT/LCS/TR-494, 1991), as in figures
-//! 2 to 4 of the PRR paper (2011): time to the right, sequence space upwards, both at the sender.
+//! The x axis is time and the y axis is sequence space. Shepard introduced these diagrams
+//! (MIT/LCS/TR-494, 1991); figures 2 to 4 of the PRR paper (2011) are examples.
 //!
-//! | mark                                 | in the SVG     | in xplot             |
-//! |--------------------------------------|----------------|----------------------|
-//! | data sent for the first time         | black arrow    | white arrow          |
-//! | data sent again, with its trigger    | red arrow      | red arrow and text   |
-//! | and needed, as an analysis tells     | the same       | the same             |
-//! | sent again and spurious              | blue, a cross  | blue, a cross        |
-//! | sent again, unknowable if needed     | grey, diamond  | orange, diamond      |
-//! | `snd_una` as ACKs advance it         | green stairs   | green stairs         |
-//! | an ACK that does not advance it      | green tick     | green tick           |
-//! | SACK blocks, when their ACK arrives  | purple line    | purple line          |
-//! | the end of the peer's receive window | ochre stairs   | yellow stairs        |
-//! | a note, such as a verdict            | blue text      | blue text            |
+//! | mark                                     | in the SVG     | in xplot             |
+//! |------------------------------------------|----------------|----------------------|
+//! | data, first transmission                 | black arrow    | white arrow          |
+//! | retransmission, with its trigger         | red arrow      | red arrow and text   |
+//! | retransmission an analysis found needed  | red arrow      | red arrow and text   |
+//! | spurious retransmission                  | blue, a cross  | blue, a cross        |
+//! | retransmission, unknown whether needed   | grey, diamond  | orange, diamond      |
+//! | `snd_una`                                | green stairs   | green stairs         |
+//! | ACK that does not advance `snd_una`      | green tick     | green tick           |
+//! | SACK block, when its ACK arrives         | purple line    | purple line          |
+//! | end of the peer's receive window         | ochre stairs   | yellow stairs        |
+//! | note                                     | blue text      | blue text            |
 //!
-//! A [`Diagram`] is a value, made of a simulation ([`Watch`]), or of an event stream or a packet
-//! capture ([`source`]), of a capture's connection with what an analysis found ([`explain`]), and drawn as SVG or as a file for xplot. The SVG is 900 px wide and
-//! depends on nothing but the diagram, so that it can be kept and compared byte for byte. There,
-//! retransmissions have a least size and lie on top: they are what one looks for.
+//! A [`Diagram`] is a plain value; a [`MarkRecorder`] collects its marks. It is drawn as SVG or
+//! written as a file for xplot. The SVG is 900 px wide and depends on nothing but the diagram, so
+//! two of them can be compared byte for byte. In the SVG, retransmissions have a minimum size and
+//! lie above all other marks, because readers look for them.
 
 mod axis;
-mod ink;
-mod paint;
+mod mark_style;
+mod panel_painter;
 mod recorder;
 mod svg;
 mod xplot;
 
-pub use recorder::{Arrival, Recorder};
+pub use recorder::{AckArrival, MarkRecorder};
 
-use recoup_recovery::Trigger;
 use recoup_units::{Instant, Offset, Span};
 
-/// One picture: panels one above the other, with one scale.
+/// One picture: panels one above the other that share their scales.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Diagram {
-    /// Above everything; none when empty.
+    /// Title above all panels; empty: no title.
     pub title: String,
     /// From top to bottom.
     pub panels: Vec<Panel>,
-    /// What comes before is left out; `None`: nothing.
+    /// Start of the visible time range; `None`: unlimited.
     pub from: Option<Instant>,
-    /// What comes after is left out; `None`: nothing.
+    /// End of the visible time range, included; `None`: unlimited.
     pub to: Option<Instant>,
 }
 
 /// One direction of one connection.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Panel {
-    /// Above the axes; none when empty.
+    /// Title above the axes; empty: no title.
     pub title: String,
-    /// In the order of time.
+    /// In order of time.
     pub marks: Vec<Mark>,
 }
 
-/// Something seen at the sender.
+/// One event at the sender: a segment left or an ACK arrived.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mark {
-    /// When.
+    /// When it happened.
     pub at: Instant,
-    /// What.
-    pub what: What,
+    /// What happened.
+    pub kind: MarkKind,
 }
 
 /// Whether a retransmission was needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Necessity {
-    /// The data would not have arrived without it.
+    /// The data would not have arrived without the retransmission.
     Needed,
-    /// Another copy of all of it arrived.
+    /// Another transmission delivered all of the data.
     Spurious,
-    /// The capture cannot tell.
+    /// The capture does not show whether the data arrived otherwise.
     Unknowable,
 }
 
 impl Necessity {
-    /// The word in diagrams.
+    /// The word that diagrams print.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Needed => "needed",
@@ -86,70 +85,71 @@ impl Necessity {
     }
 }
 
-/// What a mark stands for. Offsets are of the data direction: the SYN at 0, data from 1.
+/// What a mark stands for. Offsets count the panel's data direction: the SYN at 0, data from 1.
 #[derive(Clone, Debug, PartialEq)]
-pub enum What {
-    /// Sequence space left for the first time.
+pub enum MarkKind {
+    /// The first transmission of this sequence space.
     Sent(Span),
-    /// Sequence space left again; why, where that is known.
-    Again(Span, Option<Trigger>),
-    /// Sequence space left again, as an analysis explains it.
-    Judged {
-        /// Which.
+    /// A retransmission, with its trigger if that is known.
+    Retransmitted(Span, Option<&'static str>),
+    /// A retransmission that an analysis explained.
+    Explained {
+        /// The sequence space retransmitted.
         span: Span,
-        /// Why.
+        /// What triggered the retransmission.
         trigger: String,
-        /// Whether it had to.
+        /// Whether it was needed.
         necessity: Necessity,
     },
-    /// An extra copy of it left, in advance of any loss.
-    Copy(Span),
-    /// An ACK took `snd_una` here.
+    /// An extra copy, sent before any loss was detected.
+    ExtraCopy(Span),
+    /// An ACK advanced `snd_una` to this offset.
     Acked(Offset),
-    /// An ACK came that left `snd_una` here though data was outstanding.
-    Duplicate(Offset),
+    /// A duplicate ACK: it left `snd_una` at this offset while data was outstanding.
+    DuplicateAck(Offset),
     /// A SACK block of an ACK.
     Sacked(Span),
-    /// From now on the peer takes sequence space below this.
-    Window(Offset),
-    /// A few words beside a place.
+    /// The peer accepts sequence space below this offset from now on.
+    ReceiveWindow(Offset),
+    /// A text beside this offset.
     Note(Offset, String),
 }
 
-impl What {
-    /// The highest offset the mark needs on the axis; notes and windows adapt to what is there.
+impl MarkKind {
+    /// The highest offset the axis must show for this mark; `None` for windows and notes, which do
+    /// not stretch the axis.
     fn highest(&self) -> Option<Offset> {
         match self {
             Self::Sent(span)
-            | Self::Again(span, _)
-            | Self::Judged { span, .. }
-            | Self::Copy(span)
+            | Self::Retransmitted(span, _)
+            | Self::Explained { span, .. }
+            | Self::ExtraCopy(span)
             | Self::Sacked(span) => Some(span.end),
-            Self::Acked(una) | Self::Duplicate(una) => Some(*una),
-            Self::Window(_) | Self::Note(..) => None,
+            Self::Acked(una) | Self::DuplicateAck(una) => Some(*una),
+            Self::ReceiveWindow(_) | Self::Note(..) => None,
         }
     }
 
-    /// Whether it is more than the SYN, its ACK or a window.
-    fn is_of_data(&self) -> bool {
+    /// Whether the mark shows data or an ACK of data, rather than a SYN, its ACK or a window.
+    fn concerns_data(&self) -> bool {
         match self {
             Self::Sent(span)
-            | Self::Again(span, _)
-            | Self::Judged { span, .. }
-            | Self::Copy(span) => span.end > Offset::DATA,
+            | Self::Retransmitted(span, _)
+            | Self::Explained { span, .. }
+            | Self::ExtraCopy(span) => span.end > Offset::DATA,
             Self::Acked(una) => *una > Offset::DATA,
-            Self::Duplicate(_) | Self::Sacked(_) => true,
-            Self::Window(_) | Self::Note(..) => false,
+            Self::DuplicateAck(_) | Self::Sacked(_) => true,
+            Self::ReceiveWindow(_) | Self::Note(..) => false,
         }
     }
 
-    /// The lowest one.
+    /// The lowest offset the axis must show for this mark, as for [`highest`](Self::highest).
     fn lowest(&self) -> Option<Offset> {
         match self {
             Self::Sent(span)
-            | Self::Again(span, _)
-            | Self::Judged { span, .. }
-            | Self::Copy(span)
+            | Self::Retransmitted(span, _)
+            | Self::Explained { span, .. }
+            | Self::ExtraCopy(span)
             | Self::Sacked(span) => Some(span.start),
             other => other.highest(),
         }
@@ -157,17 +157,18 @@ impl What {
 }
 
 impl Panel {
-    /// When data was first sent; a SYN is none.
+    /// When the sender first sent data; SYNs do not count.
     pub fn first_data(&self) -> Option<Instant> {
-        let data = |mark: &&Mark| matches!(mark.what, What::Sent(span) if span.end > Offset::DATA);
+        let data =
+            |mark: &&Mark| matches!(mark.kind, MarkKind::Sent(span) if span.end > Offset::DATA);
         self.marks.iter().find(data).map(|mark| mark.at)
     }
 
-    /// The panel with `origin` as time 0; what came before is left out.
+    /// The panel with `origin` as time 0, without the marks before it.
     pub fn since(&self, origin: Instant) -> Self {
         let shift = |mark: &Mark| Mark {
             at: Instant::ZERO + mark.at.since(origin),
-            what: mark.what.clone(),
+            kind: mark.kind.clone(),
         };
         Self {
             title: self.title.clone(),
@@ -180,19 +181,19 @@ impl Panel {
         }
     }
 
-    /// The marks from `from` to `to`, both included; what stood at `from` already, `snd_una` and the
-    /// window, is said there.
+    /// The marks from `from` to `to`, both included. `snd_una` and the receive window at `from` come
+    /// first, as marks at `from`.
     fn between(&self, from: Instant, to: Instant) -> Vec<Mark> {
-        let standing = |is: fn(&What) -> bool| {
+        let standing = |is: fn(&MarkKind) -> bool| {
             let mut earlier = self.marks.iter().rev().filter(|mark| mark.at < from);
-            earlier.find(|mark| is(&mark.what)).map(|mark| Mark {
+            earlier.find(|mark| is(&mark.kind)).map(|mark| Mark {
                 at: from,
-                what: mark.what.clone(),
+                kind: mark.kind.clone(),
             })
         };
         let standing = [
-            standing(|what| matches!(what, What::Acked(_))),
-            standing(|what| matches!(what, What::Window(_))),
+            standing(|kind| matches!(kind, MarkKind::Acked(_))),
+            standing(|kind| matches!(kind, MarkKind::ReceiveWindow(_))),
         ];
         let inside = self.marks.iter().filter(|m| (from..=to).contains(&m.at));
         standing
@@ -204,7 +205,7 @@ impl Panel {
 }
 
 impl Diagram {
-    /// Each panel's marks, as far as they are to be drawn.
+    /// Each panel's marks in the visible time range.
     fn visible(&self) -> Vec<Vec<Mark>> {
         let from = self.from.unwrap_or(Instant::ZERO);
         let to = self.to.unwrap_or(Instant::from_nanos(u64::MAX));
@@ -214,19 +215,19 @@ impl Diagram {
             .collect()
     }
 
-    /// Whether there is nothing to see: no data and no ACK of any.
+    /// Whether the visible time range has neither data nor ACKs of data.
     pub fn is_blank(&self) -> bool {
         self.extent().is_none()
     }
 
-    /// When the first and the last of what is shown happens: data is sent, or an ACK of some comes.
-    /// `None`: there is nothing to see.
+    /// The times of the first and the last visible mark of data or of an ACK of data; `None` when the
+    /// diagram [is blank](Self::is_blank).
     pub fn extent(&self) -> Option<(Instant, Instant)> {
         let from = self.from.unwrap_or(Instant::ZERO);
         let to = self.to.unwrap_or(Instant::from_nanos(u64::MAX));
         let marks = self.panels.iter().flat_map(|panel| &panel.marks);
         let times = marks
-            .filter(|mark| mark.what.is_of_data() && (from..=to).contains(&mark.at))
+            .filter(|mark| mark.kind.concerns_data() && (from..=to).contains(&mark.at))
             .map(|mark| mark.at);
         Some((times.clone().min()?, times.max()?))
     }
@@ -236,9 +237,9 @@ impl Diagram {
         svg::draw(self)
     }
 
-    /// One panel as a file for xplot and xplot.org, in their command language; `None` when there is
-    /// no such panel. Times are seconds since the diagram's time 0, sequence numbers count from the
-    /// first data byte.
+    /// Panel number `panel`, from 0, as a file for xplot and xplot.org; `None` when there is no such
+    /// panel. Times are seconds since the diagram's time 0. Sequence numbers count from the first
+    /// data byte.
     pub fn to_xplot(&self, panel: usize) -> Option<String> {
         let marks = self.visible().into_iter().nth(panel)?;
         Some(xplot::write(
@@ -249,12 +250,12 @@ impl Diagram {
     }
 }
 
-/// A position as both drawings count it: from the first data byte.
+/// `offset` as a distance from the first data byte, which both formats show.
 fn position(offset: Offset) -> u64 {
     offset.since(Offset::DATA)
 }
 
-/// A level part of stairs.
+/// A horizontal part of stairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Step {
     from: Instant,
@@ -262,11 +263,11 @@ struct Step {
     level: u64,
 }
 
-/// The stairs of the levels that `level` finds in `marks`; the last step lasts until `end`.
-fn stairs(marks: &[Mark], end: Instant, level: impl Fn(&What) -> Option<Offset>) -> Vec<Step> {
+/// The stairs through the offsets that `level` finds in `marks`; the last step lasts until `end`.
+fn stairs(marks: &[Mark], end: Instant, level: impl Fn(&MarkKind) -> Option<Offset>) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     for mark in marks {
-        let Some(offset) = level(&mark.what) else {
+        let Some(offset) = level(&mark.kind) else {
             continue;
         };
         if let Some(last) = steps.last_mut() {
@@ -281,16 +282,16 @@ fn stairs(marks: &[Mark], end: Instant, level: impl Fn(&What) -> Option<Offset>)
     steps
 }
 
-fn una(what: &What) -> Option<Offset> {
-    match what {
-        What::Acked(una) => Some(*una),
+fn una(kind: &MarkKind) -> Option<Offset> {
+    match kind {
+        MarkKind::Acked(una) => Some(*una),
         _ => None,
     }
 }
 
-fn window(what: &What) -> Option<Offset> {
-    match what {
-        What::Window(edge) => Some(*edge),
+fn window(kind: &MarkKind) -> Option<Offset> {
+    match kind {
+        MarkKind::ReceiveWindow(edge) => Some(*edge),
         _ => None,
     }
 }

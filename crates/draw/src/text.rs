@@ -1,7 +1,7 @@
-//! Text whose font is not known: how wide it will be at most, and where to break it.
+//! Estimates the width of text in an unknown font, and breaks text into lines.
 
-/// `text` without the characters XML 1.0 §2.2 forbids, each of which becomes U+FFFD; line breaks
-/// and tabs become spaces.
+/// `text` with U+FFFD for each character that XML 1.0 §2.2 forbids, and spaces for line breaks and
+/// tabs.
 pub(crate) fn printable(text: &str) -> String {
     let fit = |c: char| match c {
         '\t' | '\n' | '\r' => ' ',
@@ -11,7 +11,8 @@ pub(crate) fn printable(text: &str) -> String {
     text.chars().map(fit).collect()
 }
 
-/// The width of `text` in pixels at a font size of `size` pixels, in a wide sans-serif (DejaVu).
+/// The width of `text` in pixels at a font size of `size` pixels. It is that of DejaVu Sans, which is
+/// wider than most sans-serif fonts.
 pub(crate) fn width(text: &str, size: i32) -> i32 {
     let em = |c: char| match c {
         'i' | 'j' | 'l' | 'I' | '.' | ',' | ':' | ';' | '\'' | '|' | ' ' | '(' | ')' => 0.39,
@@ -19,54 +20,54 @@ pub(crate) fn width(text: &str, size: i32) -> i32 {
         '+' | '=' | '<' | '>' | '~' => 0.84,
         'A'..='Z' => 0.78,
         '\0'..='\u{24f}' => 0.64,
-        // CJK and the like fill the em.
+        // CJK characters are one em wide.
         _ => 1.0,
     };
     (text.chars().map(em).sum::<f64>() * f64::from(size)).ceil() as i32
 }
 
-/// Breaks `text` at spaces into lines of at most `room` pixels. A word that is longer stands alone
-/// in its line, cut.
-pub(crate) fn wrap(text: &str, size: i32, room: i32) -> Vec<String> {
+/// Breaks `text` at spaces into lines of at most `max_width` pixels. A longer word gets a line of its
+/// own and is cut.
+pub(crate) fn wrap(text: &str, size: i32, max_width: i32) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in printable(text).split_whitespace() {
         match lines.last_mut() {
-            Some(line) if width(line, size) + width(" ", size) + width(word, size) <= room => {
+            Some(line) if width(line, size) + width(" ", size) + width(word, size) <= max_width => {
                 line.push(' ');
                 line.push_str(word);
             }
-            _ => lines.push(cut(word, size, room)),
+            _ => lines.push(cut(word, size, max_width)),
         }
     }
     lines
 }
 
-/// `text`, or as much of its beginning as fits into `room` pixels with an ellipsis.
-pub(crate) fn cut(text: &str, size: i32, room: i32) -> String {
-    if width(text, size) <= room {
+/// `text`, or as much of its beginning as fits into `max_width` pixels with an ellipsis.
+pub(crate) fn cut(text: &str, size: i32, max_width: i32) -> String {
+    if width(text, size) <= max_width {
         return text.to_string();
     }
     let mut short = text.to_string();
-    while short.pop().is_some() && width(&short, size) + width("…", size) > room {}
+    while short.pop().is_some() && width(&short, size) + width("…", size) > max_width {}
     short.push('…');
     short
 }
 
-/// Lays things of known widths out in rows no wider than `room`, `gap` apart: each row's width, and
-/// what it holds with its place from the row's left.
-pub(crate) fn rows<T>(
-    things: impl IntoIterator<Item = (T, i32)>,
+/// Lays items of known widths out in rows of at most `max_width` pixels, with `gap` pixels between
+/// items. Returns each row's width, and its items with their distances from the row's left end.
+pub(crate) fn layout_rows<T>(
+    items: impl IntoIterator<Item = (T, i32)>,
     gap: i32,
-    room: i32,
+    max_width: i32,
 ) -> Vec<(i32, Vec<(T, i32)>)> {
     let mut rows: Vec<(i32, Vec<(T, i32)>)> = Vec::new();
-    for (thing, width) in things {
+    for (item, width) in items {
         match rows.last_mut() {
-            Some((used, row)) if *used + gap + width <= room => {
-                row.push((thing, *used + gap));
+            Some((used, row)) if *used + gap + width <= max_width => {
+                row.push((item, *used + gap));
                 *used += gap + width;
             }
-            _ => rows.push((width, vec![(thing, 0)])),
+            _ => rows.push((width, vec![(item, 0)])),
         }
     }
     rows
@@ -77,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_broken_at_spaces_and_words_cut() {
+    fn lines_break_at_spaces_and_long_words_are_cut() {
         let cases: [(&str, i32, &[&str]); 6] = [
             // At 10 px a letter such as `a` is 6.4 px wide, a space 3.9.
             ("", 100, &[]),
@@ -93,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_xml_forbids_is_replaced() {
+    fn characters_forbidden_in_xml_are_replaced() {
         assert_eq!(printable("a\u{1}b\u{b}\n<"), "a\u{fffd}b\u{fffd} <");
     }
 }

@@ -1,18 +1,18 @@
-//! What crossed the wire, as packet captures taken at both ends.
+//! Writes packet captures of simulated flows, taken at both ends.
 //!
-//! A capture at the server holds what the server sent when it left and what reached it when it
-//! arrived, one at the client the same of the client; so what the path dropped is in one file and
-//! missing in the other. The files are classic pcap with nanosecond timestamps and raw IPv4
-//! packets, payload and true checksums included.
+//! The server's capture has the packets the server sent, when they left, and the packets it received,
+//! when they arrived. The client's capture is alike, so a packet that the path dropped is in the
+//! sender's file only. The files are classic pcap with nanosecond timestamps. They hold raw IPv4
+//! packets with payload and correct checksums.
 //!
 //! | what            | in the capture                                                           |
 //! |-----------------|--------------------------------------------------------------------------|
 //! | server          | 192.0.2.1, port 80 (RFC 5737)                                            |
-//! | client          | 198.51.100.1 and a port of its own per flow, 60,000 flows to an address; after 254 addresses (15,240,000 flows) they come again |
-//! | time            | instant 0 of the first flow is 2000-01-01 00:00:00 UTC; each flow starts at the full second after the last packet of the flow before it, so that time never runs backwards |
-//! | payload         | lines of 16 bytes, each its own offset in the stream in hexadecimal: a retransmission carries the same bytes |
-//! | identification  | counts up per sender; a copy made by the network has its original's      |
-//! | damaged packet  | arrives with one bit flipped, so its checksum is wrong. Which bit is drawn uniformly over the TCP segment without its ports, data offset and flags, so that it can still be told whose packet it was |
+//! | client          | 198.51.100.1 with another port for each flow, 60,000 flows per address; addresses repeat after 254 (15,240,000 flows) |
+//! | time            | instant 0 of the first flow is 2000-01-01 00:00:00 UTC; each later flow starts at the full second after the last packet of the flow before it, so time never runs backwards |
+//! | payload         | lines of 16 bytes, each with its own offset in the stream in hexadecimal, so a retransmission carries the same bytes |
+//! | identification  | counts up per sender; a duplicate made by the network keeps its original's |
+//! | damaged packet  | arrives with one bit flipped, so its checksum is wrong. The bit is chosen uniformly from the TCP segment without its ports, data offset and flags, so the packet's flow can still be recognized |
 
 mod file;
 
@@ -29,14 +29,14 @@ use std::time::Duration;
 use thiserror::Error;
 
 const SERVER: (Ipv4Addr, u16) = (Ipv4Addr::new(192, 0, 2, 1), 80);
-/// The net the clients' addresses are of, and how many of it are used.
+/// The network of the clients' addresses, and the number of addresses used.
 const CLIENTS: ([u8; 3], u64) = ([198, 51, 100], 254);
 const FLOWS_PER_CLIENT: u64 = 60_000;
 const LOWEST_PORT: u64 = 1024;
-/// The first flow's port, where Linux's usual range is: tools guess no protocol from it.
+/// The first flow's port, from Linux's ephemeral range, so tools do not guess a protocol from it.
 const FIRST_PORT: u64 = 32_768;
 
-/// 2000-01-01 00:00:00 UTC: some tools take a time near 1970 as none.
+/// 2000-01-01 00:00:00 UTC, because some tools treat times near 1970 as missing.
 const EPOCH: Duration = Duration::from_secs(946_684_800);
 
 const IPV4_HEADER_LEN: usize = 20;
@@ -44,34 +44,34 @@ const IPV4_HEADER_LEN: usize = 20;
 /// Why a capture could not be written.
 #[derive(Debug, Error)]
 pub enum CaptureError {
-    /// A directory or file could not be made, written or renamed.
+    /// A directory or file could not be created, written or renamed.
     #[error(transparent)]
     Output(#[from] OutputError),
-    /// A segment that no IPv4 packet can carry.
+    /// No IPv4 packet can carry a segment.
     #[error("cannot write `{}`: flow {}: {source}", .path.display(), .flow.0)]
     Packet {
-        /// The file under its final name.
+        /// The file's final name.
         path: PathBuf,
-        /// Whose segment it was.
+        /// The segment's flow.
         flow: FlowId,
-        /// Why not.
+        /// The reason.
         source: EncodeError,
     },
 }
 
-/// Where the captures go.
+/// The names of the two captures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CapturePaths {
-    /// What is seen at the server.
+    /// The capture taken at the server.
     pub server: PathBuf,
-    /// What is seen at the client.
+    /// The capture taken at the client.
     pub client: PathBuf,
 }
 
 impl CapturePaths {
-    /// `dir/name-sender.pcap` at the server, which sends most of the data, and
-    /// `dir/name-receiver.pcap` at the client. Characters of `name` that cannot stand in a file
-    /// name everywhere become `_`.
+    /// `dir/name-sender.pcap` for the server, which sends most of the data, and
+    /// `dir/name-receiver.pcap` for the client. Characters of `name` that some systems do not allow in
+    /// file names become `_`.
     pub fn new(dir: &Path, name: &str) -> Self {
         let plain = |c: char| match c {
             '/' | '\\' | ':' | '*' | '?' | '"' | '<' | '>' | '|' => '_',
@@ -86,18 +86,18 @@ impl CapturePaths {
     }
 }
 
-/// Writes the packets of the flows it observes, one after another, to two capture files.
+/// Writes the packets of the flows it observes to two capture files.
 ///
-/// The files appear under their names when [`finish`](Self::finish) has written them whole; until
-/// then, and for good if anything fails, files already there are left alone.
+/// The files appear under their names when [`finish`](Self::finish) has completed them. Until then, or
+/// if anything fails, existing files are left alone.
 #[derive(Debug)]
 pub struct Capture {
     server: CaptureFile,
     client: CaptureFile,
     flow: Option<CapturedFlow>,
-    /// When the next flow starts in the files at the earliest, from the epoch.
+    /// The earliest start of the next flow in the files, counted from the epoch.
     next_start: Duration,
-    /// Identifications used by earlier flows, of the client and the server.
+    /// The numbers of identifications that earlier flows used, of the client and the server.
     ids: [u64; 2],
     payload: Vec<u8>,
     packet: Vec<u8>,
@@ -107,21 +107,21 @@ pub struct Capture {
 /// The flow being captured.
 #[derive(Clone, Copy, Debug)]
 struct CapturedFlow {
-    /// What its instant 0 is in the file.
+    /// Its instant 0 in the files, counted from the epoch.
     start: Duration,
-    /// Its own time, as of the last packet.
+    /// The time of its last packet.
     now: Instant,
-    /// Of the client and the server, as their SYNs said.
+    /// The initial sequence numbers of the client and the server.
     isns: [SeqNumber; 2],
-    /// Packets sent by the client and the server.
+    /// The numbers of packets sent by the client and the server.
     sent: [u64; 2],
 }
 
 impl Capture {
-    /// Begins two captures. Missing directories are made.
+    /// Starts two captures. Missing directories are created.
     ///
     /// # Errors
-    /// When a directory or a file cannot be made.
+    /// When a directory or a file cannot be created.
     pub fn create(paths: &CapturePaths) -> Result<Self, CaptureError> {
         Ok(Self {
             server: CaptureFile::create(&paths.server, EPOCH)?,
@@ -138,8 +138,8 @@ impl Capture {
     /// Completes both files.
     ///
     /// # Errors
-    /// The first thing that went wrong since the beginning. Then neither file is there, unless it
-    /// was the renaming of the second that failed.
+    /// The first error since the start. Then neither file exists, unless it was the renaming of the
+    /// second that failed.
     pub fn finish(self) -> Result<(), CaptureError> {
         if let Some(error) = self.error {
             return Err(error);
@@ -160,7 +160,7 @@ impl Capture {
         }
     }
 
-    /// The flow `packet` is of, now that it was seen by `host`.
+    /// The flow of `packet`, which `host` sent or received.
     fn flow(
         &mut self,
         now: Instant,
@@ -198,7 +198,8 @@ impl Capture {
     ) -> Result<(), CaptureError> {
         let flow = self.flow(now, host, direction, packet);
         let (sender, segment) = (direction as usize, &packet.segment);
-        // Data begins after the SYN. Modulo 2^32 as the sequence number is, and so the pattern.
+        // Data begins after the SYN. The offset, and with it the pattern, is modulo 2^32 like the
+        // sequence number.
         let syn = u32::from(segment.flags.contains(Flags::SYN));
         let offset = (segment.seq + syn).since(flow.isns[sender] + 1);
         fill(offset, segment.payload_len, &mut self.payload);
@@ -210,7 +211,7 @@ impl Capture {
         encode(
             segment,
             &endpoints(packet.flow, direction),
-            // Truncated: identifications come again after 2^16 packets (RFC 6864 §4.1).
+            // Truncation is intended: identifications repeat after 2^16 packets (RFC 6864 §4.1).
             (self.ids[sender] + packet.ordinal) as u16,
             Payload::Bytes(&self.payload),
             &mut self.packet,
@@ -244,7 +245,7 @@ impl Observer for Capture {
     fn on_event(&mut self, _: Instant, _: FlowId, _: Host, _: &Event) {}
 }
 
-/// The client's address and port in a flow, and the server's.
+/// The addresses and ports of a flow's packets in `direction`.
 fn endpoints(flow: FlowId, direction: Direction) -> Endpoints {
     let ([a, b, c], addresses) = CLIENTS;
     // Each remainder fits its type.
@@ -260,11 +261,11 @@ fn endpoints(flow: FlowId, direction: Direction) -> Endpoints {
     }
 }
 
-/// Makes `payload` the `len` bytes of a stream from `offset` on: lines of 15 hexadecimal digits,
-/// the offset of the line's first byte.
+/// Makes `payload` the `len` bytes of the stream from `offset` on. The stream consists of lines of 15
+/// hexadecimal digits: the offset of the line's first byte.
 fn fill(offset: u32, len: u32, payload: &mut Vec<u8>) {
     const LINE: usize = 16;
-    // No packet has room for more.
+    // No packet carries more.
     let len = len.min(u32::from(u16::MAX)) as usize;
     let within = offset as usize % LINE;
     let mut line = offset - within as u32;
@@ -282,12 +283,12 @@ fn fill(offset: u32, len: u32, payload: &mut Vec<u8>) {
     payload.truncate(len);
 }
 
-/// Flips the bit of a TCP segment that `draw` points at.
+/// Flips the bit of a TCP segment that `draw` selects.
 ///
-/// One bit always shows: it changes the checksum's sum of 16-bit words by a power of two, which is
-/// never a multiple of 2^16 − 1.
+/// The checksum always detects one flipped bit. The bit changes the sum of 16-bit words by a power of
+/// two, which is never a multiple of 2^16 − 1.
 fn damage(segment: &mut [u8], draw: u64) {
-    // Not the ports (bytes 0 to 3), nor data offset and flags (12 and 13).
+    // Ports (bytes 0 to 3), data offset and flags (bytes 12 and 13) stay as they are.
     const SPARED: usize = 6;
     let bits = 8 * segment.len().saturating_sub(SPARED);
     let bit = ((u128::from(draw) * bits as u128) >> 64) as usize;

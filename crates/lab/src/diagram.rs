@@ -1,9 +1,8 @@
-//! Time–sequence diagrams of what the laboratory has: a simulation ([`Watch`]), an event stream or a
-//! packet capture ([`source`]), and a capture's connection with the findings of its analysis
-//! ([`explain`]).
+//! Time–sequence diagrams of a simulation ([`Watch`]), of an event stream or a packet capture
+//! ([`source`]), and of a capture's connection with the findings of its analysis ([`explain`]).
 
 mod capture;
-mod lines;
+mod event_stream;
 pub mod source;
 mod watch;
 

@@ -1,14 +1,14 @@
-//! Which settings and mechanisms of a scenario are in force, and which others rule out.
+//! Finds the settings and mechanisms of a scenario that have no effect.
 //!
-//! | what                       | is without effect                                       |
-//! |----------------------------|---------------------------------------------------------|
-//! | `segments`                 | beside `writes`                                         |
-//! | `rate`                     | in the directions of a `link`                           |
-//! | `queue`                    | in directions with neither `rate` nor `link`            |
-//! | `+reno`, `+cubic`          | beside another `cc`                                     |
-//! | `slp.…`                    | where no profile has `+slp`                             |
-//! | a mechanism                | before another of the same setting that undoes all of it |
-//! | a mechanism on SACK's back | in a profile without SACK                               |
+//! | setting or mechanism        | has no effect                                               |
+//! |-----------------------------|-------------------------------------------------------------|
+//! | `segments`                  | with `writes`                                               |
+//! | `rate`                      | in the directions of a `link`                               |
+//! | `queue`                     | in directions with neither `rate` nor `link`                |
+//! | `+reno`, `+cubic`           | with another `cc`                                           |
+//! | `slp.…`                     | if no profile has `+slp`                                    |
+//! | a mechanism                 | if a later one of the same setting replaces it entirely     |
+//! | a mechanism that needs SACK | in a profile without SACK                                   |
 
 use crate::scenario::Scenario;
 use crate::settings::{KEYS, Settings};
@@ -16,8 +16,8 @@ use recoup_path::Queue;
 use recoup_recovery::Profile;
 use recoup_recovery::profile::Mechanism;
 
-/// The settings that are in force, names and values, in the order of listings.
-pub fn in_force(settings: &Settings) -> Vec<(&'static str, String)> {
+/// Names and values of the settings that have an effect, in the order of listings.
+pub fn effective_settings(settings: &Settings) -> Vec<(&'static str, String)> {
     let effective = effective(settings);
     let linked = settings.link.up.is_some() || settings.link.down.is_some();
     let rated = effective.rate.up.is_some() || effective.rate.down.is_some();
@@ -32,7 +32,7 @@ pub fn in_force(settings: &Settings) -> Vec<(&'static str, String)> {
         .collect()
 }
 
-/// The settings with nothing in the directions where they have no effect.
+/// The settings with `rate` and `queue` removed from the directions where they have no effect.
 fn effective(settings: &Settings) -> Settings {
     let mut effective = settings.clone();
     let Settings {
@@ -51,8 +51,8 @@ fn effective(settings: &Settings) -> Settings {
     effective
 }
 
-/// What is set and has no effect at all: a line each that says why.
-pub fn notes(scenario: &Scenario) -> Vec<String> {
+/// One note for each setting and mechanism that has no effect at all, with the reason.
+pub fn notes_on_no_effect(scenario: &Scenario) -> Vec<String> {
     let mut notes = of_settings(&scenario.settings);
     notes.extend(of_slp(scenario));
     for (i, profile) in scenario.profiles.iter().enumerate() {
@@ -73,8 +73,8 @@ fn of_settings(settings: &Settings) -> Vec<String> {
     };
     let value = |key: &str| settings.get(key).unwrap_or_default();
     let all = [
-        ("segments", segments, "writes says what is sent"),
-        ("rate", lost("rate"), "a link is in its place"),
+        ("segments", segments, "writes sets what is sent"),
+        ("rate", lost("rate"), "a link replaces it"),
         ("queue", lost("queue"), "there is neither rate nor link"),
     ];
     all.into_iter()
@@ -102,9 +102,9 @@ fn of_profile(profile: &Profile, settings: &Settings) -> Vec<String> {
     let why = |(i, mechanism): (usize, &Mechanism)| {
         let name = mechanism.name();
         let why = if let Some(later) = profile.replaced(i) {
-            format!("+{} comes after it", later.name())
+            format!("+{} replaces it", later.name())
         } else if mechanism.needs_sack() && !profile.mechanisms().sack {
-            "it needs SACK, which the profile goes without".into()
+            "it needs SACK, which the profile does not use".into()
         } else {
             let cc = settings
                 .cc
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_effect_is_told_once() {
+    fn each_ineffective_setting_or_mechanism_has_one_note() {
         let written = [("writes", "20kB@0")];
         for (profile, settings, note) in [
             ("linux-6", &[][..], ""),
@@ -142,22 +142,22 @@ mod tests {
             (
                 "linux-3.17+tlp+notlp",
                 &[],
-                "profile linux-3.17+tlp+notlp: +tlp has no effect: +notlp comes after it",
+                "profile linux-3.17+tlp+notlp: +tlp has no effect: +notlp replaces it",
             ),
             (
                 "linux-3.17+rack+rtor+fack",
                 &[],
-                "profile linux-3.17+rack+rtor+fack: +rack has no effect: +fack comes after it",
+                "profile linux-3.17+rack+rtor+fack: +rack has no effect: +fack replaces it",
             ),
             (
                 "reno+tlp",
                 &[],
-                "profile reno+tlp: +tlp has no effect: it needs SACK, which the profile goes without",
+                "profile reno+tlp: +tlp has no effect: it needs SACK, which the profile does not use",
             ),
             (
                 "reno+rack",
                 &[],
-                "profile reno+rack: +rack has no effect: it needs SACK, which the profile goes without",
+                "profile reno+rack: +rack has no effect: it needs SACK, which the profile does not use",
             ),
             ("reno+rack+sack", &[], ""),
             (
@@ -171,7 +171,7 @@ mod tests {
             (
                 "linux-6",
                 &[written[0], ("segments", "20")],
-                "segments=20 has no effect: writes says what is sent",
+                "segments=20 has no effect: writes sets what is sent",
             ),
             (
                 "linux-6",
@@ -186,13 +186,13 @@ mod tests {
             ),
             ("linux-6+slp", &[("slp.q", "tail:1")], ""),
         ] {
-            let found = notes(&scenario(profile, settings)).join("\n");
+            let found = notes_on_no_effect(&scenario(profile, settings)).join("\n");
             assert_eq!(found, note, "{profile} {settings:?}");
         }
     }
 
     #[test]
-    fn a_link_is_in_place_of_a_rate_where_it_is() {
+    fn a_link_replaces_the_rate_in_its_directions() {
         let dir = tempfile::tempdir().unwrap();
         let trace = dir.path().join("trace");
         std::fs::write(&trace, "100\n").unwrap();
@@ -210,22 +210,26 @@ mod tests {
             (format!("up:{trace},down:{trace}"), "1Mbit", None, true),
         ] {
             let scenario = scenario("linux-6", &[("link", &link), ("rate", rate)]);
-            let found = in_force(&scenario.settings);
+            let found = effective_settings(&scenario.settings);
             let found = found.iter().find(|(name, _)| *name == "rate");
             assert_eq!(found.map(|(_, value)| &**value), shown, "{link} {rate}");
             let expected = format!(
-                "rate={} has no effect: a link is in its place",
+                "rate={} has no effect: a link replaces it",
                 scenario.settings.get("rate").unwrap()
             );
-            assert_eq!(notes(&scenario).contains(&expected), noted, "{link} {rate}");
+            assert_eq!(
+                notes_on_no_effect(&scenario).contains(&expected),
+                noted,
+                "{link} {rate}"
+            );
         }
     }
 
     #[test]
-    fn what_is_written_is_in_place_of_the_segments() {
+    fn writes_replace_segments() {
         for (writes, shown) in [("none", true), ("20kB@0", false)] {
             let scenario = scenario("linux-6", &[("writes", writes)]);
-            let names = in_force(&scenario.settings);
+            let names = effective_settings(&scenario.settings);
             let found = names.iter().any(|(name, _)| *name == "segments");
             assert_eq!(found, shown, "{writes}");
         }

@@ -11,24 +11,24 @@ use recoup_units::{Direction, FlowId, Instant, Offset, Segments};
 use recoup_wire::{Flags, Segment, SeqNumber};
 use std::io::{self, BufWriter, Write};
 
-/// Writes the flows it observes as JSON lines, buffered.
+/// Writes the events of the flows it observes as JSON lines.
 #[derive(Debug)]
 pub struct EventWriter<W: Write> {
     out: BufWriter<W>,
     /// The profile's name as a JSON string.
     profile: String,
-    /// From client and server.
+    /// The data from the client and from the server.
     streams: [Stream; 2],
     line: String,
-    /// Lines of packets that left a host whose own events at that instant are still to come.
+    /// Lines of packets sent. They follow the sender's events of the same instant.
     held: String,
     error: Option<io::Error>,
 }
 
-/// What offsets of a direction are counted from.
+/// Converts the sequence numbers of one direction to offsets.
 #[derive(Clone, Copy, Debug, Default)]
 struct Stream {
-    /// Its SYN's number.
+    /// The initial sequence number.
     isn: Option<SeqNumber>,
     /// The highest offset sent.
     highest: Offset,
@@ -51,7 +51,7 @@ impl Stream {
 }
 
 impl<W: Write> EventWriter<W> {
-    /// A writer of flows that run under `profile`.
+    /// A writer of flows of `profile`.
     pub fn new(out: W, profile: &str) -> Self {
         Self {
             out: BufWriter::new(out),
@@ -63,16 +63,16 @@ impl<W: Write> EventWriter<W> {
         }
     }
 
-    /// The flows from here on run under `profile`.
+    /// The following flows are of `profile`.
     pub fn set_profile(&mut self, profile: &str) {
         self.release();
         self.profile = json_string(profile);
     }
 
-    /// Writes what is buffered and gives `out` back.
+    /// Writes all buffered lines and returns `out`.
     ///
     /// # Errors
-    /// The first time `out` failed; nothing was written after that.
+    /// The first error of `out`, after which nothing was written.
     pub fn finish(mut self) -> io::Result<W> {
         self.release();
         match self.error {
@@ -85,7 +85,7 @@ impl<W: Write> EventWriter<W> {
         }
     }
 
-    /// Writes the packets held back.
+    /// Writes the lines of packets sent.
     fn release(&mut self) {
         if self.error.is_none() {
             self.error = self.out.write_all(self.held.as_bytes()).err();
@@ -268,7 +268,7 @@ fn event_fields(line: &mut Line<'_>, event: &Event) {
     }
 }
 
-/// A slow-start threshold, once there is one.
+/// The slow-start threshold; `None` before the first reduction.
 fn reduced(ssthresh: Segments) -> Option<u64> {
     (ssthresh != Segments::MAX).then_some(ssthresh.0.into())
 }

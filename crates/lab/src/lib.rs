@@ -1,4 +1,4 @@
-//! The laboratory: scenarios as data, runs over many flows, statistics, reports, and views of captures.
+//! Scenarios as data, runs of many flows, statistics, reports, and views of captures.
 
 pub mod analysis;
 pub mod capture;

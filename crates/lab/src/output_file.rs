@@ -1,7 +1,7 @@
-//! Output files that have their name only once they are whole.
+//! Output files that get their name when they are complete.
 //!
-//! What is not whole is removed: when it is dropped, or, when a signal ends the program and nothing
-//! is dropped, by [`exit`].
+//! Incomplete files are removed when they are dropped. When a signal ends the program, so that nothing
+//! is dropped, [`exit`] removes them.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -15,16 +15,16 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[error("cannot write `{}`: {source}", .path.display())]
 pub struct OutputError {
-    /// The file under its final name, or the directory that could not be made.
+    /// The file's final name, or the directory that could not be created.
     pub path: PathBuf,
-    /// What the system says.
+    /// The operating system's error.
     pub source: io::Error,
 }
 
-/// A file being written beside its final place, under another name. [`publish`](Self::publish)
-/// gives it its own; dropped before, it is removed, and what had the name is left alone.
+/// A file that is written under a temporary name in its final directory. [`publish`](Self::publish)
+/// renames it. If it is dropped before, it is removed, and an existing file is left alone.
 ///
-/// What already exists and is no regular file (a terminal, a pipe, `/dev/null`) is written to
+/// A target that exists and is not a regular file (a terminal, a pipe, `/dev/null`) is written to
 /// directly.
 #[derive(Debug)]
 pub struct OutputFile {
@@ -38,7 +38,7 @@ enum Inner {
     Direct(File),
 }
 
-/// The temporary files there are. Whoever holds it makes, names and removes them undisturbed.
+/// All temporary files. Create, rename and remove them only while holding the lock.
 static UNFINISHED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 fn unfinished() -> MutexGuard<'static, BTreeSet<PathBuf>> {
@@ -96,10 +96,10 @@ impl Drop for Temporary {
     }
 }
 
-/// Makes a folder, and those it is in, unless they are there.
+/// Creates a directory with its parents, unless they exist.
 ///
 /// # Errors
-/// When it cannot be made, or has the name of something else.
+/// When it cannot be created, or something else has its name.
 pub fn create_folder(dir: &Path) -> Result<(), OutputError> {
     std::fs::create_dir_all(dir).map_err(|e| OutputError {
         path: dir.into(),
@@ -110,7 +110,7 @@ pub fn create_folder(dir: &Path) -> Result<(), OutputError> {
     })
 }
 
-/// Whether both are there and one regular file, under whatever names.
+/// Whether both names are of the same existing regular file.
 pub fn same_file(a: &Path, b: &Path) -> bool {
     let real = |path: &Path| {
         let path = std::fs::canonicalize(path).ok()?;
@@ -120,7 +120,7 @@ pub fn same_file(a: &Path, b: &Path) -> bool {
 }
 
 impl OutputFile {
-    /// Begins a file that is to be `target`.
+    /// Starts a file that will be named `target`.
     ///
     /// # Errors
     /// When nothing can be written there.
@@ -154,15 +154,15 @@ impl OutputFile {
         })
     }
 
-    /// Where the file will be.
+    /// The file's final name.
     pub fn target(&self) -> &Path {
         &self.target
     }
 
-    /// Gives the file its name, in place of any that had it.
+    /// Renames the file to its final name, and replaces an existing file.
     ///
     /// # Errors
-    /// When it cannot be renamed; then it is removed.
+    /// When it cannot be renamed. Then it is removed.
     pub fn publish(self) -> Result<(), OutputError> {
         match self.file {
             Inner::Direct(_) => Ok(()),

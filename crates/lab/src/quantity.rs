@@ -1,13 +1,13 @@
-//! Quantities as people write them: `80ms`, `10Mbit`.
+//! Durations and rates as people write them: `80ms`, `10Mbit`.
 
 use recoup_units::BitRate;
 use std::time::Duration;
 
-/// The longest duration there is a use for: a run must end.
+/// The longest duration accepted, so that every run ends.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
-/// Reads a duration: `80ms`, `1.5s` or `1s 500ms`; no sign, a unit always (0 needs none), at most a
-/// day.
+/// Parses a duration: `80ms`, `1.5s` or `1s 500ms`. It has no sign, always a unit (except 0), and is a
+/// day at most.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     match parse_any_duration(text)? {
         d if d > LONGEST => Err(format!(
@@ -36,7 +36,7 @@ fn parse_any_duration(text: &str) -> Result<Duration, String> {
     if let Ok(duration) = humantime::parse_duration(text) {
         return Ok(duration);
     }
-    // humantime knows no fractions.
+    // humantime does not accept fractions.
     let digits = text
         .bytes()
         .take_while(|b| b.is_ascii_digit() || *b == b'.')
@@ -54,7 +54,7 @@ fn parse_any_duration(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(seconds).map_err(|_| expected())
 }
 
-/// Writes a duration as [`parse_duration`] reads it, in the largest unit that needs no fraction.
+/// Formats a duration for [`parse_duration`], in the largest unit that needs no fraction.
 pub fn format_duration(d: Duration) -> String {
     let nanos = d.as_nanos();
     for (unit, name) in [(1_000_000_000, "s"), (1_000_000, "ms"), (1000, "us")] {
@@ -69,8 +69,8 @@ pub fn format_duration(d: Duration) -> String {
     }
 }
 
-/// Reads a rate: `10Mbit`, `1.5Gbit`, `64kbit`, `9600bit`, each with or without `/s`; decimal
-/// multiples, as in tc(8); from 1 bit to below 10¹⁵.
+/// Parses a rate: `10Mbit`, `1.5Gbit`, `64kbit`, `9600bit`, each with or without `/s`. Prefixes are
+/// decimal, as in tc(8). A rate is at least 1 bit/s and below 10¹⁵ bit/s.
 pub fn parse_rate(text: &str) -> Result<BitRate, String> {
     let trimmed = text.trim();
     let expected = || {
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations() {
+    fn durations_are_parsed_and_formatted() {
         for (text, nanos, printed) in [
             ("80ms", 80_000_000, "80ms"),
             ("1.5s", 1_500_000_000, "1500ms"),
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn rates() {
+    fn rates_are_parsed() {
         for (text, bits) in [
             ("10Mbit", 10_000_000),
             ("1.2Mbit/s", 1_200_000),

@@ -141,7 +141,7 @@ impl Report {
 fn heading(scenario: &Scenario) -> String {
     const SHOWN: [&str; 6] = ["rtt", "rate", "segments", "drop", "ack", "timers"];
     let usual = Settings::default();
-    let settings: Vec<String> = effect::in_force(&scenario.settings)
+    let settings: Vec<String> = effect::effective_settings(&scenario.settings)
         .into_iter()
         .filter(|(name, value)| SHOWN.contains(name) || usual.get(name).as_ref() != Some(value))
         .map(|(name, value)| format!("{name}={value}"))

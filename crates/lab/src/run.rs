@@ -1,4 +1,4 @@
-//! Runs a scenario: every profile over the same flows on the same network.
+//! Runs a scenario: every profile with the same flows on the same network.
 
 mod parallel;
 mod recoveries;
@@ -17,35 +17,35 @@ use recoup_tcp::flow::{FlowRecord, Host};
 use recoup_units::FlowId;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What all flows of one profile cost.
+/// What all flows of one profile cost together.
 #[derive(Clone, Debug, Default)]
 pub struct Cost {
     /// Flows run.
     pub flows: u64,
     /// Flows whose last byte was delivered.
     pub completed: u64,
-    /// Flow completion times of those.
+    /// Flow completion times of the completed flows.
     pub fct: Durations,
-    /// From the last ACK to the first retransmission of data, of the flows that had one.
+    /// Times from the last ACK to the first retransmission of data, for flows with a retransmission.
     pub last_ack_to_retransmission: Durations,
     /// Data segments sent, retransmissions, probes and copies included.
     pub segments_sent: u64,
-    /// IP bytes sent both ways.
+    /// IP bytes sent in both directions.
     pub bytes_sent: u64,
     /// Packets dropped on the path.
     pub packets_dropped: u64,
-    /// Retransmissions that earlier copies made unnecessary.
+    /// Spurious retransmissions: earlier transmissions delivered all their data.
     pub spurious: u64,
     /// Payload bytes that arrived more than once.
     pub unnecessary_bytes: u64,
-    /// What the senders of both hosts counted.
+    /// The counters of both hosts' senders.
     pub counters: Counters,
-    /// What their recoveries were like.
+    /// The recoveries of both hosts' senders.
     pub recoveries: Recoveries,
 }
 
 impl Cost {
-    /// Takes in a flow and the recoveries of its senders.
+    /// Adds a flow and the recoveries of its senders.
     pub fn add_flow<'a>(
         &mut self,
         flow: &FlowRecord,
@@ -55,7 +55,7 @@ impl Cost {
         recoveries.into_iter().for_each(|r| self.recoveries.add(r));
     }
 
-    /// Takes in one flow, but for its recoveries.
+    /// Adds a flow without its recoveries.
     fn add(&mut self, flow: &FlowRecord) {
         self.flows += 1;
         if let Some(fct) = flow.fct {
@@ -73,7 +73,7 @@ impl Cost {
         self.counters.merge(&flow.counters);
     }
 
-    /// Takes in what other flows cost.
+    /// Adds the cost of other flows.
     pub fn merge(&mut self, other: &Self) {
         self.flows += other.flows;
         self.completed += other.completed;
@@ -93,20 +93,19 @@ impl Cost {
 /// One profile's result on one stage.
 #[derive(Clone, Debug)]
 pub struct ProfileResult {
-    /// The profile's name; the kernel's, where it sent the data.
+    /// The profile's name, or the kernel's if the kernel sent the data.
     pub profile: String,
-    /// Where it was run.
+    /// The stage on which it ran.
     pub stage: Stage,
-    /// Whether it is known what the senders went through, not only what they sent.
+    /// Whether the senders' states are known, and not only their packets.
     pub senders_known: bool,
     /// What its flows cost.
     pub cost: Cost,
-    /// What else there is to say of real packets.
+    /// Additional facts about a run on real packets.
     pub live: Option<Live>,
 }
 
 impl ProfileResult {
-    /// The simulator's.
     fn simulated(profile: &Profile, cost: Cost) -> Self {
         Self {
             profile: profile.name().into(),
@@ -118,14 +117,14 @@ impl ProfileResult {
     }
 }
 
-/// Flows a worker takes at a time.
+/// The number of flows a worker thread takes at a time.
 const BATCH: u64 = 64;
 
-/// Runs all flows of all profiles on `threads` cores. `done` is called with the number of flows
-/// finished since it was last called, from any thread. The result does not depend on `threads`.
+/// Runs all flows of all profiles on `threads` cores. `done` is called from any thread with the number
+/// of flows finished since its last call. The result does not depend on `threads`.
 ///
 /// # Errors
-/// Settings that do not fit together.
+/// When settings contradict each other.
 pub fn run(
     scenario: &Scenario,
     threads: usize,
@@ -176,10 +175,10 @@ fn run_flows(
     Ok(cost)
 }
 
-/// Runs the flows of one profile one after another under an observer.
+/// Runs the flows of one profile one after another, with an observer.
 ///
 /// # Errors
-/// Settings that do not fit together.
+/// When settings contradict each other.
 pub fn run_observed<O: Observer>(
     scenario: &Scenario,
     profile: &Profile,
@@ -203,10 +202,10 @@ fn recoveries(simulation: &Simulation) -> impl Iterator<Item = &Recovery> {
     hosts.flat_map(|host| simulation.endpoint(host).sender().recoveries())
 }
 
-/// A world for this path.
+/// A simulation of this path.
 ///
 /// # Errors
-/// A hop that cannot be built.
+/// When a hop cannot be built.
 pub fn simulation(path: &PathSpec) -> Result<Simulation, SettingsError> {
     Simulation::new(path).map_err(|e| SettingsError::Path(e.to_string()))
 }
@@ -217,7 +216,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn cores_do_not_change_the_result() {
+    fn the_number_of_threads_does_not_change_the_result() {
         let mut scenario = Scenario::load("tail-loss").unwrap();
         scenario.flows = 300;
         for (key, value) in [("drop", "bernoulli:0.05"), ("timers", "linux-wheel:250")] {

@@ -1,10 +1,11 @@
-//! Where a scenario is run: in the simulator, by Recoup over real packets, by the kernel's TCP.
+//! The stages on which a scenario runs: the simulator, Recoup over real packets, the kernel's TCP.
 //!
-//! One scenario, one path, the same figures: on the real stages the path's hops are driven by the
-//! system's clock, and what a flow cost is told by its packets as they reach and leave the path.
+//! Scenario, path and figures are the same on each stage. On real stages the system's clock drives the
+//! path's hops, and the cost of a flow is measured by its packets as they enter and leave the path.
 //!
-//! What only the simulator has: `timers` is its model of hosts, which real hosts need not. What only the
-//! kernel has: the settings `kernel.…`; it sets PSH as it likes and has no selective loss prevention.
+//! The setting `timers` applies to the simulator only: it models what real hosts do. The settings
+//! `kernel.…` apply to the kernel only, which sets PSH by its own rules and has no selective loss
+//! prevention.
 
 use crate::output_file::OutputError;
 use crate::run::ProfileResult;
@@ -17,20 +18,20 @@ use std::path::Path;
 use std::time::Duration;
 use thiserror::Error as ThisError;
 
-/// A stage.
+/// Where a scenario runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Stage {
-    /// Virtual time.
+    /// The simulator, in virtual time.
     Sim,
-    /// Real packets, between endpoints of Recoup's unless told otherwise.
+    /// Real packets, between Recoup's endpoints unless [`Ends`] says otherwise.
     Net,
-    /// Real packets, between sockets of the kernel's unless told otherwise.
+    /// Real packets, between the kernel's sockets unless [`Ends`] says otherwise.
     Kernel,
 }
 
 impl Stage {
-    /// In the order of reports.
+    /// All stages, in the order of reports.
     pub const ALL: [Self; 3] = [Self::Sim, Self::Net, Self::Kernel];
 
     /// The name on the command line and in results.
@@ -43,28 +44,28 @@ impl Stage {
     }
 }
 
-/// Whose TCP is at an end.
+/// The TCP implementation at an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stack {
-    /// Recoup's, with the profile that is run.
+    /// Recoup's TCP, with the profile that runs.
     Recoup,
-    /// The kernel's.
+    /// The kernel's TCP.
     Kernel,
 }
 
-/// A stage of real packets and who plays on it.
+/// A stage of real packets, and the TCP at each end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ends {
-    /// What it counts as.
+    /// The stage that reports name.
     pub stage: Stage,
-    /// The end that connects.
+    /// The TCP that connects.
     pub client: Stack,
-    /// The end that accepts, and sends the data.
+    /// The TCP that accepts, and sends the data.
     pub server: Stack,
 }
 
 impl Ends {
-    /// A stage as it is, or with another stack at an end; `None` for the simulator.
+    /// A stage with its usual TCP at both ends, or with the TCP given; `None` for the simulator.
     pub fn new(stage: Stage, client: Option<Stack>, server: Option<Stack>) -> Option<Self> {
         let usual = match stage {
             Stage::Sim => return None,
@@ -78,17 +79,17 @@ impl Ends {
         })
     }
 
-    /// Whether profiles make a difference.
+    /// Whether the profile matters: Recoup's TCP is at one end at least.
     pub fn has_profiles(self) -> bool {
         self.client == Stack::Recoup || self.server == Stack::Recoup
     }
 
-    /// Whether the kernel is at an end.
+    /// Whether the kernel's TCP is at one end at least.
     pub fn has_kernel(self) -> bool {
         self.client == Stack::Kernel || self.server == Stack::Kernel
     }
 
-    /// How long the emulator holds an odd ACK of the kernel's, if it thins them.
+    /// How long the emulator holds every other ACK of the kernel, if it thins them.
     pub fn thins(self, settings: &Settings) -> Option<Duration> {
         match settings.ack {
             AckPolicy::Delayed(hold) if self.has_kernel() => Some(hold),
@@ -97,73 +98,73 @@ impl Ends {
     }
 }
 
-/// The kernel's TCP as it was found.
+/// The kernel's TCP and its settings, as found on this machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct KernelFacts {
-    /// Its version.
+    /// The kernel's version.
     pub version: String,
-    /// The whole of its release.
+    /// The kernel's full release string.
     pub release: String,
-    /// Timer ticks a second; 0 if unknown.
+    /// Timer ticks per second; 0 if unknown.
     pub hz: u32,
     /// The congestion control of its sockets.
     pub congestion_control: String,
-    /// Tail loss probes.
+    /// Whether it sends tail loss probes.
     pub tlp: bool,
-    /// RACK.
+    /// Whether it detects losses by RACK.
     pub rack: bool,
-    /// Selective acknowledgments.
+    /// Whether it uses selective acknowledgments.
     pub sack: bool,
-    /// Reports of duplicates.
+    /// Whether it reports duplicates by DSACK.
     pub dsack: bool,
-    /// Timestamps.
+    /// Whether it uses timestamps.
     pub timestamps: bool,
-    /// F-RTO.
+    /// Whether it uses F-RTO.
     pub frto: bool,
 }
 
-/// How much later than on the ideal path packets were delivered, in ms.
+/// How much later than on an ideal path packets were delivered, in ms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Lateness {
     /// The median.
     pub p50: f64,
     /// The 99th percentile.
     pub p99: f64,
-    /// The 99.9th.
+    /// The 99.9th percentile.
     pub p999: f64,
-    /// The largest.
+    /// The largest value.
     pub max: f64,
 }
 
-/// What there is to say of a run on real packets beside what it cost.
+/// Facts about a run on real packets, in addition to its cost.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Live {
-    /// Whose TCP the client's was.
+    /// The client's TCP.
     pub client: String,
-    /// Whose the server's was.
+    /// The server's TCP.
     pub server: String,
     /// The kernel's TCP, if it was at an end.
     pub kernel: Option<KernelFacts>,
-    /// How long the emulator held odd ACKs of the kernel's, if it thinned them.
+    /// How long the emulator held every other ACK of the kernel, if it thinned them.
     pub acks_held_ms: Option<f64>,
     /// How late the emulator was; `null` if nothing was delivered.
     pub delivery_error_ms: Option<Lateness>,
-    /// Flows whose times the emulator's lateness blurs by more than a hundredth.
+    /// Flows whose times are uncertain by more than 1 % because the emulator was late.
     pub blurred_flows: u64,
-    /// Packets lost outside the path: they did not get as far, or were not taken behind it.
+    /// Packets lost outside the path, before or behind it.
     pub missed_packets: u64,
 }
 
-/// Runs scenarios over real packets. The laboratory has none of its own: whoever joins it to a testbed
-/// provides it.
+/// Runs scenarios over real packets. A crate above this one implements it with a testbed.
 pub trait RealStage: Sync {
-    /// Runs all flows of all profiles, or of the kernel where profiles make no difference, on `lanes`
-    /// testbeds at once (see [`lanes`]); on one if packets are captured, in two files a profile in the
-    /// folder `pcap`. `done` is called with the number of flows finished since its last call, from any
-    /// thread.
+    /// Runs all flows of all profiles on `lanes` testbeds at once (see [`lanes`]), or once for the kernel
+    /// if profiles do not matter.
+    ///
+    /// With `pcap`, packets are captured in two files per profile in that directory, on one testbed.
+    /// `done` is called from any thread with the number of flows finished since its last call.
     ///
     /// # Errors
-    /// Settings that do not fit together; a system that refuses what a testbed needs.
+    /// When settings contradict each other, or the system refuses what a testbed needs.
     fn run(
         &self,
         scenario: &Scenario,
@@ -177,7 +178,7 @@ pub trait RealStage: Sync {
 /// Why a scenario cannot run over real packets.
 #[derive(Debug, ThisError)]
 pub enum StageError {
-    /// Its settings do not fit together.
+    /// The scenario's settings contradict each other.
     #[error(transparent)]
     Settings(#[from] SettingsError),
     /// A capture cannot be written.
@@ -188,7 +189,7 @@ pub enum StageError {
     System(Box<dyn Error + Send + Sync>),
 }
 
-/// What has no effect on the stages where the scenario is run, a line each.
+/// Notes on settings that have no effect, or another effect, on the stages where the scenario runs.
 pub fn notes(scenario: &Scenario, simulated: bool, all_ends: &[Ends]) -> Vec<String> {
     let (settings, usual) = (&scenario.settings, Settings::default());
     let value = |key: &str| settings.get(key).unwrap_or_default();
@@ -205,12 +206,12 @@ pub fn notes(scenario: &Scenario, simulated: bool, all_ends: &[Ends]) -> Vec<Str
     if !simulated && changed("timers") {
         let timers = value("timers");
         notes.push(format!(
-            "timers={timers} has no effect: it is the simulator's model of hosts"
+            "timers={timers} has no effect: only the simulator models host timers"
         ));
     }
     if simulated && !changed("timers") && all_ends.iter().any(|ends| ends.server == Stack::Kernel) {
         notes.push(
-            "sim: Linux rounds its timers up to its clock's ticks, which timers=linux-wheel:HZ has the simulator do"
+            "sim: Linux rounds its timers up to clock ticks; to simulate this, set timers=linux-wheel:HZ"
                 .into(),
         );
     }
@@ -221,39 +222,41 @@ pub fn notes(scenario: &Scenario, simulated: bool, all_ends: &[Ends]) -> Vec<Str
         {
             let ack = value("ack");
             notes.push(format!(
-                "{stage}: the kernel acknowledges as it does, not by ack={ack}"
+                "{stage}: ack={ack} has no effect on the kernel, which acknowledges by its own rules"
             ));
         }
         if settings.close && ends.server == Stack::Kernel {
             notes.push(format!(
-                "{stage}: Linux sends a FIN of its own after data it has sent already, which Recoup's last segment carries: the loss of the last data is found by it"
+                "{stage}: Linux sends its FIN in a segment after the data, Recoup in the last data segment; the separate FIN reveals the loss of the last data"
             ));
         }
         if changed("psh") {
-            notes.push(format!("{stage}: the kernel sets PSH as it does"));
+            notes.push(format!(
+                "{stage}: psh has no effect on the kernel, which sets PSH by its own rules"
+            ));
         }
         let link = settings.rate.down.is_some() || settings.link.down.is_some();
         let off = |switch| settings.kernel.get(switch) == Some(false);
         let probes_by_rack = !off(Switch::Rack) && !off(Switch::Tlp);
         if !link && ends.server == Stack::Kernel && probes_by_rack {
             notes.push(format!(
-                "{stage}: on a path without a rate Linux's RACK sometimes takes no notice of a probe's SACK: consider --set rate=100Mbit"
+                "{stage}: on a path without a rate Linux's RACK sometimes ignores a probe's SACK: consider --set rate=100Mbit"
             ));
         }
     }
     notes
 }
 
-/// How many flows may be on the stage at once, each with a path of its own, without keeping each other
-/// waiting: together they are to send few packets a second.
+/// The number of flows that can run at once, each on its own path, without delaying each other.
+/// Together they must send few packets per second.
 pub fn lanes(settings: &Settings, flows: u64) -> usize {
-    /// Flows at once, however little they send.
-    const MOST: u64 = 16;
-    /// Bytes of a flow that count as little.
-    const LITTLE: u64 = 200_000;
+    /// The greatest number of flows at once.
+    const MAX_LANES: u64 = 16;
+    /// Larger flows, in bytes, run one at a time.
+    const SMALL_FLOW: u64 = 200_000;
     let workload = settings.workload();
     let bytes = workload.response_len().saturating_add(workload.request);
-    let most = if bytes <= LITTLE { MOST } else { 1 };
+    let most = if bytes <= SMALL_FLOW { MAX_LANES } else { 1 };
     flows.clamp(1, most) as usize
 }
 
@@ -271,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_stage_does_not_know_is_told() {
+    fn settings_without_effect_on_a_stage_are_noted() {
         let ends = |stage| Ends::new(stage, None, None).unwrap();
         let (net, kernel) = (ends(Stage::Net), ends(Stage::Kernel));
         let mixed = Ends::new(Stage::Net, Some(Stack::Kernel), None).unwrap();
@@ -292,7 +295,7 @@ mod tests {
                 false,
                 &[kernel],
                 1,
-                "simulator's model",
+                "only the simulator",
             ),
             (
                 &[("timers", "linux-wheel:250"), rate],
@@ -316,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn only_small_flows_share_the_machine() {
+    fn only_small_flows_run_at_once() {
         for (segments, flows, expected) in [
             ("10", 1, 1),
             ("10", 100, 16),
@@ -333,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn acks_are_thinned_where_the_kernel_would_not_delay_them() {
+    fn acks_are_thinned_when_the_kernel_has_to_delay_them() {
         let delayed = scenario(&[("ack", "delayed:100ms")]).settings;
         let thins = |stage, client, settings: &Settings| {
             Ends::new(stage, client, None).unwrap().thins(settings)

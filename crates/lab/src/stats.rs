@@ -1,4 +1,4 @@
-//! Statistics of many flows in little memory.
+//! Statistics of many flows in bounded memory.
 
 mod confidence;
 mod integers;
@@ -11,11 +11,13 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Distinct values kept exactly.
+/// The number of distinct values that are kept exactly.
 const EXACT: usize = 4096;
 
-/// A distribution of durations: exact up to 4,096 distinct values, within 0.01 % beyond. Minimum,
-/// maximum and mean are always exact. Merging is independent of order.
+/// A distribution of durations.
+///
+/// It is exact up to 4,096 distinct values, and within 0.01 % beyond. Minimum, maximum and mean are
+/// always exact. The order of additions and merges does not matter.
 #[derive(Clone, Debug, Default)]
 pub struct Durations {
     exact: BTreeMap<u64, u64>,
@@ -26,7 +28,7 @@ pub struct Durations {
     max: u64,
 }
 
-/// The figures of a distribution, in milliseconds.
+/// Quantiles and mean of a distribution, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Summary {
     /// The smallest value.
@@ -44,7 +46,7 @@ pub struct Summary {
 }
 
 impl Durations {
-    /// Takes in one value.
+    /// Adds a value.
     pub fn add(&mut self, d: Duration) {
         let nanos = u64::try_from(d.as_nanos()).unwrap_or(u64::MAX);
         self.min = if self.count == 0 {
@@ -58,7 +60,7 @@ impl Durations {
         self.insert(nanos, 1);
     }
 
-    /// Takes in all of another.
+    /// Adds all values of another distribution.
     pub fn merge(&mut self, other: &Self) {
         if other.count == 0 {
             return;
@@ -77,7 +79,7 @@ impl Durations {
         if let Some(theirs) = &other.coarse {
             self.coarsen();
             if let Some(ours) = &mut self.coarse {
-                // Both resize themselves, so that adding cannot fail.
+                // Adding cannot fail, because both histograms resize themselves.
                 ours.add(theirs).unwrap_or_default();
             }
         }
@@ -85,7 +87,7 @@ impl Durations {
 
     fn insert(&mut self, nanos: u64, n: u64) {
         if let Some(coarse) = &mut self.coarse {
-            // It resizes itself, so that recording cannot fail.
+            // Recording cannot fail, because the histogram resizes itself.
             coarse.record_n(nanos, n).unwrap_or_default();
             return;
         }
@@ -95,7 +97,7 @@ impl Durations {
         }
     }
 
-    /// Gives up exactness for bounded memory.
+    /// Moves all values to a histogram, which is not exact but bounds memory.
     fn coarsen(&mut self) {
         if self.coarse.is_some() {
             return;
@@ -110,12 +112,12 @@ impl Durations {
         self.coarse = Some(coarse);
     }
 
-    /// How many values were taken in.
+    /// The number of values.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The smallest value that at least a share `q` of all do not exceed, in ms.
+    /// The smallest value, in ms, that at least the share `q` of all values do not exceed.
     fn quantile(&self, q: f64) -> f64 {
         let nanos = match &self.coarse {
             Some(coarse) => coarse.value_at_quantile(q),
@@ -132,7 +134,7 @@ impl Durations {
         nanos.clamp(self.min, self.max) as f64 / 1e6
     }
 
-    /// The figures; `None` when nothing was taken in.
+    /// Quantiles and mean; `None` without values.
     pub fn summary(&self) -> Option<Summary> {
         (self.count > 0).then(|| Summary {
             min: self.min as f64 / 1e6,
@@ -140,7 +142,7 @@ impl Durations {
             p90: self.quantile(0.9),
             p99: self.quantile(0.99),
             max: self.max as f64 / 1e6,
-            // To the nanosecond, as all others.
+            // Rounded to the nanosecond, the resolution of the other figures.
             mean: (self.sum as f64 / self.count as f64).round() / 1e6,
         })
     }
@@ -174,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn large_ones_stay_within_a_ten_thousandth_and_small_in_memory() {
+    fn large_distributions_are_nearly_exact_in_bounded_memory() {
         let d = of(1..=100_000);
         assert!(d.exact.is_empty());
         let s = d.summary().unwrap();
@@ -188,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn merging_in_any_order_gives_the_same() {
+    fn the_order_of_merging_does_not_matter() {
         for n in [100, 3000, 30_000] {
             let whole = of((0..n).map(|i| i * 7919 % 60_000));
             let parts: Vec<_> = (0..4)

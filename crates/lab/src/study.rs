@@ -1,16 +1,16 @@
-//! Figures 1 to 3 of the 2007 loss detection study, drawn for a capture (`recoup_trace::study`).
+//! Figures 1 to 3 of the 2007 loss detection study, for a capture (`recoup_trace::study`).
 
-use recoup_draw::chart::{Drawn, LineChart, LinePanel, Scale};
+use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
 use recoup_trace::study::{Cdf, Report, SenderReport, Study};
 
-/// The least reduction in Figure 3, in %: less is drawn here, as on its scale there is no 0.
+/// The least reduction drawn in Figure 3, in %. Smaller ones are drawn here, because a logarithmic
+/// scale has no 0.
 const LEAST_REDUCTION: f64 = 0.01;
 
-/// A figure: what a file of it is called, without an ending, and the picture as SVG; `None` where there
-/// is nothing to draw.
+/// A figure: its file name without an extension, and the picture as SVG (`None`: nothing to draw).
 pub type Figure = (&'static str, Option<String>);
 
-/// The three of them. Lines are the kinds of senders, as in Table IV; what has no value has no line.
+/// The three figures. Each kind of sender of Table IV that has values has a line.
 pub fn figures(study: &Study) -> [Figure; 3] {
     let report = study.report();
     [
@@ -74,7 +74,7 @@ fn reduction(report: &Report) -> LineChart {
         let mut line = steps(&sender.reduction.percent);
         line.iter_mut()
             .for_each(|(x, _)| *x = x.max(LEAST_REDUCTION));
-        // Nobody saves more than all.
+        // No reduction exceeds 100 %.
         line.extend(line.last().map(|(_, share)| (100.0, *share)));
         [line]
     };
@@ -94,7 +94,7 @@ fn reduction(report: &Report) -> LineChart {
     }
 }
 
-/// A title that names the only kind of senders: such a chart has no legend.
+/// A title that names the only series, because a chart with one series has no legend.
 fn titled(title: &str, series: &[String]) -> String {
     match series {
         [only] => format!("{title}: {only}"),
@@ -102,17 +102,17 @@ fn titled(title: &str, series: &[String]) -> String {
     }
 }
 
-/// What the three have in common.
+/// The settings that all three charts share.
 fn distribution() -> LineChart {
     LineChart {
         scale: Scale::Logarithmic,
         largest: Some(1.0),
-        drawn: Drawn::Steps,
+        interpolation: Interpolation::Steps,
         ..LineChart::default()
     }
 }
 
-/// The corners of a distribution function, from its foot.
+/// The points of a distribution function, from 0 on.
 fn steps(cdf: &Cdf) -> Vec<(f64, f64)> {
     let foot = cdf.points.first().map(|(value, _)| (*value, 0.0));
     foot.into_iter().chain(cdf.points.iter().copied()).collect()
@@ -120,7 +120,7 @@ fn steps(cdf: &Cdf) -> Vec<(f64, f64)> {
 
 type Line = Vec<(f64, f64)>;
 
-/// Of each kind of senders its name and its lines, one for each panel; those that have any.
+/// The kinds of senders that have values: their names, and their lines for each panel.
 fn lines<const PANELS: usize>(
     report: &Report,
     of: impl Fn(&SenderReport) -> [Line; PANELS],

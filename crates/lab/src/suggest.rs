@@ -1,6 +1,6 @@
-//! Near matches for words nobody knows.
+//! Suggestions for misspelt words.
 
-/// `, did you mean `known`?` for the known word most like `word`; empty if none is like it.
+/// `, did you mean `known`?` with the known word most similar to `word`; empty if none is similar.
 pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let word = word.to_lowercase();
     let similarity =
@@ -20,7 +20,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_word_is_named() {
+    fn the_most_similar_word_is_suggested() {
         let known = ["tlpr", "tlp", "rtt", "rate", "queue", "segments", "mss"];
         for (word, suggestion) in [
             ("tpl", ", did you mean `tlp`?"),

@@ -1,13 +1,13 @@
-//! Two profiles held against a real kernel.
+//! Compares two profiles with a real kernel.
 //!
-//! Linux 6.18 (HZ = 250, CUBIC, IW10, MSS 1448, timestamps) on both ends of a user-space path
-//! emulator sent 10-segment flows whose last n segments were lost once; medians of nine runs. The
-//! profiles run with `timers=linux-wheel:250` and a wheel phase drawn for each of 101 flows.
+//! Linux 6.18 (HZ = 250, CUBIC, IW10, MSS 1448, timestamps) ran at both ends of a user-space path
+//! emulator. It sent flows of 10 segments whose last n segments were lost once. Values are medians of
+//! nine runs. The profiles run 101 flows with `timers=linux-wheel:250`, each with a random wheel phase.
 //!
-//! `linux-6` is held to all of it, with and without probes, and to the order of the
-//! retransmissions. 6.18 has neither early retransmit nor FACK, and another probe timeout than 3.17;
-//! so `linux-3.17` is held only to what both kernels do alike: everything without probes, and with a
-//! probe where both rules give the same timeout.
+//! `linux-6` must match all values, with and without probes, and the order of retransmissions. Linux
+//! 6.18 has neither early retransmit nor FACK, and its probe timeout differs from 3.17's. `linux-3.17`
+//! must match where both kernels follow the same rules: without probes always, and with probes where
+//! both have the same probe timeout.
 
 use recoup_lab::run::run;
 use recoup_lab::scenario::Scenario;
@@ -19,7 +19,7 @@ use std::path::Path;
 
 const TOLERANCE: f64 = 0.03;
 
-/// One cell: what was measured, in ms, and which segments were sent again in which order.
+/// The kernel's FCTs in ms on one path, and the segments it retransmitted, in order.
 struct Cell {
     rtt_ms: u64,
     rate: &'static str,
@@ -29,7 +29,7 @@ struct Cell {
     no_tlp_again: &'static [u64],
     tlp: f64,
     tlp_again: &'static [u64],
-    /// Why the probe column does not hold for 3.17, if it does not.
+    /// Why the value with probes does not apply to 3.17; `None`: it applies.
     differs: Option<&'static str>,
 }
 
@@ -38,7 +38,7 @@ const PTO: &str =
 const FLOOR: &str =
     "6.18's PTO is 2·SRTT + 2 ms with several segments out, 3.17's max(2·SRTT, 10 ms)";
 const RECOVERY: &str =
-    "6.18 repairs the rest by RACK, one segment an ACK; 3.17 by early retransmit or FACK";
+    "6.18 repairs the rest by RACK, one segment per ACK; 3.17 by early retransmit or FACK";
 
 #[rustfmt::skip]
 const CELLS: [Cell; 10] = [
@@ -81,7 +81,7 @@ impl Cell {
     }
 }
 
-/// The numbers of the data segments a server sends again, in order.
+/// The numbers of the data segments that the server retransmits, in order.
 #[derive(Default)]
 struct Again(Vec<u64>);
 
@@ -102,7 +102,7 @@ impl Observer for Again {
     }
 }
 
-/// What the scenario's profiles send again in flow 0.
+/// The segments that each profile retransmits in flow 0.
 fn orders(scenario: &Scenario) -> Vec<Vec<u64>> {
     let path = scenario.settings.path().unwrap();
     let order = |profile| {
@@ -115,8 +115,8 @@ fn orders(scenario: &Scenario) -> Vec<Vec<u64>> {
     scenario.profiles.iter().map(order).collect()
 }
 
-/// Prints how far `profiles`, without and with probes, are from the kernel, and returns where they
-/// are more than 3 % off, of the cells that `holds` says are comparable.
+/// Prints how far `profiles`, without and with probes, are from the kernel. Returns the cells where they
+/// are more than 3 % off, among those that `holds` says are comparable.
 fn compare(profiles: [&str; 2], holds: impl Fn(&Cell) -> [bool; 2]) -> Vec<String> {
     println!("FCT in ms: kernel 6.18 | {profiles:?} with timers=linux-wheel:250 | difference");
     let mut off = Vec::new();
@@ -156,7 +156,7 @@ fn linux_6_predicts_the_kernel_within_three_percent() {
 }
 
 #[test]
-fn linux_6_repeats_the_segments_the_kernel_repeats_in_its_order() {
+fn linux_6_retransmits_the_kernels_segments_in_its_order() {
     for cell in &CELLS {
         let got = orders(&cell.scenario(["linux-6+notlp", "linux-6"]));
         let expected = [cell.no_tlp_again, cell.tlp_again];

@@ -16,7 +16,7 @@ pub use cell::{Acks, Cell, First, MECHANISMS, Mechanism};
 
 use super::{Figure, Picture, Sheet};
 use cell::run_cell;
-use recoup_draw::chart::{BarChart, Group, Panel};
+use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
 use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::SettingsError;
 use recoup_recovery::Trigger;
@@ -122,14 +122,14 @@ pub fn figure(id: Id, base: &Scenario) -> Result<Figure<Cell>, SettingsError> {
 fn chart(id: Id, cells: &[Cell]) -> BarChart {
     let panel = |acks: Acks| {
         let here: Vec<&Cell> = cells.iter().filter(|c| c.ack == acks.name()).collect();
-        let groups = here.chunks(MECHANISMS.len()).map(|bars| Group {
+        let groups = here.chunks(MECHANISMS.len()).map(|bars| BarGroup {
             label: match id {
                 Id::Fig1 => bars[0].rtt_ms.to_string(),
                 Id::Fig2 => bars[0].lost.to_string(),
             },
             values: bars.iter().map(|c| c.fct_normalised).collect(),
         });
-        Panel {
+        BarPanel {
             title: acks.title().into(),
             groups: groups.collect(),
         }

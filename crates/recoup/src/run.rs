@@ -212,7 +212,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     scenario.seed = args.seed.unwrap_or(scenario.seed);
     scenario.check().map_err(Failure::Wrong)?;
     let all_ends = args.all_ends()?;
-    let mut notes = effect::notes(&scenario);
+    let mut notes = effect::notes_on_no_effect(&scenario);
     if all_ends.iter().any(|ends| !ends.has_profiles())
         && !args.profile.is_empty()
         && args.on == On::Kernel

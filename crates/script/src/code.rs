@@ -1,13 +1,13 @@
-//! The code between `%{` and `}%`: assertions over `tcpi_…`, in the part of Python that scripts use.
+//! The code between `%{` and `}%`: assertions over `tcpi_…`, in the subset of Python that scripts use.
 //!
 //! ```text
 //! statement = assert test [, message] | print(value, …) | name = value | name += value | pass
 //! value     = numbers, texts, True, False, names, ( ), abs min max len
 //!             or and not  < <= > >= == !=  | ^ & << >> + - * / // % ~
 //! ```
-//! A statement ends with its line, unless that ends in `\` or within parentheses, or with `;`.
-//! Comparisons chain (`5000 <= tcpi_rtt <= 20000`); a text takes values by `%` (`'srtt=%d' % tcpi_rtt`).
-//! Numbers are whole (128 bits, overflow is an error) until divided by `/` or written with a point.
+//! A statement ends with its line or with `;`. It continues after `\` and within parentheses.
+//! Comparisons chain (`5000 <= tcpi_rtt <= 20000`), and `%` formats values (`'srtt=%d' % tcpi_rtt`).
+//! Numbers are integers of 128 bits, and overflow is an error. `/` and a decimal point give floats.
 
 mod eval;
 mod grammar;
@@ -29,7 +29,7 @@ pub(crate) struct Statement {
 
 #[derive(Clone, Debug)]
 pub(crate) enum What {
-    /// The test, its text, and what to say if it fails.
+    /// The test, its text, and the message if it fails.
     Assert {
         test: Value,
         text: String,
@@ -64,7 +64,7 @@ pub(crate) enum Node {
     Compare(Box<Value>, Vec<(Comparison, Value)>),
     Binary(Operator, Box<Value>, Box<Value>),
     Apply(Function, Vec<Value>),
-    /// `(a, b)`, to the right of a text's `%`
+    /// `(a, b)`, to the right of a string's `%`
     Tuple(Vec<Value>),
 }
 

@@ -1,13 +1,13 @@
-//! Where a script is wrong, and how that is told.
+//! Errors of scripts, with their places.
 
 use std::fmt;
 
 /// A place in a script: line and column, counted from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
-    /// Line.
+    /// The line.
     pub line: usize,
-    /// Column, in characters.
+    /// The column, in characters.
     pub column: usize,
 }
 
@@ -17,19 +17,19 @@ impl fmt::Display for Place {
     }
 }
 
-/// A script that cannot be read, or asks for what there is not.
+/// A script cannot be parsed, or asks for something that is not supported.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{script}:{place}: {message}")]
 pub struct ScriptError {
     /// The script's name.
     pub script: String,
-    /// Where.
+    /// The place of the error.
     pub place: Place,
     /// What is wrong, and what was expected.
     pub message: String,
 }
 
-/// A [`ScriptError`] before it is known which script it is about.
+/// A [`ScriptError`] without the script's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wrong {
     pub place: Place,
@@ -44,7 +44,7 @@ impl Wrong {
         }
     }
 
-    /// `word` is not one of `known` (`what`: what it should name).
+    /// The error for a `word` that is not in `known`; `what` is what it should name.
     pub fn unknown<'a>(
         place: Place,
         what: &str,
@@ -65,24 +65,24 @@ impl Wrong {
         ScriptError {
             script: script.into(),
             place: self.place,
-            // What is quoted of the script may span lines.
+            // Quotations of the script may span lines.
             message: self.message.replace(['\n', '\r'], " "),
         }
     }
 }
 
-/// `, did you mean `known`?` for the known word most like `word`; empty if none is like it.
+/// `, did you mean `known`?` with the known word most similar to `word`; empty if none is similar.
 pub(crate) fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     nearest(word, known, 0.6).map_or(String::new(), |known| format!(", did you mean `{known}`?"))
 }
 
-/// The known word most like `word`, at least this much (0 to 1).
+/// The known word most similar to `word`, with at least this similarity (0 to 1).
 pub(crate) fn nearest<'a>(
     word: &str,
     known: impl IntoIterator<Item = &'a str>,
     least: f64,
 ) -> Option<&'a str> {
-    // The distance takes time that grows with the product of lengths.
+    // The time to compute similarity grows with the product of the lengths.
     if word.len() > 64 {
         return None;
     }

@@ -1,15 +1,15 @@
-//! Words, numbers, strings and signs, each with its place. The language of scripts and the language
-//! of the code between `%{` and `}%` share them; what is a comment differs.
+//! Splits text into words, numbers, strings and signs, each with its place. Scripts and the code between
+//! `%{` and `}%` share these tokens, but have different comments.
 
 use crate::error::{Place, Wrong};
 use std::fmt;
 
-/// What a text is written in.
+/// The language of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Language {
-    /// Comments: `// …`, `# …`, `/* … */`. Commands stand in backquotes, code in `%{ }%`.
+    /// Scripts. Comments are `// …`, `# …` and `/* … */`, commands are in backquotes, code is in `%{ }%`.
     Script,
-    /// Python. Comments: `# …`.
+    /// Python. Comments are `# …`.
     Code,
 }
 
@@ -19,17 +19,17 @@ pub(crate) enum Kind {
     Word(String),
     /// A number as written: digits with at most one point, or `0x` and hexadecimal digits.
     Number(String),
-    /// Between quotes, escapes kept.
+    /// A text between quotes, with its escapes.
     Text(String),
-    /// Between backquotes.
+    /// A command between backquotes.
     Command(String),
-    /// Between `%{` and `}%`.
+    /// Code between `%{` and `}%`.
     Code(String),
     /// `--name=value`, first on its line.
     Setting(String, String),
     /// `...`
     Ellipsis,
-    /// Any other sign.
+    /// Another sign.
     Sign(char),
     /// The end of the text.
     End,
@@ -50,7 +50,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// Errors quote no more than this much of a word.
+/// A word, cut to the length that errors quote.
 pub(crate) fn short(text: &str) -> String {
     const MOST: usize = 40;
     match text.char_indices().nth(MOST) {
@@ -63,9 +63,9 @@ pub(crate) fn short(text: &str) -> String {
 pub(crate) struct Token {
     pub kind: Kind,
     pub place: Place,
-    /// One past its last character.
+    /// The place behind its last character.
     pub end: Place,
-    /// A backslash joins its line with the one before.
+    /// Whether a backslash joins its line with the line before.
     pub joined: bool,
 }
 
@@ -74,11 +74,11 @@ pub(crate) struct Token {
 pub(crate) struct Comment {
     pub text: String,
     pub place: Place,
-    /// It has a line of its own, and nothing but options and commands stands before it: no event.
+    /// Whether it has its own line, before the first event.
     pub in_head: bool,
 }
 
-/// Everything in a text: its tokens, of which the last is [`Kind::End`], and its comments.
+/// The tokens of a text, [`Kind::End`] last, and its comments.
 pub(crate) struct Lexed {
     pub tokens: Vec<Token>,
     pub comments: Vec<Comment>,
@@ -89,12 +89,12 @@ struct Lexer<'a> {
     language: Language,
     place: Place,
     joined: bool,
-    /// No event has begun yet.
+    /// Whether no event has begun yet.
     in_head: bool,
     out: Lexed,
 }
 
-/// Splits `text`, whose first character stands at `start`.
+/// Splits `text`, whose first character is at `start`.
 pub(crate) fn lex(text: &str, language: Language, start: Place) -> Result<Lexed, Wrong> {
     let mut lexer = Lexer {
         rest: text.chars().peekable(),
@@ -127,7 +127,7 @@ impl Lexer<'_> {
         Some(c)
     }
 
-    /// The character after the next.
+    /// The character after the next one.
     fn second(&self) -> Option<char> {
         self.rest.clone().nth(1)
     }
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_and_places() {
+    fn text_is_split_into_tokens_with_places() {
         let cases: [(&str, &[&str]); 7] = [
             ("0...0.2", &["`0`@1:1", "`...`@1:2", "`0.2`@1:5"]),
             (
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_ends_is_told_where_it_begins() {
+    fn an_unterminated_token_is_reported_at_its_start() {
         for (text, place) in [
             ("a\n /* b", "2:2"),
             ("`x", "1:1"),

@@ -1,10 +1,9 @@
 //! packetdrill scripts, run against Recoup's TCP endpoint in virtual time.
 //!
-//! [`Script::parse`] reads a script in packetdrill's language; [`Script::run`] plays its side of
-//! the connection (packets, system calls, assertions over `TCP_INFO`) and compares every packet that
-//! leaves with what the script expects, at the very microsecond. There is one connection, and
-//! nothing else happens on the machine: what is read and has no effect is noted, never dropped
-//! silently.
+//! [`Script::parse`] parses a script in packetdrill's language. [`Script::run`] performs its packets,
+//! system calls and assertions over `TCP_INFO`, and compares every packet the endpoint sends with the
+//! packet the script expects, to the microsecond. The machine has one connection and nothing else. A
+//! part of a script that has no effect gives a note.
 //!
 //! ```
 //! use recoup_script::{Script, Settings};
@@ -21,7 +20,7 @@
 //! # Ok::<(), recoup_script::ScriptError>(())
 //! ```
 //!
-//! What Linux's settings mean to an endpoint tells [`recoup_tcp::sysctl`].
+//! [`recoup_tcp::sysctl`] maps Linux's settings to an endpoint's configuration.
 
 mod code;
 mod error;

@@ -1,15 +1,15 @@
 //! Packets as scripts write them.
 //!
-//! Numbers are the script's: those of a SYN absolute, all others counted from the initial sequence
-//! number of the side they belong to, as packetdrill has it.
+//! Sequence numbers are the script's, as in packetdrill: those of a SYN are absolute, all others are
+//! relative to the initial sequence number of their side.
 
 use recoup_wire::Flags;
 use std::fmt;
 
-/// A packet, expected, injected or seen.
+/// A packet that is expected, injected or seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Packet {
-    /// What the IP header says of ECN; `None`: not compared.
+    /// The ECN field of the IP header; `None`: not compared.
     pub mark: Option<Mark>,
     pub flags: Flags,
     pub seq: u32,
@@ -17,11 +17,11 @@ pub(crate) struct Packet {
     pub ack: Option<u32>,
     /// The window field; `None`: not compared.
     pub window: Option<u16>,
-    /// `None`: not compared.
+    /// The options; `None`: not compared.
     pub options: Option<Vec<TcpOption>>,
 }
 
-/// The IP header's two bits of ECN (RFC 3168 §5).
+/// The ECN field of the IP header (RFC 3168 §5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mark {
     NotCapable,
@@ -41,7 +41,7 @@ impl Mark {
         Self::Experienced,
     ];
 
-    /// The word of scripts.
+    /// The word in scripts.
     pub const fn name(self) -> &'static str {
         match self {
             Self::NotCapable => "noecn",
@@ -65,11 +65,11 @@ pub(crate) enum TcpOption {
     Mss(u16),
     WindowScale(u8),
     SackPermitted,
-    /// Value and echo.
+    /// The value and the echo.
     Timestamps(u32, u32),
-    /// Left and right edges.
+    /// The left and right edges of blocks.
     Sack(Vec<(u32, u32)>),
-    /// A kind that is none of these.
+    /// Another kind of option.
     Other(u8),
 }
 
@@ -93,7 +93,7 @@ impl fmt::Display for TcpOption {
     }
 }
 
-/// The letters of scripts; PSH and ACK last among those that data carries.
+/// The letters of flags in scripts, in the order in which they print.
 pub(crate) const FLAG_LETTERS: [(char, Flags); 8] = [
     ('S', Flags::SYN),
     ('F', Flags::FIN),
@@ -116,7 +116,7 @@ pub(crate) fn flag_text(flags: Flags) -> String {
         .collect()
 }
 
-/// `<mss 1000,nop>`, or nothing if there are none.
+/// The options as in `<mss 1000,nop>`; empty without options.
 pub(crate) fn options_text(options: &[TcpOption]) -> String {
     if options.is_empty() {
         return String::new();

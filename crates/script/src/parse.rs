@@ -1,12 +1,12 @@
-//! Reading scripts.
+//! Parses scripts.
 //!
 //! ```text
 //! script  = option* [`commands`] event+ [`commands`]    option: --name=value
 //! event   = time (packet | call | `commands` | %{ code }%)
 //! time    = 0.1 | +0.1 | 0.1~0.2 | +0.1~+0.2 | *
 //! ```
-//! The language is packetdrill's (github.com/google/packetdrill) as its TCP scripts use it. What is
-//! read and cannot have an effect here is noted; what would change the meaning is refused.
+//! The language is packetdrill's (github.com/google/packetdrill), as far as its TCP scripts use it. Parts
+//! that cannot have an effect here give notes. Unsupported parts that would change the meaning are errors.
 
 mod call;
 mod head;
@@ -21,15 +21,15 @@ use crate::shell;
 use std::collections::HashSet;
 use std::time::Duration;
 
-/// No script lasts longer; times are read up to here.
+/// The latest time accepted in a script.
 const LONGEST: Duration = Duration::from_secs(1_000_000);
 
 impl Script {
-    /// Reads a script; `name` is what messages call it.
+    /// Parses a script; messages call it `name`.
     ///
     /// # Errors
-    /// Where the text is not of the language, or asks for what there is not: the place, and what was
-    /// expected.
+    /// When the text is not valid, or asks for something that is not supported. The error has the place,
+    /// and what was expected.
     pub fn parse(name: &str, text: &str) -> Result<Self, ScriptError> {
         parse(text)
             .map(|parsed| Self {
@@ -59,7 +59,7 @@ fn parse(text: &str) -> Result<Script, Wrong> {
     let mut has_event = false;
     while parser.kind() != &Kind::End {
         match parser.untimed_command() {
-            // Commands that clean up stand at the very end without a time.
+            // Commands that clean up are at the very end, without a time.
             Some(event) if parser.kind() == &Kind::End => events.push(event),
             Some(event) => {
                 let message = "expected a time before this command (`+0`, `0.100`, `*`): only the \
@@ -72,7 +72,7 @@ fn parse(text: &str) -> Result<Script, Wrong> {
             }
         }
     }
-    // Commands alone test nothing.
+    // Commands without events test nothing.
     if !has_event {
         let message = "the script has no event, expected at least one, \
                        such as `0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3`";
@@ -98,7 +98,7 @@ struct Parser {
 
 impl Parser {
     fn token(&self) -> &Token {
-        // The last token is the end, which is never passed.
+        // The last token is the end, which is never consumed.
         &self.tokens[self.at.min(self.tokens.len() - 1)]
     }
 
@@ -118,7 +118,7 @@ impl Parser {
         token
     }
 
-    /// Takes the next token if it is this sign.
+    /// Consumes the next token if it is this sign.
     fn take(&mut self, sign: char) -> bool {
         let is = self.kind() == &Kind::Sign(sign);
         if is {
@@ -127,7 +127,7 @@ impl Parser {
         is
     }
 
-    /// Takes the next token if it is this word.
+    /// Consumes the next token if it is this word.
     fn take_word(&mut self, word: &str) -> bool {
         let is = matches!(self.kind(), Kind::Word(w) if w == word);
         if is {
@@ -143,7 +143,7 @@ impl Parser {
         Err(self.expected(&format!("`{sign}` after {after}")))
     }
 
-    /// An error at the next token; at the end of the line before it if it stands on another.
+    /// An error at the next token, or at the end of the last token's line if the next is on another line.
     fn expected(&self, what: &str) -> Wrong {
         let token = self.token();
         let before = self.at.checked_sub(1).and_then(|i| self.tokens.get(i));
@@ -161,7 +161,7 @@ impl Parser {
         }
     }
 
-    /// Whether nothing but white space parts this token from the last: not even that.
+    /// Whether this token follows the last without white space.
     fn adjacent(&self) -> bool {
         let before = self.at.checked_sub(1).and_then(|i| self.tokens.get(i));
         before.is_some_and(|before| before.end == self.place())
@@ -171,7 +171,7 @@ impl Parser {
         self.notes.push(Note::without_effect(place.line, text));
     }
 
-    /// An unsigned number no larger than `most`.
+    /// An unsigned number of at most `most`.
     fn number(&mut self, what: &str, most: u64) -> Result<u64, Wrong> {
         let Kind::Number(text) = self.kind() else {
             return Err(self.expected(what));

@@ -1,9 +1,9 @@
-//! Playing a script.
+//! Runs a script.
 //!
-//! Time is virtual and exact. At one instant what the script does comes before the endpoint's timers,
-//! unless the script expects first what a timer sends. A packet that leaves must be the next one the
-//! script expects, at a time it allows; one that leaves earlier, or that nothing has asked for when
-//! the script goes on to a later time or ends, is a failure. (packetdrill lets the latter pass.)
+//! Time is virtual and exact. At one instant, the script's events precede the endpoint's timers, unless the
+//! next event expects a packet that a timer sends. A packet that the endpoint sends must be the next one
+//! the script expects, at a time it allows. A packet that leaves too early is a failure. So is a packet that
+//! no event expects before the script goes on to a later time or ends. (packetdrill accepts the latter.)
 
 mod arguments;
 mod calls;
@@ -34,18 +34,18 @@ use sockets::Sockets;
 use std::time::Duration;
 use waiting::Waiting;
 
-/// How scripts are run.
+/// Settings for running scripts.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// The profile, whatever the script says; without it the script's own, or the default.
+    /// The profile, which overrides the script's; `None`: the script's profile, or the default.
     pub profile: Option<Profile>,
 }
 
 impl Script {
-    /// Plays the script.
+    /// Runs the script.
     ///
     /// # Errors
-    /// When it asks for what there is not, such as a socket option nobody knows.
+    /// When it asks for something that is not supported, such as an unknown socket option.
     pub fn run(&self, settings: &Settings) -> Result<Report, ScriptError> {
         let mut runner = Runner::new(self, settings);
         match runner.play() {
@@ -56,7 +56,7 @@ impl Script {
     }
 }
 
-/// Why a run ends early.
+/// The reason why a run ends early.
 enum Stop {
     Failed(Failure),
     Wrong(Wrong),
@@ -68,7 +68,7 @@ impl From<Wrong> for Stop {
     }
 }
 
-/// When an event may happen: from one instant to another, both included.
+/// The time range of an event, both ends included.
 #[derive(Clone, Copy, Debug)]
 struct Window {
     from: Instant,
@@ -86,10 +86,10 @@ struct Runner<'a> {
     variables: Variables,
     printed: Vec<(usize, String)>,
     notes: Vec<Note>,
-    /// The time of the last event, and whether relative times count from it rather than from now.
+    /// The time of the last event, and whether relative times count from it instead of from now.
     last: Instant,
     anchored: bool,
-    /// The event being played.
+    /// The place of the current event.
     place: Place,
 }
 
@@ -233,7 +233,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Serves what is due before `time`, which becomes the present.
+    /// Handles everything due before `time`, which becomes the current time.
     fn reach(&mut self, time: Instant) -> Result<(), Stop> {
         while let Some(at) = self.next_wake()
             && at < time
@@ -253,7 +253,7 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// The earliest thing that happens by itself: a timer of the endpoint's, or of a call's.
+    /// The earliest timer of the endpoint or of a blocked call.
     fn next_wake(&self) -> Option<Instant> {
         let calls = self.waiting.iter().filter_map(|w| w.wakes_at);
         calls.chain(self.host.next_timer()).min()
@@ -274,7 +274,7 @@ impl<'a> Runner<'a> {
         self.settle()
     }
 
-    /// The next packet out must be this one.
+    /// Checks that the next outgoing packet is this one.
     fn expect(&mut self, expected: &Packet, window: Window) -> Result<(), Stop> {
         let endpoint = self.host.endpoint.as_ref();
         let mss = endpoint.map_or(u32::MAX, |endpoint| endpoint.info(self.host.now).snd_mss);
@@ -340,7 +340,7 @@ impl<'a> Runner<'a> {
         self.failed("no packet left by then".into(), Some(compared))
     }
 
-    /// The first packet in the outbox is one the script does not expect.
+    /// The failure for the first packet in the outbox, which the script does not expect.
     fn unexpected(&self, when: &str) -> Stop {
         let Some(sent) = self.host.outbox.front() else {
             return self.failed("no packet left".into(), None);
@@ -361,7 +361,7 @@ impl<'a> Runner<'a> {
         self.failed_after(self.host.trace.len(), message, compared)
     }
 
-    /// `crossed`: how many packets had crossed the wire before what is at fault.
+    /// A failure; `crossed` is the number of packets that crossed the wire before the faulty one.
     fn failed_after(
         &self,
         crossed: usize,
@@ -394,7 +394,7 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// The sequence number the script gives the SYN that leaves: the endpoint takes it.
+/// The sequence number of the script's first outgoing SYN, which becomes the endpoint's ISN.
 fn first_syn_out(script: &Script) -> SeqNumber {
     let syn = script.events.iter().find_map(|event| match &event.action {
         Action::Send(packet) if packet.flags.contains(Flags::SYN) => Some(packet.seq),
@@ -403,7 +403,7 @@ fn first_syn_out(script: &Script) -> SeqNumber {
     SeqNumber(syn.unwrap_or(0))
 }
 
-/// When a call that blocks is to return: counted as the event's own time is.
+/// When a blocking call must return; `until` counts from the same instant as the event's own time.
 fn call_end(time: Time, until: Option<Duration>, from: Instant) -> Option<Instant> {
     let until = until?;
     Some(match time {

@@ -1,4 +1,4 @@
-//! A script as read: settings, and events in the order in which they stand.
+//! A parsed script: settings, and events in their order.
 
 use crate::code::Statement;
 use crate::error::Place;
@@ -10,21 +10,21 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 pub struct Script {
     pub(crate) name: String,
-    /// The text, for quoting.
+    /// The text, for quotations.
     pub(crate) lines: Vec<String>,
     pub(crate) head: Head,
     pub(crate) events: Vec<Event>,
-    /// What was read and has no effect, in order.
+    /// Notes on parts without effect, in order.
     pub(crate) notes: Vec<Note>,
 }
 
 impl Script {
-    /// The name it was read under.
+    /// The script's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The profile its head names, if it does.
+    /// The profile that the script names, if it names one.
     pub fn profile(&self) -> Option<&Profile> {
         self.head.profile.as_ref()
     }
@@ -36,7 +36,7 @@ impl Script {
     }
 }
 
-/// What stands before the first event.
+/// The settings before the first event.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Head {
     pub profile: Option<Profile>,
@@ -46,24 +46,24 @@ pub(crate) struct Head {
     pub clock: TimestampClock,
 }
 
-/// How `TS val` of a packet out is compared.
+/// How `TS val` of outgoing packets is compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum TimestampClock {
-    /// The first tells how far the script's clock is ahead of ours; the rest must be exact.
+    /// The first value sets the offset between the script's clock and ours; the others must be exact.
     #[default]
     Exact,
-    /// Values are names: they are not compared, and an echo of one is the value it stood for.
+    /// Values are placeholders: they are not compared, and an echo of one means the value it replaced.
     Names,
 }
 
-/// Something of a script that has no effect.
+/// A note on a part of a script that has no effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// Whether it must be told.
+    /// Whether it must be shown.
     pub kind: NoteKind,
-    /// Its line.
+    /// The script's line.
     pub line: usize,
-    /// What, and why not.
+    /// What has no effect, and why.
     pub text: String,
 }
 
@@ -77,12 +77,13 @@ impl Note {
     }
 }
 
-/// Whether a [`Note`] must be told.
+/// Whether a [`Note`] must be shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoteKind {
-    /// It is in order, and cannot matter here: for those who ask.
+    /// The part is correct but cannot matter here: shown on request.
     WithoutEffect,
-    /// It is most likely a mistake, and the script runs otherwise than its author thinks: always.
+    /// The part is probably a mistake, so that the script does not do what its author intends: always
+    /// shown.
     Mistake,
 }
 
@@ -93,7 +94,7 @@ pub(crate) struct Event {
     pub action: Action,
 }
 
-/// When an event happens, from the start of the script or, after `+`, from the event before.
+/// The time of an event, from the start of the script or, with `+`, from the event before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Time {
     /// `0.1`
@@ -122,12 +123,12 @@ pub(crate) enum Action {
 pub(crate) struct Call {
     pub name: String,
     pub arguments: Vec<Argument>,
-    /// It blocks, until then: from the start of the script or, with a relative event, from the same
-    /// moment as the event's own time.
+    /// The time until which the call blocks: from the start of the script or, for a relative event, from
+    /// the same instant as the event's own time.
     pub until: Option<Duration>,
-    /// `...` where it does not matter.
+    /// The expected result; `...`: any.
     pub result: Expression,
-    /// The name of the error expected.
+    /// The name of the expected error.
     pub error: Option<String>,
 }
 
@@ -139,7 +140,7 @@ pub(crate) struct Argument {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Expression {
-    /// `...`, alone or after a text.
+    /// `...`, alone or after a string.
     Any,
     Integer(i64),
     Word(String),
@@ -157,7 +158,7 @@ pub(crate) enum Expression {
 }
 
 impl Expression {
-    /// The value of the field called `name`, if this is a structure that has one.
+    /// The value of the field `name`, if this is a structure with that field.
     pub fn field(&self, name: &str) -> Option<&Self> {
         let Self::Struct(fields) = self else {
             return None;

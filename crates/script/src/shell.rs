@@ -1,9 +1,9 @@
-//! Shell lines of scripts, split into commands and words. No shell is run.
+//! Splits the shell lines of scripts into commands and words. No shell runs.
 
 use crate::error::Place;
 use crate::script::Command;
 
-/// Splits what stands between backquotes, of which the first stands at `start`.
+/// Splits the text between backquotes; `start` is the place of the first backquote.
 pub(crate) fn split(text: &str, start: Place) -> Vec<Command> {
     let mut commands = Vec::new();
     let (mut words, mut word): (Vec<String>, Option<String>) = (Vec::new(), None);
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_lines_and_words() {
+    fn shell_lines_are_split_into_commands_and_words() {
         let text = "../common/defaults.sh # usual\n\
                     sysctl -q net.ipv4.tcp_wmem=\"4096 50000 4194304\" \\\n  a=1; tc qdisc\n\nip route && x";
         let commands = split(text, Place { line: 3, column: 1 });

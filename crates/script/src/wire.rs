@@ -1,7 +1,7 @@
-//! Between the script's packets and the endpoint's segments.
+//! Converts between the script's packets and the endpoint's segments.
 //!
-//! A script's numbers are counted from the initial sequence number of the side they belong to,
-//! except where a SYN is: there they are absolute.
+//! A script's sequence numbers are relative to the initial sequence number of their side. Those of SYN
+//! segments are absolute.
 
 use crate::packet::{Mark, Packet, TcpOption};
 use crate::script::TimestampClock;
@@ -10,23 +10,23 @@ use recoup_wire::{
 };
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-/// What numbers are counted from.
+/// The initial sequence numbers of both sides.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Numbers {
     /// The initial sequence number of the endpoint.
     pub local: SeqNumber,
-    /// The initial sequence number of the peer, known once its SYN is.
+    /// The initial sequence number of the peer, once its SYN is known.
     pub remote: Option<SeqNumber>,
     pub clock: Clock,
 }
 
-/// Timestamps, the script's and ours.
+/// Converts between the script's timestamps and ours.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Clock {
     kind: TimestampClock,
-    /// How far the script's clock is ahead of ours, once a packet told.
+    /// How far the script's clock is ahead of ours, once it is known.
     ahead: Option<u32>,
-    /// Values met: the script's, and ours.
+    /// Pairs of the script's value and ours.
     names: Vec<(u32, u32)>,
 }
 
@@ -38,12 +38,12 @@ impl Clock {
         }
     }
 
-    /// Ours, as the script tells time.
+    /// Our value on the script's clock.
     pub fn to_script(&self, ours: u32) -> u32 {
         ours.wrapping_add(self.ahead.unwrap_or(0))
     }
 
-    /// What the endpoint sent, where the script says `theirs`.
+    /// The endpoint's value for the script's value `theirs`.
     fn to_ours(&self, theirs: u32) -> u32 {
         let named = self.names.iter().rev().find(|(name, _)| *name == theirs);
         match named {
@@ -53,12 +53,12 @@ impl Clock {
         }
     }
 
-    /// Whether the script's values are names rather than times.
+    /// Whether the script's values are placeholders rather than times.
     pub fn has_names(&self) -> bool {
         self.kind == TimestampClock::Names
     }
 
-    /// A packet out has the value `theirs` in the script, and `ours` in truth.
+    /// An outgoing packet has the value `theirs` in the script, and `ours` from the endpoint.
     pub fn learn(&mut self, theirs: u32, ours: u32) {
         self.ahead.get_or_insert(theirs.wrapping_sub(ours));
         if self.kind == TimestampClock::Names {
@@ -68,7 +68,7 @@ impl Clock {
 }
 
 impl Numbers {
-    /// A packet of the script's as the endpoint receives it.
+    /// The segment that the endpoint receives for a packet of the script.
     pub fn segment(&self, packet: &Packet) -> Segment {
         let syn = packet.flags.contains(Flags::SYN);
         let remote = self.remote.unwrap_or_default();
@@ -113,7 +113,7 @@ impl Numbers {
         options
     }
 
-    /// A segment the endpoint sent, in the script's numbers but for the value of its timestamp.
+    /// A segment that the endpoint sent, with the script's numbers except for its timestamp.
     pub fn packet(&self, segment: &Segment, mark: Mark) -> Packet {
         let syn = segment.flags.contains(Flags::SYN);
         let remote = self.remote.unwrap_or_default();
@@ -131,7 +131,7 @@ impl Numbers {
     }
 }
 
-/// The options as they stand in the header, padding included.
+/// The options in the order of the header, with padding.
 fn options_in_order(segment: &Segment, remote: SeqNumber) -> Vec<TcpOption> {
     let address = |last| SocketAddr::from((IpAddr::V4(Ipv4Addr::new(192, 0, 2, last)), 0));
     let endpoints = Endpoints {

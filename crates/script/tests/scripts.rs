@@ -1,7 +1,7 @@
-//! Every script in `tests/scripts` is a test. One claim a file; its name is the claim.
+//! Every script in `tests/scripts` is a test. Each file tests one claim, which is its name.
 //!
-//! A script names its profile, and nothing in it is without effect: else it would claim more than it
-//! tests.
+//! A script must name its profile, and every part of it must have an effect. Otherwise it would claim more
+//! than it tests.
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use recoup_script::{Script, Settings};
@@ -23,7 +23,7 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-/// The script shown in docs/drill.md.
+/// Runs the script in docs/drill.md.
 fn of_the_manual() -> Result<(), Failed> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/drill.md");
     let manual = std::fs::read_to_string(path)?;

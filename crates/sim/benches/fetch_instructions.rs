@@ -1,10 +1,10 @@
-//! Instructions of one fetch of 34 kB, without and with selective loss prevention, counted by callgrind:
-//! both endpoints, the path and the event loop.
+//! Counts the instructions of one fetch of 34 kB, with and without selective loss prevention (SLP),
+//! with callgrind: both endpoints, the path and the event loop.
 //!
-//! The path is that of the scenario `fetch`, but nothing is lost, so that what differs is what SLP itself
-//! costs: its decisions, the delivery rate it measures, its copies and what they are answered with.
+//! The path is that of the scenario `fetch`, but without losses. The difference is therefore the cost of
+//! SLP itself: its decisions, its delivery rate measurement, its copies and the ACKs of them.
 
-// What the macros generate has no documentation.
+// The macros generate items without documentation.
 #![allow(missing_docs)]
 
 use gungraun::{library_benchmark, library_benchmark_group, main};
@@ -18,7 +18,7 @@ use recoup_units::{BitRate, FlowId};
 use std::hint::black_box;
 use std::time::Duration;
 
-/// A world that has run a fetch of the kind before, so that it need not allocate.
+/// A simulation that has run such a fetch before, so that it need not allocate.
 fn fetch(profile: &str) -> (Simulation, FlowSpec) {
     let rate = HopSpec::Rate {
         rate: BitRate::from_bits_per_second(20_000_000).expect("a rate"),

@@ -1,7 +1,7 @@
-//! The cost of simulating the tail-loss scenario: three of ten segments lost, 80 ms, one thread,
-//! events off; endpoints, path and event loop included.
+//! Measures the simulation of the tail-loss scenario: three of ten segments are lost, the RTT is 80 ms.
+//! It runs on one thread without events, and includes endpoints, path and event loop.
 //!
-//! Criterion's throughput is in data segments sent, so its time per element is the cost of one.
+//! Criterion's throughput counts data segments sent, so its time per element is the cost per segment.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use recoup_path::HopSpec;

@@ -1,30 +1,30 @@
-//! Running one flow.
+//! Runs one flow.
 
-use crate::draw::{Purpose, draw};
+use crate::host_random::{Purpose, random_bits};
 use crate::observe::{Observer, Point};
 use crate::timers::HostTimers;
 use crate::{Packet, TimerModel};
 use recoup_path::{Chain, ChainError, DropCause, Exit, Packet as _, PathSpec};
 use recoup_recovery::{Send, Trigger};
-use recoup_tcp::flow::{FlowRecord, Host, LaterWrites, Ledger, Workload};
+use recoup_tcp::flow::{FlowRecord, Host, LaterWrites, SpuriousRetransmissions, Workload};
 use recoup_tcp::{self as tcp, Endpoint, Transmit};
 use recoup_units::{Direction, FlowId, Instant, Offset, Span};
 use recoup_wire::{Flags, Segment, SeqNumber};
 
-/// One flow: who talks, how, and what about.
+/// One flow: the configuration of its hosts, and its workload.
 #[derive(Clone, Debug)]
 pub struct FlowSpec {
-    /// The side that connects. Its ISN is drawn from the seed.
+    /// The host that connects. Its ISN is derived from the seed.
     pub client: tcp::Config,
-    /// The side that accepts. Its ISN is drawn from the seed.
+    /// The host that accepts. Its ISN is derived from the seed.
     pub server: tcp::Config,
     /// How both hosts round their senders' timers.
     pub timers: TimerModel,
-    /// What is sent.
+    /// What the applications write.
     pub workload: Workload,
 }
 
-/// One end and what the simulator keeps about it.
+/// A host: its endpoint, and what the simulator keeps about it.
 #[derive(Debug)]
 struct End {
     endpoint: Endpoint,
@@ -34,11 +34,11 @@ struct End {
     packets: u64,
     last_ack_at: Option<Instant>,
     written: bool,
-    ledger: Ledger,
+    spurious: SpuriousRetransmissions,
 }
 
-/// A reusable world of two hosts and a path; flows are run in it one after another without
-/// allocating.
+/// Two hosts and a path. Run flows one after another in the same simulation: only the first ones
+/// allocate memory.
 #[derive(Debug)]
 pub struct Simulation {
     client: End,
@@ -53,7 +53,7 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// A world with this path.
+    /// Two hosts joined by this path.
     ///
     /// # Errors
     /// When a hop cannot be built.
@@ -72,7 +72,7 @@ impl Simulation {
         })
     }
 
-    /// Runs flow number `flow` of `seed` until nothing is left to happen.
+    /// Runs flow number `flow` of `seed` until no event is left.
     pub fn run<O: Observer>(
         &mut self,
         spec: &FlowSpec,
@@ -86,7 +86,7 @@ impl Simulation {
         while let Some(next) = self.next_event() {
             self.now = next;
             self.record.events += 1;
-            // Packets first: a deadline that an ACK meets exactly has not passed.
+            // Packets first: an ACK that arrives exactly at a deadline is in time.
             if !self.move_packets(observer) && !self.write_later(observer) {
                 self.fire_timer(observer);
             }
@@ -107,7 +107,7 @@ impl Simulation {
             (&mut self.client, &spec.client, true, Purpose::ClientIsn),
             (&mut self.server, &spec.server, false, Purpose::ServerIsn),
         ] {
-            let isn = SeqNumber(draw(seed, flow, isn) as u32);
+            let isn = SeqNumber(random_bits(seed, flow, isn) as u32);
             let config = tcp::Config {
                 isn,
                 log: O::WANTS_EVENTS,
@@ -121,14 +121,14 @@ impl Simulation {
         let mut record = self.record;
         record.duration = self.now.since(Instant::ZERO);
         for end in [&mut self.client, &mut self.server] {
-            record.spurious += end.ledger.spurious();
+            record.spurious += end.spurious.spurious();
             record.unnecessary_bytes += end.endpoint.receiver().duplicate_bytes();
             record.counters.merge(&end.endpoint.sender().counters());
         }
         record
     }
 
-    /// The client's or server's endpoint as it stands.
+    /// The endpoint of a host, in its current state.
     pub fn endpoint(&self, host: Host) -> &Endpoint {
         &self.end(host).endpoint
     }
@@ -166,35 +166,35 @@ impl Simulation {
         events.into_iter().flatten().min()
     }
 
-    /// Handles every packet due now; `false` when there was none.
+    /// Handles all packets due now, and returns whether there were any.
     fn move_packets<O: Observer>(&mut self, observer: &mut O) -> bool {
         let (now, mut moved) = (self.now, false);
         for host in [Host::Client, Host::Server] {
             let towards = host.sends().reverse();
-            let mut heard = false;
+            let mut delivered = false;
             while let Some(exit) = self.chain(towards).next_exit(now) {
                 moved = true;
                 match exit {
                     Exit::Delivered(packet) => {
                         observer.on_packet(self.now, Point::Arrived, towards, &packet);
                         if packet.damage.is_none() {
-                            heard = true;
+                            delivered = true;
                             self.deliver(host, &packet);
                             self.transmit(host, observer);
                             if !self.end_mut(host).timers.exact() {
-                                // When a timer was set decides how it is rounded.
+                                // Rounding depends on when the timer was armed.
                                 self.end_mut(host).update_wake(now);
                             }
                         }
                     }
                     Exit::Dropped { packet, cause, .. } => {
-                        // An ACK thinned out is none the path failed to deliver.
+                        // Thinned ACKs do not count as drops.
                         self.record.packets_dropped += u64::from(cause != DropCause::Thinned);
                         observer.on_packet(self.now, Point::Dropped(cause), towards, &packet);
                     }
                 }
             }
-            if heard {
+            if delivered {
                 self.end_mut(host).update_wake(now);
             }
         }
@@ -212,13 +212,13 @@ impl Simulation {
         }
         let near = end.endpoint.receiver().next();
         end.endpoint.on_segment(now, &packet.segment);
-        if far.ledger.is_waiting() {
+        if far.spurious.is_waiting() {
             let len = u64::from(packet.segment.sequence_len());
             let start = packet.segment.seq.unwrap(far.isn, near);
             let span = start.map_or(Span::default(), |start| Span::at(start, len));
-            // What the endpoint refused, for an old timestamp, has not been delivered.
+            // Segments that the endpoint rejected, for an old timestamp, are not delivered.
             if !span.is_empty() && end.endpoint.receiver().holds(span) {
-                far.ledger.on_arrival(packet.ordinal, span);
+                far.spurious.on_arrival(packet.ordinal, span);
             }
         }
         if end.run_application(now, host, workload) && host == Host::Server {
@@ -228,14 +228,14 @@ impl Simulation {
             0 => (Host::Server, workload.request),
             bytes => (Host::Client, bytes),
         };
-        // An empty flow is complete when both sides are open: the server has had its turn.
+        // An empty flow is complete when the server, which opens last, is open.
         let delivered = end.written && end.endpoint.receiver().next() >= Offset::DATA + bytes;
         if host == last && self.record.fct.is_none() && delivered {
             self.record.fct = Some(now.since(Instant::ZERO));
         }
     }
 
-    /// Does the server's write that is due now; `false` when there is none.
+    /// Makes the server's later write that is due now, and returns whether there was one.
     fn write_later<O: Observer>(&mut self, observer: &mut O) -> bool {
         let now = self.now;
         let Some((bytes, last)) = self.later.take(now, &self.workload) else {
@@ -265,7 +265,7 @@ impl Simulation {
         }
     }
 
-    /// After anything happened to `host`: sends what it wants to send.
+    /// Sends all segments that `host` wants to send. To be called after every change of `host`.
     fn transmit<O: Observer>(&mut self, host: Host, observer: &mut O) {
         let now = self.now;
         let mut packet = Packet::new(self.flow, 0, Segment::default());
@@ -304,7 +304,7 @@ impl Simulation {
             Host::Server => (&mut self.server, &self.client),
         };
         let receiver = far.endpoint.receiver();
-        end.ledger
+        end.spurious
             .on_retransmission(packet.ordinal, |missing| receiver.missing(span, missing));
         if !matches!(trigger, Trigger::Syn | Trigger::SynAck) {
             let waited = end.last_ack_at.map(|at| now.since(at));
@@ -323,7 +323,7 @@ impl End {
             packets: 0,
             last_ack_at: None,
             written: false,
-            ledger: Ledger::default(),
+            spurious: SpuriousRetransmissions::default(),
         }
     }
 
@@ -335,11 +335,11 @@ impl End {
         self.packets = 0;
         self.last_ack_at = None;
         self.written = false;
-        self.ledger.clear();
+        self.spurious.clear();
     }
 
-    /// The application reads what there is, and writes when its turn has come: `true` when this
-    /// is that moment.
+    /// The application reads all data, and writes once it has what it waits for. Returns whether it
+    /// wrote now.
     fn run_application(&mut self, now: Instant, host: Host, workload: &Workload) -> bool {
         let readable = self.endpoint.readable();
         if readable > 0 {

@@ -1,12 +1,12 @@
-//! TCP flows in virtual time: two endpoints, a path between them, and a clock that jumps from one
-//! event to the next.
+//! Simulates TCP flows in virtual time: two endpoints, a path between them, and a clock that jumps
+//! from one event to the next.
 //!
-//! At equal times packets are handled before what applications write of their own accord, and that
-//! before timers. Everything random is a function of the seed and the flow's number, so a flow can
-//! be run alone, on any core, and come out the same.
+//! At equal times, packets are handled first, then later writes of the application, then timers. All
+//! random choices are functions of the seed and the flow's number, so a flow has the same result
+//! alone or among others, on any core.
 
-mod draw;
 mod flow;
+mod host_random;
 mod observe;
 mod packet;
 mod timers;

@@ -1,4 +1,4 @@
-//! Watching a simulation from outside: captures, event files and plots are made of this.
+//! Observers of a simulation, from which captures, event files and diagrams are made.
 
 use crate::Packet;
 use recoup_path::DropCause;
@@ -7,33 +7,33 @@ use recoup_tcp::Endpoint;
 use recoup_tcp::flow::Host;
 use recoup_units::{Direction, FlowId, Instant};
 
-/// Where a packet was seen.
+/// The point of a packet's way at which an observer sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Point {
-    /// Leaving its sender.
+    /// The sender sends it.
     Sent,
-    /// Reaching its receiver.
+    /// It arrives at its receiver.
     Arrived,
-    /// Dropped on the path, for the reason named.
+    /// The path drops it, for this reason.
     Dropped(DropCause),
 }
 
-/// Is told what happens, in order of time within a flow.
+/// Receives what happens in a simulation, in order of time within a flow.
 pub trait Observer {
-    /// Whether the endpoints should keep events for [`on_event`](Self::on_event).
+    /// Whether the endpoints should record events for [`on_event`](Self::on_event).
     const WANTS_EVENTS: bool;
 
-    /// A packet was seen.
+    /// A packet was sent, arrived or was dropped.
     fn on_packet(&mut self, now: Instant, point: Point, direction: Direction, packet: &Packet);
 
-    /// A sender did something.
+    /// The sender of `host` reported an event.
     fn on_event(&mut self, now: Instant, flow: FlowId, host: Host, event: &Event);
 
-    /// A host has done all it wants to do at this instant: its endpoint as it stands.
+    /// A host has nothing more to do at this instant; `endpoint` is its state.
     fn on_settled(&mut self, _now: Instant, _host: Host, _endpoint: &Endpoint) {}
 }
 
-/// Watches nothing.
+/// Ignores everything.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoObserver;
 
@@ -61,7 +61,7 @@ impl<O: Observer> Observer for &mut O {
     }
 }
 
-/// An observer or none, decided at run time. Whether events are kept does not depend on it.
+/// An observer that may be absent at run time. Events are recorded in either case.
 impl<O: Observer> Observer for Option<O> {
     const WANTS_EVENTS: bool = O::WANTS_EVENTS;
 
@@ -84,7 +84,7 @@ impl<O: Observer> Observer for Option<O> {
     }
 }
 
-/// Two observers of the same flows, the first told first. Events go to those that want them.
+/// Two observers of the same flows, called in order. Each gets events only if it wants them.
 impl<A: Observer, B: Observer> Observer for (A, B) {
     const WANTS_EVENTS: bool = A::WANTS_EVENTS || B::WANTS_EVENTS;
 
@@ -116,7 +116,7 @@ mod tests {
     use recoup_recovery::Mechanisms;
     use recoup_tcp::flow::Workload;
 
-    /// Counts what it is told; wants events if `E`.
+    /// Counts its calls; wants events if `E`.
     #[derive(Debug, Default, PartialEq)]
     struct Counter<const E: bool> {
         packets: u32,
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn observers_together_are_each_told_what_they_want() {
+    fn each_of_several_observers_gets_what_it_wants() {
         let (mut alone, mut plain) = (Counter::<true>::default(), Counter::<false>::default());
         watch(&mut alone);
         watch(&mut plain);

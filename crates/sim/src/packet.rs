@@ -1,13 +1,13 @@
-//! What travels the simulated path.
+//! The packets of the simulated path.
 
 use recoup_path::{self as path, TcpFacts};
 use recoup_units::FlowId;
 use recoup_wire::{Flags, IpVersion, Segment, ip_len};
 
-/// A TCP segment on its way.
+/// A TCP segment on the simulated path.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
-    /// Whose it is.
+    /// The flow it belongs to.
     pub flow: FlowId,
     /// The segment as it was sent.
     pub segment: Segment,
@@ -15,7 +15,8 @@ pub struct Packet {
     pub ordinal: u64,
     /// Its length with IP and TCP headers, in bytes.
     pub ip_len: u32,
-    /// Where it was damaged on the way, as 64 uniform bits; the receiver's checksum tells it.
+    /// Set when the path damaged the packet: 64 uniformly distributed bits that choose where. The
+    /// receiver detects the damage by the checksum.
     pub damage: Option<u64>,
 }
 
@@ -33,7 +34,7 @@ impl Packet {
         packet
     }
 
-    /// Sets the length its segment gives it.
+    /// Computes `ip_len` from the segment.
     pub(crate) fn measure(&mut self) {
         self.ip_len = ip_len(&self.segment, IpVersion::V4);
     }

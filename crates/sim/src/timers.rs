@@ -1,4 +1,4 @@
-//! How a host's clock rounds the sender's timers: a model at the edge, not in the engine.
+//! Models of how hosts round the sender's timers. The engine's own timers are exact.
 //!
 //! ```text
 //! exact:              at the deadline
@@ -7,32 +7,32 @@
 //!                     in level l of the wheel, 63·8^(l−1) ≤ n < 63·8^l, and goes off at
 //!                     ((expiry >> 3l) + 1) << 3l ticks: never early, up to 8^l ticks late
 //! ```
-//! A timeout that follows from a measured round trip is a little longer than on paper: no host answers
-//! in no time, and what is exactly 70 ticks here takes 71 there.
+//! With the Linux wheel, a timeout that depends on a measured RTT is 1 µs longer. Real hosts take some
+//! time to answer, so a timeout of exactly 70 ticks in the simulation takes 71 ticks on a real host.
 //!
 //! Source: Linux 4.8 and later, `calc_wheel_index` in kernel/time/timer.c. (Linux 3.17 had
 //! jiffy-exact timers below 256 jiffies.)
 
-use crate::draw::{Purpose, draw};
+use crate::host_random::{Purpose, random_bits};
 use recoup_recovery::{Sender, Timer};
 use recoup_units::{FlowId, Instant};
 use std::time::Duration;
 
-/// How a host's timers are rounded.
+/// How a host rounds its timers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimerModel {
-    /// Not at all.
+    /// Timers are not rounded.
     Exact,
-    /// Up to a multiple of this, counted from the start of the flow.
+    /// Timers are rounded up to a multiple of this duration, counted from the start of the flow.
     Granularity(Duration),
-    /// By Linux's timer wheel at this many ticks a second.
+    /// Timers are rounded by Linux's timer wheel.
     LinuxWheel {
-        /// Ticks a second, 1 to 1,000,000,000.
+        /// Ticks per second, 1 to 1,000,000,000.
         hz: u32,
     },
 }
 
-/// The least a host adds to a round trip it measures; anything under a tick does.
+/// The time a host's processing adds to a measured RTT; any value under a tick has the same effect.
 const PROCESSING: Duration = Duration::from_micros(1);
 /// The wheel's levels (Linux: nine above HZ 100).
 const LEVELS: u32 = 9;
@@ -42,8 +42,8 @@ const FIRST_LEVEL: u64 = 63;
 const PHASE_TICKS: u64 = 1 << 12;
 
 impl TimerModel {
-    /// When a timer due at `deadline` goes off if it is armed now. `phase`: time on the host's
-    /// clock at instant zero.
+    /// When a timer due at `deadline` fires if it is armed at `now`. `phase` is the host's clock at
+    /// instant zero.
     pub fn fires_at(self, phase: Duration, now: Instant, deadline: Instant) -> Instant {
         match self {
             Self::Exact => deadline,
@@ -63,12 +63,14 @@ impl TimerModel {
         }
     }
 
-    /// The phase of a flow's host.
+    /// The phase of the hosts of a flow.
     pub(crate) fn phase(self, seed: u64, flow: FlowId) -> Duration {
         match self {
             Self::LinuxWheel { hz } => {
                 let tick = (1_000_000_000 / u64::from(hz.max(1))).max(1);
-                Duration::from_nanos(draw(seed, flow, Purpose::WheelPhase) % (PHASE_TICKS * tick))
+                Duration::from_nanos(
+                    random_bits(seed, flow, Purpose::WheelPhase) % (PHASE_TICKS * tick),
+                )
             }
             _ => Duration::ZERO,
         }
@@ -82,11 +84,13 @@ fn level(n: u64) -> u32 {
         .unwrap_or(LEVELS - 1)
 }
 
-/// One host's timers: remembers for each when it was armed for what, since rounding depends on it.
+/// The timers of one host. For each timer it keeps the deadline and the rounded time, because rounding
+/// depends on when the timer was armed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HostTimers {
     model: TimerModel,
     phase: Duration,
+    /// Deadline and rounded time of each timer that is armed.
     armed: [Option<(Instant, Instant)>; Timer::ALL.len()],
 }
 
@@ -99,12 +103,12 @@ impl HostTimers {
         }
     }
 
-    /// Whether timers go off at their deadlines, whenever they were set.
+    /// Whether timers fire at their deadlines.
     pub fn exact(&self) -> bool {
         self.model == TimerModel::Exact
     }
 
-    /// The sender's next timer on this host's clock.
+    /// The sender's next timer, with the rounded time at which it fires.
     pub fn next(&mut self, now: Instant, sender: &Sender) -> Option<(Instant, Timer)> {
         if self.exact() {
             return sender.next_timer();
@@ -152,9 +156,9 @@ mod tests {
     }
 
     #[test]
-    fn the_wheel_is_late_by_its_levels_tick() {
+    fn the_wheel_is_late_by_up_to_one_tick_of_its_level() {
         let wheel = TimerModel::LinuxWheel { hz: 250 };
-        // (phase, armed at, deadline, fires at), ms, at 4 ms a tick
+        // (phase, armed at, deadline, fires at) in ms, with ticks of 4 ms
         let cases = [
             (0, 0, 4, 8),       // level 0: one tick late
             (0, 0, 224, 228),   // 56 ticks
@@ -177,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wheel_is_never_early_and_bounded() {
+    fn the_wheel_is_never_early_and_its_lateness_is_bounded() {
         let wheel = TimerModel::LinuxWheel { hz: 250 };
         for phase in (0..16_384).step_by(7) {
             for timeout in [1u64, 10, 100, 248, 252, 284, 500, 2012] {
@@ -185,7 +189,7 @@ mod tests {
                 let fires = wheel.fires_at(Duration::from_millis(phase), now, deadline);
                 let late = fires.since(deadline).as_millis() as u64;
                 assert!(fires >= deadline, "phase {phase}, timeout {timeout}");
-                // One level tick, and what rounding the timeout up to ticks adds.
+                // One tick of the level, and up to one tick from rounding the timeout up.
                 assert!(
                     late <= if timeout < 252 { 7 } else { 35 },
                     "{late} at {timeout}"

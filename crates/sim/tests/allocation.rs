@@ -1,5 +1,5 @@
-//! A simulation that has run a flow of some kind allocates nothing for further ones: nothing a
-//! packet, an ACK, a timer or a retransmission.
+//! A simulation that has run a flow allocates no memory for further flows of the same kind: none per
+//! packet, ACK, timer or retransmission.
 
 use recoup_path::HopSpec;
 use recoup_path::PathSpec;
@@ -30,7 +30,7 @@ fn allocations(work: impl FnOnce()) -> u64 {
     dhat::HeapStats::get().total_blocks
 }
 
-/// Downloads of so many segments each over one path of 80 ms round trip.
+/// Downloads of a number of segments over a path with an RTT of 80 ms.
 struct Downloads {
     simulation: Simulation,
     spec: FlowSpec,
@@ -70,7 +70,7 @@ impl Downloads {
     }
 }
 
-/// Without the test harness, whose own thread allocates when it likes.
+/// Runs without the test harness, whose own threads allocate at any time.
 fn main() {
     for profile in PROFILES {
         short_flows_in_a_row(profile, 0);
@@ -81,7 +81,7 @@ fn main() {
     }
 }
 
-/// Three of ten segments are lost at the tail; `later` segments more are written one by one.
+/// The last three of ten segments are lost. `later` more segments are written one by one.
 fn short_flows_in_a_row(profile: &str, later: u32) {
     let mut downloads = Downloads::new(profile, 10, "data:8-10");
     let write = |i| Write {
@@ -104,7 +104,7 @@ fn short_flows_in_a_row(profile: &str, later: u32) {
     assert_eq!(further, 0);
 }
 
-/// One packet in a hundred is lost.
+/// 1 % of the packets are lost.
 fn a_long_flow_twice(profile: &str, segments: u64) {
     let mut downloads = Downloads::new(profile, segments, "bernoulli:0.01");
     let mut records = [FlowRecord::default(); 2];
@@ -115,6 +115,6 @@ fn a_long_flow_twice(profile: &str, segments: u64) {
     assert!(records[0].counters.retransmissions.total() > segments / 200);
     assert_eq!(records[0], records[1]);
     assert_eq!(again, 0);
-    // Buffers double while they grow: nothing a segment even then.
+    // Buffers double when they grow, so even the first flow does not allocate per segment.
     assert!(first < 100);
 }

@@ -1,5 +1,5 @@
-//! A lost tail under the senders of the 2007 loss detection study: how long after the last ACK each
-//! sends it again, by the study's Table I.
+//! The senders of the 2007 loss detection study with a lost tail: how long after the last ACK each
+//! retransmits it, by the study's Table I.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use recoup_units::FlowId;
 /// Payload of a full segment.
 const MSS: u64 = 1448;
 
-/// A response of ten segments over a round trip of `rtt` ms, each acknowledged; the last is lost.
+/// A response of ten segments with an RTT of `rtt` ms and an ACK per segment; the last is lost.
 fn lost_tail(profile: &str, rtt: u64, timestamps: bool) -> FlowRecord {
     let profile: Profile = profile.parse().unwrap();
     let host = tcp::Config {
@@ -41,17 +41,17 @@ fn lost_tail(profile: &str, rtt: u64, timestamps: bool) -> FlowRecord {
 }
 
 #[test]
-fn the_timeout_comes_when_the_table_says() {
-    // In ms. The handshake's sample R leaves 4·RTTVAR = 2·R, which each later one wears to three
-    // quarters: nine by segment (ACKs 1 to 9), three by flight from a window of two (ACKs 1, 3, 7)
-    // and four from a window of one (ACKs 1, 2, 4, 8).
+fn timeouts_are_those_of_the_table() {
+    // Times in ms. The handshake's sample R gives 4·RTTVAR = 2·R, and each later sample reduces it to
+    // three quarters. There are nine samples per segment (ACKs 1 to 9), three per flight from a window
+    // of two (ACKs 1, 3, 7), and four per flight from a window of one (ACKs 1, 2, 4, 8).
     let cases = [
-        // The least: 200 ms beside SRTT, 200, 400 and 1200 ms in all, in ticks of 10 and 100 ms.
+        // Minimum RTOs: SRTT + 200 ms, and 200, 400 and 1200 ms, in ticks of 10 and 100 ms.
         ("linux-2.4", 83, false, 290),
         ("windows-xp", 83, false, 200),
         ("solaris-10", 83, false, 400),
         ("freebsd-5", 83, false, 1200),
-        // 806 to 717.85 and 602.1, a quarter of the distance to the flight's largest each time.
+        // 4·RTTVAR falls from 806 to 717.85 and 602.1, by a quarter of the distance to the flight's largest.
         ("linux-2.4", 403, false, 1010),
         ("windows-xp", 403, false, 800), // 403 + 340.0
         ("windows-xp", 403, true, 800),
@@ -74,8 +74,8 @@ fn the_timeout_comes_when_the_table_says() {
 }
 
 #[test]
-fn a_probe_on_top_comes_before_it() {
-    // PTO = max(2·SRTT, 1.5·SRTT + 200 ms) with one segment out, at most the RTO.
+fn an_added_probe_is_sent_before_the_timeout() {
+    // PTO = max(2·SRTT, 1.5·SRTT + 200 ms) with one segment outstanding, at most the RTO.
     let record = lost_tail("windows-xp+tlp", 403, false);
     let pto = Duration::from_micros(403_000 * 3 / 2 + 200_000);
     assert_eq!(

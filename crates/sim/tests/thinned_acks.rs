@@ -1,5 +1,5 @@
-//! A receiver that acknowledges every segment, behind a hop that thins its ACKs, is to a sender what
-//! a receiver is that delays them itself.
+//! A sender cannot distinguish a receiver that delays its ACKs from one that acknowledges every segment
+//! behind a hop that thins its ACKs.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use recoup_units::{BitRate, FlowId};
 /// Payload of a full segment.
 const MSS: u64 = 1448;
 
-/// How long an odd ACK waits.
+/// How long a single ACK is delayed.
 const HOLD: Duration = Duration::from_millis(200);
 
 const PROFILES: [&str; 7] = [
@@ -27,7 +27,7 @@ const PROFILES: [&str; 7] = [
     "reno",
 ];
 
-/// A response of so many segments, of which some are lost going down.
+/// A response of `segments` segments, with losses down.
 #[derive(Clone, Debug)]
 struct Case {
     profile: &'static str,
@@ -84,7 +84,7 @@ impl Case {
         }
     }
 
-    /// What a sender makes of a receiver that delays its ACKs, and of one whose ACKs are thinned.
+    /// The records with a receiver that delays its ACKs, and with thinned ACKs.
     fn both(&self) -> [FlowRecord; 2] {
         [
             self.run(AckPolicy::Delayed(HOLD), false),
@@ -93,7 +93,7 @@ impl Case {
     }
 }
 
-/// Every profile on paths with these round trips (ms), without and with a rate.
+/// Every profile on paths with these RTTs (ms), without and with a rate.
 fn cases(rtts: [u64; 3], lost: &[&str], segments: u64, close: bool) -> Vec<Case> {
     let mut cases = vec![];
     for profile in PROFILES {
@@ -113,14 +113,14 @@ fn cases(rtts: [u64; 3], lost: &[&str], segments: u64, close: bool) -> Vec<Case>
     cases
 }
 
-/// When the last byte came and what was sent for it.
+/// The FCT, and the numbers of segments, retransmissions and spurious retransmissions.
 fn cost(record: &FlowRecord) -> (Option<Duration>, u64, u64, u64) {
     let again = record.counters.retransmissions.total();
     (record.fct, record.segments_sent, again, record.spurious)
 }
 
 #[test]
-fn a_lost_tail_costs_the_same() {
+fn a_lost_tail_costs_the_same_with_delayed_and_thinned_acks() {
     let tails = [
         "none",
         "data:10",
@@ -139,10 +139,9 @@ fn a_lost_tail_costs_the_same() {
 }
 
 #[test]
-fn so_does_a_loss_on_the_way() {
-    // Where the hold is shorter than the round trip, what one held ACK lets out arrives at the very
-    // instant at which the time of the next one runs out, and a receiver takes in the segment first,
-    // while a path lets the ACK go first.
+fn an_earlier_loss_costs_the_same_with_delayed_and_thinned_acks() {
+    // RTTs are no longer than the hold. With longer ones, data that a delayed ACK releases arrives at
+    // the instant when the next hold ends. A receiver then handles the segment first, a path the ACK.
     let rtts = [20, 80, 160];
     let lost = ["data:3", "data:12-14", "data:30,data:36,data:37"];
     for case in cases(rtts, &lost, 60, false) {
@@ -153,7 +152,7 @@ fn so_does_a_loss_on_the_way() {
 }
 
 #[test]
-fn acks_that_are_not_thinned_cost_something_else() {
+fn acks_without_thinning_cost_something_else() {
     for case in cases([20, 80, 320], &["data:10"], 10, false) {
         let quick = case.run(AckPolicy::Quick, false);
         let [delayed, _] = case.both();

@@ -1,4 +1,4 @@
-//! Writes at times of their own.
+//! Servers that write again later.
 
 use recoup_path::{HopSpec, PathSpec};
 use recoup_recovery::{Mechanisms, Trigger};
@@ -13,7 +13,7 @@ fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }
 
-/// A flow over 80 ms, whose server's turn is at 120 ms.
+/// A flow with an RTT of 80 ms, whose server first writes at 120 ms.
 fn run(workload: Workload, loss: &str) -> (Simulation, FlowRecord) {
     let config = tcp::Config::new(Mechanisms::LINUX_3_17);
     let spec = FlowSpec {
@@ -41,17 +41,18 @@ fn writes(list: &[(u64, u64)]) -> Arc<[Write]> {
 }
 
 #[test]
-fn later_writes_go_at_their_time() {
-    // (at the server's turn, (after ms, bytes), segments, FCT in ms: turn + the last write + 40)
+fn later_writes_are_sent_at_their_time() {
+    // (first write, later writes (after ms, bytes), segments, FCT in ms). The FCT is 120 ms for the
+    // first write + the last write's time + 40 ms.
     type Case<'a> = (u64, &'a [(u64, u64)], u64, u64);
     let cases: [Case<'_>; 6] = [
         (1448, &[(500, 1448)], 2, 660),
         (0, &[(500, 1448)], 1, 660),
         (0, &[(0, 1448)], 1, 160),
         (1448, &[(10, 100), (20, 100), (500, 100)], 4, 660),
-        // Two writes of one instant stay two segments: there is no Nagle delay.
+        // Two writes at one instant are two segments, because Nagle's algorithm is off.
         (1448, &[(10, 100), (10, 100)], 3, 170),
-        // What the list has out of order goes as soon as time allows.
+        // Writes out of order are sent as soon as possible.
         (1448, &[(500, 100), (10, 100)], 3, 660),
     ];
     for close in [false, true] {
@@ -75,9 +76,9 @@ fn later_writes_go_at_their_time() {
 }
 
 #[test]
-fn a_write_can_meet_a_recovery() {
-    // The only segment of the first write is lost, which nothing tells but its RTO of 280 ms; the
-    // SACK of the second write's, at 250 ms, brings early retransmit.
+fn a_later_write_can_start_a_recovery() {
+    // The only segment of the first write is lost. Its RTO is 280 ms, but the SACK of the second
+    // write's segment, at 250 ms, triggers early retransmit.
     let workload = Workload {
         response: 1448,
         later: writes(&[(50, 1448)]),
@@ -94,7 +95,7 @@ fn a_write_can_meet_a_recovery() {
 }
 
 #[test]
-fn a_turn_that_never_comes_writes_nothing() {
+fn a_server_that_never_opens_writes_nothing() {
     let workload = Workload {
         response: 1448,
         later: writes(&[(50, 1448)]),

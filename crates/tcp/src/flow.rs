@@ -2,12 +2,12 @@
 //!
 //! The simulator and the testbed over real packets describe and measure flows by these.
 
-mod ledger;
 mod record;
+mod spurious;
 mod workload;
 
-pub use ledger::Ledger;
 pub use record::FlowRecord;
+pub use spurious::SpuriousRetransmissions;
 pub use workload::{LaterWrites, Workload, Write};
 
 use recoup_units::Direction;

@@ -1,6 +1,6 @@
-//! The quantities Recoup computes with, each its own type so that they cannot be mixed up.
+//! The quantities Recoup computes with. Each has its own type, so that they cannot be confused.
 //!
-//! Nothing here reads a clock: an [`Instant`] is always handed in by whoever owns one.
+//! Nothing here reads a clock: the caller passes each [`Instant`].
 
 mod ppm;
 mod rate;
@@ -12,16 +12,16 @@ pub use rate::BitRate;
 pub use span::{Offset, Segments, Span};
 pub use time::Instant;
 
-/// Which connection a packet belongs to, counted from 0 in the order flows were started.
+/// The number of a flow, from 0 in the order in which flows start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowId(pub u64);
 
-/// Which way a packet travels.
+/// The direction of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Direction {
-    /// From client (the side that connects) to server.
+    /// From the client, which connects, to the server.
     Up,
-    /// From server to client: the data direction of most scenarios.
+    /// From the server to the client: the data direction of most scenarios.
     Down,
 }
 

@@ -6,12 +6,12 @@ use std::time::Duration;
 pub struct Ppm(u32);
 
 impl Ppm {
-    /// Nothing, never.
+    /// A share of nothing, or the probability 0.
     pub const ZERO: Self = Self(0);
-    /// All, always.
+    /// A share of the whole, or the probability 1.
     pub const ONE: Self = Self(1_000_000);
 
-    /// `millionths` of the whole; more than the whole is the whole.
+    /// `millionths` of the whole; larger values become the whole.
     pub const fn new(millionths: u32) -> Self {
         if millionths < Self::ONE.0 {
             Self(millionths)
@@ -20,23 +20,23 @@ impl Ppm {
         }
     }
 
-    /// So many percent; more than the whole is the whole.
+    /// `percent` % of the whole; larger values become the whole.
     pub const fn percent(percent: u32) -> Self {
         Self::new(percent.saturating_mul(10_000))
     }
 
-    /// `part` of `whole`, rounded down; nothing of nothing.
+    /// The share of `part` in `whole`, rounded down; 0 if `whole` is 0.
     pub fn ratio(part: u64, whole: u64) -> Self {
         let millionths = (u128::from(part) * 1_000_000).checked_div(u128::from(whole));
         Self::new(u32::try_from(millionths.unwrap_or(0)).unwrap_or(u32::MAX))
     }
 
-    /// In millionths, 0 to 1,000,000.
+    /// The share in millionths, 0 to 1,000,000.
     pub const fn millionths(self) -> u32 {
         self.0
     }
 
-    /// The rest of the whole.
+    /// The whole less this share.
     pub const fn rest(self) -> Self {
         Self(Self::ONE.0 - self.0)
     }

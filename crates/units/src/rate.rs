@@ -21,7 +21,7 @@ impl BitRate {
         self.0.get()
     }
 
-    /// How long `bytes` take at this rate, rounded up to the nanosecond.
+    /// The transmission time of `bytes` at this rate, rounded up to the nanosecond.
     pub fn time_for(self, bytes: u64) -> Duration {
         let nanos = (u128::from(bytes) * 8_000_000_000).div_ceil(u128::from(self.0.get()));
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn serialisation_time_and_text() {
+    fn rates_have_transmission_times_and_texts() {
         let cases = [
             (10_000_000, 1500, 1_200_000, "10Mbit"),
             (1_500_000, 40, 213_334, "1500kbit"),

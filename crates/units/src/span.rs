@@ -16,7 +16,7 @@ impl Offset {
     /// The first data byte's offset.
     pub const DATA: Self = Self(1);
 
-    /// Sequence space from `earlier` to here; 0 if `earlier` is in fact later.
+    /// The sequence space from `earlier` to this offset; 0 if `earlier` is later.
     pub const fn since(self, earlier: Self) -> u64 {
         self.0.saturating_sub(earlier.0)
     }
@@ -50,32 +50,32 @@ impl Span {
         Self { start, end }
     }
 
-    /// The span of `len` beginning at `start`.
+    /// The span of length `len` from `start`.
     pub fn at(start: Offset, len: u64) -> Self {
         Self::new(start, start + len)
     }
 
-    /// How much sequence space is covered.
+    /// The length of the span.
     pub const fn len(self) -> u64 {
         self.end.since(self.start)
     }
 
-    /// Whether nothing is covered.
+    /// Whether the span covers nothing.
     pub const fn is_empty(self) -> bool {
         self.end.0 <= self.start.0
     }
 
-    /// Whether `other` lies wholly inside (an empty span lies inside nothing).
+    /// Whether `other` is not empty and lies wholly inside this span.
     pub fn covers(self, other: Self) -> bool {
         !other.is_empty() && self.start <= other.start && other.end <= self.end
     }
 
-    /// Whether `offset` lies inside.
+    /// Whether `offset` lies inside this span.
     pub fn contains(self, offset: Offset) -> bool {
         self.start <= offset && offset < self.end
     }
 
-    /// Whether the two have any sequence space in common.
+    /// Whether the two spans have sequence space in common.
     pub fn overlaps(self, other: Self) -> bool {
         self.start.max(other.start) < self.end.min(other.end)
     }
@@ -87,12 +87,12 @@ impl fmt::Display for Span {
     }
 }
 
-/// A count of segments: Linux's unit for windows, pipe and thresholds.
+/// A number of segments, Linux's unit for windows, pipe and thresholds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Segments(pub u32);
 
 impl Segments {
-    /// None.
+    /// No segments.
     pub const ZERO: Self = Self(0);
     /// One segment.
     pub const ONE: Self = Self(1);
@@ -120,7 +120,7 @@ impl AddAssign for Segments {
 
 impl Sub for Segments {
     type Output = Self;
-    /// Panics in debug builds when `n` is larger: a count that goes below zero is a bug.
+    /// Panics in debug builds if `n` is larger, because a count below zero is a bug.
     fn sub(self, n: Self) -> Self {
         debug_assert!(self.0 >= n.0, "{} - {} segments", self.0, n.0);
         self.saturating_sub(n)
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn spans() {
+    fn spans_cover_and_overlap() {
         let cases = [
             // (a, b, a covers b, they overlap)
             (span(1, 10), span(1, 10), true, true),

@@ -4,10 +4,10 @@ use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
 use std::time::Duration;
 
-/// A point in time, in nanoseconds since an epoch the clock's owner chose (the start of a
+/// A point in time, in nanoseconds since an epoch that the clock's owner chooses (the start of a
 /// simulation, the first packet of a capture).
 ///
-/// 64 bits hold 584 years; additions saturate at the far end rather than wrap.
+/// 64 bits hold 584 years. Additions saturate instead of wrapping.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instant(u64);
 
@@ -41,13 +41,13 @@ impl Instant {
         self.0 as f64 / 1e6
     }
 
-    /// Nanoseconds since `earlier`; 0 if `earlier` is in fact later. Cheaper than [`since`](Self::since)
-    /// where many are compared and added up.
+    /// Nanoseconds since `earlier`; 0 if `earlier` is later. Cheaper than [`since`](Self::since) where
+    /// many times are compared and added up.
     pub const fn nanos_since(self, earlier: Self) -> u64 {
         self.0.saturating_sub(earlier.0)
     }
 
-    /// The time since `earlier`; zero if `earlier` is in fact later.
+    /// The time since `earlier`; zero if `earlier` is later.
     pub const fn since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.nanos_since(earlier))
     }

@@ -9,22 +9,22 @@ use std::net::IpAddr;
 /// TCP's protocol number.
 pub(crate) const TCP: u8 = 6;
 
-/// What a packet's TCP checksum says about it.
+/// The result of checking a packet's TCP checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Checksum {
-    /// It is right.
+    /// The checksum is correct.
     Correct,
-    /// It is wrong: a receiver discards the segment.
+    /// The checksum is wrong: a receiver discards the segment.
     Wrong,
     /// It covers the pseudo-header alone: captured on the sending host, before the network card
     /// completed it. The segment as sent was right.
     Offloaded,
-    /// The capture holds only part of the segment, so nobody can tell, or nobody looked.
+    /// The capture holds only part of the segment, or the checksum was not checked.
     Unverifiable,
 }
 
 impl Checksum {
-    /// Judges the checksum in `field` of `tcp`, a whole segment with header and payload.
+    /// Checks the checksum in `field` of `tcp`, a whole segment with header and payload.
     pub(crate) fn judge(src: IpAddr, dst: IpAddr, tcp: &[u8], field: u16) -> Self {
         if of_segment(src, dst, tcp) == 0 {
             Self::Correct
@@ -36,21 +36,22 @@ impl Checksum {
     }
 }
 
-/// The checksum of `tcp`, a whole segment: the value for its field when that field holds 0, and 0
-/// when it holds the right value.
+/// The checksum of `tcp`, a whole segment. If its checksum field is 0, the result is the field's correct
+/// value. If the field has its correct value, the result is 0.
 pub(crate) fn of_segment(src: IpAddr, dst: IpAddr, tcp: &[u8]) -> u16 {
     pseudo_header(src, dst, tcp.len()).add(tcp).checksum()
 }
 
-/// The sum of the pseudo-header alone, in whose place the checksum of a segment of `tcp_len` bytes is to
-/// come.
+/// The sum of the pseudo-header alone, for a segment of `tcp_len` bytes. It fills the checksum field until
+/// the checksum is completed.
 pub(crate) fn of_pseudo_header(src: IpAddr, dst: IpAddr, tcp_len: usize) -> u16 {
     !pseudo_header(src, dst, tcp_len).checksum()
 }
 
-/// Completes the checksum of a packet that was left to others (VIRTIO 1.3 §5.1.6.2): sums everything from
-/// `start` on, where the field `offset` bytes further holds what is to be added, and puts the result
-/// there. Says whether that field lies in the packet; nothing is done when it does not.
+/// Completes a partial checksum (VIRTIO 1.3 §5.1.6.2).
+///
+/// The checksum covers the packet from `start` on. Its field is `offset` bytes further and holds the sum
+/// of the pseudo-header. Returns whether the field lies in the packet; if not, nothing changes.
 pub fn complete_checksum(packet: &mut [u8], start: usize, offset: usize) -> bool {
     let Some(summed) = packet.get_mut(start..) else {
         return false;
@@ -63,12 +64,13 @@ pub fn complete_checksum(packet: &mut [u8], start: usize, offset: usize) -> bool
     true
 }
 
-/// The checksum of an IPv4 header, with the same meaning (RFC 791 §3.1).
+/// The checksum of an IPv4 header (RFC 791 §3.1), with the same meaning as [`of_segment`]'s.
 pub(crate) fn of_ipv4_header(header: &[u8]) -> u16 {
     Sum::default().add(header).checksum()
 }
 
-/// A length is 16 bits wide over IPv4 and 32 over IPv6; the sum is the same.
+/// The sum of the pseudo-header. Its length field has 16 bits over IPv4 and 32 over IPv6, with the same
+/// sum.
 pub(crate) fn pseudo_header(src: IpAddr, dst: IpAddr, tcp_len: usize) -> Sum {
     let address = |sum: Sum, ip| match ip {
         IpAddr::V4(ip) => sum.add(&ip.octets()),
@@ -79,21 +81,21 @@ pub(crate) fn pseudo_header(src: IpAddr, dst: IpAddr, tcp_len: usize) -> Sum {
     sum.add(&tcp_len.to_be_bytes()).add(&[0, TCP])
 }
 
-/// A ones' complement sum of 16-bit words in the machine's byte order, which only the result is brought
-/// out of (RFC 1071 §2 (B)), folded no further than 64 bits.
+/// A ones' complement sum of 16-bit words, folded to 64 bits. Words are in the machine's byte order; only
+/// the result is converted (RFC 1071 §2 (B)).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sum {
     words: u64,
-    /// So far there was an odd number of bytes: the next one ends a word.
+    /// The number of bytes so far is odd: the next byte completes a word.
     odd: bool,
 }
 
 impl Sum {
-    /// With `bytes` behind what was summed before.
+    /// Adds `bytes` behind the bytes summed so far.
     #[must_use]
     pub fn add(self, bytes: &[u8]) -> Self {
         let words = sum(bytes);
-        // Words that begin at the other byte sum to the same, its bytes swapped (RFC 1071 §2 (B)).
+        // Shifting all words by one byte swaps the bytes of the sum (RFC 1071 §2 (B)).
         let words = match self.odd {
             true => u64::from(fold(words).swap_bytes()),
             false => words,
@@ -104,7 +106,7 @@ impl Sum {
         }
     }
 
-    /// With a word behind an even number of bytes.
+    /// Adds a word behind an even number of bytes.
     #[must_use]
     pub fn add_word(self, word: u16) -> Self {
         Self {
@@ -119,10 +121,11 @@ impl Sum {
     }
 }
 
-/// The sum of the words, an odd byte filled up by a zero; below 2³³, so that many can be added up.
+/// The sum of the words in `bytes`, with a zero after an odd last byte. The result is below 2³³, so many
+/// results can be added up.
 fn sum(bytes: &[u8]) -> u64 {
     const WIDE: usize = size_of::<u64>();
-    // Carries are collected in the upper halves. Four sums need not wait for each other.
+    // The upper halves collect carries. The CPU can compute four independent sums at once.
     let mut lanes = [0_u128; 4];
     let (blocks, rest) = bytes.as_chunks::<{ 4 * WIDE }>();
     for block in blocks {
@@ -140,7 +143,7 @@ fn sum(bytes: &[u8]) -> u64 {
         last[..rest.len()].copy_from_slice(rest);
         lanes[1] += u128::from(u64::from_ne_bytes(last));
     }
-    // A carry out of 64 bits counts as one, as one out of 16 does: 2⁶⁴ − 1 is a multiple of 2¹⁶ − 1.
+    // A carry out of 64 bits counts as 1, like a carry out of 16 bits: 2⁶⁴ − 1 is a multiple of 2¹⁶ − 1.
     let sum: u128 = lanes.iter().sum();
     let sum = u128::from(sum as u64) + (sum >> 64);
     let sum = (sum as u64).wrapping_add((sum >> 64) as u64);
@@ -172,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_are_those_of_words_wherever_they_are_cut() {
+    fn a_sum_does_not_depend_on_where_the_bytes_are_split() {
         let mixed: Vec<u8> = (0..200_u32).map(|i| (i * i * 7 % 253) as u8).collect();
         let long: Vec<u8> = (0..70_001_u64).map(|i| (i * i % 251) as u8).collect();
         for bytes in [&mixed[..], &[0xff; 131], &[0; 64], &long] {
@@ -189,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_beyond_the_packet_is_told() {
+    fn a_field_beyond_the_packet_is_reported() {
         let packet = [1, 2, 3, 4, 5];
         let max = usize::MAX;
         let cases = [

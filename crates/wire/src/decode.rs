@@ -1,4 +1,4 @@
-//! Packets to segments.
+//! Decodes packets to segments.
 //!
 //! IP headers, extension headers among them, are read by etherparse in its lax mode, which makes
 //! the best of captures: a length field of 0 (segmentation offload) means the packet ends where
@@ -15,27 +15,27 @@ use thiserror::Error;
 use crate::checksum::{self, Checksum};
 use crate::{Endpoints, Flags, IpVersion, Segment, SeqNumber, TCP_HEADER_LEN};
 
-/// A packet read: the segment, and what the packet says beside it.
+/// A decoded packet: the segment, and the packet's other facts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decoded {
     /// Addresses and ports.
     pub endpoints: Endpoints,
-    /// The segment. `payload_len` is its length on the wire, of which `payload` may be a part.
+    /// The segment. `payload_len` is the payload's length on the wire; `payload` may be a part of it.
     pub segment: Segment,
-    /// Where the payload captured stands in the packet.
+    /// The position of the captured payload in the packet.
     pub payload: Range<usize>,
-    /// What the TCP checksum says.
+    /// The result of checking the TCP checksum.
     pub tcp_checksum: Checksum,
-    /// Whether the IPv4 header's checksum is right; always true over IPv6, which has none.
+    /// Whether the IPv4 header's checksum is correct; always true over IPv6, which has none.
     pub ip_checksum_ok: bool,
-    /// The IPv4 identification, which tells a retransmission from a copy made by the network.
+    /// The IPv4 identification, which distinguishes a retransmission from a duplicate made by the network.
     pub ip_id: Option<u16>,
-    /// Whether all options were read. False when one had an impossible length or when the capture
-    /// ends within them: those in front of that place count, those behind are unknown.
+    /// Whether all options were read. It is false when one has an impossible length, or when the capture
+    /// ends within the options. Options before that place are read, options behind it are unknown.
     pub options_complete: bool,
 }
 
-/// Why bytes are not a packet with a TCP header.
+/// The reason why bytes are not a packet with a TCP header.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum DecodeError {
     /// There is no IPv4 or IPv6 header.
@@ -44,15 +44,15 @@ pub enum DecodeError {
     /// The packet carries something else, or its extension headers end before they name TCP.
     #[error("IP protocol {0}: 6 (TCP) expected")]
     NotTcp(u8),
-    /// The packet is a fragment; fragments are not put together again.
+    /// The packet is a fragment; fragments are not reassembled.
     #[error("IP fragment: a whole packet expected")]
     Fragment,
-    /// The IPv4 header's length field does not hold the header.
+    /// The IPv4 header's length field is shorter than the header.
     #[error("IP total length {says}: 0 or at least {header} expected")]
     TotalLength {
-        /// Bytes of the packet as the field says.
+        /// The packet's length in the field, in bytes.
         says: u16,
-        /// Bytes of its header.
+        /// The header's length, in bytes.
         header: u8,
     },
     /// The bytes end within the fixed part of the TCP header.
@@ -61,19 +61,19 @@ pub enum DecodeError {
     /// The TCP header's length is impossible.
     #[error("TCP data offset {words}: 5 to {} words expected", .available / 4)]
     DataOffset {
-        /// The header's length as it says, in 4-byte words.
+        /// The header's length in the field, in 4-byte words.
         words: u8,
-        /// Bytes the IP packet has for header and payload.
+        /// The IP packet's bytes for TCP header and payload.
         available: usize,
     },
 }
 
-/// Reads an IP packet that carries TCP.
+/// Decodes an IP packet that carries TCP.
 ///
 /// The packet may be cut at its end by the capture (snap length) as long as the fixed 20 bytes of
-/// the TCP header are there. Malformed options and wrong checksums are no errors but said in
-/// the result. SACK blocks are kept as they are, reversed or not, a window scale above 14 is taken
-/// as 14 (RFC 7323 §2.3).
+/// the TCP header are there. Malformed options and wrong checksums are not errors; the result reports
+/// them. SACK blocks are kept unchanged, even if reversed. A window scale above 14 is read as 14 (RFC
+/// 7323 §2.3).
 ///
 /// # Errors
 /// When there is no TCP header to read.
@@ -81,11 +81,11 @@ pub fn decode(packet: &[u8]) -> Result<Decoded, DecodeError> {
     read(packet, Checksum::judge)
 }
 
-/// As [`decode`], without a look at the TCP checksum, which others vouch for: it is said to be
-/// [`Checksum::Unverifiable`]. Summing is most of the work for a long packet.
+/// Like [`decode`], but does not check the TCP checksum and returns [`Checksum::Unverifiable`]. Checking
+/// is most of the work for a long packet.
 ///
 /// # Errors
-/// As [`decode`].
+/// Those of [`decode`].
 pub fn decode_unverified(packet: &[u8]) -> Result<Decoded, DecodeError> {
     read(packet, |_, _, _, _| Checksum::Unverifiable)
 }
@@ -133,19 +133,19 @@ fn read(
     })
 }
 
-/// Where the TCP header and payload stand in a packet.
+/// The position of the TCP header and payload in a packet.
 pub(crate) struct Extent {
-    /// The part captured.
+    /// The captured part.
     pub(crate) captured: Range<usize>,
-    /// Bytes of it on the wire, as the IP header says: at least those captured.
+    /// Their length on the wire by the IP header, in bytes: at least the captured length.
     pub(crate) on_wire: usize,
 }
 
 impl Extent {
-    /// Those of a packet that had `packet_on_wire` bytes, of which `packet` was captured.
+    /// The position in a packet of `packet_on_wire` bytes, of which `packet` was captured.
     pub(crate) fn of(packet: &[u8], packet_on_wire: usize, ip: &LaxIpSlice<'_>) -> Self {
-        // The same fallbacks as in etherparse, which tells where the payload ends in the capture
-        // but not where it ended on the wire.
+        // The same fallbacks as in etherparse, which reports the end of the payload in the capture, but
+        // not on the wire.
         let end_on_wire = match ip {
             LaxIpSlice::Ipv4(v4) => Some(usize::from(v4.header().total_len()))
                 .filter(|&total| total >= v4.header().slice().len()),
@@ -163,12 +163,13 @@ impl Extent {
     }
 }
 
-/// What a TCP header says beside the segment.
+/// Facts of a TCP header that are not part of the segment.
 pub(crate) struct TcpHeader {
     pub(crate) src_port: u16,
     pub(crate) dst_port: u16,
     checksum: u16,
-    /// In bytes, on the wire; another writer's layout may differ from [`Segment::header_len`].
+    /// The header's length on the wire, in bytes. Other layouts of options than ours may make it differ
+    /// from [`Segment::header_len`].
     len: usize,
     pub(crate) options_complete: bool,
 }
@@ -176,8 +177,8 @@ pub(crate) struct TcpHeader {
 impl TcpHeader {
     const FIXED_LEN: usize = TCP_HEADER_LEN as usize;
 
-    /// Reads the header in front of `tcp`, the captured part of `on_wire` bytes, into `segment`,
-    /// which is as before when there is none.
+    /// Reads the header at the start of `tcp`, the captured part of `on_wire` bytes, into `segment`.
+    /// Without a header, `segment` is unchanged.
     #[inline(always)]
     pub(crate) fn read(
         tcp: &[u8],

@@ -1,4 +1,4 @@
-//! Segments to packets.
+//! Encodes segments to packets.
 //!
 //! IPv4 (RFC 791) without options and with "don't fragment" set, as Linux sends TCP; IPv6
 //! (RFC 8200) without extension headers and with flow label 0. Both with TTL or hop limit 64 and
@@ -13,10 +13,10 @@ use thiserror::Error;
 use crate::checksum::{self, Sum};
 use crate::{Endpoints, Flags, IpVersion, Segment, SeqNumber, ip_len};
 
-/// TTL or hop limit of the packets written.
+/// The TTL or hop limit of encoded packets.
 const HOP_LIMIT: u8 = 64;
 
-/// Where the checksum stands in a TCP header, in bytes from its start (RFC 9293 §3.1).
+/// The position of the checksum in a TCP header, in bytes from its start (RFC 9293 §3.1).
 pub const TCP_CHECKSUM_OFFSET: u16 = 16;
 
 const CHECKSUM_FIELD: Range<usize> = TCP_CHECKSUM_OFFSET as usize..TCP_CHECKSUM_OFFSET as usize + 2;
@@ -29,22 +29,22 @@ const V4_ID_FIELD: Range<usize> = 4..6;
 const V4_CHECKSUM_FIELD: Range<usize> = 10..12;
 const V6_LEN_FIELD: Range<usize> = 4..6;
 
-/// The bytes a segment carries.
+/// The payload of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Payload<'a> {
     /// These bytes, as many as [`Segment::payload_len`] says.
     Bytes(&'a [u8]),
-    /// This byte, [`Segment::payload_len`] times: for traffic whose content nobody asks about.
+    /// This byte, [`Segment::payload_len`] times, for traffic whose content does not matter.
     Fill(u8),
 }
 
-/// Why a segment cannot be written as a packet.
+/// The reason why a segment cannot be encoded as a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum EncodeError {
     /// One address is IPv4, the other IPv6.
     #[error("endpoints {0}: both addresses must be IPv4, or both IPv6")]
     MixedFamilies(Endpoints),
-    /// The payload has another length than the segment says.
+    /// The payload's length differs from the segment's.
     #[error("payload of {given} bytes: the segment says {expected}")]
     PayloadLength {
         /// Bytes given.
@@ -52,12 +52,12 @@ pub enum EncodeError {
         /// [`Segment::payload_len`].
         expected: u32,
     },
-    /// The packet would be longer than its IP length field can say.
+    /// The packet would be too long for its IP length field.
     #[error("packet of {len} bytes: {} over {version:?} at most", max_len(*.version))]
     TooLong {
         /// The whole packet's length in bytes.
         len: u32,
-        /// The IP version it was to be sent over.
+        /// The packet's IP version.
         version: IpVersion,
     },
 }
@@ -70,13 +70,13 @@ const fn max_len(version: IpVersion) -> u32 {
     }
 }
 
-/// Appends the IP packet that carries `segment` to `out`, with right checksums.
+/// Appends the IP packet that carries `segment` to `out`, with correct checksums.
 ///
 /// `ip_id` is the IPv4 identification; IPv6 has none. SACK blocks that do not fit beside the
-/// other options are left out (see [`Options::sack_blocks_that_fit`]).
+/// other options are omitted (see [`Options::sack_blocks_that_fit`]).
 ///
 /// # Errors
-/// When such a packet cannot exist; `out` is then as before.
+/// When no packet can carry the segment. `out` is then unchanged.
 ///
 /// [`Options::sack_blocks_that_fit`]: crate::Options::sack_blocks_that_fit
 pub fn encode(
@@ -101,12 +101,13 @@ pub fn encode(
     Ok(())
 }
 
-/// Appends the headers of the IP packet that carries `segment` to `out`, for a payload that stands
-/// elsewhere and a checksum completed by others: its field holds the sum of the pseudo-header alone (see
-/// [`complete_checksum`]). Otherwise as [`encode`].
+/// Appends the headers of the IP packet that carries `segment` to `out`, without the payload.
+///
+/// The checksum is left to be completed, for example by hardware: its field holds the sum of the
+/// pseudo-header alone (see [`complete_checksum`]). Otherwise this is [`encode`].
 ///
 /// # Errors
-/// When such a packet cannot exist; `out` is then as before.
+/// When no packet can carry the segment. `out` is then unchanged.
 ///
 /// [`complete_checksum`]: crate::complete_checksum
 pub fn encode_headers(
@@ -124,23 +125,24 @@ pub fn encode_headers(
     Ok(())
 }
 
-/// The headers of segments of one connection that differ in nothing but sequence number, flags and
-/// payload: written and summed once for all of them.
+/// The common headers of segments that differ only in sequence number, flags and payload. They are
+/// encoded and summed once for all these segments.
 #[derive(Clone, Debug, Default)]
 pub struct CommonHeaders {
     bytes: Vec<u8>,
     tcp_at: usize,
-    /// Of the IPv4 header without length, identification and checksum.
+    /// The sum of the IPv4 header without length, identification and checksum.
     ip: Sum,
-    /// Of the pseudo-header and the TCP header without length, sequence number, flags and checksum.
+    /// The sum of the pseudo-header and the TCP header without length, sequence number, flags and
+    /// checksum.
     tcp: Sum,
 }
 
 impl CommonHeaders {
-    /// Takes those of `segment` in place of the ones before.
+    /// Replaces the headers by those of `segment`.
     ///
     /// # Errors
-    /// When there can be none.
+    /// When no packet can carry the segment.
     pub fn set(&mut self, segment: &Segment, endpoints: &Endpoints) -> Result<(), EncodeError> {
         let common = Segment {
             seq: SeqNumber(0),
@@ -168,11 +170,11 @@ impl CommonHeaders {
         self.tcp_at == IpVersion::V4.header_len() as usize
     }
 
-    /// Appends the packet that carries `payload`, in two parts, to `out`, with right checksums: the same
-    /// as [`encode`] for a segment with this sequence number and these flags.
+    /// Appends the packet that carries `payload`, given in two parts, to `out`, with correct checksums.
+    /// The packet is the one that [`encode`] makes for a segment with this sequence number and flags.
     ///
     /// # Errors
-    /// When such a packet cannot exist; `out` is then as before.
+    /// When no packet can carry the payload. `out` is then unchanged.
     pub fn encode(
         &self,
         seq: SeqNumber,
@@ -191,7 +193,7 @@ impl CommonHeaders {
             let len = u32::try_from(len).unwrap_or(u32::MAX);
             return Err(EncodeError::TooLong { len, version });
         }
-        // What the length fields hold fits in them: see above.
+        // The lengths fit in their fields, as checked above.
         let tcp_len = len - self.tcp_at;
         let at = out.len();
         out.extend_from_slice(&self.bytes);
@@ -229,7 +231,7 @@ fn check_payload(segment: &Segment, payload: Payload<'_>) -> Result<(), EncodeEr
     }
 }
 
-/// Appends the IP header, or nothing when there can be none.
+/// Appends the IP header, or nothing on an error.
 fn ip_header(
     segment: &Segment,
     endpoints: &Endpoints,
@@ -295,7 +297,7 @@ mod tests {
     use crate::{Checksum, Flags, Options, Timestamps, complete_checksum, decode};
 
     #[test]
-    fn headers_of_their_own_and_the_payload_behind_are_the_packet() {
+    fn separate_headers_with_the_payload_are_the_packet() {
         let payload: Vec<u8> = (0..60_001_u32).map(|i| (i * i % 251) as u8).collect();
         let timestamps = Some(Timestamps { value: 3, echo: 4 });
         for (src, dst, tcp_at) in [
@@ -330,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_in_common_give_the_packets_of_segments_encoded_one_by_one() {
+    fn common_headers_give_the_same_packets_as_encode() {
         let payload: Vec<u8> = (0..3001_u32).map(|i| (i * i % 251) as u8).collect();
         let mut common = CommonHeaders::default();
         for (src, dst) in [
@@ -373,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_of_what_cannot_exist() {
+    fn headers_of_impossible_packets_are_errors() {
         let endpoints = |dst: &str| Endpoints {
             src: "192.0.2.1:9".parse().unwrap(),
             dst: dst.parse().unwrap(),

@@ -1,4 +1,4 @@
-//! Where a segment comes from and goes to.
+//! The sender and the receiver of a segment.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -18,7 +18,7 @@ pub struct Endpoints {
 }
 
 impl Endpoints {
-    /// Those of a packet going the other way.
+    /// The endpoints of a packet in the other direction.
     pub const fn reverse(self) -> Self {
         Self {
             src: self.dst,

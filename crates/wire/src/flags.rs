@@ -34,7 +34,7 @@ impl Flags {
     /// Congestion window reduced.
     pub const CWR: Self = Self(0x80);
 
-    /// The set with the given header byte. Every byte is a set.
+    /// The set with this header byte. Every byte is valid.
     #[inline]
     pub const fn from_bits(bits: u8) -> Self {
         Self(bits)
@@ -64,7 +64,7 @@ impl Flags {
         self.0 == 0
     }
 
-    /// The bits of both: `|` for constants.
+    /// The bits of both sets, like `|` but for constants.
     #[inline]
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_tcpdumps() {
+    fn flags_print_as_in_tcpdump() {
         let cases = [
             (Flags::NONE, "[none]"),
             (Flags::SYN, "[S]"),
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn sets() {
+    fn flags_form_sets() {
         let syn_ack = Flags::SYN | Flags::ACK;
         assert!(syn_ack.contains(Flags::SYN));
         assert!(!Flags::SYN.contains(syn_ack));

@@ -1,9 +1,9 @@
-//! What the headers of a captured packet say, and nothing else: no checksum is computed.
+//! Decodes only the headers of captured packets, without checksums.
 //!
-//! Captures are read by the million, and nearly all their packets are IPv4 (RFC 791 §3.1) or IPv6
-//! (RFC 8200 §3) with TCP right behind. Those are read here by hand; whatever has more in front of
-//! TCP, or something wrong, goes the way of [`decode`](crate::decode), by etherparse. Both ways
-//! agree on every packet.
+//! Captures hold millions of packets. Nearly all are IPv4 (RFC 791 §3.1) or IPv6 (RFC 8200 §3) packets
+//! with TCP right behind the IP header, and the fast path here reads them. Packets with other headers
+//! before TCP, and malformed packets, take the slow path of [`decode`](crate::decode), which uses
+//! etherparse. Both paths agree on every packet.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -13,33 +13,34 @@ use crate::checksum::TCP;
 use crate::decode::{Extent, TcpHeader};
 use crate::{DecodeError, Endpoints, IpVersion, Segment};
 
-/// What may stand in front of TCP over IPv4 as well (RFC 4302), and what seldom is TCP over IPv6.
+/// The authentication header, which may stand before TCP over IPv4 too (RFC 4302).
 const AUTHENTICATION: u8 = 51;
 const UDP: u8 = 17;
 const ICMP_V6: u8 = 58;
 
-/// What the headers of a packet say beside endpoints and segment.
+/// Facts of a packet's headers in addition to endpoints and segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Headers {
-    /// The IPv4 identification, which tells a retransmission from a copy made by the network.
+    /// The IPv4 identification, which distinguishes a retransmission from a duplicate made by the network.
     pub ip_id: Option<u16>,
-    /// The time to live, IPv6's hop limit: routers passed since the sender lower it.
+    /// The time to live, or IPv6's hop limit. Each router on the way lowers it.
     pub hop_limit: u8,
     /// Whether all options were read, as in [`Decoded`](crate::Decoded::options_complete).
     pub options_complete: bool,
-    /// Whether the IP header claims more bytes than the packet had on the wire. Either it lies, or
-    /// whoever cut the packet forgot how long it was.
+    /// Whether the IP header's length exceeds the packet's length on the wire. Either the header is
+    /// wrong, or the capture lost the packet's length when it cut the packet.
     pub overlong: bool,
 }
 
-/// Reads the headers of an IP packet that carries TCP, of which `packet` was captured and that had
-/// `on_wire` bytes. Addresses, ports and the segment go where they are wanted, lest they are copied
-/// there; both are as before when there is an error. The segment's `payload_len` is its length on
-/// the wire.
+/// Decodes the headers of an IP packet of `on_wire` bytes that carries TCP; `packet` is its captured
+/// part.
 ///
-/// As [`decode_unverified`](crate::decode_unverified), but a length field of 0, as segmentation
-/// offload and packets beyond 64 KiB have it, stands for `on_wire`, and one that does not hold its
-/// own header is an error.
+/// Endpoints and segment are written in place, which saves copies. They are unchanged on an error. The
+/// segment's `payload_len` is the payload's length on the wire.
+///
+/// The result is that of [`decode_unverified`](crate::decode_unverified) with two differences. A length
+/// field of 0, from segmentation offload or a packet beyond 64 KiB, means `on_wire`. A length field
+/// shorter than its own header is an error.
 ///
 /// # Errors
 /// When there is no TCP header to read.
@@ -59,7 +60,7 @@ pub fn decode_headers(
     }
 }
 
-/// Where what is read goes.
+/// The values to fill.
 struct Into<'a> {
     endpoints: &'a mut Endpoints,
     segment: &'a mut Segment,
@@ -71,7 +72,7 @@ fn v4(packet: &[u8], on_wire: usize, into: Into<'_>) -> Result<Headers, DecodeEr
         return by_etherparse(packet, on_wire, into);
     };
     let len = 4 * usize::from(header[0] & 0x0f);
-    // "More fragments" and the offset.
+    // The "more fragments" bit and the fragment offset.
     let fragment = u16::from_be_bytes([header[6], header[7]]) & 0x3fff;
     match header[9] {
         _ if packet.len() < len => return by_etherparse(packet, on_wire, into),
@@ -130,7 +131,7 @@ fn v6(packet: &[u8], on_wire: usize, into: Into<'_>) -> Result<Headers, DecodeEr
     front.with_tcp(tcp, end - LEN, end > on_wire, into)
 }
 
-/// Where an IPv4 packet ended on the wire that says it has `total` bytes.
+/// The end on the wire of an IPv4 packet whose length field is `total`.
 #[inline]
 fn end_on_wire(total: usize, header: usize, on_wire: usize) -> Result<usize, DecodeError> {
     match total {
@@ -143,7 +144,7 @@ fn end_on_wire(total: usize, header: usize, on_wire: usize) -> Result<usize, Dec
     }
 }
 
-/// Extension headers, and everything that is no TCP.
+/// Decodes packets with extension headers, and packets without TCP.
 #[cold]
 #[inline(never)]
 fn by_etherparse(packet: &[u8], on_wire: usize, into: Into<'_>) -> Result<Headers, DecodeError> {
@@ -175,7 +176,7 @@ fn by_etherparse(packet: &[u8], on_wire: usize, into: Into<'_>) -> Result<Header
     front.with_tcp(tcp, extent.on_wire, end > on_wire, into)
 }
 
-/// What stands in front of TCP.
+/// The headers before TCP.
 struct Front {
     src: IpAddr,
     dst: IpAddr,
@@ -184,7 +185,7 @@ struct Front {
 }
 
 impl Front {
-    /// With the TCP header at the start of `tcp`, the captured part of `tcp_on_wire` bytes.
+    /// Adds the TCP header at the start of `tcp`, the captured part of `tcp_on_wire` bytes.
     #[inline(always)]
     fn with_tcp(
         self,

@@ -1,10 +1,9 @@
-//! The wire: TCP segments as values, and the bytes they become.
+//! TCP segments as values, and their encoding as packets.
 //!
-//! A [`Segment`] is what an endpoint consumes and produces: header fields and options as a small
-//! `Copy` value, without payload bytes, which live at the edges (socket buffers, capture files).
-//! [`encode`] and [`decode`] are those edges: IPv4 or IPv6 packets with true checksums;
-//! [`decode_headers`] reads what captures are read for, and fast.
-//! [`pcap::Writer`] writes such packets to a capture file.
+//! Endpoints consume and produce [`Segment`]s: header fields and options as a small `Copy` value,
+//! without payload. The payload stays in socket buffers and capture files. [`encode`] and [`decode`]
+//! convert between segments and IPv4 or IPv6 packets with correct checksums. [`decode_headers`] is a fast
+//! decoder for captures, and [`pcap::Writer`] writes packets to a capture file.
 //!
 //! ```
 //! use recoup_wire::{Endpoints, Flags, Payload, Segment, SeqNumber, decode, encode};

@@ -51,11 +51,11 @@ pub struct Timestamps {
     pub echo: u32,
 }
 
-/// Up to four SACK blocks, in the order they stand in the option.
+/// Up to four SACK blocks, in the order of the option.
 ///
-/// A block is `[left, right]`: the first sequence number received and the first one past it.
-/// Blocks are kept as they come, reversed or outside the window alike; whoever knows the
-/// connection judges them.
+/// A block is `[left, right]`: the first sequence number received, and the first one past the block.
+/// Blocks are kept unchanged, even if they are reversed or outside the window. The endpoint validates
+/// them.
 #[derive(Clone, Copy, Default)]
 pub struct SackBlocks {
     blocks: [[SeqNumber; 2]; Self::MAX],
@@ -73,7 +73,7 @@ impl SackBlocks {
         count: 0,
     };
 
-    /// Adds a block after the others; `false`, changing nothing, when there are four already.
+    /// Appends a block. With four blocks already, nothing changes and the result is `false`.
     #[inline]
     pub fn push(&mut self, block: [SeqNumber; 2]) -> bool {
         let Some(slot) = self.blocks.get_mut(usize::from(self.count)) else {
@@ -96,20 +96,20 @@ impl SackBlocks {
         self.as_slice().iter().copied()
     }
 
-    /// How many blocks there are, 0 to 4.
+    /// The number of blocks, 0 to 4.
     #[inline]
     pub const fn len(&self) -> usize {
         self.count as usize
     }
 
-    /// Whether there are none.
+    /// Whether there are no blocks.
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.count == 0
     }
 }
 
-// By what there is of them: mostly nothing.
+// Compares only the blocks present, which are few.
 impl PartialEq for SackBlocks {
     #[inline]
     fn eq(&self, other: &Self) -> bool {
@@ -135,7 +135,7 @@ impl<'a> IntoIterator for &'a SackBlocks {
 }
 
 impl FromIterator<[SeqNumber; 2]> for SackBlocks {
-    /// The first four blocks; more do not fit in a segment.
+    /// The first four blocks: no more fit in a segment.
     fn from_iter<I: IntoIterator<Item = [SeqNumber; 2]>>(blocks: I) -> Self {
         let mut sack = Self::NONE;
         for block in blocks.into_iter().take(Self::MAX) {
@@ -162,7 +162,7 @@ impl fmt::Debug for SackBlocks {
 }
 
 impl fmt::Display for Options {
-    /// Much as tcpdump prints them, without padding: `mss 1460,sackOK,TS val 1 ecr 0,wscale 7`.
+    /// Similar to tcpdump, without padding: `mss 1460,sackOK,TS val 1 ecr 0,wscale 7`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut separator = "";
         let mut item = |f: &mut fmt::Formatter<'_>, text: fmt::Arguments<'_>| {

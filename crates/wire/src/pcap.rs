@@ -1,6 +1,6 @@
 //! Capture files: classic pcap with nanosecond timestamps, raw IP packets (LINKTYPE_RAW, 101).
 //!
-//! The format (draft-ietf-opsawg-pcap) is written by pcap-file, little-endian.
+//! The crate pcap-file writes the format (draft-ietf-opsawg-pcap), little-endian.
 
 use std::io::{self, BufWriter, Write};
 use std::time::Duration;
@@ -9,14 +9,15 @@ use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
 use pcap_file::{DataLink, Endianness, PcapError, TsResolution};
 use recoup_units::Instant;
 
-/// The snap length of [`Writer::new`], in bytes: longer than any packet [`encode`] writes.
+/// The snap length of [`Writer::new`], in bytes. No packet of [`encode`] is longer.
 ///
 /// [`encode`]: crate::encode
 pub const DEFAULT_SNAPLEN: u32 = 262_144;
 
-/// Writes packets to a capture file, buffered.
+/// A buffered writer of a capture file.
 ///
-/// [`finish`](Self::finish) it: a writer dropped flushes as well, but cannot say that it failed.
+/// Call [`finish`](Self::finish) at the end: a writer that is dropped flushes too, but cannot report an
+/// error.
 #[derive(Debug)]
 pub struct Writer<W: Write> {
     inner: PcapWriter<BufWriter<W>>,
@@ -24,7 +25,7 @@ pub struct Writer<W: Write> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Begins a capture file on `out` that keeps packets whole.
+    /// Starts a capture file on `out` that keeps whole packets.
     ///
     /// `epoch` is the time from 1970-01-01 UTC to [`Instant::ZERO`].
     ///
@@ -34,8 +35,8 @@ impl<W: Write> Writer<W> {
         Self::with_snaplen(out, epoch, DEFAULT_SNAPLEN)
     }
 
-    /// As [`new`](Self::new), but keeps the first `snaplen` bytes of each packet only. The file
-    /// says how long each was.
+    /// Like [`new`](Self::new), but keeps only the first `snaplen` bytes of each packet. The file
+    /// records the length of each packet.
     ///
     /// # Errors
     /// When `out` fails.
@@ -51,11 +52,11 @@ impl<W: Write> Writer<W> {
         Ok(Self { inner, epoch })
     }
 
-    /// Adds an IP packet seen at `at`.
+    /// Adds an IP packet captured at `at`.
     ///
     /// # Errors
-    /// When `out` fails, or when `at` lies past the format's last second, in February 2106; the
-    /// packet is then not written.
+    /// When `out` fails, or when `at` is after the format's last second, in February 2106. The packet is
+    /// then not written.
     pub fn write(&mut self, at: Instant, packet: &[u8]) -> io::Result<()> {
         let timestamp = self
             .epoch
@@ -75,7 +76,7 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Flushes everything and gives `out` back.
+    /// Flushes everything and returns `out`.
     ///
     /// # Errors
     /// When `out` fails.
@@ -90,7 +91,7 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// The I/O error within, without pcap-file's words for it, which speak of reading.
+/// The I/O error within a pcap-file error, whose own text is about reading.
 fn io_error(error: PcapError) -> io::Error {
     match error {
         PcapError::IoError(error) => error,
@@ -102,7 +103,7 @@ fn io_error(error: PcapError) -> io::Error {
 mod tests {
     use super::*;
 
-    /// A file that is full after a number of bytes, and says so when flushed at the latest.
+    /// A file that is full after a number of bytes, and reports it when flushed at the latest.
     #[derive(Debug)]
     struct Full(usize);
 
@@ -124,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_byte_for_byte() {
+    fn a_file_has_the_expected_bytes() {
         let epoch = Duration::from_secs(0x6000_0000);
         let mut writer = Writer::with_snaplen(Vec::new(), epoch, 3).unwrap();
         // 1.000000002 s after the epoch, then cut at the snap length.

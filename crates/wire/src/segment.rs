@@ -1,4 +1,4 @@
-//! The segment: the value endpoints exchange.
+//! The segment: the value that endpoints exchange.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ pub struct Segment {
     pub ack: SeqNumber,
     /// Payload bytes on the wire.
     pub payload_len: u32,
-    /// The receive window as the header's field holds it: not yet scaled.
+    /// The receive window in the header's field, not scaled.
     pub window: u16,
     /// Control bits.
     pub flags: Flags,
@@ -26,11 +26,11 @@ pub struct Segment {
     pub options: Options,
 }
 
-// Simulations copy segments through queues; a change that makes them larger should be meant.
+// Simulations copy segments through queues, so their size should not grow by accident.
 const _: () = assert!(size_of::<Segment>() <= 80);
 
 impl Segment {
-    /// The TCP header's length in bytes, options and their padding included: 20 to 60.
+    /// The TCP header's length with options and padding, in bytes: 20 to 60.
     #[inline]
     pub const fn header_len(&self) -> u32 {
         TCP_HEADER_LEN + self.options.encoded_len()
@@ -44,7 +44,7 @@ impl Segment {
             .saturating_add(self.flags.contains(Flags::FIN) as u32)
     }
 
-    /// Whether it does nothing but acknowledge: an ACK without payload, SYN, FIN or RST.
+    /// Whether it is an ACK without payload, SYN, FIN or RST.
     #[inline]
     pub const fn is_pure_ack(&self) -> bool {
         const OTHERWISE: Flags = Flags::SYN.union(Flags::FIN).union(Flags::RST);
@@ -55,7 +55,7 @@ impl Segment {
 }
 
 impl fmt::Display for Segment {
-    /// Much as tcpdump prints it: `[P.], seq 1:1449, ack 1, win 229, length 1448`.
+    /// Similar to tcpdump: `[P.], seq 1:1449, ack 1, win 229, length 1448`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}, seq {}", self.flags, self.seq)?;
         if self.sequence_len() > 0 {
@@ -72,7 +72,7 @@ impl fmt::Display for Segment {
     }
 }
 
-/// Which Internet Protocol carries the segment.
+/// The version of the Internet Protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum IpVersion {
     /// IPv4 (RFC 791).
@@ -104,7 +104,7 @@ mod tests {
     use crate::{SackBlocks, Timestamps};
 
     #[test]
-    fn lengths() {
+    fn lengths_follow_from_payload_flags_and_options() {
         let timestamps = Options {
             timestamps: Some(Timestamps::default()),
             ..Options::NONE
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_much_like_tcpdumps() {
+    fn segments_print_like_in_tcpdump() {
         let data = Segment {
             seq: SeqNumber(1),
             ack: SeqNumber(7),

@@ -1,8 +1,8 @@
 //! Sequence numbers: 32 bits on the wire, arithmetic modulo 2^32 (RFC 9293 §3.4).
 //!
-//! `a` is before `b` when `b - a`, taken modulo 2^32, lies in `1..2^31`. This is no total order
-//! (three numbers can each be before the next, in a circle), so [`SeqNumber`] has no `Ord`;
-//! code that must order positions unwraps them to [`Offset`] first.
+//! `a` is before `b` when `b - a` modulo 2^32 lies in `1..2^31`. This is not a total order, because three
+//! numbers can each be before the next in a circle. [`SeqNumber`] therefore has no `Ord`. Code that must
+//! order positions converts them to [`Offset`]s first.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
@@ -14,15 +14,15 @@ use recoup_units::Offset;
 pub struct SeqNumber(pub u32);
 
 impl SeqNumber {
-    /// How far this number lies after `other`, in `-2^31..2^31`; negative when it lies before.
+    /// The distance from `other` to this number, in `-2^31..2^31`; negative when this number is before.
     ///
-    /// Two numbers exactly 2^31 apart are each before the other: the distance is `-2^31` both ways.
+    /// Of two numbers exactly 2^31 apart, each is before the other: both distances are `-2^31`.
     #[inline]
     pub const fn distance_from(self, other: Self) -> i32 {
         self.0.wrapping_sub(other.0).cast_signed()
     }
 
-    /// Sequence space from `earlier` to here, modulo 2^32.
+    /// The sequence space from `earlier` to this number, modulo 2^32.
     #[inline]
     pub const fn since(self, earlier: Self) -> u32 {
         self.0.wrapping_sub(earlier.0)
@@ -40,18 +40,18 @@ impl SeqNumber {
         other.before(self)
     }
 
-    /// With `self` as ISN, the number `offset` has on the wire.
+    /// The sequence number of `offset`, with `self` as the ISN.
     #[inline]
     pub const fn at(self, offset: Offset) -> Self {
-        // Truncated: modulo 2^32 is what is meant.
+        // Truncation to modulo 2^32 is intended.
         Self(self.0.wrapping_add(offset.0 as u32))
     }
 
-    /// The offset nearest to `near` that has this number on a connection with the given ISN.
+    /// The offset nearest to `near` that has this sequence number, for a connection with this ISN.
     ///
-    /// `near` is an offset already known, such as the next one expected. `None` when the nearest
-    /// would lie below offset 0 (the SYN) or above `u64::MAX`. A number exactly 2^31 away is
-    /// taken to lie below, as in [`distance_from`](Self::distance_from).
+    /// `near` is a known offset, such as the next one expected. The result is `None` when the nearest
+    /// offset would be below 0 (the SYN) or above `u64::MAX`. A number exactly 2^31 away counts as below,
+    /// as in [`distance_from`](Self::distance_from).
     #[inline]
     pub const fn unwrap(self, isn: Self, near: Offset) -> Option<Offset> {
         let distance = self.distance_from(isn.at(near)) as i64;
@@ -130,17 +130,17 @@ mod tests {
             (1000, 1001, 0, Some(1)),
             (1000, 999, 0, None),
             (1000, 999, 1, None),
-            // The ISN itself just under the wrap.
+            // The ISN is just below the wrap.
             (u32::MAX, 0, 0, Some(1)),
             (u32::MAX, u32::MAX, 5, Some(0)),
-            // Forwards across the wrap of the number, with offsets on either side of 2^32.
+            // Forwards across the wrap, with offsets on both sides of 2^32.
             (0, 3, WRAP - 2, Some(WRAP + 3)),
             (0, 3, 3 * WRAP - 2, Some(3 * WRAP + 3)),
-            // Backwards across it.
+            // Backwards across the wrap.
             (0, u32::MAX, WRAP + 2, Some(WRAP - 1)),
             (0, u32::MAX, WRAP, Some(WRAP - 1)),
             (7, 6, 2 * WRAP, Some(2 * WRAP - 1)),
-            // The farthest still ahead, and the tie, which counts as behind.
+            // The farthest number that is still ahead, and the tie, which counts as behind.
             (0, 0x7fff_ffff, 0, Some(0x7fff_ffff)),
             (0, 0x8000_0000, 0, None),
             (0, 0x8000_0000, WRAP, Some(WRAP - 0x8000_0000)),
@@ -160,7 +160,7 @@ mod tests {
         fn unwrap_inverts_at(isn: u32, near in 0..=u64::MAX >> 1, distance: i32) {
             let isn = SeqNumber(isn);
             let offset = near.checked_add_signed(i64::from(distance)).map(Offset);
-            // Below offset 0 there is no offset to name, only a number.
+            // Below offset 0 there is no offset, only a number.
             let number = isn.at(Offset(near)) + distance.cast_unsigned();
             prop_assert_eq!(number.unwrap(isn, Offset(near)), offset);
             if let Some(offset) = offset {

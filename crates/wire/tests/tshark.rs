@@ -1,4 +1,4 @@
-//! Packets as tshark reads them: an independent judge of checksums and option layouts.
+//! Checks checksums and option layouts with tshark.
 //!
 //! Skipped where tshark is not installed, unless `RECOUP_REQUIRE_TOOLS` is set.
 
@@ -11,7 +11,7 @@ use recoup_wire::{
     Endpoints, Flags, Options, Payload, SackBlocks, Segment, SeqNumber, Timestamps, encode, pcap,
 };
 
-/// The fields asked for, in this order.
+/// The fields that tshark prints, in this order.
 const FIELDS: [&str; 16] = [
     "frame.time_epoch",
     "frame.len",
@@ -31,10 +31,10 @@ const FIELDS: [&str; 16] = [
     "tcp.options.sack_re",
 ];
 
-/// What tshark's "good" is called in a checksum status field.
+/// tshark's value for "good" in a checksum status field.
 const GOOD: &str = "1";
 
-/// tshark over `file`, its output; `None` when there is no tshark.
+/// The output of tshark for `file`; `None` when tshark is not installed.
 fn tshark(file: &Path, arguments: &[&str]) -> Option<String> {
     let result = Command::new("tshark")
         .args(["-n", "-o", "tcp.check_checksum:TRUE"])
@@ -60,7 +60,7 @@ fn tshark(file: &Path, arguments: &[&str]) -> Option<String> {
     }
 }
 
-/// A connection's beginning, a loss within it, and its end.
+/// A connection's handshake, a loss, and its close.
 fn segments() -> Vec<Segment> {
     let options = |value, echo| Options {
         timestamps: Some(Timestamps { value, echo }),
@@ -155,14 +155,14 @@ fn tshark_reads_what_was_written() {
         {
             let len = ip_header + segment.header_len() + segment.payload_len;
             let expected = format!("1700000000.00000000{i}|{len}|{ip_checksum}|{GOOD}|{rest}");
-            // Some versions of tshark part the bytes of SACK-permitted by a colon.
+            // Some versions of tshark separate the bytes of SACK-permitted by a colon.
             assert_eq!(row.replace(':', ""), expected, "{name}, {segment}");
         }
         no_complaints(&file);
     }
 }
 
-/// Writes [`segments`] between `endpoints`, a nanosecond apart; ACKs go the other way.
+/// Writes [`segments`] between `endpoints`, one nanosecond apart. ACKs go in the other direction.
 fn write_capture(file: &Path, endpoints: &Endpoints) {
     let out = std::fs::File::create(file).unwrap();
     let mut writer = pcap::Writer::new(out, Duration::from_secs(1_700_000_000)).unwrap();
@@ -183,8 +183,8 @@ fn write_capture(file: &Path, endpoints: &Endpoints) {
     writer.finish().unwrap();
 }
 
-/// Nothing in the file is malformed, and no warning speaks of checksums, options or lengths.
-/// (Warnings of the TCP analysis are right: the connection has holes.)
+/// Nothing in the file is malformed, and no warning is about checksums, options or lengths. Warnings of
+/// the TCP analysis are expected, because the connection has gaps.
 fn no_complaints(file: &Path) {
     let filter = "_ws.malformed || _ws.short || tcp.checksum.status == 0 || ip.checksum.status == 0 \
                   || _ws.expert.group == \"Checksum\" || _ws.expert.group == \"Malformed\" \

@@ -1,21 +1,23 @@
-//! Scales with numbers at round places, from 0 up or logarithmic.
+//! Axes with ticks at round numbers, linear from 0 or logarithmic.
 
-/// A scale from 0 up.
+/// A linear axis from 0 upwards.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Axis {
+pub(super) struct LinearAxis {
     step: f64,
     steps: u32,
 }
 
-impl Axis {
-    /// From 0 to at least `largest` and 1, in 3 to 7 steps of 1, 2 or 5 times a power of ten.
+impl LinearAxis {
+    /// An axis from 0 to at least `largest` and at least 1, in 3 to 7 steps of 1, 2 or 5 times a power
+    /// of ten.
     pub fn up_to(largest: f64) -> Self {
         Self::covering(largest.max(1.0))
     }
 
-    /// From 0 to at least `largest`, in such steps; to 1 when that is no positive number.
+    /// An axis from 0 to at least `largest`, in steps like [`up_to`](Self::up_to)'s; to 1 when
+    /// `largest` is not a positive number.
     pub fn covering(largest: f64) -> Self {
-        // Far from where arithmetic on it would overflow or vanish.
+        // Within these bounds, arithmetic neither overflows nor underflows.
         let top = if largest > 0.0 { largest } else { 1.0 }.clamp(1e-300, 1e300);
         let power = 10f64.powf((top / 7.0).log10().floor());
         let step = [1.0, 2.0, 5.0, 10.0]
@@ -23,12 +25,12 @@ impl Axis {
             .into_iter()
             .find(|step| step * 7.0 >= top)
             .unwrap_or(10.0 * power);
-        // With a margin, lest 0.6 make a fourth step of 0.2.
+        // Without the margin, rounding could turn 0.6 into four steps of 0.2.
         let steps = (top / step - 1e-6).ceil() as u32;
         Self { step, steps }
     }
 
-    /// The numbers on the axis, and their text.
+    /// Value and text of each number on the axis.
     pub fn ticks(self) -> impl Iterator<Item = (f64, String)> {
         (0..=self.steps).map(move |i| {
             let value = f64::from(i) * self.step;
@@ -36,7 +38,7 @@ impl Axis {
                 step if step >= 1e4 && value > 0.0 => format!("{value:.1e}"),
                 step if step >= 1.0 => format!("{value:.0}"),
                 step if step >= 1e-4 => {
-                    // As many digits as the step has; a hair less lest 0.1 count as 0.09….
+                    // As many decimals as the step has. The margin covers steps stored a little low.
                     let digits = (-step.log10() - 1e-9).ceil() as usize;
                     format!("{value:.digits$}")
                 }
@@ -47,14 +49,14 @@ impl Axis {
         })
     }
 
-    /// Where `value` is on the axis, from 0 at its foot to 1 at its end; what is beyond is at the
-    /// nearer of these.
+    /// The position of `value` on the axis, from 0 at its start to 1 at its end; values off the axis
+    /// are at the nearer end.
     pub fn part(self, value: f64) -> f64 {
         (value / (f64::from(self.steps) * self.step)).clamp(0.0, 1.0)
     }
 }
 
-/// A logarithmic scale.
+/// A logarithmic axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct LogAxis {
     low: f64,
@@ -62,10 +64,10 @@ pub(super) struct LogAxis {
 }
 
 impl LogAxis {
-    /// Between these positive numbers; what is less than a decade stands amid one, so that there are
-    /// round numbers.
+    /// An axis between two positive numbers. A range of less than a decade is widened to a decade, so
+    /// that the axis has round numbers.
     pub fn between(low: f64, high: f64) -> Self {
-        // Far from where arithmetic on them would overflow or vanish.
+        // Within these bounds, arithmetic neither overflows nor underflows.
         let [low, high] = [low, high].map(|x| x.clamp(1e-290, 1e290));
         let margin = (10.0 * low / high).max(1.0).sqrt();
         Self {
@@ -74,14 +76,14 @@ impl LogAxis {
         }
     }
 
-    /// Where `value`, which is positive, is on the axis, from 0 to 1; what is beyond is at the
-    /// nearer end.
+    /// The position of `value`, which is positive, on the axis, from 0 to 1; values off the axis are at
+    /// the nearer end.
     pub fn part(self, value: f64) -> f64 {
         ((value / self.low).ln() / (self.high / self.low).ln()).clamp(0.0, 1.0)
     }
 
-    /// Round numbers on the axis and their text: 1, 2 and 5 of every decade, or 1 alone, or of
-    /// every few decades, the first of these that `fit`.
+    /// Value and text of the round numbers on the axis: 1, 2 and 5 of every decade, or 1 of every
+    /// decade, or 1 of every second, third, … decade. The first choice that `fit` accepts is taken.
     pub fn ticks(self, fit: impl Fn(&[(f64, String)]) -> bool) -> Vec<(f64, String)> {
         let first = self.low.log10().floor() as i32;
         let last = self.high.log10().ceil() as i32;
@@ -99,13 +101,13 @@ impl LogAxis {
         ticks
     }
 
-    /// Whether `value` is on the axis, arithmetic's error forgiven.
+    /// Whether `value` is on the axis, with a margin for rounding errors.
     fn shows(self, value: f64) -> bool {
         (self.low * (1.0 - 1e-9)..=self.high * (1.0 + 1e-9)).contains(&value)
     }
 }
 
-/// `digit` times that power of ten, and its text.
+/// Value and text of `digit` times ten to the power of `power`.
 fn round(digit: u32, power: i32) -> (f64, String) {
     let text = format!("{digit}e{power}");
     let value: f64 = text.parse().unwrap_or(f64::from(digit));
@@ -120,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_axis_has_round_numbers() {
+    fn a_linear_axis_has_round_numbers() {
         let cases: [(f64, &[&str]); 6] = [
             (0.0, &["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]),
             (1.2, &["0.0", "0.2", "0.4", "0.6", "0.8", "1.0", "1.2"]),
@@ -133,13 +135,16 @@ mod tests {
             ),
         ];
         for (largest, numbers) in cases {
-            let ticks: Vec<_> = Axis::up_to(largest).ticks().map(|(_, text)| text).collect();
+            let ticks: Vec<_> = LinearAxis::up_to(largest)
+                .ticks()
+                .map(|(_, text)| text)
+                .collect();
             assert_eq!(ticks, numbers, "up to {largest}");
         }
     }
 
     #[test]
-    fn an_axis_covers_what_is_asked_and_small_steps_have_their_digits() {
+    fn a_linear_axis_covers_its_largest_value_and_small_steps_have_enough_decimals() {
         let cases: [(f64, &[&str]); 6] = [
             (0.0, &["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]),
             (f64::NAN, &["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]),
@@ -165,7 +170,7 @@ mod tests {
             ),
         ];
         for (largest, numbers) in cases {
-            let ticks: Vec<_> = Axis::covering(largest)
+            let ticks: Vec<_> = LinearAxis::covering(largest)
                 .ticks()
                 .map(|(_, text)| text)
                 .collect();
@@ -191,10 +196,10 @@ mod tests {
                 9,
                 &["1e-6", "2e-6", "5e-6", "1e-5", "2e-5", "5e-5", "0.0001"],
             ),
-            // One number, and little more, amid a decade.
+            // A single number and a narrow range are widened to a decade.
             (30.0, 30.0, 9, &["10", "20", "50"]),
             (3.0, 4.0, 9, &["2", "5", "10"]),
-            // Nothing fits: the fewest there are.
+            // When no choice fits, the one with the fewest numbers is taken.
             (1.0, 100.0, 0, &["1", "100"]),
         ];
         for (low, high, most, expected) in cases {
@@ -205,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_decade_is_as_wide_anywhere_on_a_logarithmic_axis() {
+    fn all_decades_of_a_logarithmic_axis_are_equally_wide() {
         let axis = LogAxis::between(0.1, 100.0);
         for (value, part) in [
             (0.01, 0.0),

@@ -1,20 +1,21 @@
-//! Grouped bars: in each panel groups of bars, in each group one bar per series (mechanism).
+//! Bar charts: each panel has groups of bars, and each group has one bar per series (mechanism).
 
-use super::axis::Axis;
-use super::layout::{Content, Frame, LEFT, Layout, RIGHT, SWATCH, style};
-use super::{Draw, to_svg};
+use super::axis::LinearAxis;
+use super::layout::{ChartLayout, Content, LEFT, PanelFrame, RIGHT, SWATCH, style};
+use super::{ChartPainter, to_svg};
 use crate::canvas::{Align, Canvas, Colour, Style};
-use crate::canvas::{INK, WHITE};
+use crate::canvas::{FOREGROUND, WHITE};
 use crate::text::{cut, width};
 
-/// From the foot of the bars to the largest number on the axis.
+/// The height from a panel's x axis to the largest number on its y axis.
 const PLOT_HEIGHT: i32 = 190;
-/// The part of a group's width its bars fill.
+/// The part of a group's width that its bars fill.
 const FILLED: f64 = 0.82;
 const WIDEST_BAR: f64 = 64.0;
-/// The highest upright group label; what is longer is cut.
+/// The height of the longest upright group label; longer ones are cut.
 const LABEL_HEIGHT: i32 = 130;
-/// From a bar's top to the middle of the number above it, or to the foot of an upright one.
+/// The distance from a bar's top to the middle of a level number above it, or to the foot of an
+/// upright number.
 const VALUE_GAP: i32 = 6;
 
 const GROUP: Style = style(12, false, Align::Centre, false);
@@ -25,16 +26,16 @@ const UPRIGHT_VALUE: Style = style(10, false, Align::Left, true);
 /// A chart of grouped bars.
 ///
 /// ```
-/// use recoup_draw::chart::{BarChart, Group, Panel};
+/// use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
 ///
 /// let chart = BarChart {
 ///     title: "A single tail loss".into(),
 ///     x_label: "RTT (ms)".into(),
 ///     y_label: "Normalised FCT".into(),
 ///     series: vec!["linux-3.17".into(), "linux-3.17+rtor".into()],
-///     panels: vec![Panel {
+///     panels: vec![BarPanel {
 ///         title: "Quick ACKs".into(),
-///         groups: vec![Group {
+///         groups: vec![BarGroup {
 ///             label: "80".into(),
 ///             values: vec![Some(1.0), Some(0.846)],
 ///         }],
@@ -44,39 +45,39 @@ const UPRIGHT_VALUE: Style = style(10, false, Align::Left, true);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BarChart {
-    /// Above everything; none when empty.
+    /// Title above all panels; empty: no title.
     pub title: String,
-    /// What the groups are, with its unit: below the last panel.
+    /// The quantity that distinguishes the groups, with its unit, below the last panel.
     pub x_label: String,
-    /// What the values are, with its unit: beside each panel.
+    /// The quantity of the values with its unit, beside each panel.
     pub y_label: String,
-    /// The bars of each group, named in the legend. A chart with one series has no legend.
+    /// The names of the bars in each group, for the legend. A chart with one series has no legend.
     pub series: Vec<String>,
     /// From top to bottom.
-    pub panels: Vec<Panel>,
+    pub panels: Vec<BarPanel>,
 }
 
 /// One set of axes.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Panel {
-    /// Above the axes; none when empty.
+pub struct BarPanel {
+    /// Title above the axes; empty: no title.
     pub title: String,
     /// From left to right.
-    pub groups: Vec<Group>,
+    pub groups: Vec<BarGroup>,
 }
 
-/// Bars that stand together.
+/// Adjacent bars with a common label, one per series.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Group {
-    /// Below the bars.
+pub struct BarGroup {
+    /// Label below the bars.
     pub label: String,
-    /// One value per series, 0 or more, in the chart's unit. What is `None`, absent, negative or
-    /// not a finite number is drawn as a dash in place of the bar; what is beyond the series is
+    /// One value per series, 0 or more, in the chart's unit. A value that is `None`, missing, negative
+    /// or not finite is drawn as a dash in place of the bar. Values beyond the number of series are
     /// ignored.
     pub values: Vec<Option<f64>>,
 }
 
-impl Group {
+impl BarGroup {
     /// The value of a series, if it can be drawn.
     fn value(&self, series: usize) -> Option<f64> {
         let value = self.values.get(series).copied().flatten();
@@ -87,18 +88,18 @@ impl Group {
 impl BarChart {
     /// The chart as an SVG document, 900 px wide.
     ///
-    /// All panels share one scale, from 0 to 1 or, if a value is larger, beyond.
+    /// All panels share one scale, from 0 to 1, or further if a value is larger.
     pub fn to_svg(&self) -> String {
         let value_labels = self.value_labels();
-        let labels = Labels::of(&self.panels);
-        let layout = Layout::of(Content {
+        let labels = GroupLabels::of(&self.panels);
+        let layout = ChartLayout::of(Content {
             title: &self.title,
             x_label: &self.x_label,
             y_label: &self.y_label,
             series: &self.series,
             swatch: SWATCH,
             panels: self.panels.iter().map(|panel| &*panel.title).collect(),
-            axis: Axis::up_to(self.values().fold(0.0, f64::max)),
+            axis: LinearAxis::up_to(self.values().fold(0.0, f64::max)),
             plot_height: PLOT_HEIGHT,
             headroom: match value_labels {
                 None => 6,
@@ -107,7 +108,7 @@ impl BarChart {
             },
             foot: labels.height,
         });
-        let painter = Painter {
+        let painter = BarPainter {
             chart: self,
             labels,
             value_labels,
@@ -126,15 +127,16 @@ impl BarChart {
         self.values().map(height).max().unwrap_or(0)
     }
 
-    /// How numbers are set above the bars so that neighbours stay apart in every panel.
+    /// The style of the numbers above the bars in which neighbours do not touch in any panel; `None`
+    /// when there is none.
     fn value_labels(&self) -> Option<Style> {
-        const APART: f64 = 4.0;
+        const MIN_GAP: f64 = 4.0;
         let groups = self.panels.iter().map(|panel| panel.groups.len()).max()?;
-        let pitch = Groups::pitch(groups, self.series.len());
+        let pitch = GroupColumns::pitch(groups, self.series.len());
         let widest = f64::from(self.widest_number());
         [(VALUE, widest), (UPRIGHT_VALUE, f64::from(VALUE.size))]
             .into_iter()
-            .find(|(_, across)| across + APART <= pitch)
+            .find(|(_, across)| across + MIN_GAP <= pitch)
             .map(|(style, _)| style)
     }
 }
@@ -147,23 +149,23 @@ fn value_text(value: f64) -> String {
     }
 }
 
-/// A chart and how its texts are set.
-struct Painter<'a> {
+/// A chart with the placement of its texts.
+struct BarPainter<'a> {
     chart: &'a BarChart,
-    labels: Labels,
-    /// How the numbers above the bars are set, if they fit at all.
+    labels: GroupLabels,
+    /// The style of the numbers above the bars; `None`: they do not fit.
     value_labels: Option<Style>,
 }
 
-impl Draw for Painter<'_> {
-    fn sample(&self, canvas: &Canvas<'_>, i: usize, (x, y): (i32, i32)) {
+impl ChartPainter for BarPainter<'_> {
+    fn draw_legend_sample(&self, canvas: &Canvas<'_>, i: usize, (x, y): (i32, i32)) {
         let colour = Colour::of_series(i, self.chart.series.len());
         draw_box(canvas, (x, y), (x + SWATCH, y + SWATCH), colour);
     }
 
-    fn panel(&self, canvas: &Canvas<'_>, i: usize, frame: &Frame, axis: &Axis) {
+    fn draw_panel(&self, canvas: &Canvas<'_>, i: usize, frame: &PanelFrame, axis: &LinearAxis) {
         let panel = &self.chart.panels[i];
-        let groups = Groups::of(frame, panel.groups.len());
+        let groups = GroupColumns::of(frame, panel.groups.len());
         for (i, group) in panel.groups.iter().enumerate() {
             if self.labels.shows(i) {
                 self.draw_group_label(canvas, &group.label, groups.centre(i), frame);
@@ -174,20 +176,20 @@ impl Draw for Painter<'_> {
     }
 }
 
-impl Painter<'_> {
+impl BarPainter<'_> {
     fn draw_bars(
         &self,
         canvas: &Canvas<'_>,
-        group: &Group,
-        bars: &Bars,
-        frame: &Frame,
-        axis: &Axis,
+        group: &BarGroup,
+        bars: &BarPositions,
+        frame: &PanelFrame,
+        axis: &LinearAxis,
     ) {
         for series in 0..self.chart.series.len() {
             let (left, right) = bars.edges(series);
             let centre = (left + right) / 2;
             let Some(value) = group.value(series) else {
-                canvas.text("–", (centre, frame.bottom - 6), DASH, INK);
+                canvas.text("–", (centre, frame.bottom - 6), DASH, FOREGROUND);
                 continue;
             };
             let top = frame.y(axis.part(value));
@@ -199,7 +201,7 @@ impl Painter<'_> {
         }
     }
 
-    fn draw_group_label(&self, canvas: &Canvas<'_>, text: &str, x: i32, frame: &Frame) {
+    fn draw_group_label(&self, canvas: &Canvas<'_>, text: &str, x: i32, frame: &PanelFrame) {
         let upright = self.labels.upright;
         let style = Style {
             align: if upright { Align::Right } else { Align::Centre },
@@ -207,11 +209,11 @@ impl Painter<'_> {
             ..GROUP
         };
         let y = frame.bottom + if upright { 6 } else { 12 };
-        canvas.text(&self.labels.fitted(text), (x, y), style, INK);
+        canvas.text(&self.labels.fitted(text), (x, y), style, FOREGROUND);
     }
 }
 
-/// A number above a bar whose top is at `top`; the lines of the axis do not run through it.
+/// Draws a number above a bar whose top is at `top`, on white so that no grid line crosses it.
 fn draw_number(canvas: &Canvas<'_>, number: &str, (x, top): (i32, i32), style: Style) {
     let y = top - VALUE_GAP;
     let (along, across) = (width(number, style.size), style.size);
@@ -223,35 +225,35 @@ fn draw_number(canvas: &Canvas<'_>, number: &str, (x, top): (i32, i32), style: S
         ),
     };
     canvas.fill(from, to, WHITE);
-    canvas.text(number, (x, y), style, INK);
+    canvas.text(number, (x, y), style, FOREGROUND);
 }
 
-/// A box of `colour` with a dark edge inside its bounds.
+/// Draws a box of `colour` with a dark edge inside its bounds.
 fn draw_box(canvas: &Canvas<'_>, (x0, y0): (i32, i32), (x1, y1): (i32, i32), colour: Colour) {
     if x1 - x0 < 4 {
         return canvas.fill((x0, y0), (x1, y1), colour);
     }
-    canvas.fill((x0, y0), (x1, y1), INK);
+    canvas.fill((x0, y0), (x1, y1), FOREGROUND);
     if y1 - y0 > 2 {
         canvas.fill((x0 + 1, y0 + 1), (x1 - 1, y1 - 1), colour);
     }
 }
 
-/// How a panel's width is shared among its groups.
-struct Groups {
+/// The division of a panel's width among its groups.
+struct GroupColumns {
     left: f64,
     each: f64,
 }
 
-impl Groups {
-    fn of(frame: &Frame, count: usize) -> Self {
+impl GroupColumns {
+    fn of(frame: &PanelFrame, count: usize) -> Self {
         Self {
             left: f64::from(frame.left),
             each: f64::from(frame.right - frame.left) / count.max(1) as f64,
         }
     }
 
-    /// From one bar to the next, with so many groups in a panel and bars in a group.
+    /// The distance from one bar to the next, for the numbers of groups in a panel and of series.
     fn pitch(groups: usize, series: usize) -> f64 {
         let each = f64::from(RIGHT - LEFT) / groups.max(1) as f64;
         (each * FILLED / series.max(1) as f64).min(WIDEST_BAR)
@@ -263,10 +265,10 @@ impl Groups {
     }
 
     /// The bars of group `i`.
-    fn bars(&self, i: usize, series: usize) -> Bars {
+    fn bars(&self, i: usize, series: usize) -> BarPositions {
         let pitch = (self.each * FILLED / series.max(1) as f64).min(WIDEST_BAR);
         let centre = self.left + self.each * (i as f64 + 0.5);
-        Bars {
+        BarPositions {
             left: centre - pitch * series as f64 / 2.0,
             pitch,
         }
@@ -274,13 +276,14 @@ impl Groups {
 }
 
 /// The bars of one group.
-struct Bars {
+struct BarPositions {
     left: f64,
     pitch: f64,
 }
 
-impl Bars {
-    /// Left and right edge of a series's bar, at least a pixel wide, two apart where there is room.
+impl BarPositions {
+    /// Left and right edge of a series's bar. A bar is at least a pixel wide; where there is room, bars
+    /// are two pixels apart.
     fn edges(&self, series: usize) -> (i32, i32) {
         let gap = if self.pitch >= 8.0 { 2 } else { 0 };
         let left = (self.left + self.pitch * series as f64).round() as i32;
@@ -289,20 +292,20 @@ impl Bars {
     }
 }
 
-/// How the labels below the groups are set.
+/// The placement of the labels below the groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Labels {
-    /// Room below the axis.
+struct GroupLabels {
+    /// The height they need below the axis.
     height: i32,
     upright: bool,
-    /// Every how many groups one is shown.
+    /// Every `every`th group is labelled.
     every: usize,
 }
 
-impl Labels {
-    /// Level if each fits below its group; otherwise upright, and thinned out if even so they
-    /// would touch.
-    fn of(panels: &[Panel]) -> Self {
+impl GroupLabels {
+    /// Labels are level if each fits below its group. Otherwise they are upright, and fewer groups are
+    /// labelled if upright labels would touch.
+    fn of(panels: &[BarPanel]) -> Self {
         const LINE: i32 = 15;
         let groups = panels.iter().map(|panel| panel.groups.len()).max();
         let each = (RIGHT - LEFT) / i32::try_from(groups.unwrap_or(0).max(1)).unwrap_or(i32::MAX);
@@ -328,7 +331,7 @@ impl Labels {
         i.is_multiple_of(self.every)
     }
 
-    /// As much of a label as there is room for.
+    /// A label, cut where there is no room.
     fn fitted(self, text: &str) -> String {
         match self.upright {
             true => cut(text, GROUP.size, LABEL_HEIGHT),

@@ -1,15 +1,15 @@
-//! Where everything goes: all positions of a chart, in whole pixels, before anything is drawn.
+//! Computes all positions of a chart, in whole pixels, before anything is drawn.
 
-use super::axis::Axis;
+use super::axis::LinearAxis;
 use crate::canvas::{Align, Style};
-use crate::text::{cut, rows, width, wrap};
+use crate::text::{cut, layout_rows, width, wrap};
 
 pub(super) const WIDTH: i32 = 900;
 const MARGIN: i32 = 14;
-/// From the left edge to the axes: label, numbers and ticks.
+/// The left end of the x axis; label, numbers and ticks of the y axis stand left of it.
 pub(super) const LEFT: i32 = 72;
 pub(super) const RIGHT: i32 = WIDTH - 18;
-/// The height of a series's sample in the legend.
+/// The height of a sample in the legend.
 pub(super) const SWATCH: i32 = 13;
 const SWATCH_GAP: i32 = 6;
 
@@ -29,71 +29,72 @@ pub(super) const AXIS_LABEL: Style = style(13, false, Align::Centre, false);
 pub(super) const Y_LABEL: Style = style(13, false, Align::Centre, true);
 pub(super) const TICK: Style = style(12, false, Align::Right, false);
 
-/// Lines of text and where each is: its middle, across its direction.
+/// Lines of text, each with its middle across its direction.
 type Lines = Vec<(String, i32)>;
 
-/// What a chart has to find room for.
+/// The content of a chart, as far as positions depend on it.
 pub(super) struct Content<'a> {
     pub title: &'a str,
     pub x_label: &'a str,
     pub y_label: &'a str,
-    /// Named in the legend.
+    /// The names of the series, for the legend.
     pub series: &'a [String],
-    /// The width of a series's sample there.
+    /// The width of a sample in the legend.
     pub swatch: i32,
     /// The title of each panel.
     pub panels: Vec<&'a str>,
-    /// The scale of the values, all panels'.
-    pub axis: Axis,
-    /// From the foot of a panel to the largest number on the axis.
+    /// The y axis of all panels.
+    pub axis: LinearAxis,
+    /// The height from a panel's x axis to the largest number on its y axis.
     pub plot_height: i32,
-    /// Above that.
+    /// The height of a panel above that number.
     pub headroom: i32,
-    /// Room below a panel.
+    /// The height between a panel's x axis and the next panel.
     pub foot: i32,
 }
 
-/// A chart's geometry.
-pub(super) struct Layout {
+/// The positions of everything in a chart.
+pub(super) struct ChartLayout {
     pub width: i32,
     pub height: i32,
     pub title: Lines,
-    pub legend: Vec<Entry>,
+    pub legend: Vec<LegendEntry>,
     pub y_label: Lines,
     pub x_label: Option<(String, (i32, i32))>,
-    pub axis: Axis,
-    pub frames: Vec<Frame>,
+    pub axis: LinearAxis,
+    pub frames: Vec<PanelFrame>,
 }
 
-/// A series in the legend: its name, as far as it fits.
-pub(super) struct Entry {
+/// A series in the legend.
+pub(super) struct LegendEntry {
+    /// The name, cut where it does not fit.
     pub name: String,
     /// The top left corner of its sample.
     pub swatch: (i32, i32),
-    /// Left of the name, half way up.
+    /// The left end of the name, at half its height.
     pub text: (i32, i32),
 }
 
-/// Where a panel's axes stand.
-pub(super) struct Frame {
+/// The positions of a panel's axes.
+pub(super) struct PanelFrame {
     pub title: Lines,
     pub left: i32,
     pub right: i32,
-    /// Of the vertical axis, headroom included.
+    /// The top of the y axis, headroom included.
     pub top: i32,
     pub bottom: i32,
-    /// From the bottom to the largest number on the axis.
+    /// The height from the bottom to the largest number on the y axis.
     pub height: i32,
 }
 
-impl Frame {
-    /// The height of what is this part, 0 to 1, of the way from the foot to the largest number.
+impl PanelFrame {
+    /// The pixel of a y value, given as its part, 0 to 1, of the largest number on the axis.
     pub fn y(&self, part: f64) -> i32 {
         self.bottom - (part * f64::from(self.height)).round() as i32
     }
 }
 
-impl Layout {
+impl ChartLayout {
     pub fn of(content: Content<'_>) -> Self {
         let mut y = MARGIN;
         let title = lines(content.title, TITLE, WIDTH - 2 * MARGIN, 22, &mut y);
@@ -104,7 +105,7 @@ impl Layout {
             let title = lines(panel, PANEL_TITLE, RIGHT - LEFT, 20, &mut y);
             let top = y;
             y += content.headroom + content.plot_height;
-            frames.push(Frame {
+            frames.push(PanelFrame {
                 title,
                 left: LEFT,
                 right: RIGHT,
@@ -132,7 +133,7 @@ impl Layout {
     }
 }
 
-/// Breaks `text` into lines `pitch` apart from `y` on, and moves `y` below them.
+/// Breaks `text` into lines, `pitch` pixels apart, from `y` on, and moves `y` below them.
 fn lines(text: &str, style: Style, room: i32, pitch: i32, y: &mut i32) -> Lines {
     let place = |line| {
         *y += pitch;
@@ -144,7 +145,7 @@ fn lines(text: &str, style: Style, room: i32, pitch: i32, y: &mut i32) -> Lines 
         .collect()
 }
 
-/// Two lines at most have room beside the numbers.
+/// The label of the y axis, in two lines at most: no more fit beside the numbers.
 fn y_label(text: &str, room: i32) -> Lines {
     let mut lines = wrap(text, Y_LABEL.size, room);
     lines.truncate(2);
@@ -152,8 +153,8 @@ fn y_label(text: &str, room: i32) -> Lines {
     lines.into_iter().zip([first, first + 16]).collect()
 }
 
-/// Rows of swatches and names, each row centred; none for a single series.
-fn legend(series: &[String], swatch: i32, y: &mut i32) -> Vec<Entry> {
+/// Places samples and names in rows, each row centred. A single series needs no legend.
+fn legend(series: &[String], swatch: i32, y: &mut i32) -> Vec<LegendEntry> {
     const GAP: i32 = 24;
     let room = WIDTH - 2 * MARGIN;
     if series.len() < 2 {
@@ -165,12 +166,12 @@ fn legend(series: &[String], swatch: i32, y: &mut i32) -> Vec<Entry> {
         let width = before + width(&name, LEGEND.size);
         (name, width)
     };
-    let rows = rows(series.iter().map(entry), GAP, room);
+    let rows = layout_rows(series.iter().map(entry), GAP, room);
     let mut placed = Vec::with_capacity(series.len());
     *y += 4;
     for (used, row) in rows {
         let (left, top) = ((WIDTH - used) / 2, *y + 4);
-        placed.extend(row.into_iter().map(|(name, x)| Entry {
+        placed.extend(row.into_iter().map(|(name, x)| LegendEntry {
             name,
             swatch: (left + x, top),
             text: (left + x + before, top + SWATCH / 2),

@@ -1,25 +1,26 @@
-//! Lines: in each panel one line per series, through its points or as steps.
+//! Line charts: each panel has one line per series, through its points or as steps.
 //!
-//! A series has a colour and a dash pattern of its own, so that print in one grey tells them apart.
+//! Each series has its own colour and dash pattern, so readers can distinguish them in black and white
+//! too.
 
-use super::axis::{Axis, LogAxis};
-use super::layout::{Content, Frame, LEFT, Layout, RIGHT, SWATCH, WIDTH, style};
-use super::{Draw, to_svg};
+use super::axis::{LinearAxis, LogAxis};
+use super::layout::{ChartLayout, Content, LEFT, PanelFrame, RIGHT, SWATCH, WIDTH, style};
+use super::{ChartPainter, to_svg};
 use crate::canvas::{Align, Canvas, Colour, Style};
-use crate::canvas::{FAINT, INK};
+use crate::canvas::{FOREGROUND, GRID};
 use crate::text::width;
 
-/// From the foot of a panel to the largest number on the axis.
+/// The height from a panel's x axis to the largest number on its y axis.
 const PLOT_HEIGHT: i32 = 260;
 const THICKNESS: u32 = 2;
-/// The width of a sample in the legend: the longest pattern, once.
+/// The width of a sample in the legend: one period of the longest dash pattern.
 const SAMPLE: i32 = 36;
-/// Between two numbers below the axis, at least.
-const APART: i32 = 12;
+/// The least gap between two numbers below the axis.
+const MIN_TICK_GAP: i32 = 12;
 
-const NUMBER: Style = style(12, false, Align::Centre, false);
+const X_TICK: Style = style(12, false, Align::Centre, false);
 
-/// What is drawn and left out by turns along a line, in pixels.
+/// The dash pattern of each series: lengths of dashes and gaps in turn, in pixels.
 const DASHES: [&[f64]; 8] = [
     &[],
     &[10.0, 4.0],
@@ -31,10 +32,10 @@ const DASHES: [&[f64]; 8] = [
     &[18.0, 3.0, 3.0, 3.0, 3.0, 3.0],
 ];
 
-/// A chart of lines.
+/// A line chart.
 ///
 /// ```
-/// use recoup_draw::chart::{Drawn, LineChart, LinePanel, Scale};
+/// use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
 ///
 /// let chart = LineChart {
 ///     title: "Half of the flows take 80 ms, half 280 ms".into(),
@@ -42,7 +43,7 @@ const DASHES: [&[f64]; 8] = [
 ///     y_label: "share of the flows".into(),
 ///     scale: Scale::Linear,
 ///     largest: Some(1.0),
-///     drawn: Drawn::Steps,
+///     interpolation: Interpolation::Steps,
 ///     series: vec!["linux-3.17".into()],
 ///     panels: vec![LinePanel {
 ///         title: String::new(),
@@ -53,19 +54,19 @@ const DASHES: [&[f64]; 8] = [
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LineChart {
-    /// Above everything; none when empty.
+    /// Title above all panels; empty: no title.
     pub title: String,
-    /// What x is, with its unit: below the last panel.
+    /// The quantity on the x axis with its unit, below the last panel.
     pub x_label: String,
-    /// What y is, with its unit: beside each panel.
+    /// The quantity on the y axis with its unit, beside each panel.
     pub y_label: String,
-    /// How x is spread.
+    /// The scale of the x axis.
     pub scale: Scale,
-    /// What the y axis must reach, at least; `None`: the largest y drawn.
+    /// A value that the y axis reaches at least; `None`: the largest y drawn.
     pub largest: Option<f64>,
     /// How points are joined.
-    pub drawn: Drawn,
-    /// The lines of each panel, named in the legend. A chart with one series has no legend.
+    pub interpolation: Interpolation,
+    /// The names of the lines in each panel, for the legend. A chart with one series has no legend.
     pub series: Vec<String>,
     /// From top to bottom.
     pub panels: Vec<LinePanel>,
@@ -74,30 +75,30 @@ pub struct LineChart {
 /// One set of axes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinePanel {
-    /// Above the axes; none when empty.
+    /// Title above the axes; empty: no title.
     pub title: String,
-    /// The points (x, y) of each series from left to right; what is beyond the series is ignored.
-    /// Points that are not finite or negative, and with a logarithmic scale those with x = 0, are
-    /// left out, and the line is broken there.
+    /// The points (x, y) of each series from left to right. Lines beyond the number of series are
+    /// ignored. A point with a negative or non-finite coordinate interrupts the line, and so does x = 0
+    /// on a logarithmic scale.
     pub lines: Vec<Vec<(f64, f64)>>,
 }
 
-/// How x is spread over the width.
+/// The scale of the x axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scale {
-    /// From 0, evenly.
+    /// Linear, from 0.
     #[default]
     Linear,
-    /// From the smallest x, evenly by its logarithm.
+    /// Logarithmic, from the smallest x.
     Logarithmic,
 }
 
 /// How points are joined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Drawn {
-    /// Each with the next by a straight line.
+pub enum Interpolation {
+    /// A straight line from each point to the next.
     #[default]
-    Lines,
+    Linear,
     /// Each y holds until the next x, as in a distribution function.
     Steps,
 }
@@ -106,39 +107,38 @@ impl LineChart {
     /// The chart as an SVG document, 900 px wide. All panels share their scales.
     pub fn to_svg(&self) -> String {
         let largest = self.points().map(|(_, y)| y).fold(0.0, f64::max);
-        let layout = Layout::of(Content {
+        let layout = ChartLayout::of(Content {
             title: &self.title,
             x_label: &self.x_label,
             y_label: &self.y_label,
             series: &self.series,
             swatch: SAMPLE,
             panels: self.panels.iter().map(|panel| &*panel.title).collect(),
-            axis: Axis::covering(self.largest.map_or(largest, |given| given.max(largest))),
+            axis: LinearAxis::covering(self.largest.map_or(largest, |given| given.max(largest))),
             plot_height: PLOT_HEIGHT,
             headroom: 8,
             foot: 22,
         });
-        let painter = Painter {
+        let painter = LinePainter {
             chart: self,
-            across: self.across(),
+            x_axis: self.x_axis(),
         };
         to_svg(&layout, &painter)
     }
 
-    /// The horizontal axis.
-    fn across(&self) -> Across {
+    fn x_axis(&self) -> HorizontalAxis {
         let (low, high) = self
             .points()
             .map(|(x, _)| x)
             .fold((f64::MAX, 0.0), |(low, high), x| (x.min(low), x.max(high)));
         match self.scale {
-            Scale::Linear => Across::Linear(Axis::covering(high)),
-            Scale::Logarithmic if low <= high => Across::Log(LogAxis::between(low, high)),
-            Scale::Logarithmic => Across::Log(LogAxis::between(1.0, 1.0)),
+            Scale::Linear => HorizontalAxis::Linear(LinearAxis::covering(high)),
+            Scale::Logarithmic if low <= high => HorizontalAxis::Log(LogAxis::between(low, high)),
+            Scale::Logarithmic => HorizontalAxis::Log(LogAxis::between(1.0, 1.0)),
         }
     }
 
-    /// Whether a point has a place in the chart.
+    /// Whether a point can be drawn.
     fn shows(&self, (x, y): (f64, f64)) -> bool {
         let from = match self.scale {
             Scale::Linear => x >= 0.0,
@@ -155,14 +155,14 @@ impl LineChart {
     }
 }
 
-/// A horizontal axis.
+/// The x axis.
 #[derive(Clone, Copy, Debug)]
-enum Across {
-    Linear(Axis),
+enum HorizontalAxis {
+    Linear(LinearAxis),
     Log(LogAxis),
 }
 
-impl Across {
+impl HorizontalAxis {
     fn part(self, x: f64) -> f64 {
         match self {
             Self::Linear(axis) => axis.part(x),
@@ -177,42 +177,42 @@ impl Across {
     fn ticks(self) -> Vec<(f64, String)> {
         match self {
             Self::Linear(axis) => axis.ticks().collect(),
-            Self::Log(axis) => axis.ticks(|ticks| self.apart(ticks)),
+            Self::Log(axis) => axis.ticks(|ticks| self.have_room(ticks)),
         }
     }
 
-    /// Whether no two neighbouring numbers touch.
-    fn apart(self, ticks: &[(f64, String)]) -> bool {
-        let half = |text: &str| width(text, NUMBER.size).div_euclid(2);
+    /// Whether neighbouring numbers keep their distance.
+    fn have_room(self, ticks: &[(f64, String)]) -> bool {
+        let half = |text: &str| width(text, X_TICK.size).div_euclid(2);
         ticks.windows(2).all(|pair| {
             let [(a, left), (b, right)] = pair else {
                 return true;
             };
-            self.pixel(*b) - self.pixel(*a) >= half(left) + half(right) + APART
+            self.pixel(*b) - self.pixel(*a) >= half(left) + half(right) + MIN_TICK_GAP
         })
     }
 }
 
-struct Painter<'a> {
+struct LinePainter<'a> {
     chart: &'a LineChart,
-    across: Across,
+    x_axis: HorizontalAxis,
 }
 
-impl Draw for Painter<'_> {
-    fn sample(&self, canvas: &Canvas<'_>, i: usize, (x, y): (i32, i32)) {
+impl ChartPainter for LinePainter<'_> {
+    fn draw_legend_sample(&self, canvas: &Canvas<'_>, i: usize, (x, y): (i32, i32)) {
         let y = y + SWATCH / 2;
         self.draw_line(canvas, i, &[(x, y), (x + SAMPLE, y)]);
     }
 
-    fn panel(&self, canvas: &Canvas<'_>, i: usize, frame: &Frame, axis: &Axis) {
+    fn draw_panel(&self, canvas: &Canvas<'_>, i: usize, frame: &PanelFrame, axis: &LinearAxis) {
         self.draw_numbers(canvas, frame);
         let lines = self.chart.panels[i].lines.iter().enumerate();
         for (series, points) in lines.take(self.chart.series.len()) {
             for part in points.split(|point| !self.chart.shows(*point)) {
-                let place = |(x, y): &(f64, f64)| (self.across.pixel(*x), frame.y(axis.part(*y)));
-                let corners = match self.chart.drawn {
-                    Drawn::Lines => part.iter().map(place).collect(),
-                    Drawn::Steps => steps(part.iter().map(place)),
+                let place = |(x, y): &(f64, f64)| (self.x_axis.pixel(*x), frame.y(axis.part(*y)));
+                let corners = match self.chart.interpolation {
+                    Interpolation::Linear => part.iter().map(place).collect(),
+                    Interpolation::Steps => steps(part.iter().map(place)),
                 };
                 self.draw_line(canvas, series, &corners);
             }
@@ -220,21 +220,26 @@ impl Draw for Painter<'_> {
     }
 }
 
-impl Painter<'_> {
-    /// The numbers below a panel, and a faint line up from each.
-    fn draw_numbers(&self, canvas: &Canvas<'_>, frame: &Frame) {
-        for (value, text) in self.across.ticks() {
-            let x = self.across.pixel(value);
+impl LinePainter<'_> {
+    /// Draws the numbers below a panel, and a grid line at each.
+    fn draw_numbers(&self, canvas: &Canvas<'_>, frame: &PanelFrame) {
+        for (value, text) in self.x_axis.ticks() {
+            let x = self.x_axis.pixel(value);
             if x > frame.left {
-                canvas.fill((x, frame.top), (x + 1, frame.bottom), FAINT);
+                canvas.fill((x, frame.top), (x + 1, frame.bottom), GRID);
             }
-            canvas.fill((x, frame.bottom), (x + 1, frame.bottom + 5), INK);
-            let inside = WIDTH - 2 - width(&text, NUMBER.size) / 2;
-            canvas.text(&text, (x.min(inside), frame.bottom + 12), NUMBER, INK);
+            canvas.fill((x, frame.bottom), (x + 1, frame.bottom + 5), FOREGROUND);
+            let inside = WIDTH - 2 - width(&text, X_TICK.size) / 2;
+            canvas.text(
+                &text,
+                (x.min(inside), frame.bottom + 12),
+                X_TICK,
+                FOREGROUND,
+            );
         }
     }
 
-    /// A line in the colour and dashes of its series; a dot for a point alone.
+    /// Draws a line in the colour and dash pattern of its series, or a dot for a single point.
     fn draw_line(&self, canvas: &Canvas<'_>, series: usize, corners: &[(i32, i32)]) {
         let colour = Colour::of_line(series, self.chart.series.len());
         if let [(x, y)] = corners {
@@ -246,7 +251,7 @@ impl Painter<'_> {
     }
 }
 
-/// The corners of a line that keeps its height until the next point.
+/// The corners of a line that stays level until the next point.
 fn steps(points: impl Iterator<Item = (i32, i32)>) -> Vec<(i32, i32)> {
     let mut corners: Vec<(i32, i32)> = Vec::new();
     for (x, y) in points {
@@ -258,15 +263,15 @@ fn steps(points: impl Iterator<Item = (i32, i32)>) -> Vec<(i32, i32)> {
     corners
 }
 
-/// The pieces of a line that are drawn: `pattern` is the length of a piece, of the gap after it,
-/// and so on, repeated along the line. Without a pattern the line is one piece.
+/// The dashes of a line. `pattern` holds the lengths of dashes and gaps in turn and repeats along the
+/// line. Without a pattern the whole line is one dash.
 fn dashes(corners: &[(i32, i32)], pattern: &[f64]) -> Vec<Vec<(i32, i32)>> {
     let mut corners = corners.to_vec();
     corners.dedup();
     let Some((first, _)) = pattern.first().zip(corners.first()) else {
         return vec![corners];
     };
-    // Pieces and gaps by turns.
+    // Dashes and gaps in turn.
     let (mut parts, mut part, mut left) = (Vec::new(), vec![corners[0]], *first);
     for ends in corners.windows(2) {
         let (from, to) = (ends[0], ends[1]);

@@ -1,8 +1,8 @@
-//! What the tests of all charts need.
+//! Helpers for the tests of all charts.
 
 use crate::canvas::Colour;
 
-/// An element: its name, attributes, and the text in it.
+/// An XML element with its text.
 #[derive(Debug)]
 pub(super) struct Element {
     pub name: String,
@@ -21,8 +21,8 @@ impl Element {
     }
 }
 
-/// Reads the XML an SVG here is made of (strict enough to fail on anything not escaped or not closed),
-/// and returns the elements inside `<svg>`.
+/// Parses an SVG document and returns the elements inside `<svg>`. Fails on text that is not escaped
+/// and on elements that are not closed.
 pub(super) fn parse(svg: &str) -> Vec<Element> {
     let unescape = |text: &str| {
         assert!(!text.contains(['<', '>']), "{text}");
@@ -72,7 +72,7 @@ pub(super) fn texts(svg: &str) -> Vec<String> {
 }
 
 #[test]
-fn colours_differ_in_grey_as_well() {
+fn colours_differ_in_grey() {
     // Luma (ITU-R BT.601), 0 to 255.
     let grey = |Colour(r, g, b)| 0.299 * f64::from(r) + 0.587 * f64::from(g) + 0.114 * f64::from(b);
     for n in 2..=8 {
@@ -80,7 +80,7 @@ fn colours_differ_in_grey_as_well() {
         for pair in greys.windows(2) {
             assert!(pair[1] - pair[0] > 16.0, "{n} series: {greys:?}");
         }
-        // Lines stay darker, and have their dashes besides.
+        // Line colours stay darker; dash patterns distinguish lines as well.
         let greys: Vec<_> = (0..n).map(|i| grey(Colour::of_line(i, n))).collect();
         assert!(greys.is_sorted() && greys[n - 1] < 180.0, "{greys:?}");
     }

@@ -1,6 +1,6 @@
-//! Axes: whole numbers to pixels, with ticks at round ones.
+//! Axes: whole numbers to pixels, with ticks at round numbers.
 
-/// What numbers count, and how they are written.
+/// The quantity an axis shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Quantity {
     /// Nanoseconds.
@@ -9,7 +9,7 @@ pub(super) enum Quantity {
     Sequence,
 }
 
-/// A unit for the numbers of an axis.
+/// The unit of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Unit {
     name: &'static str,
@@ -24,7 +24,7 @@ impl Quantity {
         }
     }
 
-    /// The unit for numbers up to `high`.
+    /// The unit in which an axis up to `high` is labelled.
     fn unit(self, high: u64) -> Unit {
         let units: &[(u64, &str, u64)] = match self {
             Self::Time => &[(10_000_000_000, "s", 1_000_000_000), (0, "ms", 1_000_000)],
@@ -43,36 +43,37 @@ impl Quantity {
 
 /// A range of numbers on a range of pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Axis {
+pub(super) struct PixelAxis {
     quantity: Quantity,
     low: u64,
     high: u64,
-    /// Where `low` and `high` are, in pixels.
+    /// The pixels of `low` and `high`.
     ends: (i32, i32),
     step: u64,
 }
 
-impl Axis {
-    /// `low` to `high` (at least `low` + 1) at these pixels, with at most `most` ticks.
-    pub fn new(quantity: Quantity, low: u64, high: u64, ends: (i32, i32), most: u64) -> Self {
+impl PixelAxis {
+    /// An axis from `low` to `high`, which becomes at least `low` + 1, between the pixels `ends` and
+    /// with at most `max_ticks` ticks.
+    pub fn new(quantity: Quantity, low: u64, high: u64, ends: (i32, i32), max_ticks: u64) -> Self {
         let high = high.max(low.saturating_add(1));
         Self {
             quantity,
             low,
             high,
             ends,
-            step: step(low, high, most),
+            step: step(low, high, max_ticks),
         }
     }
 
-    /// The pixel of `value`; what is outside is at the nearer end.
+    /// The pixel of `value`; values off the axis are at the nearer end.
     pub fn pixel(&self, value: u64) -> i32 {
         let along = i128::from(value.clamp(self.low, self.high) - self.low);
         let (span, length) = (
             i128::from(self.high - self.low),
             i128::from(self.ends.1 - self.ends.0),
         );
-        // Rounded to the nearest; lengths fit their type, and so does what is not longer.
+        // Rounded to the nearest pixel. The result is no longer than the axis, so it fits i32.
         let rounded = (2 * along * length + span * length.signum()) / (2 * span);
         self.ends.0 + rounded as i32
     }
@@ -82,13 +83,13 @@ impl Axis {
         (self.low..=self.high).contains(&value)
     }
 
-    /// What the axis shows, with its unit.
+    /// The quantity with its unit.
     pub fn label(&self) -> String {
         let unit = self.quantity.unit(self.high);
         format!("{} ({})", self.quantity.name(), unit.name)
     }
 
-    /// The round numbers on the axis: pixel and text.
+    /// Pixel and text of each round number on the axis.
     pub fn ticks(&self) -> impl Iterator<Item = (i32, String)> + '_ {
         let unit = self.quantity.unit(self.high).size;
         let first = self.low.div_ceil(self.step);
@@ -100,8 +101,8 @@ impl Axis {
     }
 }
 
-/// The smallest 1, 2 or 5 times a power of ten that makes at most `most` ticks.
-fn step(low: u64, high: u64, most: u64) -> u64 {
+/// The smallest 1, 2 or 5 times a power of ten that makes at most `max_ticks` ticks.
+fn step(low: u64, high: u64, max_ticks: u64) -> u64 {
     let mut power = 1u64;
     loop {
         for digit in [1, 2, 5] {
@@ -109,7 +110,7 @@ fn step(low: u64, high: u64, most: u64) -> u64 {
             let ticks = (high / step)
                 .saturating_add(1)
                 .saturating_sub(low.div_ceil(step));
-            if ticks <= most.max(1) || step > high {
+            if ticks <= max_ticks.max(1) || step > high {
                 return step;
             }
         }
@@ -117,13 +118,13 @@ fn step(low: u64, high: u64, most: u64) -> u64 {
     }
 }
 
-/// `value` in units of `unit`, with the digits multiples of `step` need.
+/// `value` in units of `unit`, with the decimals that multiples of `step` need.
 fn decimal(value: u64, unit: u64, step: u64) -> String {
     let (whole, rest) = (value / unit, value % unit);
     if step.is_multiple_of(unit) {
         return whole.to_string();
     }
-    // Units are powers of ten: as many digits as zeros, less those that `step` leaves zero.
+    // Units are powers of ten: one decimal per zero, less the decimals that `step` keeps at zero.
     let digits = unit.ilog10() as usize;
     let needed = digits - step.ilog10() as usize;
     let all = format!("{rest:0digits$}");
@@ -135,12 +136,12 @@ mod tests {
     use super::*;
 
     fn texts(quantity: Quantity, low: u64, high: u64) -> (String, Vec<String>) {
-        let axis = Axis::new(quantity, low, high, (0, 800), 8);
+        let axis = PixelAxis::new(quantity, low, high, (0, 800), 8);
         (axis.label(), axis.ticks().map(|(_, text)| text).collect())
     }
 
     #[test]
-    fn ticks_are_round_and_told_in_a_fitting_unit() {
+    fn ticks_are_round_numbers_in_a_suitable_unit() {
         let ms = 1_000_000;
         for (quantity, low, high, label, ticks) in [
             (
@@ -210,9 +211,9 @@ mod tests {
     }
 
     #[test]
-    fn pixels_run_from_end_to_end() {
-        let right = Axis::new(Quantity::Time, 100, 200, (70, 870), 8);
-        let up = Axis::new(Quantity::Sequence, 0, 30, (300, 0), 8);
+    fn pixels_span_the_axis_from_end_to_end() {
+        let right = PixelAxis::new(Quantity::Time, 100, 200, (70, 870), 8);
+        let up = PixelAxis::new(Quantity::Sequence, 0, 30, (300, 0), 8);
         for (axis, value, pixel) in [
             (right, 100, 70),
             (right, 150, 470),
@@ -225,7 +226,7 @@ mod tests {
         ] {
             assert_eq!(axis.pixel(value), pixel, "{value} on {axis:?}");
         }
-        let vast = Axis::new(Quantity::Time, 0, u64::MAX, (0, 800), 8);
+        let vast = PixelAxis::new(Quantity::Time, 0, u64::MAX, (0, 800), 8);
         assert_eq!((vast.pixel(u64::MAX), vast.pixel(u64::MAX / 2)), (800, 400));
         assert!(vast.ticks().count() <= 8);
     }

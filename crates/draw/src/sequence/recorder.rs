@@ -1,104 +1,123 @@
-//! Turns what a sender sends and hears into the marks of a diagram.
+//! Turns the segments a sender sends and the ACKs it receives into the marks of a diagram.
 
-use super::{Mark, Necessity, What};
-use recoup_recovery::Trigger;
+use super::{Mark, MarkKind, Necessity};
 use recoup_units::{Instant, Offset, Span};
 
-/// The marks of one direction of a connection, in the order they are reported.
+/// Collects the marks of one direction of a connection. Call its methods in order of time.
 #[derive(Clone, Debug, Default)]
-pub struct Recorder {
+pub struct MarkRecorder {
     marks: Vec<Mark>,
     una: Option<Offset>,
     window: Option<Offset>,
-    /// The end of what was sent.
+    /// The end of the sequence space sent.
     sent: Offset,
-    /// Payload and the like, sent for the first time.
-    volume: u64,
+    /// Sequence space in first transmissions.
+    unique_bytes: u64,
 }
 
-/// An ACK as it arrives.
+/// An ACK that reaches the sender.
 #[derive(Clone, Copy, Debug)]
-pub struct Arrival {
+pub struct AckArrival {
     /// The cumulative acknowledgment.
     pub una: Offset,
-    /// It carries nothing else, neither data nor a window known to be another though not where it
-    /// ends: with these it would be no duplicate (RFC 5681 §2).
-    pub pure: bool,
-    /// First offset the peer will not take, where that is known.
+    /// Whether it may count as a duplicate ACK (RFC 5681 §2): it carries no data, SYN or FIN, and
+    /// does not change the receive window. [`MarkRecorder::ack_arrived`] compares windows itself
+    /// where `window` is known.
+    pub may_be_duplicate: bool,
+    /// The first offset the peer does not accept, if that is known.
     pub window: Option<Offset>,
 }
 
-impl Recorder {
-    /// Data left for the first time.
-    pub fn sent(&mut self, at: Instant, span: Span) {
-        self.volume += span.len();
-        self.leave(at, span, What::Sent(span));
+impl MarkRecorder {
+    /// The sender sent `span` for the first time.
+    pub fn data_sent(&mut self, at: Instant, span: Span) {
+        self.unique_bytes += span.len();
+        self.push_sent(at, span, MarkKind::Sent(span));
     }
 
-    /// Data was retransmitted, and why, where that is known.
-    pub fn sent_again(&mut self, at: Instant, span: Span, trigger: Option<Trigger>) {
-        self.leave(at, span, What::Again(span, trigger));
+    /// The sender retransmitted `span`; `trigger` is the reason, if that is known.
+    pub fn retransmitted(&mut self, at: Instant, span: Span, trigger: Option<&'static str>) {
+        self.push_sent(at, span, MarkKind::Retransmitted(span, trigger));
     }
 
-    /// Data was retransmitted, and an analysis found why and whether it was needed.
-    pub fn judged(&mut self, at: Instant, span: Span, trigger: String, necessity: Necessity) {
-        let what = What::Judged {
+    /// The sender retransmitted `span`, and an analysis found the trigger and the necessity.
+    pub fn retransmission_explained(
+        &mut self,
+        at: Instant,
+        span: Span,
+        trigger: String,
+        necessity: Necessity,
+    ) {
+        let kind = MarkKind::Explained {
             span,
             trigger,
             necessity,
         };
-        self.leave(at, span, what);
+        self.push_sent(at, span, kind);
     }
 
-    /// An extra copy left, in advance of any loss.
-    pub fn copied(&mut self, at: Instant, span: Span) {
-        self.leave(at, span, What::Copy(span));
+    /// The sender sent an extra copy of `span` before any loss was detected.
+    pub fn extra_copy_sent(&mut self, at: Instant, span: Span) {
+        self.push_sent(at, span, MarkKind::ExtraCopy(span));
     }
 
-    fn leave(&mut self, at: Instant, span: Span, what: What) {
+    fn push_sent(&mut self, at: Instant, span: Span, kind: MarkKind) {
         self.sent = self.sent.max(span.end);
-        self.marks.push(Mark { at, what });
+        self.marks.push(Mark { at, kind });
     }
 
-    /// An ACK arrived with its SACK blocks.
-    pub fn heard(&mut self, at: Instant, arrival: Arrival, sacks: impl IntoIterator<Item = Span>) {
-        let Arrival { una, pure, window } = arrival;
+    /// An ACK arrived with these SACK blocks.
+    pub fn ack_arrived(
+        &mut self,
+        at: Instant,
+        ack: AckArrival,
+        sack_blocks: impl IntoIterator<Item = Span>,
+    ) {
+        let AckArrival {
+            una,
+            may_be_duplicate,
+            window,
+        } = ack;
         let before = self.marks.len();
-        // What a block tells of was sent, seen or not.
+        // A SACK block proves that its data was sent, even if the recorder missed it.
         let mut sent = self.sent;
-        for block in sacks.into_iter().filter(|block| !block.is_empty()) {
+        for block in sack_blocks.into_iter().filter(|block| !block.is_empty()) {
             sent = sent.max(block.end);
-            self.push(at, What::Sacked(block));
+            self.push(at, MarkKind::Sacked(block));
         }
-        let sacked = self.marks.len() > before;
-        let moved = window.is_some() && window != self.window;
+        let has_sack_blocks = self.marks.len() > before;
+        let window_changed = window.is_some() && window != self.window;
         if self.una.is_none_or(|last| una > last) {
             self.una = Some(una);
-            self.push(at, What::Acked(una));
-        } else if self.una == Some(una) && sent > una && pure && (sacked || !moved) {
-            self.push(at, What::Duplicate(una));
+            self.push(at, MarkKind::Acked(una));
+        } else if self.una == Some(una)
+            && sent > una
+            && may_be_duplicate
+            && (has_sack_blocks || !window_changed)
+        {
+            self.push(at, MarkKind::DuplicateAck(una));
         }
-        if let Some(edge) = window.filter(|_| moved) {
+        if let Some(edge) = window.filter(|_| window_changed) {
             self.window = window;
-            self.push(at, What::Window(edge));
+            self.push(at, MarkKind::ReceiveWindow(edge));
         }
     }
 
-    fn push(&mut self, at: Instant, what: What) {
-        self.marks.push(Mark { at, what });
+    fn push(&mut self, at: Instant, kind: MarkKind) {
+        self.marks.push(Mark { at, kind });
     }
 
-    /// The end of what was sent or acknowledged so far.
+    /// The end of the sequence space sent or acknowledged so far.
     pub fn highest(&self) -> Offset {
         self.una.map_or(self.sent, |una| una.max(self.sent))
     }
 
-    /// Sequence space sent, each part counted once.
-    pub fn volume(&self) -> u64 {
-        self.volume
+    /// The length of the sequence space sent, without retransmissions and copies.
+    pub fn unique_bytes(&self) -> u64 {
+        self.unique_bytes
     }
 
-    /// The marks, in the order of time.
+    /// The marks, in order of time.
     pub fn into_marks(self) -> Vec<Mark> {
         self.marks
     }

@@ -4,25 +4,25 @@ fn span(a: u64, b: u64) -> Span {
     Span::new(Offset(a), Offset(b))
 }
 
-fn mark(ms: u64, what: What) -> Mark {
+fn mark(ms: u64, kind: MarkKind) -> Mark {
     Mark {
         at: Instant::from_millis(ms),
-        what,
+        kind,
     }
 }
 
-/// A segment lost, found by SACK and sent again.
+/// A segment is lost, detected by SACK and retransmitted.
 fn example() -> Diagram {
     let marks = vec![
-        mark(0, What::Sent(span(1, 1001))),
-        mark(0, What::Sent(span(1001, 2001))),
-        mark(40, What::Acked(Offset(1))),
-        mark(40, What::Window(Offset(3001))),
-        mark(80, What::Sacked(span(1001, 2001))),
-        mark(80, What::Duplicate(Offset(1))),
-        mark(80, What::Again(span(1, 1001), Some(Trigger::Fast))),
-        mark(81, What::Note(Offset(1001), "lost – repaired".into())),
-        mark(160, What::Acked(Offset(2001))),
+        mark(0, MarkKind::Sent(span(1, 1001))),
+        mark(0, MarkKind::Sent(span(1001, 2001))),
+        mark(40, MarkKind::Acked(Offset(1))),
+        mark(40, MarkKind::ReceiveWindow(Offset(3001))),
+        mark(80, MarkKind::Sacked(span(1001, 2001))),
+        mark(80, MarkKind::DuplicateAck(Offset(1))),
+        mark(80, MarkKind::Retransmitted(span(1, 1001), Some("fast"))),
+        mark(81, MarkKind::Note(Offset(1001), "lost – repaired".into())),
+        mark(160, MarkKind::Acked(Offset(2001))),
     ];
     Diagram {
         title: "an example".into(),
@@ -35,7 +35,7 @@ fn example() -> Diagram {
 }
 
 #[test]
-fn xplot_files_are_as_tcptrace_writes_them() {
+fn xplot_files_have_the_form_of_tcptraces() {
     let expected = "\
 timeval unsigned
 title
@@ -80,13 +80,13 @@ go
     assert_eq!(example().to_xplot(1), None);
 }
 
-/// One segment sent again three times, as an analysis tells.
-fn judged() -> Diagram {
-    let judged = |ms, trigger: &str, necessity| {
+/// One segment that was retransmitted three times, explained by an analysis.
+fn explained() -> Diagram {
+    let explained = |ms, trigger: &str, necessity| {
         let span = span(1, 1001);
         mark(
             ms,
-            What::Judged {
+            MarkKind::Explained {
                 span,
                 trigger: trigger.into(),
                 necessity,
@@ -95,19 +95,19 @@ fn judged() -> Diagram {
     };
     let mut diagram = example();
     diagram.panels[0].marks = vec![
-        mark(0, What::Sent(span(1, 1001))),
-        judged(100, "fast", Necessity::Needed),
-        judged(300, "unknown", Necessity::Unknowable),
-        judged(500, "tlp|rto", Necessity::Spurious),
-        mark(520, What::Acked(Offset(1001))),
+        mark(0, MarkKind::Sent(span(1, 1001))),
+        explained(100, "fast", Necessity::Needed),
+        explained(300, "unknown", Necessity::Unknowable),
+        explained(500, "tlp|rto", Necessity::Spurious),
+        mark(520, MarkKind::Acked(Offset(1001))),
     ];
     diagram
 }
 
-/// Verdicts are told by colour, and by shape: where colours are not seen those are enough.
+/// Verdicts differ in colour and in shape, so readers need not distinguish colours.
 #[test]
-fn each_verdict_has_its_own_mark() {
-    let svg = judged().to_svg();
+fn each_verdict_has_its_own_colour_and_shape() {
+    let svg = explained().to_svg();
     let found = texts(&svg);
     for text in [
         "needed retransmission",
@@ -120,7 +120,8 @@ fn each_verdict_has_its_own_mark() {
         let times = found.iter().filter(|t| **t == text).count();
         assert_eq!(times, 1, "{text}: {found:?}");
     }
-    // Each once in the legend and once in the picture: two strokes; two diamonds, one in the other.
+    // Each appears once in the legend and once in the picture. A cross has two strokes; a hollow
+    // diamond is a white one in a grey one.
     let shapes = |element: &str, colour: &str| {
         let is = |line: &&str| line.contains(element) && line.contains(colour);
         svg.lines().filter(is).count()
@@ -130,7 +131,7 @@ fn each_verdict_has_its_own_mark() {
     assert_eq!(shapes("<polygon", "#FFFFFF"), 2);
     assert_eq!(shapes("<polygon", "#D40000"), 4);
 
-    let xplot = judged().to_xplot(0).unwrap();
+    let xplot = explained().to_xplot(0).unwrap();
     for part in [
         "red\ndarrow 0.100000 0\nuarrow 0.100000 1000\nline 0.100000 0 0.100000 1000\natext 0.100000 1000\nfast needed\n",
         "orange\ndarrow 0.300000 0\n",
@@ -142,23 +143,22 @@ fn each_verdict_has_its_own_mark() {
     }
 }
 
-/// A label holds for what follows close by; far away there is another.
 #[test]
-fn triggers_are_named_again_where_the_last_name_is_far() {
+fn a_trigger_is_labelled_again_when_the_last_label_is_far() {
     let many = |every: u64| {
-        let mut diagram = judged();
+        let mut diagram = explained();
         let again = |i: u64| {
             let span = span(1, 10_001);
-            let what = What::Judged {
+            let kind = MarkKind::Explained {
                 span,
                 trigger: "rto".into(),
                 necessity: Necessity::Needed,
             };
-            mark(100 + every * i, what)
+            mark(100 + every * i, kind)
         };
-        let mut marks = vec![mark(0, What::Sent(span(1, 10_001)))];
+        let mut marks = vec![mark(0, MarkKind::Sent(span(1, 10_001)))];
         marks.extend((0..4).map(again));
-        marks.push(mark(1000, What::Sent(span(10_001, 100_001))));
+        marks.push(mark(1000, MarkKind::Sent(span(10_001, 100_001))));
         diagram.panels[0].marks = marks;
         texts(&diagram.to_svg())
             .iter()
@@ -169,24 +169,24 @@ fn triggers_are_named_again_where_the_last_name_is_far() {
 }
 
 #[test]
-fn xplot_gets_the_numbers_it_can_hold() {
+fn xplot_sequence_numbers_beyond_32_bits_are_doubles() {
     let mut diagram = example();
     let far = u64::from(u32::MAX);
     diagram.panels[0]
         .marks
-        .push(mark(200, What::Sent(span(far, far + 9))));
+        .push(mark(200, MarkKind::Sent(span(far, far + 9))));
     let text = diagram.to_xplot(0).unwrap();
     assert!(text.starts_with("timeval double\n"), "{text}");
     assert!(text.contains("\nuarrow 0.200000 4294967303\n"), "{text}");
 }
 
 #[test]
-fn a_far_window_does_not_press_the_data_flat() {
+fn a_window_far_above_the_data_is_not_drawn() {
     let mut diagram = example();
-    diagram.panels[0].marks[3] = mark(40, What::Window(Offset(1 << 26)));
+    diagram.panels[0].marks[3] = mark(40, MarkKind::ReceiveWindow(Offset(1 << 26)));
     assert!(!diagram.to_xplot(0).unwrap().contains("yellow"));
     assert!(!diagram.to_svg().contains("receive window"));
-    diagram.panels[0].marks[3] = mark(40, What::Window(Offset(2001)));
+    diagram.panels[0].marks[3] = mark(40, MarkKind::ReceiveWindow(Offset(2001)));
     assert!(diagram.to_svg().contains("receive window"));
 }
 
@@ -200,7 +200,7 @@ fn texts(svg: &str) -> Vec<&str> {
 }
 
 #[test]
-fn the_picture_has_a_legend_for_what_is_there_and_names_triggers() {
+fn the_legend_names_the_marks_present_and_labels_name_triggers() {
     let svg = example().to_svg();
     assert_eq!(svg, example().to_svg());
     let found = texts(&svg);
@@ -234,7 +234,7 @@ fn the_picture_has_a_legend_for_what_is_there_and_names_triggers() {
 }
 
 #[test]
-fn whatever_is_in_it_a_picture_is_drawn() {
+fn every_diagram_can_be_drawn() {
     let empty = Diagram::default();
     let no_marks = Diagram {
         panels: vec![Panel::default(); 2],
@@ -243,11 +243,11 @@ fn whatever_is_in_it_a_picture_is_drawn() {
     let mut far = example();
     far.panels[0].marks.push(Mark {
         at: Instant::from_nanos(u64::MAX),
-        what: What::Sent(span(u64::MAX - 1, u64::MAX)),
+        kind: MarkKind::Sent(span(u64::MAX - 1, u64::MAX)),
     });
     far.panels[0]
         .marks
-        .push(mark(0, What::Again(span(7, 7), None)));
+        .push(mark(0, MarkKind::Retransmitted(span(7, 7), None)));
     let mut outside = example();
     outside.from = Some(Instant::from_millis(1000));
     for diagram in [empty, no_marks, far, outside] {
@@ -256,16 +256,15 @@ fn whatever_is_in_it_a_picture_is_drawn() {
     }
 }
 
-/// A picture of many packets has shapes for its pixels, not for its packets.
 #[test]
-fn what_covers_itself_is_drawn_once() {
+fn identical_shapes_are_drawn_once() {
     let many = |n: u64| {
         let sent = (0..n).map(|i| Mark {
             at: Instant::from_nanos(i),
-            what: What::Sent(span(1, 1001)),
+            kind: MarkKind::Sent(span(1, 1001)),
         });
         let mut marks: Vec<Mark> = sent.collect();
-        marks.push(mark(1000, What::Sent(span(1001, 2001))));
+        marks.push(mark(1000, MarkKind::Sent(span(1001, 2001))));
         Diagram {
             panels: vec![Panel {
                 title: String::new(),
@@ -278,18 +277,18 @@ fn what_covers_itself_is_drawn_once() {
 }
 
 #[test]
-fn what_stands_at_the_beginning_of_a_part_is_kept() {
+fn a_time_range_begins_with_the_current_ack_and_window() {
     let mut diagram = example();
     diagram.from = Some(Instant::from_millis(80));
     diagram.to = Some(Instant::from_millis(100));
     let kept = &diagram.visible()[0];
-    assert_eq!(kept[0], mark(80, What::Acked(Offset(1))));
-    assert_eq!(kept[1], mark(80, What::Window(Offset(3001))));
+    assert_eq!(kept[0], mark(80, MarkKind::Acked(Offset(1))));
+    assert_eq!(kept[1], mark(80, MarkKind::ReceiveWindow(Offset(3001))));
     assert_eq!(kept[2..], example().panels[0].marks[4..8]);
 }
 
 #[test]
-fn a_blank_picture_is_known() {
+fn a_diagram_without_visible_data_is_blank() {
     let blank = |marks: Vec<Mark>, from: Option<u64>, to: Option<u64>| {
         let panel = Panel {
             title: String::new(),
@@ -315,25 +314,25 @@ fn a_blank_picture_is_known() {
         assert_eq!(blank(example(), from, to), is_blank, "{from:?} to {to:?}");
     }
     let handshake = vec![
-        mark(0, What::Sent(span(0, 1))),
-        mark(40, What::Acked(Offset(1))),
-        mark(40, What::Window(Offset(3001))),
+        mark(0, MarkKind::Sent(span(0, 1))),
+        mark(40, MarkKind::Acked(Offset(1))),
+        mark(40, MarkKind::ReceiveWindow(Offset(3001))),
     ];
     assert!(blank(handshake, None, None));
     assert!(blank(vec![], None, None));
 }
 
-/// Among a thousand segments a row of pixels, one that was sent again is seen, above all else.
+/// With a thousand segments per row of pixels, a retransmission is visible above all other marks.
 #[test]
-fn a_retransmission_is_seen_among_any_number_of_segments() {
+fn a_retransmission_is_visible_among_any_number_of_segments() {
     let red = "#D40000";
     let mut diagram = Diagram::default();
     let mut marks: Vec<Mark> = (0..100_000)
-        .map(|i| mark(i / 100, What::Sent(span(1 + 1000 * i, 1001 + 1000 * i))))
+        .map(|i| mark(i / 100, MarkKind::Sent(span(1 + 1000 * i, 1001 + 1000 * i))))
         .collect();
     let lost = span(50_000_001, 50_001_001);
-    marks.push(mark(900, What::Again(lost, None)));
-    marks.push(mark(900, What::Sacked(span(50_001_001, 60_000_001))));
+    marks.push(mark(900, MarkKind::Retransmitted(lost, None)));
+    marks.push(mark(900, MarkKind::Sacked(span(50_001_001, 60_000_001))));
     diagram.panels.push(Panel {
         title: String::new(),
         marks,
@@ -344,7 +343,7 @@ fn a_retransmission_is_seen_among_any_number_of_segments() {
     let reds: Vec<usize> = (0..shapes.len())
         .filter(|i| shapes[*i].contains(red))
         .collect();
-    // A line and two heads in the legend, the same in the picture, where nothing is drawn later.
+    // A line and two heads in the legend, and the same in the picture, drawn after all other marks.
     assert_eq!(reds.len(), 6, "{reds:?}");
     assert_eq!(
         reds[3..],
@@ -360,14 +359,14 @@ fn a_retransmission_is_seen_among_any_number_of_segments() {
 }
 
 #[test]
-fn a_panel_can_count_from_its_first_data() {
+fn a_panel_can_start_at_its_first_data() {
     let panel = Panel {
         title: "late".into(),
         marks: vec![
-            mark(50, What::Sent(span(0, 1))),
-            mark(150, What::Acked(Offset(1))),
-            mark(150, What::Sent(span(1, 1001))),
-            mark(250, What::Acked(Offset(1001))),
+            mark(50, MarkKind::Sent(span(0, 1))),
+            mark(150, MarkKind::Acked(Offset(1))),
+            mark(150, MarkKind::Sent(span(1, 1001))),
+            mark(250, MarkKind::Acked(Offset(1001))),
         ],
     };
     let first = panel.first_data();

@@ -1,33 +1,34 @@
-//! Files for xplot and xplot.org (Shepard 1991), as tcptrace writes them.
+//! A panel as a file for xplot and xplot.org (Shepard 1991), in the form tcptrace writes.
 //!
-//! A line names the axes' types, `timeval unsigned` (`double` where sequence numbers outgrow the 32
-//! bits of xplot's `unsigned`), then come title, labels and marks: an arrow is `darrow` at its foot,
-//! `uarrow` at its head and a `line` between, and a colour's name holds until the next.
+//! The first line names the types of the axes: `timeval unsigned`, or `timeval double` when sequence
+//! numbers exceed the 32 bits of xplot's `unsigned`. Title, labels and marks follow. An arrow is a
+//! `darrow` at its foot, a `uarrow` at its head and a `line` between. A colour's name holds until the
+//! next colour's name.
 
-use super::{Mark, Necessity, What, position, stairs, una, window};
+use super::{Mark, MarkKind, Necessity, position, stairs, una, window};
 use recoup_units::{Instant, Span};
 use std::fmt::{self, Write};
 
-/// A time as seconds and microseconds, which is all a timeval holds.
-struct Time(Instant);
+/// A time with the microsecond resolution of a timeval.
+struct Seconds(Instant);
 
-impl fmt::Display for Time {
+impl fmt::Display for Seconds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let micros = self.0.as_nanos() / 1000;
         write!(f, "{}.{:06}", micros / 1_000_000, micros % 1_000_000)
     }
 }
 
-// Writing to a string cannot fail: results are dropped.
-struct File(String);
+// Writing to a string cannot fail, so results are ignored.
+struct XplotFile(String);
 
-impl File {
+impl XplotFile {
     fn line(&mut self, line: fmt::Arguments<'_>) {
         self.0.write_fmt(line).ok();
         self.0.push('\n');
     }
 
-    /// A word or line of the file's own: xplot knows ASCII alone.
+    /// Writes a line of text, in ASCII because xplot knows nothing else.
     fn text(&mut self, text: &str) {
         let plain = |c: char| match c {
             '–' | '—' | '−' => '-',
@@ -40,18 +41,18 @@ impl File {
     }
 
     fn arrow(&mut self, at: Instant, span: Span, colour: &str) {
-        let (at, low, high) = (Time(at), position(span.start), position(span.end));
+        let (at, low, high) = (Seconds(at), position(span.start), position(span.end));
         self.line(format_args!(
             "{colour}\ndarrow {at} {low}\nuarrow {at} {high}"
         ));
         self.line(format_args!("line {at} {low} {at} {high}"));
     }
 
-    /// Stairs, as far as they are not above `limit`.
+    /// Writes the steps that are not above `limit`.
     fn stairs(&mut self, steps: &[super::Step], limit: u64, colour: &str) {
         let shown = |step: &&super::Step| step.level <= limit;
         for (i, step) in steps.iter().enumerate().filter(|(_, step)| shown(step)) {
-            let (from, to, level) = (Time(step.from), Time(step.to), step.level);
+            let (from, to, level) = (Seconds(step.from), Seconds(step.to), step.level);
             self.line(format_args!("{colour}\nline {from} {level} {to} {level}"));
             if let Some(next) = steps.get(i + 1).filter(shown) {
                 self.line(format_args!("line {to} {level} {to} {}", next.level));
@@ -60,14 +61,13 @@ impl File {
     }
 }
 
-/// One panel's marks as a file.
 pub(super) fn write(title: &str, panel: &str, marks: &[Mark]) -> String {
-    let highest = marks.iter().filter_map(|mark| mark.what.highest()).max();
-    // A window far above everything sent would press that flat: xplot shows all there is at first.
+    let highest = marks.iter().filter_map(|mark| mark.kind.highest()).max();
+    // xplot first shows everything: a window far above the data would flatten the data.
     let limit = highest.map_or(0, position).saturating_mul(2);
-    let wide = limit > u32::MAX.into();
-    let mut file = File(String::new());
-    file.text(if wide {
+    let exceeds_u32 = limit > u32::MAX.into();
+    let mut file = XplotFile(String::new());
+    file.text(if exceeds_u32 {
         "timeval double"
     } else {
         "timeval unsigned"
@@ -90,8 +90,8 @@ pub(super) fn write(title: &str, panel: &str, marks: &[Mark]) -> String {
     file.0
 }
 
-/// The colour of a retransmission, and the shape on its line.
-fn judged(necessity: Necessity) -> (&'static str, Option<&'static str>) {
+/// The colour of a retransmission, and the symbol on its line.
+fn colour_and_symbol(necessity: Necessity) -> (&'static str, Option<&'static str>) {
     match necessity {
         Necessity::Needed => ("red", None),
         Necessity::Spurious => ("blue", Some("plus")),
@@ -99,47 +99,47 @@ fn judged(necessity: Necessity) -> (&'static str, Option<&'static str>) {
     }
 }
 
-fn draw(file: &mut File, mark: &Mark) {
-    let at = Time(mark.at);
-    match &mark.what {
-        What::Sent(span) => file.arrow(mark.at, *span, "white"),
-        What::Again(span, trigger) => {
+fn draw(file: &mut XplotFile, mark: &Mark) {
+    let at = Seconds(mark.at);
+    match &mark.kind {
+        MarkKind::Sent(span) => file.arrow(mark.at, *span, "white"),
+        MarkKind::Retransmitted(span, trigger) => {
             file.arrow(mark.at, *span, "red");
             file.line(format_args!("atext {at} {}", position(span.end)));
-            file.text(trigger.map_or("R", |trigger| trigger.name()));
+            file.text(trigger.unwrap_or("R"));
         }
-        What::Judged {
+        MarkKind::Explained {
             span,
             trigger,
             necessity,
         } => {
-            let (colour, shape) = judged(*necessity);
+            let (colour, symbol) = colour_and_symbol(*necessity);
             file.arrow(mark.at, *span, colour);
             let (low, high) = (position(span.start), position(span.end));
-            if let Some(shape) = shape {
-                file.line(format_args!("{shape} {at} {}", low.midpoint(high)));
+            if let Some(symbol) = symbol {
+                file.line(format_args!("{symbol} {at} {}", low.midpoint(high)));
             }
             file.line(format_args!("atext {at} {high}"));
             file.text(&format!("{trigger} {}", necessity.name()));
         }
-        What::Copy(span) => {
+        MarkKind::ExtraCopy(span) => {
             file.arrow(mark.at, *span, "magenta");
             file.line(format_args!("atext {at} {}", position(span.end)));
             file.text("copy");
         }
-        What::Sacked(span) => {
+        MarkKind::Sacked(span) => {
             let (low, high) = (position(span.start), position(span.end));
             file.line(format_args!("purple\nline {at} {low} {at} {high}"));
             file.line(format_args!("htick {at} {low}\nhtick {at} {high}"));
         }
-        What::Duplicate(una) => {
+        MarkKind::DuplicateAck(una) => {
             file.line(format_args!("green\ndtick {at} {}", position(*una)));
         }
-        What::Note(offset, text) => {
+        MarkKind::Note(offset, text) => {
             file.line(format_args!("blue\natext {at} {}", position(*offset)));
             file.text(text);
         }
-        // Drawn as stairs.
-        What::Acked(_) | What::Window(_) => {}
+        // `write` draws these as stairs.
+        MarkKind::Acked(_) | MarkKind::ReceiveWindow(_) => {}
     }
 }

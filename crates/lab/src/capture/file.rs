@@ -1,4 +1,4 @@
-//! A capture file that has its name only once it is whole.
+//! A capture file that gets its name when it is complete.
 
 use super::CaptureError;
 use crate::output_file::{OutputError, OutputFile, create_folder};
@@ -15,7 +15,7 @@ pub(super) struct CaptureFile {
 }
 
 impl CaptureFile {
-    /// Begins a file that is to be `target`, in a directory that is made if missing.
+    /// Starts a file that will be named `target`. Its directory is created if it is missing.
     pub fn create(target: &Path, epoch: Duration) -> Result<Self, CaptureError> {
         if let Some(dir) = target.parent() {
             create_folder(dir)?;
@@ -31,7 +31,7 @@ impl CaptureFile {
         })
     }
 
-    /// Where the file will be.
+    /// The file's final name.
     pub fn path(&self) -> &Path {
         &self.target
     }
@@ -42,7 +42,7 @@ impl CaptureFile {
         written.map_err(|source| self.error(source).into())
     }
 
-    /// Writes what is buffered; what is returned only lacks its name.
+    /// Writes all buffered packets. The file returned is complete, but not yet renamed.
     pub fn complete(self) -> Result<OutputFile, CaptureError> {
         let path = self.target;
         let written = self.writer.finish();

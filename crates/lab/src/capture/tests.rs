@@ -36,8 +36,7 @@ impl Drop for TestDir {
     }
 }
 
-/// What a capture should hold: packets at the client and at the server, and how many of those
-/// arrived damaged.
+/// The expected numbers of packets at the client and at the server, and of damaged arrivals.
 #[derive(Debug, Default)]
 struct Expected {
     packets: [usize; 2],
@@ -60,7 +59,7 @@ impl Observer for Expected {
     fn on_event(&mut self, _: Instant, _: FlowId, _: Host, _: &Event) {}
 }
 
-/// 10 segments down a path of 80 ms that also does what `hops` say, then both sides close.
+/// A flow of 10 segments over an RTT of 80 ms with additional `hops`; then both sides close.
 fn run(flows: u64, hops: &[&str], observer: &mut impl Observer) {
     let profile: Profile = "linux-3.17+tlp".parse().unwrap();
     let config = tcp::Config {
@@ -101,7 +100,7 @@ fn run(flows: u64, hops: &[&str], observer: &mut impl Observer) {
     }
 }
 
-/// A capture: of each packet, nanoseconds since 1970 and its bytes.
+/// A capture: time in nanoseconds since 1970 and bytes of each packet.
 type Packets = Vec<(u64, Vec<u8>)>;
 
 fn read(path: &Path) -> Packets {
@@ -121,7 +120,8 @@ fn read(path: &Path) -> Packets {
     packets
 }
 
-/// Captures such flows. The packets at the client and at the server, and what they should be.
+/// Captures flows, and returns the packets at the client and at the server with their expected
+/// numbers.
 fn capture(test: &str, flows: u64, hops: &[&str]) -> ([Packets; 2], Expected) {
     let dir = TestDir::new(test);
     let paths = CapturePaths::new(&dir.0, "tail");
@@ -149,16 +149,16 @@ fn decoded(packets: &[(u64, Vec<u8>)]) -> Vec<Decoded> {
 }
 
 #[test]
-fn both_ends_hold_what_was_seen_there() {
+fn each_capture_has_the_packets_seen_at_its_end() {
     let ([client, server], _) = capture("ends", 1, &["loss data:10"]);
     let [at_client, at_server] = [decoded(&client), decoded(&server)];
     let data = |packets: &[Decoded]| {
         let data = packets.iter().filter(|p| p.segment.payload_len > 1000);
         data.count()
     };
-    // Ten segments, of which the tenth is lost and sent again.
+    // Ten segments; the tenth is lost and retransmitted.
     assert_eq!((data(&at_server), data(&at_client)), (11, 10));
-    // The SYN leaves the client at the epoch and reaches the server one owd later.
+    // The SYN leaves the client at the epoch and reaches the server one one-way delay later.
     assert_eq!(client[0].0, 946_684_800_000_000_000);
     assert_eq!(server[0], (client[0].0 + 40_000_000, client[0].1.clone()));
     let endpoints = at_client[0].endpoints.to_string();
@@ -166,7 +166,7 @@ fn both_ends_hold_what_was_seen_there() {
 }
 
 #[test]
-fn a_byte_of_the_stream_is_the_same_in_every_copy() {
+fn retransmissions_carry_the_same_bytes() {
     let ([_, server], _) = capture("bytes", 1, &["loss data:3", "loss data:9-10"]);
     let packets = decoded(&server);
     let isn = packets
@@ -206,7 +206,7 @@ fn time_never_runs_backwards_and_flows_start_at_full_seconds() {
             let port = src.port().max(dst.port());
             if ports.last() != Some(&port) {
                 ports.push(port);
-                // At the server a flow begins one owd later, unless its first SYN was lost.
+                // At the server a flow begins one one-way delay later, unless its first SYN was lost.
                 let after = at % 1_000_000_000;
                 assert!(after == 0 || after == 40_000_000, "{at}");
                 assert!(at / 1_000_000_000 > last / 1_000_000_000);
@@ -218,7 +218,7 @@ fn time_never_runs_backwards_and_flows_start_at_full_seconds() {
 }
 
 #[test]
-fn identifications_count_up_and_a_networks_copy_has_its_originals() {
+fn identifications_count_up_and_network_duplicates_keep_them() {
     let ([client, server], _) = capture("ids", 2, &["loss data:4", "duplicate 0.2"]);
     let from_server = |packets: &[(u64, Vec<u8>)]| -> Vec<u16> {
         let packets = decoded(packets);
@@ -236,7 +236,7 @@ fn identifications_count_up_and_a_networks_copy_has_its_originals() {
 }
 
 #[test]
-fn damage_is_one_bit_that_the_checksum_shows() {
+fn damage_is_one_bit_that_the_checksum_detects() {
     let ([client, server], expected) = capture("damage", 20, &["corrupt 0.3"]);
     let originals = decoded(&server);
     let damaged: Vec<_> = client
@@ -256,17 +256,17 @@ fn damage_is_one_bit_that_the_checksum_shows() {
             .zip(original)
             .map(|(a, b)| (a ^ b).count_ones());
         assert_eq!(differing.sum::<u32>(), 1);
-        // Flags too are as they were.
+        // The flags are not damaged.
         assert_eq!(packet[32..34], original[32..34]);
     }
 }
 
 #[test]
-fn damage_reaches_every_bit_but_the_spared() {
+fn damage_can_reach_every_bit_except_the_spared_ones() {
     let mut reached = [0u8; 24];
     for bit in 0..144u64 {
         let mut segment = [0; 24];
-        // The middle of the bit's share of all draws.
+        // The middle of the range of draws that select this bit.
         damage(&mut segment, (2 * bit + 1) * (u64::MAX / 288));
         reached
             .iter_mut()
@@ -333,7 +333,7 @@ fn each_flow_starts_at_the_full_second_after_the_last() {
 }
 
 #[test]
-fn nothing_appears_until_all_is_well() {
+fn files_appear_only_when_complete() {
     let dir = TestDir::new("atomic");
     let paths = CapturePaths::new(&dir.0, "linux-3.17+tlp/x");
     fs::create_dir_all(&dir.0).unwrap();
@@ -378,7 +378,7 @@ fn nothing_appears_until_all_is_well() {
     );
 }
 
-/// What a tool prints; `None`, loudly, when it is not there and need not be.
+/// The output of a tool; `None`, with a message, when the tool is missing and not required.
 fn tool(name: &str, arguments: &[&str], file: &Path) -> Option<String> {
     match Command::new(name).args(arguments).arg(file).output() {
         Ok(output) => {
@@ -433,7 +433,7 @@ fn other_tools_read_the_captures() {
                 3,
                 "{text}"
             );
-            // Sent three times more by the server, of which the client sees one copy each.
+            // The server retransmits three times; one copy of each segment reaches the client.
             let again = if path == &paths.server { 3 } else { 0 };
             let line = format!("rexmt data pkts: 0 rexmt data pkts: {again} ");
             assert_eq!(count(&line), 3, "{text}");
@@ -449,7 +449,7 @@ fn other_tools_read_the_captures() {
     }
 }
 
-/// One line a packet: retransmission, malformed, checksum states of IP and TCP (1: good).
+/// One line per packet: retransmission, malformed, checksum states of IP and TCP (1: good).
 const TSHARK: &[&str] = &[
     "-o",
     "ip.check_checksum:TRUE",

@@ -1,13 +1,13 @@
 //! Diagrams of packet captures, read by `recoup_trace`.
 //!
-//! A capture may cut packets anywhere behind the TCP header's fixed part. Checksums are not looked
-//! at: hosts that leave them to the network card record wrong ones. Of what the diagram shows, a
-//! capture knows all but why something was sent again; and that it was, it knows only of what it
-//! has seen before: near the receiver, a repaired loss looks like data sent late.
+//! A capture may cut packets anywhere behind the TCP header's fixed part. Checksums are ignored: hosts
+//! that leave them to the network card record wrong ones. A capture does not show the trigger of a
+//! retransmission. A segment counts as a retransmission when the capture has its data already, so near
+//! the receiver a repaired loss looks like data sent late.
 //!
-//! Time 0 is the connection's first packet. Where the sender's SYN is missing, numbers count from the
-//! lowest that its data or its peer's ACKs have; where either SYN is, the scale of the window is
-//! unknown (RFC 7323 §2.2), and none is told.
+//! Time 0 is the connection's first packet. Without the sender's SYN, sequence numbers count from the
+//! lowest in its data or in its peer's ACKs. Without both SYNs the window scale is unknown (RFC 7323
+//! §2.2), and no receive window is drawn.
 
 mod connections;
 mod explained;
@@ -16,18 +16,17 @@ mod list;
 pub use explained::explain;
 
 use super::source::{Choice, Source, SourceError};
-use connections::Connections;
+use connections::CaptureConnections;
 use recoup_trace::read::{ReadError, Reader};
 use std::io::Read;
 
-/// Reads a capture.
 pub(super) fn read(
     file: &str,
     input: impl Read + Send,
     choice: &Choice,
 ) -> Result<Source, SourceError> {
     let mut reader = Reader::new(file, input)?;
-    let mut connections = Connections::new(choice.connection);
+    let mut connections = CaptureConnections::new(choice.connection);
     while let Some(packet) = reader.next() {
         connections.take(packet);
     }

@@ -1,7 +1,7 @@
-//! Diagrams of files: the event stream of `recoup run --events`, or a packet capture. Which of the
-//! two a file is, its first bytes tell.
+//! Diagrams of files: the event stream of `recoup run --events`, or a packet capture. The first bytes
+//! decide which of the two a file is.
 
-use super::{capture, lines};
+use super::{capture, event_stream};
 use crate::suggest::did_you_mean;
 use recoup_draw::sequence::Panel;
 use recoup_trace::read::ReadError;
@@ -9,101 +9,101 @@ use recoup_units::Direction;
 use std::io::{self, BufReader, Cursor, Read};
 use thiserror::Error;
 
-/// Which part of a file is to be drawn, as far as that is said.
+/// Which part of a file to draw.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Choice {
-    /// Of an event stream: the profile; else all, a panel each.
+    /// The profile of an event stream; `None`: all profiles, one panel each.
     pub profile: Option<String>,
-    /// Of an event stream: the flow; else the only one.
+    /// The flow of an event stream; `None`: the only flow.
     pub flow: Option<u64>,
-    /// Of a capture: the connection, counted from 0 in the order of their first packets; else the
-    /// only one with data.
+    /// The connection of a capture, counted from 0 in the order of their first packets; `None`: the
+    /// only connection with data.
     pub connection: Option<usize>,
-    /// The direction whose data is drawn; else the one with more data.
+    /// The direction whose data to draw; `None`: the direction with more data.
     pub direction: Option<Direction>,
 }
 
-/// What was found in a file.
+/// The panels read from a file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Source {
-    /// What it is, in a few words.
+    /// A title for the diagram.
     pub title: String,
-    /// One for each profile; one for a connection.
+    /// One panel per profile of an event stream; one panel for a connection.
     pub panels: Vec<Panel>,
-    /// What the user should know: what could not be read.
+    /// Notes for the user, such as what could not be read.
     pub notes: Vec<String>,
 }
 
 /// Why a file cannot be drawn.
 #[derive(Debug, Error)]
 pub enum SourceError {
-    /// The system cannot read it.
+    /// The operating system cannot read the file.
     #[error("cannot read {file}: {source}")]
     Unreadable {
-        /// Which file.
+        /// The file's name.
         file: String,
-        /// What the system says.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// It is none of the files that can be drawn.
+    /// The file is neither an event stream nor a capture.
     #[error(
         "{file}: {found}: expected the JSON lines of `recoup run --events`, or a capture as pcap or pcapng"
     )]
     Unknown {
-        /// Which file.
+        /// The file's name.
         file: String,
-        /// What it is instead.
+        /// What was found instead.
         found: &'static str,
     },
-    /// It is compressed.
+    /// The file is compressed.
     #[error(
-        "{file}: the file is compressed: expected it unpacked, as by `{unpack} FILE | recoup plot -`"
+        "{file}: the file is compressed: unpack it first, as with `{unpack} FILE | recoup plot -`"
     )]
     Compressed {
-        /// Which file.
+        /// The file's name.
         file: String,
-        /// The command that unpacks such files to standard output.
+        /// The command that unpacks this compression format to standard output.
         unpack: &'static str,
     },
-    /// A line of an event stream is wrong.
+    /// A line of an event stream is invalid.
     #[error("{file}:{line}: {why}")]
     Line {
-        /// Which file.
+        /// The file's name.
         file: String,
-        /// Which line, from 1.
+        /// The number of the line, from 1.
         line: u64,
         /// What is wrong, and what was expected.
         why: String,
     },
-    /// Nothing of a capture can be read.
+    /// The capture cannot be read.
     #[error(transparent)]
     Capture(ReadError),
-    /// What was chosen is not there, or nothing was chosen where there is more than one.
+    /// The file does not have what was chosen, or there are several to choose from.
     #[error("{file}: {why}")]
     Choice {
-        /// Which file.
+        /// The file's name.
         file: String,
-        /// What is there.
+        /// What the file has.
         why: String,
-        /// What there is to choose from, a line each, where that is more than fits here.
+        /// The choices, one per line, if there are more than fit into `why`.
         list: Vec<String>,
     },
 }
 
-/// The kinds of files, by how they begin.
+/// The kind of a file, found by its first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Events,
     Capture,
-    /// To be unpacked by this command.
+    /// A compressed file, with the command that unpacks it.
     Compressed(&'static str),
 }
 
-/// How much of a file tells its kind.
+/// The number of bytes at the start of a file that decide its kind.
 const HEAD: u64 = 64;
 
 impl Kind {
-    /// The kind of a file that begins with `head`, or what it is instead.
+    /// The kind of a file that begins with `head`, or a description of an unknown one.
     fn of(head: &[u8]) -> Result<Self, &'static str> {
         // Classic pcap in both byte orders (microseconds, nanoseconds, the modified format), and
         // the section header of pcapng (draft-ietf-opsawg-pcap §4, -pcapng §4.1).
@@ -129,10 +129,10 @@ impl Kind {
     }
 }
 
-/// Reads what is to be drawn from `input`, which messages call `file`.
+/// Reads the panels to draw from `input`; errors name it `file`.
 ///
 /// # Errors
-/// A file that cannot be read or is wrong somewhere, or a choice that does not fit it.
+/// When the file cannot be read or is invalid, or when `choice` does not fit it.
 pub fn read(
     file: &str,
     mut input: impl Read + Send,
@@ -172,21 +172,21 @@ pub fn read(
             "profile",
             "event streams; a capture has --connection",
         )),
-        Kind::Events => lines::read(file, BufReader::new(input), choice),
+        Kind::Events => event_stream::read(file, BufReader::new(input), choice),
         Kind::Capture => capture::read(file, input, choice),
     }
 }
 
-/// The direction to draw: the one chosen, or the one with more data; `volumes` are up and down.
-pub(super) fn direction(choice: &Choice, volumes: [u64; 2]) -> Direction {
-    choice.direction.unwrap_or(if volumes[0] > volumes[1] {
+/// The direction to draw: the one chosen, or the one with more data; `bytes` are those up and down.
+pub(super) fn direction(choice: &Choice, bytes: [u64; 2]) -> Direction {
+    choice.direction.unwrap_or(if bytes[0] > bytes[1] {
         Direction::Up
     } else {
         Direction::Down
     })
 }
 
-/// `word` is none of `known`.
+/// The error text for a `word` that is not in `known`.
 pub(super) fn unknown(what: &str, word: &str, known: &[&str]) -> String {
     let near = did_you_mean(word, known.iter().copied());
     format!(

@@ -3,14 +3,14 @@ use crate::capture::{Capture, CapturePaths};
 use crate::events::EventWriter;
 use crate::run::run_observed;
 use crate::scenario::Scenario;
-use recoup_draw::sequence::{Mark, What};
+use recoup_draw::sequence::{Mark, MarkKind};
 use recoup_tcp::flow::Host;
 use recoup_units::Instant;
 use source::{Choice, Source, read};
 
-/// The same flow watched, read from its events and read from its capture: the same marks.
+/// An observed flow, its event stream and its capture give the same marks.
 #[test]
-fn three_ways_to_the_same_marks() {
+fn simulation_events_and_capture_give_the_same_marks() {
     let dir = tempfile::tempdir().unwrap();
     for drop in [
         "none",
@@ -35,28 +35,32 @@ fn three_ways_to_the_same_marks() {
         capture.finish().unwrap();
         let marks = |source: Source| source.panels.into_iter().next().unwrap().marks;
         let watched = watch.into_marks();
-        assert!(watched.iter().any(|m| matches!(m.what, What::Sent(_))));
-        assert!(watched.iter().any(|m| matches!(m.what, What::Window(_))));
+        assert!(watched.iter().any(|m| matches!(m.kind, MarkKind::Sent(_))));
+        assert!(
+            watched
+                .iter()
+                .any(|m| matches!(m.kind, MarkKind::ReceiveWindow(_)))
+        );
 
-        // Events tell no windows.
+        // Event streams have no receive windows.
         let events = events.finish().unwrap();
         let from_events = read("events", &events[..], &Choice::default()).unwrap();
         assert_eq!(from_events.title, format!("{}, flow 0", profile.name()));
         let without_windows = watched
             .iter()
-            .filter(|m| !matches!(m.what, What::Window(_)));
+            .filter(|m| !matches!(m.kind, MarkKind::ReceiveWindow(_)));
         assert!(without_windows.eq(&marks(from_events)), "{drop}");
 
-        // A capture tells no triggers, and its time begins with the first packet, which is the
-        // client's SYN: half an RTT and its bits on the link later.
+        // A capture has no triggers. Its time 0 is the first packet at the server, the client's SYN:
+        // half an RTT and one transmission time after the flow's start.
         let file = std::fs::File::open(&paths.server).unwrap();
         let captured = marks(read("capture", file, &Choice::default()).unwrap());
         let start = watched.iter().map(|m| m.at).min().unwrap();
         let expected = watched.iter().map(|m| Mark {
             at: Instant::ZERO + m.at.since(start),
-            what: match &m.what {
-                What::Again(span, _) => What::Again(*span, None),
-                what => what.clone(),
+            kind: match &m.kind {
+                MarkKind::Retransmitted(span, _) => MarkKind::Retransmitted(*span, None),
+                kind => kind.clone(),
             },
         });
         let captured: Vec<Mark> = captured;

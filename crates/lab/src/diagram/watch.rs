@@ -1,40 +1,40 @@
-//! A diagram of a simulated flow, as one of its hosts sees it.
+//! A diagram of a simulated flow: the data of one of its hosts.
 
-use recoup_draw::sequence::{Arrival, Mark, Panel, Recorder};
+use recoup_draw::sequence::{AckArrival, Mark, MarkRecorder, Panel};
 use recoup_recovery::{Event, Send};
 use recoup_sim::{Observer, Packet, Point};
 use recoup_tcp::flow::Host;
 use recoup_units::{Direction, FlowId, Instant, Offset, Span};
 use recoup_wire::{Flags, SeqNumber};
 
-/// Watches what one host of one flow sends, and what it hears of it.
+/// Observes the segments that one host of a flow sends, and the ACKs that it receives.
 #[derive(Clone, Debug)]
 pub struct Watch {
     host: Host,
-    recorder: Recorder,
+    recorder: MarkRecorder,
     /// The initial sequence number of the host's data.
     isn: Option<SeqNumber>,
-    /// The window scales offered by the host and its peer, once their SYNs went by.
+    /// The window scales that the host and its peer offered; `None` before the SYN of each.
     scales: [Option<Option<u8>>; 2],
 }
 
 impl Watch {
-    /// Watches the data of `host`.
+    /// An observer of the data of `host`.
     pub fn new(host: Host) -> Self {
         Self {
             host,
-            recorder: Recorder::default(),
+            recorder: MarkRecorder::default(),
             isn: None,
             scales: [None; 2],
         }
     }
 
-    /// What was seen; time 0 is the flow's start.
+    /// The marks of the flow; time 0 is the flow's start.
     pub fn into_marks(self) -> Vec<Mark> {
         self.recorder.into_marks()
     }
 
-    /// What was seen, as a panel.
+    /// The marks of the flow, as a panel.
     pub fn into_panel(self, title: impl Into<String>) -> Panel {
         Panel {
             title: title.into(),
@@ -42,7 +42,7 @@ impl Watch {
         }
     }
 
-    fn hear(&mut self, now: Instant, packet: &Packet) {
+    fn ack_arrived(&mut self, now: Instant, packet: &Packet) {
         let segment = &packet.segment;
         let (Some(isn), true) = (self.isn, segment.flags.contains(Flags::ACK)) else {
             return;
@@ -54,17 +54,18 @@ impl Watch {
         };
         let blocks = segment.options.sack.iter();
         let blocks = blocks.filter_map(|[a, b]| Some(Span::new(offset(a)?, offset(b)?)));
-        let arrival = Arrival {
+        let arrival = AckArrival {
             una,
-            pure: segment.is_pure_ack(),
+            may_be_duplicate: segment.is_pure_ack(),
             window: window_edge(una, segment.window, segment.flags, self.scales),
         };
-        self.recorder.heard(now, arrival, blocks);
+        self.recorder.ack_arrived(now, arrival, blocks);
     }
 }
 
-/// The end of the window an ACK of `una` offers; `scales` are those the two SYNs offered, in use
-/// only when both did (RFC 7323 §2.2), and never on a SYN itself. Without both SYNs it is unknown.
+/// The end of the receive window that an ACK of `una` offers. `scales` are those of the two SYNs. They
+/// apply only when both SYNs offered one, and never to a SYN itself (RFC 7323 §2.2). The result is
+/// `None` unless both SYNs were seen.
 pub(super) fn window_edge(
     una: Offset,
     field: u16,
@@ -92,7 +93,7 @@ impl Observer for Watch {
             Point::Sent if outgoing && segment.flags.contains(Flags::SYN) => {
                 self.isn = Some(segment.seq);
             }
-            Point::Arrived if !outgoing && packet.damage.is_none() => self.hear(now, packet),
+            Point::Arrived if !outgoing && packet.damage.is_none() => self.ack_arrived(now, packet),
             _ => {}
         }
     }
@@ -105,15 +106,15 @@ impl Observer for Watch {
             Event::Sent {
                 what: Send::New(span) | Send::NewProbe(span),
                 ..
-            } => self.recorder.sent(now, span),
+            } => self.recorder.data_sent(now, span),
             Event::Sent {
                 what: Send::Again(span, trigger),
                 ..
-            } => self.recorder.sent_again(now, span, Some(trigger)),
+            } => self.recorder.retransmitted(now, span, Some(trigger.name())),
             Event::Sent {
                 what: Send::Copy(span),
                 ..
-            } => self.recorder.copied(now, span),
+            } => self.recorder.extra_copy_sent(now, span),
             _ => {}
         }
     }

@@ -1,5 +1,5 @@
-//! A JSON object on a line. Written directly: the only text that needs escaping comes escaped, and
-//! times keep all their digits, which a float would not.
+//! Writes a JSON object on one line, without a JSON library: floats would lose digits of times, and
+//! the only text that needs escaping is escaped by the caller.
 
 use recoup_tcp::flow::Host;
 use recoup_units::{FlowId, Instant, Offset, Segments};
@@ -10,9 +10,9 @@ use std::time::Duration;
 /// A line being written.
 pub(super) struct Line<'a>(&'a mut String);
 
-// Writing to a string cannot fail: results are dropped.
+// Writing to a string cannot fail, so results are ignored.
 impl<'a> Line<'a> {
-    /// Begins a line with what all have in common. `profile` is a JSON string.
+    /// Begins a line with the fields of all events. `profile` is a JSON string.
     pub fn begin(
         text: &'a mut String,
         now: Instant,
@@ -62,7 +62,7 @@ impl<'a> Line<'a> {
         self.value(key, value.map(Millis));
     }
 
-    /// One of the engine's own names, none of which needs escaping.
+    /// A name of the engine's vocabulary; none needs escaping.
     pub fn name(&mut self, key: &'static str, value: Option<&'static str>) {
         self.value(key, value.map(Quoted));
     }

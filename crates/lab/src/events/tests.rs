@@ -16,7 +16,7 @@ fn span(start: u64, end: u64) -> Span {
     Span::new(Offset(start), Offset(end))
 }
 
-/// The lines written, as text and as JSON.
+/// The lines of a writer, as text and as JSON.
 fn lines(writer: EventWriter<Vec<u8>>) -> Vec<(String, Value)> {
     let text = String::from_utf8(writer.finish().unwrap()).unwrap();
     assert!(text.is_empty() || text.ends_with('\n'));
@@ -24,7 +24,7 @@ fn lines(writer: EventWriter<Vec<u8>>) -> Vec<(String, Value)> {
     text.lines().map(parse).collect()
 }
 
-/// Every key but the common ones, which are checked here.
+/// The fields of a line without the common ones, which must be there.
 fn own_keys(line: &Value) -> Value {
     let mut object = line.as_object().unwrap().clone();
     for key in COMMON {
@@ -163,7 +163,7 @@ fn every_event_is_a_line_with_its_keys() {
         assert_eq!(line["host"], "server");
         assert_eq!(line["event"], name);
         assert_eq!(own_keys(line), keys, "{text}");
-        // What is documented is what is written.
+        // The documentation names the event and its keys.
         let documentation = include_str!("../../../../docs/events.md");
         for key in keys.as_object().unwrap().keys() {
             assert!(documentation.contains(&format!("`{key}`")), "{key}");
@@ -184,7 +184,7 @@ fn packet(seq: u32, ack: Option<u32>, flags: Flags, len: u32, ordinal: u64) -> P
 }
 
 #[test]
-fn packets_are_told_in_offsets() {
+fn packet_lines_have_offsets() {
     // The client's ISN is just below the wrap, the server's 1000.
     let isn = u32::MAX;
     let mut data = packet(1001, Some(0), Flags::PSH | Flags::ACK, 500, 1);
@@ -254,7 +254,7 @@ fn packets_are_told_in_offsets() {
 }
 
 #[test]
-fn offsets_go_on_where_sequence_numbers_begin_again() {
+fn offsets_continue_when_sequence_numbers_wrap() {
     const STEP: u64 = 1 << 30;
     let mut writer = EventWriter::new(Vec::new(), "p");
     let syn = packet(7, None, Flags::SYN, 0, 0);
@@ -270,7 +270,7 @@ fn offsets_go_on_where_sequence_numbers_begin_again() {
     assert!(offsets.eq(expected), "{lines:?}");
 }
 
-/// Three segments of which the last is lost, at 80 ms.
+/// Flows of three segments over an RTT of 80 ms; the last segment is lost.
 fn tail_loss(flows: u64, observer: &mut impl Observer) {
     let profile: Profile = "linux-3.17".parse().unwrap();
     let config = tcp::Config::new(*profile.mechanisms());
@@ -296,8 +296,8 @@ fn tail_loss(flows: u64, observer: &mut impl Observer) {
     }
 }
 
-/// A line's time, event, and what it is about.
-fn gist(line: &Value) -> String {
+/// A line's time, event and main field.
+fn brief(line: &Value) -> String {
     let about = ["start", "seq", "una", "timer", "to", "trigger", "cause"].map(|key| &line[key]);
     let about = about.into_iter().filter(|value| !value.is_null());
     let words = [&line["time_ms"], &line["event"]].into_iter().chain(about);
@@ -308,7 +308,7 @@ fn gist(line: &Value) -> String {
 }
 
 #[test]
-fn a_tail_loss_is_told_in_order() {
+fn the_events_of_a_tail_loss_are_in_order() {
     let mut writer = EventWriter::new(Vec::new(), "linux-3.17");
     tail_loss(1, &mut writer);
     let lines = lines(writer);
@@ -316,17 +316,17 @@ fn a_tail_loss_is_told_in_order() {
         .iter()
         .map(|(_, line)| line["time_ms"].as_f64().unwrap());
     assert!(times.is_sorted());
-    // The server's side of it from the first data on, but for timers set and RTT samples.
-    let told = |line: &&Value| {
-        let aside = line["event"] == "timer_set" || line["event"] == "rtt_sample";
-        line["host"] != "client" && !aside
+    // The server's lines from its first data on, without timers set and RTT samples.
+    let wanted = |line: &&Value| {
+        let skipped = line["event"] == "timer_set" || line["event"] == "rtt_sample";
+        line["host"] != "client" && !skipped
     };
-    let story: Vec<_> = lines
+    let found: Vec<_> = lines
         .iter()
         .map(|(_, line)| line)
-        .filter(told)
+        .filter(wanted)
         .skip_while(|line| line["start"] != 1)
-        .map(gist)
+        .map(brief)
         .collect();
     let expected = [
         "120.0 sent 1",
@@ -349,11 +349,11 @@ fn a_tail_loss_is_told_in_order() {
         "560.0 acked 4345",
         "560.0 state_changed open",
     ];
-    assert_eq!(story, expected);
+    assert_eq!(found, expected);
 }
 
 #[test]
-fn flows_and_profiles_are_told_apart() {
+fn lines_name_their_flow_and_profile() {
     let mut writer = EventWriter::new(Vec::new(), "a");
     tail_loss(2, &mut writer);
     writer.set_profile("\"b\"\n");
@@ -375,7 +375,7 @@ fn flows_and_profiles_are_told_apart() {
     assert!(syns.iter().all(|(_, l)| l["seq"] == 0), "{syns:?}");
 }
 
-/// Takes so many bytes.
+/// A disk with room for this many bytes.
 #[derive(Debug)]
 struct Full(usize);
 

@@ -1,16 +1,16 @@
-//! The same work on several cores.
+//! Runs work on several threads.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// As many threads as there are cores.
+/// The number of cores, at least 1.
 pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Does `work` on so many threads, one at least, at the same time: what each came to.
+/// Runs `work` on each of `threads` threads, at least one, and returns all results.
 ///
 /// # Errors
-/// The first that a thread came to.
+/// The first error in the order of threads.
 pub fn on_threads<T: Send, E: Send>(
     threads: usize,
     work: impl Fn() -> Result<T, E> + Sync,
@@ -28,11 +28,10 @@ pub fn on_threads<T: Send, E: Send>(
     })
 }
 
-/// `of(i)` of every `i` below `count`, in that order, whoever computed it: the result does not depend
-/// on `threads`.
+/// `of(i)` for each `i` below `count`, in order. The result does not depend on `threads`.
 ///
 /// # Errors
-/// One that `of` gave.
+/// An error that `of` returned.
 pub fn in_parallel<T: Send, E: Send>(
     count: usize,
     threads: usize,
@@ -59,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_are_in_order_however_many_threads() {
+    fn results_are_in_order_for_any_number_of_threads() {
         for (count, threads) in [(0, 4), (1, 4), (500, 0), (500, 1), (500, 7)] {
             let squares = in_parallel(count, threads, |i| Ok::<_, ()>(i * i));
             let expected: Vec<usize> = (0..count).map(|i| i * i).collect();
@@ -68,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_passed_on() {
+    fn an_error_is_returned() {
         for threads in [1, 3] {
             let halves = in_parallel(100, threads, |i| if i == 40 { Err(i) } else { Ok(i) });
             assert_eq!(halves, Err(40));

@@ -1,32 +1,31 @@
-//! What the recoveries of many flows were like: the distributions of the 2011 paper's Tables 5 to 7
-//! and of its figure 5.
+//! Distributions over the recoveries of many flows: Tables 5 to 7 and figure 5 of the 2011 paper.
 
 use crate::stats::{Durations, Integers};
 use recoup_recovery::Recovery;
 use recoup_recovery::counters::Ended;
 use recoup_units::Segments;
 
-/// The finished recoveries of many flows; of a flow with more than 1,024, the last so many.
+/// The finished recoveries of many flows: the last 1,024 of each flow at most.
 #[derive(Clone, Debug, Default)]
 pub struct Recoveries {
-    /// Pipe − ssthresh as they began, in segments (Table 5).
+    /// pipe − ssthresh at the start of a recovery, in segments (Table 5).
     pub pipe_above_ssthresh: Integers,
-    /// Window − ssthresh just before they ended, in segments (Table 6).
+    /// cwnd − ssthresh just before the end of a recovery, in segments (Table 6).
     pub cwnd_above_ssthresh: Integers,
-    /// The window after them, in segments (Table 7).
+    /// cwnd after a recovery, in segments (Table 7).
     pub cwnd_after: Integers,
-    /// How long they took (figure 5).
+    /// Durations of recoveries (figure 5).
     pub time: Durations,
-    /// Those that acknowledged the recovery point.
+    /// Recoveries that ended when the recovery point was acknowledged.
     pub complete: u64,
-    /// Those found needless.
+    /// Recoveries that were undone because they were spurious.
     pub undone: u64,
-    /// Those that ended in a retransmission timeout.
+    /// Recoveries that ended in a retransmission timeout.
     pub timed_out: u64,
 }
 
 impl Recoveries {
-    /// Takes in one.
+    /// Adds a recovery.
     pub fn add(&mut self, recovery: &Recovery) {
         let above = |window: Segments| i64::from(window.0) - i64::from(recovery.ssthresh.0);
         self.pipe_above_ssthresh.add(above(recovery.pipe));
@@ -40,7 +39,7 @@ impl Recoveries {
         } += 1;
     }
 
-    /// Takes in those of other flows.
+    /// Adds the recoveries of other flows.
     pub fn merge(&mut self, other: &Self) {
         self.pipe_above_ssthresh.merge(&other.pipe_above_ssthresh);
         self.cwnd_above_ssthresh.merge(&other.cwnd_above_ssthresh);
@@ -51,7 +50,7 @@ impl Recoveries {
         self.timed_out += other.timed_out;
     }
 
-    /// How many.
+    /// The number of recoveries.
     pub fn count(&self) -> u64 {
         self.time.count()
     }
@@ -78,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn distances_are_from_ssthresh_and_have_signs() {
+    fn distances_from_ssthresh_are_signed() {
         let (mut one, mut other) = (Recoveries::default(), Recoveries::default());
         one.add(&recovery(3, 8, 10, Ended::Complete));
         one.add(&recovery(10, 10, 20, Ended::Undone));

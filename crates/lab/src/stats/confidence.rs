@@ -1,37 +1,37 @@
-//! Shares and means of trials, and how well these tell the probability or the mean behind them: intervals
-//! of 95 % confidence.
+//! Shares and means of trials, with 95 % confidence intervals.
 
 use serde::Serialize;
 use std::fmt;
 
-/// The quantile of the normal distribution that leaves 2.5 % above it.
+/// The 97.5 % quantile of the normal distribution.
 const Z: f64 = 1.959_964;
 
-/// How many of independent trials showed something.
+/// The share of hits among independent trials.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Share {
-    /// Those that did.
+    /// Trials that were hits.
     pub hits: u64,
-    /// All.
+    /// All trials.
     pub trials: u64,
-    /// The share of those that did; 0 of none.
+    /// The share of hits; 0 without trials.
     pub share: f64,
-    /// The lower end of the probability's interval of 95 % confidence.
+    /// The lower end of the 95 % confidence interval of the probability.
     pub low: f64,
-    /// The upper end.
+    /// The upper end of the interval.
     pub high: f64,
 }
 
 impl Share {
     /// `hits` of `trials`, with Wilson's score interval ("Probable inference, the law of succession, and
-    /// statistical inference", 1927), which is right near 0 and 1 too.
+    /// statistical inference", 1927), which holds near 0 and 1 too.
     pub fn of(hits: u64, trials: u64) -> Self {
         let (k, n) = (hits.min(trials) as f64, trials as f64);
         let square = Z * Z;
         let middle = (k + square / 2.0) / (n + square);
         let spread = if trials == 0 { 0.0 } else { k * (n - k) / n };
         let half = Z * (spread + square / 4.0).sqrt() / (n + square);
-        // At the ends the interval reaches them, but for rounding.
+        // Without hits the interval starts at 0, and with hits only it ends at 1. Rounding would miss
+        // these values.
         let low = if hits == 0 { 0.0 } else { middle - half };
         let high = if hits >= trials { 1.0 } else { middle + half };
         Self {
@@ -43,7 +43,7 @@ impl Share {
         }
     }
 
-    /// Whether all of the interval lies above a half.
+    /// Whether the whole interval lies above 1/2.
     pub fn is_more_often_than_not(&self) -> bool {
         self.low > 0.5
     }
@@ -67,7 +67,8 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Of these values, of which there are many: the mean's distribution is taken as normal.
+    /// The estimate from these values. It assumes many values, so that their mean is normally
+    /// distributed.
     pub fn of(values: impl ExactSizeIterator<Item = f64> + Clone) -> Self {
         let n = values.len().max(1) as f64;
         let mean = values.clone().sum::<f64>() / n;
@@ -79,14 +80,14 @@ impl Estimate {
         }
     }
 
-    /// Whether the interval is above 0.
+    /// Whether the whole interval lies above 0.
     pub fn is_positive(&self) -> bool {
         self.mean > self.half
     }
 }
 
 impl fmt::Display for Estimate {
-    /// With half the width of the interval: `49.1 ± 4.4`.
+    /// The mean and half the width of the interval: `49.1 ± 4.4`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:.1} ± {:.1}", self.mean, self.half)
     }
@@ -98,7 +99,7 @@ mod tests {
 
     #[test]
     fn intervals_are_wilsons() {
-        // (hits, trials, as shown); the first is an example of tables, the ends reach 0 and 1.
+        // (hits, trials, text); the first is a textbook example, the others reach 0 or 1.
         for (hits, trials, shown) in [
             (81, 263, "30.8 % [25.5, 36.6]"),
             (0, 10, "0.0 % [0.0, 27.8]"),
@@ -110,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn more_often_than_not_needs_the_whole_interval() {
+    fn more_often_than_not_means_the_whole_interval() {
         for (hits, trials, is) in [
             (59, 100, false),
             (60, 100, true),
@@ -123,10 +124,10 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_is_of_the_mean() {
+    fn the_interval_is_that_of_the_mean() {
         let Estimate { mean, half } = Estimate::of([1.0, 2.0, 3.0, 4.0].into_iter());
         assert_eq!(mean, 2.5);
-        // The variance is 5/3, of the mean 5/12.
+        // The variance of the values is 5/3, that of their mean 5/12.
         assert!(
             (half - 1.96 * (5.0f64 / 12.0).sqrt()).abs() < 1e-4,
             "{half}"

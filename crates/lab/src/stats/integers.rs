@@ -2,32 +2,32 @@
 
 use std::collections::BTreeMap;
 
-/// A distribution of whole numbers, exact: memory grows with the number of distinct values, and
-/// merging is independent of order.
+/// An exact distribution of whole numbers. Memory grows with the number of distinct values. The order
+/// of additions and merges does not matter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Integers {
     counts: BTreeMap<i64, u64>,
     total: u64,
 }
 
-/// How many values are negative, zero and positive.
+/// The numbers of negative, zero and positive values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Signs {
-    /// Below zero.
+    /// Values below 0.
     pub below: u64,
-    /// Zero.
+    /// Values equal to 0.
     pub zero: u64,
-    /// Above zero.
+    /// Values above 0.
     pub above: u64,
 }
 
 impl Integers {
-    /// Takes in one value.
+    /// Adds a value.
     pub fn add(&mut self, value: i64) {
         self.insert(value, 1);
     }
 
-    /// Takes in all of another.
+    /// Adds all values of another distribution.
     pub fn merge(&mut self, other: &Self) {
         other.counts.iter().for_each(|(&v, &n)| self.insert(v, n));
     }
@@ -37,22 +37,22 @@ impl Integers {
         self.total += n;
     }
 
-    /// How many values were taken in.
+    /// The number of values.
     pub fn count(&self) -> u64 {
         self.total
     }
 
-    /// The smallest.
+    /// The smallest value.
     pub fn min(&self) -> Option<i64> {
         self.counts.keys().next().copied()
     }
 
-    /// The largest.
+    /// The largest value.
     pub fn max(&self) -> Option<i64> {
         self.counts.keys().next_back().copied()
     }
 
-    /// The smallest value that at least `percent` of all do not exceed.
+    /// The smallest value that at least `percent` % of all values do not exceed.
     pub fn percentile(&self, percent: u8) -> Option<i64> {
         let rank = (u128::from(self.total) * u128::from(percent)).div_ceil(100);
         let mut seen = 0;
@@ -63,7 +63,7 @@ impl Integers {
         at_rank.map(|(value, _)| *value)
     }
 
-    /// The values by sign.
+    /// Counts the values by sign.
     pub fn signs(&self) -> Signs {
         let mut signs = Signs::default();
         for (value, n) in &self.counts {
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_are_values_taken_in() {
+    fn percentiles_are_values_of_the_distribution() {
         let five = of([-7, 3, 0, 3, 12]);
         for (percent, value) in [
             (0, -7),
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_has_no_percentiles() {
+    fn an_empty_distribution_has_no_percentiles() {
         let none = of([]);
         assert_eq!(
             (none.percentile(50), none.min(), none.max()),

@@ -5,9 +5,9 @@ use recoup_units::Instant;
 use recoup_wire::{Endpoints, SeqNumber};
 use std::time::Duration;
 
-/// A connection of 10 s and that many bytes, whose client sent this again after so many of its RTTs
-/// of 100 ms.
-fn add(study: &mut Study, profile: &str, bytes: u64, sent_again: &[(Trigger, u64)]) {
+/// Adds a connection of 10 s with `bytes` from its client, whose RTT is 100 ms. `retransmissions` are
+/// triggers with the time since the original in RTTs.
+fn add(study: &mut Study, profile: &str, bytes: u64, retransmissions: &[(Trigger, u64)]) {
     let endpoints = Endpoints {
         src: "192.0.2.1:40000".parse().unwrap(),
         dst: "192.0.2.2:80".parse().unwrap(),
@@ -32,7 +32,7 @@ fn add(study: &mut Study, profile: &str, bytes: u64, sent_again: &[(Trigger, u64
         flight: 8,
         vantage: Vantage::Sender,
     };
-    let rows: Vec<Retransmission> = (1..).zip(sent_again).map(again).collect();
+    let rows: Vec<Retransmission> = (1..).zip(retransmissions).map(again).collect();
     let mut client = Direction {
         bytes,
         rtt: Some(RttQuantiles {
@@ -79,10 +79,10 @@ fn study() -> Study {
 }
 
 #[test]
-fn the_lines_are_distribution_functions() {
+fn lines_are_distribution_functions() {
     let report = study().report();
     let found = bytes(&report);
-    // One without any has no place on the scale.
+    // A connection without bytes is not on the logarithmic scale.
     assert!(
         found.x_label.ends_with("(25.0 % carried none)"),
         "{}",
@@ -111,7 +111,7 @@ fn the_lines_are_distribution_functions() {
         [[(3.0, 0.0), (3.0, 1.0)], [(11.0, 0.0), (11.0, 1.0)]]
     );
 
-    // Timeouts of 300 and 1100 ms where 100 would have done, in 10 s.
+    // Timeouts of 300 and 1100 ms where 100 ms would have been enough, in 10 s.
     let found = reduction(&report);
     let linux = [(0.01, 0.0), (0.01, 0.5), (2.0, 1.0), (100.0, 1.0)];
     let windows = [(10.0, 0.0), (10.0, 1.0), (100.0, 1.0)];
@@ -119,7 +119,7 @@ fn the_lines_are_distribution_functions() {
 }
 
 #[test]
-fn a_kind_alone_is_named_and_of_nothing_there_is_no_picture() {
+fn a_single_kind_of_sender_is_named_and_empty_figures_are_not_drawn() {
     let mut one = Study::default();
     add(&mut one, "linux-6", 10, &[(Trigger::Fast, 1)]);
     assert_eq!(
@@ -133,7 +133,7 @@ fn a_kind_alone_is_named_and_of_nothing_there_is_no_picture() {
             "{name}"
         );
     }
-    // Connections without a loss have bytes alone.
+    // Connections without losses have the figure of bytes only.
     let mut lossless = Study::default();
     add(&mut lossless, "linux-6", 10, &[]);
     let is_drawn = |study: &Study| figures(study).map(|(_, svg)| svg.is_some());

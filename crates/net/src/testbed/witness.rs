@@ -9,7 +9,7 @@
 
 use rangemap::RangeSet;
 use recoup_path::DropCause;
-use recoup_tcp::flow::{FlowRecord, Host, Ledger, Workload};
+use recoup_tcp::flow::{FlowRecord, Host, SpuriousRetransmissions, Workload};
 use recoup_units::{Direction, FlowId, Instant, Offset, Span};
 use recoup_wire::{Flags, SeqNumber};
 
@@ -23,7 +23,7 @@ struct Way {
     sent: Offset,
     /// Sequence space that has arrived.
     arrived: RangeSet<u64>,
-    ledger: Ledger,
+    ledger: SpuriousRetransmissions,
     /// When the latest packet with an ACK arrived at the sender.
     last_ack_at: Option<Instant>,
 }

@@ -14,7 +14,7 @@ pub use check::{Check, Moment, Property};
 
 use super::NAME;
 use crate::{Figure, Picture, Sheet};
-use recoup_draw::chart::{BarChart, Group, Panel};
+use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
 use recoup_lab::run::{cores, in_parallel, simulation};
 use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::SettingsError;
@@ -289,7 +289,7 @@ fn run_cell(base: &Scenario, network: Network, scheme: Scheme) -> Result<Cell, S
 fn chart(cells: &[Cell]) -> BarChart {
     let group = |network: Network| {
         let here = cells.iter().filter(|cell| cell.network == network);
-        Group {
+        BarGroup {
             label: network.name().into(),
             values: here.map(|cell| Some(cell.most_on_an_ack as f64)).collect(),
         }
@@ -299,7 +299,7 @@ fn chart(cells: &[Cell]) -> BarChart {
         x_label: "what happens to the flows".into(),
         y_label: "segments".into(),
         series: Scheme::ALL.map(|scheme| scheme.name().into()).to_vec(),
-        panels: vec![Panel {
+        panels: vec![BarPanel {
             title: String::new(),
             groups: Network::ALL.map(group).to_vec(),
         }],

@@ -13,7 +13,7 @@ fn verdicts_are_the_known_ones() {
 /// What the sender does in figure 2, drawn: PRR's four retransmissions on alternate ACKs.
 #[test]
 fn the_drawing_shows_what_the_cells_tell() {
-    use recoup_draw::sequence::What;
+    use recoup_draw::sequence::MarkKind;
     let base = Scenario::load(NAME).unwrap();
     let figure = figure(Id::Fig2, &base).unwrap();
     let Picture::Sequence(diagram) = &figure.picture else {
@@ -26,9 +26,9 @@ fn the_drawing_shows_what_the_cells_tell() {
         let cell = cell.expect("its cell comes first");
         let (mut new, mut again) = (0, Vec::new());
         for mark in &panel.marks {
-            match mark.what {
-                What::Sent(_) => new += 1,
-                What::Again(..) => again.push(mark.at.as_millis_f64()),
+            match mark.kind {
+                MarkKind::Sent(_) => new += 1,
+                MarkKind::Retransmitted(..) => again.push(mark.at.as_millis_f64()),
                 _ => {}
             }
         }

@@ -14,7 +14,7 @@ mod claims;
 
 use super::NAME;
 use crate::{Figure, Picture, Sheet};
-use recoup_draw::chart::{Drawn, LineChart, LinePanel, Scale};
+use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
 use recoup_recovery::slp::Stakes;
 use recoup_table::{csv, plain_table};
 use recoup_units::{BitRate, Ppm};
@@ -150,7 +150,7 @@ fn chart() -> LineChart {
         y_label: "bandwidth (Mbit/s)".into(),
         scale: Scale::Logarithmic,
         largest: None,
-        drawn: Drawn::Lines,
+        interpolation: Interpolation::Linear,
         series: PACKETS
             .map(|p| format!("{} bytes, q = {} %", p.size, p.q_percent))
             .to_vec(),

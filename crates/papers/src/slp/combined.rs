@@ -33,7 +33,7 @@ pub use watch::Pairs;
 use super::NAME;
 use crate::{Figure, Picture, Sheet};
 use grid::REQUEST;
-use recoup_draw::chart::{BarChart, Group, Panel};
+use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
 use recoup_lab::run::{cores, in_parallel};
 use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::SettingsError;
@@ -207,13 +207,13 @@ fn chart(cells: &[Cell]) -> BarChart {
         };
         let nothing = get(setup(Recovery::Nothing, Copied::Nothing)).map(number);
         let value = |recovery, copied| Some(number(get(setup(recovery, copied))?) / nothing?);
-        let group = |recovery: Recovery| Group {
+        let group = |recovery: Recovery| BarGroup {
             label: recovery.name().into(),
             values: Copied::ALWAYS
                 .map(|copied| value(recovery, copied))
                 .to_vec(),
         };
-        Panel {
+        BarPanel {
             title: format!("{what}: {}, {} losses", load.name(), network.name()),
             groups: Recovery::ALL.map(group).to_vec(),
         }

@@ -44,7 +44,7 @@ pub use trial::Goodput;
 
 use super::NAME;
 use crate::{Figure, Picture, Sheet};
-use recoup_draw::chart::{Drawn, LineChart, LinePanel, Scale};
+use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
 use recoup_lab::settings::SettingsError;
 use recoup_table::{csv, plain_table};
 use recoup_units::FlowId;
@@ -162,7 +162,7 @@ fn chart() -> LineChart {
         y_label: "goodput (unique packets/sent)".into(),
         scale: Scale::Logarithmic,
         largest: Some(1.0),
-        drawn: Drawn::Lines,
+        interpolation: Interpolation::Linear,
         series: CODES.map(Code::name).to_vec(),
         panels: vec![
             panel("The paper: no code ever fails", Code::paper),

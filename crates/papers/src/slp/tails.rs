@@ -20,7 +20,7 @@ use super::NAME;
 use crate::tail_loss::Acks;
 use crate::{Figure, Picture, Sheet};
 use comfy_table::Table;
-use recoup_draw::chart::{BarChart, Group, Panel};
+use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
 use recoup_lab::settings::SettingsError;
 use recoup_table::{csv, millis, plain_table};
 
@@ -74,13 +74,13 @@ fn chart(cells: &[Cell]) -> BarChart {
         cells.find(is_it).and_then(|cell| cell.fct_normalised)
     };
     let panel = |case: Case| {
-        let group = |rtt_ms| Group {
+        let group = |rtt_ms| BarGroup {
             label: format!("{rtt_ms}"),
             values: PROFILES
                 .map(|profile| value(case, profile, rtt_ms))
                 .to_vec(),
         };
-        Panel {
+        BarPanel {
             title: case.title().into(),
             groups: RTTS.map(group).to_vec(),
         }

@@ -6,7 +6,7 @@
 
 use super::{Acks, Id, MECHANISMS, Mechanism, NAME};
 use crate::{Picture, Sheet};
-use recoup_draw::chart::{BarChart, Group, Panel};
+use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
 use recoup_lab::run::{self, in_parallel};
 use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::SettingsError;
@@ -330,7 +330,7 @@ fn chart(id: Id, whose: &str, stage: Stage, cells: &[RealCell]) -> BarChart {
             let over = |ms: Option<f64>| ms.zip(base).map(|(ms, base)| ms / base);
             let both =
                 |cell: &&RealCell| [over(cell.fct_ms.map(|s| s.p50)), over(cell.simulated_ms)];
-            Group {
+            BarGroup {
                 label: match id {
                     Id::Fig1 => bars[0].rtt_ms.to_string(),
                     Id::Fig2 => bars[0].lost.to_string(),
@@ -338,7 +338,7 @@ fn chart(id: Id, whose: &str, stage: Stage, cells: &[RealCell]) -> BarChart {
                 values: bars.iter().flat_map(both).collect(),
             }
         });
-        Panel {
+        BarPanel {
             title: acks.title().into(),
             groups: groups.collect(),
         }

@@ -1,7 +1,7 @@
 //! What is known of every packet sent, and what that makes of those sent again.
 
 use recoup_recovery::Trigger;
-use recoup_tcp::flow::{Host, Ledger};
+use recoup_tcp::flow::{Host, SpuriousRetransmissions};
 use recoup_trace::finding::Verdict;
 use recoup_units::{Offset, Span};
 use std::collections::BTreeMap;
@@ -101,7 +101,7 @@ fn of_one(stream: &[&Sent]) -> Vec<Again> {
 
 /// The simulator's own rule, asked about one packet with all that was sent before it.
 fn verdict(span: Span, earlier: &[&Sent]) -> Verdict {
-    let mut ledger = Ledger::default();
+    let mut ledger = SpuriousRetransmissions::default();
     ledger.on_retransmission(earlier.len() as u64, |missing| missing(span));
     for (ordinal, copy) in earlier.iter().enumerate() {
         if copy.arrived.is_some() && copy.intact {

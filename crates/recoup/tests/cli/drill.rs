@@ -179,7 +179,7 @@ fn a_script_that_cannot_be_run_is_in_the_summary() {
         ("bytes.pkt", "cannot read `bytes.pkt`: "),
         ("nowhere.pkt", "cannot read `nowhere.pkt`: "),
         ("-", "-:1:1: the script has no event"),
-        ("udp.pkt", "udp.pkt:2:28: only TCP is spoken here"),
+        ("udp.pkt", "udp.pkt:2:28: only TCP is supported"),
     ] {
         let outcome = dir.recoup(&["drill", script]);
         let summary =

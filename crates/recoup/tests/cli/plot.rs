@@ -169,7 +169,7 @@ fn what_cannot_be_drawn_is_refused_in_one_line() {
         ),
         (
             &["packed.pcap.gz"],
-            "packed.pcap.gz: the file is compressed: expected it unpacked, as by `zcat FILE | recoup plot -`",
+            "packed.pcap.gz: the file is compressed: unpack it first, as with `zcat FILE | recoup plot -`",
         ),
         (
             &[CAPTURE, "--connection", "0", "--from", "10h"],

@@ -306,12 +306,12 @@ fn what_has_no_effect_is_told() {
         (
             "prr --set segments=100",
             "prr seed=1 rtt=100ms rate=",
-            "segments=100 has no effect: writes says what is sent",
+            "segments=100 has no effect: writes sets what is sent",
         ),
         (
             "tail-loss --set link=up:trace,down:trace --set rate=1Mbit",
             "tail-loss seed=1 rtt=80ms link=",
-            "rate=1Mbit has no effect: a link is in its place",
+            "rate=1Mbit has no effect: a link replaces it",
         ),
         (
             "tail-loss --profile linux-6+cubic --set cc=reno",
@@ -321,12 +321,12 @@ fn what_has_no_effect_is_told() {
         (
             "tail-loss --profile reno+tlp",
             "tail-loss seed=1 ",
-            "profile reno+tlp: +tlp has no effect: it needs SACK, which the profile goes without",
+            "profile reno+tlp: +tlp has no effect: it needs SACK, which the profile does not use",
         ),
         (
             "tail-loss --profile linux-3.17+tlp+notlp",
             "tail-loss seed=1 ",
-            "profile linux-3.17+tlp+notlp: +tlp has no effect: +notlp comes after it",
+            "profile linux-3.17+tlp+notlp: +tlp has no effect: +notlp replaces it",
         ),
         (
             "tail-loss --set drop=up:ack:999",

@@ -1,4 +1,4 @@
-//! Running code.
+//! Runs code.
 
 use super::value::Data;
 use super::{Function, Node, Statement, Value, What, names};
@@ -6,22 +6,22 @@ use crate::error::{Place, Wrong};
 use recoup_tcp::Info;
 use std::collections::HashMap;
 
-/// What scripts have assigned.
+/// The variables that scripts have assigned.
 pub(crate) type Variables = HashMap<String, Data>;
 
-/// What came of a piece of code.
+/// The result of running code.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Outcome {
-    /// All assertions hold.
+    /// All assertions held.
     Passed,
-    /// One does not: where, and what it says.
+    /// An assertion failed: its place and its message.
     Failed(Place, String),
 }
 
-/// Runs `statements`; what they print goes to `print`.
+/// Runs `statements`; their output goes to `print`.
 ///
 /// # Errors
-/// Where Python would raise anything but an `AssertionError`.
+/// Where Python would raise an error other than an `AssertionError`.
 pub(crate) fn run(
     statements: &[Statement],
     info: &Info,
@@ -132,7 +132,7 @@ impl Scope<'_> {
         })
     }
 
-    /// What the names in `value` stand for: `tcpi_snd_cwnd = 10`.
+    /// The values of the names in `value`, as in `tcpi_snd_cwnd = 10`.
     fn values_of_names(&self, value: &Value, seen: &mut Vec<String>) {
         match &value.node {
             Node::Name(name) => {

@@ -1,15 +1,15 @@
-//! From text to statements.
+//! Parses code to statements.
 
 use super::{Comparison, Function, Node, Operator, Statement, Value, What};
 use crate::error::{Place, Wrong};
 use crate::lex::{Kind, Language, Token, lex};
 
-/// Parentheses, or signs before a value, within each other.
+/// The greatest depth of parentheses, and of signs before a value.
 const DEEPEST: usize = 64;
-/// Operators in one statement: what is read is walked by recursion.
+/// The most operators in a statement, because evaluation is recursive.
 const MOST_OPERATORS: usize = 500;
 
-/// Reads the code that begins after a `%{` at `start`.
+/// Parses the code behind a `%{` at `start`.
 pub(crate) fn parse(text: &str, start: Place) -> Result<Vec<Statement>, Wrong> {
     let inside = Place {
         column: start.column + 2,
@@ -44,7 +44,7 @@ struct Parser {
     operators: usize,
 }
 
-/// Operators by how they bind, loosest first.
+/// Operators by precedence, lowest first.
 const BINARY: [&[(&str, Operator)]; 6] = [
     &[("|", Operator::Or)],
     &[("^", Operator::Xor)],
@@ -88,15 +88,15 @@ impl Parser {
         self.token().place
     }
 
-    /// Whether the next token stands on a line of its own, outside parentheses.
+    /// Whether the statement's line ends before the next token, outside parentheses.
     fn at_line_end(&self) -> bool {
         let before = self.at.checked_sub(1).and_then(|i| self.tokens.get(i));
         let begins = before.is_none_or(|before| before.end.line < self.place().line);
         self.parentheses == 0 && begins && !self.token().joined
     }
 
-    /// How many tokens `sign` takes if it comes next, its characters adjacent and nothing that
-    /// would make it another operator behind.
+    /// The number of tokens of `sign` if it is next. Its characters must be adjacent, and the next one must
+    /// not make it another operator.
     fn sign(&self, sign: &str) -> Option<usize> {
         if self.at > 0 && self.at_line_end() {
             return None;
@@ -195,7 +195,7 @@ impl Parser {
         })
     }
 
-    /// The tokens from `begin` to `end`, as written but for white space.
+    /// The tokens from `begin` to `end` as text, except for white space.
     fn text(&self, begin: usize, end: usize) -> String {
         let mut text = String::new();
         for i in begin..end {
@@ -314,7 +314,7 @@ impl Parser {
             negations += 1;
         }
         let mut value = self.comparison()?;
-        // Of many only the parity counts, and that there is one at all: `not not a` is a boolean.
+        // Only their parity matters, but `not not a` is a boolean, so two are not the same as none.
         let negations = if negations > 2 {
             2 - negations % 2
         } else {

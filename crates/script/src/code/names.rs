@@ -1,4 +1,4 @@
-//! The names that code knows: what `TCP_INFO` says, and the kernel's constants.
+//! The predefined names in code: the fields of `TCP_INFO`, and constants of the kernel.
 
 use super::{Node, Statement, Value, What};
 use crate::error::Wrong;
@@ -33,7 +33,7 @@ pub(super) const CONSTANTS: [(&str, i128); 24] = [
     ("TCPI_OPT_TFO_CHILD", 128),
 ];
 
-/// Where names of `TCP_INFO`'s fields begin.
+/// The prefix of `TCP_INFO`'s fields.
 const PREFIX: &str = "tcpi_";
 
 /// The value of a name that is not assigned in the script.
@@ -45,7 +45,7 @@ pub(super) fn value(name: &str, info: &Info) -> Option<i128> {
     })
 }
 
-/// Checks that every name is known or assigned before; learns what is assigned.
+/// Checks that every name is predefined or assigned before. Adds new assignments to `assigned`.
 pub(crate) fn check(statements: &[Statement], assigned: &mut HashSet<String>) -> Result<(), Wrong> {
     for statement in statements {
         match &statement.what {

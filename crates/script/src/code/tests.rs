@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 const START: Place = Place { line: 7, column: 3 };
 
-/// What `code` prints, or how it ends: `failed: …` or `error: place: …`.
+/// The output of `code`, or its end: `failed: …` or `error: place: …`.
 fn outcome(code: &str) -> String {
     let info = Info {
         snd_cwnd: 10,
@@ -31,7 +31,7 @@ fn outcome(code: &str) -> String {
 }
 
 #[test]
-fn values_are_pythons() {
+fn expressions_have_pythons_values() {
     for (expression, value) in [
         ("1 + 2 * 3 - 4", "3"),
         ("-7 // 2, -7 % 2, 7 // -2, 7 % -2", "-4 1 -4 -1"),
@@ -65,7 +65,7 @@ fn values_are_pythons() {
 }
 
 #[test]
-fn statements() {
+fn statements_are_run() {
     for (code, result) in [
         ("assert tcpi_snd_cwnd == 10, tcpi_snd_cwnd", ""),
         ("\n  assert True; pass\n  print 5\n# no more", "5;"),
@@ -83,7 +83,7 @@ fn statements() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_place() {
+fn errors_have_places() {
     for (code, error) in [
         (
             "assert tcpi_snd_cwn == 1",
@@ -129,7 +129,7 @@ fn what_is_wrong_is_told_with_its_place() {
 }
 
 #[test]
-fn nothing_is_deep_enough_to_overflow() {
+fn deep_nesting_does_not_overflow_the_stack() {
     for code in [
         format!("print({}1{})", "(".repeat(5000), ")".repeat(5000)),
         format!("print({}1)", "-".repeat(50_000)),

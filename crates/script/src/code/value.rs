@@ -1,4 +1,4 @@
-//! What code computes with, after Python: whole numbers, floating-point numbers, texts, truth.
+//! The values of code, as in Python: integers, floats, strings and booleans.
 
 use super::{Comparison, Operator};
 use std::cmp::Ordering;
@@ -13,7 +13,7 @@ pub(crate) enum Data {
     Tuple(Vec<Data>),
 }
 
-/// No text grows longer.
+/// The greatest length of a string, in bytes.
 const LONGEST: usize = 10_000;
 
 impl fmt::Display for Data {
@@ -56,7 +56,7 @@ impl Data {
         }
     }
 
-    /// As a whole number; truth counts as 0 and 1.
+    /// The value as an integer; booleans are 0 and 1.
     pub fn integer(&self) -> Option<i128> {
         match self {
             Self::Integer(n) => Some(*n),
@@ -72,7 +72,7 @@ impl Data {
         }
     }
 
-    /// How this compares; `None` where the two have no order.
+    /// The order of two values; `None` if they have none.
     fn order(&self, other: &Self) -> Option<Ordering> {
         match (self, other) {
             (Self::Text(a), Self::Text(b)) => Some(a.cmp(b)),
@@ -196,7 +196,7 @@ fn integers(a: i128, operator: Operator, b: i128) -> Result<Data, String> {
         Operator::Multiply => a.checked_mul(b),
         Operator::Divide => return Ok(Data::Float(a as f64 / b as f64)),
         Operator::DivideWhole => floor(a, b),
-        // Python's takes the sign of the divisor.
+        // In Python, the result has the sign of the divisor.
         Operator::Remainder => floor(a, b).and_then(|q| a.checked_sub(q.checked_mul(b)?)),
     };
     result

@@ -6,7 +6,7 @@ use crate::lex::Kind;
 use crate::script::{Argument, Call, Expression, Time};
 use std::time::Duration;
 
-/// The calls there are.
+/// The system calls that scripts may name.
 pub(crate) const CALLS: [&str; 30] = [
     "accept",
     "bind",
@@ -40,10 +40,10 @@ pub(crate) const CALLS: [&str; 30] = [
     "writev",
 ];
 
-/// Those that are refused when they are met, since no packet depends on them alone.
+/// System calls that are errors, because no packet depends on them alone.
 const REFUSED: [&str; 4] = ["pause", "pipe", "sendfile", "splice"];
 
-/// The errors that scripts name.
+/// The errors that scripts may name.
 const ERRORS: [&str; 22] = [
     "EADDRINUSE",
     "EAGAIN",
@@ -69,7 +69,7 @@ const ERRORS: [&str; 22] = [
     "ENOTSOCK",
 ];
 
-/// Structures within structures, and calls within calls.
+/// The greatest depth of nested structures and calls.
 const DEEPEST: usize = 16;
 
 impl Parser {
@@ -154,7 +154,7 @@ impl Parser {
         Ok(Some(word))
     }
 
-    /// Words in parentheses, for readers.
+    /// A remark in parentheses, which has no meaning.
     fn remark(&mut self) -> Result<(), Wrong> {
         let open = self.place();
         if !self.take('(') {
@@ -189,7 +189,7 @@ impl Parser {
             Expression::Word(name) | Expression::Apply(name, _) => name.clone(),
             _ => return Ok(value),
         };
-        // Only within a structure: after a call's arguments `=` begins the result.
+        // Only within a structure, because `=` after a call's arguments begins the result.
         if depth > 0 && self.take('=') {
             let field = self.expression(depth + 1)?;
             return Ok(Expression::Field(name, Box::new(field)));
@@ -238,7 +238,7 @@ impl Parser {
         }
     }
 
-    /// Texts one after another are one; `...` after them stands for the rest.
+    /// Adjacent strings, which are joined; `...` after them stands for the rest.
     fn texts(&mut self) -> Expression {
         let mut all = String::new();
         while let Kind::Text(text) = self.kind() {

@@ -1,13 +1,13 @@
-//! What stands before the events: options of packetdrill's, and lines of our own that are comments
-//! to it.
+//! Parses the head of a script: packetdrill's options, and our settings, which are comments to
+//! packetdrill.
 //!
 //! ```text
 //! // profile: linux-3.17+tlp
 //! // mss: 1000                what the SYN announces
 //! // ack: delayed             or quick, or linux
 //! ```
-//! They stand on lines of their own before the first event, between the options and after the
-//! commands that come first, too. What seems to be meant as one and is not is noted.
+//! Settings have their own lines before the first event. Options and commands may stand before and between
+//! them. A comment that looks like a misspelt setting gives a note.
 
 use super::Parser;
 use crate::error::{Place, Wrong, did_you_mean, nearest};
@@ -18,7 +18,7 @@ use recoup_tcp::AckPolicy;
 
 const KEYS: [&str; 3] = ["profile", "mss", "ack"];
 
-/// Options of packetdrill that change nothing here, and why.
+/// Options of packetdrill that have no effect here, with the reason.
 const WITHOUT_EFFECT: [(&str, &str); 25] = [
     ("bind_port", PORTS),
     ("code_command", "the code is not run by another program"),
@@ -50,7 +50,7 @@ const PORTS: &str = "there is one connection, and its ports do not matter";
 const ADDRESSES: &str = "packets have no addresses";
 
 impl Parser {
-    /// Our own lines among the comments.
+    /// Applies the settings among the comments.
     pub(super) fn comments(&mut self, comments: &[Comment]) -> Result<(), Wrong> {
         for comment in comments {
             let line = Line::of(comment);
@@ -114,13 +114,13 @@ impl Parser {
     }
 }
 
-/// A comment as one of our own lines: `key: value`.
+/// A comment that may be a setting: `key: value`.
 struct Line<'a> {
     key: &'a str,
-    /// `:`, or what stands in its place.
+    /// `:`, or the text in its place.
     separator: &'a str,
     value: &'a str,
-    /// It is where our own lines are, and has a colon: a known key sets something.
+    /// Whether it is a setting if its key is known: it is in the head, and has a colon.
     counts: bool,
     in_head: bool,
 }
@@ -142,12 +142,12 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// What is wrong with a line that sets nothing and seems to be meant to.
+    /// The mistake in a comment that looks like a setting but is none.
     fn mistake(&self) -> Option<String> {
         let one_word = !self.value.is_empty() && !self.value.contains(char::is_whitespace);
         let alike = nearest(self.key, KEYS, 0.8)
             .filter(|_| self.counts || (self.separator == ":" && one_word));
-        // Much is like a short key: there the value must be one that it takes.
+        // Many words are similar to a short key, so the value must fit the key as well.
         let fits = || nearest(self.key, KEYS, 0.6).filter(|key| takes(key, self.value));
         let meant = alike.or_else(fits)?;
         let written = match self.separator {
@@ -165,7 +165,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Whether `value` is one for `key`.
+/// Whether `key` accepts `value`.
 fn takes(key: &str, value: &str) -> bool {
     let place = Place::default();
     match key {
@@ -184,7 +184,7 @@ fn profile(place: Place, value: &str) -> Result<Profile, Wrong> {
         })
 }
 
-/// The least MSS Linux takes.
+/// The smallest MSS that Linux accepts.
 pub(crate) const LEAST_MSS: u16 = 88;
 
 fn mss(place: Place, value: &str) -> Result<u16, Wrong> {

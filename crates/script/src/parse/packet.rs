@@ -1,4 +1,4 @@
-//! Packets: `[ect0] P. 1:1001(1000) ack 1 win 257 urg 0 <mss 1000,sackOK,nop,nop,sack 1:2 3:4>`.
+//! Parses packets: `[ect0] P. 1:1001(1000) ack 1 win 257 urg 0 <mss 1000,sackOK,nop,nop,sack 1:2 3:4>`.
 
 use super::Parser;
 use crate::error::Wrong;
@@ -17,7 +17,7 @@ const IP_FIELDS: [&str; 3] = ["tos", "ttl", "flowlabel"];
 const OTHER_OPTIONS: [&str; 4] = ["FO", "FOEXP", "md5", "ECN"];
 
 impl Parser {
-    /// What follows `<` or `>`.
+    /// The packet after `<` or `>`.
     pub(super) fn packet(&mut self, direction: Direction) -> Result<Packet, Wrong> {
         let mark = self.ip_info()?;
         self.ports()?;
@@ -41,7 +41,7 @@ impl Parser {
             false => None,
         };
         if window.is_none() && direction == Direction::In {
-            let message = "expected `win`: a packet in must tell its window";
+            let message = "expected `win`: an incoming packet must have a window";
             return Err(Wrong::new(window_place, message));
         }
         let urgent_place = self.place();
@@ -64,7 +64,7 @@ impl Parser {
         })
     }
 
-    /// `[ect0]`, `(tos 0x10)`, `[noecn, ttl 5]`: what the IP header says.
+    /// The fields of the IP header: `[ect0]`, `(tos 0x10)`, `[noecn, ttl 5]`.
     fn ip_info(&mut self) -> Result<Option<Mark>, Wrong> {
         let close = match self.kind() {
             Kind::Sign('[') => ']',
@@ -135,8 +135,7 @@ impl Parser {
                 _ => return Err(self.expected(WHAT)),
             };
             if let "icmp" | "udp" | "ipv4" | "ipv6" | "gre" | "mpls" = text.as_str() {
-                let message =
-                    format!("`{text}` packets are not supported: only TCP is spoken here");
+                let message = format!("`{text}` packets are not supported: only TCP is supported");
                 return Err(Wrong::new(place, message));
             }
             for c in text.chars() {
@@ -176,7 +175,7 @@ impl Parser {
         Ok((start, len))
     }
 
-    /// `<...>` is any; no list at all is none.
+    /// The options: `<...>` stands for any options, a missing list for no options.
     fn options(&mut self, direction: Direction) -> Result<Option<Vec<TcpOption>>, Wrong> {
         let place = self.place();
         if !self.take('<') {
@@ -188,7 +187,7 @@ impl Parser {
             return match direction {
                 Direction::In => Err(Wrong::new(
                     place,
-                    "a packet in must tell its options, found `<...>`",
+                    "an incoming packet must list its options, found `<...>`",
                 )),
                 Direction::Out => Ok(None),
             };

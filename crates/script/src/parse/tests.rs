@@ -29,9 +29,9 @@ fn times() {
     }
 }
 
-/// Packets print as they are written, white space and needless words apart.
+/// Packets print as they are written, except for white space and optional words.
 #[test]
-fn packets_are_read_whole() {
+fn packets_are_parsed_completely() {
     for (text, printed) in [
         (
             "< S 0:0(0) win 32792 <mss 1000,sackOK,nop,nop,nop,wscale 7>",
@@ -69,7 +69,7 @@ fn packets_are_read_whole() {
 }
 
 #[test]
-fn calls_are_read_whole() {
+fn calls_are_parsed_completely() {
     let text = "0...0.5 poll([{fd=4, events=POLLIN|POLLOUT, revents=0}], 1, -1) = -1 EINTR (Interrupted)\n\
                 +0 sendmsg(4, {msg_name(...)=..., msg_iov(1)=[{\"a\" \"b\"..., 3}], msg_flags=0}, 0) = 3\n\
                 +0 bind(3, {sa_family = AF_INET, sin_port = htons(80)}, ...) = 0";
@@ -97,7 +97,7 @@ fn calls_are_read_whole() {
 }
 
 #[test]
-fn comments_and_our_own_lines() {
+fn settings_in_comments_are_applied() {
     let script = read(
         "// profile: linux-3.17+tlp\n// mss : 1000\n# ack: quick\n// a remark: with a colon\n\
          --ip_version=ipv4\n--tolerance_usecs=4000\n/* more\n */ 0 `true` // end\n+0 `true`",
@@ -120,9 +120,9 @@ fn comments_and_our_own_lines() {
     assert_eq!(notes, expected);
 }
 
-/// Options, commands and comments of any kind may stand before our own lines; events may not.
+/// Options, commands and comments may precede our settings; events may not.
 #[test]
-fn our_own_lines_stand_anywhere_before_the_first_event() {
+fn settings_may_be_anywhere_before_the_first_event() {
     for before in [
         "--ip_version=ipv4\n",
         "`sysctl -q net.ipv4.tcp_sack=1`\n",
@@ -147,9 +147,9 @@ fn our_own_lines_stand_anywhere_before_the_first_event() {
     }
 }
 
-/// What seems to be meant as a line of our own and is not sets nothing, and is told.
+/// A comment that looks like a setting but is none has no effect, and gives a note.
 #[test]
-fn mistaken_lines_are_noted() {
+fn misspelt_settings_give_notes() {
     let (setting, place) = (
         "would be a setting",
         "stands on a line of its own before the first event",
@@ -240,9 +240,9 @@ fn mistaken_lines_are_noted() {
     assert_eq!(prose.notes, [], "below the first event much begins so");
 }
 
-/// Each error tells the place, what was found and what was expected.
+/// Each error has the place, what was found and what was expected.
 #[test]
-fn errors() {
+fn errors_have_places_and_expectations() {
     let cases = [
         // times
         (
@@ -289,7 +289,7 @@ fn errors() {
         ),
         (
             "0 < S 0:0(0)",
-            "1:13: expected `win`: a packet in must tell its window",
+            "1:13: expected `win`: an incoming packet must have a window",
         ),
         ("0 < S 0:9(0) win 5", "1:7: 0:9 is 9 bytes, not 0"),
         (
@@ -318,7 +318,7 @@ fn errors() {
         ),
         (
             "0 < S 0:0(0) win 5 <...>",
-            "1:20: a packet in must tell its options, found `<...>`",
+            "1:20: an incoming packet must list its options, found `<...>`",
         ),
         (
             "0 < S 0:0(0) win 5 <TS val 5>",
@@ -326,7 +326,7 @@ fn errors() {
         ),
         (
             "0 < icmp unreachable",
-            "1:5: `icmp` packets are not supported: only TCP is spoken here",
+            "1:5: `icmp` packets are not supported: only TCP is supported",
         ),
         (
             "0 > [ect2] . 1:1(0) ack 1",
@@ -419,7 +419,7 @@ fn nothing_is_deep_enough_to_overflow() {
     }
 }
 
-/// Words of the language in any order, so that much of it is nearly right.
+/// Words of the language in any order, so that many scripts are nearly valid.
 fn nearly_a_script() -> impl Strategy<Value = String> {
     let words = prop::sample::select(vec![
         "0 ",
@@ -465,7 +465,7 @@ fn nearly_a_script() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    /// Whatever the text: no panic, an error of one line that names a place there is, or a run that ends.
+    /// Any text gives an error of one line with an existing place, or a run that ends, and no panic.
     #[test]
     fn any_text_is_read_or_refused(text in prop_oneof![nearly_a_script(), any::<String>()]) {
         match Script::parse("t.pkt", &text) {

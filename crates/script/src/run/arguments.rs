@@ -84,7 +84,7 @@ const CONSTANTS: [(&str, i64); 76] = [
     ("FIONREAD", 0x541b),
 ];
 
-/// Those of poll, which epoll shares but for its own.
+/// The events of poll; epoll has the same and some of its own.
 pub(super) const EVENTS: [(&str, i64); 9] = [
     ("POLLIN", 1),
     ("POLLPRI", 2),
@@ -117,7 +117,7 @@ fn constant(name: &str) -> Option<i64> {
         .map(|(_, value)| *value)
 }
 
-/// The name of a constant an option is called by, where it is written.
+/// The name of a constant, if the value is one.
 pub(super) fn word(value: &Expression) -> &str {
     match value {
         Expression::Word(word) => word,
@@ -151,7 +151,7 @@ impl Runner<'_> {
         }
     }
 
-    /// The argument at `index`, `what` it is.
+    /// The argument at `index`; `what` describes it in errors.
     pub(super) fn argument<'c>(
         &self,
         call: &'c Call,

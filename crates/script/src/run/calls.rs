@@ -1,4 +1,4 @@
-//! System calls.
+//! Runs system calls.
 
 use super::arguments::word;
 use super::sockets::{Role, Socket, fatal_error, has_opened};
@@ -8,18 +8,18 @@ use crate::script::{Call, Expression, Note};
 use recoup_tcp::{Endpoint, State};
 use recoup_units::Instant;
 
-/// What a call came to.
+/// The result of a call.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Returned {
     pub value: i64,
     pub error: Option<&'static str>,
-    /// What it wrote is not what the script expects.
+    /// How the call's output differs from the script's expectation.
     pub mismatch: Option<String>,
 }
 
 pub(super) enum Attempt {
     Returned(Returned),
-    /// Nothing to return yet; `wakes_at`: it returns then at the latest.
+    /// The call blocks; it returns at `wakes_at` at the latest.
     Blocks {
         wakes_at: Option<Instant>,
     },
@@ -47,7 +47,7 @@ const MSG_PEEK: i64 = 2;
 const MSG_NOSIGNAL: i64 = 0x4000;
 
 impl Runner<'_> {
-    /// Tries a call; `first`: it has just begun, at `begun`.
+    /// Tries a call that began at `begun`; `first` is true at the first attempt.
     pub(super) fn attempt(
         &mut self,
         call: &Call,
@@ -125,7 +125,7 @@ impl Runner<'_> {
         socket.ok_or_else(|| Wrong::new(place, format!("descriptor {fd} is no socket")).into())
     }
 
-    /// Flags of a call that sends or receives, 0 where it has none.
+    /// The flags of a call that sends or receives; 0 without flags.
     fn message_flags(&self, call: &Call, index: usize) -> Result<i64, Stop> {
         let Some(argument) = call.arguments.get(index) else {
             return Ok(0);
@@ -146,7 +146,7 @@ impl Runner<'_> {
         }
     }
 
-    /// A new descriptor: the number the script names it by.
+    /// A new descriptor, with the number that the script gives it.
     fn new_fd(&self, call: &Call) -> Result<i64, Stop> {
         match &call.result {
             Expression::Integer(fd) if *fd >= 0 => match self.sockets.is_used(*fd) {
@@ -169,14 +169,14 @@ impl Runner<'_> {
         done(fd)
     }
 
-    /// The protocol of a stream socket, if it is told: 0 stands for TCP.
+    /// Checks the protocol of a stream socket, if it is given; 0 means TCP.
     fn only_tcp(&self, call: &Call) -> Result<(), Stop> {
         let (protocol, place) = self.argument(call, 2, "IPPROTO_TCP")?;
         match protocol {
             Expression::Any => Ok(()),
             _ if matches!(self.integer(protocol, place)?, 0 | IPPROTO_TCP) => Ok(()),
             _ => {
-                let message = "only TCP is spoken here, expected IPPROTO_TCP or 0";
+                let message = "only TCP is supported, expected IPPROTO_TCP or 0";
                 Err(Wrong::new(place, message).into())
             }
         }
@@ -209,7 +209,7 @@ impl Runner<'_> {
 
     fn connect(&mut self, fd: i64, first: bool) -> Result<Attempt, Stop> {
         let socket = self.stream(fd)?;
-        let (role, nonblocking, told) = (socket.role, socket.nonblocking, socket.connect_told);
+        let (role, nonblocking, told) = (socket.role, socket.nonblocking, socket.connect_reported);
         if role == Role::Listener {
             return error("EISCONN");
         }
@@ -231,11 +231,11 @@ impl Runner<'_> {
         }
         let endpoint = self.host.endpoint.as_ref();
         if let Some(failed) = endpoint.and_then(|e| fatal_error(e, !told)) {
-            self.stream(fd)?.error_told = true;
+            self.stream(fd)?.error_reported = true;
             return error(failed);
         }
         if endpoint.is_some_and(has_opened) {
-            self.stream(fd)?.connect_told = true;
+            self.stream(fd)?.connect_reported = true;
             return if told && first {
                 error("EISCONN")
             } else {
@@ -266,14 +266,14 @@ impl Runner<'_> {
         let connection = Socket {
             role: Role::Connection,
             options,
-            connect_told: true,
+            connect_reported: true,
             ..Socket::new(false)
         };
         self.sockets.streams.insert(new, connection);
         done(new)
     }
 
-    /// The connection's endpoint, or the error that there is none.
+    /// The connection's endpoint, or the error without a connection.
     fn connected(&mut self, fd: i64) -> Result<Result<&mut Endpoint, &'static str>, Stop> {
         let role = self.stream(fd)?.role;
         Ok(match &mut self.host.endpoint {
@@ -285,16 +285,16 @@ impl Runner<'_> {
     /// The error that ended the connection, reported once.
     pub(super) fn take_error(&mut self, fd: i64) -> Result<Option<&'static str>, Stop> {
         let socket = self.stream(fd)?;
-        if socket.role != Role::Connection || socket.error_told {
+        if socket.role != Role::Connection || socket.error_reported {
             return Ok(None);
         }
-        let connecting = !socket.connect_told;
+        let connecting = !socket.connect_reported;
         let failed = self
             .host
             .endpoint
             .as_ref()
             .and_then(|e| fatal_error(e, connecting));
-        self.stream(fd)?.error_told = failed.is_some();
+        self.stream(fd)?.error_reported = failed.is_some();
         Ok(failed)
     }
 
@@ -419,7 +419,7 @@ impl Runner<'_> {
         self.wrote(call, 2, word(request), value)
     }
 
-    /// The call wrote `value` where its argument at `index` says what is expected.
+    /// Compares the `value` that the call wrote with the expected one, its argument at `index`.
     pub(super) fn wrote(
         &self,
         call: &Call,

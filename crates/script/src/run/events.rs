@@ -9,15 +9,15 @@ use recoup_units::Instant;
 use std::time::Duration;
 
 impl Runner<'_> {
-    /// What poll would say of a descriptor.
+    /// The events of a descriptor that poll reports.
     pub(super) fn ready(&self, fd: i64) -> i64 {
         let Some(socket) = self.sockets.streams.get(&fd) else {
             return 0;
         };
         match (&self.host.endpoint, socket.role) {
             (Some(endpoint), Role::Connection) => {
-                let failed = fatal_error(endpoint, !socket.connect_told).is_some();
-                readiness(endpoint, failed && !socket.error_told)
+                let failed = fatal_error(endpoint, !socket.connect_reported).is_some();
+                readiness(endpoint, failed && !socket.error_reported)
             }
             (Some(endpoint), Role::Listener) if has_opened(endpoint) && !self.sockets.accepted => {
                 bits::IN | bits::RDNORM
@@ -61,7 +61,8 @@ impl Runner<'_> {
         Ok(self.waited(count, timeout, begun, mismatch))
     }
 
-    /// What a call that waits for events returns: at once if there are some or its time is over.
+    /// The result of a call that waits for events. It returns at once if there are events or its timeout
+    /// has passed.
     fn waited(
         &self,
         count: i64,
@@ -114,7 +115,7 @@ impl Runner<'_> {
             events = self.integer(field, place)?;
         }
         if events & (3 << 30) != 0 {
-            self.note("EPOLLET and EPOLLONESHOT have no effect: epoll tells levels");
+            self.note("EPOLLET and EPOLLONESHOT have no effect: epoll is level-triggered here");
         }
         let interest = self.sockets.epolls.entry(epfd).or_default();
         match (how, interest.contains_key(&fd)) {

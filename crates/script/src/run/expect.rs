@@ -1,18 +1,18 @@
-//! A packet expected against a packet seen: everything is compared.
+//! Compares an expected packet with a packet seen, in all parts.
 
 use crate::packet::{Packet, TcpOption, flag_text, options_text};
 use crate::wire::Clock;
 use recoup_wire::Flags;
 
-/// A segment expected: all of a script's packet, or a part of it.
+/// An expected segment: a script's packet, or a part of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Expected {
     pub packet: Packet,
-    /// The end of a burst may be marked with PSH here though the script does not say so.
+    /// Whether the segment may have PSH, as the end of a burst, although the script has none.
     pub may_push: bool,
 }
 
-/// What is not as expected, each in a few words; empty if all is. Learns the script's clock.
+/// The differences between the packets; empty if there are none. Learns the script's clock.
 pub(crate) fn differences(expected: &Expected, actual: &Packet, clock: &mut Clock) -> Vec<String> {
     let mut found = Vec::new();
     let Expected {
@@ -39,7 +39,7 @@ pub(crate) fn differences(expected: &Expected, actual: &Packet, clock: &mut Cloc
             sequence(expected)
         ));
     }
-    // Without the flag there is no number, and the flags tell.
+    // Without the flag there is no number, and the difference is in the flags.
     if let (Some(expected), Some(actual)) = (expected.ack, actual.ack)
         && expected != actual
     {
@@ -99,7 +99,7 @@ fn same(expected: &[TcpOption], actual: &[TcpOption], clock: &Clock) -> bool {
         })
 }
 
-/// The options with the value of the timestamp as the script's clock has it.
+/// The options with the timestamp's value on the script's clock.
 pub(crate) fn in_script_time(options: &[TcpOption], clock: &Clock) -> Vec<TcpOption> {
     let translated = options.iter().map(|option| match option {
         TcpOption::Timestamps(value, echo) => TcpOption::Timestamps(clock.to_script(*value), *echo),
@@ -108,9 +108,9 @@ pub(crate) fn in_script_time(options: &[TcpOption], clock: &Clock) -> Vec<TcpOpt
     translated.collect()
 }
 
-/// A packet longer than a segment stands for its segments, as captures above a device that cuts
-/// packets show them; what marks an end is on the last. `bursts`: PSH may also be on those before,
-/// at the ends of the bursts in which they left.
+/// The segments that a packet stands for. A packet longer than a segment means several, as in captures
+/// above a device with segmentation offload; PSH and FIN are on the last. With `bursts`, earlier
+/// segments may have PSH too, at the ends of bursts.
 pub(crate) fn segments(packet: &Packet, mss: u32, bursts: bool) -> Vec<Expected> {
     let mss = mss.max(1);
     let ends = Flags::PSH | Flags::FIN;
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_timestamp_sets_the_clock_and_the_rest_must_keep_to_it() {
+    fn the_first_timestamp_sets_the_clock_for_all_others() {
         let stamped = |value| packet(Flags::ACK, 1, 0, vec![TcpOption::Timestamps(value, 5)]);
         let mut clock = Clock::default();
         let mut found = |expected, actual| {
@@ -251,9 +251,9 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_of_bursts_may_be_marked_within_a_line_but_not_at_its_end() {
+    fn bursts_may_end_with_psh_within_a_packet_but_not_at_its_end() {
         let line = packet(Flags::ACK, 1, 2000, vec![]);
-        // (bursts, whether the first segment may be pushed, whether the second may)
+        // (bursts, [whether the first segment may have PSH, whether the second may])
         for (bursts, allowed) in [(false, [false, false]), (true, [true, false])] {
             let parts = segments(&line, 1000, bursts);
             let passes = |part: &Expected| {

@@ -7,12 +7,12 @@ use recoup_units::Instant;
 use recoup_wire::{Flags, Segment};
 use std::collections::VecDeque;
 
-/// A packet that left and that no event has asked for yet.
+/// A packet that was sent and that no event has expected yet.
 #[derive(Clone, Debug)]
 pub(crate) struct Sent {
     pub at: Instant,
     pub packet: Packet,
-    /// How many packets had crossed the wire before.
+    /// The number of packets that crossed the wire before.
     pub crossed: usize,
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct Host {
     timers: u32,
 }
 
-/// What no script should need: it is endless, or as good as.
+/// A script needs more packets or timers than allowed, and may never end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Endless;
 
@@ -53,13 +53,13 @@ impl Host {
         }
     }
 
-    /// When the earliest timer goes off.
+    /// When the earliest timer fires.
     pub fn next_timer(&self) -> Option<Instant> {
         let timer = self.endpoint.as_ref()?.next_timer();
         timer.map(|(at, _)| at.max(self.now))
     }
 
-    /// Serves the earliest timer, if there is one.
+    /// Fires the earliest timer, if there is one.
     pub fn fire(&mut self) -> Result<(), Endless> {
         self.timers += 1;
         if self.timers > MOST_TIMERS {
@@ -74,7 +74,7 @@ impl Host {
         self.transmit()
     }
 
-    /// A packet of the script's arrives. Nobody there: it is refused.
+    /// A packet of the script arrives. Without a socket it is answered by a RST.
     pub fn receive(&mut self, packet: &Packet, config: &Config) -> Result<(), Endless> {
         let at = self.now;
         self.trace.push(Crossed {
@@ -106,8 +106,8 @@ impl Host {
         self.transmit()
     }
 
-    /// A write of `len` bytes: what a full chunk of the send queue lets out leaves before the rest
-    /// is taken in.
+    /// Writes `len` bytes. Segments that a full chunk of the send queue allows are sent before the next
+    /// chunk is written.
     pub fn write(&mut self, len: u64) -> Result<(), Endless> {
         let mut left = len;
         while let Some(endpoint) = &mut self.endpoint
@@ -124,7 +124,7 @@ impl Host {
         self.transmit()
     }
 
-    /// Lets out what wants to leave.
+    /// Sends all segments that the endpoint wants to send.
     pub fn transmit(&mut self) -> Result<(), Endless> {
         self.transmit_some(false)
     }
@@ -134,7 +134,7 @@ impl Host {
         while let Some(endpoint) = &mut self.endpoint
             && let Some(what) = endpoint.poll_transmit(self.now, &mut segment)
         {
-            // Only data sent for the first time may be marked (RFC 3168 §6.1.4, §6.1.5).
+            // Only first transmissions of data may be marked (RFC 3168 §6.1.4, §6.1.5).
             let new = matches!(what, Transmit::Stream(what) if what.is_new());
             let mark = match endpoint.is_ecn_capable() && new && segment.payload_len > 0 {
                 true => Mark::Ect0,

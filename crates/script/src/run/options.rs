@@ -1,4 +1,4 @@
-//! Socket options.
+//! Applies socket options.
 
 use super::arguments::word;
 use super::calls::Attempt;
@@ -11,7 +11,7 @@ use recoup_recovery::congestion::Algorithm;
 use recoup_tcp::{Endpoint, State};
 use std::time::Duration;
 
-/// Options that change nothing here, and why.
+/// Options that have no effect here, with the reason.
 const WITHOUT_EFFECT: [(&str, &str); 19] = [
     ("SO_KEEPALIVE", "nothing is kept alive"),
     ("SO_MARK", "packets have no marks"),
@@ -89,7 +89,7 @@ impl Runner<'_> {
                 None => return Ok(Some("EINVAL")),
             },
             "SO_RCVBUF" | "SO_RCVBUFFORCE" => {
-                // Linux doubles it and takes half for payload.
+                // Linux doubles the value and uses half of it for payload.
                 options.receive_buffer = Some(self.length(call, 3)?.max(1152));
             }
             "TCP_USER_TIMEOUT" => {
@@ -107,11 +107,11 @@ impl Runner<'_> {
             }
         }
         self.stream(fd)?.options = options;
-        self.put_in_force(fd, name)
+        self.apply_to_endpoint(fd, name)
     }
 
-    /// The options of a socket whose connection has not begun go into its endpoint.
-    fn put_in_force(&mut self, fd: i64, name: &str) -> Result<Option<&'static str>, Stop> {
+    /// Applies a new option to the endpoint, if its connection has not begun.
+    fn apply_to_endpoint(&mut self, fd: i64, name: &str) -> Result<Option<&'static str>, Stop> {
         let role = self.stream(fd)?.role;
         let state = self.host.endpoint.as_ref().map(Endpoint::state);
         match (role, state) {
@@ -127,7 +127,7 @@ impl Runner<'_> {
         Ok(None)
     }
 
-    /// In force at once where there is a connection; `None`: as without the option.
+    /// Sets the user timeout, also of an existing connection; `None`: the default.
     fn set_user_timeout(&mut self, fd: i64, timeout: Option<Duration>) -> Result<(), Stop> {
         let role = self.stream(fd)?.role;
         let usual = self.setup.mechanisms().user_timeout;
@@ -137,7 +137,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// In force at once, whether the connection has begun or not.
+    /// Sets TCP_NODELAY, also of an existing connection.
     fn set_nodelay(&mut self, call: &Call, fd: i64) -> Result<Option<&'static str>, Stop> {
         let on = self.number(call, 3, "0 or 1")? != 0;
         let socket = self.stream(fd)?;
@@ -194,7 +194,7 @@ fn not_supported<'a>(
     Wrong::new(place, format!("{call} of `{name}` is not supported{hint}")).into()
 }
 
-/// Linux's numbers.
+/// Linux's number of an error.
 fn number_of(error: &str) -> u64 {
     match error {
         "ECONNRESET" => 104,

@@ -1,4 +1,4 @@
-//! What came of a script, for reading.
+//! The report of a run.
 
 use super::expect::in_script_time;
 use super::host::Crossed;
@@ -9,47 +9,47 @@ use recoup_recovery::Profile;
 use recoup_units::Instant;
 use std::fmt::Write;
 
-/// What came of running a script.
+/// The result of running a script.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// The profile it ran under.
+    /// The profile of the endpoint.
     pub profile: Profile,
-    /// Where it failed, if it did.
+    /// The failure, if the script failed.
     pub failure: Option<Failure>,
-    /// Every packet that crossed the wire, a line each: time in seconds, direction, packet.
+    /// Every packet that crossed the wire, one per line: time in seconds, direction, packet.
     pub trace: Vec<String>,
-    /// What code of the script printed, with the line it stands on.
+    /// The output of the script's code, with line numbers.
     pub printed: Vec<(usize, String)>,
-    /// What of the script had no effect.
+    /// Notes on parts of the script without effect.
     pub notes: Vec<Note>,
 }
 
 impl Report {
-    /// Whether everything was as the script says.
+    /// Whether the run matched the script.
     pub fn passed(&self) -> bool {
         self.failure.is_none()
     }
 }
 
-/// Where and how a run departs from its script.
+/// The first difference between a run and its script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// The script's line.
     pub line: usize,
     /// What is wrong, in one line.
     pub message: String,
-    /// The script's line, expected and actual packet, the last packets before: several lines, each
-    /// ended.
+    /// The script's line, the expected and the actual packet, and the packets before. Several lines, each
+    /// with its line end.
     pub details: String,
 }
 
-/// Time in seconds, as scripts write it.
+/// A time in seconds, as in scripts.
 pub(crate) fn seconds(at: Instant) -> String {
     let micros = micros(at);
     format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000)
 }
 
-/// Whole microseconds since the start: the finest time there is in scripts.
+/// Whole microseconds since the start, the resolution of scripts.
 pub(crate) fn micros(at: Instant) -> u64 {
     at.as_nanos() / 1000
 }
@@ -64,7 +64,7 @@ pub(crate) fn trace_line(crossed: &Crossed, clock: &Clock) -> String {
     format!("{} {sign} {packet}", seconds(crossed.at))
 }
 
-/// A packet out, its timestamp as the script's clock has it.
+/// An outgoing packet with its timestamp on the script's clock.
 pub(crate) fn shown(packet: &Packet, clock: &Clock) -> Packet {
     let options = packet.options.as_ref();
     Packet {
@@ -77,12 +77,12 @@ pub(crate) fn shown(packet: &Packet, clock: &Clock) -> Packet {
 pub(crate) struct Details<'a> {
     pub line: usize,
     pub quoted: &'a str,
-    /// Expected and actual, side by side.
+    /// The expected and the actual packet.
     pub compared: Option<(String, String)>,
     pub before: Vec<String>,
 }
 
-/// Packets shown before a failure.
+/// The number of packets shown before a failure.
 const BEFORE: usize = 6;
 
 impl Details<'_> {

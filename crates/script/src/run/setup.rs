@@ -1,4 +1,4 @@
-//! How endpoints are made: the profile, and what the script says of it.
+//! Configures endpoints by the profile and the script's settings.
 
 use crate::error::{Wrong, did_you_mean};
 use crate::parse::LEAST_MSS;
@@ -20,13 +20,13 @@ pub(super) struct Setup {
     sysctls: Sysctls,
 }
 
-/// What socket options say.
+/// The values of socket options.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SocketOptions {
-    /// The MSS announced.
+    /// The announced MSS.
     pub mss: Option<u16>,
     pub congestion: Option<Algorithm>,
-    /// Bytes of payload.
+    /// The receive buffer, in bytes of payload.
     pub receive_buffer: Option<u64>,
     pub user_timeout: Option<Duration>,
     /// TCP_NODELAY.
@@ -35,10 +35,10 @@ pub(super) struct SocketOptions {
 
 const NO_SHELL: &str = "no shell is run";
 
-/// The MSS over IPv4 and Ethernet.
+/// The MSS over Ethernet with IPv4.
 const USUAL_MSS: u16 = 1460;
 
-/// Settings of a send buffer, which a script's socket has not.
+/// Settings of the send buffer, which is unlimited here.
 const OF_BUFFERS: [&str; 2] = ["tcp_notsent_lowat", "tcp_wmem"];
 
 impl Setup {
@@ -52,7 +52,7 @@ impl Setup {
         }
     }
 
-    /// The configuration of a socket made now.
+    /// The configuration of a new socket.
     pub fn config(&self, options: Option<&SocketOptions>, isn: SeqNumber) -> Config {
         let options = options.copied().unwrap_or_default();
         let mss = options.mss.or(self.mss).unwrap_or(USUAL_MSS);
@@ -68,7 +68,7 @@ impl Setup {
         config
     }
 
-    /// The profile's mechanisms under the settings made.
+    /// The profile's mechanisms with the script's settings.
     pub fn mechanisms(&self) -> Mechanisms {
         self.sysctls.mechanisms(&self.profile)
     }
@@ -78,7 +78,7 @@ impl Setup {
         self.config(None, SeqNumber(0)).push != Push::WriteEnd
     }
 
-    /// Takes a command; what it leaves undone is the note returned.
+    /// Runs a command. Returns a note on what was not done.
     pub fn shell(&mut self, command: &Command) -> Result<Option<String>, Wrong> {
         let words: Vec<&str> = command.words.iter().map(String::as_str).collect();
         let Some((program, arguments)) = words.split_first() else {
@@ -94,7 +94,7 @@ impl Setup {
         }
     }
 
-    /// The script with which packetdrill's public scripts begin: what it sets that matters here.
+    /// Applies the settings of `defaults.sh`, with which packetdrill's public scripts begin.
     fn defaults(&mut self, program: &str) -> String {
         self.sysctls.rmem = Some([4096, 540_000, 15 << 20]);
         self.sysctls.ecn = Some(0);
@@ -125,7 +125,7 @@ impl Setup {
         Ok((!notes.is_empty()).then(|| notes.join("; ")))
     }
 
-    /// `ip route change … initcwnd 10`: the rest of a route does not matter.
+    /// Applies `ip route change … initcwnd 10`; only initcwnd matters.
     fn route(&mut self, command: &Command, arguments: &[&str]) -> Result<Option<String>, Wrong> {
         let after = arguments.iter().skip_while(|a| **a != "initcwnd").nth(1);
         let Some(window) = after else {
@@ -156,7 +156,7 @@ fn refused(command: &Command, error: &SysctlError) -> Wrong {
     Wrong::new(command.place, format!("{error}{hint}"))
 }
 
-/// Whether Linux would take it as TCP_MAXSEG.
+/// The MSS, if Linux accepts `value` as TCP_MAXSEG.
 pub(super) fn is_mss(value: i64) -> Option<u16> {
     u16::try_from(value).ok().filter(|mss| *mss >= LEAST_MSS)
 }

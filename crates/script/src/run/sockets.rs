@@ -1,15 +1,15 @@
-//! Descriptors, and what their calls may do.
+//! Descriptors and their states.
 
 use super::arguments::EVENTS;
 use super::setup::SocketOptions;
 use recoup_tcp::{Closed, Endpoint, State};
 use std::collections::BTreeMap;
 
-/// What a socket is to the connection.
+/// The role of a socket in the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Fresh,
-    /// The connection its SYN begins is taken by `accept`.
+    /// A listening socket; `accept` returns its connection.
     Listener,
     Connection,
 }
@@ -19,13 +19,13 @@ pub(super) struct Socket {
     pub role: Role,
     pub nonblocking: bool,
     pub options: SocketOptions,
-    /// `connect` has reported success.
-    pub connect_told: bool,
-    /// The error that ended the connection has been reported.
-    pub error_told: bool,
-    /// Closing resets.
+    /// Whether `connect` has reported success.
+    pub connect_reported: bool,
+    /// Whether the error that ended the connection has been reported.
+    pub error_reported: bool,
+    /// Whether `close` resets the connection.
     pub linger_zero: bool,
-    /// Nothing is waited for any more (SHUT_RD).
+    /// Whether reads no longer wait (SHUT_RD).
     pub reading_over: bool,
 }
 
@@ -35,22 +35,22 @@ impl Socket {
             role: Role::Fresh,
             nonblocking,
             options: SocketOptions::default(),
-            connect_told: false,
-            error_told: false,
+            connect_reported: false,
+            error_reported: false,
             linger_zero: false,
             reading_over: false,
         }
     }
 }
 
-/// What an epoll descriptor watches: descriptors and the events asked for.
+/// The descriptors and events that an epoll descriptor watches.
 pub(super) type Interest = BTreeMap<i64, i64>;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sockets {
     pub streams: BTreeMap<i64, Socket>,
     pub epolls: BTreeMap<i64, Interest>,
-    /// The connection a listener began has been accepted.
+    /// Whether the listener's connection has been accepted.
     pub accepted: bool,
 }
 
@@ -59,7 +59,7 @@ impl Sockets {
         self.streams.contains_key(&fd) || self.epolls.contains_key(&fd)
     }
 
-    /// The lowest number not in use, from 3 on.
+    /// The lowest unused number, from 3 on.
     pub fn free(&self) -> i64 {
         (3..).find(|fd| !self.is_used(*fd)).unwrap_or(i64::MAX)
     }
@@ -99,7 +99,7 @@ pub(super) fn fatal_error(endpoint: &Endpoint, connecting: bool) -> Option<&'sta
     }
 }
 
-/// Whether the handshake is done, however it went on.
+/// Whether the handshake was completed at any time.
 pub(super) fn has_opened(endpoint: &Endpoint) -> bool {
     !matches!(
         endpoint.state(),
@@ -107,7 +107,7 @@ pub(super) fn has_opened(endpoint: &Endpoint) -> bool {
     )
 }
 
-/// What poll says of a connection (Linux `tcp_poll`).
+/// The events of a connection that poll reports (Linux `tcp_poll`).
 pub(super) fn readiness(endpoint: &Endpoint, error: bool) -> i64 {
     let finished = endpoint.receiver().finished();
     let closed = matches!(endpoint.state(), State::Closed(_));

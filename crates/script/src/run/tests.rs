@@ -16,8 +16,8 @@ fn run(text: &str) -> Report {
         .unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// The failure's message of a script that follows [`SERVER`]; empty if it passes. The first line
-/// after it is line 8.
+/// The failure's message of a script that follows [`SERVER`]; empty if it passes. The script starts at
+/// line 8.
 fn outcome(text: &str) -> String {
     match run(&format!("{SERVER}{text}")).failure {
         Some(failure) => format!("{}: {}", failure.line, failure.message),
@@ -26,7 +26,7 @@ fn outcome(text: &str) -> String {
 }
 
 #[test]
-fn packets_leave_when_they_should() {
+fn packets_must_be_sent_at_the_expected_time() {
     for (text, expected) in [
         (
             "+0 write(4, ..., 1000) = 1000\n+0 > P. 1:1001(1000) ack 1",
@@ -79,7 +79,7 @@ fn packets_leave_when_they_should() {
 }
 
 #[test]
-fn calls_return_what_and_when_they_should() {
+fn calls_must_return_the_expected_result_in_time() {
     for (text, expected) in [
         (
             "+0 read(4, ..., 100) = 0",
@@ -141,7 +141,7 @@ fn calls_return_what_and_when_they_should() {
             "",
         ),
         ("+0 getsockopt(4, SOL_TCP, TCP_MAXSEG, [1000], [4]) = 0", ""),
-        // A listener has no connection of which to tell.
+        // A listener has no connection, and reports the default.
         ("+0 getsockopt(3, SOL_TCP, TCP_MAXSEG, [536], [4]) = 0", ""),
         (
             "+0 getsockopt(4, SOL_TCP, TCP_MAXSEG, [999], [4]) = 0",
@@ -172,12 +172,12 @@ fn a_client_connects_waits_and_is_refused() {
     assert_eq!(run(&answered.replace("RESULT", "0")).failure, None);
     let refused = format!("{connect}+.1 < R. 0:0(0) ack 78 win 0");
     let refused = refused.replace("RESULT", "-1 ECONNREFUSED (Connection refused)");
-    // Without a SYN the numbers of a packet in count from initial numbers: 78 is 77 + 1.
+    // Without a SYN, an incoming packet's numbers are relative to initial numbers: 78 is 77 + 1.
     assert_eq!(run(&refused.replace("ack 78", "ack 1")).failure, None);
 }
 
 #[test]
-fn numbers_count_from_initial_numbers_unless_there_is_a_syn() {
+fn numbers_are_relative_except_in_a_syn() {
     let text = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 bind(3, ..., ...) = 0\n+0 listen(3, 1) = 0\n\
                 +0 < S 4294967290:4294967290(0) win 100 <mss 1000,sackOK>\n\
                 +0 > S. 9000:9000(0) ack 4294967291 <mss 1460,nop,nop,sackOK>\n\
@@ -187,7 +187,7 @@ fn numbers_count_from_initial_numbers_unless_there_is_a_syn() {
     assert_eq!(run(text).failure, None);
 }
 
-/// What a failure looks like, whole.
+/// The complete text of a failure.
 #[test]
 fn a_mismatch_shows_both_packets_and_those_before() {
     let text = format!("{SERVER}+0 write(4, ..., 3000) = 3000\n+0 > P. 1:2001(2000) ack 1\n");
@@ -207,7 +207,7 @@ expected 0.100000 > P. 1001:2001(1000) ack 1
 }
 
 #[test]
-fn what_is_set_is_in_force_and_what_is_not_is_told() {
+fn settings_have_an_effect_or_give_a_note() {
     let text = "`sysctl -q net.ipv4.tcp_timestamps=0 net.ipv4.tcp_sack=0\n\
                 ip route change 192.0.2.0/24 dev tun0 initcwnd 2 && tc qdisc add x`\n\
                 0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 setsockopt(3, SOL_SOCKET, SO_SNDBUF, [9], 4) = 0\n\
@@ -232,7 +232,7 @@ fn what_is_set_is_in_force_and_what_is_not_is_told() {
 }
 
 #[test]
-fn what_cannot_be_had_is_refused() {
+fn unsupported_parts_are_errors() {
     for (text, error) in [
         (
             "+0 setsockopt(4, SOL_TCP, TCP_CORK, [1], 4) = 0",
@@ -269,11 +269,11 @@ fn what_cannot_be_had_is_refused() {
         ),
         (
             "+0 socket(..., SOCK_STREAM, IPPROTO_UDP) = 5",
-            "8:29: only TCP is spoken here, expected IPPROTO_TCP or 0",
+            "8:29: only TCP is supported, expected IPPROTO_TCP or 0",
         ),
         (
             "+0 socket(..., SOCK_STREAM, 17) = -1 EINVAL (no such protocol)",
-            "8:29: only TCP is spoken here, expected IPPROTO_TCP or 0",
+            "8:29: only TCP is supported, expected IPPROTO_TCP or 0",
         ),
         (
             "+0 socket(..., SOCK_STREAM) = 5",
@@ -288,7 +288,7 @@ fn what_cannot_be_had_is_refused() {
                 e.to_string().starts_with(&format!("t.pkt:{error}")),
                 "{text}: {e}"
             ),
-            // A second accept waits for a connection that cannot come.
+            // A second accept waits for a connection that cannot be made.
             Ok(report) => assert!(
                 report.failure.is_some_and(|f| f.message.contains("blocks")),
                 "{text}"
@@ -298,7 +298,7 @@ fn what_cannot_be_had_is_refused() {
 }
 
 #[test]
-fn tcp_by_any_name() {
+fn all_names_of_tcp_are_accepted() {
     for protocol in ["IPPROTO_TCP", "0", "6", "IPPROTO_IP", "..."] {
         let report = run(&format!(
             "0 socket(..., SOCK_STREAM, {protocol}) = 3\n+0 close(3) = 0"
@@ -307,9 +307,9 @@ fn tcp_by_any_name() {
     }
 }
 
-/// The profile of the command line stands above the script's.
+/// The profile of the settings overrides the script's.
 #[test]
-fn profiles() {
+fn the_given_profile_overrides_the_scripts() {
     let text = format!(
         "// profile: linux-3.17+tlp\n{SERVER}+0 write(4, ..., 1000) = 1000\n+0 > P. 1:1001(1000) ack 1\n+.3 > P. 1:1001(1000) ack 1\n+0 %{{ assert tcpi_ca_state == TCP_CA_Loss }}%"
     );

@@ -13,14 +13,14 @@ pub(super) struct Waiting<'a> {
     pub call: &'a Call,
     pub place: Place,
     pub begun: Instant,
-    /// When the script says it returns.
+    /// When it must return by the script.
     pub end: Instant,
-    /// When it returns though nothing happens.
+    /// When it returns by its timeout.
     pub wakes_at: Option<Instant>,
 }
 
 impl<'a> Runner<'a> {
-    /// A system call; `end`: it blocks, until then.
+    /// Runs a system call. With `end`, it must block until then.
     pub(super) fn call(&mut self, call: &'a Call, end: Option<Instant>) -> Result<(), Stop> {
         let begun = self.host.now;
         match self.attempt(call, begun, true)? {
@@ -47,7 +47,7 @@ impl<'a> Runner<'a> {
         self.settle()
     }
 
-    /// Something happened: whoever waited for it returns.
+    /// Retries blocked calls after an event.
     pub(super) fn settle(&mut self) -> Result<(), Stop> {
         let mut i = 0;
         while i < self.waiting.len() {
@@ -77,7 +77,7 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// A call whose end lies before `time` should have returned.
+    /// Fails if a call that should have returned before `time` still blocks.
     pub(super) fn overdue(&mut self, time: Instant) -> Result<(), Stop> {
         let late = self.waiting.iter().find(|w| micros(w.end) < micros(time));
         let Some(Waiting {

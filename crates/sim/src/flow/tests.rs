@@ -12,8 +12,8 @@ fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }
 
-/// A flow between two hosts of the same kind, 80 ms round trip; by default the server answers an
-/// empty request with ten segments, which fit in the initial window.
+/// A flow between two hosts with the same configuration. By default the RTT is 80 ms, and the server
+/// answers an empty request with ten segments, which fit in the initial window.
 #[derive(Clone, Debug)]
 struct Flow {
     profile: &'static str,
@@ -83,16 +83,16 @@ impl Flow {
     }
 }
 
-/// What was sent again, by trigger, leaving out what was not.
-fn again(record: &FlowRecord) -> Vec<(Trigger, u64)> {
+/// The numbers of retransmissions by trigger, without triggers that did not occur.
+fn retransmissions(record: &FlowRecord) -> Vec<(Trigger, u64)> {
     let counts = Trigger::ALL.map(|trigger| (trigger, record.counters.retransmissions.of(trigger)));
     counts.into_iter().filter(|(_, n)| *n > 0).collect()
 }
 
 #[test]
-fn each_mechanism_saves_what_it_should_on_a_single_tail_loss() {
-    // (profile, FCT, from the last ACK to the retransmission; ms): the last ACK comes at 200 ms and
-    // the tail left at 120 ms; the RTO is 280 ms, and the way is 40 ms.
+fn each_mechanism_saves_the_expected_time_on_a_single_tail_loss() {
+    // (profile, FCT, time from the last ACK to the retransmission), in ms. The tail is sent at 120 ms,
+    // and the last ACK arrives at 200 ms. The RTO is 280 ms, the one-way delay 40 ms.
     for (profile, fct, waited) in [
         ("linux-3.17", 520, 280),
         ("linux-3.17+rtor", 440, 200),
@@ -116,9 +116,9 @@ fn each_mechanism_saves_what_it_should_on_a_single_tail_loss() {
 }
 
 #[test]
-fn a_copy_saves_the_timeout_of_what_it_doubles() {
-    // (RTT, lost going up, lost going down, request, response; FCT without copies and with, in ms,
-    // copies sent): a copy follows a SYN after 5 ms, data after an eighth of the RTT.
+fn a_copy_saves_the_timeout_of_its_original() {
+    // (RTT in ms, losses up, losses down, [request, response], FCT in ms [without copies, with],
+    // copies sent). A copy follows a SYN after 5 ms, and data after an eighth of the RTT.
     type Case = (
         u64,
         &'static [&'static str],
@@ -166,7 +166,7 @@ fn a_copy_saves_the_timeout_of_what_it_doubles() {
 }
 
 #[test]
-fn copies_are_counted_in_packets_and_bytes_and_are_no_retransmissions() {
+fn copies_count_as_packets_and_bytes_but_not_as_retransmissions() {
     let [without, with] = ["linux-3.17", "linux-3.17+slp"].map(|profile| {
         let flow = Flow {
             profile,
@@ -181,8 +181,8 @@ fn copies_are_counted_in_packets_and_bytes_and_are_no_retransmissions() {
         flow.run()
     });
     assert_eq!(with.fct, without.fct);
-    // Copies of SYN, SYN-ACK, request and response, an answer to the SYN's; each draws an ACK but the
-    // SYN's. Two of the four report a duplicate, 12 bytes.
+    // Copies of SYN, SYN-ACK, request and response, and a SYN-ACK that answers the SYN's copy. All but
+    // the SYN's copy are acknowledged. Two of the four ACKs carry a DSACK of 12 bytes.
     let (packets, acks) = (60 + 60 + 352 + 152 + 60, 2 * 52 + 2 * 64);
     assert_eq!(with.bytes_sent, without.bytes_sent + packets + acks);
     assert_eq!(with.segments_sent, without.segments_sent + 2);
@@ -195,7 +195,7 @@ fn copies_are_counted_in_packets_and_bytes_and_are_no_retransmissions() {
 }
 
 #[test]
-fn a_probe_beats_a_held_ack() {
+fn a_probe_is_sent_before_a_delayed_ack_arrives() {
     let flow = Flow {
         profile: "linux-3.17+tlp",
         acks: AckPolicy::Delayed(ms(200)),
@@ -204,13 +204,13 @@ fn a_probe_beats_a_held_ack() {
     };
     let record = flow.run();
     assert_eq!(record.fct, Some(ms(400)));
-    assert_eq!(again(&record), [(Trigger::Tlp, 1)]);
+    assert_eq!(retransmissions(&record), [(Trigger::Tlp, 1)]);
 }
 
 #[test]
-fn an_undisturbed_flow() {
-    // (request, response, segments, FCT in ms): the client is open after 80 ms, the server after
-    // 120 ms; beyond ten segments a window's ACKs are waited for.
+fn flows_without_losses_take_whole_round_trips() {
+    // (request, response, segments, FCT in ms). The client is open after 80 ms, the server after
+    // 120 ms. Each further window beyond ten segments waits for ACKs.
     for (request, response, segments, fct) in [
         (0, 1, 1, 160),
         (0, 10 * MSS, 10, 160),
@@ -254,13 +254,13 @@ fn an_undisturbed_flow() {
     }
 }
 
-/// TIME-WAIT, which only a closed flow sits out.
+/// The duration of TIME-WAIT, which only closed flows include.
 fn tcp_time_wait() -> Duration {
     Duration::from_secs(60)
 }
 
 #[test]
-fn bytes_are_those_of_ip_packets() {
+fn bytes_sent_are_those_of_ip_packets() {
     let flow = Flow {
         workload: Workload {
             request: 0,
@@ -270,14 +270,14 @@ fn bytes_are_those_of_ip_packets() {
         },
         ..Flow::default()
     };
-    // SYN and SYN-ACK with 20 bytes of options; then timestamps take 12.
+    // SYN and SYN-ACK have 20 bytes of options, later segments 12 bytes of timestamps.
     assert_eq!(flow.run().bytes_sent, 60 + 60 + 52 + 152 + 52);
 }
 
 #[test]
 fn a_lost_handshake_packet_costs_its_timer() {
     use Trigger::{Syn, SynAck};
-    // (lost going up, lost going down, FCT in ms, sent again, spurious)
+    // (losses up, losses down, FCT in ms, retransmissions, spurious ones)
     type Case<'a> = (
         &'static [&'static str],
         &'static [&'static str],
@@ -288,15 +288,15 @@ fn a_lost_handshake_packet_costs_its_timer() {
     let cases: [Case; 5] = [
         (&["syn:1"], &[], 1160, &[(Syn, 1)], 0),
         (&["syn:1", "syn:2"], &[], 3160, &[(Syn, 2)], 0),
-        // The server sits on the client's first SYN, which goes again at 1000 ms; its own answer
-        // goes again at 1040 ms.
+        // The SYN-ACK is lost. The client retransmits its SYN at 1000 ms, the server its SYN-ACK at
+        // 1040 ms.
         (&[], &["syn:1"], 1160, &[(Syn, 1), (SynAck, 1)], 1),
-        // The server is not open until the ACK of its second SYN-ACK, which was not needed.
+        // The server opens with the ACK of its second SYN-ACK, which was spurious.
         (&["ack:1"], &[], 1160, &[(SynAck, 1)], 1),
-        // The second SYN is the first that reaches a server whose answer is lost.
+        // The second SYN is the first to arrive, and the server's answer to it is lost.
         (&["syn:1"], &["syn:1"], 2160, &[(Syn, 1), (SynAck, 1)], 0),
     ];
-    for (up, down, fct, sent_again, spurious) in cases {
+    for (up, down, fct, expected, spurious) in cases {
         let flow = Flow {
             up,
             down,
@@ -304,12 +304,12 @@ fn a_lost_handshake_packet_costs_its_timer() {
         };
         let record = flow.run();
         assert_eq!(record.fct, Some(ms(fct)), "{up:?} {down:?}");
-        assert_eq!(again(&record), sent_again, "{up:?} {down:?}");
+        assert_eq!(retransmissions(&record), expected, "{up:?} {down:?}");
         assert_eq!(record.spurious, spurious, "{up:?} {down:?}");
-        // It is retransmissions of data that this measures.
+        // Only retransmissions of data count here.
         assert_eq!(record.last_ack_to_retransmission, None);
     }
-    // With a request, its data opens the server in the ACK's place.
+    // With a request, its data opens the server instead of the ACK.
     let flow = Flow {
         up: &["ack:1"],
         workload: Workload {
@@ -319,22 +319,25 @@ fn a_lost_handshake_packet_costs_its_timer() {
         ..Flow::default()
     };
     let record = flow.run();
-    assert_eq!((record.fct, again(&record)), (Some(ms(160)), vec![]));
+    assert_eq!(
+        (record.fct, retransmissions(&record)),
+        (Some(ms(160)), vec![])
+    );
 }
 
 #[test]
-fn a_lost_segment_costs_by_its_place() {
+fn the_position_of_a_lost_segment_decides_its_recovery() {
     use Trigger::{Early, Fast, Rto};
-    // (lost, FCT in ms, sent again): the ACKs of the rest come at 200 ms.
+    // (lost segment, FCT in ms, trigger). The ACKs of the other segments arrive at 200 ms.
     let cases = [
-        ("data:1", 240, Fast), // FACK: the highest SACK is more than three segments up
+        ("data:1", 240, Fast), // FACK: the highest SACK is more than three segments above
         ("data:2", 240, Fast),
         ("data:3", 240, Fast),
         ("data:4", 240, Fast),
         ("data:5", 240, Fast),
         ("data:6", 240, Fast),
         ("data:7", 240, Fast),
-        ("data:8", 260, Early), // three outstanding: after SRTT/4
+        ("data:8", 260, Early), // three segments outstanding: after SRTT/4
         ("data:9", 260, Early),
         ("data:10", 520, Rto),
     ];
@@ -345,7 +348,7 @@ fn a_lost_segment_costs_by_its_place() {
         };
         let record = flow.run();
         assert_eq!(record.fct, Some(ms(fct)), "{lost}");
-        assert_eq!(again(&record), [(trigger, 1)], "{lost}");
+        assert_eq!(retransmissions(&record), [(trigger, 1)], "{lost}");
         assert_eq!(
             (record.spurious, record.unnecessary_bytes),
             (0, 0),
@@ -366,43 +369,46 @@ fn a_lost_request_costs_the_clients_timer() {
         },
         ..Flow::default()
     };
-    // Sent at 80 ms, and 280 ms later; the response takes 80 ms as ever.
+    // The request is sent at 80 ms, and retransmitted 280 ms later. Request and response take one RTT.
     let record = flow.run();
     assert_eq!(record.fct, Some(ms(80 + 280 + 80)));
-    assert_eq!(again(&record), [(Trigger::Rto, 1)]);
+    assert_eq!(retransmissions(&record), [(Trigger::Rto, 1)]);
 }
 
 #[test]
-fn lost_acks_cost_nothing_but_the_last() {
+fn only_the_loss_of_the_last_ack_costs_anything() {
     let flow = Flow {
         up: &["ack:2", "ack:3", "ack:5", "ack:7", "ack:10"],
         ..Flow::default()
     };
     let record = flow.run();
-    assert_eq!((record.fct, again(&record)), (Some(ms(160)), vec![]));
-    // Without the last one the tail goes again though it was there: spurious, and twice received.
+    assert_eq!(
+        (record.fct, retransmissions(&record)),
+        (Some(ms(160)), vec![])
+    );
+    // Without the last ACK the tail is retransmitted although it arrived: the retransmission is spurious.
     let flow = Flow {
         up: &["ack:11"],
         ..Flow::default()
     };
     let record = flow.run();
     assert_eq!(record.fct, Some(ms(160)));
-    assert_eq!(again(&record), [(Trigger::Rto, 1)]);
+    assert_eq!(retransmissions(&record), [(Trigger::Rto, 1)]);
     assert_eq!((record.spurious, record.unnecessary_bytes), (1, MSS));
 }
 
-/// Rules that lose every transmission of the data segments from number `first` on.
-fn dead_from(first: u64) -> &'static [&'static str] {
+/// Rules that drop every transmission of the data segments from number `first` on.
+fn drop_all_from(first: u64) -> &'static [&'static str] {
     let originals = format!("data:{first}-10");
-    let repeated = (2..=20).map(|t| format!("bernoulli:1@{t}"));
-    let rules = std::iter::once(originals).chain(repeated);
+    let retransmissions = (2..=20).map(|t| format!("bernoulli:1@{t}"));
+    let rules = std::iter::once(originals).chain(retransmissions);
     Vec::leak(rules.map(|rule| &*rule.leak()).collect())
 }
 
 #[test]
-fn a_path_that_loses_everything_ends_a_flow_by_the_user_timeout() {
+fn on_a_path_that_drops_everything_flows_end_by_the_user_timeout() {
     let (timed_out, listening) = (State::Closed(Closed::ByTimeout), State::Listen);
-    // (lost going up, lost going down, client's end, server's end, until the end in ms)
+    // (losses up, losses down, client's final state, server's final state, duration in ms)
     type Case = (
         &'static [&'static str],
         &'static [&'static str],
@@ -412,11 +418,23 @@ fn a_path_that_loses_everything_ends_a_flow_by_the_user_timeout() {
     );
     let cases: [Case; 4] = [
         (&["bernoulli:1"], &[], timed_out, listening, 300_000),
-        // Both sides try: each from its own first packet on.
+        // Each side retransmits from its own first packet on.
         (&[], &["bernoulli:1"], timed_out, timed_out, 300_040),
-        (&[], dead_from(1), State::Established, timed_out, 300_120),
-        // Five segments come through; their ACKs arrive at 200 ms.
-        (&[], dead_from(6), State::Established, timed_out, 300_200),
+        (
+            &[],
+            drop_all_from(1),
+            State::Established,
+            timed_out,
+            300_120,
+        ),
+        // Five segments arrive; their ACKs arrive at 200 ms.
+        (
+            &[],
+            drop_all_from(6),
+            State::Established,
+            timed_out,
+            300_200,
+        ),
     ];
     for (up, down, client, server, end) in cases {
         for profile in ["linux-3.17", "linux-3.17+rtor+tlp", "linux-3.17+tlpr"] {
@@ -454,7 +472,7 @@ fn a_large_flow_with_one_percent_loss_completes() {
         assert!(record.completed(), "{profile}: {record:?}");
         let total = record.counters.retransmissions.total();
         assert_eq!(record.segments_sent, 10_000 + total, "{profile}");
-        // Every loss is repaired, and little is sent that was not lost.
+        // Every loss is repaired, and few retransmissions are spurious.
         assert!((70..140).contains(&record.packets_dropped), "{record:?}");
         assert!(total >= record.packets_dropped, "{profile}: {record:?}");
         assert!(
@@ -481,7 +499,7 @@ fn a_flow_is_a_function_of_its_seed_and_number() {
     let mut run =
         |seed, number| simulation.run(&flow.spec(), seed, FlowId(number), &mut NoObserver);
     let first = run(1, 0);
-    assert_eq!(first, flow.run(), "in a world of its own");
+    assert_eq!(first, flow.run(), "in a new simulation");
     assert_ne!(first, run(1, 1), "another number");
     assert_ne!(first, run(2, 0), "another seed");
     assert_eq!(first, run(1, 0), "the same again");
@@ -502,7 +520,7 @@ fn a_path_that_cannot_be_built_is_refused() {
 
 #[test]
 fn packets_are_handled_before_timers_of_the_same_instant() {
-    // The RTO after the only segment is SRTT + 200 ms; an ACK held for exactly 200 ms meets it.
+    // The RTO of the only segment is SRTT + 200 ms: its ACK, delayed by 200 ms, arrives at that instant.
     let flow = Flow {
         acks: AckPolicy::Delayed(ms(200)),
         workload: Workload {
@@ -514,14 +532,14 @@ fn packets_are_handled_before_timers_of_the_same_instant() {
         ..Flow::default()
     };
     let record = flow.run();
-    assert_eq!(again(&record), []);
+    assert_eq!(retransmissions(&record), []);
 }
 
 #[test]
-fn the_wheel_rounds_each_timer_from_when_it_was_last_set() {
-    // With RTO restart the ACKs of one instant set the timer to now + RTO and, the last three, back
-    // to the deadline it had at the start. It is then 200 ms away, on the wheel's first level: one
-    // tick late at most, and rounding the timeout up, another.
+fn the_wheel_rounds_a_timer_by_when_it_was_last_armed() {
+    // With RTO restart, the ACKs of one instant first set the timer to now + RTO, and the last three
+    // set it back to its earlier deadline. That is 200 ms away, on the wheel's first level. The timer
+    // is then at most one tick late, and one more from rounding the timeout up.
     let profile: Profile = "linux-3.17+rtor".parse().unwrap();
     let config = tcp::Config::new(*profile.mechanisms());
     let spec = FlowSpec {
@@ -553,7 +571,7 @@ fn the_wheel_rounds_each_timer_from_when_it_was_last_set() {
 }
 
 #[test]
-fn the_record_has_what_both_senders_counted() {
+fn the_record_has_the_counters_of_both_senders() {
     let flow = Flow {
         workload: Workload {
             request: 20 * MSS,

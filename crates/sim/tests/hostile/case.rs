@@ -1,5 +1,4 @@
-//! What is drawn for a case: two hosts, what they say to each other, and a network that does its
-//! worst.
+//! Random cases: two hosts, their workload, and a hostile network.
 
 use proptest::prelude::*;
 use recoup_path::PathSpec;
@@ -12,17 +11,17 @@ use recoup_tcp::{AckPolicy, Config};
 use recoup_units::{BitRate, FlowId};
 use std::time::Duration;
 
-/// Long enough that only a network that lets nothing through makes a sender give up: with the RTO
-/// at its ceiling of 120 s these are some 700 tries.
+/// A sender gives up only if nothing arrives: with the maximum RTO of 120 s, this is time for some 700
+/// retransmissions.
 const USER_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
 
-/// One side.
+/// The configuration of one host.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Host {
     pub profile: Profile,
     pub acks: AckPolicy,
     pub mss: u16,
-    /// The receive buffer.
+    /// The receive buffer, in bytes.
     pub buffer: u64,
     pub timestamps: bool,
     pub sack: bool,
@@ -43,7 +42,7 @@ impl Host {
     }
 }
 
-/// A flow and its network. Prints as the command that runs it again.
+/// A flow and its network. Its `Debug` text is the command that runs it again.
 #[derive(Clone, PartialEq)]
 pub struct Case {
     pub client: Host,
@@ -52,7 +51,7 @@ pub struct Case {
     pub request: u64,
     pub response: u64,
     pub close: bool,
-    /// Of both sides.
+    /// The user timeout of both hosts.
     pub user_timeout: Duration,
     pub up: Vec<HopSpec>,
     pub down: Vec<HopSpec>,
@@ -86,13 +85,13 @@ impl Case {
         FlowId(self.flow)
     }
 
-    /// Whether a sender may give up before the network relents.
+    /// Whether a sender may give up before its data arrives.
     pub fn is_hopeless(&self) -> bool {
         self.user_timeout < USER_TIMEOUT
     }
 }
 
-/// Any two hosts with anything between them.
+/// Any two hosts with any network between them.
 pub fn any_case() -> impl Strategy<Value = Case> {
     let size = || prop_oneof![1 => Just((0, 0)), 4 => (0..=10u64, 0..100u64), 2 => (0..=200u64, 0..100u64)];
     let hosts = (any_host(), any_host(), any_timers());
@@ -101,7 +100,7 @@ pub fn any_case() -> impl Strategy<Value = Case> {
     let repeat = (any::<u64>(), 0..1_000_000u64);
     (hosts, workload, path, repeat).prop_map(
         |((client, server, timers), (request, response, close), (up, down), (seed, flow))| {
-            // So many segments, the last of them so full in percent; a tiny buffer takes few.
+            // `segments` segments, the last shortened by `percent`; fewer for a tiny buffer.
             let bytes = |(segments, percent): (u64, u64), from: &Host, to: &Host| {
                 let mss = u64::from(from.mss.min(to.mss));
                 let bytes = (segments * mss).saturating_sub(mss * percent / 100);
@@ -124,7 +123,7 @@ pub fn any_case() -> impl Strategy<Value = Case> {
     )
 }
 
-/// A network that loses more than senders have patience for.
+/// A network that drops so much that a sender may give up.
 pub fn any_hopeless_case() -> impl Strategy<Value = Case> {
     let loss = (0.5..1.5f64).prop_map(|p| Probability::new(p.min(1.0)).expect("a probability"));
     (any_case(), loss, 1..4u8, 1..100u64).prop_map(|(mut case, loss, sides, patience)| {
@@ -149,7 +148,7 @@ fn any_host() -> impl Strategy<Value = Host> {
         (0..=16u32).prop_map(|quick| AckPolicy::Linux { quick }),
     ];
     let mss = prop_oneof![4 => Just(1448u16), 1 => Just(536), 1 => 1..2000u16];
-    // Ample, some segments, or less than one.
+    // Large, some segments, or less than one segment.
     let buffer = prop_oneof![3 => Just(0), 2 => 1..20u64, 1 => Just(u64::MAX)];
     let agreed = (prop::bool::weighted(0.8), prop::bool::weighted(0.8));
     (any_profile(), acks, mss, buffer, agreed).prop_map(
@@ -168,7 +167,7 @@ fn any_host() -> impl Strategy<Value = Host> {
     )
 }
 
-/// Any profile with a few of the mechanisms on top, often selective loss prevention.
+/// Any profile with a few added mechanisms, often selective loss prevention.
 fn any_profile() -> impl Strategy<Value = Profile> {
     let base = prop::sample::select(BASES.map(|(name, ..)| name).to_vec());
     let mechanisms = Mechanism::ALL.map(Mechanism::name).to_vec();
@@ -188,16 +187,16 @@ fn any_timers() -> impl Strategy<Value = TimerModel> {
     ]
 }
 
-/// One direction: up to four troubles in any order, and a delay.
+/// One direction: up to four impairments in any order, and a delay.
 fn any_hops() -> impl Strategy<Value = Vec<HopSpec>> {
     let delay = (0..100_000u64).prop_map(|us| HopSpec::Delay(Duration::from_micros(us)));
-    (prop::collection::vec(any_trouble(), 0..=4), delay).prop_map(|(mut hops, delay)| {
+    (prop::collection::vec(any_impairment(), 0..=4), delay).prop_map(|(mut hops, delay)| {
         hops.push(delay);
         hops
     })
 }
 
-fn any_trouble() -> impl Strategy<Value = HopSpec> {
+fn any_impairment() -> impl Strategy<Value = HopSpec> {
     let up_to = |most: f64| (0.0..most).prop_map(|p| Probability::new(p).expect("a probability"));
     let loss = |kind| {
         HopSpec::Loss(LossSpec {

@@ -1,5 +1,5 @@
-//! Flows over networks that lose, delay, repeat, reorder and damage packets: every byte comes
-//! through, in order and once, every flow ends, and what is counted is true.
+//! Flows over networks that drop, delay, duplicate, reorder and damage packets. Every byte is delivered
+//! once and in order, every flow ends, and the record's counts are correct.
 
 mod case;
 mod text;
@@ -17,7 +17,7 @@ use recoup_tcp::{Closed, State};
 use recoup_units::{FlowId, Offset};
 use watch::Watch;
 
-/// Runs a case in `simulation`, checking it after every event and its record at the end.
+/// Runs a case in `simulation`. Checks it after every event, and its record at the end.
 fn run(simulation: &mut Simulation, case: &Case) -> Result<(FlowRecord, Watch), TestCaseError> {
     let mut watch = Watch::default();
     let record = simulation.run(&case.spec(), case.seed, case.flow(), &mut watch);
@@ -25,7 +25,7 @@ fn run(simulation: &mut Simulation, case: &Case) -> Result<(FlowRecord, Watch), 
     Ok((record, watch))
 }
 
-/// Both streams are complete, and both ends at rest.
+/// Checks that both streams are complete and both endpoints idle.
 fn check_delivered(simulation: &Simulation, case: &Case) -> Result<(), TestCaseError> {
     let streams = [
         (Host::Client, Host::Server, case.request),
@@ -40,7 +40,7 @@ fn check_delivered(simulation: &Simulation, case: &Case) -> Result<(), TestCaseE
         prop_assert_eq!(sender.sender().nxt(), end, "from {}", from.name());
     }
     let states = [Host::Client, Host::Server].map(|host| simulation.endpoint(host).state());
-    // A side whose last FIN is answered only after the other's TIME-WAIT is over gets a reset.
+    // A host that retransmits its FIN after the other's TIME-WAIT is reset.
     let closed = |s: &State| matches!(s, State::Closed(Closed::Gracefully | Closed::ByReset));
     match case.close {
         true => prop_assert!(
@@ -52,7 +52,7 @@ fn check_delivered(simulation: &Simulation, case: &Case) -> Result<(), TestCaseE
     Ok(())
 }
 
-/// Both streams came through, or a side gave up; either way nobody waits for an answer.
+/// Checks that both streams are complete or a host gave up, and that no host waits for an ACK.
 fn check_given_up(simulation: &Simulation, record: &FlowRecord) -> Result<(), TestCaseError> {
     let ends = [Host::Client, Host::Server].map(|host| simulation.endpoint(host));
     let states = ends.map(|end| end.state());
@@ -66,7 +66,7 @@ fn check_given_up(simulation: &Simulation, record: &FlowRecord) -> Result<(), Te
     Ok(())
 }
 
-/// Everything that holds for a case.
+/// Checks all properties of a case.
 fn check(case: &Case) -> Result<(), TestCaseError> {
     let mut simulation = Simulation::new(&case.path()).expect("a path");
     let (record, watch) = run(&mut simulation, case)?;
@@ -78,7 +78,7 @@ fn check(case: &Case) -> Result<(), TestCaseError> {
         check_delivered(&simulation, case)?;
     }
 
-    // The same again where it ran before, unobserved, and behind another flow.
+    // The case has the same result again, without an observer, and after another flow.
     let again = simulation.run(&case.spec(), case.seed, case.flow(), &mut NoObserver);
     prop_assert_eq!(again, record, "the second time");
     let mut other = case.clone();
@@ -94,7 +94,7 @@ fn check(case: &Case) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// A failing case prints the command that runs it again; a file of hashes would add nothing.
+/// A failing case prints the command that runs it again, so no file of failing seeds is needed.
 fn config() -> ProptestConfig {
     ProptestConfig {
         failure_persistence: None,
@@ -106,22 +106,22 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn every_byte_comes_through_once_and_every_flow_ends(case in any_case()) {
+    fn every_byte_is_delivered_once_and_every_flow_ends(case in any_case()) {
         check(&case)?;
     }
 
     #[test]
-    fn a_sender_gives_up_when_the_network_is_hopeless(case in any_hopeless_case()) {
+    fn senders_give_up_on_a_hopeless_network(case in any_hopeless_case()) {
         check(&case)?;
     }
 
     #[test]
-    fn a_case_is_read_back_as_printed(case in prop_oneof![any_case(), any_hopeless_case()]) {
+    fn a_printed_case_parses_to_the_same_case(case in prop_oneof![any_case(), any_hopeless_case()]) {
         prop_assert_eq!(case.to_string().parse(), Ok(case));
     }
 }
 
-/// The case in `RECOUP_CASE`, as a failure prints it.
+/// Runs the case in `RECOUP_CASE`, as a failure prints it.
 #[test]
 fn a_case_given_by_hand() {
     let Ok(text) = std::env::var(text::VARIABLE) else {
@@ -132,10 +132,9 @@ fn a_case_given_by_hand() {
     check(&case).unwrap_or_else(|error| panic!("{error}\n{case:?}"));
 }
 
-/// The cases are as hostile as they claim: together they see every kind of retransmission, and
-/// losses, damage and duplicates enough.
+/// Together the cases have every kind of retransmission, and enough losses, damage and duplicates.
 #[test]
-fn the_cases_leave_nothing_out() {
+fn the_cases_cover_all_triggers_and_impairments() {
     let mut runner = TestRunner::deterministic();
     let (mut seen, mut sum) = (Retransmissions::default(), FlowRecord::default());
     for _ in 0..1000 {

@@ -1,4 +1,5 @@
-//! A case as one line of `key=value` words: printed when it fails, read to run it again.
+//! The text of a case: one line of `key=value` words. It is printed when the case fails, and parsed to
+//! run it again.
 
 use crate::case::{Case, Host};
 use recoup_path::{HopSpec, Queue};
@@ -10,7 +11,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// The environment variable that gives a case by hand.
+/// The environment variable that holds the case to run.
 pub const VARIABLE: &str = "RECOUP_CASE";
 
 impl fmt::Debug for Case {
@@ -80,7 +81,7 @@ fn host(words: &mut Words<'_>, name: &str) -> Result<Host, String> {
     })
 }
 
-/// The words not taken yet.
+/// The words that are not parsed yet.
 struct Words<'a>(BTreeMap<&'a str, &'a str>);
 
 impl<'a> Words<'a> {
@@ -108,7 +109,7 @@ fn plain<T: FromStr>(text: &str) -> Option<T> {
     text.parse().ok()
 }
 
-/// In microseconds, which everything drawn is a multiple of.
+/// A duration in microseconds; all durations in cases are multiples of that.
 fn duration_text(duration: Duration) -> String {
     format!("{}us", duration.as_micros())
 }
@@ -210,7 +211,7 @@ fn hop(text: &str) -> Option<HopSpec> {
     })
 }
 
-/// What stands before the first colon, and what behind it.
+/// The text before the first colon, and the text after it.
 fn kind(text: &str) -> (&str, &str) {
     text.split_once(':').unwrap_or((text, ""))
 }

@@ -1,5 +1,5 @@
-//! An observer that believes nothing: it checks both senders after every event and recounts from
-//! the packets what the flow's record says.
+//! An observer that checks both senders after every event, and recounts the flow's record from the
+//! packets.
 
 use recoup_path::DropCause;
 use recoup_recovery::{Event, Send};
@@ -9,35 +9,35 @@ use recoup_tcp::{Endpoint, State};
 use recoup_units::{Direction, FlowId, Instant, Offset, Span};
 use recoup_wire::{Flags, SeqNumber};
 
-/// More events than any flow here needs; one that needs more will not end.
+/// More events than any flow in these tests needs. A flow with more events does not end.
 const MOST_EVENTS: u64 = 300_000;
 
-/// What was seen of one direction.
+/// The packets and events of one direction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Seen {
     isn: Option<SeqNumber>,
-    /// Where the payload ends, once a FIN was sent.
+    /// The end of the payload, once a FIN was sent.
     end: Option<Offset>,
-    /// By ordinal: what each packet covered.
+    /// The sequence space of each packet, by ordinal.
     sent: Vec<Span>,
-    /// How many of these the sender's events have told of.
-    told: usize,
-    /// Ordinals of extra copies, and of SYN-ACKs that answer one of a SYN: neither is a
-    /// retransmission.
+    /// The number of packets that the sender's events have reported.
+    reported: usize,
+    /// Ordinals of extra copies, and of SYN-ACKs that answer the copy of a SYN. Neither are
+    /// retransmissions.
     extra: Vec<usize>,
     copies: u64,
-    /// Ordinals of those whose receiver had what they cover afterwards, in order of arrival.
+    /// Ordinals of packets whose data the receiver had after their arrival, in order of arrival.
     held: Vec<usize>,
-    /// The one that has just arrived.
+    /// The packet that has just arrived.
     arriving: Option<usize>,
     segments: u64,
     bytes: u64,
     dropped: u64,
-    /// Payload of those held that reached an endpoint not closed yet.
+    /// Payload bytes of the packets in `held` that reached an open endpoint.
     arrived_bytes: u64,
 }
 
-/// How far an endpoint had come.
+/// The progress of an endpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Progress {
     una: Offset,
@@ -52,7 +52,7 @@ pub struct Watch {
     progress: [Progress; 2],
     events: u64,
     last: Instant,
-    /// The first thing that was wrong.
+    /// The first violation found.
     wrong: Option<String>,
 }
 
@@ -63,7 +63,7 @@ impl Watch {
         }
     }
 
-    /// Compares the record with what was seen.
+    /// Compares the record with the packets seen.
     pub fn verdict(&self, record: &FlowRecord) -> Result<(), String> {
         if let Some(wrong) = &self.wrong {
             return Err(wrong.clone());
@@ -94,28 +94,34 @@ impl Watch {
                 sum(|s| s.arrived_bytes) - self.delivered_bytes(),
             ),
         ];
-        match counts.iter().find(|(_, said, counted)| said != counted) {
-            Some((what, said, counted)) => Err(format!("{what}: said {said}, counted {counted}")),
+        match counts
+            .iter()
+            .find(|(_, recorded, counted)| recorded != counted)
+        {
+            Some((what, recorded, counted)) => {
+                Err(format!("{what}: recorded {recorded}, counted {counted}"))
+            }
             None => Ok(()),
         }
     }
 
-    /// Different payload bytes that arrived.
+    /// Payload bytes delivered, each counted once.
     fn delivered_bytes(&self) -> u64 {
         self.seen.iter().map(Seen::delivered_bytes).sum()
     }
 }
 
 impl Seen {
-    /// The sender tells that it sent `span`; whether that was seen, and, of a copy, before.
-    fn take_told(&mut self, span: Span, copy: bool) -> bool {
-        let untold = self.sent[self.told..].iter();
-        let Some(i) = untold.clone().position(|sent| *sent == span) else {
+    /// The sender reports that it sent `span`. Returns whether such a packet was seen, and for a copy
+    /// whether its original was seen before.
+    fn take_reported(&mut self, span: Span, copy: bool) -> bool {
+        let unreported = self.sent[self.reported..].iter();
+        let Some(i) = unreported.clone().position(|sent| *sent == span) else {
             return false;
         };
-        let ordinal = self.told + i;
-        self.note_untold(ordinal);
-        self.told = ordinal + 1;
+        let ordinal = self.reported + i;
+        self.note_unreported(ordinal);
+        self.reported = ordinal + 1;
         if copy {
             self.extra.push(ordinal);
             self.copies += 1;
@@ -123,19 +129,19 @@ impl Seen {
         !copy || self.sent[..ordinal].contains(&span)
     }
 
-    /// What the sender has not told of is no doing of its own.
-    fn take_untold(&mut self) {
-        self.note_untold(self.sent.len());
-        self.told = self.sent.len();
+    /// Packets that the sender did not report are not retransmissions of its own.
+    fn take_unreported(&mut self) {
+        self.note_unreported(self.sent.len());
+        self.reported = self.sent.len();
     }
 
-    fn note_untold(&mut self, end: usize) {
+    fn note_unreported(&mut self, end: usize) {
         let carries = |i: &usize| !self.sent[*i].is_empty();
-        let untold: Vec<usize> = (self.told..end).filter(carries).collect();
-        self.extra.extend(untold);
+        let unreported: Vec<usize> = (self.reported..end).filter(carries).collect();
+        self.extra.extend(unreported);
     }
 
-    /// Ordinals of what was sent for another time.
+    /// Ordinals of retransmissions.
     fn retransmissions(&self) -> impl Iterator<Item = usize> {
         let mut highest = Offset::SYN;
         self.sent
@@ -149,7 +155,7 @@ impl Seen {
             })
     }
 
-    /// Retransmissions of which earlier copies brought every byte, whenever they arrived.
+    /// The number of retransmissions whose data earlier packets delivered, at any time.
     fn spurious(&self) -> u64 {
         let needless = |&ordinal: &usize| {
             let earlier = self.held.iter().filter(|&&held| held < ordinal);
@@ -158,7 +164,7 @@ impl Seen {
         self.retransmissions().filter(needless).count() as u64
     }
 
-    /// Payload of `span`, which is sequence space.
+    /// The payload within `span`, without SYN and FIN.
     fn payload(&self, span: Span) -> Span {
         let end = self.end.map_or(span.end, |end| span.end.min(end));
         Span::new(span.start.max(Offset::DATA), end)
@@ -236,7 +242,7 @@ impl Observer for Watch {
                 seen.arriving = Some(packet.ordinal as usize);
             }
             Point::Arrived => {}
-            // No loss: another ACK said as much.
+            // A thinned ACK is not a loss.
             Point::Dropped(DropCause::Thinned) => {}
             Point::Dropped(_) => seen.dropped += 1,
         }
@@ -247,11 +253,11 @@ impl Observer for Watch {
             && let Some(span) = what.span()
         {
             let copy = matches!(what, Send::Copy(_));
-            let sound = self.seen[index(host.sends())].take_told(span, copy);
-            self.claim(now, sound, || format!("{what:?} told, but not seen"));
+            let sound = self.seen[index(host.sends())].take_reported(span, copy);
+            self.claim(now, sound, || format!("{what:?} reported, but not seen"));
         }
         self.claim(now, *event != Event::Reneged, || {
-            "the sender takes an honest receiver for one that reneges".into()
+            "the sender detects reneging, but the receiver does not renege".into()
         });
     }
 
@@ -262,12 +268,12 @@ impl Observer for Watch {
             "the flow never ends: {endpoint:?}"
         );
         let side = index(host.sends());
-        self.seen[side].take_untold();
+        self.seen[side].take_unreported();
         let before = self.progress[side];
         let arriving = &mut self.seen[1 - side];
         if let Some(ordinal) = arriving.arriving.take() {
             let span = arriving.sent[ordinal];
-            // An endpoint may refuse it for an old timestamp (RFC 7323 §5.3).
+            // An endpoint may reject a segment for an old timestamp (RFC 7323 §5.3).
             if !span.is_empty() && endpoint.receiver().holds(span) {
                 arriving.held.push(ordinal);
                 let payload = arriving.payload(span).len();
@@ -290,10 +296,10 @@ impl Observer for Watch {
         self.claim(now, forwards, || {
             format!("{}: {before:?}, then {after:?}", host.name())
         });
-        // What was acknowledged has arrived.
+        // Only data that arrived can be acknowledged.
         let far = self.progress[1 - side];
         self.claim(now, after.una <= far.next.max(Offset::SYN), || {
-            format!("{} believes in {} of {}", host.name(), after.una, far.next)
+            format!("{}: snd_una {} beyond {}", host.name(), after.una, far.next)
         });
     }
 }

@@ -1,4 +1,4 @@
-//! Both directions of the bytes: packets Linux sent, round trips, cut and broken packets.
+//! Decoding and encoding: packets sent by Linux, round trips, cut and malformed packets.
 
 use proptest::prelude::*;
 
@@ -23,7 +23,7 @@ const LINUX_SYN_V6: &str = "6008c7cf00280640\
     20010db800000000000000000000000120010db8000000000000000000000002\
     cd4c0050359298d600000000a002fd208ff60000\
     020405a00402080ab17c1203000000000103030a";
-/// An ACK over the loopback interface, its checksum left to hardware that is not there.
+/// An ACK over the loopback interface, where no hardware completes the checksum.
 const LINUX_LOOPBACK: &str = "45000034ce51400040066e707f0000017f000001\
     a80e8b15cab26d9b033204d080100040fe280000\
     0101080a0b808248a835f498";
@@ -44,7 +44,7 @@ fn ts(value: u32, echo: u32) -> Option<Timestamps> {
     Some(Timestamps { value, echo })
 }
 
-/// What each packet says, as tshark reads it.
+/// The fields of each packet as tshark reads them.
 fn linux_packets() -> [(&'static str, &'static str, u16, Segment); 4] {
     let syn = Segment {
         seq: SeqNumber(0xf996_81e8),
@@ -122,7 +122,7 @@ fn linux_packets_are_read_and_written_byte_for_byte() {
         assert_eq!(ip_len(&segment, version) as usize, packet.len());
 
         if version == IpVersion::V6 {
-            // We send no flow label, which no checksum covers.
+            // We send flow label 0; no checksum covers it.
             packet[1..4].fill(0);
         }
         let mut ours = vec![0xee];
@@ -134,7 +134,7 @@ fn linux_packets_are_read_and_written_byte_for_byte() {
 }
 
 #[test]
-fn a_checksum_left_to_the_hardware_is_told_from_a_wrong_one() {
+fn a_partial_checksum_is_distinguished_from_a_wrong_one() {
     let mut packet = bytes(LINUX_LOOPBACK);
     assert_eq!(decode(&packet).unwrap().tcp_checksum, Checksum::Offloaded);
     packet[37] ^= 1;
@@ -142,7 +142,7 @@ fn a_checksum_left_to_the_hardware_is_told_from_a_wrong_one() {
 }
 
 #[test]
-fn every_flipped_bit_is_noticed() {
+fn every_flipped_bit_is_detected() {
     for hex in [LINUX_DATA, LINUX_SYN_V6] {
         let packet = bytes(hex);
         // Behind the lengths and protocol of either IP header.
@@ -152,7 +152,7 @@ fn every_flipped_bit_is_noticed() {
             let noticed = decode(&flipped).is_ok_and(|decoded| {
                 decoded.tcp_checksum == Checksum::Wrong || !decoded.ip_checksum_ok
             });
-            // A changed data offset may be impossible altogether.
+            // A changed data offset may be impossible.
             let offset = matches!(decode(&flipped), Err(DecodeError::DataOffset { .. }));
             assert!(noticed || offset, "bit {bit} of {hex}");
         }
@@ -205,22 +205,22 @@ fn options_behind_a_malformed_one_are_unknown() {
 }
 
 #[test]
-fn lengths_that_captures_get_wrong() {
-    // Ethernet pads short frames; the padding is no payload.
+fn wrong_lengths_in_captures_are_corrected() {
+    // Ethernet pads short frames; the padding is not payload.
     let mut padded = bytes(LINUX_DATA);
     padded.extend([0; 3]);
     let decoded = decode(&padded).unwrap();
     assert_eq!((decoded.payload, decoded.segment.payload_len), (52..57, 5));
     assert_eq!(decoded.tcp_checksum, Checksum::Correct);
     // Segmentation offload leaves IPv4's length 0: the packet ends where the capture does.
-    // So does any other length below the header's own.
+    // The same holds for any length shorter than the header.
     for len in [0, 19] {
         let mut offloaded = bytes(LINUX_DATA);
         offloaded[2..4].copy_from_slice(&[0, len]);
         let decoded = decode(&offloaded).unwrap();
         assert_eq!((decoded.payload, decoded.segment.payload_len), (52..57, 5));
     }
-    // And IPv6's.
+    // And for IPv6.
     let mut offloaded = bytes(LINUX_SYN_V6);
     offloaded[4..6].fill(0);
     let decoded = decode(&offloaded).unwrap();
@@ -229,7 +229,7 @@ fn lengths_that_captures_get_wrong() {
 }
 
 #[test]
-fn ipv6_extension_headers_are_passed() {
+fn ipv6_extension_headers_are_skipped() {
     let mut packet = bytes(LINUX_SYN_V6);
     // Destination options of 8 bytes, all padding.
     packet.splice(40..40, [6, 0, 1, 4, 0, 0, 0, 0]);
@@ -242,7 +242,7 @@ fn ipv6_extension_headers_are_passed() {
 }
 
 #[test]
-fn what_is_not_a_tcp_packet_says_so() {
+fn packets_without_tcp_are_errors() {
     let edit = |hex, at: usize, value| {
         let mut packet = bytes(hex);
         packet[at] = value;
@@ -251,7 +251,7 @@ fn what_is_not_a_tcp_packet_says_so() {
     let cases = [
         (LINUX_DATA, 9, 17, "IP protocol 17: 6 (TCP) expected"),
         (LINUX_SYN_V6, 6, 58, "IP protocol 58: 6 (TCP) expected"),
-        // More fragments; fragment offset.
+        // The "more fragments" bit, and a fragment offset.
         (LINUX_DATA, 6, 0x20, "IP fragment: a whole packet expected"),
         (LINUX_DATA, 7, 0x01, "IP fragment: a whole packet expected"),
         (
@@ -393,7 +393,7 @@ proptest! {
         prop_assert_eq!(decoded, expected);
     }
 
-    /// Random bytes seldom get far, so most of these are given an IP header's first bytes.
+    /// Random bytes rarely reach the TCP header, so most cases start like an IP header.
     #[test]
     fn no_bytes_panic(
         first in prop_oneof![any::<u8>(), 0x45..=0x4f_u8, Just(0x60)],
@@ -419,7 +419,7 @@ proptest! {
         }
     }
 
-    /// Packets all but whole: a few bytes of a right one overwritten, then cut.
+    /// Nearly valid packets: a few bytes of a valid packet are overwritten, and the packet is cut.
     #[test]
     fn no_broken_packet_panics(
         which in 0..4_usize,

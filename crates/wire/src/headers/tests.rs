@@ -1,4 +1,4 @@
-//! Both ways of reading headers against each other, and against the whole packet's decoding.
+//! Compares the fast and the slow path with each other, and with decoding whole packets.
 
 use proptest::prelude::*;
 
@@ -37,7 +37,7 @@ fn over_v6() -> Vec<u8> {
     packet("[2001:db8::1]:9", "[2001:db8::2]:80")
 }
 
-/// All that is read.
+/// Everything that is decoded.
 #[derive(Clone, Debug, PartialEq)]
 struct All {
     endpoints: Endpoints,
@@ -68,19 +68,19 @@ fn read(packet: &[u8], on_wire: usize) -> Result<All, DecodeError> {
     all(|endpoints, segment| decode_headers(packet, on_wire, endpoints, segment))
 }
 
-/// The long way.
+/// Decodes by the slow path.
 fn read_slowly(packet: &[u8], on_wire: usize) -> Result<All, DecodeError> {
     all(|endpoints, segment| by_etherparse(packet, on_wire, Into { endpoints, segment }))
 }
 
 #[test]
-fn the_headers_of_a_packet() {
+fn headers_of_a_packet_are_decoded() {
     for (packet, id) in [(over_v4(), Some(5)), (over_v6(), None)] {
         let whole = read(&packet, packet.len()).unwrap();
         assert_eq!(whole.segment, segment());
         assert_eq!((whole.headers.ip_id, whole.headers.hop_limit), (id, 64));
         assert!(whole.headers.options_complete && !whole.headers.overlong);
-        // The payload cut away, and half of the timestamps with it.
+        // The capture cuts the payload and half of the timestamps.
         let headers = packet.len() - 100;
         let cut = read(&packet[..headers], packet.len());
         assert_eq!(cut, Ok(whole.clone()));
@@ -90,7 +90,7 @@ fn the_headers_of_a_packet() {
         assert_eq!(short.segment.payload_len, 100);
         let error = read(&packet[..headers - 13], packet.len()).unwrap_err();
         assert_eq!(error, DecodeError::TcpCut(19));
-        // Padding behind it does not count; a length beyond the packet is told.
+        // Padding behind the packet does not count; a length beyond the packet is reported.
         let padded = [&packet[..], &[0; 6]].concat();
         assert_eq!(read(&padded, padded.len()), Ok(whole.clone()));
         let beyond = read(&packet, 0).unwrap();
@@ -101,9 +101,9 @@ fn the_headers_of_a_packet() {
     }
 }
 
-/// Segmentation offload and packets beyond 64 KiB: the length field is 0.
+/// Segmentation offload, and packets beyond 64 KiB, set the length field to 0.
 #[test]
-fn a_length_of_0_is_that_on_the_wire() {
+fn a_length_of_0_means_the_length_on_the_wire() {
     for (mut packet, field) in [(over_v4(), 2), (over_v6(), 4)] {
         let headers = packet.len() - 100;
         packet[field..field + 2].fill(0);
@@ -122,7 +122,7 @@ fn a_length_of_0_is_that_on_the_wire() {
 }
 
 #[test]
-fn what_is_wrong_is_told() {
+fn malformed_packets_are_errors() {
     let edit = |mut packet: Vec<u8>, at: usize, value: u8| {
         packet[at] = value;
         let len = packet.len();
@@ -148,7 +148,7 @@ fn what_is_wrong_is_told() {
     assert!(read(&[], 0).is_err());
 }
 
-/// What tells how an error came about; the words for it may differ.
+/// The kind of an error, without its text, which may differ.
 fn outline(result: Result<All, DecodeError>) -> Result<All, String> {
     result.map_err(|error| match error {
         DecodeError::Ip(_) => "IP".into(),
@@ -157,7 +157,7 @@ fn outline(result: Result<All, DecodeError>) -> Result<All, String> {
 }
 
 proptest! {
-    /// A packet, nearly right or anything, cut anywhere: the short way agrees with the long one.
+    /// For nearly valid or random packets, cut anywhere, both paths agree.
     #[test]
     fn both_ways_agree(
         v6: bool,
@@ -178,7 +178,7 @@ proptest! {
         let on_wire = packet.len() + more;
         let short = read(&packet, on_wire);
         prop_assert_eq!(outline(short.clone()), outline(read_slowly(&packet, on_wire)));
-        // The whole packet's decoding differs only where it must guess the length.
+        // Decoding whole packets differs only where it must guess the length.
         if let (Ok(short), Ok(decoded)) = (short, decode_unverified(&packet)) {
             prop_assert_eq!(short.endpoints, decoded.endpoints);
             prop_assert_eq!(short.headers.ip_id, decoded.ip_id);

@@ -1,19 +1,18 @@
-//! Options to and from the bytes behind the fixed TCP header.
+//! Encodes and decodes options, the bytes behind the fixed TCP header.
 //!
-//! Written as Linux lays them out, each option aligned to four bytes by NOPs in front (RFC 7323
-//! appendix A recommends the same):
+//! The layout is Linux's: NOPs before each option align it to four bytes (RFC 7323 appendix A recommends
+//! the same).
 //!
 //! ```text
-//! MSS                                  when given
-//! SACK-permitted, timestamps           both given; NOP NOP in the other's place when only one is
-//! NOP, window scale                    when given
-//! NOP, NOP, SACK                       when there are blocks, as many as still fit
+//! MSS                                  if present
+//! SACK-permitted, timestamps           if both are present; NOP NOP replaces a missing one
+//! NOP, window scale                    if present
+//! NOP, NOP, SACK                       if there are blocks, as many as fit
 //! ```
 //!
-//! Read as Linux reads them: unknown options are skipped, a known kind with a length that is not
-//! its own is skipped as well, the last of several wins (SACK blocks add up to four), and a length
-//! that is below 2 or runs past the header ends the reading, which is said. What stood before it
-//! counts.
+//! Decoding follows Linux. Unknown options, and known options with a wrong length, are skipped. The last
+//! of several options of a kind wins, but SACK blocks add up to four. A length below 2, or one past the
+//! header, ends decoding: the options before it count, and the caller is informed.
 
 use super::{MAX_LEN, Options, Timestamps};
 use crate::SeqNumber;
@@ -37,7 +36,7 @@ const SACK_BLOCK_LEN: u8 = 8;
 const TIMESTAMPS_LEN: u8 = 10;
 
 impl Options {
-    /// Bytes the options take in the header, padding included: a multiple of 4, at most 40.
+    /// The length of the options in the header, with padding, in bytes: a multiple of 4, at most 40.
     #[inline]
     pub const fn encoded_len(&self) -> u32 {
         let blocks = self.sack_blocks_that_fit() as u32;
@@ -45,10 +44,10 @@ impl Options {
         self.len_without_sack() + sack
     }
 
-    /// How many of the SACK blocks are encoded: as many as the other options leave room for.
+    /// The number of SACK blocks that are encoded: as many as fit beside the other options.
     #[inline]
     pub const fn sack_blocks_that_fit(&self) -> usize {
-        // The others take 20 bytes at most, so that this cannot go below zero.
+        // The other options take 20 bytes at most, so this cannot underflow.
         let room = (MAX_LEN - 4 - self.len_without_sack() as usize) / 8;
         if self.sack.len() < room {
             self.sack.len()
@@ -75,7 +74,7 @@ impl Options {
             out.extend(mss.to_be_bytes());
         }
         if self.timestamps.is_some() || self.sack_permitted {
-            // Two bytes of SACK-permitted are exactly the padding timestamps need.
+            // SACK-permitted has two bytes, exactly the padding that timestamps need.
             let nops = [kind::NOP, kind::NOP];
             let permitted = [kind::SACK_PERMITTED, SACK_PERMITTED_LEN];
             match (self.timestamps, self.sack_permitted) {
@@ -109,14 +108,14 @@ impl Options {
 }
 
 impl Options {
-    /// Becomes what the option bytes of a header say, all of them or as many as were captured;
-    /// false when an option's length was impossible, which ends the reading.
+    /// Replaces the options by those in the option bytes of a header, all or as many as were captured.
+    /// Returns `false` when an option has an impossible length, which ends decoding.
     ///
-    /// In place, since captures are read by the million and options are large.
+    /// It works in place, because captures have millions of packets and options are large.
     #[inline]
     pub(crate) fn read_all(&mut self, bytes: &[u8]) -> bool {
         *self = Self::NONE;
-        // What nearly every segment has and nothing else (RFC 7323 appendix A).
+        // Nearly all segments have timestamps only (RFC 7323 appendix A).
         if let &[
             kind::NOP,
             kind::NOP,
@@ -151,11 +150,11 @@ impl Options {
         true
     }
 
-    /// Takes in one option's `value`, the bytes behind kind and length.
+    /// Decodes one option from `value`, the bytes behind kind and length.
     fn read(&mut self, kind: u8, value: &[u8]) {
         match (kind, value) {
             (kind::MSS, &[a, b]) => self.mss = Some(u16::from_be_bytes([a, b])),
-            // RFC 7323 §2.3: a larger shift must be taken as 14.
+            // RFC 7323 §2.3: a larger shift must be read as 14.
             (kind::WINDOW_SCALE, &[shift]) => {
                 self.window_scale = Some(shift.min(Self::MAX_WINDOW_SCALE));
             }
@@ -187,7 +186,7 @@ fn timestamps(bytes: &[u8]) -> Option<Timestamps> {
     }
 }
 
-/// `bytes` as 4-byte words, and the rest.
+/// `bytes` as 4-byte words, and the remaining bytes.
 fn words(bytes: &[u8]) -> (&[[u8; 4]], &[u8]) {
     bytes.as_chunks()
 }

@@ -17,9 +17,9 @@ fn encoded(options: &Options) -> Vec<u8> {
     out
 }
 
-/// What `bytes` say, and whether all of them made sense.
+/// The options in `bytes`, and whether all were valid.
 fn read(bytes: &[u8]) -> (Options, bool) {
-    // What was there before does not matter.
+    // Earlier values must not matter.
     let mut options = Options {
         mss: Some(1),
         ..Options::NONE
@@ -30,7 +30,7 @@ fn read(bytes: &[u8]) -> (Options, bool) {
 
 #[test]
 #[rustfmt::skip]
-fn layouts_written_by_hand() {
+fn options_have_linuxs_layout() {
     let none = Options::NONE;
     let cases: &[(Options, &[u8])] = &[
         (none, &[]),
@@ -41,7 +41,7 @@ fn layouts_written_by_hand() {
             Options { timestamps: ts(0x0102_0304, 0x0506_0708), ..none },
             &[1, 1, 8, 10, 1, 2, 3, 4, 5, 6, 7, 8],
         ),
-        // A SYN of Linux: SACK-permitted stands where data segments have two NOPs.
+        // A SYN of Linux: SACK-permitted replaces the two NOPs of data segments.
         (
             Options {
                 mss: Some(1460), sack_permitted: true, timestamps: ts(9, 0), window_scale: Some(10),
@@ -49,7 +49,7 @@ fn layouts_written_by_hand() {
             },
             &[2, 4, 5, 0xb4, 4, 2, 8, 10, 0, 0, 0, 9, 0, 0, 0, 0, 1, 3, 3, 10],
         ),
-        // One without timestamps.
+        // A SYN without timestamps.
         (
             Options { mss: Some(536), sack_permitted: true, window_scale: Some(0), ..none },
             &[2, 4, 2, 0x18, 1, 1, 4, 2, 1, 3, 3, 0],
@@ -81,7 +81,7 @@ fn layouts_written_by_hand() {
 }
 
 #[test]
-fn sack_blocks_take_the_room_the_others_leave() {
+fn as_many_sack_blocks_are_encoded_as_fit() {
     let syn = Options {
         mss: Some(1460),
         sack_permitted: true,
@@ -118,7 +118,7 @@ fn sack_blocks_take_the_room_the_others_leave() {
 
 #[test]
 #[rustfmt::skip]
-fn reading_what_others_write() {
+fn layouts_of_other_stacks_are_decoded() {
     let none = Options::NONE;
     let mss = Options { mss: Some(0x0102), ..none };
     let reversed = [SeqNumber(0x20), SeqNumber(0x10)];
@@ -152,7 +152,7 @@ fn reading_what_others_write() {
 }
 
 #[test]
-fn a_fifth_block_is_refused() {
+fn a_fifth_sack_block_is_rejected() {
     let mut sack = blocks(4);
     assert!(!sack.push([SeqNumber(1), SeqNumber(2)]));
     assert_eq!(sack, blocks(4));
@@ -165,7 +165,7 @@ fn a_fifth_block_is_refused() {
 }
 
 #[test]
-fn text() {
+fn options_print_like_in_tcpdump() {
     let options = Options {
         mss: Some(1460),
         sack_permitted: true,

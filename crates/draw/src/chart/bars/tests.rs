@@ -1,21 +1,21 @@
 use super::super::tests::{parse, texts};
 use super::*;
 
-/// RTT or losses, and the values of the four mechanisms.
+/// A group's label, and the values of the four mechanisms.
 type Row<'a> = (&'a str, [f64; 4]);
 
-fn panel(title: &str, rows: &[Row<'_>]) -> Panel {
-    let group = |(label, values): &Row<'_>| Group {
+fn panel(title: &str, rows: &[Row<'_>]) -> BarPanel {
+    let group = |(label, values): &Row<'_>| BarGroup {
         label: (*label).into(),
         values: values.map(Some).to_vec(),
     };
-    Panel {
+    BarPanel {
         title: title.into(),
         groups: rows.iter().map(group).collect(),
     }
 }
 
-fn chart(panels: Vec<Panel>) -> BarChart {
+fn chart(panels: Vec<BarPanel>) -> BarChart {
     BarChart {
         title: "Flows of 10 segments that lose the last".into(),
         x_label: "RTT (ms)".into(),
@@ -34,8 +34,8 @@ fn two_panels() -> BarChart {
     ])
 }
 
-/// Height of each bar of a series in the order drawn, its edge included; the swatch of the legend
-/// left out.
+/// The height of each bar of a series, in the order drawn, edges included and without the legend's
+/// sample.
 fn bars(svg: &str, series: usize, of: usize) -> Vec<i32> {
     let Colour(r, g, b) = Colour::of_series(series, of);
     let fill = format!("#{r:02X}{g:02X}{b:02X}");
@@ -54,11 +54,11 @@ fn bars_are_as_high_as_their_values() {
 }
 
 #[test]
-fn larger_values_stretch_the_scale_of_all_panels() {
+fn a_larger_value_extends_the_scale_of_all_panels() {
     let mut chart = two_panels();
     chart.panels[1].groups[0].values[0] = Some(1.9);
     let svg = chart.to_svg();
-    // 0 to 2.
+    // The axis runs from 0 to 2.
     assert_eq!(bars(&svg, 0, 4), [95, 181]);
     let numbers = texts(&svg);
     for tick in ["0.0", "0.5", "1.0", "1.5", "2.0"] {
@@ -67,7 +67,7 @@ fn larger_values_stretch_the_scale_of_all_panels() {
 }
 
 #[test]
-fn what_cannot_be_drawn_is_a_dash() {
+fn values_that_cannot_be_drawn_are_dashes() {
     let mut chart = two_panels();
     let values = &mut chart.panels[0].groups[0].values;
     *values = vec![None, Some(f64::NAN), Some(-0.5), Some(f64::INFINITY)];
@@ -79,7 +79,7 @@ fn what_cannot_be_drawn_is_a_dash() {
 }
 
 #[test]
-fn odd_charts_stay_finite() {
+fn unusual_charts_have_finite_coordinates() {
     let none: &[Row<'_>] = &[];
     let cases = [
         ("nothing", BarChart::default()),
@@ -142,14 +142,14 @@ fn text_is_escaped() {
 }
 
 #[test]
-fn labels_too_long_for_their_group_stand_upright() {
+fn labels_too_long_for_their_group_are_upright() {
     let upright = |label: &str, groups: usize| {
         let svg = chart(vec![panel("", &vec![(label, [1.0; 4]); groups])]).to_svg();
         let labels = parse(&svg).into_iter().filter(|e| e.text == label);
         let turned: Vec<_> = labels.map(|e| !e.get("transform").is_empty()).collect();
         (turned.len(), turned.contains(&true))
     };
-    // (label, groups, labels shown and whether upright)
+    // (label, number of groups, (labels shown, upright))
     let cases = [
         ("160", 7, (7, false)),
         ("a long name", 7, (7, false)),

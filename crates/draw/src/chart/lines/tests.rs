@@ -1,7 +1,7 @@
 use super::super::tests::{Element, parse, texts};
 use super::*;
 
-/// The foot and the top of a lone panel without titles, and its pixels from left to right.
+/// The x axis, and the pixel of the largest number on the y axis, of a single panel without titles.
 const FOOT: i32 = 294;
 const TOP: i32 = FOOT - PLOT_HEIGHT;
 
@@ -21,7 +21,7 @@ fn polylines(svg: &str) -> Vec<Element> {
     elements.filter(|e| e.name == "polyline").collect()
 }
 
-/// A pattern, and the pieces drawn of a line.
+/// A dash pattern, and the dashes of a line.
 type Dashed<'a> = (&'a [f64], &'a [&'a [(i32, i32)]]);
 
 /// The corners of each polyline.
@@ -37,15 +37,15 @@ fn corners(svg: &str) -> Vec<Vec<(i32, i32)>> {
 }
 
 #[test]
-fn points_are_where_their_numbers_are() {
+fn points_are_at_the_pixels_of_their_coordinates() {
     let middle = (LEFT + RIGHT) / 2;
-    for (drawn, expected) in [
+    for (interpolation, expected) in [
         (
-            Drawn::Lines,
+            Interpolation::Linear,
             vec![(LEFT, FOOT), (middle, TOP + 130), (RIGHT, TOP)],
         ),
         (
-            Drawn::Steps,
+            Interpolation::Steps,
             vec![
                 (LEFT, FOOT),
                 (middle, FOOT),
@@ -56,25 +56,29 @@ fn points_are_where_their_numbers_are() {
         ),
     ] {
         let linear = LineChart {
-            drawn,
+            interpolation,
             ..chart(&[&[(0.0, 0.0), (50.0, 0.5), (100.0, 1.0)]])
         };
         assert_eq!(
             corners(&linear.to_svg()),
             std::slice::from_ref(&expected),
-            "{drawn:?}"
+            "{interpolation:?}"
         );
         let logarithmic = LineChart {
             scale: Scale::Logarithmic,
-            drawn,
+            interpolation,
             ..chart(&[&[(0.01, 0.0), (0.1, 0.5), (1.0, 1.0)]])
         };
-        assert_eq!(corners(&logarithmic.to_svg()), [expected], "{drawn:?}");
+        assert_eq!(
+            corners(&logarithmic.to_svg()),
+            [expected],
+            "{interpolation:?}"
+        );
     }
 }
 
 #[test]
-fn the_axis_reaches_what_is_given_and_what_is_drawn() {
+fn the_axis_reaches_the_given_value_and_the_largest_point() {
     let points: &[(f64, f64)] = &[(1.0, 0.3), (2.0, 0.06)];
     for (largest, top) in [(None, "0.30"), (Some(1.0), "1.0"), (Some(0.1), "0.30")] {
         let svg = LineChart {
@@ -93,16 +97,17 @@ fn all_panels_have_one_scale() {
     let other = chart(&[&[(0.0, 2.0), (20.0, 2.0)]]);
     two.panels.extend(other.panels);
     let [first, second] = &corners(&two.to_svg())[..] else {
-        panic!("a line a panel");
+        panic!("one line per panel");
     };
     assert_eq!(first[1].0, (LEFT + RIGHT) / 2);
-    // A quarter of the way up, and all of it, 12 px and the numbers' room between the panels.
+    // The first line is a quarter of the way up, the second at the top. 12 px and the numbers lie
+    // between the panels.
     let next = 12 + 8 + PLOT_HEIGHT + 22;
     assert_eq!((first[0].1, second[0].1), (FOOT - 65, TOP + next));
 }
 
 #[test]
-fn what_cannot_be_drawn_breaks_the_line() {
+fn points_that_cannot_be_drawn_interrupt_the_line() {
     let odd = [f64::NAN, f64::INFINITY, -1.0];
     for x in odd.into_iter().chain([0.0]) {
         let svg = LineChart {
@@ -118,7 +123,7 @@ fn what_cannot_be_drawn_breaks_the_line() {
 }
 
 #[test]
-fn odd_charts_stay_finite() {
+fn unusual_charts_have_finite_coordinates() {
     let huge: &[(f64, f64)] = &[(f64::MIN_POSITIVE, 5e-324), (f64::MAX, f64::MAX)];
     let many: Vec<(f64, f64)> = (0..100_000)
         .map(|i| (f64::from(i), f64::from(i % 7)))
@@ -154,10 +159,10 @@ fn odd_charts_stay_finite() {
     ];
     for (name, chart) in cases {
         for scale in [Scale::Linear, Scale::Logarithmic] {
-            for drawn in [Drawn::Lines, Drawn::Steps] {
+            for interpolation in [Interpolation::Linear, Interpolation::Steps] {
                 let svg = LineChart {
                     scale,
-                    drawn,
+                    interpolation,
                     ..chart.clone()
                 }
                 .to_svg();
@@ -173,7 +178,7 @@ fn odd_charts_stay_finite() {
                     svg,
                     LineChart {
                         scale,
-                        drawn,
+                        interpolation,
                         ..chart.clone()
                     }
                     .to_svg()
@@ -232,7 +237,7 @@ fn each_series_has_its_sample_in_the_legend() {
 }
 
 #[test]
-fn a_point_alone_is_a_dot() {
+fn a_single_point_is_a_dot() {
     let dots = |points: &[(f64, f64)]| {
         let Colour(r, g, b) = Colour::of_line(0, 1);
         let fill = format!("#{r:02X}{g:02X}{b:02X}");

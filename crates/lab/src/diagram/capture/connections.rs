@@ -1,9 +1,9 @@
-//! Packets sorted into connections, and one of those as a diagram.
+//! Sorts packets into connections, and turns one connection into a panel.
 
 use super::super::source::{Choice, Source, SourceError, direction};
 use super::super::watch::window_edge;
 use super::list;
-use recoup_draw::sequence::{Arrival, Mark, Necessity, Panel, Recorder, What};
+use recoup_draw::sequence::{AckArrival, Mark, MarkKind, MarkRecorder, Necessity, Panel};
 use recoup_trace::finding::{Retransmission, Verdict};
 use recoup_trace::read::CapturedPacket;
 use recoup_units::{Direction, Instant, Offset, Span};
@@ -11,7 +11,7 @@ use recoup_wire::{Flags, Segment, SeqNumber};
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
-/// Two endpoints, the one that connects first.
+/// The two endpoints of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Ends {
     pub client: SocketAddr,
@@ -19,7 +19,7 @@ pub(super) struct Ends {
 }
 
 impl Ends {
-    /// The same for both directions.
+    /// A key that is the same for both directions.
     fn key(self) -> [SocketAddr; 2] {
         let mut ends = [self.client, self.server];
         ends.sort();
@@ -27,41 +27,42 @@ impl Ends {
     }
 }
 
-/// One connection, and its packets if they are wanted.
+/// One connection, with its packets if it may be drawn.
 #[derive(Clone, Debug)]
-pub(super) struct Connection {
+pub(super) struct CaptureConnection {
     pub ends: Ends,
-    /// The initial sequence number of whoever sent the first SYN.
+    /// The initial sequence number of the client's SYN.
     syn: Option<SeqNumber>,
-    /// Data segments and payload bytes, up and down.
+    /// Data segments, up and down.
     pub segments: [u64; 2],
+    /// Payload bytes, up and down.
     pub bytes: [u64; 2],
-    packets: Vec<Captured>,
+    packets: Vec<KeptPacket>,
 }
 
-/// A packet of it.
+/// What is kept of a packet of a connection.
 #[derive(Clone, Copy, Debug)]
-struct Captured {
+struct KeptPacket {
     frame: u64,
     at: Instant,
     direction: Direction,
     segment: Segment,
 }
 
-/// Retransmissions by their frames: what an analysis made of them.
-pub(super) type Explained<'a> = HashMap<u64, &'a Retransmission>;
+/// The retransmissions an analysis found, by frame number.
+pub(super) type RetransmissionsByFrame<'a> = HashMap<u64, &'a Retransmission>;
 
 /// All connections of a capture, in the order of their first packets.
 #[derive(Clone, Debug)]
-pub(super) struct Connections {
-    /// The one wanted; `None`: to be decided at the end.
+pub(super) struct CaptureConnections {
+    /// The number of the connection to draw; `None`: decided after the last packet.
     wanted: Option<usize>,
-    all: Vec<Connection>,
+    all: Vec<CaptureConnection>,
     /// The latest connection between two endpoints.
     latest: HashMap<[SocketAddr; 2], usize>,
 }
 
-impl Connections {
+impl CaptureConnections {
     pub fn new(wanted: Option<usize>) -> Self {
         Self {
             wanted,
@@ -77,8 +78,8 @@ impl Connections {
         connection.take(packet, wanted);
     }
 
-    /// The number of the connection a packet is of, which it may open: the first packet between two
-    /// endpoints, or a SYN with another sequence number than the last one's.
+    /// The number of the packet's connection. The packet opens a new connection if it is the first
+    /// between its endpoints, or a SYN with another sequence number than the last SYN.
     fn connection_of(&mut self, packet: &CapturedPacket) -> usize {
         let (src, dst, segment) = (packet.endpoints.src, packet.endpoints.dst, &packet.segment);
         let syn = segment.flags.contains(Flags::SYN);
@@ -98,9 +99,9 @@ impl Connections {
         if let Some(number) = known.filter(same) {
             return number;
         }
-        self.all.push(Connection {
+        self.all.push(CaptureConnection {
             syn: opening.then_some(segment.seq),
-            ..Connection::between(ends)
+            ..CaptureConnection::between(ends)
         });
         let number = self.all.len() - 1;
         self.latest.insert(ends.key(), number);
@@ -145,8 +146,8 @@ impl Connections {
     }
 }
 
-impl Connection {
-    /// Nothing of it seen yet.
+impl CaptureConnection {
+    /// A connection without packets.
     pub fn between(ends: Ends) -> Self {
         Self {
             ends,
@@ -157,7 +158,7 @@ impl Connection {
         }
     }
 
-    /// Takes in a packet of its own, to be kept if `wanted`.
+    /// Counts a packet of this connection, and keeps it if `wanted`.
     pub fn take(&mut self, packet: &CapturedPacket, wanted: bool) {
         let segment = &packet.segment;
         let direction = match packet.endpoints.src == self.ends.client {
@@ -169,7 +170,7 @@ impl Connection {
             self.bytes[direction as usize] += u64::from(segment.payload_len);
         }
         if wanted {
-            self.packets.push(Captured {
+            self.packets.push(KeptPacket {
                 frame: packet.frame,
                 at: packet.at,
                 direction,
@@ -178,7 +179,7 @@ impl Connection {
         }
     }
 
-    /// Who sends to whom.
+    /// The title of a panel: sender and receiver of `direction`.
     pub fn title(&self, direction: Direction) -> String {
         let Ends { client, server } = self.ends;
         match direction {
@@ -187,16 +188,16 @@ impl Connection {
         }
     }
 
-    /// Puts the packets in order: those of several interfaces may not be.
+    /// Sorts the packets by time: captures of several interfaces may be out of order.
     pub fn sort(&mut self) {
         self.packets.sort_by_key(|packet| packet.at);
     }
 
-    /// Segments sent again, up and down.
+    /// Retransmitted segments, up and down.
     pub fn retransmissions(&self) -> [usize; 2] {
         [Direction::Up, Direction::Down].map(|direction| {
             let marks = self.panel(direction, None).marks;
-            let again = |mark: &&Mark| matches!(mark.what, What::Again(..));
+            let again = |mark: &&Mark| matches!(mark.kind, MarkKind::Retransmitted(..));
             marks.iter().filter(again).count()
         })
     }
@@ -208,7 +209,7 @@ impl Connection {
         syn.map(|packet| &packet.segment)
     }
 
-    /// What is not known for want of a SYN.
+    /// A note about what is unknown without the SYNs; `None` when both were captured.
     pub fn note(&self, direction: Direction) -> Option<String> {
         let [own, peer] = [direction, direction.reverse()].map(|d| self.syn_of(d).is_some());
         let numbers = match (own, peer) {
@@ -217,17 +218,17 @@ impl Connection {
             (false, _) => ", and sequence numbers count from the lowest seen",
         };
         Some(format!(
-            "the connection's beginning is not in the capture: no receive window is drawn, as its scale is unknown{numbers}"
+            "the connection's beginning is not in the capture: no receive window is drawn, because its scale is unknown{numbers}"
         ))
     }
 
-    /// The sequence number that offset 0 stands for: the SYN's, or without one that before the
-    /// lowest seen, be it of data or acknowledged.
+    /// The sequence number of offset 0: the SYN's, or without a SYN the one before the lowest in data
+    /// and ACKs.
     fn isn(&self, direction: Direction) -> Option<SeqNumber> {
         if let Some(syn) = self.syn_of(direction) {
             return Some(syn.seq);
         }
-        let number = |packet: &Captured| {
+        let number = |packet: &KeptPacket| {
             let segment = &packet.segment;
             match packet.direction == direction {
                 true => (segment.sequence_len() > 0).then_some(segment.seq),
@@ -235,7 +236,7 @@ impl Connection {
             }
         };
         let mut numbers = self.packets.iter().filter_map(number);
-        // The first number stands in the middle of what it may be compared with.
+        // The first number is in the middle of the range, so others may lie on either side.
         const HALF: u32 = 1 << 31;
         let zero = numbers.next()? - HALF;
         let first = Offset(HALF.into());
@@ -249,17 +250,21 @@ impl Connection {
         Some(zero.at(lowest) - 1)
     }
 
-    /// What the sender of `direction` did, if the capture is taken at its side. What it sent again is
-    /// what an analysis says so of, or else what was seen before.
-    pub fn panel(&self, direction: Direction, explained: Option<&Explained<'_>>) -> Panel {
+    /// The panel of the data of `direction`, true if the capture was taken at the sender.
+    /// Retransmissions are those in `explained`; without it, segments whose data was seen before.
+    pub fn panel(
+        &self,
+        direction: Direction,
+        explained: Option<&RetransmissionsByFrame<'_>>,
+    ) -> Panel {
         let Some(isn) = self.isn(direction) else {
             return Panel::default();
         };
         let start = self.packets.first().map_or(Instant::ZERO, |first| first.at);
-        let mut track = Track {
+        let mut track = DirectionTrack {
             isn,
-            recorder: Recorder::default(),
-            seen: Seen::default(),
+            recorder: MarkRecorder::default(),
+            seen: SeenSpace::default(),
             scales: [None; 2],
             field: None,
             explained,
@@ -272,8 +277,8 @@ impl Connection {
                 track.scales[usize::from(!outgoing)] = Some(segment.options.window_scale);
             }
             match outgoing {
-                true => track.leave(packet.frame, at, segment),
-                false => track.hear(at, segment),
+                true => track.segment_sent(packet.frame, at, segment),
+                false => track.segment_arrived(at, segment),
             }
         }
         Panel {
@@ -283,29 +288,29 @@ impl Connection {
     }
 }
 
-/// Whether the number it acknowledges means something.
+/// Whether the segment's acknowledgment number is valid.
 fn acknowledges(segment: &Segment) -> bool {
     segment.flags.contains(Flags::ACK) && !segment.flags.contains(Flags::RST)
 }
 
-/// One direction of a connection while its packets go by.
-struct Track<'a> {
+/// The state of one direction while its packets are processed.
+struct DirectionTrack<'a> {
     isn: SeqNumber,
-    recorder: Recorder,
-    seen: Seen,
+    recorder: MarkRecorder,
+    seen: SeenSpace,
     scales: [Option<Option<u8>>; 2],
-    /// The window of the latest ACK as it stands there.
+    /// The window field of the latest ACK, not scaled.
     field: Option<u16>,
-    /// What of it was sent again, where an analysis tells.
-    explained: Option<&'a Explained<'a>>,
+    /// The retransmissions an analysis found; `None`: no analysis was made.
+    explained: Option<&'a RetransmissionsByFrame<'a>>,
 }
 
-impl Track<'_> {
+impl DirectionTrack<'_> {
     fn offset(&self, seq: SeqNumber) -> Option<Offset> {
         seq.unwrap(self.isn, self.recorder.highest())
     }
 
-    fn leave(&mut self, frame: u64, at: Instant, segment: &Segment) {
+    fn segment_sent(&mut self, frame: u64, at: Instant, segment: &Segment) {
         let len = u64::from(segment.sequence_len());
         let Some(start) = self.offset(segment.seq).filter(|_| len > 0) else {
             return;
@@ -317,14 +322,14 @@ impl Track<'_> {
             (Some(Some(one)), _) => {
                 let trigger = one.triggers.to_string();
                 self.recorder
-                    .judged(at, span, trigger, necessity(one.verdict));
+                    .retransmission_explained(at, span, trigger, necessity(one.verdict));
             }
-            (None, true) => self.recorder.sent_again(at, span, None),
-            (Some(None), _) | (None, false) => self.recorder.sent(at, span),
+            (None, true) => self.recorder.retransmitted(at, span, None),
+            (Some(None), _) | (None, false) => self.recorder.data_sent(at, span),
         }
     }
 
-    fn hear(&mut self, at: Instant, segment: &Segment) {
+    fn segment_arrived(&mut self, at: Instant, segment: &Segment) {
         let una = self.offset(segment.ack);
         let Some(una) = una.filter(|_| acknowledges(segment)) else {
             return;
@@ -334,24 +339,24 @@ impl Track<'_> {
             .filter_map(|[a, b]| Some(Span::new(self.offset(a)?, self.offset(b)?)))
             .collect();
         let window = window_edge(una, segment.window, segment.flags, self.scales);
-        // Of a window whose scale is unknown, it is known whether it is the last one.
+        // Even with an unknown scale, equal window fields mean that the window did not change.
         let last = self.field.replace(segment.window);
         let same = window.is_some() || last.is_none_or(|last| last == segment.window);
-        let arrival = Arrival {
+        let arrival = AckArrival {
             una,
-            pure: segment.is_pure_ack() && (same || !blocks.is_empty()),
+            may_be_duplicate: segment.is_pure_ack() && (same || !blocks.is_empty()),
             window,
         };
-        self.recorder.heard(at, arrival, blocks);
+        self.recorder.ack_arrived(at, arrival, blocks);
     }
 }
 
-/// The sequence space seen so far.
+/// The sequence space seen so far, as sorted spans that do not touch.
 #[derive(Clone, Debug, Default)]
-struct Seen(Vec<Span>);
+struct SeenSpace(Vec<Span>);
 
-impl Seen {
-    /// Adds a span that is not empty; `true` if any of it was seen before.
+impl SeenSpace {
+    /// Adds a span that is not empty, and returns whether any part of it was seen before.
     fn add(&mut self, span: Span) -> bool {
         let first = self.0.partition_point(|s| s.end < span.start);
         let after = first + self.0[first..].partition_point(|s| s.start <= span.end);
@@ -366,13 +371,21 @@ impl Seen {
     }
 }
 
+const fn necessity(verdict: Verdict) -> Necessity {
+    match verdict {
+        Verdict::Needed => Necessity::Needed,
+        Verdict::Spurious => Necessity::Spurious,
+        Verdict::Unknowable => Necessity::Unknowable,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn space_seen_before_is_known_again() {
-        let mut seen = Seen::default();
+    fn a_span_that_overlaps_seen_space_is_recognized() {
+        let mut seen = SeenSpace::default();
         for (start, end, again) in [
             (10, 20, false),
             (20, 30, false),
@@ -390,14 +403,5 @@ mod tests {
             assert_eq!(seen.add(span), again, "{span}");
         }
         assert_eq!(seen.0, [Span::new(Offset(0), Offset(100))]);
-    }
-}
-
-/// A verdict as diagrams show it.
-const fn necessity(verdict: Verdict) -> Necessity {
-    match verdict {
-        Verdict::Needed => Necessity::Needed,
-        Verdict::Spurious => Necessity::Spurious,
-        Verdict::Unknowable => Necessity::Unknowable,
     }
 }

@@ -1,21 +1,22 @@
-//! A connection of a capture together with what an analysis found in it.
+//! A connection of a capture with the findings of its analysis.
 //!
-//! Every retransmission that the analysis tells is marked with its trigger and its verdict, and nothing
-//! else as one: neither probes, nor what the network doubled. At a receiver something may be marked
-//! that is seen for the first time.
+//! Exactly the retransmissions that the analysis found are drawn as retransmissions, with trigger and
+//! verdict. Window probes and packets that the network duplicated are not. In a capture taken at the
+//! receiver, data seen for the first time may be a retransmission.
 
 use super::super::source::Source;
-use super::connections::{Connection, Ends, Explained};
+use super::connections::{CaptureConnection, Ends, RetransmissionsByFrame};
 use recoup_trace::finding::{self, Identification, Retransmission, Tally, Verdict};
 use recoup_trace::read::{ReadError, Reader};
 use recoup_units::Direction;
 
-/// So many packets are read before `watch` is asked.
-const WATCHED: u64 = 4096;
+/// The number of packets between two calls of `watch`.
+const WATCH_INTERVAL: u64 = 4096;
 
-/// Reads the packets of `connection` from the capture it was found in, and marks its
-/// `retransmissions`. The direction drawn is that with more of them, or else with more data. `watch` is
-/// called every few thousand packets; by returning `false` it ends the reading.
+/// Reads the packets of `connection` from its capture, and marks its `retransmissions`.
+///
+/// The direction with more retransmissions is drawn, or without any the direction with more data.
+/// `watch` is called every few thousand packets; reading stops when it returns `false`.
 ///
 /// ```no_run
 /// use recoup_draw::sequence::Diagram;
@@ -51,12 +52,12 @@ pub fn explain(
         client: connection.endpoints.src,
         server: connection.endpoints.dst,
     };
-    let mut packets = Connection::between(ends);
+    let mut packets = CaptureConnection::between(ends);
     let mut count = 0_u64;
     loop {
-        let asked = count.is_multiple_of(WATCHED);
+        let due = count.is_multiple_of(WATCH_INTERVAL);
         count += 1;
-        if asked && !watch(&reader) {
+        if due && !watch(&reader) {
             break;
         }
         let Some(packet) = reader.next() else {
@@ -73,24 +74,26 @@ pub fn explain(
 }
 
 fn diagram(
-    packets: &Connection,
+    packets: &CaptureConnection,
     connection: &finding::Connection,
     retransmissions: &[Retransmission],
     mut notes: Vec<String>,
 ) -> Source {
-    let again = connection.directions.each_ref();
-    let again = again.map(|direction| direction.retransmissions.total());
-    let direction = busier(again).or(busier(packets.bytes));
+    let totals = connection.directions.each_ref();
+    let totals = totals.map(|direction| direction.retransmissions.total());
+    let direction = direction_with_more(totals).or(direction_with_more(packets.bytes));
     let direction = direction.unwrap_or(Direction::Down);
-    let told: Explained<'_> = retransmissions.iter().map(|r| (r.frame, r)).collect();
-    let mut panel = packets.panel(direction, Some(&told));
-    panel.title = about(&connection.directions[direction as usize]);
+    let by_frame: RetransmissionsByFrame<'_> =
+        retransmissions.iter().map(|r| (r.frame, r)).collect();
+    let mut panel = packets.panel(direction, Some(&by_frame));
+    panel.title = panel_title(&connection.directions[direction as usize]);
     notes.extend(packets.note(direction));
-    let others = again[direction.reverse() as usize];
+    let others = totals[direction.reverse() as usize];
     if others > 0 {
         notes.push(format!(
-            "the other direction, {}, with retransmissions of its own ({others}), is not drawn",
-            packets.title(direction.reverse())
+            "the other direction, {}, is not drawn; it has {others} retransmission{}",
+            packets.title(direction.reverse()),
+            if others == 1 { "" } else { "s" }
         ));
     }
     Source {
@@ -100,8 +103,8 @@ fn diagram(
     }
 }
 
-/// The direction with more, of up and down; `None` where neither has any.
-fn busier([up, down]: [u64; 2]) -> Option<Direction> {
+/// The direction with the greater count; `None` when both are 0.
+fn direction_with_more([up, down]: [u64; 2]) -> Option<Direction> {
     (up > 0 || down > 0).then_some(if up > down {
         Direction::Up
     } else {
@@ -109,8 +112,8 @@ fn busier([up, down]: [u64; 2]) -> Option<Direction> {
     })
 }
 
-/// What was sent again and by whom, in a line.
-fn about(direction: &finding::Direction) -> String {
+/// One line about the retransmissions, the sender and the capture point.
+fn panel_title(direction: &finding::Direction) -> String {
     let sender = match &direction.profile {
         Identification::Nothing => "not identified".into(),
         Identification::Profile(one) => one.profile.clone(),
@@ -121,7 +124,7 @@ fn about(direction: &finding::Direction) -> String {
         Identification::None(_) => "no known profile".into(),
     };
     format!(
-        "sent again: {}; sender: {sender}; captured at: {}",
+        "retransmissions: {}; sender: {sender}; captured at: {}",
         counts(&direction.retransmissions),
         direction.vantage.name()
     )
@@ -136,7 +139,7 @@ fn counts(tally: &Tally) -> String {
         .map(|verdict| format!("{} {}", count(&verdict), verdict.name()))
         .collect();
     match some.is_empty() {
-        true => "nothing".into(),
+        true => "none".into(),
         false => some.join(", "),
     }
 }

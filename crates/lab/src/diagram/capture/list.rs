@@ -1,16 +1,16 @@
-//! The connections of a capture as a table to choose from.
+//! A table of a capture's connections, for users to choose one.
 
-use super::connections::{Connection, Ends};
+use super::connections::{CaptureConnection, Ends};
 use comfy_table::{CellAlignment, Table, presets};
 use std::cmp::Reverse;
 
-/// How many are listed at most: a screen of them.
+/// The number of connections listed: about a screenful.
 const LISTED: usize = 20;
 
-/// The connections with the most data, a line each, below a heading; then how many more there are.
-pub(super) fn lines(all: &mut [Connection]) -> Vec<String> {
+/// The connections with the most data, one per line below a heading, and the number of the others.
+pub(super) fn lines(all: &mut [CaptureConnection]) -> Vec<String> {
     let mut order: Vec<usize> = (0..all.len()).collect();
-    let data = |connection: &Connection| connection.bytes.iter().sum::<u64>();
+    let data = |connection: &CaptureConnection| connection.bytes.iter().sum::<u64>();
     order.sort_by_key(|number| Reverse(data(&all[*number])));
     let (listed, left_out) = order.split_at(order.len().min(LISTED));
     let mut table = Table::new();

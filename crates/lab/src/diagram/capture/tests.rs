@@ -1,5 +1,5 @@
 use super::super::source::{Choice, SourceError, read};
-use recoup_draw::sequence::{Mark, What};
+use recoup_draw::sequence::{Mark, MarkKind};
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::{Endpoints, Flags, Options, Payload, SackBlocks, Segment, SeqNumber, encode};
 
@@ -7,7 +7,7 @@ pub(super) const CLIENT: &str = "198.51.100.1:4000";
 pub(super) const SERVER: &str = "192.0.2.1:80";
 const ISN: u32 = u32::MAX - 500;
 
-/// An IP packet of the server (`down`) or the client.
+/// An IP packet from the server (`down`) or from the client.
 fn packet(down: bool, flags: Flags, seq: u32, ack: u32, len: u32, sack: &[[u32; 2]]) -> Vec<u8> {
     packet_between(CLIENT, SERVER, down, flags, seq, ack, len, sack)
 }
@@ -28,7 +28,7 @@ pub(super) fn packet_between(
         dst: server.parse().unwrap(),
     };
     let endpoints = if down { up.reverse() } else { up };
-    // The server's sequence numbers wrap soon.
+    // The server's sequence numbers wrap within the download.
     let (seq, ack) = match down {
         true => (SeqNumber(ISN) + seq, SeqNumber(ack)),
         false => (SeqNumber(seq), SeqNumber(ISN) + ack),
@@ -60,7 +60,7 @@ pub(super) fn packet_between(
     bytes
 }
 
-/// A download of two segments of which the first is lost: (ms, packet).
+/// A download of two segments, the first of which is lost: (ms, packet).
 pub(super) fn download() -> Vec<(u64, Vec<u8>)> {
     let ack = Flags::ACK;
     vec![
@@ -78,25 +78,25 @@ pub(super) fn download() -> Vec<(u64, Vec<u8>)> {
 pub(super) fn expected() -> Vec<Mark> {
     let span = |a, b| Span::new(Offset(a), Offset(b));
     let marks = [
-        (0, What::Sent(span(0, 1))),
-        (10, What::Acked(Offset(1))),
-        (10, What::Window(Offset(1001))),
-        (10, What::Sent(span(1, 1001))),
-        (10, What::Sent(span(1001, 2001))),
-        (20, What::Sacked(span(1001, 2001))),
-        (20, What::Duplicate(Offset(1))),
-        (20, What::Again(span(1, 1001), None)),
-        (30, What::Acked(Offset(2001))),
-        (30, What::Window(Offset(3001))),
+        (0, MarkKind::Sent(span(0, 1))),
+        (10, MarkKind::Acked(Offset(1))),
+        (10, MarkKind::ReceiveWindow(Offset(1001))),
+        (10, MarkKind::Sent(span(1, 1001))),
+        (10, MarkKind::Sent(span(1001, 2001))),
+        (20, MarkKind::Sacked(span(1001, 2001))),
+        (20, MarkKind::DuplicateAck(Offset(1))),
+        (20, MarkKind::Retransmitted(span(1, 1001), None)),
+        (30, MarkKind::Acked(Offset(2001))),
+        (30, MarkKind::ReceiveWindow(Offset(3001))),
     ];
-    let mark = |(ms, what)| Mark {
+    let mark = |(ms, kind)| Mark {
         at: Instant::from_millis(ms),
-        what,
+        kind,
     };
     marks.map(mark).to_vec()
 }
 
-/// How numbers stand in a file.
+/// The byte order of a file.
 #[derive(Clone, Copy)]
 enum Order {
     Little,
@@ -119,7 +119,7 @@ impl Order {
     }
 }
 
-/// A classic capture; `ticks` a second are in its name.
+/// A classic capture whose `magic` means `ticks` per second.
 fn pcap(order: Order, magic: u32, ticks: u64, link: u32, packets: &[(u64, Vec<u8>)]) -> Vec<u8> {
     let mut file = Vec::new();
     file.extend(order.word(magic));
@@ -143,19 +143,19 @@ pub(super) fn raw_pcap(packets: &[(u64, Vec<u8>)]) -> Vec<u8> {
     pcap(Order::Little, 0xa1b2_3c4d, 1_000_000_000, 101, packets)
 }
 
-/// A capture as pcapng with one interface whose clock has this `if_tsresol`.
+/// A pcapng capture with one interface; `resolution` is its `if_tsresol` and the ticks per second.
 fn pcapng(order: Order, resolution: Option<(u8, u64)>, packets: &[(u64, Vec<u8>)]) -> Vec<u8> {
     pcapng_with(&[], order, resolution, packets)
 }
 
-/// A comment, which any block may have, and several (draft-ietf-opsawg-pcapng §3.5).
+/// A comment option. A block may have several (draft-ietf-opsawg-pcapng §3.5).
 fn comment(order: Order, length: u16) -> Vec<u8> {
     let mut option = [order.half(1), order.half(length)].concat();
     option.resize(4 + usize::from(length).next_multiple_of(4), b'x');
     option
 }
 
-/// The same with options in its section header, whose end is added when there are any.
+/// A pcapng capture with `options` in its section header.
 fn pcapng_with(
     options: &[Vec<u8>],
     order: Order,
@@ -186,7 +186,7 @@ fn pcapng_with(
     let mut file = [block(0x0a0d_0d0a, &section), block(1, &interface)].concat();
     let ticks = resolution.map_or(1_000_000, |(_, ticks)| ticks);
     for (ms, packet) in packets {
-        // Halfway into the tick, lest rounding down loses a millisecond.
+        // Half a tick later, so that rounding down does not lose a millisecond.
         let time = (1_000_000_000 + ms) * ticks / 1000 + u64::from(ticks < 1_000_000);
         let len = packet.len() as u32;
         let words = [0, (time >> 32) as u32, time as u32, len, len];
@@ -223,7 +223,7 @@ fn every_kind_of_capture_file_is_read() {
     }
 }
 
-/// Input that comes in small pieces, as through a pipe.
+/// Input that arrives in small pieces, as through a pipe.
 struct Pieces<'a>(&'a [u8]);
 
 impl std::io::Read for Pieces<'_> {
@@ -234,10 +234,10 @@ impl std::io::Read for Pieces<'_> {
 }
 
 #[test]
-fn headers_may_be_long() {
+fn section_headers_may_be_long() {
     let packets = download();
     for order in [Order::Little, Order::Big] {
-        // One to four comments, up to more than is held at first.
+        // One to four comments, up to more bytes than the reader buffers at first.
         for lengths in [&[1u16][..], &[9], &[40], &[500, 3], &[65_000; 4]] {
             let comments: Vec<Vec<u8>> = lengths.iter().map(|l| comment(order, *l)).collect();
             let file = pcapng_with(&comments, order, None, &packets);
@@ -259,11 +259,12 @@ fn headers_may_be_long() {
 }
 
 #[test]
-fn cut_packets_and_ethernet_will_do() {
+fn cut_packets_and_ethernet_frames_are_read() {
     let frames = |cut: usize, padding: usize| {
         let frame = |(ms, packet): (u64, Vec<u8>)| {
             let mut frame = [&[2; 12][..], &[8, 0]].concat();
-            // The IP header, the TCP header, and 12 bytes of options on the ACK with a block.
+            // A cut of 52 bytes keeps the IP header, the TCP header and 12 bytes of options, which
+            // the ACK with a SACK block needs.
             frame.extend(&packet[..packet.len().min(cut)]);
             frame.resize(frame.len() + padding, 0);
             (ms, frame)
@@ -287,7 +288,7 @@ fn cut_packets_and_ethernet_will_do() {
 }
 
 #[test]
-fn a_capture_without_the_handshake_begins_where_it_begins() {
+fn without_the_handshake_offsets_start_at_the_first_segment() {
     let source = read(
         "x.pcap",
         &raw_pcap(&download()[3..])[..],
@@ -296,16 +297,18 @@ fn a_capture_without_the_handshake_begins_where_it_begins() {
     .unwrap();
     let found = &source.panels[0].marks;
     let span = |a, b| Span::new(Offset(a), Offset(b));
-    assert_eq!(found[0].what, What::Sent(span(1, 1001)));
+    assert_eq!(found[0].kind, MarkKind::Sent(span(1, 1001)));
     assert_eq!(found[0].at, Instant::ZERO);
-    // The window's scale is not known, so no window is told.
+    // The window scale is unknown, so no window is drawn.
     assert!(
-        found.iter().all(|m| !matches!(m.what, What::Window(_))),
+        found
+            .iter()
+            .all(|m| !matches!(m.kind, MarkKind::ReceiveWindow(_))),
         "{found:?}"
     );
     assert_eq!(
-        found.last().map(|m| &m.what),
-        Some(&What::Acked(Offset(2001)))
+        found.last().map(|m| &m.kind),
+        Some(&MarkKind::Acked(Offset(2001)))
     );
     let [note] = &source.notes[..] else {
         panic!("{:?}", source.notes);
@@ -314,10 +317,10 @@ fn a_capture_without_the_handshake_begins_where_it_begins() {
     assert!(note.ends_with("count from the lowest seen"), "{note}");
 }
 
-/// Begun in the middle of a recovery: the hole is filled below the first data seen, and the number
-/// all others are counted from is that of an ACK.
+/// The capture begins during a recovery. The retransmission lies below the first data seen, and
+/// offsets count from an acknowledgment number.
 #[test]
-fn what_was_sent_before_the_capture_began_counts() {
+fn data_sent_before_the_capture_began_is_taken_into_account() {
     let ack = Flags::ACK;
     let packets = [
         (0, packet(false, ack, 1, 501, 0, &[[2001, 4001]])),
@@ -327,38 +330,40 @@ fn what_was_sent_before_the_capture_began_counts() {
         (4, packet(false, ack, 1, 5001, 0, &[])),
     ];
     let span = |a, b| Span::new(Offset(a), Offset(b));
-    let whats = |packets: &[(u64, Vec<u8>)]| -> Vec<What> {
+    let kinds = |packets: &[(u64, Vec<u8>)]| -> Vec<MarkKind> {
         let marks = marks_of_any(&raw_pcap(packets));
-        marks.into_iter().map(|mark| mark.what).collect()
+        marks.into_iter().map(|mark| mark.kind).collect()
     };
     let expected = [
-        What::Sacked(span(1501, 3501)),
-        What::Acked(Offset(1)),
-        What::Sent(span(3501, 4501)),
-        What::Sacked(span(1501, 4501)),
-        What::Duplicate(Offset(1)),
-        What::Sent(span(1, 1501)),
-        What::Acked(Offset(4501)),
+        MarkKind::Sacked(span(1501, 3501)),
+        MarkKind::Acked(Offset(1)),
+        MarkKind::Sent(span(3501, 4501)),
+        MarkKind::Sacked(span(1501, 4501)),
+        MarkKind::DuplicateAck(Offset(1)),
+        MarkKind::Sent(span(1, 1501)),
+        MarkKind::Acked(Offset(4501)),
     ];
-    assert_eq!(whats(&packets), expected);
-    // The lowest number may be that of data. Numbers wrap in between (at 501).
-    assert_eq!(whats(&packets[1..2]), [What::Sent(span(1, 1001))]);
+    assert_eq!(kinds(&packets), expected);
+    // Here the lowest number is that of data. Sequence numbers wrap at 501.
+    assert_eq!(kinds(&packets[1..2]), [MarkKind::Sent(span(1, 1001))]);
     let late = [packets[1].clone(), packets[3].clone()];
-    let expected = [What::Sent(span(3501, 4501)), What::Sent(span(1, 1501))];
-    assert_eq!(whats(&late), expected);
-    // A duplicate ACK before any data is seen to be one by its blocks.
+    let expected = [
+        MarkKind::Sent(span(3501, 4501)),
+        MarkKind::Sent(span(1, 1501)),
+    ];
+    assert_eq!(kinds(&late), expected);
+    // Before any data, SACK blocks show that an ACK is a duplicate.
     let two = [packets[0].clone(), packets[2].clone(), packets[3].clone()];
-    assert_eq!(whats(&two)[3], What::Duplicate(Offset(1)));
-    // What a reset says of numbers has no part in it.
+    assert_eq!(kinds(&two)[3], MarkKind::DuplicateAck(Offset(1)));
+    // The numbers of RST segments are ignored.
     let mut reset = packets.to_vec();
     reset.push((5, packet(false, Flags::RST, 1, 0, 0, &[])));
     reset.push((5, packet(true, Flags::RST, 0, 0, 0, &[])));
-    assert_eq!(whats(&reset), whats(&packets));
+    assert_eq!(kinds(&reset), kinds(&packets));
 }
 
-/// Of windows with an unknown scale it is known when they change: that is no duplicate ACK.
 #[test]
-fn a_window_update_is_no_duplicate_though_the_scale_is_unknown() {
+fn a_window_update_with_unknown_scale_is_not_a_duplicate_ack() {
     let ack = Flags::ACK;
     let mut update = packet(false, ack, 1, 1, 0, &[]);
     update[34..36].copy_from_slice(&5u16.to_be_bytes());
@@ -373,7 +378,7 @@ fn a_window_update_is_no_duplicate_though_the_scale_is_unknown() {
     let marks = marks_of_any(&raw_pcap(&packets));
     let duplicates: Vec<Instant> = marks
         .iter()
-        .filter(|mark| matches!(mark.what, What::Duplicate(_)))
+        .filter(|mark| matches!(mark.kind, MarkKind::DuplicateAck(_)))
         .map(|mark| mark.at)
         .collect();
     assert_eq!(duplicates, [Instant::from_millis(2)]);
@@ -403,12 +408,12 @@ fn the_direction_can_be_chosen() {
         };
         let source = read("x.pcap", &file[..], &choice).unwrap();
         assert_eq!(source.title, title);
-        let left = |m: &&Mark| matches!(m.what, What::Sent(_) | What::Again(..));
+        let left = |m: &&Mark| matches!(m.kind, MarkKind::Sent(_) | MarkKind::Retransmitted(..));
         assert_eq!(source.panels[0].marks.iter().filter(left).count(), sent);
     }
 }
 
-/// Two downloads at once, a third on the ports of the first, and a lone SYN.
+/// Two concurrent downloads, a third that reuses the ports of the first, and a single SYN.
 fn several() -> Vec<(u64, Vec<u8>)> {
     let other = |down, flags, seq, ack, len| {
         packet_between("198.51.100.1:4001", SERVER, down, flags, seq, ack, len, &[])
@@ -433,7 +438,7 @@ fn several() -> Vec<(u64, Vec<u8>)> {
 }
 
 #[test]
-fn one_connection_of_several_is_chosen_by_number() {
+fn a_connection_is_chosen_by_number() {
     let file = raw_pcap(&several());
     let Err(SourceError::Choice { why, list, .. }) = read("x.pcap", &file[..], &Choice::default())
     else {
@@ -464,14 +469,14 @@ fn one_connection_of_several_is_chosen_by_number() {
     assert_eq!(error, "x.pcap: no connection 4: expected one from 0 to 3");
 }
 
-/// Lines without their alignment.
+/// The lines, with each run of spaces replaced by one.
 fn words(list: &[String]) -> Vec<String> {
     let plain = |line: &String| line.split_whitespace().collect::<Vec<_>>().join(" ");
     list.iter().map(plain).collect()
 }
 
 #[test]
-fn of_many_connections_those_with_most_data_are_listed() {
+fn the_list_has_the_connections_with_the_most_data() {
     let port = |n: u32| format!("198.51.100.1:{}", 4000 + n);
     let packets: Vec<(u64, Vec<u8>)> = (0..50)
         .map(|n| {
@@ -490,14 +495,14 @@ fn of_many_connections_those_with_most_data_are_listed() {
     };
     let list = words(&list);
     assert_eq!(list.len(), 22, "{list:?}");
-    // Only data is seen: its sender is taken for the client.
+    // Without a handshake, the sender of the first packet counts as the client.
     assert_eq!(list[1], "7 192.0.2.1:80 198.51.100.1:4007 1 149 0 0 0 0");
     assert_eq!(list[2], "14 192.0.2.1:80 198.51.100.1:4014 1 148 0 0 0 0");
     assert_eq!(list[21], "and 30 more, of 129 bytes of data or less");
 }
 
 #[test]
-fn only_one_with_data_needs_no_choice() {
+fn the_only_connection_with_data_needs_no_choice() {
     let mut packets = download();
     let lone = packet_between(
         "[2001:db8::1]:9",
@@ -514,7 +519,7 @@ fn only_one_with_data_needs_no_choice() {
 }
 
 #[test]
-fn what_cannot_be_read_is_said() {
+fn unreadable_parts_are_reported() {
     let whole = raw_pcap(&download());
     let mut unread = download();
     unread.insert(2, (6, vec![0x45, 0, 0]));
@@ -554,7 +559,7 @@ fn what_cannot_be_read_is_said() {
 }
 
 #[test]
-fn cut_anywhere_or_with_a_byte_changed_nothing_panics() {
+fn cut_or_damaged_captures_do_not_panic() {
     for whole in [
         raw_pcap(&download()),
         pcapng(Order::Big, Some((9, 1_000_000_000)), &download()),

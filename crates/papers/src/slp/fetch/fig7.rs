@@ -20,7 +20,7 @@ pub use tables::{to_csv, to_table};
 use super::{Copied, FETCHES, Run, ms, profile, runs};
 use crate::slp::NAME;
 use crate::{Figure, Picture, Sheet};
-use recoup_draw::chart::{Drawn, LineChart, LinePanel, Scale};
+use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
 use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::SettingsError;
 use recoup_lab::stats::Share;
@@ -280,7 +280,7 @@ fn chart(cells: &[Cell]) -> LineChart {
         y_label: "share of the fetches".into(),
         scale: Scale::Logarithmic,
         largest: Some(1.0),
-        drawn: Drawn::Steps,
+        interpolation: Interpolation::Steps,
         series: drawn.iter().map(|cell| cell.profile.into()).collect(),
         panels: vec![
             panel(format!("{FETCHES} fetches (seed {seed})"), true),

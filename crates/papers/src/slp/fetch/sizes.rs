@@ -13,7 +13,7 @@ mod claims;
 use super::profile;
 use crate::slp::NAME;
 use crate::{Figure, Picture, Sheet};
-use recoup_draw::chart::{Drawn, LineChart, LinePanel, Scale};
+use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
 use recoup_lab::run::{Cost, cores, run};
 use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::SettingsError;
@@ -181,7 +181,7 @@ fn chart(cells: &[Cell]) -> LineChart {
         y_label: "% of what it is without SLP".into(),
         scale: Scale::Logarithmic,
         largest: None,
-        drawn: Drawn::Lines,
+        interpolation: Interpolation::Linear,
         series: [
             "mean completion time saved",
             "99th percentile saved",

@@ -1,6 +1,6 @@
 use super::super::tests::{CLIENT, SERVER, download, expected, packet_between, raw_pcap};
 use super::*;
-use recoup_draw::sequence::{Mark, Necessity, What};
+use recoup_draw::sequence::{Mark, MarkKind, Necessity};
 use recoup_recovery::Trigger;
 use recoup_trace::finding::{Closing, Evidence, Explanation, Opening, Triggers, Vantage};
 use recoup_units::{Instant, Offset, Span};
@@ -13,12 +13,12 @@ fn ends() -> Endpoints {
     }
 }
 
-/// A millisecond of the captures, which begin 1,000,000 s after 1970.
+/// `ms` after the captures' time 0, which is 1,000,000 s after 1970.
 fn at(ms: u64) -> Instant {
     Instant::from_millis(1_000_000_000 + ms)
 }
 
-/// The server's frame, sent again.
+/// A retransmission by the server, in this frame.
 fn again(frame: u64, triggers: Triggers, verdict: Verdict) -> Retransmission {
     Retransmission {
         frame,
@@ -41,7 +41,7 @@ fn again(frame: u64, triggers: Triggers, verdict: Verdict) -> Retransmission {
     }
 }
 
-/// The download, whose server sent this again.
+/// The download's connection, with these retransmissions by the server.
 fn connection(down: &[Retransmission]) -> finding::Connection {
     let mut directions = [finding::Direction::default(), finding::Direction::default()];
     for row in down {
@@ -71,26 +71,26 @@ fn explained(
     explain(reader, connection, rows, |_| true).unwrap()
 }
 
-/// The marks of the download where frame 7 is drawn as this.
-fn marks(seventh: What) -> Vec<Mark> {
-    let again = |what: &What| matches!(what, What::Again(..));
-    let told = |mark: Mark| match again(&mark.what) {
+/// The marks of the download, with frame 7 drawn as `seventh`.
+fn marks(seventh: MarkKind) -> Vec<Mark> {
+    let again = |kind: &MarkKind| matches!(kind, MarkKind::Retransmitted(..));
+    let replaced = |mark: Mark| match again(&mark.kind) {
         true => Mark {
-            what: seventh.clone(),
+            kind: seventh.clone(),
             ..mark
         },
         false => mark,
     };
-    expected().into_iter().map(told).collect()
+    expected().into_iter().map(replaced).collect()
 }
 
 const SPAN: Span = Span::new(Offset(1), Offset(1001));
 
 #[test]
-fn a_retransmission_is_marked_with_what_was_found() {
+fn a_retransmission_is_marked_with_its_trigger_and_verdict() {
     let row = again(7, Trigger::Fast.into(), Verdict::Needed);
     let source = explained(&download(), &connection(&[row]), &[row]);
-    let judged = What::Judged {
+    let judged = MarkKind::Explained {
         span: SPAN,
         trigger: "fast".into(),
         necessity: Necessity::Needed,
@@ -101,29 +101,29 @@ fn a_retransmission_is_marked_with_what_was_found() {
 }
 
 #[test]
-fn what_an_analysis_does_not_call_a_retransmission_is_drawn_as_none() {
+fn a_segment_the_analysis_does_not_list_is_drawn_as_new_data() {
     let source = explained(&download(), &connection(&[]), &[]);
-    assert_eq!(source.panels[0].marks, marks(What::Sent(SPAN)));
+    assert_eq!(source.panels[0].marks, marks(MarkKind::Sent(SPAN)));
 }
 
-/// A repair that looks like new data, as at a receiver.
+/// In a capture taken at the receiver, a retransmission may look like new data.
 #[test]
-fn what_is_seen_for_the_first_time_may_be_a_retransmission() {
+fn data_seen_for_the_first_time_may_be_a_retransmission() {
     let mut packets = download();
     packets.remove(3);
     let row = again(6, Triggers::UNKNOWN, Verdict::Unknowable);
     let source = explained(&packets, &connection(&[row]), &[row]);
-    let judged = What::Judged {
+    let judged = MarkKind::Explained {
         span: SPAN,
         trigger: "unknown".into(),
         necessity: Necessity::Unknowable,
     };
-    let whats: Vec<&What> = source.panels[0]
+    let kinds: Vec<&MarkKind> = source.panels[0]
         .marks
         .iter()
-        .map(|mark| &mark.what)
+        .map(|mark| &mark.kind)
         .collect();
-    assert!(whats.contains(&&judged), "{whats:?}");
+    assert!(kinds.contains(&&judged), "{kinds:?}");
 }
 
 #[test]
@@ -133,7 +133,8 @@ fn other_connections_are_left_out() {
         (ms, packet)
     };
     let mut packets = download();
-    // Before: between the same ends. Within: of another client. After: between the same ends again.
+    // Before the connection: a packet of the same endpoints. During it: another client's packet. After
+    // it: a packet of the same endpoints.
     packets.insert(0, other(CLIENT, 1));
     packets.insert(5, other("198.51.100.9:4000", 16));
     packets.push(other(CLIENT, 40));
@@ -141,7 +142,7 @@ fn other_connections_are_left_out() {
     let mut connection = connection(&[row]);
     connection.frames = 2..=10;
     let source = explained(&packets, &connection, &[row]);
-    let judged = What::Judged {
+    let judged = MarkKind::Explained {
         span: SPAN,
         trigger: "rto".into(),
         necessity: Necessity::Spurious,
@@ -150,7 +151,7 @@ fn other_connections_are_left_out() {
 }
 
 #[test]
-fn the_panel_tells_what_was_found_of_the_sender() {
+fn the_panel_title_names_retransmissions_sender_and_capture_point() {
     let rows = [
         again(7, Trigger::Fast.into(), Verdict::Needed),
         again(8, Trigger::Rto.into(), Verdict::Spurious),
@@ -175,14 +176,14 @@ fn the_panel_tells_what_was_found_of_the_sender() {
         connection.directions[1].vantage = Vantage::Sender;
         let source = explained(&download(), &connection, &rows);
         let expected =
-            format!("sent again: 1 needed, 1 spurious; sender: {sender}; captured at: sender");
+            format!("retransmissions: 1 needed, 1 spurious; sender: {sender}; captured at: sender");
         assert_eq!(source.panels[0].title, expected);
     }
 }
 
-/// The direction is the one with more retransmissions, though the other has more data.
+/// The other direction has more data.
 #[test]
-fn the_direction_drawn_has_the_retransmissions() {
+fn the_direction_with_more_retransmissions_is_drawn() {
     let mut other = connection(&[again(7, Trigger::Fast.into(), Verdict::Needed)]);
     let up = &mut other.directions[0].retransmissions;
     up.add(Trigger::Syn.into(), Verdict::Needed);
@@ -195,7 +196,7 @@ fn the_direction_drawn_has_the_retransmissions() {
     assert_eq!(
         source.notes,
         [
-            "the other direction, 192.0.2.1:80 to 198.51.100.1:4000, with retransmissions of its own (1), is not drawn"
+            "the other direction, 192.0.2.1:80 to 198.51.100.1:4000, is not drawn; it has 1 retransmission"
         ]
     );
 }

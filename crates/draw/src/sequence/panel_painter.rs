@@ -1,40 +1,43 @@
-//! Marks as shapes in whole pixels. What would cover another shape of its kind exactly is left out,
-//! so that a long capture's picture grows with the pixels, not with the packets.
+//! Draws the marks of one panel as shapes in whole pixels.
+//!
+//! A shape that would exactly cover another of its style is not drawn again, so the size of a picture
+//! depends on its pixels, not on the number of packets.
 
-use super::axis::Axis;
-use super::ink::{BLUE, Ink, Shape, tick};
-use super::{Mark, What, position, stairs, una, window};
+use super::axis::PixelAxis;
+use super::mark_style::{BLUE, MarkStyle, Shape, tick};
+use super::{Mark, MarkKind, position, stairs, una, window};
 use crate::canvas::{Align, Canvas, Colour, Style};
 use crate::text::{cut, width};
 use recoup_units::{Instant, Offset, Span};
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// The text beside a mark.
+/// The style of text beside a mark.
 const NOTE: Style = Style {
     size: 11,
     bold: false,
     align: Align::Right,
     upright: false,
 };
-/// A retransmission's arrow is true to scale down to this height, in pixels. In a picture of more
-/// data it would be a speck: there it has a height to be seen.
-const LEGIBLE: i32 = 8;
-const SEEN: i32 = 12;
-/// A label of a trigger holds for retransmissions of the same within so many pixels.
+/// The least height of a retransmission's arrow that is drawn to scale, in pixels.
+const MIN_SCALED_HEIGHT: i32 = 8;
+/// The height of a retransmission's arrow that would be smaller to scale, in pixels.
+const ENLARGED_HEIGHT: i32 = 12;
+/// Retransmissions within this distance of a label, in pixels, with the same trigger and necessity
+/// get no label of their own.
 const LABEL_HOLDS: i32 = 60;
-/// The longest text beside a mark, in pixels.
-const NOTE_ROOM: i32 = 220;
+/// The greatest width of a text beside a mark, in pixels.
+const NOTE_WIDTH: i32 = 220;
 
-/// A panel's axes and frame.
+/// The rectangle between a panel's axes, and the axes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plot {
     pub left: i32,
     pub right: i32,
     pub top: i32,
     pub bottom: i32,
-    pub time: Axis,
-    pub sequence: Axis,
+    pub time: PixelAxis,
+    pub sequence: PixelAxis,
 }
 
 impl Plot {
@@ -48,45 +51,45 @@ impl Plot {
 }
 
 /// Draws the marks of one panel.
-pub(super) struct Painter<'a, 'c> {
+pub(super) struct PanelPainter<'a, 'c> {
     canvas: &'a Canvas<'c>,
     plot: &'a Plot,
     drawn: HashSet<Shape>,
-    taken: Taken,
+    occupied: OccupiedPixels,
 }
 
-/// How a text beside a mark is set.
+/// The colour of a text beside a mark, and its distance from the mark.
 #[derive(Clone, Copy, Debug)]
-struct Label {
+struct LabelStyle {
     colour: Colour,
     /// From the middle of the mark, in pixels.
-    from: i32,
+    distance: i32,
 }
 
-impl Label {
+impl LabelStyle {
     const NOTE: Self = Self {
         colour: BLUE,
-        from: 4,
+        distance: 4,
     };
 
-    fn of(ink: Ink) -> Self {
+    fn of(style: MarkStyle) -> Self {
         Self {
-            colour: ink.colour(),
-            from: ink.reach() + 1,
+            colour: style.colour(),
+            distance: style.reach() + 1,
         }
     }
 }
 
-/// The pixels of a plot that something is drawn on: text keeps off them.
-struct Taken {
+/// The pixels of a plot that shapes or texts cover. Text is placed on free pixels only.
+struct OccupiedPixels {
     corner: (i32, i32),
     width: usize,
     height: usize,
     pixels: Vec<bool>,
 }
 
-impl Taken {
-    fn nothing_of(plot: &Plot) -> Self {
+impl OccupiedPixels {
+    fn none_of(plot: &Plot) -> Self {
         let side = |low: i32, high: i32| usize::try_from(high - low).unwrap_or(0);
         let (width, height) = (side(plot.left, plot.right), side(plot.top, plot.bottom));
         Self {
@@ -97,8 +100,8 @@ impl Taken {
         }
     }
 
-    /// The part of a box inside the plot, as columns and rows.
-    fn inside(&self, from: (i32, i32), to: (i32, i32)) -> (Range<usize>, Range<usize>) {
+    /// The columns and rows of the part of a box that lies inside the plot.
+    fn clip(&self, from: (i32, i32), to: (i32, i32)) -> (Range<usize>, Range<usize>) {
         let within =
             |at: i32, zero: i32, size: usize| usize::try_from(at - zero).unwrap_or(0).min(size);
         let columns = |at: (i32, i32)| within(at.0, self.corner.0, self.width);
@@ -107,16 +110,16 @@ impl Taken {
     }
 
     fn take(&mut self, from: (i32, i32), to: (i32, i32)) {
-        let (columns, rows) = self.inside(from, to);
+        let (columns, rows) = self.clip(from, to);
         for row in rows {
             let row = row * self.width;
             self.pixels[row + columns.start..row + columns.end].fill(true);
         }
     }
 
-    /// Whether a box lies inside the plot and on nothing.
+    /// Whether a box lies wholly inside the plot and covers no occupied pixel.
     fn is_free(&self, from: (i32, i32), to: (i32, i32)) -> bool {
-        let (columns, rows) = self.inside(from, to);
+        let (columns, rows) = self.clip(from, to);
         let size = |low: i32, high: i32| usize::try_from(high - low).unwrap_or(0);
         columns.len() == size(from.0, to.0)
             && rows.len() == size(from.1, to.1)
@@ -127,45 +130,50 @@ impl Taken {
     }
 }
 
-impl<'a, 'c> Painter<'a, 'c> {
+impl<'a, 'c> PanelPainter<'a, 'c> {
     pub fn new(canvas: &'a Canvas<'c>, plot: &'a Plot) -> Self {
         Self {
             canvas,
             plot,
             drawn: HashSet::new(),
-            taken: Taken::nothing_of(plot),
+            occupied: OccupiedPixels::none_of(plot),
         }
     }
 
-    /// All of them: what came back first, what was sent over it, text last.
+    /// Draws all marks: windows, SACK blocks and ACKs first, data over them, retransmissions over
+    /// both, text last.
     pub fn paint(mut self, marks: &[Mark]) {
         let end = marks.iter().map(|mark| mark.at).max().unwrap_or_default();
-        self.stairs(Ink::Window, &stairs(marks, end, window));
+        self.stairs(MarkStyle::ReceiveWindow, &stairs(marks, end, window));
         for mark in marks {
-            if let What::Sacked(span) = mark.what {
+            if let MarkKind::Sacked(span) = mark.kind {
                 let (x, top, bottom) = self.place(mark.at, span);
-                self.draw(Shape::upright(Ink::Sack, x, top, bottom));
+                self.draw(Shape::upright(MarkStyle::SackBlock, x, top, bottom));
             }
         }
-        self.stairs(Ink::Una, &stairs(marks, end, una));
+        self.stairs(MarkStyle::SndUna, &stairs(marks, end, una));
         for mark in marks {
-            match mark.what {
-                What::Duplicate(una) => self.tick(mark.at, una),
-                // A SYN alone would be a speck.
-                What::Sent(span) if span.end > Offset::DATA => self.arrow(Ink::Data, mark.at, span),
+            match mark.kind {
+                MarkKind::DuplicateAck(una) => self.tick(mark.at, una),
+                // A SYN would be too small to see.
+                MarkKind::Sent(span) if span.end > Offset::DATA => {
+                    self.arrow(MarkStyle::Data, mark.at, span)
+                }
                 _ => {}
             }
         }
         for mark in marks {
-            match mark.what {
-                What::Again(span, _) => self.arrow(Ink::Again, mark.at, span),
-                What::Judged {
+            match mark.kind {
+                MarkKind::Retransmitted(span, _) => {
+                    self.arrow(MarkStyle::Retransmission, mark.at, span)
+                }
+                MarkKind::Explained {
                     span, necessity, ..
                 } => {
-                    self.arrow(Ink::Judged(necessity), mark.at, span);
+                    self.arrow(MarkStyle::Explained(necessity), mark.at, span);
                 }
-                What::Copy(span) if span.end > Offset::DATA => {
-                    self.arrow(Ink::Copy, mark.at, span);
+                MarkKind::ExtraCopy(span) if span.end > Offset::DATA => {
+                    self.arrow(MarkStyle::ExtraCopy, mark.at, span);
                 }
                 _ => {}
             }
@@ -178,26 +186,26 @@ impl<'a, 'c> Painter<'a, 'c> {
         (x, self.plot.y(span.end), self.plot.y(span.start))
     }
 
-    /// Draws a shape unless it is there.
+    /// Draws a shape unless it was drawn before.
     fn draw(&mut self, shape: Shape) {
         if self.drawn.insert(shape) {
-            self.taken.take(shape.from, shape.to);
+            self.occupied.take(shape.from, shape.to);
             shape.draw(self.canvas);
         }
     }
 
-    fn stairs(&mut self, ink: Ink, steps: &[super::Step]) {
+    fn stairs(&mut self, style: MarkStyle, steps: &[super::Step]) {
         for (i, step) in steps.iter().enumerate() {
             if !self.plot.sequence.shows(step.level) {
                 continue;
             }
             let (left, right) = (self.plot.x(step.from), self.plot.x(step.to));
             let y = self.plot.sequence.pixel(step.level);
-            self.draw(Shape::level(ink, left, right, y));
+            self.draw(Shape::level(style, left, right, y));
             let next = steps.get(i + 1);
             if let Some(next) = next.filter(|next| self.plot.sequence.shows(next.level)) {
                 let next = self.plot.sequence.pixel(next.level);
-                self.draw(Shape::upright(ink, right, y.min(next), y.max(next) + 1));
+                self.draw(Shape::upright(style, right, y.min(next), y.max(next) + 1));
             }
         }
     }
@@ -205,46 +213,47 @@ impl<'a, 'c> Painter<'a, 'c> {
     fn tick(&mut self, at: Instant, una: Offset) {
         let (x, y) = (self.plot.x(at), self.plot.y(una));
         let shape = Shape {
-            ink: Ink::Duplicate,
+            style: MarkStyle::DuplicateAck,
             from: (x, y),
             to: (x + 1, y + 6),
         };
         if self.drawn.insert(shape) {
-            self.taken.take(shape.from, shape.to);
-            tick(self.canvas, x, y, Ink::Duplicate.colour());
+            self.occupied.take(shape.from, shape.to);
+            tick(self.canvas, x, y, MarkStyle::DuplicateAck.colour());
         }
     }
 
-    fn arrow(&mut self, ink: Ink, at: Instant, span: Span) {
+    fn arrow(&mut self, style: MarkStyle, at: Instant, span: Span) {
         let (x, mut top, mut bottom) = self.place(at, span);
-        if ink != Ink::Data && bottom - top < LEGIBLE {
-            top = (top + bottom - SEEN) / 2;
-            bottom = top + SEEN;
+        if style != MarkStyle::Data && bottom - top < MIN_SCALED_HEIGHT {
+            top = (top + bottom - ENLARGED_HEIGHT) / 2;
+            bottom = top + ENLARGED_HEIGHT;
         }
-        if self.drawn.insert(Shape::upright(ink, x, top, bottom)) {
-            let reach = ink.reach();
+        if self.drawn.insert(Shape::upright(style, x, top, bottom)) {
+            let reach = style.reach();
             let foot = bottom.max(top + 2);
-            self.taken.take((x - reach, top), (x + reach + 1, foot));
-            ink.arrow(self.canvas, x, top, bottom);
+            self.occupied.take((x - reach, top), (x + reach + 1, foot));
+            style.arrow(self.canvas, x, top, bottom);
         }
     }
 
-    /// The trigger of each retransmission whose predecessor had another, or another verdict, or has no
-    /// label near; and the notes.
+    /// Writes the notes, and triggers beside retransmissions. A retransmission gets no label when the
+    /// one before had the same trigger, or when a label of its trigger and necessity is near.
     fn texts(&mut self, marks: &[Mark]) {
         let mut last = None;
         let mut labelled = None;
         for mark in marks {
-            match &mark.what {
-                What::Again(span, trigger) => {
+            match &mark.kind {
+                MarkKind::Retransmitted(span, trigger) => {
                     if *trigger != last
                         && let Some(trigger) = trigger
                     {
-                        self.text(trigger.name(), mark.at, *span, Label::of(Ink::Again));
+                        let label = LabelStyle::of(MarkStyle::Retransmission);
+                        self.text(trigger, mark.at, *span, label);
                     }
                     last = *trigger;
                 }
-                What::Judged {
+                MarkKind::Explained {
                     span,
                     trigger,
                     necessity,
@@ -254,28 +263,28 @@ impl<'a, 'c> Painter<'a, 'c> {
                         of == (trigger, *necessity) && x - place < LABEL_HOLDS
                     };
                     if labelled.as_ref().is_none_or(|label| !near(label)) {
-                        let label = Label::of(Ink::Judged(*necessity));
+                        let label = LabelStyle::of(MarkStyle::Explained(*necessity));
                         let written = self.text(trigger, mark.at, *span, label);
                         labelled = written.then_some(((trigger, *necessity), x));
                     }
                 }
-                What::Note(offset, text) => {
+                MarkKind::Note(offset, text) => {
                     let span = Span::new(*offset, *offset);
-                    self.text(text, mark.at, span, Label::NOTE);
+                    self.text(text, mark.at, span, LabelStyle::NOTE);
                 }
                 _ => {}
             }
         }
     }
 
-    /// Writes beside a mark where nothing else is; on the left at best, where a sender has usually
-    /// nothing under way. Where there is no room nothing is written, which is `false`.
-    fn text(&mut self, text: &str, at: Instant, span: Span, label: Label) -> bool {
+    /// Writes a text beside a mark on free pixels, and returns whether there was room. The left side
+    /// comes first, because it is usually emptier than the right.
+    fn text(&mut self, text: &str, at: Instant, span: Span, label: LabelStyle) -> bool {
         const HALF: i32 = NOTE.size / 2 + 1;
-        let text = cut(text, NOTE.size, NOTE_ROOM);
+        let text = cut(text, NOTE.size, NOTE_WIDTH);
         let length = width(&text, NOTE.size);
         let (x, top, bottom) = self.place(at, span);
-        let (left, right) = (x - label.from, x + label.from + 2 + length);
+        let (left, right) = (x - label.distance, x + label.distance + 2 + length);
         let middle = (top + bottom) / 2;
         let places = [
             (left, middle),
@@ -291,13 +300,13 @@ impl<'a, 'c> Painter<'a, 'c> {
         let extent = |(right, y): (i32, i32)| ((right - length, y - HALF), (right, y + HALF));
         let free = |place: &(i32, i32)| {
             let (from, to) = extent(*place);
-            self.taken.is_free(from, to)
+            self.occupied.is_free(from, to)
         };
         let Some(place) = places.into_iter().find(free) else {
             return false;
         };
         let (from, to) = extent(place);
-        self.taken.take(from, to);
+        self.occupied.take(from, to);
         self.canvas.text(&text, place, NOTE, label.colour);
         true
     }
@@ -308,9 +317,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_finds_what_is_taken() {
-        let axis = Axis::new(super::super::axis::Quantity::Time, 0, 1, (0, 1), 2);
-        let mut taken = Taken::nothing_of(&Plot {
+    fn a_box_is_free_if_it_is_inside_the_plot_and_covers_nothing() {
+        let axis = PixelAxis::new(super::super::axis::Quantity::Time, 0, 1, (0, 1), 2);
+        let mut occupied = OccupiedPixels::none_of(&Plot {
             left: 10,
             right: 110,
             top: 20,
@@ -319,8 +328,8 @@ mod tests {
             sequence: axis,
         });
         let whole = ((10, 20), (110, 70));
-        assert!(taken.is_free(whole.0, whole.1));
-        taken.take((50, 0), (52, 30));
+        assert!(occupied.is_free(whole.0, whole.1));
+        occupied.take((50, 0), (52, 30));
         for (from, to, free) in [
             (whole.0, whole.1, false),
             ((10, 20), (50, 70), true),
@@ -332,10 +341,10 @@ mod tests {
             ((90, 60), (111, 70), false),
             ((90, 60), (100, 71), false),
         ] {
-            assert_eq!(taken.is_free(from, to), free, "{from:?} to {to:?}");
+            assert_eq!(occupied.is_free(from, to), free, "{from:?} to {to:?}");
         }
-        // Beyond the edges nothing happens.
-        taken.take((-100, -100), (1000, 1000));
-        assert!(!taken.is_free((20, 30), (21, 31)));
+        // Boxes are clipped at the edges.
+        occupied.take((-100, -100), (1000, 1000));
+        assert!(!occupied.is_free((20, 30), (21, 31)));
     }
 }

@@ -1,19 +1,19 @@
 //! Diagrams of an event stream, the JSON lines of `recoup run --events`.
 //!
-//! `sent` says what a host's sender sent and why, `packet_arrived` what its peer answered; all other
-//! events are passed over.
+//! `sent` events become segments, and `packet_arrived` events become ACKs. All other events are
+//! ignored.
 
 use super::source::{Choice, Source, SourceError, direction, unknown};
-use recoup_draw::sequence::{Arrival, Panel, Recorder};
+use recoup_draw::sequence::{AckArrival, MarkRecorder, Panel};
 use recoup_recovery::Trigger;
 use recoup_units::{Direction, Instant, Offset, Span};
 use serde::Deserialize;
 use std::io::{BufRead, ErrorKind};
 use std::mem;
 
-/// What all lines have, and of the rest what is drawn.
+/// A line of the stream: the fields that all events have, and those that diagrams need.
 #[derive(Deserialize)]
-struct Line {
+struct EventLine {
     time_ms: f64,
     profile: String,
     flow: u64,
@@ -32,29 +32,31 @@ struct Line {
     damaged: bool,
 }
 
-/// The flow of one profile, as its client and its server see their own data.
-struct Flow {
+/// The flow of one profile.
+struct ProfileFlow {
     profile: String,
-    hosts: [Recorder; 2],
+    /// The data of the client, and the data of the server.
+    hosts: [MarkRecorder; 2],
 }
 
-/// What there is in a stream: the flow wanted, of every profile wanted.
-struct Stream<'a> {
+/// A stream while it is read.
+struct EventStream<'a> {
     choice: &'a Choice,
     flow: Option<u64>,
-    /// Lowest and highest number of the flows there are.
+    /// The lowest and the highest flow number seen.
     flows: Option<(u64, u64)>,
+    /// All profiles seen.
     profiles: Vec<String>,
-    found: Vec<Flow>,
+    /// The chosen flow of each chosen profile.
+    found: Vec<ProfileFlow>,
 }
 
-/// Reads a stream.
 pub(super) fn read(
     file: &str,
     mut input: impl BufRead,
     choice: &Choice,
 ) -> Result<Source, SourceError> {
-    let mut stream = Stream {
+    let mut stream = EventStream {
         choice,
         flow: choice.flow,
         flows: None,
@@ -91,9 +93,9 @@ pub(super) fn read(
     }
 }
 
-impl Stream<'_> {
+impl EventStream<'_> {
     fn take(&mut self, text: &str) -> Result<(), String> {
-        let mut line: Line = serde_json::from_str(text).map_err(|e| json_error(&e))?;
+        let mut line: EventLine = serde_json::from_str(text).map_err(|e| json_error(&e))?;
         let (low, high) = self.flows.unwrap_or((line.flow, line.flow));
         self.flows = Some((low.min(line.flow), high.max(line.flow)));
         if !self.profiles.contains(&line.profile) {
@@ -114,19 +116,19 @@ impl Stream<'_> {
             Some(word) => return Err(unknown("host", word, &["client", "server"])),
         };
         match line.event.as_str() {
-            "sent" => sent(host, at, &line),
+            "sent" => segment_sent(host, at, &line),
             "packet_arrived" => {
-                heard(host, at, &line);
+                packet_arrived(host, at, &line);
                 Ok(())
             }
             _ => Ok(()),
         }
     }
 
-    fn flow_of(&mut self, profile: String) -> &mut Flow {
+    fn flow_of(&mut self, profile: String) -> &mut ProfileFlow {
         let place = self.found.iter().position(|flow| flow.profile == profile);
         let place = place.unwrap_or_else(|| {
-            self.found.push(Flow {
+            self.found.push(ProfileFlow {
                 profile,
                 hosts: Default::default(),
             });
@@ -157,13 +159,13 @@ impl Stream<'_> {
             let why = format!("no flow {number}: expected one from {low} to {high}");
             return Err(refuse(why));
         }
-        let volume = |host: usize| {
+        let unique_bytes = |host: usize| {
             self.found
                 .iter()
-                .map(|flow| flow.hosts[host].volume())
+                .map(|flow| flow.hosts[host].unique_bytes())
                 .sum()
         };
-        let host = match direction(self.choice, [volume(0), volume(1)]) {
+        let host = match direction(self.choice, [unique_bytes(0), unique_bytes(1)]) {
             Direction::Up => 0,
             Direction::Down => 1,
         };
@@ -172,7 +174,7 @@ impl Stream<'_> {
             _ => format!("flow {number}"),
         };
         let alone = self.found.len() == 1;
-        let panel = |flow: Flow| Panel {
+        let panel = |flow: ProfileFlow| Panel {
             title: if alone { String::new() } else { flow.profile },
             marks: flow
                 .hosts
@@ -189,7 +191,7 @@ impl Stream<'_> {
     }
 }
 
-/// What serde says, without its line number, which is always 1.
+/// serde's error text without its line number, which is always 1.
 fn json_error(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
@@ -201,28 +203,28 @@ fn json_error(error: &serde_json::Error) -> String {
 }
 
 fn instant(ms: f64) -> Result<Instant, String> {
-    // The largest time with nanoseconds in 64 bits; text has six decimals, which floats keep.
+    // 1.8e13 ms of nanoseconds just fit 64 bits. Event streams have six decimals, which f64 keeps.
     if !(0.0..=1.8e13).contains(&ms) {
         return Err(format!("time_ms {ms}: expected 0 or more"));
     }
     Ok(Instant::from_nanos((ms * 1e6).round() as u64))
 }
 
-fn sent(host: &mut Recorder, at: Instant, line: &Line) -> Result<(), String> {
+fn segment_sent(host: &mut MarkRecorder, at: Instant, line: &EventLine) -> Result<(), String> {
     let span = || match (line.start, line.end) {
         (Some(start), Some(end)) if start <= end => Ok(Span::new(Offset(start), Offset(end))),
         _ => Err("sent: expected start and end, in order".to_string()),
     };
     match line.what.as_deref() {
-        Some("new" | "new_probe") => host.sent(at, span()?),
+        Some("new" | "new_probe") => host.data_sent(at, span()?),
         Some("again") => {
             let word = line.trigger.as_deref().unwrap_or_default();
             let known = Trigger::ALL.map(Trigger::name);
             let trigger = Trigger::ALL.into_iter().find(|t| t.name() == word);
             let trigger = trigger.ok_or_else(|| unknown("trigger", word, &known))?;
-            host.sent_again(at, span()?, Some(trigger));
+            host.retransmitted(at, span()?, Some(trigger.name()));
         }
-        Some("copy") => host.copied(at, span()?),
+        Some("copy") => host.extra_copy_sent(at, span()?),
         Some("window_probe") => {}
         word => {
             let known = ["new", "new_probe", "again", "copy", "window_probe"];
@@ -233,19 +235,19 @@ fn sent(host: &mut Recorder, at: Instant, line: &Line) -> Result<(), String> {
     Ok(())
 }
 
-fn heard(host: &mut Recorder, at: Instant, line: &Line) {
+fn packet_arrived(host: &mut MarkRecorder, at: Instant, line: &EventLine) {
     let Some(ack) = line.ack.filter(|_| !line.damaged) else {
         return;
     };
     let flags = line.flags.as_deref().unwrap_or_default();
-    let arrival = Arrival {
+    let arrival = AckArrival {
         una: Offset(ack),
-        pure: line.len.unwrap_or(0) == 0 && !flags.contains(['S', 'F', 'R']),
+        may_be_duplicate: line.len.unwrap_or(0) == 0 && !flags.contains(['S', 'F', 'R']),
         window: None,
     };
     let blocks = line.sack.iter();
     let blocks = blocks.map(|&[start, end]| Span::new(Offset(start), Offset(end)));
-    host.heard(at, arrival, blocks);
+    host.ack_arrived(at, arrival, blocks);
 }
 
 #[cfg(test)]

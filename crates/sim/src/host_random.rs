@@ -1,10 +1,10 @@
-//! Random choices of hosts: each a function of (seed, flow, what it is for).
+//! Random choices of hosts: each is a function of (seed, flow, purpose).
 
 use recoup_units::FlowId;
 use siphasher::sip::SipHasher13;
 use std::hash::Hasher;
 
-/// What a draw decides.
+/// The purpose of a random choice.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Purpose {
     ClientIsn,
@@ -12,9 +12,9 @@ pub(crate) enum Purpose {
     WheelPhase,
 }
 
-/// 64 uniform bits.
-pub(crate) fn draw(seed: u64, flow: FlowId, purpose: Purpose) -> u64 {
-    // Told apart from the path's draws by the second key ("hosts" in ASCII).
+/// 64 uniformly distributed bits.
+pub(crate) fn random_bits(seed: u64, flow: FlowId, purpose: Purpose) -> u64 {
+    // The second key ("hosts" in ASCII) makes these choices independent of the path's.
     let mut hasher = SipHasher13::new_with_keys(seed, 0x68_6f73_7473);
     hasher.write_u64(flow.0);
     hasher.write_u64(purpose as u64);

@@ -1,6 +1,6 @@
 use super::super::source::{Choice, Source, SourceError, read};
 use super::*;
-use recoup_draw::sequence::What;
+use recoup_draw::sequence::MarkKind;
 
 const SENT: &str = r#"{"time_ms":1.5,"profile":"p","flow":0,"host":"server","event":"sent","what":"new","start":1,"end":1001,"trigger":null,"pipe":1,"cwnd":10}"#;
 const AGAIN: &str = r#"{"time_ms":9.000001,"profile":"p","flow":0,"host":"server","event":"sent","what":"again","start":1,"end":1001,"trigger":"rto","pipe":1,"cwnd":10}"#;
@@ -11,7 +11,7 @@ fn stream(lines: &[&str], choice: &Choice) -> Result<Source, SourceError> {
 }
 
 #[test]
-fn what_a_sender_sent_and_heard_is_drawn() {
+fn segments_sent_and_acks_received_are_drawn() {
     let other = r#"{"time_ms":2,"profile":"p","flow":0,"host":"server","event":"rtt_sample","rtt_ms":1.0,"srtt_ms":1.0,"rto_ms":1.0}"#;
     let nobodys = r#"{"time_ms":2,"profile":"p","flow":0,"host":null,"event":"packet_dropped","direction":"down","cause":"loss"}"#;
     let damaged = ACK.replace("\"damaged\":false", "\"damaged\":true");
@@ -19,24 +19,27 @@ fn what_a_sender_sent_and_heard_is_drawn() {
     let source = stream(&lines, &Choice::default()).unwrap();
     assert_eq!(source.title, "p, flow 0");
     let span = |a, b| Span::new(Offset(a), Offset(b));
-    let found: Vec<(u64, What)> = source.panels[0]
+    let found: Vec<(u64, MarkKind)> = source.panels[0]
         .marks
         .iter()
-        .map(|m| (m.at.as_nanos(), m.what.clone()))
+        .map(|m| (m.at.as_nanos(), m.kind.clone()))
         .collect();
     assert_eq!(
         found,
         [
-            (1_500_000, What::Sent(span(1, 1001))),
-            (9_000_001, What::Again(span(1, 1001), Some(Trigger::Rto))),
-            (9_500_000, What::Sacked(span(2001, 3001))),
-            (9_500_000, What::Acked(Offset(1001))),
+            (1_500_000, MarkKind::Sent(span(1, 1001))),
+            (
+                9_000_001,
+                MarkKind::Retransmitted(span(1, 1001), Some("rto"))
+            ),
+            (9_500_000, MarkKind::Sacked(span(2001, 3001))),
+            (9_500_000, MarkKind::Acked(Offset(1001))),
         ]
     );
 }
 
 #[test]
-fn profiles_are_panels_and_flows_are_chosen() {
+fn each_profile_has_a_panel_and_one_flow_is_chosen() {
     let second = SENT.replace("\"p\"", "\"q\"");
     let third = SENT.replace("\"flow\":0", "\"flow\":3");
     let choose = |profile: Option<&str>, flow, lines: &[&str]| {
@@ -82,7 +85,7 @@ fn profiles_are_panels_and_flows_are_chosen() {
 }
 
 #[test]
-fn a_wrong_line_is_named() {
+fn an_invalid_line_is_reported_with_its_number() {
     for (line, error) in [
         ("{", "column 1: EOF while parsing an object"),
         ("{\"time_ms\":1}", "column 13: missing field `profile`"),
@@ -129,7 +132,7 @@ fn a_wrong_line_is_named() {
 }
 
 #[test]
-fn what_is_neither_events_nor_a_capture_is_told() {
+fn a_file_of_another_kind_is_reported() {
     for (bytes, found) in [
         (&b""[..], "the file is empty"),
         (b"  \n", "the file is empty"),
@@ -150,17 +153,17 @@ fn what_is_neither_events_nor_a_capture_is_told() {
     ] {
         let error = read("x", bytes, &Choice::default()).unwrap_err();
         let expected = format!(
-            "x: the file is compressed: expected it unpacked, as by `{unpack} FILE | recoup plot -`"
+            "x: the file is compressed: unpack it first, as with `{unpack} FILE | recoup plot -`"
         );
         assert_eq!(error.to_string(), expected);
     }
-    // A byte order mark and white space are passed over.
+    // A byte order mark and white space are skipped.
     let marked = format!("\u{feff}\n\n{SENT}");
     assert!(read("x", marked.as_bytes(), &Choice::default()).is_ok());
 }
 
 #[test]
-fn options_of_the_other_kind_are_refused() {
+fn options_for_the_other_kind_of_file_are_refused() {
     let connection = Choice {
         connection: Some(0),
         ..Choice::default()
