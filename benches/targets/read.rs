@@ -4,10 +4,9 @@
 // What the macros generate has no documentation.
 #![allow(missing_docs)]
 
-mod made;
-
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
+use recoup_benches::made;
 use recoup_trace::read::Reader;
 use std::hint::black_box;
 use std::io::Write;

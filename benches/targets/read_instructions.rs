@@ -4,9 +4,8 @@
 // What the macros generate has no documentation.
 #![allow(missing_docs)]
 
-mod made;
-
 use gungraun::{library_benchmark, library_benchmark_group, main};
+use recoup_benches::made;
 use recoup_trace::read::Reader;
 use std::hint::black_box;
 

@@ -1,6 +1,6 @@
 //! A case as one line of `key=value` words: printed when it fails, read to run it again.
 
-use crate::case::{Case, Host};
+use crate::hostile::case::{Case, Host};
 use recoup_path::{HopSpec, Queue};
 use recoup_sim::TimerModel;
 use recoup_tcp::AckPolicy;
@@ -15,7 +15,7 @@ pub const VARIABLE: &str = "RECOUP_CASE";
 
 impl fmt::Debug for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let test = "cargo test -p recoup-sim --test hostile a_case_given_by_hand";
+        let test = "cargo test -p recoup-sim --test all hostile::a_case_given_by_hand";
         write!(f, "{VARIABLE}='{self}' {test}")
     }
 }

@@ -4,14 +4,12 @@
 // What the macros generate has no documentation.
 #![allow(missing_docs)]
 
-mod traffic;
-
 use gungraun::{library_benchmark, library_benchmark_group, main};
+use recoup_benches::traffic::{Traffic, records};
 use recoup_trace::analyze::{Kept, Settings, analyze};
 use recoup_trace::read::Reader;
 use std::hint::black_box;
 use std::io::{BufReader, Cursor};
-use traffic::{Traffic, records};
 
 const PACKETS: u64 = 20_000;
 

@@ -5,10 +5,8 @@
 //! `RECOUP_BENCH_CONNECTIONS`: how many connections (300,000). `RECOUP_BENCH_SEED`: what the traffic is
 //! drawn from (1). `RECOUP_BENCH_CAPTURE`: where the capture stays afterwards; otherwise it is removed.
 
-mod measure;
-mod traffic;
-
-use measure::Cost;
+use recoup_benches::measure::{self, Cost};
+use recoup_benches::traffic::{self, Content, Traffic};
 use recoup_trace::analyze::{Findings, Settings, analyze};
 use recoup_trace::finding::{Connection, Retransmission, Tally, Verdict};
 use recoup_trace::read::Reader;
@@ -19,7 +17,6 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Instant;
 use tempfile::TempDir;
-use traffic::{Content, Traffic};
 
 /// Packets other programs get: with all of them tshark would take minutes and 10 GB.
 const SLICE: u64 = 2_000_000;
