@@ -1,5 +1,5 @@
-//! Recoup's host and its testbed with the kernel's TCP. One binary for all: to link each alone takes
-//! longer than the tests.
+//! Recoup's host and its testbed with the kernel's TCP. One binary holds all tests, because the tests of
+//! one group wait while those of another compute.
 
 #![cfg(target_os = "linux")]
 

@@ -1,5 +1,5 @@
-//! The program as its users meet it, and how accurate its analysis is. All tests are one binary,
-//! because the compiler needs seconds for each.
+//! The command line, the commands that send packets, and the accuracy of the analysis. One binary holds all
+//! tests, because every binary links the whole program once more.
 
 #[cfg(target_os = "linux")]
 mod accuracy;
