@@ -271,12 +271,14 @@ fn fill(offset: u32, len: u32, payload: &mut Vec<u8>) {
     let mut line = offset - within as u32;
     payload.clear();
     while payload.len() < within + len {
-        let digits = (0..LINE - 1).rev().map(|place| match place {
-            0..8 => b"0123456789abcdef"[(line >> (4 * place) & 0xf) as usize],
-            _ => b'0',
-        });
-        payload.extend(digits);
-        payload.push(b'\n');
+        let mut text = *b"000000000000000\n";
+        let (mut rest, mut place) = (line, LINE - 1);
+        while rest > 0 {
+            place -= 1;
+            text[place] = b"0123456789abcdef"[(rest & 0xf) as usize];
+            rest >>= 4;
+        }
+        payload.extend_from_slice(&text);
         line = line.wrapping_add(LINE as u32);
     }
     payload.drain(..within);

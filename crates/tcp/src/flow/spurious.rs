@@ -81,20 +81,20 @@ mod tests {
             (&[(3, span(5, 14)), (8, span(14, 20)), (4, span(13, 25))], 1),
         ];
         for (arrivals, spurious) in cases {
-            let mut spurious = SpuriousRetransmissions::default();
-            spurious.on_retransmission(7, |missing| missing(span(10, 20)));
+            let mut record = SpuriousRetransmissions::default();
+            record.on_retransmission(7, |missing| missing(span(10, 20)));
             for &(ordinal, span) in arrivals {
-                spurious.on_arrival(ordinal, span);
+                record.on_arrival(ordinal, span);
             }
-            assert_eq!(spurious.spurious(), spurious, "{arrivals:?}");
+            assert_eq!(record.spurious(), spurious, "{arrivals:?}");
         }
     }
 
     #[test]
     fn a_retransmission_is_needed_if_part_of_it_is_missing() {
-        let mut spurious = SpuriousRetransmissions::default();
-        spurious.on_retransmission(7, |missing| missing(span(10, 20)));
-        spurious.on_arrival(3, span(12, 18));
-        assert_eq!(spurious.spurious(), 0);
+        let mut record = SpuriousRetransmissions::default();
+        record.on_retransmission(7, |missing| missing(span(10, 20)));
+        record.on_arrival(3, span(12, 18));
+        assert_eq!(record.spurious(), 0);
     }
 }

@@ -1,0 +1,5 @@
+//! What several benches share: captures to read, and the cost of a program's run.
+
+pub mod made;
+pub mod measure;
+pub mod traffic;

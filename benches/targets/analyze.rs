@@ -1,0 +1,209 @@
+//! What an analysis costs: packets per second and memory, on one thread and on all.
+//!
+//! The bench makes a capture of more than 20 million packets in 300,000 connections. It also times
+//! reading alone, counting records, and tcptrace and tshark if they are installed.
+//!
+//! `RECOUP_BENCH_CONNECTIONS` sets the number of connections (300,000), `RECOUP_BENCH_SEED` the
+//! seed of the traffic (1), and `RECOUP_BENCH_CAPTURE` where the capture is kept; otherwise it is
+//! removed.
+
+use recoup_benches::measure::{self, Cost};
+use recoup_benches::traffic::{self, Content, Traffic};
+use recoup_trace::analyze::{Findings, Settings, analyze};
+use recoup_trace::finding::{Connection, Retransmission, Tally, Verdict};
+use recoup_trace::read::Reader;
+use std::fs::File;
+use std::hint::black_box;
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::Instant;
+use tempfile::TempDir;
+
+/// Packets for other programs: for all of them, tshark would take minutes and 10 GB.
+const SLICE: u64 = 2_000_000;
+
+fn main() {
+    let arguments: Vec<_> = std::env::args().skip(1).collect();
+    let words: Vec<_> = arguments.iter().map(String::as_str).collect();
+    match words[..] {
+        ["case", case, capture] => run(case, Path::new(capture)),
+        // `cargo bench` passes `--bench`. Without it, this is a test of the bench itself.
+        _ => bench(match words.contains(&"--bench") {
+            true => 300_000,
+            false => 300,
+        }),
+    }
+}
+
+/// Runs one case in this process.
+fn run(case: &str, capture: &Path) {
+    measure::report(|| match case {
+        "records" => vec![count(capture, u64::MAX).expect("a capture").0],
+        "read" => vec![read(capture)],
+        threads => classify(capture, threads.parse().expect("a number of threads")),
+    });
+}
+
+fn count(capture: &Path, most: u64) -> io::Result<(u64, u64)> {
+    traffic::records(
+        BufReader::with_capacity(1 << 18, File::open(capture)?),
+        most,
+    )
+}
+
+/// Reads all segments.
+fn read(capture: &Path) -> u64 {
+    let mut reader = Reader::open(capture).expect("a capture");
+    while let Some(packet) = reader.next() {
+        black_box(packet);
+    }
+    reader.counts().packets
+}
+
+/// Counts the findings.
+#[derive(Default)]
+struct Counted {
+    connections: u64,
+    packets: u64,
+    connections_with_retransmissions: u64,
+    retransmissions: Tally,
+}
+
+impl Findings for Counted {
+    fn connection(&mut self, connection: Connection, _: &[Retransmission]) {
+        self.connections += 1;
+        self.packets += connection.packets;
+        let [client, server] = connection.directions.map(|d| d.retransmissions);
+        self.connections_with_retransmissions += u64::from(server.total() > 0);
+        self.retransmissions.merge(&client);
+        self.retransmissions.merge(&server);
+    }
+}
+
+/// Analyzes everything. Returns packets, connections, connections with a retransmission by the
+/// server, and retransmissions by verdict.
+fn classify(capture: &Path, threads: usize) -> Vec<u64> {
+    let settings = Settings {
+        threads,
+        ..Settings::default()
+    };
+    let reader = Reader::open(capture).expect("a capture");
+    let found = analyze(reader, &settings, Counted::default, |_| true);
+    let mut all = Counted::default();
+    for part in found.expect("a capture").1 {
+        all.connections += part.connections;
+        all.packets += part.packets;
+        all.connections_with_retransmissions += part.connections_with_retransmissions;
+        all.retransmissions.merge(&part.retransmissions);
+    }
+    let verdicts = Verdict::ALL.map(|v| all.retransmissions.of_verdict(v));
+    [
+        &[
+            all.packets,
+            all.connections,
+            all.connections_with_retransmissions,
+        ][..],
+        &verdicts,
+    ]
+    .concat()
+}
+
+fn bench(connections: u64) {
+    let connections = set("RECOUP_BENCH_CONNECTIONS").unwrap_or(connections);
+    let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let capture = set("RECOUP_BENCH_CAPTURE");
+    let capture: PathBuf = capture.unwrap_or_else(|| folder.path().join("traffic.pcap"));
+    let content = make(&capture, connections);
+
+    Cost::print_head();
+    for (name, case) in [("records counted", "records"), ("read", "read")] {
+        let cost = measure::own(case, &capture);
+        assert_eq!(cost.counted, [content.packets], "{case}");
+        cost.print(name, content.packets);
+    }
+    let threads = Settings::default().threads;
+    let one = measure::own("0", &capture);
+    one.print("analyzed on one thread", content.packets);
+    let more = measure::own(&threads.to_string(), &capture);
+    more.print(&format!("analyzed on {}", 1 + threads), content.packets);
+    compare_programs(&capture, &folder.path().join("slice.pcap"));
+    found(&one, &content);
+    assert_eq!(one.counted, more.counted, "threads change what is found");
+}
+
+/// The value of an environment variable.
+fn set<T: FromStr>(name: &str) -> Option<T> {
+    let text = std::env::var(name).ok()?;
+    match text.parse() {
+        Ok(value) => Some(value),
+        Err(_) => panic!("{name}={text}: expected a number"),
+    }
+}
+
+/// Makes the capture, and leaves it in the page cache.
+fn make(capture: &Path, connections: u64) -> Content {
+    let seed = set("RECOUP_BENCH_SEED").unwrap_or(1);
+    let begun = Instant::now();
+    let file = File::create(capture).expect("a file");
+    let mut file = BufWriter::with_capacity(1 << 20, file);
+    let content = Traffic::new(seed, connections).capture(&mut file);
+    file.flush().expect("room on the disk");
+    let content = content.expect("room on the disk");
+    println!(
+        "seed {seed}: {} packets of {} connections that begin within {:.0} s, {} open at once at most; \
+         servers sent {} of {} data segments and SYNs again, in {} connections; made in {:.1} s",
+        content.packets,
+        content.connections,
+        content.begun_within.as_secs_f64(),
+        content.most_open,
+        content.retransmissions,
+        content.data + content.connections,
+        content.connections_with_retransmissions,
+        begun.elapsed().as_secs_f64()
+    );
+    content
+}
+
+/// Times other programs on a slice of the capture.
+fn compare_programs(capture: &Path, slice: &Path) {
+    let (packets, bytes) = count(capture, SLICE).expect("a capture");
+    let part = File::open(capture).map(|file| file.take(bytes));
+    let copied = part.and_then(|mut part| io::copy(&mut part, &mut File::create(slice)?));
+    copied.expect("room on the disk");
+    println!("the first {packets} packets:");
+    for (program, arguments) in [
+        ("tcptrace", &["-n", "-l"][..]),
+        ("tshark", &["-n", "-q", "-z", "conv,tcp", "-r"]),
+    ] {
+        match measure::other(program, arguments, slice) {
+            Some(cost) => cost.print(program, packets),
+            None => println!("{program}: not installed, or it failed"),
+        }
+    }
+    measure::own("0", slice).print("analyzed on one thread", packets);
+}
+
+/// Prints what was found, and what the capture holds.
+fn found(cost: &Cost, content: &Content) {
+    let [
+        packets,
+        connections,
+        connections_with_retransmissions,
+        needed,
+        spurious,
+        unknowable,
+    ] = cost.counted[..]
+    else {
+        panic!("six numbers");
+    };
+    println!(
+        "found: {packets} packets of {connections} connections; {} retransmissions, {needed} needed, \
+         {spurious} spurious, {unknowable} unknowable; the servers' in {connections_with_retransmissions} connections",
+        needed + spurious + unknowable
+    );
+    println!(
+        "there are: {} packets of {} connections; the servers' retransmissions in {}",
+        content.packets, content.connections, content.connections_with_retransmissions
+    );
+}

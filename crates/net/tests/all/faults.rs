@@ -1,0 +1,86 @@
+//! Recoup's host over a TUN device, with the kernel's TCP as its peer, when things go wrong: peers that
+//! vanish or reset, a link that goes down, packets nobody would send.
+//!
+//! Each test has a network namespace of its own. Where the system gives none the tests say so and pass;
+//! with RECOUP_REQUIRE_TOOLS set they fail. RECOUP_NOISE_SECONDS says how long packets nobody would
+//! send are sent.
+
+mod conversation;
+mod craft;
+mod link;
+mod noise;
+mod peers;
+mod wire;
+
+use crate::{alone, beside_others, skip};
+use recoup_net::Namespace;
+use recoup_net::host::{Host, Secret, Settings, TunDevice};
+use recoup_recovery::Mechanisms;
+use std::time::Duration;
+
+/// The MTU of the tests' devices.
+const MTU: u16 = 1500;
+
+/// No transfer here takes longer.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Does a test in a namespace with a TUN device, unless the system has none to give.
+fn with_device(test: impl FnOnce(&TunDevice) + Send + 'static) {
+    let _beside = beside_others();
+    in_namespace(test);
+}
+
+/// The same, without another test in the process.
+fn with_device_alone(test: impl FnOnce(&TunDevice) + Send + 'static) {
+    let _alone = alone();
+    in_namespace(test);
+}
+
+fn in_namespace(test: impl FnOnce(&TunDevice) + Send + 'static) {
+    let namespace = match Namespace::new() {
+        Ok(namespace) => namespace,
+        Err(e) => return skip(e),
+    };
+    let ran = namespace.run(move || TunDevice::open(MTU).map(|device| test(&device)));
+    match ran.expect("the test in the namespace failed") {
+        Ok(()) => {}
+        Err(e) => skip(e),
+    }
+}
+
+/// A host with the device's addresses, of which some settings are others.
+fn host_with(device: &TunDevice, change: impl FnOnce(&mut Settings)) -> Host {
+    let mut settings = Settings::new(Mechanisms::LINUX_6, MTU);
+    change(&mut settings);
+    Host::new(settings, device.host_addresses(), Secret::from_key([1; 16]))
+}
+
+fn host(device: &TunDevice) -> Host {
+    host_with(device, |_| ())
+}
+
+/// `count` bytes that no shift or swap leaves the same.
+fn bytes(seed: u64, count: usize) -> Vec<u8> {
+    let byte = |i: u64| {
+        let z = (i ^ seed << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (z ^ z >> 48) as u8
+    };
+    (0..count as u64).map(byte).collect()
+}
+
+/// Draws from one seed (splitmix64).
+struct Draws(u64);
+
+impl Draws {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound.max(1)
+    }
+}

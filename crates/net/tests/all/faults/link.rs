@@ -1,0 +1,131 @@
+//! A link that goes down and comes back, and one that loses nearly every third packet.
+
+use crate::faults::conversation::{Conversation, kernel_trades, serve};
+use crate::faults::wire::Lossy;
+use crate::faults::{PATIENCE, bytes, host, host_with, with_device};
+use recoup_net::host::Driver;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::thread;
+use std::time::{Duration, Instant};
+
+#[test]
+fn both_streams_go_on_after_three_seconds_without_a_link() {
+    const DOWN: Duration = Duration::from_secs(3);
+    with_device(|device| {
+        let listener = TcpListener::bind((device.kernel_addresses()[0], 0)).unwrap();
+        let remote = listener.local_addr().unwrap();
+        let (up, down) = (bytes(1, 2_000_000), bytes(2, 2_000_000));
+        let server = {
+            let down = down.clone();
+            // 5 kB/ms, 400 ms in all.
+            let pause = Duration::from_millis(5);
+            thread::spawn(move || {
+                let (stream, _) = listener.accept().unwrap();
+                kernel_trades(&stream, &down, 25_000, pause)
+            })
+        };
+        let mut driver = Driver::new(host(device), Lossy::not(device));
+        let id = driver.host.connect(driver.now(), remote).unwrap();
+        let mut ours = Conversation::new(id, &up);
+        ours.allowed = 500_000;
+        ours.until(&mut driver, "half a megabyte each way", |ours, _| {
+            ours.sent == 500_000 && ours.received.len() >= 500_000
+        });
+
+        driver.device().cut();
+        let cut = Instant::now();
+        ours.allowed = usize::MAX;
+        while cut.elapsed() < DOWN {
+            ours.step(&mut driver);
+        }
+        assert!(
+            !ours.is_done() && ours.failed.is_none(),
+            "{:?}",
+            ours.failed
+        );
+        assert!(driver.device().lost > 0);
+        driver.device().mend();
+
+        ours.until(&mut driver, "the rest", |ours, _| ours.is_done());
+        assert!(ours.received == down, "{} bytes", ours.received.len());
+        let again = driver.host.counters(id).unwrap().retransmissions.total();
+        assert!(again > 0);
+        ours.until(&mut driver, "the end", |_, driver| {
+            driver.host.unacknowledged(id) == Some(0)
+        });
+        driver.host.release(driver.now(), id).unwrap();
+        while !server.is_finished() {
+            driver.turn(Duration::from_millis(5)).unwrap();
+        }
+        assert!(server.join().unwrap() == up);
+    });
+}
+
+/// The longest wait for an ACK at 30 % loss. Of the packets sent again half go unanswered, as
+/// 1 - 0.7² = 0.51; were each waited for twice as long as the one before, the mean wait would be a sum
+/// that grows without bound, the kernel's TCP on both ends no better.
+const LONGEST_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Has the kernel's TCP keep to it, too, in this thread's namespace, and not give up: its patience is
+/// counted in timeouts. Kernels before 6.15 cannot.
+fn bound_kernel() -> bool {
+    let set = |name: &str, value: &str| {
+        let file = format!("/proc/sys/net/ipv4/{name}");
+        std::fs::write(file, value).is_ok()
+    };
+    set("tcp_retries2", "255") && set("tcp_rto_max_ms", &LONGEST_TIMEOUT.as_millis().to_string())
+}
+
+#[test]
+fn with_nearly_a_third_of_all_packets_lost_no_byte_is() {
+    const CONNECTIONS: u64 = 4;
+    with_device(|device| {
+        let ours = SocketAddr::new(device.host_addresses()[0], 80);
+        let host = host_with(device, |settings| {
+            settings.endpoint.mechanisms.rto.max = LONGEST_TIMEOUT;
+        });
+        let mut driver = Driver::new(host, Lossy::new(device, 1, 30));
+        driver.host.listen(ours).unwrap();
+        // One segment that goes again and again at worst.
+        let len = if bound_kernel() { 20_000 } else { 1000 };
+        let down = bytes(0, 20_000);
+        let clients = (1..=CONNECTIONS).map(|seed| {
+            thread::spawn(move || {
+                let (stream, up) = (TcpStream::connect(ours).unwrap(), bytes(seed, len));
+                let received = kernel_trades(&stream, &up, up.len(), Duration::ZERO);
+                // What is not acknowledged when a connection is closed the kernel gives up early.
+                (stream, up, received)
+            })
+        });
+        let clients: Vec<_> = clients.collect();
+        let began = Instant::now();
+        let mut conversations: Vec<Conversation> = Vec::new();
+        let is_done = |all: &[Conversation]| {
+            all.len() == clients.len() && all.iter().all(Conversation::is_done)
+        };
+        while !(is_done(&conversations) && clients.iter().all(thread::JoinHandle::is_finished)) {
+            for one in &conversations {
+                assert_eq!(one.failed, None);
+            }
+            assert!(
+                began.elapsed() < PATIENCE,
+                "{} came, {:?}",
+                conversations.len(),
+                conversations
+                    .iter()
+                    .map(|one| driver.host.state(one.id))
+                    .collect::<Vec<_>>()
+            );
+            serve(&mut driver, &mut conversations, &down);
+        }
+        let (lost, waited) = (driver.device().lost, began.elapsed());
+        println!("{CONNECTIONS} connections in {waited:?}, {lost} packets lost");
+        for client in clients {
+            let (_stream, up, received) = client.join().unwrap();
+            assert!(received == down, "{} bytes", received.len());
+            let whole = conversations.iter().filter(|one| one.received == up);
+            assert_eq!(whole.count(), 1);
+        }
+        assert!(lost > 30, "{lost}");
+    });
+}

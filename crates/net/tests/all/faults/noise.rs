@@ -1,0 +1,171 @@
+//! Packets nobody would send, beside transfers that must not notice.
+
+use crate::faults::conversation::{Conversation, kernel_trades, serve};
+use crate::faults::craft::Crafter;
+use crate::faults::{Draws, PATIENCE, bytes, host_with, with_device_alone};
+use recoup_net::host::{Device, Driver, TunDevice};
+use recoup_tcp::State;
+use std::io;
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Where the transfers go, and where noise goes.
+const PORT: u16 = 80;
+const NOISY_PORT: u16 = 81;
+
+/// Connections whose handshake is not done, at most.
+const BACKLOG: usize = 64;
+
+/// Seconds of noise unless RECOUP_NOISE_SECONDS says otherwise.
+const SECONDS: u64 = 5;
+
+fn seconds() -> Duration {
+    let said = std::env::var("RECOUP_NOISE_SECONDS").ok();
+    let seconds = said.map_or(SECONDS, |text| text.parse().expect("a number of seconds"));
+    Duration::from_secs(seconds)
+}
+
+/// A device on which noise arrives between packets.
+struct Noisy<'a> {
+    device: &'a TunDevice,
+    draws: Draws,
+    crafter: Crafter,
+    /// Until when.
+    until: Instant,
+    /// Packets of noise before the next genuine one.
+    pending: u64,
+    made: u64,
+}
+
+impl AsFd for Noisy<'_> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.device.as_fd()
+    }
+}
+
+impl Device for Noisy<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        if self.pending > 0 && Instant::now() < self.until {
+            self.pending -= 1;
+            self.made += 1;
+            let packet = self.crafter.packet();
+            buffer[..packet.len()].copy_from_slice(&packet);
+            return Ok(Some(packet.len()));
+        }
+        self.pending = self.draws.below(16);
+        let read = self.device.tun().read(buffer)?;
+        if let Some(len) = read {
+            self.crafter.see(&buffer[..len]);
+        }
+        Ok(read)
+    }
+
+    fn write(&mut self, packet: &[u8]) -> io::Result<()> {
+        self.device.tun().write(packet)
+    }
+}
+
+/// Memory of this process that is in RAM, in bytes.
+fn resident() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kilobytes = line.unwrap().trim().trim_end_matches(" kB");
+    kilobytes.parse::<usize>().unwrap() << 10
+}
+
+/// What the kernel's client does until it is told to stop: how often it sent `up` and read `down`.
+fn trades(to: SocketAddr, up: &[u8], down: &[u8], stop: &AtomicBool) -> u64 {
+    let mut rounds = 0;
+    while !stop.load(Ordering::Relaxed) {
+        let stream = TcpStream::connect(to).unwrap();
+        let received = kernel_trades(&stream, up, up.len(), Duration::ZERO);
+        assert!(received == down, "round {rounds}: {} bytes", received.len());
+        rounds += 1;
+    }
+    rounds
+}
+
+#[test]
+fn packets_nobody_would_send_harm_nobody() {
+    with_device_alone(|device| {
+        let addresses = device.host_addresses();
+        for (seed, at) in addresses.iter().enumerate() {
+            transfers_in_noise(device, *at, seed as u64, seconds() / addresses.len() as u32);
+        }
+    });
+}
+
+fn transfers_in_noise(device: &TunDevice, at: IpAddr, seed: u64, length: Duration) {
+    let host = host_with(device, |settings| settings.backlog = BACKLOG);
+    let noisy = Noisy {
+        device,
+        draws: Draws(seed),
+        crafter: Crafter::new(seed + 100, device.host_addresses(), NOISY_PORT),
+        until: Instant::now() + length,
+        pending: 0,
+        made: 0,
+    };
+    let mut driver = Driver::new(host, noisy);
+    for port in [PORT, NOISY_PORT] {
+        let everywhere: IpAddr = match at {
+            IpAddr::V4(_) => [0; 4].into(),
+            IpAddr::V6(_) => [0; 16].into(),
+        };
+        driver
+            .host
+            .listen(SocketAddr::new(everywhere, port))
+            .unwrap();
+    }
+    let (up, down) = (bytes(seed, 300_000), bytes(seed + 9, 300_000));
+    let stop = Arc::new(AtomicBool::new(false));
+    let client = {
+        let (up, down, stop) = (up.clone(), down.clone(), Arc::clone(&stop));
+        thread::spawn(move || trades(SocketAddr::new(at, PORT), &up, &down, &stop))
+    };
+    let began = Instant::now();
+    let (mut conversations, mut over, mut memory) = (Vec::new(), 0, 0);
+    while !client.is_finished() {
+        assert!(began.elapsed() < length + PATIENCE, "it does not end");
+        stop.store(began.elapsed() >= length, Ordering::Relaxed);
+        serve(&mut driver, &mut conversations, &down);
+        conversations.retain(|conversation: &Conversation| {
+            let state = driver.host.state(conversation.id);
+            let done = matches!(state, None | Some(State::TimeWait | State::Closed(_)));
+            if done {
+                assert!(
+                    conversation.received == up,
+                    "at {at}: {:?}",
+                    conversation.failed
+                );
+                driver.host.release(driver.now(), conversation.id).unwrap();
+                over += 1;
+            }
+            !done
+        });
+        // Those in TIME-WAIT among them, and those that ended a moment ago.
+        let connections = driver.host.connections();
+        assert!(
+            connections <= BACKLOG + over + 40,
+            "{connections} connections"
+        );
+        if memory == 0 && over > 0 {
+            memory = resident();
+        }
+    }
+    let (rounds, made) = (client.join().unwrap(), driver.device().made);
+    let (stats, grown) = (driver.host.stats(), resident().saturating_sub(memory));
+    println!("{at}: {rounds} transfers beside {made} packets, {grown} bytes more, {stats:?}");
+    assert!(rounds > 0 && made > 1000);
+    // Some of everything: what is no packet, what is for nobody, what wants to connect.
+    assert!(
+        stats.ignored > made / 10 && stats.refused > made / 100,
+        "{stats:?}"
+    );
+    assert!(stats.syns_dropped > 0, "{stats:?}");
+    // A connection in TIME-WAIT keeps its state, but neither stream's bytes.
+    assert!(grown < (16 << 20) + over * (16 << 10), "{grown} bytes");
+}

@@ -1,0 +1,73 @@
+//! A wire that loses packets, or is cut.
+
+use crate::faults::Draws;
+use recoup_net::host::{Device, TunDevice};
+use std::cell::Cell;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+
+/// A device that loses packets both ways.
+pub struct Lossy<'a> {
+    device: &'a TunDevice,
+    draws: Draws,
+    /// Of a hundred packets.
+    percent: Cell<u64>,
+    /// How many were.
+    pub lost: u64,
+}
+
+impl<'a> Lossy<'a> {
+    pub const fn new(device: &'a TunDevice, seed: u64, percent: u64) -> Self {
+        Self {
+            device,
+            draws: Draws(seed),
+            percent: Cell::new(percent),
+            lost: 0,
+        }
+    }
+
+    /// Nothing is lost until it is cut.
+    pub const fn not(device: &'a TunDevice) -> Self {
+        Self::new(device, 0, 0)
+    }
+
+    /// From now on nothing crosses it.
+    pub fn cut(&self) {
+        self.percent.set(100);
+    }
+
+    /// From now on everything does.
+    pub fn mend(&self) {
+        self.percent.set(0);
+    }
+
+    fn loses(&mut self) -> bool {
+        let loses = self.draws.below(100) < self.percent.get();
+        self.lost += u64::from(loses);
+        loses
+    }
+}
+
+impl AsFd for Lossy<'_> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.device.as_fd()
+    }
+}
+
+impl Device for Lossy<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        loop {
+            let read = self.device.tun().read(buffer)?;
+            if read.is_none() || !self.loses() {
+                return Ok(read);
+            }
+        }
+    }
+
+    fn write(&mut self, packet: &[u8]) -> io::Result<()> {
+        match self.loses() {
+            true => Ok(()),
+            false => self.device.tun().write(packet),
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! The same with offloads: super-packets and checksums yet to be completed, both ways.
+
+use crate::host::faulty::{Faults, Faulty};
+use crate::host::peers::{bytes, host_of, kernel_trades, trade, with_device_like};
+use crate::host::{VERSIONS, ends};
+use recoup_net::host::{Driver, TunDevice};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::thread;
+
+/// What a trade showed of the device: see [`Faulty`].
+struct Seen {
+    longest_in: usize,
+    longest_out: usize,
+    cut_to: u16,
+}
+
+/// A kernel client and a Recoup server send each other streams at the same time.
+fn trade_both_ways(device: &TunDevice, version: usize, mtu: u16, faults: Faults) -> Option<Seen> {
+    let (ours, _) = ends(device, version)?;
+    let server = SocketAddr::new(ours, 80);
+    let mut driver = Driver::new(host_of(device, mtu), Faulty::new(device, faults));
+    driver.host.listen(server).unwrap();
+    let (up, down) = (bytes(1, 3_000_000), bytes(2, 3_000_000));
+    let client = {
+        let up = up.clone();
+        thread::spawn(move || kernel_trades(TcpStream::connect(server).unwrap(), &up))
+    };
+    let received = trade(&mut driver, None, &down);
+    assert!(received == up, "{} bytes came", received.len());
+    assert!(client.join().unwrap() == down);
+    assert_eq!((driver.refused(), driver.host.stats().ignored), (0, 0));
+    let device = driver.device();
+    Some(Seen {
+        longest_in: device.longest,
+        longest_out: device.longest_out,
+        cut_to: device.cut_to,
+    })
+}
+
+#[test]
+fn super_packets_carry_streams_whole_both_ways() {
+    with_device_like(true, 1500, |device| {
+        for (version, mss) in VERSIONS.into_iter().zip([1448, 1428]) {
+            let Some(seen) = trade_both_ways(device, version, 1500, Faults::NONE) else {
+                return eprintln!("skipped: no IPv6 here");
+            };
+            assert!(seen.longest_in > 20_000, "{} bytes in", seen.longest_in);
+            assert!(seen.longest_out > 20_000, "{} bytes out", seen.longest_out);
+            assert_eq!(seen.cut_to, mss);
+        }
+    });
+}
+
+#[test]
+fn without_offloads_there_are_none() {
+    with_device_like(false, 1500, |device| {
+        let seen = trade_both_ways(device, 0, 1500, Faults::NONE).unwrap();
+        assert!(seen.longest_in <= 1500 && seen.longest_out <= 1500);
+    });
+}
+
+#[test]
+fn super_packets_lost_doubled_and_late_lose_and_double_nothing() {
+    with_device_like(true, 1500, |device| {
+        for (seed, version) in [(1, 0), (2, 1), (3, 0)] {
+            let faults = Faults {
+                seed,
+                lost: 20,
+                doubled: 20,
+                late: 20,
+            };
+            if trade_both_ways(device, version, 1500, faults).is_none() {
+                eprintln!("skipped: no IPv6 here");
+            }
+        }
+    });
+}
+
+/// The peer's MSS says less than the link's MTU: its segments are as short.
+#[test]
+fn super_packets_are_cut_as_the_peer_asks() {
+    with_device_like(true, 1500, |device| {
+        let (_, theirs) = ends(device, 0).unwrap();
+        let listener = TcpListener::bind(SocketAddr::new(theirs, 0)).unwrap();
+        let remote = listener.local_addr().unwrap();
+        let server = thread::spawn(move || kernel_trades(listener.accept().unwrap().0, b"bye"));
+        // The host's own link takes less than the kernel's.
+        let mut driver = Driver::new(host_of(device, 1280), Faulty::new(device, Faults::NONE));
+        let sent = bytes(3, 2_000_000);
+        assert_eq!(trade(&mut driver, Some(remote), &sent), b"bye");
+        assert!(server.join().unwrap() == sent);
+        assert_eq!(driver.device().cut_to, 1280 - 40 - 12);
+    });
+}

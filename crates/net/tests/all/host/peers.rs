@@ -1,0 +1,186 @@
+//! Both sides of the tests: the kernel's through the standard library, Recoup's as small applications.
+
+use crate::{beside_others, skip};
+use recoup_net::Namespace;
+use recoup_net::host::{
+    ConnectionId, Device, Driver, Host, Read, Secret, Settings, TunDevice, TunOptions,
+};
+use recoup_recovery::Mechanisms;
+use recoup_tcp::State;
+use std::collections::HashMap;
+use std::io::{Read as _, Write as _};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// No transfer here takes longer.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Does a test in a namespace with a TUN device, or says why not.
+pub fn with_device(test: impl FnOnce(&TunDevice) + Send + 'static) {
+    with_device_like(false, MTU, test);
+}
+
+/// The MTU of the tests' devices.
+pub const MTU: u16 = 1500;
+
+/// The same, with or without offloads.
+pub fn with_device_like(offloads: bool, mtu: u16, test: impl FnOnce(&TunDevice) + Send + 'static) {
+    let _beside = beside_others();
+    let options = TunOptions {
+        mtu,
+        address: None,
+        offloads,
+    };
+    let namespace = match Namespace::new() {
+        Ok(namespace) => namespace,
+        Err(e) => return skip(e),
+    };
+    let ran = namespace.run(move || match TunDevice::open_with(&options) {
+        Ok(device) => test(&device),
+        Err(e) => skip(e),
+    });
+    assert!(ran.is_ok(), "the test in the namespace failed");
+}
+
+/// A host with the device's addresses.
+pub fn host(device: &TunDevice) -> Host {
+    host_of(device, MTU)
+}
+
+/// The same, of a link that takes packets of `mtu` bytes.
+pub fn host_of(device: &TunDevice, mtu: u16) -> Host {
+    let settings = Settings::new(Mechanisms::LINUX_6, mtu);
+    Host::new(settings, device.host_addresses(), Secret::from_key([1; 16]))
+}
+
+/// `count` bytes that no shift or swap leaves the same.
+pub fn bytes(seed: u64, count: usize) -> Vec<u8> {
+    let byte = |i: u64| {
+        let z = (i ^ seed << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (z ^ z >> 48) as u8
+    };
+    (0..count as u64).map(byte).collect()
+}
+
+/// Asks the server and reads until its end.
+pub fn kernel_pulls(server: SocketAddr) -> Vec<u8> {
+    let stream = TcpStream::connect(server).unwrap();
+    kernel_trades(stream, b"GET /")
+}
+
+/// Takes one connection, answers and reads.
+pub fn kernel_pushes(listener: &TcpListener, answer: &[u8]) -> Vec<u8> {
+    kernel_trades(listener.accept().unwrap().0, answer)
+}
+
+/// Writes all and reads all at the same time.
+pub fn kernel_trades(mut stream: TcpStream, send: &[u8]) -> Vec<u8> {
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_write_timeout(Some(PATIENCE)).unwrap();
+    let mut reader = stream.try_clone().unwrap();
+    let reads = thread::spawn(move || {
+        let mut received = Vec::new();
+        reader.read_to_end(&mut received).unwrap();
+        received
+    });
+    stream.write_all(send).unwrap();
+    stream.shutdown(Shutdown::Write).unwrap();
+    reads.join().unwrap()
+}
+
+/// One connection, to `remote` or of whoever comes: sends all of `send`, closes, and returns what came,
+/// once neither side has anything left to do.
+pub fn trade<D: Device>(
+    driver: &mut Driver<D>,
+    remote: Option<SocketAddr>,
+    send: &[u8],
+) -> Vec<u8> {
+    let start = Instant::now();
+    let mut connection = remote.map(|to| driver.host.connect(driver.now(), to).unwrap());
+    let (mut sent, mut received, mut end) = (0, Vec::new(), false);
+    let mut chunk = vec![0; 70_000];
+    loop {
+        assert!(
+            start.elapsed() < PATIENCE,
+            "{sent} of {} sent, {} received, {:?}",
+            send.len(),
+            received.len(),
+            connection.map(|c| driver.host.state(c))
+        );
+        driver.turn(Duration::from_millis(10)).unwrap();
+        while let Some(event) = driver.host.next_event() {
+            connection.get_or_insert(event.connection);
+        }
+        let Some(id) = connection else { continue };
+        let now = driver.now();
+        let host = &mut driver.host;
+        while !end {
+            match host.read(now, id, &mut chunk).unwrap() {
+                Read::Bytes(count) => received.extend_from_slice(&chunk[..count]),
+                Read::Nothing => break,
+                Read::End => end = true,
+            }
+        }
+        if sent < send.len() {
+            sent += host.write(now, id, &send[sent..]).unwrap();
+            if sent == send.len() {
+                host.close(now, id).unwrap();
+            }
+        }
+        let over = matches!(host.state(id), Some(State::TimeWait | State::Closed(_)));
+        if end && over {
+            // Late segments may yet want an answer.
+            host.release(now, id).unwrap();
+            linger(driver);
+            return received;
+        }
+    }
+}
+
+/// Sends back what comes, to so many connections.
+pub fn echo<D: Device>(driver: &mut Driver<D>, connections: usize) {
+    let start = Instant::now();
+    let (mut over, mut pending) = (0, HashMap::<ConnectionId, (Vec<u8>, bool)>::new());
+    let mut chunk = vec![0; 10_000];
+    while over < connections {
+        assert!(start.elapsed() < PATIENCE, "{over} over");
+        driver.turn(Duration::from_millis(10)).unwrap();
+        let now = driver.now();
+        while let Some(event) = driver.host.next_event() {
+            let id = event.connection;
+            let (waiting, end) = pending.entry(id).or_default();
+            if event.closed.is_some() {
+                assert_eq!(event.closed, Some(recoup_tcp::Closed::Gracefully));
+                driver.host.release(now, id).unwrap();
+                over += 1;
+                continue;
+            }
+            loop {
+                match driver.host.read(now, id, &mut chunk).unwrap() {
+                    Read::Bytes(count) => waiting.extend_from_slice(&chunk[..count]),
+                    Read::Nothing => break,
+                    Read::End => {
+                        *end = true;
+                        break;
+                    }
+                }
+            }
+            if !waiting.is_empty() {
+                let taken = driver.host.write(now, id, waiting).unwrap();
+                waiting.drain(..taken);
+            }
+            if *end && waiting.is_empty() {
+                driver.host.close(now, id).unwrap();
+            }
+        }
+    }
+    driver.turn(Duration::ZERO).unwrap();
+    assert_eq!(driver.host.connections(), 0);
+}
+
+fn linger<D: Device>(driver: &mut Driver<D>) {
+    for _ in 0..10 {
+        driver.turn(Duration::from_millis(20)).unwrap();
+    }
+}

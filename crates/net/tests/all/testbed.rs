@@ -1,0 +1,428 @@
+//! The testbed: the kernel's TCP and Recoup's at either end of a path, and what is told of their flows.
+//!
+//! Times are bounded loosely, for others are at work on the machine; what must be exact is how often
+//! something happened, and that two who count by different means agree.
+//!
+//! Needs root and TUN; without, the tests say so and pass, but with RECOUP_REQUIRE_TOOLS set they fail.
+
+use crate::{beside_others, skip};
+use std::sync::RwLockReadGuard;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use recoup_net::testbed::{FlowOutcome, Kernel, Options, Setup, Stack, Testbed};
+use recoup_path::PathSpec;
+use recoup_path::{HopSpec, LossSpec, Probability, Queue};
+use recoup_recovery::{Mechanisms, Trigger};
+use recoup_tcp::flow::{FlowRecord, Host, Workload, Write};
+use recoup_tcp::{Config, Switch, Switches};
+use recoup_units::{BitRate, FlowId};
+
+const ONE_WAY: Duration = Duration::from_millis(20);
+const MSS: u64 = 1448;
+
+/// Longer than any flow here takes that can complete.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+const fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+/// The kernel's TCP as it is, but for one setting.
+fn kernel_with(change: impl FnOnce(&mut Options)) -> Stack {
+    let mut options = Options {
+        switches: Switches::default(),
+        congestion_control: "cubic".into(),
+        initial_window: None,
+        quick_acks: true,
+        user_timeout: None,
+        receive_buffer: None,
+    };
+    change(&mut options);
+    Stack::Kernel(options)
+}
+
+fn kernel() -> Stack {
+    kernel_with(|_| ())
+}
+
+fn switched(switch: Switch, on: bool) -> Stack {
+    kernel_with(|options| options.switches.set(switch, Some(on)))
+}
+
+fn recoup() -> Stack {
+    Stack::Recoup(Config::new(Mechanisms::LINUX_6))
+}
+
+/// A client's stack, a server's stack, and both in words.
+type Pair = (Stack, Stack, &'static str);
+
+/// Runs a test with every pair of stacks. The pairs run at once: they mostly wait.
+fn with_every_pair(test: impl Fn(Pair) + Sync) {
+    let pairs = [
+        (kernel(), kernel(), "kernel to kernel"),
+        (recoup(), recoup(), "Recoup to Recoup"),
+        (kernel(), recoup(), "Recoup to kernel"),
+        (recoup(), kernel(), "kernel to Recoup"),
+    ];
+    thread::scope(|scope| {
+        for pair in pairs {
+            scope.spawn(|| test(pair));
+        }
+    });
+}
+
+/// 20 ms one way at 100 Mbit/s, behind these hops.
+fn behind(up: &[HopSpec], down: &[HopSpec]) -> PathSpec {
+    let rate = HopSpec::Rate {
+        rate: BitRate::from_bits_per_second(100_000_000).unwrap(),
+        queue: Queue::Unlimited,
+    };
+    let chain = |hops: &[HopSpec]| [hops, &[rate.clone(), HopSpec::Delay(ONE_WAY)]].concat();
+    PathSpec {
+        up: chain(up),
+        down: chain(down),
+    }
+}
+
+/// The same path, and what these rules lose.
+fn path(up: &[&str], down: &[&str]) -> PathSpec {
+    let hop = |rule: &&str| HopSpec::Loss(rule.parse::<LossSpec>().unwrap());
+    let hops = |rules: &[&str]| rules.iter().map(hop).collect::<Vec<_>>();
+    behind(&hops(up), &hops(down))
+}
+
+/// A server that sends so many full segments to whoever connects.
+fn segments(client: Stack, server: Stack, count: u64) -> Setup {
+    Setup {
+        client,
+        server,
+        workload: Workload {
+            response: count * MSS,
+            ..Workload::default()
+        },
+        mtu: 1500,
+        patience: PATIENCE,
+    }
+}
+
+/// A testbed and its flows.
+struct Stage {
+    testbed: Testbed,
+    _beside: RwLockReadGuard<'static, ()>,
+}
+
+impl Stage {
+    /// A testbed, or `None` where the system allows none.
+    fn open(setup: Setup) -> Option<Self> {
+        let beside = beside_others();
+        let testbed = Testbed::open(setup).map_err(skip).ok()?;
+        Some(Self {
+            testbed,
+            _beside: beside,
+        })
+    }
+
+    fn run(&self, path: &PathSpec, flow: u64) -> FlowOutcome {
+        self.testbed.run(path, 1, FlowId(flow), None).unwrap()
+    }
+
+    /// What a flow cost.
+    fn play(&self, path: &PathSpec, flow: u64) -> FlowRecord {
+        self.run(path, flow).record
+    }
+}
+
+/// Segments with data that the senders say they sent again.
+fn sent_again(flow: &FlowRecord) -> u64 {
+    let of_data = |trigger: &Trigger| !matches!(trigger, Trigger::Syn | Trigger::SynAck);
+    let triggers = Trigger::ALL.into_iter().filter(of_data);
+    let counts = triggers.map(|trigger| flow.counters.retransmissions.of(trigger));
+    counts.sum()
+}
+
+#[test]
+fn every_pair_of_stacks_repairs_a_lost_tail() {
+    with_every_pair(|(client, server, name)| {
+        let Some(stage) = Stage::open(segments(client, server, 10)) else {
+            return;
+        };
+        let lossy = path(&[], &["data:10"]);
+        for flow in 0..3 {
+            let flow = stage.play(&lossy, flow);
+            // Three ways for the request, the response, and as much again for what repairs it.
+            let fct = flow.fct.unwrap_or_else(|| panic!("{name}: {flow:?}"));
+            assert!((ms(100)..ms(3000)).contains(&fct), "{name}: {flow:?}");
+            assert_eq!(flow.packets_dropped, 1, "{name}: {flow:?}");
+            assert!(sent_again(&flow) >= 1, "{name}: {flow:?}");
+            assert_eq!(
+                flow.segments_sent,
+                10 + sent_again(&flow),
+                "{name}: {flow:?}"
+            );
+            assert!(
+                flow.last_ack_to_retransmission.is_some(),
+                "{name}: {flow:?}"
+            );
+        }
+    });
+}
+
+#[test]
+fn what_senders_count_is_what_the_path_saw() {
+    with_every_pair(|(client, server, name)| {
+        let Some(stage) = Stage::open(segments(client, server, 60)) else {
+            return;
+        };
+        let lossy = path(&["bernoulli:0.05"], &["bernoulli:0.08"]);
+        let mut retransmitted = 0;
+        for flow in 0..4 {
+            let flow = stage.play(&lossy, flow);
+            assert!(flow.completed(), "{name}: {flow:?}");
+            assert_eq!(
+                flow.segments_sent,
+                60 + sent_again(&flow),
+                "{name}: {flow:?}"
+            );
+            assert!(flow.spurious <= flow.segments_sent - 60, "{name}: {flow:?}");
+            retransmitted += sent_again(&flow);
+        }
+        assert!(retransmitted > 0, "{name}");
+    });
+}
+
+#[test]
+fn requests_later_writes_and_closing() {
+    let later = Write {
+        after: ms(50),
+        bytes: 2000,
+    };
+    with_every_pair(|(client, server, name)| {
+        let workload = Workload {
+            request: 3000,
+            response: 5000,
+            later: [later].into(),
+            close: true,
+        };
+        let setup = Setup {
+            workload,
+            ..segments(client, server, 0)
+        };
+        let Some(stage) = Stage::open(setup) else {
+            return;
+        };
+        let began = Instant::now();
+        for flow in 0..3 {
+            let flow = stage.play(&path(&[], &[]), flow);
+            let fct = flow.fct.unwrap_or_else(|| panic!("{name}: {flow:?}"));
+            assert!(fct >= 4 * ONE_WAY + ms(50), "{name}: {flow:?}");
+            assert_eq!(
+                flow.segments_sent,
+                3 + 4 + 2 + sent_again(&flow),
+                "{name}: {flow:?}"
+            );
+            assert_eq!(flow.packets_dropped, 0, "{name}: {flow:?}");
+        }
+        // It is over when both have closed, not when patience is.
+        assert!(began.elapsed() < PATIENCE, "{name}");
+    });
+}
+
+#[test]
+fn a_lost_handshake_is_no_retransmission_of_data() {
+    // (lost, its trigger, how long it takes at least)
+    let cases = [
+        ("up:syn:1", Trigger::Syn, 900),
+        ("down:syn:1", Trigger::SynAck, 900),
+    ];
+    with_every_pair(|(client, server, name)| {
+        let Some(stage) = Stage::open(segments(client, server, 2)) else {
+            return;
+        };
+        for (n, (rule, trigger, least)) in cases.into_iter().enumerate() {
+            let (way, rule) = rule.split_once(':').unwrap();
+            let lossy = match way {
+                "up" => path(&[rule], &[]),
+                _ => path(&[], &[rule]),
+            };
+            let flow = stage.play(&lossy, n as u64);
+            let fct = flow.fct.unwrap_or_else(|| panic!("{name}: {flow:?}"));
+            assert!(fct >= ms(least), "{name}, {way} lost: {flow:?}");
+            assert_eq!(flow.packets_dropped, 1, "{name}, {way} lost: {flow:?}");
+            assert_eq!(flow.segments_sent, 2 + sent_again(&flow));
+            let again = flow.counters.retransmissions;
+            assert!(
+                again.of(trigger) >= 1 || again.of(Trigger::Syn) >= 1,
+                "{name}: {flow:?}"
+            );
+            if trigger == Trigger::Syn {
+                let seen = (again.of(Trigger::Syn), again.of(Trigger::SynAck));
+                assert_eq!(seen, (1, 0), "{name}: {flow:?}");
+            }
+            assert_eq!(again.of(Trigger::Rto), 0, "{name}, {way} lost: {flow:?}");
+        }
+    });
+}
+
+#[test]
+fn without_probes_the_kernel_waits_for_its_rto() {
+    // (probes on, probes sent, timeouts)
+    for (on, probes, timeouts) in [(true, 1, 0), (false, 0, 1)] {
+        let Some(stage) = Stage::open(segments(kernel(), switched(Switch::Tlp, on), 10)) else {
+            return;
+        };
+        let told = stage.testbed.kernel(Host::Server).unwrap().unwrap();
+        assert_eq!(told.switches[Switch::Tlp as usize], on, "{told:?}");
+        assert_eq!(Kernel::profile(), format!("kernel-{}", told.version));
+        let flow = stage.play(&path(&[], &["data:10"]), 0);
+        assert!(flow.completed(), "{flow:?}");
+        let again = flow.counters.retransmissions;
+        assert_eq!(flow.counters.probes, probes, "probes {on}: {flow:?}");
+        assert_eq!(again.of(Trigger::Tlp), probes, "probes {on}: {flow:?}");
+        assert_eq!(again.of(Trigger::Rto), timeouts, "probes {on}: {flow:?}");
+    }
+}
+
+#[test]
+fn without_sack_the_kernel_learns_of_no_duplicate() {
+    for (on, dsacks) in [(true, 1), (false, 0)] {
+        let server = switched(Switch::Sack, on);
+        let Some(stage) = Stage::open(segments(switched(Switch::Sack, on), server, 10)) else {
+            return;
+        };
+        // All that arrived is acknowledged in vain; but not what arrives again.
+        let acks: Vec<String> = (2..=11).map(|n| format!("ack:{n}")).collect();
+        let acks: Vec<&str> = acks.iter().map(String::as_str).collect();
+        let flow = stage.play(&path(&acks, &[]), 0);
+        assert!(flow.completed(), "{flow:?}");
+        let heard = flow.counters.dsacks;
+        assert_eq!(heard.min(1), dsacks, "SACK {on}: {flow:?}");
+        assert!(flow.spurious > 0, "SACK {on}: {flow:?}");
+        assert!(flow.unnecessary_bytes > 0, "SACK {on}: {flow:?}");
+    }
+}
+
+#[test]
+fn timestamps_take_their_room() {
+    let mut sent = Vec::new();
+    for on in [true, false] {
+        let setup = segments(kernel(), switched(Switch::Timestamps, on), 1);
+        let Some(stage) = Stage::open(setup) else {
+            return;
+        };
+        let flow = stage.play(&path(&[], &[]), 0);
+        assert_eq!(flow.segments_sent, 1 + sent_again(&flow), "{flow:?}");
+        sent.push((flow.bytes_sent, flow));
+    }
+    // In the ACK of the SYN-ACK, the segment, and its ACK; and a SYN-ACK has less to say.
+    let repeated = sent.iter().any(|(_, flow)| sent_again(flow) > 0);
+    assert!(repeated || sent[0].0 > sent[1].0 + 3 * 12, "{sent:?}");
+}
+
+#[test]
+fn a_kernel_s_odd_ack_is_held_where_acks_are_thinned() {
+    let one_by_one = || kernel_with(|options| options.initial_window = Some(1));
+    let fct = |hops: &[HopSpec]| {
+        let stage = Stage::open(segments(kernel(), one_by_one(), 2))?;
+        let flows = (0..3).map(|flow| stage.play(&behind(hops, &[]), flow));
+        flows.map(|flow| flow.fct.expect("a complete flow")).min()
+    };
+    let thinned = HopSpec::ThinAcks { hold: ms(200) };
+    let (Some(without), Some(with)) = (fct(&[]), fct(&[thinned])) else {
+        return;
+    };
+    // The second segment waits for the ACK of the first.
+    assert!(without < ms(280), "{without:?}");
+    assert!(with >= 6 * ONE_WAY + ms(190), "{with:?}");
+}
+
+#[test]
+fn of_a_kernel_s_acks_every_second_is_thinned_and_was_never_sent() {
+    let Some(stage) = Stage::open(segments(kernel(), kernel(), 10)) else {
+        return;
+    };
+    let plain = stage.run(&path(&[], &[]), 0);
+    let thin = HopSpec::ThinAcks { hold: ms(200) };
+    let thinned = stage.run(&behind(&[thin], &[]), 1);
+    assert_eq!(plain.report.up.thinned, 0);
+    assert!(
+        (4..=6).contains(&thinned.report.up.thinned),
+        "{:?}",
+        thinned.report
+    );
+    assert_eq!(thinned.record.packets_dropped, 0, "{:?}", thinned.record);
+    assert_eq!(
+        thinned.record.segments_sent,
+        10 + sent_again(&thinned.record)
+    );
+    if sent_again(&plain.record) == 0 && sent_again(&thinned.record) == 0 {
+        assert!(thinned.record.bytes_sent < plain.record.bytes_sent);
+    }
+}
+
+#[test]
+fn a_flow_that_cannot_complete_ends_with_patience_and_the_next_is_another() {
+    let patience = ms(1500);
+    // Nothing comes back; or data never arrives, whichever time it is sent.
+    let never: Vec<String> = (1..=12).map(|n| format!("bernoulli:1@{n}")).collect();
+    let never: Vec<&str> = never.iter().map(String::as_str).collect();
+    with_every_pair(|(client, server, name)| {
+        let setup = Setup {
+            patience,
+            ..segments(client, server, 10)
+        };
+        let Some(stage) = Stage::open(setup) else {
+            return;
+        };
+        for (n, hopeless) in [path(&[], &["bernoulli:1"]), path(&[], &never)]
+            .iter()
+            .enumerate()
+        {
+            let began = Instant::now();
+            let flow = stage.play(hopeless, 2 * n as u64);
+            let took = began.elapsed();
+            assert_eq!(flow.fct, None, "{name}: {flow:?}");
+            assert!(flow.packets_dropped > 0, "{name}: {flow:?}");
+            assert!(
+                (patience..patience + ms(4000)).contains(&took),
+                "{name}: {took:?}"
+            );
+
+            let flow = stage.play(&path(&[], &[]), 2 * n as u64 + 1);
+            assert!(flow.completed(), "{name}: {flow:?}");
+            assert_eq!(
+                flow.segments_sent,
+                10 + sent_again(&flow),
+                "{name}: {flow:?}"
+            );
+            assert_eq!(flow.packets_dropped, 0, "{name}: {flow:?}");
+        }
+    });
+}
+
+#[test]
+fn what_is_left_of_a_flow_is_no_part_of_the_next() {
+    // ACKs that come long after the flow they were of.
+    let late = HopSpec::Reorder {
+        probability: Probability::new(0.5).unwrap(),
+        extra: ms(60),
+    };
+    let twice = HopSpec::Duplicate {
+        probability: Probability::new(0.5).unwrap(),
+    };
+    let straggling = behind(&[twice, late], &[]);
+    with_every_pair(|(client, server, name)| {
+        let Some(stage) = Stage::open(segments(client, server, 4)) else {
+            return;
+        };
+        for flow in 0..12 {
+            let flow = stage.play(&straggling, flow);
+            assert!(flow.completed(), "{name}: {flow:?}");
+            assert_eq!(
+                flow.segments_sent,
+                4 + sent_again(&flow),
+                "{name}: {flow:?}"
+            );
+        }
+    });
+}

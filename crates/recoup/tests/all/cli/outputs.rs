@@ -1,0 +1,267 @@
+//! `recoup run --pcap` and `--events`.
+
+use crate::cli::{Folder, recoup};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+/// How many packets a classic pcap file of raw IP packets holds; every one must be a whole packet.
+fn packets(file: &Path) -> usize {
+    let bytes = fs::read(file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+    let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
+    assert_eq!(word(0), 0xa1b2_3c4d, "nanosecond timestamps, little-endian");
+    assert_eq!(word(20), 101, "LINKTYPE_RAW");
+    let (mut at, mut count, mut last) = (24, 0, (0, 0));
+    while at < bytes.len() {
+        let time = (word(at), word(at + 4));
+        assert!(last <= time && time.1 < 1_000_000_000, "{last:?}, {time:?}");
+        let (captured, on_wire) = (word(at + 8), word(at + 12));
+        let packet = &bytes[at + 16..at + 16 + captured as usize];
+        assert_eq!(captured, on_wire, "cut");
+        assert_eq!(packet[0], 0x45, "IPv4");
+        let total = u16::from_be_bytes([packet[2], packet[3]]);
+        assert_eq!(u32::from(total), captured);
+        (at, count, last) = (at + 16 + captured as usize, count + 1, time);
+    }
+    assert_eq!(at, bytes.len());
+    count
+}
+
+#[test]
+fn two_captures_a_profile_tell_what_was_sent_and_what_came() {
+    let dir = Folder::new();
+    let args = ["run", "tail-loss", "--set", "drop=tail:2", "--flows", "3"];
+    let report = dir
+        .recoup(&[&args[..], &["--format", "json", "--pcap", "cap/tures"]].concat())
+        .json();
+    let results = report["results"].as_array().expect("results");
+    let mut names = vec!["cap".to_owned(), "cap/tures".to_owned()];
+    for result in results {
+        let profile = result["profile"].as_str().expect("a name");
+        let [sender, receiver] =
+            ["sender", "receiver"].map(|end| format!("cap/tures/{profile}-{end}.pcap"));
+        let [sent, came] = [&sender, &receiver].map(|name| packets(&dir.path(name)));
+        // Both ends see all that got through, the sender what was lost as well.
+        assert_eq!(result["packets_dropped"], 6);
+        assert_eq!(sent - came, 6, "{profile}");
+        names.extend([sender, receiver]);
+    }
+    names.sort();
+    assert_eq!(dir.files(), names, "and nothing else");
+
+    // Files change nothing about the results, and replace what was there.
+    let plain = recoup(&[&args[..], &["--format", "json"]].concat()).json();
+    assert_eq!(plain, report);
+    let before = fs::read(dir.path(&names[2])).expect("a capture");
+    dir.recoup(&[&args[..], &["--pcap", "cap/tures"]].concat())
+        .printed();
+    assert_eq!(fs::read(dir.path(&names[2])).expect("a capture"), before);
+    assert_eq!(dir.files(), names);
+}
+
+/// The events, each a JSON object, and how often the sender of `profile` sent again.
+fn check_events(text: &str, flows: u64) -> BTreeMap<String, u64> {
+    let mut again = BTreeMap::new();
+    let mut last: BTreeMap<(String, u64), f64> = BTreeMap::new();
+    for line in text.lines() {
+        let event: Value = serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"));
+        let time = event["time_ms"].as_f64().expect("a time");
+        let profile = event["profile"].as_str().expect("a profile").to_owned();
+        let flow = event["flow"].as_u64().expect("a flow");
+        assert!(flow < flows && event["event"].is_string(), "{line}");
+        assert!(event.get("host").is_some(), "{line}");
+        if event["event"] == "sent" && event["what"] == "again" {
+            *again.entry(profile.clone()).or_default() += 1;
+        }
+        let before = last.insert((profile, flow), time).unwrap_or(0.0);
+        assert!(before <= time, "time runs backwards: {line}");
+    }
+    assert_eq!(last.len() as u64, 4 * flows, "every flow of every profile");
+    again
+}
+
+#[test]
+fn events_are_json_lines_that_agree_with_the_results() {
+    let dir = Folder::new();
+    let args = ["run", "tail-loss", "--set", "drop=tail:3", "--flows", "2"];
+    let to_file = [
+        "--format",
+        "json",
+        "--events",
+        "events.jsonl",
+        "--pcap",
+        "caps",
+    ];
+    let report = dir.recoup(&[&args[..], &to_file].concat()).json();
+    let events = dir.read("events.jsonl");
+    let again = check_events(&events, 2);
+    for result in report["results"].as_array().expect("results") {
+        let profile = result["profile"].as_str().expect("a name");
+        assert_eq!(
+            result["retransmissions"]["total"], again[profile],
+            "{profile}"
+        );
+    }
+    assert_eq!(dir.files().len(), 2 + 8, "{:?}", dir.files());
+    let plain = recoup(&[&args[..], &["--format", "json"]].concat()).json();
+    assert_eq!(plain, report);
+
+    // To standard output the same, and nothing else.
+    let printed = dir
+        .recoup(&[&args[..], &["--events", "-"]].concat())
+        .printed();
+    assert!(printed == events, "the event streams differ");
+}
+
+/// Nothing is written by a run that is refused; what was there stays as it was.
+#[test]
+fn what_cannot_be_written_leaves_nothing_behind() {
+    let dir = Folder::new();
+    fs::create_dir_all(dir.path("folder/linux-3.17-sender.pcap")).expect("a folder");
+    dir.write("file", "kept");
+    let before = dir.files();
+    for (option, value, named) in [
+        ("--pcap", "file", "`file`: not a folder"),
+        ("--pcap", "file/below", "`file/below`"),
+        ("--pcap", "folder", "`folder/linux-3.17-sender.pcap`"),
+        ("--events", "folder", "`folder`"),
+        ("--events", "no/such/events", "`no/such/events`"),
+        ("--events", "file/events", "`file/events`"),
+    ] {
+        for more in [&[][..], &["--events", "events"], &["--pcap", "caps"]] {
+            // Each option once.
+            if more.first() == Some(&option) {
+                continue;
+            }
+            let args = [
+                &["run", "tail-loss", "--profile", "linux-3.17", option, value][..],
+                more,
+            ]
+            .concat();
+            let outcome = dir.recoup(&args);
+            let (status, stderr) = (outcome.status, &outcome.stderr);
+            assert_eq!((status, outcome.stdout.as_str()), (Some(2), ""), "{args:?}");
+            let line = match named.contains(": ") {
+                true => format!("recoup: cannot write {named}\n"),
+                false => format!("recoup: cannot write {named}: "),
+            };
+            assert!(stderr.starts_with(&line), "{args:?}: {stderr}");
+            assert_eq!(stderr.lines().count(), 1, "{args:?}: {stderr}");
+            assert_eq!(dir.files(), before, "{args:?}");
+        }
+    }
+    assert_eq!(dir.read("file"), "kept");
+}
+
+/// What is read is not written, by whatever name.
+#[test]
+fn an_input_is_no_output() {
+    let dir = Folder::new();
+    let scenario = "flows = 3\n[settings]\nlink = \"slow.trace\"\n";
+    dir.write("mine.toml", scenario);
+    dir.write("slow.trace", "100\n");
+    fs::create_dir(dir.path("caps")).expect("a folder");
+    dir.write("caps/linux-3.17-receiver.pcap", "flows = 3\n");
+    let before = dir.files();
+    let absolute = dir.path("mine.toml").display().to_string();
+    for (input, args, named) in [
+        ("mine.toml", ["--events", "mine.toml"], "`mine.toml`"),
+        (
+            "mine.toml",
+            ["--events", "caps/../mine.toml"],
+            "`mine.toml`",
+        ),
+        ("./mine.toml", ["--events", &absolute], "`./mine.toml`"),
+        ("mine.toml", ["--events", "slow.trace"], "`slow.trace`"),
+        (
+            "caps/linux-3.17-receiver.pcap",
+            ["--pcap", "caps"],
+            "`caps/linux-3.17-receiver.pcap`",
+        ),
+    ] {
+        let trace = ["--set", "link=slow.trace"];
+        let outcome = dir.recoup(&[&["run", input][..], &args, &trace].concat());
+        assert_eq!(
+            (outcome.status, &*outcome.stdout),
+            (Some(2), ""),
+            "{args:?}"
+        );
+        let end = format!(": it is {named}, which is read\n");
+        let stderr = &outcome.stderr;
+        assert!(stderr.starts_with("recoup: cannot write `"), "{stderr}");
+        assert!(stderr.ends_with(&end), "{stderr}");
+        assert_eq!(dir.files(), before, "{args:?}");
+        assert_eq!(dir.read("mine.toml"), scenario);
+        assert_eq!(dir.read("slow.trace"), "100\n");
+    }
+    let other = ["run", "mine.toml", "--events", "other.toml"];
+    dir.recoup(&other).printed();
+    assert!(dir.read("other.toml").starts_with("{\"time_ms\":"));
+}
+
+/// A run that a signal ends leaves nothing half written, and a shell sees which signal it was.
+#[cfg(unix)]
+#[test]
+fn a_signal_leaves_nothing_behind() {
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::{Command, Stdio};
+    use std::time::{Duration, Instant};
+
+    // What these tests were started to ignore, the program ignores too.
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|l| l.strip_prefix("SigIgn:"));
+    let mask = u64::from_str_radix(mask.unwrap_or_default().trim(), 16);
+    // Without /proc, a hang-up is left alone.
+    let ignored = mask.unwrap_or(1);
+    for (name, number) in [("INT", 2), ("TERM", 15), ("HUP", 1)] {
+        if ignored & (1 << (number - 1)) != 0 {
+            continue;
+        }
+        let dir = Folder::new();
+        fs::create_dir(dir.path("caps")).expect("a folder");
+        dir.write("events", "kept");
+        let files = "--events events --pcap caps --flows 100000000";
+        let args: Vec<&str> = "run tail-loss".split(' ').chain(files.split(' ')).collect();
+        let mut child = dir
+            .command(&args)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the program starts");
+        // Events, and two captures for each of four profiles.
+        let begun = Instant::now();
+        while dir.files().iter().filter(|f| f.ends_with(".tmp")).count() < 9 {
+            assert!(
+                begun.elapsed() < Duration::from_secs(60),
+                "{:?}",
+                dir.files()
+            );
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let sent = Command::new("kill")
+            .args([&format!("-{name}"), &child.id().to_string()])
+            .status();
+        assert!(sent.expect("kill").success());
+        let status = child.wait().expect("the program ends");
+        assert_eq!(status.signal(), Some(number), "{name}: {status}");
+        assert_eq!(dir.files(), ["caps", "events"], "{name}");
+        assert_eq!(dir.read("events"), "kept");
+    }
+}
+
+/// `nohup`, and what a shell runs in the background.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_signal_that_is_ignored_stays_so() {
+    let dir = Folder::new();
+    let script = "trap '' HUP; \"$0\" run tail-loss --flows 3000 --events events & \
+                  pid=$!; until ls .recoup-*.tmp; do sleep 0.01; done; kill -HUP $pid; wait $pid";
+    let output = std::process::Command::new("sh")
+        .args(["-c", script, env!("CARGO_BIN_EXE_recoup")])
+        .current_dir(&dir.0)
+        .output()
+        .expect("a shell");
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert_eq!(dir.files(), ["events"]);
+}

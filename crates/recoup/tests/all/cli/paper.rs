@@ -1,0 +1,458 @@
+//! `recoup paper`.
+
+use crate::cli::{Folder, csv_rows, recoup};
+use serde_json::Value;
+use std::fs;
+
+const FIGURES: [&str; 2] = ["fig1", "fig2"];
+
+/// The figures of the PRR paper, and their panels.
+const PRR: [(&str, &[&str]); 3] = [
+    ("fig2", &["prr", "linux", "rfc-3517"]),
+    ("fig3", &["prr"]),
+    ("fig4", &["prr"]),
+];
+
+/// The one figure in a JSON array.
+fn only(json: &str) -> Value {
+    let mut figures: Vec<Value> = serde_json::from_str(json).expect("an array");
+    assert_eq!(figures.len(), 1, "{json}");
+    figures.remove(0)
+}
+
+/// No row of a table is wider than a terminal.
+fn assert_fits(text: &str) {
+    for row in text.lines().filter(|line| line.starts_with('|')) {
+        assert!(row.chars().count() <= 160, "{row}");
+    }
+}
+
+fn tail_loss(args: &[&str]) -> String {
+    recoup(&[&["paper", "tail-loss"], args].concat()).printed()
+}
+
+#[test]
+fn without_a_name_all_figures_are_printed() {
+    for format in ["table", "json", "csv"] {
+        let all = tail_loss(&["--format", format]);
+        let both = tail_loss(&["fig1", "fig2", "--format", format]);
+        assert!(all == both, "{format}");
+        assert!(all == tail_loss(&["--format", format]), "{format}: twice");
+    }
+    assert_eq!(tail_loss(&[]), tail_loss(&["--format", "table"]));
+    let csv = tail_loss(&["--format", "csv"]);
+    assert_eq!(csv_rows(&csv).len(), 1 + 56 + 40, "one header");
+}
+
+#[test]
+fn what_cannot_be_printed_or_changed_is_refused() {
+    for (args, expected) in [
+        (
+            &["--format", "svg"][..],
+            "--format svg: name the one figure",
+        ),
+        (
+            &["fig1", "--set", "rtt=1ms"],
+            "--set rtt: the cells of the figures set it",
+        ),
+        (
+            &["--set", "drop=none"],
+            "--set drop: the cells of the figures set it",
+        ),
+        (
+            &["--set", "ack=quick"],
+            "--set ack: the cells of the figures set it",
+        ),
+    ] {
+        let outcome = recoup(&[&["paper", "tail-loss"], args].concat());
+        assert_eq!(
+            (outcome.status, outcome.stdout.as_str()),
+            (Some(2), ""),
+            "{args:?}"
+        );
+        let expected = format!("recoup: {expected}");
+        assert!(outcome.stderr.starts_with(&expected), "{}", outcome.stderr);
+        assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.stderr);
+    }
+}
+
+#[test]
+fn each_figure_in_each_format() {
+    for (figure, cells) in FIGURES.into_iter().zip([56, 40]) {
+        let table = tail_loss(&[figure]);
+        assert!(
+            table.starts_with(&format!("tail-loss {figure}: ")),
+            "{table}"
+        );
+        assert!(
+            table.contains("| verdict ") && table.contains("| holds "),
+            "{table}"
+        );
+        assert!(table.contains("RTT (ms)"), "units: {table}");
+
+        let json = tail_loss(&[figure, "--format", "json"]);
+        let json = only(&json);
+        assert_eq!(
+            (&json["paper"], &json["figure"]),
+            (&"tail-loss".into(), &figure.into())
+        );
+        assert_eq!(json["cells"].as_array().map(Vec::len), Some(cells));
+        for claim in json["claims"].as_array().expect("claims") {
+            for name in ["id", "section", "statement", "check", "ours"] {
+                assert!(
+                    claim[name].as_str().is_some_and(|t| !t.is_empty()),
+                    "{name}: {claim}"
+                );
+            }
+            assert!(
+                ["holds", "fails"].contains(&claim["verdict"].as_str().expect("a verdict")),
+                "{claim}"
+            );
+            // One that does not hold says why.
+            assert!(
+                claim["verdict"] == "holds" || claim["note"].is_string(),
+                "{claim}"
+            );
+        }
+
+        let csv = tail_loss(&[figure, "--format", "csv"]);
+        let rows = csv_rows(&csv);
+        assert_eq!(rows.len(), 1 + cells, "{csv}");
+        let column = rows[0].iter().position(|n| *n == "fct_ms").expect("fct_ms");
+        for (row, cell) in rows[1..]
+            .iter()
+            .zip(json["cells"].as_array().expect("cells"))
+        {
+            assert_eq!(row[column].parse().ok(), cell["fct_ms"].as_f64(), "{cell}");
+        }
+
+        let svg = tail_loss(&[figure, "--format", "svg"]);
+        assert!(
+            svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>"),
+            "{svg}"
+        );
+    }
+}
+
+#[test]
+fn files_are_what_is_printed() {
+    let dir = Folder::new();
+    let outcome = dir.recoup(&["paper", "tail-loss", "--out", "figures/here"]);
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    assert_eq!(outcome.stdout, tail_loss(&[]));
+    let mut names = vec!["figures".to_owned(), "figures/here".to_owned()];
+    for figure in FIGURES {
+        for ending in ["csv", "json", "svg"] {
+            let name = format!("figures/here/tail-loss-{figure}.{ending}");
+            assert!(
+                dir.read(&name) == tail_loss(&[figure, "--format", ending]),
+                "{name}"
+            );
+            let note = format!("wrote {name}\n");
+            assert!(outcome.stderr.contains(&note), "{}", outcome.stderr);
+            names.push(name);
+        }
+    }
+    names.sort();
+    assert_eq!(dir.files(), names);
+    assert_eq!(outcome.stderr.lines().count(), 6);
+
+    // One figure alone, over what is there.
+    let again = dir.recoup(&["paper", "tail-loss", "fig2", "--out", "figures/here"]);
+    assert_eq!(again.stderr.lines().count(), 3, "{}", again.stderr);
+    assert_eq!(dir.files(), names);
+}
+
+/// Exit status 1: the figure is printed, and which claims have changed is said.
+#[test]
+fn a_claim_with_another_verdict_fails_the_check() {
+    let outcome = recoup(&["paper", "tail-loss", "fig1", "--set", "rate=100kbit"]);
+    assert_eq!(outcome.status, Some(1));
+    let row = "| FAILS (expected: holds) ";
+    assert!(outcome.stdout.contains(row), "{}", outcome.stdout);
+    let stderr = &outcome.stderr;
+    assert!(
+        stderr.starts_with("recoup: claims with another verdict than the expected one: "),
+        "{stderr}"
+    );
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+}
+
+#[test]
+fn figures_that_cannot_be_written_leave_nothing_behind() {
+    let dir = Folder::new();
+    dir.write("file", "kept");
+    fs::create_dir_all(dir.path("folder/tail-loss-fig2.json")).expect("a folder");
+    let before = dir.files();
+    for (out, named) in [
+        ("file", "`file`: not a folder"),
+        ("file/below", "`file/below`"),
+        ("folder", "`folder/tail-loss-fig2.json`"),
+    ] {
+        let outcome = dir.recoup(&["paper", "tail-loss", "--out", out]);
+        assert_eq!(
+            (outcome.status, outcome.stdout.as_str()),
+            (Some(2), ""),
+            "{out}"
+        );
+        let line = format!("recoup: cannot write {named}");
+        assert!(
+            outcome.stderr.starts_with(&line) && outcome.stderr.lines().count() == 1,
+            "{out}: {}",
+            outcome.stderr
+        );
+        assert_eq!(dir.files(), before, "{out}");
+    }
+    assert_eq!(dir.read("file"), "kept");
+}
+
+#[test]
+fn the_prr_papers_figures_are_time_sequence_diagrams() {
+    let prr = |args: &[&str]| recoup(&[&["paper", "prr"], args].concat()).printed();
+    for (figure, panels) in PRR {
+        let table = prr(&[figure]);
+        assert!(table.starts_with(&format!("prr {figure}: ")), "{table}");
+        for head in [
+            "recovery from (ms after the first write)",
+            "ssthresh (segments)",
+        ] {
+            assert!(table.contains(head), "{head}\n{table}");
+        }
+        for scheme in ["PRR", "Linux", "RFC 3517"] {
+            for ack in ["delayed", "quick"] {
+                let row = format!("| {scheme:<8} | {ack:<7} |");
+                assert_eq!(table.matches(&row).count(), 1, "{row}\n{table}");
+            }
+        }
+        let json = only(&prr(&[figure, "--format", "json"]));
+        assert_eq!(json["cells"].as_array().map(Vec::len), Some(6));
+        for claim in json["claims"].as_array().expect("claims") {
+            assert!(
+                claim["verdict"] == "holds" || claim["note"].is_string(),
+                "{claim}"
+            );
+        }
+        let svg = prr(&[figure, "--format", "svg"]);
+        assert_eq!(svg.matches("\nsequence (kB)\n").count(), panels.len());
+        let csv = prr(&[figure, "--format", "csv"]);
+        assert!(csv_rows(&csv).len() > 6 * 30, "a line a segment");
+    }
+}
+
+#[test]
+fn time_sequence_figures_come_with_files_for_xplot() {
+    let dir = Folder::new();
+    let outcome = dir.recoup(&["paper", "prr", "--out", "out"]);
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    let mut names = vec!["out".to_owned()];
+    names.extend(["csv", "json", "svg"].map(|ending| format!("out/prr-properties.{ending}")));
+    for (figure, panels) in PRR {
+        names.extend(["csv", "json", "svg"].map(|ending| format!("out/prr-{figure}.{ending}")));
+        for panel in panels {
+            let name = format!("out/prr-{figure}-{panel}.xpl");
+            let text = dir.read(&name);
+            assert!(text.starts_with("timeval unsigned\ntitle\n"), "{name}");
+            assert!(text.ends_with("\ngo\n"), "{name}");
+            names.push(name);
+        }
+    }
+    names.sort();
+    assert_eq!(dir.files(), names);
+}
+
+#[test]
+fn the_prr_papers_properties_are_a_ledger_with_counterexamples() {
+    let dir = Folder::new();
+    let outcome = dir.recoup(&["paper", "prr", "properties", "--out", "out"]);
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    let table = outcome.stdout;
+    assert!(table.starts_with("prr properties: "), "{table}");
+    for part in [
+        "most on an ACK (segments)",
+        "| holds ",
+        "| FAILS (expected) ",
+    ] {
+        assert!(table.contains(part), "{part}\n{table}");
+    }
+    let json = only(&dir.read("out/prr-properties.json"));
+    let claims = json["claims"].as_array().expect("claims");
+    for claim in claims {
+        assert!(
+            claim["verdict"] == "holds" || claim["note"].is_string(),
+            "{claim}"
+        );
+    }
+    assert_eq!(csv_rows(&dir.read("out/prr-properties.csv")).len(), 1 + 49);
+    assert!(dir.read("out/prr-properties.svg").starts_with("<svg "));
+
+    // The command that is to repeat a counterexample does.
+    let claim = claims.iter().find(|claim| claim["id"] == "twice-delivered");
+    let note = claim.and_then(|claim| claim["note"].as_str()).expect("why");
+    let (_, command) = note.split_once("`recoup ").expect("a command");
+    let (command, _) = command.split_once(" | grep").expect("a filter");
+    let events = dir
+        .recoup(&command.split(' ').collect::<Vec<_>>())
+        .printed();
+    let (_, at) = note.split_once(" at ").expect("a time");
+    let (at, _) = at.split_once(" ms").expect("a time");
+    let entered = events.lines().find(|line| {
+        line.starts_with(&format!("{{\"time_ms\":{at},")) && line.contains("\"to\":\"recovery\"")
+    });
+    assert!(entered.is_some(), "{note}");
+}
+
+#[test]
+fn what_has_other_columns_is_not_printed_as_one_csv() {
+    let outcome = recoup(&["paper", "prr", "fig2", "properties", "--format", "csv"]);
+    assert_eq!((outcome.status, outcome.stdout.as_str()), (Some(2), ""));
+    let line = "recoup: --format csv: not all have the same columns: ";
+    assert!(outcome.stderr.starts_with(line), "{}", outcome.stderr);
+    assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.stderr);
+    let both = recoup(&["paper", "prr", "fig2", "fig4", "--format", "csv"]).printed();
+    let rows = csv_rows(&both);
+    assert_eq!(rows.iter().filter(|row| **row == rows[0]).count(), 1);
+    for (args, key) in [
+        (&["properties", "--set", "reorder=none"][..], "reorder"),
+        (&["fig2", "--set", "ack=quick"], "ack"),
+    ] {
+        let outcome = recoup(&[&["paper", "prr"], args].concat());
+        let line = format!("recoup: --set {key}: the cells of the figures set it");
+        assert!(outcome.stderr.starts_with(&line), "{}", outcome.stderr);
+    }
+}
+
+#[test]
+fn the_slp_papers_goodputs_are_computed_and_simulated() {
+    let dir = Folder::new();
+    let outcome = dir.recoup(&["paper", "slp", "fec", "--out", "out"]);
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    let table = outcome.stdout;
+    assert!(table.starts_with("slp fec: "), "{table}");
+    for part in [
+        "seed 1; intervals of 99.994 % confidence each, 99.1 % for all 144 together",
+        "goodput, paper (unique/sent)",
+        "| 16+1 ",
+        "\nClosed forms outside the interval of what was simulated, of all loss rates: none of 144\n",
+        "| FAILS (expected) | no-retransmission ",
+    ] {
+        assert!(table.contains(part), "{part}\n{table}");
+    }
+    // Six of the nine loss rates are for reading.
+    assert_eq!(table.matches("| 16+1 ").count(), 6, "{table}");
+    assert_fits(&table);
+    let json = only(&dir.read("out/slp-fec.json"));
+    let cells = json["cells"].as_array().expect("cells");
+    assert_eq!(cells.len(), 72);
+    for claim in json["claims"].as_array().expect("claims") {
+        let why = claim["verdict"] == "holds" || claim["note"].is_string();
+        assert!(why, "{claim}");
+    }
+
+    let csv = dir.read("out/slp-fec.csv");
+    let rows = csv_rows(&csv);
+    assert_eq!(rows.len(), 1 + cells.len());
+    let column = |name| rows[0].iter().position(|column| *column == name);
+    let column = |name| column(name).unwrap_or_else(|| panic!("{name}"));
+    for (row, cell) in rows[1..].iter().zip(cells) {
+        for (name, value) in [
+            ("p", &cell["p"]),
+            ("alone_low", &cell["alone"]["low"]),
+            ("with_arq_exact", &cell["with_arq"]["exact"]),
+        ] {
+            let number: f64 = row[column(name)].parse().expect("a number");
+            // JSON is read to the last digit but one.
+            let same = value.as_f64().is_some_and(|v| (v - number).abs() < 1e-15);
+            assert!(same, "{name}: {number}, {value}");
+        }
+        assert_eq!(row[column("with_arq_agrees")], "true");
+    }
+
+    let svg = dir.read("out/slp-fec.svg");
+    assert_eq!(svg.matches("\ngoodput (unique packets/sent)\n").count(), 3);
+    assert_eq!(svg.matches("\npackets lost (%)\n").count(), 1);
+}
+
+#[test]
+fn the_slp_papers_simulations_have_a_seed() {
+    let csv = |args: &[&str]| recoup(&[&["paper", "slp", "fec", "--format", "csv"], args].concat());
+    let first = csv(&["--seed", "1"]).printed();
+    assert!(first == csv(&[]).printed(), "the scenario's");
+    let other = csv(&["--seed", "2"]).printed();
+    for (row, other) in csv_rows(&first)[1..].iter().zip(&csv_rows(&other)[1..]) {
+        assert_eq!((row[1], other[1]), ("1", "2"));
+        // The closed forms do not depend on it.
+        assert_eq!(row[3..9], other[3..9]);
+    }
+    let refused = csv(&["--seed", "one"]);
+    assert_eq!((refused.status, refused.stdout.as_str()), (Some(2), ""));
+    assert_eq!(refused.stderr.lines().count(), 1, "{}", refused.stderr);
+}
+
+#[test]
+fn the_slp_papers_thresholds_are_the_arbitrators() {
+    let dir = Folder::new();
+    let outcome = dir.recoup(&["paper", "slp", "arbitrator", "--out", "out"]);
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    let table = outcome.stdout;
+    for part in [
+        "slp arbitrator: ",
+        "| kbit/s at RTO 1000 ms ",
+        "| 5880.00 ",
+        "| FAILS (expected) | syn-threshold ",
+        "| FAILS (expected) | psh-threshold ",
+    ] {
+        assert!(table.contains(part), "{part}\n{table}");
+    }
+    assert_fits(&table);
+    let json = only(&dir.read("out/slp-arbitrator.json"));
+    let cells = json["cells"].as_array().expect("cells");
+    let of = |size: u64| {
+        let is = |cell: &&Value| cell["size"] == size && cell["rto_ms"] == 1000;
+        let cell = cells.iter().find(is).expect("a cell");
+        cell["threshold_bits_per_second"].as_u64()
+    };
+    assert_eq!((of(70), of(1500)), (Some(27_440), Some(5_880_000)));
+    let csv = dir.read("out/slp-arbitrator.csv");
+    assert_eq!(csv_rows(&csv).len(), 1 + cells.len());
+    assert!(
+        dir.read("out/slp-arbitrator.svg")
+            .contains("\nbandwidth (Mbit/s)\n")
+    );
+}
+
+#[test]
+fn slp_stands_in_one_table_with_the_tail_loss_mechanisms() {
+    let dir = Folder::new();
+    let outcome = dir.recoup(&["paper", "slp", "tails", "--out", "out"]);
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    let table = outcome.stdout;
+    for part in [
+        "slp tails: ",
+        "\nLost: last of 8 (segments=8 slp.q=tail:1 ack=quick)\n",
+        "| FCT, 20 ms | 80 ms ",
+        "| withheld, 20 ms | 80 ms | 320 ms |",
+        "| linux-3.17+tlpr+slp ",
+        "| last-two-of-a-window ",
+    ] {
+        assert!(table.contains(part), "{part}\n{table}");
+    }
+    assert_eq!(table.matches("\nLost: ").count(), 10, "{table}");
+    assert_fits(&table);
+    let json = only(&dir.read("out/slp-tails.json"));
+    let cells = json["cells"].as_array().expect("cells");
+    let of = |lost: &str, profile: &str| {
+        let is = |cell: &&Value| {
+            let case = (&cell["case"]["lost"], &cell["case"]["q"]);
+            case == (&lost.into(), &"tail:1".into())
+                && (&cell["profile"], &cell["ack"]) == (&profile.into(), &"quick".into())
+                && cell["rtt_ms"] == 80
+        };
+        let cell = cells.iter().find(is).expect("a cell");
+        (cell["fct_ms"].as_f64(), cell["withheld"].as_u64())
+    };
+    assert_eq!(of("last of 8", "linux-3.17+slp"), (Some(170.0), Some(0)));
+    assert_eq!(of("last of 10", "linux-3.17+slp"), (Some(520.0), Some(1)));
+    let csv = dir.read("out/slp-tails.csv");
+    assert_eq!(csv_rows(&csv).len(), 1 + cells.len());
+    assert!(dir.read("out/slp-tails.svg").contains("\nnormalised FCT\n"));
+}

@@ -1,0 +1,304 @@
+//! `recoup plot`.
+
+use crate::cli::{Folder, Outcome};
+use std::collections::BTreeSet;
+use std::process::Command;
+
+/// A folder with the events of the scenario `prr` (three profiles) and, of each, captures.
+fn measured(more: &[&str]) -> Folder {
+    let dir = Folder::new();
+    let args = ["run", "prr", "--events", "ev.jsonl", "--pcap", "caps"];
+    dir.recoup(&[&args[..], more].concat()).printed();
+    dir
+}
+
+const CAPTURE: &str = "caps/linux-2.6+reno-sender.pcap";
+
+/// How often `word` begins a line.
+fn lines_with(text: &str, word: &str) -> usize {
+    text.lines()
+        .filter(|line| line.split(' ').next() == Some(word))
+        .count()
+}
+
+#[test]
+fn events_are_drawn_a_panel_a_profile() {
+    let dir = measured(&[]);
+    let all = dir.recoup(&["plot", "ev.jsonl"]).printed();
+    assert!(all.starts_with("<svg ") && all.trim_end().ends_with("</svg>"));
+    let names = ["linux-2.6+reno+prr", "linux-2.6+reno", "linux-2.6+reno+std"];
+    for name in names {
+        let heading = format!("\n{name}\n");
+        assert_eq!(all.matches(&heading).count(), 1, "{name}");
+    }
+    assert_eq!(
+        dir.recoup(&["plot", "ev.jsonl"]).printed(),
+        all,
+        "drawn again"
+    );
+    // From a file or through a pipe, to standard output or to a file: the same.
+    let events = dir.read("ev.jsonl");
+    assert_eq!(dir.recoup_reading(&["plot", "-"], &events).printed(), all);
+    dir.recoup(&["plot", "ev.jsonl", "-o", "all.svg"]).printed();
+    assert_eq!(dir.read("all.svg"), all);
+
+    let one = ["plot", "ev.jsonl", "--profile", names[1], "--format", "xpl"];
+    let xplot = dir.recoup(&one).printed();
+    assert!(
+        xplot.starts_with("timeval unsigned\ntitle\nlinux-2.6+reno, flow 0\n"),
+        "{xplot}"
+    );
+    assert_eq!(
+        lines_with(&xplot, "fast"),
+        4,
+        "each retransmission with its trigger"
+    );
+    dir.recoup(&[&one[..4], &["--output", "one.xpl"]].concat())
+        .printed();
+    assert_eq!(dir.read("one.xpl"), xplot);
+}
+
+#[test]
+fn a_capture_is_drawn_like_the_events_of_its_flow() {
+    let dir = measured(&[]);
+    let xplot = |file: &str, more: &[&str]| {
+        let args = ["plot", file, "--format", "xpl", "--title", "t"];
+        dir.recoup(&[&args[..], more].concat()).printed()
+    };
+    let events = xplot("ev.jsonl", &["--profile", "linux-2.6+reno"]);
+    let capture = xplot(CAPTURE, &[]);
+    for (word, times) in [
+        ("uarrow", 35),
+        ("darrow", 35),
+        ("red", 4),
+        ("R", 0),
+        ("fast", 4),
+    ] {
+        assert_eq!(lines_with(&events, word), times, "{word}");
+    }
+    for word in ["uarrow", "darrow", "red", "purple", "dtick"] {
+        assert_eq!(
+            lines_with(&capture, word),
+            lines_with(&events, word),
+            "{word}"
+        );
+    }
+    assert_eq!(lines_with(&capture, "R"), 4, "a capture knows no triggers");
+    let part = xplot(CAPTURE, &["--from", "0.5s", "--to", "650ms"]);
+    assert_eq!(lines_with(&part, "uarrow"), 2, "{part}");
+}
+
+#[test]
+fn flows_and_connections_are_chosen() {
+    let dir = measured(&["--flows", "3"]);
+    let Outcome {
+        status,
+        stdout,
+        stderr,
+    } = dir.recoup(&["plot", CAPTURE]);
+    assert_eq!((status, stdout.as_str()), (Some(2), ""));
+    let lines: Vec<&str> = stderr.lines().collect();
+    assert_eq!(lines.len(), 5, "{stderr}");
+    assert_eq!(
+        lines[2].split_whitespace().collect::<Vec<_>>(),
+        "1 198.51.100.1:32769 192.0.2.1:80 0 0 0 34 34000 4"
+            .split(' ')
+            .collect::<Vec<_>>()
+    );
+    assert_eq!(
+        lines[4],
+        format!("recoup: {CAPTURE}: there are 3 connections: choose one with --connection")
+    );
+    let second = dir
+        .recoup(&["plot", CAPTURE, "--connection", "1"])
+        .printed();
+    assert!(second.contains("192.0.2.1:80 to 198.51.100.1:32769"));
+    let flow = dir.recoup(&["plot", "ev.jsonl", "--flow", "2"]).printed();
+    assert!(flow.contains("\nflow 2\n"));
+}
+
+#[test]
+fn what_cannot_be_drawn_is_refused_in_one_line() {
+    let dir = measured(&["--flows", "2"]);
+    dir.write("table.csv", "time,seq\n1,2\n");
+    dir.write("broken.jsonl", "{\"time_ms\":0}\n");
+    dir.write("packed.pcap.gz", b"\x1f\x8b\x08\x00");
+    std::fs::create_dir(dir.path("folder")).expect("a folder");
+    for (args, expected) in [
+        (&["none.pcap"][..], "cannot read none.pcap: No such file"),
+        (&["folder"], "cannot read folder: Is a directory"),
+        (
+            &["table.csv"],
+            "table.csv: neither events nor a capture: expected the JSON lines",
+        ),
+        (
+            &["broken.jsonl"],
+            "broken.jsonl:1: column 13: missing field `profile`",
+        ),
+        (
+            &["ev.jsonl"],
+            "ev.jsonl: there are flows 0 to 1: choose one with --flow",
+        ),
+        (
+            &["ev.jsonl", "--flow", "7"],
+            "ev.jsonl: no flow 7: expected one from 0 to 1",
+        ),
+        (
+            &["ev.jsonl", "--flow", "0", "--profile", "linux-2.6+reno+pr"],
+            "ev.jsonl: no profile `linux-2.6+reno+pr`: expected one of linux-2.6+reno+prr, ",
+        ),
+        (
+            &["ev.jsonl", "--flow", "0", "-o", "x.xpl"],
+            "an .xpl file holds one panel: choose one with --profile, of linux-2.6+reno+prr, ",
+        ),
+        (
+            &["ev.jsonl", "--connection", "0"],
+            "ev.jsonl: --connection is for captures",
+        ),
+        (
+            &[CAPTURE, "--flow", "0"],
+            "caps/linux-2.6+reno-sender.pcap: --flow is for event streams",
+        ),
+        (
+            &[CAPTURE, "-o", "x.png"],
+            "--output x.png: expected a name that ends in .svg or .xpl",
+        ),
+        (
+            &[CAPTURE, "--from", "2s", "--to", "1s"],
+            "--from must be before --to",
+        ),
+        (
+            &["packed.pcap.gz"],
+            "packed.pcap.gz: the file is compressed: unpack it first, as with `zcat FILE | recoup plot -`",
+        ),
+        (
+            &[CAPTURE, "--connection", "0", "--from", "10h"],
+            "caps/linux-2.6+reno-sender.pcap: nothing to draw: there is data from 100.746ms to ",
+        ),
+        (
+            &["ev.jsonl", "--flow", "0", "--to", "1ns", "-o", "x.svg"],
+            "ev.jsonl: nothing to draw: there is data from ",
+        ),
+        (
+            &[CAPTURE, "--connection", "0", "--direction", "up"],
+            "caps/linux-2.6+reno-sender.pcap: nothing to draw: no data goes from client to server (--direction up)",
+        ),
+        (
+            &["ev.jsonl", "--flow", "0", "--direction", "up"],
+            "ev.jsonl: nothing to draw: no data goes from client to server (--direction up)",
+        ),
+        (
+            &[
+                "ev.jsonl",
+                "--flow",
+                "0",
+                "-o",
+                "./ev.jsonl",
+                "--format",
+                "svg",
+            ],
+            "cannot write `./ev.jsonl`: it is ev.jsonl, which is read",
+        ),
+        (
+            &[CAPTURE, "--from", "soon"],
+            "invalid value 'soon' for '--from <TIME>': `soon` is not a duration",
+        ),
+        (
+            &[CAPTURE, "--format", "png"],
+            "invalid value 'png' for '--format <FORMAT>'",
+        ),
+        (
+            &[CAPTURE, "--connection", "0", "-o", "no/x.svg"],
+            "cannot write `no/x.svg`: No such file",
+        ),
+    ] {
+        let before = dir.files();
+        let outcome = dir.recoup(&[&["plot"], args].concat());
+        let stderr = &outcome.stderr;
+        assert_eq!(
+            (outcome.status, outcome.stdout.as_str()),
+            (Some(2), ""),
+            "{args:?}: {stderr}"
+        );
+        assert_eq!(stderr.lines().count(), 1, "{args:?}: {stderr}");
+        assert!(
+            stderr.starts_with(&format!("recoup: {expected}")),
+            "{args:?}: {stderr}"
+        );
+        assert_eq!(dir.files(), before, "{args:?}");
+    }
+}
+
+/// A capture that stops in the middle of a packet is drawn as far as it goes.
+#[test]
+fn a_capture_cut_short_is_drawn_with_a_note() {
+    let dir = measured(&[]);
+    let whole = std::fs::read(dir.path(CAPTURE)).expect("a capture");
+    dir.write("cut.pcap", &whole[..whole.len() / 2]);
+    let outcome = dir.recoup(&["plot", "cut.pcap"]);
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    let (start, end) = (
+        "recoup: note: cut.pcap: after frame ",
+        ": the capture ends within a packet\n",
+    );
+    assert!(outcome.stderr.starts_with(start) && outcome.stderr.ends_with(end));
+    assert!(outcome.stdout.starts_with("<svg "));
+}
+
+/// The arrows of an xplot file with the colour they have: (time in microseconds, start, end).
+fn arrows(xplot: &str, colour: &str) -> BTreeSet<(i64, i64, i64)> {
+    let (mut now, mut foot, mut found) = ("", None, BTreeSet::new());
+    for line in xplot.lines() {
+        let words: Vec<&str> = line.split(' ').collect();
+        match words.as_slice() {
+            [word] if ["white", "red", "green", "purple", "yellow", "orange"].contains(word) => {
+                now = word;
+            }
+            ["darrow", _, low] if now == colour => foot = low.parse::<f64>().ok(),
+            // tcptrace gives a diamond for a head to what is pushed.
+            ["uarrow" | "diamond", time, high, ..] if now == colour => {
+                let time: f64 = time.parse().expect("a time");
+                let high: f64 = high.parse().expect("a number");
+                let low = foot.take().unwrap_or(high);
+                // tcptrace draws a SYN as an arrow without a foot.
+                if low < high {
+                    found.insert(((time * 1e6).round() as i64, low as i64, high as i64));
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Ours and tcptrace's files for xplot hold the same arrows.
+#[test]
+fn tcptrace_draws_the_same() {
+    let dir = measured(&["--set", "drop=data:1-4,data:11-16"]);
+    let traced = Command::new("tcptrace")
+        .args(["-n", "-S", CAPTURE])
+        .current_dir(dir.path(""))
+        .output();
+    if let Err(error) = traced {
+        let required = std::env::var_os("RECOUP_REQUIRE_TOOLS").is_some();
+        assert!(!required, "tcptrace: {error}");
+        eprintln!("SKIPPED: tcptrace is not installed");
+        return;
+    }
+    let theirs = dir.read("b2a_tsg.xpl");
+    let ours = dir.recoup(&["plot", CAPTURE, "--format", "xpl"]).printed();
+    for colour in ["white", "red"] {
+        let [ours, theirs] = [&ours, &theirs].map(|xplot| {
+            let found = arrows(xplot, colour);
+            let &(start, ..) = found.first().expect("arrows");
+            let lowest = found.iter().map(|(_, low, _)| *low).min().expect("arrows");
+            let relative = found.iter().map(|(at, low, high)| {
+                // Times of day in microseconds lose a digit as floats.
+                ((at - start + 5) / 10, low - lowest, high - lowest)
+            });
+            relative.collect::<BTreeSet<_>>()
+        });
+        assert!(ours.len() >= 10, "{colour}: {ours:?}");
+        assert_eq!(ours, theirs, "{colour}");
+    }
+}

@@ -1,0 +1,262 @@
+//! Wrong use and bad input: exit status 2, one line on standard error that says what is wrong and
+//! what was expected, nothing on standard output, nothing left behind.
+
+use crate::cli::Folder;
+
+/// Checks that the program, run in `dir`, refuses `args` with one line that has all of `parts`.
+fn refuses(dir: &Folder, args: &[&str], parts: &[&str]) {
+    let before = dir.files();
+    let outcome = dir.recoup(args);
+    let stderr = &outcome.stderr;
+    assert_eq!(outcome.status, Some(2), "{args:?}: {stderr}");
+    assert_eq!(outcome.stdout, "", "{args:?}");
+    assert!(
+        stderr.starts_with("recoup: ") && stderr.ends_with('\n') && stderr.lines().count() == 1,
+        "{args:?}: {stderr}"
+    );
+    for part in parts {
+        assert!(stderr.contains(part), "{args:?}: {part} not in: {stderr}");
+    }
+    assert_eq!(dir.files(), before, "{args:?}");
+}
+
+#[test]
+fn names_nobody_knows() {
+    let dir = Folder::new();
+    for (args, parts) in [
+        (
+            &["run", "tail-los"][..],
+            &[
+                "no scenario `tail-los`",
+                "expected one of tail-loss",
+                "did you mean `tail-loss`?",
+            ][..],
+        ),
+        (
+            &["scenario", "show", "tailloss"],
+            &["no scenario `tailloss`", "did you mean `tail-loss`?"],
+        ),
+        (
+            &["run", "tail-loss", "--profile", "linux-3.71"],
+            &["unknown profile 'linux-3.71'", "did you mean `linux-3.17`?"],
+        ),
+        (
+            &["run", "tail-loss", "--profile", "linux-3.17+tpl"],
+            &[
+                "--profile linux-3.17+tpl",
+                "unknown mechanism 'tpl'",
+                "did you mean `tlp`?",
+            ],
+        ),
+        (
+            &["run", "tail-loss", "--profile", ""],
+            &["unknown profile ''"],
+        ),
+        (
+            &["run", "tail-loss", "--set", "rtts=80ms"],
+            &["unknown setting `rtts`", "did you mean `rtt`?"],
+        ),
+        (
+            &["run", "tail-loss", "--set", "drop=tial:1"],
+            &["drop", "`tial:1`", "did you mean `tail`?"],
+        ),
+        (
+            &["run", "tail-loss", "--set", "ack=quik"],
+            &["ack: `quik`", "did you mean `quick`?"],
+        ),
+        (
+            &["run", "tail-loss", "--set", "timers=linux-whel:250"],
+            &["timers: ", "did you mean `linux-wheel`?"],
+        ),
+        (
+            &["run", "tail-loss", "--set", "cc=cubik"],
+            &["cc: `cubik`", "did you mean `cubic`?"],
+        ),
+        (
+            &["paper", "tail-loss", "--set", "segmets=9"],
+            &["unknown setting `segmets`", "did you mean `segments`?"],
+        ),
+    ] {
+        refuses(&dir, args, parts);
+    }
+}
+
+#[test]
+fn several_profiles_in_one() {
+    let dir = Folder::new();
+    let args = ["run", "tail-loss", "--profile", "linux-6,reno"];
+    refuses(
+        &dir,
+        &args,
+        &["linux-6,reno", "; for several, repeat --profile"],
+    );
+}
+
+#[test]
+fn values_that_cannot_be() {
+    let dir = Folder::new();
+    dir.write("words.trace", "one\n");
+    for (setting, part) in [
+        ("rtt", "expected KEY=VALUE, such as rtt=80ms"),
+        ("", "expected KEY=VALUE"),
+        ("=80ms", "unknown setting ``"),
+        ("rtt=", "rtt: `` is not a duration"),
+        ("rtt=80", "expected a number with a unit"),
+        ("rtt=-5ms", "not negative"),
+        ("rtt=soon\nor late", "`soon or late` is not a duration"),
+        ("rtt=2days", "expected at most a day"),
+        ("rate=0", "above zero"),
+        ("rate=0Mbit", "above zero"),
+        ("rate=-1Mbit", "`-1Mbit` is not a rate"),
+        ("rate=10MB", "`10MB` is not a rate"),
+        ("rate=up:1Mbit,down:fast", "`fast` is not a rate"),
+        ("queue=0", "`0` is not a queue limit"),
+        (
+            "link=no.trace",
+            "cannot read the link trace no.trace: No such file",
+        ),
+        ("link=words.trace", "words.trace: line 1"),
+        ("segments=0", "from 1 to 1000000000"),
+        ("segments=10.5", "expected a whole number"),
+        ("mss=0", "from 1 to 65463"),
+        ("mss=65464", "from 1 to 65463"),
+        ("drop=tail:0", "`tail:0`"),
+        ("drop=tail", "`tail`"),
+        ("drop=data:3-2", "K not above L"),
+        ("drop=bernoulli:1.5", "a number from 0 to 1"),
+        ("drop=tail:11", "the flow has only 10 data segments"),
+        ("drop=data:10-11", "the flow has only 10 data segments"),
+        ("drop=up:tail:1", "from client to server"),
+        ("reorder=0.1", "PROBABILITY:EXTRA"),
+        ("reorder=0.1:soon", "`soon` is not a duration"),
+        ("duplicate=2", "`2` is not a probability"),
+        ("corrupt=-0.5", "`-0.5` is not a probability"),
+        ("corrupt=nan", "`nan` is not a probability"),
+        ("ack=delayed:x", "`x` is not a duration"),
+        ("ack=linux:-1", "expected a whole number"),
+        ("timers=granularity:0", "above zero"),
+        ("timers=linux-wheel:0", "from 1 to 1000000"),
+        ("close=yes", "expected false or true"),
+        ("user_timeout=0", "expected more than zero"),
+        ("receive_buffer=0", "from 1 to"),
+    ] {
+        refuses(&dir, &["run", "tail-loss", "--set", setting], &[part]);
+    }
+    // In a figure too, where cells lose more than the flow may have.
+    let figure = ["paper", "tail-loss", "--out", "new", "--set"];
+    refuses(
+        &dir,
+        &[&figure[..], &["segments=3"]].concat(),
+        &["has only 3 data segments"],
+    );
+    refuses(
+        &dir,
+        &[&figure[..], &["rtt"]].concat(),
+        &["expected KEY=VALUE"],
+    );
+}
+
+#[test]
+fn scenario_files_that_cannot_be_read() {
+    let dir = Folder::new();
+    std::fs::create_dir(dir.path("folder.toml")).expect("a folder");
+    dir.write("binary.toml", b"about = \"\xff\"\n");
+    for (name, part) in [
+        ("missing.toml", "missing.toml: No such file"),
+        ("no/where", "no/where: No such file"),
+        ("folder.toml", "folder.toml: Is a directory"),
+        ("./folder.toml", "Is a directory"),
+        ("binary.toml", "binary.toml: "),
+        ("", "no scenario ``"),
+    ] {
+        refuses(&dir, &["run", name], &[part]);
+    }
+}
+
+/// `FILE:LINE: what is wrong`.
+#[test]
+fn scenario_files_with_a_mistake() {
+    let dir = Folder::new();
+    for (text, line, part) in [
+        ("flows = \n", 1, ""),
+        ("about = \"open\n", 1, ""),
+        ("\n\nseed = 1\nseed = 2\n", 4, "duplicate key"),
+        ("[settings\n", 1, ""),
+        ("flows = 0\n", 1, "expected a whole number from 1"),
+        ("\nseed = -1\n", 2, "expected a whole number from 0"),
+        ("seed = 1\nflow = 1\n", 2, "did you mean `flows`?"),
+        (
+            "[settings]\nrtt = \"\"\"soon\nor late\"\"\"\n",
+            2,
+            "`soon or late`",
+        ),
+        ("profiles = \"linux-3.17\"\n", 1, "expected a list"),
+        (
+            "profiles = [\n  \"linux-3.17\",\n  \"linux-3.17+rotr\",\n]\n",
+            3,
+            "did you mean `rtor`?",
+        ),
+        ("settings = 3\n", 1, "expected a table"),
+        ("[settings]\nrtt = \"-5ms\"\n", 2, "not negative"),
+        (
+            "[settings]\nrtt = [1]\n",
+            2,
+            "expected text or a number, found array",
+        ),
+        (
+            "[settings]\r\n\r\nqueues = 5\r\n",
+            3,
+            "did you mean `queue`?",
+        ),
+        (
+            "[settings]\nlink = \"no.trace\"\n",
+            2,
+            "cannot read the link trace",
+        ),
+        (
+            "[settings]\ndrop = \"tail:4\"\nsegments = 3\n",
+            2,
+            "has only 3 data segments",
+        ),
+    ] {
+        dir.write("mine.toml", text);
+        let place = format!("recoup: mine.toml:{line}: ");
+        refuses(&dir, &["run", "mine.toml"], &[&place, part]);
+        let piped = dir.recoup_reading(&["run", "-"], text);
+        let place = format!("recoup: <standard input>:{line}: ");
+        assert_eq!(
+            (piped.status, piped.stdout.as_str()),
+            (Some(2), ""),
+            "{text}"
+        );
+        assert!(piped.stderr.starts_with(&place), "{text}: {}", piped.stderr);
+    }
+}
+
+/// What the argument parser refuses is refused in the same way.
+#[test]
+fn arguments_nobody_knows() {
+    let dir = Folder::new();
+    for (args, part) in [
+        (&["rum", "tail-loss"][..], "'run'"),
+        (&["run"], "<SCENARIO>"),
+        (&["run", "tail-loss", "again"], "'again'"),
+        (&["run", "tail-loss", "--flow", "3"], "'--flows'"),
+        (&["run", "tail-loss", "--flows", "0"], "'0'"),
+        (&["run", "tail-loss", "--flows", "x"], "'x'"),
+        (&["run", "tail-loss", "--seed=-1"], "'-1'"),
+        (&["run", "tail-loss", "--format", "jsn"], "'json'"),
+        (&["run", "tail-loss", "--pcap", ""], "--pcap"),
+        (&["run", "tail-loss", "--report", "costs"], "'cost'"),
+        (
+            &["run", "tail-loss", "--report", "cost", "--format", "csv"],
+            "--report: chooses the table",
+        ),
+        (&["paper", "tail-los"], "'tail-loss'"),
+        (&["paper", "tail-loss", "fig3"], "fig1, fig2"),
+        (&["paper", "tail-loss", "--format", "png"], "'png'"),
+        (&["scenario", "show"], "<NAME>"),
+    ] {
+        refuses(&dir, args, &[part]);
+    }
+}

@@ -1,0 +1,366 @@
+//! `recoup run`: what it prints.
+
+use crate::cli::{Folder, csv_rows, recoup, tail_loss};
+use serde_json::{Value, json};
+
+const TRIGGERS: [&str; 7] = [
+    "fast",
+    "early",
+    "rto",
+    "slow_start",
+    "tlp",
+    "syn",
+    "syn_ack",
+];
+
+fn keys(value: &Value) -> Vec<&str> {
+    let object = value.as_object().expect("an object");
+    object.keys().map(String::as_str).collect()
+}
+
+#[test]
+fn json_has_the_promised_names() {
+    let report = tail_loss(&["--set", "drop=tail:3", "--flows", "2", "--seed", "7"]);
+    assert_eq!(report["scenario"], "tail-loss");
+    assert_eq!(report["seed"], 7);
+    let results = report["results"].as_array().expect("results");
+    let profiles: Vec<_> = results.iter().map(|r| r["profile"].as_str()).collect();
+    let expected = [
+        "linux-3.17",
+        "linux-3.17+rtor",
+        "linux-3.17+tlp",
+        "linux-3.17+tlpr",
+    ];
+    assert_eq!(profiles, expected.map(Some));
+    for result in results {
+        assert_eq!(
+            (&result["flows"], &result["completed"]),
+            (&json!(2), &json!(2))
+        );
+        for name in [
+            "segments_sent",
+            "bytes_sent",
+            "duplicates",
+            "spurious",
+            "unnecessary_bytes",
+        ] {
+            assert!(result[name].is_u64(), "{name}: {result}");
+        }
+        let fct = &result["fct_ms"];
+        assert_eq!(keys(fct), ["min", "p50", "p90", "p99", "max", "mean"]);
+        assert!(
+            keys(fct)
+                .iter()
+                .all(|name| fct[*name].as_f64() > Some(160.0))
+        );
+        let again = &result["retransmissions"];
+        assert_eq!(keys(again)[0], "total");
+        assert_eq!(keys(again)[1..], TRIGGERS);
+        let sum: u64 = TRIGGERS.iter().filter_map(|t| again[t].as_u64()).sum();
+        assert_eq!(again["total"], sum);
+        // Ten segments a flow, and what was sent again.
+        assert_eq!(result["segments_sent"], 20 + sum);
+    }
+}
+
+#[test]
+fn table_and_csv_say_what_json_says() {
+    let report = tail_loss(&["--set", "drop=tail:2"]);
+    let args = ["run", "tail-loss", "--set", "drop=tail:2", "--format"];
+    let csv = recoup(&[&args[..], &["csv"]].concat()).printed();
+    let rows = csv_rows(&csv);
+    let table = recoup(&[&args[..], &["table"]].concat()).printed();
+    assert_eq!(recoup(&args[..4]).printed(), table, "the usual format");
+    assert!(table.starts_with("tail-loss seed=1 rtt=80ms "), "{table}");
+    let results = report["results"].as_array().expect("results");
+    assert_eq!(rows.len(), 1 + results.len());
+    for (row, result) in rows[1..].iter().zip(results) {
+        let cell = |name| {
+            let column = rows[0].iter().position(|n| *n == name);
+            row[column.unwrap_or_else(|| panic!("{name}: {csv}"))]
+        };
+        assert_eq!(
+            Some(cell("profile")),
+            result["profile"].as_str(),
+            "in order"
+        );
+        assert_eq!(cell("seed"), "1");
+        assert_eq!((cell("set_rtt"), cell("set_drop")), ("80ms", "tail:2"));
+        for (column, value) in [
+            ("completed", &result["completed"]),
+            ("fct_ms_p50", &result["fct_ms"]["p50"]),
+            ("bytes_sent", &result["bytes_sent"]),
+            ("retransmissions_tlp", &result["retransmissions"]["tlp"]),
+        ] {
+            assert_eq!(cell(column), value.to_string(), "{column}");
+        }
+        let fct = format!(" {:.3} ", result["fct_ms"]["p50"].as_f64().expect("a time"));
+        let line = table.lines().find(|l| l.starts_with("| FCT p50 (ms) "));
+        assert!(line.is_some_and(|l| l.contains(&fct)), "{fct}\n{table}");
+    }
+}
+
+#[test]
+fn profiles_named_replace_the_scenarios_in_their_order() {
+    let names = ["linux-3.17+rtor+tlp", "linux-3.17", "linux-3.17+tlpr+reno"];
+    let args: Vec<_> = names.iter().flat_map(|name| ["--profile", name]).collect();
+    let report = tail_loss(&args);
+    let results = report["results"].as_array().expect("results");
+    let found: Vec<_> = results.iter().map(|r| r["profile"].as_str()).collect();
+    assert_eq!(found, names.map(Some));
+}
+
+/// The controlled experiment's first numbers: 10 segments, the last lost, RTT 80 ms.
+#[test]
+fn a_lost_tail_costs_what_the_timers_say() {
+    let report = tail_loss(&[]);
+    for (result, fct) in [520.0, 440.0, 520.0, 440.0].into_iter().enumerate() {
+        let result = &report["results"][result];
+        assert_eq!(result["fct_ms"]["max"], fct, "{}", result["profile"]);
+        assert_eq!(result["retransmissions"]["total"], 1);
+    }
+}
+
+/// Each setting reaches the run: the report repeats it, and what happens is something else.
+#[test]
+fn every_setting_is_heeded() {
+    let dir = Folder::new();
+    dir.write("slow.trace", "100\n");
+    let run = |more: &[&str], sets: &[&str]| {
+        let mut args = [&["run", "tail-loss"], more].concat();
+        args.extend(sets.iter().flat_map(|set| ["--set", set]));
+        dir.recoup(&args)
+    };
+    let report = |sets: &[&str]| run(&["--format", "json"], sets).json();
+    let events = |sets: &[&str]| run(&["--events", "-"], sets).printed();
+    let many = ["segments=200", "drop=data:20"];
+    for (before, key, value, printed) in [
+        (&[][..], "rtt", "0.16s", "160ms"),
+        (&[], "rate", "up:none,down:1Mbit", "up:none,down:1Mbit"),
+        (&["rate=1Mbit"], "queue", "3", "3p"),
+        (&["rate=1Mbit"], "queue", "4kB", "4kB"),
+        (&[], "link", "slow.trace", "up:none,down:slow.trace"),
+        (&[], "segments", "11", "11"),
+        (&[], "mss", "536", "536"),
+        (&[], "drop", "none", "none"),
+        (&[], "drop", "up:syn:1,data:3-4@1", "up:syn:1,data:3-4"),
+        (&[], "reorder", "up:0.5:20ms", "up:0.5:20ms,down:none"),
+        (&[], "duplicate", "1", "1"),
+        (&[], "corrupt", "0.2", "0.2"),
+        (&[], "ack", "delayed", "delayed:200ms"),
+        (&[], "ack", "linux:4", "linux:4"),
+        (&[], "timers", "granularity:70ms", "granularity:70ms"),
+        (&[], "timers", "linux-wheel:100", "linux-wheel:100"),
+        (&many, "cc", "reno", "reno"),
+        (&[], "close", "true", "true"),
+        (&["drop=none"], "user_timeout", "50ms", "50ms"),
+        (&[], "receive_buffer", "3000", "3000"),
+    ] {
+        let setting = format!("{key}={value}");
+        let all = [before, &[&setting]].concat();
+        assert_eq!(report(&all)["settings"][key], printed, "{setting}");
+        assert_ne!(report(before)["settings"][key], printed, "{setting}");
+        let same = events(&all) == events(before);
+        assert!(!same, "{setting} changes nothing");
+    }
+    let settings = report(&[]);
+    let listed = recoup(&["scenario", "list"]).printed();
+    for key in keys(&settings["settings"]) {
+        assert!(listed.contains(&format!("\n  {key} ")), "{key}: {listed}");
+    }
+}
+
+#[test]
+fn a_later_setting_wins() {
+    let report = tail_loss(&["--set", "rtt=10ms", "--set", "rtt=20ms"]);
+    assert_eq!(report["settings"]["rtt"], "20ms");
+}
+
+#[test]
+fn a_flow_that_cannot_finish_is_a_result() {
+    let report = tail_loss(&["--set", "drop=bernoulli:1", "--flows", "3"]);
+    for result in report["results"].as_array().expect("results") {
+        assert_eq!(
+            (&result["flows"], &result["completed"]),
+            (&json!(3), &json!(0))
+        );
+        assert_eq!(result["fct_ms"], Value::Null);
+    }
+    let args = ["run", "tail-loss", "--set", "drop=bernoulli:1"];
+    let table = recoup(&args).printed();
+    assert!(table.contains(" 0 of 1 "), "{table}");
+    csv_rows(&recoup(&[&args[..], &["--format", "csv"]].concat()).printed());
+}
+
+/// The seed is all there is to chance, and all profiles meet the same network.
+#[test]
+fn the_same_seed_gives_the_same_bytes() {
+    let run = |seed: &str, format: &str, more: &[&str]| {
+        let args = ["run", "tail-loss", "--flows", "300", "--seed", seed];
+        let chance = [
+            "--set",
+            "drop=gilbert-elliott:0.05,0.4",
+            "--set",
+            "reorder=0.1:9ms",
+        ];
+        let format = ["--format", format];
+        recoup(&[&args[..], &chance, &format, more].concat()).printed()
+    };
+    for format in ["table", "json", "csv"] {
+        assert_eq!(run("5", format, &[]), run("5", format, &[]));
+        assert_ne!(run("5", format, &[]), run("6", format, &[]));
+    }
+    // Watched, flows run one after another; else, on all cores.
+    let watched = ["--events", "/dev/null"];
+    assert_eq!(run("5", "json", &watched), run("5", "json", &[]));
+    let twice = run(
+        "5",
+        "csv",
+        &["--profile", "linux-3.17", "--profile", "linux-3.17"],
+    );
+    let rows: Vec<&str> = twice.lines().collect();
+    assert_eq!(rows[1], rows[2]);
+}
+
+/// `--report` chooses among the tables what JSON and CSV tell all of.
+#[test]
+fn reports_are_views_of_one_result() {
+    let sets = ["--set", "segments=200", "--set", "drop=bernoulli:0.05"];
+    let args = [&["run", "tail-loss", "--flows", "20"], &sets[..]].concat();
+    let table = |report| recoup(&[&args[..], &["--report", report]].concat()).printed();
+    let json = recoup(&[&args[..], &["--format", "json"]].concat()).json();
+    let first = &json["results"][0];
+    let (again, recovery) = (&first["retransmissions"], &first["recovery"]);
+    assert_eq!(table("cost"), recoup(&args).printed(), "the usual one");
+    let row = |table: &str, name: &str| {
+        let line = table.lines().find(|l| l.starts_with(&format!("| {name} ")));
+        let line = line.unwrap_or_else(|| panic!("{name}\n{table}"));
+        let cell = line.split('|').nth(2).expect("a column");
+        cell.trim().to_owned()
+    };
+    let share = |part: &Value, whole: &Value| {
+        let [n, of] = [part, whole].map(|v| v.as_u64().expect("a count"));
+        format!("{n} ({:.1} %)", 100.0 * n as f64 / of as f64)
+    };
+    let total = &again["total"];
+    let retransmissions = table("retransmissions");
+    for (name, expected) in [
+        ("retransmissions (segments, % of all)", total.to_string()),
+        ("  fast", share(&again["fast"], total)),
+        ("  timeout", share(&again["rto"], total)),
+        (
+            "    timeouts in recovery",
+            share(&recovery["timeouts"]["recovery"], total),
+        ),
+        (
+            "    timeouts by exponential back-off",
+            share(&recovery["timeouts"]["loss"], total),
+        ),
+        ("recoveries", recovery["recoveries"].to_string()),
+    ] {
+        assert_eq!(row(&retransmissions, name), expected, "{name}");
+    }
+    let shown = table("recovery");
+    for (name, value) in [
+        (
+            "pipe - ssthresh on entry, min (segments)",
+            &recovery["pipe_minus_ssthresh"]["min"],
+        ),
+        (
+            "cwnd - ssthresh before exit, p5 (segments)",
+            &recovery["cwnd_minus_ssthresh"]["p5"],
+        ),
+        (
+            "cwnd after recovery, p5 (segments)",
+            &recovery["cwnd_after"]["p5"],
+        ),
+    ] {
+        assert_eq!(row(&shown, name), value.to_string(), "{name}");
+    }
+    let csv = recoup(&[&args[..], &["--format", "csv"]].concat()).printed();
+    let rows = csv_rows(&csv);
+    for (column, value) in [
+        ("recovery_recoveries", &recovery["recoveries"]),
+        ("recovery_timeouts_open", &recovery["timeouts"]["open"]),
+        ("recovery_undone_dsack", &recovery["undone"]["dsack"]),
+        (
+            "recovery_pipe_minus_ssthresh_p99",
+            &recovery["pipe_minus_ssthresh"]["p99"],
+        ),
+        ("recovery_cwnd_after_p50", &recovery["cwnd_after"]["p50"]),
+        ("recovery_time_ms_p90", &recovery["time_ms"]["p90"]),
+    ] {
+        let found = rows[0].iter().position(|n| *n == column);
+        let found = found.unwrap_or_else(|| panic!("{column}: {csv}"));
+        assert_eq!(rows[1][found], value.to_string(), "{column}");
+    }
+}
+
+/// The heading has what is in force; what is not is told on standard error.
+#[test]
+fn what_has_no_effect_is_told() {
+    let dir = Folder::new();
+    dir.write("trace", "1\n");
+    for (args, heading, note) in [
+        ("prr", "prr seed=1 rtt=100ms rate=", ""),
+        (
+            "prr --set segments=100",
+            "prr seed=1 rtt=100ms rate=",
+            "segments=100 has no effect: writes sets what is sent",
+        ),
+        (
+            "tail-loss --set link=up:trace,down:trace --set rate=1Mbit",
+            "tail-loss seed=1 rtt=80ms link=",
+            "rate=1Mbit has no effect: a link replaces it",
+        ),
+        (
+            "tail-loss --profile linux-6+cubic --set cc=reno",
+            "tail-loss seed=1 rtt=80ms rate=none segments=10 drop=tail:1 ack=quick timers=exact cc=reno\n",
+            "profile linux-6+cubic: +cubic has no effect: cc=reno is set",
+        ),
+        (
+            "tail-loss --profile reno+tlp",
+            "tail-loss seed=1 ",
+            "profile reno+tlp: +tlp has no effect: it needs SACK, which the profile does not use",
+        ),
+        (
+            "tail-loss --profile linux-3.17+tlp+notlp",
+            "tail-loss seed=1 ",
+            "profile linux-3.17+tlp+notlp: +tlp has no effect: +notlp replaces it",
+        ),
+        (
+            "tail-loss --set drop=up:ack:999",
+            "tail-loss seed=1 ",
+            "drop=up:ack:999 met no packet",
+        ),
+        (
+            "tail-loss --set drop=ack:999",
+            "tail-loss seed=1 ",
+            "drop=ack:999 met no packet; without up: it is of what the server sends",
+        ),
+    ] {
+        let args: Vec<&str> = "run".split(' ').chain(args.split(' ')).collect();
+        let outcome = dir.recoup(&args);
+        let expected = match note {
+            "" => String::new(),
+            note => format!("recoup: note: {note}\n"),
+        };
+        assert_eq!(
+            (outcome.status, outcome.stderr),
+            (Some(0), expected),
+            "{args:?}"
+        );
+        let (first, _) = outcome.stdout.split_once("\n\n").expect("a heading");
+        assert!(
+            format!("{first}\n").starts_with(heading),
+            "{args:?}: {first}"
+        );
+        assert!(
+            !first.contains("writes=") || !first.contains(" segments="),
+            "{first}"
+        );
+    }
+    let profiles = recoup(&["profiles"]).printed();
+    let (top, _) = profiles.split_once("\n\n").expect("a paragraph");
+    assert!(top.ends_with("the last one wins."), "{top}");
+}

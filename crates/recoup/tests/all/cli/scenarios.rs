@@ -1,0 +1,88 @@
+//! `recoup scenario` and `recoup profiles`, and scenarios of one's own.
+
+use crate::cli::{Folder, recoup};
+
+#[test]
+fn built_in_scenarios_are_listed_with_what_they_show() {
+    let list = recoup(&["scenario", "list"]).printed();
+    let line = list.lines().find(|l| l.trim().starts_with("tail-loss "));
+    assert!(
+        line.is_some_and(|l| l.trim().len() > "tail-loss ".len() + 10),
+        "{list}"
+    );
+}
+
+#[test]
+fn a_scenario_shown_and_saved_runs_the_same() {
+    let dir = Folder::new();
+    let text = dir.recoup(&["scenario", "show", "tail-loss"]).printed();
+    dir.write("tail-loss.toml", &text);
+    let run = |name: &str| dir.recoup_reading(&["run", name, "--format", "json"], &text);
+    let built_in = run("tail-loss").printed();
+    assert_eq!(run("tail-loss.toml").printed(), built_in);
+    assert_eq!(run("./tail-loss.toml").printed(), built_in);
+    let piped = run("-").json();
+    assert_eq!(piped["scenario"], "-");
+    let built_in: serde_json::Value = serde_json::from_str(&built_in).expect("JSON");
+    for part in ["seed", "settings", "results"] {
+        assert_eq!(piped[part], built_in[part], "{part}");
+    }
+}
+
+#[test]
+fn a_scenario_of_ones_own_is_what_its_file_says() {
+    let dir = Folder::new();
+    std::fs::create_dir(dir.path("mine")).expect("a folder");
+    dir.write("mine/slow.trace", "12\n");
+    dir.write(
+        "mine/slow",
+        "about = \"slow\"\nprofiles = [\"linux-3.17+tlp\"]\nflows = 3\nseed = 9\n\
+         [settings]\nrtt = \"30ms\"\nmss = 1000\nlink = \"slow.trace\"\n",
+    );
+    // Any file will do, and a link is looked for beside the scenario.
+    let report = dir.recoup(&["run", "mine/slow", "--format", "json"]).json();
+    assert_eq!(report["scenario"], "slow");
+    assert_eq!(report["seed"], 9);
+    assert_eq!(report["settings"]["rtt"], "30ms");
+    assert_eq!(report["settings"]["segments"], "10", "as usual");
+    assert_eq!(report["results"].as_array().map(Vec::len), Some(1));
+    assert_eq!(report["results"][0]["profile"], "linux-3.17+tlp");
+    assert_eq!(report["results"][0]["flows"], 3);
+    // What is said on the command line wins.
+    let args = [
+        "run",
+        "mine/slow",
+        "--flows",
+        "2",
+        "--seed",
+        "4",
+        "--set",
+        "rtt=31ms",
+        "--profile",
+        "linux-3.17",
+        "--format",
+        "json",
+    ];
+    let report = dir.recoup(&args).json();
+    assert_eq!(report["seed"], 4);
+    assert_eq!(report["settings"]["rtt"], "31ms");
+    assert_eq!(report["results"][0]["profile"], "linux-3.17");
+    assert_eq!(report["results"][0]["flows"], 2);
+}
+
+#[test]
+fn profiles_tell_every_base_and_every_mechanism() {
+    let text = recoup(&["profiles"]).printed();
+    assert!(text.contains("\nlinux-3.17: "), "{text}");
+    for mechanism in ["rtor", "tlp", "tlpr", "cubic", "reno"] {
+        assert!(
+            text.contains(&format!("\n+{mechanism}: ")),
+            "{mechanism}\n{text}"
+        );
+        let profile = format!("linux-3.17+{mechanism}");
+        recoup(&["run", "tail-loss", "--profile", &profile]).printed();
+    }
+    for value in ["1000 ms", "RFC 6298", "RFC 7765"] {
+        assert!(text.contains(value), "{value}\n{text}");
+    }
+}

@@ -1,0 +1,122 @@
+//! Commands that fail, signals, missing rights, and what is left behind.
+
+use crate::emulate::{World, finish, until};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+#[test]
+fn the_exit_status_is_the_commands() {
+    let Some(world) = World::new() else { return };
+    let cases: [(&[&str], i32, &str); 5] = [
+        (&["true"], 0, "up (delay 0ns): 0 packets"),
+        (&["sh", "-c", "exit 7"], 7, "up (delay 0ns): 0 packets"),
+        (
+            &["sh", "-c", "kill -TERM $$"],
+            143,
+            "up (delay 0ns): 0 packets",
+        ),
+        (
+            &["no-such-command"],
+            127,
+            "cannot run `no-such-command`: No such file",
+        ),
+        (
+            &["/etc/passwd"],
+            126,
+            "cannot run `/etc/passwd`: Permission denied",
+        ),
+    ];
+    for (command, status, said) in cases {
+        let outcome = world.emulate(&[], command);
+        assert_eq!(outcome.status, Some(status), "{outcome:?}");
+        assert!(
+            outcome.stderr.starts_with(&format!("recoup: {said}")),
+            "{outcome:?}"
+        );
+    }
+    assert_eq!(world.interfaces(), ["lo"]);
+}
+
+#[test]
+fn signals_reach_the_command() {
+    let Some(world) = World::new() else { return };
+    for (signal, status) in [("TERM", 143), ("INT", 130), ("HUP", 129)] {
+        let child = world.start(&["--log", "log"], &["sh", "-c", "echo > up; exec sleep 60"]);
+        until("the command runs", || world.path("up").exists());
+        send(signal, child.id());
+        let outcome = finish(child);
+        assert_eq!(outcome.status, Some(status), "{outcome:?}");
+        // The emulator ended in order.
+        assert!(world.path("log").exists());
+        let _ = std::fs::remove_file(world.path("up"));
+    }
+    // A command may see to a signal itself.
+    let trap = "trap 'exit 5' TERM; echo > up; while :; do sleep 0.05; done";
+    let child = world.start(&[], &["sh", "-c", trap]);
+    until("the command runs", || world.path("up").exists());
+    send("TERM", child.id());
+    assert_eq!(finish(child).status, Some(5));
+}
+
+#[test]
+fn nothing_is_left_after_kill_9() {
+    let Some(world) = World::new() else { return };
+    let recoup = env!("CARGO_BIN_EXE_recoup");
+    let script = "echo $$ > pid.tmp; mv pid.tmp pid; exec sleep 60";
+    let nested = ["emulate", "--", "sh", "-c", script];
+    let command: Vec<&str> = [recoup].into_iter().chain(nested).collect();
+    let mut child = world.start(&["--rtt", "20ms"], &command);
+    until("the command runs", || world.path("pid").exists());
+    let outer = format!("recoup{}o", child.id());
+    assert_eq!(world.interfaces(), ["lo", &outer]);
+    child.kill().expect("a program");
+    child.wait().expect("its end");
+    until("its device is gone", || world.interfaces() == ["lo"]);
+    let pid = std::fs::read_to_string(world.path("pid")).expect("a process");
+    let process = format!("/proc/{}/stat", pid.trim());
+    until("the command is gone", || {
+        // A process that has ended and nobody has waited for yet is a Z.
+        std::fs::read_to_string(&process).map_or(true, |stat| stat.contains(") Z "))
+    });
+    // And the next takes the same addresses.
+    let outcome = world.emulate(&[], &["sh", "-c", "echo $RECOUP_OUTSIDE"]);
+    assert_eq!(outcome.stdout, "100.64.0.1\n", "{outcome:?}");
+}
+
+#[test]
+fn emulators_side_by_side_have_addresses_of_their_own() {
+    let Some(world) = World::new() else { return };
+    let script = "echo $RECOUP_OUTSIDE; touch up; while [ ! -e down ]; do sleep 0.02; done";
+    let first = world.start(&[], &["sh", "-c", script]);
+    until("the first runs", || world.path("up").exists());
+    let second = world.emulate(&[], &["sh", "-c", "echo $RECOUP_OUTSIDE; touch down"]);
+    assert_eq!(second.stdout, "100.65.0.1\n");
+    assert_eq!(finish(first).stdout, "100.64.0.1\n");
+}
+
+#[test]
+fn who_may_not_is_told_so() {
+    let Some(world) = World::new() else { return };
+    // Somewhere anybody can run it.
+    let program = world.path("recoup");
+    std::fs::copy(env!("CARGO_BIN_EXE_recoup"), &program).expect("a copy");
+    let everybody = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(world.folder.path(), everybody).expect("a folder");
+    let mut recoup = Command::new(&program);
+    recoup.args(["emulate", "--", "true"]).current_dir("/");
+    recoup.stdout(Stdio::piped()).stderr(Stdio::piped());
+    recoup.uid(65_534).gid(65_534);
+    let outcome = finish(recoup.spawn().expect("recoup runs"));
+    // With user namespaces, and a device everybody may open, it works.
+    let may = outcome.status == Some(0) && Path::new("/proc/self/ns/user").exists();
+    let told = outcome.stderr.starts_with("recoup: cannot ") && outcome.stderr.lines().count() == 1;
+    assert!(may || (outcome.status == Some(2) && told), "{outcome:?}");
+}
+
+fn send(signal: &str, process: u32) {
+    let mut kill = Command::new("kill");
+    let status = kill.args(["-s", signal, &process.to_string()]).status();
+    assert!(status.expect("kill runs").success());
+}

@@ -1,0 +1,105 @@
+//! What runs on real packets print.
+
+use crate::stages::World;
+use serde_json::Value;
+
+const RUN: [&str; 8] = [
+    "run",
+    "tail-loss",
+    "--flows=2",
+    "--set=rate=100Mbit",
+    "--set=rtt=40ms",
+    "--set=drop=tail:1",
+    "--profile=linux-6",
+    "--format=json",
+];
+
+fn results(world: &World, args: &[&str]) -> Vec<Value> {
+    let outcome = world.run(&[&RUN, args].concat());
+    assert_eq!(outcome.status, Some(0), "{outcome:?}");
+    let report: Value = serde_json::from_str(&outcome.stdout).expect("JSON");
+    report["results"].as_array().expect("results").clone()
+}
+
+/// `kernel-6.18.3`, of the kernel that runs.
+fn kernel() -> String {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").expect("a kernel");
+    let is_version = |c: char| c.is_ascii_digit() || c == '.';
+    let version = release.split(|c| !is_version(c)).next().expect("a version");
+    format!("kernel-{version}")
+}
+
+#[test]
+fn each_stage_says_who_played_and_how_late_the_emulator_was() {
+    let Some(world) = World::new() else { return };
+    let kernel = kernel();
+    let mixed = format!("linux-6 to {kernel}");
+    // (arguments, stage, profile, client, server)
+    let cases: [(&[&str], &str, &str, &str, &str); 4] = [
+        (&["--on=net"], "net", "linux-6", "linux-6", "linux-6"),
+        (&["--on=kernel"], "kernel", &kernel, &kernel, &kernel),
+        (
+            &["--on=net", "--client=kernel"],
+            "net",
+            &mixed,
+            &kernel,
+            "linux-6",
+        ),
+        (
+            &["--on=kernel", "--server=recoup"],
+            "kernel",
+            &mixed,
+            &kernel,
+            "linux-6",
+        ),
+    ];
+    for (args, stage, profile, client, server) in cases {
+        let results = results(&world, args);
+        assert_eq!(results.len(), 1, "{args:?}");
+        let result = &results[0];
+        let live = &result["live"];
+        assert_eq!(result["stage"], stage, "{args:?}");
+        assert_eq!(result["profile"], profile, "{args:?}");
+        assert_eq!(
+            (&live["client"], &live["server"]),
+            (&client.into(), &server.into())
+        );
+        assert!(live["delivery_error_ms"]["p999"].is_number(), "{live}");
+        let facts = &live["kernel"];
+        assert_eq!(facts.is_null(), client != kernel, "{live}");
+        if client == kernel {
+            assert_eq!(
+                format!("kernel-{}", facts["version"].as_str().unwrap()),
+                kernel
+            );
+        }
+    }
+    assert_eq!(world.interfaces(), ["lo"]);
+}
+
+#[test]
+fn all_stages_stand_side_by_side() {
+    let Some(world) = World::new() else { return };
+    let results = results(&world, &["--on=all"]);
+    let stages: Vec<_> = results.iter().map(|result| &result["stage"]).collect();
+    assert_eq!(stages, ["sim", "net", "kernel"]);
+    assert!(results[0]["live"].is_null());
+    assert!(results[1]["live"].is_object() && results[2]["live"].is_object());
+}
+
+#[test]
+fn settings_of_the_kernel_and_thinned_acks_are_told() {
+    let Some(world) = World::new() else { return };
+    let args = [
+        "--on=kernel",
+        "--set=kernel.tlp=off",
+        "--set=kernel.sack=off",
+        "--set=ack=delayed:100ms",
+    ];
+    let results = results(&world, &args);
+    let live = &results[0]["live"];
+    assert_eq!(live["acks_held_ms"], 100.0, "{live}");
+    assert_eq!(live["kernel"]["tlp"], false, "{live}");
+    assert_eq!(live["kernel"]["sack"], false, "{live}");
+    assert_eq!(live["kernel"]["timestamps"], true, "{live}");
+}

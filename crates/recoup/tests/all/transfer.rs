@@ -1,0 +1,178 @@
+//! `recoup send` and `recoup receive` against the kernel's TCP, in namespaces of the tests' own. Where the
+//! system does not allow those, the tests say so and pass; with RECOUP_REQUIRE_TOOLS set they fail.
+
+use crate::real_packets::{skip, turn};
+use recoup_net::Namespace;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+fn in_namespace(test: impl FnOnce() + Send + 'static) {
+    let _turn = turn();
+    let namespace = match Namespace::new() {
+        Ok(namespace) => namespace,
+        Err(e) => return skip(e),
+    };
+    assert!(
+        namespace.run(test).is_ok(),
+        "the test in the namespace failed"
+    );
+}
+
+/// The program at work; killed when dropped.
+struct Recoup(Child);
+
+impl Recoup {
+    fn start(arguments: &[&str], stdin: Stdio) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_recoup"));
+        let command = command
+            .args(arguments)
+            .stdin(stdin)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        Self(command.spawn().unwrap())
+    }
+
+    /// The first line of standard error: the address.
+    fn first_line(&mut self) -> String {
+        let mut line = String::new();
+        let mut stderr = BufReader::new(self.0.stderr.take().unwrap());
+        stderr.read_line(&mut line).unwrap();
+        // What follows is read by nobody, and must not be waited for.
+        thread::spawn(move || stderr.read_to_string(&mut String::new()));
+        line
+    }
+
+    /// Its exit status and standard output.
+    fn end(mut self) -> (Option<i32>, String) {
+        let mut stdout = self.0.stdout.take().unwrap();
+        let read = thread::spawn(move || {
+            let mut text = String::new();
+            stdout.read_to_string(&mut text).map(|_| text)
+        });
+        let start = Instant::now();
+        let status = loop {
+            match self.0.try_wait().unwrap() {
+                Some(status) => break status.code(),
+                None => assert!(start.elapsed() < PATIENCE, "it does not end"),
+            }
+            thread::sleep(Duration::from_millis(10));
+        };
+        (status, read.join().unwrap().unwrap())
+    }
+}
+
+impl Drop for Recoup {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn crc(bytes: &[u8]) -> String {
+    format!("CRC-32 {:08x}", crc32fast::hash(bytes))
+}
+
+#[test]
+fn receive_tells_what_a_kernel_client_sent() {
+    in_namespace(|| {
+        let output = tempfile::tempdir().unwrap();
+        let (file, pcap) = (output.path().join("stream"), output.path().join("all.pcap"));
+        let mut receive = Recoup::start(
+            &[
+                "receive",
+                "--address=10.9.0.1",
+                "--port=77",
+                "--output",
+                file.to_str().unwrap(),
+                "--pcap",
+                pcap.to_str().unwrap(),
+            ],
+            Stdio::null(),
+        );
+        let line = receive.first_line();
+        if line.contains("cannot") {
+            return skip(line);
+        }
+        assert_eq!(line, "recoup: listening on 10.9.0.1:77\n");
+        let sent: Vec<u8> = (0..2_000_003_u32)
+            .map(|i| (i.wrapping_mul(i) >> 7) as u8)
+            .collect();
+        let mut stream = TcpStream::connect("10.9.0.1:77").unwrap();
+        stream.write_all(&sent).unwrap();
+        stream.shutdown(Shutdown::Write).unwrap();
+        let (status, said) = receive.end();
+        assert_eq!(status, Some(0));
+        assert!(said.contains("2000003 bytes"), "{said}");
+        assert!(said.contains(&crc(&sent)), "{said}");
+        assert!(std::fs::read(file).unwrap() == sent);
+        assert!(std::fs::metadata(pcap).unwrap().len() > 2_000_000);
+    });
+}
+
+#[test]
+fn send_brings_its_stream_to_a_kernel_server() {
+    in_namespace(|| {
+        for from_stdin in [false, true] {
+            let listener = TcpListener::bind("0.0.0.0:0").unwrap();
+            let to = format!("10.9.0.0:{}", listener.local_addr().unwrap().port());
+            let generated = ["--bytes=1000001", "--seed=9"];
+            let mut arguments = vec!["send", &to, "--address=10.9.0.1"];
+            if !from_stdin {
+                arguments.extend(generated);
+            }
+            let mut send = Recoup::start(&arguments, Stdio::piped());
+            let line = send.first_line();
+            if line.contains("cannot") {
+                return skip(line);
+            }
+            let text = b"what a user types";
+            let mut stdin = send.0.stdin.take().unwrap();
+            stdin.write_all(text).unwrap();
+            drop(stdin);
+            let mut received = Vec::new();
+            let (mut stream, _) = listener.accept().unwrap();
+            stream.read_to_end(&mut received).unwrap();
+            drop(stream);
+            let (status, said) = send.end();
+            assert_eq!(status, Some(0), "{said}");
+            assert!(said.contains(&crc(&received)), "{said}");
+            match from_stdin {
+                true => assert_eq!(received, text),
+                false => assert_eq!(received.len(), 1_000_001),
+            }
+        }
+    });
+}
+
+#[test]
+fn what_cannot_be_sent_is_told_in_a_line() {
+    in_namespace(|| {
+        let cases = [
+            // (arguments, the line)
+            (
+                vec!["send", "10.9.0.0:9", "--address=10.9.0.1", "--bytes=1"],
+                "no connection to 10.9.0.0:9: the peer reset or refused it",
+            ),
+            (
+                vec!["send", "127.0.0.1:9", "--bytes=1"],
+                "address 127.0.0.1:9: expected a unicast address, not of a loopback, and port of an IP version this host has",
+            ),
+            (vec!["receive", "--profile=linux-7"], "linux-7"),
+        ];
+        for (arguments, expected) in cases {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_recoup"));
+            let output = command.args(&arguments).output().unwrap();
+            let said = String::from_utf8(output.stderr).unwrap();
+            if said.contains("/dev/net/tun") {
+                return skip(said);
+            }
+            assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+            assert!(said.contains(expected), "{arguments:?}: {said}");
+        }
+    });
+}

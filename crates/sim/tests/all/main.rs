@@ -1,0 +1,7 @@
+//! Whole flows in the simulator.
+
+mod allocation;
+mod hostile;
+mod studied_senders;
+mod thinned_acks;
+mod workload;
