@@ -8,8 +8,7 @@ use recoup_lab::settings::{Settings, SettingsError};
 use recoup_lab::stage::{Ends, KernelFacts, Lateness, Live, RealStage, Stack, Stage, StageError};
 use recoup_net::testbed::{self, Kernel, Options, Setup, Testbed};
 use recoup_net::{DeliveryError, NetError, PacketCapture};
-use recoup_path::PathSpec;
-use recoup_path::{HopSpec, LossKind};
+use recoup_path::{HopSpec, PathSpec};
 use recoup_recovery::Profile;
 use recoup_recovery::congestion::Algorithm;
 use recoup_sim::FlowSpec;
@@ -150,31 +149,21 @@ fn paths_of(dir: &Path, ends: Ends, profile: Option<&Profile>) -> CapturePaths {
 
 /// The scenario's path for these ends.
 ///
-/// Linux cuts segments as it likes, where little room is left above all: rules that name data segments
-/// are told to the path as the bytes that are in them. Where the kernel is to delay its ACKs, they are
-/// thinned as they are sent.
+/// Linux cuts its stream into segments as it likes, most of all when little of the window is left. So
+/// loss rules for what the kernel sends name bytes, not segments. Where a scenario delays ACKs, the
+/// path thins the kernel's.
 fn path(settings: &Settings, ends: Ends) -> Result<PathSpec, SettingsError> {
     let mut path = settings.path()?;
-    let thins = ends.thins(settings);
-    for (stack, way) in [(ends.client, &mut path.up), (ends.server, &mut path.down)] {
+    for (stack, host) in [(ends.client, Host::Client), (ends.server, Host::Server)] {
         if stack != Stack::Kernel {
             continue;
         }
-        let named = way.iter_mut().filter_map(|hop| match hop {
-            HopSpec::Loss(loss) if settings.writes.is_empty() => Some(loss),
-            _ => None,
-        });
-        for loss in named {
-            if let LossKind::Data { first, last } = loss.kind {
-                let mss = u64::from(settings.mss);
-                loss.kind = LossKind::Offset {
-                    first: (first - 1).saturating_mul(mss),
-                    last: last.saturating_mul(mss) - 1,
-                };
-            }
+        if settings.writes.is_empty() {
+            path.use_byte_offsets(host.sends(), settings.mss);
         }
-        if let Some(hold) = thins {
-            way.insert(0, HopSpec::ThinAcks { hold });
+        if let Some(hold) = ends.thins(settings) {
+            path.hops_mut(host.sends())
+                .insert(0, HopSpec::ThinAcks { hold });
         }
     }
     Ok(path)

@@ -189,6 +189,24 @@ A comma-joined list of [up:|down:]KIND[@T]. down (server to client) is the defau
 }
 
 impl LossSpec {
+    /// The rule that names the payload bytes of data segments `first` to `last` when each segment
+    /// carries `mss` bytes (at least 1). Every other rule stays as it is.
+    ///
+    /// A sender that cuts its stream into segments of other lengths, as the Linux kernel does when
+    /// little of the window is left, loses the same data under this rule.
+    #[must_use]
+    pub fn with_byte_offsets(self, mss: u16) -> Self {
+        let mss = u64::from(mss);
+        let kind = match self.kind {
+            LossKind::Data { first, last } if last > 0 && mss > 0 => LossKind::Offset {
+                first: first.saturating_sub(1).saturating_mul(mss),
+                last: last.saturating_mul(mss) - 1,
+            },
+            kind => kind,
+        };
+        Self { kind, ..self }
+    }
+
     fn resolve(self, direction: Direction, known: Option<u64>) -> Result<Self, DropRulesError> {
         let rule = || rule_text(direction, self);
         let kind = match (self.kind, known) {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use recoup_units::BitRate;
+use recoup_units::{BitRate, Direction};
 use thiserror::Error;
 
 use crate::{LinkTrace, LossSpec, Probability};
@@ -16,6 +16,26 @@ pub struct PathSpec {
     pub up: Vec<HopSpec>,
     /// From server to client.
     pub down: Vec<HopSpec>,
+}
+
+impl PathSpec {
+    /// The hops of one direction.
+    pub const fn hops_mut(&mut self, direction: Direction) -> &mut Vec<HopSpec> {
+        match direction {
+            Direction::Up => &mut self.up,
+            Direction::Down => &mut self.down,
+        }
+    }
+
+    /// Lets the loss rules of one direction name payload bytes where they name data segments, as
+    /// [`LossSpec::with_byte_offsets`] does.
+    pub fn use_byte_offsets(&mut self, direction: Direction, mss: u16) {
+        for hop in self.hops_mut(direction) {
+            if let HopSpec::Loss(loss) = hop {
+                *loss = loss.with_byte_offsets(mss);
+            }
+        }
+    }
 }
 
 /// One hop of a path, in one direction.
@@ -218,6 +238,20 @@ mod tests {
                     .starts_with(&format!("`{text}` is not a queue limit"))
             );
         }
+    }
+
+    #[test]
+    fn byte_offsets_replace_data_segments_in_one_direction_only() {
+        let loss = |rule: &str| HopSpec::Loss(rule.parse().unwrap());
+        let delay = HopSpec::Delay(Duration::from_millis(20));
+        let hops = vec![loss("data:3"), loss("syn:1"), delay.clone()];
+        let mut path = PathSpec {
+            up: hops.clone(),
+            down: hops.clone(),
+        };
+        path.use_byte_offsets(Direction::Down, 1000);
+        assert_eq!(path.up, hops);
+        assert_eq!(path.down, [loss("offset:2001-3000"), loss("syn:1"), delay]);
     }
 
     #[test]
