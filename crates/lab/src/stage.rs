@@ -6,6 +6,7 @@
 //! What only the simulator has: `timers` is its model of hosts, which real hosts need not. What only the
 //! kernel has: the settings `kernel.…`; it sets PSH as it likes and has no selective loss prevention.
 
+use crate::events::EventWriter;
 use crate::output_file::OutputError;
 use crate::run::ProfileResult;
 use crate::scenario::Scenario;
@@ -13,6 +14,7 @@ use crate::settings::{KEYS, Settings, SettingsError};
 use recoup_tcp::{AckPolicy, Switch};
 use serde::Serialize;
 use std::error::Error;
+use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 use thiserror::Error as ThisError;
@@ -86,6 +88,20 @@ impl Ends {
     /// Whether the kernel is at an end.
     pub fn has_kernel(self) -> bool {
         self.client == Stack::Kernel || self.server == Stack::Kernel
+    }
+
+    /// What an event stream from this stage lacks, if anything: only Recoup's senders report events.
+    pub fn events_note(self) -> Option<String> {
+        let stage = self.stage.name();
+        let whose = match (self.client, self.server) {
+            (Stack::Recoup, Stack::Recoup) => return None,
+            (Stack::Kernel, Stack::Kernel) => "its senders",
+            (Stack::Kernel, Stack::Recoup) => "its sender at the client",
+            (Stack::Recoup, Stack::Kernel) => "its sender at the server",
+        };
+        Some(format!(
+            "{stage}: the kernel reports no events: of {whose} the event stream has the packets only"
+        ))
     }
 
     /// How long the emulator holds an odd ACK of the kernel's, if it thins them.
@@ -169,12 +185,24 @@ impl Live {
     }
 }
 
+/// What a run over real packets writes beside its results. With any of it, the flows run one after
+/// another.
+#[derive(Default)]
+pub struct Outputs<'a, 'w> {
+    /// The packets, as two captures per profile in this folder.
+    pub pcap: Option<&'a Path>,
+    /// The events of all flows. Whoever made the writer completes it.
+    pub events: Option<&'a mut EventWriter<EventTarget<'w>>>,
+}
+
+/// Where the events of a run over real packets go.
+pub type EventTarget<'w> = &'w mut (dyn Write + Send);
+
 /// Runs scenarios over real packets. The laboratory has none of its own: whoever joins it to a testbed
 /// provides it.
 pub trait RealStage: Sync {
     /// Runs all flows of all profiles, or of the kernel where profiles make no difference, on `lanes`
-    /// testbeds at once (see [`lanes`]); on one if packets are captured, in two files a profile in the
-    /// folder `pcap`. `done` is called with the number of flows finished since its last call, from any
+    /// testbeds at once (see [`lanes`]); on one where there are [`Outputs`]. `done` is called with the number of flows finished since its last call, from any
     /// thread.
     ///
     /// # Errors
@@ -184,7 +212,7 @@ pub trait RealStage: Sync {
         scenario: &Scenario,
         ends: Ends,
         lanes: usize,
-        pcap: Option<&Path>,
+        outputs: Outputs<'_, '_>,
         done: &(dyn Fn(u64) + Sync),
     ) -> Result<Vec<ProfileResult>, StageError>;
 }
@@ -327,6 +355,21 @@ mod tests {
             let found = notes(&scenario(settings), simulated, all_ends);
             assert_eq!(found.len(), count, "{found:?}");
             assert!(found.iter().all(|note| note.contains(about)), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn an_event_stream_lacks_what_the_kernel_does_not_report() {
+        for (client, server, about) in [
+            (Stack::Recoup, Stack::Recoup, None),
+            (Stack::Kernel, Stack::Kernel, Some("of its senders")),
+            (Stack::Kernel, Stack::Recoup, Some("at the client")),
+            (Stack::Recoup, Stack::Kernel, Some("at the server")),
+        ] {
+            let ends = Ends::new(Stage::Net, Some(client), Some(server)).unwrap();
+            let note = ends.events_note();
+            assert_eq!(note.is_some(), about.is_some(), "{note:?}");
+            assert!(about.is_none_or(|about| note.unwrap().contains(about)));
         }
     }
 

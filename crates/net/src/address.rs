@@ -11,7 +11,9 @@
 //! | IPv6 block       | /64 | /67 | /70 | /73 | /76 | /78 |
 //! | side by side     | 64  | 7   | 7   | 7   | 7   | 3   |
 //!
-//! The first addresses of a block are those of the emulator's own two ends.
+//! The first eighth of a block has the addresses of the emulator's own two ends. The outer end has the
+//! first, always. The inner end's address moves on from one emulator to the next: packets that
+//! connections of an earlier emulator still send go to another address, and are kept off the path.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -23,7 +25,11 @@ use crate::netlink::{Assigned, Netlink};
 const SHARED: Block = Block {
     base: Ipv4Addr::new(100, 64, 0, 0),
     len: 10,
+    inner: INNER,
 };
+
+/// The first place in a block that the inner end's address may have.
+const INNER: u32 = 2;
 
 /// The prefix length of a top block.
 const TOP_LEN: u8 = 16;
@@ -46,6 +52,8 @@ const UNIQUE_LOCAL: u128 = 0xfd52_6563_6f75 << 80;
 pub struct Block {
     base: Ipv4Addr,
     len: u8,
+    /// Where the inner end's address is in the block.
+    inner: u32,
 }
 
 /// The addresses of an emulator's two ends.
@@ -74,7 +82,7 @@ impl Block {
         let base = self.base.to_bits();
         Addresses {
             outside: Ipv4Addr::from_bits(base + 1),
-            inside: Ipv4Addr::from_bits(base + 2),
+            inside: Ipv4Addr::from_bits(base + self.inner),
         }
     }
 
@@ -83,7 +91,40 @@ impl Block {
         let base = self.v6().0.to_bits();
         Addresses {
             outside: Ipv6Addr::from_bits(base + 1),
-            inside: Ipv6Addr::from_bits(base + 2),
+            inside: Ipv6Addr::from_bits(base + u128::from(self.inner)),
+        }
+    }
+
+    /// The same block, where the address of the inner end is the one for the emulator of this number.
+    pub(crate) const fn numbered(self, number: u32) -> Self {
+        // Neither the first two addresses of the part for the ends, nor its last.
+        let addresses = (1 << (32 - self.part_len())) - INNER - 1;
+        Self {
+            inner: INNER + number % addresses,
+            ..self
+        }
+    }
+
+    /// The prefix length of the blocks within.
+    const fn part_len(self) -> u8 {
+        let len = self.len + STEP;
+        if len < LEAST_LEN { len } else { LEAST_LEN }
+    }
+
+    /// Whether an address is one that the inner end of an earlier emulator may have had.
+    pub(crate) fn was_inner_end(self, address: IpAddr) -> bool {
+        let shift = 32 - u32::from(self.part_len());
+        match address {
+            IpAddr::V4(address) => {
+                let ends = self.ends_v4();
+                address.to_bits() >> shift == self.base.to_bits() >> shift
+                    && ![ends.inside, ends.outside].contains(&address)
+            }
+            IpAddr::V6(address) => {
+                let (ends, shift) = (self.ends_v6(), shift + 48);
+                address.to_bits() >> shift == self.v6().0.to_bits() >> shift
+                    && ![ends.inside, ends.outside].contains(&address)
+            }
         }
     }
 
@@ -93,11 +134,12 @@ impl Block {
         Self {
             base: Ipv4Addr::from_bits(address.to_bits() & mask),
             len,
+            inner: INNER,
         }
     }
 
     fn contains(self, other: Self) -> bool {
-        self.len <= other.len && Self::around(other.base, self.len) == self
+        self.len <= other.len && Self::around(other.base, self.len).base == self.base
     }
 
     /// The blocks of prefix length `len` within, in order.
@@ -107,6 +149,7 @@ impl Block {
         (0..count).map(move |i| Self {
             base: Ipv4Addr::from_bits(base + (i << (32 - len))),
             len,
+            inner: INNER,
         })
     }
 }
@@ -177,7 +220,7 @@ fn free(own: Option<Block>, routed: &[Block]) -> Result<Vec<Block>, NetError> {
     let (parent, len) = match own {
         None => (SHARED, TOP_LEN),
         Some(own) if own.len >= LEAST_LEN => return Err(NetError::NestedTooDeep),
-        Some(own) => (own, (own.len + STEP).min(LEAST_LEN)),
+        Some(own) => (own, own.part_len()),
     };
     let taken = |block: Block| {
         // A route to the parent's block and more is the one this block is an exception to.
@@ -208,6 +251,7 @@ mod tests {
         Block {
             base: base.parse().unwrap(),
             len: len.parse().unwrap(),
+            inner: INNER,
         }
     }
 
@@ -266,6 +310,63 @@ mod tests {
             block.ends_v6().inside.to_string(),
             "fd52:6563:6f75:6440:2000::2"
         );
+    }
+
+    #[test]
+    fn each_emulator_has_another_inner_address() {
+        for (text, number, inside, inside6) in [
+            ("100.64.0.0/16", 0, "100.64.0.2", "fd52:6563:6f75:6440::2"),
+            ("100.64.0.0/16", 7, "100.64.0.9", "fd52:6563:6f75:6440::9"),
+            (
+                "100.64.0.0/16",
+                8188,
+                "100.64.31.254",
+                "fd52:6563:6f75:6440::1ffe",
+            ),
+            (
+                "100.64.0.0/16",
+                8189,
+                "100.64.0.2",
+                "fd52:6563:6f75:6440::2",
+            ),
+            // The smallest block has no room for another.
+            ("100.64.0.4/30", 7, "100.64.0.6", "fd52:6563:6f75:6440:4::2"),
+        ] {
+            let block = block(text).numbered(number);
+            assert_eq!(
+                block.ends_v4().inside.to_string(),
+                inside,
+                "{text} {number}"
+            );
+            assert_eq!(
+                block.ends_v6().inside.to_string(),
+                inside6,
+                "{text} {number}"
+            );
+            assert_eq!(block.ends_v4().outside.to_bits(), block.base.to_bits() + 1);
+        }
+    }
+
+    #[test]
+    fn earlier_inner_ends_are_known_by_their_addresses() {
+        let block = block("100.64.0.0/16").numbered(7);
+        for (address, earlier) in [
+            ("100.64.0.2", true),
+            ("100.64.31.254", true),
+            // Its own ends, emulators within this one, and others.
+            ("100.64.0.1", false),
+            ("100.64.0.9", false),
+            ("100.64.32.2", false),
+            ("100.65.0.2", false),
+            ("fd52:6563:6f75:6440::2", true),
+            ("fd52:6563:6f75:6440::9", false),
+            ("fd52:6563:6f75:6440::1", false),
+            ("fd52:6563:6f75:6440:2000::2", false),
+            ("fd00::2", false),
+        ] {
+            let found = block.was_inner_end(address.parse().unwrap());
+            assert_eq!(found, earlier, "{address}");
+        }
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub use capture::{PacketCapture, Tap};
 pub use clock::{Clock, be_punctual};
 pub use command::{Running, Signaller};
 pub use error::NetError;
-pub use log::{Fate, PacketLog, PacketRecord};
+pub use log::{PacketLog, PacketOutcome, PacketRecord};
 pub use namespace::Namespace;
 pub use packet::Tcp;
 pub use relay::{Ends, Relay, carries_super_packets};

@@ -17,7 +17,7 @@ use crate::packet::{Packet, Tcp};
 
 /// How a packet ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum PacketOutcome {
     /// Handed over.
     Delivered {
         /// When it was to be.
@@ -51,7 +51,7 @@ pub struct PacketRecord {
     /// When it was read.
     pub arrival: Instant,
     /// How it ended.
-    pub fate: Fate,
+    pub outcome: PacketOutcome,
     /// Bytes, IP header included.
     pub len: usize,
     /// Its connection.
@@ -63,12 +63,12 @@ pub struct PacketRecord {
 }
 
 impl PacketRecord {
-    pub(crate) const fn new(direction: Direction, packet: &Packet, fate: Fate) -> Self {
+    pub(crate) const fn new(direction: Direction, packet: &Packet, outcome: PacketOutcome) -> Self {
         Self {
             direction,
             number: packet.number,
             arrival: packet.arrival,
-            fate,
+            outcome,
             len: packet.len,
             flow: packet.flow,
             tcp: packet.tcp,
@@ -85,7 +85,8 @@ struct Line {
     arrival: u64,
     due: Option<u64>,
     departure: Option<u64>,
-    fate: &'static str,
+    #[serde(rename = "fate")]
+    outcome: &'static str,
     len: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     tcp: Option<TcpLine>,
@@ -102,11 +103,13 @@ struct TcpLine {
 
 impl From<&PacketRecord> for Line {
     fn from(entry: &PacketRecord) -> Self {
-        let (fate, due, departure) = match entry.fate {
-            Fate::Delivered { due, departure } => ("delivered", Some(due), Some(departure)),
-            Fate::Dropped { due, cause } => (cause.name(), Some(due), None),
-            Fate::Refused { due } => ("refused", Some(due), None),
-            Fate::Unfinished => ("unfinished", None, None),
+        let (outcome, due, departure) = match entry.outcome {
+            PacketOutcome::Delivered { due, departure } => {
+                ("delivered", Some(due), Some(departure))
+            }
+            PacketOutcome::Dropped { due, cause } => (cause.name(), Some(due), None),
+            PacketOutcome::Refused { due } => ("refused", Some(due), None),
+            PacketOutcome::Unfinished => ("unfinished", None, None),
         };
         Self {
             direction: entry.direction.name(),
@@ -114,7 +117,7 @@ impl From<&PacketRecord> for Line {
             arrival: entry.arrival.as_nanos(),
             due: due.map(Instant::as_nanos),
             departure: departure.map(Instant::as_nanos),
-            fate,
+            outcome,
             len: entry.len,
             tcp: entry.tcp.map(|tcp| TcpLine {
                 // Connections are counted from 1 where people read them.
@@ -187,7 +190,7 @@ fn write_all<W: Write>(to: W, entries: &Receiver<PacketRecord>) -> io::Result<W>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recoup_wire::Flags;
+    use recoup_wire::{Flags, SackBlocks};
 
     #[test]
     fn a_line_a_packet() {
@@ -195,7 +198,7 @@ mod tests {
             direction: Direction::Up,
             number: 3,
             arrival: Instant::from_nanos(5),
-            fate: Fate::Unfinished,
+            outcome: PacketOutcome::Unfinished,
             len: 40,
             flow: FlowId(0),
             tcp: None,
@@ -207,23 +210,29 @@ mod tests {
             ack: 2,
             payload_len: 0,
             flags: Flags::SYN | Flags::ACK,
-            sack: false,
+            sack: SackBlocks::NONE,
         });
         let log = PacketLog::start(Vec::new()).unwrap();
         let sender = log.sender();
-        for (fate, tcp) in [
-            (Fate::Delivered { due, departure }, tcp),
+        for (outcome, tcp) in [
+            (PacketOutcome::Delivered { due, departure }, tcp),
             (
-                Fate::Dropped {
+                PacketOutcome::Dropped {
                     due,
                     cause: DropCause::Loss,
                 },
                 None,
             ),
-            (Fate::Refused { due }, None),
-            (Fate::Unfinished, None),
+            (PacketOutcome::Refused { due }, None),
+            (PacketOutcome::Unfinished, None),
         ] {
-            sender.send(PacketRecord { fate, tcp, ..entry }).unwrap();
+            sender
+                .send(PacketRecord {
+                    outcome,
+                    tcp,
+                    ..entry
+                })
+                .unwrap();
         }
         drop(sender);
         let text = String::from_utf8(log.finish().unwrap()).unwrap();
@@ -254,7 +263,7 @@ mod tests {
             direction: Direction::Down,
             number: 1,
             arrival: Instant::ZERO,
-            fate: Fate::Unfinished,
+            outcome: PacketOutcome::Unfinished,
             len: 1,
             flow: FlowId(0),
             tcp: None,

@@ -1,11 +1,11 @@
 //! IP packets as a path sees them.
 
 use std::collections::HashMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use recoup_path::{self as path, TcpFacts};
 use recoup_units::{FlowId, Instant};
-use recoup_wire::{Flags, decode_unverified};
+use recoup_wire::{Flags, SackBlocks, decode_unverified};
 
 use crate::VnetHeader;
 
@@ -36,8 +36,8 @@ pub struct Tcp {
     pub payload_len: u32,
     /// The flags.
     pub flags: Flags,
-    /// There are SACK blocks.
-    pub sack: bool,
+    /// The SACK blocks.
+    pub sack: SackBlocks,
 }
 
 impl Packet {
@@ -65,7 +65,7 @@ impl path::Packet for Packet {
             fin: has(Flags::FIN),
             rst: has(Flags::RST),
             ack: has(Flags::ACK).then_some(tcp.ack),
-            sack: tcp.sack,
+            sack: !tcp.sack.is_empty(),
         })
     }
 
@@ -102,6 +102,14 @@ pub(crate) fn is_link_local(packet: &[u8]) -> bool {
             })
         }
         _ => packet.get(16..19).is_some_and(|d| d == [224, 0, 0]),
+    }
+}
+
+/// The packet's destination, if it is long enough to have one.
+pub(crate) fn destination(packet: &[u8]) -> Option<IpAddr> {
+    match packet.first()? >> 4 {
+        6 => Some(packet.get(24..)?.first_chunk::<16>().copied()?.into()),
+        _ => Some(packet.get(16..)?.first_chunk::<4>().copied()?.into()),
     }
 }
 
@@ -148,7 +156,7 @@ impl Connections {
             ack: segment.ack.0,
             payload_len: segment.payload_len,
             flags: segment.flags,
-            sack: !segment.options.sack.is_empty(),
+            sack: segment.options.sack,
         };
         let mut ends = [decoded.endpoints.src, decoded.endpoints.dst];
         ends.sort_unstable();

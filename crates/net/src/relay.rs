@@ -20,9 +20,9 @@ use rustix::event::{PollFd, PollFlags, poll};
 use crate::buffers::Buffers;
 use crate::capture::{Side, Tap};
 use crate::clock::{Vigil, be_punctual, timespec};
-use crate::log::{Fate, PacketRecord};
-use crate::packet::{Connections, Packet, is_link_local};
-use crate::{Clock, NetError, Report, Tun};
+use crate::log::{PacketOutcome, PacketRecord};
+use crate::packet::{Connections, Packet, destination, is_link_local};
+use crate::{Block, Clock, NetError, Report, Tun};
 
 /// The two devices a relay stands between.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +31,8 @@ pub struct Ends<'a> {
     pub outside: &'a Tun,
     /// Where packets that went down leave.
     pub inside: &'a Tun,
+    /// The addresses of both.
+    pub(crate) block: Block,
 }
 
 impl<'a> Ends<'a> {
@@ -134,6 +136,7 @@ impl Relay {
         self.buffers = Buffers::new(ends.inside.longest(self.mtu));
         let real_time = be_punctual();
         self.clock = Clock::start();
+        self.report.started_at = self.clock.monotonic(Instant::ZERO);
         // On a single processor nobody else gets anything done meanwhile.
         let several = available_parallelism().is_ok_and(|processors| processors.get() > 1);
         let mut vigil = Vigil::new(self.clock.now(), real_time && several);
@@ -195,7 +198,9 @@ impl Relay {
                 self.buffers.give_back(buffer);
                 return Ok(i > 0);
             };
-            if is_link_local(&buffer[..len]) {
+            let packet = &buffer[..len];
+            let stale = destination(packet).is_some_and(|to| ends.block.was_inner_end(to));
+            if is_link_local(packet) || stale {
                 self.buffers.give_back(buffer);
                 continue;
             }
@@ -251,13 +256,13 @@ impl Relay {
     }
 
     fn leave(&mut self, direction: Direction, due: Instant, exit: Exit<Packet>, ends: Ends<'_>) {
-        let (packet, fate) = match exit {
+        let (packet, outcome) = match exit {
             Exit::Delivered(packet) => {
                 let departure = self.clock.now();
                 let parts = [packet.bytes(), &[], &[]];
                 let written = ends.far(direction).write_frame(&packet.header, parts);
                 let counts = self.report.counts_mut(direction);
-                let fate = if written.is_ok() {
+                let outcome = if written.is_ok() {
                     counts.delivered += 1;
                     self.report.error.add(departure.since(due));
                     if let Some(tap) = &mut self.tap {
@@ -267,12 +272,12 @@ impl Relay {
                         );
                         tap.see(side, at, packet.header, packet.bytes());
                     }
-                    Fate::Delivered { due, departure }
+                    PacketOutcome::Delivered { due, departure }
                 } else {
                     counts.refused += 1;
-                    Fate::Refused { due }
+                    PacketOutcome::Refused { due }
                 };
-                (packet, fate)
+                (packet, outcome)
             }
             Exit::Dropped { packet, cause, .. } => {
                 let counts = self.report.counts_mut(direction);
@@ -281,10 +286,10 @@ impl Relay {
                     DropCause::QueueFull => counts.queue_full += 1,
                     DropCause::Thinned => counts.thinned += 1,
                 }
-                (packet, Fate::Dropped { due, cause })
+                (packet, PacketOutcome::Dropped { due, cause })
             }
         };
-        self.tell(PacketRecord::new(direction, &packet, fate));
+        self.tell(PacketRecord::new(direction, &packet, outcome));
         self.buffers.give_back(packet.buffer);
     }
 
@@ -302,7 +307,11 @@ impl Relay {
                 while let Some(exit) = self.chain(direction).next_exit(at) {
                     let (Exit::Delivered(packet) | Exit::Dropped { packet, .. }) = exit;
                     self.report.counts_mut(direction).unfinished += 1;
-                    self.tell(PacketRecord::new(direction, &packet, Fate::Unfinished));
+                    self.tell(PacketRecord::new(
+                        direction,
+                        &packet,
+                        PacketOutcome::Unfinished,
+                    ));
                 }
             }
         }

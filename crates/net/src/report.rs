@@ -98,6 +98,8 @@ pub struct Report {
     pub error: DeliveryError,
     /// There were more TCP connections than are told apart: the later ones met no positional drops.
     pub connections_exhausted: bool,
+    /// CLOCK_MONOTONIC in nanoseconds at the relay's [`Instant::ZERO`](recoup_units::Instant::ZERO).
+    pub(crate) started_at: u64,
 }
 
 impl Report {

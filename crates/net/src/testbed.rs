@@ -7,11 +7,11 @@
 //!                    ├── TUN ═══►│ relay, chains │═══ TUN ───┤
 //!   host ── TUN ─────┘           └───────┬───────┘           └───── TUN ── host
 //!                                        ▼
-//!                                     witness ──► FlowRecord
+//!                                     meter ──► FlowRecord
 //! ```
 //!
 //! A host of ours stands behind a TUN device of its own, and the kernel forwards between that and the
-//! path. What a flow cost is told by the packets at the path (`witness`), so that it is measured of
+//! path. What a flow cost is told by the packets at the path (`meter`), so that it is measured of
 //! any stack alike; what senders count is added from them.
 //!
 //! Where a receiver with delayed ACKs is asked of the kernel, whoever makes the path lets it
@@ -20,10 +20,11 @@
 mod application;
 mod end;
 mod engine;
+mod events;
 mod kernel;
 mod linux;
+mod meter;
 mod run;
-mod witness;
 
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
@@ -33,6 +34,7 @@ use std::thread::{Builder, scope};
 use std::time::Duration;
 
 use end::{End, SenderReport};
+pub use events::{FlowEvent, FlowEventKind, PathPacket, PathPoint};
 pub use linux::{Kernel, Options};
 use recoup_path::PathSpec;
 use recoup_recovery::Recovery;
@@ -55,6 +57,16 @@ pub enum Stack {
     Recoup(Config),
 }
 
+impl Stack {
+    /// The same stack, whose sender logs its events if it is Recoup's and `log` says so.
+    fn with_log(&self, log: bool) -> Self {
+        match self {
+            Self::Recoup(config) => Self::Recoup(Config { log, ..*config }),
+            Self::Kernel(options) => Self::Kernel(options.clone()),
+        }
+    }
+}
+
 /// What does not change from flow to flow.
 #[derive(Clone, Debug)]
 pub struct Setup {
@@ -68,6 +80,8 @@ pub struct Setup {
     pub mtu: u16,
     /// How long a flow may take.
     pub patience: Duration,
+    /// Whether to collect each flow's [events](FlowOutcome::events).
+    pub events: bool,
 }
 
 /// What came of a flow.
@@ -77,6 +91,9 @@ pub struct FlowOutcome {
     pub record: FlowRecord,
     /// The recoveries of senders of ours.
     pub recoveries: Vec<Recovery>,
+    /// What happened, in the order of time; empty unless [`Setup::events`] asks for it. The kernel's
+    /// senders report none, so where one stands there are only the packets at the path.
+    pub events: Vec<FlowEvent>,
     /// What the emulator did, and how punctual it was.
     pub report: Report,
 }
@@ -121,8 +138,9 @@ impl Testbed {
             return Err(NetError::Forwarding);
         }
         let at = wire.block().ends_v4();
-        let client = End::start(&setup.client, inside, at.inside.into(), mtu)?;
-        let mut server = End::start(&setup.server, &outside, at.outside.into(), mtu)?;
+        let stack = |stack: &Stack| stack.with_log(setup.events);
+        let client = End::start(&stack(&setup.client), inside, at.inside.into(), mtu)?;
+        let mut server = End::start(&stack(&setup.server), &outside, at.outside.into(), mtu)?;
         client.prepare(inside, server.address(), wire.inside_index())?;
         server.prepare(&outside, client.address(), wire.outside_index())?;
         let to = server.listen(&outside)?;
@@ -182,13 +200,19 @@ impl Testbed {
         let before = HOSTS.map(|host| self.end(host).counts(self.namespace(host)));
         let (mut report, senders) = self.carry(relay)?;
         let records: Vec<_> = watched.iter().collect();
-        let mut record = witness::measure(&records, flow, &self.setup.workload);
+        let mut record = meter::measure(&records, flow, &self.setup.workload);
         let mut recoveries = Vec::new();
-        for sender in senders {
+        let mut logs = Vec::new();
+        for (host, sender) in HOSTS.into_iter().zip(senders) {
             let sender = sender?;
             record.counters.merge(&sender.counters);
             recoveries.extend(sender.recoveries);
+            logs.push((host, sender.events));
         }
+        let events = match self.setup.events {
+            true => events::collect(&records, flow, report.started_at, &logs),
+            false => Vec::new(),
+        };
         for (host, before) in HOSTS.into_iter().zip(before) {
             if let Some(before) = before? {
                 let now = self.end(host).counts(self.namespace(host))?;
@@ -202,6 +226,7 @@ impl Testbed {
         Ok(FlowOutcome {
             record,
             recoveries,
+            events,
             report,
         })
     }

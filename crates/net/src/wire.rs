@@ -56,6 +56,8 @@ impl Wire {
         let mut netlink = Netlink::open()?;
         outside.bring_up(&mut netlink, mtu)?;
         let (block, ipv6) = address::take(&mut netlink, outside.index(), None)?;
+        // The system counts interfaces up, so that each emulator here has another number.
+        let block = block.numbered(outside.index());
         let namespace = Namespace::new()?;
         let set_up = move || set_up_inside(create(&name('i'))?, mtu, block, ipv6);
         let (inside, forwards) = namespace.run(set_up)??;
@@ -95,6 +97,7 @@ impl Wire {
         Ends {
             outside: &self.outside,
             inside: &self.inside,
+            block: self.block,
         }
     }
 
@@ -124,7 +127,8 @@ impl Wire {
         self.outside.index()
     }
 
-    /// Starts a command inside. It is killed should this process, or the wire, go first.
+    /// Starts a command inside. It is killed, with every process it started, when what is returned is
+    /// dropped or this process ends.
     ///
     /// # Errors
     /// [`NetError::Command`] when it cannot be started.

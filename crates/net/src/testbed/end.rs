@@ -8,17 +8,19 @@ use recoup_tcp::flow::Host;
 
 use super::Stack;
 use super::engine::{self, Engine};
+use super::events::SenderEvents;
 use super::kernel::{self, Listener};
 use super::linux::{self, Counts, Kernel, Options};
 use super::run::FlowRun;
 use crate::netlink::Netlink;
 use crate::{Clock, Namespace, NetError};
 
-/// What a sender counted in a flow.
+/// What a sender counted and logged in a flow.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SenderReport {
     pub counters: Counters,
     pub recoveries: Vec<Recovery>,
+    pub events: SenderEvents,
 }
 
 /// A stack in its namespace.

@@ -12,8 +12,9 @@ use recoup_tcp::{Config, State};
 
 use super::application::Application;
 use super::end::SenderReport;
+use super::events::SenderEvents;
 use super::run::{FlowRun, LOOK};
-use crate::clock::be_punctual;
+use crate::clock::{be_punctual, monotonic};
 use crate::host::{ConnectionId, Driver, Host, Read, Secret, Settings, TunDevice};
 use crate::{Namespace, NetError};
 
@@ -156,10 +157,15 @@ fn run_application(
         let wait = due.map_or(LOOK, |due| due.since(driver.now()).min(LOOK));
         driver.turn(wait)?;
     }
+    let events = SenderEvents {
+        started_at: monotonic().saturating_sub(driver.now().as_nanos()),
+        events: driver.host.take_events(id),
+    };
     let sender = driver.host.sender(id);
     let report = sender.map(|sender| SenderReport {
         counters: sender.counters(),
         recoveries: sender.recoveries().copied().collect(),
+        events,
     });
     // An error says that the connection is gone already.
     let _ = driver.host.abort(id);

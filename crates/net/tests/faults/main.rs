@@ -17,6 +17,7 @@ mod wire;
 use recoup_net::Namespace;
 use recoup_net::host::{Host, Secret, Settings, TunDevice};
 use recoup_recovery::Mechanisms;
+use recoup_skip::skip;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -28,13 +29,6 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 /// One test at a time: they wait for each other's processors otherwise.
 static TURN: Mutex<()> = Mutex::new(());
-
-/// Says why a test is not done, or fails where all of them must be.
-fn skip(why: impl std::fmt::Display) {
-    let required = std::env::var_os("RECOUP_REQUIRE_TOOLS").is_some();
-    assert!(!required, "{why}, and RECOUP_REQUIRE_TOOLS is set");
-    eprintln!("SKIPPED: {why}");
-}
 
 /// Does a test in a namespace with a TUN device, unless the system has none to give.
 fn with_device(test: impl FnOnce(&TunDevice) + Send + 'static) {

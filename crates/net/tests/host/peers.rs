@@ -5,6 +5,7 @@ use recoup_net::host::{
     ConnectionId, Device, Driver, Host, Read, Secret, Settings, TunDevice, TunOptions,
 };
 use recoup_recovery::Mechanisms;
+use recoup_skip::skip;
 use recoup_tcp::State;
 use std::collections::HashMap;
 use std::io::{Read as _, Write as _};
@@ -14,13 +15,6 @@ use std::time::{Duration, Instant};
 
 /// No transfer here takes longer.
 const PATIENCE: Duration = Duration::from_secs(60);
-
-/// Says why a test is not done, or fails where all of them must be.
-fn skip(why: impl std::fmt::Display) {
-    let required = std::env::var_os("RECOUP_REQUIRE_TOOLS").is_some();
-    assert!(!required, "{why}, and RECOUP_REQUIRE_TOOLS is set");
-    eprintln!("SKIPPED: {why}");
-}
 
 /// Does a test in a namespace with a TUN device, or says why not.
 pub fn with_device(test: impl FnOnce(&TunDevice) + Send + 'static) {

@@ -1,10 +1,11 @@
 //! The same captures through this analysis and through other tools, in one table.
 
-use crate::kernel::{self, skip};
+use crate::kernel;
 use crate::score::{Claim, Row, Score};
 use crate::simulated::{self, analyze_file};
 use crate::tools::{tcptrace, tshark, tstat};
 use crate::truth::{Carries, Sent};
+use recoup_skip::skip;
 use recoup_tcp::flow::Host;
 use recoup_trace::finding::Verdict;
 use std::path::Path;

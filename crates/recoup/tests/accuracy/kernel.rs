@@ -11,6 +11,7 @@ use crate::score::{Claim, Score, share};
 use crate::simulated::{analyze_file, did};
 use crate::truth::{Carries, Sent, retransmissions};
 use recoup_net::{Namespace, Tun};
+use recoup_skip::skip;
 use recoup_tcp::flow::Host;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -114,13 +115,6 @@ fn capture(folder: &Path, at: Host) -> PathBuf {
         Host::Client => "captures/inside.pcap",
         Host::Server => "captures/outside.pcap",
     })
-}
-
-/// Says why a test is not done, or fails where all of them must be.
-pub fn skip(why: impl std::fmt::Display) {
-    let required = std::env::var_os("RECOUP_REQUIRE_TOOLS").is_some();
-    assert!(!required, "{why}, and RECOUP_REQUIRE_TOOLS is set");
-    eprintln!("SKIPPED: {why}");
 }
 
 /// Has the connections cross the path; `None` where the system does not let them.

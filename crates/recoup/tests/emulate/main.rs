@@ -13,6 +13,7 @@ mod path;
 mod roles;
 
 use recoup_net::{Namespace, Tun};
+use recoup_skip::skip;
 use std::io::Read;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 use std::process::{Child, Command, Stdio};
@@ -40,13 +41,6 @@ struct Outcome {
     status: Option<i32>,
     stdout: String,
     stderr: String,
-}
-
-/// Says why a test is not done, or fails where all of them must be.
-fn skip(why: impl std::fmt::Display) {
-    let required = std::env::var_os("RECOUP_REQUIRE_TOOLS").is_some();
-    assert!(!required, "{why}, and RECOUP_REQUIRE_TOOLS is set");
-    eprintln!("SKIPPED: {why}");
 }
 
 impl World {

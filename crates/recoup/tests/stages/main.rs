@@ -9,6 +9,7 @@ mod refusals;
 mod results;
 
 use recoup_net::{Namespace, Tun};
+use recoup_skip::skip;
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -33,13 +34,6 @@ struct World {
 }
 
 static TURN: Mutex<()> = Mutex::new(());
-
-/// Says why a test is not done, or fails where all of them must be.
-fn skip(why: impl std::fmt::Display) {
-    let required = std::env::var_os("RECOUP_REQUIRE_TOOLS").is_some();
-    assert!(!required, "{why}, and RECOUP_REQUIRE_TOOLS is set");
-    eprintln!("SKIPPED: {why}");
-}
 
 impl World {
     /// One, unless the system has none to give.

@@ -3,6 +3,7 @@
 #![cfg(target_os = "linux")]
 
 use recoup_net::Namespace;
+use recoup_skip::skip;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
@@ -10,13 +11,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(30);
-
-/// Says why a test is not done, or fails where all of them must be.
-fn skip(why: impl std::fmt::Display) {
-    let required = std::env::var_os("RECOUP_REQUIRE_TOOLS").is_some();
-    assert!(!required, "{why}, and RECOUP_REQUIRE_TOOLS is set");
-    eprintln!("SKIPPED: {why}");
-}
 
 fn in_namespace(test: impl FnOnce() + Send + 'static) {
     let namespace = match Namespace::new() {

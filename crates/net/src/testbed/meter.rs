@@ -13,7 +13,7 @@ use recoup_tcp::flow::{FlowRecord, Host, Ledger, Workload};
 use recoup_units::{Direction, FlowId, Instant, Offset, Span};
 use recoup_wire::{Flags, SeqNumber};
 
-use crate::{Fate, PacketRecord, Tcp};
+use crate::{PacketOutcome, PacketRecord, Tcp};
 
 /// One direction of a flow.
 #[derive(Debug, Default)]
@@ -58,7 +58,7 @@ enum What {
 }
 
 #[derive(Debug)]
-struct Witness<'a> {
+struct FlowMeter<'a> {
     workload: &'a Workload,
     up: Way,
     down: Way,
@@ -82,21 +82,23 @@ pub(super) fn measure(records: &[PacketRecord], flow: FlowId, workload: &Workloa
         // would not have sent was not sent.
         let sent = &mut last_sent[usize::from(record.direction == Direction::Down)];
         let first = std::mem::replace(sent, record.number) != record.number;
-        let thinned = is_thinned(record.fate);
+        let thinned = is_thinned(record.outcome);
         if first && !thinned {
             events.push((record.arrival, What::Sent, record));
         }
-        match record.fate {
-            Fate::Delivered { departure, .. } if !record.damaged => {
+        match record.outcome {
+            PacketOutcome::Delivered { departure, .. } if !record.damaged => {
                 events.push((departure, What::Arrived, record));
             }
-            Fate::Dropped { due, .. } if !thinned => events.push((due, What::Dropped, record)),
+            PacketOutcome::Dropped { due, .. } if !thinned => {
+                events.push((due, What::Dropped, record))
+            }
             _ => {}
         }
     }
     // What is equal in time stays as it is: sent, then arrived.
     events.sort_by_key(|(at, _, _)| *at);
-    let mut witness = Witness {
+    let mut meter = FlowMeter {
         workload,
         up: Way::default(),
         down: Way::default(),
@@ -105,24 +107,24 @@ pub(super) fn measure(records: &[PacketRecord], flow: FlowId, workload: &Workloa
     };
     for &(at, what, record) in &events {
         if let Some(tcp) = &record.tcp {
-            witness.see(at, what, record, tcp);
+            meter.see(at, what, record, tcp);
         }
     }
-    witness.finish(events.last().map(|(at, _, _)| *at))
+    meter.finish(events.last().map(|(at, _, _)| *at))
 }
 
 /// Whether the packet is an ACK that a receiver with delayed ACKs would not have sent.
-fn is_thinned(fate: Fate) -> bool {
+fn is_thinned(outcome: PacketOutcome) -> bool {
     matches!(
-        fate,
-        Fate::Dropped {
+        outcome,
+        PacketOutcome::Dropped {
             cause: DropCause::Thinned,
             ..
         }
     )
 }
 
-impl Witness<'_> {
+impl FlowMeter<'_> {
     const fn way(&mut self, direction: Direction) -> &mut Way {
         match direction {
             Direction::Up => &mut self.up,
