@@ -1,9 +1,9 @@
-//! Which addresses an emulator takes.
+//! The addresses of an emulator.
 //!
-//! Each has a block of IPv4 addresses out of 100.64.0.0/10 (RFC 6598: addresses for the inside of
-//! networks, which nobody's internet hosts have) and the block of IPv6 addresses that goes with it,
-//! in a unique local prefix (RFC 4193). Both are routed inwards as a whole, so that an emulator inside
-//! takes a part of its parent's block and needs no address translation:
+//! Each emulator takes a block of IPv4 addresses in 100.64.0.0/10 (RFC 6598: shared address space, which
+//! no internet host has) and the corresponding block of IPv6 addresses in a unique local prefix (RFC
+//! 4193). Both blocks are routed to the inside as a whole. So an emulator within another takes a part of
+//! its parent's block, and no addresses are translated:
 //!
 //! | depth            | 1   | 2   | 3   | 4   | 5   | 6   |
 //! |------------------|-----|-----|-----|-----|-----|-----|
@@ -21,7 +21,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use crate::NetError;
 use crate::netlink::{Assigned, Netlink};
 
-/// What the top blocks are taken from.
+/// The network of all top-level blocks.
 const SHARED: Block = Block {
     base: Ipv4Addr::new(100, 64, 0, 0),
     len: 10,
@@ -31,23 +31,23 @@ const SHARED: Block = Block {
 /// The first place in a block that the inner end's address may have.
 const INNER: u32 = 2;
 
-/// The prefix length of a top block.
+/// The prefix length of a top-level block.
 const TOP_LEN: u8 = 16;
 
-/// The prefix length of the smallest block: two ends need addresses 1 and 2 of it.
+/// The prefix length of the smallest block, which has addresses 1 and 2 for the two ends.
 const LEAST_LEN: u8 = 30;
 
-/// By how many bits a block inside another is longer.
+/// How many bits longer the prefix of a block within another is.
 const STEP: u8 = 3;
 
-/// How many blocks there are inside another, the first of which is the other's own.
+/// How many blocks there are within another. The first part is for the other's own ends.
 pub(crate) const SIBLINGS: u32 = (1 << STEP) - 1;
 
-/// What the IPv6 blocks begin with, 48 bits; the IPv4 block follows. The 40 bits after fd say
+/// The first 48 bits of the IPv6 blocks; the IPv4 block follows. The 40 bits after fd are the letters
 /// `Recou`.
 const UNIQUE_LOCAL: u128 = 0xfd52_6563_6f75 << 80;
 
-/// A block of IPv4 addresses, and by it one of IPv6 addresses.
+/// A block of IPv4 addresses and the corresponding one of IPv6 addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
     base: Ipv4Addr,
@@ -59,9 +59,9 @@ pub struct Block {
 /// The addresses of an emulator's two ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Addresses<T> {
-    /// Of the end that the namespace's packets come out of.
+    /// The address of the end in the caller's namespace.
     pub outside: T,
-    /// Of the end in the namespace.
+    /// The address of the end in the new namespace.
     pub inside: T,
 }
 
@@ -128,7 +128,7 @@ impl Block {
         }
     }
 
-    /// The block an address lies in.
+    /// The block of prefix length `len` that contains an address.
     fn around(address: Ipv4Addr, len: u8) -> Self {
         let mask = u32::MAX.checked_shl(32 - u32::from(len)).unwrap_or(0);
         Self {
@@ -154,11 +154,11 @@ impl Block {
     }
 }
 
-/// The beginning of the names of the emulators' interfaces.
+/// The prefix of emulators' interface names.
 pub(crate) const INTERFACE: &str = "recoup";
 
-/// The blocks an emulator in this namespace may take, the best first. One that another takes at
-/// the same moment is found out when it is routed.
+/// The blocks an emulator in this namespace may take, in order of preference. Another emulator may take
+/// one at the same moment; adding the route fails then.
 fn candidates(netlink: &mut Netlink) -> Result<Vec<Block>, NetError> {
     let own = own_block(&netlink.addresses()?);
     let routed = netlink.routes()?;
@@ -171,8 +171,8 @@ fn candidates(netlink: &mut Netlink) -> Result<Vec<Block>, NetError> {
     free(own, &routed.collect::<Vec<_>>())
 }
 
-/// Routes the first free block to an interface, or no more of it than a prefix of `len` bits, and gives
-/// the interface its first addresses. Second: whether IPv6 is there, which a system may do without.
+/// Routes the first free block to an interface and gives the interface its first addresses. With `len`, the
+/// block is only the first part of that prefix length. Second: whether the system has IPv6.
 pub(crate) fn take(
     netlink: &mut Netlink,
     index: u32,
@@ -186,7 +186,7 @@ pub(crate) fn take(
         let (network, len) = block.v4();
         match netlink.add_route(network.into(), len, index) {
             Ok(()) => {}
-            // Another was faster.
+            // Another emulator took it first.
             Err(NetError::System { source, .. })
                 if source.kind() == io::ErrorKind::AlreadyExists =>
             {
@@ -204,7 +204,7 @@ pub(crate) fn take(
     Err(NetError::NoBlock)
 }
 
-/// The block of the emulator whose namespace this is: the network of its inner interface's address.
+/// The block of the emulator that made this namespace: the network of its inner interface's address.
 fn own_block(addresses: &[Assigned]) -> Option<Block> {
     addresses.iter().find_map(|assigned| {
         let IpAddr::V4(address) = assigned.address else {
@@ -223,7 +223,7 @@ fn free(own: Option<Block>, routed: &[Block]) -> Result<Vec<Block>, NetError> {
         Some(own) => (own, own.part_len()),
     };
     let taken = |block: Block| {
-        // A route to the parent's block and more is the one this block is an exception to.
+        // A route to the parent's whole block is no obstacle: the new route is more specific.
         let others = routed.iter().filter(|other| !other.contains(parent));
         let mut others = others.filter(|other| own.is_none_or(|own| own.contains(**other)));
         others.any(|other| other.contains(block) || block.contains(*other))
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_block_that_nothing_is_routed_to() {
+    fn the_first_block_without_a_route_is_taken() {
         let cases: [(Option<&str>, &[&str], &str); 9] = [
             // (parent's block, what is routed, what is taken)
             (None, &[], "100.64.0.0/16"),

@@ -1,7 +1,8 @@
 //! A command that runs inside, and the processes it starts.
 //!
-//! They have a process namespace of their own (pid_namespaces(7)), so that none outlasts this process:
-//! its first process is killed with this one, however that comes about, and the kernel kills the rest.
+//! They have a process namespace of their own (pid_namespaces(7)), so that none outlasts this process.
+//! The kernel kills the first process of the namespace when this process ends, even by SIGKILL, and all
+//! others with it.
 
 use std::convert::Infallible;
 use std::io;
@@ -55,7 +56,7 @@ impl Running {
         })
     }
 
-    /// Something to send it signals with from elsewhere.
+    /// A handle that sends signals to it from another thread.
     ///
     /// # Errors
     /// When there are no descriptors left.
@@ -69,7 +70,7 @@ impl Running {
     /// Waits for its end.
     ///
     /// # Errors
-    /// When somebody else has waited for it.
+    /// When it has been waited for already.
     pub fn wait(&mut self) -> Result<ExitStatus, NetError> {
         let status = self.processes.command.wait();
         status.map_err(NetError::system("wait for the command"))
@@ -94,8 +95,8 @@ struct Processes {
 impl Processes {
     /// Starts them on the calling thread, which must not start a thread afterwards.
     fn start(mut command: Command) -> Result<Self, NetError> {
-        // SAFETY: unshare is unsafe for CLONE_FILES; CLONE_NEWPID says where later children of this
-        // thread are, and no more.
+        // SAFETY: unshare is unsafe for CLONE_FILES. CLONE_NEWPID only changes the namespace of this
+        // thread's later children.
         let apart = unsafe { unshare_unsafe(UnshareFlags::NEWPID) }.is_ok();
         let init = match apart {
             true => {

@@ -1,7 +1,7 @@
-//! What became of each packet, as JSON lines.
+//! The outcome of each packet, as JSON lines.
 //!
-//! The relay must not wait for a disk: it hands over what is to be written to a thread, which looks
-//! for it every few milliseconds, so that handing over wakes nobody.
+//! The relay must not wait for a disk, so a thread writes. It polls every few milliseconds, so that
+//! handing a record to it wakes no thread.
 
 use std::io::{self, BufWriter, Write};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
@@ -15,36 +15,36 @@ use serde::Serialize;
 use crate::NetError;
 use crate::packet::{Packet, Tcp};
 
-/// How a packet ended.
+/// How a packet's way through the emulator ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketOutcome {
-    /// Handed over.
+    /// Its device took it.
     Delivered {
-        /// When it was to be.
+        /// When the path's hops let it leave.
         due: Instant,
-        /// When it was.
+        /// When it was handed to the device.
         departure: Instant,
     },
-    /// Dropped on the way.
+    /// A hop dropped it.
     Dropped {
         /// When.
         due: Instant,
         /// Why.
         cause: DropCause,
     },
-    /// The device would not take it.
+    /// The device refused it.
     Refused {
-        /// When it was to be handed over.
+        /// When the path's hops let it leave.
         due: Instant,
     },
-    /// It was on its way when the emulator ended.
+    /// It was in flight when the emulator ended.
     Unfinished,
 }
 
-/// What became of a packet.
+/// A packet and its outcome.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketRecord {
-    /// Where it went.
+    /// Its direction.
     pub direction: Direction,
     /// Its number in its direction, from 1; copies have their original's.
     pub number: u64,
@@ -56,9 +56,9 @@ pub struct PacketRecord {
     pub len: usize,
     /// Its connection.
     pub flow: FlowId,
-    /// What there is to know of it as one of TCP's, if it is.
+    /// Its TCP header; `None` if it is not TCP.
     pub tcp: Option<Tcp>,
-    /// The path damaged it: its receiver will not take it.
+    /// The path damaged it, so its receiver discards it.
     pub damaged: bool,
 }
 
@@ -131,7 +131,7 @@ impl From<&PacketRecord> for Line {
     }
 }
 
-/// A log being written: a JSON object a packet, in the order of their ends. All times are in
+/// A log being written: one JSON object per packet, in the order of their outcomes. All times are in
 /// nanoseconds since the relay started.
 #[derive(Debug)]
 pub struct PacketLog<W> {
@@ -139,14 +139,14 @@ pub struct PacketLog<W> {
     writer: JoinHandle<io::Result<W>>,
 }
 
-/// How often the writer looks for entries.
+/// How often the writer polls for records.
 const PAUSE: Duration = Duration::from_millis(5);
 
 impl<W: Write + Send + 'static> PacketLog<W> {
     /// Begins a log.
     ///
     /// # Errors
-    /// When there can be no thread to write it.
+    /// When the system starts no thread to write it.
     pub fn start(to: W) -> Result<Self, NetError> {
         let (entries, received) = channel();
         let writer = thread::Builder::new()
@@ -156,12 +156,12 @@ impl<W: Write + Send + 'static> PacketLog<W> {
         Ok(Self { entries, writer })
     }
 
-    /// Where a [`Relay`](crate::Relay) is to tell what there is to log.
+    /// Where a [`Relay`](crate::Relay) sends its records.
     pub fn sender(&self) -> Sender<PacketRecord> {
         self.entries.clone()
     }
 
-    /// Writes what is still to be written.
+    /// Writes the remaining records.
     ///
     /// # Errors
     /// When anything could not be written, now or before.
@@ -193,7 +193,7 @@ mod tests {
     use recoup_wire::{Flags, SackBlocks};
 
     #[test]
-    fn a_line_a_packet() {
+    fn each_packet_has_a_line() {
         let entry = PacketRecord {
             direction: Direction::Up,
             number: 3,
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_is_told_at_the_end() {
+    fn a_full_disk_is_reported_at_the_end() {
         struct Full;
         impl Write for Full {
             fn write(&mut self, _: &[u8]) -> io::Result<usize> {

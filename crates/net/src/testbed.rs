@@ -1,5 +1,5 @@
-//! One flow at a time over real packets: two namespaces, the path between them, and at either end the
-//! kernel's TCP or Recoup's.
+//! Runs flows one after another over real packets: two namespaces, a path between them, and at each end
+//! the kernel's TCP or Recoup's.
 //!
 //! ```text
 //!   client's namespace              this process               server's namespace
@@ -7,15 +7,15 @@
 //!                    ├── TUN ═══►│ relay, chains │═══ TUN ───┤
 //!   host ── TUN ─────┘           └───────┬───────┘           └───── TUN ── host
 //!                                        ▼
-//!                                     meter ──► FlowRecord
+//!                                   meter, events ──► FlowRecord, FlowEvents
 //! ```
 //!
-//! A host of ours stands behind a TUN device of its own, and the kernel forwards between that and the
-//! path. What a flow cost is told by the packets at the path (`meter`), so that it is measured of
-//! any stack alike; what senders count is added from them.
+//! A Recoup host has a TUN device of its own, and the kernel forwards between that and the path. The
+//! packets at the path give a flow's cost (`meter`), so that every stack is measured alike. The senders'
+//! counters are added to it.
 //!
-//! Where a receiver with delayed ACKs is asked of the kernel, whoever makes the path lets it
-//! acknowledge every segment and thins the ACKs ([`HopSpec::ThinAcks`](recoup_path::HopSpec)).
+//! The kernel does not delay ACKs by a given time. For a receiver that does, the caller lets the kernel
+//! acknowledge every segment and puts [`HopSpec::ThinAcks`](recoup_path::HopSpec) on the path.
 
 mod application;
 mod end;
@@ -48,12 +48,12 @@ use crate::netlink::Netlink;
 use crate::wire::{acquire_rights, forward};
 use crate::{Clock, Namespace, NetError, Relay, Report, Tap, Wire};
 
-/// Whose TCP is at an end, and how it is set up.
+/// The TCP at an end, with its settings.
 #[derive(Clone, Debug)]
 pub enum Stack {
     /// The kernel's.
     Kernel(Options),
-    /// Recoup's; MSS and IP version are the testbed's to say.
+    /// Recoup's. The testbed sets the MSS and the IP version.
     Recoup(Config),
 }
 
@@ -67,38 +67,38 @@ impl Stack {
     }
 }
 
-/// What does not change from flow to flow.
+/// What is the same for all flows of a testbed.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// The end that connects.
     pub client: Stack,
     /// The end that accepts.
     pub server: Stack,
-    /// What is sent.
+    /// What the applications send.
     pub workload: Workload,
     /// The longest packet in bytes, IP header included.
     pub mtu: u16,
-    /// How long a flow may take.
+    /// How long a flow may take before it is given up.
     pub patience: Duration,
     /// Whether to collect each flow's [events](FlowOutcome::events).
     pub events: bool,
 }
 
-/// What came of a flow.
+/// The result of a flow.
 #[derive(Clone, Debug)]
 pub struct FlowOutcome {
     /// What it cost.
     pub record: FlowRecord,
-    /// The recoveries of senders of ours.
+    /// The recoveries of Recoup's senders.
     pub recoveries: Vec<Recovery>,
     /// What happened, in the order of time; empty unless [`Setup::events`] asks for it. The kernel's
     /// senders report none, so where one stands there are only the packets at the path.
     pub events: Vec<FlowEvent>,
-    /// What the emulator did, and how punctual it was.
+    /// What the emulator carried, and how punctually.
     pub report: Report,
 }
 
-/// Two ends and a path for flows, one after another.
+/// Two ends and the devices between them.
 #[derive(Debug)]
 pub struct Testbed {
     setup: Setup,
@@ -110,11 +110,11 @@ pub struct Testbed {
     clock: Clock,
 }
 
-/// Whether the process may make what a testbed needs. Where it may not, it becomes the root of a user
-/// namespace, which only a process of a single thread can: so this comes first.
+/// Ensures that the process may make what a testbed needs. If it may not, it becomes the root of a user
+/// namespace, which only a process with a single thread can: call this before starting threads.
 ///
 /// # Errors
-/// [`NetError::Privilege`] when neither is possible.
+/// [`NetError::Privilege`] when the process may do neither.
 pub fn prepare() -> Result<(), NetError> {
     acquire_rights().map(drop)
 }
@@ -123,7 +123,7 @@ impl Testbed {
     /// Makes the namespaces, the devices between them, and the stacks at both ends.
     ///
     /// # Errors
-    /// What the system refuses, the congestion control among it.
+    /// System errors, for example when the kernel does not have the congestion control.
     pub fn open(setup: Setup) -> Result<Self, NetError> {
         let outside = Namespace::new()?;
         let mtu = setup.mtu;
@@ -155,10 +155,10 @@ impl Testbed {
         })
     }
 
-    /// What is known of the kernel's TCP at an end; `None` where it is ours.
+    /// Facts about the kernel's TCP at an end; `None` if the stack there is Recoup's.
     ///
     /// # Errors
-    /// When it cannot be asked.
+    /// System errors.
     pub fn kernel(&self, host: Host) -> Result<Option<Kernel>, NetError> {
         self.end(host).kernel(self.namespace(host))
     }
@@ -177,11 +177,11 @@ impl Testbed {
         }
     }
 
-    /// Runs flow number `flow` of `seed` over this path, under a capture if there is to be one: the
-    /// server is outside.
+    /// Runs flow number `flow` of `seed` over this path. With `capture`, its packets are captured; the
+    /// server is at the outside.
     ///
     /// # Errors
-    /// When a hop cannot be built, or the system fails. A flow that does not complete is none.
+    /// When a hop cannot be built, and system errors. A flow that does not complete is no error.
     pub fn run(
         &self,
         path: &PathSpec,
@@ -231,8 +231,8 @@ impl Testbed {
         })
     }
 
-    /// Has both ends take part in a flow, each on a thread, while the relay carries its packets; what
-    /// the relay did, and what the senders say.
+    /// Runs both ends of a flow, each on a thread, while the relay carries its packets. Returns the
+    /// relay's report and those of both senders, in the order of [`HOSTS`].
     fn carry(
         &self,
         relay: Relay,
@@ -280,7 +280,7 @@ impl Testbed {
         })
     }
 
-    /// Packets that did not get as far as the path until now, up and down.
+    /// Packets dropped by the devices' full queues so far, before the path: up and down.
     fn missed(&self) -> Result<[u64; 2], NetError> {
         let index = self.wire.outside_index();
         let down = self
@@ -290,7 +290,7 @@ impl Testbed {
     }
 }
 
-/// Both ends, the one that waits for the other first.
+/// Both ends. The server comes first, because it must wait for the client.
 const HOSTS: [Host; 2] = [Host::Server, Host::Client];
 
 fn broken() -> NetError {

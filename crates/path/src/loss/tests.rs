@@ -148,8 +148,7 @@ fn what_is_refused_says_what_was_expected() {
     let tail = "expected tail:N, the number N of data segments from 1";
     let gilbert = "expected gilbert-elliott:PGB,PBG[,loss_bad=1,loss_good=0], each once";
     let transmission = "expected @T to be a transmission counted from 1 (1 is the original)";
-    let once =
-        "expected no @T but @1: a SYN or ACK sent again is the next one, name it by its own number";
+    let once = "expected no @T but @1: a retransmitted SYN or repeated ACK has a number of its own, name it by that";
     let missing = "a loss rule is missing: expected one such as data:3, or none";
     let cases = [
         ("", format!("``: {missing}")),

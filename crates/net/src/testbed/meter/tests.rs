@@ -1,4 +1,4 @@
-//! Traces by hand: what a flow cost is what can be read off them.
+//! Traces written by hand, whose costs can be counted in them.
 
 mod simulated;
 
@@ -29,12 +29,12 @@ enum End {
     Damaged(u64),
     /// The device did not take it.
     Refused(u64),
-    /// It was on its way when all was over.
+    /// It was in flight when the flow ended.
     Unfinished,
 }
 
-/// A packet: which way, sent when in ms, flags as tcpdump prints them with the range of payload if any,
-/// and its end.
+/// A packet: its direction, when it was sent in ms, its flags as tcpdump prints them with the range of its
+/// payload if any, and its outcome.
 type Row = (Direction, u64, &'static str, End);
 
 const fn ms(ms: u64) -> Instant {

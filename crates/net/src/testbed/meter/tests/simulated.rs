@@ -1,7 +1,7 @@
-//! The simulator's flows, seen by the meter: both must tell the same of them.
+//! The meter measures the simulator's flows: both must report the same costs.
 //!
-//! The simulator knows from within what the meter makes out by looking on. At one instant many
-//! things happen in virtual time; their order is kept below its nanoseconds.
+//! The simulator knows what the meter infers from packets. Many things happen at one instant of virtual
+//! time, so the instants here have a finer resolution that keeps their order.
 
 use super::*;
 use recoup_path::PathSpec;
@@ -195,7 +195,7 @@ fn told(record: &FlowRecord, time: impl Fn(Duration) -> Duration) -> FlowRecord 
 }
 
 #[test]
-fn the_simulator_and_the_witness_agree() {
+fn the_simulator_and_the_meter_agree() {
     let names = [
         "linux-3.17",
         "linux-3.17+tlp",
