@@ -1,24 +1,30 @@
 //! Runs a scenario's flows on testbeds.
 
 use recoup_lab::capture::CapturePaths;
+use recoup_lab::events::EventWriter;
 use recoup_lab::output_file::{OutputError, OutputFile, create_folder};
 use recoup_lab::run::{Cost, ProfileResult, in_parallel};
 use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::{Settings, SettingsError};
-use recoup_lab::stage::{Ends, KernelFacts, Lateness, Live, RealStage, Stack, Stage, StageError};
-use recoup_net::testbed::{self, Kernel, Options, Setup, Testbed};
+use recoup_lab::stage::{
+    Ends, EventTarget, KernelFacts, Lateness, Live, Outputs, RealStage, Stack, Stage, StageError,
+};
+use recoup_net::testbed::{
+    self, FlowEvent, FlowEventKind, Kernel, Options, PathPacket, PathPoint, Setup, Testbed,
+};
 use recoup_net::{DeliveryError, NetError, PacketCapture};
-use recoup_path::PathSpec;
-use recoup_path::{HopSpec, LossKind};
+use recoup_path::{HopSpec, PathSpec};
 use recoup_recovery::Profile;
 use recoup_recovery::congestion::Algorithm;
-use recoup_sim::FlowSpec;
+use recoup_sim::{FlowSpec, Observer, Packet, Point};
 use recoup_tcp::flow::Host;
 use recoup_tcp::{AckPolicy, Config, Switch};
 use recoup_units::FlowId;
+use recoup_wire::{Segment, SeqNumber};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// Testbeds on this machine: network namespaces, TUN devices and the path between them.
@@ -46,8 +52,12 @@ const HEADERS: u16 = 40;
 struct Job<'a> {
     profile: Option<&'a Profile>,
     capture: Option<&'a Capture>,
+    write_events: Option<&'a WriteEvents<'a>>,
     flows: Range<u64>,
 }
+
+/// Writes the events of a flow that ran under the profile of this name, on whichever thread.
+type WriteEvents<'a> = dyn Fn(&str, FlowId, &[FlowEvent]) + Sync + 'a;
 
 /// What a job came to.
 struct Done {
@@ -64,7 +74,7 @@ impl RealStage for Testbeds {
         scenario: &Scenario,
         ends: Ends,
         lanes: usize,
-        pcap: Option<&Path>,
+        outputs: Outputs<'_, '_>,
         done: &(dyn Fn(u64) + Sync),
     ) -> Result<Vec<ProfileResult>, StageError> {
         if ends.has_kernel() && scenario.settings.mss < LEAST_MSS {
@@ -73,8 +83,22 @@ impl RealStage for Testbeds {
                 why: format!("the kernel sends no smaller segments: expected {LEAST_MSS} at least"),
             }));
         }
+        let Outputs { pcap, events } = outputs;
         let profiles = profiles_of(scenario, ends);
-        let lanes = if pcap.is_some() { 1 } else { lanes };
+        let lanes = if pcap.is_some() || events.is_some() {
+            1
+        } else {
+            lanes
+        };
+        let writer = events.map(Mutex::new);
+        let write = |profile: &str, flow: FlowId, events: &[FlowEvent]| {
+            if let Some(writer) = &writer {
+                let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
+                writer.set_profile(profile);
+                write_events(&mut writer, flow, events);
+            }
+        };
+        let write: Option<&WriteEvents<'_>> = if writer.is_some() { Some(&write) } else { None };
         let captures = profiles.iter().map(|profile| {
             let paths = pcap.map(|dir| paths_of(dir, ends, *profile));
             pcap.zip(paths)
@@ -91,6 +115,7 @@ impl RealStage for Testbeds {
                 (0..shares).map(|i| Job {
                     profile: *profile,
                     capture: capture.as_ref(),
+                    write_events: write,
                     flows: i * share..((i + 1) * share).min(scenario.flows),
                 })
             });
@@ -150,31 +175,21 @@ fn paths_of(dir: &Path, ends: Ends, profile: Option<&Profile>) -> CapturePaths {
 
 /// The scenario's path for these ends.
 ///
-/// Linux cuts segments as it likes, where little room is left above all: rules that name data segments
-/// are told to the path as the bytes that are in them. Where the kernel is to delay its ACKs, they are
-/// thinned as they are sent.
+/// Linux cuts its stream into segments as it likes, most of all when little of the window is left. So
+/// loss rules for what the kernel sends name bytes, not segments. Where a scenario delays ACKs, the
+/// path thins the kernel's.
 fn path(settings: &Settings, ends: Ends) -> Result<PathSpec, SettingsError> {
     let mut path = settings.path()?;
-    let thins = ends.thins(settings);
-    for (stack, way) in [(ends.client, &mut path.up), (ends.server, &mut path.down)] {
+    for (stack, host) in [(ends.client, Host::Client), (ends.server, Host::Server)] {
         if stack != Stack::Kernel {
             continue;
         }
-        let named = way.iter_mut().filter_map(|hop| match hop {
-            HopSpec::Loss(loss) if settings.writes.is_empty() => Some(loss),
-            _ => None,
-        });
-        for loss in named {
-            if let LossKind::Data { first, last } = loss.kind {
-                let mss = u64::from(settings.mss);
-                loss.kind = LossKind::Offset {
-                    first: (first - 1).saturating_mul(mss),
-                    last: last.saturating_mul(mss) - 1,
-                };
-            }
+        if settings.writes.is_empty() {
+            path.use_byte_offsets(host.sends(), settings.mss);
         }
-        if let Some(hold) = thins {
-            way.insert(0, HopSpec::ThinAcks { hold });
+        if let Some(hold) = ends.thins(settings) {
+            path.hops_mut(host.sends())
+                .insert(0, HopSpec::ThinAcks { hold });
         }
     }
     Ok(path)
@@ -188,7 +203,10 @@ fn play(
     failed: &AtomicBool,
     done: &(dyn Fn(u64) + Sync),
 ) -> Result<Done, StageError> {
-    let setup = setup(&scenario.settings, ends, job.profile);
+    let setup = Setup {
+        events: job.write_events.is_some(),
+        ..setup(&scenario.settings, ends, job.profile)
+    };
     let mut testbed = Testbed::open(setup.clone()).map_err(system)?;
     let kernel = match testbed.kernel(Host::Server).map_err(system)? {
         Some(kernel) => Some(kernel),
@@ -206,6 +224,9 @@ fn play(
         let outcome = testbed
             .run(path, scenario.seed, FlowId(flow), tap)
             .map_err(system)?;
+        if let Some(write) = job.write_events {
+            write(&names(ends, job.profile).0, FlowId(flow), &outcome.events);
+        }
         sum.cost.add_flow(&outcome.record, &outcome.recoveries);
         sum.error.merge(&outcome.report.error);
         let took = outcome.record.fct.unwrap_or(outcome.record.duration);
@@ -223,6 +244,48 @@ fn play(
         }
     }
     Ok(sum)
+}
+
+/// Writes a flow's events as the simulator's observers do.
+fn write_events(writer: &mut EventWriter<EventTarget<'_>>, flow: FlowId, events: &[FlowEvent]) {
+    for event in events {
+        match event.kind {
+            FlowEventKind::Sender {
+                host,
+                event: ref what,
+            } => {
+                writer.on_event(event.at, flow, host, what);
+            }
+            FlowEventKind::Packet(packet) => {
+                let point = match packet.point {
+                    PathPoint::Sent => Point::Sent,
+                    PathPoint::Arrived => Point::Arrived,
+                    PathPoint::Dropped(cause) => Point::Dropped(cause),
+                };
+                let seen = simulated(flow, &packet);
+                writer.on_packet(event.at, point, packet.direction, &seen);
+                writer.release();
+            }
+        }
+    }
+}
+
+/// A packet as the simulator has it, of what events say of packets.
+fn simulated(flow: FlowId, packet: &PathPacket) -> Packet {
+    let tcp = &packet.tcp;
+    let mut segment = Segment {
+        seq: SeqNumber(tcp.seq),
+        ack: SeqNumber(tcp.ack),
+        payload_len: tcp.payload_len,
+        flags: tcp.flags,
+        ..Segment::default()
+    };
+    segment.options.sack = tcp.sack;
+    Packet {
+        // Events say that a packet is damaged, not where.
+        damage: packet.damaged.then_some(0),
+        ..Packet::new(flow, packet.ordinal, segment)
+    }
 }
 
 fn setup(settings: &Settings, ends: Ends, profile: Option<&Profile>) -> Setup {
@@ -245,6 +308,7 @@ fn setup(settings: &Settings, ends: Ends, profile: Option<&Profile>) -> Setup {
         workload: spec.workload,
         mtu: settings.mss.saturating_add(HEADERS + options_len),
         patience: PATIENCE,
+        events: false,
     }
 }
 

@@ -85,8 +85,9 @@ impl<W: Write> EventWriter<W> {
         }
     }
 
-    /// Writes the lines of packets sent.
-    fn release(&mut self) {
+    /// Writes the packets held back. Packets just sent wait for the events of their host at the same
+    /// instant, which stand before them; whoever writes both in order calls this after each packet.
+    pub fn release(&mut self) {
         if self.error.is_none() {
             self.error = self.out.write_all(self.held.as_bytes()).err();
         }

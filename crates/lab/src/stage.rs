@@ -7,6 +7,7 @@
 //! `kernel.…` apply to the kernel only, which sets PSH by its own rules and has no selective loss
 //! prevention.
 
+use crate::events::EventWriter;
 use crate::output_file::OutputError;
 use crate::run::ProfileResult;
 use crate::scenario::Scenario;
@@ -14,6 +15,7 @@ use crate::settings::{KEYS, Settings, SettingsError};
 use recoup_tcp::{AckPolicy, Switch};
 use serde::Serialize;
 use std::error::Error;
+use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 use thiserror::Error as ThisError;
@@ -89,6 +91,20 @@ impl Ends {
         self.client == Stack::Kernel || self.server == Stack::Kernel
     }
 
+    /// What an event stream from this stage lacks, if anything: only Recoup's senders report events.
+    pub fn events_note(self) -> Option<String> {
+        let stage = self.stage.name();
+        let whose = match (self.client, self.server) {
+            (Stack::Recoup, Stack::Recoup) => return None,
+            (Stack::Kernel, Stack::Kernel) => "its senders",
+            (Stack::Kernel, Stack::Recoup) => "its sender at the client",
+            (Stack::Recoup, Stack::Kernel) => "its sender at the server",
+        };
+        Some(format!(
+            "{stage}: the kernel reports no events: of {whose} the event stream has the packets only"
+        ))
+    }
+
     /// How long the emulator holds every other ACK of the kernel, if it thins them.
     pub fn thins(self, settings: &Settings) -> Option<Duration> {
         match settings.ack {
@@ -155,12 +171,25 @@ pub struct Live {
     pub missed_packets: u64,
 }
 
+/// What a run over real packets writes beside its results. With any of it, the flows run one after
+/// another.
+#[derive(Default)]
+pub struct Outputs<'a, 'w> {
+    /// The packets, as two captures per profile in this folder.
+    pub pcap: Option<&'a Path>,
+    /// The events of all flows. Whoever made the writer completes it.
+    pub events: Option<&'a mut EventWriter<EventTarget<'w>>>,
+}
+
+/// Where the events of a run over real packets go.
+pub type EventTarget<'w> = &'w mut (dyn Write + Send);
+
 /// Runs scenarios over real packets. A crate above this one implements it with a testbed.
 pub trait RealStage: Sync {
     /// Runs all flows of all profiles on `lanes` testbeds at once (see [`lanes`]), or once for the kernel
     /// if profiles do not matter.
     ///
-    /// With `pcap`, packets are captured in two files per profile in that directory, on one testbed.
+    /// With [`Outputs`], one testbed runs all flows.
     /// `done` is called from any thread with the number of flows finished since its last call.
     ///
     /// # Errors
@@ -170,7 +199,7 @@ pub trait RealStage: Sync {
         scenario: &Scenario,
         ends: Ends,
         lanes: usize,
-        pcap: Option<&Path>,
+        outputs: Outputs<'_, '_>,
         done: &(dyn Fn(u64) + Sync),
     ) -> Result<Vec<ProfileResult>, StageError>;
 }
@@ -315,6 +344,21 @@ mod tests {
             let found = notes(&scenario(settings), simulated, all_ends);
             assert_eq!(found.len(), count, "{found:?}");
             assert!(found.iter().all(|note| note.contains(about)), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn an_event_stream_lacks_what_the_kernel_does_not_report() {
+        for (client, server, about) in [
+            (Stack::Recoup, Stack::Recoup, None),
+            (Stack::Kernel, Stack::Kernel, Some("of its senders")),
+            (Stack::Kernel, Stack::Recoup, Some("at the client")),
+            (Stack::Recoup, Stack::Kernel, Some("at the server")),
+        ] {
+            let ends = Ends::new(Stage::Net, Some(client), Some(server)).unwrap();
+            let note = ends.events_note();
+            assert_eq!(note.is_some(), about.is_some(), "{note:?}");
+            assert!(about.is_none_or(|about| note.unwrap().contains(about)));
         }
     }
 

@@ -1,9 +1,9 @@
-//! Which addresses an emulator takes.
+//! The addresses of an emulator.
 //!
-//! Each has a block of IPv4 addresses out of 100.64.0.0/10 (RFC 6598: addresses for the inside of
-//! networks, which nobody's internet hosts have) and the block of IPv6 addresses that goes with it,
-//! in a unique local prefix (RFC 4193). Both are routed inwards as a whole, so that an emulator inside
-//! takes a part of its parent's block and needs no address translation:
+//! Each emulator takes a block of IPv4 addresses in 100.64.0.0/10 (RFC 6598: shared address space, which
+//! no internet host has) and the corresponding block of IPv6 addresses in a unique local prefix (RFC
+//! 4193). Both blocks are routed to the inside as a whole. So an emulator within another takes a part of
+//! its parent's block, and no addresses are translated:
 //!
 //! | depth            | 1   | 2   | 3   | 4   | 5   | 6   |
 //! |------------------|-----|-----|-----|-----|-----|-----|
@@ -11,7 +11,9 @@
 //! | IPv6 block       | /64 | /67 | /70 | /73 | /76 | /78 |
 //! | side by side     | 64  | 7   | 7   | 7   | 7   | 3   |
 //!
-//! The first addresses of a block are those of the emulator's own two ends.
+//! The first eighth of a block has the addresses of the emulator's own two ends. The outer end has the
+//! first, always. The inner end's address moves on from one emulator to the next: packets that
+//! connections of an earlier emulator still send go to another address, and are kept off the path.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -19,41 +21,47 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use crate::NetError;
 use crate::netlink::{Assigned, Netlink};
 
-/// What the top blocks are taken from.
+/// The network of all top-level blocks.
 const SHARED: Block = Block {
     base: Ipv4Addr::new(100, 64, 0, 0),
     len: 10,
+    inner: INNER,
 };
 
-/// The prefix length of a top block.
+/// The first place in a block that the inner end's address may have.
+const INNER: u32 = 2;
+
+/// The prefix length of a top-level block.
 const TOP_LEN: u8 = 16;
 
-/// The prefix length of the smallest block: two ends need addresses 1 and 2 of it.
+/// The prefix length of the smallest block, which has addresses 1 and 2 for the two ends.
 const LEAST_LEN: u8 = 30;
 
-/// By how many bits a block inside another is longer.
+/// How many bits longer the prefix of a block within another is.
 const STEP: u8 = 3;
 
-/// How many blocks there are inside another, the first of which is the other's own.
+/// How many blocks there are within another. The first part is for the other's own ends.
 pub(crate) const SIBLINGS: u32 = (1 << STEP) - 1;
 
-/// What the IPv6 blocks begin with, 48 bits; the IPv4 block follows. The 40 bits after fd say
+/// The first 48 bits of the IPv6 blocks; the IPv4 block follows. The 40 bits after fd are the letters
 /// `Recou`.
 const UNIQUE_LOCAL: u128 = 0xfd52_6563_6f75 << 80;
 
-/// A block of IPv4 addresses, and by it one of IPv6 addresses.
+/// A block of IPv4 addresses and the corresponding one of IPv6 addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
     base: Ipv4Addr,
     len: u8,
+    /// Where the inner end's address is in the block.
+    inner: u32,
 }
 
 /// The addresses of an emulator's two ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Addresses<T> {
-    /// Of the end that the namespace's packets come out of.
+    /// The address of the end in the caller's namespace.
     pub outside: T,
-    /// Of the end in the namespace.
+    /// The address of the end in the new namespace.
     pub inside: T,
 }
 
@@ -74,7 +82,7 @@ impl Block {
         let base = self.base.to_bits();
         Addresses {
             outside: Ipv4Addr::from_bits(base + 1),
-            inside: Ipv4Addr::from_bits(base + 2),
+            inside: Ipv4Addr::from_bits(base + self.inner),
         }
     }
 
@@ -83,21 +91,55 @@ impl Block {
         let base = self.v6().0.to_bits();
         Addresses {
             outside: Ipv6Addr::from_bits(base + 1),
-            inside: Ipv6Addr::from_bits(base + 2),
+            inside: Ipv6Addr::from_bits(base + u128::from(self.inner)),
         }
     }
 
-    /// The block an address lies in.
+    /// The same block, where the address of the inner end is the one for the emulator of this number.
+    pub(crate) const fn numbered(self, number: u32) -> Self {
+        // Neither the first two addresses of the part for the ends, nor its last.
+        let addresses = (1 << (32 - self.part_len())) - INNER - 1;
+        Self {
+            inner: INNER + number % addresses,
+            ..self
+        }
+    }
+
+    /// The prefix length of the blocks within.
+    const fn part_len(self) -> u8 {
+        let len = self.len + STEP;
+        if len < LEAST_LEN { len } else { LEAST_LEN }
+    }
+
+    /// Whether an address is one that the inner end of an earlier emulator may have had.
+    pub(crate) fn was_inner_end(self, address: IpAddr) -> bool {
+        let shift = 32 - u32::from(self.part_len());
+        match address {
+            IpAddr::V4(address) => {
+                let ends = self.ends_v4();
+                address.to_bits() >> shift == self.base.to_bits() >> shift
+                    && ![ends.inside, ends.outside].contains(&address)
+            }
+            IpAddr::V6(address) => {
+                let (ends, shift) = (self.ends_v6(), shift + 48);
+                address.to_bits() >> shift == self.v6().0.to_bits() >> shift
+                    && ![ends.inside, ends.outside].contains(&address)
+            }
+        }
+    }
+
+    /// The block of prefix length `len` that contains an address.
     fn around(address: Ipv4Addr, len: u8) -> Self {
         let mask = u32::MAX.checked_shl(32 - u32::from(len)).unwrap_or(0);
         Self {
             base: Ipv4Addr::from_bits(address.to_bits() & mask),
             len,
+            inner: INNER,
         }
     }
 
     fn contains(self, other: Self) -> bool {
-        self.len <= other.len && Self::around(other.base, self.len) == self
+        self.len <= other.len && Self::around(other.base, self.len).base == self.base
     }
 
     /// The blocks of prefix length `len` within, in order.
@@ -107,15 +149,16 @@ impl Block {
         (0..count).map(move |i| Self {
             base: Ipv4Addr::from_bits(base + (i << (32 - len))),
             len,
+            inner: INNER,
         })
     }
 }
 
-/// The beginning of the names of the emulators' interfaces.
+/// The prefix of emulators' interface names.
 pub(crate) const INTERFACE: &str = "recoup";
 
-/// The blocks an emulator in this namespace may take, the best first. One that another takes at
-/// the same moment is found out when it is routed.
+/// The blocks an emulator in this namespace may take, in order of preference. Another emulator may take
+/// one at the same moment; adding the route fails then.
 fn candidates(netlink: &mut Netlink) -> Result<Vec<Block>, NetError> {
     let own = own_block(&netlink.addresses()?);
     let routed = netlink.routes()?;
@@ -128,8 +171,8 @@ fn candidates(netlink: &mut Netlink) -> Result<Vec<Block>, NetError> {
     free(own, &routed.collect::<Vec<_>>())
 }
 
-/// Routes the first free block to an interface, or no more of it than a prefix of `len` bits, and gives
-/// the interface its first addresses. Second: whether IPv6 is there, which a system may do without.
+/// Routes the first free block to an interface and gives the interface its first addresses. With `len`, the
+/// block is only the first part of that prefix length. Second: whether the system has IPv6.
 pub(crate) fn take(
     netlink: &mut Netlink,
     index: u32,
@@ -143,7 +186,7 @@ pub(crate) fn take(
         let (network, len) = block.v4();
         match netlink.add_route(network.into(), len, index) {
             Ok(()) => {}
-            // Another was faster.
+            // Another emulator took it first.
             Err(NetError::System { source, .. })
                 if source.kind() == io::ErrorKind::AlreadyExists =>
             {
@@ -161,7 +204,7 @@ pub(crate) fn take(
     Err(NetError::NoBlock)
 }
 
-/// The block of the emulator whose namespace this is: the network of its inner interface's address.
+/// The block of the emulator that made this namespace: the network of its inner interface's address.
 fn own_block(addresses: &[Assigned]) -> Option<Block> {
     addresses.iter().find_map(|assigned| {
         let IpAddr::V4(address) = assigned.address else {
@@ -177,10 +220,10 @@ fn free(own: Option<Block>, routed: &[Block]) -> Result<Vec<Block>, NetError> {
     let (parent, len) = match own {
         None => (SHARED, TOP_LEN),
         Some(own) if own.len >= LEAST_LEN => return Err(NetError::NestedTooDeep),
-        Some(own) => (own, (own.len + STEP).min(LEAST_LEN)),
+        Some(own) => (own, own.part_len()),
     };
     let taken = |block: Block| {
-        // A route to the parent's block and more is the one this block is an exception to.
+        // A route to the parent's whole block is no obstacle: the new route is more specific.
         let others = routed.iter().filter(|other| !other.contains(parent));
         let mut others = others.filter(|other| own.is_none_or(|own| own.contains(**other)));
         others.any(|other| other.contains(block) || block.contains(*other))
@@ -208,11 +251,12 @@ mod tests {
         Block {
             base: base.parse().unwrap(),
             len: len.parse().unwrap(),
+            inner: INNER,
         }
     }
 
     #[test]
-    fn the_first_block_that_nothing_is_routed_to() {
+    fn the_first_block_without_a_route_is_taken() {
         let cases: [(Option<&str>, &[&str], &str); 9] = [
             // (parent's block, what is routed, what is taken)
             (None, &[], "100.64.0.0/16"),
@@ -266,6 +310,63 @@ mod tests {
             block.ends_v6().inside.to_string(),
             "fd52:6563:6f75:6440:2000::2"
         );
+    }
+
+    #[test]
+    fn each_emulator_has_another_inner_address() {
+        for (text, number, inside, inside6) in [
+            ("100.64.0.0/16", 0, "100.64.0.2", "fd52:6563:6f75:6440::2"),
+            ("100.64.0.0/16", 7, "100.64.0.9", "fd52:6563:6f75:6440::9"),
+            (
+                "100.64.0.0/16",
+                8188,
+                "100.64.31.254",
+                "fd52:6563:6f75:6440::1ffe",
+            ),
+            (
+                "100.64.0.0/16",
+                8189,
+                "100.64.0.2",
+                "fd52:6563:6f75:6440::2",
+            ),
+            // The smallest block has no room for another.
+            ("100.64.0.4/30", 7, "100.64.0.6", "fd52:6563:6f75:6440:4::2"),
+        ] {
+            let block = block(text).numbered(number);
+            assert_eq!(
+                block.ends_v4().inside.to_string(),
+                inside,
+                "{text} {number}"
+            );
+            assert_eq!(
+                block.ends_v6().inside.to_string(),
+                inside6,
+                "{text} {number}"
+            );
+            assert_eq!(block.ends_v4().outside.to_bits(), block.base.to_bits() + 1);
+        }
+    }
+
+    #[test]
+    fn earlier_inner_ends_are_known_by_their_addresses() {
+        let block = block("100.64.0.0/16").numbered(7);
+        for (address, earlier) in [
+            ("100.64.0.2", true),
+            ("100.64.31.254", true),
+            // Its own ends, emulators within this one, and others.
+            ("100.64.0.1", false),
+            ("100.64.0.9", false),
+            ("100.64.32.2", false),
+            ("100.65.0.2", false),
+            ("fd52:6563:6f75:6440::2", true),
+            ("fd52:6563:6f75:6440::9", false),
+            ("fd52:6563:6f75:6440::1", false),
+            ("fd52:6563:6f75:6440:2000::2", false),
+            ("fd00::2", false),
+        ] {
+            let found = block.was_inner_end(address.parse().unwrap());
+            assert_eq!(found, earlier, "{address}");
+        }
     }
 
     #[test]

@@ -1,10 +1,10 @@
-//! Buffers for packets, used again and again.
+//! A pool of packet buffers.
 
-/// What most packets fit in, in bytes.
+/// The length of short buffers in bytes: most packets fit.
 const SHORT: usize = 2048;
 
-/// Buffers to read packets into, each as long as a packet can be. Where that is much, short packets
-/// are kept in short ones while they travel: many may be on their way.
+/// Buffers to read packets into, each as long as the longest packet. If that is more than a short
+/// buffer, short packets move to short buffers while they travel, because many may be in flight.
 #[derive(Debug, Default)]
 pub(crate) struct Buffers {
     longest: usize,
@@ -13,7 +13,7 @@ pub(crate) struct Buffers {
 }
 
 impl Buffers {
-    /// For packets of up to `longest` bytes.
+    /// A pool for packets of up to `longest` bytes.
     pub fn new(longest: usize) -> Self {
         Self {
             longest,
@@ -26,7 +26,7 @@ impl Buffers {
         self.long.pop().unwrap_or_else(|| vec![0; self.longest])
     }
 
-    /// The packet read into a buffer, in one that suits its length.
+    /// The packet of `len` bytes that was read into `buffer`, in a buffer that suits its length.
     pub fn fit(&mut self, buffer: Vec<u8>, len: usize) -> Vec<u8> {
         if self.longest <= SHORT || len > SHORT {
             return buffer;
@@ -37,7 +37,7 @@ impl Buffers {
         short
     }
 
-    /// Takes a buffer back.
+    /// Returns a buffer to the pool.
     pub fn give_back(&mut self, buffer: Vec<u8>) {
         match buffer.len() == self.longest {
             true => self.long.push(buffer),

@@ -1,12 +1,12 @@
-//! What crossed the devices, as two packet captures.
+//! The packets that cross the devices, as two captures.
 //!
-//! The one outside holds what its device handed over, on its way down, and what it was given, come up;
-//! the one inside the same of the device inside. So what the path dropped is in one and missing in the
-//! other. Each holds its packets in the order of time. Timestamps are UTC by CLOCK_MONOTONIC from the
-//! start of the capture on, so that no setting of the system's clock runs them backwards.
+//! Each capture has the packets read from its device and those written to it, in the order of time. So a
+//! packet the path dropped is in one capture and missing in the other. Timestamps are UTC. They advance
+//! by CLOCK_MONOTONIC from the start of the capture, so that setting the system's clock does not turn
+//! them back.
 //!
-//! The relay must not wait for a disk: it fills blocks of packets, which a thread looks for every few
-//! milliseconds, writes, and gives back empty.
+//! The relay must not wait for a disk. It fills blocks of packets; a thread polls for them every few
+//! milliseconds, writes them, and returns them empty.
 
 use std::io::{self, Write};
 use std::mem;
@@ -21,7 +21,7 @@ use recoup_wire::pcap::Writer;
 use crate::clock::monotonic;
 use crate::{NetError, VnetHeader};
 
-/// Which device.
+/// The side of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     Outside,
@@ -38,34 +38,34 @@ struct Seen {
     len: usize,
 }
 
-/// Packets on their way to the writer.
+/// Packets for the writer.
 #[derive(Debug, Default)]
 struct Block {
     seen: Vec<Seen>,
     bytes: Vec<u8>,
 }
 
-/// How many bytes are handed over at once.
+/// The most bytes in a block.
 const BLOCK_LEN: usize = 1 << 16;
 
-/// How often the writer looks for them.
+/// How often the writer polls for blocks.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Blocks to be filled again, so that memory once paged in stays in use.
+/// Empty blocks for reuse, so that their memory stays paged in.
 type Spare = Arc<Mutex<Vec<Block>>>;
 
-/// Two captures being written, raw IP with nanoseconds. What [`Relay`](crate::Relay)s hand over faster
-/// than it can be written is kept in memory.
+/// Two captures being written, of raw IP packets with timestamps in nanoseconds. Packets that come faster
+/// than they can be written wait in memory.
 #[derive(Debug)]
 pub struct PacketCapture<W> {
     blocks: Sender<Block>,
     spare: Spare,
-    /// What CLOCK_MONOTONIC lacks to nanoseconds since 1970.
+    /// The time since 1970 at CLOCK_MONOTONIC's zero, in nanoseconds.
     epoch: u64,
     writer: JoinHandle<io::Result<[W; 2]>>,
 }
 
-/// Takes in what one relay carries, for [`Relay::capture`](crate::Relay::capture).
+/// Takes the packets of one relay, see [`Relay::capture`](crate::Relay::capture).
 #[derive(Debug)]
 pub struct Tap {
     blocks: Sender<Block>,
@@ -78,7 +78,7 @@ impl<W: Write + Send + 'static> PacketCapture<W> {
     /// Begins the captures.
     ///
     /// # Errors
-    /// When their headers cannot be written, or when there can be no thread to write the rest.
+    /// When their headers cannot be written, or the system starts no thread to write the rest.
     pub fn start(outside: W, inside: W) -> Result<Self, NetError> {
         let begin =
             |to| Writer::new(to, Duration::ZERO).map_err(NetError::system("begin a capture"));
@@ -103,7 +103,7 @@ impl<W: Write + Send + 'static> PacketCapture<W> {
         })
     }
 
-    /// For a relay; any number of them, one after another in time.
+    /// A tap for a relay. Several relays may be captured one after another.
     pub fn tap(&self) -> Tap {
         Tap {
             blocks: self.blocks.clone(),
@@ -113,7 +113,7 @@ impl<W: Write + Send + 'static> PacketCapture<W> {
         }
     }
 
-    /// Writes what is still to be written, once no tap is left; the files outside and inside.
+    /// Writes the remaining packets, once every tap is dropped. Returns the outside and the inside file.
     ///
     /// # Errors
     /// When anything could not be written, now or before.
@@ -125,7 +125,7 @@ impl<W: Write + Send + 'static> PacketCapture<W> {
 }
 
 impl Tap {
-    /// Takes in a packet, `at` nanoseconds by CLOCK_MONOTONIC.
+    /// Captures a packet; `at` is CLOCK_MONOTONIC in nanoseconds.
     pub(crate) fn see(&mut self, side: Side, at: u64, header: VnetHeader, packet: &[u8]) {
         let len = packet.len();
         if self.filling.bytes.len() + len > BLOCK_LEN {
@@ -141,10 +141,10 @@ impl Tap {
     }
 
     fn hand_over(&mut self) {
-        // Rather a new block than to wait for one.
+        // A new block is better than waiting for the lock.
         let spare = self.spare.try_lock().ok().and_then(|mut spare| spare.pop());
         let full = mem::replace(&mut self.filling, spare.unwrap_or_default());
-        // A writer that stopped for an error tells of it at the end.
+        // A writer that stopped reports its error at the end.
         let _ = self.blocks.send(full);
     }
 }
@@ -173,8 +173,8 @@ fn write_all<W: Write>(
         for seen in block.seen.drain(..) {
             let (packet, others) = mem::take(&mut rest).split_at_mut(seen.len);
             rest = others;
-            // What is left to the receiving machine on a device with offloads, a reader of the capture
-            // would take for damage.
+            // With offloads the checksum is incomplete. A reader of the capture would take the packet for
+            // damaged.
             seen.header.complete(packet);
             files[seen.side as usize].write(seen.at, packet)?;
         }
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_is_told_at_the_end() {
+    fn a_full_disk_is_reported_at_the_end() {
         struct Full(usize);
         impl Write for Full {
             fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

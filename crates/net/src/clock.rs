@@ -1,4 +1,4 @@
-//! The system's monotonic clock as [`Instant`]s, and being on time by it.
+//! The system's monotonic clock as [`Instant`]s, and waking on time by it.
 
 use std::num::NonZeroU64;
 use std::time::Duration;
@@ -8,15 +8,15 @@ use rustix::event::Timespec;
 use rustix::thread::set_current_timer_slack;
 use rustix::time::{ClockId, clock_gettime};
 
-/// Tells the time since it was made, by CLOCK_MONOTONIC.
+/// The time since the clock was started, by CLOCK_MONOTONIC.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
-    /// What CLOCK_MONOTONIC said at [`Instant::ZERO`], in nanoseconds.
+    /// CLOCK_MONOTONIC in nanoseconds at [`Instant::ZERO`].
     zero: u64,
 }
 
 impl Clock {
-    /// A clock that says [`Instant::ZERO`] now.
+    /// A clock whose time is [`Instant::ZERO`] now.
     pub fn start() -> Self {
         Self { zero: monotonic() }
     }
@@ -26,15 +26,15 @@ impl Clock {
         Instant::from_nanos(monotonic().saturating_sub(self.zero))
     }
 
-    /// What CLOCK_MONOTONIC says at `at`, in nanoseconds.
+    /// CLOCK_MONOTONIC in nanoseconds at `at`.
     pub(crate) const fn monotonic(&self, at: Instant) -> u64 {
         self.zero.saturating_add(at.as_nanos())
     }
 }
 
-/// Asks the system to wake the calling thread on time and before others: no timer slack, and real
-/// time scheduling (sched(7)), which needs root. Whether it was given real time; where it refuses, the
-/// delivery error tells.
+/// Asks the system to wake the calling thread on time and before other threads: no timer slack, and
+/// real-time scheduling (sched(7)), which needs root. Returns whether it was given real-time scheduling.
+/// Without, the thread works, but later: the delivery error shows by how much.
 pub fn be_punctual() -> bool {
     let _ = set_current_timer_slack(NonZeroU64::new(1));
     let lowest = libc::sched_param { sched_priority: 1 };
@@ -44,29 +44,30 @@ pub fn be_punctual() -> bool {
     unsafe { libc::sched_setscheduler(0, policy, &raw const lowest) == 0 }
 }
 
-/// How long before its time something is waited for awake at most.
+/// The longest time that a thread stays awake before an event is due.
 const LEAD: Duration = Duration::from_micros(60);
 
-/// Time awake that can be saved up.
+/// The most time awake that can be saved up.
 const MOST_CREDIT: Duration = Duration::from_millis(4);
 
 /// Decides between sleeping and staying awake until something is due.
 ///
-/// Who sleeps is woken late: by a few microseconds where a processor idles lightly, by 30 to 60 where
-/// it is a virtual one that must be given back by its host. So the last microseconds are spent awake,
-/// but no more than a quarter of the time: a thread of real time that never sleeps keeps others from
-/// the processor, until the system stops it for 50 ms (sched(7), sched_rt_runtime_us). The less of that
-/// quarter is left, the shorter the lead: that much less of being late is better than now and then all.
+/// A sleeping thread is woken late: by a few microseconds on an idle processor, by 30 to 60 µs on a
+/// virtual one, which its host must schedule first. So the thread stays awake for the last microseconds,
+/// but for no more than a quarter of the time. A real-time thread that never sleeps keeps others from
+/// the processor, until the system stops it for 50 ms (sched(7), sched_rt_runtime_us). The less of the
+/// quarter is left, the shorter the time awake: every packet is then a little late, and none is very
+/// late.
 #[derive(Debug)]
 pub(crate) struct Vigil {
-    /// The last answer and when it was given.
+    /// When [`Vigil::sleep`] was last called, and whether it said to stay awake.
     last: (Instant, bool),
     credit: Duration,
 }
 
 impl Vigil {
-    /// From `now` on; never awake unless `allowed`, as who has no claim to the processor is set back
-    /// for time spent on it.
+    /// Starts at `now`; `None` unless `allowed`. An ordinary thread must not stay awake: the scheduler
+    /// would make it wait for that later.
     pub fn new(now: Instant, allowed: bool) -> Option<Self> {
         let vigil = Self {
             last: (now, false),
@@ -75,7 +76,7 @@ impl Vigil {
         allowed.then_some(vigil)
     }
 
-    /// How long to sleep at most `now` if something is due after `wait`: nothing at all if it is near.
+    /// The longest time to sleep at `now` if an event is due after `wait`: zero if it is near.
     pub fn sleep(&mut self, now: Instant, wait: Duration) -> Duration {
         let (before, awake) = self.last;
         let passed = now.since(before);
@@ -90,7 +91,7 @@ impl Vigil {
     }
 }
 
-/// How long to wait, as ppoll(2) is told.
+/// A time to wait, as ppoll(2) takes it.
 pub(crate) fn timespec(wait: Duration) -> Timespec {
     Timespec {
         tv_sec: wait.as_secs().try_into().unwrap_or(i64::MAX),
@@ -101,7 +102,7 @@ pub(crate) fn timespec(wait: Duration) -> Timespec {
 /// CLOCK_MONOTONIC in nanoseconds.
 pub(crate) fn monotonic() -> u64 {
     let time = clock_gettime(ClockId::Monotonic);
-    // It counts from the system's start: neither part is negative.
+    // It counts from the system's start, so neither part is negative.
     (time.tv_sec as u64) * 1_000_000_000 + time.tv_nsec as u64
 }
 
@@ -128,8 +129,8 @@ mod tests {
             (0, 300, 240),
         ] {
             now += passed * US;
-            let told = vigil.sleep(now, wait * US);
-            assert_eq!(told.as_micros(), sleep, "{now:?}");
+            let time = vigil.sleep(now, wait * US);
+            assert_eq!(time.as_micros(), sleep, "{now:?}");
         }
         assert!(Vigil::new(now, false).is_none());
     }

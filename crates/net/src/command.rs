@@ -1,41 +1,62 @@
-//! A command at work inside.
+//! A command that runs inside, and the processes it starts.
+//!
+//! They have a process namespace of their own (pid_namespaces(7)), so that none outlasts this process.
+//! The kernel kills the first process of the namespace when this process ends, even by SIGKILL, and all
+//! others with it.
 
+use std::convert::Infallible;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Sender, channel, sync_channel};
+use std::thread;
 
 use rustix::process::{
     Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal, set_parent_process_death_signal,
 };
+use rustix::thread::{UnshareFlags, unshare_unsafe};
 
 use crate::NetError;
 
-/// A command that was started. Its descriptor is readable once it has ended.
+/// A command that was started. Its descriptor is readable once it has ended. When this is dropped, the
+/// command and every process it started are killed.
 #[derive(Debug)]
 pub struct Running {
-    child: Child,
+    processes: Processes,
     pidfd: OwnedFd,
+    /// The thread that started the processes lives as long as this: they are killed when it ends.
+    _thread: Sender<Infallible>,
 }
 
 impl Running {
-    /// Starts `command` on this thread; it is killed when the thread ends.
-    pub(crate) fn start(mut command: Command) -> Result<Self, NetError> {
-        let with_parent =
-            || set_parent_process_death_signal(Some(Signal::KILL)).map_err(io::Error::from);
-        // SAFETY: between fork and exec the child makes this one system call, without allocating or
-        // taking locks: `io::Error` keeps an error number.
-        unsafe { command.pre_exec(with_parent) };
-        let child = command.spawn().map_err(|source| NetError::Command {
-            program: command.get_program().to_owned(),
-            source,
-        })?;
-        let pidfd = pidfd_open(Pid::from_child(&child), PidfdFlags::empty())
+    /// Starts `command` in the namespaces of the calling thread.
+    pub(crate) fn start(command: Command) -> Result<Self, NetError> {
+        let (keep, kept) = channel();
+        let (report, reported) = sync_channel(1);
+        let main = move || {
+            // The receiver waits below.
+            let _ = report.send(Processes::start(command));
+            // Nothing is ever sent: this returns when the other end is dropped.
+            let _ = kept.recv();
+        };
+        thread::Builder::new()
+            .name("command".into())
+            .spawn(main)
+            .map_err(NetError::system("start a thread"))?;
+        let gone = |_| NetError::system("start the command")(io::ErrorKind::BrokenPipe.into());
+        let processes = reported.recv().map_err(gone)??;
+        let pid = Pid::from_child(&processes.command);
+        let pidfd = pidfd_open(pid, PidfdFlags::empty())
             .map_err(|e| NetError::system("watch the command")(e.into()))?;
-        Ok(Self { child, pidfd })
+        Ok(Self {
+            processes,
+            pidfd,
+            _thread: keep,
+        })
     }
 
-    /// Something to send it signals with from elsewhere.
+    /// A handle that sends signals to it from another thread.
     ///
     /// # Errors
     /// When there are no descriptors left.
@@ -49,9 +70,9 @@ impl Running {
     /// Waits for its end.
     ///
     /// # Errors
-    /// When somebody else has waited for it.
+    /// When it has been waited for already.
     pub fn wait(&mut self) -> Result<ExitStatus, NetError> {
-        let status = self.child.wait();
+        let status = self.processes.command.wait();
         status.map_err(NetError::system("wait for the command"))
     }
 }
@@ -59,6 +80,103 @@ impl Running {
 impl AsFd for Running {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.pidfd.as_fd()
+    }
+}
+
+/// The command, and the first process of the namespace it runs in.
+#[derive(Debug)]
+struct Processes {
+    /// `None` where the system gives no process namespace: then the command alone is killed with this
+    /// process.
+    init: Option<Child>,
+    command: Child,
+}
+
+impl Processes {
+    /// Starts them on the calling thread, which must not start a thread afterwards.
+    fn start(mut command: Command) -> Result<Self, NetError> {
+        // SAFETY: unshare is unsafe for CLONE_FILES. CLONE_NEWPID only changes the namespace of this
+        // thread's later children.
+        let apart = unsafe { unshare_unsafe(UnshareFlags::NEWPID) }.is_ok();
+        let init = match apart {
+            true => {
+                let init = start_init();
+                Some(init.map_err(NetError::system("start a process in a process namespace"))?)
+            }
+            false => None,
+        };
+        // SAFETY: between fork and exec the child makes this one system call, without allocating or
+        // taking locks: `io::Error` keeps an error number.
+        unsafe { command.pre_exec(die_with_parent) };
+        match command.spawn() {
+            Ok(command) => Ok(Self { init, command }),
+            Err(source) => {
+                // Nothing else is in its namespace.
+                if let Some(mut init) = init {
+                    let _ = init.kill();
+                    let _ = init.wait();
+                }
+                Err(NetError::Command {
+                    program: command.get_program().to_owned(),
+                    source,
+                })
+            }
+        }
+    }
+}
+
+impl Drop for Processes {
+    fn drop(&mut self) {
+        // Each has ended where this fails.
+        let _ = match &mut self.init {
+            Some(init) => init.kill(),
+            None => self.command.kill(),
+        };
+        // A process namespace ends when this process has waited for its own child in it.
+        let _ = self.command.wait();
+        if let Some(init) = &mut self.init {
+            let _ = init.wait();
+        }
+    }
+}
+
+/// Has the calling process killed when its parent thread ends.
+fn die_with_parent() -> io::Result<()> {
+    set_parent_process_death_signal(Some(Signal::KILL)).map_err(io::Error::from)
+}
+
+/// Starts the first process of a process namespace. The kernel kills all others when it ends.
+fn start_init() -> io::Result<Child> {
+    // No program is run: the child stays in `be_init`.
+    let mut init = Command::new("init");
+    init.stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    // SAFETY: `be_init` makes system calls only, without allocating or taking locks.
+    unsafe { init.pre_exec(be_init) };
+    init.spawn()
+}
+
+/// Waits, in a child just forked, until it is killed with its parent.
+fn be_init() -> io::Result<()> {
+    die_with_parent()?;
+    // SAFETY: each call is async-signal-safe, and its arguments live until it returns. The child uses no
+    // descriptor afterwards. Closing them also tells the parent, which waits for exec, to go on.
+    unsafe {
+        let mut all = std::mem::zeroed();
+        libc::sigfillset(&raw mut all);
+        libc::sigprocmask(libc::SIG_BLOCK, &raw const all, std::ptr::null_mut());
+        // Processes left to this one by their parents need not be waited for.
+        libc::signal(libc::SIGCHLD, libc::SIG_IGN);
+        // Kernels before 5.9 do not have it.
+        if libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, 0) != 0 {
+            (3..1 << 16).for_each(|fd| {
+                libc::close(fd);
+            });
+        }
+        loop {
+            libc::pause();
+        }
     }
 }
 
@@ -70,7 +188,7 @@ impl Signaller {
     /// Sends the signal of this number. None reaches a command that has ended.
     pub fn send(&self, signal: i32) {
         if let Some(signal) = Signal::from_named_raw(signal) {
-            // It has ended by itself.
+            // An error says that the command has ended.
             let _ = pidfd_send_signal(&self.0, signal);
         }
     }

@@ -1,4 +1,4 @@
-//! What can go wrong with real packets.
+//! Errors of the emulator, the testbed and the devices.
 
 use std::ffi::OsString;
 use std::io;
@@ -8,35 +8,35 @@ use thiserror::Error;
 
 use crate::host::HostError;
 
-/// Why the emulator cannot work.
+/// Why the emulator, the testbed or a device fails.
 #[derive(Debug, Error)]
 pub enum NetError {
-    /// The system refuses something it was asked for.
+    /// A system call failed.
     #[error("cannot {what}: {source}")]
     System {
-        /// What was asked for.
+        /// What it was for.
         what: String,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// Neither root nor user namespaces.
+    /// The process is not root, and the system gives it no user namespace.
     #[error(
         "cannot make a network namespace: expected to be root (CAP_NET_ADMIN and CAP_SYS_ADMIN), or a system that gives users namespaces of their own; it says: {source}"
     )]
     Privilege {
-        /// What the system says of a user namespace.
+        /// The error of making a user namespace.
         source: io::Error,
     },
-    /// There is no block of addresses left at the top.
+    /// Every top-level block of addresses is in use.
     #[error("no addresses: every /16 of 100.64.0.0/10 is routed already, expected one that is not")]
     NoBlock,
-    /// There is no block of addresses left in the block this namespace has.
+    /// Every block within this namespace's own is in use.
     #[error(
         "no addresses: expected at most {} emulators side by side within another, and six within each other",
         crate::address::SIBLINGS
     )]
     NestedTooDeep,
-    /// A relay between devices of which one has offloads, without all that takes.
+    /// A device has offloads, but the other device or the path does not allow them.
     #[error(
         "offloads: expected devices at both ends that have them, and a path of delay alone: other hops must see single packets"
     )]
@@ -46,7 +46,7 @@ pub enum NetError {
         "cannot reach a host of Recoup's through its namespace: expected a system that lets net.ipv4.ip_forward be set there (/proc/sys may be mounted read-only)"
     )]
     Forwarding,
-    /// A host of ours does not do what it is asked.
+    /// A Recoup host refused a request.
     #[error(transparent)]
     Host(#[from] HostError),
     /// The hops cannot be built.
@@ -55,15 +55,15 @@ pub enum NetError {
     /// The command cannot be started.
     #[error("cannot run `{}`: {source}", .program.display())]
     Command {
-        /// Its name.
+        /// The program's name.
         program: OsString,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
 }
 
 impl NetError {
-    /// The error of not being able to do `what`.
+    /// The error of a system call that was to do `what`.
     pub(crate) fn system(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let what = what.into();
         move |source| Self::System { what, source }

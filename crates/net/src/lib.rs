@@ -1,13 +1,16 @@
 //! Real packets: TUN devices, network namespaces, and the path emulator over them.
 //!
-//! [`Wire::open`] makes a network namespace joined to the caller's by a pair of TUN devices, so that
-//! this process is the wire: every packet one side sends is read here, and nothing crosses that is
-//! not written here. A [`Relay`] carries packets from one device to the other through two
-//! [`Chain`](recoup_path::Chain)s, the hops of the simulator, driven by the system's monotonic clock.
-//! [`Wire::run`] starts a command inside.
+//! [`Wire::open`] makes a network namespace and joins it to the caller's by a pair of TUN devices. This
+//! process is the wire between them: it reads every packet that one side sends, and only packets it
+//! writes reach the other. A [`Relay`] carries them through two [`Chain`](recoup_path::Chain)s, the hops
+//! of the simulator, driven by the system's monotonic clock. [`Wire::run`] starts a command inside.
 //!
-//! Nothing here outlasts its process: the namespace has no name and the devices are not persistent,
-//! so the kernel takes them back when their descriptors are closed, however that comes about.
+//! [`host`] runs Recoup's endpoints on real packets, and [`testbed`] runs single flows over a path,
+//! between the kernel's TCP and Recoup's.
+//!
+//! Nothing outlasts its process, even if it is killed. The namespace has no name and the devices are not
+//! persistent, so the kernel removes them when their descriptors are closed. The command and all
+//! processes it started are killed.
 
 #![cfg(target_os = "linux")]
 
@@ -34,7 +37,7 @@ pub use capture::{PacketCapture, Tap};
 pub use clock::{Clock, be_punctual};
 pub use command::{Running, Signaller};
 pub use error::NetError;
-pub use log::{Fate, PacketLog, PacketRecord};
+pub use log::{PacketLog, PacketOutcome, PacketRecord};
 pub use namespace::Namespace;
 pub use packet::Tcp;
 pub use relay::{Ends, Relay, carries_super_packets};

@@ -1,7 +1,7 @@
-//! What became of each packet, as JSON lines.
+//! The outcome of each packet, as JSON lines.
 //!
-//! The relay must not wait for a disk: it hands over what is to be written to a thread, which looks
-//! for it every few milliseconds, so that handing over wakes nobody.
+//! The relay must not wait for a disk, so a thread writes. It polls every few milliseconds, so that
+//! handing a record to it wakes no thread.
 
 use std::io::{self, BufWriter, Write};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
@@ -15,60 +15,60 @@ use serde::Serialize;
 use crate::NetError;
 use crate::packet::{Packet, Tcp};
 
-/// How a packet ended.
+/// How a packet's way through the emulator ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
-    /// Handed over.
+pub enum PacketOutcome {
+    /// Its device took it.
     Delivered {
-        /// When it was to be.
+        /// When the path's hops let it leave.
         due: Instant,
-        /// When it was.
+        /// When it was handed to the device.
         departure: Instant,
     },
-    /// Dropped on the way.
+    /// A hop dropped it.
     Dropped {
         /// When.
         due: Instant,
         /// Why.
         cause: DropCause,
     },
-    /// The device would not take it.
+    /// The device refused it.
     Refused {
-        /// When it was to be handed over.
+        /// When the path's hops let it leave.
         due: Instant,
     },
-    /// It was on its way when the emulator ended.
+    /// It was in flight when the emulator ended.
     Unfinished,
 }
 
-/// What became of a packet.
+/// A packet and its outcome.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketRecord {
-    /// Where it went.
+    /// Its direction.
     pub direction: Direction,
     /// Its number in its direction, from 1; copies have their original's.
     pub number: u64,
     /// When it was read.
     pub arrival: Instant,
     /// How it ended.
-    pub fate: Fate,
+    pub outcome: PacketOutcome,
     /// Bytes, IP header included.
     pub len: usize,
     /// Its connection.
     pub flow: FlowId,
-    /// What there is to know of it as one of TCP's, if it is.
+    /// Its TCP header; `None` if it is not TCP.
     pub tcp: Option<Tcp>,
-    /// The path damaged it: its receiver will not take it.
+    /// The path damaged it, so its receiver discards it.
     pub damaged: bool,
 }
 
 impl PacketRecord {
-    pub(crate) const fn new(direction: Direction, packet: &Packet, fate: Fate) -> Self {
+    pub(crate) const fn new(direction: Direction, packet: &Packet, outcome: PacketOutcome) -> Self {
         Self {
             direction,
             number: packet.number,
             arrival: packet.arrival,
-            fate,
+            outcome,
             len: packet.len,
             flow: packet.flow,
             tcp: packet.tcp,
@@ -85,7 +85,8 @@ struct Line {
     arrival: u64,
     due: Option<u64>,
     departure: Option<u64>,
-    fate: &'static str,
+    #[serde(rename = "fate")]
+    outcome: &'static str,
     len: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     tcp: Option<TcpLine>,
@@ -102,11 +103,13 @@ struct TcpLine {
 
 impl From<&PacketRecord> for Line {
     fn from(entry: &PacketRecord) -> Self {
-        let (fate, due, departure) = match entry.fate {
-            Fate::Delivered { due, departure } => ("delivered", Some(due), Some(departure)),
-            Fate::Dropped { due, cause } => (cause.name(), Some(due), None),
-            Fate::Refused { due } => ("refused", Some(due), None),
-            Fate::Unfinished => ("unfinished", None, None),
+        let (outcome, due, departure) = match entry.outcome {
+            PacketOutcome::Delivered { due, departure } => {
+                ("delivered", Some(due), Some(departure))
+            }
+            PacketOutcome::Dropped { due, cause } => (cause.name(), Some(due), None),
+            PacketOutcome::Refused { due } => ("refused", Some(due), None),
+            PacketOutcome::Unfinished => ("unfinished", None, None),
         };
         Self {
             direction: entry.direction.name(),
@@ -114,7 +117,7 @@ impl From<&PacketRecord> for Line {
             arrival: entry.arrival.as_nanos(),
             due: due.map(Instant::as_nanos),
             departure: departure.map(Instant::as_nanos),
-            fate,
+            outcome,
             len: entry.len,
             tcp: entry.tcp.map(|tcp| TcpLine {
                 // Connections are counted from 1 where people read them.
@@ -128,7 +131,7 @@ impl From<&PacketRecord> for Line {
     }
 }
 
-/// A log being written: a JSON object a packet, in the order of their ends. All times are in
+/// A log being written: one JSON object per packet, in the order of their outcomes. All times are in
 /// nanoseconds since the relay started.
 #[derive(Debug)]
 pub struct PacketLog<W> {
@@ -136,14 +139,14 @@ pub struct PacketLog<W> {
     writer: JoinHandle<io::Result<W>>,
 }
 
-/// How often the writer looks for entries.
+/// How often the writer polls for records.
 const PAUSE: Duration = Duration::from_millis(5);
 
 impl<W: Write + Send + 'static> PacketLog<W> {
     /// Begins a log.
     ///
     /// # Errors
-    /// When there can be no thread to write it.
+    /// When the system starts no thread to write it.
     pub fn start(to: W) -> Result<Self, NetError> {
         let (entries, received) = channel();
         let writer = thread::Builder::new()
@@ -153,12 +156,12 @@ impl<W: Write + Send + 'static> PacketLog<W> {
         Ok(Self { entries, writer })
     }
 
-    /// Where a [`Relay`](crate::Relay) is to tell what there is to log.
+    /// Where a [`Relay`](crate::Relay) sends its records.
     pub fn sender(&self) -> Sender<PacketRecord> {
         self.entries.clone()
     }
 
-    /// Writes what is still to be written.
+    /// Writes the remaining records.
     ///
     /// # Errors
     /// When anything could not be written, now or before.
@@ -187,15 +190,15 @@ fn write_all<W: Write>(to: W, entries: &Receiver<PacketRecord>) -> io::Result<W>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recoup_wire::Flags;
+    use recoup_wire::{Flags, SackBlocks};
 
     #[test]
-    fn a_line_a_packet() {
+    fn each_packet_has_a_line() {
         let entry = PacketRecord {
             direction: Direction::Up,
             number: 3,
             arrival: Instant::from_nanos(5),
-            fate: Fate::Unfinished,
+            outcome: PacketOutcome::Unfinished,
             len: 40,
             flow: FlowId(0),
             tcp: None,
@@ -207,23 +210,29 @@ mod tests {
             ack: 2,
             payload_len: 0,
             flags: Flags::SYN | Flags::ACK,
-            sack: false,
+            sack: SackBlocks::NONE,
         });
         let log = PacketLog::start(Vec::new()).unwrap();
         let sender = log.sender();
-        for (fate, tcp) in [
-            (Fate::Delivered { due, departure }, tcp),
+        for (outcome, tcp) in [
+            (PacketOutcome::Delivered { due, departure }, tcp),
             (
-                Fate::Dropped {
+                PacketOutcome::Dropped {
                     due,
                     cause: DropCause::Loss,
                 },
                 None,
             ),
-            (Fate::Refused { due }, None),
-            (Fate::Unfinished, None),
+            (PacketOutcome::Refused { due }, None),
+            (PacketOutcome::Unfinished, None),
         ] {
-            sender.send(PacketRecord { fate, tcp, ..entry }).unwrap();
+            sender
+                .send(PacketRecord {
+                    outcome,
+                    tcp,
+                    ..entry
+                })
+                .unwrap();
         }
         drop(sender);
         let text = String::from_utf8(log.finish().unwrap()).unwrap();
@@ -239,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_is_told_at_the_end() {
+    fn a_full_disk_is_reported_at_the_end() {
         struct Full;
         impl Write for Full {
             fn write(&mut self, _: &[u8]) -> io::Result<usize> {
@@ -254,7 +263,7 @@ mod tests {
             direction: Direction::Down,
             number: 1,
             arrival: Instant::ZERO,
-            fate: Fate::Unfinished,
+            outcome: PacketOutcome::Unfinished,
             len: 1,
             flow: FlowId(0),
             tcp: None,

@@ -1,8 +1,8 @@
-//! A network namespace of its own.
+//! A network namespace without a name.
 //!
-//! It belongs to a thread, which unshares it (unshare(2) with CLONE_NEWNET moves the calling thread
-//! alone): what opens sockets and starts processes in it does so on that thread. No other thread
-//! notices, and it has no name: it is gone when the last socket, device and process in it is.
+//! It belongs to one thread: unshare(2) with CLONE_NEWNET moves the calling thread alone. Sockets and
+//! processes inside are opened and started on that thread. The kernel removes the namespace with the
+//! last socket, device and process in it.
 
 use std::io;
 use std::sync::mpsc::{Sender, channel, sync_channel};
@@ -12,7 +12,7 @@ use rustix::thread::{UnshareFlags, unshare_unsafe};
 
 use crate::{NetError, netlink};
 
-/// A network namespace with nothing but a loopback interface, and a thread in it.
+/// A network namespace with a thread in it. At first it has a loopback interface only.
 #[derive(Debug)]
 pub struct Namespace {
     jobs: Sender<Job>,
@@ -21,10 +21,10 @@ pub struct Namespace {
 type Job = Box<dyn FnOnce() + Send>;
 
 impl Namespace {
-    /// Makes one.
+    /// Makes a namespace.
     ///
     /// # Errors
-    /// When the caller may not.
+    /// When the caller lacks the right to.
     pub fn new() -> Result<Self, NetError> {
         let (jobs, to_do) = channel::<Job>();
         let main = move || {
@@ -38,8 +38,8 @@ impl Namespace {
             .map_err(NetError::system("start a thread"))?;
         let namespace = Self { jobs };
         namespace.run(|| {
-            // SAFETY: unshare is unsafe for CLONE_FILES, which takes descriptors from under their
-            // owners; CLONE_NEWNET changes where this thread opens sockets, and no more.
+            // SAFETY: unshare is unsafe for CLONE_FILES, which invalidates descriptors others own.
+            // CLONE_NEWNET only changes the namespace in which this thread opens sockets.
             unsafe { unshare_unsafe(UnshareFlags::NEWNET) }
                 .map_err(|e| NetError::system("make a network namespace")(e.into()))?;
             netlink::bring_up_loopback()
@@ -47,18 +47,18 @@ impl Namespace {
         Ok(namespace)
     }
 
-    /// Does something on the thread in the namespace and waits for it. Threads and processes it
-    /// starts are in the namespace, too.
+    /// Runs `job` on the thread in the namespace and waits for its result. Threads and processes that
+    /// it starts are in the namespace, too.
     ///
     /// # Errors
-    /// When that thread is gone: something it did before panicked.
+    /// When that thread has ended because an earlier job panicked.
     pub fn run<T: Send + 'static>(
         &self,
         job: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, NetError> {
         let (answer, answered) = sync_channel(1);
         let job = Box::new(move || {
-            // Who asked waits below.
+            // The caller waits for it below.
             let _ = answer.send(job());
         });
         let gone = || NetError::system("use the namespace")(io::ErrorKind::BrokenPipe.into());

@@ -1,5 +1,5 @@
-//! What the emulator asks of rtnetlink (RFC 3549): interfaces, addresses and routes of the calling
-//! thread's network namespace.
+//! Requests to rtnetlink (RFC 3549): interfaces, addresses and routes of the calling thread's network
+//! namespace.
 
 use std::io;
 use std::net::IpAddr;
@@ -25,14 +25,14 @@ use rustix::net::{
 
 use crate::NetError;
 
-/// A conversation with the kernel about the namespace it was opened in.
+/// A netlink socket of the namespace it was opened in.
 #[derive(Debug)]
 pub(crate) struct Netlink {
     socket: OwnedFd,
     sequence: u32,
 }
 
-/// An address an interface has.
+/// An address of an interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Assigned {
     pub interface: String,
@@ -68,8 +68,8 @@ impl Netlink {
             .map_err(|e| NetError::system(format!("find the interface {name}"))(e.into()))
     }
 
-    /// Brings an interface up, with an MTU in bytes and a queue length in packets if given. Such an
-    /// interface makes no addresses of its own, whose announcements would be on the path.
+    /// Brings an interface up. With `sizes`, an MTU in bytes and a queue length in packets, it also makes
+    /// no IPv6 addresses of its own: their announcements would be on the path.
     pub fn bring_up(&mut self, index: u32, sizes: Option<(u32, u32)>) -> Result<(), NetError> {
         let what = "bring an interface up";
         if let Some((mtu, queue_len)) = sizes {
@@ -79,7 +79,7 @@ impl Netlink {
             quiet.attributes = vec![LinkAttribute::AfSpecUnspec(vec![AfSpecUnspec::Inet6(
                 vec![mode],
             )])];
-            // Where there is no IPv6 there is nothing to quieten.
+            // An error says that the system has no IPv6.
             let _ = self.ask("", RouteNetlinkMessage::SetLink(quiet), 0);
             let mut sized = LinkMessage::default();
             sized.header.index = index;
@@ -96,8 +96,8 @@ impl Netlink {
         self.ask(what, RouteNetlinkMessage::SetLink(up), 0)
     }
 
-    /// Gives an interface an address in a network of this prefix length. It can be used at once:
-    /// nobody else is on the wire to have it.
+    /// Gives an interface an address with this prefix length. It is usable at once, without duplicate
+    /// address detection: no other host is on the wire.
     pub fn add_address(&mut self, index: u32, address: IpAddr, len: u8) -> Result<(), NetError> {
         let mut message = AddressMessage::default();
         message.header.family = family(address);
@@ -115,13 +115,13 @@ impl Netlink {
         )
     }
 
-    /// Routes a network to an interface; everything, if the prefix length is 0. There must be no
-    /// route to the very same network.
+    /// Routes a network to an interface; prefix length 0 makes the default route. There must be no route
+    /// to the same network.
     pub fn add_route(&mut self, network: IpAddr, len: u8, index: u32) -> Result<(), NetError> {
         self.add_route_with(network, len, index, Vec::new())
     }
 
-    /// As [`add_route`](Self::add_route), and tells the kernel's TCP what to do on this route.
+    /// As [`add_route`](Self::add_route), with metrics for the kernel's TCP on this route.
     pub fn add_route_with(
         &mut self,
         network: IpAddr,
@@ -168,8 +168,8 @@ impl Netlink {
         Ok(found)
     }
 
-    /// Every IPv4 network the namespace has a route to, with its prefix length, in whatever table;
-    /// broadcast addresses left out.
+    /// Every IPv4 network to which the namespace has a route in any table, with its prefix length, without
+    /// broadcast addresses.
     pub fn routes(&mut self) -> Result<Vec<(IpAddr, u8)>, NetError> {
         let mut request = RouteMessage::default();
         request.header.address_family = AddressFamily::Inet;
@@ -192,7 +192,7 @@ impl Netlink {
         Ok(found)
     }
 
-    /// Packets the kernel could not put on an interface's wire, its queue being full.
+    /// Packets that the kernel dropped because the interface's queue was full.
     pub fn queue_drops(&mut self, index: u32) -> Result<u64, NetError> {
         let what = "read an interface's counters";
         let mut request = LinkMessage::default();
@@ -211,7 +211,7 @@ impl Netlink {
         Ok(drops.unwrap_or_default())
     }
 
-    /// Sends a request and waits until the kernel has done it.
+    /// Sends a request and waits for the kernel's acknowledgement.
     fn ask(
         &mut self,
         what: &str,
@@ -253,14 +253,14 @@ impl Netlink {
             .map_err(|e| NetError::system(what)(e.into()))
     }
 
-    /// Reads answers to the last request until one of them ends it: an acknowledgement, an error,
-    /// the end of a list, or a message for which `each` says so.
+    /// Reads answers to the last request until one ends it: an acknowledgement, an error, the end of a
+    /// list, or a message for which `each` returns true.
     fn receive(
         &mut self,
         what: &str,
         mut each: impl FnMut(&RouteNetlinkMessage) -> bool,
     ) -> Result<(), NetError> {
-        // As long as the kernel makes its answers at most.
+        // The kernel's answers are no longer than this.
         let mut buffer = vec![0; 1 << 16];
         loop {
             let (len, _) = recv(&self.socket, &mut buffer[..], RecvFlags::empty())
@@ -271,7 +271,7 @@ impl Netlink {
                 rest = others
                     .get(length.next_multiple_of(4) - length..)
                     .unwrap_or_default();
-                // One that cannot be read is of a kind nobody asked about.
+                // A message that cannot be read is not one that was asked for.
                 let Ok(message) = NetlinkMessage::<RouteNetlinkMessage>::deserialize(message)
                 else {
                     continue;
@@ -298,7 +298,7 @@ impl Netlink {
     }
 }
 
-/// The length of the message at the start of `bytes`, if it is whole.
+/// The length of the message at the start of `bytes`, if it is complete.
 fn message_len(bytes: &[u8]) -> Option<usize> {
     let length = u32::from_ne_bytes(*bytes.first_chunk()?) as usize;
     (16..=bytes.len()).contains(&length).then_some(length)

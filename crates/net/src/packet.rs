@@ -1,31 +1,31 @@
-//! IP packets as a path sees them.
+//! IP packets as a path carries them.
 
 use std::collections::HashMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use recoup_path::{self as path, TcpFacts};
 use recoup_units::{FlowId, Instant};
-use recoup_wire::{Flags, decode_unverified};
+use recoup_wire::{Flags, SackBlocks, decode_unverified};
 
 use crate::VnetHeader;
 
-/// A packet in a buffer that is as long as the longest one.
+/// A packet in a buffer of the pool, which may be longer than the packet.
 #[derive(Clone, Debug)]
 pub(crate) struct Packet {
     pub buffer: Vec<u8>,
     pub len: usize,
-    /// What is left to whoever receives it.
+    /// The work left to the receiver, on devices with offloads.
     pub header: VnetHeader,
     /// Its number in its direction, from 1; copies have their original's.
     pub number: u64,
     pub arrival: Instant,
     pub flow: FlowId,
     pub tcp: Option<Tcp>,
-    /// The path damaged it.
+    /// Whether the path damaged it.
     pub damaged: bool,
 }
 
-/// What there is to know of a TCP packet.
+/// The TCP header fields that records and loss rules use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tcp {
     /// The sequence number.
@@ -36,8 +36,8 @@ pub struct Tcp {
     pub payload_len: u32,
     /// The flags.
     pub flags: Flags,
-    /// There are SACK blocks.
-    pub sack: bool,
+    /// The SACK blocks.
+    pub sack: SackBlocks,
 }
 
 impl Packet {
@@ -65,11 +65,11 @@ impl path::Packet for Packet {
             fin: has(Flags::FIN),
             rst: has(Flags::RST),
             ack: has(Flags::ACK).then_some(tcp.ack),
-            sack: tcp.sack,
+            sack: !tcp.sack.is_empty(),
         })
     }
 
-    /// Flips a bit behind the IP header, where a checksum finds it.
+    /// Flips a bit behind the IP header, so that a checksum detects it.
     fn corrupt(&mut self, draw: u64) {
         let header = ip_header_len(self.bytes()).min(self.len);
         let bits = 8 * (self.len - header) as u64;
@@ -81,7 +81,7 @@ impl path::Packet for Packet {
     }
 }
 
-/// The length of the header without extension headers, in bytes.
+/// The length of the IP header without extension headers, in bytes.
 fn ip_header_len(packet: &[u8]) -> usize {
     match packet.first() {
         Some(first) if first >> 4 == 6 => 40,
@@ -90,8 +90,8 @@ fn ip_header_len(packet: &[u8]) -> usize {
     }
 }
 
-/// Whether the packet belongs to the link it was found on alone (RFC 4291 §2.7, RFC 5771 §4):
-/// nothing a router would send on, so nothing that travels a path.
+/// Whether the packet is for its own link only (RFC 4291 §2.7, RFC 5771 §4). No router forwards these
+/// packets, so the path does not carry them.
 pub(crate) fn is_link_local(packet: &[u8]) -> bool {
     match packet.first().map(|first| first >> 4) {
         Some(6) => {
@@ -105,39 +105,47 @@ pub(crate) fn is_link_local(packet: &[u8]) -> bool {
     }
 }
 
-/// How many TCP connections are told apart. A chain keeps about 150 bytes of each for as long as it
-/// lives; this bounds both to 100 MB.
+/// The packet's destination, if it is long enough to have one.
+pub(crate) fn destination(packet: &[u8]) -> Option<IpAddr> {
+    match packet.first()? >> 4 {
+        6 => Some(packet.get(24..)?.first_chunk::<16>().copied()?.into()),
+        _ => Some(packet.get(16..)?.first_chunk::<4>().copied()?.into()),
+    }
+}
+
+/// The most TCP connections that are distinguished. Each of the two chains keeps about 150 bytes per
+/// connection; this bounds both to 100 MB.
 const MOST_CONNECTIONS: u64 = 1 << 18;
 
-/// The flow of packets that belong to no TCP connection, or to one beyond [`MOST_CONNECTIONS`].
+/// The flow of all packets that belong to no TCP connection, or to one beyond [`MOST_CONNECTIONS`].
 const OTHERS: FlowId = FlowId(u64::MAX);
 
-/// The connections seen, numbered from 0 in the order of their first packets.
+/// The connections seen so far, numbered from 0 in the order of their first packets.
 #[derive(Debug, Default)]
 pub(crate) struct Connections {
     by_ends: HashMap<[SocketAddr; 2], Connection>,
     first: u64,
     next: u64,
-    /// Connections whose beginning was not seen are not told apart.
+    /// Connections without a SYN are not numbered.
     from_syn: bool,
 }
 
 #[derive(Debug)]
 struct Connection {
     flow: FlowId,
-    /// The initial sequence number of the side that connects.
+    /// The client's initial sequence number, once its SYN was seen.
     isn: Option<u32>,
 }
 
 impl Connections {
-    /// Counts from `first` in place of 0, and only what begins with a SYN: what is left of others before
-    /// takes no number.
+    /// Numbers connections from `first` instead of 0, and only those that begin with a SYN, so that late
+    /// packets of earlier connections take no number.
     pub const fn count_from(&mut self, first: FlowId) {
         (self.first, self.next) = (first.0, first.0);
         self.from_syn = true;
     }
 
-    /// The flow of a packet, and what there is to know of it as one of TCP's.
+    /// The flow of a packet, and its TCP header if it has one.
     pub fn classify(&mut self, packet: &[u8]) -> (FlowId, Option<Tcp>) {
         let Ok(decoded) = decode_unverified(packet) else {
             return (OTHERS, None);
@@ -148,14 +156,14 @@ impl Connections {
             ack: segment.ack.0,
             payload_len: segment.payload_len,
             flags: segment.flags,
-            sack: !segment.options.sack.is_empty(),
+            sack: segment.options.sack,
         };
         let mut ends = [decoded.endpoints.src, decoded.endpoints.dst];
         ends.sort_unstable();
         let connects = tcp.flags.contains(Flags::SYN) && !tcp.flags.contains(Flags::ACK);
         let isn = connects.then_some(tcp.seq);
         match self.by_ends.get_mut(&ends) {
-            // Old addresses, new connection.
+            // The same addresses and ports, but a new connection.
             Some(known) if isn.is_some() && known.isn.is_some() && known.isn != isn => {}
             Some(known) => {
                 known.isn = known.isn.or(isn);
@@ -172,7 +180,7 @@ impl Connections {
         (flow, Some(tcp))
     }
 
-    /// Whether there were more connections than are told apart.
+    /// Whether there were more connections than are distinguished.
     pub const fn exhausted(&self) -> bool {
         self.next - self.first == MOST_CONNECTIONS
     }
@@ -250,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_of_others_takes_no_number() {
+    fn late_packets_of_earlier_connections_take_no_number() {
         let (a, b) = ("100.64.0.2:1", "100.64.0.1:80");
         let mut connections = Connections::default();
         connections.count_from(FlowId(7));
@@ -270,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn what_loss_rules_count() {
+    fn loss_rules_get_the_header_fields_they_count() {
         let data = packet(segment(
             "1.1.1.1:1",
             "1.1.1.2:2",
@@ -315,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_of_the_link_alone() {
+    fn link_local_packets_are_known_by_their_destination() {
         let mut v4 = UDP;
         assert!(!is_link_local(&v4));
         v4[16..20].copy_from_slice(&[224, 0, 0, 22]);

@@ -1,12 +1,12 @@
-//! Carries packets from one device to the other through two chains, in real time.
+//! Carries packets between two devices through the chains of a path, in real time.
 //!
-//! One loop, one thread. A packet enters its chain at the time it was read; what is due leaves, each
-//! packet at its own instant: a chain is asked for its next event and then for what leaves at that very
-//! instant, so that how late the loop was is known of every packet and changes nothing inside. Before
-//! each packet that is read, all that is due leaves.
+//! One thread runs one loop. A packet enters its chain at the time it was read, and leaves at the instant
+//! the chain says: the loop asks a chain for its next event and takes out what leaves at that instant. So
+//! the loop's lateness is measured for every packet and changes nothing inside the chain. Before the loop
+//! reads a packet, every packet that is due leaves.
 //!
-//! Between devices with offloads the packets are those the machine's kernel would cut: super-packets of
-//! up to 64 KiB. They travel paths of delay alone, to which it makes no difference.
+//! Between devices with offloads, packets are super-packets of up to 64 KiB, which the kernel has not cut
+//! into segments. Only a path of delays alone may carry them.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::mpsc::Sender;
@@ -20,21 +20,23 @@ use rustix::event::{PollFd, PollFlags, poll};
 use crate::buffers::Buffers;
 use crate::capture::{Side, Tap};
 use crate::clock::{Vigil, be_punctual, timespec};
-use crate::log::{Fate, PacketRecord};
-use crate::packet::{Connections, Packet, is_link_local};
-use crate::{Clock, NetError, Report, Tun};
+use crate::log::{PacketOutcome, PacketRecord};
+use crate::packet::{Connections, Packet, destination, is_link_local};
+use crate::{Block, Clock, NetError, Report, Tun};
 
-/// The two devices a relay stands between.
+/// The two devices that a relay joins.
 #[derive(Clone, Copy, Debug)]
 pub struct Ends<'a> {
-    /// Where packets that went up leave.
+    /// The device that packets travelling up are written to.
     pub outside: &'a Tun,
-    /// Where packets that went down leave.
+    /// The device that packets travelling down are written to.
     pub inside: &'a Tun,
+    /// The addresses at both ends.
+    pub(crate) block: Block,
 }
 
 impl<'a> Ends<'a> {
-    /// Where packets of this direction come from.
+    /// The device that packets of this direction are read from.
     const fn near(self, direction: Direction) -> &'a Tun {
         match direction {
             Direction::Up => self.inside,
@@ -42,13 +44,13 @@ impl<'a> Ends<'a> {
         }
     }
 
-    /// Where they go.
+    /// The device that packets of this direction are written to.
     const fn far(self, direction: Direction) -> &'a Tun {
         self.near(direction.reverse())
     }
 }
 
-/// The side packets of this direction come from.
+/// The side that packets of this direction come from.
 const fn near_side(direction: Direction) -> Side {
     match direction {
         Direction::Up => Side::Inside,
@@ -56,13 +58,13 @@ const fn near_side(direction: Direction) -> Side {
     }
 }
 
-/// Whether super-packets may stand for their segments on a path of these hops: all it does is to carry
-/// them, after a delay or at once.
+/// Whether a path of these hops may carry super-packets in place of their segments: it only delays
+/// packets.
 pub fn carries_super_packets(hops: &[HopSpec]) -> bool {
     hops.iter().all(|hop| matches!(hop, HopSpec::Delay(_)))
 }
 
-/// Two chains and the packets inside.
+/// Carries packets through two chains.
 #[derive(Debug)]
 pub struct Relay {
     up: Chain<Packet>,
@@ -77,10 +79,10 @@ pub struct Relay {
     report: Report,
 }
 
-/// Packets read from one device before the other has its turn.
+/// The most packets read from one device before the other's turn.
 const BATCH: u32 = 32;
 
-/// How long packets on their way may still take once nobody is left inside.
+/// How long packets in flight are still carried after the stop.
 const LAST_PACKETS: Duration = Duration::from_secs(1);
 
 impl Relay {
@@ -104,28 +106,28 @@ impl Relay {
         })
     }
 
-    /// Tells what becomes of each packet, when it has become of it.
+    /// Sends a record of each packet once its outcome is known.
     pub fn watch(&mut self, watcher: Sender<PacketRecord>) {
         self.watcher = Some(watcher);
     }
 
-    /// Captures each packet as it enters at one end, and as it leaves at the other.
+    /// Captures each packet when it is read at one end and when it is written at the other.
     pub fn capture(&mut self, tap: Tap) {
         self.tap = Some(tap);
     }
 
-    /// Counts connections from here, which says which random choices they meet: those that begin with a
-    /// SYN, and no others.
+    /// Numbers connections from `first`, by which the path draws its random choices for them. Only those
+    /// that begin with a SYN are numbered.
     pub const fn count_from(&mut self, first: FlowId) {
         self.connections.count_from(first);
     }
 
-    /// Carries packets until `stop` is readable, and on for as long as packets are on their way, but
-    /// at most a second. Time starts here.
+    /// Carries packets until `stop` is readable, and then until none is in flight, for at most a second.
+    /// The path's time starts when this is called.
     ///
     /// # Errors
-    /// When a device is gone; [`NetError::Offloads`] when one device has offloads and the other or the
-    /// path is not made for them.
+    /// When a device is gone; [`NetError::Offloads`] when one device has offloads, but the other device or
+    /// the path does not allow them.
     pub fn run(mut self, ends: Ends<'_>, stop: BorrowedFd<'_>) -> Result<Report, NetError> {
         let both = ends.outside.offloads() && ends.inside.offloads();
         if (ends.outside.offloads() || ends.inside.offloads()) && !(both && self.super_packets) {
@@ -134,7 +136,8 @@ impl Relay {
         self.buffers = Buffers::new(ends.inside.longest(self.mtu));
         let real_time = be_punctual();
         self.clock = Clock::start();
-        // On a single processor nobody else gets anything done meanwhile.
+        self.report.started_at = self.clock.monotonic(Instant::ZERO);
+        // On a single processor, staying awake would keep all other threads waiting.
         let several = available_parallelism().is_ok_and(|processors| processors.get() > 1);
         let mut vigil = Vigil::new(self.clock.now(), real_time && several);
         let mut end = None;
@@ -143,7 +146,7 @@ impl Relay {
             self.release(now, ends);
             let next = self.next_event();
             let wait = match (end, next) {
-                // Nothing is on its way but what can be read at once.
+                // No packet is in flight: only those that can be read at once are left.
                 (Some(_), None) => Some(now),
                 (end, next) => next.into_iter().chain(end).min(),
             };
@@ -152,7 +155,7 @@ impl Relay {
                 let wait = at.since(now);
                 vigil.as_mut().map_or(wait, |vigil| vigil.sleep(now, wait))
             });
-            // Once it is known that the end has come, it need not be watched for.
+            // After the stop, its descriptor stays readable.
             let stop = end.is_none().then_some(stop);
             let ready = wait_for(ends, stop, wait)?;
             let mut moved = false;
@@ -183,7 +186,7 @@ impl Relay {
         events.into_iter().flatten().min()
     }
 
-    /// Reads packets of one direction; whether there were any.
+    /// Reads packets of one direction. Returns whether there were any.
     fn take_in(&mut self, direction: Direction, ends: Ends<'_>) -> Result<bool, NetError> {
         let near = ends.near(direction);
         for i in 0..BATCH {
@@ -195,7 +198,9 @@ impl Relay {
                 self.buffers.give_back(buffer);
                 return Ok(i > 0);
             };
-            if is_link_local(&buffer[..len]) {
+            let packet = &buffer[..len];
+            let stale = destination(packet).is_some_and(|to| ends.block.was_inner_end(to));
+            if is_link_local(packet) || stale {
                 self.buffers.give_back(buffer);
                 continue;
             }
@@ -205,7 +210,7 @@ impl Relay {
                 let at = self.clock.monotonic(arrival);
                 tap.see(near_side(direction), at, header, &buffer[..len]);
             }
-            // What was due before comes first, here and in the other direction.
+            // Packets due before this one leave first, in both directions.
             self.release(arrival, ends);
             let (flow, tcp) = self.connections.classify(&buffer[..len]);
             let counts = self.report.counts_mut(direction);
@@ -225,13 +230,13 @@ impl Relay {
                     damaged: false,
                 },
             );
-            // What nothing keeps leaves at once.
+            // A packet that no hop holds leaves at once.
             self.release(arrival, ends);
         }
         Ok(true)
     }
 
-    /// Lets everything leave that is due until `now`, in the order of time.
+    /// Lets every packet due by `now` leave, in the order of time.
     fn release(&mut self, now: Instant, ends: Ends<'_>) {
         loop {
             let (up, down) = (self.up.next_event(), self.down.next_event());
@@ -251,13 +256,13 @@ impl Relay {
     }
 
     fn leave(&mut self, direction: Direction, due: Instant, exit: Exit<Packet>, ends: Ends<'_>) {
-        let (packet, fate) = match exit {
+        let (packet, outcome) = match exit {
             Exit::Delivered(packet) => {
                 let departure = self.clock.now();
                 let parts = [packet.bytes(), &[], &[]];
                 let written = ends.far(direction).write_frame(&packet.header, parts);
                 let counts = self.report.counts_mut(direction);
-                let fate = if written.is_ok() {
+                let outcome = if written.is_ok() {
                     counts.delivered += 1;
                     self.report.error.add(departure.since(due));
                     if let Some(tap) = &mut self.tap {
@@ -267,12 +272,12 @@ impl Relay {
                         );
                         tap.see(side, at, packet.header, packet.bytes());
                     }
-                    Fate::Delivered { due, departure }
+                    PacketOutcome::Delivered { due, departure }
                 } else {
                     counts.refused += 1;
-                    Fate::Refused { due }
+                    PacketOutcome::Refused { due }
                 };
-                (packet, fate)
+                (packet, outcome)
             }
             Exit::Dropped { packet, cause, .. } => {
                 let counts = self.report.counts_mut(direction);
@@ -281,28 +286,32 @@ impl Relay {
                     DropCause::QueueFull => counts.queue_full += 1,
                     DropCause::Thinned => counts.thinned += 1,
                 }
-                (packet, Fate::Dropped { due, cause })
+                (packet, PacketOutcome::Dropped { due, cause })
             }
         };
-        self.tell(PacketRecord::new(direction, &packet, fate));
+        self.record(PacketRecord::new(direction, &packet, outcome));
         self.buffers.give_back(packet.buffer);
     }
 
-    fn tell(&self, record: PacketRecord) {
+    fn record(&self, record: PacketRecord) {
         if let Some(watcher) = &self.watcher {
-            // A watcher that stopped for an error tells of it itself.
+            // A watcher that stopped reports its error itself.
             let _ = watcher.send(record);
         }
     }
 
-    /// Accounts for what is still inside.
+    /// Counts and records the packets still in the chains.
     fn finish(&mut self) {
         for direction in [Direction::Up, Direction::Down] {
             while let Some(at) = self.chain(direction).next_event() {
                 while let Some(exit) = self.chain(direction).next_exit(at) {
                     let (Exit::Delivered(packet) | Exit::Dropped { packet, .. }) = exit;
                     self.report.counts_mut(direction).unfinished += 1;
-                    self.tell(PacketRecord::new(direction, &packet, Fate::Unfinished));
+                    self.record(PacketRecord::new(
+                        direction,
+                        &packet,
+                        PacketOutcome::Unfinished,
+                    ));
                 }
             }
         }
@@ -310,7 +319,7 @@ impl Relay {
     }
 }
 
-/// What there is to read.
+/// Which descriptors are readable.
 #[derive(Clone, Copy, Debug, Default)]
 struct Ready {
     up: bool,
@@ -318,7 +327,7 @@ struct Ready {
     stop: bool,
 }
 
-/// Waits until there is something to read, but not longer than `wait`.
+/// Waits until a descriptor is readable, but not longer than `wait`.
 fn wait_for(
     ends: Ends<'_>,
     stop: Option<BorrowedFd<'_>>,

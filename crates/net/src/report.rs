@@ -1,4 +1,4 @@
-//! What became of the packets, and how punctual the emulator was.
+//! Packet counts of an emulator, and how late it delivered packets.
 
 use std::fmt;
 use std::time::Duration;
@@ -6,34 +6,34 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 use recoup_units::Direction;
 
-/// What became of the packets of one direction.
+/// Packet counts of one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Packets that came out of a device and went onto the path.
+    /// Packets read from a device that entered the path.
     pub entered: u64,
     /// Their bytes, IP headers included.
     pub bytes: u64,
-    /// Packets handed over at the far end, copies among them.
+    /// Packets delivered at the far end, copies included.
     pub delivered: u64,
-    /// Packets a loss rule chose.
+    /// Packets dropped by loss rules.
     pub lost: u64,
-    /// Packets that found a queue full.
+    /// Packets dropped by full queues.
     pub queue_full: u64,
-    /// ACKs held that others made needless.
+    /// Held ACKs that later ones replaced.
     pub thinned: u64,
-    /// Packets the device at the far end would not take.
+    /// Packets the device at the far end refused.
     pub refused: u64,
-    /// Packets on their way when the emulator ended.
+    /// Packets in flight when the emulator ended.
     pub unfinished: u64,
-    /// Packets that found the queue of their device full: they did not get as far as the path.
+    /// Packets dropped by the full queue of their device, before the path.
     pub missed: u64,
 }
 
-/// How much later than on the ideal path packets were delivered.
+/// How much later packets were delivered than the path's hops say.
 #[derive(Clone, Debug)]
 pub struct DeliveryError(Histogram<u64>);
 
-/// The longest delivery error that is told from longer ones.
+/// The longest delivery error that is recorded; longer ones count as this.
 const LONGEST: Duration = Duration::from_secs(60);
 
 impl Default for DeliveryError {
@@ -46,22 +46,23 @@ impl Default for DeliveryError {
 }
 
 impl DeliveryError {
-    /// What 99.9 % of all packets are to stay within.
+    /// The largest acceptable delivery error at the 99.9th percentile.
     pub const ALLOWED: Duration = Duration::from_micros(200);
 
-    /// Takes in the delivery of a packet this late.
+    /// Records that a packet was delivered this late.
     pub(crate) fn add(&mut self, late: Duration) {
         self.0
             .saturating_record(u64::try_from(late.as_nanos()).unwrap_or(u64::MAX));
     }
 
-    /// Takes in another emulator's.
+    /// Adds the delivery errors of another emulator.
     pub fn merge(&mut self, other: &Self) {
         // Both have the same bounds, so that adding cannot fail.
         self.0.add(&other.0).unwrap_or_default();
     }
 
-    /// What a share `q` of all packets stay within, to a thousandth; `None` without packets.
+    /// The delivery error that a share `q` (0 to 1) of all packets does not exceed, to 0.1 %; `None` without
+    /// packets.
     pub fn quantile(&self, q: f64) -> Option<Duration> {
         let nanos = self.0.value_at_quantile(q).min(self.0.max());
         (!self.0.is_empty()).then(|| Duration::from_nanos(nanos))
@@ -87,23 +88,26 @@ impl fmt::Display for DeliveryError {
     }
 }
 
-/// What an emulator did.
+/// What an emulator carried, and how punctually.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// Out of the namespace.
     pub up: Counts,
     /// Into the namespace.
     pub down: Counts,
-    /// Of both directions.
+    /// The delivery errors of both directions.
     pub error: DeliveryError,
-    /// There were more TCP connections than are told apart: the later ones met no positional drops.
+    /// There were more TCP connections than the emulator distinguishes: no positional loss rule applied to
+    /// the later ones.
     pub connections_exhausted: bool,
+    /// CLOCK_MONOTONIC in nanoseconds at the relay's [`Instant::ZERO`](recoup_units::Instant::ZERO).
+    pub(crate) started_at: u64,
 }
 
 impl Report {
-    /// Whether the emulator itself, not the path, may have made a difference to a result of this
-    /// size: one packet in a thousand was later by more than a hundredth of it (with fewer than a
-    /// thousand packets, the latest one was), or packets were lost that no hop dropped.
+    /// Whether the emulator itself, not the path, may have changed a result of this size: more than one
+    /// packet in a thousand was later than a hundredth of it (with fewer than a thousand packets, the
+    /// latest one was), or packets were lost that no hop dropped.
     pub fn blurs(&self, result: Duration) -> bool {
         let late = self.error.quantile(0.999).unwrap_or_default();
         let lost = |counts: Counts| counts.missed + counts.refused > 0;
@@ -111,7 +115,7 @@ impl Report {
         late.saturating_mul(100) > result || lost(self.up) || lost(self.down)
     }
 
-    /// One direction's.
+    /// The counts of one direction.
     pub(crate) const fn counts_mut(&mut self, direction: Direction) -> &mut Counts {
         match direction {
             Direction::Up => &mut self.up,
@@ -121,7 +125,7 @@ impl Report {
 }
 
 impl fmt::Display for Counts {
-    /// `1200 packets, 1190 delivered, 10 lost`, causes without packets left out.
+    /// `1200 packets, 1190 delivered, 10 lost`, without causes that dropped none.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} packets, {} delivered", self.entered, self.delivered)?;
         for (count, what) in [

@@ -1,5 +1,5 @@
-//! One flow at a time over real packets: two namespaces, the path between them, and at either end the
-//! kernel's TCP or Recoup's.
+//! Runs flows one after another over real packets: two namespaces, a path between them, and at each end
+//! the kernel's TCP or Recoup's.
 //!
 //! ```text
 //!   client's namespace              this process               server's namespace
@@ -7,23 +7,24 @@
 //!                    ├── TUN ═══►│ relay, chains │═══ TUN ───┤
 //!   host ── TUN ─────┘           └───────┬───────┘           └───── TUN ── host
 //!                                        ▼
-//!                                     witness ──► FlowRecord
+//!                                   meter, events ──► FlowRecord, FlowEvents
 //! ```
 //!
-//! A host of ours stands behind a TUN device of its own, and the kernel forwards between that and the
-//! path. What a flow cost is told by the packets at the path (`witness`), so that it is measured of
-//! any stack alike; what senders count is added from them.
+//! A Recoup host has a TUN device of its own, and the kernel forwards between that and the path. The
+//! packets at the path give a flow's cost (`meter`), so that every stack is measured alike. The senders'
+//! counters are added to it.
 //!
-//! Where a receiver with delayed ACKs is asked of the kernel, whoever makes the path lets it
-//! acknowledge every segment and thins the ACKs ([`HopSpec::ThinAcks`](recoup_path::HopSpec)).
+//! The kernel does not delay ACKs by a given time. For a receiver that does, the caller lets the kernel
+//! acknowledge every segment and puts [`HopSpec::ThinAcks`](recoup_path::HopSpec) on the path.
 
 mod application;
 mod end;
 mod engine;
+mod events;
 mod kernel;
 mod linux;
+mod meter;
 mod run;
-mod witness;
 
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
@@ -33,6 +34,7 @@ use std::thread::{Builder, scope};
 use std::time::Duration;
 
 use end::{End, SenderReport};
+pub use events::{FlowEvent, FlowEventKind, PathPacket, PathPoint};
 pub use linux::{Kernel, Options};
 use recoup_path::PathSpec;
 use recoup_recovery::Recovery;
@@ -46,42 +48,57 @@ use crate::netlink::Netlink;
 use crate::wire::{acquire_rights, forward};
 use crate::{Clock, Namespace, NetError, Relay, Report, Tap, Wire};
 
-/// Whose TCP is at an end, and how it is set up.
+/// The TCP at an end, with its settings.
 #[derive(Clone, Debug)]
 pub enum Stack {
     /// The kernel's.
     Kernel(Options),
-    /// Recoup's; MSS and IP version are the testbed's to say.
+    /// Recoup's. The testbed sets the MSS and the IP version.
     Recoup(Config),
 }
 
-/// What does not change from flow to flow.
+impl Stack {
+    /// The same stack, whose sender logs its events if it is Recoup's and `log` says so.
+    fn with_log(&self, log: bool) -> Self {
+        match self {
+            Self::Recoup(config) => Self::Recoup(Config { log, ..*config }),
+            Self::Kernel(options) => Self::Kernel(options.clone()),
+        }
+    }
+}
+
+/// What is the same for all flows of a testbed.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// The end that connects.
     pub client: Stack,
     /// The end that accepts.
     pub server: Stack,
-    /// What is sent.
+    /// What the applications send.
     pub workload: Workload,
     /// The longest packet in bytes, IP header included.
     pub mtu: u16,
-    /// How long a flow may take.
+    /// How long a flow may take before it is given up.
     pub patience: Duration,
+    /// Whether to collect each flow's [events](FlowOutcome::events).
+    pub events: bool,
 }
 
-/// What came of a flow.
+/// The result of a flow.
 #[derive(Clone, Debug)]
 pub struct FlowOutcome {
     /// What it cost.
     pub record: FlowRecord,
-    /// The recoveries of senders of ours.
+    /// The recoveries of Recoup's senders.
     pub recoveries: Vec<Recovery>,
-    /// What the emulator did, and how punctual it was.
+    /// What happened, in the order of time; empty unless [`Setup::events`] asks for it. The kernel's
+    /// senders report none, so where one stands there are only the packets at the path.
+    pub events: Vec<FlowEvent>,
+    /// What the emulator carried, and how punctually.
     pub report: Report,
 }
 
-/// Two ends and a path for flows, one after another.
+/// Two ends and the devices between them.
 #[derive(Debug)]
 pub struct Testbed {
     setup: Setup,
@@ -93,11 +110,11 @@ pub struct Testbed {
     clock: Clock,
 }
 
-/// Whether the process may make what a testbed needs. Where it may not, it becomes the root of a user
-/// namespace, which only a process of a single thread can: so this comes first.
+/// Ensures that the process may make what a testbed needs. If it may not, it becomes the root of a user
+/// namespace, which only a process with a single thread can: call this before starting threads.
 ///
 /// # Errors
-/// [`NetError::Privilege`] when neither is possible.
+/// [`NetError::Privilege`] when the process may do neither.
 pub fn prepare() -> Result<(), NetError> {
     acquire_rights().map(drop)
 }
@@ -106,7 +123,7 @@ impl Testbed {
     /// Makes the namespaces, the devices between them, and the stacks at both ends.
     ///
     /// # Errors
-    /// What the system refuses, the congestion control among it.
+    /// System errors, for example when the kernel does not have the congestion control.
     pub fn open(setup: Setup) -> Result<Self, NetError> {
         let outside = Namespace::new()?;
         let mtu = setup.mtu;
@@ -121,8 +138,9 @@ impl Testbed {
             return Err(NetError::Forwarding);
         }
         let at = wire.block().ends_v4();
-        let client = End::start(&setup.client, inside, at.inside.into(), mtu)?;
-        let mut server = End::start(&setup.server, &outside, at.outside.into(), mtu)?;
+        let stack = |stack: &Stack| stack.with_log(setup.events);
+        let client = End::start(&stack(&setup.client), inside, at.inside.into(), mtu)?;
+        let mut server = End::start(&stack(&setup.server), &outside, at.outside.into(), mtu)?;
         client.prepare(inside, server.address(), wire.inside_index())?;
         server.prepare(&outside, client.address(), wire.outside_index())?;
         let to = server.listen(&outside)?;
@@ -137,10 +155,10 @@ impl Testbed {
         })
     }
 
-    /// What is known of the kernel's TCP at an end; `None` where it is ours.
+    /// Facts about the kernel's TCP at an end; `None` if the stack there is Recoup's.
     ///
     /// # Errors
-    /// When it cannot be asked.
+    /// System errors.
     pub fn kernel(&self, host: Host) -> Result<Option<Kernel>, NetError> {
         self.end(host).kernel(self.namespace(host))
     }
@@ -159,11 +177,11 @@ impl Testbed {
         }
     }
 
-    /// Runs flow number `flow` of `seed` over this path, under a capture if there is to be one: the
-    /// server is outside.
+    /// Runs flow number `flow` of `seed` over this path. With `capture`, its packets are captured; the
+    /// server is at the outside.
     ///
     /// # Errors
-    /// When a hop cannot be built, or the system fails. A flow that does not complete is none.
+    /// When a hop cannot be built, and system errors. A flow that does not complete is no error.
     pub fn run(
         &self,
         path: &PathSpec,
@@ -182,13 +200,19 @@ impl Testbed {
         let before = HOSTS.map(|host| self.end(host).counts(self.namespace(host)));
         let (mut report, senders) = self.carry(relay)?;
         let records: Vec<_> = watched.iter().collect();
-        let mut record = witness::measure(&records, flow, &self.setup.workload);
+        let mut record = meter::measure(&records, flow, &self.setup.workload);
         let mut recoveries = Vec::new();
-        for sender in senders {
+        let mut logs = Vec::new();
+        for (host, sender) in HOSTS.into_iter().zip(senders) {
             let sender = sender?;
             record.counters.merge(&sender.counters);
             recoveries.extend(sender.recoveries);
+            logs.push((host, sender.events));
         }
+        let events = match self.setup.events {
+            true => events::collect(&records, flow, report.started_at, &logs),
+            false => Vec::new(),
+        };
         for (host, before) in HOSTS.into_iter().zip(before) {
             if let Some(before) = before? {
                 let now = self.end(host).counts(self.namespace(host))?;
@@ -202,12 +226,13 @@ impl Testbed {
         Ok(FlowOutcome {
             record,
             recoveries,
+            events,
             report,
         })
     }
 
-    /// Has both ends take part in a flow, each on a thread, while the relay carries its packets; what
-    /// the relay did, and what the senders say.
+    /// Runs both ends of a flow, each on a thread, while the relay carries its packets. Returns the
+    /// relay's report and those of both senders, in the order of [`HOSTS`].
     fn carry(
         &self,
         relay: Relay,
@@ -255,7 +280,7 @@ impl Testbed {
         })
     }
 
-    /// Packets that did not get as far as the path until now, up and down.
+    /// Packets dropped by the devices' full queues so far, before the path: up and down.
     fn missed(&self) -> Result<[u64; 2], NetError> {
         let index = self.wire.outside_index();
         let down = self
@@ -265,7 +290,7 @@ impl Testbed {
     }
 }
 
-/// Both ends, the one that waits for the other first.
+/// Both ends. The server comes first, because it must wait for the client.
 const HOSTS: [Host; 2] = [Host::Server, Host::Client];
 
 fn broken() -> NetError {

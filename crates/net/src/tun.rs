@@ -1,12 +1,11 @@
-//! TUN devices: network interfaces whose wire is a descriptor.
+//! TUN devices: network interfaces whose packets a process reads and writes.
 //!
-//! The devices are not persistent: they are gone when their descriptor is closed. A read gives one
-//! IP packet, a write takes one (IFF_NO_PI).
+//! The devices are not persistent: the kernel removes a device when its descriptor is closed. A read
+//! returns one IP packet, a write takes one (IFF_NO_PI).
 //!
-//! Without offloads the kernel cuts what it would send as one large segment into packets of the MTU,
-//! with their checksums. On a device with offloads (IFF_VNET_HDR) it hands over, and takes, TCP
-//! super-packets of up to 64 KiB and checksums yet to be completed; a [`VnetHeader`] in front of each
-//! packet tells.
+//! Without offloads the kernel cuts large segments into packets of the MTU and completes their checksums.
+//! A device with offloads (IFF_VNET_HDR) carries TCP super-packets of up to 64 KiB, and checksums yet to
+//! be completed, both ways. A [`VnetHeader`] in front of each packet says which.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -22,20 +21,20 @@ use crate::{LONGEST_SUPER_PACKET, NetError};
 const IFF_TUN: u16 = 0x0001;
 /// No four bytes of packet information in front of each packet.
 const IFF_NO_PI: u16 = 0x1000;
-/// Not an interface that exists already.
+/// Fail if the interface exists already.
 const IFF_TUN_EXCL: u16 = 0x8000;
 
 /// A `struct virtio_net_hdr` in front of each packet.
 const IFF_VNET_HDR: u16 = 0x4000;
 
-/// What the reader of a device can complete itself (linux/if_tun.h): checksums, and segments of TCP
-/// cut over IPv4, over IPv6, with CWR in the first.
+/// The work that the reader of a device takes over (linux/if_tun.h): checksums, and TCP segmentation over
+/// IPv4, over IPv6, and with CWR in the first segment.
 const OFFLOADS: usize = 0x01 | 0x02 | 0x04 | 0x08;
 
-/// Packets that wait to be read before the kernel drops one: half a second at 50,000 a second.
+/// The most packets that wait to be read before the kernel drops one: half a second at 50,000 packets/s.
 const QUEUE_LEN: u32 = 25_000;
 
-/// What TUNSETIFF reads: the start of `struct ifreq`, and room for the rest of it.
+/// The argument of TUNSETIFF: the start of `struct ifreq`, padded to its length.
 #[repr(C)]
 struct InterfaceRequest {
     name: [u8; 16],
@@ -45,10 +44,11 @@ struct InterfaceRequest {
 
 const _: () = assert!(size_of::<InterfaceRequest>() == 40);
 
-/// `TUNSETIFF`, `_IOW('T', 202, int)`: it says int and means the structure.
+/// `TUNSETIFF`, `_IOW('T', 202, int)`. Its argument is the structure, although it says int.
 const TUNSETIFF: Opcode = opcode::write::<i32>(b'T', 202);
 
-/// `TUNSETOFFLOAD`, `_IOW('T', 208, unsigned int)`: it says that it reads one and is given it by value.
+/// `TUNSETOFFLOAD`, `_IOW('T', 208, unsigned int)`. Its argument is passed by value, although it says
+/// that it reads one.
 const TUNSETOFFLOAD: Opcode = opcode::write::<u32>(b'T', 208);
 
 /// A TUN device.
@@ -61,17 +61,17 @@ pub struct Tun {
 }
 
 impl Tun {
-    /// Makes a device named `name`, at most 15 bytes, in the calling thread's network namespace. It
-    /// is down, has no address, and cuts and sums what the kernel sends.
+    /// Makes a device named `name`, at most 15 bytes, in the calling thread's network namespace. It is
+    /// down, and has neither an address nor offloads.
     ///
     /// # Errors
-    /// When there is no /dev/net/tun, when the caller may not, or when the name is taken.
+    /// When there is no /dev/net/tun, when the caller lacks the right to, or when the name is taken.
     pub fn create(name: &str) -> Result<Self, NetError> {
         Self::make(name, false)
     }
 
-    /// As [`create`](Self::create), with offloads: checksums and TCP segmentation are left to whoever
-    /// reads, and to the kernel by whoever writes.
+    /// As [`create`](Self::create), with offloads: the kernel leaves checksums and TCP segmentation to the
+    /// reader, and the writer may leave them to the kernel.
     ///
     /// # Errors
     /// As [`create`](Self::create).
@@ -115,12 +115,12 @@ impl Tun {
         })
     }
 
-    /// Whether it has offloads: whether packets have a [`VnetHeader`].
+    /// Whether the device has offloads, so that packets have a [`VnetHeader`].
     pub const fn offloads(&self) -> bool {
         self.offloads
     }
 
-    /// The longest packet it carries if its MTU is `mtu`, in bytes, the [`VnetHeader`] not counted.
+    /// The longest packet it carries if its MTU is `mtu`, in bytes, without the [`VnetHeader`].
     pub fn longest(&self, mtu: u32) -> usize {
         match self.offloads {
             true => LONGEST_SUPER_PACKET.max(mtu as usize),
@@ -128,12 +128,12 @@ impl Tun {
         }
     }
 
-    /// Its name.
+    /// The interface's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its index in its namespace.
+    /// The interface's index in its namespace.
     pub(crate) const fn index(&self) -> u32 {
         self.index
     }
@@ -143,8 +143,9 @@ impl Tun {
         netlink.bring_up(self.index, Some((mtu, QUEUE_LEN)))
     }
 
-    /// Reads a packet the kernel sent, its header apart; `None` when there is none. Without offloads the
-    /// header is the default one. A packet longer than `buffer` is cut.
+    /// Reads a packet that the kernel sent: its [`VnetHeader`] and its length in `buffer`; `None` when
+    /// there is none. Without offloads the header is the default one. A packet longer than `buffer` is
+    /// truncated.
     ///
     /// # Errors
     /// When the device is gone.
@@ -168,11 +169,12 @@ impl Tun {
         }
     }
 
-    /// Gives the kernel a packet to receive, made of these parts in this order. Without offloads the
-    /// header must leave nothing to the kernel.
+    /// Hands the kernel a packet to receive, in three parts. Without offloads the header must be the
+    /// default one.
     ///
     /// # Errors
-    /// When it refuses: no IP packet, a header that does not fit it, the device is down, no memory.
+    /// When the kernel refuses: it is no IP packet, the header does not fit it, the device is down, or
+    /// there is no memory.
     pub fn write_frame(&self, header: &VnetHeader, packet: [&[u8]; 3]) -> io::Result<()> {
         let [first, second, third] = packet.map(IoSlice::new);
         if self.offloads {
@@ -192,7 +194,7 @@ impl Tun {
     /// Reads a packet from a device without offloads; `None` when there is none.
     ///
     /// # Errors
-    /// When the device is gone, or leaves to the reader what only its header tells.
+    /// When the device is gone, or the packet's header leaves work to the reader.
     pub fn read(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         match self.read_frame(buffer)? {
             Some((header, _)) if header != VnetHeader::default() => {
@@ -202,10 +204,10 @@ impl Tun {
         }
     }
 
-    /// Gives the kernel a packet that is complete.
+    /// Hands the kernel a packet to receive, with complete checksums.
     ///
     /// # Errors
-    /// When it refuses: no IP packet, the device is down, no memory.
+    /// When the kernel refuses: it is no IP packet, the device is down, or there is no memory.
     pub fn write(&self, packet: &[u8]) -> io::Result<()> {
         self.write_frame(&VnetHeader::default(), [packet, &[], &[]])
     }

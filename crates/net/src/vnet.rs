@@ -1,46 +1,46 @@
-//! What stands in front of a packet on a device with offloads: `struct virtio_net_hdr`.
+//! The header in front of each packet on a device with offloads: `struct virtio_net_hdr`.
 //!
 //! Source: VIRTIO 1.3 §5.1.6 and linux/virtio_net.h. The kernel reads and writes it in the machine's own
 //! byte order (TUNSETVNETLE and TUNSETVNETBE ask for others), ten bytes long (unless TUNSETVNETHDRSZ asks
 //! for more).
 //!
-//! Who hands a packet over with it may leave two things to the other: the checksum, of which only the
-//! pseudo-header's part stands in its field then, and cutting a super-packet into segments. What comes
-//! from a device is input: the fields need not agree with the packet.
+//! With it, the side that hands over a packet may leave two things to the other: to complete the
+//! checksum, whose field then has the pseudo-header's part only, and to cut a super-packet into segments.
+//! A header read from a device is untrusted: its fields need not agree with the packet.
 
 use recoup_wire::complete_checksum;
 
 /// The header's length in bytes.
 pub const VNET_HEADER_LEN: usize = 10;
 
-/// The longest packet on a device with offloads: IPv4's length field ends there, and the kernel's
-/// `GSO_LEGACY_MAX_SIZE` is a byte more.
+/// The longest packet on a device with offloads, in bytes: the largest value of IPv4's length field. The
+/// kernel's `GSO_LEGACY_MAX_SIZE` is one more.
 pub const LONGEST_SUPER_PACKET: usize = 65_535;
 
-/// A packet's header on a device with offloads. The default leaves nothing to the other side.
+/// A packet's header on a device with offloads. The default one leaves no work to the other side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct VnetHeader {
     /// [`NEEDS_CSUM`](Self::NEEDS_CSUM), [`DATA_VALID`](Self::DATA_VALID).
     pub flags: u8,
-    /// What is to be cut: [`GSO_NONE`](Self::GSO_NONE), [`GSO_TCPV4`](Self::GSO_TCPV4) or
+    /// How the packet is to be cut: [`GSO_NONE`](Self::GSO_NONE), [`GSO_TCPV4`](Self::GSO_TCPV4) or
     /// [`GSO_TCPV6`](Self::GSO_TCPV6), with or without [`GSO_ECN`](Self::GSO_ECN).
     pub gso_type: u8,
-    /// Bytes of all headers in front of the payload: a hint.
+    /// Bytes of all headers in front of the payload. The kernel takes it as a hint.
     pub hdr_len: u16,
-    /// Payload bytes of each segment but the last.
+    /// Payload bytes of each segment except the last.
     pub gso_size: u16,
-    /// Where summing begins: the offset of the TCP header.
+    /// The offset where the checksum begins: that of the TCP header.
     pub csum_start: u16,
-    /// Where the sum is to be put, from there on.
+    /// The offset of the checksum field, counted from `csum_start`.
     pub csum_offset: u16,
 }
 
 impl VnetHeader {
     /// The checksum is to be completed from `csum_start` on.
     pub const NEEDS_CSUM: u8 = 1;
-    /// The checksum was found right; nothing is to be done.
+    /// The checksum has been verified.
     pub const DATA_VALID: u8 = 2;
-    /// One segment.
+    /// The packet is one segment.
     pub const GSO_NONE: u8 = 0;
     /// Segments of TCP over IPv4.
     pub const GSO_TCPV4: u8 = 1;
@@ -49,7 +49,7 @@ impl VnetHeader {
     /// The first segment carries CWR, the others do not (RFC 3168 §6.1.2).
     pub const GSO_ECN: u8 = 0x80;
 
-    /// Its bytes.
+    /// The header's bytes.
     pub const fn to_bytes(self) -> [u8; VNET_HEADER_LEN] {
         let [a, b] = self.hdr_len.to_ne_bytes();
         let [c, d] = self.gso_size.to_ne_bytes();
@@ -58,7 +58,7 @@ impl VnetHeader {
         [self.flags, self.gso_type, a, b, c, d, e, f, g, h]
     }
 
-    /// Of its bytes. All are possible.
+    /// The header of these bytes. Every value is valid.
     pub const fn from_bytes(bytes: [u8; VNET_HEADER_LEN]) -> Self {
         let [flags, gso_type, a, b, c, d, e, f, g, h] = bytes;
         Self {
@@ -71,14 +71,14 @@ impl VnetHeader {
         }
     }
 
-    /// Whether nobody need look at the packet's checksum: the machine it comes from has not completed
-    /// it, or has checked it.
+    /// Whether the receiver may skip the packet's checksum: this machine has yet to complete it, or has
+    /// verified it.
     pub const fn vouches_for_checksum(&self) -> bool {
         self.flags & (Self::NEEDS_CSUM | Self::DATA_VALID) != 0
     }
 
-    /// Completes the checksum of its packet, if that was left to be done; a field beyond the packet is
-    /// left alone.
+    /// Completes the packet's checksum if the header says so. A checksum field beyond the packet's end
+    /// is ignored.
     pub fn complete(&self, packet: &mut [u8]) {
         if self.flags & Self::NEEDS_CSUM != 0 {
             complete_checksum(packet, self.csum_start.into(), self.csum_offset.into());

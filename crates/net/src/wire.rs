@@ -1,8 +1,8 @@
-//! Two namespaces joined through this process.
+//! Two network namespaces joined through this process.
 //!
 //! Without the right to make namespaces and devices, the process first becomes the root of a user
-//! namespace of its own (user_namespaces(7)); what is outside the path is then a further empty
-//! namespace, since the real one is not the user's to add devices to.
+//! namespace of its own (user_namespaces(7)). The outside of the path is then another empty network
+//! namespace, because an ordinary user may not add devices to the machine's.
 
 use std::fs;
 use std::process::Command;
@@ -14,7 +14,7 @@ use crate::address::{self, Block, INTERFACE};
 use crate::netlink::{self, Netlink};
 use crate::{Ends, Namespace, NetError, Running, Tun};
 
-/// Two TUN devices: one here, one in a new network namespace.
+/// Two TUN devices: one in the caller's network namespace, one in a new one.
 #[derive(Debug)]
 pub struct Wire {
     outside: Tun,
@@ -26,22 +26,21 @@ pub struct Wire {
     namespace: Namespace,
 }
 
-/// How a device of this name is made.
+/// Makes a device of this name.
 type CreateTun = fn(&str) -> Result<Tun, NetError>;
 
 impl Wire {
-    /// Makes a namespace and the devices, for packets of up to `mtu` bytes. Where the caller has not
-    /// the right to, it becomes the root of a new user namespace, which only a process of a single
-    /// thread can.
+    /// Makes a namespace and the devices, for packets of up to `mtu` bytes. A process without the right to
+    /// becomes the root of a new user namespace first, which only a process with a single thread can.
     ///
     /// # Errors
-    /// [`NetError::Privilege`] when neither is possible; what the system refuses; no free addresses.
+    /// [`NetError::Privilege`] when the process may do neither; system errors; no free addresses.
     pub fn open(mtu: u32) -> Result<Self, NetError> {
         Self::make(mtu, Tun::create)
     }
 
-    /// As [`open`](Self::open), with devices that have offloads: what they carry are super-packets, and
-    /// checksums yet to be completed.
+    /// As [`open`](Self::open), with devices that have offloads: they carry super-packets and incomplete
+    /// checksums.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -56,6 +55,8 @@ impl Wire {
         let mut netlink = Netlink::open()?;
         outside.bring_up(&mut netlink, mtu)?;
         let (block, ipv6) = address::take(&mut netlink, outside.index(), None)?;
+        // The system counts interfaces up, so that each emulator here has another number.
+        let block = block.numbered(outside.index());
         let namespace = Namespace::new()?;
         let set_up = move || set_up_inside(create(&name('i'))?, mtu, block, ipv6);
         let (inside, forwards) = namespace.run(set_up)??;
@@ -70,22 +71,22 @@ impl Wire {
         })
     }
 
-    /// The addresses it has.
+    /// The addresses of both ends.
     pub const fn block(&self) -> Block {
         self.block
     }
 
-    /// Whether IPv6 crosses it, too.
+    /// Whether the wire carries IPv6, too.
     pub const fn ipv6(&self) -> bool {
         self.ipv6
     }
 
-    /// Whether outside is a namespace with nothing in it, for want of the right to more.
+    /// Whether the outside is an empty namespace, because the process lacks the right to more.
     pub const fn is_apart(&self) -> bool {
         self.apart
     }
 
-    /// Whether the namespace forwards packets of others, as emulators within it need.
+    /// Whether the namespace inside forwards packets, which emulators within it need.
     pub const fn forwards(&self) -> bool {
         self.forwards
     }
@@ -95,13 +96,14 @@ impl Wire {
         Ends {
             outside: &self.outside,
             inside: &self.inside,
+            block: self.block,
         }
     }
 
-    /// Does something on a thread in the namespace and waits for it.
+    /// Runs `job` on a thread in the namespace inside and waits for its result.
     ///
     /// # Errors
-    /// When that thread is gone: something it did before panicked.
+    /// When that thread has ended because an earlier job panicked.
     pub fn inside<T: Send + 'static>(
         &self,
         job: impl FnOnce() -> T + Send + 'static,
@@ -124,7 +126,8 @@ impl Wire {
         self.outside.index()
     }
 
-    /// Starts a command inside. It is killed should this process, or the wire, go first.
+    /// Starts a command inside. It is killed, with every process it started, when the returned value is
+    /// dropped or this process ends.
     ///
     /// # Errors
     /// [`NetError::Command`] when it cannot be started.
@@ -132,24 +135,24 @@ impl Wire {
         self.inside(move || Running::start(command))?
     }
 
-    /// Packets that did not get as far as the path: the queues of the devices, in the order outside
-    /// and inside, were full.
+    /// Packets that the full queues of the devices outside and inside dropped, before the path.
     ///
     /// # Errors
-    /// When the system does not say; when this is not the namespace it was opened in.
+    /// When a system call fails, or the calling thread is not in the namespace the wire was opened in.
     pub fn queue_drops(&self) -> Result<[u64; 2], NetError> {
         let outside = Netlink::open()?.queue_drops(self.outside.index())?;
         Ok([outside, self.queue_drops_inside()?])
     }
 
-    /// Those of the device inside.
+    /// Packets that the full queue of the device inside dropped.
     pub(crate) fn queue_drops_inside(&self) -> Result<u64, NetError> {
         let index = self.inside.index();
         self.inside(move || Netlink::open()?.queue_drops(index))?
     }
 }
 
-/// Sets up the inner device, in the calling thread's namespace. Second: whether it forwards.
+/// Sets up the inner device in the calling thread's namespace. Returns it, and whether the namespace
+/// forwards packets.
 fn set_up_inside(tun: Tun, mtu: u32, block: Block, ipv6: bool) -> Result<(Tun, bool), NetError> {
     let mut netlink = Netlink::open()?;
     tun.bring_up(&mut netlink, mtu)?;
@@ -164,18 +167,19 @@ fn set_up_inside(tun: Tun, mtu: u32, block: Block, ipv6: bool) -> Result<(Tun, b
     Ok((tun, forward(ipv6)))
 }
 
-/// Has the calling thread's namespace forward packets of others; whether it does.
+/// Turns on forwarding in the calling thread's namespace. Returns whether that worked.
 pub(crate) fn forward(ipv6: bool) -> bool {
     let mut forwarding = vec!["/proc/sys/net/ipv4/ip_forward"];
     if ipv6 {
         forwarding.push("/proc/sys/net/ipv6/conf/all/forwarding");
     }
-    // These files are of the namespace of who opens them. Containers may have them read-only.
+    // These files belong to the namespace of the thread that opens them. Containers may have them
+    // read-only.
     forwarding.iter().all(|file| fs::write(file, "1").is_ok())
 }
 
-/// Makes sure that this process may make namespaces, if need be as the root of a user namespace of its
-/// own, which only a process of a single thread can enter; whether it is now.
+/// Ensures that this process may make namespaces. If it may not, it becomes the root of a user namespace
+/// of its own, which only a process with a single thread can. Returns whether it did.
 pub(crate) fn acquire_rights() -> Result<bool, NetError> {
     let needed = CapabilitySet::NET_ADMIN | CapabilitySet::SYS_ADMIN;
     let own = capabilities(None).map(|sets| sets.effective);
@@ -188,11 +192,11 @@ pub(crate) fn acquire_rights() -> Result<bool, NetError> {
 /// Moves this process into new user and network namespaces, in which it is root.
 fn become_root_of_user_namespace() -> Result<(), NetError> {
     let (user, group) = (getuid().as_raw(), getgid().as_raw());
-    // SAFETY: as in `Namespace::new`; CLONE_NEWUSER changes who this process is to the system, and
-    // fails where there are several threads.
+    // SAFETY: as in `Namespace::new`. CLONE_NEWUSER changes the process's credentials, and fails if it
+    // has several threads.
     unsafe { unshare_unsafe(UnshareFlags::NEWUSER | UnshareFlags::NEWNET) }
         .map_err(|e| NetError::Privilege { source: e.into() })?;
-    // Without the right to change groups a user may map its own (user_namespaces(7)).
+    // Once setgroups is denied, a user may map its own group (user_namespaces(7)).
     for (file, text) in [
         ("/proc/self/setgroups", "deny".to_owned()),
         ("/proc/self/uid_map", format!("0 {user} 1")),

@@ -1,4 +1,4 @@
-//! One direction of a path at work.
+//! One direction of a path, as a running chain of hops.
 
 use std::collections::VecDeque;
 
@@ -7,27 +7,29 @@ use thiserror::Error;
 
 use crate::flows::Flows;
 use crate::hop::{Carried, Hop, Verdict};
-use crate::inside::{Inside, Place};
 use crate::loss::Rules;
+use crate::packet_store::{PacketKey, PacketStore};
 use crate::{HopSpec, LossKind, Packet};
 
 /// The hops of one direction, in the order packets pass them.
 ///
-/// The owner of the clock puts packets in with [`enter`](Self::enter), asks with
-/// [`next_event`](Self::next_event) when to come back, and takes packets out with
-/// [`next_exit`](Self::next_exit). Time never runs backwards: an instant before the latest one
-/// given counts as that one. What happens between two calls happens at its own instant, in the
-/// order of time across all hops, however late the call. At one instant, hops nearer the exit come
-/// first, packets that leave come before packets that arrive, and packets keep their order.
+/// The owner of the clock puts packets in with [`enter`](Self::enter), asks
+/// [`next_event`](Self::next_event) when the next one is due, and takes packets out with
+/// [`next_exit`](Self::next_exit).
+///
+/// Time never runs backwards: an instant before the latest one given counts as the latest. Everything
+/// between two calls happens at its own instant and in the order of time, however late the call. At one
+/// instant, hops nearer the exit come first, departures come before arrivals, and packets keep their
+/// order.
 #[derive(Debug)]
 pub struct Chain<P> {
     hops: Vec<Hop>,
-    inside: Inside<P>,
+    inside: PacketStore<P>,
     rules: Rules,
     flows: Flows,
-    /// What has left and was not yet taken out.
-    exits: VecDeque<Left>,
-    /// The hop that releases a packet next, and when; kept so that asking costs nothing.
+    /// Packets that have left and wait to be taken out.
+    exits: VecDeque<Departed>,
+    /// The hop that releases a packet next, and when, so that [`Chain::next_event`] need not search.
     next_release: Option<(usize, Instant)>,
     now: Instant,
     direction: Direction,
@@ -36,13 +38,13 @@ pub struct Chain<P> {
 /// How a packet leaves a chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Exit<P> {
-    /// At the far end. A copy made on the way is a further delivery.
+    /// It arrived at the far end. A copy made on the way is delivered separately.
     Delivered(P),
-    /// Inside.
+    /// A hop dropped it.
     Dropped {
-        /// The packet, damaged if a hop damaged it before.
+        /// The packet, damaged if an earlier hop damaged it.
         packet: P,
-        /// Where, as an index into the hops.
+        /// The index of the hop.
         hop: usize,
         /// Why.
         cause: DropCause,
@@ -54,9 +56,9 @@ pub enum Exit<P> {
 pub enum DropCause {
     /// A loss rule chose it.
     Loss,
-    /// The queue it arrived at was full.
+    /// The queue was full when it arrived.
     QueueFull,
-    /// It was an ACK held by [`HopSpec::ThinAcks`] that another made needless: no loss.
+    /// A later ACK replaced it while [`HopSpec::ThinAcks`] held it. This is no loss.
     Thinned,
 }
 
@@ -71,30 +73,30 @@ impl DropCause {
     }
 }
 
-/// A packet that has left, and where it ended if not at the far end.
+/// A packet that has left, and the hop that dropped it, if one did.
 #[derive(Clone, Copy, Debug)]
-struct Left {
-    place: Place,
+struct Departed {
+    place: PacketKey,
     dropped: Option<(usize, DropCause)>,
 }
 
-/// Hops that cannot work.
+/// Why a chain cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ChainError {
-    /// A `tail` rule.
+    /// A `tail` rule, which no chain can resolve.
     #[error(
-        "hop {hop}, `{rule}`: a chain does not know how long a flow is: expected data:K-L, which DropRules::resolve makes of it"
+        "hop {hop}, `{rule}`: a chain does not know the length of a flow: expected data:K-L, which DropRules::resolve gives"
     )]
     UnresolvedTail {
-        /// The hop, as an index.
+        /// The index of the hop.
         hop: usize,
         /// Its rule.
         rule: String,
     },
-    /// More hops than can be numbered.
+    /// Too many hops.
     #[error("{0} hops are more than a chain can have: expected at most 65536")]
     TooManyHops(usize),
-    /// More duplicating hops than a copy's number has bits.
+    /// Too many duplicating hops: each takes a bit of a copy's number.
     #[error("{0} duplicating hops are more than a chain can have: expected at most 64")]
     TooManyDuplicating(usize),
 }
@@ -115,7 +117,7 @@ impl<P: Packet> Chain<P> {
     pub fn new(hops: &[HopSpec], direction: Direction, seed: u64) -> Result<Self, ChainError> {
         let mut chain = Self {
             hops: Vec::with_capacity(hops.len()),
-            inside: Inside::default(),
+            inside: PacketStore::default(),
             rules: Rules::default(),
             flows: Flows::default(),
             exits: VecDeque::new(),
@@ -127,8 +129,8 @@ impl<P: Packet> Chain<P> {
         Ok(chain)
     }
 
-    /// Starts again at [`Instant::ZERO`] with another seed, as if new, keeping allocations. Packets
-    /// inside are forgotten.
+    /// Starts again at [`Instant::ZERO`] with another seed, as if new. Packets inside are discarded;
+    /// allocations are kept.
     pub fn reset(&mut self, seed: u64) {
         for hop in &mut self.hops {
             hop.reset(seed, self.direction);
@@ -171,26 +173,25 @@ impl<P: Packet> Chain<P> {
         self.direction
     }
 
-    /// Puts a packet in at the near end. What was due until `now` happens first.
+    /// Puts a packet in at the near end. Everything due by `now` happens first.
     pub fn enter(&mut self, now: Instant, packet: P) {
         self.now = self.now.max(now);
         while let Some((hop, at)) = self.due() {
             self.release(hop, at);
         }
         let flow = packet.flow();
-        let (who, slot, sighting) = self.flows.stamp(flow, &self.rules, || packet.tcp());
+        let (id, slot, matched) = self.flows.stamp(flow, &self.rules, || packet.tcp());
         let place = self.inside.put(Carried {
             packet,
-            who,
+            id,
             slot,
-            sighting,
+            matched,
         });
         self.pass(0, self.now, place);
     }
 
-    /// The earliest instant at which something happens inside or leaves, `None` if the chain is
-    /// empty. Never before the latest instant given; equal to it if something is due already, such
-    /// as a packet to be taken out.
+    /// The earliest instant at which a packet moves or leaves; `None` if the chain is empty. It is never
+    /// before the latest instant given, and equal to it if a packet waits to be taken out.
     pub fn next_event(&self) -> Option<Instant> {
         if !self.exits.is_empty() {
             return Some(self.now);
@@ -198,12 +199,11 @@ impl<P: Packet> Chain<P> {
         self.next_release.map(|(_, at)| at.max(self.now))
     }
 
-    /// Takes out the next packet that leaves until `now`, that instant included; to be called until
-    /// `None`.
+    /// Takes out the next packet that leaves by `now`, inclusive. Call it until it returns `None`.
     pub fn next_exit(&mut self, now: Instant) -> Option<Exit<P>> {
         self.now = self.now.max(now);
         loop {
-            if let Some(Left { place, dropped }) = self.exits.pop_front() {
+            if let Some(Departed { place, dropped }) = self.exits.pop_front() {
                 let packet = self.inside.take(place)?.packet;
                 return Some(match dropped {
                     None => Exit::Delivered(packet),
@@ -220,32 +220,32 @@ impl<P: Packet> Chain<P> {
         self.next_release.filter(|&(_, at)| at <= self.now)
     }
 
-    /// Lets `hop` release the packet that leaves it at `at`, and takes the packet further.
+    /// Lets `hop` release the packet that leaves it at `at`, and passes it to the hops behind.
     fn release(&mut self, hop: usize, at: Instant) {
         let place = self.hops[hop].release();
-        self.look_again();
+        self.update_next_release();
         if let Some(place) = place {
             self.pass(hop + 1, at, place);
         }
     }
 
-    /// Finds out anew which hop releases a packet next.
-    fn look_again(&mut self) {
+    /// Finds the hop that releases a packet next.
+    fn update_next_release(&mut self) {
         self.next_release = None;
         for (index, hop) in self.hops.iter().enumerate() {
             note(&mut self.next_release, index, hop.next_release());
         }
     }
 
-    /// Takes a packet from hop to hop until one keeps it, drops it, or there is none left.
-    fn pass(&mut self, from: usize, at: Instant, mut place: Place) {
+    /// Passes a packet from hop to hop until one holds or drops it, or it leaves the last one.
+    fn pass(&mut self, from: usize, at: Instant, mut place: PacketKey) {
         let mut index = from;
         let mut dropped = None;
         while let Some(hop) = self.hops.get_mut(index) {
             let Some(carried) = self.inside.get_mut(place) else {
                 return;
             };
-            match hop.judge(at, carried) {
+            match hop.decide(at, carried) {
                 Verdict::Pass => {}
                 Verdict::Hold(transit) => {
                     hop.hold(transit, place, carried.packet.ip_len());
@@ -257,7 +257,7 @@ impl<P: Packet> Chain<P> {
                 }
                 Verdict::Copy(bit) => {
                     let mut copy = carried.clone();
-                    copy.who.copy |= bit;
+                    copy.id.copy |= bit;
                     let copy = self.inside.put(copy);
                     self.pass(index + 1, at, place);
                     place = copy;
@@ -265,19 +265,19 @@ impl<P: Packet> Chain<P> {
                 Verdict::Replace(needless) => {
                     let dropped = Some((index, DropCause::Thinned));
                     let place = needless;
-                    self.exits.push_back(Left { place, dropped });
-                    self.look_again();
+                    self.exits.push_back(Departed { place, dropped });
+                    self.update_next_release();
                 }
             }
             index += 1;
         }
-        self.exits.push_back(Left { place, dropped });
+        self.exits.push_back(Departed { place, dropped });
     }
 }
 
-/// Keeps in `next` the earlier of it and what `hop` releases at `at`. At one instant the hop nearer
-/// the exit comes first: a packet that leaves a hop makes room before another arrives there, and
-/// stays ahead of it.
+/// Sets `next` to `hop` if it releases a packet earlier, at `at`. At one instant the hop nearer the exit
+/// comes first: a packet that leaves a hop makes room before another arrives there, and stays ahead of
+/// it.
 fn note(next: &mut Option<(usize, Instant)>, hop: usize, at: Option<Instant>) {
     if let Some(at) = at
         && next.is_none_or(|(index, earliest)| at < earliest || (at == earliest && index < hop))

@@ -1,21 +1,21 @@
-//! What a chain remembers of each flow.
+//! What a chain keeps for each flow.
 
 use std::collections::HashMap;
 
 use recoup_units::FlowId;
 
 use crate::TcpFacts;
-use crate::fate::Identity;
-use crate::loss::{Positions, Rules, Sighting};
+use crate::loss::{Positions, RuleMatch, Rules};
+use crate::packet_rng::PacketId;
 
-/// The flows seen so far; each has a slot, counted from 0 in order of appearance.
+/// The flows seen so far. Each has a slot, numbered from 0 in the order of their first packets.
 #[derive(Debug, Default)]
 pub(crate) struct Flows {
-    /// Of all flows but the newest, which may be missing.
+    /// The slot of every flow; that of the newest may be missing.
     slots: HashMap<FlowId, usize>,
-    /// The flow of the newest packet: most packets follow one of their own flow.
+    /// The flow of the newest packet. Most packets follow one of their own flow, and need no look-up.
     newest: Option<(FlowId, usize)>,
-    /// By slot. Those past `used` are left from before a reset, for their allocations.
+    /// By slot. A reset keeps those past `used` for their allocations.
     flows: Vec<Flow>,
     used: usize,
 }
@@ -34,27 +34,27 @@ impl Flows {
         self.used = 0;
     }
 
-    /// Stamps a packet that enters: who it is, its flow's slot, and which rules name it.
+    /// Numbers a packet that enters: its identity, its flow's slot, and the rules that match it.
     pub fn stamp(
         &mut self,
         flow: FlowId,
         rules: &Rules,
         tcp: impl FnOnce() -> Option<TcpFacts>,
-    ) -> (Identity, usize, Sighting) {
+    ) -> (PacketId, usize, RuleMatch) {
         let slot = self.slot(flow);
         let state = &mut self.flows[slot];
-        let who = Identity {
+        let id = PacketId {
             flow,
             ordinal: state.entered,
             copy: 0,
         };
         state.entered += 1;
-        let sighting = if rules.is_empty() {
-            Sighting::NOTHING
+        let matched = if rules.is_empty() {
+            RuleMatch::NONE
         } else {
-            tcp().map_or(Sighting::NOTHING, |tcp| state.positions.see(rules, tcp))
+            tcp().map_or(RuleMatch::NONE, |tcp| state.positions.see(rules, tcp))
         };
-        (who, slot, sighting)
+        (id, slot, matched)
     }
 
     #[inline]
@@ -68,7 +68,7 @@ impl Flows {
     /// The slot of a flow that is not the newest packet's.
     #[cold]
     fn other_slot(&mut self, flow: FlowId) -> usize {
-        // Only a flow that another takes turns with needs looking up.
+        // Flows are looked up only when another flow's packet came in between.
         if let Some((newest, slot)) = self.newest {
             self.slots.insert(newest, slot);
         }

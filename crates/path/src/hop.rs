@@ -1,43 +1,43 @@
 //! A hop at work: what it does to each packet, and the packets it holds.
 //!
-//! Every hop releases what it holds in the order it took it (a reordering hop holds only the
-//! packets it chose, each equally long), and knows when it takes a packet when it will release it.
-//! So all hops are the same first-in first-out [`Store`], and differ in the verdict alone. A verdict
-//! can also end a packet held before: where ACKs are thinned, one makes another needless.
+//! Every hop releases packets in the order of their arrival, and knows on arrival when it will release
+//! each. (A reordering hop holds only the packets it chose, all for the same time.) So all hops share
+//! the same first-in first-out [`HopQueue`] and differ only in their verdicts. A verdict may also drop a
+//! packet the hop holds: where ACKs are thinned, an ACK replaces the one before it.
 
 use std::time::Duration;
 
 use recoup_units::{BitRate, Direction, Instant};
 
-use crate::fate::{Fate, Identity, Purpose};
-use crate::inside::Place;
+use crate::hop_queue::HopQueue;
 use crate::link::{LinkClock, Transit};
-use crate::loss::{Channels, Sighting};
-use crate::store::Store;
+use crate::loss::{Channels, RuleMatch};
+use crate::packet_rng::{PacketId, PacketRng, Purpose};
+use crate::packet_store::PacketKey;
 use crate::thin::Thinning;
 use crate::{DropCause, HopSpec, LossKind, LossSpec, Packet, Probability, Queue};
 
-/// A packet on its way.
+/// A packet inside a chain.
 #[derive(Clone, Debug)]
 pub(crate) struct Carried<P> {
     pub packet: P,
-    pub who: Identity,
+    pub id: PacketId,
     pub slot: usize,
-    pub sighting: Sighting,
+    pub matched: RuleMatch,
 }
 
-/// What becomes of a packet that reaches a hop.
+/// What a hop does with a packet that reaches it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Verdict {
-    /// Goes on at once.
+    /// Passes it on at once.
     Pass,
-    /// Stays until its transit ends.
+    /// Holds it until its transit ends.
     Hold(Transit),
-    /// Goes on at once, and so does a copy whose number has this bit besides.
+    /// Passes it on at once, with a copy whose copy number has this bit set.
     Copy(u64),
-    /// Goes on at once, and the packet kept there, which this hop held, ends here as needless.
-    Replace(Place),
-    /// Ends here.
+    /// Passes it on at once, and drops this packet, which the hop held, as replaced by it.
+    Replace(PacketKey),
+    /// Drops it.
     Drop(DropCause),
 }
 
@@ -45,9 +45,9 @@ pub(crate) enum Verdict {
 #[derive(Debug)]
 pub(crate) struct Hop {
     action: Action,
-    fate: Fate,
+    rng: PacketRng,
     index: u32,
-    store: Store,
+    store: HopQueue,
 }
 
 #[derive(Debug)]
@@ -87,7 +87,7 @@ enum Action {
 }
 
 impl Action {
-    /// `duplicating` counts the duplicating hops before this one.
+    /// `duplicating` is the number of duplicating hops before this one.
     fn new(spec: &HopSpec, duplicating: u32) -> Self {
         match *spec {
             HopSpec::Delay(delay) => Self::Delay(delay),
@@ -133,9 +133,9 @@ impl Hop {
     ) -> Self {
         Self {
             action: Action::new(spec, duplicating),
-            fate: Fate::new(seed, direction, index),
+            rng: PacketRng::new(seed, direction, index),
             index,
-            store: Store::default(),
+            store: HopQueue::default(),
         }
     }
 
@@ -144,9 +144,9 @@ impl Hop {
         self.action = Action::new(spec, duplicating);
     }
 
-    /// Forgets everything that happened.
+    /// Returns to the state of a new hop.
     pub fn reset(&mut self, seed: u64, direction: Direction) {
-        self.fate = Fate::new(seed, direction, self.index);
+        self.rng = PacketRng::new(seed, direction, self.index);
         self.store.clear();
         match &mut self.action {
             Action::Rate { free_at, .. } => *free_at = Instant::ZERO,
@@ -157,33 +157,33 @@ impl Hop {
         }
     }
 
-    /// Decides about a packet that arrives at `at`. Everything held until then or earlier must
-    /// have been released.
-    pub fn judge<P: Packet>(&mut self, at: Instant, carried: &mut Carried<P>) -> Verdict {
-        let (fate, who, sighting) = (self.fate, carried.who, carried.sighting);
-        let strikes = |p: Probability| p.happens(|| fate.draw(who, Purpose::Strike));
-        let concerns = |t: Option<u32>| t.is_none_or(|t| t == sighting.transmission);
+    /// Decides what happens to a packet that arrives at `at`. Packets due by then must have been
+    /// released.
+    pub fn decide<P: Packet>(&mut self, at: Instant, carried: &mut Carried<P>) -> Verdict {
+        let (rng, id, matched) = (self.rng, carried.id, carried.matched);
+        let happens = |p: Probability| p.happens(|| rng.draw(id, Purpose::Occurrence));
+        let concerns = |t: Option<u32>| t.is_none_or(|t| t == matched.transmission);
         match self.action {
             Action::Nothing => Verdict::Pass,
             Action::Delay(delay) => hold(at, at + delay),
             Action::Rate { .. } | Action::Link { .. } => self.serve(at, carried.packet.ip_len()),
-            Action::Named => lose(sighting.doomed == Some(self.index)),
+            Action::Named => lose(matched.dropped_by == Some(self.index)),
             Action::Bernoulli {
                 probability,
                 transmission,
-            } => lose(concerns(transmission) && strikes(probability)),
+            } => lose(concerns(transmission) && happens(probability)),
             Action::GilbertElliott {
                 ref mut channels,
                 transmission,
-            } => lose(concerns(transmission) && channels.lose(&fate, carried.slot, who)),
-            Action::Reorder { probability, extra } if strikes(probability) => hold(at, at + extra),
-            Action::Duplicate { probability, bit } if strikes(probability) => Verdict::Copy(bit),
-            Action::Corrupt { probability } if strikes(probability) => {
-                carried.packet.corrupt(fate.draw(who, Purpose::Manner));
+            } => lose(concerns(transmission) && channels.lose(&rng, carried.slot, id)),
+            Action::Reorder { probability, extra } if happens(probability) => hold(at, at + extra),
+            Action::Duplicate { probability, bit } if happens(probability) => Verdict::Copy(bit),
+            Action::Corrupt { probability } if happens(probability) => {
+                carried.packet.corrupt(rng.draw(id, Purpose::DamagedBit));
                 Verdict::Pass
             }
             Action::ThinAcks(ref mut thinning) => {
-                thinning.judge(at, carried.slot, carried.packet.tcp(), &mut self.store)
+                thinning.decide(at, carried.slot, carried.packet.tcp(), &mut self.store)
             }
             Action::Reorder { .. } | Action::Duplicate { .. } | Action::Corrupt { .. } => {
                 Verdict::Pass
@@ -191,7 +191,7 @@ impl Hop {
         }
     }
 
-    /// Queues a packet of `len` bytes for the transmitter or link, if there is room.
+    /// Queues a packet of `len` bytes for the transmitter or link if the queue has room.
     fn serve(&mut self, at: Instant, len: u32) -> Verdict {
         match &mut self.action {
             Action::Rate {
@@ -216,7 +216,7 @@ impl Hop {
     }
 
     /// Holds a packet of `len` bytes until its transit ends.
-    pub fn hold(&mut self, transit: Transit, place: Place, len: u32) {
+    pub fn hold(&mut self, transit: Transit, place: PacketKey, len: u32) {
         self.store.put(transit, place, len);
     }
 
@@ -226,12 +226,12 @@ impl Hop {
     }
 
     /// The packet that leaves next.
-    pub fn release(&mut self) -> Option<Place> {
+    pub fn release(&mut self) -> Option<PacketKey> {
         self.store.release()
     }
 }
 
-/// Service from `starts` on, and departure at `leaves`.
+/// The verdict that a packet is served from `starts` on and leaves at `leaves`.
 pub(crate) const fn hold(starts: Instant, leaves: Instant) -> Verdict {
     Verdict::Hold(Transit { starts, leaves })
 }

@@ -1,10 +1,10 @@
 //! Network paths: per direction, a [`Chain`] of hops that take `now`.
 //!
 //! A path is described by [`HopSpec`]s (delay, rate and drop-tail queue, recorded link, loss,
-//! reordering, duplication, corruption, thinning of ACKs) and run as a [`Chain`]. Nothing here reads a clock, sleeps,
-//! starts a thread or does I/O: a virtual-clock simulator and a real-time packet emulator drive the
-//! very same hops. A chain is generic over what it carries; it asks a [`Packet`] only for its flow,
-//! its length and, where a hop counts segments or ACKs, for its [`TcpFacts`].
+//! reordering, duplication, corruption, thinning of ACKs) and run as a [`Chain`]. Nothing here reads a
+//! clock, sleeps, starts a thread or does I/O, so the simulator in virtual time and the emulator in real
+//! time drive the same hops. A chain is generic over the packets it carries. It asks a [`Packet`] for
+//! its flow and its length, and, where a hop counts segments or ACKs, for its [`TcpFacts`].
 //!
 //! ```
 //! # use recoup_path::{Chain, Exit, HopSpec, Packet, Queue, TcpFacts};
@@ -35,16 +35,16 @@
 //! ```
 
 mod chain;
-mod fate;
 mod flows;
 mod hop;
-mod inside;
+mod hop_queue;
 mod link;
 mod loss;
 mod packet;
+mod packet_rng;
+mod packet_store;
 mod probability;
 mod spec;
-mod store;
 mod thin;
 
 pub use chain::{Chain, ChainError, DropCause, Exit};

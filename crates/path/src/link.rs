@@ -6,16 +6,18 @@
 //! there:
 //!
 //! - The trace repeats, shifted by its last timestamp each time.
-//! - An opportunity serves packets that were waiting before it. A packet that arrives at the very
-//!   instant of an opportunity is too late for it, and an opportunity nobody waits for is lost.
-//! - Packets leave in order. One opportunity delivers several packets if they fit; the rest of its
+//! - An opportunity serves packets that were waiting before it. A packet that arrives at the instant of
+//!   an opportunity is too late for it. An opportunity without a waiting packet is lost.
+//! - Packets leave in order. One opportunity delivers several packets if they fit. The rest of its
 //!   bytes go to the next waiting packet, which completes at later opportunities.
-//! - The queue limit counts waiting packets, not the one whose first byte has gone.
+//! - The queue limit counts waiting packets, not the one whose first byte has been sent.
 //!
-//! Deviations: time is in nanoseconds, not milliseconds, so several packets may arrive between two
-//! ticks; a packet larger than the MTU uses as many opportunities as it needs where mahimahi ends
-//! the program; lengths are of the IP packet (mahimahi counts 1504 bytes, 4 of them the tunnel
-//! device's header); a trace begins at [`Instant::ZERO`], not when a process starts.
+//! Deviations:
+//!
+//! - Time is in nanoseconds, not milliseconds, so several packets may arrive between two ticks.
+//! - A packet larger than the MTU uses as many opportunities as it needs; mahimahi exits.
+//! - Lengths are of the IP packet; mahimahi counts 1504 bytes, 4 of them the tunnel device's header.
+//! - A trace begins at [`Instant::ZERO`], not when a process starts.
 
 use std::fmt;
 use std::sync::Arc;
@@ -37,15 +39,15 @@ pub struct LinkTrace {
 /// Text that is not a link trace. Lines count from 1.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LinkTraceError {
-    /// No line at all.
+    /// The text has no line.
     #[error("the link trace is empty: expected one timestamp in milliseconds a line")]
     Empty,
     /// A line is not a number.
     #[error("line {line} of the link trace: `{text}` is not a whole number of milliseconds")]
     NotANumber {
-        /// Which line.
+        /// The line's number.
         line: usize,
-        /// What it says.
+        /// Its text.
         text: String,
     },
     /// A timestamp lies before the one above it.
@@ -53,14 +55,14 @@ pub enum LinkTraceError {
         "line {line} of the link trace: {found} ms comes after {previous} ms, timestamps must not decrease"
     )]
     Decreasing {
-        /// Which line.
+        /// The line's number.
         line: usize,
         /// The timestamp above.
         previous: u64,
         /// The timestamp on the line.
         found: u64,
     },
-    /// The trace has no length.
+    /// The last timestamp, which is the trace's length, is zero.
     #[error(
         "line {line}, the last of the link trace, says 0 ms: a trace repeats from its last timestamp, which must not be zero"
     )]
@@ -104,12 +106,12 @@ impl LinkTrace {
         }
     }
 
-    /// How many opportunities one round of the trace has; at least 1.
+    /// The number of opportunities in one round of the trace; at least 1.
     pub fn opportunities(&self) -> usize {
         self.millis.len()
     }
 
-    /// How long one round of the trace lasts; never zero.
+    /// The length of one round of the trace; never zero.
     pub fn period(&self) -> Duration {
         Duration::from_millis(self.period_millis())
     }
@@ -138,17 +140,17 @@ impl fmt::Display for LinkTrace {
     }
 }
 
-/// Where a link is in its trace: who used what up to now.
+/// The state of a link: the opportunities used so far.
 #[derive(Debug)]
 pub(crate) struct LinkClock {
     trace: LinkTrace,
-    /// The next opportunity nobody has used: its round of the trace and its index there.
+    /// The next unused opportunity: its round of the trace and its index there.
     next: (u64, usize),
-    /// The newest opportunity in use: when, and the bytes it has left.
+    /// The latest opportunity in use: its instant, and the bytes it has left.
     newest: (Instant, u32),
 }
 
-/// When a packet's first byte and when its last byte go.
+/// When a packet's first byte is sent, and when its last one is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Transit {
     pub starts: Instant,
@@ -169,18 +171,18 @@ impl LinkClock {
         self.newest = (Instant::ZERO, 0);
     }
 
-    /// Gives a packet of `len` bytes that joins the queue at `now` its opportunities. Packets are
-    /// served in order, so those before it have taken theirs already.
+    /// Assigns opportunities to a packet of `len` bytes that joins the queue at `now`. Packets are served
+    /// in order, so those before it already have theirs.
     pub fn take(&mut self, now: Instant, len: u32) -> Transit {
         let (mut when, mut left) = self.newest;
         if when <= now {
-            // Every opportunity in use is past: what was left of the last one is lost.
+            // Every opportunity in use is over, and the rest of the last one is lost.
             left = 0;
             if self.at(self.next) <= now {
                 self.next = self.first_after(now);
             }
         }
-        // A packet of no bytes still needs an opportunity to go at.
+        // A packet of no bytes needs an opportunity, too.
         let mut missing = len.max(1);
         let mut starts = None;
         while missing > 0 {

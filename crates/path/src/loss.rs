@@ -1,8 +1,8 @@
-//! Which packets a path loses: rules by position in the flow, and by chance.
+//! Which packets a path loses: by position in the flow, or at random.
 //!
-//! A rule counts what *enters* the chain, wherever in the chain its hop stands and whatever other
-//! rules or full queues have dropped before it: the third data segment stays the third. So several
-//! rules in a row do not disturb each other's counts.
+//! A rule counts the packets that *enter* the chain, wherever its hop stands. The third data segment
+//! stays the third, even if other rules or full queues drop the first two. So several rules in a row do
+//! not change each other's counts.
 //!
 //! The text form ([`DropRules`], see [`DropRules::GRAMMAR`]) is a comma-joined list of
 //! `[up:|down:]KIND[@T]`.
@@ -21,63 +21,62 @@ use crate::{HopSpec, Probability};
 
 pub(crate) use channel::Channels;
 pub use error::DropRulesError;
-pub(crate) use position::{Positions, Rules, Sighting};
+pub(crate) use position::{Positions, RuleMatch, Rules};
 
 /// Which packets of each flow are lost, in one direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LossSpec {
-    /// How they are chosen.
+    /// How the lost packets are chosen.
     pub kind: LossKind,
-    /// Only the T-th transmission of that data, 1 being the original.
+    /// Which transmission of the data is lost: 1 is the original.
     ///
-    /// `None` means the original for the positional kinds, every packet for the random kinds. With
-    /// `Some`, a random kind applies to data packets only. SYNs and ACKs have one transmission each,
-    /// so their kinds ignore it.
+    /// `None` means the original for positional kinds and every packet for random kinds. With `Some`, a
+    /// random kind applies to data packets only. The kinds for SYNs and ACKs ignore it.
     pub transmission: Option<u32>,
 }
 
 /// How lost packets are chosen. Positions count from 1 in each flow; ranges include both ends.
 ///
-/// The K-th data segment is the K-th packet whose payload starts at or above the highest payload
-/// end of the flow so far. A later packet that covers its first byte is a further transmission of
-/// it: retransmissions, tail loss probes and copies the sender makes all count. Positions no packet
-/// has (0, a range whose end is below its start) choose nothing.
+/// The K-th data segment is the K-th packet whose payload starts at or above the highest payload end
+/// of the flow so far. A later packet that covers its first byte is a further transmission of it, be it
+/// a retransmission, a tail loss probe or a copy made by the sender. Position 0, or a range whose end is
+/// below its start, chooses nothing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LossKind {
     /// Nothing is lost.
     None,
-    /// The last data segments of the flow, this many. A chain cannot know the flow's length:
-    /// [`DropRules::resolve`] turns this into [`LossKind::Data`].
+    /// The last data segments of the flow, this many. A chain does not know the flow's length, so
+    /// [`DropRules::resolve`] must turn this into [`LossKind::Data`] first.
     Tail(u64),
-    /// These data segments.
+    /// The data segments of a range.
     Data {
         /// The first one, from 1.
         first: u64,
         /// The last one.
         last: u64,
     },
-    /// This packet of those that carry SYN (a retransmitted SYN is the next one).
+    /// The K-th packet with SYN. A retransmitted SYN counts as a further one.
     Syn(u64),
-    /// This packet of the pure ACKs: no payload, no SYN, FIN or RST.
+    /// The K-th pure ACK: no payload, SYN, FIN or RST.
     Ack(u64),
     /// The packets that carry any of these payload bytes.
     ///
-    /// What each packet first carried of them is one piece of data; a later packet that covers the
-    /// piece's first byte is a further transmission of it.
+    /// The bytes of the range that a packet is the first to carry are one piece of data. A later packet
+    /// that covers the first byte of the piece is a further transmission of it.
     Offset {
         /// The first byte, from 0 (in text from 1, as sequence numbers relative to the SYN's).
         first: u64,
         /// The last byte.
         last: u64,
     },
-    /// Each packet by itself, with this probability.
+    /// Each packet independently, with this probability.
     Bernoulli(Probability),
-    /// In bursts.
+    /// Packets in bursts.
     GilbertElliott(GilbertElliott),
 }
 
 impl LossKind {
-    /// Whether chance decides, not position.
+    /// Whether packets are chosen at random.
     pub const fn is_random(self) -> bool {
         matches!(self, Self::Bernoulli(_) | Self::GilbertElliott(_))
     }
@@ -91,18 +90,18 @@ impl LossKind {
 /// `to_bad / (to_bad + to_good)`, good if both are 0), so short flows lose as much as long ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GilbertElliott {
-    /// Of a step from good to bad.
+    /// The probability of a step from good to bad.
     pub to_bad: Probability,
-    /// Of a step from bad to good.
+    /// The probability of a step from bad to good.
     pub to_good: Probability,
-    /// Of losing a packet in the bad state.
+    /// The probability of losing a packet in the bad state.
     pub loss_bad: Probability,
-    /// Of losing a packet in the good state.
+    /// The probability of losing a packet in the good state.
     pub loss_good: Probability,
 }
 
 impl GilbertElliott {
-    /// Gilbert's channel: everything is lost in the bad state, nothing in the good one.
+    /// Gilbert's channel: the bad state loses every packet, the good state none.
     pub const fn new(to_bad: Probability, to_good: Probability) -> Self {
         Self {
             to_bad,
@@ -112,7 +111,7 @@ impl GilbertElliott {
         }
     }
 
-    /// The share of time spent in the bad state.
+    /// The share of steps spent in the bad state, from 0 to 1.
     pub fn share_bad(self) -> f64 {
         let sum = self.to_bad.get() + self.to_good.get();
         if sum > 0.0 {
@@ -126,7 +125,7 @@ impl GilbertElliott {
 /// The loss of a scenario: rules and the direction each applies to, in the order given.
 ///
 /// [`FromStr`](std::str::FromStr) reads [`Self::GRAMMAR`]; [`Display`](fmt::Display) writes it, so
-/// that what is printed reads back equal. A positional rule's `@1` is not kept: it says nothing.
+/// that the text reads back as an equal value. The `@1` of a positional rule is the default and not kept.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DropRules(pub Vec<(Direction, LossSpec)>);
 
@@ -155,12 +154,12 @@ A comma-joined list of [up:|down:]KIND[@T]. down (server to client) is the defau
   @T                   only the T-th transmission of that data (1, the default of tail, data and
                        offset, is the original); a random kind without @T takes every packet";
 
-    /// Gives every rule its positions in a flow of these many data segments: `tail:N` becomes
-    /// `data:K-L`.
+    /// Resolves positions that count from the end of a flow of `segments` data segments: `tail:N`
+    /// becomes `data:K-L`.
     ///
     /// # Errors
-    /// A rule that names more data segments than the flow has, or a `tail` where the number is not
-    /// known.
+    /// When a rule names more data segments than the flow has, or when the number is unknown for a
+    /// `tail`.
     pub fn resolve(&self, segments: DataSegments) -> Result<Self, DropRulesError> {
         let resolve = |&(direction, spec): &(Direction, LossSpec)| {
             let known = match direction {
@@ -176,7 +175,7 @@ A comma-joined list of [up:|down:]KIND[@T]. down (server to client) is the defau
             .map(Self)
     }
 
-    /// The rules of one direction as hops, in order, `none` left out.
+    /// The rules of one direction as hops, in order, without `none`.
     pub fn hops(&self, direction: Direction) -> impl Iterator<Item = HopSpec> {
         let here = move |rule: &&(Direction, LossSpec)| {
             rule.0 == direction && rule.1.kind != LossKind::None
@@ -189,6 +188,24 @@ A comma-joined list of [up:|down:]KIND[@T]. down (server to client) is the defau
 }
 
 impl LossSpec {
+    /// The rule that names the payload bytes of data segments `first` to `last` when each segment
+    /// carries `mss` bytes (at least 1). Every other rule stays as it is.
+    ///
+    /// A sender that cuts its stream into segments of other lengths, as the Linux kernel does when
+    /// little of the window is left, loses the same data under this rule.
+    #[must_use]
+    pub fn with_byte_offsets(self, mss: u16) -> Self {
+        let mss = u64::from(mss);
+        let kind = match self.kind {
+            LossKind::Data { first, last } if last > 0 && mss > 0 => LossKind::Offset {
+                first: first.saturating_sub(1).saturating_mul(mss),
+                last: last.saturating_mul(mss) - 1,
+            },
+            kind => kind,
+        };
+        Self { kind, ..self }
+    }
+
     fn resolve(self, direction: Direction, known: Option<u64>) -> Result<Self, DropRulesError> {
         let rule = || rule_text(direction, self);
         let kind = match (self.kind, known) {
@@ -219,7 +236,7 @@ impl LossSpec {
     }
 }
 
-/// A rule as it is written in a list.
+/// A rule's text in a list.
 fn rule_text(direction: Direction, spec: LossSpec) -> String {
     match direction {
         Direction::Down => spec.to_string(),

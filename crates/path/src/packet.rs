@@ -1,27 +1,27 @@
-//! What a path asks of the packets it carries.
+//! What a path needs to know of the packets it carries.
 
 use recoup_units::FlowId;
 
 /// Something that travels a [`Chain`](crate::Chain).
 ///
-/// All answers must stay the same while the packet is inside, apart from what
-/// [`corrupt`](Self::corrupt) damages.
+/// Its answers must not change while the packet is inside the chain, except through
+/// [`corrupt`](Self::corrupt).
 pub trait Packet: Sized + Clone {
     /// The connection the packet belongs to; both directions share one.
     fn flow(&self) -> FlowId;
 
-    /// Length on the link in bytes, IP header included: what a rate serialises.
+    /// Length on the link in bytes, IP header included.
     fn ip_len(&self) -> u32;
 
-    /// What hops need to know of the TCP header; `None` if the packet is none of TCP's. Rules by
-    /// position never name such a packet; chance and queues treat it like any other.
+    /// What hops need to know of the TCP header; `None` if the packet is not TCP. Positional loss rules
+    /// never match a packet without it; random loss and queues treat all packets alike.
     fn tcp(&self) -> Option<TcpFacts>;
 
-    /// Damages the packet; `draw` says where and how, uniformly over all 64 bits.
+    /// Damages the packet. `draw`, uniform over 64 bits, chooses where.
     fn corrupt(&mut self, draw: u64);
 }
 
-/// The parts of a TCP segment that loss rules and thinning count by.
+/// The parts of a TCP segment that loss rules and ACK thinning use.
 ///
 /// A pure ACK is a segment with neither payload nor SYN, FIN or RST.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub struct TcpFacts {
 }
 
 impl TcpFacts {
-    /// Whether the segment does nothing but acknowledge.
+    /// Whether the segment is a pure ACK.
     pub const fn is_pure_ack(self) -> bool {
         self.payload_len == 0 && !self.syn && !self.fin && !self.rst
     }

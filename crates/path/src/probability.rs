@@ -1,4 +1,4 @@
-//! Probabilities, and how a draw is held against one.
+//! Probabilities, and how a random draw decides by one.
 
 use std::fmt;
 use std::str::FromStr;
@@ -26,8 +26,7 @@ impl Probability {
         self.0
     }
 
-    /// Whether a uniform 64-bit draw falls below this probability. 0 never and 1 always happens, and
-    /// neither needs the draw.
+    /// Whether a uniform 64-bit draw falls below this probability. For 0 and 1 no draw is made.
     pub(crate) fn happens(self, draw: impl FnOnce() -> u64) -> bool {
         if self == Self::ZERO || self == Self::ONE {
             return self == Self::ONE;

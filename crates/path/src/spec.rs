@@ -1,10 +1,10 @@
-//! What a path is made of, as values that print, compare and clone.
+//! Hops and paths as values that print, compare and clone.
 
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use recoup_units::BitRate;
+use recoup_units::{BitRate, Direction};
 use thiserror::Error;
 
 use crate::{LinkTrace, LossSpec, Probability};
@@ -18,54 +18,74 @@ pub struct PathSpec {
     pub down: Vec<HopSpec>,
 }
 
+impl PathSpec {
+    /// The hops of one direction.
+    pub const fn hops_mut(&mut self, direction: Direction) -> &mut Vec<HopSpec> {
+        match direction {
+            Direction::Up => &mut self.up,
+            Direction::Down => &mut self.down,
+        }
+    }
+
+    /// Lets the loss rules of one direction name payload bytes where they name data segments, as
+    /// [`LossSpec::with_byte_offsets`] does.
+    pub fn use_byte_offsets(&mut self, direction: Direction, mss: u16) {
+        for hop in self.hops_mut(direction) {
+            if let HopSpec::Loss(loss) = hop {
+                *loss = loss.with_byte_offsets(mss);
+            }
+        }
+    }
+}
+
 /// One hop of a path, in one direction.
 ///
-/// A hop with nothing to do (no rate limit, no loss) is simply not in the chain.
+/// A chain has no hop for what the path does not do, such as a rate limit or loss.
 #[derive(Clone, Debug, PartialEq)]
 pub enum HopSpec {
-    /// Propagation: every packet leaves this much (one-way) later.
+    /// Propagation delay: every packet leaves this much later (one way).
     Delay(Duration),
     /// A transmitter that serialises `ip_len` bytes at `rate`, one packet at a time, with a
     /// drop-tail `queue` in front of it. The time of a packet is rounded up to the nanosecond.
     Rate {
         /// The transmitter's speed.
         rate: BitRate,
-        /// Where packets wait for it.
+        /// The queue in front of it.
         queue: Queue,
     },
     /// A link whose delivery opportunities were recorded, with a drop-tail `queue` in front of it.
     Link {
-        /// When it could deliver.
+        /// When it could deliver packets.
         trace: LinkTrace,
-        /// Where packets wait for it.
+        /// The queue in front of it.
         queue: Queue,
     },
-    /// Drops the packets a rule names.
+    /// Drops the packets a loss rule chooses.
     Loss(LossSpec),
-    /// Holds a packet back, so that later ones overtake it.
+    /// Holds a packet back so that later ones overtake it.
     Reorder {
-        /// How likely a packet is held.
+        /// The probability that a packet is held.
         probability: Probability,
-        /// How much longer than it would have been.
+        /// For how long.
         extra: Duration,
     },
-    /// Sends a copy of a packet right behind it.
+    /// Sends a copy of a packet directly behind it.
     Duplicate {
-        /// How likely a packet is copied.
+        /// The probability that a packet is copied.
         probability: Probability,
     },
     /// Damages a packet ([`Packet::corrupt`](crate::Packet::corrupt)).
     Corrupt {
-        /// How likely a packet is damaged.
+        /// The probability that a packet is damaged.
         probability: Probability,
     },
-    /// Makes the ACKs of a receiver that acknowledges every segment look like those of one that
-    /// delays them (RFC 5681 §4.2): of the ACKs that do nothing but acknowledge more data in order,
-    /// every second passes at once, and an odd one waits until another that acknowledges as much
-    /// passes, which ends it ([`DropCause::Thinned`](crate::DropCause::Thinned)). All other packets
-    /// pass at once. It belongs first in the chain, where the ACKs are as the receiver sent them.
+    /// Makes the ACKs of a receiver that acknowledges every segment look like those of one that delays
+    /// them (RFC 5681 §4.2). Of the pure ACKs that acknowledge more data in order, every second passes
+    /// at once. An odd one waits; a later ACK that passes meanwhile replaces it
+    /// ([`DropCause::Thinned`](crate::DropCause::Thinned)). All other packets pass at once. The hop
+    /// belongs first in the chain, where the ACKs are as the receiver sent them.
     ThinAcks {
-        /// How long an odd ACK waits at most (Linux: 40 ms to 200 ms; RFC 5681: under 500 ms).
+        /// The longest time an odd ACK waits (Linux: 40 ms to 200 ms; RFC 5681: under 500 ms).
         hold: Duration,
     },
 }
@@ -98,10 +118,10 @@ pub fn one_line(hops: &[HopSpec]) -> String {
 
 /// The limit of a drop-tail queue: an arriving packet that would exceed it is dropped.
 ///
-/// What counts is the packets *waiting*. The one in service, whose first byte has already gone on
-/// the wire, does not. So a packet that finds a [`HopSpec::Rate`] idle goes straight into service
-/// and is never dropped, while at a [`HopSpec::Link`] every packet waits for an opportunity. At one
-/// instant, departures come before arrivals.
+/// The limit is for the packets that *wait*. The packet in service, whose first byte is already on the
+/// wire, does not count. So a packet that finds a [`HopSpec::Rate`] idle is never dropped, while at a
+/// [`HopSpec::Link`] every packet waits for an opportunity. At one instant, departures come before
+/// arrivals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Queue {
     /// Nothing is ever dropped.
@@ -114,8 +134,7 @@ pub enum Queue {
 }
 
 impl Queue {
-    /// Whether a packet of `len` bytes may join the `packets` packets of `bytes` bytes in all that
-    /// already wait.
+    /// Whether a packet of `len` bytes may join `packets` waiting packets of `bytes` bytes in all.
     pub(crate) fn admits(self, packets: usize, bytes: u64, len: u32) -> bool {
         match self {
             Self::Unlimited => true,
@@ -135,8 +154,8 @@ pub struct QueueError(pub String);
 impl FromStr for Queue {
     type Err = QueueError;
 
-    /// `100` and `100p`: packets; `65536B`, `64kB`, `1MB`: bytes, where a kB is 1024 bytes as in
-    /// tc(8), and `64KB`, `64KiB`, `1MiB` say the same; `none`: unlimited. Zero is refused.
+    /// `100` and `100p` are packets. `65536B`, `64kB` and `1MB` are bytes; a kB is 1024 bytes, as in
+    /// tc(8), and may be written `KB` or `KiB`. `none` is unlimited. Zero is an error.
     fn from_str(text: &str) -> Result<Self, QueueError> {
         let error = || QueueError(text.to_owned());
         let trimmed = text.trim();
@@ -218,6 +237,20 @@ mod tests {
                     .starts_with(&format!("`{text}` is not a queue limit"))
             );
         }
+    }
+
+    #[test]
+    fn byte_offsets_replace_data_segments_in_one_direction_only() {
+        let loss = |rule: &str| HopSpec::Loss(rule.parse().unwrap());
+        let delay = HopSpec::Delay(Duration::from_millis(20));
+        let hops = vec![loss("data:3"), loss("syn:1"), delay.clone()];
+        let mut path = PathSpec {
+            up: hops.clone(),
+            down: hops.clone(),
+        };
+        path.use_byte_offsets(Direction::Down, 1000);
+        assert_eq!(path.up, hops);
+        assert_eq!(path.down, [loss("offset:2001-3000"), loss("syn:1"), delay]);
     }
 
     #[test]

@@ -1,21 +1,21 @@
 //! Thinning ACKs: makes those of a receiver that acknowledges every segment look like those of one
 //! that delays them (RFC 5681 §4.2).
 //!
-//! Of the ACKs that do nothing but acknowledge more data in order, every second passes at once. An
-//! odd one is held, and becomes needless when another that acknowledges as much passes meanwhile.
-//! All others pass at once, and the next in-order ACK after one of them, or after a hold that ran
-//! out, is an odd one again:
+//! Pure ACKs that acknowledge more data in order are counted. Every second one passes at once. An odd
+//! one is held, and dropped when a later ACK that acknowledges at least as much passes meanwhile. All
+//! other packets pass at once. The first in-order ACK after one of them, or after a hold that ran out,
+//! is an odd one again. The others are:
 //!
-//! - whatever carries payload, SYN, FIN or RST;
-//! - an ACK that acknowledges nothing more (a duplicate, a window update), or carries SACK blocks;
-//! - the ACK that follows one with SACK blocks: it tells of the segment that filled the gap;
-//! - the first of a flow: it names the sequence number the count starts from. Mostly that is the
-//!   handshake's.
+//! - a packet with payload, SYN, FIN or RST;
+//! - an ACK that acknowledges no more data (a dupACK, a window update), or carries SACK blocks;
+//! - the ACK that follows one with SACK blocks: it acknowledges the segment that filled the gap;
+//! - the first ACK of a flow, mostly the handshake's: counting starts from its number.
 //!
-//! Deviations from a receiver that delays its ACKs itself, which knows what it acknowledges: here
-//! ACKs are counted, not full-size segments, so an ACK of two segments or of a small one counts as
-//! one; the ACK of a FIN is held like one of data; and an ACK that follows a DSACK (RFC 2883) passes
-//! at once although there was no gap.
+//! Deviations from a receiver that delays its ACKs itself:
+//!
+//! - ACKs are counted, not full-size segments: an ACK of two segments, or of a small one, counts once;
+//! - the ACK of a FIN is held like one of data;
+//! - the ACK that follows a DSACK (RFC 2883) passes at once, although there was no gap.
 
 use std::time::Duration;
 
@@ -23,9 +23,9 @@ use recoup_units::Instant;
 
 use crate::TcpFacts;
 use crate::hop::{Verdict, hold};
-use crate::store::{Store, Ticket};
+use crate::hop_queue::{HopQueue, Ticket};
 
-/// What a thinning hop remembers of each flow.
+/// What a thinning hop keeps for each flow.
 #[derive(Debug)]
 pub(crate) struct Thinning {
     hold: Duration,
@@ -36,11 +36,11 @@ pub(crate) struct Thinning {
 /// The ACKs of one flow.
 #[derive(Clone, Copy, Debug, Default)]
 struct Acks {
-    /// The highest acknowledgment number that came here.
+    /// The highest acknowledgment number seen.
     highest: Option<u32>,
-    /// The newest odd ACK; it bears that number while it is held.
+    /// The newest odd ACK. While it is held, its acknowledgment number is `highest`.
     odd: Option<Ticket>,
-    /// The newest ACK told of a gap.
+    /// The newest ACK carried SACK blocks.
     gap: bool,
 }
 
@@ -56,13 +56,13 @@ impl Thinning {
         self.flows.clear();
     }
 
-    /// Decides about a packet of the flow in `slot` that arrives at `at`.
-    pub fn judge(
+    /// Decides what happens to a packet of the flow in `slot` that arrives at `at`.
+    pub fn decide(
         &mut self,
         at: Instant,
         slot: usize,
         tcp: Option<TcpFacts>,
-        store: &mut Store,
+        store: &mut HopQueue,
     ) -> Verdict {
         let Some((tcp, ack)) = tcp.and_then(|tcp| Some((tcp, tcp.ack?))) else {
             return Verdict::Pass;
@@ -78,7 +78,7 @@ impl Thinning {
         }
         flow.highest = Some(ack);
         let fills_gap = std::mem::replace(&mut flow.gap, tcp.sack);
-        if let Some(needless) = flow.odd.take().and_then(|odd| store.call_off(odd)) {
+        if let Some(needless) = flow.odd.take().and_then(|odd| store.cancel(odd)) {
             return Verdict::Replace(needless);
         }
         let advances = ahead.is_some_and(|ahead| ahead > 0);

@@ -185,7 +185,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         true => Wire::open_with_offloads(args.mtu)?,
         false => Wire::open(args.mtu)?,
     };
-    note(&wire);
+    note(args, &wire);
     let records = Records::start(args, &mut relay)?;
     let played = play(args, relay, &wire);
     let files = records.close();
@@ -221,8 +221,24 @@ fn play(args: &Args, relay: Relay, wire: &Wire) -> Result<(ExitCode, Option<Repo
     Ok((exit_code(status), Some(report)))
 }
 
-/// What the system did not give.
-fn note(wire: &Wire) {
+/// What the command will not find: what the system did not give, and this machine at its loopback
+/// address.
+fn note(args: &Args, wire: &Wire) {
+    let arguments = args
+        .command
+        .iter()
+        .skip(1)
+        .map(|word| word.to_string_lossy());
+    if let Some(loopback) = arguments.filter_map(|word| loopback(&word)).next() {
+        let ends = (wire.block().ends_v4(), wire.block().ends_v6());
+        let (outside, variable) = match loopback {
+            "::1" if wire.ipv6() => (ends.1.outside.to_string(), "$RECOUP_OUTSIDE6"),
+            _ => (ends.0.outside.to_string(), "$RECOUP_OUTSIDE"),
+        };
+        eprintln!(
+            "recoup: note: {loopback} is the command's own namespace: it reaches this machine at {outside} ({variable}), where a server must listen on that address or on all"
+        );
+    }
     if wire.is_apart() {
         eprintln!(
             "recoup: note: not as root: there is nothing outside the path but the address $RECOUP_OUTSIDE"
@@ -232,6 +248,22 @@ fn note(wire: &Wire) {
         eprintln!(
             "recoup: note: emulators within this one do not reach out: the system keeps forwarding off"
         );
+    }
+}
+
+/// The loopback address or its name in an argument such as `http://127.0.0.1:8080/`.
+fn loopback(argument: &str) -> Option<&'static str> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    // Addresses and names between brackets, slashes, colons and the like.
+    let mut words = argument.split(|c: char| !is_name(c));
+    match argument {
+        "::1" => Some("::1"),
+        _ if argument.contains("[::1]") => Some("::1"),
+        _ => words.find_map(|word| match word {
+            "localhost" => Some("localhost"),
+            "127.0.0.1" => Some("127.0.0.1"),
+            _ => None,
+        }),
     }
 }
 
@@ -339,5 +371,30 @@ fn tell(report: &Report, path: &PathSpec, seed: u64) {
         eprintln!(
             "recoup: warning: more connections than are told apart: the later ones met no positional drops"
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::loopback;
+
+    #[test]
+    fn loopback_addresses_are_found_in_arguments() {
+        for (argument, found) in [
+            ("127.0.0.1", Some("127.0.0.1")),
+            ("http://127.0.0.1:8080/file", Some("127.0.0.1")),
+            ("localhost:80", Some("localhost")),
+            ("user@localhost", Some("localhost")),
+            ("curl http://localhost/; true", Some("localhost")),
+            ("::1", Some("::1")),
+            ("http://[::1]:80/", Some("::1")),
+            ("fe80::1", None),
+            ("10.127.0.0.1", None),
+            ("127.0.0.10", None),
+            ("localhost.example.org", None),
+            ("-o", None),
+        ] {
+            assert_eq!(loopback(argument), found, "{argument}");
+        }
     }
 }

@@ -175,8 +175,8 @@ impl Args {
             let line = "--client, --server: expected beside --on net or --on kernel";
             return Err(Failure::Wrong(line.into()));
         }
-        if self.on != On::Sim && self.events.is_some() {
-            let line = "--events: expected beside --on sim: the event stream is the simulator's";
+        if self.on == On::All && self.events.is_some() {
+            let line = "--events: expected beside one stage: --on sim, net or kernel";
             return Err(Failure::Wrong(line.into()));
         }
         let stages = self.on.real().iter();
@@ -220,6 +220,9 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         notes.push("--profile has no effect: the kernel is at both ends".into());
     }
     notes.extend(stage::notes(&scenario, args.on.simulates(), &all_ends));
+    if args.events.is_some() {
+        notes.extend(all_ends.iter().filter_map(|ends| ends.events_note()));
+    }
     for note in notes {
         eprintln!("recoup: note: {note}");
     }
@@ -236,7 +239,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         results
     };
     for ends in all_ends {
-        results.extend(run_for_real(&scenario, ends, args.pcap.as_deref())?);
+        results.extend(run_for_real(&scenario, ends, args)?);
     }
     let dropped: u64 = results.iter().map(|r| r.cost.packets_dropped).sum();
     if dropped == 0
@@ -271,7 +274,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 fn run_for_real(
     scenario: &Scenario,
     ends: Ends,
-    pcap: Option<&Path>,
+    args: &Args,
 ) -> Result<Vec<ProfileResult>, Failure> {
     let profiles = if ends.has_profiles() {
         scenario.profiles.len() as u64
@@ -282,14 +285,25 @@ fn run_for_real(
     let bar = progress(flows);
     bar.set_prefix(format!("{} ", ends.stage.name()));
     let lanes = stage::lanes(&scenario.settings, flows);
-    let results = Testbeds.run(scenario, ends, lanes, pcap, &|n| bar.inc(n))?;
+    let mut file = args.events.as_deref().map(EventFile::open).transpose()?;
+    let target = file.as_mut().map(|file| file as &mut (dyn Write + Send));
+    let mut events = target.map(|target| EventWriter::new(target, ""));
+    let outputs = stage::Outputs {
+        pcap: args.pcap.as_deref(),
+        events: events.as_mut(),
+    };
+    let results = Testbeds.run(scenario, ends, lanes, outputs, &|n| bar.inc(n))?;
     bar.finish_and_clear();
+    let written = events.map_or(Ok(()), |events| events.finish().map(drop));
+    if let (Some(file), Some(path)) = (file, args.events.as_deref()) {
+        complete_events(written.and_then(|()| file.publish()), path)?;
+    }
     Ok(results)
 }
 
 /// Where there are no TUN devices and network namespaces.
 #[cfg(not(target_os = "linux"))]
-fn run_for_real(_: &Scenario, ends: Ends, _: Option<&Path>) -> Result<Vec<ProfileResult>, Failure> {
+fn run_for_real(_: &Scenario, ends: Ends, _: &Args) -> Result<Vec<ProfileResult>, Failure> {
     let stage = ends.stage.name();
     Err(Failure::Wrong(format!(
         "--on {stage}: real packets need Linux"
@@ -342,7 +356,8 @@ fn run_with_outputs(scenario: &Scenario, args: &Args) -> Result<Vec<ProfileResul
         let dir = args.pcap.as_deref();
         dir.map(|dir| CapturePaths::new(dir, profile.name()))
     };
-    let mut events = args.events.as_deref().map(open_events).transpose()?;
+    let events = args.events.as_deref().map(EventFile::open).transpose()?;
+    let mut events = events.map(|file| EventWriter::new(file, ""));
     let capture = |profile: &Profile| {
         paths(profile)
             .map(|paths| Capture::create(&paths))
@@ -370,14 +385,20 @@ fn run_with_outputs(scenario: &Scenario, args: &Args) -> Result<Vec<ProfileResul
         .flatten()
         .try_for_each(Capture::finish)?;
     if let (Some(events), Some(path)) = (events, args.events.as_deref()) {
-        match events.finish().and_then(EventFile::publish) {
-            // As in `print`: a reader that has had enough is no error.
-            Err(e) if path == Path::new("-") && e.kind() == ErrorKind::BrokenPipe => {}
-            written => written
-                .map_err(|e| Failure::Wrong(format!("cannot write `{}`: {e}", path.display())))?,
-        }
+        complete_events(events.finish().and_then(EventFile::publish), path)?;
     }
     Ok(results)
+}
+
+/// What to make of events written to `path`, or not.
+fn complete_events(written: std::io::Result<()>, path: &Path) -> Result<(), Failure> {
+    match written {
+        // As in `print`: a reader that has had enough is no error.
+        Err(e) if path == Path::new("-") && e.kind() == ErrorKind::BrokenPipe => Ok(()),
+        written => {
+            written.map_err(|e| Failure::Wrong(format!("cannot write `{}`: {e}", path.display())))
+        }
+    }
 }
 
 /// Where events go.
@@ -386,15 +407,14 @@ enum EventFile {
     File(OutputFile),
 }
 
-fn open_events(path: &Path) -> Result<EventWriter<EventFile>, Failure> {
-    let file = match path == Path::new("-") {
-        true => EventFile::StandardOutput(std::io::stdout()),
-        false => EventFile::File(OutputFile::create(path)?),
-    };
-    Ok(EventWriter::new(file, ""))
-}
-
 impl EventFile {
+    fn open(path: &Path) -> Result<Self, Failure> {
+        Ok(match path == Path::new("-") {
+            true => Self::StandardOutput(std::io::stdout()),
+            false => Self::File(OutputFile::create(path)?),
+        })
+    }
+
     fn publish(self) -> std::io::Result<()> {
         match self {
             Self::StandardOutput(_) => Ok(()),

@@ -467,6 +467,15 @@ impl Host {
         Some(self.table.get(id)?.endpoint.sender())
     }
 
+    /// Takes out the events a connection's sender has logged since the last call; none unless
+    /// [`Config::log`] is set.
+    pub fn take_events(&mut self, id: ConnectionId) -> Vec<(Instant, recoup_recovery::Event)> {
+        let connection = self.table.get_mut(id);
+        connection.map_or_else(Vec::new, |(_, connection)| {
+            connection.endpoint.drain_events().collect()
+        })
+    }
+
     /// What a connection counted.
     pub fn counters(&self, id: ConnectionId) -> Option<Counters> {
         Some(self.table.get(id)?.endpoint.sender().counters())

@@ -1,25 +1,25 @@
-//! What the application at one end of a flow does next, whatever stack it uses.
+//! The application at one end of a flow, independent of its stack.
 
 use recoup_tcp::flow::{Host, LaterWrites, Workload};
 use recoup_units::Instant;
 
-/// An application and where it is with its workload. What it writes is zeros: what matters is how many.
+/// An application and its progress through its workload. Only the number of bytes it writes matters.
 #[derive(Debug)]
 pub(super) struct Application {
     host: Host,
     workload: Workload,
     later: LaterWrites,
     open: bool,
-    /// It has begun to write.
+    /// Whether it has begun to write.
     begun: bool,
-    /// All of its writes have come due.
+    /// Whether all its writes have come due.
     written: bool,
-    /// Bytes to be handed to the stack.
+    /// Bytes to write to the stack.
     waiting: u64,
-    /// Bytes still to be read.
+    /// Bytes left to read.
     expected: u64,
     closed: bool,
-    /// The peer has closed.
+    /// Whether the peer has closed.
     ended: bool,
 }
 
@@ -49,18 +49,18 @@ impl Application {
         self.advance(now);
     }
 
-    /// So many bytes were read.
+    /// `count` bytes were read.
     pub fn read(&mut self, now: Instant, count: u64) {
         self.expected = self.expected.saturating_sub(count);
         self.advance(now);
     }
 
-    /// The peer sent all it had.
+    /// The peer has closed, and everything before was read.
     pub const fn ended(&mut self) {
         self.ended = true;
     }
 
-    /// Begins to write when its turn has come, and goes on when a later write is due.
+    /// Begins to write when it is its turn, and continues when a later write is due.
     pub fn advance(&mut self, now: Instant) {
         let turn = self.open && (self.host == Host::Client || self.expected == 0);
         if turn && !self.begun {
@@ -85,7 +85,7 @@ impl Application {
         }
     }
 
-    /// When it writes of its own accord next.
+    /// When its next timed write is due.
     pub fn due(&self) -> Option<Instant> {
         match self.host {
             Host::Client => None,
@@ -93,22 +93,22 @@ impl Application {
         }
     }
 
-    /// Bytes to be written now.
+    /// Bytes to write now.
     pub const fn waiting(&self) -> u64 {
         self.waiting
     }
 
-    /// Bytes still to be read.
+    /// Bytes left to read.
     pub const fn expected(&self) -> u64 {
         self.expected
     }
 
-    /// The stack took so many bytes.
+    /// The stack took `count` bytes.
     pub const fn wrote(&mut self, count: u64) {
         self.waiting = self.waiting.saturating_sub(count);
     }
 
-    /// Whether it is to close now: true once.
+    /// Whether it closes now. Returns true only once.
     pub const fn closes(&mut self) -> bool {
         let closes = self.workload.close && self.has_written() && !self.closed;
         self.closed |= closes;
@@ -119,7 +119,7 @@ impl Application {
         self.written && self.waiting == 0
     }
 
-    /// Whether it has read and written everything, and seen the peer close where it does.
+    /// Whether it has read and written everything, and, if the workload closes, seen the peer close.
     pub const fn is_finished(&self) -> bool {
         self.has_written() && self.expected == 0 && (self.ended || !self.workload.close)
     }

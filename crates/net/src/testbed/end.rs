@@ -1,4 +1,4 @@
-//! One end of a flow: a namespace, and a stack in it.
+//! One end of a flow: a stack in a namespace.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -8,17 +8,19 @@ use recoup_tcp::flow::Host;
 
 use super::Stack;
 use super::engine::{self, Engine};
+use super::events::SenderEvents;
 use super::kernel::{self, Listener};
 use super::linux::{self, Counts, Kernel, Options};
 use super::run::FlowRun;
 use crate::netlink::Netlink;
 use crate::{Clock, Namespace, NetError};
 
-/// What a sender counted in a flow.
+/// What a sender counted and logged in a flow.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SenderReport {
     pub counters: Counters,
     pub recoveries: Vec<Recovery>,
+    pub events: SenderEvents,
 }
 
 /// A stack in its namespace.
@@ -27,14 +29,14 @@ pub(super) enum End {
     Kernel {
         options: Options,
         address: IpAddr,
-        /// The server's.
+        /// At the server.
         listener: Option<Listener>,
     },
     Engine(Engine),
 }
 
 impl End {
-    /// Starts a stack in a namespace whose device to the path has this address.
+    /// Starts a stack in a namespace. `address` is that of its device to the path.
     pub fn start(
         stack: &Stack,
         namespace: &Namespace,
@@ -51,7 +53,7 @@ impl End {
         })
     }
 
-    /// Where it is.
+    /// The stack's address.
     pub const fn address(&self) -> IpAddr {
         match self {
             Self::Kernel { address, .. } => *address,
@@ -59,7 +61,7 @@ impl End {
         }
     }
 
-    /// Prepares the kernel's stack for a peer beyond the device of this index.
+    /// Prepares the kernel's stack for a peer behind the device with this index.
     pub fn prepare(&self, namespace: &Namespace, peer: IpAddr, index: u32) -> Result<(), NetError> {
         let Self::Kernel { options, .. } = self else {
             return Ok(());
@@ -72,7 +74,7 @@ impl End {
         })?
     }
 
-    /// Takes connections from now on; where.
+    /// Accepts connections from now on. Returns the address to connect to.
     pub fn listen(&mut self, namespace: &Namespace) -> Result<SocketAddr, NetError> {
         match self {
             Self::Engine(engine) => Ok(SocketAddr::new(engine.address, engine::PORT)),
@@ -81,15 +83,15 @@ impl End {
                 address,
                 listener,
             } => {
-                let (told, at) = (options.clone(), *address);
-                let (open, local) = namespace.run(move || Listener::open(at, &told))??;
+                let (options, at) = (options.clone(), *address);
+                let (open, local) = namespace.run(move || Listener::open(at, &options))??;
                 *listener = Some(open);
                 Ok(local)
             }
         }
     }
 
-    /// What is known of the kernel's TCP; `None` where it is ours.
+    /// Facts about the kernel's TCP; `None` if the stack is Recoup's.
     pub fn kernel(&self, namespace: &Namespace) -> Result<Option<Kernel>, NetError> {
         let Self::Kernel { options, .. } = self else {
             return Ok(None);
@@ -98,7 +100,7 @@ impl End {
         namespace.run(move || Kernel::here(&name))?.map(Some)
     }
 
-    /// Takes part in a flow until it is over. What the kernel counted is for [`Counts`] to say.
+    /// Takes part in a flow until it is over. [`counts`](Self::counts) returns what the kernel counted.
     pub fn take_part(
         &self,
         host: Host,
@@ -121,7 +123,7 @@ impl End {
         Ok(SenderReport::default())
     }
 
-    /// What the kernel has counted until now.
+    /// What the kernel has counted so far; `None` if the stack is Recoup's.
     pub fn counts(&self, namespace: &Namespace) -> Result<Option<Counts>, NetError> {
         match self {
             Self::Engine(_) => Ok(None),

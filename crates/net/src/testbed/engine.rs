@@ -1,5 +1,5 @@
-//! An end of a flow whose stack is Recoup's: a host over a TUN device in the end's namespace, and a
-//! thread that runs it.
+//! An end of a flow with Recoup's stack: a host on a TUN device in the end's namespace, and a thread that
+//! runs it.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -12,25 +12,26 @@ use recoup_tcp::{Config, State};
 
 use super::application::Application;
 use super::end::SenderReport;
+use super::events::SenderEvents;
 use super::run::{FlowRun, LOOK};
-use crate::clock::be_punctual;
+use crate::clock::{be_punctual, monotonic};
 use crate::host::{ConnectionId, Driver, Host, Read, Secret, Settings, TunDevice};
 use crate::{Namespace, NetError};
 
-/// Where a server of ours listens.
+/// The port on which a Recoup server listens.
 pub(super) const PORT: u16 = 5001;
 
-/// Bytes that may wait to be acknowledged: more than a flow on the stage has in flight.
+/// Bytes that may wait for an ACK: more than a flow has in flight.
 const SEND_BUFFER: usize = 64 << 20;
 
-/// A flow to take part in, and where to report.
+/// A flow to take part in, and where the report goes.
 struct Task {
     side: Side,
     flow: Arc<FlowRun>,
     report: SyncSender<Result<SenderReport, NetError>>,
 }
 
-/// A stack of ours in a namespace.
+/// A Recoup host in a namespace.
 #[derive(Debug)]
 pub(super) struct Engine {
     pub address: IpAddr,
@@ -38,7 +39,7 @@ pub(super) struct Engine {
 }
 
 impl Engine {
-    /// One whose endpoints are configured like this.
+    /// Starts a host whose endpoints have this configuration.
     pub fn start(namespace: &Namespace, config: Config, mtu: u16) -> Result<Self, NetError> {
         let device = namespace.run(move || TunDevice::open(mtu))??;
         let addresses = device.host_addresses().to_vec();
@@ -77,14 +78,14 @@ impl Engine {
 }
 
 fn run(mut driver: Driver<TunDevice>, tasks: &Receiver<Task>) {
-    // The kernel's TCP does not wait for its turn among other programs either.
+    // Like the kernel's TCP, the host must not wait for other programs.
     be_punctual();
     while let Ok(task) = tasks.recv() {
         let report = match task.side {
             Side::Client => request(&mut driver, &task.flow),
             Side::Server => serve(&mut driver, &task.flow),
         };
-        // Who asked waits for it.
+        // The caller waits for it.
         let _ = task.report.send(report);
     }
 }
@@ -98,7 +99,7 @@ fn request(driver: &mut Driver<TunDevice>, flow: &FlowRun) -> Result<SenderRepor
 
 /// Takes a connection, and the server's part.
 fn serve(driver: &mut Driver<TunDevice>, flow: &FlowRun) -> Result<SenderReport, NetError> {
-    // It listens from its first flow on.
+    // An error says that it listens already, since an earlier flow.
     let _ = driver.host.listen(SocketAddr::new([0; 4].into(), PORT));
     while !flow.is_over() {
         driver.turn(LOOK)?;
@@ -111,7 +112,7 @@ fn serve(driver: &mut Driver<TunDevice>, flow: &FlowRun) -> Result<SenderReport,
     Ok(SenderReport::default())
 }
 
-/// The application at work over a connection, until the flow is over.
+/// Runs the application over a connection until the flow is over.
 fn run_application(
     driver: &mut Driver<TunDevice>,
     id: ConnectionId,
@@ -156,12 +157,17 @@ fn run_application(
         let wait = due.map_or(LOOK, |due| due.since(driver.now()).min(LOOK));
         driver.turn(wait)?;
     }
+    let events = SenderEvents {
+        started_at: monotonic().saturating_sub(driver.now().as_nanos()),
+        events: driver.host.take_events(id),
+    };
     let sender = driver.host.sender(id);
     let report = sender.map(|sender| SenderReport {
         counters: sender.counters(),
         recoveries: sender.recoveries().copied().collect(),
+        events,
     });
-    // An error says that the connection is gone already.
+    // An error says that the connection has ended already.
     let _ = driver.host.abort(id);
     driver.turn(Duration::ZERO)?;
     Ok(report.unwrap_or_default())
@@ -183,7 +189,7 @@ fn read(
     }
 }
 
-/// What is written is whatever was read before: nobody looks at it.
+/// Writes as many bytes as the application wants. Their values do not matter.
 fn write(
     driver: &mut Driver<TunDevice>,
     id: ConnectionId,
@@ -200,7 +206,7 @@ fn write(
         }
     }
     if application.closes() {
-        // An error says that the connection is gone already.
+        // An error says that the connection has ended already.
         let _ = driver.host.close(now, id);
     }
 }

@@ -1,4 +1,4 @@
-//! An end of a flow whose stack is the kernel's.
+//! An end of a flow with the kernel's TCP.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -19,7 +19,7 @@ use super::run::{FlowRun, LOOK};
 use crate::clock::timespec;
 use crate::{Clock, NetError};
 
-/// Connections wait for [`accept_with`] here.
+/// A listening socket.
 #[derive(Debug)]
 pub(super) struct Listener(OwnedFd);
 
@@ -31,7 +31,7 @@ pub(super) fn socket(version: IpAddr, options: &Options) -> Result<OwnedFd, NetE
     };
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(family, SocketType::STREAM, flags, None).map_err(system("make"))?;
-    // The simulated applications have no Nagle's rule either.
+    // The simulated endpoints do not use Nagle's algorithm either.
     sockopt::set_tcp_nodelay(&socket, true).map_err(system("set up"))?;
     let name = &options.congestion_control;
     sockopt::set_tcp_congestion(&socket, name)
@@ -41,7 +41,7 @@ pub(super) fn socket(version: IpAddr, options: &Options) -> Result<OwnedFd, NetE
         sockopt::set_tcp_user_timeout(&socket, millis).map_err(system("set up"))?;
     }
     if let Some(bytes) = options.receive_buffer {
-        // The kernel doubles it, for what it keeps beside the bytes.
+        // The kernel doubles it, to allow for its own bookkeeping.
         let set = sockopt::set_socket_recv_buffer_size_force(&socket, bytes as usize);
         set.map_err(system("set up"))?;
     }
@@ -54,7 +54,7 @@ fn system(verb: &str) -> impl FnOnce(Errno) -> NetError {
 }
 
 impl Listener {
-    /// At this address, in the calling thread's namespace. Second: where it is.
+    /// Listens at this address in the calling thread's namespace. Second: the address with its port.
     pub fn open(at: IpAddr, options: &Options) -> Result<(Self, SocketAddr), NetError> {
         let socket = socket(at, options)?;
         bind(&socket, &SocketAddr::new(at, 0)).map_err(system("bind"))?;
@@ -65,7 +65,7 @@ impl Listener {
     }
 }
 
-/// Has `client` connect, and takes the client's part.
+/// Connects `client` and runs its application.
 pub(super) fn request(client: &OwnedFd, flow: &FlowRun, clock: Clock) -> Result<(), NetError> {
     let connected = match connect(client, &flow.to) {
         Ok(()) => Ok(()),
@@ -74,7 +74,7 @@ pub(super) fn request(client: &OwnedFd, flow: &FlowRun, clock: Clock) -> Result<
         Err(e) => Err(e),
     };
     match connected {
-        // What becomes of connections is the result, not an error.
+        // A connection that fails is a result, not an error.
         Err(_) => flow.give_up(),
         Ok(()) if flow.is_over() => {}
         Ok(()) => run_application(client, Host::Client, flow, clock)?,
@@ -83,7 +83,7 @@ pub(super) fn request(client: &OwnedFd, flow: &FlowRun, clock: Clock) -> Result<
     Ok(())
 }
 
-/// Takes a connection, and the server's part.
+/// Accepts a connection and runs the server's application.
 pub(super) fn serve(at: &Listener, flow: &FlowRun, clock: Clock) -> Result<(), NetError> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     while wait_until(&at.0, PollFlags::IN, flow).map_err(system("wait for"))? {
@@ -100,7 +100,7 @@ pub(super) fn serve(at: &Listener, flow: &FlowRun, clock: Clock) -> Result<(), N
     Ok(())
 }
 
-/// Waits for this; whether it came before the end.
+/// Waits until the socket is ready for `what`. Returns false if the flow is over first.
 fn wait_until(socket: &OwnedFd, what: PollFlags, flow: &FlowRun) -> Result<bool, Errno> {
     while !flow.is_over() {
         if wait(socket.as_fd(), what, LOOK)?.intersects(what | PollFlags::ERR | PollFlags::HUP) {
@@ -126,7 +126,7 @@ fn error_of(socket: &OwnedFd) -> Result<(), Errno> {
 /// Zeros to write.
 static ZEROS: [u8; 256 << 10] = [0; 256 << 10];
 
-/// The application at work over an open connection, until the flow is over.
+/// Runs the application over an open connection until the flow is over.
 fn run_application(
     socket: &OwnedFd,
     host: Host,
@@ -143,7 +143,7 @@ fn run_application(
         application.advance(now);
         write(socket, &mut application, flow);
         if application.closes() {
-            // Nothing more is to be done about a connection that is gone.
+            // An error says that the connection has ended.
             let _ = shutdown(socket, Shutdown::Write);
         }
         if !finished && application.is_finished() && unacknowledged(socket)? == 0 {
@@ -163,14 +163,14 @@ fn run_application(
             if error_of(socket).is_err() {
                 flow.give_up();
             }
-            // Both sides have closed, which poll(2) says again and again.
+            // Both sides have closed: poll(2) would return at once every time.
             std::thread::sleep(LOOK);
         }
     }
     Ok(())
 }
 
-/// Writes what there is room for.
+/// Writes as much as the socket takes.
 fn write(socket: &OwnedFd, application: &mut Application, flow: &FlowRun) {
     while application.waiting() > 0 {
         let len = application.waiting().min(ZEROS.len() as u64) as usize;
@@ -182,7 +182,7 @@ fn write(socket: &OwnedFd, application: &mut Application, flow: &FlowRun) {
     }
 }
 
-/// Reads what there is; whether there may be more to come.
+/// Reads all there is. Returns whether more may come.
 fn read(
     socket: &OwnedFd,
     buffer: &mut [u8],
@@ -209,8 +209,8 @@ fn read(
     }
 }
 
-/// The application need not be woken before all it waits for is there: no reading in between opens
-/// the window and sends an ACK for it.
+/// Wakes the application only when all bytes it waits for are there. Reading earlier would open the
+/// window and send an ACK.
 fn set_low_water_mark(socket: &OwnedFd, bytes: u64) -> Result<(), NetError> {
     let bytes = i32::try_from(bytes.clamp(1, 1 << 20)).unwrap_or(1);
     // SAFETY: SO_RCVLOWAT reads an int, which lives until the call returns, from a socket that is
@@ -243,8 +243,8 @@ fn unacknowledged(socket: &OwnedFd) -> Result<u32, NetError> {
     }
 }
 
-/// Has a connection end with a reset as its socket is closed: nothing of it goes on.
+/// Makes the connection end with a reset when its socket is closed, so that it sends nothing more.
 fn abandon(socket: &OwnedFd) {
-    // If it is refused, the connection ends in its own time, and its packets concern nobody.
+    // If this fails, the connection ends later, and the meter ignores its packets.
     let _ = sockopt::set_socket_linger(socket, Some(Duration::ZERO));
 }

@@ -1,4 +1,4 @@
-//! The kernel's TCP as one end of a flow: what it is told, and what it tells of itself.
+//! The settings, facts and counters of the kernel's TCP.
 
 use std::fs;
 use std::time::Duration;
@@ -12,25 +12,25 @@ use rustix::time::{ClockId, clock_getres};
 
 use crate::NetError;
 
-/// What the kernel's TCP is told.
+/// Settings of the kernel's TCP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Parts of its loss recovery.
+    /// Parts of loss recovery that are turned on or off.
     pub switches: Switches,
-    /// Congestion control, by the kernel's name, set for each socket.
+    /// The congestion control of each socket, by the kernel's name.
     pub congestion_control: String,
-    /// Initial congestion window in segments, if not the kernel's own.
+    /// The initial congestion window in segments; `None`: the kernel's own.
     pub initial_window: Option<u32>,
-    /// Whether it acknowledges every segment, rather than as it sees fit.
+    /// Whether it acknowledges every segment; otherwise the kernel decides.
     pub quick_acks: bool,
-    /// How long data may stay unacknowledged, if not as long as the kernel lets it.
+    /// The user timeout; `None`: the kernel's own limit.
     pub user_timeout: Option<Duration>,
-    /// Bytes of its receive buffer, if not as it sees fit.
+    /// The receive buffer in bytes; `None`: the kernel decides.
     pub receive_buffer: Option<u32>,
 }
 
 impl Options {
-    /// What is told by way of the route to the peer.
+    /// The settings that are metrics of the route to the peer.
     pub(super) fn route_metrics(&self) -> Vec<RouteMetric> {
         let window = self.initial_window.map(RouteMetric::InitCwnd);
         let quick = self.quick_acks.then_some(RouteMetric::QuickAck(1));
@@ -38,14 +38,14 @@ impl Options {
     }
 }
 
-/// The kernel's TCP as it was found.
+/// Facts about the kernel's TCP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
-    /// `6.18.3`, without what a distribution adds.
+    /// The version, such as `6.18.3`, without a distribution's suffix.
     pub version: String,
-    /// The whole of what uname(2) calls the release.
+    /// The release as uname(2) returns it.
     pub release: String,
-    /// Ticks a second, which timers are rounded up to; 0 if the clock does not say.
+    /// Ticks per second, to which the kernel rounds timers up; 0 if unknown.
     pub hz: u32,
     /// The congestion control of its sockets.
     pub congestion_control: String,
@@ -53,7 +53,7 @@ pub struct Kernel {
     pub switches: [bool; Switch::ALL.len()],
 }
 
-/// The release of the kernel that runs, and of it the version alone.
+/// The running kernel's release and version.
 fn release() -> (String, String) {
     let release = uname().release().to_string_lossy().into_owned();
     let is_version = |c: char| c.is_ascii_digit() || c == '.';
@@ -63,12 +63,12 @@ fn release() -> (String, String) {
 }
 
 impl Kernel {
-    /// The profile name that results of the kernel that runs carry: `kernel-6.18.3`.
+    /// The profile name in results of the running kernel, such as `kernel-6.18.3`.
     pub fn profile() -> String {
         format!("kernel-{}", release().1)
     }
 
-    /// In the namespace of the calling thread.
+    /// The facts in the calling thread's namespace.
     pub(super) fn here(congestion_control: &str) -> Result<Self, NetError> {
         let (release, version) = release();
         // The coarse clock moves with the tick.
@@ -88,8 +88,8 @@ impl Kernel {
     }
 }
 
-/// Prepares the calling thread's namespace: nothing is remembered of one flow for the next, which is
-/// what independent flows are, and the switches are set.
+/// Prepares the calling thread's namespace: sets the switches, and keeps the kernel from saving metrics
+/// of one flow for the next, so that flows are independent.
 pub(super) fn prepare(switches: &Switches) -> Result<(), NetError> {
     write("tcp_no_metrics_save", "1")?;
     for switch in Switch::ALL {
@@ -109,20 +109,20 @@ fn read(path: &str) -> Result<String, NetError> {
     fs::read_to_string(path).map_err(NetError::system(format!("read {path}")))
 }
 
-/// What the kernel's TCP of a namespace has counted.
+/// The counters of the kernel's TCP in a namespace.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counts(String);
 
 impl Counts {
-    /// Of the calling thread's namespace, until now.
+    /// The counters of the calling thread's namespace.
     pub fn here() -> Result<Self, NetError> {
-        // Not /proc/net, which is of the namespace the process began in.
+        // /proc/net would be that of the process's first namespace.
         let [tcp, more] =
             ["snmp", "netstat"].map(|file| read(&format!("/proc/thread-self/net/{file}")));
         Ok(Self(tcp? + &more?))
     }
 
-    /// A counter of `Tcp:` or `TcpExt:`: a line of names, then one of values.
+    /// A counter of group `Tcp:` or `TcpExt:`. Each group has a line of names and then one of values.
     fn get(&self, group: &str, name: &str) -> u64 {
         let mut lines = self.0.lines().filter(|line| line.starts_with(group));
         while let (Some(names), Some(values)) = (lines.next(), lines.next()) {
@@ -134,10 +134,10 @@ impl Counts {
         0
     }
 
-    /// Since `before`, as a sender of ours would have counted: retransmissions by trigger, recoveries.
+    /// What was counted since `before`, as a Recoup sender counts: retransmissions by trigger, recoveries.
     ///
-    /// The kernel counts timeouts, not what they sent: each sends the first segment again. It counts
-    /// probes of new data with the others, so those sent again are what is left of all.
+    /// The kernel counts timeouts; each retransmits the first segment. It counts probes of new data
+    /// together with those that retransmit, so retransmitting probes are the rest of all retransmissions.
     pub fn since(&self, before: &Self, host: Host) -> Counters {
         let of = |group, name| {
             self.get(group, name)
@@ -147,13 +147,13 @@ impl Counts {
         let all = of("Tcp:", "RetransSegs");
         let handshake = ext("TCPSynRetrans");
         let [fast, slow_start] = ["TCPFastRetrans", "TCPSlowStartRetrans"].map(ext);
-        // A client's SYN goes by the same timer as data, a server's SYN-ACK does not.
+        // Retransmissions of a client's SYN count as timeouts, too; those of a SYN-ACK do not.
         let (syn, by_timer) = match host {
             Host::Client => (Trigger::Syn, handshake),
             Host::Server => (Trigger::SynAck, 0),
         };
         let others = all.saturating_sub(fast + slow_start + handshake);
-        // The timeout at which the kernel gives up sends nothing.
+        // The timeout at which the kernel gives up retransmits nothing.
         let rto = ext("TCPTimeouts").saturating_sub(by_timer).min(others);
         let tlp = others - rto;
         let mut counters = Counters::default();

@@ -1,4 +1,4 @@
-//! A flow under way: what its two ends, and the one who runs them, agree on.
+//! The state of a running flow that both its ends share.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,22 +6,22 @@ use std::time::{Duration, Instant};
 
 use recoup_tcp::flow::{Host, Workload};
 
-/// How long to wait before looking whether the flow is over.
+/// How often the ends check whether the flow is over.
 pub(super) const LOOK: Duration = Duration::from_millis(5);
 
-/// A flow under way.
+/// A running flow.
 #[derive(Debug)]
 pub(super) struct FlowRun {
     pub workload: Workload,
-    /// Where the server is.
+    /// The server's address.
     pub to: SocketAddr,
     finished: [AtomicBool; 2],
-    /// Until when nobody has to have finished.
+    /// When the flow is given up.
     until: Instant,
 }
 
 impl FlowRun {
-    /// One that is over when both ends have finished, or `patience` has.
+    /// A flow that is over when both ends have finished, or after `patience`.
     pub fn new(workload: Workload, to: SocketAddr, patience: Duration) -> Self {
         Self {
             workload,
@@ -31,18 +31,18 @@ impl FlowRun {
         }
     }
 
-    /// An end has read and written everything and been told that it arrived, or never will.
+    /// An end has read and written everything, and its data is acknowledged or never will be.
     pub fn finish(&self, host: Host) {
         self.finished[host as usize].store(true, Ordering::Release);
     }
 
-    /// Nothing can come of it any more.
+    /// The flow cannot complete any more.
     pub fn give_up(&self) {
         self.finish(Host::Client);
         self.finish(Host::Server);
     }
 
-    /// Whether it is over.
+    /// Whether the flow is over.
     pub fn is_over(&self) -> bool {
         let finished = |end: &AtomicBool| end.load(Ordering::Acquire);
         self.finished.iter().all(finished) || Instant::now() >= self.until

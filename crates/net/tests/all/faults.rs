@@ -12,10 +12,11 @@ mod noise;
 mod peers;
 mod wire;
 
-use crate::{alone, beside_others, skip};
+use crate::{alone, beside_others};
 use recoup_net::Namespace;
 use recoup_net::host::{Host, Secret, Settings, TunDevice};
 use recoup_recovery::Mechanisms;
+use recoup_skip::skip;
 use std::time::Duration;
 
 /// The MTU of the tests' devices.

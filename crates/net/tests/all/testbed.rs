@@ -3,20 +3,24 @@
 //! Times are bounded loosely, for others are at work on the machine; what must be exact is how often
 //! something happened, and that two who count by different means agree.
 //!
-//! Needs root and TUN; without, the tests say so and pass, but with RECOUP_REQUIRE_TOOLS set they fail.
+//! Needs root and TUN; without, the tests are skipped, or fail if RECOUP_REQUIRE_TOOLS is set.
 
-use crate::{beside_others, skip};
+use crate::beside_others;
+use recoup_skip::skip;
 use std::sync::RwLockReadGuard;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use recoup_net::testbed::{FlowOutcome, Kernel, Options, Setup, Stack, Testbed};
+use recoup_net::testbed::{
+    FlowEventKind, FlowOutcome, Kernel, Options, PathPoint, Setup, Stack, Testbed,
+};
 use recoup_path::PathSpec;
 use recoup_path::{HopSpec, LossSpec, Probability, Queue};
-use recoup_recovery::{Mechanisms, Trigger};
+use recoup_recovery::{Event, Mechanisms, Send, Trigger};
+use recoup_sim::{FlowSpec, Observer, Packet, Point, Simulation, TimerModel};
 use recoup_tcp::flow::{FlowRecord, Host, Workload, Write};
 use recoup_tcp::{Config, Switch, Switches};
-use recoup_units::{BitRate, FlowId};
+use recoup_units::{BitRate, Direction, FlowId};
 
 const ONE_WAY: Duration = Duration::from_millis(20);
 const MSS: u64 = 1448;
@@ -103,6 +107,7 @@ fn segments(client: Stack, server: Stack, count: u64) -> Setup {
         },
         mtu: 1500,
         patience: PATIENCE,
+        events: false,
     }
 }
 
@@ -425,4 +430,96 @@ fn what_is_left_of_a_flow_is_no_part_of_the_next() {
             );
         }
     });
+}
+
+/// What a host's senders sent, as their events say.
+#[derive(Debug, Default, PartialEq)]
+struct SentBy {
+    client: Vec<Send>,
+    server: Vec<Send>,
+}
+
+impl SentBy {
+    fn add(&mut self, host: Host, event: &Event) {
+        let Event::Sent { what, .. } = *event else {
+            return;
+        };
+        match host {
+            Host::Client => self.client.push(what),
+            Host::Server => self.server.push(what),
+        }
+    }
+}
+
+impl Observer for SentBy {
+    const WANTS_EVENTS: bool = true;
+
+    fn on_packet(&mut self, _: recoup_units::Instant, _: Point, _: Direction, _: &Packet) {}
+
+    fn on_event(&mut self, _: recoup_units::Instant, _: FlowId, host: Host, event: &Event) {
+        self.add(host, event);
+    }
+}
+
+#[test]
+fn senders_send_the_same_over_real_packets_as_in_the_simulator() {
+    let path = path(&[], &["data:9-10"]);
+    for mechanisms in [Mechanisms::LINUX_3_17, Mechanisms::LINUX_6] {
+        let stack = || Stack::Recoup(Config::new(mechanisms));
+        let setup = Setup {
+            events: true,
+            ..segments(stack(), stack(), 10)
+        };
+        let spec = FlowSpec {
+            client: Config::new(mechanisms),
+            server: Config::new(mechanisms),
+            timers: TimerModel::Exact,
+            workload: setup.workload.clone(),
+        };
+        let mut simulated = SentBy::default();
+        Simulation::new(&path)
+            .unwrap()
+            .run(&spec, 1, FlowId(0), &mut simulated);
+        let Some(stage) = Stage::open(setup) else {
+            return;
+        };
+        let outcome = stage.run(&path, 0);
+        let (mut real, mut dropped) = (SentBy::default(), 0);
+        for event in &outcome.events {
+            match event.kind {
+                FlowEventKind::Sender { host, ref event } => real.add(host, event),
+                FlowEventKind::Packet(packet) => {
+                    dropped += u64::from(matches!(packet.point, PathPoint::Dropped(_)));
+                }
+            }
+        }
+        assert_eq!(real, simulated, "{:?}", outcome.record);
+        assert_eq!(dropped, outcome.record.packets_dropped);
+        // The stream begins with the client's SYN, and time does not run backwards.
+        let times: Vec<_> = outcome.events.iter().map(|event| event.at).collect();
+        assert_eq!(times[0], recoup_units::Instant::ZERO);
+        assert!(times.is_sorted());
+    }
+}
+
+#[test]
+fn the_kernel_s_flows_have_packets_for_events() {
+    let setup = Setup {
+        events: true,
+        ..segments(kernel(), kernel(), 3)
+    };
+    let Some(stage) = Stage::open(setup) else {
+        return;
+    };
+    let outcome = stage.run(&path(&[], &["data:3"]), 0);
+    let points = outcome.events.iter().map(|event| match event.kind {
+        FlowEventKind::Packet(packet) => packet.point,
+        FlowEventKind::Sender { .. } => panic!("{event:?}"),
+    });
+    let points: Vec<_> = points.collect();
+    let count = |wanted: PathPoint| points.iter().filter(|point| **point == wanted).count();
+    assert_eq!(points[0], PathPoint::Sent);
+    let lost = PathPoint::Dropped(recoup_path::DropCause::Loss);
+    assert_eq!(count(lost), 1);
+    assert_eq!(count(PathPoint::Sent), count(PathPoint::Arrived) + 1);
 }

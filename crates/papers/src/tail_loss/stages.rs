@@ -10,7 +10,7 @@ use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
 use recoup_lab::run::{self, in_parallel};
 use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::SettingsError;
-use recoup_lab::stage::{Ends, KernelFacts, RealStage, Stage, StageError};
+use recoup_lab::stage::{Ends, KernelFacts, Outputs, RealStage, Stage, StageError};
 use recoup_lab::stats::Summary;
 use recoup_recovery::Profile;
 use recoup_table::{csv, plain_table};
@@ -171,7 +171,7 @@ fn measure(
     on: &dyn RealStage,
     done: &(dyn Fn(u64) + Sync),
 ) -> Result<RealCell, StageError> {
-    let results = on.run(scenario, ends, 1, None, done)?;
+    let results = on.run(scenario, ends, 1, Outputs::default(), done)?;
     let result = results.first();
     let live = result.and_then(|result| result.live.as_ref());
     let kernel = live.and_then(|live| live.kernel.clone());

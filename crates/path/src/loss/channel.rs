@@ -2,21 +2,21 @@
 //!
 //! The state at a packet is a pure function of the seed and the packet's ordinal, though the
 //! channel is a Markov chain: the draw `u` of one step moves good to bad if `u < to_bad`, and keeps
-//! bad if `u < 1 - to_good`. Most steps that change anything send both states to the same one, so
-//! looking back from a packet to the last such step (or to the flow's first packet) tells its state
-//! (the idea of Propp and Wilson's coupling from the past, 1996). In order, that is one draw a
-//! packet, for the newest state is remembered; a packet overtaken before it came here costs
-//! `1 / (to_bad + to_good)` draws on average.
+//! bad if `u < 1 - to_good`. A step for which both or neither holds leads to the same state from either.
+//! So the state at a packet follows from the last step of this kind, or from the flow's first packet
+//! (the idea of Propp and Wilson's coupling from the past, 1996). Packets in order cost one draw each,
+//! because the newest state is kept. A packet that was overtaken costs `1 / (to_bad + to_good)` draws on
+//! average.
 
-use crate::fate::{Fate, Identity, Purpose};
 use crate::loss::GilbertElliott;
+use crate::packet_rng::{PacketId, PacketRng, Purpose};
 use crate::probability::unit;
 
 /// One channel per flow, all alike.
 #[derive(Debug)]
 pub(crate) struct Channels {
     pub spec: GilbertElliott,
-    /// By flow slot: the newest packet judged, and whether the channel was bad at it.
+    /// By flow slot: the ordinal of the newest packet, and whether the channel was bad for it.
     newest: Vec<Option<(u64, bool)>>,
 }
 
@@ -33,44 +33,44 @@ impl Channels {
     }
 
     /// Whether the channel of the flow in `slot` loses this packet.
-    pub fn lose(&mut self, fate: &Fate, slot: usize, who: Identity) -> bool {
-        let loss = if self.is_bad(fate, slot, who) {
+    pub fn lose(&mut self, rng: &PacketRng, slot: usize, id: PacketId) -> bool {
+        let loss = if self.is_bad(rng, slot, id) {
             self.spec.loss_bad
         } else {
             self.spec.loss_good
         };
-        loss.happens(|| fate.draw(who, Purpose::Strike))
+        loss.happens(|| rng.draw(id, Purpose::Occurrence))
     }
 
-    fn is_bad(&mut self, fate: &Fate, slot: usize, who: Identity) -> bool {
+    fn is_bad(&mut self, rng: &PacketRng, slot: usize, id: PacketId) -> bool {
         if slot >= self.newest.len() {
             self.newest.resize(slot + 1, None);
         }
         let known = self.newest[slot];
-        let bad = self.look_back(fate, who, known);
-        if known.is_none_or(|(ordinal, _)| ordinal < who.ordinal) {
-            self.newest[slot] = Some((who.ordinal, bad));
+        let bad = self.look_back(rng, id, known);
+        if known.is_none_or(|(ordinal, _)| ordinal < id.ordinal) {
+            self.newest[slot] = Some((id.ordinal, bad));
         }
         bad
     }
 
-    fn look_back(&self, fate: &Fate, who: Identity, known: Option<(u64, bool)>) -> bool {
+    fn look_back(&self, rng: &PacketRng, id: PacketId, known: Option<(u64, bool)>) -> bool {
         let mut swapped = false;
-        let mut ordinal = who.ordinal;
+        let mut ordinal = id.ordinal;
         loop {
             if let Some((newest, bad)) = known
                 && newest == ordinal
             {
                 return bad != swapped;
             }
-            // Copies of a packet meet the channel in the same state.
-            let u = unit(fate.draw(
-                Identity {
+            // A packet and its copies meet the channel in the same state.
+            let u = unit(rng.draw(
+                PacketId {
                     ordinal,
                     copy: 0,
-                    ..who
+                    ..id
                 },
-                Purpose::Step,
+                Purpose::ChannelStep,
             ));
             if ordinal == 0 {
                 return (u < self.spec.share_bad()) != swapped;

@@ -8,34 +8,34 @@ use super::grammar::{KINDS, PARAMETERS};
 /// A loss rule that cannot be read, or that does not fit the flow.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum DropRulesError {
-    /// Nothing where a rule should be.
+    /// A rule is missing between commas, or the list is empty.
     #[error("`{list}`: a loss rule is missing: expected one such as data:3, or none")]
     Missing {
         /// The whole list.
         list: String,
     },
-    /// A kind of loss nobody knows.
+    /// An unknown kind of loss.
     #[error("`{rule}`: unknown kind of loss `{word}`: expected {}, after up: or down: if any", KINDS.join(", "))]
     UnknownKind {
         /// The rule.
         rule: String,
-        /// The word that is not known.
+        /// The unknown word.
         word: String,
     },
-    /// A named value nobody knows.
+    /// An unknown name of a value.
     #[error("`{rule}`: unknown parameter `{word}`: expected {}", PARAMETERS.join(" or "))]
     UnknownParameter {
         /// The rule.
         rule: String,
-        /// The word that is not known.
+        /// The unknown word.
         word: String,
     },
-    /// What follows the kind is not what it takes.
+    /// The values after the kind do not fit it.
     #[error("`{rule}`: expected {expected}")]
     Malformed {
         /// The rule.
         rule: String,
-        /// What it should look like.
+        /// The form a rule of this kind has.
         expected: &'static str,
     },
     /// Not a probability.
@@ -43,10 +43,10 @@ pub enum DropRulesError {
     NotAProbability {
         /// The rule.
         rule: String,
-        /// What stands in its place.
+        /// The text in its place.
         text: String,
     },
-    /// A tail whose flow's length nobody knows.
+    /// A tail of a flow whose length is unknown.
     #[error(
         "`{rule}`: the number of data segments of the flow is not known, so neither is its tail: expected data:K"
     )]
@@ -54,8 +54,8 @@ pub enum DropRulesError {
         /// The rule.
         rule: String,
     },
-    /// More data segments than the flow has.
-    #[error("`{rule}`: the flow has only {segments} data segments {}", way(*direction))]
+    /// A rule names data segments beyond the end of the flow.
+    #[error("`{rule}`: the flow has only {segments} data segments {}", description(*direction))]
     BeyondFlow {
         /// The rule.
         rule: String,
@@ -67,7 +67,7 @@ pub enum DropRulesError {
 }
 
 impl DropRulesError {
-    /// The unknown word and the words known in its place, to suggest a near match.
+    /// The unknown word and the words expected in its place, to suggest a near match.
     pub fn unknown(&self) -> Option<(&str, &'static [&'static str])> {
         match self {
             Self::UnknownKind { word, .. } => Some((word, KINDS)),
@@ -77,7 +77,7 @@ impl DropRulesError {
     }
 }
 
-const fn way(direction: Direction) -> &'static str {
+const fn description(direction: Direction) -> &'static str {
     match direction {
         Direction::Up => "from client to server",
         Direction::Down => "from server to client",

@@ -1,8 +1,8 @@
 //! Reads loss rules. The grammar is [`DropRules::GRAMMAR`].
 //!
-//! Commas separate the rules of a list, and the values of a `gilbert-elliott` too. No rule begins
-//! with a digit or a sign or has a `=` without a `:`, and the values after a comma always do, so
-//! such a piece belongs to the rule before it.
+//! Commas separate the rules of a list, and also the values of `gilbert-elliott`. A value after a comma
+//! begins with a digit or a sign, or has a `=` and no `:`. No rule does, so such a piece belongs to the
+//! rule before it.
 
 use std::str::FromStr;
 
@@ -36,7 +36,7 @@ const GILBERT_ELLIOTT: &str = "gilbert-elliott:PGB,PBG[,loss_bad=1,loss_good=0],
 const NONE: &str = "none, and nothing after it";
 const TRANSMISSION: &str = "@T to be a transmission counted from 1 (1 is the original)";
 const ONE_TRANSMISSION: &str =
-    "no @T but @1: a SYN or ACK sent again is the next one, name it by its own number";
+    "no @T but @1: a retransmitted SYN or repeated ACK has a number of its own, name it by that";
 
 impl FromStr for DropRules {
     type Err = DropRulesError;
@@ -81,7 +81,7 @@ fn continues_rule(piece: &str) -> bool {
     begins_number || (piece.contains('=') && !piece.contains(':'))
 }
 
-/// Reads one rule, which errors quote.
+/// Reads one rule. Errors quote it.
 struct Reader<'a> {
     rule: &'a str,
 }
@@ -107,7 +107,7 @@ impl Reader<'_> {
             (LossKind::Syn(_) | LossKind::Ack(_), Some(t)) if t > 1 => {
                 return Err(self.malformed(ONE_TRANSMISSION));
             }
-            // The original is what a positional rule means anyway.
+            // A positional rule means the original by default.
             (kind, Some(1)) if !kind.is_random() => None,
             (_, transmission) => transmission,
         };
@@ -185,7 +185,7 @@ impl Reader<'_> {
                     named = true;
                     (self.parameter(name.trim())?, value.trim())
                 }
-                // A value without a name after one with a name would be a guess.
+                // After a named value, the place of one without a name is ambiguous.
                 None if named => return Err(malformed()),
                 None => (place, value),
             };

@@ -1,11 +1,11 @@
-//! Where each packet stands in its flow, and which rules name it.
+//! The position of each packet in its flow, and which loss rules match it.
 //!
 //! Sequence numbers are unwrapped to 64-bit payload offsets (offset 0 is ISN + 1, RFC 9293 §3.4)
-//! around the highest payload end seen. A flow whose SYN did not pass here counts from the sequence
-//! number of its first packet, and payload below that is not counted as data.
+//! around the highest payload end seen. A flow whose SYN did not pass this chain counts from the
+//! sequence number of its first packet, and payload below that does not count as data.
 //!
-//! Memory per flow: the pieces of data a rule names, for rules about retransmissions only (`@2` and
-//! up), and what was retransmitted, if a random rule asks for `@2` or higher.
+//! Memory per flow: for positional rules with `@2` or higher, the pieces of data they match; for random
+//! rules with `@2` or higher, the ranges that were retransmitted.
 
 use super::ranges::Retransmitted;
 use super::{LossKind, LossSpec};
@@ -15,18 +15,18 @@ use crate::TcpFacts;
 #[derive(Debug, Default)]
 pub(crate) struct Rules {
     named: Vec<Named>,
-    /// Whether a random rule asks which transmission a packet is.
+    /// How far random rules distinguish transmissions.
     transmissions: Transmissions,
 }
 
-/// How exactly transmissions must be told apart for random rules.
+/// Which transmissions random rules distinguish.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum Transmissions {
     #[default]
     Unused,
-    /// The original from all others.
+    /// The original from all later ones.
     Original,
-    /// Each from every other.
+    /// Each one.
     Each,
 }
 
@@ -38,18 +38,18 @@ struct Named {
     transmission: u32,
 }
 
-/// What was found out about a packet when it entered.
+/// Which rules match a packet, determined when it enters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Sighting {
-    /// The first hop with a positional rule that names the packet.
-    pub doomed: Option<u32>,
-    /// Which transmission of its first payload byte it is; 0 without payload or if nobody asks.
+pub(crate) struct RuleMatch {
+    /// The first hop with a positional rule that matches the packet.
+    pub dropped_by: Option<u32>,
+    /// Which transmission of its first payload byte it is; 0 without payload, or if no rule uses it.
     pub transmission: u32,
 }
 
-impl Sighting {
-    pub const NOTHING: Self = Self {
-        doomed: None,
+impl RuleMatch {
+    pub const NONE: Self = Self {
+        dropped_by: None,
         transmission: 0,
     };
 }
@@ -99,7 +99,7 @@ pub(crate) struct Positions {
     retransmitted: Retransmitted,
 }
 
-/// A piece of data a rule names.
+/// A piece of data that a rule matches.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     first_byte: u64,
@@ -126,19 +126,20 @@ impl Positions {
         self.retransmitted.clear();
     }
 
-    /// Takes the next packet of the flow into account.
-    pub fn see(&mut self, rules: &Rules, tcp: TcpFacts) -> Sighting {
+    /// Counts the next packet of the flow and matches it with the rules.
+    pub fn see(&mut self, rules: &Rules, tcp: TcpFacts) -> RuleMatch {
         self.syns += u64::from(tcp.syn);
         self.acks += u64::from(tcp.is_pure_ack());
         let payload = self.place(tcp);
         if self.pieces.len() < rules.named.len() {
             self.pieces.resize_with(rules.named.len(), Vec::new);
         }
-        let mut doomed: Option<u32> = None;
+        let mut dropped_by: Option<u32> = None;
         for (index, rule) in rules.named.iter().enumerate() {
-            // Every rule must see every packet: no leaving at the first hit.
-            if self.names(index, rule, tcp, payload) && doomed.is_none_or(|hop| rule.hop < hop) {
-                doomed = Some(rule.hop);
+            // Every rule must count every packet, so the loop does not end at the first match.
+            if self.names(index, rule, tcp, payload) && dropped_by.is_none_or(|hop| rule.hop < hop)
+            {
+                dropped_by = Some(rule.hop);
             }
         }
         let mut transmission = 0;
@@ -146,18 +147,18 @@ impl Positions {
             transmission = self.transmission(rules.transmissions, payload);
             self.highest = self.highest.max(payload.end);
         }
-        Sighting {
-            doomed,
+        RuleMatch {
+            dropped_by,
             transmission,
         }
     }
 
-    /// Where a packet's payload lies; `None` if it has none.
+    /// The payload's range in the stream; `None` if the packet has none.
     fn place(&mut self, tcp: TcpFacts) -> Option<Payload> {
         // The SYN takes the sequence number before the payload's (RFC 9293 §3.4).
         let wire = tcp.seq.wrapping_add(u32::from(tcp.syn));
         let base = *self.base.get_or_insert(wire);
-        // Truncating the highest end is what the wire does to it.
+        // Sequence numbers are the low 32 bits of offsets, so truncation is meant.
         let distance = wire
             .wrapping_sub(base.wrapping_add(self.highest as u32))
             .cast_signed();
@@ -179,7 +180,7 @@ impl Positions {
         })
     }
 
-    /// Whether a rule names this packet; remembers what it must to name later ones.
+    /// Whether a rule matches this packet. Keeps what it needs to match later ones.
     fn names(
         &mut self,
         index: usize,
@@ -208,8 +209,8 @@ impl Positions {
         }
     }
 
-    /// Whether this is transmission `wanted` of a piece of data a rule names: of `new`, the first
-    /// byte of one sent for the first time here, or of an earlier one.
+    /// Whether the packet is transmission `wanted` of a piece of data that a rule matches. `new` is the
+    /// first byte of a piece that this packet is the first to carry.
     fn piece(&mut self, index: usize, wanted: u32, payload: Payload, new: Option<u64>) -> bool {
         if wanted <= 1 {
             return wanted == 1 && new.is_some();

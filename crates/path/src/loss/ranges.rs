@@ -1,10 +1,10 @@
-//! How often each byte of a stream was retransmitted, remembering only bytes that were.
+//! How often each byte of a stream was retransmitted. Only ranges that were take memory.
 
 /// Byte ranges that do not overlap, in order, each with the number of its retransmissions.
 #[derive(Debug, Default)]
 pub(super) struct Retransmitted {
     ranges: Vec<Range>,
-    /// Room for the ranges that replace others, kept between calls.
+    /// Scratch space for new ranges, kept for its allocation.
     replacing: Vec<Range>,
 }
 
@@ -20,9 +20,9 @@ impl Retransmitted {
         self.ranges.clear();
     }
 
-    /// Counts a retransmission of `start..end`; returns how often `start` had been before.
+    /// Counts a retransmission of `start..end`. Returns how often `start` had been retransmitted before.
     pub fn count(&mut self, start: u64, end: u64) -> u32 {
-        // Ranges that only touch take part too, so that equal neighbours become one.
+        // Adjacent ranges are included, so that neighbours with equal counts are merged.
         let from = self.ranges.partition_point(|range| range.end < start);
         let to = self.ranges.partition_point(|range| range.start <= end);
         let mut before = 0;
@@ -51,7 +51,7 @@ impl Retransmitted {
     }
 }
 
-/// Appends a range unless it is empty, to the last one if they touch and count alike.
+/// Appends a range unless it is empty. It extends the last one if both are adjacent with equal counts.
 fn push(ranges: &mut Vec<Range>, start: u64, end: u64, times: u32) {
     if start >= end {
         return;

@@ -148,8 +148,7 @@ fn what_is_refused_says_what_was_expected() {
     let tail = "expected tail:N, the number N of data segments from 1";
     let gilbert = "expected gilbert-elliott:PGB,PBG[,loss_bad=1,loss_good=0], each once";
     let transmission = "expected @T to be a transmission counted from 1 (1 is the original)";
-    let once =
-        "expected no @T but @1: a SYN or ACK sent again is the next one, name it by its own number";
+    let once = "expected no @T but @1: a retransmitted SYN or repeated ACK has a number of its own, name it by that";
     let missing = "a loss rule is missing: expected one such as data:3, or none";
     let cases = [
         ("", format!("``: {missing}")),
@@ -419,4 +418,33 @@ proptest! {
             prop_assert_eq!(parse(&rules.to_string()), Ok(rules));
         }
     }
+}
+
+#[test]
+fn data_segments_become_the_bytes_they_carry() {
+    // (rule, MSS, the rule by bytes)
+    for (segments, mss, bytes) in [
+        ("data:1", 1448, "offset:1-1448"),
+        ("data:10", 1448, "offset:13033-14480"),
+        ("data:3-5", 1000, "offset:2001-5000"),
+        ("data:2@3", 1000, "offset:1001-2000@3"),
+        // These rules name no data segments by number.
+        ("none", 1448, "none"),
+        ("syn:1", 1448, "syn:1"),
+        ("ack:2", 1448, "ack:2"),
+        ("offset:1-9", 1448, "offset:1-9"),
+        ("bernoulli:0.5@2", 1448, "bernoulli:0.5@2"),
+        // Segments without payload carry no bytes to name.
+        ("data:3", 0, "data:3"),
+    ] {
+        let rule: LossSpec = segments.parse().unwrap();
+        let expected: LossSpec = bytes.parse().unwrap();
+        assert_eq!(rule.with_byte_offsets(mss), expected, "{segments} of {mss}");
+    }
+    // Positions no packet has choose nothing, and no number of bytes overflows.
+    let data = |first, last| rule(LossKind::Data { first, last });
+    assert_eq!(data(0, 0).with_byte_offsets(1448), data(0, 0));
+    let (first, last) = (0, u64::MAX - 1);
+    let everything = rule(LossKind::Offset { first, last });
+    assert_eq!(data(0, u64::MAX).with_byte_offsets(1448), everything);
 }

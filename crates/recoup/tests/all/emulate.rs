@@ -10,8 +10,9 @@ mod faults;
 mod path;
 mod roles;
 
-use crate::real_packets::{skip, turn};
+use crate::real_packets::turn;
 use recoup_net::{Namespace, Tun};
+use recoup_skip::skip;
 use std::io::Read;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 use std::process::{Child, Command, Stdio};

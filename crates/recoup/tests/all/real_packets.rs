@@ -9,10 +9,3 @@ static TURN: Mutex<()> = Mutex::new(());
 pub fn turn() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
-
-/// Reports why a test does not run; fails if RECOUP_REQUIRE_TOOLS is set.
-pub fn skip(why: impl std::fmt::Display) {
-    let required = std::env::var_os("RECOUP_REQUIRE_TOOLS").is_some();
-    assert!(!required, "{why}, and RECOUP_REQUIRE_TOOLS is set");
-    eprintln!("SKIPPED: {why}");
-}

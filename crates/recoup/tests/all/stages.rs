@@ -6,8 +6,9 @@ mod killed;
 mod refusals;
 mod results;
 
-use crate::real_packets::{skip, turn};
+use crate::real_packets::turn;
 use recoup_net::{Namespace, Tun};
+use recoup_skip::skip;
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
 use std::sync::MutexGuard;

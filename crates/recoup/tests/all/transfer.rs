@@ -1,8 +1,9 @@
 //! `recoup send` and `recoup receive` against the kernel's TCP, in namespaces of the tests' own. Where the
 //! system does not allow those, the tests say so and pass; with RECOUP_REQUIRE_TOOLS set they fail.
 
-use crate::real_packets::{skip, turn};
+use crate::real_packets::turn;
 use recoup_net::Namespace;
+use recoup_skip::skip;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};

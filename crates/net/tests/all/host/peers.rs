@@ -1,11 +1,12 @@
 //! Both sides of the tests: the kernel's through the standard library, Recoup's as small applications.
 
-use crate::{beside_others, skip};
+use crate::beside_others;
 use recoup_net::Namespace;
 use recoup_net::host::{
     ConnectionId, Device, Driver, Host, Read, Secret, Settings, TunDevice, TunOptions,
 };
 use recoup_recovery::Mechanisms;
+use recoup_skip::skip;
 use recoup_tcp::State;
 use std::collections::HashMap;
 use std::io::{Read as _, Write as _};

@@ -68,7 +68,7 @@ fn ordinals_decide_not_content_nor_time() {
     assert_eq!(lost(slow_and_small.collect()), expected);
     assert!(expected.len() > 30);
 
-    // Without the first packet, every later one has the fate the one before it had.
+    // Without the first packet, every later one gets the draws of the one before it.
     let from = |first: u64| {
         let packets = (first..300).map(|id| of_flow(0, id, id));
         dropped_ids(&run(&mut chain(&[loss("bernoulli:0.3")], 5), packets))

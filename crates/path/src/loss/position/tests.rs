@@ -44,7 +44,7 @@ fn named(rule: &str, packets: &[TcpFacts]) -> Vec<usize> {
     let mut flow = Positions::default();
     let mut hits = vec![];
     for (index, &tcp) in packets.iter().enumerate() {
-        if flow.see(&rules, tcp).doomed.is_some() {
+        if flow.see(&rules, tcp).dropped_by.is_some() {
             hits.push(index);
         }
     }
@@ -312,8 +312,8 @@ fn the_first_hop_that_names_a_packet_dooms_it_and_none_loses_count() {
     }
     let mut flow = Positions::default();
     let packets = [data(0, 1), data(1, 2), data(2, 3), data(1, 2), data(1, 2)];
-    let doomed = packets.map(|tcp| flow.see(&rules, tcp).doomed);
-    assert_eq!(doomed, [None, Some(2), Some(0), Some(5), None]);
+    let dropped_by = packets.map(|tcp| flow.see(&rules, tcp).dropped_by);
+    assert_eq!(dropped_by, [None, Some(2), Some(0), Some(5), None]);
 }
 
 #[test]

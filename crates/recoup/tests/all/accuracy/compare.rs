@@ -5,7 +5,7 @@ use crate::accuracy::score::{Claim, Row, Score};
 use crate::accuracy::simulated::{self, analyze_file};
 use crate::accuracy::tools::{tcptrace, tshark, tstat};
 use crate::accuracy::truth::{Carries, Sent};
-use crate::real_packets::skip;
+use recoup_skip::skip;
 use recoup_tcp::flow::Host;
 use recoup_trace::finding::Verdict;
 use std::path::Path;

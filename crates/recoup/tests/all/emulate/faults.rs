@@ -1,10 +1,12 @@
 //! Commands that fail, signals, missing rights, and what is left behind.
 
 use crate::emulate::{World, finish, until};
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::thread;
 
 #[test]
 fn the_exit_status_is_the_commands() {
@@ -64,25 +66,76 @@ fn signals_reach_the_command() {
 fn nothing_is_left_after_kill_9() {
     let Some(world) = World::new() else { return };
     let recoup = env!("CARGO_BIN_EXE_recoup");
-    let script = "echo $$ > pid.tmp; mv pid.tmp pid; exec sleep 60";
+    // Its process numbers are those of its own namespace, which /proc here does not show.
+    let script = "(setsid sleep 60.125 &) ; sleep 60.25 & touch up; exec sleep 60.5";
+    let ours = ["60.125", "60.25", "60.5"];
     let nested = ["emulate", "--", "sh", "-c", script];
     let command: Vec<&str> = [recoup].into_iter().chain(nested).collect();
     let mut child = world.start(&["--rtt", "20ms"], &command);
-    until("the command runs", || world.path("pid").exists());
+    until("the command runs", || world.path("up").exists());
+    until("its processes run", || sleeping(&ours) == ours.len());
     let outer = format!("recoup{}o", child.id());
     assert_eq!(world.interfaces(), ["lo", &outer]);
     child.kill().expect("a program");
     child.wait().expect("its end");
     until("its device is gone", || world.interfaces() == ["lo"]);
-    let pid = std::fs::read_to_string(world.path("pid")).expect("a process");
-    let process = format!("/proc/{}/stat", pid.trim());
-    until("the command is gone", || {
-        // A process that has ended and nobody has waited for yet is a Z.
-        std::fs::read_to_string(&process).map_or(true, |stat| stat.contains(") Z "))
-    });
-    // And the next takes the same addresses.
+    until("its processes are gone", || sleeping(&ours) == 0);
+    // And the next has the same address for this machine.
     let outcome = world.emulate(&[], &["sh", "-c", "echo $RECOUP_OUTSIDE"]);
     assert_eq!(outcome.stdout, "100.64.0.1\n", "{outcome:?}");
+}
+
+/// How many processes sleep for one of these times.
+fn sleeping(times: &[&str]) -> usize {
+    let processes = std::fs::read_dir("/proc").expect("processes");
+    let commands = processes
+        .flatten()
+        .filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
+    let words = |time: &&str| format!("sleep\0{time}\0").into_bytes();
+    let ours: Vec<_> = times.iter().map(words).collect();
+    commands.filter(|command| ours.contains(command)).count()
+}
+
+#[test]
+fn what_the_command_left_behind_ends_with_the_emulator() {
+    let Some(world) = World::new() else { return };
+    let outcome = world.emulate(&[], &["sh", "-c", "sleep 60.75 >&- 2>&- & exit 3"]);
+    assert_eq!(outcome.status, Some(3), "{outcome:?}");
+    assert_eq!(sleeping(&["60.75"]), 0);
+}
+
+#[test]
+fn an_emulator_does_not_hear_connections_of_the_one_before() {
+    let Some(world) = World::new() else { return };
+    // The server has more to send than arrives before the first emulator ends, and repeats it.
+    let port = world.listen(|mut stream| {
+        thread::spawn(move || stream.write_all(&[7; 1 << 20]));
+    });
+    let connect =
+        format!("exec 3<>/dev/tcp/$RECOUP_OUTSIDE/{port}; sleep 0.2; echo $RECOUP_INSIDE");
+    let first = world.emulate(&["--rtt", "200ms"], &["bash", "-c", &connect]);
+    assert_eq!(first.status, Some(0), "{first:?}");
+    let second = world.emulate(
+        &["--log", "log"],
+        &["sh", "-c", "sleep 1.5; echo $RECOUP_INSIDE"],
+    );
+    assert_ne!(first.stdout, second.stdout);
+    let log = std::fs::read_to_string(world.path("log")).expect("a log");
+    assert_eq!(log, "");
+}
+
+#[test]
+fn a_command_that_names_its_loopback_is_told_where_this_machine_is() {
+    let Some(world) = World::new() else { return };
+    let outcome = world.emulate(&[], &["echo", "http://127.0.0.1:8080/"]);
+    let note = outcome.stderr.lines().next().unwrap_or_default();
+    assert!(
+        note.starts_with("recoup: note: 127.0.0.1 is "),
+        "{outcome:?}"
+    );
+    assert!(note.contains("100.64.0.1 ($RECOUP_OUTSIDE)"), "{outcome:?}");
+    let outcome = world.emulate(&[], &["echo", "http://100.64.0.1:8080/"]);
+    assert!(!outcome.stderr.contains("note"), "{outcome:?}");
 }
 
 #[test]

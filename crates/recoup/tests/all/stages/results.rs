@@ -103,3 +103,51 @@ fn settings_of_the_kernel_and_thinned_acks_are_told() {
     assert_eq!(live["kernel"]["sack"], false, "{live}");
     assert_eq!(live["kernel"]["timestamps"], true, "{live}");
 }
+
+/// What a run's senders sent: `(host, what, start, end, trigger)` of every `sent` event of a host.
+fn sent(world: &World, stage: &str, host: &str) -> Vec<Value> {
+    let args = [&RUN[..], &["--events=-", stage]].concat();
+    let outcome = world.run(&args);
+    assert_eq!(outcome.status, Some(0), "{outcome:?}");
+    let lines = outcome.stdout.lines();
+    let events = lines.map(|line| serde_json::from_str::<Value>(line).expect("an event"));
+    let sent = events.filter(|event| event["event"] == "sent" && event["host"] == host);
+    let fields = ["profile", "flow", "what", "start", "end", "trigger"];
+    sent.map(|event| {
+        fields
+            .map(|field| event[field].clone())
+            .into_iter()
+            .collect()
+    })
+    .collect()
+}
+
+#[test]
+fn events_over_real_packets_are_the_simulator_s() {
+    let Some(world) = World::new() else { return };
+    for host in ["client", "server"] {
+        let real = sent(&world, "--on=net", host);
+        assert!(!real.is_empty());
+        assert_eq!(real, sent(&world, "--on=sim", host), "{host}");
+    }
+}
+
+#[test]
+fn of_the_kernel_there_are_packets_for_events_and_a_note() {
+    let Some(world) = World::new() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("events");
+    let events = format!("--events={}", file.display());
+    let outcome = world.run(&[&RUN[..], &["--on=kernel", &events]].concat());
+    assert_eq!(outcome.status, Some(0), "{outcome:?}");
+    assert!(
+        outcome.stderr.contains("the kernel reports no events"),
+        "{outcome:?}"
+    );
+    let text = std::fs::read_to_string(&file).expect("events");
+    let packet = |line: &str| line.contains(r#""event":"packet_"#) && line.contains(&kernel());
+    assert!(
+        text.lines().count() > 20 && text.lines().all(packet),
+        "{text}"
+    );
+}

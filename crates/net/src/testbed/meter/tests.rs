@@ -1,10 +1,11 @@
-//! Traces by hand: what a flow cost is what can be read off them.
+//! Traces written by hand, whose costs can be counted in them.
 
 mod simulated;
 
 use super::*;
 use crate::packet::Tcp;
 use End::{At, Damaged, Lost, Refused, Thinned, Twice, Unfinished};
+use recoup_wire::SackBlocks;
 use std::time::Duration;
 
 const UP: Direction = Direction::Up;
@@ -28,33 +29,33 @@ enum End {
     Damaged(u64),
     /// The device did not take it.
     Refused(u64),
-    /// It was on its way when all was over.
+    /// It was in flight when the flow ended.
     Unfinished,
 }
 
-/// A packet: which way, sent when in ms, flags as tcpdump prints them with the range of payload if any,
-/// and its end.
+/// A packet: its direction, when it was sent in ms, its flags as tcpdump prints them with the range of its
+/// payload if any, and its outcome.
 type Row = (Direction, u64, &'static str, End);
 
 const fn ms(ms: u64) -> Instant {
     Instant::from_nanos(ms * 1_000_000)
 }
 
-fn fates(end: End) -> Vec<(Fate, bool)> {
-    let delivered = |at| Fate::Delivered {
+fn outcomes(end: End) -> Vec<(PacketOutcome, bool)> {
+    let delivered = |at| PacketOutcome::Delivered {
         // The ideal path would have been faster.
         due: Instant::ZERO,
         departure: ms(at),
     };
-    let dropped = |at, cause: DropCause| Fate::Dropped { due: ms(at), cause };
+    let dropped = |at, cause: DropCause| PacketOutcome::Dropped { due: ms(at), cause };
     match end {
         At(at) => vec![(delivered(at), false)],
         Twice(at, copy) => vec![(delivered(at), false), (delivered(copy), false)],
         Damaged(at) => vec![(delivered(at), true)],
         Lost(at) => vec![(dropped(at, DropCause::Loss), false)],
         Thinned(at) => vec![(dropped(at, DropCause::Thinned), false)],
-        Refused(at) => vec![(Fate::Refused { due: ms(at) }, false)],
-        Unfinished => vec![(Fate::Unfinished, false)],
+        Refused(at) => vec![(PacketOutcome::Refused { due: ms(at) }, false)],
+        Unfinished => vec![(PacketOutcome::Unfinished, false)],
     }
 }
 
@@ -81,7 +82,7 @@ fn tcp(text: &str, isn: u32) -> Tcp {
         ack: 0,
         payload_len: end - start,
         flags,
-        sack: false,
+        sack: SackBlocks::NONE,
     }
 }
 
@@ -93,21 +94,25 @@ fn records(rows: &[Row], isns: [u32; 2]) -> Vec<PacketRecord> {
         let way = usize::from(direction == DOWN);
         numbers[way] += 1;
         let tcp = tcp(text, isns[way]);
-        records.extend(fates(end).into_iter().map(|(fate, damaged)| PacketRecord {
-            direction,
-            number: numbers[way],
-            arrival: ms(sent),
-            fate,
-            len: (HEADERS + u64::from(tcp.payload_len)) as usize,
-            flow: FlowId(0),
-            tcp: Some(tcp),
-            damaged,
-        }));
+        records.extend(
+            outcomes(end)
+                .into_iter()
+                .map(|(outcome, damaged)| PacketRecord {
+                    direction,
+                    number: numbers[way],
+                    arrival: ms(sent),
+                    outcome,
+                    len: (HEADERS + u64::from(tcp.payload_len)) as usize,
+                    flow: FlowId(0),
+                    tcp: Some(tcp),
+                    damaged,
+                }),
+        );
     }
-    records.sort_by_key(|record| match record.fate {
-        Fate::Delivered { departure, .. } => departure,
-        Fate::Dropped { due, .. } | Fate::Refused { due } => due,
-        Fate::Unfinished => ms(1_000_000),
+    records.sort_by_key(|record| match record.outcome {
+        PacketOutcome::Delivered { departure, .. } => departure,
+        PacketOutcome::Dropped { due, .. } | PacketOutcome::Refused { due } => due,
+        PacketOutcome::Unfinished => ms(1_000_000),
     });
     records
 }

@@ -1,19 +1,19 @@
-//! The packets inside a chain. Each stays where it was put on entering until it leaves; hops and
-//! exits pass its place on, so that a large packet is moved twice however many hops there are.
+//! The packets inside a chain. A packet stays at one place in memory from entering to leaving, and hops
+//! pass on its key. So a large packet is moved twice, however many hops there are.
 
 use crate::hop::Carried;
 
-/// Where a packet is kept.
+/// Identifies a packet in the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place(usize);
+pub(crate) struct PacketKey(usize);
 
 #[derive(Debug)]
-pub(crate) struct Inside<P> {
+pub(crate) struct PacketStore<P> {
     places: Vec<Option<Carried<P>>>,
-    free: Vec<Place>,
+    free: Vec<PacketKey>,
 }
 
-impl<P> Default for Inside<P> {
+impl<P> Default for PacketStore<P> {
     fn default() -> Self {
         Self {
             places: Vec::new(),
@@ -22,14 +22,14 @@ impl<P> Default for Inside<P> {
     }
 }
 
-impl<P> Inside<P> {
-    /// Forgets all packets.
+impl<P> PacketStore<P> {
+    /// Discards all packets.
     pub fn clear(&mut self) {
         self.places.clear();
         self.free.clear();
     }
 
-    pub fn put(&mut self, carried: Carried<P>) -> Place {
+    pub fn put(&mut self, carried: Carried<P>) -> PacketKey {
         match self.free.pop() {
             Some(place) => {
                 self.places[place.0] = Some(carried);
@@ -37,16 +37,16 @@ impl<P> Inside<P> {
             }
             None => {
                 self.places.push(Some(carried));
-                Place(self.places.len() - 1)
+                PacketKey(self.places.len() - 1)
             }
         }
     }
 
-    pub fn get_mut(&mut self, place: Place) -> Option<&mut Carried<P>> {
+    pub fn get_mut(&mut self, place: PacketKey) -> Option<&mut Carried<P>> {
         self.places[place.0].as_mut()
     }
 
-    pub fn take(&mut self, place: Place) -> Option<Carried<P>> {
+    pub fn take(&mut self, place: PacketKey) -> Option<Carried<P>> {
         let carried = self.places[place.0].take();
         if carried.is_some() {
             self.free.push(place);

@@ -1,40 +1,40 @@
 //! The packets a hop holds: first in, first out.
 //!
-//! A hop knows when it takes a packet when it will release it, and all of one hop are released in
-//! the order they were taken. One may be called off before: it keeps its turn, unseen, so that a
-//! [`Ticket`] finds the others at once.
+//! A hop knows on a packet's arrival when it will release it, and it releases packets in the order of
+//! their arrival. A packet may be cancelled earlier. Its entry stays until its turn comes, so that the
+//! position of every other entry follows from its [`Ticket`].
 
 use std::collections::VecDeque;
 
 use recoup_units::Instant;
 
 use crate::Queue;
-use crate::inside::Place;
 use crate::link::Transit;
+use crate::packet_store::PacketKey;
 
-/// A packet a hop holds: where the chain keeps it, how long it is, and its transit.
+/// A packet a hop holds: its key in the chain, its length in bytes, and its transit.
 #[derive(Clone, Copy, Debug)]
 struct Held {
     transit: Transit,
-    place: Place,
+    place: PacketKey,
     len: u32,
-    called_off: bool,
+    cancelled: bool,
 }
 
-/// Names a packet among all a hop ever held.
+/// A packet's number among all that the hop has held, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ticket(u64);
 
-/// The packets a hop holds, in the order they came and leave. The first was never called off.
+/// The packets a hop holds, in the order of arrival. The first one is never a cancelled one.
 #[derive(Debug, Default)]
-pub(crate) struct Store {
+pub(crate) struct HopQueue {
     held: VecDeque<Held>,
     bytes: u64,
-    /// How many have left, called off or not.
+    /// Entries removed so far, cancelled ones included.
     gone: u64,
 }
 
-impl Store {
+impl HopQueue {
     pub fn clear(&mut self) {
         self.held.clear();
         self.bytes = 0;
@@ -45,8 +45,8 @@ impl Store {
         self.held.is_empty()
     }
 
-    /// Whether a packet of `len` bytes that arrives at `at` may wait here: all held packets wait,
-    /// but for the first once its transit has started.
+    /// Whether `queue` admits a packet of `len` bytes that arrives at `at`. All held packets wait,
+    /// except the first once its transit has started.
     pub fn has_room(&self, queue: Queue, at: Instant, len: u32) -> bool {
         let serving = self.held.front().filter(|held| held.transit.starts <= at);
         let waiting = self.held.len() - usize::from(serving.is_some());
@@ -54,19 +54,19 @@ impl Store {
         queue.admits(waiting, self.bytes - served, len)
     }
 
-    /// What the next packet put in is named by.
+    /// The ticket of the packet that is put in next.
     pub fn next_ticket(&self) -> Ticket {
         Ticket(self.gone + self.held.len() as u64)
     }
 
     /// Holds a packet of `len` bytes until its transit ends.
-    pub fn put(&mut self, transit: Transit, place: Place, len: u32) {
+    pub fn put(&mut self, transit: Transit, place: PacketKey, len: u32) {
         self.bytes += u64::from(len);
         self.held.push_back(Held {
             transit,
             place,
             len,
-            called_off: false,
+            cancelled: false,
         });
     }
 
@@ -76,32 +76,31 @@ impl Store {
     }
 
     /// The packet that leaves next.
-    pub fn release(&mut self) -> Option<Place> {
+    pub fn release(&mut self) -> Option<PacketKey> {
         let place = self.take_first()?;
-        self.skip_called_off();
+        self.skip_cancelled();
         Some(place)
     }
 
-    /// Calls off the packet with this ticket, which leaves here and now; `None` if it is not held
-    /// any longer.
-    pub fn call_off(&mut self, Ticket(number): Ticket) -> Option<Place> {
+    /// Cancels the packet with this ticket and returns its key; `None` if it is no longer held.
+    pub fn cancel(&mut self, Ticket(number): Ticket) -> Option<PacketKey> {
         let index = usize::try_from(number.checked_sub(self.gone)?).ok()?;
-        let held = self.held.get_mut(index).filter(|held| !held.called_off)?;
-        held.called_off = true;
+        let held = self.held.get_mut(index).filter(|held| !held.cancelled)?;
+        held.cancelled = true;
         let place = held.place;
-        self.skip_called_off();
+        self.skip_cancelled();
         Some(place)
     }
 
-    fn take_first(&mut self) -> Option<Place> {
+    fn take_first(&mut self) -> Option<PacketKey> {
         let held = self.held.pop_front()?;
         self.bytes -= u64::from(held.len);
         self.gone += 1;
         Some(held.place)
     }
 
-    fn skip_called_off(&mut self) {
-        while self.held.front().is_some_and(|held| held.called_off) {
+    fn skip_cancelled(&mut self) {
+        while self.held.front().is_some_and(|held| held.cancelled) {
             self.take_first();
         }
     }

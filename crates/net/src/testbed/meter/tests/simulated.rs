@@ -1,7 +1,7 @@
-//! The simulator's flows, seen by the witness: both must tell the same of them.
+//! The meter measures the simulator's flows: both must report the same costs.
 //!
-//! The simulator knows from within what the witness makes out by looking on. At one instant many
-//! things happen in virtual time; their order is kept below its nanoseconds.
+//! The simulator knows what the meter infers from packets. Many things happen at one instant of virtual
+//! time, so the instants here have a finer resolution that keeps their order.
 
 use super::*;
 use recoup_path::PathSpec;
@@ -23,7 +23,7 @@ struct Recorder {
     records: Vec<PacketRecord>,
     sent: HashMap<(bool, u64), Instant>,
     latest: (Instant, u64),
-    /// Resets, which the simulator counts and the witness does not: bytes, and packets dropped.
+    /// Resets, which the simulator counts and the meter does not: bytes, and packets dropped.
     resets: (u64, u64),
     syn_acks: u64,
 }
@@ -51,7 +51,7 @@ fn facts(segment: &Segment) -> Tcp {
         ack: segment.ack.0,
         payload_len: segment.payload_len,
         flags: segment.flags,
-        sack: !segment.options.sack.is_empty(),
+        sack: segment.options.sack,
     }
 }
 
@@ -68,24 +68,24 @@ impl Observer for Recorder {
                 Point::Dropped(_) => self.resets.1 += 1,
             }
         }
-        let fate = match point {
+        let outcome = match point {
             Point::Sent => {
                 let syn_ack = Flags::SYN | Flags::ACK;
                 self.syn_acks += u64::from(packet.segment.flags.contains(syn_ack));
                 self.sent.insert(which, at);
                 return;
             }
-            Point::Arrived => Fate::Delivered {
+            Point::Arrived => PacketOutcome::Delivered {
                 due: at,
                 departure: at,
             },
-            Point::Dropped(cause) => Fate::Dropped { due: at, cause },
+            Point::Dropped(cause) => PacketOutcome::Dropped { due: at, cause },
         };
         self.records.push(PacketRecord {
             direction,
             number: packet.ordinal + 1,
             arrival: self.sent[&which],
-            fate,
+            outcome,
             len: packet.ip_len as usize,
             flow: packet.flow,
             tcp: Some(facts(&packet.segment)),
@@ -195,7 +195,7 @@ fn told(record: &FlowRecord, time: impl Fn(Duration) -> Duration) -> FlowRecord 
 }
 
 #[test]
-fn the_simulator_and_the_witness_agree() {
+fn the_simulator_and_the_meter_agree() {
     let names = [
         "linux-3.17",
         "linux-3.17+tlp",

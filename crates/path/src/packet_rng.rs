@@ -1,8 +1,8 @@
-//! A packet's fate: every random choice of a path.
+//! Every random choice of a path, drawn per packet.
 //!
 //! A draw is SipHash-1-3 (Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012) over
-//! what identifies the choice, and nothing else, so one packet more or less shifts no other
-//! packet's draws, and two mechanisms run with one seed meet the same network.
+//! what identifies the choice, and nothing else. An additional packet changes no other packet's
+//! draws, so two mechanisms run with one seed meet the same network.
 //!
 //! | part        | bits    | content                                                      |
 //! |-------------|---------|--------------------------------------------------------------|
@@ -19,49 +19,49 @@
 use recoup_units::{Direction, FlowId};
 use siphasher::sip::SipHasher13;
 
-/// What a draw decides; several draws of one packet at one hop must differ.
+/// What a draw decides. Draws of one packet at one hop differ by their purpose.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Purpose {
-    /// Whether the hop does to the packet what it does.
-    Strike = 0,
-    /// How (where a corrupted packet is damaged).
-    Manner = 1,
+    /// Whether the hop drops, holds, copies or damages the packet.
+    Occurrence = 0,
+    /// Which bit of a corrupted packet is flipped.
+    DamagedBit = 1,
     /// The step of a Gilbert–Elliott channel.
-    Step = 2,
+    ChannelStep = 2,
 }
 
-/// What names a packet in its chain.
+/// Identifies a packet in its chain.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Identity {
+pub(crate) struct PacketId {
     pub flow: FlowId,
     pub ordinal: u64,
     pub copy: u64,
 }
 
-/// The draws of one hop.
+/// The random number generator of one hop.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Fate {
+pub(crate) struct PacketRng {
     seed: u64,
     place: u64,
 }
 
-impl Fate {
+impl PacketRng {
     pub fn new(seed: u64, direction: Direction, hop: u32) -> Self {
-        let way = match direction {
+        let direction = match direction {
             Direction::Up => 0,
             Direction::Down => 1 << 8,
         };
         Self {
             seed,
-            place: (u64::from(hop) << 16) | way,
+            place: (u64::from(hop) << 16) | direction,
         }
     }
 
-    pub fn draw(&self, who: Identity, purpose: Purpose) -> u64 {
+    pub fn draw(&self, id: PacketId, purpose: Purpose) -> u64 {
         let mut message = [0; 24];
-        message[..8].copy_from_slice(&who.flow.0.to_le_bytes());
-        message[8..16].copy_from_slice(&who.ordinal.to_le_bytes());
-        message[16..].copy_from_slice(&who.copy.to_le_bytes());
+        message[..8].copy_from_slice(&id.flow.0.to_le_bytes());
+        message[8..16].copy_from_slice(&id.ordinal.to_le_bytes());
+        message[16..].copy_from_slice(&id.copy.to_le_bytes());
         SipHasher13::new_with_keys(self.seed, self.place | purpose as u64).hash(&message)
     }
 }
@@ -70,7 +70,7 @@ impl Fate {
 mod tests {
     use super::*;
 
-    const WHO: Identity = Identity {
+    const ID: PacketId = PacketId {
         flow: FlowId(7),
         ordinal: 3,
         copy: 0,
@@ -82,18 +82,22 @@ mod tests {
         for seed in [1, 2] {
             for direction in [Direction::Up, Direction::Down] {
                 for hop in [0, 1] {
-                    let fate = Fate::new(seed, direction, hop);
-                    for purpose in [Purpose::Strike, Purpose::Manner, Purpose::Step] {
-                        for who in [
-                            WHO,
-                            Identity {
+                    let rng = PacketRng::new(seed, direction, hop);
+                    for purpose in [
+                        Purpose::Occurrence,
+                        Purpose::DamagedBit,
+                        Purpose::ChannelStep,
+                    ] {
+                        for id in [
+                            ID,
+                            PacketId {
                                 flow: FlowId(8),
-                                ..WHO
+                                ..ID
                             },
-                            Identity { ordinal: 4, ..WHO },
-                            Identity { copy: 1, ..WHO },
+                            PacketId { ordinal: 4, ..ID },
+                            PacketId { copy: 1, ..ID },
                         ] {
-                            draws.push(fate.draw(who, purpose));
+                            draws.push(rng.draw(id, purpose));
                         }
                     }
                 }

@@ -1,11 +1,13 @@
-//! What a flow cost, told by who carried its packets.
+//! Measures a flow's cost by its packets at the path.
 //!
-//! The emulator stands beside both ends: a packet is sent when it reaches the path and arrives when it
-//! leaves it. So the same is measured of any stack: the kernel's, ours, one of each.
+//! A packet counts as sent when it reaches the path, and as arrived when it leaves it. So every stack is
+//! measured alike: the kernel's, Recoup's, or one of each.
 //!
-//! Deviations from what the simulator records: extra copies sent in advance look like retransmissions
-//! here, and are spurious ones where they arrive beside their originals; resets are left out, with which
-//! the testbed ends its connections.
+//! Deviations from what the simulator records:
+//!
+//! - Extra copies sent in advance count as retransmissions, and as spurious ones if they arrive beside
+//!   their originals.
+//! - Resets are left out: the testbed ends its connections with them.
 
 use rangemap::RangeSet;
 use recoup_path::DropCause;
@@ -13,22 +15,22 @@ use recoup_tcp::flow::{FlowRecord, Host, SpuriousRetransmissions, Workload};
 use recoup_units::{Direction, FlowId, Instant, Offset, Span};
 use recoup_wire::{Flags, SeqNumber};
 
-use crate::{Fate, PacketRecord, Tcp};
+use crate::{PacketOutcome, PacketRecord, Tcp};
 
-/// One direction of a flow.
+/// One direction of a flow's data.
 #[derive(Debug, Default)]
-struct Way {
+struct Stream {
     isn: Option<SeqNumber>,
-    /// Up to where it was sent.
+    /// The end of what was sent.
     sent: Offset,
     /// Sequence space that has arrived.
     arrived: RangeSet<u64>,
-    ledger: SpuriousRetransmissions,
-    /// When the latest packet with an ACK arrived at the sender.
+    spurious: SpuriousRetransmissions,
+    /// When the latest ACK arrived at the sender.
     last_ack_at: Option<Instant>,
 }
 
-impl Way {
+impl Stream {
     /// The sequence space of a segment.
     fn span(&mut self, tcp: &Tcp) -> Span {
         let [syn, fin] = [Flags::SYN, Flags::FIN].map(|flag| tcp.flags.contains(flag));
@@ -42,32 +44,32 @@ impl Way {
         start.map_or(Span::default(), |start| Span::at(start, len))
     }
 
-    /// Whether the stream has arrived without a gap up to `end`.
+    /// Whether everything before `end` has arrived.
     fn has_arrived(&self, end: Offset) -> bool {
         let from_start = self.arrived.get(&0);
         from_start.is_some_and(|range| range.end >= end.0)
     }
 }
 
-/// Something that happened to a packet.
+/// Where a packet was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum What {
+enum PathPoint {
     Sent,
     Arrived,
     Dropped,
 }
 
 #[derive(Debug)]
-struct Witness<'a> {
+struct FlowMeter<'a> {
     workload: &'a Workload,
-    up: Way,
-    down: Way,
+    up: Stream,
+    down: Stream,
     /// When the client's first SYN was sent.
     began: Option<Instant>,
     flow: FlowRecord,
 }
 
-/// What flow number `flow` cost, from what became of its packets. Counters are left to who has them.
+/// The cost of flow number `flow`, from its packets' outcomes. The senders' counters are not included.
 pub(super) fn measure(records: &[PacketRecord], flow: FlowId, workload: &Workload) -> FlowRecord {
     let concerned = |record: &&PacketRecord| {
         let ours = |tcp: Tcp| !tcp.flags.contains(Flags::RST);
@@ -78,65 +80,67 @@ pub(super) fn measure(records: &[PacketRecord], flow: FlowId, workload: &Workloa
     let mut by_number: Vec<_> = records.iter().filter(concerned).collect();
     by_number.sort_by_key(|record| (record.direction == Direction::Down, record.number));
     for record in by_number {
-        // A copy the path made was sent once, with its original. What a receiver with delayed ACKs
-        // would not have sent was not sent.
+        // A copy that the path made does not count as sent, nor does an ACK that a receiver with delayed
+        // ACKs would not have sent.
         let sent = &mut last_sent[usize::from(record.direction == Direction::Down)];
         let first = std::mem::replace(sent, record.number) != record.number;
-        let thinned = is_thinned(record.fate);
+        let thinned = is_thinned(record.outcome);
         if first && !thinned {
-            events.push((record.arrival, What::Sent, record));
+            events.push((record.arrival, PathPoint::Sent, record));
         }
-        match record.fate {
-            Fate::Delivered { departure, .. } if !record.damaged => {
-                events.push((departure, What::Arrived, record));
+        match record.outcome {
+            PacketOutcome::Delivered { departure, .. } if !record.damaged => {
+                events.push((departure, PathPoint::Arrived, record));
             }
-            Fate::Dropped { due, .. } if !thinned => events.push((due, What::Dropped, record)),
+            PacketOutcome::Dropped { due, .. } if !thinned => {
+                events.push((due, PathPoint::Dropped, record))
+            }
             _ => {}
         }
     }
-    // What is equal in time stays as it is: sent, then arrived.
+    // The sort is stable: a packet that is sent and arrives at one instant keeps this order.
     events.sort_by_key(|(at, _, _)| *at);
-    let mut witness = Witness {
+    let mut meter = FlowMeter {
         workload,
-        up: Way::default(),
-        down: Way::default(),
+        up: Stream::default(),
+        down: Stream::default(),
         began: None,
         flow: FlowRecord::default(),
     };
     for &(at, what, record) in &events {
         if let Some(tcp) = &record.tcp {
-            witness.see(at, what, record, tcp);
+            meter.see(at, what, record, tcp);
         }
     }
-    witness.finish(events.last().map(|(at, _, _)| *at))
+    meter.finish(events.last().map(|(at, _, _)| *at))
 }
 
 /// Whether the packet is an ACK that a receiver with delayed ACKs would not have sent.
-fn is_thinned(fate: Fate) -> bool {
+fn is_thinned(outcome: PacketOutcome) -> bool {
     matches!(
-        fate,
-        Fate::Dropped {
+        outcome,
+        PacketOutcome::Dropped {
             cause: DropCause::Thinned,
             ..
         }
     )
 }
 
-impl Witness<'_> {
-    const fn way(&mut self, direction: Direction) -> &mut Way {
+impl FlowMeter<'_> {
+    const fn stream(&mut self, direction: Direction) -> &mut Stream {
         match direction {
             Direction::Up => &mut self.up,
             Direction::Down => &mut self.down,
         }
     }
 
-    fn see(&mut self, at: Instant, what: What, record: &PacketRecord, tcp: &Tcp) {
+    fn see(&mut self, at: Instant, what: PathPoint, record: &PacketRecord, tcp: &Tcp) {
         self.flow.events += 1;
-        let span = self.way(record.direction).span(tcp);
+        let span = self.stream(record.direction).span(tcp);
         match what {
-            What::Dropped => self.flow.packets_dropped += 1,
-            What::Sent => self.sent(at, record, tcp, span),
-            What::Arrived => self.arrived(at, record, tcp, span),
+            PathPoint::Dropped => self.flow.packets_dropped += 1,
+            PathPoint::Sent => self.sent(at, record, tcp, span),
+            PathPoint::Arrived => self.arrived(at, record, tcp, span),
         }
     }
 
@@ -147,19 +151,19 @@ impl Witness<'_> {
         if syn && record.direction == Direction::Up {
             self.began = self.began.or(Some(at));
         }
-        let way = self.way(record.direction);
-        let again = Span::new(span.start, span.end.min(way.sent));
-        way.sent = way.sent.max(span.end);
+        let stream = self.stream(record.direction);
+        let again = Span::new(span.start, span.end.min(stream.sent));
+        stream.sent = stream.sent.max(span.end);
         if again.is_empty() {
             return;
         }
-        let arrived = &way.arrived;
-        way.ledger.on_retransmission(record.number, |missing| {
+        let arrived = &stream.arrived;
+        stream.spurious.on_retransmission(record.number, |missing| {
             for gap in arrived.gaps(&(again.start.0..again.end.0)) {
                 missing(Span::new(Offset(gap.start), Offset(gap.end)));
             }
         });
-        let waited = way.last_ack_at.map(|then| at.since(then));
+        let waited = stream.last_ack_at.map(|then| at.since(then));
         if !syn {
             let first = &mut self.flow.last_ack_to_retransmission;
             *first = first.or(waited);
@@ -168,22 +172,22 @@ impl Witness<'_> {
 
     fn arrived(&mut self, at: Instant, record: &PacketRecord, tcp: &Tcp, span: Span) {
         if tcp.flags.contains(Flags::ACK) {
-            self.way(record.direction.reverse()).last_ack_at = Some(at);
+            self.stream(record.direction.reverse()).last_ack_at = Some(at);
         }
         if !span.is_empty() {
             let start = span.start + u64::from(tcp.flags.contains(Flags::SYN));
             let end = start + u64::from(tcp.payload_len);
-            let way = self.way(record.direction);
+            let stream = self.stream(record.direction);
             let fresh: u64 = match end > start {
-                true => way
+                true => stream
                     .arrived
                     .gaps(&(start.0..end.0))
                     .map(|gap| gap.end - gap.start)
                     .sum(),
                 false => 0,
             };
-            way.ledger.on_arrival(record.number, span);
-            way.arrived.insert(span.start.0..span.end.0);
+            stream.spurious.on_arrival(record.number, span);
+            stream.arrived.insert(span.start.0..span.end.0);
             self.flow.unnecessary_bytes += u64::from(tcp.payload_len) - fresh;
         }
         let (last, bytes) = match self.workload.response_len() {
@@ -194,14 +198,14 @@ impl Witness<'_> {
         let ends = record.direction == last.sends() && tcp.flags.contains(Flags::ACK);
         if ends
             && self.flow.fct.is_none()
-            && self.way(last.sends()).has_arrived(Offset::DATA + bytes)
+            && self.stream(last.sends()).has_arrived(Offset::DATA + bytes)
         {
             self.flow.fct = self.began.map(|began| at.since(began));
         }
     }
 
     fn finish(mut self, last: Option<Instant>) -> FlowRecord {
-        self.flow.spurious = self.up.ledger.spurious() + self.down.ledger.spurious();
+        self.flow.spurious = self.up.spurious.spurious() + self.down.spurious.spurious();
         let duration = self.began.zip(last).map(|(began, last)| last.since(began));
         self.flow.duration = duration.unwrap_or_default();
         self.flow
