@@ -156,7 +156,7 @@ impl Timer {
 
 /// Who judged a segment lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Judge {
+pub enum LossDetector {
     /// Duplicate ACKs or SACK arithmetic: dupthresh or FACK.
     Threshold,
     /// RACK: time.
@@ -170,7 +170,7 @@ pub enum Judge {
     Timeout,
 }
 
-impl Judge {
+impl LossDetector {
     /// The name in reports.
     pub const fn name(self) -> &'static str {
         match self {
@@ -222,7 +222,7 @@ pub enum Event {
         /// Which.
         span: Span,
         /// By whom.
-        by: Judge,
+        by: LossDetector,
     },
     /// A timer was set, moved or (`None`) stopped.
     TimerSet {
@@ -311,7 +311,7 @@ impl EventLog {
     }
 
     /// What logs each span that `by` judges lost now.
-    pub fn losses(&mut self, now: Instant, by: Judge) -> impl FnMut(Span) + '_ {
+    pub fn losses(&mut self, now: Instant, by: LossDetector) -> impl FnMut(Span) + '_ {
         move |span| self.push(now, Event::MarkedLost { span, by })
     }
 

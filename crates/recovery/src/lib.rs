@@ -18,6 +18,8 @@ mod delivery;
 pub mod detect;
 pub mod event;
 pub mod frto;
+mod pacing;
+mod peer_window;
 pub mod profile;
 pub mod rate;
 pub mod rto;
@@ -30,6 +32,7 @@ pub mod undo;
 
 pub use ack::{Ack, AckSummary};
 pub use counters::{Counters, Recovery, Retransmissions};
-pub use event::{Event, EventLog, Judge, Send, State, Timer, Trigger};
+pub use event::{Event, EventLog, LossDetector, Send, State, Timer, Trigger};
+pub use peer_window::PeerWindow;
 pub use profile::{Mechanisms, Profile};
 pub use sender::Sender;

@@ -3,7 +3,7 @@
 
 use super::super::*;
 use super::script::Script;
-use crate::event::Judge;
+use crate::event::LossDetector;
 
 fn ten(profile: &str, written: u64) -> Script {
     let mut flow = Script::connected(profile, 80);
@@ -21,12 +21,15 @@ fn reorders(profile: &str) -> Script {
         .at(162)
         .ack(10);
     flow.state(State::Open);
-    assert!(flow.sender.detection.reordering_seen());
+    assert!(flow.sender.losses.threshold.reordering_seen());
     flow
 }
 
-fn by_rack(segments: impl IntoIterator<Item = u64>) -> Vec<(u64, Judge)> {
-    segments.into_iter().map(|n| (n, Judge::Rack)).collect()
+fn by_rack(segments: impl IntoIterator<Item = u64>) -> Vec<(u64, LossDetector)> {
+    segments
+        .into_iter()
+        .map(|n| (n, LossDetector::Rack))
+        .collect()
 }
 
 #[test]
@@ -257,7 +260,7 @@ fn the_window_is_no_wider_than_the_smoothed_rtt() {
     let mut flow = widened("linux-6");
     for _ in 0..9 {
         let nxt = flow.sender.nxt();
-        flow.sender.rack.on_dsack(nxt, nxt);
+        flow.sender.losses.rack.on_dsack(nxt, nxt);
     }
     let srtt = flow.sender.rtt().srtt().unwrap();
     flow.at(400).writes(6).sends("17-22");
@@ -278,7 +281,10 @@ fn a_timeout_spares_what_was_sent_less_than_an_rtt_ago() {
         .state(State::Loss)
         .pipe(3)
         .cwnd(4);
-    assert_eq!(flow.marked(), [1, 2, 3, 4, 5].map(|n| (n, Judge::Timeout)));
+    assert_eq!(
+        flow.marked(),
+        [1, 2, 3, 4, 5].map(|n| (n, LossDetector::Timeout))
+    );
     flow.sends("rto 1").pipe(4);
 }
 
@@ -412,7 +418,7 @@ fn the_wider_window_lasts_for_sixteen_recoveries() {
     for i in 0..17 {
         let (at, first) = (1000 + 300 * i, 17 + 6 * i);
         let window = if i < 16 { 40 } else { 20 };
-        flow.sender.cwnd = Segments(10); // else the recoveries would leave too little of it
+        flow.sender.congestion.cwnd = Segments(10); // else the recoveries would leave too little of it
         flow.at(at).writes(6).sent();
         flow.at(at + 80).sack(first - 1, &[first + 1..=first + 1]);
         flow.expires(Timer::Reorder, at + 80 + window + 2);

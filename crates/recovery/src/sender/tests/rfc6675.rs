@@ -2,7 +2,7 @@
 
 use super::super::*;
 use super::script::Script;
-use crate::event::Judge;
+use crate::event::LossDetector;
 
 /// Ten segments of 300 bytes are out, each sent by itself; a full segment has 1000 bytes.
 fn small() -> Script {
@@ -17,10 +17,10 @@ fn ten() -> Script {
     flow
 }
 
-fn by_threshold(segments: impl IntoIterator<Item = u64>) -> Vec<(u64, Judge)> {
+fn by_threshold(segments: impl IntoIterator<Item = u64>) -> Vec<(u64, LossDetector)> {
     segments
         .into_iter()
-        .map(|n| (n, Judge::Threshold))
+        .map(|n| (n, LossDetector::Threshold))
         .collect()
 }
 

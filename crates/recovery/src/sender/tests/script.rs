@@ -374,7 +374,7 @@ impl Script {
     }
 
     /// The segments marked lost so far, and by whom, in that order.
-    pub(super) fn marked(&self) -> Vec<(u64, crate::event::Judge)> {
+    pub(super) fn marked(&self) -> Vec<(u64, crate::event::LossDetector)> {
         let marked = |e: &Event| match *e {
             Event::MarkedLost { span, by } => Some((number(span, self.unit), by)),
             _ => None,

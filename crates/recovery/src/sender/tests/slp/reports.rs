@@ -113,7 +113,7 @@ fn a_copied_segment_that_is_late_is_no_reordering() {
             flow.at(160).sack(0, &[7..=7]).sent();
             flow.at(161).sack(0, &[3..=3, 7..=7]).sent();
             let sender = &flow.sender;
-            assert_eq!(sender.detection.reordering_seen(), seen, "{profile}");
+            assert_eq!(sender.losses.threshold.reordering_seen(), seen, "{profile}");
             assert_eq!(sender.reordering() > Segments(3), seen, "{profile}");
         }
     }
@@ -132,7 +132,7 @@ fn the_dsack_of_a_copied_segment_sent_again_is_no_reordering() {
         flow.at(161).sack(0, &[6..=8]).sent();
         flow.at(162).sack(0, &[3..=3, 6..=8]).sent();
         flow.at(163).sack(0, &[3..=3, 3..=3, 6..=8]).sent();
-        assert_eq!(flow.sender.detection.reordering_seen(), seen);
+        assert_eq!(flow.sender.losses.threshold.reordering_seen(), seen);
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! on_ack   → scoreboard → RTT, timers → state machine, undo → rate control or growth → probe timer
-//!            (the order of Growth::After; see there for the others)
+//!            (the order of AckProcessing::Linux4_13; see there for the others)
 //! on_timer → marks what the timer implies
 //! next_send: what would go now, by priority:                             (RFC 6675 §4 NextSeg)
 //!     a due probe; lost segments; new data; holes below the highest SACK, a rescue (in recovery);
@@ -37,6 +37,8 @@
 
 mod acks;
 mod copies;
+mod parts;
+mod reason;
 mod reduce;
 mod resume;
 mod send;
@@ -48,8 +50,10 @@ use crate::congestion::{self, Congestion};
 use crate::counters::{Counters, Recoveries, Recovery};
 use crate::delivery::DeliveryRate;
 use crate::detect::{Rack, Threshold};
-use crate::event::{Event, EventLog, Judge, Send, State, Timer, Trigger};
+use crate::event::{Event, EventLog, LossDetector, Send, State, Timer, Trigger};
 use crate::frto::Frto;
+use crate::pacing::PacingInput;
+use crate::peer_window::PeerWindow;
 use crate::profile::Mechanisms;
 use crate::rate::Reduction;
 use crate::rto::RetransmissionTimer;
@@ -58,123 +62,28 @@ use crate::scoreboard::Scoreboard;
 use crate::slp::Copies;
 use crate::tlp::LossProbe;
 use crate::undo::Undo;
-use recoup_units::{Instant, Offset, Segments, Span};
+use parts::*;
+use recoup_units::{BitRate, Instant, Offset, Segments, Span};
 use std::time::Duration;
 
-pub use resume::Midway;
+pub use reason::Reason;
+pub use resume::ResumeState;
 
 /// One direction of a connection, as its sender sees it.
 #[derive(Clone, Debug)]
 pub struct Sender {
     mechanisms: Mechanisms,
-    /// Largest payload of a segment, in bytes.
-    mss: u32,
-    /// The peer reports what it has by SACK.
-    sack: bool,
-    /// What a retransmitted SYN of this side is called.
-    syn_trigger: Trigger,
+    peer: Peer,
+    stream: Stream,
     board: Scoreboard,
-    /// End of what the application has handed over (SYN and FIN included).
-    limit: Offset,
-    /// The FIN's offset, once the application has closed.
-    fin: Option<Offset>,
-    window: PeerWindow,
-
-    state: State,
-    /// An ACK of this ends the episode (Linux's high_seq).
-    recovery_point: Offset,
-    /// What retransmissions of the present recovery are called.
-    recovery_trigger: Trigger,
-    cwnd: Segments,
-    ssthresh: Segments,
-    usage: WindowUsage,
-    reduction: Reduction,
-    congestion: Congestion,
-    detection: Threshold,
-    rack: Rack,
-    /// Duplicate ACKs since `snd_una` last moved.
-    duplicates: u32,
-    undo: Undo,
-    frto: Frto,
-    /// Where the last episode ended: without SACK, the next one needs an ACK of this.
-    settled_to: Offset,
-    /// No DSACK has come yet of the last episode, a recovery.
-    awaits_dsack: bool,
-    release: Release,
-    /// An ACK beyond this permits the rescue retransmission (RFC 6675 §4 NextSeg rule 4,
-    /// RescueRxt).
-    rescue_after: Offset,
-
+    congestion: Window,
+    losses: Losses,
+    episode: Episode,
     rtt: RttEstimator,
-    rto: RetransmissionTimer,
-    early: Option<Instant>,
-    reorder: Option<Instant>,
-    probe: LossProbe,
-    copies: Copies,
-    /// Measured where copies may be sent.
-    delivery: DeliveryRate,
-    persist: Persist,
-    /// Retransmission timeouts since the last ACK of new data.
-    timeouts: u32,
-    /// Retransmissions since then.
-    unheard: u32,
-    /// The timer went off and its own retransmission has not gone yet.
-    timeout_due: bool,
-    /// The last time the peer acknowledged something, or the first data of a flight was sent.
-    progress_at: Instant,
-    last_sent_at: Instant,
-    gave_up: bool,
-    /// A partial segment waits while another is unacknowledged (Nagle's rule).
-    nagle: bool,
-    /// The end of the last partial segment sent.
-    partial_to: Offset,
-
-    counters: Counters,
-    recoveries: Recoveries,
-    state_since: Instant,
-    busy_since: Option<Instant>,
-    log: EventLog,
-    logged_timers: [Option<Instant>; Timer::ALL.len()],
-    unlogged_change: Option<(State, State)>,
-}
-
-/// What the peer will take.
-#[derive(Clone, Copy, Debug, Default)]
-struct PeerWindow {
-    /// First offset it will not take.
-    edge: Offset,
-    /// The largest window it ever offered, in bytes.
-    largest: u64,
-}
-
-/// Whether the congestion window was what limited sending (Linux's tcp_cwnd_validate).
-#[derive(Clone, Copy, Debug, Default)]
-struct WindowUsage {
-    most_outstanding: Segments,
-    round_end: Offset,
-    limited: bool,
-}
-
-/// What the window says of retransmissions, until the next ACK or timer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Release {
-    /// They go as the pipe has room.
-    #[default]
-    ByPipe,
-    /// One goes whatever the pipe.
-    Forced,
-    /// None goes: the last ACK hints that they are not needed.
-    Held,
-}
-
-/// Zero-window probing.
-#[derive(Clone, Copy, Debug, Default)]
-struct Persist {
-    deadline: Option<Instant>,
-    backoff: u32,
-    due: bool,
-    /// Probes sent since the peer was last heard.
-    unanswered: u32,
+    timers: Timers,
+    copying: Copying,
+    totals: Totals,
+    logging: Logging,
 }
 
 impl Sender {
@@ -183,91 +92,54 @@ impl Sender {
     pub fn new(mechanisms: &Mechanisms, mss: u32, syn_trigger: Trigger, log: bool) -> Self {
         Self {
             mechanisms: *mechanisms,
-            mss: mss.max(1),
-            sack: mechanisms.sack,
-            syn_trigger,
-            board: Scoreboard::new(Offset::SYN),
-            limit: Offset::DATA,
-            fin: None,
-            window: PeerWindow {
-                edge: Offset::DATA,
-                largest: 0,
+            peer: Peer {
+                mss: mss.max(1),
+                sack: mechanisms.sack,
+                window: PeerWindow::default(),
             },
-            state: State::Open,
-            recovery_point: Offset::SYN,
-            recovery_trigger: Trigger::Fast,
-            cwnd: mechanisms.initial_window,
-            ssthresh: Segments::MAX,
-            usage: WindowUsage::default(),
-            reduction: Reduction::default(),
-            congestion: Congestion::new(mechanisms.congestion),
-            detection: Threshold::new(mechanisms.detection),
-            rack: Rack::default(),
-            duplicates: 0,
-            undo: Undo::default(),
-            frto: Frto::Off,
-            settled_to: Offset::SYN,
-            awaits_dsack: false,
-            release: Release::ByPipe,
-            rescue_after: Offset::SYN,
+            stream: Stream::new(syn_trigger),
+            board: Scoreboard::new(Offset::SYN),
+            congestion: Window::new(mechanisms),
+            losses: Losses::new(mechanisms),
+            episode: Episode::new(),
             rtt: RttEstimator::new(mechanisms.rto),
-            rto: RetransmissionTimer::default(),
-            early: None,
-            reorder: None,
-            probe: LossProbe::default(),
-            copies: Copies::default(),
-            delivery: DeliveryRate::default(),
-            persist: Persist::default(),
-            timeouts: 0,
-            unheard: 0,
-            timeout_due: false,
-            progress_at: Instant::ZERO,
-            last_sent_at: Instant::ZERO,
-            gave_up: false,
-            nagle: false,
-            partial_to: Offset::SYN,
-            counters: Counters::default(),
-            recoveries: Recoveries::default(),
-            state_since: Instant::ZERO,
-            busy_since: None,
-            log: EventLog::new(log),
-            logged_timers: [None; Timer::ALL.len()],
-            unlogged_change: None,
+            timers: Timers::default(),
+            copying: Copying::default(),
+            totals: Totals::default(),
+            logging: Logging::new(log),
         }
     }
 
     /// Begins again as [`new`](Self::new), keeping memory.
     pub fn reset(&mut self, mechanisms: &Mechanisms, mss: u32, syn_trigger: Trigger, log: bool) {
         let mut board = std::mem::take(&mut self.board);
-        let mut recoveries = std::mem::take(&mut self.recoveries);
-        let mut delivery = std::mem::take(&mut self.delivery);
+        let mut recoveries = std::mem::take(&mut self.totals.recoveries);
+        let mut delivery = std::mem::take(&mut self.copying.delivery);
         board.reset(Offset::SYN);
         recoveries.clear();
         delivery.reset();
-        *self = Self {
-            board,
-            recoveries,
-            delivery,
-            ..Self::new(mechanisms, mss, syn_trigger, log)
-        };
+        *self = Self::new(mechanisms, mss, syn_trigger, log);
+        self.board = board;
+        self.totals.recoveries = recoveries;
+        self.copying.delivery = delivery;
     }
 
     /// The application handed over `bytes` more. After [`close`](Self::close) nothing is taken.
     pub fn on_written(&mut self, now: Instant, bytes: u64) {
-        if self.fin.is_some() {
+        if self.stream.fin.is_some() {
             return;
         }
         self.note_application_limit();
-        self.limit = self.limit + bytes;
+        self.stream.limit = self.stream.limit + bytes;
         self.update_persist(now);
         self.log_changes(now);
     }
 
     /// The application is done: a FIN follows the data. Closing again changes nothing.
     pub fn close(&mut self, now: Instant) {
-        if self.fin.is_none() {
-            self.fin = Some(self.limit);
-            self.limit = self.limit + 1;
+        if self.stream.fin.is_none() {
+            self.stream.fin = Some(self.stream.limit);
+            self.stream.limit = self.stream.limit + 1;
             self.update_persist(now);
             self.log_changes(now);
         }
@@ -276,7 +148,7 @@ impl Sender {
     /// The handshake told whether the peer reports what it has by SACK. Until told, it is taken to.
     /// A profile without SACK does not use it whatever the peer.
     pub fn set_sack(&mut self, sack: bool) {
-        self.sack = sack && self.mechanisms.sack;
+        self.peer.sack = sack && self.mechanisms.sack;
     }
 
     /// How long data may stay unacknowledged from now on (RFC 9293 §3.9.1).
@@ -287,34 +159,38 @@ impl Sender {
     /// Switches Nagle's rule: a segment that is not full waits while an earlier such one is
     /// unacknowledged (RFC 9293 §3.7.4, in Minshall's form, as Linux). Off to begin with.
     pub fn set_nagle(&mut self, on: bool) {
-        self.nagle = on;
+        self.stream.nagle = on;
     }
 
     /// The path takes segments of at most `mss` bytes from now on; outstanding ones stay as sent.
     pub fn set_mss(&mut self, mss: u32) {
-        self.mss = mss.max(1);
+        self.peer.mss = mss.max(1);
     }
 
     /// Changes the state. It is logged when all else that goes with the change is done, or before
     /// the next change.
     fn set_state(&mut self, now: Instant, to: State) {
-        let from = std::mem::replace(&mut self.state, to);
-        let spent = now.since(std::mem::replace(&mut self.state_since, now));
+        let from = std::mem::replace(&mut self.episode.state, to);
+        let spent = now.since(std::mem::replace(&mut self.episode.state_since, now));
         match from {
-            State::Recovery => self.counters.in_recovery += spent,
-            State::Loss => self.counters.in_loss += spent,
+            State::Recovery => self.totals.counters.in_recovery += spent,
+            State::Loss => self.totals.counters.in_loss += spent,
             State::Open | State::Disorder | State::Cwr => {}
         }
-        if from != to && self.log.is_on() {
+        if from != to && self.logging.log.is_on() {
             self.log_state(now);
-            self.unlogged_change = Some((from, to));
+            self.logging.state_change = Some((from, to));
         }
     }
 
     fn log_state(&mut self, now: Instant) {
-        if let Some((from, to)) = self.unlogged_change.take() {
-            let (cwnd, ssthresh, pipe) = (self.cwnd, self.ssthresh, self.board.pipe());
-            self.log.push(
+        if let Some((from, to)) = self.logging.state_change.take() {
+            let (cwnd, ssthresh, pipe) = (
+                self.congestion.cwnd,
+                self.congestion.ssthresh,
+                self.board.pipe(),
+            );
+            self.logging.log.push(
                 now,
                 Event::StateChanged {
                     from,
@@ -339,7 +215,7 @@ impl Sender {
 
     /// The end of what the application has handed over.
     pub fn limit(&self) -> Offset {
-        self.limit
+        self.stream.limit
     }
 
     /// What is outstanding.
@@ -349,22 +225,45 @@ impl Sender {
 
     /// The state.
     pub fn state(&self) -> State {
-        self.state
+        self.episode.state
     }
 
     /// The congestion window.
     pub fn cwnd(&self) -> Segments {
-        self.cwnd
+        self.congestion.cwnd
     }
 
     /// The slow-start threshold; [`Segments::MAX`] until the first reduction.
     pub fn ssthresh(&self) -> Segments {
-        self.ssthresh
+        self.congestion.ssthresh
+    }
+
+    /// Largest payload of a segment, in bytes.
+    pub fn mss(&self) -> u32 {
+        self.peer.mss
+    }
+
+    /// The window the peer offers.
+    pub fn peer_window(&self) -> PeerWindow {
+        self.peer.window
+    }
+
+    /// The pacing rate (Linux `tcp_update_pacing_rate`). `None` before the
+    /// first RTT sample. [`next_send`](Self::next_send) does not wait for it.
+    pub fn pacing_rate(&self) -> Option<BitRate> {
+        PacingInput {
+            mss: self.peer.mss,
+            cwnd: self.congestion.cwnd,
+            ssthresh: self.congestion.ssthresh,
+            outstanding: self.board.outstanding(),
+            srtt: self.rtt.srtt(),
+        }
+        .rate()
     }
 
     /// Segments the window has room for beyond what is in flight.
     pub fn room(&self) -> Segments {
-        self.less_copies(self.cwnd)
+        self.less_copies(self.congestion.cwnd)
             .saturating_sub(self.board.pipe())
     }
 
@@ -380,37 +279,32 @@ impl Sender {
 
     /// The RTO in force, back-off included.
     pub fn rto(&self) -> Duration {
-        self.rto.rto(&self.rtt)
+        self.timers.rto.rto(&self.rtt)
     }
 
     /// How often the RTO in force has doubled.
     pub fn backoff(&self) -> u32 {
-        self.rto.backoff()
+        self.timers.rto.backoff()
     }
 
     /// Retransmission timeouts since the peer last acknowledged new data.
     pub fn timeouts(&self) -> u32 {
-        self.timeouts
+        self.timers.timeouts
     }
 
     /// Zero-window probes since the peer was last heard.
     pub fn unanswered_window_probes(&self) -> u32 {
-        self.persist.unanswered
+        self.timers.persist.unanswered
     }
 
     /// Segments of reordering tolerated: dupthresh as it stands.
     pub fn reordering(&self) -> Segments {
-        self.detection.dupthresh()
-    }
-
-    /// Whether no tail loss probe waits for its answer.
-    pub fn probe_is_answered(&self) -> bool {
-        self.probe.is_answered()
+        self.losses.threshold.dupthresh()
     }
 
     /// Whether the peer reports what it has by SACK and this side uses it.
     pub fn uses_sack(&self) -> bool {
-        self.sack
+        self.peer.sack
     }
 
     /// What was counted since the connection began; the state it is in counts when it ends.
@@ -418,29 +312,29 @@ impl Sender {
         Counters {
             lost_retransmissions: self.board.lost_retransmissions(),
             impossible_blocks: self.board.impossible_blocks(),
-            reordering_seen: self.detection.reorderings(),
-            ..self.counters
+            reordering_seen: self.losses.threshold.reorderings(),
+            ..self.totals.counters
         }
     }
 
     /// The latest finished recoveries, oldest first; 1,024 at most.
     pub fn recoveries(&self) -> impl ExactSizeIterator<Item = &Recovery> {
-        self.recoveries.finished()
+        self.totals.recoveries.finished()
     }
 
     /// Whether the user timeout has passed.
     pub fn gave_up(&self) -> bool {
-        self.gave_up
+        self.timers.gave_up
     }
 
     /// The FIN's offset, once the application has closed.
     pub fn fin(&self) -> Option<Offset> {
-        self.fin
+        self.stream.fin
     }
 
     /// Takes out the events logged since the last call.
     pub fn drain_events(&mut self) -> impl Iterator<Item = (Instant, Event)> + '_ {
-        self.log.drain()
+        self.logging.log.drain()
     }
 
     /// Checks what must hold after every event; the oracle of the property tests.
@@ -449,27 +343,29 @@ impl Sender {
         let rules = [
             (
                 "snd_nxt is past the data written",
-                self.board.nxt() <= self.limit.max(Offset::DATA),
+                self.board.nxt() <= self.stream.limit.max(Offset::DATA),
             ),
             (
                 "cwnd is zero",
-                self.cwnd > Segments::ZERO || self.reducing(),
+                self.congestion.cwnd > Segments::ZERO || self.reducing(),
             ),
             (
                 "ssthresh is under two",
-                self.ssthresh >= congestion::MIN_SSTHRESH,
+                self.congestion.ssthresh >= congestion::MIN_SSTHRESH,
             ),
             (
                 "the retransmission timer runs if and only if something is outstanding",
-                self.board.first().is_some() == self.rto.deadline().is_some(),
+                self.board.first().is_some() == self.timers.rto.deadline().is_some(),
             ),
             (
                 "in recovery although the recovery point is acknowledged",
-                !matches!(self.state, State::Recovery) || self.una() < self.recovery_point,
+                !matches!(self.episode.state, State::Recovery)
+                    || self.una() < self.episode.recovery_point,
             ),
             (
                 "what is copied is not outstanding",
-                self.copies
+                self.copying
+                    .copies
                     .segment()
                     .is_none_or(|copied| self.una() <= copied.start && copied.end <= self.nxt()),
             ),
