@@ -48,7 +48,7 @@ use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use challenge::ChallengeLimit;
+use challenge::ChallengeBudget;
 use connection::Connection;
 use recoup_recovery::{Counters, Mechanisms, Sender};
 use recoup_tcp::{AckPolicy, Closed, Config, Endpoint, Info, State};
@@ -213,7 +213,7 @@ pub struct Stats {
     pub ignored: u64,
     /// Resets sent to segments for nobody.
     pub refused: u64,
-    /// Segments dropped because too many challenge ACKs were sent already.
+    /// Challenge ACKs not sent because the budget of the second was spent.
     pub challenges_withheld: u64,
     /// SYNs dropped for want of room.
     pub syns_dropped: u64,
@@ -232,7 +232,7 @@ pub struct Host {
     dirty: VecDeque<u32>,
     /// Connections with an event, each once.
     events: VecDeque<u32>,
-    challenges: ChallengeLimit,
+    challenges: ChallengeBudget,
     /// An endpoint that is closed, which knows how to answer what is for nobody.
     nobody: Endpoint,
     egress: output::Egress,
@@ -255,7 +255,7 @@ impl Host {
             by_address: HashMap::new(),
             dirty: VecDeque::new(),
             events: VecDeque::new(),
-            challenges: ChallengeLimit::default(),
+            challenges: ChallengeBudget::default(),
             nobody,
             egress: output::Egress::default(),
             gaps: Vec::new(),

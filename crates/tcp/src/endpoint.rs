@@ -6,7 +6,11 @@
 //! Deviations: a listening endpoint takes one connection, there is no simultaneous open; TIME-WAIT
 //! lasts [`TIME_WAIT`], Linux's 60 s rather than 2 MSL of 2 minutes; urgent data is ignored; a
 //! segment without the timestamps agreed on is taken all the same, as Linux does (RFC 7323 §3.2 would
-//! drop it); challenge ACKs are not rate-limited here, but by whoever owns many connections.
+//! drop it).
+//!
+//! Challenge ACKs are not rate-limited here: RFC 5961 §7 limits those of a host. A host with many
+//! connections asks [`Endpoint::owes_challenge_ack`] before it transmits, and withholds the challenge ACK
+//! when its budget is spent.
 
 mod input;
 mod output;
@@ -105,9 +109,6 @@ pub struct Endpoint {
     ts_recent: u32,
     ts_recent_at: Instant,
     last_ack_sent: Offset,
-    /// The window the peer offers, and the largest it ever offered, in bytes.
-    pub(crate) peer_window: u64,
-    largest_window: u64,
     pub(crate) traffic: Traffic,
     pusher: Pusher,
     ecn: EcnState,
@@ -153,8 +154,6 @@ impl Endpoint {
             ts_recent: 0,
             ts_recent_at: Instant::ZERO,
             last_ack_sent: Offset::SYN,
-            peer_window: 0,
-            largest_window: 0,
             traffic: Traffic::default(),
             pusher: Pusher::new(config.push),
             ecn: EcnState::new(config.ecn),
@@ -190,8 +189,6 @@ impl Endpoint {
         self.ts_recent = 0;
         self.ts_recent_at = Instant::ZERO;
         self.last_ack_sent = Offset::SYN;
-        self.peer_window = 0;
-        self.largest_window = 0;
         self.traffic = Traffic::default();
         self.pusher.reset(config.push);
         self.ecn = EcnState::new(config.ecn);
@@ -319,6 +316,16 @@ impl Endpoint {
             Timer::DelayedAck => self.acks.on_timer(),
             Timer::TimeWait => self.end(Closed::Gracefully),
         }
+    }
+
+    /// Whether a challenge ACK (RFC 5961 §3.2, §4.2, §5.2) is the only ACK to be sent now.
+    pub fn owes_challenge_ack(&self) -> bool {
+        self.acks.only_challenge_is_due()
+    }
+
+    /// Does not send the challenge ACK (RFC 5961 §7).
+    pub fn withhold_challenge_ack(&mut self) {
+        self.acks.withhold_challenge();
     }
 
     /// The peer's SYN has arrived.

@@ -9,7 +9,7 @@ use recoup_units::Instant;
 use recoup_wire::{Checksum, DecodeError, Decoded, Flags, Segment, decode, decode_unverified};
 
 use super::icmp::{self, Message};
-use super::{Host, Sink, challenge, largest_mss};
+use super::{Host, Sink, largest_mss};
 use crate::VnetHeader;
 
 /// Whether an address can be a peer's: one host's, and a port's.
@@ -146,13 +146,6 @@ impl Host {
         let Some(connection) = self.table.at_mut(index) else {
             return;
         };
-        let (isn, peer_isn) = (connection.isn, connection.peer_isn);
-        if challenge::is_challenged(&connection.endpoint, isn, peer_isn, segment)
-            && !self.challenges.allows(now, &self.secret)
-        {
-            self.stats.challenges_withheld += 1;
-            return;
-        }
         // What earlier ACKs gave leave for goes before one that may tell of a loss is taken in: what is in
         // flight then is what a recovery lives by.
         let una = connection.isn.at(connection.endpoint.sender().una());

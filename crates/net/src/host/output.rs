@@ -301,6 +301,10 @@ impl Host {
             return false;
         };
         let (endpoint, sent) = (&mut connection.endpoint, &connection.sent);
+        if endpoint.owes_challenge_ack() && !self.challenges.spend(now, &self.secret) {
+            endpoint.withhold_challenge_ack();
+            self.stats.challenges_withheld += 1;
+        }
         let (path, mtu) = (&connection.path, connection.path_mtu);
         let (egress, stats) = (&mut self.egress, &mut self.stats);
         let offloads = sink.offloads();

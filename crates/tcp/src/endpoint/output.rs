@@ -1,7 +1,6 @@
 //! What an endpoint sends, and what it is given to send.
 
 use super::*;
-use crate::push::View;
 use recoup_recovery::slp::Carried;
 use recoup_wire::ip_len;
 
@@ -19,16 +18,7 @@ impl Endpoint {
     pub fn write_part(&mut self, now: Instant, bytes: u64, first: bool) -> bool {
         let mut all = false;
         if !matches!(self.state, State::Closed(_)) && self.sender.fin().is_none() {
-            all = self.pusher.queue(
-                bytes,
-                first,
-                &view(
-                    &self.sender,
-                    self.full_segment,
-                    self.peer_window,
-                    self.largest_window,
-                ),
-            );
+            all = self.pusher.queue(bytes, first, &self.sender);
             self.sender.on_written(now, bytes);
         }
         all
@@ -64,23 +54,13 @@ impl Endpoint {
 
     /// Whether the next bytes written begin a chunk of the send queue rather than fill one.
     pub fn begins_chunk(&self) -> bool {
-        !self.pusher.joins_tail(&view(
-            &self.sender,
-            self.full_segment,
-            self.peer_window,
-            self.largest_window,
-        ))
+        !self.pusher.joins_tail(&self.sender)
     }
 
     /// How many bytes fill the chunk of the send queue that is being filled; without
     /// [`Push::Burst`](crate::Push::Burst) there are no chunks, and it takes any length.
     pub fn chunk_room(&self) -> u64 {
-        self.pusher.room(&view(
-            &self.sender,
-            self.full_segment,
-            self.peer_window,
-            self.largest_window,
-        ))
+        self.pusher.room(&self.sender)
     }
 
     /// Writes the next segment to transmit now to `segment`; to be called until `None` after every
@@ -168,19 +148,14 @@ impl Endpoint {
         if payload.is_empty() {
             return false;
         }
-        let view = view(
-            &self.sender,
-            self.full_segment,
-            self.peer_window,
-            self.largest_window,
-        );
+        let sender = &self.sender;
         match what {
             Send::Again(_, trigger) => {
                 let alone = matches!(trigger, Trigger::Rto | Trigger::Tlp);
-                self.pusher.on_again(payload, alone, &view)
+                self.pusher.on_again(payload, alone, sender)
             }
             Send::Copy(_) => self.copy_pushed,
-            _ => self.pusher.on_new(payload, written, &view),
+            _ => self.pusher.on_new(payload, written, sender),
         }
     }
 
@@ -298,15 +273,5 @@ impl Endpoint {
 
     pub(super) fn ack_number(&self) -> SeqNumber {
         self.peer_isn.at(self.receiver.next())
-    }
-}
-
-/// What bursts are cut by.
-fn view(sender: &Sender, mss: u16, window: u64, largest_window: u64) -> View<'_> {
-    View {
-        sender,
-        mss: u64::from(mss.max(1)),
-        largest_window,
-        edge: sender.una() + window,
     }
 }
