@@ -66,7 +66,9 @@ fn reordering_beyond_dupthresh_ends_the_search_for_lost_retransmissions() {
     flow.at(162)
         .sack(0, &[7..=10, 3..=3])
         .sends("fast 4, 11-12");
-    flow.at(242).sack(0, &[7..=12, 3..=3]);
+    flow.at(242)
+        .sack(0, &[7..=12, 3..=3])
+        .sends("fast 5, fast 6, 13"); // 1 and 2 do not go again
     assert_eq!(flow.sender.counters().lost_retransmissions, 0);
 }
 
@@ -76,7 +78,10 @@ fn reordering_of_dupthresh_leaves_fack_on() {
     flow.writes(40).sends("1-10");
     flow.at(160).sack(0, &[4..=4]).sends("fast 1");
     // 4 − 1 = 3 places late.
-    flow.at(161).sack(0, &[4..=4, 2..=2]).dupthresh(3);
+    flow.at(161)
+        .sack(0, &[4..=4, 2..=2])
+        .dupthresh(3)
+        .sends("11");
     assert!(flow.sender.losses.threshold.uses_fack());
     assert!(flow.sender.losses.threshold.reordering_seen());
 }
@@ -89,7 +94,10 @@ fn dupthresh_does_not_rise_beyond_127() {
     flow.writes(200).sends("1-200");
     flow.at(160).sack(0, &[200..=200]);
     flow.sends("fast 1-2");
-    flow.at(161).sack(0, &[200..=200, 3..=3]).dupthresh(127);
+    flow.at(161)
+        .sack(0, &[200..=200, 3..=3])
+        .dupthresh(127)
+        .sends("fast 4-5");
 }
 
 #[test]

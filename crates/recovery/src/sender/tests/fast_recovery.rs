@@ -166,7 +166,8 @@ fn a_second_loss_in_one_flight_reduces_the_window_once() {
     flow.at(240)
         .sack(1, &[10..=10, 4..=4])
         .ssthresh(7)
-        .state(State::Recovery);
+        .state(State::Recovery)
+        .sends("fast 5-6");
 }
 
 #[test]

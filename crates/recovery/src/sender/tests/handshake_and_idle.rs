@@ -107,7 +107,7 @@ fn ssthresh_remembers_three_quarters_of_the_window_idleness_took() {
     flow.sender.congestion.cwnd = Segments(64);
     flow.sender.congestion.ssthresh = Segments(30);
     flow.at(600).writes(90).sends("21-52").cwnd(32).ssthresh(48);
-    flow.at(680).ack(32).cwnd(44); // slow start again
+    flow.at(680).ack(32).cwnd(44).sends("53-76"); // slow start again
 }
 
 #[test]

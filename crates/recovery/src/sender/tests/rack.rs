@@ -177,6 +177,7 @@ fn a_retransmission_lost_is_found_by_another_sent_later() {
     // before.
     flow.at(240).sack(0, &[5..=8, 2..=2]);
     assert_eq!(flow.marked(), by_rack([1, 2, 3, 4, 9, 10, 1]));
+    flow.sends("fast 1");
 }
 
 #[test]
@@ -329,7 +330,11 @@ fn a_loss_in_loss_that_is_no_lost_retransmission_is_not() {
     let mut flow = Script::connected("linux-6+notlp", 80);
     flow.writes(5).sends("1-5").at(340).writes(3).sends("6-8");
     flow.expires(Timer::Rto, 360).sends("rto 1");
-    flow.at(440).ack(1).state(State::Loss).ssthresh(7);
+    flow.at(440)
+        .ack(1)
+        .state(State::Loss)
+        .ssthresh(7)
+        .sends("slow_start 2-6");
 }
 
 #[test]

@@ -159,7 +159,8 @@ fn an_echo_of_data_sent_after_the_retransmission_does_not() {
         .echoing(161)
         .ack(12)
         .state(State::Open)
-        .undone(0, 0, 0);
+        .undone(0, 0, 0)
+        .sends("17-19");
 }
 
 #[test]

@@ -95,6 +95,9 @@ fn a_copied_segment_that_arrives_after_a_timeout_does_not_prove_it_spurious() {
                 0 => flow.sack(0, &[2..=2]),
                 _ => flow.ack(2),
             };
+            if copies && how == 1 {
+                flow.sends("slow_start 3-5");
+            }
         });
         assert_eq!(found, [0, 1], "{how}");
     }
