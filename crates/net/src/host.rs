@@ -51,7 +51,10 @@ use std::time::Duration;
 use challenge::ChallengeBudget;
 use connection::Connection;
 use recoup_recovery::{Counters, Mechanisms, Sender};
-use recoup_tcp::{AckPolicy, Closed, Config, Endpoint, Info, State};
+pub use recoup_tcp::Read;
+use recoup_tcp::{
+    AckPolicy, Closed, Config, Endpoint, Info, SendLimits, State, WriteError, WriteMode,
+};
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, IpVersion};
 use table::Table;
@@ -105,6 +108,14 @@ impl Settings {
         }
     }
 
+    /// How much of what is written a connection takes.
+    fn send_limits(&self) -> SendLimits {
+        SendLimits {
+            buffer: self.send_buffer as u64,
+            unsent: self.unsent as u64,
+        }
+    }
+
     /// The configuration of the endpoint of one connection.
     fn endpoint_for(&self, path: &Endpoints, isn: recoup_wire::SeqNumber) -> Config {
         let ip_version = path.ip_version().unwrap_or(IpVersion::V4);
@@ -145,17 +156,6 @@ pub struct Event {
     pub closed: Option<Closed>,
 }
 
-/// What [`Host::read`] found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Read {
-    /// So many bytes were read, at least one.
-    Bytes(usize),
-    /// There are none now.
-    Nothing,
-    /// There will be none: the peer sent all it had, and all of it was read.
-    End,
-}
-
 /// Why a host does not do what it is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum HostError {
@@ -182,6 +182,15 @@ pub enum HostError {
     /// It is over.
     #[error("the connection is over: {}", describe(*.0))]
     Ended(Closed),
+}
+
+impl From<WriteError> for HostError {
+    fn from(error: WriteError) -> Self {
+        match error {
+            WriteError::Shut => Self::NotWritable,
+            WriteError::Ended(how) => Self::Ended(how),
+        }
+    }
 }
 
 /// How a connection ended, in words.
@@ -236,8 +245,6 @@ pub struct Host {
     /// An endpoint that is closed, which knows how to answer what is for nobody.
     nobody: Endpoint,
     egress: output::Egress,
-    /// Parts of a segment that are new: room kept from one to the next.
-    gaps: Vec<recoup_units::Span>,
     stats: Stats,
 }
 
@@ -258,7 +265,6 @@ impl Host {
             challenges: ChallengeBudget::default(),
             nobody,
             egress: output::Egress::default(),
-            gaps: Vec::new(),
             stats: Stats::default(),
         }
     }
@@ -326,7 +332,7 @@ impl Host {
         let config = self
             .settings
             .endpoint_for(&path, self.secret.isn(now, &path));
-        let index = self.table.open(&config, path, None);
+        let index = self.table.open(&config, path, None, &self.settings);
         self.mark_dirty(index);
         Ok(self.table.id(index))
     }
@@ -343,7 +349,8 @@ impl Host {
         bytes: &[u8],
     ) -> Result<usize, HostError> {
         let (index, connection) = self.table.get_mut(id).ok_or(HostError::Unknown)?;
-        let taken = connection.write(now, bytes, &self.settings)?;
+        let mode = WriteMode::default();
+        let taken = connection.tcp.write(now, bytes, mode, |_, _| {})?;
         if taken > 0 {
             self.mark_dirty(index);
         }
@@ -364,7 +371,7 @@ impl Host {
         fill: impl FnOnce(&mut [u8]) -> usize,
     ) -> Result<usize, HostError> {
         let (index, connection) = self.table.get_mut(id).ok_or(HostError::Unknown)?;
-        let taken = connection.write_with(now, fill, &self.settings)?;
+        let taken = connection.tcp.write_with(now, fill)?;
         if taken > 0 {
             self.mark_dirty(index);
         }
@@ -383,7 +390,7 @@ impl Host {
         into: &mut [u8],
     ) -> Result<Read, HostError> {
         let (index, connection) = self.table.get_mut(id).ok_or(HostError::Unknown)?;
-        let read = connection.read(now, into)?;
+        let read = connection.tcp.read(now, into).map_err(HostError::Ended)?;
         if matches!(read, Read::Bytes(_)) {
             self.mark_dirty(index);
         }
@@ -396,7 +403,7 @@ impl Host {
     /// When there is no such connection.
     pub fn close(&mut self, now: Instant, id: ConnectionId) -> Result<(), HostError> {
         let (index, connection) = self.table.get_mut(id).ok_or(HostError::Unknown)?;
-        connection.endpoint.close(now);
+        connection.tcp.close(now);
         self.mark_dirty(index);
         Ok(())
     }
@@ -409,7 +416,7 @@ impl Host {
     pub fn release(&mut self, now: Instant, id: ConnectionId) -> Result<(), HostError> {
         let (index, connection) = self.table.get_mut(id).ok_or(HostError::Unknown)?;
         connection.released = true;
-        connection.endpoint.release(now, false);
+        connection.tcp.release(now, false);
         self.mark_dirty(index);
         Ok(())
     }
@@ -421,7 +428,7 @@ impl Host {
     pub fn abort(&mut self, id: ConnectionId) -> Result<(), HostError> {
         let (index, connection) = self.table.get_mut(id).ok_or(HostError::Unknown)?;
         connection.released = true;
-        connection.endpoint.abort();
+        connection.tcp.abort();
         self.mark_dirty(index);
         Ok(())
     }
@@ -432,7 +439,7 @@ impl Host {
     /// When there is no such connection.
     pub fn set_nagle(&mut self, id: ConnectionId, on: bool) -> Result<(), HostError> {
         let (index, connection) = self.table.get_mut(id).ok_or(HostError::Unknown)?;
-        connection.endpoint.set_nagle(on);
+        connection.tcp.set_nagle(on);
         self.mark_dirty(index);
         Ok(())
     }
@@ -444,7 +451,7 @@ impl Host {
 
     /// The state of a connection.
     pub fn state(&self, id: ConnectionId) -> Option<State> {
-        Some(self.table.get(id)?.endpoint.state())
+        Some(self.table.get(id)?.tcp.endpoint().state())
     }
 
     /// The listener a connection came to; `None` of one this host began.
@@ -454,22 +461,22 @@ impl Host {
 
     /// Bytes of a connection written and not acknowledged.
     pub fn unacknowledged(&self, id: ConnectionId) -> Option<usize> {
-        Some(self.table.get(id)?.unacknowledged())
+        Some(self.table.get(id)?.tcp.queued() as usize)
     }
 
     /// What a connection says of itself.
     pub fn info(&self, now: Instant, id: ConnectionId) -> Option<Info> {
-        Some(self.table.get(id)?.endpoint.info(now))
+        Some(self.table.get(id)?.tcp.endpoint().info(now))
     }
 
     /// A connection's sender, as it stands.
     pub fn sender(&self, id: ConnectionId) -> Option<&Sender> {
-        Some(self.table.get(id)?.endpoint.sender())
+        Some(self.table.get(id)?.tcp.endpoint().sender())
     }
 
     /// What a connection counted.
     pub fn counters(&self, id: ConnectionId) -> Option<Counters> {
-        Some(self.table.get(id)?.endpoint.sender().counters())
+        Some(self.table.get(id)?.tcp.endpoint().sender().counters())
     }
 
     /// How many connections there are, those over but not let go of included.

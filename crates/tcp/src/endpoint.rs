@@ -88,6 +88,18 @@ pub enum Transmit {
     Control,
 }
 
+impl Transmit {
+    /// Where in the send stream the payload of `segment` stands, which was transmitted as this.
+    pub fn payload_span(self, segment: &Segment) -> Span {
+        let span = match self {
+            Self::Stream(what) => what.span(),
+            Self::Control => None,
+        };
+        let start = span.map_or(Offset::DATA, |span| span.start.max(Offset::DATA));
+        Span::at(start, u64::from(segment.payload_len))
+    }
+}
+
 /// One side of a connection.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
@@ -355,6 +367,30 @@ impl Endpoint {
     /// The handshake is done and the connection has not ended.
     pub fn is_open(&self) -> bool {
         self.synchronized() && !matches!(self.state, State::SynReceived | State::TimeWait)
+    }
+
+    /// The sequence number of the lowest offset the peer has not acknowledged (SND.UNA).
+    pub fn send_unacknowledged(&self) -> SeqNumber {
+        self.config.isn.at(self.sender.una())
+    }
+
+    /// Whether `seq` is the number of something sent and not acknowledged.
+    pub fn is_outstanding(&self, seq: SeqNumber) -> bool {
+        let (una, nxt) = (self.sender.una(), self.sender.nxt());
+        let offset = seq.unwrap(self.config.isn, una);
+        offset.is_some_and(|at| at >= una && at < nxt)
+    }
+
+    /// The sequence number expected next from the peer (RCV.NXT), once its SYN has arrived.
+    pub fn receive_next(&self) -> SeqNumber {
+        self.ack_number()
+    }
+
+    /// Where in the receive stream `seq` lies, once the peer's SYN has arrived.
+    pub(crate) fn receive_offset(&self, seq: SeqNumber) -> Option<Offset> {
+        let next = self.receiver.next();
+        let offset = seq.unwrap(self.peer_isn, next);
+        offset.filter(|_| next > Offset::SYN)
     }
 
     /// The send side.

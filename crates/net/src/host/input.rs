@@ -107,11 +107,10 @@ impl Host {
         let syn = Flags::SYN | Flags::ACK | Flags::RST | Flags::FIN;
         let connection = self.table.at_mut(index);
         connection.is_some_and(|connection| {
-            let next = connection.endpoint.receiver().next();
-            connection.endpoint.state() == State::TimeWait
+            connection.tcp.state() == State::TimeWait
                 && segment.flags.intersects(Flags::SYN)
                 && !segment.flags.intersects(syn.without(Flags::SYN))
-                && segment.seq.after(connection.peer_isn.at(next))
+                && segment.seq.after(connection.tcp.endpoint().receive_next())
         })
     }
 
@@ -132,7 +131,7 @@ impl Host {
         let config = self
             .settings
             .endpoint_for(&path, self.secret.isn(now, &path));
-        Some(self.table.open(&config, path, Some(id)))
+        Some(self.table.open(&config, path, Some(id), &self.settings))
     }
 
     fn deliver(
@@ -148,7 +147,7 @@ impl Host {
         };
         // What earlier ACKs gave leave for goes before one that may tell of a loss is taken in: what is in
         // flight then is what a recovery lives by.
-        let una = connection.isn.at(connection.endpoint.sender().una());
+        let una = connection.tcp.endpoint().send_unacknowledged();
         let duplicate = payload.is_empty() && segment.ack == una;
         let mut now = now;
         if connection.dirty && (duplicate || !segment.options.sack.is_empty()) {
@@ -159,11 +158,11 @@ impl Host {
         let Some(connection) = self.table.at_mut(index) else {
             return;
         };
-        let before = connection.endpoint.receiver().next();
-        connection.deliver(now, segment, payload, &mut self.gaps);
-        let in_order = payload.is_empty() || connection.endpoint.receiver().next() > before;
+        let before = connection.tcp.endpoint().receiver().next();
+        connection.deliver(now, segment, payload);
+        let in_order = payload.is_empty() || connection.tcp.endpoint().receiver().next() > before;
         // The sender counts dupACKs; and a loss just found is made good before more is read.
-        let lossy = connection.endpoint.sender().state() == RecoveryState::Recovery;
+        let lossy = connection.tcp.endpoint().sender().state() == RecoveryState::Recovery;
         if in_order && !lossy && !self.settings.answer_each {
             self.mark_dirty(index);
         } else {
@@ -223,9 +222,7 @@ impl Host {
         let Some(connection) = self.table.at_mut(index) else {
             return false;
         };
-        let sender = connection.endpoint.sender();
-        let quoted = seq.unwrap(connection.isn, sender.una());
-        let outstanding = quoted.is_some_and(|at| at >= sender.una() && at < sender.nxt());
+        let outstanding = connection.tcp.endpoint().is_outstanding(seq);
         let present = connection.path_mtu.unwrap_or(self.settings.mtu);
         let Some(version) = connection.path.ip_version() else {
             return false;
@@ -235,7 +232,7 @@ impl Host {
         }
         connection.path_mtu = Some(mtu);
         let most = largest_mss(mtu, version).saturating_sub(options);
-        connection.endpoint.limit_mss(most);
+        connection.tcp.endpoint_mut().limit_mss(most);
         self.mark_dirty(index);
         true
     }

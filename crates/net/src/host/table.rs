@@ -6,7 +6,7 @@ use recoup_tcp::Config;
 use recoup_units::Instant;
 use recoup_wire::Endpoints;
 
-use super::{Connection, ListenerId};
+use super::{Connection, ListenerId, Settings};
 
 /// Which connection. Numbers are used again, ids are not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -86,12 +86,18 @@ impl Table {
     }
 
     /// A new connection: one that came to a listener, or one that connects.
-    pub fn open(&mut self, config: &Config, path: Endpoints, listener: Option<ListenerId>) -> u32 {
+    pub fn open(
+        &mut self,
+        config: &Config,
+        path: Endpoints,
+        listener: Option<ListenerId>,
+        settings: &Settings,
+    ) -> u32 {
         let index = match self.free.pop() {
             Some(index) => {
                 let slot = &mut self.slots[index as usize];
                 slot.live = true;
-                slot.connection.reset(config, path, listener);
+                slot.connection.reset(config, path, listener, settings);
                 index
             }
             None => {
@@ -99,7 +105,7 @@ impl Table {
                     generation: 0,
                     live: true,
                     armed: None,
-                    connection: Box::new(Connection::new(config, path, listener)),
+                    connection: Box::new(Connection::new(config, path, listener, settings)),
                 });
                 (self.slots.len() - 1) as u32
             }
@@ -126,7 +132,7 @@ impl Table {
             && std::mem::replace(&mut slot.live, false)
         {
             slot.generation = slot.generation.wrapping_add(1);
-            slot.connection.give_back_memory();
+            slot.connection.tcp.give_back_memory();
             self.free.push(index);
         }
     }
