@@ -1,9 +1,9 @@
 //! A TCP host over Recoup's endpoints, on real packets.
 //!
-//! [`Host`] is many connections behind a few addresses. It does no I/O and reads no clock: packets and
-//! the time go in, packets go out to a [`Sink`], and whoever uses it is told by [`Event`]s what became
-//! possible. [`Driver`] runs one over a [`Device`] in real time, on one thread; [`TunDevice`] is one the
-//! kernel's TCP is at the other end of.
+//! A [`Host`] has many connections behind a few addresses. It does no I/O and reads no clock: packets and
+//! the time go in, packets go out to a [`Sink`], and [`Event`]s notify the application of what became
+//! possible. A [`Driver`] runs a host over a [`Device`] in real time, on one thread. A [`TunDevice`] has the
+//! kernel's TCP at its other end.
 //!
 //! ```text
 //!   application ── write, read, close ──► Host ── flush ──► Sink ┐
@@ -11,19 +11,20 @@
 //!       └────────── next_event ────────────┘  └ receive, on_time ┘
 //! ```
 //!
-//! Loss, congestion, the states of a connection, PAWS and RFC 5961's tests are the endpoint's. The host's
-//! are what takes more than one connection, or bytes: demultiplexing (a hash of both ends, RFC 9293
-//! §3.3.1), listeners, the streams' buffers, initial sequence numbers (RFC 6528), ephemeral ports
-//! (RFC 6056), resets for segments to nobody (RFC 9293 §3.10.7.1), the rate of challenge ACKs (RFC 5961
-//! §7), path MTU (RFC 1191, RFC 8201), checksums, echo replies (RFC 792, RFC 4443), when to wake.
+//! [`recoup_tcp::Connection`] handles loss, congestion, the states, PAWS, challenge ACKs and the bytes of
+//! both streams. The host adds what takes more than one connection: demultiplexing (a hash of both ends,
+//! RFC 9293 §3.3.1), listeners, initial sequence numbers (RFC 6528), ephemeral ports (RFC 6056), resets for
+//! segments to no connection (RFC 9293 §3.10.7.1), the budget of challenge ACKs (RFC 5961 §7), path MTU
+//! (RFC 1191, RFC 8201), checksums, echo replies (RFC 792, RFC 4443), and when to wake.
 //!
-//! Nothing scans the connections: timers are an ordered set with an entry a connection, moved only when
-//! the connection must wake earlier than it says; what is to be transmitted is a queue of connections.
-//! Segments are handed in as they come and answered when a batch has been read, but at once where they
-//! came out of order: dupACKs are counted.
+//! Nothing scans the connections. Timers are an ordered set with one entry per connection, which moves only
+//! when the connection must wake earlier. Connections with something to transmit stand in a queue. Segments
+//! are answered when a batch has been read. Out-of-order segments are answered at once, because the peer
+//! counts dupACKs.
 //!
-//! Deviations: connections in TIME-WAIT keep their whole state but the streams' bytes. A segment sent before its path was
-//! found to take less is cut when it is sent again, which waits for the retransmission timer. No ECN.
+//! Deviations: a connection in TIME-WAIT keeps its whole state except for the streams' bytes. A segment that
+//! turned out too long for its path is cut when it is retransmitted, which waits for the retransmission
+//! timer. There is no ECN.
 
 mod challenge;
 mod connection;
@@ -66,21 +67,21 @@ const EMBRYONIC_LIFE: Duration = Duration::from_secs(63);
 /// How long a connection nobody owns waits for its peer's FIN (Linux's tcp_fin_timeout).
 const ORPHAN_LIFE: Duration = Duration::from_secs(60);
 
-/// What a host is told before it starts.
+/// The settings of a host.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// How its endpoints behave. MSS, IP version and ISN are each connection's own.
     pub endpoint: Config,
     /// The longest packet, IP header included, in bytes.
     pub mtu: u16,
-    /// Bytes written and not acknowledged that a connection holds at most.
+    /// Bytes written and not acknowledged, at most, per connection.
     pub send_buffer: usize,
-    /// Bytes of them not sent yet, at most (Linux's TCP_NOTSENT_LOWAT): what is written little ahead of
-    /// its transmission is still in the processor's caches then.
+    /// Bytes written and not sent, at most, per connection (Linux `TCP_NOTSENT_LOWAT`). A low limit keeps
+    /// data in the processor's caches until it is transmitted.
     pub unsent: usize,
-    /// Whether each segment is answered before the next is read, as its ACK policy says. Otherwise what
-    /// waited to be read together is answered together, as Linux answers what GRO joined: fewer ACKs,
-    /// more bytes a second.
+    /// Whether each segment is answered, as the ACK policy says, before the next one is read. Otherwise
+    /// segments that were read together are answered together, as Linux answers what GRO joined. That
+    /// takes fewer ACKs and is faster.
     pub answer_each: bool,
     /// Connections at most, those in TIME-WAIT included.
     pub most_connections: usize,
@@ -139,18 +140,19 @@ fn largest_mss(mtu: u16, version: IpVersion) -> u16 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ListenerId(u32);
 
-/// What became possible on a connection since its last event. Events are merged: there is at most one a
-/// connection waiting, so they are to be taken as edges, and reading or writing goes on until told that
-/// there is nothing or no room.
+/// What became possible on a connection since its last event.
+///
+/// Events are merged: at most one per connection waits. Treat them as edges: after an event, read until
+/// [`Read::Nothing`] and write until less than everything is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Whose.
+    /// The connection.
     pub connection: ConnectionId,
-    /// The handshake is done; of a connection that came to a listener it is the first event.
+    /// The handshake is done. This is the first event of a connection that came to a listener.
     pub opened: bool,
     /// There is data to read, or the end of the stream.
     pub readable: bool,
-    /// There is room again after [`Host::write`] took less than all.
+    /// There is room again after [`Host::write`] took less than everything.
     pub writable: bool,
     /// It is over.
     pub closed: Option<Closed>,
@@ -218,9 +220,9 @@ pub struct Stats {
     pub packets_in: u64,
     /// Packets given to the sink.
     pub packets_out: u64,
-    /// … of those handed in, what is no packet to this host, damaged, or of no protocol it has.
+    /// Packets handed in that are not for this host, are damaged, or are of no protocol it has.
     pub ignored: u64,
-    /// Resets sent to segments for nobody.
+    /// Resets sent in answer to segments for no connection.
     pub refused: u64,
     /// Challenge ACKs not sent because the budget of the second was spent.
     pub challenges_withheld: u64,

@@ -29,7 +29,7 @@ pub enum Frto {
 
 /// What an ACK after the timeout shows.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Evidence {
+pub struct AckEvidence {
     /// Data of before the timeout that was never sent again has arrived.
     pub original_arrived: bool,
     /// It SACKs anew, or is a duplicate ACK.
@@ -55,7 +55,7 @@ pub enum Verdict {
 
 impl Frto {
     /// Takes in an ACK.
-    pub fn on_ack(self, seen: Evidence) -> Verdict {
+    pub fn on_ack(self, seen: AckEvidence) -> Verdict {
         if self == Self::Off {
             return Verdict::Goes(self);
         }
@@ -84,25 +84,25 @@ mod tests {
 
     #[test]
     fn the_steps() {
-        let nothing = Evidence::default();
-        let advances = Evidence {
+        let nothing = AckEvidence::default();
+        let advances = AckEvidence {
             advances_short: true,
             can_send_new: true,
             ..nothing
         };
-        let stuck = Evidence {
+        let stuck = AckEvidence {
             can_send_new: false,
             ..advances
         };
-        let out = Evidence {
+        let out = AckEvidence {
             new_data_out: true,
             ..nothing
         };
-        let real = Evidence {
+        let real = AckEvidence {
             more_out_of_order: true,
             ..out
         };
-        let spurious = Evidence {
+        let spurious = AckEvidence {
             original_arrived: true,
             ..real
         };

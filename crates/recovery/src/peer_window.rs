@@ -51,7 +51,7 @@ impl PeerWindow {
     }
 
     /// The window in bytes while `una` is the lowest unacknowledged offset.
-    pub fn len(&self, una: Offset) -> u64 {
+    pub fn bytes(&self, una: Offset) -> u64 {
         self.edge.since(una.max(Offset::DATA).min(self.edge))
     }
 
@@ -95,10 +95,10 @@ mod tests {
     #[test]
     fn the_largest_window_is_remembered_whichever_ack_offered_it() {
         let mut peer = PeerWindow::default();
-        assert_eq!((peer.len(Offset::SYN), peer.largest()), (0, 0));
+        assert_eq!((peer.bytes(Offset::SYN), peer.largest()), (0, 0));
         peer.on_ack(Offset::SYN, Offset::DATA, 500);
-        assert_eq!((peer.len(Offset::DATA), peer.largest()), (500, 500));
+        assert_eq!((peer.bytes(Offset::DATA), peer.largest()), (500, 500));
         peer.on_ack(Offset(400), Offset(300), 900);
-        assert_eq!((peer.len(Offset(400)), peer.largest()), (101, 900));
+        assert_eq!((peer.bytes(Offset(400)), peer.largest()), (101, 900));
     }
 }

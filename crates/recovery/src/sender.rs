@@ -1,39 +1,40 @@
-//! The sender: composes the policies, and is the one place where their verdicts are applied.
+//! The sender: it composes the policies, and is the one place where their verdicts are applied.
 //!
 //! ```text
-//! on_ack   → scoreboard → RTT, timers → state machine, undo → rate control or growth → probe timer
-//!            (the order of AckProcessing::Linux4_13; see there for the others)
-//! on_timer → marks what the timer implies
-//! next_send: what would go now, by priority:                             (RFC 6675 §4 NextSeg)
-//!     a due probe; lost segments; new data; holes below the highest SACK, a rescue (in recovery);
-//!     a copy whose gap is over
-//! on_sent  → scoreboard, timers, rate control
-//! offer_copy: is what was sent worth a copy?
+//! on_ack      scoreboard → RTT, timers → state machine, undo → rate control or growth → probe timer
+//!             (the order of AckProcessing::Linux4_13; see there for the others)
+//! on_timer    marks lost what the timer implies
+//! next_send   what would be sent now, by priority:                      (RFC 6675 §4 NextSeg)
+//!             a due probe; lost segments; new data; in recovery the holes below the highest SACK,
+//!             then a rescue retransmission; a copy whose gap is over
+//! on_sent     scoreboard, timers, rate control
+//! offer_copy  plans a copy of the segment just sent, if it is worth one
+//! reason_for  why a segment was retransmitted, for a replay
 //! ```
-//! Windows are counted in segments, as Linux does; the receive window in bytes.
+//! The congestion window counts segments, as in Linux; the peer's window counts bytes.
 //!
-//! Source of the order of things: Linux 3.17 and 6.12 `tcp_ack`, `tcp_fastretrans_alert`,
-//! `tcp_process_loss`, `tcp_xmit_retransmit_queue`.
+//! Source of these orders: Linux 3.17 and 6.12 `tcp_ack`, `tcp_fastretrans_alert`, `tcp_process_loss`,
+//! `tcp_xmit_retransmit_queue`.
 //!
-//! Where it is not Linux (each is a place where the kernel's way is an accident of its timers or
-//! queues, or belongs to one version):
+//! Deviations from Linux. In each of them the kernel's behaviour follows from how its timers or queues are
+//! built, or belongs to one version.
 //!
-//! - An RTT measured by SACK does not move the retransmission timer.
-//! - A FIN alone does not bypass the congestion window (Linux 3.17 lets it).
-//! - Timers are separate; Linux shares one between RTO, probe, reordering and early retransmit, and
-//!   sets the RTO from the head's send time after one of the others was pending.
-//! - Linux 2.6 also takes a head as lost that is older than the RTO (`tcp_head_timedout`), which is
-//!   left out of `linux-2.6`, and so are its own form of F-RTO (3.17's runs instead) and its cut of
-//!   the window to three more than is in flight on every doubtful ACK (`tcp_moderate_cwnd`).
-//! - Without SACK each partial ACK restarts the retransmission timer (RFC 6582 §3.2 step 3 has it at
-//!   the first alone; Linux as here).
-//! - Congestion avoidance counts segments acknowledged in every profile; Linux 3.17 counts ACKs.
-//! - A retransmission SACKed while only a hole leaves the pipe (Linux keeps it counted); those beyond
-//!   the peer's window go (Linux waits). A timeout with a retransmission still in flight can be undone
-//!   (Linux 3.17: not).
-//! - The RFC's RACK keeps reo_wnd over a timeout, and takes no lesson from a DSACK of a probe.
-//! - Without RACK every segment not SACKed is lost on a timeout; with it, those sent less than
-//!   RACK.rtt ago are not (Linux 6 `tcp_timeout_mark_lost`).
+//! - An RTT sample from a SACK does not move the retransmission timer.
+//! - A FIN alone does not bypass the congestion window. In Linux 3.17 it does.
+//! - Timers are separate. Linux shares one timer between RTO, probe, reordering and early retransmit, and
+//!   computes the RTO from the head's send time after one of the others was pending.
+//! - `linux-2.6` leaves out three rules of Linux 2.6: a head older than the RTO is lost
+//!   (`tcp_head_timedout`); its own form of F-RTO (3.17's runs instead); on every doubtful ACK the window
+//!   falls to three more than is in flight (`tcp_moderate_cwnd`).
+//! - Without SACK, each partial ACK restarts the retransmission timer, as in Linux. RFC 6582 §3.2 step 3
+//!   restarts it at the first partial ACK alone.
+//! - Congestion avoidance counts acknowledged segments in every profile. Linux 3.17 counts ACKs.
+//! - A retransmission that is SACKed while it is only a hole leaves the pipe. Linux keeps it counted.
+//! - Retransmissions beyond the peer's window are sent. Linux waits.
+//! - A timeout can be undone while a retransmission is in flight. In Linux 3.17 it cannot.
+//! - RFC 8985's RACK keeps reo_wnd over a timeout, and ignores the DSACK of a probe.
+//! - On a timeout every segment not SACKed is lost. With RACK, those sent less than RACK.rtt ago are not
+//!   (Linux 6 `tcp_timeout_mark_lost`).
 
 mod acks;
 mod copies;
@@ -124,7 +125,7 @@ impl Sender {
         self.copying.delivery = delivery;
     }
 
-    /// The application handed over `bytes` more. After [`close`](Self::close) nothing is taken.
+    /// The application wrote `bytes` more. Ignored after [`close`](Self::close).
     pub fn on_written(&mut self, now: Instant, bytes: u64) {
         if self.stream.fin.is_some() {
             return;
@@ -135,7 +136,7 @@ impl Sender {
         self.log_changes(now);
     }
 
-    /// The application is done: a FIN follows the data. Closing again changes nothing.
+    /// The application is done sending: a FIN follows the data. Closing again changes nothing.
     pub fn close(&mut self, now: Instant) {
         if self.stream.fin.is_none() {
             self.stream.fin = Some(self.stream.limit);
@@ -145,30 +146,30 @@ impl Sender {
         }
     }
 
-    /// The handshake told whether the peer reports what it has by SACK. Until told, it is taken to.
-    /// A profile without SACK does not use it whatever the peer.
+    /// Sets whether the peer reports by SACK what it has received, as the handshake said. Before that, the
+    /// sender assumes that it does. A profile without SACK never uses it.
     pub fn set_sack(&mut self, sack: bool) {
         self.peer.sack = sack && self.mechanisms.sack;
     }
 
-    /// How long data may stay unacknowledged from now on (RFC 9293 §3.9.1).
+    /// Sets how long data may stay unacknowledged before the connection is given up (RFC 9293 §3.9.1).
     pub fn set_user_timeout(&mut self, timeout: Duration) {
         self.mechanisms.user_timeout = timeout;
     }
 
-    /// Switches Nagle's rule: a segment that is not full waits while an earlier such one is
-    /// unacknowledged (RFC 9293 §3.7.4, in Minshall's form, as Linux). Off to begin with.
+    /// Switches Nagle's rule on or off. With it, a partial segment waits while an earlier partial segment is
+    /// unacknowledged (RFC 9293 §3.7.4, in Minshall's form, as in Linux). It is off by default.
     pub fn set_nagle(&mut self, on: bool) {
         self.stream.nagle = on;
     }
 
-    /// The path takes segments of at most `mss` bytes from now on; outstanding ones stay as sent.
+    /// Sets the largest payload of new segments, in bytes. Outstanding segments stay as sent.
     pub fn set_mss(&mut self, mss: u32) {
         self.peer.mss = mss.max(1);
     }
 
-    /// Changes the state. It is logged when all else that goes with the change is done, or before
-    /// the next change.
+    /// Changes the state. The change is logged once everything that belongs to it is done, or before the
+    /// next change.
     fn set_state(&mut self, now: Instant, to: State) {
         let from = std::mem::replace(&mut self.episode.state, to);
         let spent = now.since(std::mem::replace(&mut self.episode.state_since, now));
@@ -213,12 +214,12 @@ impl Sender {
         self.board.nxt()
     }
 
-    /// The end of what the application has handed over.
+    /// The end of what the application has written, SYN and FIN included.
     pub fn limit(&self) -> Offset {
         self.stream.limit
     }
 
-    /// What is outstanding.
+    /// The SACK scoreboard: every outstanding segment.
     pub fn board(&self) -> &Scoreboard {
         &self.board
     }
@@ -261,7 +262,7 @@ impl Sender {
         .rate()
     }
 
-    /// Segments the window has room for beyond what is in flight.
+    /// How many more segments the congestion window has room for.
     pub fn room(&self) -> Segments {
         self.less_copies(self.congestion.cwnd)
             .saturating_sub(self.board.pipe())
@@ -282,7 +283,7 @@ impl Sender {
         self.timers.rto.rto(&self.rtt)
     }
 
-    /// How often the RTO in force has doubled.
+    /// How many times the RTO in force has doubled.
     pub fn backoff(&self) -> u32 {
         self.timers.rto.backoff()
     }
@@ -297,17 +298,17 @@ impl Sender {
         self.timers.persist.unanswered
     }
 
-    /// Segments of reordering tolerated: dupthresh as it stands.
+    /// The dupthresh in force: how many segments of reordering are tolerated.
     pub fn reordering(&self) -> Segments {
         self.losses.threshold.dupthresh()
     }
 
-    /// Whether the peer reports what it has by SACK and this side uses it.
+    /// Whether both sides use SACK.
     pub fn uses_sack(&self) -> bool {
         self.peer.sack
     }
 
-    /// What was counted since the connection began; the state it is in counts when it ends.
+    /// The counters since the connection began. The time spent in the present state is not included.
     pub fn counters(&self) -> Counters {
         Counters {
             lost_retransmissions: self.board.lost_retransmissions(),

@@ -37,7 +37,7 @@ pub enum State {
     SynSent,
     /// Our SYN-ACK is out.
     SynReceived,
-    /// Open both ways.
+    /// The handshake is done.
     Established,
     /// We closed; our FIN is not acknowledged.
     FinWait1,
@@ -49,7 +49,7 @@ pub enum State {
     Closing,
     /// The peer closed, then we; our FIN is not acknowledged.
     LastAck,
-    /// Over; late segments are still answered.
+    /// Over. Late segments are still answered.
     TimeWait,
     /// Over.
     Closed(Closed),
@@ -68,7 +68,7 @@ pub enum Closed {
     ByAbort,
 }
 
-/// What wakes an endpoint without a segment.
+/// The timers of an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Timer {
     /// A timer of the sender.
@@ -124,7 +124,7 @@ pub struct Endpoint {
     pub(crate) traffic: Traffic,
     pusher: Pusher,
     ecn: EcnState,
-    /// A SYN came again while its answer is unacknowledged: the answer is due again.
+    /// The peer's SYN arrived again while its answer is unacknowledged: the answer is due again.
     syn_ack_due: bool,
     /// The segment copied last carried PSH.
     copy_pushed: bool,
@@ -211,12 +211,12 @@ impl Endpoint {
         self.released = false;
     }
 
-    /// In-order bytes the application may read.
+    /// In-order bytes that the application has not read yet.
     pub fn readable(&self) -> u64 {
         self.receiver.readable()
     }
 
-    /// The application reads `bytes`; a window shut before may open, which the peer is then told.
+    /// The application read `bytes`. If that opens a closed window, an ACK reports it to the peer.
     pub fn read(&mut self, now: Instant, bytes: u64) {
         self.receiver.read(bytes);
         if self.synchronized() && self.receiver.window_update_due() {
@@ -244,10 +244,10 @@ impl Endpoint {
         }
     }
 
-    /// The application lets go of the connection, and will neither write nor read any more, as
-    /// Linux's `close`: data it never read is answered by a reset (RFC 1122 §4.2.2.13), which
-    /// `reset` asks for in any case; otherwise a FIN follows what was written, and data that arrives
-    /// from then on is reset. A SYN nobody has answered is forgotten.
+    /// The application lets go of the connection, as by Linux's `close`: it will neither write nor read any
+    /// more. If data is left unread (RFC 1122 §4.2.2.13), or `reset` asks for it, the peer is reset.
+    /// Otherwise a FIN follows what was written, and data that arrives later is answered by a reset. A SYN
+    /// that nobody has answered is forgotten.
     pub fn release(&mut self, now: Instant, reset: bool) {
         self.released = true;
         if reset || self.readable() > 0 || self.state == State::SynSent {
@@ -257,8 +257,8 @@ impl Endpoint {
         }
     }
 
-    /// The application gives the connection up: the peer is reset, unless both sides have closed
-    /// already (RFC 9293 §3.10.5). Ignored once closed.
+    /// The application aborts the connection: the peer is reset, unless both sides have closed already
+    /// (RFC 9293 §3.10.5). Ignored once the connection is over.
     pub fn abort(&mut self) {
         if matches!(self.state, State::Closed(_)) {
             return;
@@ -292,7 +292,7 @@ impl Endpoint {
         self.time_wait_until = None;
     }
 
-    /// The earliest timer and when it goes off.
+    /// The timer with the earliest deadline, and the deadline.
     pub fn next_timer(&self) -> Option<(Instant, Timer)> {
         if matches!(self.state, State::Closed(_)) {
             return None;
@@ -307,14 +307,14 @@ impl Endpoint {
             .min_by_key(|(at, _)| *at)
     }
 
-    /// The earliest timer that is not the sender's, for hosts that round the sender's.
+    /// The same among the timers that are not the sender's, for hosts that round the sender's deadlines.
     pub fn next_own_timer(&self) -> Option<(Instant, Timer)> {
         let ack = self.acks.deadline().map(|at| (at, Timer::DelayedAck));
         let wait = self.time_wait_until.map(|at| (at, Timer::TimeWait));
         [ack, wait].into_iter().flatten().min_by_key(|(at, _)| *at)
     }
 
-    /// A timer went off.
+    /// `timer` fired.
     pub fn on_timer(&mut self, now: Instant, timer: Timer) {
         match timer {
             Timer::Recovery(timer) => {
@@ -353,13 +353,13 @@ impl Endpoint {
         self.state
     }
 
-    /// Whether packets with new data are to say that they may be marked rather than dropped
-    /// (RFC 3168 §6.1.2, ECT(0)).
+    /// Whether packets with new data are to carry ECT(0): routers may mark them instead of dropping them
+    /// (RFC 3168 §6.1.2).
     pub fn is_ecn_capable(&self) -> bool {
         self.ecn.is_agreed()
     }
 
-    /// The packet about to be handed in was marked "congestion experienced".
+    /// The packet of the next segment delivered was marked "congestion experienced".
     pub fn on_congestion_experienced(&mut self) {
         self.ecn.on_mark();
     }

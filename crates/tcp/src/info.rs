@@ -235,7 +235,7 @@ impl Endpoint {
             bytes_retrans: traffic.bytes_retrans,
             dsack_dups: narrow(u128::from(counters.dsacks)),
             reord_seen: narrow(u128::from(counters.reordering_seen)),
-            snd_wnd: narrow(u128::from(sender.peer_window().len(sender.una()))),
+            snd_wnd: narrow(u128::from(sender.peer_window().bytes(sender.una()))),
             rcv_wnd: narrow(u128::from(receiver.edge().since(receiver.next()))),
         }
     }

@@ -1,17 +1,17 @@
 //! Where the PSH bit goes.
 //!
-//! A receiver need not look at it (RFC 9293 §3.9.1.2), but who compares a trace segment by segment
-//! does. Stacks differ:
+//! A receiver need not use it (RFC 9293 §3.9.1.2), but whoever compares traces segment by segment sees it.
+//! Stacks differ:
 //!
-//! - [`Push::WriteEnd`]: on the segment that ends what the application has written so far.
-//! - [`Push::Burst`]: as Linux since 5.4, which hands segments to the device in bursts cut from chunks
-//!   of the send queue. The last segment of a burst of several carries the bit, so does the end of a
-//!   chunk marked at the end of a write, or in its midst once half the largest window was queued
-//!   since the last mark. What went out in one burst is sent again in one, as far as all of it is
-//!   lost and the window permits.
+//! - [`Push::WriteEnd`]: the segment that ends what the application has written so far carries the bit.
+//! - [`Push::Burst`]: Linux since 5.4 hands segments to the device in bursts, cut from chunks of the send
+//!   queue. The last segment of a burst of several carries the bit. So does the end of a marked chunk. A
+//!   chunk is marked at the end of a write, and within a write once half the largest window was queued
+//!   since the last mark. A burst is retransmitted as one burst, as far as all of it is lost and the window
+//!   permits.
 //!
-//! The bit that ends a write is sent again with the same data, whatever was written meanwhile; the
-//! bit that ends a burst belongs to that burst.
+//! The bit that ends a write goes with the same data when that is retransmitted, whatever was written
+//! meanwhile. The bit that ends a burst belongs to that burst alone.
 //!
 //! Sources: Linux `tcp_sendmsg_locked`, `forced_push`, `tcp_write_xmit`, `tcp_tso_autosize`,
 //! `tcp_transmit_skb`.
@@ -43,7 +43,7 @@ struct Chunk {
     marked: bool,
 }
 
-/// What decides about bits.
+/// Decides which segments carry the bit.
 #[derive(Clone, Debug)]
 pub(crate) struct Pusher {
     policy: Push,
@@ -165,7 +165,7 @@ impl Pusher {
         self.marked = self.written;
     }
 
-    /// Nothing more may be sent now: whatever comes later begins a burst of its own.
+    /// Nothing more may be sent now: the next segment begins a burst of its own.
     pub fn pause(&mut self) {
         self.left = 0;
     }
@@ -218,8 +218,8 @@ impl Pusher {
         }
     }
 
-    /// `payload` was just sent again: does it carry the bit? `alone`: by itself, whatever of its
-    /// burst is lost besides.
+    /// `payload` was just retransmitted: does it carry the bit? `alone`: it goes by itself, whatever else of
+    /// its burst is lost.
     pub fn on_again(&mut self, payload: Span, alone: bool, sender: &Sender) -> bool {
         let at = self.sent.partition_point(|burst| burst.end < payload.end);
         let sent = self.sent.get(at).copied();

@@ -56,7 +56,7 @@ impl Host {
         self.stats.ignored += u64::from(!taken);
     }
 
-    /// A TCP segment; whether it was for this host, and whole.
+    /// A TCP segment. Returns whether it was for this host, and whole.
     fn on_tcp(
         &mut self,
         now: Instant,
@@ -93,7 +93,7 @@ impl Host {
             let released = self.table.at_mut(index).is_some_and(|c| c.released);
             match released {
                 true => self.table.free(index),
-                // Its owner may have yet to read what came.
+                // Its owner may not have read everything yet.
                 false => self.table.forget_path(index),
             }
             return self.welcome(now, decoded);
@@ -145,14 +145,14 @@ impl Host {
         let Some(connection) = self.table.at_mut(index) else {
             return;
         };
-        // What earlier ACKs gave leave for goes before one that may tell of a loss is taken in: what is in
-        // flight then is what a recovery lives by.
+        // What earlier ACKs permitted is sent before an ACK that may report a loss is processed: what is then
+        // in flight keeps the recovery's ACK clock running.
         let una = connection.tcp.endpoint().send_unacknowledged();
         let duplicate = payload.is_empty() && segment.ack == una;
         let mut now = now;
         if connection.dirty && (duplicate || !segment.options.sack.is_empty()) {
             self.transmit(now, index, sink);
-            // RACK tells by the clock what was sent after what (RFC 8985 §5.2).
+            // RACK orders segments by their send times (RFC 8985 §5.2).
             now += Duration::from_nanos(1);
         }
         let Some(connection) = self.table.at_mut(index) else {
@@ -161,7 +161,7 @@ impl Host {
         let before = connection.tcp.endpoint().receiver().next();
         connection.deliver(now, segment, payload);
         let in_order = payload.is_empty() || connection.tcp.endpoint().receiver().next() > before;
-        // The sender counts dupACKs; and a loss just found is made good before more is read.
+        // The peer counts dupACKs, and a loss just found is repaired before more is read.
         let lossy = connection.tcp.endpoint().sender().state() == RecoveryState::Recovery;
         if in_order && !lossy && !self.settings.answer_each {
             self.mark_dirty(index);
@@ -188,7 +188,7 @@ impl Host {
         }
     }
 
-    /// A packet that is none of TCP's; whether it was for this host, and whole.
+    /// A packet of another protocol than TCP. Returns whether it was for this host, and whole.
     fn on_other(&mut self, packet: &[u8], sink: &mut dyn Sink) -> bool {
         match icmp::read(packet) {
             Some(Message::Echo { to, from }) => {

@@ -1,13 +1,14 @@
 //! Packets out.
 //!
-//! A connection has a turn of [`BURST`] segments, then others have theirs and what arrived meanwhile is
-//! read: the ACK clock of bulk transfers runs, and what is in flight stays in the processor's caches.
+//! A connection has a turn of [`BURST`] segments. Then the others have theirs, and what arrived meanwhile is
+//! read. This keeps the ACK clock of bulk transfers running, and what is in flight in the processor's
+//! caches.
 //!
-//! Consecutive segments are taken together as one [`Train`], as Linux's GSO has them: the same but for
-//! their payload, all but the last full-sized, PSH or FIN in the last alone. New data and data sent before
-//! do not mix, so that what is copied or probed with stays apart. The endpoint decides about each segment
-//! all the same. Where the sink cuts and sums (IFF_VNET_HDR), a train is one packet whose payload is
-//! handed over where it stands; where it does not, it is cut here, its headers written and summed once.
+//! Consecutive segments are joined to one [`Train`], as by Linux's GSO. They differ only in their payload, all
+//! but the last are full-sized, and PSH or FIN is in the last alone. New data and retransmissions do not
+//! mix; copies and probes go alone. The endpoint still decides about each segment. A sink with offloads
+//! (IFF_VNET_HDR) gets a train as one packet, whose payload is not copied. For another sink the train is cut
+//! here, and its headers are written and summed once.
 
 use recoup_recovery::{Send, Trigger};
 use recoup_tcp::{self as tcp, Transmit};
@@ -169,8 +170,8 @@ impl Egress {
         sink: &mut dyn Sink,
     ) -> u64 {
         let segment = &train.segment;
-        // It cannot fail, nor what follows: both ends have one IP version, the payload is as long as the
-        // segment says, which is less than the MTU. Whatever else it were, it is as good as lost.
+        // Neither this nor what follows can fail: both ends have one IP version, and the payload is as long
+        // as the segment says, which is less than the MTU. Otherwise the segment would be as good as lost.
         if self.headers.set(segment, path).is_err() {
             return 0;
         }
@@ -358,7 +359,7 @@ impl Host {
         more
     }
 
-    /// What follows from what a connection has become: news for its owner, its end, its next timer.
+    /// After a connection's turn: announces its news, frees it if it is over, and sets its next timer.
     fn settle(&mut self, now: Instant, index: u32) {
         let Some(connection) = self.table.at_mut(index) else {
             return;

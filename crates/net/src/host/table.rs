@@ -8,7 +8,7 @@ use recoup_wire::Endpoints;
 
 use super::{Connection, ListenerId, Settings};
 
-/// Which connection. Numbers are used again, ids are not.
+/// Identifies a connection. The table reuses its numbers; ids are unique.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ConnectionId {
     index: u32,
@@ -20,7 +20,7 @@ pub struct ConnectionId {
 struct Slot {
     generation: u32,
     live: bool,
-    /// When the timers' entry says that it wakes.
+    /// The time of its entry among the timers.
     armed: Option<Instant>,
     connection: Box<Connection>,
 }
@@ -33,12 +33,12 @@ pub(crate) struct Table {
     by_path: HashMap<Endpoints, u32>,
     /// The connection found last, by number.
     latest: Option<u32>,
-    /// An entry a connection that is to wake, at that time or before it.
+    /// One entry per connection that is to wake: at that time or later.
     timers: BTreeSet<(Instant, u32)>,
 }
 
 impl Table {
-    /// How many there are.
+    /// The number of connections.
     pub fn len(&self) -> usize {
         self.slots.len() - self.free.len()
     }
@@ -124,7 +124,7 @@ impl Table {
         }
     }
 
-    /// A connection is no more; its memory is kept for another.
+    /// A connection is over and unowned. Its memory is kept for another one.
     pub fn free(&mut self, index: u32) {
         self.forget_path(index);
         self.disarm(index);
@@ -137,8 +137,8 @@ impl Table {
         }
     }
 
-    /// Sees to it that a connection is woken in time. An entry that is early enough stays: most timers
-    /// are put off before they go off.
+    /// Makes sure that a connection is woken in time. An entry that is early enough stays, since most timers
+    /// are put off before they fire.
     pub fn arm(&mut self, index: u32) {
         let Some(slot) = self.slots.get_mut(index as usize) else {
             return;

@@ -7,14 +7,14 @@ use crate::profile::AckProcessing;
 use crate::tlp::ProbeAnswer;
 
 impl Sender {
-    /// Takes in an ACK and returns what it changed. An ACK of data never sent is ignored.
+    /// An ACK arrived. Returns what it changed. An ACK of data never sent is ignored.
     pub fn on_ack(&mut self, now: Instant, ack: &Ack) -> AckSummary {
         self.episode.timeout_unanswered = false;
         if ack.cumulative > self.board.nxt() || self.timers.gave_up {
             self.totals.counters.impossible_acks += u64::from(!self.timers.gave_up);
             return AckSummary::default();
         }
-        // Blocks that were not agreed upon are none.
+        // Without an agreement on SACK, blocks mean nothing.
         let bare;
         let ack = if self.peer.sack {
             ack
@@ -80,7 +80,7 @@ impl Sender {
         let marks = self.board.marks();
         // An ACK older than the last one may report SACKs, but clocks nothing (Linux since 4.13).
         let clocks = grows_before || ack.cumulative == self.board.una();
-        // Most ACKs of most connections have nothing to tell the states.
+        // Most ACKs of most connections change no state.
         let quiet = self.episode.state == State::Open
             && summary.is_plain_progress()
             && self.board.is_clean()
@@ -104,8 +104,8 @@ impl Sender {
         summary
     }
 
-    /// Nothing is outstanding or waiting, so that a plain ACK, which a receiver of data is sent with
-    /// every segment, has nothing to tell.
+    /// Whether nothing is outstanding or waiting. Then a plain ACK, such as every data segment carries to its
+    /// receiver, changes nothing.
     fn is_idle(&self) -> bool {
         self.board.first().is_none()
             && self.board.nxt() >= self.stream.limit
@@ -158,8 +158,8 @@ impl Sender {
         }
     }
 
-    /// A duplicate arrival: what it explains, and what it teaches RACK. More duplicates than were
-    /// ever sent again prove nothing (Linux `tcp_dsack_seen`).
+    /// Uses a DSACK: for the undo, for RACK's reordering window and for the counters. DSACKs of more segments
+    /// than were ever retransmitted prove nothing (Linux `tcp_dsack_seen`).
     fn take_dsack(&mut self, summary: &mut AckSummary) {
         let Some(duplicate) = summary.dsack else {
             return;

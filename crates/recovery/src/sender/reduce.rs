@@ -1,12 +1,12 @@
-//! Giving up a window, and taking it back.
+//! Reducing the congestion window, and undoing a reduction.
 
 use super::send::three_quarters;
 use super::*;
 use crate::ack::AckSummary;
 use crate::counters::Ended;
 use crate::profile::{AckProcessing, ReductionBase};
-use crate::rate::Progress;
-use crate::undo::{Before, Proof};
+use crate::rate::AckProgress;
+use crate::undo::{PriorWindow, Proof};
 
 impl Sender {
     /// Whether the window is being reduced, so that the rate control counts what is sent.
@@ -59,7 +59,7 @@ impl Sender {
 
     /// An episode begins; retransmissions in flight, a probe's repeat among them, may draw DSACKs that
     /// are none of its own.
-    fn begin_undo(&mut self, before: Option<Before>) {
+    fn begin_undo(&mut self, before: Option<PriorWindow>) {
         let probes = u32::from(self.timers.probe.repeat_is_out());
         let in_flight = self.board.retransmitted().0 + probes;
         self.episode.undo.begin(self.board.una(), in_flight, before);
@@ -90,7 +90,7 @@ impl Sender {
         }
     }
 
-    fn before(&self) -> Before {
+    fn before(&self) -> PriorWindow {
         let ssthresh = match self.reducing() {
             true => self.congestion.ssthresh,
             false => self
@@ -98,7 +98,7 @@ impl Sender {
                 .ssthresh
                 .max(three_quarters(self.congestion.cwnd)),
         };
-        Before {
+        PriorWindow {
             cwnd: self.congestion.cwnd,
             ssthresh,
         }
@@ -108,7 +108,7 @@ impl Sender {
     pub(super) fn reduce(&mut self, summary: &AckSummary, losses: u64, entering: bool) {
         let advanced = summary.una_advanced > 0;
         let duplicate = !self.peer.sack && !advanced && !summary.window_changed;
-        let progress = Progress {
+        let progress = AckProgress {
             delivered: summary.delivered,
             pipe: self.board.pipe(),
             ssthresh: self.congestion.ssthresh,

@@ -1,26 +1,27 @@
-//! Taking over a connection in its middle: a capture need not begin with the SYN, and a replay need not
-//! begin before there is anything to explain.
+//! Taking over a connection in its middle. A capture need not begin with the SYN, and a replay need not
+//! begin before there is something to explain.
 
 use super::*;
 
-/// What is known of a connection under way, in which nothing was lost, reordered or sent again lately.
+/// The state of a connection in progress, in which nothing was lost, reordered or retransmitted lately.
 #[derive(Clone, Debug)]
 pub struct ResumeState<I> {
-    /// Everything below was acknowledged.
+    /// The lowest unacknowledged offset.
     pub una: Offset,
-    /// The first offset the peer will not take.
+    /// The first offset the peer does not accept.
     pub window_edge: Offset,
-    /// The round-trip times measured so far, by this sender's own rules.
+    /// The round-trip time estimate so far, by this sender's own rules.
     pub rtt: RttEstimator,
     /// When an ACK last advanced.
     pub advanced_at: Instant,
-    /// What is outstanding: when it was sent, and what it covers, in stream order from `una` on.
+    /// The outstanding segments: when each was sent and what it covers, in stream order from `una` on.
     pub outstanding: I,
 }
 
 impl Sender {
-    /// Goes on, in the open state, with what is outstanding, as if it had sent it itself. The window is
-    /// taken to have been what is outstanding. For a sender just made.
+    /// Continues in the Open state as if this sender had sent the outstanding segments itself. The
+    /// congestion window is taken to be what is outstanding, but at least the initial window. Only for a
+    /// sender that has just been made or reset.
     pub fn resume(&mut self, state: ResumeState<impl IntoIterator<Item = (Instant, Span)>>) {
         let una = state.una;
         self.board.reset(una);
@@ -28,7 +29,7 @@ impl Sender {
         self.rtt = state.rtt;
         self.peer.window = PeerWindow::up_to(state.window_edge, una);
         self.episode.recovery_point = una;
-        // No episode ended here that would hold the next one back.
+        // No earlier episode holds the next one back.
         self.episode.settled_to = Offset(una.0.saturating_sub(1));
         self.episode.rescue_after = una;
         self.congestion.usage.round_end = una;
@@ -57,7 +58,7 @@ mod tests {
     use super::*;
     use crate::profile::Profile;
 
-    /// Whether taken over after any of its ACKs or followed from the SYN on, a sender goes on alike.
+    /// A sender taken over after any of its ACKs continues as one followed from the SYN on.
     #[test]
     fn a_sender_taken_over_goes_on_as_one_followed_from_the_beginning() {
         for name in ["linux-3.17+tlp", "linux-6", "rfc6675", "windows-xp"] {

@@ -1,10 +1,11 @@
-//! What the sender would send, and what having sent it means.
+//! What the sender would send, and what follows once it is sent.
 
 use super::*;
 use crate::profile::{AckProcessing, LimitedTransmit, RecoveryFill};
 
 impl Sender {
-    /// What the sender would send now; asking again gives the same answer until something happens.
+    /// What the sender would send now. The answer stays the same until an ACK, a timer, a write or a
+    /// transmission changes the sender.
     pub fn next_send(&self, now: Instant) -> Option<Send> {
         if self.timers.gave_up {
             return None;
@@ -12,7 +13,7 @@ impl Sender {
         self.next_called_for(now).or_else(|| self.next_copy())
     }
 
-    /// What is sent because it is wanted, not in case.
+    /// What the sender sends apart from copies.
     fn next_called_for(&self, now: Instant) -> Option<Send> {
         if self.timers.persist.due {
             return Some(self.window_probe());
@@ -22,13 +23,13 @@ impl Sender {
         {
             return Some(send);
         }
-        // First what there is to send, then whether it may go: most of the time there is nothing.
+        // Whether there is something to send comes first, because mostly there is nothing.
         if self.episode.frto == Frto::NewDataFirst {
             if let Some(span) = self.next_new_at_once() {
                 return self.has_room_for_new(now).then_some(Send::New(span));
             }
             if self.board.nxt() > self.episode.recovery_point {
-                return None; // new data is out: the next ACK tells
+                return None; // new data is out: the next ACK decides
             }
         }
         if let Some(lost) = self
@@ -51,12 +52,12 @@ impl Sender {
         }
     }
 
-    /// Whether the congestion window has room for what is sent again, copies or not.
+    /// Whether the congestion window has room for a retransmission, which copies do not reduce.
     fn has_room(&self, now: Instant) -> bool {
         self.board.pipe() < self.window_now(now)
     }
 
-    /// Whether it has room for new data, which duplicate ACKs may release before recovery
+    /// Whether the congestion window has room for new data. Before recovery, duplicate ACKs may make some
     /// (RFC 3042).
     pub fn has_room_for_new(&self, now: Instant) -> bool {
         let window = self.window_now(now);
@@ -70,7 +71,8 @@ impl Sender {
         room && self.board.outstanding() < window + more
     }
 
-    /// In recovery, when nothing is lost and no new data can go (RFC 6675 §4 NextSeg rules 3, 4).
+    /// What recovery sends when no segment is marked lost and no new data may go (RFC 6675 §4 NextSeg
+    /// rules 3, 4).
     pub(super) fn next_fill(&self) -> Option<Span> {
         if self.mechanisms.recovery_fill == RecoveryFill::Nothing {
             return None;
@@ -85,7 +87,8 @@ impl Sender {
         })
     }
 
-    /// Something was sent: by this sender's own advice, or, in a replay, because the capture says so.
+    /// A segment was sent: the one that [`next_send`](Self::next_send) returned or, in a replay, the one
+    /// that the capture shows.
     pub fn on_sent(&mut self, now: Instant, what: Send) {
         match what {
             Send::New(span) | Send::NewProbe(span) => self.on_sent_new(now, span),
@@ -144,10 +147,10 @@ impl Sender {
         self.note_usage();
     }
 
-    /// Sends more of what was just sent, a full segment of new data: as many full segments of new data,
-    /// `most` at most, as [`next_send`](Self::next_send) and [`on_sent`](Self::on_sent) in turns would
-    /// now, and says how many. The last one of what was written is not among them, and where something
-    /// else is to be decided on each, or logged, there are none: both are left to those two.
+    /// Sends more full segments of new data after one was just sent, at most `most`, and returns how many.
+    /// The result is the same as calling [`next_send`](Self::next_send) and [`on_sent`](Self::on_sent) in
+    /// turn, and faster. It leaves to those two the last segment written, and every segment on which
+    /// anything else is to be decided or logged.
     pub fn send_more(&mut self, now: Instant, most: u32) -> u32 {
         let plain = !self.timers.gave_up
             && !self.timers.persist.due
@@ -175,7 +178,7 @@ impl Sender {
             sent += 1;
         }
         if sent > 0 {
-            // What each of them would have set anew. The rest is as the one before them left it.
+            // Each of them would have set these. The segment before them set the rest.
             self.rtt.on_sent(now, start);
             self.count_sent(Span::new(start, self.board.nxt()), sent);
             self.timers.early = None;
@@ -239,7 +242,7 @@ impl Sender {
         }
     }
 
-    /// What the present state calls a retransmission of `span`.
+    /// The trigger that the present state gives a retransmission of `span`.
     pub(super) fn trigger_of(&self, span: Span) -> Trigger {
         if span.start == Offset::SYN {
             return self.stream.syn_trigger;
@@ -262,7 +265,7 @@ impl Sender {
         })
     }
 
-    /// The same but for Nagle's rule, which probes do not heed.
+    /// The next new data by the same rules without Nagle's, which probes ignore.
     pub(super) fn next_new_at_once(&self) -> Option<Span> {
         if self.board.nxt() >= self.stream.limit {
             return None;
@@ -274,8 +277,8 @@ impl Sender {
         (!span.is_empty() && enough).then_some(span)
     }
 
-    /// The next new data up to `edge`, at most a segment. The SYN goes alone; the FIN rides on the
-    /// last data, whose payload it does not lengthen.
+    /// The next new data up to `edge`, at most a segment. The SYN goes alone. The FIN goes with the last
+    /// data.
     fn new_span(&self, edge: Offset) -> Span {
         let start = self.board.nxt();
         let full = start + u64::from(self.peer.mss);
@@ -297,8 +300,8 @@ impl Sender {
         })
     }
 
-    /// A zero-window probe: what fits if a little does (the override of silly-window avoidance),
-    /// else a segment that only draws an ACK.
+    /// A zero-window probe: the new data that fits, however little (this overrides silly-window avoidance),
+    /// or else an empty segment that makes the peer send an ACK.
     fn window_probe(&self) -> Send {
         let span = self.new_span(self.peer.window.edge());
         if span.is_empty() {
@@ -308,7 +311,7 @@ impl Sender {
         }
     }
 
-    /// The congestion window for a segment sent now, idle time considered.
+    /// The congestion window for a segment sent now, after any idle time.
     #[inline]
     fn window_now(&self, now: Instant) -> Segments {
         let busy = self.board.first().is_some() || self.board.una() == Offset::SYN;
@@ -329,8 +332,8 @@ impl Sender {
         )
     }
 
-    /// Takes the window idle time leaves. What slow start may regain of it, ssthresh remembers
-    /// (RFC 2861 §2; Linux tcp_cwnd_restart).
+    /// Reduces the window after idle time. ssthresh remembers how much slow start may regain
+    /// (RFC 2861 §2; Linux `tcp_cwnd_restart`).
     fn restart_after_idle(&mut self, now: Instant) {
         let window = self.window_now(now);
         if window < self.congestion.cwnd {
@@ -342,8 +345,9 @@ impl Sender {
         }
     }
 
-    /// Whether the window was the limit, as Linux's tcp_cwnd_validate has it: judged once a round
-    /// trip, or when more than ever in it is outstanding; since 4.13 also as soon as it is.
+    /// Notes whether the congestion window limits sending (Linux `tcp_cwnd_validate`). It is decided once
+    /// per round trip, and again when more is outstanding than before in that round trip; since Linux 4.13
+    /// also as soon as the window is full.
     fn note_usage(&mut self) {
         let outstanding = self.board.outstanding();
         let limited = self.room() == Segments::ZERO;
@@ -363,7 +367,7 @@ impl Sender {
     }
 }
 
-/// What a window that was given up counts for as a threshold (Linux tcp_current_ssthresh).
+/// The slow-start threshold that a window counts for once it is reduced (Linux `tcp_current_ssthresh`).
 pub(super) fn three_quarters(cwnd: Segments) -> Segments {
     Segments(cwnd.0 / 2 + cwnd.0 / 4)
 }

@@ -9,8 +9,8 @@
 use super::*;
 use crate::ack::AckSummary;
 use crate::counters::Ended;
-use crate::detect::{Circumstances, LossRule, RackVersion};
-use crate::frto::{Evidence, Verdict};
+use crate::detect::{LossRule, RackContext, RackVersion};
+use crate::frto::{AckEvidence, Verdict};
 use crate::undo::Proof;
 
 /// The least a sender waits before it takes SACKed data for dropped by the receiver (Linux).
@@ -180,7 +180,7 @@ impl Sender {
         let original = summary
             .original_delivered
             .is_some_and(|end| end <= self.episode.recovery_point);
-        let verdict = self.episode.frto.on_ack(Evidence {
+        let verdict = self.episode.frto.on_ack(AckEvidence {
             original_arrived: original && (self.peer.sack || !summary.retransmission_acked),
             more_out_of_order: summary.newly_sacked > Segments::ZERO || duplicate,
             new_data_out: self.board.nxt() > self.episode.recovery_point,
@@ -287,7 +287,7 @@ impl Sender {
     /// (RFC 8985 §6.2 step 5, §6.3).
     pub(super) fn detect_by_time(&mut self, now: Instant) {
         self.timers.reorder = None;
-        let circumstances = Circumstances {
+        let circumstances = RackContext {
             recovering: self.episode.state >= State::Recovery,
             reordering_seen: self.losses.threshold.reordering_seen(),
             dupthresh: self.losses.threshold.dupthresh(),

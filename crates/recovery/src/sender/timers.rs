@@ -1,4 +1,4 @@
-//! When the sender acts without an ACK.
+//! The timers: when the sender acts without an ACK.
 
 use super::*;
 use crate::ack::AckSummary;
@@ -6,8 +6,8 @@ use crate::detect::RackVersion;
 use crate::tlp::ProbeVersion;
 
 impl Timer {
-    /// Every timer, in the order in which those due at one instant are served: a probe due with
-    /// the retransmission timeout takes its place.
+    /// Every timer, in the order in which those due at one instant fire. A probe that is due together with
+    /// the retransmission timeout is sent in its place.
     pub const ALL: [Self; 7] = [
         Self::Early,
         Self::Reorder,
@@ -20,7 +20,7 @@ impl Timer {
 }
 
 impl Sender {
-    /// The earliest timer and when it goes off. The host may round the instant up.
+    /// The timer with the earliest deadline, and the deadline. The host may round it up.
     pub fn next_timer(&self) -> Option<(Instant, Timer)> {
         if self.timers.gave_up {
             return None;
@@ -36,7 +36,7 @@ impl Sender {
         next
     }
 
-    /// When `timer` goes off, if it runs.
+    /// The deadline of `timer`, if it runs.
     pub fn deadline(&self, timer: Timer) -> Option<Instant> {
         match timer {
             Timer::Early => self.timers.early,
@@ -53,8 +53,8 @@ impl Sender {
         }
     }
 
-    /// `timer` went off. What it makes the sender send, [`next_send`](Self::next_send) tells. A
-    /// timer stopped meanwhile is ignored, so that a host may be late to hear of it.
+    /// `timer` fired. [`next_send`](Self::next_send) says what the sender sends for it. A timer that does
+    /// not run, or whose deadline is later, is ignored, so that a host may act on an old deadline.
     pub fn on_timer(&mut self, now: Instant, timer: Timer) {
         if self.timers.gave_up || self.deadline(timer).is_none_or(|at| at > now) {
             return;
@@ -90,8 +90,8 @@ impl Sender {
         self.log_changes(now);
     }
 
-    /// What had to wait for its reordering window may be lost now (RFC 8985 §6.3). On entering
-    /// recovery the rate control takes it for an ACK of one segment (Linux
+    /// Segments that had to wait for their reordering window may be lost now (RFC 8985 §6.3). When this
+    /// enters recovery, the rate control counts it as an ACK of one segment (Linux
     /// `tcp_rack_reo_timeout`).
     fn on_reordering_timeout(&mut self, now: Instant) {
         let before = self.board.marks();
@@ -117,7 +117,7 @@ impl Sender {
         self.timers.timeouts = self.timers.timeouts.saturating_add(1);
         self.episode.timeout_unanswered = true;
         if self.board.una() == Offset::SYN {
-            // The handshake has no window to reduce: only the SYN goes again.
+            // The handshake has no window to reduce: only the SYN is retransmitted.
             self.take_all_as_lost(now);
         } else {
             self.totals.counters.timeouts[self.episode.state as usize] += 1;
@@ -125,8 +125,8 @@ impl Sender {
         }
     }
 
-    /// After an ACK. RFC 8985's probe timer restarts when new data is acknowledged and stands when
-    /// SACKs arrive (Linux); the draft's is set anew by every ACK.
+    /// Reschedules the probe after an ACK. With RFC 8985 and Linux 6 the timer restarts when new data is
+    /// acknowledged, and keeps its deadline when SACKs arrive. With the draft every ACK restarts it.
     pub(super) fn reschedule_probe(&mut self, now: Instant, summary: &AckSummary) {
         let stands = self.mechanisms.probe.is_some_and(|rules| rules.is_modern())
             && summary.una_advanced == 0
@@ -136,13 +136,14 @@ impl Sender {
         }
     }
 
-    /// Arms the probe timer if a probe is called for: data outstanding to a peer that answers by SACK;
-    /// for the draft in Open, with the window used up or nothing left to send
-    /// (draft-dukkipati-tcpm-tcp-loss-probe-01 §2.1); since in Open and CWR (RFC 8985 §7.2).
+    /// Arms the probe timer if a probe is called for: data is outstanding, and the peer reports by SACK.
+    /// The draft also needs the Open state, and either a full window or nothing left to send
+    /// (draft-dukkipati-tcpm-tcp-loss-probe-01 §2.1). Its successors need Open or CWR (RFC 8985 §7.2).
     ///
-    /// The retransmission timer is not outlived. Since Linux shares one timer between the two, it looks
-    /// when that one would go off: a full RTO from an ACK on, and from the head's transmission when
-    /// something new is sent (Linux 6 `tcp_schedule_loss_probe`, `tcp_rto_delta_us`).
+    /// The deadline is never later than that of the retransmission timer. Linux shares one timer between
+    /// the two and computes when the retransmission timer would fire: a full RTO after an ACK, and a full
+    /// RTO after the head's transmission when new data is sent (Linux 6 `tcp_schedule_loss_probe`,
+    /// `tcp_rto_delta_us`).
     pub(super) fn schedule_probe(&mut self, now: Instant, on_ack: bool) {
         let Some(rules) = self.mechanisms.probe else {
             return;
@@ -188,8 +189,8 @@ impl Sender {
         self.timers.probe.arm(at.min(rto_at).max(now));
     }
 
-    /// Runs the zero-window timer while there is data, nothing outstanding, and no room for it
-    /// (RFC 9293 §3.8.6.1: first after one RTO, then at doubling intervals).
+    /// Runs the zero-window timer while data waits, nothing is outstanding, and the peer's window has no
+    /// room for it (RFC 9293 §3.8.6.1: first after one RTO, then at doubling intervals).
     pub(super) fn update_persist(&mut self, now: Instant) {
         let blocked = self.board.first().is_none()
             && self.board.nxt() < self.stream.limit
