@@ -76,8 +76,7 @@ pub enum Read {
     End,
 }
 
-/// What happened that the application waits for. It has news for an application that saw other notices
-/// before.
+/// What the application is notified of. Notices that differ from those it saw before are news.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Notices {
     /// The handshake is done.
@@ -268,8 +267,8 @@ impl Connection {
     /// Takes bytes to send and says how many: as many as there is room for. When it is less than all, a
     /// notice says when there is much room again.
     ///
-    /// `flush` is called where Linux transmits while it takes in a long write, and transmits as much as it
-    /// is told; see [`Push::Burst`].
+    /// `flush` is called where Linux transmits before it has taken all of a long write. It transmits as much
+    /// as its argument says; see [`Push::Burst`].
     ///
     /// # Errors
     /// When nothing more can be written.

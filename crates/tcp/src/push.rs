@@ -278,7 +278,7 @@ fn burst(start: Offset, chunk_end: Offset, least: u32, sender: &Sender) -> u32 {
     quota.min(there).min(paced(least, sender)).max(1)
 }
 
-/// How many segments from `start` to the end of a burst can be sent again now.
+/// How many segments from `start` to the end of a burst can be retransmitted now.
 fn lost_after(start: Offset, end: Offset, sender: &Sender) -> u32 {
     let lost = sender.board().lost_from(start);
     let burst = lost.take_while(|s| s.span.end <= end);

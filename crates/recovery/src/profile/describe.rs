@@ -73,7 +73,7 @@ impl Mechanisms {
             setting(
                 FRTO,
                 if self.frto {
-                    "after a timeout new data first; data never sent again that arrives proves it spurious"
+                    "after a timeout new data first; data never retransmitted that arrives proves it spurious"
                 } else {
                     "off"
                 },
@@ -221,7 +221,7 @@ impl Mechanisms {
     }
 
     fn samples_setting(&self) -> Setting {
-        let flight = "one segment a flight, until it is acknowledged or anything is sent again";
+        let flight = "one segment a flight, until it is acknowledged or anything is retransmitted";
         let (value, source) = match self.rto.sampling {
             Sampling::Segment => (
                 "every ACK of a segment sent once; else by timestamp".into(),

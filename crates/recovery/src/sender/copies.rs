@@ -172,8 +172,8 @@ impl Sender {
         }
     }
 
-    /// The RTT that an ACK of a copied segment shows, `from_original` if that is what arrived: which
-    /// of the two did is told by the timestamp echoed, where there is one.
+    /// The RTT that an ACK of a copied segment shows. It is `from_original` if the original arrived; the
+    /// echoed timestamp, where there is one, decides between the original and the copy.
     pub(super) fn rtt_of_copied(&self, from_original: Duration, ack: &Ack) -> Duration {
         let (Some(after), Some(echo)) = (self.copying.copies.sent_after(), ack.timestamp_rtt)
         else {
