@@ -11,7 +11,7 @@
 mod acks;
 mod buffer;
 mod config;
-mod connection;
+pub mod connection;
 mod ecn;
 mod endpoint;
 mod info;
