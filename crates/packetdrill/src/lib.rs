@@ -1,23 +1,23 @@
 //! Recoup as the stack under test of [packetdrill](https://github.com/google/packetdrill).
 //!
-//! packetdrill runs scripts against a TCP stack: system calls and packets in, packets out, each
-//! checked against what the script expects and when. Given a shared object (`--so_filename`), it
-//! calls the stack in there instead of the kernel's. This crate is such an object, over
-//! [`recoup_tcp::Endpoint`] in virtual time:
+//! packetdrill runs scripts against a TCP stack. It makes system calls, sends packets, and checks each
+//! packet of the stack and its time against the script. With `--so_filename` it calls the stack in a
+//! shared object instead of the kernel's. This crate is a shared object of this kind. Its stack is
+//! [`recoup_tcp::Connection`] in virtual time:
 //!
 //! ```text
 //! packetdrill ─► calls (C)  ─► runtime: one host, one clock, calls that wait
 //!                                  │
-//!                                host: sockets by descriptor, listeners, buffers, poll, epoll
+//!                                host: sockets by descriptor, listeners, poll, epoll
 //!                                  │
-//!                            recoup_tcp::Endpoint, one a connection
+//!                            recoup_tcp::Connection, one per connection
 //! ```
 //!
-//! How to run scripts is told in `docs/packetdrill.md`; which profile the endpoints follow says the
-//! environment variable `RECOUP_PROFILE`.
+//! `docs/packetdrill.md` says how to run scripts. The environment variable `RECOUP_PROFILE` names the
+//! profile that the endpoints follow.
 //!
-//! Nothing here is for Rust callers: what the object exports is `packetdrill_interface_init`, and
-//! the functions of the C library it stands in front of when preloaded.
+//! Nothing here is for Rust callers. The object exports `packetdrill_interface_init` and, for use with
+//! `LD_PRELOAD`, the functions of the C library that it replaces.
 
 mod calls;
 mod errno;

@@ -3,7 +3,7 @@
 use recoup_recovery::Profile;
 use recoup_recovery::profile::ProfileError;
 use recoup_tcp::sysctl::Sysctls;
-use recoup_tcp::{Config, Push};
+use recoup_tcp::{Config, SendLimits};
 use std::time::Duration;
 
 /// The environment variable that names the profile.
@@ -100,8 +100,6 @@ impl Settings {
 pub struct Personality {
     /// Bytes of written data held at most.
     pub send_buffer: u64,
-    /// Whether a long write is sent while it is taken in, chunk by chunk.
-    pub in_chunks: bool,
     /// Nagle's rule is in force (not `TCP_NODELAY`).
     pub nagle: bool,
     /// Less than a full segment waits for more (`TCP_CORK`).
@@ -113,9 +111,12 @@ pub struct Personality {
 }
 
 impl Personality {
-    /// The bytes written and not sent from which on writers wait.
-    pub fn lowat(&self) -> u64 {
-        self.notsent_lowat.unwrap_or(u64::MAX)
+    /// How much of what is written a connection takes.
+    pub fn send_limits(&self) -> SendLimits {
+        SendLimits {
+            buffer: self.send_buffer,
+            unsent: self.notsent_lowat.unwrap_or(u64::MAX),
+        }
     }
 }
 
@@ -126,7 +127,6 @@ impl Settings {
         let unlimited = |lowat: &u64| *lowat < u64::from(u32::MAX);
         Personality {
             send_buffer: buffer,
-            in_chunks: config.push != Push::WriteEnd,
             nagle: true,
             corked: false,
             notsent_lowat: sysctls.notsent_lowat.filter(unlimited),

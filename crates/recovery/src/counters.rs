@@ -37,16 +37,16 @@ impl Retransmissions {
 pub struct Counters {
     /// Segments delivered, by cumulative ACK, SACK or DSACK.
     pub delivered: u64,
-    /// Segments sent again.
+    /// Segments retransmitted.
     pub retransmissions: Retransmissions,
-    /// Bytes of sequence space sent again.
+    /// Bytes of sequence space retransmitted.
     pub retransmitted_bytes: u64,
     /// Tail loss probes, those that carry new data included; the others are retransmissions too.
     pub probes: u64,
     /// Retransmission timeouts, by the state they found: those in Loss are exponential back-off
     /// (see [`timeouts_in`](Self::timeouts_in)).
     pub timeouts: [u64; State::ALL.len()],
-    /// Segments sent again that nothing was heard of before the connection was given up.
+    /// Segments retransmitted that nothing was heard of before the connection was given up.
     pub failed_retransmissions: u64,
     /// Fast recoveries entered.
     pub recoveries: u64,
@@ -158,7 +158,7 @@ pub struct Recovery {
     pub last_cwnd: Segments,
     /// The window after it.
     pub cwnd: Segments,
-    /// Segments it sent again.
+    /// Segments it retransmitted.
     pub retransmissions: u32,
     /// Segments delivered meanwhile.
     pub delivered: u32,

@@ -1,11 +1,13 @@
-//! The one vocabulary in which the engine tells what it does. Tables, plots, captures and JSON
-//! lines are views of it; simulator, real packets and replay all speak it.
+//! The events that a sender logs, and the words of all reports: triggers, states, timers, loss detectors.
+//!
+//! The simulator, real packets and replays log the same events. Tables, plots, captures and JSON lines are
+//! views of them.
 
 use crate::undo::Proof;
 use recoup_units::{Instant, Offset, Segments, Span};
 use std::time::Duration;
 
-/// Why a segment was sent again. The names are used everywhere.
+/// What triggered a retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Trigger {
     /// Fast recovery: marked lost by the loss detector, or a hole below the highest SACK.
@@ -14,13 +16,13 @@ pub enum Trigger {
     Early,
     /// The segment the retransmission timer itself sends.
     Rto,
-    /// Go-back after a timeout, as the window reopens.
+    /// A further retransmission after a timeout, as slow start opens the window.
     SlowStart,
     /// A tail loss probe that repeats the last segment.
     Tlp,
-    /// A SYN sent again.
+    /// A SYN retransmitted.
     Syn,
-    /// A SYN-ACK sent again.
+    /// A SYN-ACK retransmitted.
     SynAck,
 }
 
@@ -36,7 +38,7 @@ impl Trigger {
         Self::SynAck,
     ];
 
-    /// The name in reports.
+    /// The name in reports and settings.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Fast => "fast",
@@ -50,19 +52,19 @@ impl Trigger {
     }
 }
 
-/// What is about to be sent, or was.
+/// One segment that is to be sent, or was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Send {
     /// Data (or SYN, or FIN) for the first time.
     New(Span),
-    /// New data as a tail loss probe, whatever the congestion window.
+    /// New data as a tail loss probe. It ignores the congestion window.
     NewProbe(Span),
-    /// Data sent before.
+    /// A retransmission.
     Again(Span, Trigger),
-    /// An extra copy of data outstanding, in advance of any loss (selective loss prevention).
+    /// An extra copy of outstanding data, before any sign of loss (selective loss prevention).
     Copy(Span),
-    /// A segment that carries nothing and is out of window, to draw an ACK that tells the peer's
-    /// window (RFC 9293 §3.8.6.1).
+    /// An empty segment outside the window. It makes the peer send an ACK with its window
+    /// (RFC 9293 §3.8.6.1).
     WindowProbe,
 }
 
@@ -86,11 +88,12 @@ impl Send {
 /// The sender's state, by Linux's names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
-    /// Nothing suspicious.
+    /// No SACK, duplicate ACK or loss is outstanding.
     Open,
-    /// SACKs or duplicate ACKs, not enough to call anything lost.
+    /// SACKs or duplicate ACKs arrived, too few to mark a segment lost.
     Disorder,
-    /// The window is being reduced for a reason other than a loss being repaired now.
+    /// The congestion window is being reduced, and nothing is to be repaired (for example after an ECN
+    /// echo).
     Cwr,
     /// Fast recovery.
     Recovery,
@@ -120,7 +123,7 @@ impl State {
     }
 }
 
-/// What makes the sender act without an ACK.
+/// The timers: what makes the sender act without an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Timer {
     /// Delayed early retransmit.
@@ -129,7 +132,7 @@ pub enum Timer {
     Reorder,
     /// Tail loss probe (PTO).
     Probe,
-    /// Retransmission timeout.
+    /// Retransmission timeout (RTO).
     Rto,
     /// Zero-window probe.
     Persist,
@@ -154,23 +157,22 @@ impl Timer {
     }
 }
 
-/// Who judged a segment lost.
+/// What marked a segment lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Judge {
-    /// Duplicate ACKs or SACK arithmetic: dupthresh or FACK.
+pub enum LossDetector {
+    /// Counting: duplicate ACKs, SACKed segments, or FACK.
     Threshold,
-    /// RACK: time.
+    /// RACK, by time.
     Rack,
-    /// What was sent after a retransmission arrived first.
+    /// A segment sent after a retransmission was delivered before it.
     LostRetransmission,
     /// Early retransmit.
     Early,
-    /// A timeout, which takes everything not SACKed as lost; under RACK what was sent recently is
-    /// spared.
+    /// A retransmission timeout. It marks every segment not SACKed; with RACK, not those sent recently.
     Timeout,
 }
 
-impl Judge {
+impl LossDetector {
     /// The name in reports.
     pub const fn name(self) -> &'static str {
         match self {
@@ -195,93 +197,93 @@ pub enum Event {
         /// The congestion window.
         cwnd: Segments,
     },
-    /// An ACK was taken in.
+    /// An ACK arrived.
     Acked {
         /// The new `snd_una`.
         una: Offset,
-        /// Segments newly covered by it.
+        /// Segments newly acknowledged by the ACK number.
         newly_acked: Segments,
         /// Segments newly SACKed.
         newly_sacked: Segments,
-        /// The duplicate reported.
+        /// The duplicate that a DSACK reported.
         dsack: Option<Span>,
-        /// It is of a copy, and is no other news.
+        /// The duplicate is that of a copy, which says nothing about retransmissions.
         copy_reported: bool,
     },
     /// A round-trip time was measured.
     RttSample {
         /// The sample.
         rtt: Duration,
-        /// Smoothed.
+        /// The smoothed RTT after it.
         srtt: Duration,
-        /// The RTO that follows.
+        /// The RTO after it.
         rto: Duration,
     },
-    /// A segment was judged lost.
+    /// A segment was marked lost.
     MarkedLost {
-        /// Which.
+        /// The segment.
         span: Span,
-        /// By whom.
-        by: Judge,
+        /// What marked it.
+        by: LossDetector,
     },
     /// A timer was set, moved or (`None`) stopped.
     TimerSet {
-        /// Which.
+        /// The timer.
         timer: Timer,
-        /// When it will go off.
+        /// Its deadline.
         at: Option<Instant>,
     },
-    /// A timer went off.
+    /// A timer fired.
     TimerFired {
-        /// Which.
+        /// The timer.
         timer: Timer,
     },
     /// The state changed.
     StateChanged {
-        /// Before.
+        /// The state before.
         from: State,
-        /// After.
+        /// The state after.
         to: State,
-        /// The window after the change.
+        /// The congestion window after the change.
         cwnd: Segments,
         /// The slow-start threshold after the change.
         ssthresh: Segments,
         /// Segments in flight.
         pipe: Segments,
     },
-    /// A tail loss probe's repair of the loss was detected and answered with a window reduction.
+    /// A tail loss probe turned out to have repaired a loss. The sender reduced its window.
     ProbeRepairedLoss,
-    /// A reduction was found needless and taken back.
+    /// A window reduction turned out to be needless and was undone.
     Undone {
-        /// What proved it.
+        /// The proof.
         by: Proof,
-        /// The window after it.
+        /// The congestion window after the undo.
         cwnd: Segments,
-        /// The slow-start threshold after it.
+        /// The slow-start threshold after the undo.
         ssthresh: Segments,
     },
-    /// The path reorders: a segment arrived after others sent later.
+    /// Reordering was seen: a segment arrived after others that were sent later.
     Reordering {
-        /// By how many segments.
+        /// How many segments overtook it.
         distance: Segments,
-        /// dupthresh after it.
+        /// The dupthresh that follows.
         dupthresh: Segments,
     },
-    /// A copy would be worth its while, but the window has no room for it, or an earlier one is not
+    /// A copy was worth sending, and was not sent: a window has no room, or an earlier copy is not
     /// acknowledged yet.
     CopyWithheld {
-        /// Of which segment.
+        /// The segment.
         span: Span,
-        /// An earlier copy is not acknowledged; otherwise the window has no room.
+        /// `true`: an earlier copy is not acknowledged yet. `false`: a window has no room.
         another_out: bool,
     },
-    /// The receiver took back what it had SACKed.
+    /// The receiver dropped data that it had SACKed (RFC 2018 §8).
     Reneged,
     /// The user timeout passed: the connection is given up.
     GaveUp,
 }
 
-/// Events in the order they happened, kept only when switched on; the driver drains it.
+/// The events in the order in which they happened. Empty unless switched on.
 #[derive(Clone, Debug, Default)]
 pub struct EventLog {
     on: bool,
@@ -310,12 +312,12 @@ impl EventLog {
         }
     }
 
-    /// What logs each span that `by` judges lost now.
-    pub fn losses(&mut self, now: Instant, by: Judge) -> impl FnMut(Span) + '_ {
+    /// A function that logs each span it is called with as marked lost by `by`.
+    pub fn losses(&mut self, now: Instant, by: LossDetector) -> impl FnMut(Span) + '_ {
         move |span| self.push(now, Event::MarkedLost { span, by })
     }
 
-    /// Takes out what has been logged.
+    /// Takes out the events logged so far.
     pub fn drain(&mut self) -> impl Iterator<Item = (Instant, Event)> + '_ {
         self.events.drain(..)
     }

@@ -1,16 +1,16 @@
 //! F-RTO: was the timeout spurious? After it, new data instead of retransmissions tells.
 //!
 //! ```text
-//! timeout:                   the first segment is sent again                     RFC 5682 §3.1 step 1
+//! timeout:                   the first segment is retransmitted                  RFC 5682 §3.1 step 1
 //! an ACK advances:           new data goes instead of what was taken as lost                 step 2b
 //!                            (nothing new to send, or all acknowledged: no test)             step 2a
 //! more SACKs or a duplicate ACK once new data is out:      the loss was real                 step 3a
-//! data never sent again, of before the timeout, arrives:   the timeout was spurious          step 3b
+//! data from before the timeout, never retransmitted, arrives:  the timeout was spurious         step 3b
 //! ```
 //! Sources: RFC 5682 §2.1 (without SACK), §3.1 (with); Linux 6.12 `tcp_process_loss`.
 //!
 //! Deviations, all Linux's: step 3b is tested on every ACK, also before new data went, since segments
-//! remember whether they were sent again (RFC 5682 §3.2's restriction falls away with that); the test
+//! remember whether they were retransmitted (RFC 5682 §3.2's restriction falls away with that); the test
 //! is run again on each timeout in a row, but not on one that interrupts a fast recovery; the window
 //! grows by slow start meanwhile rather than being held to two new segments; a spurious timeout is
 //! answered by going back to the window before it, see [`undo`](crate::undo), instead of by RFC 4015.
@@ -21,7 +21,7 @@ pub enum Frto {
     /// No test: the timeout is taken for real.
     #[default]
     Off,
-    /// The first segment was sent again; the next ACKs tell.
+    /// The first segment was retransmitted; the next ACKs decide.
     Watching,
     /// New data goes instead of retransmissions.
     NewDataFirst,
@@ -29,8 +29,8 @@ pub enum Frto {
 
 /// What an ACK after the timeout shows.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Evidence {
-    /// Data of before the timeout that was never sent again has arrived.
+pub struct AckEvidence {
+    /// Data sent before the timeout and never retransmitted has arrived.
     pub original_arrived: bool,
     /// It SACKs anew, or is a duplicate ACK.
     pub more_out_of_order: bool,
@@ -55,7 +55,7 @@ pub enum Verdict {
 
 impl Frto {
     /// Takes in an ACK.
-    pub fn on_ack(self, seen: Evidence) -> Verdict {
+    pub fn on_ack(self, seen: AckEvidence) -> Verdict {
         if self == Self::Off {
             return Verdict::Goes(self);
         }
@@ -84,25 +84,25 @@ mod tests {
 
     #[test]
     fn the_steps() {
-        let nothing = Evidence::default();
-        let advances = Evidence {
+        let nothing = AckEvidence::default();
+        let advances = AckEvidence {
             advances_short: true,
             can_send_new: true,
             ..nothing
         };
-        let stuck = Evidence {
+        let stuck = AckEvidence {
             can_send_new: false,
             ..advances
         };
-        let out = Evidence {
+        let out = AckEvidence {
             new_data_out: true,
             ..nothing
         };
-        let real = Evidence {
+        let real = AckEvidence {
             more_out_of_order: true,
             ..out
         };
-        let spurious = Evidence {
+        let spurious = AckEvidence {
             original_arrived: true,
             ..real
         };

@@ -1,15 +1,24 @@
-//! The heart of Recoup: TCP loss recovery as a machine without I/O, clock or randomness.
+//! TCP loss recovery as a state machine without I/O, clock, randomness or threads.
 //!
-//! A [`Sender`] is told what was acknowledged ([`Ack`]), what was sent and what time it is; it is
-//! asked what it would send now ([`Sender::next_send`]) and when it wants to be woken
-//! ([`Sender::next_timer`]). Sending is an input too: asking changes nothing, and whoever drives the
-//! sender (a simulator, a real connection, the replay of a capture) reports what really went out.
+//! A [`Sender`] is one direction of a connection. Its driver reports each ACK ([`Sender::on_ack`]) and each
+//! segment sent ([`Sender::on_sent`]), with the time. The driver asks what the sender would send now
+//! ([`Sender::next_send`]) and when it must be woken ([`Sender::next_timer`]). Asking changes nothing.
 //!
-//! Six questions are answered by small policies, each in its own module, and applied in one place,
-//! [`sender`]: which segments are lost ([`detect`]), when to act without an ACK ([`rto`], [`tlp`]),
-//! how much may be sent in recovery ([`rate`]), what is worth an extra copy ([`slp`]), was it for
-//! nothing ([`undo`], [`frto`]), how the window grows ([`congestion`]). A [`Profile`] is a named choice
-//! of policies.
+//! The driver may be a simulator, a real connection, or the replay of a capture. Since sending is an input,
+//! a replay can report what the capture shows, and ask why it was sent ([`Sender::reason_for`]).
+//!
+//! Each question has its own module. A policy returns a verdict; [`sender`] alone applies verdicts.
+//!
+//! | question | modules |
+//! | --- | --- |
+//! | Which segments are lost? | [`detect`] |
+//! | When does the sender act without an ACK? | [`rto`], [`tlp`] |
+//! | How much may be sent in recovery? | [`rate`] |
+//! | Which segments are worth an extra copy? | [`slp`] |
+//! | Was a retransmission spurious? | [`undo`], [`frto`] |
+//! | How does the congestion window grow? | [`congestion`] |
+//!
+//! A [`Profile`] is a named choice of policies, such as `linux-6` or `linux-3.17+rtor`.
 
 pub mod ack;
 pub mod congestion;
@@ -18,6 +27,8 @@ mod delivery;
 pub mod detect;
 pub mod event;
 pub mod frto;
+mod pacing;
+mod peer_window;
 pub mod profile;
 pub mod rate;
 pub mod rto;
@@ -30,6 +41,7 @@ pub mod undo;
 
 pub use ack::{Ack, AckSummary};
 pub use counters::{Counters, Recovery, Retransmissions};
-pub use event::{Event, EventLog, Judge, Send, State, Timer, Trigger};
+pub use event::{Event, EventLog, LossDetector, Send, State, Timer, Trigger};
+pub use peer_window::PeerWindow;
 pub use profile::{Mechanisms, Profile};
 pub use sender::Sender;

@@ -33,8 +33,8 @@ pub struct Mechanisms {
     pub early_retransmit: EarlyRetransmit,
     /// New data on the first duplicate ACKs.
     pub limited_transmit: LimitedTransmit,
-    /// In recovery, what is sent when neither lost segments nor new data can be.
-    pub otherwise: Otherwise,
+    /// What recovery sends when neither lost segments nor new data can go.
+    pub recovery_fill: RecoveryFill,
     /// How much may be sent in recovery.
     pub rate: RateControl,
     /// Which proof takes a reduction back.
@@ -51,10 +51,10 @@ pub struct Mechanisms {
     pub slp: Option<SlpRules>,
     /// Congestion control.
     pub congestion: Algorithm,
-    /// What ssthresh is a fraction of.
-    pub reduced: Reduced,
-    /// When the window grows on an ACK.
-    pub growth: Growth,
+    /// What ssthresh is computed from.
+    pub reduction_base: ReductionBase,
+    /// How an ACK is processed, by kernel generation.
+    pub ack_processing: AckProcessing,
     /// The congestion window to begin with (RFC 6928).
     pub initial_window: Segments,
     /// Idle time wears the window away (RFC 5681 §4.1; Linux tcp_slow_start_after_idle).
@@ -74,41 +74,47 @@ pub enum LimitedTransmit {
     Pipe,
 }
 
-/// What else a recovery sends (RFC 6675 §4 NextSeg).
+/// What recovery sends when no segment is marked lost and no new data may go (RFC 6675 §4 NextSeg).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Otherwise {
+pub enum RecoveryFill {
     /// Nothing.
     Nothing,
-    /// Holes below the highest SACK although nothing says they are lost (rule 3; Linux's forward
-    /// retransmission).
+    /// Holes below the highest SACK, although nothing says that they are lost (rule 3; Linux's
+    /// forward retransmission).
     Holes,
-    /// Those, and once a recovery the last segment not SACKed (rule 4, the rescue retransmission).
+    /// These holes and, once per recovery, the last segment not SACKed (rule 4, the rescue
+    /// retransmission).
     HolesAndRescue,
 }
 
-/// What the congestion control reduces.
+/// The quantity from which a loss computes ssthresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Reduced {
+pub enum ReductionBase {
     /// The congestion window (Linux).
-    Window,
-    /// What is outstanding (RFC 5681 §3.1 equation 4).
+    Cwnd,
+    /// The flight size (RFC 5681 §3.1 equation 4).
     FlightSize,
 }
 
-/// When the window grows on an ACK, and by what; and with it what else changed in Linux's treatment of
-/// ACKs from one generation to the next: since 4.13 a probe is judged before the states run, not after;
-/// an ACK older than the last clocks nothing; a DSACK counts as delivered; the window counts as used as
-/// soon as it is full; and an undo that has no window to return to leaves the present one (before, at
-/// least ssthresh).
+/// How an ACK is processed, by the generation of the Linux kernel.
+///
+/// | | before 3.13 | 3.13 to 4.12 | since 4.13 |
+/// | --- | --- | --- | --- |
+/// | the window grows | before the state changes | before the state changes | after the state changed |
+/// | in slow start by | one segment per ACK | segments acknowledged | segments delivered |
+/// | the answer to a probe is judged | after the state changed | after the state changed | before the state changes |
+/// | an ACK older than the last one | clocks out data | clocks out data | clocks out nothing |
+/// | a DSACK | is not a delivery | is not a delivery | counts as delivered |
+/// | the window counts as used | when more is outstanding than before in the round trip | the same | also as soon as it is full |
+/// | an undo with no window to restore | raises the window to ssthresh | the same | leaves the window |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Growth {
-    /// In the state the ACK found, by the ACK, whatever it acknowledged (RFC 5681 §3.1; Linux before
-    /// 3.13).
-    PerAck,
-    /// In the state the ACK found, by what it acknowledged (Linux before 4.13).
-    Before,
-    /// In the state the ACK leaves, by what it delivered (Linux since).
-    After,
+pub enum AckProcessing {
+    /// Linux before 3.13. RFC 5681 §3.1 lets the window grow in the same way.
+    Linux2_6,
+    /// Linux 3.13 to 4.12.
+    Linux3_13,
+    /// Linux 4.13 and later.
+    Linux4_13,
 }
 
 /// Linux's counting of losses until RACK.
@@ -137,7 +143,7 @@ impl Mechanisms {
         detection: LINUX_DETECTION,
         early_retransmit: EarlyRetransmit::LINUX,
         limited_transmit: LimitedTransmit::Pipe,
-        otherwise: Otherwise::Holes,
+        recovery_fill: RecoveryFill::Holes,
         rate: RateControl::Prr(Bound::SlowStart),
         undo: UndoRules::ALL,
         frto: true,
@@ -146,8 +152,8 @@ impl Mechanisms {
         probe: None,
         slp: None,
         congestion: Algorithm::Cubic,
-        reduced: Reduced::Window,
-        growth: Growth::Before,
+        reduction_base: ReductionBase::Cwnd,
+        ack_processing: AckProcessing::Linux3_13,
         initial_window: Segments(10),
         restart_after_idle: true,
         user_timeout: Duration::from_secs(300),
@@ -162,7 +168,7 @@ impl Mechanisms {
             initial: Duration::from_secs(3),
             ..LINUX_RTO
         },
-        growth: Growth::PerAck,
+        ack_processing: AckProcessing::Linux2_6,
         ..Self::LINUX_3_17
     };
 
@@ -174,10 +180,10 @@ impl Mechanisms {
             max_dupthresh: Segments(300),
         },
         early_retransmit: EarlyRetransmit::Off,
-        otherwise: Otherwise::Nothing,
+        recovery_fill: RecoveryFill::Nothing,
         rate: RateControl::Prr(Bound::SafeAck),
         probe: Some(ProbeRules::LINUX_6),
-        growth: Growth::After,
+        ack_processing: AckProcessing::Linux4_13,
         ..Self::LINUX_3_17
     };
 
@@ -191,7 +197,7 @@ impl Mechanisms {
         },
         early_retransmit: EarlyRetransmit::Off,
         limited_transmit: LimitedTransmit::Pipe,
-        otherwise: Otherwise::HolesAndRescue,
+        recovery_fill: RecoveryFill::HolesAndRescue,
         rate: RateControl::Standard,
         undo: UndoRules::NONE,
         frto: false,
@@ -209,8 +215,8 @@ impl Mechanisms {
         probe: None,
         slp: None,
         congestion: Algorithm::Reno,
-        reduced: Reduced::FlightSize,
-        growth: Growth::PerAck,
+        reduction_base: ReductionBase::FlightSize,
+        ack_processing: AckProcessing::Linux2_6,
         initial_window: Segments(10),
         restart_after_idle: true,
         user_timeout: Duration::from_secs(300),
@@ -225,7 +231,7 @@ impl Mechanisms {
             max_dupthresh: DUPTHRESH,
         },
         limited_transmit: LimitedTransmit::Two,
-        otherwise: Otherwise::Nothing,
+        recovery_fill: RecoveryFill::Nothing,
         ..Self::RFC_6675
     };
 }

@@ -11,7 +11,7 @@
 //! m is 1 (1.25 on Solaris), and the clock exact unless the rules say otherwise.
 //!
 //! A sample is taken of every ACK that measures, or of one segment a flight: the first new data sent
-//! while none is timed, until it is acknowledged or anything is sent again (Karn's rule as 4.4BSD has
+//! while none is timed, until it is acknowledged or anything is retransmitted (Karn's rule as 4.4BSD has
 //! it; RFC 6298 §3 asks for no more than one sample a round trip).
 //!
 //! Sources: RFC 6298 §2 (the estimator), Linux `tcp_rtt_estimator` (fall at most once a round trip,
@@ -134,7 +134,7 @@ impl RttEstimator {
         }
     }
 
-    /// Something was sent again: what is acknowledged next may be that, so nothing is timed any more
+    /// Something was retransmitted: what is acknowledged next may be that, so nothing is timed any more
     /// (Karn's rule).
     pub fn on_sent_again(&mut self) {
         self.timed = None;
@@ -216,7 +216,7 @@ impl RttEstimator {
         self.srtt8 = self.srtt8 - (self.srtt8 >> 3) + m;
     }
 
-    /// A SYN had to be sent again and left no sample: until the first one the RTO is at least
+    /// A SYN had to be retransmitted and left no sample: until the first one the RTO is at least
     /// [`FALLBACK`] (RFC 6298 §5.7).
     pub fn distrust_initial(&mut self) {
         self.rules.initial = self.rules.initial.max(FALLBACK);

@@ -65,7 +65,7 @@ impl SentSegment {
         self.is_original() && !self.copied
     }
 
-    /// Lost and not yet sent again.
+    /// Lost and not yet retransmitted.
     pub fn wants_retransmission(&self) -> bool {
         self.lost && !self.retransmitted && !self.sacked
     }
@@ -100,7 +100,7 @@ pub struct Scoreboard {
     above: Above,
     /// Segments that want retransmission, lowest first; some no longer do.
     waiting: BinaryHeap<Reverse<Id>>,
-    /// No segment below this index is a hole never sent again.
+    /// No segment below this index is a hole never retransmitted.
     next_hole: u32,
     /// Segments in flight in the order of their last transmission.
     order: order::Ends,
@@ -241,7 +241,7 @@ impl Scoreboard {
         });
     }
 
-    /// Records that outstanding data at `span` was sent again. `in_pipe`: count the retransmission
+    /// Records that outstanding data at `span` was retransmitted. `in_pipe`: count the retransmission
     /// as in flight (a tail loss probe is not). What is not outstanding any more is ignored.
     pub fn resend(&mut self, now: Instant, span: Span, in_pipe: bool) {
         let from = self.index_of(span.start);
@@ -291,7 +291,7 @@ impl Scoreboard {
         segments.take_while(move |s| s.span.overlaps(span))
     }
 
-    /// The first lost segment not sent again yet.
+    /// The first lost segment not retransmitted yet.
     pub fn next_lost(&self) -> Option<&SentSegment> {
         self.waiting.peek().map(|Reverse(id)| self.named(*id))
     }
@@ -303,7 +303,7 @@ impl Scoreboard {
         segments.take_while(|s| s.wants_retransmission())
     }
 
-    /// The first hole below the highest SACK that was never sent again, lost or not
+    /// The first hole below the highest SACK that was never retransmitted, lost or not
     /// (RFC 6675 §4 NextSeg rule 3; Linux's forward retransmission).
     pub fn next_hole(&self) -> Option<&SentSegment> {
         (self.next_hole < self.fack)
@@ -336,7 +336,7 @@ impl Scoreboard {
         self.segments.front().is_some_and(|s| s.sacked)
     }
 
-    /// Nothing is SACKed, lost or sent again, as far as the first segment and the counts tell.
+    /// Nothing is SACKed, lost or retransmitted, as far as the first segment and the counts tell.
     pub fn is_clean(&self) -> bool {
         self.sacked + self.lost + self.retransmitted + self.duplicates == 0
             && self.first().is_none_or(SentSegment::is_original)

@@ -92,7 +92,7 @@ pub enum LossRate {
 }
 
 impl LossRate {
-    /// p after `sent` segments, `lost` of which had to be sent again.
+    /// p after `sent` segments, `lost` of which had to be retransmitted.
     pub fn of(self, lost: u64, sent: u64) -> Ppm {
         match self {
             Self::Fixed(p) => p,

@@ -65,7 +65,7 @@ impl Proof {
 
 /// The window before a reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Before {
+pub struct PriorWindow {
     /// Congestion window.
     pub cwnd: Segments,
     /// Slow-start threshold, at least three quarters of the window (Linux `tcp_current_ssthresh`).
@@ -77,7 +77,7 @@ pub struct Before {
 pub struct Undo {
     /// `snd_una` as it began (Linux's undo_marker).
     marker: Option<Offset>,
-    before: Option<Before>,
+    before: Option<PriorWindow>,
     /// Retransmissions no DSACK has explained; `None` while there was none to explain.
     unexplained: Option<u32>,
     /// When the first retransmission went (Linux's retrans_stamp).
@@ -87,7 +87,7 @@ pub struct Undo {
 impl Undo {
     /// An episode begins at `una`. `in_flight`: retransmissions of before it that may still draw
     /// DSACKs. `before`: what to go back to; `None` where the window fell for a reason besides.
-    pub fn begin(&mut self, una: Offset, in_flight: u32, before: Option<Before>) {
+    pub fn begin(&mut self, una: Offset, in_flight: u32, before: Option<PriorWindow>) {
         self.marker = Some(una);
         self.unexplained = (in_flight > 0).then_some(in_flight);
         self.before = before;
@@ -146,7 +146,7 @@ impl Undo {
     }
 
     /// Takes the episode back: what to return to.
-    pub fn take(&mut self) -> Option<Before> {
+    pub fn take(&mut self) -> Option<PriorWindow> {
         self.marker = None;
         self.before.take()
     }

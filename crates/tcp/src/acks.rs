@@ -38,6 +38,8 @@ pub(crate) enum Urgency {
     },
     /// Anything the peer should hear of at once.
     AtOnce,
+    /// A segment that may be a blind attack: it is answered by a challenge ACK (RFC 5961).
+    Challenge,
 }
 
 /// The state of a policy.
@@ -48,6 +50,7 @@ pub(crate) struct AckSchedule {
     quick_left: Option<u32>,
     full_segments: u32,
     due: bool,
+    challenge_due: bool,
     deadline: Option<Instant>,
 }
 
@@ -58,6 +61,7 @@ impl AckSchedule {
             quick_left: None,
             full_segments: 0,
             due: false,
+            challenge_due: false,
             deadline: None,
         }
     }
@@ -68,7 +72,10 @@ impl AckSchedule {
             if let (AckPolicy::Linux { quick }, Some(left)) = (self.policy, &mut self.quick_left) {
                 *left = (*left).max(quick);
             }
-            self.due = true;
+            match urgency {
+                Urgency::Challenge => self.challenge_due = true,
+                _ => self.due = true,
+            }
             return;
         };
         self.full_segments = self.full_segments.saturating_add(full);
@@ -90,11 +97,13 @@ impl AckSchedule {
 
     /// A segment with an ACK was sent.
     pub fn on_ack_sent(&mut self) {
+        let owed = self.is_due() || self.deadline.is_some();
         if let Some(left) = &mut self.quick_left {
-            *left = left.saturating_sub(u32::from(self.due || self.deadline.is_some()));
+            *left = left.saturating_sub(u32::from(owed));
         }
         self.full_segments = 0;
         self.due = false;
+        self.challenge_due = false;
         self.deadline = None;
     }
 
@@ -113,8 +122,19 @@ impl AckSchedule {
         self.due = true;
     }
 
+    /// Whether an ACK is to be sent now, a challenge ACK or another.
     pub fn is_due(&self) -> bool {
-        self.due
+        self.due || self.challenge_due
+    }
+
+    /// Whether the only ACK to be sent now is a challenge ACK.
+    pub fn only_challenge_is_due(&self) -> bool {
+        self.challenge_due && !self.due
+    }
+
+    /// The challenge ACK is not sent.
+    pub fn withhold_challenge(&mut self) {
+        self.challenge_due = false;
     }
 
     pub fn deadline(&self) -> Option<Instant> {
@@ -181,6 +201,23 @@ mod tests {
             (s.is_due(), s.deadline()),
             (false, Some(Instant::from_millis(200)))
         );
+    }
+
+    #[test]
+    fn a_challenge_ack_can_be_withheld_unless_another_ack_is_due() {
+        let mut s = AckSchedule::new(AckPolicy::Quick);
+        s.on_segment(Instant::ZERO, Urgency::Challenge);
+        assert!(s.is_due() && s.only_challenge_is_due());
+        s.withhold_challenge();
+        assert!(!s.is_due());
+        s.on_segment(Instant::ZERO, Urgency::Challenge);
+        s.on_segment(Instant::ZERO, Urgency::AtOnce);
+        assert!(!s.only_challenge_is_due());
+        s.withhold_challenge();
+        assert!(s.is_due());
+        s.on_segment(Instant::ZERO, Urgency::Challenge);
+        s.on_ack_sent();
+        assert!(!s.is_due());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What an endpoint is told before it starts.
+//! The configuration of an endpoint.
 
 use crate::{AckPolicy, Ecn, Push};
 use recoup_recovery::Mechanisms;

@@ -30,7 +30,7 @@ pub(crate) struct EcnState {
     peer: bool,
     /// A mark was seen, and the peer has not said that it reduced its window.
     echo: bool,
-    /// The window was reduced, and the peer has not been told.
+    /// The window was reduced, and CWR has not been sent yet.
     reduced: bool,
 }
 
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reduction_is_told_once_with_new_data() {
+    fn a_reduction_is_reported_once_with_new_data() {
         let mut ecn = EcnState::new(Ecn::Answer);
         ecn.on_syn(&segment(Flags::SYN | Flags::ECE | Flags::CWR));
         ecn.on_state(State::Open, State::Cwr);

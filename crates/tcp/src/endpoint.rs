@@ -6,7 +6,11 @@
 //! Deviations: a listening endpoint takes one connection, there is no simultaneous open; TIME-WAIT
 //! lasts [`TIME_WAIT`], Linux's 60 s rather than 2 MSL of 2 minutes; urgent data is ignored; a
 //! segment without the timestamps agreed on is taken all the same, as Linux does (RFC 7323 §3.2 would
-//! drop it); challenge ACKs are not rate-limited here, but by whoever owns many connections.
+//! drop it).
+//!
+//! Challenge ACKs are not rate-limited here: RFC 5961 §7 limits those of a host. A host with many
+//! connections asks [`Endpoint::owes_challenge_ack`] before it transmits, and withholds the challenge ACK
+//! when its budget is spent.
 
 mod input;
 mod output;
@@ -33,7 +37,7 @@ pub enum State {
     SynSent,
     /// Our SYN-ACK is out.
     SynReceived,
-    /// Open both ways.
+    /// The handshake is done.
     Established,
     /// We closed; our FIN is not acknowledged.
     FinWait1,
@@ -45,7 +49,7 @@ pub enum State {
     Closing,
     /// The peer closed, then we; our FIN is not acknowledged.
     LastAck,
-    /// Over; late segments are still answered.
+    /// Over. Late segments are still answered.
     TimeWait,
     /// Over.
     Closed(Closed),
@@ -64,7 +68,7 @@ pub enum Closed {
     ByAbort,
 }
 
-/// What wakes an endpoint without a segment.
+/// The timers of an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Timer {
     /// A timer of the sender.
@@ -82,6 +86,18 @@ pub enum Transmit {
     Stream(Send),
     /// A pure ACK or a reset.
     Control,
+}
+
+impl Transmit {
+    /// Where in the send stream the payload of `segment` stands, which was transmitted as this.
+    pub fn payload_span(self, segment: &Segment) -> Span {
+        let span = match self {
+            Self::Stream(what) => what.span(),
+            Self::Control => None,
+        };
+        let start = span.map_or(Offset::DATA, |span| span.start.max(Offset::DATA));
+        Span::at(start, u64::from(segment.payload_len))
+    }
 }
 
 /// One side of a connection.
@@ -105,13 +121,10 @@ pub struct Endpoint {
     ts_recent: u32,
     ts_recent_at: Instant,
     last_ack_sent: Offset,
-    /// The window the peer offers, and the largest it ever offered, in bytes.
-    pub(crate) peer_window: u64,
-    largest_window: u64,
     pub(crate) traffic: Traffic,
     pusher: Pusher,
     ecn: EcnState,
-    /// A SYN came again while its answer is unacknowledged: the answer is due again.
+    /// The peer's SYN arrived again while its answer is unacknowledged: the answer is due again.
     syn_ack_due: bool,
     /// The segment copied last carried PSH.
     copy_pushed: bool,
@@ -153,8 +166,6 @@ impl Endpoint {
             ts_recent: 0,
             ts_recent_at: Instant::ZERO,
             last_ack_sent: Offset::SYN,
-            peer_window: 0,
-            largest_window: 0,
             traffic: Traffic::default(),
             pusher: Pusher::new(config.push),
             ecn: EcnState::new(config.ecn),
@@ -190,8 +201,6 @@ impl Endpoint {
         self.ts_recent = 0;
         self.ts_recent_at = Instant::ZERO;
         self.last_ack_sent = Offset::SYN;
-        self.peer_window = 0;
-        self.largest_window = 0;
         self.traffic = Traffic::default();
         self.pusher.reset(config.push);
         self.ecn = EcnState::new(config.ecn);
@@ -202,12 +211,12 @@ impl Endpoint {
         self.released = false;
     }
 
-    /// In-order bytes the application may read.
+    /// In-order bytes that the application has not read yet.
     pub fn readable(&self) -> u64 {
         self.receiver.readable()
     }
 
-    /// The application reads `bytes`; a window shut before may open, which the peer is then told.
+    /// The application read `bytes`. If that opens a closed window, an ACK reports it to the peer.
     pub fn read(&mut self, now: Instant, bytes: u64) {
         self.receiver.read(bytes);
         if self.synchronized() && self.receiver.window_update_due() {
@@ -235,10 +244,10 @@ impl Endpoint {
         }
     }
 
-    /// The application lets go of the connection, and will neither write nor read any more, as
-    /// Linux's `close`: data it never read is answered by a reset (RFC 1122 §4.2.2.13), which
-    /// `reset` asks for in any case; otherwise a FIN follows what was written, and data that arrives
-    /// from then on is reset. A SYN nobody has answered is forgotten.
+    /// The application lets go of the connection, as by Linux's `close`: it will neither write nor read any
+    /// more. If data is left unread (RFC 1122 §4.2.2.13), or `reset` asks for it, the peer is reset.
+    /// Otherwise a FIN follows what was written, and data that arrives later is answered by a reset. A SYN
+    /// that nobody has answered is forgotten.
     pub fn release(&mut self, now: Instant, reset: bool) {
         self.released = true;
         if reset || self.readable() > 0 || self.state == State::SynSent {
@@ -248,8 +257,8 @@ impl Endpoint {
         }
     }
 
-    /// The application gives the connection up: the peer is reset, unless both sides have closed
-    /// already (RFC 9293 §3.10.5). Ignored once closed.
+    /// The application aborts the connection: the peer is reset, unless both sides have closed already
+    /// (RFC 9293 §3.10.5). Ignored once the connection is over.
     pub fn abort(&mut self) {
         if matches!(self.state, State::Closed(_)) {
             return;
@@ -283,7 +292,7 @@ impl Endpoint {
         self.time_wait_until = None;
     }
 
-    /// The earliest timer and when it goes off.
+    /// The timer with the earliest deadline, and the deadline.
     pub fn next_timer(&self) -> Option<(Instant, Timer)> {
         if matches!(self.state, State::Closed(_)) {
             return None;
@@ -298,14 +307,14 @@ impl Endpoint {
             .min_by_key(|(at, _)| *at)
     }
 
-    /// The earliest timer that is not the sender's, for hosts that round the sender's.
+    /// The same among the timers that are not the sender's, for hosts that round the sender's deadlines.
     pub fn next_own_timer(&self) -> Option<(Instant, Timer)> {
         let ack = self.acks.deadline().map(|at| (at, Timer::DelayedAck));
         let wait = self.time_wait_until.map(|at| (at, Timer::TimeWait));
         [ack, wait].into_iter().flatten().min_by_key(|(at, _)| *at)
     }
 
-    /// A timer went off.
+    /// `timer` fired.
     pub fn on_timer(&mut self, now: Instant, timer: Timer) {
         match timer {
             Timer::Recovery(timer) => {
@@ -321,6 +330,16 @@ impl Endpoint {
         }
     }
 
+    /// Whether a challenge ACK (RFC 5961 §3.2, §4.2, §5.2) is the only ACK to be sent now.
+    pub fn owes_challenge_ack(&self) -> bool {
+        self.acks.only_challenge_is_due()
+    }
+
+    /// Does not send the challenge ACK (RFC 5961 §7).
+    pub fn withhold_challenge_ack(&mut self) {
+        self.acks.withhold_challenge();
+    }
+
     /// The peer's SYN has arrived.
     fn synchronized(&self) -> bool {
         !matches!(
@@ -334,13 +353,13 @@ impl Endpoint {
         self.state
     }
 
-    /// Whether packets with new data are to say that they may be marked rather than dropped
-    /// (RFC 3168 §6.1.2, ECT(0)).
+    /// Whether packets with new data are to carry ECT(0): routers may mark them instead of dropping them
+    /// (RFC 3168 §6.1.2).
     pub fn is_ecn_capable(&self) -> bool {
         self.ecn.is_agreed()
     }
 
-    /// The packet about to be handed in was marked "congestion experienced".
+    /// The packet of the next segment delivered was marked "congestion experienced".
     pub fn on_congestion_experienced(&mut self) {
         self.ecn.on_mark();
     }
@@ -348,6 +367,30 @@ impl Endpoint {
     /// The handshake is done and the connection has not ended.
     pub fn is_open(&self) -> bool {
         self.synchronized() && !matches!(self.state, State::SynReceived | State::TimeWait)
+    }
+
+    /// The sequence number of the lowest offset the peer has not acknowledged (SND.UNA).
+    pub fn send_unacknowledged(&self) -> SeqNumber {
+        self.config.isn.at(self.sender.una())
+    }
+
+    /// Whether `seq` is the number of something sent and not acknowledged.
+    pub fn is_outstanding(&self, seq: SeqNumber) -> bool {
+        let (una, nxt) = (self.sender.una(), self.sender.nxt());
+        let offset = seq.unwrap(self.config.isn, una);
+        offset.is_some_and(|at| at >= una && at < nxt)
+    }
+
+    /// The sequence number expected next from the peer (RCV.NXT), once its SYN has arrived.
+    pub fn receive_next(&self) -> SeqNumber {
+        self.ack_number()
+    }
+
+    /// Where in the receive stream `seq` lies, once the peer's SYN has arrived.
+    pub(crate) fn receive_offset(&self, seq: SeqNumber) -> Option<Offset> {
+        let next = self.receiver.next();
+        let offset = seq.unwrap(self.peer_isn, next);
+        offset.filter(|_| next > Offset::SYN)
     }
 
     /// The send side.

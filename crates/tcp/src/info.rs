@@ -107,7 +107,7 @@ info! {
     delivered: u32,
     /// Payload bytes sent, retransmissions included.
     bytes_sent: u64,
-    /// Payload bytes sent again.
+    /// Payload bytes retransmitted.
     bytes_retrans: u64,
     /// Duplicates the peer reported by DSACK.
     dsack_dups: u32,
@@ -235,7 +235,7 @@ impl Endpoint {
             bytes_retrans: traffic.bytes_retrans,
             dsack_dups: narrow(u128::from(counters.dsacks)),
             reord_seen: narrow(u128::from(counters.reordering_seen)),
-            snd_wnd: narrow(u128::from(self.peer_window)),
+            snd_wnd: narrow(u128::from(sender.peer_window().bytes(sender.una()))),
             rcv_wnd: narrow(u128::from(receiver.edge().since(receiver.next()))),
         }
     }
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transfer_is_told_in_the_kernels_units() {
+    fn a_transfer_is_reported_in_the_kernels_units() {
         let config = Config::new(Mechanisms::LINUX_3_17);
         let (mut client, mut server) = (Endpoint::connect(&config), Endpoint::listen(&config));
         let mut now = Instant::ZERO;

@@ -1,14 +1,17 @@
-//! A TCP endpoint without I/O: segments and the time go in, segments and deadlines come out.
+//! TCP without I/O: segments and the time go in, segments and deadlines come out.
 //!
-//! [`Endpoint`] does what RFC 9293 asks of a connection (handshake, data both ways, flow control,
-//! close, reset) and leaves everything about loss to [`recoup_recovery::Sender`]. It handles
-//! offsets, not bytes: payload stays in buffers of whoever drives it, for which there is [`Buffer`].
+//! [`Endpoint`] does what RFC 9293 asks of a connection: handshake, data both ways, flow control, close and
+//! reset. It leaves everything about loss to [`recoup_recovery::Sender`]. It handles offsets, not bytes.
 //!
-//! [`sysctl`] tells what Linux's settings mean to an endpoint.
+//! [`Connection`] is an endpoint with the bytes of both streams and with what the application is notified
+//! of. A simulator needs no bytes and uses endpoints; a host uses connections.
+//!
+//! [`sysctl`] translates Linux's settings into an endpoint's configuration.
 
 mod acks;
 mod buffer;
 mod config;
+pub mod connection;
 mod ecn;
 mod endpoint;
 pub mod flow;
@@ -21,6 +24,7 @@ pub mod sysctl;
 pub use acks::AckPolicy;
 pub use buffer::Buffer;
 pub use config::{Config, WindowScaling};
+pub use connection::{Connection, Flush, Notices, Read, SendLimits, Wake, WriteError, WriteMode};
 pub use ecn::Ecn;
 pub use endpoint::{Closed, Endpoint, State, Timer, Transmit};
 pub use info::Info;

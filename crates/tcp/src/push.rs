@@ -1,17 +1,17 @@
 //! Where the PSH bit goes.
 //!
-//! A receiver need not look at it (RFC 9293 §3.9.1.2), but who compares a trace segment by segment
-//! does. Stacks differ:
+//! A receiver need not use it (RFC 9293 §3.9.1.2), but whoever compares traces segment by segment sees it.
+//! Stacks differ:
 //!
-//! - [`Push::WriteEnd`]: on the segment that ends what the application has written so far.
-//! - [`Push::Burst`]: as Linux since 5.4, which hands segments to the device in bursts cut from chunks
-//!   of the send queue. The last segment of a burst of several carries the bit, so does the end of a
-//!   chunk marked at the end of a write, or in its midst once half the largest window was queued
-//!   since the last mark. What went out in one burst is sent again in one, as far as all of it is
-//!   lost and the window permits.
+//! - [`Push::WriteEnd`]: the segment that ends what the application has written so far carries the bit.
+//! - [`Push::Burst`]: Linux since 5.4 hands segments to the device in bursts, cut from chunks of the send
+//!   queue. The last segment of a burst of several carries the bit. So does the end of a marked chunk. A
+//!   chunk is marked at the end of a write, and within a write once half the largest window was queued
+//!   since the last mark. A burst is retransmitted as one burst, as far as all of it is lost and the window
+//!   permits.
 //!
-//! The bit that ends a write is sent again with the same data, whatever was written meanwhile; the
-//! bit that ends a burst belongs to that burst.
+//! The bit that ends a write goes with the same data when that is retransmitted, whatever was written
+//! meanwhile. The bit that ends a burst belongs to that burst alone.
 //!
 //! Sources: Linux `tcp_sendmsg_locked`, `forced_push`, `tcp_write_xmit`, `tcp_tso_autosize`,
 //! `tcp_transmit_skb`.
@@ -43,7 +43,7 @@ struct Chunk {
     marked: bool,
 }
 
-/// What decides about bits.
+/// Decides which segments carry the bit.
 #[derive(Clone, Debug)]
 pub(crate) struct Pusher {
     policy: Push,
@@ -57,17 +57,6 @@ pub(crate) struct Pusher {
     several: bool,
     /// Outstanding bursts, ascending, by their ends; of those of one segment only the marked ones.
     sent: VecDeque<Chunk>,
-}
-
-/// What the size of bursts and chunks follows from.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct View<'a> {
-    pub sender: &'a Sender,
-    pub mss: u64,
-    /// The largest window the peer ever offered, in bytes.
-    pub largest_window: u64,
-    /// The first offset the peer does not take.
-    pub edge: Offset,
 }
 
 impl Pusher {
@@ -100,28 +89,26 @@ impl Pusher {
 
     /// Bytes the chunk being filled still takes; a full one is followed by another. Without bursts
     /// there are no chunks: all is taken.
-    pub fn room(&self, view: &View) -> u64 {
+    pub fn room(&self, sender: &Sender) -> u64 {
         if self.policy == Push::WriteEnd {
             return u64::MAX;
         }
-        let goal = chunk_goal(view);
-        match self.tail_len(view) {
+        let goal = chunk_goal(sender);
+        match self.tail_len(sender) {
             len if len < goal => goal - len,
             _ => goal,
         }
     }
 
     /// Whether what is queued next joins the last chunk: it has room and is not all sent.
-    pub fn joins_tail(&self, view: &View) -> bool {
-        (1..chunk_goal(view)).contains(&self.tail_len(view))
+    pub fn joins_tail(&self, sender: &Sender) -> bool {
+        (1..chunk_goal(sender)).contains(&self.tail_len(sender))
     }
 
     /// Unsent bytes of the last chunk.
-    fn tail_len(&self, view: &View) -> u64 {
+    fn tail_len(&self, sender: &Sender) -> u64 {
         let before = self.chunks.iter().rev().nth(1);
-        let start = before
-            .map_or(Offset::DATA, |c| c.end)
-            .max(view.sender.nxt());
+        let start = before.map_or(Offset::DATA, |c| c.end).max(sender.nxt());
         let end = self.chunks.back().map_or(start, |tail| tail.end);
         end.since(start)
     }
@@ -129,15 +116,15 @@ impl Pusher {
     /// `bytes` of a write were queued. `first`: of that write, so that a mark at the end of the
     /// chunk they join is taken back. Returns whether so much was queued since the last mark that
     /// another was made.
-    pub fn queue(&mut self, mut bytes: u64, first: bool, view: &View) -> bool {
+    pub fn queue(&mut self, mut bytes: u64, first: bool, sender: &Sender) -> bool {
         if self.policy == Push::WriteEnd {
             self.written = self.written + bytes;
             return false;
         }
         let (mut first, mut much) = (first, false);
         while bytes > 0 {
-            let joins = self.joins_tail(view);
-            let take = self.room(view).min(bytes);
+            let joins = self.joins_tail(sender);
+            let take = self.room(sender).min(bytes);
             self.written = self.written + take;
             bytes -= take;
             match self.chunks.back_mut().filter(|_| joins) {
@@ -151,8 +138,8 @@ impl Pusher {
                 }),
             }
             first = false;
-            let half = view.largest_window / 2;
-            if self.room(view) == chunk_goal(view) && self.written > self.marked + half {
+            let half = sender.peer_window().largest() / 2;
+            if self.room(sender) == chunk_goal(sender) && self.written > self.marked + half {
                 self.mark();
                 much = true;
             }
@@ -178,13 +165,13 @@ impl Pusher {
         self.marked = self.written;
     }
 
-    /// Nothing more may be sent now: whatever comes later begins a burst of its own.
+    /// Nothing more may be sent now: the next segment begins a burst of its own.
     pub fn pause(&mut self) {
         self.left = 0;
     }
 
     /// New data `payload` was just sent: does it carry the bit? `written`: the end of data.
-    pub fn on_new(&mut self, payload: Span, written: Offset, view: &View) -> bool {
+    pub fn on_new(&mut self, payload: Span, written: Offset, sender: &Sender) -> bool {
         match self.policy {
             Push::WriteEnd => {
                 let marked = payload.end == written;
@@ -193,11 +180,11 @@ impl Pusher {
                 }
                 marked
             }
-            Push::Burst { least } => self.on_new_in_burst(payload, least, view),
+            Push::Burst { least } => self.on_new_in_burst(payload, least, sender),
         }
     }
 
-    fn on_new_in_burst(&mut self, payload: Span, least: u32, view: &View) -> bool {
+    fn on_new_in_burst(&mut self, payload: Span, least: u32, sender: &Sender) -> bool {
         while self.chunks.front().is_some_and(|c| c.end <= payload.start) {
             self.chunks.pop_front();
         }
@@ -206,7 +193,7 @@ impl Pusher {
             marked: true,
         });
         if self.left == 0 {
-            self.begin(burst(payload.start, chunk.end, least, view));
+            self.begin(burst(payload.start, chunk.end, least, sender));
         }
         self.left -= 1;
         let chunk_ends = payload.end >= chunk.end;
@@ -231,9 +218,9 @@ impl Pusher {
         }
     }
 
-    /// `payload` was just sent again: does it carry the bit? `alone`: by itself, whatever of its
-    /// burst is lost besides.
-    pub fn on_again(&mut self, payload: Span, alone: bool, view: &View) -> bool {
+    /// `payload` was just retransmitted: does it carry the bit? `alone`: it goes by itself, whatever else of
+    /// its burst is lost.
+    pub fn on_again(&mut self, payload: Span, alone: bool, sender: &Sender) -> bool {
         let at = self.sent.partition_point(|burst| burst.end < payload.end);
         let sent = self.sent.get(at).copied();
         let marked = sent.is_some_and(|burst| burst.marked && burst.end == payload.end);
@@ -246,7 +233,7 @@ impl Pusher {
         }
         if self.left == 0 {
             let end = sent.map_or(payload.end, |burst| burst.end);
-            self.begin(1 + lost_after(payload.end, end, view));
+            self.begin(1 + lost_after(payload.end, end, sender));
         }
         self.left -= 1;
         if self.left == 0 && sent.is_some_and(|burst| burst.end > payload.end) {
@@ -266,9 +253,9 @@ impl Pusher {
 }
 
 /// Bytes a chunk is filled up to: full segments, half the largest window at most.
-fn chunk_goal(view: &View) -> u64 {
+fn chunk_goal(sender: &Sender) -> u64 {
     const DEFAULT_MSS: u64 = 536;
-    let half = match view.largest_window {
+    let half = match sender.peer_window().largest() {
         small @ 0..=DEFAULT_MSS => small,
         large => large / 2,
     };
@@ -277,52 +264,46 @@ fn chunk_goal(view: &View) -> u64 {
     } else {
         LARGEST_CHUNK
     };
-    (most / view.mss).max(1) * view.mss
+    (most / mss(sender)).max(1) * mss(sender)
 }
 
 /// How many segments the burst that begins at `start` has, its first one just sent: what a
 /// millisecond at the pacing rate carries, half the window at most.
-fn burst(start: Offset, chunk_end: Offset, least: u32, view: &View) -> u32 {
-    let sender = view.sender;
+fn burst(start: Offset, chunk_end: Offset, least: u32, sender: &Sender) -> u32 {
     let cwnd = sender.cwnd().0;
     let half = (cwnd / 2).max(1);
     let quota = half.min(1 + sender.room().0);
-    let end = chunk_end.min(view.edge.max(start + 1));
-    let there = u32::try_from(end.since(start).div_ceil(view.mss)).unwrap_or(u32::MAX);
-    quota.min(there).min(paced(least, view)).max(1)
+    let end = chunk_end.min(sender.peer_window().edge().max(start + 1));
+    let there = u32::try_from(end.since(start).div_ceil(mss(sender))).unwrap_or(u32::MAX);
+    quota.min(there).min(paced(least, sender)).max(1)
 }
 
-/// How many segments from `start` to the end of a burst can be sent again now.
-fn lost_after(start: Offset, end: Offset, view: &View) -> u32 {
-    let sender = view.sender;
+/// How many segments from `start` to the end of a burst can be retransmitted now.
+fn lost_after(start: Offset, end: Offset, sender: &Sender) -> u32 {
     let lost = sender.board().lost_from(start);
     let burst = lost.take_while(|s| s.span.end <= end);
     burst.take(sender.room().0 as usize).count() as u32
 }
 
-fn paced(least: u32, view: &View) -> u32 {
-    let sender = view.sender;
-    let srtt = sender.rtt().srtt().map_or(0, |srtt| srtt.as_micros());
-    let cwnd = u128::from(sender.cwnd().max(sender.board().outstanding()).0);
-    let ratio = if sender.cwnd() < recoup_units::Segments(sender.ssthresh().0 / 2) {
-        200
-    } else {
-        120
+/// How many segments go out in a millisecond at the pacing rate, more on short paths (Linux
+/// `tcp_tso_autosize`).
+fn paced(least: u32, sender: &Sender) -> u32 {
+    // Bytes in 1/1024 s.
+    let paced = match sender.pacing_rate() {
+        Some(rate) => (rate.bits_per_second() / 8) >> 10,
+        None => u64::MAX,
     };
-    // Per second, then per 1/1024 of one.
-    let paced = (u128::from(view.mss) * cwnd * 1_000_000 * ratio / 100)
-        .checked_div(srtt)
-        .unwrap_or(u128::MAX)
-        >> 10;
     let round_trips = sender.rtt().min().map_or(u128::MAX, |rtt| rtt.as_micros()) >> 9;
     let near = u64::from(u16::MAX)
         .checked_shr(u32::try_from(round_trips).unwrap_or(u32::MAX))
         .unwrap_or(0);
-    let bytes = paced
-        .saturating_add(u128::from(near))
-        .min(u128::from(LARGEST_CHUNK));
-    let segments = u32::try_from(bytes / u128::from(view.mss)).unwrap_or(u32::MAX);
+    let bytes = paced.saturating_add(near).min(LARGEST_CHUNK);
+    let segments = u32::try_from(bytes / mss(sender)).unwrap_or(u32::MAX);
     segments.max(least)
+}
+
+fn mss(sender: &Sender) -> u64 {
+    u64::from(sender.mss())
 }
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ pub struct Receiver {
     dsack: Option<Span>,
     /// Whether duplicates are reported.
     reports_duplicates: bool,
-    /// Where the stream ends, once a FIN told.
+    /// The end of the stream, once a FIN has arrived.
     fin: Option<Offset>,
     /// The application has read up to here.
     read: Offset,
@@ -251,7 +251,7 @@ impl Receiver {
         };
         if let Some(duplicate) = dsack {
             give(duplicate);
-            // A duplicate above the cumulative ACK is told from news by the block around it.
+            // The block around a duplicate above the cumulative ACK marks it as a duplicate.
             if let Some(around) = self.beyond.iter().find(|b| b.covers(duplicate)) {
                 give(*around);
             }

@@ -317,7 +317,7 @@ fn set_early_retransmit(mechanisms: &mut Mechanisms, how: u64) {
     }
 }
 
-/// How long data may wait when it is to be sent again `retries` times at doubling intervals from
+/// How long data may wait when it is to be retransmitted `retries` times at doubling intervals from
 /// 200 ms up to 120 s (Linux `retransmits_timed_out`).
 fn time_of_retries(retries: u64) -> Duration {
     let doublings = retries.min(9);

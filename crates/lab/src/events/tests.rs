@@ -1,7 +1,7 @@
 use super::*;
 use recoup_path::PathSpec;
 use recoup_path::{DropCause, HopSpec};
-use recoup_recovery::{Judge, Profile, State, Timer, Trigger};
+use recoup_recovery::{LossDetector, Profile, State, Timer, Trigger};
 use recoup_sim::{FlowSpec, Simulation, TimerModel};
 use recoup_tcp as tcp;
 use recoup_tcp::flow::Workload;
@@ -112,7 +112,7 @@ fn every_event_is_a_line_with_its_keys() {
         (
             Event::MarkedLost {
                 span: span(7, 8),
-                by: Judge::Threshold,
+                by: LossDetector::Threshold,
             },
             "marked_lost",
             json!({"start": 7, "end": 8, "by": "threshold"}),

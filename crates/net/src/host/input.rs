@@ -9,7 +9,7 @@ use recoup_units::Instant;
 use recoup_wire::{Checksum, DecodeError, Decoded, Flags, Segment, decode, decode_unverified};
 
 use super::icmp::{self, Message};
-use super::{Host, Sink, challenge, largest_mss};
+use super::{Host, Sink, largest_mss};
 use crate::VnetHeader;
 
 /// Whether an address can be a peer's: one host's, and a port's.
@@ -56,7 +56,7 @@ impl Host {
         self.stats.ignored += u64::from(!taken);
     }
 
-    /// A TCP segment; whether it was for this host, and whole.
+    /// A TCP segment. Returns whether it was for this host, and whole.
     fn on_tcp(
         &mut self,
         now: Instant,
@@ -93,7 +93,7 @@ impl Host {
             let released = self.table.at_mut(index).is_some_and(|c| c.released);
             match released {
                 true => self.table.free(index),
-                // Its owner may have yet to read what came.
+                // Its owner may not have read everything yet.
                 false => self.table.forget_path(index),
             }
             return self.welcome(now, decoded);
@@ -107,11 +107,10 @@ impl Host {
         let syn = Flags::SYN | Flags::ACK | Flags::RST | Flags::FIN;
         let connection = self.table.at_mut(index);
         connection.is_some_and(|connection| {
-            let next = connection.endpoint.receiver().next();
-            connection.endpoint.state() == State::TimeWait
+            connection.tcp.state() == State::TimeWait
                 && segment.flags.intersects(Flags::SYN)
                 && !segment.flags.intersects(syn.without(Flags::SYN))
-                && segment.seq.after(connection.peer_isn.at(next))
+                && segment.seq.after(connection.tcp.endpoint().receive_next())
         })
     }
 
@@ -132,7 +131,7 @@ impl Host {
         let config = self
             .settings
             .endpoint_for(&path, self.secret.isn(now, &path));
-        Some(self.table.open(&config, path, Some(id)))
+        Some(self.table.open(&config, path, Some(id), &self.settings))
     }
 
     fn deliver(
@@ -146,31 +145,24 @@ impl Host {
         let Some(connection) = self.table.at_mut(index) else {
             return;
         };
-        let (isn, peer_isn) = (connection.isn, connection.peer_isn);
-        if challenge::is_challenged(&connection.endpoint, isn, peer_isn, segment)
-            && !self.challenges.allows(now, &self.secret)
-        {
-            self.stats.challenges_withheld += 1;
-            return;
-        }
-        // What earlier ACKs gave leave for goes before one that may tell of a loss is taken in: what is in
-        // flight then is what a recovery lives by.
-        let una = connection.isn.at(connection.endpoint.sender().una());
+        // What earlier ACKs permitted is sent before an ACK that may report a loss is processed: what is then
+        // in flight keeps the recovery's ACK clock running.
+        let una = connection.tcp.endpoint().send_unacknowledged();
         let duplicate = payload.is_empty() && segment.ack == una;
         let mut now = now;
         if connection.dirty && (duplicate || !segment.options.sack.is_empty()) {
             self.transmit(now, index, sink);
-            // RACK tells by the clock what was sent after what (RFC 8985 §5.2).
+            // RACK orders segments by their send times (RFC 8985 §5.2).
             now += Duration::from_nanos(1);
         }
         let Some(connection) = self.table.at_mut(index) else {
             return;
         };
-        let before = connection.endpoint.receiver().next();
-        connection.deliver(now, segment, payload, &mut self.gaps);
-        let in_order = payload.is_empty() || connection.endpoint.receiver().next() > before;
-        // The sender counts dupACKs; and a loss just found is made good before more is read.
-        let lossy = connection.endpoint.sender().state() == RecoveryState::Recovery;
+        let before = connection.tcp.endpoint().receiver().next();
+        connection.deliver(now, segment, payload);
+        let in_order = payload.is_empty() || connection.tcp.endpoint().receiver().next() > before;
+        // The peer counts dupACKs, and a loss just found is repaired before more is read.
+        let lossy = connection.tcp.endpoint().sender().state() == RecoveryState::Recovery;
         if in_order && !lossy && !self.settings.answer_each {
             self.mark_dirty(index);
         } else {
@@ -196,7 +188,7 @@ impl Host {
         }
     }
 
-    /// A packet that is none of TCP's; whether it was for this host, and whole.
+    /// A packet of another protocol than TCP. Returns whether it was for this host, and whole.
     fn on_other(&mut self, packet: &[u8], sink: &mut dyn Sink) -> bool {
         match icmp::read(packet) {
             Some(Message::Echo { to, from }) => {
@@ -230,9 +222,7 @@ impl Host {
         let Some(connection) = self.table.at_mut(index) else {
             return false;
         };
-        let sender = connection.endpoint.sender();
-        let quoted = seq.unwrap(connection.isn, sender.una());
-        let outstanding = quoted.is_some_and(|at| at >= sender.una() && at < sender.nxt());
+        let outstanding = connection.tcp.endpoint().is_outstanding(seq);
         let present = connection.path_mtu.unwrap_or(self.settings.mtu);
         let Some(version) = connection.path.ip_version() else {
             return false;
@@ -242,7 +232,7 @@ impl Host {
         }
         connection.path_mtu = Some(mtu);
         let most = largest_mss(mtu, version).saturating_sub(options);
-        connection.endpoint.limit_mss(most);
+        connection.tcp.endpoint_mut().limit_mss(most);
         self.mark_dirty(index);
         true
     }

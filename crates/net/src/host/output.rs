@@ -1,17 +1,18 @@
 //! Packets out.
 //!
-//! A connection has a turn of [`BURST`] segments, then others have theirs and what arrived meanwhile is
-//! read: the ACK clock of bulk transfers runs, and what is in flight stays in the processor's caches.
+//! A connection has a turn of [`BURST`] segments. Then the others have theirs, and what arrived meanwhile is
+//! read. This keeps the ACK clock of bulk transfers running, and what is in flight in the processor's
+//! caches.
 //!
-//! Consecutive segments are taken together as one [`Train`], as Linux's GSO has them: the same but for
-//! their payload, all but the last full-sized, PSH or FIN in the last alone. New data and data sent before
-//! do not mix, so that what is copied or probed with stays apart. The endpoint decides about each segment
-//! all the same. Where the sink cuts and sums (IFF_VNET_HDR), a train is one packet whose payload is
-//! handed over where it stands; where it does not, it is cut here, its headers written and summed once.
+//! Consecutive segments are joined to one [`Train`], as by Linux's GSO. They differ only in their payload, all
+//! but the last are full-sized, and PSH or FIN is in the last alone. New data and retransmissions do not
+//! mix; copies and probes go alone. The endpoint still decides about each segment. A sink with offloads
+//! (IFF_VNET_HDR) gets a train as one packet, whose payload is not copied. For another sink the train is cut
+//! here, and its headers are written and summed once.
 
 use recoup_recovery::{Send, Trigger};
-use recoup_tcp::Transmit;
-use recoup_units::{Instant, Offset, Span};
+use recoup_tcp::{self as tcp, Transmit};
+use recoup_units::{Instant, Span};
 use recoup_wire::{
     CommonHeaders, Endpoints, Flags, IpVersion, Segment, TCP_CHECKSUM_OFFSET, encode_headers,
     ip_len,
@@ -169,8 +170,8 @@ impl Egress {
         sink: &mut dyn Sink,
     ) -> u64 {
         let segment = &train.segment;
-        // It cannot fail, nor what follows: both ends have one IP version, the payload is as long as the
-        // segment says, which is less than the MTU. Whatever else it were, it is as good as lost.
+        // Neither this nor what follows can fail: both ends have one IP version, and the payload is as long
+        // as the segment says, which is less than the MTU. Otherwise the segment would be as good as lost.
         if self.headers.set(segment, path).is_err() {
             return 0;
         }
@@ -300,8 +301,13 @@ impl Host {
         let Some(version) = connection.path.ip_version() else {
             return false;
         };
-        let (endpoint, sent) = (&mut connection.endpoint, &connection.sent);
         let (path, mtu) = (&connection.path, connection.path_mtu);
+        let tcp = &mut connection.tcp;
+        let challenge = tcp.endpoint().owes_challenge_ack();
+        if challenge && !self.challenges.spend(now, &self.secret) {
+            tcp.endpoint_mut().withhold_challenge_ack();
+            self.stats.challenges_withheld += 1;
+        }
         let (egress, stats) = (&mut self.egress, &mut self.stats);
         let offloads = sink.offloads();
         let (mut left, most_trains) = match offloads {
@@ -309,8 +315,8 @@ impl Host {
             false => (BURST, u32::MAX),
         };
         let mut trains = 0;
-        let mut go = |train: &Train| {
-            let payload = sent.parts(train.payload);
+        let mut go = |tcp: &tcp::Connection, train: &Train| {
+            let payload = tcp.payload(train.payload);
             stats.packets_out += match offloads {
                 true => egress.send_train(path, train, payload, mtu, sink),
                 false => egress.send_cut(path, train, payload, mtu, sink),
@@ -322,48 +328,48 @@ impl Host {
         let mut train: Option<Train> = None;
         let mut more = true;
         while left > 0 {
-            let Some(what) = endpoint.poll_transmit(now, &mut segment) else {
+            let Some(what) = tcp.poll_transmit(now, &mut segment) else {
                 more = false;
                 break;
             };
             left -= 1;
-            let (kind, payload) = (Kind::of(what), payload_span(what, &segment));
+            let (kind, payload) = (Kind::of(what), what.payload_span(&segment));
             let joins = |train: &mut Train| train.join(kind, &segment, payload);
             if !train.as_mut().is_some_and(joins)
                 && let Some(done) = train.take()
             {
-                go(&done);
+                go(tcp, &done);
             }
             let last = train.get_or_insert_with(|| Train::new(kind, &segment, payload, version));
             if kind == Kind::New && !last.full {
                 let room = last.room / last.size.max(1);
-                let count = endpoint.transmit_more(now, &segment, room.min(left));
+                let count = tcp.transmit_more(now, &segment, room.min(left));
                 last.lengthen(count);
                 left -= count;
             }
             if let Some(done) = train.take_if(|train| train.full)
-                && go(&done)
+                && go(tcp, &done)
             {
                 return true;
             }
         }
         if let Some(last) = train {
-            go(&last);
+            go(tcp, &last);
         }
         more
     }
 
-    /// What follows from what a connection has become: news for its owner, its end, its next timer.
+    /// After a connection's turn: announces its news, frees it if it is over, and sets its next timer.
     fn settle(&mut self, now: Instant, index: u32) {
         let Some(connection) = self.table.at_mut(index) else {
             return;
         };
-        connection.give_back_what_is_over();
-        let news = connection.note_news(now, &self.settings);
+        connection.tcp.give_back_unused_memory(connection.released);
+        let news = connection.note_news(now);
         if news && !std::mem::replace(&mut connection.announced, true) {
             self.events.push_back(index);
         }
-        let closed = connection.is_closed();
+        let closed = connection.tcp.is_closed();
         if connection.embryonic && (connection.opened || closed) {
             connection.embryonic = false;
             let listener = connection.listener.map(|id| id.0 as usize);
@@ -381,14 +387,4 @@ impl Host {
             self.table.arm(index);
         }
     }
-}
-
-/// Where the payload of a segment stands in the stream.
-fn payload_span(what: Transmit, segment: &Segment) -> Span {
-    let span = match what {
-        Transmit::Stream(what) => Send::span(what),
-        Transmit::Control => None,
-    };
-    let start = span.map_or(Offset::DATA, |span| span.start.max(Offset::DATA));
-    Span::at(start, u64::from(segment.payload_len))
 }

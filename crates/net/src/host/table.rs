@@ -6,9 +6,9 @@ use recoup_tcp::Config;
 use recoup_units::Instant;
 use recoup_wire::Endpoints;
 
-use super::{Connection, ListenerId};
+use super::{Connection, ListenerId, Settings};
 
-/// Which connection. Numbers are used again, ids are not.
+/// Identifies a connection. The table reuses its numbers; ids are unique.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ConnectionId {
     index: u32,
@@ -20,7 +20,7 @@ pub struct ConnectionId {
 struct Slot {
     generation: u32,
     live: bool,
-    /// When the timers' entry says that it wakes.
+    /// The time of its entry among the timers.
     armed: Option<Instant>,
     connection: Box<Connection>,
 }
@@ -33,12 +33,12 @@ pub(crate) struct Table {
     by_path: HashMap<Endpoints, u32>,
     /// The connection found last, by number.
     latest: Option<u32>,
-    /// An entry a connection that is to wake, at that time or before it.
+    /// One entry per connection that is to wake: at that time or later.
     timers: BTreeSet<(Instant, u32)>,
 }
 
 impl Table {
-    /// How many there are.
+    /// The number of connections.
     pub fn len(&self) -> usize {
         self.slots.len() - self.free.len()
     }
@@ -86,12 +86,18 @@ impl Table {
     }
 
     /// A new connection: one that came to a listener, or one that connects.
-    pub fn open(&mut self, config: &Config, path: Endpoints, listener: Option<ListenerId>) -> u32 {
+    pub fn open(
+        &mut self,
+        config: &Config,
+        path: Endpoints,
+        listener: Option<ListenerId>,
+        settings: &Settings,
+    ) -> u32 {
         let index = match self.free.pop() {
             Some(index) => {
                 let slot = &mut self.slots[index as usize];
                 slot.live = true;
-                slot.connection.reset(config, path, listener);
+                slot.connection.reset(config, path, listener, settings);
                 index
             }
             None => {
@@ -99,7 +105,7 @@ impl Table {
                     generation: 0,
                     live: true,
                     armed: None,
-                    connection: Box::new(Connection::new(config, path, listener)),
+                    connection: Box::new(Connection::new(config, path, listener, settings)),
                 });
                 (self.slots.len() - 1) as u32
             }
@@ -118,7 +124,7 @@ impl Table {
         }
     }
 
-    /// A connection is no more; its memory is kept for another.
+    /// A connection is over and unowned. Its memory is kept for another one.
     pub fn free(&mut self, index: u32) {
         self.forget_path(index);
         self.disarm(index);
@@ -126,13 +132,13 @@ impl Table {
             && std::mem::replace(&mut slot.live, false)
         {
             slot.generation = slot.generation.wrapping_add(1);
-            slot.connection.give_back_memory();
+            slot.connection.tcp.give_back_memory();
             self.free.push(index);
         }
     }
 
-    /// Sees to it that a connection is woken in time. An entry that is early enough stays: most timers
-    /// are put off before they go off.
+    /// Makes sure that a connection is woken in time. An entry that is early enough stays, since most timers
+    /// are put off before they fire.
     pub fn arm(&mut self, index: u32) {
         let Some(slot) = self.slots.get_mut(index as usize) else {
             return;

@@ -370,11 +370,18 @@ fn challenge_acks_are_limited() {
     let isn = answers(&mut server, Instant::ZERO, &syn)[0].seq.0;
     let ack = segment(9, 6, isn + 1, Flags::ACK, b"");
     answers(&mut server, Instant::ZERO, &ack);
+    // A reset outside the window draws nothing, and leaves the budget alone.
+    let outside = segment(9, 5, 0, Flags::RST, b"");
+    let drawn: usize = (0..5000)
+        .map(|_| answers(&mut server, Instant::ZERO, &outside).len())
+        .sum();
+    assert_eq!((drawn, server.stats().challenges_withheld), (0, 0));
     let blind = segment(9, 6 + 1000, 0, Flags::RST, b"");
     let drawn: usize = (0..5000)
         .map(|_| answers(&mut server, Instant::ZERO, &blind).len())
         .sum();
     assert!((500..1500).contains(&drawn), "{drawn}");
+    assert_eq!(server.stats().challenges_withheld, 5000 - drawn as u64);
     // One that is exact is obeyed all the same.
     let exact = segment(9, 6, 0, Flags::RST, b"");
     answers(&mut server, Instant::ZERO, &exact);

@@ -130,8 +130,7 @@ impl Host {
         let path = Endpoints { src, dst: to };
         let config = socket.config_of(id, &path, &settings);
         let personality = socket.personality.clone();
-        let endpoint = Endpoint::connect(&config);
-        let mut connection = Connection::new(endpoint, path, personality);
+        let mut connection = Connection::new(&config, false, path, personality);
         let mut out = Vec::new();
         connection.transmit(now, &mut out);
         self.connections.insert(id, connection);
@@ -145,8 +144,8 @@ impl Host {
         if let Some(error) = connection.take_error() {
             return Err(error);
         }
-        match connection.is_open() {
-            true if connection.is_closed() => Err(Errno::CONNECTION_RESET),
+        match connection.tcp.is_past_handshake() {
+            true if connection.tcp.is_closed() => Err(Errno::CONNECTION_RESET),
             true if pending == Errno::ALREADY => Err(Errno::IS_CONNECTED),
             true => Ok(()),
             false => Err(pending),
@@ -195,34 +194,31 @@ impl Host {
     /// Bytes that can be read (`SIOCINQ`).
     pub fn inq(&self, fd: Fd) -> Outcome<i32> {
         let connection = self.connection_of(fd)?.ok_or(Errno::INVALID)?;
-        Ok(i32::try_from(connection.endpoint.readable()).unwrap_or(i32::MAX))
+        Ok(i32::try_from(connection.tcp.endpoint().readable()).unwrap_or(i32::MAX))
     }
 
     /// Bytes that are written and not acknowledged (`SIOCOUTQ`).
     pub fn outq(&self, fd: Fd) -> Outcome<i32> {
         let connection = self.connection_of(fd)?.ok_or(Errno::INVALID)?;
-        Ok(i32::try_from(connection.queued()).unwrap_or(i32::MAX))
+        Ok(i32::try_from(connection.tcp.queued()).unwrap_or(i32::MAX))
     }
 
     /// Bytes that are written and not sent (`SIOCOUTQNSD`).
     pub fn outq_unsent(&self, fd: Fd) -> Outcome<i32> {
         let connection = self.connection_of(fd)?.ok_or(Errno::INVALID)?;
-        Ok(i32::try_from(connection.unsent()).unwrap_or(i32::MAX))
+        Ok(i32::try_from(connection.tcp.unsent()).unwrap_or(i32::MAX))
     }
 
     /// `shutdown`.
     pub fn shutdown(&mut self, fd: Fd, read: bool, write: bool) -> Outcome<()> {
         let now = self.now;
         let connection = self.connection_mut(fd)?.ok_or(Errno::NOT_CONNECTED)?;
-        if connection.is_closed() {
+        if connection.tcp.is_closed() {
             return Err(Errno::NOT_CONNECTED);
         }
         connection.read_shut |= read;
         if write {
-            connection.shut_write(now);
-        }
-        if read {
-            connection.news.readable += 1;
+            connection.tcp.close(now);
         }
         self.transmit(fd);
         Ok(())

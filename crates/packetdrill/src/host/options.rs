@@ -119,7 +119,7 @@ impl Host {
         let timeout = timeout.unwrap_or(socket.personality.user_timeout);
         socket.config.mechanisms.user_timeout = timeout;
         if let Some(connection) = self.connection_mut(fd)? {
-            connection.endpoint.set_user_timeout(timeout);
+            connection.tcp.endpoint_mut().set_user_timeout(timeout);
         }
         Ok(())
     }
@@ -136,7 +136,9 @@ impl Host {
     fn set_personality(&mut self, fd: Fd, change: impl Fn(&mut Personality)) -> Outcome<()> {
         change(&mut self.socket_mut(fd)?.personality);
         if let Some(connection) = self.connection_mut(fd)? {
-            change(&mut connection.personality);
+            let mut personality = connection.personality().clone();
+            change(&mut personality);
+            connection.set_personality(personality);
         }
         Ok(())
     }
@@ -159,7 +161,7 @@ impl Host {
             (IPPROTO_TCP, libc::TCP_INFO) => {
                 let connection = self.connection_of(fd)?;
                 Ok(connection
-                    .map(|c| crate::tcp_info::bytes(&c.endpoint.info(now)))
+                    .map(|c| crate::tcp_info::bytes(&c.tcp.endpoint().info(now)))
                     .unwrap_or_default())
             }
             (IPPROTO_TCP, TCP_CC_INFO) => Ok(vec![0; CC_INFO_LEN]),
@@ -175,7 +177,7 @@ impl Host {
                 let set = self.socket_of(fd)?.options.plain.get(&(level, name));
                 let before = set.copied().unwrap_or(536);
                 number(match connection {
-                    Some(c) => c.endpoint.info(now).snd_mss.cast_signed(),
+                    Some(c) => c.tcp.endpoint().info(now).snd_mss.cast_signed(),
                     None => before,
                 })
             }

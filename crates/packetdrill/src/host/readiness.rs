@@ -1,7 +1,7 @@
 //! Waiting for descriptors: `poll` and `epoll`.
 
 use super::*;
-use connection::News;
+use recoup_tcp::Notices;
 
 /// What a descriptor is ready for, as bits of `poll` (those of `epoll` are the same).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,12 +22,15 @@ pub struct Interest {
     pub data: u64,
 }
 
-/// A descriptor waited for, and what was told of it.
+/// What happened on a connection: its notices, and whether it is shut for reading.
+type Seen = (Notices, bool);
+
+/// A descriptor waited for, and what the last event on it said.
 #[derive(Clone, Copy, Debug)]
 struct Watch {
     fd: Fd,
     interest: Interest,
-    told: Option<News>,
+    seen: Option<Seen>,
     disarmed: bool,
 }
 
@@ -55,21 +58,21 @@ impl Host {
             return Ok(Readiness(Readiness::OUT | libc::EPOLLHUP as u32));
         };
         let mut bits = 0;
-        let (ended, shut) = (connection.at_end(), connection.write_shut());
-        if connection.is_open() {
-            if connection.endpoint.readable() > 0 || ended {
+        let (ended, shut) = (connection.at_end(), connection.tcp.is_write_shut());
+        if connection.tcp.is_past_handshake() {
+            if connection.tcp.endpoint().readable() > 0 || ended {
                 bits |= Readiness::IN;
             }
             if ended {
                 bits |= libc::EPOLLRDHUP as u32;
             }
-            if shut || connection.has_much_room() {
+            if shut || connection.tcp.has_much_room() {
                 bits |= Readiness::OUT;
             } else {
-                connection.news.missed_room = true;
+                connection.tcp.await_room();
             }
         }
-        if (ended && shut) || connection.is_closed() {
+        if (ended && shut) || connection.tcp.is_closed() {
             bits |= libc::EPOLLHUP as u32;
         }
         if connection.pending_error().is_some() {
@@ -109,7 +112,7 @@ impl Host {
         epoll.watches.push(Watch {
             fd,
             interest,
-            told: None,
+            seen: None,
             disarmed: false,
         });
         Ok(())
@@ -123,7 +126,7 @@ impl Host {
         *watch = Watch {
             fd,
             interest,
-            told: None,
+            seen: None,
             disarmed: false,
         };
         Ok(())
@@ -148,8 +151,9 @@ impl Host {
             if events.len() == most {
                 break;
             }
-            let news = self.connection_of(watch.fd).ok().flatten().map(|c| c.news);
-            if let Some(event) = self.happened(watch, news.unwrap_or_default()) {
+            let connection = self.connection_mut(watch.fd).ok().flatten();
+            let seen = connection.map(|c| (c.tcp.notices(), c.read_shut));
+            if let Some(event) = self.happened(watch, seen.unwrap_or_default()) {
                 events.push(event);
             }
         }
@@ -157,15 +161,14 @@ impl Host {
         Ok(events)
     }
 
-    fn happened(&mut self, watch: &mut Watch, news: News) -> Option<Interest> {
+    fn happened(&mut self, watch: &mut Watch, seen: Seen) -> Option<Interest> {
         let events = watch.interest.events;
         let bits = self.poll(watch.fd, events);
         let edge = events & libc::EPOLLET as u32 != 0;
-        let same = |told: News| told.readable == news.readable && told.writable == news.writable;
-        if bits == 0 || watch.disarmed || (edge && watch.told.is_some_and(same)) {
+        if bits == 0 || watch.disarmed || (edge && watch.seen == Some(seen)) {
             return None;
         }
-        watch.told = Some(news);
+        watch.seen = Some(seen);
         watch.disarmed = events & libc::EPOLLONESHOT as u32 != 0;
         Some(Interest {
             events: bits,

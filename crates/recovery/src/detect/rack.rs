@@ -64,7 +64,7 @@ pub struct Rack {
 
 /// What the size of the reordering window depends on.
 #[derive(Clone, Copy, Debug)]
-pub struct Circumstances {
+pub struct RackContext {
     /// In Recovery or Loss.
     pub recovering: bool,
     /// Reordering has been seen on this path.
@@ -127,7 +127,7 @@ impl Rack {
     }
 
     /// How long a segment may lag behind one sent after it.
-    pub fn reordering_window(&self, board: &Scoreboard, at: &Circumstances) -> Duration {
+    pub fn reordering_window(&self, board: &Scoreboard, at: &RackContext) -> Duration {
         let evident = at.recovering || board.sacked() >= at.dupthresh;
         if !at.reordering_seen && evident {
             return Duration::ZERO;
@@ -139,7 +139,7 @@ impl Rack {
     pub fn overdue(
         &self,
         board: &Scoreboard,
-        circumstances: &Circumstances,
+        circumstances: &RackContext,
     ) -> Option<(Sent, Duration)> {
         let newest = self.newest?;
         let window = self.reordering_window(board, circumstances);
@@ -162,8 +162,8 @@ mod tests {
         Duration::from_millis(n)
     }
 
-    fn calm(recovering: bool, reordering_seen: bool) -> Circumstances {
-        Circumstances {
+    fn calm(recovering: bool, reordering_seen: bool) -> RackContext {
+        RackContext {
             recovering,
             reordering_seen,
             dupthresh: Segments(3),

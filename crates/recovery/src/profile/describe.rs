@@ -1,6 +1,6 @@
 //! What a profile's settings are, for printing.
 
-use super::{Growth, LimitedTransmit, Mechanisms, Otherwise, Reduced};
+use super::{AckProcessing, LimitedTransmit, Mechanisms, RecoveryFill, ReductionBase};
 use crate::congestion::Algorithm;
 use crate::detect::{EarlyRetransmit, LossRule, RackVersion};
 use crate::rtt::{FULL_SRTT, Sampling, Smoothing};
@@ -14,7 +14,7 @@ pub(super) const SACK: &str = "SACK";
 pub(super) const LOSS_DETECTION: &str = "loss detection";
 pub(super) const EARLY_RETRANSMIT: &str = "early retransmit";
 pub(super) const LIMITED_TRANSMIT: &str = "limited transmit";
-pub(super) const OTHERWISE: &str = "other recovery sends";
+pub(super) const RECOVERY_FILL: &str = "recovery also sends";
 pub(super) const RATE: &str = "rate in recovery";
 pub(super) const UNDO: &str = "undo";
 pub(super) const FRTO: &str = "F-RTO";
@@ -73,7 +73,7 @@ impl Mechanisms {
             setting(
                 FRTO,
                 if self.frto {
-                    "after a timeout new data first; data never sent again that arrives proves it spurious"
+                    "after a timeout new data first; data never retransmitted that arrives proves it spurious"
                 } else {
                     "off"
                 },
@@ -169,14 +169,14 @@ impl Mechanisms {
     }
 
     fn otherwise_setting(&self) -> Setting {
-        let value = match self.otherwise {
-            Otherwise::Nothing => "nothing but lost segments and new data",
-            Otherwise::Holes => "holes below the highest SACK not known lost",
-            Otherwise::HolesAndRescue => {
+        let value = match self.recovery_fill {
+            RecoveryFill::Nothing => "nothing but lost segments and new data",
+            RecoveryFill::Holes => "holes below the highest SACK not known lost",
+            RecoveryFill::HolesAndRescue => {
                 "holes below the highest SACK not known lost, then one rescue retransmission"
             }
         };
-        setting(OTHERWISE, value, "RFC 6675 §4 NextSeg")
+        setting(RECOVERY_FILL, value, "RFC 6675 §4 NextSeg")
     }
 
     fn undo_setting(&self) -> Setting {
@@ -221,7 +221,7 @@ impl Mechanisms {
     }
 
     fn samples_setting(&self) -> Setting {
-        let flight = "one segment a flight, until it is acknowledged or anything is sent again";
+        let flight = "one segment a flight, until it is acknowledged or anything is retransmitted";
         let (value, source) = match self.rto.sampling {
             Sampling::Segment => (
                 "every ACK of a segment sent once; else by timestamp".into(),
@@ -328,28 +328,28 @@ impl Mechanisms {
                     Algorithm::Reno => "RFC 5681 §3.1",
                 },
             ),
-            match self.reduced {
-                Reduced::Window => {
+            match self.reduction_base {
+                ReductionBase::Cwnd => {
                     setting("ssthresh from", "the congestion window", "Linux; 4.4BSD")
                 }
-                Reduced::FlightSize => {
+                ReductionBase::FlightSize => {
                     setting("ssthresh from", "the flight size", "RFC 5681 §3.1 (4)")
                 }
             },
-            match self.growth {
-                Growth::PerAck => setting(
-                    "the window grows",
-                    "in the state an ACK finds, by one segment an ACK in slow start",
+            match self.ack_processing {
+                AckProcessing::Linux2_6 => setting(
+                    "ACK processing",
+                    "before Linux 3.13: the window grows before the state changes, in slow start by one segment per ACK",
                     "RFC 5681 §3.1; Linux 2.6 tcp_slow_start",
                 ),
-                Growth::Before => setting(
-                    "the window grows",
-                    "in the state an ACK finds, by what it acknowledges",
+                AckProcessing::Linux3_13 => setting(
+                    "ACK processing",
+                    "Linux 3.13 to 4.12: the window grows before the state changes, by the segments acknowledged",
                     "Linux 3.17 tcp_ack",
                 ),
-                Growth::After => setting(
-                    "the window grows",
-                    "in the state an ACK leaves, by what it delivers",
+                AckProcessing::Linux4_13 => setting(
+                    "ACK processing",
+                    "since Linux 4.13: the window grows after the state changed, by the segments delivered",
                     "Linux 6.12 tcp_cong_control",
                 ),
             },

@@ -2,9 +2,9 @@
 
 use super::describe::{
     AFTER_IDLE, CONGESTION_CONTROL, COPIES, EARLY_RETRANSMIT, FRTO, LIMITED_TRANSMIT,
-    LOSS_DETECTION, OTHERWISE, RATE, RTO_RESTART, SACK, TAIL_LOSS_PROBE, UNDO,
+    LOSS_DETECTION, RATE, RECOVERY_FILL, RTO_RESTART, SACK, TAIL_LOSS_PROBE, UNDO,
 };
-use super::{LINUX_DETECTION, LimitedTransmit, Mechanisms, Otherwise};
+use super::{LINUX_DETECTION, LimitedTransmit, Mechanisms, RecoveryFill};
 use crate::congestion::Algorithm;
 use crate::detect::{EarlyRetransmit, LossRule, RackVersion, Rules};
 use crate::rate::{Bound, RateControl};
@@ -138,15 +138,15 @@ mechanisms! {
     PrrSafe, "prrsafe", RATE,
         "in recovery PRR with SafeACK (RFC 9937)",
         |m| m.rate = RateControl::Prr(Bound::SafeAck);
-    NoHoles, "noholes", OTHERWISE,
+    NoHoles, "noholes", RECOVERY_FILL,
         "in recovery only lost segments and new data (Linux since 4.13)",
-        |m| m.otherwise = Otherwise::Nothing;
-    Holes, "holes", OTHERWISE,
+        |m| m.recovery_fill = RecoveryFill::Nothing;
+    Holes, "holes", RECOVERY_FILL,
         "in recovery also holes not known lost (RFC 6675 §4 NextSeg rule 3)",
-        |m| m.otherwise = Otherwise::Holes;
-    Rescue, "rescue", OTHERWISE,
+        |m| m.recovery_fill = RecoveryFill::Holes;
+    Rescue, "rescue", RECOVERY_FILL,
         "… and one rescue retransmission a recovery (RFC 6675 §4 NextSeg rule 4)",
-        |m| m.otherwise = Otherwise::HolesAndRescue;
+        |m| m.recovery_fill = RecoveryFill::HolesAndRescue;
     Frto, "frto", FRTO,
         "F-RTO: after a timeout new data first, to find it spurious (RFC 5682)",
         |m| m.frto = true;

@@ -32,7 +32,7 @@
 //! a recovery was never published: it gets the standard's way, which is announced for its successor
 //! (RFC 2582, RFC 3517), and no limited transmit, which is for neither.
 
-use super::{LimitedTransmit, Mechanisms, Otherwise, Reduced};
+use super::{LimitedTransmit, Mechanisms, RecoveryFill, ReductionBase};
 use crate::congestion::Algorithm;
 use crate::detect::{LossRule, Rules};
 use crate::rtt::{FULL_SRTT, RtoRules, Sampling};
@@ -64,7 +64,7 @@ impl Mechanisms {
             max_dupthresh: Segments(2),
         },
         limited_transmit: LimitedTransmit::Off,
-        otherwise: Otherwise::Nothing,
+        recovery_fill: RecoveryFill::Nothing,
         rto: RtoRules {
             sampling: Sampling::Flight,
             granularity: WINDOWS_TICK,
@@ -81,7 +81,7 @@ impl Mechanisms {
     /// The 2007 study's Solaris 10 (Table I).
     pub const SOLARIS_10: Self = Self {
         limited_transmit: LimitedTransmit::Two, // RFC 3042, a segment a duplicate ACK
-        otherwise: Otherwise::Nothing,          // tcp_sack_rxmit: three SACKs above, then new data
+        recovery_fill: RecoveryFill::Nothing,   // tcp_sack_rxmit: three SACKs above, then new data
         rto: RtoRules {
             sampling: Sampling::Segment, // tcp_set_rto, on every ACK of new data
             srtt_quarters: FULL_SRTT + 1,
@@ -92,9 +92,9 @@ impl Mechanisms {
             max: Duration::from_secs(60),    // tcp_rexmit_interval_max
             ..Self::RFC_6675.rto
         },
-        reduced: Reduced::FlightSize, // (tcp_snxt − tcp_suna)/2
-        initial_window: Segments(3),  // RFC 3390 with an MSS of 1460 bytes
-        user_timeout: Duration::from_secs(480), // tcp_ip_abort_interval
+        reduction_base: ReductionBase::FlightSize, // (tcp_snxt − tcp_suna)/2
+        initial_window: Segments(3),               // RFC 3390 with an MSS of 1460 bytes
+        user_timeout: Duration::from_secs(480),    // tcp_ip_abort_interval
         ..Self::RFC_6675
     };
 
@@ -111,8 +111,8 @@ impl Mechanisms {
             max: Duration::from_secs(64), // TCPTV_REXMTMAX
             ..Self::RFC_6675.rto
         },
-        reduced: Reduced::Window,      // min(snd_wnd, snd_cwnd)/2
-        initial_window: Segments::ONE, // slowstart_flightsize
+        reduction_base: ReductionBase::Cwnd, // min(snd_wnd, snd_cwnd)/2
+        initial_window: Segments::ONE,       // slowstart_flightsize
         ..Self::RENO
     };
 }

@@ -8,7 +8,7 @@
 //! Sources: Mathis, Semke and Mahdavi, "The rate-halving algorithm for TCP congestion control"
 //! (1999); Linux 2.6 to 3.1 (`tcp_cwnd_down`, `tcp_complete_cwr`); the 2011 paper §3.2.
 
-use super::Progress;
+use super::AckProgress;
 use recoup_units::Segments;
 
 /// The state of one reduction.
@@ -20,7 +20,7 @@ pub struct Halving {
 
 impl Halving {
     /// The congestion window after an ACK.
-    pub fn on_ack(&mut self, progress: &Progress) -> Segments {
+    pub fn on_ack(&mut self, progress: &AckProgress) -> Segments {
         if !progress.clocks {
             return progress.cwnd;
         }
@@ -35,8 +35,8 @@ impl Halving {
 mod tests {
     use super::*;
 
-    fn ack(cwnd: u32, pipe: u32, clocks: bool) -> Progress {
-        Progress {
+    fn ack(cwnd: u32, pipe: u32, clocks: bool) -> AckProgress {
+        AckProgress {
             delivered: Segments::ONE,
             pipe: Segments(pipe),
             ssthresh: Segments(10),

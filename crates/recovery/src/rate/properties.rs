@@ -91,7 +91,7 @@ impl Episode {
         self.delivered += u64::from(step.delivered);
         self.acks += 1;
         self.safe += u64::from(safe);
-        let progress = Progress {
+        let progress = AckProgress {
             delivered: Segments(step.delivered),
             pipe: Segments(self.pipe),
             ssthresh: Segments(self.ssthresh),

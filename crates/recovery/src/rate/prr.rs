@@ -21,7 +21,7 @@
 //! nothing changes nothing with RFC 9937 alone, but for the one that begins recovery, which sends the
 //! first retransmission here.
 
-use super::Progress;
+use super::AckProgress;
 use recoup_units::Segments;
 
 /// How fast a window that losses brought below ssthresh is filled again.
@@ -69,13 +69,13 @@ impl Prr {
     }
 
     /// The congestion window after an ACK.
-    pub fn on_ack(&mut self, progress: &Progress) -> Segments {
+    pub fn on_ack(&mut self, progress: &AckProgress) -> Segments {
         let safe_ack = self.bound == Bound::SafeAck;
         if safe_ack && progress.delivered == Segments::ZERO && !progress.entering {
             return progress.cwnd;
         }
         self.delivered += u64::from(progress.delivered.0);
-        let Progress { pipe, ssthresh, .. } = *progress;
+        let AckProgress { pipe, ssthresh, .. } = *progress;
         let allowed = if pipe > ssthresh {
             self.in_proportion(ssthresh)
         } else {
@@ -96,7 +96,7 @@ impl Prr {
             .saturating_sub(self.out)
     }
 
-    fn limit(&self, progress: &Progress) -> u64 {
+    fn limit(&self, progress: &AckProgress) -> u64 {
         let banked = self.delivered.saturating_sub(self.out);
         let clocked = banked.max(u64::from(progress.delivered.0));
         match self.bound {
@@ -126,7 +126,7 @@ mod tests {
             .enumerate()
             .map(|(i, &(delivered, lost))| {
                 pipe = pipe - delivered - lost;
-                let window = prr.on_ack(&Progress {
+                let window = prr.on_ack(&AckProgress {
                     delivered: Segments(delivered),
                     pipe: Segments(pipe),
                     ssthresh: Segments(ssthresh),
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn what_could_not_be_sent_is_banked() {
         // Nothing was available to send for three ACKs: the bank holds their deliveries.
-        let ack = |delivered, pipe| Progress {
+        let ack = |delivered, pipe| AckProgress {
             delivered: Segments(delivered),
             pipe: Segments(pipe),
             ssthresh: Segments(10),
@@ -219,7 +219,7 @@ mod tests {
         for (i, inflight) in expected_inflight.into_iter().enumerate() {
             pipe -= 1 + u32::from(i == 0); // delivered; at entry the lost one as well
             assert_eq!(pipe, inflight, "ACK {}", i + 3);
-            let window = prr.on_ack(&Progress {
+            let window = prr.on_ack(&AckProgress {
                 delivered: Segments::ONE,
                 pipe: Segments(pipe),
                 ssthresh: Segments(10),

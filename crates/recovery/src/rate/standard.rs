@@ -10,9 +10,9 @@
 //! the same, with a pipe that duplicate ACKs shrink, is RFC 6582 §3.2's window inflated by duplicate
 //! ACKs and deflated by partial ones.
 
-use super::Progress;
+use super::AckProgress;
 
 /// Whether a retransmission goes whatever the pipe holds.
-pub(super) fn forces(progress: &Progress) -> bool {
+pub(super) fn forces(progress: &AckProgress) -> bool {
     progress.entering || progress.partial
 }

@@ -38,7 +38,7 @@ impl Scoreboard {
         summary
     }
 
-    /// A DSACK of a segment still outstanding: it was sent again although it had arrived, which
+    /// A DSACK of a segment still outstanding: it was retransmitted although it had arrived, which
     /// others above it had done before (Linux `tcp_sacktag_one`).
     fn note_duplicate(&mut self, duplicate: Span, fack_before: u32, summary: &mut AckSummary) {
         if duplicate.end <= self.una || duplicate.end > self.nxt {

@@ -33,7 +33,7 @@ impl Scoreboard {
     }
 
     /// Judges the hole the cursor stands at. What is judged is its first transmission: where it was
-    /// sent again before, as a mere hole, that retransmission may still arrive.
+    /// retransmitted before, as a mere hole, that retransmission may still arrive.
     fn judge_next(&mut self, each: &mut impl FnMut(Span)) {
         let i = self.judged as usize;
         self.judged += 1;
@@ -96,7 +96,7 @@ impl Scoreboard {
         self.settle();
     }
 
-    /// Marks the first segment lost, even if it was sent again since: what NewReno takes a partial
+    /// Marks the first segment lost, even if it was retransmitted since: what NewReno takes a partial
     /// ACK for (RFC 6582 §3.2 step 3).
     pub fn mark_head(&mut self, mut each: impl FnMut(Span)) {
         if let Some(head) = self.segments.front()

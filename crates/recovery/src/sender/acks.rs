@@ -3,28 +3,30 @@
 use super::*;
 use crate::ack::AckSummary;
 use crate::detect::RackVersion;
-use crate::profile::Growth;
+use crate::profile::AckProcessing;
 use crate::tlp::ProbeAnswer;
 
 impl Sender {
-    /// Takes in an ACK and returns what it changed. An ACK of data never sent is ignored.
+    /// An ACK arrived. Returns what it changed. An ACK of data never sent is ignored.
     pub fn on_ack(&mut self, now: Instant, ack: &Ack) -> AckSummary {
-        if ack.cumulative > self.board.nxt() || self.gave_up {
-            self.counters.impossible_acks += u64::from(!self.gave_up);
+        self.episode.timeout_unanswered = false;
+        if ack.cumulative > self.board.nxt() || self.timers.gave_up {
+            self.totals.counters.impossible_acks += u64::from(!self.timers.gave_up);
             return AckSummary::default();
         }
-        // Blocks that were not agreed upon are none.
+        // Without an agreement on SACK, blocks mean nothing.
         let bare;
-        let ack = if self.sack {
+        let ack = if self.peer.sack {
             ack
         } else {
             bare = ack.without_blocks();
             &bare
         };
-        let window_changed = self.take_window(ack);
-        self.persist.unanswered = 0;
-        self.release = Release::ByPipe;
-        self.copies.drop_due();
+        let una = self.board.una();
+        let window_changed = self.peer.window.on_ack(una, ack.cumulative, ack.window);
+        self.timers.persist.unanswered = 0;
+        self.episode.release = Release::ByPipe;
+        self.copying.copies.drop_due();
         if self.is_idle() && !ack.has_blocks() {
             let mut summary = AckSummary {
                 window_changed,
@@ -63,9 +65,9 @@ impl Sender {
             self.watch_slow_start(now, &summary);
         }
         if self.goes_by_time() {
-            self.rack.on_ack(now, &summary);
+            self.losses.rack.on_ack(now, &summary);
         }
-        let grows_before = self.mechanisms.growth != Growth::After;
+        let grows_before = self.mechanisms.ack_processing != AckProcessing::Linux4_13;
         if syn_acked {
             self.open(syn_transmissions);
         } else if grows_before && !self.reducing() {
@@ -78,11 +80,11 @@ impl Sender {
         let marks = self.board.marks();
         // An ACK older than the last one may report SACKs, but clocks nothing (Linux since 4.13).
         let clocks = grows_before || ack.cumulative == self.board.una();
-        // Most ACKs of most connections have nothing to tell the states.
-        let quiet = self.state == State::Open
+        // Most ACKs of most connections change no state.
+        let quiet = self.episode.state == State::Open
             && summary.is_plain_progress()
             && self.board.is_clean()
-            && self.undo.first_retransmission().is_none();
+            && self.episode.undo.first_retransmission().is_none();
         let entering = !quiet && self.run_states(now, ack, &mut summary);
         if clocks && self.reducing() {
             self.reduce(&summary, self.board.marks() - marks, entering);
@@ -102,54 +104,39 @@ impl Sender {
         summary
     }
 
-    /// Nothing is outstanding or waiting, so that a plain ACK, which a receiver of data is sent with
-    /// every segment, has nothing to tell.
+    /// Whether nothing is outstanding or waiting. Then a plain ACK, such as every data segment carries to its
+    /// receiver, changes nothing.
     fn is_idle(&self) -> bool {
         self.board.first().is_none()
-            && self.board.nxt() >= self.limit
-            && self.probe.is_answered()
-            && self.persist.deadline.is_none()
-            && matches!(self.state, State::Open)
-    }
-
-    /// The peer's window: taken from an ACK that advances, or from one that repeats `snd_una` with a
-    /// window that reaches further; an older ACK neither takes back what a newer one gave nor gives
-    /// what a newer one took (RFC 9293 §3.10.7.4, SND.WL2).
-    fn take_window(&mut self, ack: &Ack) -> bool {
-        let edge = ack.cumulative + ack.window;
-        self.window.largest = self.window.largest.max(ack.window);
-        let una = self.board.una();
-        let newer = ack.cumulative > una || (ack.cumulative == una && edge > self.window.edge);
-        let changed = newer && edge != self.window.edge;
-        if newer {
-            self.window.edge = edge;
-        }
-        changed
+            && self.board.nxt() >= self.stream.limit
+            && self.timers.probe.is_answered()
+            && self.timers.persist.deadline.is_none()
+            && matches!(self.episode.state, State::Open)
     }
 
     fn note_progress(&mut self, now: Instant, ack: &Ack, summary: &mut AckSummary) {
         // A peer that answers with a shut window is alive (RFC 9293 §3.8.6.1).
-        let shut = self.persist.deadline.is_some() || ack.window == 0;
+        let shut = self.timers.persist.deadline.is_some() || ack.window == 0;
         if summary.una_advanced > 0 || shut {
-            self.progress_at = now;
+            self.timers.progress_at = now;
         }
         if summary.una_advanced > 0 {
-            self.timeouts = 0;
-            self.unheard = 0;
+            self.timers.timeouts = 0;
+            self.totals.unheard = 0;
             // RFC 6675 §2: one that SACKs anew is a duplicate whatever it acknowledges besides.
-            self.duplicates = u32::from(summary.newly_sacked > Segments::ZERO);
-            if !self.sack {
+            self.losses.duplicates = u32::from(summary.newly_sacked > Segments::ZERO);
+            if !self.peer.sack {
                 summary.delivered = self.board.explain_duplicates(summary.newly_acked);
             }
             if self.board.first().is_none()
-                && let Some(since) = self.busy_since.take()
+                && let Some(since) = self.totals.busy_since.take()
             {
-                self.counters.busy += now.since(since);
+                self.totals.counters.busy += now.since(since);
             }
         } else if summary.newly_sacked > Segments::ZERO {
-            self.duplicates = self.duplicates.saturating_add(1);
+            self.losses.duplicates = self.losses.duplicates.saturating_add(1);
         }
-        if self.log.is_on() {
+        if self.logging.log.is_on() {
             let una = self.board.una();
             let AckSummary {
                 newly_acked,
@@ -158,7 +145,7 @@ impl Sender {
                 ..
             } = *summary;
             let dsack = summary.dsack.or(ack.dsack().filter(|_| copy_reported));
-            self.log.push(
+            self.logging.log.push(
                 now,
                 Event::Acked {
                     una,
@@ -171,33 +158,35 @@ impl Sender {
         }
     }
 
-    /// A duplicate arrival: what it explains, and what it teaches RACK. More duplicates than were
-    /// ever sent again prove nothing (Linux `tcp_dsack_seen`).
+    /// Uses a DSACK: for the undo, for RACK's reordering window and for the counters. DSACKs of more segments
+    /// than were ever retransmitted prove nothing (Linux `tcp_dsack_seen`).
     fn take_dsack(&mut self, summary: &mut AckSummary) {
         let Some(duplicate) = summary.dsack else {
             return;
         };
-        let segments = duplicate.len().div_ceil(u64::from(self.mss)).max(1);
+        let segments = duplicate.len().div_ceil(u64::from(self.peer.mss)).max(1);
         let segments = u32::try_from(segments).unwrap_or(u32::MAX);
-        self.counters.dsacks += u64::from(segments);
-        if self.counters.dsacks > self.counters.retransmissions.total() {
+        self.totals.counters.dsacks += u64::from(segments);
+        if self.totals.counters.dsacks > self.totals.counters.retransmissions.total() {
             summary.dsack = None;
             return;
         }
-        let of_probe = self.probe.is_of_probe(duplicate);
-        if self.undo.on_dsack(duplicate, segments) && self.awaits_dsack {
-            self.awaits_dsack = false;
-            self.counters.recoveries_with_dsack += 1;
+        let of_probe = self.timers.probe.is_of_probe(duplicate);
+        if self.episode.undo.on_dsack(duplicate, segments) && self.episode.awaits_dsack {
+            self.episode.awaits_dsack = false;
+            self.totals.counters.recoveries_with_dsack += 1;
         }
         let heeded = match self.rack_version() {
             Some(RackVersion::Rfc8985) => true,
-            Some(RackVersion::Linux6) => self.detection.reordering_seen(),
+            Some(RackVersion::Linux6) => self.losses.threshold.reordering_seen(),
             None => false,
         };
         if heeded && !of_probe {
-            self.rack.on_dsack(self.board.una(), self.board.nxt());
+            self.losses
+                .rack
+                .on_dsack(self.board.una(), self.board.nxt());
         }
-        if self.mechanisms.growth == Growth::After {
+        if self.mechanisms.ack_processing == AckProcessing::Linux4_13 {
             summary.delivered += Segments(segments);
         }
     }
@@ -217,10 +206,12 @@ impl Sender {
             rtt = self.rtt_of_copied(rtt, ack);
         }
         self.rtt.on_sample(rtt, self.board.una(), self.board.nxt());
-        self.rto.reset_backoff();
-        if self.log.is_on() {
+        self.timers.rto.reset_backoff();
+        if self.logging.log.is_on() {
             let (srtt, rto) = (self.rtt.srtt().unwrap_or(rtt), self.rtt.rto());
-            self.log.push(now, Event::RttSample { rtt, srtt, rto });
+            self.logging
+                .log
+                .push(now, Event::RttSample { rtt, srtt, rto });
         }
     }
 
@@ -229,7 +220,7 @@ impl Sender {
         let Some(newest) = summary.newest_delivered else {
             return;
         };
-        if summary.retransmission_acked || self.cwnd >= self.ssthresh {
+        if summary.retransmission_acked || self.congestion.cwnd >= self.congestion.ssthresh {
             return;
         }
         let rtt = now.since(newest.at);
@@ -237,12 +228,12 @@ impl Sender {
             now,
             rtt,
             min_rtt: self.rtt.min().map_or(rtt, |min| min.min(rtt)),
-            cwnd: self.cwnd,
+            cwnd: self.congestion.cwnd,
             una: self.board.una(),
             nxt: self.board.nxt(),
         };
-        if self.congestion.on_rtt(&round) {
-            self.ssthresh = self.cwnd;
+        if self.congestion.control.on_rtt(&round) {
+            self.congestion.ssthresh = self.congestion.cwnd;
         }
     }
 
@@ -250,47 +241,52 @@ impl Sender {
     /// in Linux's form: one loss is forgiven since the initial RTO is 1 s), and after any that left
     /// no RTT sample data begins with the RTO of RFC 6298 §5.7.
     fn open(&mut self, syn_transmissions: u16) {
-        self.cwnd = if syn_transmissions > 2 {
+        self.congestion.cwnd = if syn_transmissions > 2 {
             Segments::ONE
         } else {
             self.mechanisms.initial_window
         };
         if syn_transmissions > 1 && self.rtt.srtt().is_none() {
             self.rtt.distrust_initial();
-            self.rto.reset_backoff();
+            self.timers.rto.reset_backoff();
         }
-        self.timeout_due = false;
-        self.recovery_point = self.board.nxt();
+        self.episode.timeout_due = false;
+        self.episode.recovery_point = self.board.nxt();
     }
 
     /// Growth by `grown` segments, where new data was acknowledged, or, with dupthresh raised,
     /// SACKed (Linux `tcp_may_raise_cwnd`).
     fn grow_window(&mut self, now: Instant, grown: Segments, summary: &AckSummary) {
-        let slow_start = self.cwnd < self.ssthresh;
-        let in_use = self.cwnd.0 < self.usage.most_outstanding.0.saturating_mul(2);
-        let limited = self.usage.limited || (slow_start && in_use);
+        let slow_start = self.congestion.cwnd < self.congestion.ssthresh;
+        let in_use =
+            self.congestion.cwnd.0 < self.congestion.usage.most_outstanding.0.saturating_mul(2);
+        let limited = self.congestion.usage.limited || (slow_start && in_use);
         let progress = summary.newly_acked > Segments::ZERO
-            || (self.detection.is_raised() && summary.newly_sacked > Segments::ZERO);
+            || (self.losses.threshold.is_raised() && summary.newly_sacked > Segments::ZERO);
         if !progress || !limited {
             return;
         }
-        let grown = match self.mechanisms.growth {
-            Growth::PerAck => grown.min(Segments::ONE),
-            Growth::Before | Growth::After => grown,
+        let grown = match self.mechanisms.ack_processing {
+            AckProcessing::Linux2_6 => grown.min(Segments::ONE),
+            AckProcessing::Linux3_13 | AckProcessing::Linux4_13 => grown,
         };
         let min_rtt = self.rtt.min().unwrap_or_default();
-        self.cwnd = self
-            .congestion
-            .grow(now, grown, self.cwnd, self.ssthresh, min_rtt);
+        self.congestion.cwnd = self.congestion.control.grow(
+            now,
+            grown,
+            self.congestion.cwnd,
+            self.congestion.ssthresh,
+            min_rtt,
+        );
     }
 
     /// The retransmission timer restarts when new data is acknowledged (RFC 6298 §5.2, §5.3) and
     /// stops when all is; a delayed early retransmit is off until its conditions are seen to hold.
     fn move_timers(&mut self, now: Instant, summary: &AckSummary) {
-        self.early = None;
+        self.timers.early = None;
         let Some(first) = self.board.first() else {
-            self.rto.stop();
-            self.reorder = None;
+            self.timers.rto.stop();
+            self.timers.reorder = None;
             return;
         };
         if summary.una_advanced == 0 {
@@ -299,18 +295,25 @@ impl Sender {
         if self.mechanisms.rto_restart
             && self.outstanding_and_unsent() < crate::rto::RESTART_THRESHOLD
         {
-            self.rto.start_from_earliest(now, first.sent_at, &self.rtt);
+            self.timers
+                .rto
+                .start_from_earliest(now, first.sent_at, &self.rtt);
         } else {
-            self.rto.start(now, &self.rtt);
+            self.timers.rto.start(now, &self.rtt);
         }
     }
 
     /// Outstanding segments and the unsent data in segments (RFC 7765 §4). A FIN rides on the last
     /// data and is a segment of its own only when nothing else is left.
     fn outstanding_and_unsent(&self) -> Segments {
-        let (nxt, mss) = (self.board.nxt(), u64::from(self.mss));
-        let data = self.fin.unwrap_or(self.limit).since(nxt).div_ceil(mss);
-        let unsent = data.max(u64::from(nxt < self.limit));
+        let (nxt, mss) = (self.board.nxt(), u64::from(self.peer.mss));
+        let data = self
+            .stream
+            .fin
+            .unwrap_or(self.stream.limit)
+            .since(nxt)
+            .div_ceil(mss);
+        let unsent = data.max(u64::from(nxt < self.stream.limit));
         self.board.outstanding() + Segments(u32::try_from(unsent).unwrap_or(u32::MAX))
     }
 
@@ -322,10 +325,11 @@ impl Sender {
         };
         let duplicate = summary.is_duplicate(ack) && summary.newly_sacked == Segments::ZERO;
         let answer = self
+            .timers
             .probe
             .on_ack(rules, ack.cumulative, duplicate, summary.dsack);
         if answer == ProbeAnswer::RepairedLoss && !self.reducing() {
-            self.log.push(now, Event::ProbeRepairedLoss);
+            self.logging.log.push(now, Event::ProbeRepairedLoss);
             self.begin_reduction();
             self.set_state(now, State::Cwr);
             self.end_reduction();
@@ -335,8 +339,8 @@ impl Sender {
     }
 
     fn count(&mut self, summary: &AckSummary) {
-        self.counters.delivered += u64::from(summary.delivered.0);
-        if let Some(recovery) = self.recoveries.current() {
+        self.totals.counters.delivered += u64::from(summary.delivered.0);
+        if let Some(recovery) = self.totals.recoveries.current() {
             recovery.delivered += summary.delivered.0;
         }
     }

@@ -23,15 +23,16 @@ impl Sender {
         if !self.is_worth_a_copy(&rules, span, carried) {
             return false;
         }
-        let another_out = !self.copies.is_free();
+        let another_out = !self.copying.copies.is_free();
         if another_out || !self.windows_take_a_copy(span) {
-            self.counters.copies_withheld += 1;
-            self.log
+            self.totals.counters.copies_withheld += 1;
+            self.logging
+                .log
                 .push(now, Event::CopyWithheld { span, another_out });
             return false;
         }
         let gap = self.rtt.srtt().map_or(FIRST_GAP, |srtt| rules.gap.of(srtt));
-        self.copies.plan(span, now + gap);
+        self.copying.copies.plan(span, now + gap);
         self.log_changes(now);
         true
     }
@@ -44,14 +45,14 @@ impl Sender {
         let early = sent.is_some_and(|sent| now.since(sent) < FIRST_REPETITION / 2);
         if early {
             let syn = Span::new(Offset::SYN, Offset::DATA);
-            self.copies.expect_answer(syn, self.board.nxt());
+            self.copying.copies.expect_answer(syn, self.board.nxt());
         }
         early
     }
 
     /// The arbitrator's verdict.
     fn is_worth_a_copy(&self, rules: &SlpRules, span: Span, carried: Carried) -> bool {
-        let counters = &self.counters;
+        let counters = &self.totals.counters;
         let again = &counters.retransmissions;
         let handshake = again.of(Trigger::Syn) + again.of(Trigger::SynAck);
         // What a DSACK reported had not been lost.
@@ -61,22 +62,25 @@ impl Sender {
             q: rules.likelihoods.of_all(self.kinds(span, carried)),
             rto: self.rto(),
             ip_len: carried.ip_len,
-            bandwidth: self.delivery.rate().unwrap_or(rules.bandwidth),
+            bandwidth: self.copying.delivery.rate().unwrap_or(rules.bandwidth),
         };
         stakes.favour_a_copy()
     }
 
     fn kinds(&self, span: Span, carried: Carried) -> impl Iterator<Item = Kind> {
         let handshake = span.start == Offset::SYN;
-        let syn = match self.syn_trigger {
+        let syn = match self.stream.syn_trigger {
             Trigger::SynAck => Kind::SynAck,
             _ => Kind::Syn,
         };
         let kinds = [
             (syn, handshake),
-            (Kind::Fin, self.fin.is_some_and(|fin| span.contains(fin))),
+            (
+                Kind::Fin,
+                self.stream.fin.is_some_and(|fin| span.contains(fin)),
+            ),
             (Kind::Psh, carried.push),
-            (Kind::Tail, !handshake && span.end >= self.limit),
+            (Kind::Tail, !handshake && span.end >= self.stream.limit),
             (Kind::First, span.start == Offset::DATA),
         ];
         kinds
@@ -93,8 +97,8 @@ impl Sender {
         }
         let (next, size) = (span.start, span.len());
         next + 2 * size < self.board.una() + self.cwnd_bytes()
-            && next + size < self.window.edge
-            && self.board.pipe() < self.cwnd
+            && next + size < self.peer.window.edge()
+            && self.board.pipe() < self.congestion.cwnd
     }
 
     /// Whether the congestion window still has room for the planned copy of `span`, whatever was sent
@@ -102,22 +106,23 @@ impl Sender {
     fn window_still_takes_a_copy(&self, span: Span) -> bool {
         let flight = self.board.nxt().since(self.board.una());
         span.start == Offset::SYN
-            || (flight + span.len() <= self.cwnd_bytes() && self.board.pipe() < self.cwnd)
+            || (flight + span.len() <= self.cwnd_bytes()
+                && self.board.pipe() < self.congestion.cwnd)
     }
 
     fn cwnd_bytes(&self) -> u64 {
-        u64::from(self.cwnd.0) * u64::from(self.mss)
+        u64::from(self.congestion.cwnd.0) * u64::from(self.peer.mss)
     }
 
     /// `window` without what a copy takes of it.
     #[inline]
     pub(super) fn less_copies(&self, window: Segments) -> Segments {
-        window.saturating_sub(self.copies.room())
+        window.saturating_sub(self.copying.copies.room())
     }
 
     /// A copy whose gap is over goes if nothing else does and there is still room for it.
     pub(super) fn next_copy(&self) -> Option<Send> {
-        let span = self.copies.due()?;
+        let span = self.copying.copies.due()?;
         self.window_still_takes_a_copy(span)
             .then_some(Send::Copy(span))
     }
@@ -126,11 +131,11 @@ impl Sender {
         let original = self.board.segment_at(span.start);
         let after = original.map_or(Duration::ZERO, |original| now.since(original.sent_at));
         self.board.note_copied(span);
-        self.copies.on_sent(span, after, self.board.nxt());
-        self.counters.copies += 1;
-        self.counters.copied_bytes += span.len();
+        self.copying.copies.on_sent(span, after, self.board.nxt());
+        self.totals.counters.copies += 1;
+        self.totals.counters.copied_bytes += span.len();
         if self.reducing() {
-            self.reduction.on_sent();
+            self.congestion.reduction.on_sent();
         }
     }
 
@@ -139,9 +144,12 @@ impl Sender {
         if !self.sends_copies() {
             return;
         }
-        let nothing_waits = self.board.nxt() >= self.limit && self.board.next_lost().is_none();
+        let nothing_waits =
+            self.board.nxt() >= self.stream.limit && self.board.next_lost().is_none();
         if nothing_waits && self.room() > Segments::ZERO {
-            self.delivery.on_application_limited(self.board.pipe());
+            self.copying
+                .delivery
+                .on_application_limited(self.board.pipe());
         }
     }
 
@@ -150,22 +158,25 @@ impl Sender {
     pub(super) fn take_report_of_copy(&mut self, ack: &Ack, summary: &mut AckSummary) {
         summary.copy_reported = match summary.dsack {
             Some(duplicate) => {
-                !self.probe.is_of_probe(duplicate) && self.copies.explains(duplicate)
+                !self.timers.probe.is_of_probe(duplicate) && self.copying.copies.explains(duplicate)
             }
             None => {
                 let una = self.board.una();
-                !self.sack && summary.is_duplicate(ack) && self.copies.explains_duplicate_ack(una)
+                !self.peer.sack
+                    && summary.is_duplicate(ack)
+                    && self.copying.copies.explains_duplicate_ack(una)
             }
         };
         if summary.copy_reported {
-            self.counters.copies_reported += u64::from(summary.dsack.take().is_some());
+            self.totals.counters.copies_reported += u64::from(summary.dsack.take().is_some());
         }
     }
 
-    /// The RTT that an ACK of a copied segment shows, `from_original` if that is what arrived: which
-    /// of the two did is told by the timestamp echoed, where there is one.
+    /// The RTT that an ACK of a copied segment shows. It is `from_original` if the original arrived; the
+    /// echoed timestamp, where there is one, decides between the original and the copy.
     pub(super) fn rtt_of_copied(&self, from_original: Duration, ack: &Ack) -> Duration {
-        let (Some(after), Some(echo)) = (self.copies.sent_after(), ack.timestamp_rtt) else {
+        let (Some(after), Some(echo)) = (self.copying.copies.sent_after(), ack.timestamp_rtt)
+        else {
             return from_original;
         };
         let from_copy = from_original.saturating_sub(after);
@@ -177,12 +188,12 @@ impl Sender {
 
     /// What became of the segment copied, if it is still outstanding.
     pub(super) fn review_copied(&mut self) {
-        let copied = self.copies.segment();
+        let copied = self.copying.copies.segment();
         if let Some(original) = copied.and_then(|span| self.board.segment_at(span.start)) {
             if original.lost {
-                self.copies.on_original_lost();
+                self.copying.copies.on_original_lost();
             } else if original.sacked || !original.is_original() {
-                self.copies.drop_waiting();
+                self.copying.copies.drop_waiting();
             }
         }
     }
@@ -190,15 +201,15 @@ impl Sender {
     /// After an ACK: what became of the segment copied, and how fast the network delivers.
     pub(super) fn follow_copied(&mut self, now: Instant, summary: &AckSummary) {
         let una = self.board.una();
-        self.copies.on_una(una);
+        self.copying.copies.on_una(una);
         self.review_copied();
         let delivery = Delivery {
             delivered: summary.delivered,
             newest: summary.newest_delivered,
             una,
             min_rtt: self.rtt.min().unwrap_or_default(),
-            mss: self.mss,
+            mss: self.peer.mss,
         };
-        self.delivery.on_ack(now, &delivery);
+        self.copying.delivery.on_ack(now, &delivery);
     }
 }

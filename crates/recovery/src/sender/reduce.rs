@@ -1,93 +1,105 @@
-//! Giving up a window, and taking it back.
+//! Reducing the congestion window, and undoing a reduction.
 
 use super::send::three_quarters;
 use super::*;
 use crate::ack::AckSummary;
 use crate::counters::Ended;
-use crate::profile::{Growth, Reduced};
-use crate::rate::Progress;
-use crate::undo::{Before, Proof};
+use crate::profile::{AckProcessing, ReductionBase};
+use crate::rate::AckProgress;
+use crate::undo::{PriorWindow, Proof};
 
 impl Sender {
     /// Whether the window is being reduced, so that the rate control counts what is sent.
     pub(super) fn reducing(&self) -> bool {
-        matches!(self.state, State::Cwr | State::Recovery)
+        matches!(self.episode.state, State::Cwr | State::Recovery)
     }
 
     /// The network or the host signals congestion by other means than loss (an ECN echo, RFC 3168
     /// §6.1.2; a local queue): the window falls by the same rules, once a round trip.
     pub fn on_congestion_signal(&mut self, now: Instant) {
-        if self.state <= State::Disorder {
-            self.undo.forbid();
+        if self.episode.state <= State::Disorder {
+            self.episode.undo.forbid();
             self.begin_reduction();
             let pipe = self.board.pipe();
-            self.cwnd = self.reduction.at_signal(self.cwnd, pipe, self.ssthresh);
+            self.congestion.cwnd = self.congestion.reduction.at_signal(
+                self.congestion.cwnd,
+                pipe,
+                self.congestion.ssthresh,
+            );
             self.set_state(now, State::Cwr);
         } else {
-            self.undo.keep_reduced();
+            self.episode.undo.keep_reduced();
         }
         self.log_changes(now);
     }
 
     pub(super) fn enter_recovery(&mut self, now: Instant, trigger: Trigger) {
         if !self.board.any_retransmission() {
-            self.undo.forget_retransmission();
+            self.episode.undo.forget_retransmission();
         }
         let fresh = !self.reducing();
         let before = fresh.then(|| self.before());
         self.begin_undo(before);
         if fresh {
             self.begin_reduction();
-        } else if self.board.una() >= self.recovery_point {
-            self.recovery_point = self.board.nxt(); // CWR's round is over but for its last ACK
+        } else if self.board.una() >= self.episode.recovery_point {
+            self.episode.recovery_point = self.board.nxt(); // CWR's round is over but for its last ACK
         }
-        self.recovery_trigger = trigger;
-        self.frto = Frto::Off;
-        self.timeout_due = false;
-        self.early = None;
+        self.episode.trigger = trigger;
+        self.episode.frto = Frto::Off;
+        self.episode.timeout_due = false;
+        self.timers.early = None;
         let head = self.board.first().map_or(self.board.nxt(), |s| s.span.end);
-        self.rescue_after = head; // the first retransmission's (RFC 6675 §5 step 4.3)
+        self.episode.rescue_after = head; // the first retransmission's (RFC 6675 §5 step 4.3)
         self.board.restart_holes();
         self.set_state(now, State::Recovery);
-        self.counters.recoveries += 1;
-        self.awaits_dsack = true;
+        self.totals.counters.recoveries += 1;
+        self.episode.awaits_dsack = true;
     }
 
     /// An episode begins; retransmissions in flight, a probe's repeat among them, may draw DSACKs that
     /// are none of its own.
-    fn begin_undo(&mut self, before: Option<Before>) {
-        let probes = u32::from(self.probe.repeat_is_out());
+    fn begin_undo(&mut self, before: Option<PriorWindow>) {
+        let probes = u32::from(self.timers.probe.repeat_is_out());
         let in_flight = self.board.retransmitted().0 + probes;
-        self.undo.begin(self.board.una(), in_flight, before);
+        self.episode.undo.begin(self.board.una(), in_flight, before);
     }
 
     /// All losses known as a recovery begins have been marked.
     pub(super) fn note_recovery_begun(&mut self, now: Instant) {
-        self.recoveries.begin(now, self.board.pipe(), self.ssthresh);
+        self.totals
+            .recoveries
+            .begin(now, self.board.pipe(), self.congestion.ssthresh);
     }
 
     pub(super) fn begin_reduction(&mut self) {
-        self.recovery_point = self.board.nxt();
-        self.reduction = Reduction::enter(self.mechanisms.rate, self.cwnd);
-        self.ssthresh = self.congestion.ssthresh_after_loss(self.reduced_from());
-        self.probe.forget();
+        self.episode.recovery_point = self.board.nxt();
+        self.congestion.reduction = Reduction::enter(self.mechanisms.rate, self.congestion.cwnd);
+        self.congestion.ssthresh = self
+            .congestion
+            .control
+            .ssthresh_after_loss(self.reduced_from());
+        self.timers.probe.forget();
     }
 
     fn reduced_from(&self) -> Segments {
-        match self.mechanisms.reduced {
-            Reduced::Window => self.cwnd,
+        match self.mechanisms.reduction_base {
+            ReductionBase::Cwnd => self.congestion.cwnd,
             // Not what limited transmit added (RFC 5681 §3.2 step 2).
-            Reduced::FlightSize => self.board.outstanding().min(self.cwnd),
+            ReductionBase::FlightSize => self.board.outstanding().min(self.congestion.cwnd),
         }
     }
 
-    fn before(&self) -> Before {
+    fn before(&self) -> PriorWindow {
         let ssthresh = match self.reducing() {
-            true => self.ssthresh,
-            false => self.ssthresh.max(three_quarters(self.cwnd)),
+            true => self.congestion.ssthresh,
+            false => self
+                .congestion
+                .ssthresh
+                .max(three_quarters(self.congestion.cwnd)),
         };
-        Before {
-            cwnd: self.cwnd,
+        PriorWindow {
+            cwnd: self.congestion.cwnd,
             ssthresh,
         }
     }
@@ -95,40 +107,48 @@ impl Sender {
     /// The window an ACK leaves while it is being reduced. `losses`: segments it showed lost.
     pub(super) fn reduce(&mut self, summary: &AckSummary, losses: u64, entering: bool) {
         let advanced = summary.una_advanced > 0;
-        let duplicate = !self.sack && !advanced && !summary.window_changed;
-        let progress = Progress {
+        let duplicate = !self.peer.sack && !advanced && !summary.window_changed;
+        let progress = AckProgress {
             delivered: summary.delivered,
             pipe: self.board.pipe(),
-            ssthresh: self.ssthresh,
-            cwnd: self.cwnd,
-            floor: self.congestion.halving_floor(self.ssthresh),
+            ssthresh: self.congestion.ssthresh,
+            cwnd: self.congestion.cwnd,
+            floor: self
+                .congestion
+                .control
+                .halving_floor(self.congestion.ssthresh),
             clocks: advanced
                 || summary.newly_sacked > Segments::ZERO
                 || summary.dsack.is_some()
                 || duplicate,
             safe: advanced && losses == 0,
             entering,
-            partial: !self.sack && advanced && self.state == State::Recovery,
+            partial: !self.peer.sack && advanced && self.episode.state == State::Recovery,
         };
-        self.cwnd = self.reduction.on_ack(&progress);
-        if self.release == Release::ByPipe && self.reduction.forces(&progress) {
-            self.release = Release::Forced;
+        self.congestion.cwnd = self.congestion.reduction.on_ack(&progress);
+        if self.episode.release == Release::ByPipe && self.congestion.reduction.forces(&progress) {
+            self.episode.release = Release::Forced;
         }
         if self.board.first().is_none() {
-            self.cwnd = self.cwnd.max(Segments::ONE); // no ACK will come to open it
+            self.congestion.cwnd = self.congestion.cwnd.max(Segments::ONE); // no ACK will come to open it
         }
     }
 
     /// The reduction is over, its window reached.
     pub(super) fn end_reduction(&mut self) {
-        self.cwnd = self.reduction.at_end(self.cwnd, self.ssthresh);
+        self.congestion.cwnd = self
+            .congestion
+            .reduction
+            .at_end(self.congestion.cwnd, self.congestion.ssthresh);
     }
 
     /// Recovery is left.
     pub(super) fn note_recovery_ended(&mut self, now: Instant, last_cwnd: Segments, how: Ended) {
-        self.recoveries.end(now, last_cwnd, self.cwnd, how);
-        let short = how == Ended::Complete && self.cwnd < self.ssthresh;
-        self.counters.slow_starts_after_recovery += u64::from(short);
+        self.totals
+            .recoveries
+            .end(now, last_cwnd, self.congestion.cwnd, how);
+        let short = how == Ended::Complete && self.congestion.cwnd < self.congestion.ssthresh;
+        self.totals.counters.slow_starts_after_recovery += u64::from(short);
     }
 
     /// A retransmission timeout: everything not SACKed is lost (under RACK but for what was sent
@@ -136,45 +156,45 @@ impl Sender {
     /// ssthresh falls unless it already did, for this flight (Linux) or for a timeout of this segment
     /// (RFC 5681 §3.1).
     pub(super) fn enter_loss(&mut self, now: Instant) {
-        let fresh = self.state < State::Recovery;
-        let again = self.timeouts > 1;
-        let cut = match self.state {
-            _ if self.mechanisms.reduced == Reduced::FlightSize => !again,
+        let fresh = self.episode.state < State::Recovery;
+        let again = self.timers.timeouts > 1;
+        let cut = match self.episode.state {
+            _ if self.mechanisms.reduction_base == ReductionBase::FlightSize => !again,
             State::Open | State::Disorder => true,
-            State::Cwr | State::Recovery => self.board.una() >= self.recovery_point,
-            State::Loss => !again || self.board.una() >= self.recovery_point,
+            State::Cwr | State::Recovery => self.board.una() >= self.episode.recovery_point,
+            State::Loss => !again || self.board.una() >= self.episode.recovery_point,
         };
-        let last_cwnd = self.cwnd;
-        self.awaits_dsack = false;
+        let last_cwnd = self.congestion.cwnd;
+        self.episode.awaits_dsack = false;
         if self.board.reneged() {
             self.board.forget_sacks();
-            self.counters.reneged += 1;
-            self.log.push(now, Event::Reneged);
-            self.rack.forget_deliveries(); // everything is lost, however young
+            self.totals.counters.reneged += 1;
+            self.logging.log.push(now, Event::Reneged);
+            self.losses.rack.forget_deliveries(); // everything is lost, however young
         }
         let before = self.before();
-        let from = match self.mechanisms.reduced {
-            Reduced::Window => self.cwnd,
-            Reduced::FlightSize => self.board.outstanding(),
+        let from = match self.mechanisms.reduction_base {
+            ReductionBase::Cwnd => self.congestion.cwnd,
+            ReductionBase::FlightSize => self.board.outstanding(),
         };
         self.take_all_as_lost(now);
         if cut {
-            self.ssthresh = self.congestion.ssthresh_after_loss(from);
-            self.congestion.on_timeout();
+            self.congestion.ssthresh = self.congestion.control.ssthresh_after_loss(from);
+            self.congestion.control.on_timeout();
             self.begin_undo(Some(before));
         }
-        if self.state <= State::Disorder {
-            self.detection.on_timeout(self.board.sacked());
+        if self.episode.state <= State::Disorder {
+            self.losses.threshold.on_timeout(self.board.sacked());
         }
-        self.cwnd = self.board.pipe() + Segments::ONE;
-        if self.state == State::Recovery {
+        self.congestion.cwnd = self.board.pipe() + Segments::ONE;
+        if self.episode.state == State::Recovery {
             self.note_recovery_ended(now, last_cwnd, Ended::Timeout);
         }
-        self.early = None;
-        self.reorder = None;
-        self.probe.forget();
-        self.recovery_point = self.board.nxt();
-        self.frto = match self.mechanisms.frto && (fresh || self.timeouts > 1) {
+        self.timers.early = None;
+        self.timers.reorder = None;
+        self.timers.probe.forget();
+        self.episode.recovery_point = self.board.nxt();
+        self.episode.frto = match self.mechanisms.frto && (fresh || self.timers.timeouts > 1) {
             true => Frto::Watching,
             false => Frto::Off,
         };
@@ -183,43 +203,45 @@ impl Sender {
 
     /// Marks lost what a timeout takes for lost; the timer's own retransmission is due.
     pub(super) fn take_all_as_lost(&mut self, now: Instant) {
-        let recent = self.goes_by_time() && !self.rack.rtt().is_zero();
-        let overdue = recent.then(|| now - self.rack.rtt());
-        let losses = self.log.losses(now, Judge::Timeout);
+        let recent = self.goes_by_time() && !self.losses.rack.rtt().is_zero();
+        let overdue = recent.then(|| now - self.losses.rack.rtt());
+        let losses = self.logging.log.losses(now, LossDetector::Timeout);
         self.board.mark_for_timeout(overdue, losses);
-        self.timeout_due = true;
+        self.episode.timeout_due = true;
     }
 
     /// What an ACK proves about the present episode, if that is to be taken back.
     pub(super) fn proof(&self, ack: &Ack) -> Option<Proof> {
         let rules = self.mechanisms.undo;
-        if rules.dsack && self.undo.all_duplicates() {
+        if rules.dsack && self.episode.undo.all_duplicates() {
             return Some(Proof::Dsack);
         }
         // Without SACK an ACK of the recovery point tells nothing where no stamp was kept (Linux
         // tcp_packet_delayed).
-        let blind = !self.sack
-            && self.undo.first_retransmission().is_none()
-            && self.board.una() >= self.recovery_point;
-        let original = rules.timestamps && self.undo.original_acked(ack.echo_sent_before);
+        let blind = !self.peer.sack
+            && self.episode.undo.first_retransmission().is_none()
+            && self.board.una() >= self.episode.recovery_point;
+        let original = rules.timestamps && self.episode.undo.original_acked(ack.echo_sent_before);
         (original && !blind).then_some(Proof::Timestamp)
     }
 
     /// The reduction was for nothing: back to the window before it.
     pub(super) fn take_back(&mut self, now: Instant, by: Proof) {
-        if let Some(before) = self.undo.take() {
-            self.cwnd = self.cwnd.max(before.cwnd);
-            self.ssthresh = self.ssthresh.max(before.ssthresh);
-        } else if self.mechanisms.growth != Growth::After {
+        if let Some(before) = self.episode.undo.take() {
+            self.congestion.cwnd = self.congestion.cwnd.max(before.cwnd);
+            self.congestion.ssthresh = self.congestion.ssthresh.max(before.ssthresh);
+        } else if self.mechanisms.ack_processing != AckProcessing::Linux4_13 {
             // What was signalled otherwise stays; the reduction ends (Linux before 4.x).
-            self.cwnd = self.cwnd.max(self.ssthresh);
+            self.congestion.cwnd = self.congestion.cwnd.max(self.congestion.ssthresh);
         }
-        self.cwnd = self.cwnd.max(Segments::ONE);
-        self.rack.look_again();
-        self.counters.undone[by as usize] += 1;
-        if self.log.is_on() {
-            let (cwnd, ssthresh) = (self.cwnd, self.ssthresh);
-            self.log.push(now, Event::Undone { by, cwnd, ssthresh });
+        self.congestion.cwnd = self.congestion.cwnd.max(Segments::ONE);
+        self.losses.rack.look_again();
+        self.totals.counters.undone[by as usize] += 1;
+        if self.logging.log.is_on() {
+            let (cwnd, ssthresh) = (self.congestion.cwnd, self.congestion.ssthresh);
+            self.logging
+                .log
+                .push(now, Event::Undone { by, cwnd, ssthresh });
         }
     }
 }

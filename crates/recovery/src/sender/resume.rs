@@ -1,53 +1,53 @@
-//! Taking over a connection in its middle: a capture need not begin with the SYN, and a replay need not
-//! begin before there is anything to explain.
+//! Taking over a connection in its middle. A capture need not begin with the SYN, and a replay need not
+//! begin before there is something to explain.
 
 use super::*;
 
-/// What is known of a connection under way, in which nothing was lost, reordered or sent again lately.
+/// The state of a connection in progress, in which nothing was lost, reordered or retransmitted lately.
 #[derive(Clone, Debug)]
-pub struct Midway<I> {
-    /// Everything below was acknowledged.
+pub struct ResumeState<I> {
+    /// The lowest unacknowledged offset.
     pub una: Offset,
-    /// The first offset the peer will not take.
+    /// The first offset the peer does not accept.
     pub window_edge: Offset,
-    /// The round-trip times measured so far, by this sender's own rules.
+    /// The round-trip time estimate so far, by this sender's own rules.
     pub rtt: RttEstimator,
     /// When an ACK last advanced.
     pub advanced_at: Instant,
-    /// What is outstanding: when it was sent, and what it covers, in stream order from `una` on.
+    /// The outstanding segments: when each was sent and what it covers, in stream order from `una` on.
     pub outstanding: I,
 }
 
 impl Sender {
-    /// Goes on, in the open state, with what is outstanding, as if it had sent it itself. The window is
-    /// taken to have been what is outstanding. For a sender just made.
-    pub fn resume(&mut self, midway: Midway<impl IntoIterator<Item = (Instant, Span)>>) {
-        let una = midway.una;
+    /// Continues in the Open state as if this sender had sent the outstanding segments itself. The
+    /// congestion window is taken to be what is outstanding, but at least the initial window. Only for a
+    /// sender that has just been made or reset.
+    pub fn resume(&mut self, state: ResumeState<impl IntoIterator<Item = (Instant, Span)>>) {
+        let una = state.una;
         self.board.reset(una);
-        self.limit = una;
-        self.rtt = midway.rtt;
-        self.window = PeerWindow {
-            edge: midway.window_edge,
-            largest: midway.window_edge.since(una),
-        };
-        self.recovery_point = una;
-        // No episode ended here that would hold the next one back.
-        self.settled_to = Offset(una.0.saturating_sub(1));
-        self.rescue_after = una;
-        self.usage.round_end = una;
-        self.progress_at = midway.advanced_at;
+        self.stream.limit = una;
+        self.rtt = state.rtt;
+        self.peer.window = PeerWindow::up_to(state.window_edge, una);
+        self.episode.recovery_point = una;
+        // No earlier episode holds the next one back.
+        self.episode.settled_to = Offset(una.0.saturating_sub(1));
+        self.episode.rescue_after = una;
+        self.congestion.usage.round_end = una;
+        self.timers.progress_at = state.advanced_at;
         let mut first = None;
-        for (at, span) in midway.outstanding {
+        for (at, span) in state.outstanding {
             self.put_on_board(at, span);
             self.rtt.on_sent(at, span.start);
-            self.last_sent_at = at;
+            self.stream.last_sent_at = at;
             first.get_or_insert(at);
         }
-        self.cwnd = self.cwnd.max(self.board.outstanding());
+        self.congestion.cwnd = self.congestion.cwnd.max(self.board.outstanding());
         if let Some(first) = first {
-            self.busy_since = Some(first);
-            self.rto.start(first.max(midway.advanced_at), &self.rtt);
-            let (sent, heard) = (self.last_sent_at, midway.advanced_at);
+            self.totals.busy_since = Some(first);
+            self.timers
+                .rto
+                .start(first.max(state.advanced_at), &self.rtt);
+            let (sent, heard) = (self.stream.last_sent_at, state.advanced_at);
             self.schedule_probe(sent.max(heard), heard > sent);
         }
     }
@@ -58,15 +58,15 @@ mod tests {
     use super::*;
     use crate::profile::Profile;
 
-    /// Whether taken over after any of its ACKs or followed from the SYN on, a sender goes on alike.
+    /// A sender taken over after any of its ACKs continues as one followed from the SYN on.
     #[test]
     fn a_sender_taken_over_goes_on_as_one_followed_from_the_beginning() {
         for name in ["linux-3.17+tlp", "linux-6", "rfc6675", "windows-xp"] {
             let profile: Profile = name.parse().unwrap();
             for taken_at in 0..8 {
-                let (mut whole, midway) = begun(profile.mechanisms(), taken_at);
+                let (mut whole, state) = begun(profile.mechanisms(), taken_at);
                 let mut resumed = Sender::new(profile.mechanisms(), 100, Trigger::Syn, false);
-                resumed.resume(midway);
+                resumed.resume(state);
                 for sender in [&whole, &resumed] {
                     sender.check().unwrap();
                 }
@@ -95,7 +95,7 @@ mod tests {
     }
 
     /// Sixteen segments of 100 bytes go out after the handshake; `acks` of them are acknowledged.
-    fn begun(mechanisms: &Mechanisms, acks: u64) -> (Sender, Midway<Vec<(Instant, Span)>>) {
+    fn begun(mechanisms: &Mechanisms, acks: u64) -> (Sender, ResumeState<Vec<(Instant, Span)>>) {
         let mut sender = Sender::new(mechanisms, 100, Trigger::Syn, false);
         let syn = Span::new(Offset::SYN, Offset::DATA);
         sender.on_sent(Instant::ZERO, Send::New(syn));
@@ -111,13 +111,13 @@ mod tests {
             advanced_at = Instant::from_millis(110 + i);
             sender.on_ack(advanced_at, &Ack::new(Offset::DATA + i * 100, 50_000));
         }
-        let midway = Midway {
+        let state = ResumeState {
             una: sender.una(),
             window_edge: sender.una() + 50_000,
             rtt: *sender.rtt(),
             advanced_at,
             outstanding: sender.board().iter().map(|s| (s.sent_at, s.span)).collect(),
         };
-        (sender, midway)
+        (sender, state)
     }
 }

@@ -1,131 +1,114 @@
-//! What the sender would send, and what having sent it means.
+//! What the sender would send, and what follows once it is sent.
 
 use super::*;
-use crate::profile::{Growth, LimitedTransmit, Otherwise};
+use crate::profile::{AckProcessing, LimitedTransmit, RecoveryFill};
 
 impl Sender {
-    /// What the sender would send now; asking again gives the same answer until something happens.
+    /// What the sender would send now. The answer stays the same until an ACK, a timer, a write or a
+    /// transmission changes the sender.
     pub fn next_send(&self, now: Instant) -> Option<Send> {
-        if self.gave_up {
+        if self.timers.gave_up {
             return None;
         }
         self.next_called_for(now).or_else(|| self.next_copy())
     }
 
-    /// What is sent because it is wanted, not in case.
+    /// What the sender sends apart from copies.
     fn next_called_for(&self, now: Instant) -> Option<Send> {
-        if self.persist.due {
+        if self.timers.persist.due {
             return Some(self.window_probe());
         }
-        if self.probe.is_due()
+        if self.timers.probe.is_due()
             && let Some(send) = self.loss_probe()
         {
             return Some(send);
         }
-        // First what there is to send, then whether it may go: most of the time there is nothing.
-        if self.frto == Frto::NewDataFirst {
+        // Whether there is something to send comes first, because mostly there is nothing.
+        if self.episode.frto == Frto::NewDataFirst {
             if let Some(span) = self.next_new_at_once() {
                 return self.has_room_for_new(now).then_some(Send::New(span));
             }
-            if self.board.nxt() > self.recovery_point {
-                return None; // new data is out: the next ACK tells
+            if self.board.nxt() > self.episode.recovery_point {
+                return None; // new data is out: the next ACK decides
             }
         }
         if let Some(lost) = self
             .board
             .next_lost()
-            .filter(|_| self.release != Release::Held)
+            .filter(|_| self.episode.release != Release::Held)
         {
             let send = Send::Again(lost.span, self.trigger_of(lost.span));
-            (self.release == Release::Forced || self.has_room(now)).then_some(send)
+            (self.episode.release == Release::Forced || self.has_room(now)).then_some(send)
         } else if let Some(span) = self.next_new() {
             self.has_room_for_new(now).then_some(Send::New(span))
-        } else if self.state == State::Recovery
-            && self.release != Release::Held
+        } else if self.episode.state == State::Recovery
+            && self.episode.release != Release::Held
             && self.has_room(now)
         {
-            let span = self.otherwise()?;
-            Some(Send::Again(span, self.recovery_trigger))
+            let span = self.next_fill()?;
+            Some(Send::Again(span, self.episode.trigger))
         } else {
             None
         }
     }
 
-    /// Whether the congestion window has room for what is sent again, copies or not.
+    /// Whether the congestion window has room for a retransmission, which copies do not reduce.
     fn has_room(&self, now: Instant) -> bool {
         self.board.pipe() < self.window_now(now)
     }
 
-    /// Whether it has room for new data, which duplicate ACKs may release before recovery
+    /// Whether the congestion window has room for new data. Before recovery, duplicate ACKs may make some
     /// (RFC 3042).
     pub fn has_room_for_new(&self, now: Instant) -> bool {
         let window = self.window_now(now);
         let room = self.board.pipe() < self.less_copies(window);
         let more = match self.mechanisms.limited_transmit {
             LimitedTransmit::Pipe => return room,
-            _ if self.state != State::Disorder => return room,
+            _ if self.episode.state != State::Disorder => return room,
             LimitedTransmit::Off => Segments::ZERO,
             LimitedTransmit::Two => Segments(2),
         };
         room && self.board.outstanding() < window + more
     }
 
-    /// In recovery, when nothing is lost and no new data can go (RFC 6675 §4 NextSeg rules 3, 4).
-    fn otherwise(&self) -> Option<Span> {
-        if self.mechanisms.otherwise == Otherwise::Nothing {
+    /// What recovery sends when no segment is marked lost and no new data may go (RFC 6675 §4 NextSeg
+    /// rules 3, 4).
+    pub(super) fn next_fill(&self) -> Option<Span> {
+        if self.mechanisms.recovery_fill == RecoveryFill::Nothing {
             return None;
         }
         let hole = self.board.next_hole().map(|hole| hole.span);
-        let rescue = self.mechanisms.otherwise == Otherwise::HolesAndRescue
-            && self.board.una() > self.rescue_after;
+        let rescue = self.mechanisms.recovery_fill == RecoveryFill::HolesAndRescue
+            && self.board.una() > self.episode.rescue_after;
         hole.or_else(|| {
-            (rescue && self.sack)
+            (rescue && self.peer.sack)
                 .then(|| self.board.last_unsacked())?
                 .map(|last| last.span)
         })
     }
 
-    /// Why some of `span` would be sent again now, were it its turn and the window open: it is lost, or
-    /// a hole that this recovery fills. `None`: nothing but a timer calls for it.
-    pub fn reason_for(&self, span: Span) -> Option<Trigger> {
-        let mut segments = self.board.overlapping(span);
-        if let Some(lost) = segments.find(|s| s.wants_retransmission()) {
-            return Some(self.trigger_of(lost.span));
-        }
-        let otherwise = self.state == State::Recovery
-            && self.mechanisms.otherwise != Otherwise::Nothing
-            && (self.otherwise().is_some_and(|other| other.overlaps(span))
-                || self.board.overlapping(span).any(|s| self.is_hole(s)));
-        otherwise.then_some(self.recovery_trigger)
-    }
-
-    /// Below the highest SACK, and never sent again.
-    fn is_hole(&self, segment: &crate::scoreboard::SentSegment) -> bool {
-        let untouched = !segment.sacked && !segment.retransmitted;
-        untouched && segment.span.end <= self.board.highest_sacked()
-    }
-
-    /// Something was sent: by this sender's own advice, or, in a replay, because the capture says so.
+    /// A segment was sent: the one that [`next_send`](Self::next_send) returned or, in a replay, the one
+    /// that the capture shows.
     pub fn on_sent(&mut self, now: Instant, what: Send) {
         match what {
             Send::New(span) | Send::NewProbe(span) => self.on_sent_new(now, span),
             Send::Again(span, trigger) => self.on_sent_again(now, span, trigger),
             Send::Copy(span) => self.on_sent_copy(now, span),
             Send::WindowProbe => {
-                self.persist.due = false;
-                self.persist.unanswered = self.persist.unanswered.saturating_add(1);
+                self.timers.persist.due = false;
+                self.timers.persist.unanswered = self.timers.persist.unanswered.saturating_add(1);
             }
         }
         if matches!(what, Send::NewProbe(_) | Send::Again(_, Trigger::Tlp)) {
-            self.counters.probes += 1;
+            self.totals.counters.probes += 1;
         }
         if let (Send::NewProbe(_), Some(rules)) = (what, &self.mechanisms.probe) {
-            self.probe.on_sent(rules, false, self.board.nxt());
-            self.rto.start(now, &self.rtt);
+            self.timers.probe.on_sent(rules, false, self.board.nxt());
+            self.timers.rto.start(now, &self.rtt);
         }
-        if self.log.is_on() {
-            let (pipe, cwnd) = (self.board.pipe(), self.cwnd);
-            self.log.push(now, Event::Sent { what, pipe, cwnd });
+        if self.logging.log.is_on() {
+            let (pipe, cwnd) = (self.board.pipe(), self.congestion.cwnd);
+            self.logging.log.push(now, Event::Sent { what, pipe, cwnd });
             self.log_changes(now);
         }
     }
@@ -133,138 +116,141 @@ impl Sender {
     fn on_sent_new(&mut self, now: Instant, span: Span) {
         if self.board.first().is_none() {
             self.restart_after_idle(now);
-            self.congestion.on_idle(now.since(self.last_sent_at));
-            self.progress_at = now;
-            self.busy_since = (span.start > Offset::SYN).then_some(now);
+            self.congestion
+                .control
+                .on_idle(now.since(self.stream.last_sent_at));
+            self.timers.progress_at = now;
+            self.totals.busy_since = (span.start > Offset::SYN).then_some(now);
         }
-        self.last_sent_at = now;
-        self.early = None; // the new data may draw the SACKs that were missing
-        if span.len() < u64::from(self.mss) {
-            self.partial_to = span.end;
+        self.stream.last_sent_at = now;
+        self.timers.early = None; // the new data may draw the SACKs that were missing
+        if span.len() < u64::from(self.peer.mss) {
+            self.stream.partial_to = span.end;
         }
         if self.sends_copies() {
             let alone = self.board.first().is_none();
-            self.delivery.on_sent(now, span.start, alone);
+            self.copying.delivery.on_sent(now, span.start, alone);
         }
         self.rtt.on_sent(now, span.start);
         self.put_on_board(now, span);
         self.count_sent(span, 1);
-        if self.rto.deadline().is_none() {
-            self.rto.start(now, &self.rtt);
+        if self.timers.rto.deadline().is_none() {
+            self.timers.rto.start(now, &self.rtt);
         }
-        self.persist = Persist::default();
+        self.timers.persist = Persist::default();
         self.schedule_probe(now, false);
     }
 
     pub(super) fn put_on_board(&mut self, now: Instant, span: Span) {
         self.board.push(now, span);
-        self.limit = self.limit.max(span.end);
+        self.stream.limit = self.stream.limit.max(span.end);
         self.note_usage();
     }
 
-    /// Sends more of what was just sent, a full segment of new data: as many full segments of new data,
-    /// `most` at most, as [`next_send`](Self::next_send) and [`on_sent`](Self::on_sent) in turns would
-    /// now, and says how many. The last one of what was written is not among them, and where something
-    /// else is to be decided on each, or logged, there are none: both are left to those two.
+    /// Sends more full segments of new data after one was just sent, at most `most`, and returns how many.
+    /// The result is the same as calling [`next_send`](Self::next_send) and [`on_sent`](Self::on_sent) in
+    /// turn, and faster. It leaves to those two the last segment written, and every segment on which
+    /// anything else is to be decided or logged.
     pub fn send_more(&mut self, now: Instant, most: u32) -> u32 {
-        let plain = !self.gave_up
-            && !self.persist.due
-            && !self.probe.is_due()
-            && self.frto != Frto::NewDataFirst
+        let plain = !self.timers.gave_up
+            && !self.timers.persist.due
+            && !self.timers.probe.is_due()
+            && self.episode.frto != Frto::NewDataFirst
             && self.board.next_lost().is_none()
             && self.board.first().is_some()
             && self.board.una() > Offset::SYN
             && !self.sends_copies()
-            && !self.log.is_on();
+            && !self.logging.log.is_on();
         if !plain {
             return 0;
         }
-        let size = u64::from(self.mss);
-        let end = self.fin.unwrap_or(self.limit);
+        let size = u64::from(self.peer.mss);
+        let end = self.stream.fin.unwrap_or(self.stream.limit);
         let start = self.board.nxt();
         let mut sent = 0;
         while sent < most {
             let span = Span::at(self.board.nxt(), size);
-            if span.end >= end || span.end > self.window.edge || !self.has_room_for_new(now) {
+            if span.end >= end || span.end > self.peer.window.edge() || !self.has_room_for_new(now)
+            {
                 break;
             }
             self.put_on_board(now, span);
             sent += 1;
         }
         if sent > 0 {
-            // What each of them would have set anew. The rest is as the one before them left it.
+            // Each of them would have set these. The segment before them set the rest.
             self.rtt.on_sent(now, start);
             self.count_sent(Span::new(start, self.board.nxt()), sent);
-            self.early = None;
-            self.last_sent_at = now;
-            self.persist = Persist::default();
+            self.timers.early = None;
+            self.stream.last_sent_at = now;
+            self.timers.persist = Persist::default();
             self.schedule_probe(now, false);
         }
         sent
     }
 
     fn on_sent_again(&mut self, now: Instant, span: Span, trigger: Trigger) {
-        self.last_sent_at = now;
+        self.stream.last_sent_at = now;
         let head = span.start <= self.board.una();
         let is = |segment: Option<&crate::scoreboard::SentSegment>| {
             segment.is_some_and(|s| s.span.overlaps(span))
         };
         let called_for = is(self.board.next_lost()) || is(self.board.next_hole());
-        if self.state == State::Recovery && !called_for {
-            self.rescue_after = self.recovery_point; // one a recovery
+        if self.episode.state == State::Recovery && !called_for {
+            self.episode.rescue_after = self.episode.recovery_point; // one a recovery
         }
         self.rtt.on_sent_again();
         self.board.resend(now, span, trigger != Trigger::Tlp);
-        self.counters.retransmissions.add(trigger);
-        self.counters.retransmitted_bytes += span.len();
-        self.unheard = self.unheard.saturating_add(1);
+        self.totals.counters.retransmissions.add(trigger);
+        self.totals.counters.retransmitted_bytes += span.len();
+        self.totals.unheard = self.totals.unheard.saturating_add(1);
         if trigger == Trigger::Tlp {
-            self.counters.segments_sent += 1;
+            self.totals.counters.segments_sent += 1;
             if let Some(rules) = &self.mechanisms.probe {
-                self.probe.on_sent(rules, true, self.board.nxt());
+                self.timers.probe.on_sent(rules, true, self.board.nxt());
             }
-            self.rto.start(now, &self.rtt);
+            self.timers.rto.start(now, &self.rtt);
             return;
         }
-        if self.frto == Frto::NewDataFirst {
-            self.frto = Frto::Off; // there was no new data to tell by
+        if self.episode.frto == Frto::NewDataFirst {
+            self.episode.frto = Frto::Off; // there was no new data to tell by
         }
-        self.release = Release::ByPipe;
-        self.undo.on_retransmission(now);
-        if let Some(recovery) = self.recoveries.current() {
+        self.episode.release = Release::ByPipe;
+        self.episode.undo.on_retransmission(now);
+        if let Some(recovery) = self.totals.recoveries.current() {
             recovery.retransmissions += 1;
         }
         self.count_sent(span, 1);
-        if self.timeout_due {
-            self.timeout_due = false; // the expiry has set the timer already
+        if self.episode.timeout_due {
+            self.episode.timeout_due = false; // the expiry has set the timer already
         } else if head {
-            self.rto.start(now, &self.rtt);
-            self.probe.disarm();
+            self.timers.rto.start(now, &self.rtt);
+            self.timers.probe.disarm();
         }
     }
 
     /// Counts segments sent together, which cover `span`.
     fn count_sent(&mut self, span: Span, segments: u32) {
         if self.reducing() {
-            (0..segments).for_each(|_| self.reduction.on_sent());
+            (0..segments).for_each(|_| self.congestion.reduction.on_sent());
         }
         if span.start > Offset::SYN {
-            self.counters.segments_sent += u64::from(segments);
+            self.totals.counters.segments_sent += u64::from(segments);
         }
-        if self.state == State::Recovery {
-            self.counters.sent_in_recovery += u64::from(segments);
+        if self.episode.state == State::Recovery {
+            self.totals.counters.sent_in_recovery += u64::from(segments);
         }
     }
 
-    /// What the present state calls a retransmission of `span`.
-    fn trigger_of(&self, span: Span) -> Trigger {
+    /// The trigger that the present state gives a retransmission of `span`.
+    pub(super) fn trigger_of(&self, span: Span) -> Trigger {
         if span.start == Offset::SYN {
-            return self.syn_trigger;
+            return self.stream.syn_trigger;
         }
-        match self.state {
-            State::Loss if self.timeout_due => Trigger::Rto,
+        match self.episode.state {
+            State::Loss if self.episode.timeout_due => Trigger::Rto,
             State::Loss => Trigger::SlowStart,
-            _ => self.recovery_trigger,
+            _ => self.episode.trigger,
         }
     }
 
@@ -272,36 +258,36 @@ impl Sender {
     /// avoidance: a full segment, or all there is, or half the largest window (RFC 9293
     /// §3.8.6.2.1; the push bit is always on); and by Nagle's rule where that is on.
     pub(super) fn next_new(&self) -> Option<Span> {
-        let waits = self.nagle && self.partial_to > self.board.una();
+        let waits = self.stream.nagle && self.stream.partial_to > self.board.una();
         self.next_new_at_once().filter(|span| {
-            let full = span.len() >= u64::from(self.mss);
-            full || !waits || self.fin.is_some_and(|fin| span.contains(fin))
+            let full = span.len() >= u64::from(self.peer.mss);
+            full || !waits || self.stream.fin.is_some_and(|fin| span.contains(fin))
         })
     }
 
-    /// The same but for Nagle's rule, which probes do not heed.
+    /// The next new data by the same rules without Nagle's, which probes ignore.
     pub(super) fn next_new_at_once(&self) -> Option<Span> {
-        if self.board.nxt() >= self.limit {
+        if self.board.nxt() >= self.stream.limit {
             return None;
         }
-        let span = self.new_span(self.window.edge);
-        let enough = span.len() >= u64::from(self.mss)
-            || span.end == self.limit
-            || span.len() >= (self.window.largest / 2).max(1);
+        let span = self.new_span(self.peer.window.edge());
+        let enough = span.len() >= u64::from(self.peer.mss)
+            || span.end == self.stream.limit
+            || span.len() >= (self.peer.window.largest() / 2).max(1);
         (!span.is_empty() && enough).then_some(span)
     }
 
-    /// The next new data up to `edge`, at most a segment. The SYN goes alone; the FIN rides on the
-    /// last data, whose payload it does not lengthen.
+    /// The next new data up to `edge`, at most a segment. The SYN goes alone. The FIN goes with the last
+    /// data.
     fn new_span(&self, edge: Offset) -> Span {
         let start = self.board.nxt();
-        let full = start + u64::from(self.mss);
-        let cap = match self.fin {
+        let full = start + u64::from(self.peer.mss);
+        let cap = match self.stream.fin {
             _ if start == Offset::SYN => Offset::DATA,
             Some(fin) if full >= fin => fin + 1,
             _ => full,
         };
-        Span::new(start, cap.min(self.limit).min(edge.max(start)))
+        Span::new(start, cap.min(self.stream.limit).min(edge.max(start)))
     }
 
     /// A tail loss probe: new data if the receive window permits, else the last segment
@@ -314,10 +300,10 @@ impl Sender {
         })
     }
 
-    /// A zero-window probe: what fits if a little does (the override of silly-window avoidance),
-    /// else a segment that only draws an ACK.
+    /// A zero-window probe: the new data that fits, however little (this overrides silly-window avoidance),
+    /// or else an empty segment that makes the peer send an ACK.
     fn window_probe(&self) -> Send {
-        let span = self.new_span(self.window.edge);
+        let span = self.new_span(self.peer.window.edge());
         if span.is_empty() {
             Send::WindowProbe
         } else {
@@ -325,42 +311,51 @@ impl Sender {
         }
     }
 
-    /// The congestion window for a segment sent now, idle time considered.
+    /// The congestion window for a segment sent now, after any idle time.
     #[inline]
     fn window_now(&self, now: Instant) -> Segments {
         let busy = self.board.first().is_some() || self.board.una() == Offset::SYN;
         if busy || !self.mechanisms.restart_after_idle {
-            return self.cwnd;
+            return self.congestion.cwnd;
         }
         self.window_after_idle(now)
     }
 
     fn window_after_idle(&self, now: Instant) -> Segments {
-        let idle = now.since(self.last_sent_at);
+        let idle = now.since(self.stream.last_sent_at);
         let initial = self.mechanisms.initial_window;
-        congestion::after_idle(self.cwnd, initial, idle, self.rto.rto(&self.rtt))
+        congestion::after_idle(
+            self.congestion.cwnd,
+            initial,
+            idle,
+            self.timers.rto.rto(&self.rtt),
+        )
     }
 
-    /// Takes the window idle time leaves. What slow start may regain of it, ssthresh remembers
-    /// (RFC 2861 §2; Linux tcp_cwnd_restart).
+    /// Reduces the window after idle time. ssthresh remembers how much slow start may regain
+    /// (RFC 2861 §2; Linux `tcp_cwnd_restart`).
     fn restart_after_idle(&mut self, now: Instant) {
         let window = self.window_now(now);
-        if window < self.cwnd {
-            self.ssthresh = self.ssthresh.max(three_quarters(self.cwnd));
-            self.cwnd = window;
+        if window < self.congestion.cwnd {
+            self.congestion.ssthresh = self
+                .congestion
+                .ssthresh
+                .max(three_quarters(self.congestion.cwnd));
+            self.congestion.cwnd = window;
         }
     }
 
-    /// Whether the window was the limit, as Linux's tcp_cwnd_validate has it: judged once a round
-    /// trip, or when more than ever in it is outstanding; since 4.13 also as soon as it is.
+    /// Notes whether the congestion window limits sending (Linux `tcp_cwnd_validate`). It is decided once
+    /// per round trip, and again when more is outstanding than before in that round trip; since Linux 4.13
+    /// also as soon as the window is full.
     fn note_usage(&mut self) {
         let outstanding = self.board.outstanding();
         let limited = self.room() == Segments::ZERO;
-        let usage = &mut self.usage;
+        let usage = &mut self.congestion.usage;
         let more = outstanding > usage.most_outstanding;
-        let sooner = match self.mechanisms.growth {
-            Growth::PerAck | Growth::Before => more,
-            Growth::After => limited || (!usage.limited && more),
+        let sooner = match self.mechanisms.ack_processing {
+            AckProcessing::Linux2_6 | AckProcessing::Linux3_13 => more,
+            AckProcessing::Linux4_13 => limited || (!usage.limited && more),
         };
         if self.board.una() >= usage.round_end || sooner {
             *usage = WindowUsage {
@@ -372,7 +367,7 @@ impl Sender {
     }
 }
 
-/// What a window that was given up counts for as a threshold (Linux tcp_current_ssthresh).
+/// The slow-start threshold that a window counts for once it is reduced (Linux `tcp_current_ssthresh`).
 pub(super) fn three_quarters(cwnd: Segments) -> Segments {
     Segments(cwnd.0 / 2 + cwnd.0 / 4)
 }

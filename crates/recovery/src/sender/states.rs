@@ -9,8 +9,8 @@
 use super::*;
 use crate::ack::AckSummary;
 use crate::counters::Ended;
-use crate::detect::{Circumstances, LossRule, RackVersion};
-use crate::frto::{Evidence, Verdict};
+use crate::detect::{LossRule, RackContext, RackVersion};
+use crate::frto::{AckEvidence, Verdict};
 use crate::undo::Proof;
 
 /// The least a sender waits before it takes SACKed data for dropped by the receiver (Linux).
@@ -20,13 +20,13 @@ impl Sender {
     /// Runs the states; `true` when the ACK begins a recovery.
     pub(super) fn run_states(&mut self, now: Instant, ack: &Ack, summary: &mut AckSummary) -> bool {
         if let Some(distance) = summary.reordering
-            && (self.state != State::Loss || self.undo.is_open())
+            && (self.episode.state != State::Loss || self.episode.undo.is_open())
         {
             self.note_reordering(now, distance);
         }
         let duplicate = summary.is_duplicate(ack) && summary.dsack.is_none();
-        if self.state == State::Open {
-            self.undo.forget_retransmission();
+        if self.episode.state == State::Open {
+            self.episode.undo.forget_retransmission();
         } else {
             self.leave_episode(now, ack);
         }
@@ -34,10 +34,10 @@ impl Sender {
             // Perhaps the ACKs were reordered: the timer decides soon (Linux
             // tcp_check_sack_reneging).
             let soon = self.rtt.srtt().unwrap_or_default() / 2;
-            self.rto.start_early(now, soon.max(RENEGING_DELAY));
+            self.timers.rto.start_early(now, soon.max(RENEGING_DELAY));
             return false;
         }
-        match self.state {
+        match self.episode.state {
             State::Recovery => self.in_recovery(now, ack, summary, duplicate),
             State::Loss => self.in_loss(now, ack, summary, duplicate),
             State::Open | State::Disorder | State::Cwr => self.in_open(now, summary, duplicate),
@@ -45,9 +45,9 @@ impl Sender {
     }
 
     pub(super) fn note_reordering(&mut self, now: Instant, distance: Segments) {
-        self.detection.on_reordering(distance);
-        let dupthresh = self.detection.dupthresh();
-        self.log.push(
+        self.losses.threshold.on_reordering(distance);
+        let dupthresh = self.losses.threshold.dupthresh();
+        self.logging.log.push(
             now,
             Event::Reordering {
                 distance,
@@ -60,26 +60,26 @@ impl Sender {
     /// ssthresh, unless the reduction was for nothing.
     fn leave_episode(&mut self, now: Instant, ack: &Ack) {
         let una = self.board.una();
-        match self.state {
-            State::Cwr if una > self.recovery_point => {
+        match self.episode.state {
+            State::Cwr if una > self.episode.recovery_point => {
                 self.end_reduction();
                 self.set_state(now, State::Open);
             }
-            State::Recovery if una >= self.recovery_point => {
+            State::Recovery if una >= self.episode.recovery_point => {
                 self.board.forget_duplicates();
-                let last_cwnd = self.cwnd;
+                let last_cwnd = self.congestion.cwnd;
                 let ended = match self.proof(ack) {
                     Some(proof) => {
                         self.take_back(now, proof);
                         Ended::Undone
                     }
                     None => {
-                        self.rack.on_recovered();
+                        self.losses.rack.on_recovered();
                         self.end_reduction();
                         Ended::Complete
                     }
                 };
-                self.settled_to = self.recovery_point;
+                self.episode.settled_to = self.episode.recovery_point;
                 self.note_recovery_ended(now, last_cwnd, ended);
                 self.set_state(now, State::Open);
             }
@@ -99,11 +99,11 @@ impl Sender {
         } else if self.undo_partly(now, ack, summary) {
             return false;
         }
-        if self.state == State::Recovery && self.undo_by_dsack(now) {
+        if self.episode.state == State::Recovery && self.undo_by_dsack(now) {
             self.keep_open(now);
         }
         self.identify_losses(now, summary, duplicate);
-        if self.state == State::Recovery {
+        if self.episode.state == State::Recovery {
             return false;
         }
         self.recover_if_due(now)
@@ -112,20 +112,20 @@ impl Sender {
     /// The ACK that advances was drawn by an original: the retransmission was not needed
     /// (Linux `tcp_try_undo_partial`). `true`: one is still in flight, wait for it.
     fn undo_partly(&mut self, now: Instant, ack: &Ack, summary: &AckSummary) -> bool {
-        let delayed =
-            self.mechanisms.undo.timestamps && self.undo.original_acked(ack.echo_sent_before);
+        let delayed = self.mechanisms.undo.timestamps
+            && self.episode.undo.original_acked(ack.echo_sent_before);
         if !delayed {
             return false;
         }
         self.note_reordering(now, self.board.fack() + summary.newly_acked);
         if self.board.retransmitted() > Segments::ZERO {
-            self.release = Release::Held;
+            self.episode.release = Release::Held;
             return true;
         }
         if !self.board.any_retransmission() {
-            self.undo.forget_retransmission();
+            self.episode.undo.forget_retransmission();
         }
-        let last_cwnd = self.cwnd;
+        let last_cwnd = self.congestion.cwnd;
         self.board.unmark_lost();
         self.take_back(now, Proof::Timestamp);
         self.note_recovery_ended(now, last_cwnd, Ended::Undone);
@@ -134,12 +134,12 @@ impl Sender {
     }
 
     fn undo_by_dsack(&mut self, now: Instant) -> bool {
-        let undo = self.mechanisms.undo.dsack && self.undo.all_duplicates();
+        let undo = self.mechanisms.undo.dsack && self.episode.undo.all_duplicates();
         if undo {
-            let last_cwnd = self.cwnd;
-            self.rack.on_undone();
+            let last_cwnd = self.congestion.cwnd;
+            self.losses.rack.on_undone();
             self.take_back(now, Proof::Dsack);
-            if self.state == State::Recovery {
+            if self.episode.state == State::Recovery {
                 self.note_recovery_ended(now, last_cwnd, Ended::Undone);
             }
         }
@@ -160,7 +160,7 @@ impl Sender {
         }
         // A retransmission lost in its turn is a further signal of congestion (Linux).
         let lost_again = self.board.lost_retransmissions() > before;
-        match self.state {
+        match self.episode.state {
             State::Loss if !lost_again => false,
             _ => self.in_open(now, summary, duplicate),
         }
@@ -176,32 +176,32 @@ impl Sender {
         if let Some(proof) = proof {
             return self.leave_loss_undone(now, proof);
         }
-        let recovered = self.board.una() >= self.recovery_point;
+        let recovered = self.board.una() >= self.episode.recovery_point;
         let original = summary
             .original_delivered
-            .is_some_and(|end| end <= self.recovery_point);
-        let verdict = self.frto.on_ack(Evidence {
-            original_arrived: original && (self.sack || !summary.retransmission_acked),
+            .is_some_and(|end| end <= self.episode.recovery_point);
+        let verdict = self.episode.frto.on_ack(AckEvidence {
+            original_arrived: original && (self.peer.sack || !summary.retransmission_acked),
             more_out_of_order: summary.newly_sacked > Segments::ZERO || duplicate,
-            new_data_out: self.board.nxt() > self.recovery_point,
+            new_data_out: self.board.nxt() > self.episode.recovery_point,
             advances_short: advanced && !recovered,
             can_send_new: self.next_new_at_once().is_some(),
         });
         match verdict {
             Verdict::Spurious => return self.leave_loss_undone(now, Proof::Frto),
-            Verdict::Goes(frto) => self.frto = frto,
+            Verdict::Goes(frto) => self.episode.frto = frto,
             Verdict::TryNew(frto) => {
-                self.recovery_point = self.board.nxt();
-                self.frto = frto;
+                self.episode.recovery_point = self.board.nxt();
+                self.episode.frto = frto;
             }
         }
         if recovered {
-            self.rack.on_recovered();
-            self.settled_to = self.recovery_point;
+            self.losses.rack.on_recovered();
+            self.episode.settled_to = self.episode.recovery_point;
             self.leave_loss(now);
-        } else if !self.sack {
+        } else if !self.peer.sack {
             // A duplicate ACK after new data went says that data arrived.
-            if self.board.nxt() > self.recovery_point && duplicate {
+            if self.board.nxt() > self.episode.recovery_point && duplicate {
                 self.count_duplicate(now, summary, true);
             } else if advanced {
                 self.board.forget_duplicates();
@@ -212,13 +212,13 @@ impl Sender {
     fn leave_loss_undone(&mut self, now: Instant, proof: Proof) {
         self.board.unmark_lost();
         self.take_back(now, proof);
-        self.timeouts = 0;
+        self.timers.timeouts = 0;
         self.leave_loss(now);
     }
 
     fn leave_loss(&mut self, now: Instant) {
-        self.timeout_due = false;
-        self.frto = Frto::Off;
+        self.episode.timeout_due = false;
+        self.episode.frto = Frto::Off;
         self.board.forget_duplicates();
         self.set_state(now, State::Open);
     }
@@ -228,7 +228,7 @@ impl Sender {
             self.board.forget_duplicates();
         }
         self.count_duplicate(now, summary, duplicate);
-        if self.state <= State::Disorder {
+        if self.episode.state <= State::Disorder {
             self.undo_by_dsack(now);
         }
         self.identify_losses(now, summary, duplicate);
@@ -238,7 +238,7 @@ impl Sender {
     /// Without SACK, a duplicate ACK is a segment delivered (RFC 5681 §3.2; Linux
     /// `tcp_add_reno_sack`).
     fn count_duplicate(&mut self, now: Instant, summary: &mut AckSummary, duplicate: bool) {
-        if self.sack || !duplicate {
+        if self.peer.sack || !duplicate {
             return;
         }
         if self.board.on_duplicate() {
@@ -252,7 +252,7 @@ impl Sender {
     /// Whose RACK finds losses, if RACK does.
     pub(super) fn rack_version(&self) -> Option<RackVersion> {
         match self.mechanisms.detection.rule {
-            LossRule::Rack(version) if self.sack => Some(version),
+            LossRule::Rack(version) if self.peer.sack => Some(version),
             _ => None,
         }
     }
@@ -264,20 +264,20 @@ impl Sender {
 
     /// Marks what this ACK shows to be lost.
     fn identify_losses(&mut self, now: Instant, summary: &AckSummary, duplicate: bool) {
-        if !self.sack {
-            let in_recovery = self.state == State::Recovery;
-            let enough = self.board.sacked() >= self.detection.dupthresh();
-            let fresh = !in_recovery && enough && self.board.una() > self.settled_to;
+        if !self.peer.sack {
+            let in_recovery = self.episode.state == State::Recovery;
+            let enough = self.board.sacked() >= self.losses.threshold.dupthresh();
+            let fresh = !in_recovery && enough && self.board.una() > self.episode.settled_to;
             if fresh || (in_recovery && summary.una_advanced > 0) {
                 self.mark_head(now);
             }
         } else if self.goes_by_time() {
-            if self.rack.take_advanced() {
+            if self.losses.rack.take_advanced() {
                 self.detect_by_time(now);
             }
-        } else if self.state == State::Recovery {
+        } else if self.episode.state == State::Recovery {
             self.mark_lost(now);
-            if duplicate && self.detection.uses_fack() {
+            if duplicate && self.losses.threshold.uses_fack() {
                 self.mark_head(now); // Linux 3.17 tcp_update_scoreboard: one segment at least
             }
         }
@@ -286,46 +286,54 @@ impl Sender {
     /// RACK: marks what is overdue and sets the timer for what may become so
     /// (RFC 8985 §6.2 step 5, §6.3).
     pub(super) fn detect_by_time(&mut self, now: Instant) {
-        self.reorder = None;
-        let circumstances = Circumstances {
-            recovering: self.state >= State::Recovery,
-            reordering_seen: self.detection.reordering_seen(),
-            dupthresh: self.detection.dupthresh(),
+        self.timers.reorder = None;
+        let circumstances = RackContext {
+            recovering: self.episode.state >= State::Recovery,
+            reordering_seen: self.losses.threshold.reordering_seen(),
+            dupthresh: self.losses.threshold.dupthresh(),
             min_rtt: self.rtt.min().unwrap_or_default(),
             srtt: self.rtt.srtt().unwrap_or_default(),
         };
-        let Some((newest, age)) = self.rack.overdue(&self.board, &circumstances) else {
+        let Some((newest, age)) = self.losses.rack.overdue(&self.board, &circumstances) else {
             return;
         };
         let overdue = (now.since(Instant::ZERO) >= age).then(|| now - age);
-        let waiting = self
-            .board
-            .mark_overdue(newest, overdue, self.log.losses(now, Judge::Rack));
+        let waiting = self.board.mark_overdue(
+            newest,
+            overdue,
+            self.logging.log.losses(now, LossDetector::Rack),
+        );
         let slack = self
             .rack_version()
             .map_or(Duration::ZERO, RackVersion::timer_slack);
-        self.reorder = waiting.map(|sent| sent + age + slack);
-        if self.reorder.is_some() && self.mechanisms.probe.is_some_and(|p| p.is_modern()) {
-            self.probe.disarm(); // one timer in Linux; in RFC 8985 §7.2 recovery excludes the probe
+        self.timers.reorder = waiting.map(|sent| sent + age + slack);
+        if self.timers.reorder.is_some() && self.mechanisms.probe.is_some_and(|p| p.is_modern()) {
+            self.timers.probe.disarm(); // one timer in Linux; in RFC 8985 §7.2 recovery excludes the probe
         }
     }
 
     /// Marks what counting shows to be lost, retransmissions included.
     fn mark_lost(&mut self, now: Instant) {
-        let verdict = self
-            .detection
-            .verdict(&self.board, self.duplicates, self.mss);
-        verdict
-            .lost
-            .mark(&mut self.board, self.log.losses(now, Judge::Threshold));
-        if self.detection.uses_fack() {
-            self.board
-                .mark_lost_retransmissions(self.log.losses(now, Judge::LostRetransmission));
+        let verdict =
+            self.losses
+                .threshold
+                .verdict(&self.board, self.losses.duplicates, self.peer.mss);
+        verdict.lost.mark(
+            &mut self.board,
+            self.logging.log.losses(now, LossDetector::Threshold),
+        );
+        if self.losses.threshold.uses_fack() {
+            self.board.mark_lost_retransmissions(
+                self.logging
+                    .log
+                    .losses(now, LossDetector::LostRetransmission),
+            );
         }
     }
 
     fn mark_head(&mut self, now: Instant) {
-        self.board.mark_head(self.log.losses(now, Judge::Threshold));
+        self.board
+            .mark_head(self.logging.log.losses(now, LossDetector::Threshold));
     }
 
     /// Enters recovery if the evidence suffices, at once or (early retransmit) after a delay; else
@@ -334,7 +342,7 @@ impl Sender {
         let left_out = self.any_left_out();
         if left_out && self.is_evident(now) {
             self.enter_recovery(now, Trigger::Fast);
-            if !self.goes_by_time() && self.sack {
+            if !self.goes_by_time() && self.peer.sack {
                 self.mark_lost(now);
             }
             if self.board.lost() == Segments::ZERO {
@@ -344,16 +352,22 @@ impl Sender {
             return true;
         }
         if left_out && let Some(delay) = self.early_delay(now) {
-            if delay.is_zero() || self.rto.deadline().is_none_or(|rto| rto <= now + delay) {
+            if delay.is_zero()
+                || self
+                    .timers
+                    .rto
+                    .deadline()
+                    .is_none_or(|rto| rto <= now + delay)
+            {
                 self.retransmit_early(now);
                 return true;
             }
-            self.early = Some(now + delay);
+            self.timers.early = Some(now + delay);
         }
         if !self.board.any_retransmission() {
-            self.undo.forget_retransmission();
+            self.episode.undo.forget_retransmission();
         }
-        if self.state != State::Cwr {
+        if self.episode.state != State::Cwr {
             self.keep_open(now);
         }
         false
@@ -363,10 +377,10 @@ impl Sender {
         if self.board.lost() > Segments::ZERO {
             return true;
         }
-        if !self.sack {
+        if !self.peer.sack {
             return false; // the head is marked when the duplicate ACKs suffice
         }
-        let detection = &self.detection;
+        let detection = &self.losses.threshold;
         // Few segments out and nothing to send: a dupthresh that reordering raised would leave it to
         // the timer (Linux 3.17 tcp_time_to_recover).
         let out = self.board.outstanding();
@@ -376,7 +390,7 @@ impl Sender {
             && self.board.sacked().0 >= (out.0 / 2).max(crate::detect::DUPTHRESH.0)
             && !self.can_send_new(now);
         rest || detection
-            .verdict(&self.board, self.duplicates, self.mss)
+            .verdict(&self.board, self.losses.duplicates, self.peer.mss)
             .recover
     }
 
@@ -390,7 +404,7 @@ impl Sender {
     }
 
     fn early_delay(&self, now: Instant) -> Option<Duration> {
-        let seen = self.detection.reordering_seen();
+        let seen = self.losses.threshold.reordering_seen();
         self.mechanisms
             .early_retransmit
             .delay(&self.board, self.rtt.srtt(), seen, || {
@@ -403,7 +417,7 @@ impl Sender {
         self.enter_recovery(now, Trigger::Early);
         let holes = self.board.fack().max(Segments::ONE);
         self.board
-            .mark_first(holes, self.log.losses(now, Judge::Early));
+            .mark_first(holes, self.logging.log.losses(now, LossDetector::Early));
         self.note_recovery_begun(now);
     }
 
@@ -414,8 +428,8 @@ impl Sender {
         } else {
             State::Open
         };
-        if to != self.state {
-            self.recovery_point = self.board.nxt();
+        if to != self.episode.state {
+            self.episode.recovery_point = self.board.nxt();
             self.set_state(now, to);
         }
     }

@@ -19,6 +19,7 @@ mod properties;
 mod rack;
 mod random;
 mod rate_controls;
+mod reason;
 mod reordering;
 mod rfc6675;
 mod script;

@@ -1,4 +1,4 @@
-//! When the sender acts without an ACK.
+//! The timers: when the sender acts without an ACK.
 
 use super::*;
 use crate::ack::AckSummary;
@@ -6,8 +6,8 @@ use crate::detect::RackVersion;
 use crate::tlp::ProbeVersion;
 
 impl Timer {
-    /// Every timer, in the order in which those due at one instant are served: a probe due with
-    /// the retransmission timeout takes its place.
+    /// Every timer, in the order in which those due at one instant fire. A probe that is due together with
+    /// the retransmission timeout is sent in its place.
     pub const ALL: [Self; 7] = [
         Self::Early,
         Self::Reorder,
@@ -20,9 +20,9 @@ impl Timer {
 }
 
 impl Sender {
-    /// The earliest timer and when it goes off. The host may round the instant up.
+    /// The timer with the earliest deadline, and the deadline. The host may round it up.
     pub fn next_timer(&self) -> Option<(Instant, Timer)> {
-        if self.gave_up {
+        if self.timers.gave_up {
             return None;
         }
         let mut next: Option<(Instant, Timer)> = None;
@@ -36,70 +36,71 @@ impl Sender {
         next
     }
 
-    /// When `timer` goes off, if it runs.
+    /// The deadline of `timer`, if it runs.
     pub fn deadline(&self, timer: Timer) -> Option<Instant> {
         match timer {
-            Timer::Early => self.early,
-            Timer::Reorder => self.reorder,
-            Timer::Probe => self.probe.deadline(),
-            Timer::Rto => self.rto.deadline(),
-            Timer::Persist => self.persist.deadline,
-            Timer::Copy => self.copies.deadline(),
+            Timer::Early => self.timers.early,
+            Timer::Reorder => self.timers.reorder,
+            Timer::Probe => self.timers.probe.deadline(),
+            Timer::Rto => self.timers.rto.deadline(),
+            Timer::Persist => self.timers.persist.deadline,
+            Timer::Copy => self.copying.copies.deadline(),
             Timer::User => {
-                let waiting = self.board.first().is_some() || self.persist.deadline.is_some();
-                waiting.then(|| self.progress_at + self.mechanisms.user_timeout)
+                let waiting =
+                    self.board.first().is_some() || self.timers.persist.deadline.is_some();
+                waiting.then(|| self.timers.progress_at + self.mechanisms.user_timeout)
             }
         }
     }
 
-    /// `timer` went off. What it makes the sender send, [`next_send`](Self::next_send) tells. A
-    /// timer stopped meanwhile is ignored, so that a host may be late to hear of it.
+    /// `timer` fired. [`next_send`](Self::next_send) says what the sender sends for it. A timer that does
+    /// not run, or whose deadline is later, is ignored, so that a host may act on an old deadline.
     pub fn on_timer(&mut self, now: Instant, timer: Timer) {
-        if self.gave_up || self.deadline(timer).is_none_or(|at| at > now) {
+        if self.timers.gave_up || self.deadline(timer).is_none_or(|at| at > now) {
             return;
         }
-        self.release = Release::ByPipe;
-        self.copies.drop_due();
-        self.log.push(now, Event::TimerFired { timer });
+        self.episode.release = Release::ByPipe;
+        self.copying.copies.drop_due();
+        self.logging.log.push(now, Event::TimerFired { timer });
         match timer {
             Timer::Early => {
-                self.early = None;
+                self.timers.early = None;
                 self.retransmit_early(now);
             }
             Timer::Reorder => self.on_reordering_timeout(now),
-            Timer::Probe => self.probe.on_expiry(),
+            Timer::Probe => self.timers.probe.on_expiry(),
             Timer::Rto => self.on_retransmission_timeout(now),
             Timer::Persist => {
-                self.persist.due = true;
-                self.persist.backoff = self.persist.backoff.saturating_add(1);
-                self.persist.deadline = Some(now + self.persist_interval());
+                self.timers.persist.due = true;
+                self.timers.persist.backoff = self.timers.persist.backoff.saturating_add(1);
+                self.timers.persist.deadline = Some(now + self.persist_interval());
             }
-            Timer::Copy => self.copies.on_expiry(),
+            Timer::Copy => self.copying.copies.on_expiry(),
             Timer::User => {
-                self.gave_up = true;
-                self.counters.failed_retransmissions += u64::from(self.unheard);
-                self.set_state(now, self.state); // what it took until now counts
-                if let Some(since) = self.busy_since.take() {
-                    self.counters.busy += now.since(since);
+                self.timers.gave_up = true;
+                self.totals.counters.failed_retransmissions += u64::from(self.totals.unheard);
+                self.set_state(now, self.episode.state); // what it took until now counts
+                if let Some(since) = self.totals.busy_since.take() {
+                    self.totals.counters.busy += now.since(since);
                 }
-                self.log.push(now, Event::GaveUp);
+                self.logging.log.push(now, Event::GaveUp);
             }
         }
         self.review_copied();
         self.log_changes(now);
     }
 
-    /// What had to wait for its reordering window may be lost now (RFC 8985 §6.3). On entering
-    /// recovery the rate control takes it for an ACK of one segment (Linux
+    /// Segments that had to wait for their reordering window may be lost now (RFC 8985 §6.3). When this
+    /// enters recovery, the rate control counts it as an ACK of one segment (Linux
     /// `tcp_rack_reo_timeout`).
     fn on_reordering_timeout(&mut self, now: Instant) {
         let before = self.board.marks();
         self.detect_by_time(now);
         if self.rack_version() == Some(RackVersion::Linux6) {
-            self.reorder = None; // Linux does not set it again
+            self.timers.reorder = None; // Linux does not set it again
         }
         let marked = self.board.marks() - before;
-        if marked == 0 || self.state == State::Recovery {
+        if marked == 0 || self.episode.state == State::Recovery {
             return;
         }
         self.enter_recovery(now, Trigger::Fast);
@@ -112,56 +113,61 @@ impl Sender {
     }
 
     fn on_retransmission_timeout(&mut self, now: Instant) {
-        self.rto.on_expiry(now, &self.rtt);
-        self.timeouts = self.timeouts.saturating_add(1);
+        self.timers.rto.on_expiry(now, &self.rtt);
+        self.timers.timeouts = self.timers.timeouts.saturating_add(1);
+        self.episode.timeout_unanswered = true;
         if self.board.una() == Offset::SYN {
-            // The handshake has no window to reduce: only the SYN goes again.
+            // The handshake has no window to reduce: only the SYN is retransmitted.
             self.take_all_as_lost(now);
         } else {
-            self.counters.timeouts[self.state as usize] += 1;
+            self.totals.counters.timeouts[self.episode.state as usize] += 1;
             self.enter_loss(now);
         }
     }
 
-    /// After an ACK. RFC 8985's probe timer restarts when new data is acknowledged and stands when
-    /// SACKs arrive (Linux); the draft's is set anew by every ACK.
+    /// Reschedules the probe after an ACK. With RFC 8985 and Linux 6 the timer restarts when new data is
+    /// acknowledged, and keeps its deadline when SACKs arrive. With the draft every ACK restarts it.
     pub(super) fn reschedule_probe(&mut self, now: Instant, summary: &AckSummary) {
         let stands = self.mechanisms.probe.is_some_and(|rules| rules.is_modern())
             && summary.una_advanced == 0
-            && self.state != State::Recovery;
+            && self.episode.state != State::Recovery;
         if !stands {
             self.schedule_probe(now, true);
         }
     }
 
-    /// Arms the probe timer if a probe is called for: data outstanding to a peer that answers by SACK;
-    /// for the draft in Open, with the window used up or nothing left to send
-    /// (draft-dukkipati-tcpm-tcp-loss-probe-01 §2.1); since in Open and CWR (RFC 8985 §7.2).
+    /// Arms the probe timer if a probe is called for: data is outstanding, and the peer reports by SACK.
+    /// The draft also needs the Open state, and either a full window or nothing left to send
+    /// (draft-dukkipati-tcpm-tcp-loss-probe-01 §2.1). Its successors need Open or CWR (RFC 8985 §7.2).
     ///
-    /// The retransmission timer is not outlived. Since Linux shares one timer between the two, it looks
-    /// when that one would go off: a full RTO from an ACK on, and from the head's transmission when
-    /// something new is sent (Linux 6 `tcp_schedule_loss_probe`, `tcp_rto_delta_us`).
+    /// The deadline is never later than that of the retransmission timer. Linux shares one timer between
+    /// the two and computes when the retransmission timer would fire: a full RTO after an ACK, and a full
+    /// RTO after the head's transmission when new data is sent (Linux 6 `tcp_schedule_loss_probe`,
+    /// `tcp_rto_delta_us`).
     pub(super) fn schedule_probe(&mut self, now: Instant, on_ack: bool) {
         let Some(rules) = self.mechanisms.probe else {
             return;
         };
-        self.probe.disarm();
+        self.timers.probe.disarm();
         let board = &self.board;
         let (Some(first), Some(last)) = (board.first(), board.last()) else {
             return;
         };
-        let Some(mut rto_at) = self.rto.deadline() else {
+        let Some(mut rto_at) = self.timers.rto.deadline() else {
             return;
         };
         let established = self.board.una() > Offset::SYN;
         let called_for = match rules.is_modern() {
-            true => matches!(self.state, State::Open | State::Cwr) && self.reorder.is_none(),
+            true => {
+                matches!(self.episode.state, State::Open | State::Cwr)
+                    && self.timers.reorder.is_none()
+            }
             false => {
-                let room = self.room() > Segments::ZERO && self.board.nxt() < self.limit;
-                self.state == State::Open && !room
+                let room = self.room() > Segments::ZERO && self.board.nxt() < self.stream.limit;
+                self.episode.state == State::Open && !room
             }
         };
-        if !called_for || !self.sack || !established || !self.probe.may_arm(&rules) {
+        if !called_for || !self.peer.sack || !established || !self.timers.probe.may_arm(&rules) {
             return;
         }
         let srtt = self.rtt.srtt_nanos();
@@ -169,54 +175,55 @@ impl Sender {
             return;
         };
         let at = if rules.restart {
-            let rto = last.sent_at + self.rto.rto(&self.rtt);
+            let rto = last.sent_at + self.timers.rto.rto(&self.rtt);
             last.sent_at.plus_nanos(pto).min(rto)
         } else {
             now.plus_nanos(pto)
         };
         if rules.version == ProbeVersion::Linux6 && !on_ack {
-            let of_head = first.sent_at + self.rto.rto(&self.rtt);
+            let of_head = first.sent_at + self.timers.rto.rto(&self.rtt);
             if of_head > now {
                 rto_at = rto_at.min(of_head);
             }
         }
-        self.probe.arm(at.min(rto_at).max(now));
+        self.timers.probe.arm(at.min(rto_at).max(now));
     }
 
-    /// Runs the zero-window timer while there is data, nothing outstanding, and no room for it
-    /// (RFC 9293 §3.8.6.1: first after one RTO, then at doubling intervals).
+    /// Runs the zero-window timer while data waits, nothing is outstanding, and the peer's window has no
+    /// room for it (RFC 9293 §3.8.6.1: first after one RTO, then at doubling intervals).
     pub(super) fn update_persist(&mut self, now: Instant) {
         let blocked = self.board.first().is_none()
-            && self.board.nxt() < self.limit
+            && self.board.nxt() < self.stream.limit
             && self.board.una() > Offset::SYN
             && self.next_new().is_none();
         if !blocked {
-            self.persist = Persist::default();
-        } else if self.persist.deadline.is_none() {
-            self.progress_at = now;
-            self.persist.deadline = Some(now + self.persist_interval());
+            self.timers.persist = Persist::default();
+        } else if self.timers.persist.deadline.is_none() {
+            self.timers.progress_at = now;
+            self.timers.persist.deadline = Some(now + self.persist_interval());
         }
     }
 
     fn persist_interval(&self) -> Duration {
         let doubled = self
+            .timers
             .rto
             .rto(&self.rtt)
-            .saturating_mul(1 << self.persist.backoff.min(20));
+            .saturating_mul(1 << self.timers.persist.backoff.min(20));
         doubled.min(self.mechanisms.rto.max)
     }
 
     /// Logs a change of state and the timers that moved since the last call.
     pub(super) fn log_changes(&mut self, now: Instant) {
-        if !self.log.is_on() {
+        if !self.logging.log.is_on() {
             return;
         }
         self.log_state(now);
         for (i, timer) in Timer::ALL.into_iter().enumerate() {
             let at = self.deadline(timer);
-            if timer != Timer::User && at != self.logged_timers[i] {
-                self.logged_timers[i] = at;
-                self.log.push(now, Event::TimerSet { timer, at });
+            if timer != Timer::User && at != self.logging.timers[i] {
+                self.logging.timers[i] = at;
+                self.logging.log.push(now, Event::TimerSet { timer, at });
             }
         }
     }

@@ -126,14 +126,14 @@ impl Copies {
         }
     }
 
-    /// The original is SACKed, or was sent again: a copy that waits is not needed.
+    /// The original is SACKed, or was retransmitted: a copy that waits is not needed.
     pub fn drop_waiting(&mut self) {
         if let Some((_, Phase::Paced(_) | Phase::Due)) = self.current {
             self.current = None;
         }
     }
 
-    /// The original is taken as lost: it will be sent again, in place of a copy that waits; one that
+    /// The original is taken as lost: it will be retransmitted, in place of a copy that waits; one that
     /// was sent is taken as lost with it.
     pub fn on_original_lost(&mut self) {
         self.drop_waiting();

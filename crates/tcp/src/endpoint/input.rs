@@ -139,14 +139,14 @@ impl Endpoint {
             let again = segment.seq == self.peer_isn && !segment.flags.contains(Flags::ACK);
             match self.state {
                 State::SynReceived => self.syn_ack_due |= again && self.sender.answers_again(now),
-                _ => self.acks.on_segment(now, Urgency::AtOnce),
+                _ => self.acks.on_segment(now, Urgency::Challenge),
             }
             return;
         }
         let span = start.map(|start| Span::at(start, u64::from(segment.sequence_len())));
         let accepted = span.filter(|span| self.paws_accepts(now, segment) && self.accepts(*span));
         let Some(span) = accepted else {
-            self.on_unacceptable(now, span);
+            self.on_unacceptable(now, span, Urgency::AtOnce);
             return;
         };
         if !segment.flags.contains(Flags::ACK) || !self.on_ack_field(now, segment, span) {
@@ -182,17 +182,17 @@ impl Endpoint {
                 _ => Closed::ByReset,
             });
         } else if start > self.receiver.next() && start <= self.receiver.edge() {
-            self.acks.on_segment(now, Urgency::AtOnce);
+            self.acks.on_segment(now, Urgency::Challenge);
         }
     }
 
     /// Nothing of an unacceptable segment is used; the answer tells where we are, and of old data
     /// that it came again (RFC 2883 §4).
-    fn on_unacceptable(&mut self, now: Instant, span: Option<Span>) {
+    fn on_unacceptable(&mut self, now: Instant, span: Option<Span>, urgency: Urgency) {
         if let Some(old) = span.filter(|s| !s.is_empty() && self.receiver.holds(*s)) {
             self.receiver.on_arrival(old, false);
         }
-        self.acks.on_segment(now, Urgency::AtOnce);
+        self.acks.on_segment(now, urgency);
     }
 
     /// Whether any of `span` touches what may arrive. Wider than §3.10.7.4 by what an ACK sent late
@@ -239,8 +239,9 @@ impl Endpoint {
             };
         }
         // It acknowledges what was never sent, or is so old as to be blind (RFC 5961 §5).
-        let Some(acked) = acked.filter(|acked| *acked + self.largest_window >= una) else {
-            self.on_unacceptable(now, Some(span));
+        let largest_window = self.sender.peer_window().largest();
+        let Some(acked) = acked.filter(|acked| *acked + largest_window >= una) else {
+            self.on_unacceptable(now, Some(span), Urgency::Challenge);
             return false;
         };
         self.take_ack(now, segment, acked);
@@ -251,10 +252,6 @@ impl Endpoint {
         let syn = segment.flags.contains(Flags::SYN);
         let scale = if syn { 0 } else { self.peer_scale };
         let window = u64::from(segment.window) << scale;
-        self.largest_window = self.largest_window.max(window);
-        if acked >= self.sender.una() {
-            self.peer_window = window;
-        }
         let mut ack = Ack::new(acked, window);
         ack.carries_data = segment.sequence_len() > 0;
         let clock = SeqNumber(timestamp(now));

@@ -1,7 +1,6 @@
 //! What an endpoint sends, and what it is given to send.
 
 use super::*;
-use crate::push::View;
 use recoup_recovery::slp::Carried;
 use recoup_wire::ip_len;
 
@@ -12,23 +11,14 @@ impl Endpoint {
         self.end_write();
     }
 
-    /// A part of a write, for whoever transmits while a write is still being taken in, as Linux
-    /// does each time a chunk of its send queue is full (see [`chunk_room`](Self::chunk_room)).
-    /// `first`: the write begins with it. Returns whether enough is queued for all of it to be
-    /// transmitted, and not just one burst.
+    /// The application hands over a part of a write. For drivers that transmit before the rest of the write
+    /// is taken, as Linux does when a chunk of its send queue is full (see
+    /// [`chunk_room`](Self::chunk_room)). `first`: the write begins with this part. Returns whether enough
+    /// is queued to transmit everything, not just one burst.
     pub fn write_part(&mut self, now: Instant, bytes: u64, first: bool) -> bool {
         let mut all = false;
         if !matches!(self.state, State::Closed(_)) && self.sender.fin().is_none() {
-            all = self.pusher.queue(
-                bytes,
-                first,
-                &view(
-                    &self.sender,
-                    self.full_segment,
-                    self.peer_window,
-                    self.largest_window,
-                ),
-            );
+            all = self.pusher.queue(bytes, first, &self.sender);
             self.sender.on_written(now, bytes);
         }
         all
@@ -39,53 +29,43 @@ impl Endpoint {
         self.pusher.is_in_burst()
     }
 
-    /// The end of a write whose parts were handed over: it is pushed.
+    /// The write whose parts were handed over ends: its end is pushed.
     pub fn end_write(&mut self) {
         self.pusher.mark();
     }
 
-    /// Follows Nagle's rule from now on, or not.
+    /// Switches Nagle's rule on or off.
     pub fn set_nagle(&mut self, on: bool) {
         self.sender.set_nagle(on);
     }
 
-    /// The path was found to take segments of at most `mss` payload bytes (RFC 1191 §6, RFC 8201
-    /// §4): new ones keep to that from now on. Outstanding ones stay as sent, and are for the host to
-    /// cut when they are sent again. More than before changes nothing.
+    /// Limits new segments to `mss` payload bytes, because the path takes no longer ones (RFC 1191 §6,
+    /// RFC 8201 §4). Outstanding segments stay as sent; the host cuts their retransmissions. A larger value
+    /// than the present one changes nothing.
     pub fn limit_mss(&mut self, mss: u16) {
         self.full_segment = self.full_segment.min(mss).max(1);
         self.sender.set_mss(u32::from(self.full_segment));
     }
 
-    /// Data may stay unacknowledged for so long from now on (RFC 9293 §3.9.1).
+    /// Sets how long data may stay unacknowledged (RFC 9293 §3.9.1).
     pub fn set_user_timeout(&mut self, timeout: Duration) {
         self.sender.set_user_timeout(timeout);
     }
 
     /// Whether the next bytes written begin a chunk of the send queue rather than fill one.
     pub fn begins_chunk(&self) -> bool {
-        !self.pusher.joins_tail(&view(
-            &self.sender,
-            self.full_segment,
-            self.peer_window,
-            self.largest_window,
-        ))
+        !self.pusher.joins_tail(&self.sender)
     }
 
     /// How many bytes fill the chunk of the send queue that is being filled; without
     /// [`Push::Burst`](crate::Push::Burst) there are no chunks, and it takes any length.
     pub fn chunk_room(&self) -> u64 {
-        self.pusher.room(&view(
-            &self.sender,
-            self.full_segment,
-            self.peer_window,
-            self.largest_window,
-        ))
+        self.pusher.room(&self.sender)
     }
 
-    /// Writes the next segment to transmit now to `segment`; to be called until `None` after every
-    /// other call. (Written in place, since copying a segment just written is what a transmission
-    /// would cost most.)
+    /// Writes the next segment to transmit now to `segment`. Drivers call it after every other call until it
+    /// returns `None`. (It writes in place because copying a segment would cost more than the rest of a
+    /// transmission.)
     pub fn poll_transmit(&mut self, now: Instant, segment: &mut Segment) -> Option<Transmit> {
         let Some(transmit) = self.next_transmit(now, segment) else {
             self.pusher.pause();
@@ -99,10 +79,10 @@ impl Endpoint {
         Some(transmit)
     }
 
-    /// Transmits more of what [`poll_transmit`](Self::poll_transmit) just put into `segment`: as many
-    /// segments, `most` at most, as it would now one after the other that are the same but for their
-    /// sequence numbers, each that of the one before plus [`Segment::payload_len`]. Says how many. What
-    /// comes then, and where there are none, it is to be asked again.
+    /// Transmits more segments like `segment`, which [`poll_transmit`](Self::poll_transmit) just returned,
+    /// and returns how many, at most `most`. They are what it would return next, and differ only in their
+    /// sequence numbers: each is that of the one before plus [`Segment::payload_len`]. For what follows,
+    /// and where the result is 0, [`poll_transmit`](Self::poll_transmit) decides.
     pub fn transmit_more(&mut self, now: Instant, segment: &Segment, most: u32) -> u32 {
         let size = u32::from(self.full_segment);
         let alike = segment.payload_len == size
@@ -168,19 +148,14 @@ impl Endpoint {
         if payload.is_empty() {
             return false;
         }
-        let view = view(
-            &self.sender,
-            self.full_segment,
-            self.peer_window,
-            self.largest_window,
-        );
+        let sender = &self.sender;
         match what {
             Send::Again(_, trigger) => {
                 let alone = matches!(trigger, Trigger::Rto | Trigger::Tlp);
-                self.pusher.on_again(payload, alone, &view)
+                self.pusher.on_again(payload, alone, sender)
             }
             Send::Copy(_) => self.copy_pushed,
-            _ => self.pusher.on_new(payload, written, &view),
+            _ => self.pusher.on_new(payload, written, sender),
         }
     }
 
@@ -224,8 +199,8 @@ impl Endpoint {
         }
     }
 
-    /// Makes `segment`, an empty one, the SYN-ACK again. It is an answer, not a retransmission: nothing
-    /// says that the first one was lost.
+    /// Makes `segment`, an empty one, the SYN-ACK again. It answers a second SYN. It is no retransmission,
+    /// since nothing says that the first SYN-ACK was lost.
     fn answer_syn(&mut self, now: Instant, segment: &mut Segment) {
         segment.seq = self.config.isn.at(Offset::SYN);
         segment.flags = Flags::SYN | Flags::ACK;
@@ -298,15 +273,5 @@ impl Endpoint {
 
     pub(super) fn ack_number(&self) -> SeqNumber {
         self.peer_isn.at(self.receiver.next())
-    }
-}
-
-/// What bursts are cut by.
-fn view(sender: &Sender, mss: u16, window: u64, largest_window: u64) -> View<'_> {
-    View {
-        sender,
-        mss: u64::from(mss.max(1)),
-        largest_window,
-        edge: sender.una() + window,
     }
 }

@@ -1,21 +1,22 @@
-//! Why a segment was sent again: the engine hears the ACKs of the capture and is told what was sent;
-//! where it would have sent the same at that moment, its reason is the trigger.
+//! Why a segment was retransmitted. The engine receives the ACKs of the capture and is told what was
+//! sent. Where it would have sent the same at that moment, its reason is the trigger
+//! ([`Sender::reason_for`]).
 //!
-//! A timer is not let go off when the engine's own would: hosts round deadlines, and what their
-//! clocks say is known only to them. It goes off when the capture shows what it makes a sender send,
-//! and explains that if it was due, within the tolerances below.
+//! The replay does not fire a timer when the engine's deadline passes: hosts round deadlines, and only the
+//! host knows what its clock says. A timer fires when the capture shows the segment that it makes a sender
+//! send, if it was due within the tolerances below.
 //!
-//! What the engine does not explain gets the trigger nearest to what was seen (see
-//! [`Replay::likely`]), and counts against the profile; so does what it would have sent and the
-//! capture does not show.
+//! A retransmission that the engine does not explain gets the most likely trigger
+//! ([`Sender::likely_trigger`]) and counts against the profile. A retransmission that the engine would
+//! have sent and that the capture does not show counts against it, too.
 //!
 //! Source: the 2007 study §IV-A (the state machines of several senders, fed with a trace).
 
 use super::context::EpisodeContext;
 use super::tape::{Beginning, Step, Tape};
 use crate::finding::Triggers;
-use recoup_recovery::sender::Midway;
-use recoup_recovery::{Mechanisms, Send, Sender, State, Timer, Trigger};
+use recoup_recovery::sender::ResumeState;
+use recoup_recovery::{Mechanisms, Send, Sender, Timer, Trigger};
 use recoup_units::{Instant, Segments, Span};
 use std::time::Duration;
 
@@ -59,8 +60,6 @@ pub(crate) struct Replay {
     now: Instant,
     /// When something was last sent, or an ACK last brought news.
     active: Instant,
-    /// The retransmission timer went off, and nothing was heard since.
-    unheard: bool,
 }
 
 impl Replay {
@@ -76,7 +75,6 @@ impl Replay {
             total: 0,
             now: Instant::ZERO,
             active: Instant::ZERO,
-            unheard: false,
         }
     }
 
@@ -93,7 +91,7 @@ impl Replay {
         sender.set_sack(common.sack);
         sender.set_user_timeout(Duration::from_secs(1 << 30));
         let mss = u64::from(common.mss);
-        sender.resume(Midway {
+        sender.resume(ResumeState {
             una: beginning.una,
             window_edge: beginning.window_edge,
             rtt,
@@ -109,7 +107,6 @@ impl Replay {
         self.total = 0;
         self.now = beginning.advanced_at;
         self.active = beginning.advanced_at;
-        self.unheard = false;
     }
 
     /// Takes the steps of a tape, and passes the explanation of each retransmission to `explain`.
@@ -127,7 +124,6 @@ impl Replay {
             match step {
                 Step::Heard(heard) => {
                     self.miss_timers(heard.at());
-                    self.unheard = false;
                     let news = self.sender.on_ack(heard.at(), &tape.ack(heard));
                     if news.una_advanced > 0 || news.newly_sacked > Segments::ZERO {
                         self.active = heard.at();
@@ -160,18 +156,9 @@ impl Replay {
         for piece in pieces(span, self.mss) {
             let more = piece.end.since(self.sender.limit());
             self.sender.on_written(at, more);
-            let probe = self
-                .sender
-                .deadline(Timer::Probe)
-                .is_some_and(|due| due <= at + EARLY && at <= due + self.lateness(due));
-            // With nothing but the window in its way new data goes as a probe (RFC 8985 §7.3).
-            let what = if probe && !self.sender.has_room_for_new(at) {
-                self.sender
-                    .on_timer(self.reached(at, Timer::Probe), Timer::Probe);
-                Send::NewProbe(piece)
-            } else {
-                Send::New(piece)
-            };
+            let clock = self.clock(at);
+            let is_due = |due| due <= at + EARLY && clock.in_time(due);
+            let what = self.sender.send_for_new(at, piece, is_due);
             self.sender.on_sent(at, what);
         }
     }
@@ -190,143 +177,52 @@ impl Replay {
     }
 
     fn explain(&mut self, at: Instant, span: Span) -> Explained {
-        // What waits for the window when the retransmission timer goes off is sent by that: nothing was
-        // heard just now that would have let it go.
         self.note_overdue(at);
-        let unprompted = self.overdue || at.since(self.now) > PROMPT;
-        let first = self.is_first(span);
-        // Slow start goes on with ACKs (RFC 5681 §3.1): without any the timer has gone off again.
-        let again = self.unheard && first;
-        let timed_out = again || unprompted && first && self.is_due(at, Timer::Rto);
-        if let Some(trigger) = self.sender.reason_for(span).filter(|_| !timed_out) {
+        let prompted = !self.overdue && at.since(self.now) <= PROMPT;
+        let clock = self.clock(at);
+        let is_due = |_, due| clock.is_due(due);
+        let Some(reason) = self.sender.reason_for(at, span, prompted, is_due) else {
             return Explained {
-                triggers: trigger.into(),
-                fits: !self.overdue,
+                triggers: self.likely(at, span),
+                fits: false,
             };
-        }
-        for timer in [Timer::Early, Timer::Reorder] {
-            if self.is_due(at, timer) {
-                self.sender.on_timer(self.reached(at, timer), timer);
-                if let Some(trigger) = self.sender.reason_for(span) {
-                    return Explained {
-                        triggers: trigger.into(),
-                        fits: true,
-                    };
-                }
+        };
+        let probed = reason.skipped_probe.is_none_or(|due| clock.in_time(due));
+        let fits = match reason.timer {
+            None => !self.overdue,
+            Some((Timer::Probe | Timer::Rto, due)) => {
+                probed && clock.is_due(due) && clock.in_time(due)
             }
-        }
-        let may_probe = self.sender.probe_is_answered();
-        if may_probe && self.is_due(at, Timer::Probe) && self.is_last(span) {
-            let fits = self.in_time(at, Timer::Probe);
-            self.sender
-                .on_timer(self.reached(at, Timer::Probe), Timer::Probe);
-            return Explained {
-                triggers: Trigger::Tlp.into(),
-                fits,
-            };
-        }
-        if first && (again || self.is_due(at, Timer::Rto)) {
-            // A probe due long before should have gone first.
-            let probe = self.sender.deadline(Timer::Probe);
-            let probed = probe.is_none_or(|due| at <= due + self.lateness(due));
-            let fits = probed && self.is_due(at, Timer::Rto) && self.in_time(at, Timer::Rto);
-            self.time_out(at);
-            return Explained {
-                triggers: Trigger::Rto.into(),
-                fits,
-            };
-        }
+            Some(_) => true,
+        };
         Explained {
-            triggers: self.likely(at, span),
-            fits: false,
+            triggers: reason.trigger.into(),
+            fits,
         }
     }
 
-    /// What is sent again although the profile had no reason to: by a timer if nothing was heard or sent
-    /// for about as long as one takes, else by what the state says of retransmissions.
+    /// The trigger of a retransmission that the profile does not explain.
     fn likely(&mut self, at: Instant, span: Span) -> Triggers {
-        let board = self.sender.board();
-        if span.end <= board.una() {
-            // The ACK had passed the place of capture, and had not reached the sender.
-            return match self.sender.state() {
-                State::Loss => Trigger::SlowStart.into(),
-                State::Recovery => Trigger::Fast.into(),
-                _ => Triggers::UNKNOWN,
-            };
-        }
-        let quiet = at.since(self.active);
-        let waited = quiet >= self.sender.rtt().srtt().unwrap_or(self.sender.rto()) / 2 + EARLY;
-        let below_sack = span.start < board.highest_sacked();
-        let may_probe =
-            self.sender.deadline(Timer::Probe).is_some() && self.sender.probe_is_answered();
-        if waited && self.is_last(span) && (may_probe || !self.is_first(span)) {
-            return Trigger::Tlp.into();
-        }
-        if waited && self.is_first(span) {
-            self.time_out(at);
-            return Trigger::Rto.into();
-        }
-        match self.sender.state() {
-            State::Loss => Trigger::SlowStart.into(),
-            State::Recovery => Trigger::Fast.into(),
-            _ if below_sack || board.sacked().0 > 0 => Trigger::Fast.into(),
-            _ => Triggers::UNKNOWN,
+        let round_trip = self.sender.rtt().srtt().unwrap_or(self.sender.rto());
+        let quiet = at.since(self.active) >= round_trip / 2 + EARLY;
+        let likely = self.sender.likely_trigger(at, span, quiet);
+        likely.map_or(Triggers::UNKNOWN, Triggers::from)
+    }
+
+    fn clock(&self, at: Instant) -> HostClock {
+        HostClock {
+            at,
+            since: self.now,
         }
     }
 
-    fn time_out(&mut self, at: Instant) {
-        let at = self.reached(at, Timer::Rto);
-        self.sender.on_timer(at, Timer::Rto);
-        self.unheard = true;
-    }
-
-    /// `at`, or the deadline where that is a little later.
-    fn reached(&self, at: Instant, timer: Timer) -> Instant {
-        self.sender.deadline(timer).map_or(at, |due| due.max(at))
-    }
-
-    fn is_due(&self, at: Instant, timer: Timer) -> bool {
-        let due = self.sender.deadline(timer);
-        due.is_some_and(|due| due <= at + EARLY.max(self.waits(due) / 32))
-    }
-
-    fn in_time(&self, at: Instant, timer: Timer) -> bool {
-        let due = self.sender.deadline(timer);
-        due.is_some_and(|due| at <= due + self.lateness(due))
-    }
-
-    /// How long a timer due at `due` has been waiting, about.
-    fn waits(&self, due: Instant) -> Duration {
-        due.since(self.now.min(due))
-    }
-
-    fn lateness(&self, due: Instant) -> Duration {
-        LATE + self.waits(due) / 8
-    }
-
-    fn is_first(&self, span: Span) -> bool {
-        let first = self.sender.board().first();
-        first.is_some_and(|first| first.span.overlaps(span))
-    }
-
-    fn is_last(&self, span: Span) -> bool {
-        let last = self.sender.board().last();
-        last.is_some_and(|last| last.span.overlaps(span))
-    }
-
-    /// Something happens at `at`: a timer that was due long before, and would have made the sender send
-    /// something again, was none of this sender's.
+    /// Something happens at `at`. A timer that was due long before, and would have made the sender
+    /// retransmit, counts against the profile: the real sender did not have it.
     fn miss_timers(&mut self, at: Instant) {
-        for timer in [Timer::Early, Timer::Reorder, Timer::Probe, Timer::Rto] {
-            let silent = timer == Timer::Probe && !self.sender.probe_is_answered();
-            let missed = (self.sender.deadline(timer))
-                .filter(|_| !silent)
-                .is_some_and(|due| due + self.lateness(due) < at && due > self.now);
-            if missed {
-                self.absent += 1;
-                break;
-            }
-        }
+        let clock = self.clock(at);
+        let missed = |due: Instant| !clock.in_time(due) && due > clock.since;
+        let missed = self.sender.retransmission_deadlines().any(missed);
+        self.absent += u32::from(missed);
         self.now = at;
     }
 
@@ -358,6 +254,31 @@ impl Replay {
             explained: self.explained,
             of: self.total + self.absent,
         }
+    }
+}
+
+/// How a host may round the deadlines of timers.
+#[derive(Clone, Copy, Debug)]
+struct HostClock {
+    /// The time.
+    at: Instant,
+    /// When the last step happened before that. Timers are taken to run since then.
+    since: Instant,
+}
+
+impl HostClock {
+    /// Whether a timer with the deadline `due` may have fired by now.
+    fn is_due(self, due: Instant) -> bool {
+        due <= self.at + EARLY.max(self.waits(due) / 32)
+    }
+
+    /// Whether a timer with the deadline `due` may have fired as late as now.
+    fn in_time(self, due: Instant) -> bool {
+        self.at <= due + LATE + self.waits(due) / 8
+    }
+
+    fn waits(self, due: Instant) -> Duration {
+        due.since(self.since.min(due))
     }
 }
 

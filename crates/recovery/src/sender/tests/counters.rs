@@ -132,7 +132,7 @@ fn a_recovery_is_recorded_from_its_first_moment_to_its_last() {
     let mut flow = repaired("linux-3.17", 20);
     flow.sends("fast 1");
     flow.at(161).sack(0, &[2..=10]).cwnd(7).sends("11-16");
-    flow.at(240).ack(10).state(State::Open).cwnd(7);
+    flow.at(240).ack(10).state(State::Open).cwnd(7).sends("17");
     let record = flow.last_recovery();
     assert_eq!(record.entered_at, Instant::from_millis(160));
     assert_eq!(record.duration, Duration::from_millis(80));
@@ -272,7 +272,7 @@ fn undo_events_are_counted_by_their_proof() {
         .sends("1-10")
         .expires(Timer::Rto, 360)
         .sends("rto 1");
-    flow.at(400).ack(3).undone(0, 0, 1);
+    flow.at(400).ack(3).undone(0, 0, 1).sends("11-13");
 }
 
 #[test]

@@ -14,7 +14,7 @@ fn third_sacked(mechanism: &str, rtt: u64) -> Script {
 /// The same after segment 1 of two came behind segment 2, which is less than dupthresh.
 fn third_sacked_after_reordering(mechanism: &str) -> Script {
     let mut flow = Script::connected(&format!("linux-3.17+{mechanism}"), 80);
-    flow.sender.detection.on_reordering(Segments(1));
+    flow.sender.losses.threshold.on_reordering(Segments(1));
     flow.writes(3).sends("1-3").at(160).sack(0, &[3..=3]);
     flow
 }

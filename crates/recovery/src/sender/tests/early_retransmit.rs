@@ -2,7 +2,7 @@
 
 use super::super::*;
 use super::script::Script;
-use crate::event::Judge;
+use crate::event::LossDetector;
 
 #[test]
 fn the_hole_goes_again_a_quarter_of_the_rtt_after_the_sack() {
@@ -15,7 +15,7 @@ fn the_hole_goes_again_a_quarter_of_the_rtt_after_the_sack() {
     flow.expires(Timer::Early, 180)
         .state(State::Recovery)
         .sends("early 1");
-    assert_eq!(flow.marked(), [(1, Judge::Early)]);
+    assert_eq!(flow.marked(), [(1, LossDetector::Early)]);
     flow.at(260).ack(2).state(State::Open).cwnd(7);
 }
 

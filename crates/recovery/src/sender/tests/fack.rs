@@ -3,7 +3,7 @@
 
 use super::super::*;
 use super::script::Script;
-use crate::event::Judge;
+use crate::event::LossDetector;
 
 /// Segment 1 of ten is lost and was sent again at 160 ms when `snd_nxt` was behind 10; the nine
 /// others are SACKed and 11 to 16 followed.
@@ -22,11 +22,14 @@ fn repaired_once(profile: &str) -> Script {
 #[test]
 fn a_retransmission_is_lost_once_data_first_sent_after_it_is_sacked() {
     let mut flow = repaired_once("linux-3.17");
-    assert_eq!(flow.marked(), [(1, Judge::Threshold)]);
+    assert_eq!(flow.marked(), [(1, LossDetector::Threshold)]);
     // 5 in flight, ssthresh 7, banked 10 − 7: the gap of two goes.
     flow.at(241).sack(0, &[2..=11]).pipe(5).ssthresh(7);
     flow.sends("fast 1, 17");
-    let lost = [(1, Judge::Threshold), (1, Judge::LostRetransmission)];
+    let lost = [
+        (1, LossDetector::Threshold),
+        (1, LossDetector::LostRetransmission),
+    ];
     assert_eq!(flow.marked(), lost);
     assert_eq!(flow.sender.counters().lost_retransmissions, 1);
 }
@@ -63,7 +66,9 @@ fn reordering_beyond_dupthresh_ends_the_search_for_lost_retransmissions() {
     flow.at(162)
         .sack(0, &[7..=10, 3..=3])
         .sends("fast 4, 11-12");
-    flow.at(242).sack(0, &[7..=12, 3..=3]);
+    flow.at(242)
+        .sack(0, &[7..=12, 3..=3])
+        .sends("fast 5, fast 6, 13"); // 1 and 2 do not go again
     assert_eq!(flow.sender.counters().lost_retransmissions, 0);
 }
 
@@ -73,20 +78,26 @@ fn reordering_of_dupthresh_leaves_fack_on() {
     flow.writes(40).sends("1-10");
     flow.at(160).sack(0, &[4..=4]).sends("fast 1");
     // 4 − 1 = 3 places late.
-    flow.at(161).sack(0, &[4..=4, 2..=2]).dupthresh(3);
-    assert!(flow.sender.detection.uses_fack());
-    assert!(flow.sender.detection.reordering_seen());
+    flow.at(161)
+        .sack(0, &[4..=4, 2..=2])
+        .dupthresh(3)
+        .sends("11");
+    assert!(flow.sender.losses.threshold.uses_fack());
+    assert!(flow.sender.losses.threshold.reordering_seen());
 }
 
 #[test]
 fn dupthresh_does_not_rise_beyond_127() {
     // TCP_MAX_REORDERING.
     let mut flow = Script::connected("linux-3.17", 80);
-    flow.sender.cwnd = Segments(200);
+    flow.sender.congestion.cwnd = Segments(200);
     flow.writes(200).sends("1-200");
     flow.at(160).sack(0, &[200..=200]);
     flow.sends("fast 1-2");
-    flow.at(161).sack(0, &[200..=200, 3..=3]).dupthresh(127);
+    flow.at(161)
+        .sack(0, &[200..=200, 3..=3])
+        .dupthresh(127)
+        .sends("fast 4-5");
 }
 
 #[test]
@@ -110,7 +121,7 @@ fn a_raised_dupthresh_gives_way_with_few_segments_out() {
     // tcp_time_to_recover: packets_out <= reordering, max(packets_out/2, 3) SACKed, nothing to
     // send. The head alone is marked; the other hole goes as a forward retransmission.
     let mut flow = Script::connected("linux-3.17", 80);
-    flow.sender.detection.on_reordering(Segments(5));
+    flow.sender.losses.threshold.on_reordering(Segments(5));
     flow.writes(5).sends("1-5");
     flow.at(160)
         .sack(0, &[3..=4])
@@ -121,13 +132,13 @@ fn a_raised_dupthresh_gives_way_with_few_segments_out() {
         .state(State::Recovery)
         .ssthresh(7);
     flow.cwnd(3).sends("fast 1-2");
-    assert_eq!(flow.marked(), [(1, Judge::Threshold)]);
+    assert_eq!(flow.marked(), [(1, LossDetector::Threshold)]);
 }
 
 #[test]
 fn the_few_segments_rule_waits_where_new_data_can_be_sent() {
     let mut flow = Script::connected_with("linux-3.17", 80, 5000);
-    flow.sender.detection.on_reordering(Segments(5));
+    flow.sender.losses.threshold.on_reordering(Segments(5));
     flow.writes(6).sends("1-5");
     flow.window(6000)
         .at(160)
@@ -139,7 +150,7 @@ fn the_few_segments_rule_waits_where_new_data_can_be_sent() {
 #[test]
 fn the_few_segments_rule_needs_no_more_out_than_dupthresh() {
     let mut flow = Script::connected("linux-3.17", 80);
-    flow.sender.detection.on_reordering(Segments(5));
+    flow.sender.losses.threshold.on_reordering(Segments(5));
     flow.writes(6).sends("1-6");
     flow.at(160)
         .sack(0, &[3..=6])
@@ -152,7 +163,7 @@ fn a_timeout_after_many_sacks_takes_dupthresh_back() {
     // tcp_enter_loss: three SACKed in Disorder, and yet a timeout.
     for (sacked, dupthresh) in [(2, 5), (3, 3)] {
         let mut flow = Script::connected("linux-3.17", 80);
-        flow.sender.detection.on_reordering(Segments(5));
+        flow.sender.losses.threshold.on_reordering(Segments(5));
         flow.writes(10).sends("1-10");
         flow.at(160)
             .sack(0, &[2..=1 + sacked])
@@ -160,7 +171,7 @@ fn a_timeout_after_many_sacks_takes_dupthresh_back() {
         flow.expires(Timer::Rto, 360)
             .dupthresh(dupthresh)
             .sends("rto 1");
-        assert!(!flow.sender.detection.uses_fack(), "off for good");
+        assert!(!flow.sender.losses.threshold.uses_fack(), "off for good");
     }
 }
 

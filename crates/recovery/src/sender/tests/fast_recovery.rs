@@ -2,7 +2,7 @@
 
 use super::super::*;
 use super::script::Script;
-use crate::event::Judge;
+use crate::event::LossDetector;
 
 #[test]
 fn fack_recovers_when_the_highest_sack_is_four_up() {
@@ -12,7 +12,7 @@ fn fack_recovers_when_the_highest_sack_is_four_up() {
         .sack(0, &[4..=4])
         .state(State::Recovery)
         .sends("fast 1");
-    assert_eq!(flow.marked(), [(1, Judge::Threshold)]);
+    assert_eq!(flow.marked(), [(1, LossDetector::Threshold)]);
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn fack_takes_all_but_the_three_topmost_below_the_highest_sack_as_lost() {
     let mut flow = Script::connected("linux-3.17", 80);
     flow.writes(10).sends("1-10");
     flow.at(160).sack(0, &[9..=9]);
-    let lost: Vec<_> = (1..=6).map(|n| (n, Judge::Threshold)).collect();
+    let lost: Vec<_> = (1..=6).map(|n| (n, LossDetector::Threshold)).collect();
     assert_eq!(flow.marked(), lost);
     // 10 out, 6 lost, 1 SACKed: pipe 3, one delivered: at most two go (slow-start bound).
     flow.ssthresh(7).cwnd(5).sends("fast 1-2");
@@ -166,7 +166,8 @@ fn a_second_loss_in_one_flight_reduces_the_window_once() {
     flow.at(240)
         .sack(1, &[10..=10, 4..=4])
         .ssthresh(7)
-        .state(State::Recovery);
+        .state(State::Recovery)
+        .sends("fast 5-6");
 }
 
 #[test]
@@ -177,7 +178,7 @@ fn without_new_data_holes_below_the_highest_sack_go_again() {
     flow.at(161).sack(0, &[2..=8]).sends("nothing");
     // Segment 9 is but one below the highest SACK: not lost, yet a hole.
     flow.at(162).sack(0, &[10..=10, 2..=8]).sends("fast 9");
-    assert_eq!(flow.marked(), [(1, Judge::Threshold)]);
+    assert_eq!(flow.marked(), [(1, LossDetector::Threshold)]);
 }
 
 #[test]

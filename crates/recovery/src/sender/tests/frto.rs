@@ -61,7 +61,8 @@ fn one_ack_of_the_retransmission_and_more_proves_it_at_once() {
         .ack(3)
         .state(State::Open)
         .undone(0, 0, 1)
-        .cwnd(10);
+        .cwnd(10)
+        .sends("11-13");
 }
 
 #[test]
@@ -105,7 +106,11 @@ fn without_new_data_the_retransmissions_go_on() {
     let mut flow = timed_out("linux-3.17", 10);
     flow.at(440).ack(1).sends("slow_start 2-3");
     // A late original proves nothing any more: its copy went again.
-    flow.at(441).ack(2).undone(0, 0, 0).state(State::Loss);
+    flow.at(441)
+        .ack(2)
+        .undone(0, 0, 0)
+        .state(State::Loss)
+        .sends("slow_start 4-5");
 }
 
 #[test]
@@ -157,7 +162,11 @@ fn a_timeout_in_fast_recovery_is_taken_for_real() {
 fn switched_off_it_leaves_the_retransmissions_to_go_at_once() {
     let mut flow = timed_out("linux-3.17+nofrto", 20);
     flow.at(400).ack(1).sends("slow_start 2-3");
-    flow.at(401).ack(2).undone(0, 0, 0).state(State::Loss);
+    flow.at(401)
+        .ack(2)
+        .undone(0, 0, 0)
+        .state(State::Loss)
+        .sends("slow_start 4-5");
 }
 
 #[test]

@@ -97,17 +97,17 @@ fn a_window_idle_for_longer_is_halved_for_each_rto_down_to_the_initial_one() {
     quiet().at(441).writes(40).sends("21-30").cwnd(10);
     quiet().at(60_000).writes(40).sends("21-30").cwnd(10);
     let mut flow = quiet();
-    flow.sender.cwnd = Segments(64);
+    flow.sender.congestion.cwnd = Segments(64);
     flow.at(160 + 600).writes(90).sends("21-36").cwnd(16);
 }
 
 #[test]
 fn ssthresh_remembers_three_quarters_of_the_window_idleness_took() {
     let mut flow = quiet();
-    flow.sender.cwnd = Segments(64);
-    flow.sender.ssthresh = Segments(30);
+    flow.sender.congestion.cwnd = Segments(64);
+    flow.sender.congestion.ssthresh = Segments(30);
     flow.at(600).writes(90).sends("21-52").cwnd(32).ssthresh(48);
-    flow.at(680).ack(32).cwnd(44); // slow start again
+    flow.at(680).ack(32).cwnd(44).sends("53-76"); // slow start again
 }
 
 #[test]

@@ -14,7 +14,7 @@ fn it_sends_nothing_or_two_or_what_the_pipe_has_room_for() {
     ];
     for (mechanism, sent) in cases {
         let mut flow = Script::connected(&format!("linux-3.17+{mechanism}"), 80);
-        flow.sender.detection.on_reordering(Segments(8));
+        flow.sender.losses.threshold.on_reordering(Segments(8));
         flow.writes(40).sends("1-10");
         for (i, expected) in (0..).zip(sent) {
             flow.at(160 + i).sack(0, &[2..=2 + i]).cwnd(10);

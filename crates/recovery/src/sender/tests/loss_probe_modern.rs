@@ -2,7 +2,7 @@
 
 use super::super::*;
 use super::script::{MSS, Script};
-use crate::event::Judge;
+use crate::event::LossDetector;
 
 /// Ten segments left at 200 ms, the first `acked` are acknowledged at 400 ms.
 fn tail(profile: &str, acked: u64) -> Script {
@@ -217,7 +217,7 @@ fn the_probes_dsack_widens_no_reordering_window() {
         .sack(0, &[2..=2])
         .at(161)
         .ack(3);
-    assert!(flow.sender.detection.reordering_seen());
+    assert!(flow.sender.losses.threshold.reordering_seen());
     flow.at(200).writes(2).sends("4-5");
     let ms = flow.fires(Timer::Probe);
     flow.sends("tlp 5");
@@ -239,7 +239,10 @@ fn the_tail_is_repaired_as_the_rfcs_figure_has_it() {
         .sack(1, &[4..=4])
         .state(State::Recovery)
         .ssthresh(7);
-    assert_eq!(flow.marked(), [(2, Judge::Rack), (3, Judge::Rack)]);
+    assert_eq!(
+        flow.marked(),
+        [(2, LossDetector::Rack), (3, LossDetector::Rack)]
+    );
     flow.pipe(0).cwnd(1).sends("fast 2");
     // SafeACK: max(2 − 1, 1) + 1.
     flow.at(1202).sack(2, &[4..=4]).cwnd(2).sends("fast 3");

@@ -152,7 +152,7 @@ impl CopyWatch {
         let handshake = span.start == Offset::SYN;
         let bytes = nxt.since(una) + span.len();
         let segments = sender.pipe() + Segments::ONE;
-        let cwnd = u64::from(sender.cwnd().0) * u64::from(sender.mss);
+        let cwnd = u64::from(sender.cwnd().0) * u64::from(sender.peer.mss);
         let last = std::mem::replace(&mut self.last, span);
         self.copies += u64::from(!handshake);
         let rules = [

@@ -94,7 +94,8 @@ impl Audit {
             Cause::Acked(summary, _) if summary.reports_copy_alone() => {}
             Cause::Acked(summary, fresh) => {
                 // Linux since 4.18 counts the duplicates a DSACK reports.
-                let again = sender.mechanisms.growth == crate::profile::Growth::After;
+                let again =
+                    sender.mechanisms.ack_processing == crate::profile::AckProcessing::Linux4_13;
                 let again = u32::from(again && summary.dsack.is_some());
                 prop_assert_eq!(summary.delivered.0, fresh + again, "delivered");
                 episode.delivered += u64::from(summary.delivered.0);

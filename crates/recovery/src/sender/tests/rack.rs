@@ -3,7 +3,7 @@
 
 use super::super::*;
 use super::script::Script;
-use crate::event::Judge;
+use crate::event::LossDetector;
 
 fn ten(profile: &str, written: u64) -> Script {
     let mut flow = Script::connected(profile, 80);
@@ -21,12 +21,15 @@ fn reorders(profile: &str) -> Script {
         .at(162)
         .ack(10);
     flow.state(State::Open);
-    assert!(flow.sender.detection.reordering_seen());
+    assert!(flow.sender.losses.threshold.reordering_seen());
     flow
 }
 
-fn by_rack(segments: impl IntoIterator<Item = u64>) -> Vec<(u64, Judge)> {
-    segments.into_iter().map(|n| (n, Judge::Rack)).collect()
+fn by_rack(segments: impl IntoIterator<Item = u64>) -> Vec<(u64, LossDetector)> {
+    segments
+        .into_iter()
+        .map(|n| (n, LossDetector::Rack))
+        .collect()
 }
 
 #[test]
@@ -174,6 +177,7 @@ fn a_retransmission_lost_is_found_by_another_sent_later() {
     // before.
     flow.at(240).sack(0, &[5..=8, 2..=2]);
     assert_eq!(flow.marked(), by_rack([1, 2, 3, 4, 9, 10, 1]));
+    flow.sends("fast 1");
 }
 
 #[test]
@@ -257,7 +261,7 @@ fn the_window_is_no_wider_than_the_smoothed_rtt() {
     let mut flow = widened("linux-6");
     for _ in 0..9 {
         let nxt = flow.sender.nxt();
-        flow.sender.rack.on_dsack(nxt, nxt);
+        flow.sender.losses.rack.on_dsack(nxt, nxt);
     }
     let srtt = flow.sender.rtt().srtt().unwrap();
     flow.at(400).writes(6).sends("17-22");
@@ -278,7 +282,10 @@ fn a_timeout_spares_what_was_sent_less_than_an_rtt_ago() {
         .state(State::Loss)
         .pipe(3)
         .cwnd(4);
-    assert_eq!(flow.marked(), [1, 2, 3, 4, 5].map(|n| (n, Judge::Timeout)));
+    assert_eq!(
+        flow.marked(),
+        [1, 2, 3, 4, 5].map(|n| (n, LossDetector::Timeout))
+    );
     flow.sends("rto 1").pipe(4);
 }
 
@@ -323,7 +330,11 @@ fn a_loss_in_loss_that_is_no_lost_retransmission_is_not() {
     let mut flow = Script::connected("linux-6+notlp", 80);
     flow.writes(5).sends("1-5").at(340).writes(3).sends("6-8");
     flow.expires(Timer::Rto, 360).sends("rto 1");
-    flow.at(440).ack(1).state(State::Loss).ssthresh(7);
+    flow.at(440)
+        .ack(1)
+        .state(State::Loss)
+        .ssthresh(7)
+        .sends("slow_start 2-6");
 }
 
 #[test]
@@ -412,7 +423,7 @@ fn the_wider_window_lasts_for_sixteen_recoveries() {
     for i in 0..17 {
         let (at, first) = (1000 + 300 * i, 17 + 6 * i);
         let window = if i < 16 { 40 } else { 20 };
-        flow.sender.cwnd = Segments(10); // else the recoveries would leave too little of it
+        flow.sender.congestion.cwnd = Segments(10); // else the recoveries would leave too little of it
         flow.at(at).writes(6).sent();
         flow.at(at + 80).sack(first - 1, &[first + 1..=first + 1]);
         flow.expires(Timer::Reorder, at + 80 + window + 2);

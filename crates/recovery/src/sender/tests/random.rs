@@ -9,7 +9,7 @@ use super::super::*;
 use super::network::{CopyWatch, copying, offer};
 use super::script::MSS;
 use crate::ack::Ack;
-use crate::profile::{BASES, Mechanism, Otherwise, Profile};
+use crate::profile::{BASES, Mechanism, Profile, RecoveryFill};
 use crate::scoreboard::SentSegment;
 use crate::slp::{Kind, SlpRules};
 use proptest::collection::vec;
@@ -242,7 +242,7 @@ impl Run {
         prop_assert_eq!(self.sender.nxt(), nxt, "an ACK sends nothing by itself");
         prop_assert_eq!(summary.una_advanced, self.sender.una().since(una));
         if ack.cumulative > nxt {
-            let quiet = |s: &Sender| (s.state, s.cwnd, s.window.edge, s.next_timer());
+            let quiet = |s: &Sender| (s.state(), s.cwnd(), s.peer_window(), s.next_timer());
             prop_assert_eq!(
                 quiet(&self.sender),
                 quiet(&before),
@@ -290,12 +290,13 @@ impl Run {
     /// Segments sent together leave the sender as if they had been sent one by one.
     fn try_together(&self, most: usize) -> Result<(), TestCaseError> {
         let mut together = self.sender.clone();
-        together.log = EventLog::new(false);
+        together.logging.log = EventLog::new(false);
         let mut single = together.clone();
         let sent = together.send_more(self.now, most.min(20) as u32);
         for _ in 0..sent {
             let what = single.next_send(self.now);
-            let full = matches!(what, Some(Send::New(span)) if span.len() == single.mss.into());
+            let full =
+                matches!(what, Some(Send::New(span)) if span.len() == single.peer.mss.into());
             prop_assert!(full, "{what:?} among {sent} full segments");
             what.into_iter()
                 .for_each(|what| single.on_sent(self.now, what));
@@ -320,7 +321,7 @@ impl Run {
                     "beyond the window"
                 );
                 prop_assert!(
-                    span.end <= sender.window.edge,
+                    span.end <= sender.peer.window.edge(),
                     "beyond the window as it is now"
                 );
                 prop_assert!(room || matches!(what, Send::NewProbe(_)), "pipe is at cwnd");
@@ -338,7 +339,7 @@ impl Run {
                 // The rescue is the last segment missing, sent again before or not (RFC 6675 §4
                 // NextSeg rule 4).
                 let last = sender.board().iter().rev().find(|s| !s.sacked);
-                let rescue = sender.mechanisms.otherwise == Otherwise::HolesAndRescue
+                let rescue = sender.mechanisms.recovery_fill == RecoveryFill::HolesAndRescue
                     && last.is_some_and(|last| last.span == span);
                 prop_assert!(
                     probe || rescue || found.is_some_and(|s| !s.retransmitted),
@@ -346,7 +347,7 @@ impl Run {
                     span
                 );
                 prop_assert!(
-                    probe || sender.release == Release::Forced || room,
+                    probe || sender.episode.release == Release::Forced || room,
                     "pipe is at cwnd"
                 );
             }

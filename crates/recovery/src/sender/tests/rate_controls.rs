@@ -8,7 +8,7 @@ use super::script::Script;
 /// Twenty segments left at 100 ms.
 fn twenty(mechanisms: &str) -> Script {
     let mut flow = Script::connected(&format!("linux-3.17+reno+nofack+{mechanisms}"), 100);
-    flow.sender.cwnd = Segments(20);
+    flow.sender.congestion.cwnd = Segments(20);
     flow.writes(80).sends("1-20");
     flow
 }
@@ -85,7 +85,7 @@ fn prr_spreads_the_sending_evenly() {
 fn prr_sends_seven_for_ten_with_cubic() {
     // The 2011 paper §4: ssthresh 14 of 20, ⌈14·delivered/20⌉ − out.
     let mut flow = Script::connected("linux-3.17+nofack", 100);
-    flow.sender.cwnd = Segments(20);
+    flow.sender.congestion.cwnd = Segments(20);
     flow.writes(80).sends("1-20");
     let (sent, _) = acks(&mut flow, 2, 13);
     flow.ssthresh(14);
@@ -194,7 +194,7 @@ fn the_window_after_recovery_is_ssthresh_but_for_rate_halving() {
 fn prr_banks_what_could_not_be_sent() {
     // The 2011 paper §4.3, property 3, figure 4: at most three after a stall of six deliveries.
     let mut flow = Script::connected("linux-3.17+reno", 100);
-    flow.sender.cwnd = Segments(20);
+    flow.sender.congestion.cwnd = Segments(20);
     flow.writes(20).sends("1-20");
     flow.at(200)
         .sack(0, &[2..=4])
@@ -281,7 +281,7 @@ fn a_congestion_signal_holds_back_what_is_written_next() {
     // 5681: half. PRR moves the window with the next ACK. Five of twenty are in use.
     for (mechanisms, cwnd) in [("halving", 6), ("std", 10), ("prr", 20)] {
         let mut flow = Script::connected(&format!("linux-3.17+reno+{mechanisms}"), 100);
-        flow.sender.cwnd = Segments(20);
+        flow.sender.congestion.cwnd = Segments(20);
         flow.writes(5)
             .sends("1-5")
             .at(110)
@@ -297,7 +297,7 @@ fn the_first_segment_of_a_reduction_goes_even_where_none_is_due() {
     // 3.17 have no such rule outside of the fast retransmit. The pipe is ssthresh exactly.
     for (mechanisms, cwnd) in [("prrsafe", 11), ("prr", 10)] {
         let mut flow = Script::connected(&format!("linux-3.17+reno+{mechanisms}"), 100);
-        flow.sender.cwnd = Segments(20);
+        flow.sender.congestion.cwnd = Segments(20);
         flow.writes(11).sends("1-11").at(150).congested();
         flow.at(200).ack(1).pipe(10).cwnd(cwnd);
     }

@@ -2,7 +2,7 @@
 
 use super::super::*;
 use super::script::Script;
-use crate::event::Judge;
+use crate::event::LossDetector;
 
 #[test]
 fn reordering_beyond_dupthresh_raises_it_and_turns_fack_off() {
@@ -11,7 +11,7 @@ fn reordering_beyond_dupthresh_raises_it_and_turns_fack_off() {
     flow.at(160).sack(0, &[6..=6]).sends("fast 1");
     // Segment 2 was not lost but five places late.
     flow.at(161).sack(0, &[6..=6, 2..=2]);
-    let detection = flow.sender.detection;
+    let detection = flow.sender.losses.threshold;
     assert_eq!(
         (detection.dupthresh(), detection.uses_fack()),
         (Segments(5), false)
@@ -28,7 +28,7 @@ fn reordering_within_dupthresh_turns_off_early_retransmit_alone() {
         .sack(0, &[2..=3])
         .at(162)
         .ack(3);
-    let detection = flow.sender.detection;
+    let detection = flow.sender.losses.threshold;
     assert!(detection.reordering_seen());
     assert_eq!(
         (detection.dupthresh(), detection.uses_fack()),
@@ -44,7 +44,7 @@ fn reordering_within_dupthresh_turns_off_early_retransmit_alone() {
 fn without_fack_only_segments_with_enough_sacked_above_are_lost() {
     let mut flow = Script::connected("linux-3.17", 80);
     flow.writes(30).sends("1-10");
-    flow.sender.detection.on_reordering(Segments(4));
+    flow.sender.losses.threshold.on_reordering(Segments(4));
     flow.at(160)
         .sack(0, &[3..=3])
         .state(State::Disorder)
@@ -62,5 +62,5 @@ fn without_fack_only_segments_with_enough_sacked_above_are_lost() {
         .sack(0, &[10..=10, 8..=8, 6..=6, 3..=3])
         .state(State::Recovery)
         .sends("fast 1");
-    assert_eq!(flow.marked(), [1, 2].map(|n| (n, Judge::Threshold)));
+    assert_eq!(flow.marked(), [1, 2].map(|n| (n, LossDetector::Threshold)));
 }

@@ -2,7 +2,7 @@
 
 use super::super::*;
 use super::script::Script;
-use crate::event::Judge;
+use crate::event::LossDetector;
 
 /// Ten segments of 300 bytes are out, each sent by itself; a full segment has 1000 bytes.
 fn small() -> Script {
@@ -17,10 +17,10 @@ fn ten() -> Script {
     flow
 }
 
-fn by_threshold(segments: impl IntoIterator<Item = u64>) -> Vec<(u64, Judge)> {
+fn by_threshold(segments: impl IntoIterator<Item = u64>) -> Vec<(u64, LossDetector)> {
     segments
         .into_iter()
-        .map(|n| (n, Judge::Threshold))
+        .map(|n| (n, LossDetector::Threshold))
         .collect()
 }
 
@@ -62,6 +62,7 @@ fn exactly_two_full_segments_sacked_above_do_not() {
     assert_eq!(flow.marked(), []);
     flow.at(161).sack(0, &[2..=4]).state(State::Recovery);
     assert_eq!(flow.marked(), by_threshold([1]));
+    flow.sends("fast 1");
 }
 
 #[test]
@@ -168,7 +169,8 @@ fn a_hole_sent_again_that_is_not_known_lost_counts_twice() {
         .pipe(4)
         .sends("fast 8")
         .pipe(5);
-    flow.at(241).sack(7, &[9..=10]).pipe(2);
+    // The rescue retransmission.
+    flow.at(241).sack(7, &[9..=10]).pipe(2).sends("fast 8");
 }
 
 #[test]

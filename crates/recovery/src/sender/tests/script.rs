@@ -5,7 +5,8 @@
 //! ```
 //! reads: at 160 ms an ACK arrives that acknowledges nothing but SACKs segment 4, and the sender
 //! repeats segment 1 by fast retransmit. Data segment n is the n-th of [`MSS`] bytes. The trace is
-//! complete or the test fails: time cannot pass a timer that is due or a segment that wants sending.
+//! complete or the test fails: time cannot pass a timer that is due or a segment that is to be sent, and
+//! the test cannot end with a segment that is to be sent.
 
 use super::super::*;
 use crate::ack::Ack;
@@ -32,6 +33,16 @@ pub(super) struct Script {
     /// What headers add to a segment, in bytes.
     headers: u32,
     events: Vec<Event>,
+}
+
+impl Drop for Script {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            return;
+        }
+        let unsent = self.sent();
+        assert_eq!(unsent, "", "unsent as the test ends, at {}", self.now);
+    }
 }
 
 impl Script {
@@ -374,7 +385,7 @@ impl Script {
     }
 
     /// The segments marked lost so far, and by whom, in that order.
-    pub(super) fn marked(&self) -> Vec<(u64, crate::event::Judge)> {
+    pub(super) fn marked(&self) -> Vec<(u64, crate::event::LossDetector)> {
         let marked = |e: &Event| match *e {
             Event::MarkedLost { span, by } => Some((number(span, self.unit), by)),
             _ => None,

@@ -3,7 +3,7 @@
 use super::super::*;
 use super::script::{MSS, Script, segments};
 use crate::ack::Ack;
-use crate::event::Judge;
+use crate::event::LossDetector;
 
 #[test]
 fn each_timeout_doubles_the_rto() {
@@ -25,7 +25,10 @@ fn the_window_falls_to_one_segment_and_everything_not_sacked_is_lost() {
         .cwnd(1)
         .ssthresh(7)
         .pipe(0);
-    assert_eq!(flow.marked(), [1, 2, 4, 5, 6].map(|n| (n, Judge::Timeout)));
+    assert_eq!(
+        flow.marked(),
+        [1, 2, 4, 5, 6].map(|n| (n, LossDetector::Timeout))
+    );
     flow.sends("rto 1").pipe(1);
     flow.at(440)
         .sack(1, &[3..=3])
@@ -199,7 +202,9 @@ fn a_receiver_that_reneges_is_answered_as_a_timeout() {
     assert_eq!(flow.count(Event::Reneged), 1);
     assert_eq!(
         flow.marked(),
-        (2..=10).map(|n| (n, Judge::Timeout)).collect::<Vec<_>>()
+        (2..=10)
+            .map(|n| (n, LossDetector::Timeout))
+            .collect::<Vec<_>>()
     );
     flow.at(280).ack(10).state(State::Open);
 }

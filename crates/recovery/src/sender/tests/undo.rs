@@ -159,7 +159,8 @@ fn an_echo_of_data_sent_after_the_retransmission_does_not() {
         .echoing(161)
         .ack(12)
         .state(State::Open)
-        .undone(0, 0, 0);
+        .undone(0, 0, 0)
+        .sends("17-19");
 }
 
 #[test]
@@ -190,7 +191,7 @@ fn a_late_original_on_a_partial_ack_tells_how_much_the_path_reorders() {
     flow.writes(10).sends("1-10");
     flow.at(160).sack(0, &[2..=9]).sends("fast 1");
     flow.at(170).echoing(80).ack(9).dupthresh(9);
-    assert!(!flow.sender.detection.uses_fack());
+    assert!(!flow.sender.losses.threshold.uses_fack());
 }
 
 #[test]
@@ -265,7 +266,7 @@ fn the_threshold_comes_back_as_three_quarters_of_the_window_at_least() {
         ("linux-3.17+reno", 6, 5, 7),
     ] {
         let mut flow = Script::connected(profile, 80);
-        flow.sender.ssthresh = Segments(before);
+        flow.sender.congestion.ssthresh = Segments(before);
         flow.writes(10).sends("1-10");
         flow.at(160)
             .sack(0, &[2..=4])

@@ -37,7 +37,7 @@ fn a_window_that_is_not_used_does_not_grow() {
 fn above_ssthresh_reno_grows_by_a_segment_a_window() {
     let mut flow = Script::connected("linux-3.17+reno", 80);
     flow.writes(100).sends("1-10");
-    flow.sender.ssthresh = Segments(10);
+    flow.sender.congestion.ssthresh = Segments(10);
     flow.at(160).ack(9).cwnd(10).sends("11-19");
     flow.at(161).ack(10).cwnd(11).sends("20-21");
     flow.at(240).ack(20).cwnd(11).sends("22-31");

@@ -83,9 +83,49 @@ fn an_ack_older_than_the_largest_window_is_challenged() {
             lone.recv(&format!(". 1 ack {} win 5000", at + 1));
         }
         assert_eq!(lone.endpoint.sender().una(), Offset(20_001));
-        lone.answer(&format!("P. 1:101 ack {ack} win 5000"));
+        lone.recv(&format!("P. 1:101 ack {ack} win 5000"));
+        assert_eq!(lone.endpoint.owes_challenge_ack(), dropped, "{ack}");
         assert_eq!(lone.endpoint.readable() == 0, dropped, "{ack}");
     }
+}
+
+#[test]
+fn a_challenge_ack_is_owed_for_what_may_be_a_blind_attack_and_nothing_else() {
+    // RFC 5961 §3.2, §4.2, §5.2. (segment, challenged); 1 is expected, 10 bytes are outstanding.
+    let cases = [
+        ("R 1".to_string(), false), // obeyed
+        ("R 2".to_string(), true),
+        (format!("R {}", WINDOW + 2), false), // ignored
+        ("R 0".to_string(), false),
+        ("S 1".to_string(), true),
+        (format!("S. {} ack 11", WINDOW + 2), true),
+        (". 1 ack 12".to_string(), true), // never sent
+        (". 1 ack 11".to_string(), false),
+        ("P. 1:101 ack 11".to_string(), false),
+        (format!(". {} ack 11", WINDOW + 2), false), // answered by an ordinary ACK
+        (". 0 ack 11".to_string(), false),
+    ];
+    for (text, challenged) in cases {
+        let mut lone = Lone::in_state(State::Established);
+        lone.recv(&text);
+        assert_eq!(lone.endpoint.owes_challenge_ack(), challenged, "{text}");
+        if challenged {
+            assert_eq!(lone.sent(), [". 11 ack 1"], "{text}");
+            assert!(!lone.endpoint.owes_challenge_ack(), "{text}");
+            lone.recv(&text);
+            lone.endpoint.withhold_challenge_ack();
+            assert_eq!(lone.sent(), [""; 0], "{text}");
+        }
+    }
+}
+
+#[test]
+fn data_that_is_due_an_ack_anyway_answers_for_the_challenge() {
+    let mut lone = Lone::in_state(State::Established);
+    lone.recv("S 1");
+    lone.recv("P. 1:101 ack 11");
+    assert!(!lone.endpoint.owes_challenge_ack());
+    assert_eq!(lone.sent(), [". 11 ack 101"]);
 }
 
 #[test]

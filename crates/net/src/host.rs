@@ -1,9 +1,9 @@
 //! A TCP host over Recoup's endpoints, on real packets.
 //!
-//! [`Host`] is many connections behind a few addresses. It does no I/O and reads no clock: packets and
-//! the time go in, packets go out to a [`Sink`], and whoever uses it is told by [`Event`]s what became
-//! possible. [`Driver`] runs one over a [`Device`] in real time, on one thread; [`TunDevice`] is one the
-//! kernel's TCP is at the other end of.
+//! A [`Host`] has many connections behind a few addresses. It does no I/O and reads no clock: packets and
+//! the time go in, packets go out to a [`Sink`], and [`Event`]s notify the application of what became
+//! possible. A [`Driver`] runs a host over a [`Device`] in real time, on one thread. A [`TunDevice`] has the
+//! kernel's TCP at its other end.
 //!
 //! ```text
 //!   application ── write, read, close ──► Host ── flush ──► Sink ┐
@@ -11,19 +11,20 @@
 //!       └────────── next_event ────────────┘  └ receive, on_time ┘
 //! ```
 //!
-//! Loss, congestion, the states of a connection, PAWS and RFC 5961's tests are the endpoint's. The host's
-//! are what takes more than one connection, or bytes: demultiplexing (a hash of both ends, RFC 9293
-//! §3.3.1), listeners, the streams' buffers, initial sequence numbers (RFC 6528), ephemeral ports
-//! (RFC 6056), resets for segments to nobody (RFC 9293 §3.10.7.1), the rate of challenge ACKs (RFC 5961
-//! §7), path MTU (RFC 1191, RFC 8201), checksums, echo replies (RFC 792, RFC 4443), when to wake.
+//! [`recoup_tcp::Connection`] handles loss, congestion, the states, PAWS, challenge ACKs and the bytes of
+//! both streams. The host adds what takes more than one connection: demultiplexing (a hash of both ends,
+//! RFC 9293 §3.3.1), listeners, initial sequence numbers (RFC 6528), ephemeral ports (RFC 6056), resets for
+//! segments to no connection (RFC 9293 §3.10.7.1), the budget of challenge ACKs (RFC 5961 §7), path MTU
+//! (RFC 1191, RFC 8201), checksums, echo replies (RFC 792, RFC 4443), and when to wake.
 //!
-//! Nothing scans the connections: timers are an ordered set with an entry a connection, moved only when
-//! the connection must wake earlier than it says; what is to be transmitted is a queue of connections.
-//! Segments are handed in as they come and answered when a batch has been read, but at once where they
-//! came out of order: dupACKs are counted.
+//! Nothing scans the connections. Timers are an ordered set with one entry per connection, which moves only
+//! when the connection must wake earlier. Connections with something to transmit stand in a queue. Segments
+//! are answered when a batch has been read. Out-of-order segments are answered at once, because the peer
+//! counts dupACKs.
 //!
-//! Deviations: connections in TIME-WAIT keep their whole state but the streams' bytes. A segment sent before its path was
-//! found to take less is cut when it is sent again, which waits for the retransmission timer. No ECN.
+//! Deviations: a connection in TIME-WAIT keeps its whole state except for the streams' bytes. A segment that
+//! turned out too long for its path is cut when it is retransmitted, which waits for the retransmission
+//! timer. There is no ECN.
 
 mod challenge;
 mod connection;
@@ -48,10 +49,13 @@ use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use challenge::ChallengeLimit;
+use challenge::ChallengeBudget;
 use connection::Connection;
 use recoup_recovery::{Counters, Mechanisms, Sender};
-use recoup_tcp::{AckPolicy, Closed, Config, Endpoint, Info, State};
+pub use recoup_tcp::Read;
+use recoup_tcp::{
+    AckPolicy, Closed, Config, Endpoint, Info, SendLimits, State, WriteError, WriteMode,
+};
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, IpVersion};
 use table::Table;
@@ -63,21 +67,21 @@ const EMBRYONIC_LIFE: Duration = Duration::from_secs(63);
 /// How long a connection nobody owns waits for its peer's FIN (Linux's tcp_fin_timeout).
 const ORPHAN_LIFE: Duration = Duration::from_secs(60);
 
-/// What a host is told before it starts.
+/// The settings of a host.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// How its endpoints behave. MSS, IP version and ISN are each connection's own.
     pub endpoint: Config,
     /// The longest packet, IP header included, in bytes.
     pub mtu: u16,
-    /// Bytes written and not acknowledged that a connection holds at most.
+    /// Bytes written and not acknowledged, at most, per connection.
     pub send_buffer: usize,
-    /// Bytes of them not sent yet, at most (Linux's TCP_NOTSENT_LOWAT): what is written little ahead of
-    /// its transmission is still in the processor's caches then.
+    /// Bytes written and not sent, at most, per connection (Linux `TCP_NOTSENT_LOWAT`). A low limit keeps
+    /// data in the processor's caches until it is transmitted.
     pub unsent: usize,
-    /// Whether each segment is answered before the next is read, as its ACK policy says. Otherwise what
-    /// waited to be read together is answered together, as Linux answers what GRO joined: fewer ACKs,
-    /// more bytes a second.
+    /// Whether each segment is answered, as the ACK policy says, before the next one is read. Otherwise
+    /// segments that were read together are answered together, as Linux answers what GRO joined. That
+    /// takes fewer ACKs and is faster.
     pub answer_each: bool,
     /// Connections at most, those in TIME-WAIT included.
     pub most_connections: usize,
@@ -105,6 +109,14 @@ impl Settings {
         }
     }
 
+    /// How much of what is written a connection takes.
+    fn send_limits(&self) -> SendLimits {
+        SendLimits {
+            buffer: self.send_buffer as u64,
+            unsent: self.unsent as u64,
+        }
+    }
+
     /// The configuration of the endpoint of one connection.
     fn endpoint_for(&self, path: &Endpoints, isn: recoup_wire::SeqNumber) -> Config {
         let ip_version = path.ip_version().unwrap_or(IpVersion::V4);
@@ -128,32 +140,22 @@ fn largest_mss(mtu: u16, version: IpVersion) -> u16 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ListenerId(u32);
 
-/// What became possible on a connection since its last event. Events are merged: there is at most one a
-/// connection waiting, so they are to be taken as edges, and reading or writing goes on until told that
-/// there is nothing or no room.
+/// What became possible on a connection since its last event.
+///
+/// Events are merged: at most one per connection waits. Treat them as edges: after an event, read until
+/// [`Read::Nothing`] and write until less than everything is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Whose.
+    /// The connection.
     pub connection: ConnectionId,
-    /// The handshake is done; of a connection that came to a listener it is the first event.
+    /// The handshake is done. This is the first event of a connection that came to a listener.
     pub opened: bool,
     /// There is data to read, or the end of the stream.
     pub readable: bool,
-    /// There is room again after [`Host::write`] took less than all.
+    /// There is room again after [`Host::write`] took less than everything.
     pub writable: bool,
     /// It is over.
     pub closed: Option<Closed>,
-}
-
-/// What [`Host::read`] found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Read {
-    /// So many bytes were read, at least one.
-    Bytes(usize),
-    /// There are none now.
-    Nothing,
-    /// There will be none: the peer sent all it had, and all of it was read.
-    End,
 }
 
 /// Why a host does not do what it is asked.
@@ -184,6 +186,15 @@ pub enum HostError {
     Ended(Closed),
 }
 
+impl From<WriteError> for HostError {
+    fn from(error: WriteError) -> Self {
+        match error {
+            WriteError::Shut => Self::NotWritable,
+            WriteError::Ended(how) => Self::Ended(how),
+        }
+    }
+}
+
 /// How a connection ended, in words.
 pub const fn describe(how: Closed) -> &'static str {
     match how {
@@ -209,11 +220,11 @@ pub struct Stats {
     pub packets_in: u64,
     /// Packets given to the sink.
     pub packets_out: u64,
-    /// … of those handed in, what is no packet to this host, damaged, or of no protocol it has.
+    /// Packets handed in that are not for this host, are damaged, or are of no protocol it has.
     pub ignored: u64,
-    /// Resets sent to segments for nobody.
+    /// Resets sent in answer to segments for no connection.
     pub refused: u64,
-    /// Segments dropped because too many challenge ACKs were sent already.
+    /// Challenge ACKs not sent because the budget of the second was spent.
     pub challenges_withheld: u64,
     /// SYNs dropped for want of room.
     pub syns_dropped: u64,
@@ -232,12 +243,10 @@ pub struct Host {
     dirty: VecDeque<u32>,
     /// Connections with an event, each once.
     events: VecDeque<u32>,
-    challenges: ChallengeLimit,
+    challenges: ChallengeBudget,
     /// An endpoint that is closed, which knows how to answer what is for nobody.
     nobody: Endpoint,
     egress: output::Egress,
-    /// Parts of a segment that are new: room kept from one to the next.
-    gaps: Vec<recoup_units::Span>,
     stats: Stats,
 }
 
@@ -255,10 +264,9 @@ impl Host {
             by_address: HashMap::new(),
             dirty: VecDeque::new(),
             events: VecDeque::new(),
-            challenges: ChallengeLimit::default(),
+            challenges: ChallengeBudget::default(),
             nobody,
             egress: output::Egress::default(),
-            gaps: Vec::new(),
             stats: Stats::default(),
         }
     }
@@ -326,7 +334,7 @@ impl Host {
         let config = self
             .settings
             .endpoint_for(&path, self.secret.isn(now, &path));
-        let index = self.table.open(&config, path, None);
+        let index = self.table.open(&config, path, None, &self.settings);
         self.mark_dirty(index);
         Ok(self.table.id(index))
     }
@@ -343,7 +351,8 @@ impl Host {
         bytes: &[u8],
     ) -> Result<usize, HostError> {
         let (index, connection) = self.table.get_mut(id).ok_or(HostError::Unknown)?;
-        let taken = connection.write(now, bytes, &self.settings)?;
+        let mode = WriteMode::default();
+        let taken = connection.tcp.write(now, bytes, mode, |_, _| {})?;
         if taken > 0 {
             self.mark_dirty(index);
         }
@@ -364,7 +373,7 @@ impl Host {
         fill: impl FnOnce(&mut [u8]) -> usize,
     ) -> Result<usize, HostError> {
         let (index, connection) = self.table.get_mut(id).ok_or(HostError::Unknown)?;
-        let taken = connection.write_with(now, fill, &self.settings)?;
+        let taken = connection.tcp.write_with(now, fill)?;
         if taken > 0 {
             self.mark_dirty(index);
         }
@@ -383,7 +392,7 @@ impl Host {
         into: &mut [u8],
     ) -> Result<Read, HostError> {
         let (index, connection) = self.table.get_mut(id).ok_or(HostError::Unknown)?;
-        let read = connection.read(now, into)?;
+        let read = connection.tcp.read(now, into).map_err(HostError::Ended)?;
         if matches!(read, Read::Bytes(_)) {
             self.mark_dirty(index);
         }
@@ -396,7 +405,7 @@ impl Host {
     /// When there is no such connection.
     pub fn close(&mut self, now: Instant, id: ConnectionId) -> Result<(), HostError> {
         let (index, connection) = self.table.get_mut(id).ok_or(HostError::Unknown)?;
-        connection.endpoint.close(now);
+        connection.tcp.close(now);
         self.mark_dirty(index);
         Ok(())
     }
@@ -409,7 +418,7 @@ impl Host {
     pub fn release(&mut self, now: Instant, id: ConnectionId) -> Result<(), HostError> {
         let (index, connection) = self.table.get_mut(id).ok_or(HostError::Unknown)?;
         connection.released = true;
-        connection.endpoint.release(now, false);
+        connection.tcp.release(now, false);
         self.mark_dirty(index);
         Ok(())
     }
@@ -421,7 +430,7 @@ impl Host {
     pub fn abort(&mut self, id: ConnectionId) -> Result<(), HostError> {
         let (index, connection) = self.table.get_mut(id).ok_or(HostError::Unknown)?;
         connection.released = true;
-        connection.endpoint.abort();
+        connection.tcp.abort();
         self.mark_dirty(index);
         Ok(())
     }
@@ -432,7 +441,7 @@ impl Host {
     /// When there is no such connection.
     pub fn set_nagle(&mut self, id: ConnectionId, on: bool) -> Result<(), HostError> {
         let (index, connection) = self.table.get_mut(id).ok_or(HostError::Unknown)?;
-        connection.endpoint.set_nagle(on);
+        connection.tcp.set_nagle(on);
         self.mark_dirty(index);
         Ok(())
     }
@@ -444,7 +453,7 @@ impl Host {
 
     /// The state of a connection.
     pub fn state(&self, id: ConnectionId) -> Option<State> {
-        Some(self.table.get(id)?.endpoint.state())
+        Some(self.table.get(id)?.tcp.endpoint().state())
     }
 
     /// The listener a connection came to; `None` of one this host began.
@@ -454,17 +463,17 @@ impl Host {
 
     /// Bytes of a connection written and not acknowledged.
     pub fn unacknowledged(&self, id: ConnectionId) -> Option<usize> {
-        Some(self.table.get(id)?.unacknowledged())
+        Some(self.table.get(id)?.tcp.queued() as usize)
     }
 
     /// What a connection says of itself.
     pub fn info(&self, now: Instant, id: ConnectionId) -> Option<Info> {
-        Some(self.table.get(id)?.endpoint.info(now))
+        Some(self.table.get(id)?.tcp.endpoint().info(now))
     }
 
     /// A connection's sender, as it stands.
     pub fn sender(&self, id: ConnectionId) -> Option<&Sender> {
-        Some(self.table.get(id)?.endpoint.sender())
+        Some(self.table.get(id)?.tcp.endpoint().sender())
     }
 
     /// Takes out the events a connection's sender has logged since the last call; none unless
@@ -472,13 +481,13 @@ impl Host {
     pub fn take_events(&mut self, id: ConnectionId) -> Vec<(Instant, recoup_recovery::Event)> {
         let connection = self.table.get_mut(id);
         connection.map_or_else(Vec::new, |(_, connection)| {
-            connection.endpoint.drain_events().collect()
+            connection.tcp.endpoint_mut().drain_events().collect()
         })
     }
 
     /// What a connection counted.
     pub fn counters(&self, id: ConnectionId) -> Option<Counters> {
-        Some(self.table.get(id)?.endpoint.sender().counters())
+        Some(self.table.get(id)?.tcp.endpoint().sender().counters())
     }
 
     /// How many connections there are, those over but not let go of included.

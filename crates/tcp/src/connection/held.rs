@@ -1,12 +1,16 @@
-//! Written data the endpoint is not told of yet: behind the end of a record (`MSG_EOR`) that is not
-//! all sent, or less than a segment that more is to join (`MSG_MORE`, `TCP_CORK`).
+//! Data that the application wrote and the endpoint does not know of yet.
+//!
+//! It waits for one of two reasons: it stands behind the end of a record (`MSG_EOR`) that is not all sent,
+//! or it is less than a full segment and more is to join it (`MSG_MORE`, `TCP_CORK`).
+//!
+//! Source: Linux `tcp_sendmsg_locked`, `tcp_push`, `tcp_skb_can_collapse_to`.
 
 use recoup_units::Instant;
 use std::collections::VecDeque;
 
 /// Data of one or several writes that goes together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct WritePart {
     pub bytes: u64,
     /// A write ends with it.
     pub pushed: bool,
@@ -16,16 +20,16 @@ pub(super) struct Part {
     pub more: bool,
 }
 
-/// What is held back.
+/// The data held back.
 #[derive(Debug, Default)]
-pub(super) struct Held {
-    parts: VecDeque<Part>,
-    /// A record ends with the data the endpoint was told of last.
+pub(super) struct HeldData {
+    parts: VecDeque<WritePart>,
+    /// A record ends with the data that was handed to the endpoint last.
     boundary: bool,
     since: Option<Instant>,
 }
 
-impl Held {
+impl HeldData {
     pub fn is_empty(&self) -> bool {
         self.parts.is_empty() && !self.boundary
     }
@@ -46,7 +50,7 @@ impl Held {
     }
 
     /// Holds `part` behind what is held.
-    pub fn keep(&mut self, now: Instant, part: Part) {
+    pub fn keep(&mut self, now: Instant, part: WritePart) {
         self.since = Some(now);
         match self.parts.back_mut().filter(|last| !last.ends_record) {
             Some(last) => {
@@ -59,20 +63,20 @@ impl Held {
         }
     }
 
-    /// The peer acknowledged something: whoever said that more follows has had the time.
+    /// The peer acknowledged something: `MSG_MORE` does not hold data back any longer.
     pub fn on_ack(&mut self) {
         self.release();
     }
 
-    /// Nothing waits for more any longer.
+    /// `MSG_MORE` does not hold data back any longer.
     pub fn release(&mut self) {
         for part in &mut self.parts {
             part.more = false;
         }
     }
 
-    /// What may go now, where `unsent` bytes go before it in segments of `mss` bytes.
-    pub fn give(&mut self, unsent: u64, mss: u64, corked: bool) -> Option<Part> {
+    /// Takes out what the endpoint may send now. `unsent` bytes go before it, in segments of `mss` bytes.
+    pub fn give(&mut self, unsent: u64, mss: u64, corked: bool) -> Option<WritePart> {
         if self.boundary {
             if unsent > 0 {
                 return None;
@@ -87,7 +91,7 @@ impl Held {
             let bytes = full.saturating_sub(unsent).min(part.bytes);
             part.bytes -= bytes;
             let (pushed, given) = (false, bytes > 0);
-            let part = Part {
+            let part = WritePart {
                 bytes,
                 pushed,
                 ..*part
@@ -100,7 +104,7 @@ impl Held {
         Some(part)
     }
 
-    /// All bytes held, whatever they wait for.
+    /// Takes out all bytes held, whatever they wait for.
     pub fn give_all(&mut self) -> Option<u64> {
         let bytes = self.bytes();
         self.parts.clear();
@@ -113,8 +117,8 @@ impl Held {
 mod tests {
     use super::*;
 
-    fn part(bytes: u64) -> Part {
-        Part {
+    fn part(bytes: u64) -> WritePart {
+        WritePart {
             bytes,
             pushed: true,
             ends_record: false,
@@ -124,8 +128,8 @@ mod tests {
 
     #[test]
     fn more_waits_for_full_segments() {
-        let mut held = Held::default();
-        let more = |bytes| Part {
+        let mut held = HeldData::default();
+        let more = |bytes| WritePart {
             pushed: false,
             more: true,
             ..part(bytes)
@@ -142,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_cork_outlasts_acks() {
-        let mut held = Held::default();
+        let mut held = HeldData::default();
         held.keep(Instant::ZERO, part(10));
         held.on_ack();
         assert_eq!(held.give(0, 1000, true), None);
@@ -151,8 +155,8 @@ mod tests {
 
     #[test]
     fn records_go_one_after_another() {
-        let mut held = Held::default();
-        let record = |bytes| Part {
+        let mut held = HeldData::default();
+        let record = |bytes| WritePart {
             ends_record: true,
             ..part(bytes)
         };

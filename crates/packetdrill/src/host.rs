@@ -5,7 +5,6 @@
 
 mod calls;
 mod connection;
-mod held;
 mod options;
 mod packet;
 mod pipes;
@@ -18,11 +17,10 @@ pub use readiness::Interest;
 
 use crate::errno::{Errno, Outcome};
 use crate::settings::{Personality, Settings};
-use connection::WriteMode;
 use pipes::Pipe;
 use readiness::Epoll;
 use recoup_tcp::sysctl::Sysctls;
-use recoup_tcp::{Config, Endpoint};
+use recoup_tcp::{Config, Endpoint, WriteMode};
 use recoup_units::Instant;
 use recoup_wire::{Checksum, Decoded, Endpoints, Flags, Segment, SeqNumber, decode};
 use std::collections::{BTreeMap, VecDeque};
@@ -170,7 +168,7 @@ impl Host {
 
     /// When something happens next without a call or a packet.
     pub fn next_event(&self) -> Option<Instant> {
-        let timers = self.connections.values().filter_map(Connection::next_wake);
+        let timers = self.connections.values().filter_map(|c| c.tcp.next_wake());
         timers.map(|(at, _)| at).min()
     }
 
@@ -194,7 +192,7 @@ impl Host {
         let now = self.now;
         let mut out = Vec::new();
         for connection in self.connections.values_mut() {
-            while let Some((_, wake)) = connection.next_wake().filter(|(at, _)| *at <= now) {
+            while let Some((_, wake)) = connection.tcp.next_wake().filter(|(at, _)| *at <= now) {
                 connection.on_wake(now, wake);
                 connection.transmit(now, &mut out);
             }
@@ -221,7 +219,7 @@ impl Host {
         let known = self
             .connections
             .iter()
-            .find(|(_, c)| c.path == path && !c.is_closed());
+            .find(|(_, c)| c.path == path && !c.tcp.is_closed());
         let now = self.now;
         let mut out = Vec::new();
         if let Some(id) = known.map(|(id, _)| *id).or_else(|| self.welcome(&packet)) {
@@ -265,7 +263,7 @@ impl Host {
         let config = socket.config_of(id, &path, &self.settings);
         let personality = socket.personality.clone();
         self.made = id;
-        let connection = Connection::new(Endpoint::listen(&config), path, personality);
+        let connection = Connection::new(&config, true, path, personality);
         self.connections.insert(id, connection);
         self.arrivals.insert(id, fd);
         Some(id)
@@ -279,7 +277,7 @@ impl Host {
         let Some(connection) = self.connections.get(&id) else {
             return;
         };
-        let open = connection.is_open();
+        let open = connection.tcp.is_past_handshake();
         if let Ok(Socket {
             role: Role::Listener { ready },
             ..
@@ -295,8 +293,8 @@ impl Host {
     fn sweep(&mut self) {
         let arrivals = &self.arrivals;
         self.connections.retain(|id, c| {
-            let waits = arrivals.contains_key(id) && c.is_open();
-            !(c.is_closed() && (c.orphan || (arrivals.contains_key(id) && !waits)))
+            let waits = arrivals.contains_key(id) && c.tcp.is_past_handshake();
+            !(c.tcp.is_closed() && (c.orphan || (arrivals.contains_key(id) && !waits)))
         });
         let connections = &self.connections;
         self.arrivals.retain(|id, _| connections.contains_key(id));

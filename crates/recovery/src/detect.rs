@@ -6,5 +6,5 @@ mod rack;
 mod threshold;
 
 pub use early::EarlyRetransmit;
-pub use rack::{Circumstances, Rack, RackVersion};
+pub use rack::{Rack, RackContext, RackVersion};
 pub use threshold::{DUPTHRESH, LossRule, Lost, MAX_DUPTHRESH, Rules, Threshold, Verdict};

@@ -65,7 +65,7 @@ impl RateControl {
 
 /// What an ACK in a reduction means for the window; also the state it starts from.
 #[derive(Clone, Copy, Debug)]
-pub struct Progress {
+pub struct AckProgress {
     /// Segments it delivered.
     pub delivered: Segments,
     /// Segments in flight after it, losses it reveals taken off.
@@ -117,7 +117,7 @@ impl Reduction {
     }
 
     /// The congestion window after an ACK.
-    pub fn on_ack(&mut self, progress: &Progress) -> Segments {
+    pub fn on_ack(&mut self, progress: &AckProgress) -> Segments {
         match self {
             Self::Standard => progress.ssthresh,
             Self::Halving(halving) => halving.on_ack(progress),
@@ -126,7 +126,7 @@ impl Reduction {
     }
 
     /// Whether, after an ACK, a retransmission goes whatever the window and the pipe.
-    pub fn forces(&self, progress: &Progress) -> bool {
+    pub fn forces(&self, progress: &AckProgress) -> bool {
         matches!(self, Self::Standard) && standard::forces(progress)
     }
 

@@ -1,0 +1,72 @@
+//! The pacing rate.
+//!
+//! ```text
+//! rate = ratio · mss · max(cwnd, outstanding) / SRTT
+//! ratio = 200 % in slow start (cwnd < ssthresh/2), otherwise 120 %
+//! ```
+//! Source: Linux `tcp_update_pacing_rate` with its default `tcp_pacing_ss_ratio` and
+//! `tcp_pacing_ca_ratio`. As there, SRTT counts in whole microseconds.
+//!
+//! No profile spaces its segments by this rate. It decides how long the bursts of a sender are that
+//! segments in the way of Linux (TSO autosizing).
+
+use recoup_units::{BitRate, Segments};
+use std::time::Duration;
+
+/// What the rate is computed from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PacingInput {
+    /// Payload of a full segment, in bytes.
+    pub mss: u32,
+    pub cwnd: Segments,
+    pub ssthresh: Segments,
+    pub outstanding: Segments,
+    pub srtt: Option<Duration>,
+}
+
+impl PacingInput {
+    /// The pacing rate, rounded down to bytes per second, but at least one. `None` before the first RTT
+    /// sample, and where SRTT is below a microsecond.
+    pub fn rate(&self) -> Option<BitRate> {
+        let srtt = self.srtt?.as_micros();
+        let slow_start = self.cwnd < Segments(self.ssthresh.0 / 2);
+        let percent: u128 = if slow_start { 200 } else { 120 };
+        let window = u128::from(self.mss) * u128::from(self.cwnd.max(self.outstanding).0);
+        let bytes = (window * 1_000_000 * percent / 100).checked_div(srtt)?;
+        let bits = bytes.max(1).saturating_mul(8);
+        BitRate::from_bits_per_second(u64::try_from(bits).unwrap_or(u64::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_follows_window_and_srtt() {
+        // (cwnd, ssthresh, outstanding, SRTT in µs, bytes per second)
+        let cases = [
+            (10, u32::MAX, 10, 100_000, 200_000),
+            (10, u32::MAX, 20, 100_000, 400_000), // more outstanding than the window
+            (10, 20, 0, 100_000, 120_000),        // half of ssthresh is reached
+            (9, 20, 0, 100_000, 180_000),
+            (10, 5, 0, 30_000, 400_000),
+            (10, 5, 0, 7, 1_714_285_714), // rounded down
+            (1, 5, 0, u64::MAX, 1),
+        ];
+        for (cwnd, ssthresh, outstanding, micros, expected) in cases {
+            let input = PacingInput {
+                mss: 1000,
+                cwnd: Segments(cwnd),
+                ssthresh: Segments(ssthresh),
+                outstanding: Segments(outstanding),
+                srtt: Some(Duration::from_micros(micros)),
+            };
+            let rate = input.rate().map(BitRate::bits_per_second);
+            assert_eq!(rate, Some(expected * 8), "{input:?}");
+            for srtt in [None, Some(Duration::ZERO)] {
+                assert_eq!(PacingInput { srtt, ..input }.rate(), None);
+            }
+        }
+    }
+}

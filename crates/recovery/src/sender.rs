@@ -1,0 +1,382 @@
+//! The sender: it composes the policies, and is the one place where their verdicts are applied.
+//!
+//! ```text
+//! on_ack      scoreboard → RTT, timers → state machine, undo → rate control or growth → probe timer
+//!             (the order of AckProcessing::Linux4_13; see there for the others)
+//! on_timer    marks lost what the timer implies
+//! next_send   what would be sent now, by priority:                      (RFC 6675 §4 NextSeg)
+//!             a due probe; lost segments; new data; in recovery the holes below the highest SACK,
+//!             then a rescue retransmission; a copy whose gap is over
+//! on_sent     scoreboard, timers, rate control
+//! offer_copy  plans a copy of the segment just sent, if it is worth one
+//! reason_for  why a segment was retransmitted, for a replay
+//! ```
+//! The congestion window counts segments, as in Linux; the peer's window counts bytes.
+//!
+//! Source of these orders: Linux 3.17 and 6.12 `tcp_ack`, `tcp_fastretrans_alert`, `tcp_process_loss`,
+//! `tcp_xmit_retransmit_queue`.
+//!
+//! Deviations from Linux. In each of them the kernel's behaviour follows from how its timers or queues are
+//! built, or belongs to one version.
+//!
+//! - An RTT sample from a SACK does not move the retransmission timer.
+//! - A FIN alone does not bypass the congestion window. In Linux 3.17 it does.
+//! - Timers are separate. Linux shares one timer between RTO, probe, reordering and early retransmit, and
+//!   computes the RTO from the head's send time after one of the others was pending.
+//! - `linux-2.6` leaves out three rules of Linux 2.6: a head older than the RTO is lost
+//!   (`tcp_head_timedout`); its own form of F-RTO (3.17's runs instead); on every doubtful ACK the window
+//!   falls to three more than is in flight (`tcp_moderate_cwnd`).
+//! - Without SACK, each partial ACK restarts the retransmission timer, as in Linux. RFC 6582 §3.2 step 3
+//!   restarts it at the first partial ACK alone.
+//! - Congestion avoidance counts acknowledged segments in every profile. Linux 3.17 counts ACKs.
+//! - A retransmission that is SACKed while it is only a hole leaves the pipe. Linux keeps it counted.
+//! - Retransmissions beyond the peer's window are sent. Linux waits.
+//! - A timeout can be undone while a retransmission is in flight. In Linux 3.17 it cannot.
+//! - RFC 8985's RACK keeps reo_wnd over a timeout, and ignores the DSACK of a probe.
+//! - On a timeout every segment not SACKed is lost. With RACK, those sent less than RACK.rtt ago are not
+//!   (Linux 6 `tcp_timeout_mark_lost`).
+
+mod acks;
+mod copies;
+mod parts;
+mod reason;
+mod reduce;
+mod resume;
+mod send;
+mod states;
+mod timers;
+
+use crate::ack::Ack;
+use crate::congestion::{self, Congestion};
+use crate::counters::{Counters, Recoveries, Recovery};
+use crate::delivery::DeliveryRate;
+use crate::detect::{Rack, Threshold};
+use crate::event::{Event, EventLog, LossDetector, Send, State, Timer, Trigger};
+use crate::frto::Frto;
+use crate::pacing::PacingInput;
+use crate::peer_window::PeerWindow;
+use crate::profile::Mechanisms;
+use crate::rate::Reduction;
+use crate::rto::RetransmissionTimer;
+use crate::rtt::RttEstimator;
+use crate::scoreboard::Scoreboard;
+use crate::slp::Copies;
+use crate::tlp::LossProbe;
+use crate::undo::Undo;
+use parts::*;
+use recoup_units::{BitRate, Instant, Offset, Segments, Span};
+use std::time::Duration;
+
+pub use reason::Reason;
+pub use resume::ResumeState;
+
+/// One direction of a connection, as its sender sees it.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    mechanisms: Mechanisms,
+    peer: Peer,
+    stream: Stream,
+    board: Scoreboard,
+    congestion: Window,
+    losses: Losses,
+    episode: Episode,
+    rtt: RttEstimator,
+    timers: Timers,
+    copying: Copying,
+    totals: Totals,
+    logging: Logging,
+}
+
+impl Sender {
+    /// A sender about to send its SYN. `mss` in bytes of payload; `syn_trigger`: [`Trigger::Syn`]
+    /// or [`Trigger::SynAck`]. `log`: keep events.
+    pub fn new(mechanisms: &Mechanisms, mss: u32, syn_trigger: Trigger, log: bool) -> Self {
+        Self {
+            mechanisms: *mechanisms,
+            peer: Peer {
+                mss: mss.max(1),
+                sack: mechanisms.sack,
+                window: PeerWindow::default(),
+            },
+            stream: Stream::new(syn_trigger),
+            board: Scoreboard::new(Offset::SYN),
+            congestion: Window::new(mechanisms),
+            losses: Losses::new(mechanisms),
+            episode: Episode::new(),
+            rtt: RttEstimator::new(mechanisms.rto),
+            timers: Timers::default(),
+            copying: Copying::default(),
+            totals: Totals::default(),
+            logging: Logging::new(log),
+        }
+    }
+
+    /// Begins again as [`new`](Self::new), keeping memory.
+    pub fn reset(&mut self, mechanisms: &Mechanisms, mss: u32, syn_trigger: Trigger, log: bool) {
+        let mut board = std::mem::take(&mut self.board);
+        let mut recoveries = std::mem::take(&mut self.totals.recoveries);
+        let mut delivery = std::mem::take(&mut self.copying.delivery);
+        board.reset(Offset::SYN);
+        recoveries.clear();
+        delivery.reset();
+        *self = Self::new(mechanisms, mss, syn_trigger, log);
+        self.board = board;
+        self.totals.recoveries = recoveries;
+        self.copying.delivery = delivery;
+    }
+
+    /// The application wrote `bytes` more. Ignored after [`close`](Self::close).
+    pub fn on_written(&mut self, now: Instant, bytes: u64) {
+        if self.stream.fin.is_some() {
+            return;
+        }
+        self.note_application_limit();
+        self.stream.limit = self.stream.limit + bytes;
+        self.update_persist(now);
+        self.log_changes(now);
+    }
+
+    /// The application is done sending: a FIN follows the data. Closing again changes nothing.
+    pub fn close(&mut self, now: Instant) {
+        if self.stream.fin.is_none() {
+            self.stream.fin = Some(self.stream.limit);
+            self.stream.limit = self.stream.limit + 1;
+            self.update_persist(now);
+            self.log_changes(now);
+        }
+    }
+
+    /// Sets whether the peer reports by SACK what it has received, as the handshake said. Before that, the
+    /// sender assumes that it does. A profile without SACK never uses it.
+    pub fn set_sack(&mut self, sack: bool) {
+        self.peer.sack = sack && self.mechanisms.sack;
+    }
+
+    /// Sets how long data may stay unacknowledged before the connection is given up (RFC 9293 §3.9.1).
+    pub fn set_user_timeout(&mut self, timeout: Duration) {
+        self.mechanisms.user_timeout = timeout;
+    }
+
+    /// Switches Nagle's rule on or off. With it, a partial segment waits while an earlier partial segment is
+    /// unacknowledged (RFC 9293 §3.7.4, in Minshall's form, as in Linux). It is off by default.
+    pub fn set_nagle(&mut self, on: bool) {
+        self.stream.nagle = on;
+    }
+
+    /// Sets the largest payload of new segments, in bytes. Outstanding segments stay as sent.
+    pub fn set_mss(&mut self, mss: u32) {
+        self.peer.mss = mss.max(1);
+    }
+
+    /// Changes the state. The change is logged once everything that belongs to it is done, or before the
+    /// next change.
+    fn set_state(&mut self, now: Instant, to: State) {
+        let from = std::mem::replace(&mut self.episode.state, to);
+        let spent = now.since(std::mem::replace(&mut self.episode.state_since, now));
+        match from {
+            State::Recovery => self.totals.counters.in_recovery += spent,
+            State::Loss => self.totals.counters.in_loss += spent,
+            State::Open | State::Disorder | State::Cwr => {}
+        }
+        if from != to && self.logging.log.is_on() {
+            self.log_state(now);
+            self.logging.state_change = Some((from, to));
+        }
+    }
+
+    fn log_state(&mut self, now: Instant) {
+        if let Some((from, to)) = self.logging.state_change.take() {
+            let (cwnd, ssthresh, pipe) = (
+                self.congestion.cwnd,
+                self.congestion.ssthresh,
+                self.board.pipe(),
+            );
+            self.logging.log.push(
+                now,
+                Event::StateChanged {
+                    from,
+                    to,
+                    cwnd,
+                    ssthresh,
+                    pipe,
+                },
+            );
+        }
+    }
+
+    /// The lowest unacknowledged offset.
+    pub fn una(&self) -> Offset {
+        self.board.una()
+    }
+
+    /// The next offset to be sent for the first time.
+    pub fn nxt(&self) -> Offset {
+        self.board.nxt()
+    }
+
+    /// The end of what the application has written, SYN and FIN included.
+    pub fn limit(&self) -> Offset {
+        self.stream.limit
+    }
+
+    /// The SACK scoreboard: every outstanding segment.
+    pub fn board(&self) -> &Scoreboard {
+        &self.board
+    }
+
+    /// The state.
+    pub fn state(&self) -> State {
+        self.episode.state
+    }
+
+    /// The congestion window.
+    pub fn cwnd(&self) -> Segments {
+        self.congestion.cwnd
+    }
+
+    /// The slow-start threshold; [`Segments::MAX`] until the first reduction.
+    pub fn ssthresh(&self) -> Segments {
+        self.congestion.ssthresh
+    }
+
+    /// Largest payload of a segment, in bytes.
+    pub fn mss(&self) -> u32 {
+        self.peer.mss
+    }
+
+    /// The window the peer offers.
+    pub fn peer_window(&self) -> PeerWindow {
+        self.peer.window
+    }
+
+    /// The pacing rate (Linux `tcp_update_pacing_rate`). `None` before the
+    /// first RTT sample. [`next_send`](Self::next_send) does not wait for it.
+    pub fn pacing_rate(&self) -> Option<BitRate> {
+        PacingInput {
+            mss: self.peer.mss,
+            cwnd: self.congestion.cwnd,
+            ssthresh: self.congestion.ssthresh,
+            outstanding: self.board.outstanding(),
+            srtt: self.rtt.srtt(),
+        }
+        .rate()
+    }
+
+    /// How many more segments the congestion window has room for.
+    pub fn room(&self) -> Segments {
+        self.less_copies(self.congestion.cwnd)
+            .saturating_sub(self.board.pipe())
+    }
+
+    /// Segments in flight.
+    pub fn pipe(&self) -> Segments {
+        self.board.pipe()
+    }
+
+    /// The round-trip time estimate.
+    pub fn rtt(&self) -> &RttEstimator {
+        &self.rtt
+    }
+
+    /// The RTO in force, back-off included.
+    pub fn rto(&self) -> Duration {
+        self.timers.rto.rto(&self.rtt)
+    }
+
+    /// How many times the RTO in force has doubled.
+    pub fn backoff(&self) -> u32 {
+        self.timers.rto.backoff()
+    }
+
+    /// Retransmission timeouts since the peer last acknowledged new data.
+    pub fn timeouts(&self) -> u32 {
+        self.timers.timeouts
+    }
+
+    /// Zero-window probes since the peer was last heard.
+    pub fn unanswered_window_probes(&self) -> u32 {
+        self.timers.persist.unanswered
+    }
+
+    /// The dupthresh in force: how many segments of reordering are tolerated.
+    pub fn reordering(&self) -> Segments {
+        self.losses.threshold.dupthresh()
+    }
+
+    /// Whether both sides use SACK.
+    pub fn uses_sack(&self) -> bool {
+        self.peer.sack
+    }
+
+    /// The counters since the connection began. The time spent in the present state is not included.
+    pub fn counters(&self) -> Counters {
+        Counters {
+            lost_retransmissions: self.board.lost_retransmissions(),
+            impossible_blocks: self.board.impossible_blocks(),
+            reordering_seen: self.losses.threshold.reorderings(),
+            ..self.totals.counters
+        }
+    }
+
+    /// The latest finished recoveries, oldest first; 1,024 at most.
+    pub fn recoveries(&self) -> impl ExactSizeIterator<Item = &Recovery> {
+        self.totals.recoveries.finished()
+    }
+
+    /// Whether the user timeout has passed.
+    pub fn gave_up(&self) -> bool {
+        self.timers.gave_up
+    }
+
+    /// The FIN's offset, once the application has closed.
+    pub fn fin(&self) -> Option<Offset> {
+        self.stream.fin
+    }
+
+    /// Takes out the events logged since the last call.
+    pub fn drain_events(&mut self) -> impl Iterator<Item = (Instant, Event)> + '_ {
+        self.logging.log.drain()
+    }
+
+    /// Checks what must hold after every event; the oracle of the property tests.
+    pub fn check(&self) -> Result<(), String> {
+        self.board.check()?;
+        let rules = [
+            (
+                "snd_nxt is past the data written",
+                self.board.nxt() <= self.stream.limit.max(Offset::DATA),
+            ),
+            (
+                "cwnd is zero",
+                self.congestion.cwnd > Segments::ZERO || self.reducing(),
+            ),
+            (
+                "ssthresh is under two",
+                self.congestion.ssthresh >= congestion::MIN_SSTHRESH,
+            ),
+            (
+                "the retransmission timer runs if and only if something is outstanding",
+                self.board.first().is_some() == self.timers.rto.deadline().is_some(),
+            ),
+            (
+                "in recovery although the recovery point is acknowledged",
+                !matches!(self.episode.state, State::Recovery)
+                    || self.una() < self.episode.recovery_point,
+            ),
+            (
+                "what is copied is not outstanding",
+                self.copying
+                    .copies
+                    .segment()
+                    .is_none_or(|copied| self.una() <= copied.start && copied.end <= self.nxt()),
+            ),
+        ];
+        match rules.iter().find(|(_, holds)| !holds) {
+            Some((what, _)) => Err(format!("{what}: {self:?}")),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

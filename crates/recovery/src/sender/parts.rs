@@ -1,0 +1,211 @@
+//! The parts of a sender's state.
+
+use super::*;
+
+/// What the peer and the path accept.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Peer {
+    /// Largest payload of a segment, in bytes.
+    pub mss: u32,
+    /// The peer reports what it has by SACK.
+    pub sack: bool,
+    pub window: PeerWindow,
+}
+
+/// What the application wrote, and what was sent of it last.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stream {
+    /// End of what the application has written, SYN and FIN included.
+    pub limit: Offset,
+    /// The FIN's offset, once the application has closed.
+    pub fin: Option<Offset>,
+    /// The trigger of a retransmission of this side's SYN.
+    pub syn_trigger: Trigger,
+    /// A partial segment waits while another is unacknowledged (Nagle's rule).
+    pub nagle: bool,
+    /// The end of the last partial segment sent.
+    pub partial_to: Offset,
+    pub last_sent_at: Instant,
+}
+
+/// The congestion window and what changes it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Window {
+    pub cwnd: Segments,
+    pub ssthresh: Segments,
+    pub usage: WindowUsage,
+    pub reduction: Reduction,
+    pub control: Congestion,
+}
+
+/// Whether the congestion window was what limited sending (Linux `tcp_cwnd_validate`).
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct WindowUsage {
+    pub most_outstanding: Segments,
+    pub round_end: Offset,
+    pub limited: bool,
+}
+
+/// What finds losses.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Losses {
+    pub threshold: Threshold,
+    pub rack: Rack,
+    /// Duplicate ACKs since `snd_una` last moved.
+    pub duplicates: u32,
+}
+
+/// The state, and what is known of the present episode or the last one. An episode is the time the
+/// sender spends in CWR, Recovery or Loss.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Episode {
+    pub state: State,
+    pub state_since: Instant,
+    /// An ACK of this ends the episode (Linux's high_seq).
+    pub recovery_point: Offset,
+    /// The trigger of retransmissions in the present recovery.
+    pub trigger: Trigger,
+    /// Where the last episode ended: without SACK, the next one needs an ACK of this.
+    pub settled_to: Offset,
+    /// The last episode was a recovery, and no DSACK of it has arrived yet.
+    pub awaits_dsack: bool,
+    pub release: Release,
+    /// An ACK beyond this permits the rescue retransmission (RFC 6675 §4 NextSeg rule 4,
+    /// RescueRxt).
+    pub rescue_after: Offset,
+    pub undo: Undo,
+    pub frto: Frto,
+    /// The retransmission timer went off, and its own retransmission has not been sent yet.
+    pub timeout_due: bool,
+    /// The retransmission timer went off, and no ACK has arrived since.
+    pub timeout_unanswered: bool,
+}
+
+/// Whether retransmissions may go, until the next ACK or timer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Release {
+    /// They go as the pipe has room.
+    #[default]
+    ByPipe,
+    /// One goes whatever the pipe.
+    Forced,
+    /// None goes: the last ACK hints that they are not needed.
+    Held,
+}
+
+/// The timers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Timers {
+    pub rto: RetransmissionTimer,
+    pub early: Option<Instant>,
+    pub reorder: Option<Instant>,
+    pub probe: LossProbe,
+    pub persist: Persist,
+    /// Retransmission timeouts since the last ACK of new data.
+    pub timeouts: u32,
+    /// The last time the peer acknowledged something, or the first data of a flight was sent.
+    pub progress_at: Instant,
+    /// The user timeout has passed.
+    pub gave_up: bool,
+}
+
+/// Zero-window probing.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Persist {
+    pub deadline: Option<Instant>,
+    pub backoff: u32,
+    pub due: bool,
+    /// Probes sent since the peer was last heard.
+    pub unanswered: u32,
+}
+
+/// Selective loss prevention.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Copying {
+    pub copies: Copies,
+    /// Measured only by a sender that sends copies.
+    pub delivery: DeliveryRate,
+}
+
+/// What is counted over the whole connection.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Totals {
+    pub counters: Counters,
+    pub recoveries: Recoveries,
+    /// Since when something has been outstanding.
+    pub busy_since: Option<Instant>,
+    /// Retransmissions since the last ACK of new data.
+    pub unheard: u32,
+}
+
+/// Events, and what was last logged where only changes are.
+#[derive(Clone, Debug)]
+pub(super) struct Logging {
+    pub log: EventLog,
+    pub timers: [Option<Instant>; Timer::ALL.len()],
+    pub state_change: Option<(State, State)>,
+}
+
+impl Stream {
+    pub fn new(syn_trigger: Trigger) -> Self {
+        Self {
+            limit: Offset::DATA,
+            fin: None,
+            syn_trigger,
+            nagle: false,
+            partial_to: Offset::SYN,
+            last_sent_at: Instant::ZERO,
+        }
+    }
+}
+
+impl Window {
+    pub fn new(mechanisms: &Mechanisms) -> Self {
+        Self {
+            cwnd: mechanisms.initial_window,
+            ssthresh: Segments::MAX,
+            usage: WindowUsage::default(),
+            reduction: Reduction::default(),
+            control: Congestion::new(mechanisms.congestion),
+        }
+    }
+}
+
+impl Losses {
+    pub fn new(mechanisms: &Mechanisms) -> Self {
+        Self {
+            threshold: Threshold::new(mechanisms.detection),
+            rack: Rack::default(),
+            duplicates: 0,
+        }
+    }
+}
+
+impl Episode {
+    pub fn new() -> Self {
+        Self {
+            state: State::Open,
+            state_since: Instant::ZERO,
+            recovery_point: Offset::SYN,
+            trigger: Trigger::Fast,
+            settled_to: Offset::SYN,
+            awaits_dsack: false,
+            release: Release::ByPipe,
+            rescue_after: Offset::SYN,
+            undo: Undo::default(),
+            frto: Frto::Off,
+            timeout_due: false,
+            timeout_unanswered: false,
+        }
+    }
+}
+
+impl Logging {
+    pub fn new(on: bool) -> Self {
+        Self {
+            log: EventLog::new(on),
+            timers: [None; Timer::ALL.len()],
+            state_change: None,
+        }
+    }
+}
