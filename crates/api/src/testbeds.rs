@@ -4,9 +4,9 @@ use recoup_lab::capture::CapturePaths;
 use recoup_lab::output_file::{OutputError, OutputFile, create_folder};
 use recoup_lab::run::{Cost, ProfileResult, in_parallel};
 use recoup_lab::scenario::Scenario;
-use recoup_lab::settings::{Settings, SettingsError};
+use recoup_lab::settings::{KernelSettings, Settings, SettingsError};
 use recoup_lab::stage::{Ends, KernelFacts, Lateness, Live, RealStage, Stack, Stage, StageError};
-use recoup_net::testbed::{self, Kernel, Options, Setup, Testbed};
+use recoup_net::testbed::{self, Kernel, Options, Setup, Switch, Switches, Testbed};
 use recoup_net::{DeliveryError, NetError, PacketCapture};
 use recoup_path::PathSpec;
 use recoup_path::{HopSpec, LossKind};
@@ -14,7 +14,7 @@ use recoup_recovery::Profile;
 use recoup_recovery::congestion::Algorithm;
 use recoup_sim::FlowSpec;
 use recoup_tcp::flow::Host;
-use recoup_tcp::{AckPolicy, Config, Switch};
+use recoup_tcp::{AckPolicy, Config};
 use recoup_units::FlowId;
 use std::ops::Range;
 use std::path::Path;
@@ -233,7 +233,7 @@ fn setup(settings: &Settings, ends: Ends, profile: Option<&Profile>) -> Setup {
         Stack::Kernel => testbed::Stack::Kernel(options(settings)),
     };
     // What one end does without, the other does without.
-    let timestamps = !ends.has_kernel() || settings.kernel.get(Switch::Timestamps) != Some(false);
+    let timestamps = !ends.has_kernel() || settings.kernel.timestamps != Some(false);
     let options_len = if timestamps {
         Config::TIMESTAMPS_LEN
     } else {
@@ -252,8 +252,8 @@ fn options(settings: &Settings) -> Options {
     let usual = Settings::default();
     let buffer = settings.receive_buffer;
     Options {
-        switches: settings.kernel,
-        congestion_control: match &settings.kernel_cc {
+        switches: switches(&settings.kernel),
+        congestion_control: match &settings.kernel.cc {
             Some(name) => name.clone(),
             None => settings.cc.unwrap_or(Algorithm::Cubic).name().into(),
         },
@@ -263,6 +263,22 @@ fn options(settings: &Settings) -> Options {
         receive_buffer: (buffer != usual.receive_buffer)
             .then(|| u32::try_from(buffer).unwrap_or(u32::MAX)),
     }
+}
+
+/// The kernel's sysctls for a scenario's settings.
+fn switches(settings: &KernelSettings) -> Switches {
+    let mut switches = Switches::default();
+    for (switch, on) in [
+        (Switch::Tlp, settings.tlp),
+        (Switch::Rack, settings.rack),
+        (Switch::Sack, settings.sack),
+        (Switch::Dsack, settings.dsack),
+        (Switch::Timestamps, settings.timestamps),
+        (Switch::Frto, settings.frto),
+    ] {
+        switches.set(switch, on);
+    }
+    switches
 }
 
 /// What a result is called, and the client's and the server's TCP.

@@ -9,7 +9,7 @@ pub use tables::View;
 
 use crate::run::{Cost, ProfileResult};
 use crate::scenario::Scenario;
-use crate::settings::KEYS;
+use crate::settings;
 use crate::stage::{Live, Stage};
 use crate::stats::Summary;
 use recoup_recovery::Trigger;
@@ -87,9 +87,8 @@ impl Report {
         Self {
             scenario: scenario.name.clone(),
             seed: scenario.seed,
-            settings: KEYS
-                .iter()
-                .map(|k| (k.name.into(), setting(k.name)))
+            settings: settings::all()
+                .map(|s| (s.key.into(), setting(s.key)))
                 .collect(),
             results: results
                 .iter()
@@ -298,8 +297,9 @@ mod tests {
         let csv = report(&[("drop", "tail:1,up:ack:2"), ("rate", "10Mbit")]).to_csv();
         let mut lines = csv::Reader::from_reader(csv.as_bytes());
         let header = lines.headers().unwrap().clone();
-        let settings: Vec<&str> = header.iter().skip(header.len() - KEYS.len()).collect();
-        assert_eq!(settings, KEYS.map(|key| format!("set_{}", key.name)));
+        let expected: Vec<String> = settings::all().map(|s| format!("set_{}", s.key)).collect();
+        let settings: Vec<&str> = header.iter().skip(header.len() - expected.len()).collect();
+        assert_eq!(settings, expected);
         let mut count = 0;
         for line in lines.records() {
             let line = line.unwrap();

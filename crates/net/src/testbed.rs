@@ -23,6 +23,7 @@ mod engine;
 mod kernel;
 mod linux;
 mod run;
+mod switch;
 mod witness;
 
 use std::net::SocketAddr;
@@ -41,6 +42,7 @@ use recoup_tcp::flow::{FlowRecord, Host, Workload};
 use recoup_units::FlowId;
 use run::FlowRun;
 use rustix::pipe::{PipeFlags, pipe_with};
+pub use switch::{Switch, Switches};
 
 use crate::netlink::Netlink;
 use crate::wire::{acquire_rights, forward};

@@ -10,12 +10,12 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use recoup_net::testbed::{FlowOutcome, Kernel, Options, Setup, Stack, Testbed};
+use recoup_net::testbed::{FlowOutcome, Kernel, Options, Setup, Stack, Switch, Switches, Testbed};
 use recoup_path::PathSpec;
 use recoup_path::{HopSpec, LossSpec, Probability, Queue};
 use recoup_recovery::{Mechanisms, Trigger};
+use recoup_tcp::Config;
 use recoup_tcp::flow::{FlowRecord, Host, Workload, Write};
-use recoup_tcp::{Config, Switch, Switches};
 use recoup_units::{BitRate, FlowId};
 
 const ONE_WAY: Duration = Duration::from_millis(20);
