@@ -22,13 +22,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Testbeds on this machine: network namespaces, TUN devices and the path between them.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Testbeds;
+#[derive(Clone, Copy)]
+pub struct Testbeds<'a> {
+    /// Whether to begin no other flow.
+    pub is_stopped: &'a (dyn Fn() -> bool + Sync),
+}
 
-/// Whether this process may make what the real stages need; to be asked while it has one thread.
+impl Default for Testbeds<'_> {
+    fn default() -> Self {
+        Self {
+            is_stopped: &|| false,
+        }
+    }
+}
+
+/// Acquires the rights that testbeds need. Call it while the process has one thread.
 ///
 /// # Errors
-/// What is missing.
+/// The right that is missing.
 pub fn prepare() -> Result<(), StageError> {
     testbed::prepare().map_err(system)
 }
@@ -49,7 +60,7 @@ struct Job<'a> {
     flows: Range<u64>,
 }
 
-/// What a job came to.
+/// The result of a job.
 struct Done {
     cost: Cost,
     error: DeliveryError,
@@ -58,7 +69,7 @@ struct Done {
     kernel: Option<Kernel>,
 }
 
-impl RealStage for Testbeds {
+impl RealStage for Testbeds<'_> {
     fn run(
         &self,
         scenario: &Scenario,
@@ -97,8 +108,9 @@ impl RealStage for Testbeds {
         let jobs: Vec<_> = jobs.collect();
         let path = path(&scenario.settings, ends)?;
         let failed = AtomicBool::new(false);
+        let is_stopped = || failed.load(Ordering::Relaxed) || (self.is_stopped)();
         let play = |i: usize| {
-            let played = play(scenario, ends, &path, &jobs[i], &failed, done);
+            let played = play(scenario, ends, &path, &jobs[i], &is_stopped, done);
             failed.fetch_or(played.is_err(), Ordering::Relaxed);
             played
         };
@@ -112,10 +124,10 @@ impl RealStage for Testbeds {
             Some(result(scenario, ends, profile, sum))
         });
         let results = results.collect();
-        captures
-            .into_iter()
-            .flatten()
-            .try_for_each(Capture::finish)?;
+        if !(self.is_stopped)() {
+            let captures = captures.into_iter().flatten();
+            captures.into_iter().try_for_each(Capture::finish)?;
+        }
         Ok(results)
     }
 }
@@ -124,7 +136,7 @@ fn system(error: NetError) -> StageError {
     StageError::System(Box::new(error))
 }
 
-/// The profiles that make a difference; `None` for the kernel at both ends.
+/// The profiles to run; `None` when the kernel is at both ends and profiles have no effect.
 fn profiles_of(scenario: &Scenario, ends: Ends) -> Vec<Option<&Profile>> {
     match ends.has_profiles() {
         true => scenario.profiles.iter().map(Some).collect(),
@@ -150,9 +162,9 @@ fn paths_of(dir: &Path, ends: Ends, profile: Option<&Profile>) -> CapturePaths {
 
 /// The scenario's path for these ends.
 ///
-/// Linux cuts segments as it likes, where little room is left above all: rules that name data segments
-/// are told to the path as the bytes that are in them. Where the kernel is to delay its ACKs, they are
-/// thinned as they are sent.
+/// Linux chooses its own segment boundaries, above all where the window has little room. Rules that name
+/// data segments therefore become rules over the bytes of these segments. Where the kernel is to delay
+/// its ACKs, the path thins them at the sender.
 fn path(settings: &Settings, ends: Ends) -> Result<PathSpec, SettingsError> {
     let mut path = settings.path()?;
     let thins = ends.thins(settings);
@@ -185,7 +197,7 @@ fn play(
     ends: Ends,
     path: &PathSpec,
     job: &Job<'_>,
-    failed: &AtomicBool,
+    is_stopped: &dyn Fn() -> bool,
     done: &(dyn Fn(u64) + Sync),
 ) -> Result<Done, StageError> {
     let setup = setup(&scenario.settings, ends, job.profile);
@@ -202,6 +214,9 @@ fn play(
         kernel,
     };
     for flow in job.flows.clone() {
+        if is_stopped() {
+            break;
+        }
         let tap = job.capture.map(|capture| capture.packets.tap());
         let outcome = testbed
             .run(path, scenario.seed, FlowId(flow), tap)
@@ -213,12 +228,8 @@ fn play(
         let [up, down] = [&outcome.report.up, &outcome.report.down];
         sum.missed += up.missed + up.refused + down.missed + down.refused;
         done(1);
-        // What fails elsewhere fails the whole.
-        if failed.load(Ordering::Relaxed) {
-            break;
-        }
         if outcome.record.fct.is_none() {
-            // What is left of it must not meet the next.
+            // Its remaining packets must not reach the next flow.
             testbed = Testbed::open(setup.clone()).map_err(system)?;
         }
     }
@@ -232,7 +243,7 @@ fn setup(settings: &Settings, ends: Ends, profile: Option<&Profile>) -> Setup {
         Stack::Recoup => testbed::Stack::Recoup(config),
         Stack::Kernel => testbed::Stack::Kernel(options(settings)),
     };
-    // What one end does without, the other does without.
+    // An option that one end lacks is not used by the other either.
     let timestamps = !ends.has_kernel() || settings.kernel.timestamps != Some(false);
     let options_len = if timestamps {
         Config::TIMESTAMPS_LEN
@@ -281,7 +292,7 @@ fn switches(settings: &KernelSettings) -> Switches {
     switches
 }
 
-/// What a result is called, and the client's and the server's TCP.
+/// The name of a result, and the names of the client's and the server's TCP.
 fn names(ends: Ends, profile: Option<&Profile>) -> (String, [String; 2]) {
     let name = |stack| match stack {
         Stack::Recoup => profile.map_or_else(String::new, |profile| profile.name().into()),
@@ -295,7 +306,7 @@ fn names(ends: Ends, profile: Option<&Profile>) -> (String, [String; 2]) {
     (whole, [client, server])
 }
 
-/// What crosses the wire of one profile's flows, at the server and at the client.
+/// The captures of one profile's flows at the server and at the client.
 struct Capture {
     packets: PacketCapture<OutputFile>,
     paths: CapturePaths,

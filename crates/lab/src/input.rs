@@ -1,8 +1,9 @@
 //! Text inputs of bounded length.
 
 use std::fs::File;
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, BufRead, ErrorKind, Read};
 use std::path::Path;
+use std::string::FromUtf8Error;
 
 /// Reads a whole text of at most `longest` bytes.
 ///
@@ -15,7 +16,6 @@ pub fn read_text(input: impl Read, longest: u64) -> io::Result<String> {
     if bytes.len() as u64 > longest {
         return Err(too_long(longest));
     }
-    let not_text = |_| io::Error::new(ErrorKind::InvalidData, "expected UTF-8 text");
     String::from_utf8(bytes).map_err(not_text)
 }
 
@@ -25,6 +25,26 @@ pub fn read_text(input: impl Read, longest: u64) -> io::Result<String> {
 /// As [`read_text`], and when the file cannot be opened.
 pub fn read_file(path: &Path, longest: u64) -> io::Result<String> {
     read_text(File::open(path)?, longest)
+}
+
+/// Reads a line of at most `longest` bytes, its end included, into `line`, which is cleared first.
+/// Returns whether there was one.
+///
+/// # Errors
+/// As [`read_text`], for the line.
+pub fn read_line(input: &mut impl BufRead, line: &mut String, longest: u64) -> io::Result<bool> {
+    let mut bytes = std::mem::take(line).into_bytes();
+    bytes.clear();
+    input.take(longest + 1).read_until(b'\n', &mut bytes)?;
+    if bytes.len() as u64 > longest {
+        return Err(too_long(longest));
+    }
+    *line = String::from_utf8(bytes).map_err(not_text)?;
+    Ok(!line.is_empty())
+}
+
+fn not_text(_: FromUtf8Error) -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, "expected UTF-8 text")
 }
 
 fn too_long(longest: u64) -> io::Error {
@@ -47,6 +67,19 @@ mod tests {
         assert_eq!(read_text(&b"abc"[..], 3).unwrap(), "abc");
         let error = read_text(&b"\xff"[..], 3).unwrap_err();
         assert_eq!(error.to_string(), "expected UTF-8 text");
+    }
+
+    #[test]
+    fn lines_are_read_up_to_the_limit() {
+        let mut input = &b"ab\nc\n\nabcdef\n"[..];
+        let mut line = String::new();
+        for expected in ["ab\n", "c\n", "\n"] {
+            assert!(read_line(&mut input, &mut line, 3).unwrap());
+            assert_eq!(line, expected);
+        }
+        let error = read_line(&mut input, &mut line, 3).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::FileTooLarge);
+        assert!(!read_line(&mut &b""[..], &mut line, 3).unwrap());
     }
 
     #[test]

@@ -7,6 +7,7 @@ pub mod effect;
 pub mod events;
 pub mod input;
 pub mod output_file;
+pub mod profile;
 pub mod quantity;
 pub mod report;
 pub mod run;

@@ -1,7 +1,6 @@
 //! `recoup emulate`.
 
-use crate::Failure;
-use crate::interrupt;
+use crate::{Failure, console, interrupt};
 use clap::value_parser;
 use recoup_lab::output_file::{OutputError, OutputFile, create_folder};
 use recoup_lab::settings::{DROP_GRAMMAR, Settings};
@@ -31,51 +30,52 @@ cannot be run, 2 for wrong use or missing rights.";
 #[derive(clap::Args)]
 #[command(after_help = HELP, after_long_help = long_help())]
 pub struct Args {
-    /// Round-trip propagation delay, split evenly: 80ms
+    /// Round-trip propagation delay, half of it each way: 80ms
     #[arg(long, value_name = "TIME", default_value = "0")]
     rtt: String,
     /// Link rate: 10Mbit, or up:1Mbit,down:10Mbit
     #[arg(long, value_name = "RATE")]
     rate: Option<String>,
-    /// Drop-tail queue in front of a rate or link: none, 100 (packets), 64kB; or up:…,down:…
+    /// Drop-tail queue in front of a rate or link: none, 100 (packets), 64kB (64,000 bytes) or 64KiB; or
+    /// up:…,down:…
     #[arg(long, value_name = "QUEUE")]
     queue: Option<String>,
-    /// Recorded link (mahimahi format) in place of a rate: FILE (down), or up:FILE,down:FILE
+    /// Recorded link (mahimahi format, at most 64 MiB) in place of a rate: FILE (down), or
+    /// up:FILE,down:FILE
     #[arg(long, value_name = "FILE")]
     link: Option<String>,
-    /// What is lost, by rules that --help tells: up:syn:1,down:bernoulli:0.01; positions count within
-    /// each TCP connection
+    /// Packets that are lost, by the rules in --help: up:syn:1,down:bernoulli:1%; positions count
+    /// within each TCP connection
     #[arg(long, value_name = "RULES")]
     drop: Option<String>,
-    /// Packets held back: P:EXTRA as in 0.01:20ms; or up:…,down:…
+    /// Probability that a packet is held back, and for how long: 1%:20ms; or up:…,down:…
     #[arg(long, value_name = "P:EXTRA")]
     reorder: Option<String>,
-    /// Probability that a packet is doubled; or up:…,down:…
+    /// Probability that a packet is duplicated: 0.01 or 1%; or up:…,down:…
     #[arg(long, value_name = "P")]
     duplicate: Option<String>,
-    /// Probability that a packet is damaged; or up:…,down:…
+    /// Probability that a packet is damaged: 0.01 or 1%; or up:…,down:…
     #[arg(long, value_name = "P")]
     corrupt: Option<String>,
-    /// Data segments a connection sends, each direction: what tail:N in --drop counts from
+    /// Data segments each connection sends in each direction, which tail:N in --drop counts back from
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
     segments: Option<u64>,
     /// Longest packet in bytes, IP header included
     #[arg(long, value_name = "BYTES", default_value_t = 1500, value_parser = value_parser!(u32).range(1280..=65_535))]
     mtu: u32,
-    /// Everything random comes from this number
+    /// Seed of everything random
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// Write what became of each packet as JSON lines to this file
+    /// Write the fate of each packet as a JSON line to this file
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
-    /// Write the packets as they entered and left at both ends into this folder: outside.pcap and
-    /// inside.pcap
+    /// Write captures of both ends of the path into this folder: outside.pcap and inside.pcap
     #[arg(long, value_name = "DIR")]
     pcap: Option<PathBuf>,
-    /// Carry TCP in super-packets of up to 64 KiB, over a path of delay alone: faster
+    /// Carry TCP in super-packets of up to 64 KiB, which is faster; only for a path of --rtt alone
     #[arg(long)]
     offload: bool,
-    /// What to run behind the path, and its arguments
+    /// Command to run behind the path, and its arguments
     #[arg(
         value_name = "COMMAND",
         required = true,
@@ -205,7 +205,7 @@ fn play(args: &Args, relay: Relay, wire: &Wire) -> Result<(ExitCode, Option<Repo
     let mut running = match wire.run(command(args, wire)) {
         Ok(running) => running,
         Err(NetError::Command { program, source }) => {
-            eprintln!("recoup: cannot run `{}`: {source}", program.display());
+            console::error(&format!("cannot run `{}`: {source}", program.display()));
             let code = match source.kind() {
                 ErrorKind::NotFound => 127,
                 _ => 126,
@@ -224,13 +224,13 @@ fn play(args: &Args, relay: Relay, wire: &Wire) -> Result<(ExitCode, Option<Repo
 /// What the system did not give.
 fn note(wire: &Wire) {
     if wire.is_apart() {
-        eprintln!(
-            "recoup: note: not as root: there is nothing outside the path but the address $RECOUP_OUTSIDE"
+        console::note(
+            "not as root: there is nothing outside the path but the address $RECOUP_OUTSIDE",
         );
     }
     if !wire.forwards() {
-        eprintln!(
-            "recoup: note: emulators within this one do not reach out: the system keeps forwarding off"
+        console::note(
+            "emulators within this one do not reach out: the system keeps forwarding off",
         );
     }
 }
@@ -308,7 +308,7 @@ fn tell(report: &Report, path: &PathSpec, seed: u64) {
         ("up", &path.up, report.up),
         ("down", &path.down, report.down),
     ] {
-        eprintln!("recoup: {way} ({}): {counts}", one_line(hops));
+        console::status(format_args!("{way} ({}): {counts}", one_line(hops)));
     }
     let random = |hop: &HopSpec| match hop {
         HopSpec::Loss(spec) => spec.kind.is_random(),
@@ -319,10 +319,10 @@ fn tell(report: &Report, path: &PathSpec, seed: u64) {
         | HopSpec::ThinAcks { .. } => false,
     };
     if path.up.iter().chain(&path.down).any(random) {
-        eprintln!("recoup: seed: {seed}");
+        console::status(format_args!("seed: {seed}"));
     }
     if report.up.delivered + report.down.delivered > 0 {
-        eprintln!("recoup: delivery error: {}", report.error);
+        console::status(format_args!("delivery error: {}", report.error));
     }
     if report.error.is_excessive() {
         eprintln!(

@@ -1,10 +1,10 @@
 //! `recoup paper`.
 
-use crate::Failure;
-use crate::output::print;
+use crate::output::{Format, print};
 #[cfg(target_os = "linux")]
 use crate::run::progress;
-use crate::run::{On, apply_settings};
+use crate::run::{Stages, apply_settings};
+use crate::{Failure, console};
 use clap::{Subcommand, ValueEnum};
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 #[cfg(target_os = "linux")]
@@ -18,10 +18,13 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+/// The formats that figures can be printed in.
+const FORMATS: &[Format] = &[Format::Table, Format::Json, Format::Csv, Format::Svg];
+
 const HELP: &str = "\
-Exit status: 0 when every claim has the verdict that is expected of it, 1 when one has not
-(`FAILS (expected: holds)`), 2 wrong use. A claim that is known not to hold,
-`FAILS (expected)`, says why in a note below the table, and is no failure.";
+Exit status: 0 when every claim has its expected verdict, 1 when one has another
+(`FAILS (expected: holds)`), 2 wrong use. A claim that is known not to hold
+(`FAILS (expected)`) has a note below the table that says why; it is no failure.";
 
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
@@ -43,17 +46,16 @@ enum Paper {
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
 struct TailLoss {
-    /// Figures to regenerate; all when none is named
+    /// Figures to regenerate [default: all]
     #[arg(value_enum)]
     figures: Vec<TailLossFigure>,
-    /// Change a setting of every cell but rtt, drop and ack (see `recoup scenario list`); claims may
-    /// then not hold
+    /// Change a setting of every cell, except rtt, drop and ack (see `recoup scenario list`); claims may
+    /// then fail
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
-    /// Where: the simulator's figure with its claims, the same measured over real packets, with the
-    /// kernel's TCP, or all of these; real packets take minutes, and root or user namespaces
-    #[arg(long, value_name = "STAGE", value_enum, default_value_t = On::Sim)]
-    on: On,
+    /// Where to run the cells; real packets take minutes, and need root or user namespaces
+    #[arg(long, value_name = "STAGE", value_enum, default_value_t = Stages::Sim)]
+    on: Stages,
     #[command(flatten)]
     output: Output,
 }
@@ -61,11 +63,11 @@ struct TailLoss {
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
 struct Prr {
-    /// Figures to regenerate; all when none is named
+    /// Figures to regenerate [default: all]
     #[arg(value_enum)]
     figures: Vec<PrrFigure>,
-    /// Change a setting of every cell but drop, writes and ack, and of those of the properties but
-    /// segments, reorder and duplicate (see `recoup scenario list`); claims may then not hold
+    /// Change a setting of every cell, except drop, writes and ack, and in `properties` except segments,
+    /// reorder and duplicate (see `recoup scenario list`); claims may then fail
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
     #[command(flatten)]
@@ -75,25 +77,26 @@ struct Prr {
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
 struct Slp {
-    /// Figures to regenerate; all when none is named
+    /// Figures to regenerate [default: all]
     #[arg(value_enum)]
     figures: Vec<SlpFigure>,
-    /// Draw everything random from this seed instead of the scenario's
+    /// Seed of everything random [default: the scenario's]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     #[command(flatten)]
     output: Output,
 }
 
-/// What becomes of the figures.
+/// Where the figures go.
 #[derive(clap::Args)]
 struct Output {
-    /// Write each figure's .svg, .json and .csv into this folder, and of time–sequence figures an
-    /// .xpl a panel
+    /// Write each figure as .svg, .json and .csv into this folder, and each panel of a time–sequence
+    /// diagram as .xpl
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// How to print the figure
-    #[arg(long, value_enum, default_value_t = Format::Table)]
+    /// Format of the figures: a table with claims, JSON (an array, one object per figure), CSV (data
+    /// alone), or SVG
+    #[arg(long, value_parser = Format::parser(FORMATS), default_value = "table")]
     format: Format,
 }
 
@@ -111,7 +114,7 @@ enum PrrFigure {
     Fig2,
     /// PRR under heavy loss: segments 1 to 4 and 11 to 16 of 20
     Fig3,
-    /// PRR banks what the application lets pass
+    /// PRR saves up transmissions while the application has no data
     Fig4,
     /// Section 4.3's properties, checked in every recovery of thousands of flows
     Properties,
@@ -121,7 +124,7 @@ enum PrrFigure {
 enum SlpFigure {
     /// Goodput of ARQ and of FEC for all packets: computed and simulated
     Fec,
-    /// The bandwidth from which a packet is copied
+    /// The bandwidth above which a packet is copied
     Arbitrator,
     /// Completion times of fifty fetches of 34 kB, and how likely fifty fetches show them
     Fig7,
@@ -133,20 +136,8 @@ enum SlpFigure {
     Combined,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// Table and claims, for reading
-    Table,
-    /// Data and claims, for programs: an array, an object a figure
-    Json,
-    /// Data, for spreadsheets
-    Csv,
-    /// The picture
-    Svg,
-}
-
-/// What sets one paper's figures apart from another's.
-struct Kind<Id: 'static> {
+/// A paper's figures, and how each is regenerated.
+struct Figures<Id: 'static> {
     /// The paper's name.
     name: &'static str,
     /// The paper's scenario.
@@ -159,7 +150,7 @@ struct Kind<Id: 'static> {
     real_sheet: fn(Id, &Scenario, Stage) -> Result<Option<Sheet>, Failure>,
 }
 
-const TAIL_LOSS: Kind<TailLossFigure> = Kind {
+const TAIL_LOSS: Figures<TailLossFigure> = Figures {
     name: tail_loss::NAME,
     scenario: tail_loss::NAME,
     all: &[TailLossFigure::Fig1, TailLossFigure::Fig2],
@@ -168,7 +159,7 @@ const TAIL_LOSS: Kind<TailLossFigure> = Kind {
     real_sheet: TailLossFigure::real_sheet,
 };
 
-const PRR: Kind<PrrFigure> = Kind {
+const PRR: Figures<PrrFigure> = Figures {
     name: prr::NAME,
     scenario: prr::NAME,
     all: &[
@@ -182,7 +173,7 @@ const PRR: Kind<PrrFigure> = Kind {
     real_sheet: |_, _, _| Ok(None),
 };
 
-const SLP: Kind<SlpFigure> = Kind {
+const SLP: Figures<SlpFigure> = Figures {
     name: slp::NAME,
     scenario: "fetch",
     all: &[
@@ -203,17 +194,23 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         Paper::TailLoss(args) => {
             TAIL_LOSS.run(&args.figures, &args.settings, None, args.on, &args.output)
         }
-        Paper::Prr(args) => PRR.run(&args.figures, &args.settings, None, On::Sim, &args.output),
-        Paper::Slp(args) => SLP.run(&args.figures, &[], args.seed, On::Sim, &args.output),
+        Paper::Prr(args) => PRR.run(
+            &args.figures,
+            &args.settings,
+            None,
+            Stages::Sim,
+            &args.output,
+        ),
+        Paper::Slp(args) => SLP.run(&args.figures, &[], args.seed, Stages::Sim, &args.output),
     }
 }
 
 impl Args {
     /// The stages asked for.
-    pub fn on(&self) -> On {
+    pub fn on(&self) -> Stages {
         match &self.paper {
             Paper::TailLoss(args) => args.on,
-            Paper::Prr(_) | Paper::Slp(_) => On::Sim,
+            Paper::Prr(_) | Paper::Slp(_) => Stages::Sim,
         }
     }
 }
@@ -235,7 +232,8 @@ impl TailLossFigure {
         let (id, name) = (self.id(), stage.name());
         let bar = progress(tail_loss::stages::flows(id, stage));
         bar.set_prefix(format!("{} {} {name} ", tail_loss::NAME, id.name()));
-        let sheet = tail_loss::stages::sheet(id, base, stage, &Testbeds, &|n| bar.inc(n))?;
+        let sheet =
+            tail_loss::stages::sheet(id, base, stage, &Testbeds::default(), &|n| bar.inc(n))?;
         bar.finish_and_clear();
         Ok(sheet)
     }
@@ -278,7 +276,7 @@ impl SlpFigure {
     }
 }
 
-impl<Id: Copy + ValueEnum> Kind<Id> {
+impl<Id: Copy + ValueEnum> Figures<Id> {
     /// Regenerates the figures named, or all; prints and writes them; fails when a claim's verdict
     /// is not the expected one.
     fn run(
@@ -286,7 +284,7 @@ impl<Id: Copy + ValueEnum> Kind<Id> {
         named: &[Id],
         settings: &[String],
         seed: Option<u64>,
-        on: On,
+        on: Stages,
         output: &Output,
     ) -> Result<(), Failure> {
         let wanted = if named.is_empty() { self.all } else { named };
@@ -305,10 +303,10 @@ impl<Id: Copy + ValueEnum> Kind<Id> {
             .real()
             .iter()
             .filter_map(|stage| Ends::new(*stage, None, None));
-        if on != On::Sim {
+        if on != Stages::Sim {
             let all_ends: Vec<_> = all_ends.collect();
             for note in stage::notes(&base, on.simulates(), &all_ends) {
-                eprintln!("recoup: note: {note}");
+                console::note(note);
             }
         }
         for (id, stage) in wanted
@@ -318,13 +316,13 @@ impl<Id: Copy + ValueEnum> Kind<Id> {
             sheets.extend((self.real_sheet)(*id, &base, *stage)?);
         }
         let text = match output.format {
-            Format::Table => sheets.iter().map(|sheet| sheet.table.as_str()).collect(),
             Format::Json => Sheet::to_json(&sheets),
             Format::Csv => Sheet::to_csv(&sheets).ok_or_else(|| {
                 let line = "--format csv: not all have the same columns: name those to print, or use --out for a file each";
                 Failure::Wrong(line.into())
             })?,
             Format::Svg => sheets.iter().map(|sheet| sheet.picture.to_svg()).collect(),
+            _ => sheets.iter().map(|sheet| sheet.table.as_str()).collect(),
         };
         if let Some(dir) = &output.out {
             write_files(dir, &sheets)?;
@@ -335,7 +333,9 @@ impl<Id: Copy + ValueEnum> Kind<Id> {
 
     /// The figures one after the other, with a spinner meanwhile when standard error is a terminal.
     fn sheets(&self, wanted: &[Id], base: &Scenario) -> Result<Vec<Sheet>, SettingsError> {
-        let spinner = ProgressBar::new_spinner().with_finish(ProgressFinish::AndClear);
+        let target = console::progress_target();
+        let spinner =
+            ProgressBar::with_draw_target(None, target).with_finish(ProgressFinish::AndClear);
         if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}, {elapsed}") {
             spinner.set_style(style);
         }
@@ -398,7 +398,7 @@ fn write_files(dir: &Path, sheets: &[Sheet]) -> Result<(), Failure> {
     for file in files {
         let path = file.target().to_path_buf();
         file.publish()?;
-        eprintln!("wrote {}", path.display());
+        console::status(format_args!("wrote {}", path.display()));
     }
     Ok(())
 }
@@ -418,10 +418,10 @@ fn check_claims(sheets: &[Sheet]) -> Result<(), Failure> {
     if changed.is_empty() {
         return Ok(());
     }
-    eprintln!(
-        "recoup: claims with another verdict than the expected one: {}",
-        changed.join(", ")
-    );
+    let changed = changed.join(", ");
+    console::error(&format!(
+        "claims with another verdict than the expected one: {changed}"
+    ));
     Err(Failure::CheckFailed)
 }
 

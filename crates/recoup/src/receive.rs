@@ -1,8 +1,8 @@
 //! `recoup receive`.
 
-use crate::Failure;
 use crate::output::print;
 use crate::transfer::{HostArgs, Tally, Transfer, linger};
+use crate::{Failure, console};
 use recoup_lab::output_file::OutputFile;
 use recoup_net::host::{ConnectionId, HostError, Read, describe};
 use rustix::event::PollFlags;
@@ -26,10 +26,10 @@ Ends at the end of the first with --once or --output, else when interrupted.";
 pub struct Args {
     #[command(flatten)]
     host: HostArgs,
-    /// Port to listen at
+    /// TCP port to listen at
     #[arg(long, value_name = "P", default_value_t = 5001, value_parser = clap::value_parser!(u16).range(1..))]
     port: u16,
-    /// Where the bytes of the first stream go, - for standard output [default: nowhere]
+    /// Write the bytes of the first stream to this file; - for standard output [default: discard them]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Stop after one stream
@@ -134,7 +134,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         .iter()
         .map(|ip| SocketAddr::new(*ip, args.port).to_string())
         .collect();
-    eprintln!("recoup: listening on {}", to.join(" and "));
+    console::status(format_args!("listening on {}", to.join(" and ")));
     let chunk = vec![0; output.chunk()];
     let mut receiver = Receiver {
         transfer,
@@ -252,7 +252,7 @@ impl Receiver {
             if self.once || (stream.kept && !matches!(self.output, Output::Nowhere)) {
                 return Err(Failure::Wrong(line));
             }
-            eprintln!("recoup: note: {line}");
+            console::note(line);
         }
         Ok(())
     }

@@ -1,12 +1,13 @@
 //! What `recoup send` and `recoup receive` share: a host on a TUN device, and what is said at the end.
 
-use crate::Failure;
+use crate::{Failure, console};
 use crc32fast::Hasher;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressStyle};
 use recoup_lab::output_file::OutputFile;
+use recoup_lab::profile::parse_profile;
 use recoup_net::NetError;
 use recoup_net::host::{Driver, Host, Secret, Settings, TunDevice, TunOptions};
-use recoup_recovery::{Counters, Profile, Trigger};
+use recoup_recovery::{Counters, Trigger};
 use recoup_units::Instant;
 use recoup_wire::pcap;
 use std::cell::RefCell;
@@ -23,7 +24,7 @@ pub struct HostArgs {
     /// 100.64.0.0/10, and an IPv6 one]
     #[arg(long, value_name = "ADDR")]
     pub address: Option<IpAddr>,
-    /// How it recovers from loss: BASE or BASE+MECHANISM+… (see `recoup profiles`)
+    /// Loss recovery of this end: BASE or BASE+MECHANISM+… (see `recoup profiles`)
     #[arg(long, value_name = "NAME", default_value = "linux-6")]
     profile: String,
     /// Longest packet in bytes, IP header included
@@ -49,7 +50,8 @@ pub struct Transfer {
 impl HostArgs {
     /// Makes the device and the host.
     pub fn open(&self) -> Result<Transfer, Failure> {
-        let profile: Profile = self.profile.parse()?;
+        let profile = parse_profile(&self.profile)
+            .map_err(|e| Failure::Wrong(format!("--profile {}: {e}", self.profile)))?;
         let secret = Secret::draw()?;
         let capture = self.pcap.as_deref().map(begin_capture).transpose()?;
         let options = TunOptions {
@@ -101,10 +103,8 @@ impl Transfer {
     pub fn finish(self) -> Result<(), Failure> {
         let Self { driver, capture } = self;
         if driver.refused() > 0 {
-            eprintln!(
-                "recoup: note: the device did not take {} packets",
-                driver.refused()
-            );
+            let refused = driver.refused();
+            console::note(format_args!("the device did not take {refused} packets"));
         }
         drop(driver);
         let Some((capture, path)) = capture else {
@@ -134,7 +134,7 @@ pub struct Tally {
 impl Tally {
     /// One of a stream that begins now, of this length if that is known.
     pub fn begin(now: Instant, length: Option<u64>) -> Self {
-        let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::stderr_with_hz(5));
+        let bar = ProgressBar::with_draw_target(length, console::progress_target());
         let template = match length {
             Some(_) => "{wide_bar} {bytes}/{total_bytes}, {bytes_per_sec}, {eta} left",
             None => "{spinner} {bytes}, {bytes_per_sec}",

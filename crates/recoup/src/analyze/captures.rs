@@ -1,24 +1,24 @@
 //! Captures, read and analyzed one after another.
 
-use crate::{Failure, interrupt};
-use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use crate::{Failure, console, interrupt};
+use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 use recoup_lab::analysis::{self, Analyzed, View};
 use recoup_trace::analyze::Settings;
 use recoup_trace::read::{ReadError, Reader};
 use std::path::{Path, PathBuf};
 
-/// What became of captures.
-pub struct All<V> {
+/// The captures that were analyzed.
+pub struct AnalyzedCaptures<V> {
     /// Those that could be read, in order.
     pub analyzed: Vec<Analyzed<V>>,
-    /// How many were taken up, from the first: an interrupt leaves the others.
-    pub taken_up: usize,
-    /// Whether one of these could not be read. The user was told.
+    /// How many captures were begun, in order. An interrupt leaves the others unread.
+    pub begun: usize,
+    /// Whether one of them could not be read. Its error was printed.
     pub failed: bool,
 }
 
-/// Checks that all captures are there, and no directories: what is wrong with one's name is told before
-/// another is read. They are not opened: what comes through a pipe comes once.
+/// Checks that all captures exist and none is a directory, so that a wrong name is reported before the
+/// first capture is read. It does not open them: a pipe can be read only once.
 pub fn check(captures: &[PathBuf]) -> Result<(), Failure> {
     for path in captures.iter().filter(|path| path.as_os_str() != "-") {
         let file = path.display().to_string();
@@ -31,24 +31,27 @@ pub fn check(captures: &[PathBuf]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Analyzes one capture after another, till the last or an interrupt. What is wrong with one is told,
-/// and the others are analyzed.
-pub fn analyze_all<V: View + Default>(captures: &[PathBuf], settings: &Settings) -> All<V> {
-    let mut all = All {
+/// Analyzes one capture after another, until the last or an interrupt. Prints the error of a capture
+/// that cannot be read, and goes on with the next.
+pub fn analyze_all<V: View + Default>(
+    captures: &[PathBuf],
+    settings: &Settings,
+) -> AnalyzedCaptures<V> {
+    let mut all = AnalyzedCaptures {
         analyzed: Vec::new(),
-        taken_up: 0,
+        begun: 0,
         failed: false,
     };
     for path in captures {
-        all.taken_up += 1;
+        all.begun += 1;
         match open_and_analyze(path, captures.len() > 1, settings) {
             Ok(analyzed) => all.analyzed.push(analyzed),
             Err(failure) => {
-                failure.tell();
+                failure.print();
                 all.failed = true;
             }
         }
-        if interrupt::noted() {
+        if interrupt::is_interrupted() {
             break;
         }
     }
@@ -64,12 +67,12 @@ fn open_and_analyze<V: View + Default>(
     let reader = Reader::open(path)?;
     let bar = progress(&reader);
     if is_one_of_several {
-        bar.set_prefix(format!("{} ", said(&name)));
+        bar.set_prefix(format!("{} ", display_name(&name)));
     }
     analyze_one(&name, reader, settings, &bar, V::default)
 }
 
-/// Analyzes a capture, till the end or an interrupt.
+/// Analyzes a capture, until its end or an interrupt.
 pub fn analyze_one<V: View>(
     name: &str,
     reader: Reader<'_>,
@@ -79,23 +82,22 @@ pub fn analyze_one<V: View>(
 ) -> Result<Analyzed<V>, Failure> {
     let watch = |reader: &Reader<'_>| {
         bar.set_position(reader.taken());
-        !interrupt::noted()
+        !interrupt::is_interrupted()
     };
     let analyzed = analysis::run(name, reader, settings, view, watch);
     bar.finish_and_clear();
     Ok(analyzed?)
 }
 
-/// A bar that appears when standard error is a terminal; of a capture whose size nobody knows, how
-/// much of it was read.
+/// A progress bar, drawn when standard error is a terminal. Without a known size it shows the bytes
+/// read.
 pub fn progress(reader: &Reader<'_>) -> ProgressBar {
-    let target = ProgressDrawTarget::stderr_with_hz(5);
-    let bar = ProgressBar::with_draw_target(reader.size(), target);
+    let bar = ProgressBar::with_draw_target(reader.size(), console::progress_target());
     let template = match reader.size() {
         Some(_) => "{prefix}{wide_bar} {decimal_bytes}/{decimal_total_bytes}{left}",
         None => "{prefix}{spinner} {decimal_bytes}, {decimal_bytes_per_sec}",
     };
-    // Before anything is read nobody knows how long the rest takes.
+    // There is no estimate before the first packet is read.
     let left = |state: &ProgressState, to: &mut dyn std::fmt::Write| {
         let known = state.pos() > 0;
         let _ = known.then(|| write!(to, ", {:#} left", HumanDuration(state.eta())));
@@ -106,8 +108,8 @@ pub fn progress(reader: &Reader<'_>) -> ProgressBar {
     bar
 }
 
-/// What notes call a capture.
-pub fn said(capture: &str) -> &str {
+/// The name of a capture in notes and tables.
+pub fn display_name(capture: &str) -> &str {
     match capture {
         "-" => "standard input",
         name => name,

@@ -1,9 +1,9 @@
-//! A connection's picture, with what was found of it.
+//! A connection's time–sequence diagram, with its findings.
 
 use super::Args;
 use super::captures::{analyze_one, progress};
-use super::output::Output;
-use crate::{Failure, interrupt};
+use crate::output::{Format, Output};
+use crate::{Failure, console, interrupt};
 use recoup_draw::sequence::Diagram;
 use recoup_lab::analysis::{OneConnection, View};
 use recoup_lab::diagram::explain;
@@ -11,35 +11,36 @@ use recoup_trace::analyze::Settings;
 use recoup_trace::read::Reader;
 use std::path::Path;
 
-/// Draws a connection with what was found of it, of what was read till the end or an interrupt.
+/// Draws a connection with its findings, as far as the capture was read before an interrupt.
 pub fn plot(args: &Args, number: u64, settings: &Settings) -> Result<(), Failure> {
     let [path] = args.captures.as_slice() else {
-        let line = "--plot: of one capture: expected no other";
+        let line = "--plot: expected one capture";
         return Err(Failure::Wrong(line.into()));
     };
     check_rereadable(path)?;
-    let is_xplot = is_xplot(&args.output)?;
+    let formats = [Format::Svg, Format::Xpl];
+    let format = Format::of_output(&args.output, &formats, Format::Svg)?;
     let output = Output::create(&args.output)?;
     interrupt::defer();
     let drawn = explained(path, number, settings);
-    let interrupted = interrupt::heed();
+    let interrupted = interrupt::stop_deferring();
     let written = drawn.and_then(|diagram| {
-        let picture = match is_xplot {
-            true => diagram.to_xplot(0).unwrap_or_default(),
-            false => diagram.to_svg(),
+        let picture = match format {
+            Format::Xpl => diagram.to_xplot(0).unwrap_or_default(),
+            _ => diagram.to_svg(),
         };
         output.write(|out| out.write_all(picture.as_bytes()))
     });
     if interrupted {
         if let Err(failure) = &written {
-            failure.tell();
+            failure.print();
         }
-        interrupt::end();
+        interrupt::exit();
     }
     written
 }
 
-/// The picture of a connection; notes go to standard error.
+/// The diagram of a connection; notes go to standard error.
 fn explained(path: &Path, number: u64, settings: &Settings) -> Result<Diagram, Failure> {
     let name = path.display().to_string();
     let reader = Reader::open(path)?;
@@ -47,32 +48,32 @@ fn explained(path: &Path, number: u64, settings: &Settings) -> Result<Diagram, F
     let analyzed = analyze_one(&name, reader, settings, &bar, view)?;
     let mut notes = analyzed.notes();
     let connections = analyzed.found.connections();
-    let before = interrupt::noted();
+    let before = interrupt::is_interrupted();
     let source = match &analyzed.found.row {
         Some((connection, retransmissions)) => {
             // No further than it was analyzed.
             let frames = analyzed.counts.frames;
             let go_on = |reader: &Reader<'_>| {
-                reader.counts().frames < frames && (before || !interrupt::noted())
+                reader.counts().frames < frames && (before || !interrupt::is_interrupted())
             };
             let reader = Reader::open(path)?;
             explain(reader, connection, retransmissions, go_on).map_err(Failure::from)
         }
         None => Err(no_connection(&name, number, connections)),
     };
-    if interrupt::noted() && !before {
+    if interrupt::is_interrupted() && !before {
         notes.push("interrupted: not all of the connection is drawn".into());
     }
     if let Ok(source) = &source {
         for note in &source.notes {
-            // What the capture is lacking, both readings tell.
+            // Both readings report what the capture lacks.
             if !notes.contains(note) {
                 notes.push(note.clone());
             }
         }
     }
     for note in notes {
-        eprintln!("recoup: note: {name}: {note}");
+        console::note(format_args!("{name}: {note}"));
     }
     let source = source?;
     let diagram = Diagram {
@@ -87,8 +88,7 @@ fn explained(path: &Path, number: u64, settings: &Settings) -> Result<Diagram, F
     Ok(diagram)
 }
 
-/// Checks that a capture is still there when it was read once; of what cannot be opened, opening
-/// tells.
+/// Checks that a capture can be read twice. Opening it reports all other errors.
 fn check_rereadable(path: &Path) -> Result<(), Failure> {
     let is_stream = path.metadata().is_ok_and(|m| !m.is_file() && !m.is_dir());
     if path == Path::new("-") || is_stream {
@@ -97,20 +97,6 @@ fn check_rereadable(path: &Path) -> Result<(), Failure> {
         return Err(Failure::Wrong(line));
     }
     Ok(())
-}
-
-/// Whether a picture is for xplot, by the ending of its file.
-fn is_xplot(output: &Path) -> Result<bool, Failure> {
-    let ending = output.extension().map(|e| e.to_ascii_lowercase());
-    match ending.as_deref().and_then(|e| e.to_str()) {
-        _ if output == Path::new("-") => Ok(false),
-        Some("svg") => Ok(false),
-        Some("xpl") => Ok(true),
-        _ => Err(Failure::Wrong(format!(
-            "--output {}: expected a name that ends in .svg or .xpl",
-            output.display()
-        ))),
-    }
 }
 
 fn no_connection(capture: &str, number: u64, of: u64) -> Failure {
