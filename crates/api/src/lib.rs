@@ -4,6 +4,8 @@
 //!
 //! `recoup_lab` knows scenarios and `recoup_net` knows real packets; this crate joins them.
 
+pub mod analyze;
+pub mod paper;
 pub mod run;
 #[cfg(target_os = "linux")]
 pub mod testbeds;

@@ -116,6 +116,7 @@ impl Request {
     pub fn run(self, progress: &dyn Progress) -> Result<Outcome, RunError> {
         self.check_files()?;
         let (scenario, real, pcap) = (&self.scenario, &self.real, self.pcap.as_deref());
+        let has_files = pcap.is_some() || matches!(self.events, Some(EventTarget::File(_)));
         let files = match (pcap, self.events) {
             (None, None) => None,
             (pcap, events) if self.simulate => Some(Files::begin(scenario, pcap, events)?),
@@ -152,7 +153,7 @@ impl Request {
         let interrupted = progress.is_stopped();
         let mut notes = Vec::new();
         if interrupted {
-            notes.push(interruption(scenario, &results));
+            notes.push(interruption(scenario, &results, has_files));
             results.retain(|result| result.cost.flows > 0);
         }
         notes.extend(drop_without_effect(scenario, &results));
@@ -200,7 +201,7 @@ fn real_packets(
 }
 
 /// How far an interrupted run came.
-fn interruption(scenario: &Scenario, results: &[ProfileResult]) -> String {
+fn interruption(scenario: &Scenario, results: &[ProfileResult], has_files: bool) -> String {
     let finished = results
         .iter()
         .filter(|result| result.cost.flows > 0)
@@ -210,10 +211,15 @@ fn interruption(scenario: &Scenario, results: &[ProfileResult]) -> String {
             format!("{profile} on {stage} {flows} of {of} flows")
         });
     let finished: Vec<String> = finished.collect();
-    match finished.is_empty() {
-        true => "interrupted: no flow is finished".into(),
-        false => format!("interrupted: {}", finished.join(", ")),
-    }
+    let finished = match finished.is_empty() {
+        true => "no flow is finished".into(),
+        false => finished.join(", "),
+    };
+    let files = match has_files {
+        true => "; captures and events are not written",
+        false => "",
+    };
+    format!("interrupted: {finished}{files}")
 }
 
 /// A note when losses are set and no packet was lost.

@@ -122,7 +122,7 @@ fn of_profile(profile: &Profile, settings: &Settings) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::parse_profile;
+    use crate::profile::parse_profile;
     use std::path::Path;
 
     fn scenario(profile: &str, settings: &[(&str, &str)]) -> Scenario {

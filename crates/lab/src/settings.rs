@@ -41,19 +41,19 @@ pub struct Link {
     pub trace: LinkTrace,
 }
 
-/// Reordering: how often, and by how much.
+/// Reordering: its probability and delay.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reordering {
-    /// How likely a packet is held.
+    /// The probability that a packet is held back.
     pub probability: Probability,
-    /// How much longer it takes.
+    /// How long it is held back.
     pub extra: Duration,
 }
 
 /// All settings of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// Round-trip propagation delay, split evenly.
+    /// Round-trip propagation delay, half of it each way.
     pub rtt: Duration,
     /// Link rate; `None` is infinitely fast.
     pub rate: EachWay<Option<BitRate>>,
@@ -61,42 +61,42 @@ pub struct Settings {
     pub queue: EachWay<Queue>,
     /// A recorded link in place of a rate.
     pub link: EachWay<Option<Link>>,
-    /// Bytes the client writes once connected, which the server waits for.
+    /// Bytes the client writes once connected. The server writes nothing before it has them all.
     pub request: u64,
     /// Full segments the server sends.
     pub segments: u64,
-    /// What the server writes and when, counted from the moment it would write the segments, in
-    /// the order of time; empty: the segments at once.
+    /// What the server writes in place of `segments`, in the order of time. Times count from the
+    /// moment it would write the segments. If empty, it writes the segments at once.
     pub writes: Vec<Write>,
     /// Payload bytes of a full segment.
     pub mss: u16,
-    /// What is lost.
+    /// The packets that are lost.
     pub drop: DropRules,
-    /// Packets held back.
+    /// The packets that are held back.
     pub reorder: EachWay<Option<Reordering>>,
-    /// How likely a packet is sent twice by the path.
+    /// The probability that the path duplicates a packet.
     pub duplicate: EachWay<Probability>,
-    /// How likely a packet is damaged.
+    /// The probability that the path damages a packet.
     pub corrupt: EachWay<Probability>,
     /// When receivers acknowledge.
     pub ack: AckPolicy,
     /// How hosts round the sender's timers.
     pub timers: TimerModel,
-    /// Congestion control; `None` is the profile's.
+    /// Congestion control; `None` for the profile's.
     pub cc: Option<Algorithm>,
-    /// The congestion window to begin with; `None` is the profile's.
+    /// The initial congestion window; `None` for the profile's.
     pub initial_window: Option<Segments>,
     /// Each side closes as soon as it has written everything.
     pub close: bool,
-    /// How long data may stay unacknowledged; `None` is the profile's.
+    /// How long data may stay unacknowledged; `None` for the profile's.
     pub user_timeout: Option<Duration>,
     /// Bytes a receiver buffers.
     pub receive_buffer: u64,
-    /// Which segments carry PSH.
+    /// The segments that carry PSH.
     pub push: Push,
-    /// What selective loss prevention goes by, where a profile has it.
+    /// The parameters of selective loss prevention, for profiles that have it.
     pub slp: SlpRules,
-    /// The file its likelihoods came from, if they did from one.
+    /// The file of its likelihoods, if they came from one.
     pub slp_q: Option<SourceFile>,
     /// The kernel's TCP, where it is at an end.
     pub kernel: KernelSettings,
@@ -105,13 +105,13 @@ pub struct Settings {
 /// A file a setting was read from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SourceFile {
-    /// As the user wrote it.
+    /// Its name as the user wrote it.
     pub name: String,
-    /// Where it is.
+    /// Its path, relative to the working directory or absolute.
     pub path: PathBuf,
 }
 
-/// What the `drop` setting takes, line by line.
+/// The grammar of the `drop` setting, one rule per line.
 pub const DROP_GRAMMAR: &str = DropRules::GRAMMAR;
 
 /// What is wrong with a setting.
@@ -211,8 +211,8 @@ impl Settings {
         })
     }
 
-    /// How many data segments the server sends; `None` when it depends on what is written while
-    /// the window is full.
+    /// How many data segments the server sends. `None` if that depends on the window, because writes
+    /// may share segments.
     fn data_segments(&self) -> Option<u64> {
         let mss = u64::from(self.mss);
         let Some((last, others)) = self.writes.split_last() else {
@@ -223,7 +223,7 @@ impl Settings {
         whole.then(|| others.sum::<u64>() + last.bytes.div_ceil(mss))
     }
 
-    /// What is sent.
+    /// The traffic these settings describe.
     pub(crate) fn workload(&self) -> Workload {
         let (response, later) = match self.writes.split_first() {
             None => (self.segments * u64::from(self.mss), &[][..]),

@@ -1,7 +1,7 @@
 //! `recoup analyze`.
 
-mod captures;
 mod plot;
+mod progress;
 mod views;
 
 use crate::Failure;
@@ -190,5 +190,5 @@ fn check_paths(args: &Args) -> Result<(), Failure> {
             )));
         }
     }
-    captures::check(&args.captures)
+    Ok(recoup_api::analyze::check(&args.captures)?)
 }

@@ -24,6 +24,11 @@ pub fn error(text: &str) {
     print(&text.replace(['\n', '\r'], " "));
 }
 
+/// Prints why results may be wrong, also with `--quiet`.
+pub fn warning(text: impl Display) {
+    print(&format!("warning: {text}"));
+}
+
 /// Prints what the user should know, unless `--quiet` is given.
 pub fn note(text: impl Display) {
     status(format_args!("note: {text}"));

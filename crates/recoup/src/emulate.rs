@@ -19,10 +19,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus};
 
 const HELP: &str = "\
-COMMAND runs in a network namespace of its own, as the client: what it sends travels up, what it
-is sent travels down. It reaches this machine at $RECOUP_OUTSIDE and $RECOUP_OUTSIDE6, which is
-also what a default route leads to, and, within other emulators, the outermost at $RECOUP_BASE
-and $RECOUP_BASE6. Needs root, or a system whose users may make namespaces.
+COMMAND runs in a network namespace of its own, as the client: its packets travel up, packets to it
+travel down. It reaches this machine at $RECOUP_OUTSIDE and $RECOUP_OUTSIDE6, where its default route
+leads. Within other emulators, $RECOUP_BASE and $RECOUP_BASE6 are the outermost machine. Needs root,
+or a system whose users may create namespaces.
 
 Exit status: COMMAND's, 128+N if signal N ended it, 127 if there is no such command, 126 if it
 cannot be run, 2 for wrong use or missing rights.";
@@ -90,7 +90,7 @@ fn long_help() -> String {
 }
 
 impl Args {
-    /// The path that is asked for.
+    /// The path of the arguments.
     fn path(&self) -> Result<PathSpec, Failure> {
         let mut settings = Settings::default();
         let rtt = Some(&self.rtt);
@@ -121,27 +121,26 @@ impl Args {
         };
         let resolved = settings.drop.resolve(lengths);
         settings.drop = resolved.map_err(|e| Failure::Wrong(format!("--drop: {e}")))?;
-        // No rule is beyond the end of flows that have none.
+        // Connections have no known end, so that no rule can lie beyond it.
         (settings.segments, settings.request) = (u64::MAX, u64::MAX);
         let path = settings.path();
         let path = path.map_err(|e| Failure::Wrong(format!("--{e}")))?;
         if self.offload && !(carries_super_packets(&path.up) && carries_super_packets(&path.down)) {
-            let line = "--offload: what a path does to single packets it cannot do to super-packets: \
-                        expected a path of --rtt alone";
+            let line = "--offload: a path can only delay super-packets: expected --rtt alone";
             return Err(Failure::Wrong(line.into()));
         }
         Ok(path)
     }
 }
 
-/// The records a run writes, under way.
+/// The log and captures being written.
 struct Records {
     log: Option<(PathBuf, PacketLog<OutputFile>)>,
     capture: Option<(PathBuf, PacketCapture<OutputFile>)>,
 }
 
 impl Records {
-    /// Begins those asked for, of what a relay carries.
+    /// Begins the records of a relay that the arguments ask for.
     fn start(args: &Args, relay: &mut Relay) -> Result<Self, Failure> {
         let mut records = Self {
             log: None,
@@ -162,7 +161,7 @@ impl Records {
         Ok(records)
     }
 
-    /// Completes the files, which lack their names alone, once there is no relay any more.
+    /// Completes the files once the relay is gone. They get their names when they are published.
     fn close(self) -> Result<Vec<OutputFile>, Failure> {
         let failed = |path: PathBuf| move |source| OutputError { path, source };
         let mut files = Vec::new();
@@ -176,11 +175,11 @@ impl Records {
     }
 }
 
-/// Runs a command behind a path; its exit status.
+/// Runs a command behind a path, and returns its exit status.
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let path = args.path()?;
     let mut relay = Relay::new(&path.up, &path.down, args.seed, args.mtu)?;
-    // Before there is any other thread.
+    // User namespaces can be entered only while the process has one thread.
     let wire = match args.offload {
         true => Wire::open_with_offloads(args.mtu)?,
         false => Wire::open(args.mtu)?,
@@ -199,7 +198,8 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     Ok(code)
 }
 
-/// Runs the command, if there is one, and carries packets until it ends; the exit status to end with.
+/// Runs the command and carries packets until it ends. Returns the exit status, and a report if the
+/// command could be run.
 fn play(args: &Args, relay: Relay, wire: &Wire) -> Result<(ExitCode, Option<Report>), Failure> {
     let signals = catch_signals();
     let mut running = match wire.run(command(args, wire)) {
@@ -215,13 +215,13 @@ fn play(args: &Args, relay: Relay, wire: &Wire) -> Result<(ExitCode, Option<Repo
         Err(e) => return Err(e.into()),
     };
     pass_on(signals, running.signaller()?);
-    // Without a path the command would wait for ever: it is killed as this process ends.
+    // An error ends this process, which kills the command: without a path it would wait for ever.
     let report = carry(relay, wire, &running)?;
     let status = running.wait()?;
     Ok((exit_code(status), Some(report)))
 }
 
-/// What the system did not give.
+/// Prints notes on what the system does not permit.
 fn note(wire: &Wire) {
     if wire.is_apart() {
         console::note(
@@ -243,7 +243,7 @@ fn carry(relay: Relay, wire: &Wire, running: &Running) -> Result<Report, NetErro
     Ok(report)
 }
 
-/// The command with what it needs to know.
+/// The command with the addresses of the path in its environment.
 fn command(args: &Args, wire: &Wire) -> Command {
     let (program, arguments) = args
         .command
@@ -267,21 +267,21 @@ fn command(args: &Args, wire: &Wire) -> Command {
     command
 }
 
-/// From here on signals wait for a command to be passed on to; those ignored stay so.
+/// Catches signals, to pass them on to the command. Ignored signals stay ignored.
 fn catch_signals() -> Option<Signals> {
     let caught = interrupt::not_ignored([SIGINT, SIGTERM, SIGHUP, SIGQUIT]);
-    // Failing that, signals do what they do anyway.
+    // Without a handler, signals keep their default action.
     Signals::new(caught).ok()
 }
 
-/// Passes signals on to the command, which decides what becomes of both.
+/// Passes signals on to the command. This process ends when the command does.
 fn pass_on(signals: Option<Signals>, command: Signaller) {
     let Some(mut signals) = signals else {
         return;
     };
     let forever = move || {
         for signal in signals.forever() {
-            // A terminal sends these to all of its foreground at once.
+            // A terminal sends these signals to all processes in its foreground.
             if !([SIGINT, SIGQUIT].contains(&signal) && in_foreground()) {
                 command.send(signal);
             }
@@ -290,7 +290,7 @@ fn pass_on(signals: Option<Signals>, command: Signaller) {
     let _ = std::thread::Builder::new().spawn(forever);
 }
 
-/// Whether keys pressed in the terminal go to this process and its command alike.
+/// Whether the terminal sends signals to both this process and its command.
 fn in_foreground() -> bool {
     let terminal = std::fs::File::open("/dev/tty");
     let foreground = terminal.map(rustix::termios::tcgetpgrp);
@@ -302,7 +302,7 @@ fn exit_code(status: ExitStatus) -> ExitCode {
     ExitCode::from(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(2))
 }
 
-/// What was carried, and how punctually.
+/// Prints how many packets were carried, and how late they were.
 fn tell(report: &Report, path: &PathSpec, seed: u64) {
     for (way, hops, counts) in [
         ("up", &path.up, report.up),
@@ -325,19 +325,19 @@ fn tell(report: &Report, path: &PathSpec, seed: u64) {
         console::status(format_args!("delivery error: {}", report.error));
     }
     if report.error.is_excessive() {
-        eprintln!(
-            "recoup: warning: more than one packet in 1000 was over 0.2 ms late: the machine was too busy for this path"
+        console::warning(
+            "more than one packet in 1000 was over 0.2 ms late: the machine is too busy for this path",
         );
     }
     let missed = report.up.missed + report.down.missed;
     if missed > 0 {
-        eprintln!(
-            "recoup: warning: {missed} packets did not get as far as the path: there were too many at once"
-        );
+        console::warning(format_args!(
+            "{missed} packets were lost before the path, in full queues of the devices"
+        ));
     }
     if report.connections_exhausted {
-        eprintln!(
-            "recoup: warning: more connections than are told apart: the later ones met no positional drops"
+        console::warning(
+            "too many connections to track: positional drops did not apply to the later ones",
         );
     }
 }

@@ -61,15 +61,24 @@ impl Format {
         match formats.iter().find(named) {
             Some(format) => Ok(*format),
             None if is_special() => Ok(usual),
-            None => {
-                let endings = formats.iter().map(|f| format!(".{}", f.ending()));
-                let endings = endings.collect::<Vec<_>>().join(", ");
-                Err(Failure::Wrong(format!(
-                    "--output {}: expected a name that ends in one of {endings}, or --format",
-                    output.display()
-                )))
-            }
+            None => Err(Self::unknown_ending(output, formats)),
         }
+    }
+
+    /// The error for an output file whose ending stands for none of these formats.
+    pub fn unknown_ending(output: &Path, formats: &[Self]) -> Failure {
+        let endings = formats.iter().map(|format| format!(".{}", format.ending()));
+        let endings: Vec<String> = endings.collect();
+        let endings = match endings.split_last() {
+            Some((last, others)) if !others.is_empty() => {
+                format!("{} or {last}", others.join(", "))
+            }
+            _ => endings.join(""),
+        };
+        Failure::Wrong(format!(
+            "--output {}: expected a name that ends in {endings}",
+            output.display()
+        ))
     }
 }
 

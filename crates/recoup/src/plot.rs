@@ -139,10 +139,7 @@ fn format(args: &Args) -> Result<Format, Failure> {
     match args.format {
         Some(format) => Ok(format),
         None if has_ending => Format::of_output(&args.output, FORMATS, Format::Svg),
-        None => Err(Failure::Wrong(format!(
-            "--output {}: expected a name that ends in one of .svg, .xpl, or --format",
-            args.output.display()
-        ))),
+        None => Err(Format::unknown_ending(&args.output, FORMATS)),
     }
 }
 

@@ -72,7 +72,8 @@ fn a_stopped_run_has_the_results_of_the_finished_flows_and_no_files() {
     let flows: Vec<u64> = outcome.results.iter().map(|r| r.cost.flows).collect();
     assert_eq!(flows, [5], "the second profile was not begun");
     let name = &outcome.results[0].profile;
-    let note = format!("interrupted: {name} on sim 5 of 100 flows");
+    let note =
+        format!("interrupted: {name} on sim 5 of 100 flows; captures and events are not written");
     assert_eq!(outcome.notes, [note]);
     assert!(!events.exists());
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);

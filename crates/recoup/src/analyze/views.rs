@@ -1,9 +1,10 @@
 //! Findings as tables, JSON, CSV and Parquet, and the study's figures.
 
 use super::Args;
-use super::captures::{analyze_all, display_name};
+use super::progress::{CaptureBar, display_name};
 use crate::output::{Format, Output, cannot_write};
 use crate::{Failure, console, interrupt};
+use recoup_api::analyze::analyze_all;
 use recoup_lab::analysis::{self, AllConnections, AllRetransmissions, Analyzed, Document, Summary};
 use recoup_lab::output_file::{OutputFile, create_folder};
 use recoup_lab::study::figures;
@@ -98,8 +99,12 @@ pub fn show<V: Printable>(args: &Args, settings: &Settings) -> Result<(), Failur
         create_folder(dir)?;
     }
     interrupt::defer();
-    let all = analyze_all::<V>(&args.captures, settings);
+    let bar = CaptureBar::new(args.captures.len() > 1);
+    let all = analyze_all::<V>(&args.captures, settings, &bar);
     let interrupted = interrupt::stop_deferring();
+    for failure in &all.failures {
+        console::error(&failure.to_string());
+    }
     for analyzed in &all.analyzed {
         for note in analyzed.notes() {
             let capture = display_name(&analyzed.capture);
@@ -118,7 +123,7 @@ pub fn show<V: Printable>(args: &Args, settings: &Settings) -> Result<(), Failur
     }
     match interrupted {
         true => interrupt::exit(),
-        false if all.failed => Err(Failure::Reported),
+        false if !all.failures.is_empty() => Err(Failure::Reported),
         false => Ok(()),
     }
 }
