@@ -168,16 +168,7 @@ fn check_paths(args: &Args) -> Result<(), Failure> {
         let line = "--figures: expected one capture";
         return Err(Failure::Wrong(line.into()));
     }
-    let format = args.format()?;
-    if args.study && matches!(format, Format::Csv | Format::Parquet) {
-        let line = "--study: expected --format table or json: CSV and Parquet have no study tables";
-        return Err(Failure::Wrong(line.into()));
-    }
     let to_stdout = args.output == Path::new("-");
-    if to_stdout && format == Format::Parquet && io::stdout().is_terminal() {
-        let line = "--format parquet: not for a terminal: expected --output FILE, or a pipe";
-        return Err(Failure::Wrong(line.into()));
-    }
     for capture in args.captures.iter().filter(|_| !to_stdout) {
         let (input, name) = match is_stdin(&capture) {
             true => (Path::new("/dev/stdin"), "standard input".to_owned()),
@@ -189,6 +180,15 @@ fn check_paths(args: &Args) -> Result<(), Failure> {
                 "cannot write `{output}`: it is {name}, which is read"
             )));
         }
+    }
+    let format = args.format()?;
+    if args.study && matches!(format, Format::Csv | Format::Parquet) {
+        let line = "--study: expected --format table or json: CSV and Parquet have no study tables";
+        return Err(Failure::Wrong(line.into()));
+    }
+    if to_stdout && format == Format::Parquet && io::stdout().is_terminal() {
+        let line = "--format parquet: not for a terminal: expected --output FILE, or a pipe";
+        return Err(Failure::Wrong(line.into()));
     }
     Ok(recoup_api::analyze::check(&args.captures)?)
 }
