@@ -1,7 +1,11 @@
-//! What the commands do. Each command of the program is a function here that takes values and returns
-//! values: the command line parses arguments and prints, and knows nothing else.
+//! What the commands of `recoup` do, without arguments and printing: functions that take values, report
+//! progress through a trait, and return results with notes. The command line and other front ends call
+//! them.
 //!
-//! This is where the laboratory, which knows scenarios, meets the testbed, which knows real packets.
+//! `recoup_lab` knows scenarios and `recoup_net` knows real packets; this crate joins them.
 
+pub mod analyze;
+pub mod paper;
+pub mod run;
 #[cfg(target_os = "linux")]
 pub mod testbeds;

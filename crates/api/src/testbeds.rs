@@ -5,12 +5,13 @@ use recoup_lab::events::EventWriter;
 use recoup_lab::output_file::{OutputError, OutputFile, create_folder};
 use recoup_lab::run::{Cost, ProfileResult, in_parallel};
 use recoup_lab::scenario::Scenario;
-use recoup_lab::settings::{Settings, SettingsError};
+use recoup_lab::settings::{KernelSettings, Settings, SettingsError};
 use recoup_lab::stage::{
     Ends, EventTarget, KernelFacts, Lateness, Live, Outputs, RealStage, Stack, Stage, StageError,
 };
 use recoup_net::testbed::{
-    self, FlowEvent, FlowEventKind, Kernel, Options, PathPacket, PathPoint, Setup, Testbed,
+    self, FlowEvent, FlowEventKind, Kernel, Options, PathPacket, PathPoint, Setup, Switch,
+    Switches, Testbed,
 };
 use recoup_net::{DeliveryError, NetError, PacketCapture};
 use recoup_path::{HopSpec, PathSpec};
@@ -18,7 +19,7 @@ use recoup_recovery::Profile;
 use recoup_recovery::congestion::Algorithm;
 use recoup_sim::{FlowSpec, Observer, Packet, Point};
 use recoup_tcp::flow::Host;
-use recoup_tcp::{AckPolicy, Config, Switch};
+use recoup_tcp::{AckPolicy, Config};
 use recoup_units::FlowId;
 use recoup_wire::{Segment, SeqNumber};
 use std::ops::Range;
@@ -28,13 +29,24 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// Testbeds on this machine: network namespaces, TUN devices and the path between them.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Testbeds;
+#[derive(Clone, Copy)]
+pub struct Testbeds<'a> {
+    /// Whether to begin no other flow.
+    pub is_stopped: &'a (dyn Fn() -> bool + Sync),
+}
 
-/// Whether this process may make what the real stages need; to be asked while it has one thread.
+impl Default for Testbeds<'_> {
+    fn default() -> Self {
+        Self {
+            is_stopped: &|| false,
+        }
+    }
+}
+
+/// Acquires the rights that testbeds need. Call it while the process has one thread.
 ///
 /// # Errors
-/// What is missing.
+/// The right that is missing.
 pub fn prepare() -> Result<(), StageError> {
     testbed::prepare().map_err(system)
 }
@@ -59,7 +71,7 @@ struct Job<'a> {
 /// Writes the events of a flow that ran under the profile of this name, on whichever thread.
 type WriteEvents<'a> = dyn Fn(&str, FlowId, &[FlowEvent]) + Sync + 'a;
 
-/// What a job came to.
+/// The result of a job.
 struct Done {
     cost: Cost,
     error: DeliveryError,
@@ -68,7 +80,7 @@ struct Done {
     kernel: Option<Kernel>,
 }
 
-impl RealStage for Testbeds {
+impl RealStage for Testbeds<'_> {
     fn run(
         &self,
         scenario: &Scenario,
@@ -122,8 +134,9 @@ impl RealStage for Testbeds {
         let jobs: Vec<_> = jobs.collect();
         let path = path(&scenario.settings, ends)?;
         let failed = AtomicBool::new(false);
+        let is_stopped = || failed.load(Ordering::Relaxed) || (self.is_stopped)();
         let play = |i: usize| {
-            let played = play(scenario, ends, &path, &jobs[i], &failed, done);
+            let played = play(scenario, ends, &path, &jobs[i], &is_stopped, done);
             failed.fetch_or(played.is_err(), Ordering::Relaxed);
             played
         };
@@ -137,10 +150,10 @@ impl RealStage for Testbeds {
             Some(result(scenario, ends, profile, sum))
         });
         let results = results.collect();
-        captures
-            .into_iter()
-            .flatten()
-            .try_for_each(Capture::finish)?;
+        if !(self.is_stopped)() {
+            let captures = captures.into_iter().flatten();
+            captures.into_iter().try_for_each(Capture::finish)?;
+        }
         Ok(results)
     }
 }
@@ -149,7 +162,7 @@ fn system(error: NetError) -> StageError {
     StageError::System(Box::new(error))
 }
 
-/// The profiles that make a difference; `None` for the kernel at both ends.
+/// The profiles to run; `None` when the kernel is at both ends and profiles have no effect.
 fn profiles_of(scenario: &Scenario, ends: Ends) -> Vec<Option<&Profile>> {
     match ends.has_profiles() {
         true => scenario.profiles.iter().map(Some).collect(),
@@ -175,9 +188,9 @@ fn paths_of(dir: &Path, ends: Ends, profile: Option<&Profile>) -> CapturePaths {
 
 /// The scenario's path for these ends.
 ///
-/// Linux cuts its stream into segments as it likes, most of all when little of the window is left. So
-/// loss rules for what the kernel sends name bytes, not segments. Where a scenario delays ACKs, the
-/// path thins the kernel's.
+/// Linux chooses its own segment boundaries, above all where the window has little room. Rules that name
+/// data segments therefore become rules over the bytes of these segments. Where the kernel is to delay
+/// its ACKs, the path thins them at the sender.
 fn path(settings: &Settings, ends: Ends) -> Result<PathSpec, SettingsError> {
     let mut path = settings.path()?;
     for (stack, host) in [(ends.client, Host::Client), (ends.server, Host::Server)] {
@@ -200,7 +213,7 @@ fn play(
     ends: Ends,
     path: &PathSpec,
     job: &Job<'_>,
-    failed: &AtomicBool,
+    is_stopped: &dyn Fn() -> bool,
     done: &(dyn Fn(u64) + Sync),
 ) -> Result<Done, StageError> {
     let setup = Setup {
@@ -220,6 +233,9 @@ fn play(
         kernel,
     };
     for flow in job.flows.clone() {
+        if is_stopped() {
+            break;
+        }
         let tap = job.capture.map(|capture| capture.packets.tap());
         let outcome = testbed
             .run(path, scenario.seed, FlowId(flow), tap)
@@ -234,12 +250,8 @@ fn play(
         let [up, down] = [&outcome.report.up, &outcome.report.down];
         sum.missed += up.missed + up.refused + down.missed + down.refused;
         done(1);
-        // What fails elsewhere fails the whole.
-        if failed.load(Ordering::Relaxed) {
-            break;
-        }
         if outcome.record.fct.is_none() {
-            // What is left of it must not meet the next.
+            // Its remaining packets must not reach the next flow.
             testbed = Testbed::open(setup.clone()).map_err(system)?;
         }
     }
@@ -295,8 +307,8 @@ fn setup(settings: &Settings, ends: Ends, profile: Option<&Profile>) -> Setup {
         Stack::Recoup => testbed::Stack::Recoup(config),
         Stack::Kernel => testbed::Stack::Kernel(options(settings)),
     };
-    // What one end does without, the other does without.
-    let timestamps = !ends.has_kernel() || settings.kernel.get(Switch::Timestamps) != Some(false);
+    // An option that one end lacks is not used by the other either.
+    let timestamps = !ends.has_kernel() || settings.kernel.timestamps != Some(false);
     let options_len = if timestamps {
         Config::TIMESTAMPS_LEN
     } else {
@@ -316,8 +328,8 @@ fn options(settings: &Settings) -> Options {
     let usual = Settings::default();
     let buffer = settings.receive_buffer;
     Options {
-        switches: settings.kernel,
-        congestion_control: match &settings.kernel_cc {
+        switches: switches(&settings.kernel),
+        congestion_control: match &settings.kernel.cc {
             Some(name) => name.clone(),
             None => settings.cc.unwrap_or(Algorithm::Cubic).name().into(),
         },
@@ -329,7 +341,23 @@ fn options(settings: &Settings) -> Options {
     }
 }
 
-/// What a result is called, and the client's and the server's TCP.
+/// The kernel's sysctls for a scenario's settings.
+fn switches(settings: &KernelSettings) -> Switches {
+    let mut switches = Switches::default();
+    for (switch, on) in [
+        (Switch::Tlp, settings.tlp),
+        (Switch::Rack, settings.rack),
+        (Switch::Sack, settings.sack),
+        (Switch::Dsack, settings.dsack),
+        (Switch::Timestamps, settings.timestamps),
+        (Switch::Frto, settings.frto),
+    ] {
+        switches.set(switch, on);
+    }
+    switches
+}
+
+/// The name of a result, and the names of the client's and the server's TCP.
 fn names(ends: Ends, profile: Option<&Profile>) -> (String, [String; 2]) {
     let name = |stack| match stack {
         Stack::Recoup => profile.map_or_else(String::new, |profile| profile.name().into()),
@@ -343,7 +371,7 @@ fn names(ends: Ends, profile: Option<&Profile>) -> (String, [String; 2]) {
     (whole, [client, server])
 }
 
-/// What crosses the wire of one profile's flows, at the server and at the client.
+/// The captures of one profile's flows at the server and at the client.
 struct Capture {
     packets: PacketCapture<OutputFile>,
     paths: CapturePaths,

@@ -11,7 +11,7 @@
 //! | a mechanism that needs SACK | in a profile without SACK                                   |
 
 use crate::scenario::Scenario;
-use crate::settings::{KEYS, Settings};
+use crate::settings::{self, Settings};
 use recoup_path::Queue;
 use recoup_recovery::Profile;
 use recoup_recovery::profile::Mechanism;
@@ -21,7 +21,7 @@ pub fn effective_settings(settings: &Settings) -> Vec<(&'static str, String)> {
     let effective = effective(settings);
     let linked = settings.link.up.is_some() || settings.link.down.is_some();
     let rated = effective.rate.up.is_some() || effective.rate.down.is_some();
-    let names = KEYS.iter().map(|key| key.name);
+    let names = settings::all().map(|setting| setting.key);
     let names = names.filter(|name| match *name {
         "segments" => settings.writes.is_empty(),
         "rate" => rated || !linked,
@@ -89,13 +89,15 @@ fn of_slp(scenario: &Scenario) -> Vec<String> {
         return vec![];
     }
     let usual = Settings::default();
-    let keys = KEYS.iter().filter(|key| key.name.starts_with("slp."));
-    keys.filter_map(|key| {
-        let value = scenario.settings.get(key.name)?;
-        let changed = Some(&value) != usual.get(key.name).as_ref();
-        changed.then(|| format!("{}={value} has no effect: no profile has +slp", key.name))
-    })
-    .collect()
+    let keys = settings::all().map(|setting| setting.key);
+    let of_slp = keys.filter(|key| key.starts_with("slp."));
+    of_slp
+        .filter_map(|key| {
+            let value = scenario.settings.get(key)?;
+            let changed = Some(&value) != usual.get(key).as_ref();
+            changed.then(|| format!("{key}={value} has no effect: no profile has +slp"))
+        })
+        .collect()
 }
 
 fn of_profile(profile: &Profile, settings: &Settings) -> Vec<String> {
@@ -120,7 +122,7 @@ fn of_profile(profile: &Profile, settings: &Settings) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::parse_profile;
+    use crate::profile::parse_profile;
     use std::path::Path;
 
     fn scenario(profile: &str, settings: &[(&str, &str)]) -> Scenario {

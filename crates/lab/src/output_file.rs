@@ -1,7 +1,10 @@
 //! Output files that get their name when they are complete.
 //!
 //! Incomplete files are removed when they are dropped. When a signal ends the program, so that nothing
-//! is dropped, [`exit`] removes them.
+//! is dropped, [`exit`] removes them. If the program was killed, the next output file in the same folder
+//! removes them.
+
+mod stale;
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -38,26 +41,26 @@ enum Inner {
     Direct(File),
 }
 
-/// All temporary files. Create, rename and remove them only while holding the lock.
+/// The temporary files of this process. Create, rename and remove them only while holding the lock.
 static UNFINISHED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 fn unfinished() -> MutexGuard<'static, BTreeSet<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes every file that does not have its name yet, and ends the program by `end`: no file is
-/// begun or given its name from here on.
+/// Removes every file that does not have its name yet, and ends the program with `end`. No file is
+/// begun or named from here on.
 pub fn exit(end: impl FnOnce()) -> ! {
     let unfinished = unfinished();
     for path in unfinished.iter() {
-        // What is gone already is as it should be; of what stays there is nobody left to tell.
+        // The program ends; an error has nowhere to go.
         let _ = std::fs::remove_file(path);
     }
     end();
     std::process::exit(2)
 }
 
-/// A temporary file that is known to be one.
+/// A temporary file, registered in [`UNFINISHED`].
 #[derive(Debug)]
 struct Temporary {
     file: File,
@@ -68,7 +71,14 @@ struct Temporary {
 impl Temporary {
     fn create(builder: &tempfile::Builder<'_, '_>, dir: &Path) -> io::Result<Self> {
         let mut unfinished = unfinished();
-        let (file, path) = builder.tempfile_in(dir).map(NamedTempFile::into_parts)?;
+        stale::remove(dir);
+        let (file, path) = loop {
+            let (file, path) = builder.tempfile_in(dir).map(NamedTempFile::into_parts)?;
+            // Another run may have taken the file for a stale one before it was locked.
+            if stale::lock(&file, &path) != Some(false) {
+                break (file, path);
+            }
+        };
         unfinished.insert(path.to_path_buf());
         Ok(Self {
             file,
@@ -135,16 +145,16 @@ impl OutputFile {
         } else {
             let dir = target.parent().filter(|d| !d.as_os_str().is_empty());
             let mut builder = tempfile::Builder::new();
-            builder.prefix(".recoup-").suffix(".tmp");
+            builder.prefix(stale::PREFIX).suffix(stale::SUFFIX);
             #[cfg(unix)]
             {
                 use std::os::unix::fs::PermissionsExt;
-                // As any new file; the umask takes its share.
+                // The mode of any new file, before the umask.
                 builder.permissions(std::fs::Permissions::from_mode(0o666));
             }
             let dir = dir.unwrap_or(Path::new("."));
             std::fs::metadata(dir).map_err(error)?;
-            // The error itself would name the temporary file.
+            // The full error would name the temporary file.
             let file = Temporary::create(&builder, dir);
             Inner::Temporary(file.map_err(|e| error(e.kind().into()))?)
         };
@@ -249,6 +259,27 @@ mod tests {
         assert_eq!(known(), 1);
         kept.publish().unwrap();
         assert_eq!(known(), 0);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_a_killed_run_left_is_removed_by_the_next() {
+        let dir = tempfile::tempdir().unwrap();
+        let [stale, other] = [".recoup-x1y2z3.tmp", "recoup-notes.tmp"].map(|n| dir.path().join(n));
+        std::fs::write(&stale, "half").unwrap();
+        std::fs::write(&other, "kept").unwrap();
+        let first = OutputFile::create(&dir.path().join("first")).unwrap();
+        assert!(!stale.exists() && other.exists());
+        // A file that is being written is not stale.
+        let second = OutputFile::create(&dir.path().join("second")).unwrap();
+        first.publish().unwrap();
+        second.publish().unwrap();
+        let mut names: Vec<_> = std::fs::read_dir(dir.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
+        names.sort();
+        assert_eq!(names, ["first", "recoup-notes.tmp", "second"]);
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub use tables::View;
 use crate::effect;
 use crate::run::ProfileResult;
 use crate::scenario::Scenario;
-use crate::settings::{KEYS, Settings};
+use crate::settings::{self, Settings};
 use crate::stage::Stage;
 use crate::stats::Summary;
 use recoup_table::{Columns, Keep, Schema};
@@ -75,9 +75,8 @@ impl Report {
         Self {
             scenario: scenario.name.clone(),
             seed: scenario.seed,
-            settings: KEYS
-                .iter()
-                .map(|k| (k.name.into(), setting(k.name)))
+            settings: settings::all()
+                .map(|s| (s.key.into(), setting(s.key)))
                 .collect(),
             finding: finding(scenario, &entries),
             heading: heading(scenario),
@@ -247,8 +246,9 @@ mod tests {
         let csv = report(&[("drop", "tail:1,up:ack:2"), ("rate", "10Mbit")]).to_csv();
         let mut lines = csv::Reader::from_reader(csv.as_bytes());
         let header = lines.headers().unwrap().clone();
-        let settings: Vec<&str> = header.iter().skip(header.len() - KEYS.len()).collect();
-        assert_eq!(settings, KEYS.map(|key| format!("set_{}", key.name)));
+        let expected: Vec<String> = settings::all().map(|s| format!("set_{}", s.key)).collect();
+        let settings: Vec<&str> = header.iter().skip(header.len() - expected.len()).collect();
+        assert_eq!(settings, expected);
         let mut count = 0;
         for line in lines.records() {
             let line = line.unwrap();

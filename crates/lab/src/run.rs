@@ -130,29 +130,55 @@ pub fn run(
     threads: usize,
     done: impl Fn(u64) + Sync,
 ) -> Result<Vec<ProfileResult>, SettingsError> {
+    run_until(scenario, threads, done, || false)
+}
+
+/// As [`run`], but begins no flow once `is_stopped` says so: the results are then of the flows that
+/// were finished.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_until(
+    scenario: &Scenario,
+    threads: usize,
+    done: impl Fn(u64) + Sync,
+    is_stopped: impl Fn() -> bool + Sync,
+) -> Result<Vec<ProfileResult>, SettingsError> {
     let path = scenario.settings.path()?;
     scenario
         .profiles
         .iter()
         .map(|profile| {
-            let spec = scenario.settings.flow(profile);
-            let cost = run_flows(&path, &spec, scenario.seed, scenario.flows, threads, &done)?;
+            let job = Job {
+                path: &path,
+                spec: scenario.settings.flow(profile),
+                seed: scenario.seed,
+                flows: scenario.flows,
+            };
+            let cost = run_flows(&job, threads, &done, &is_stopped)?;
             Ok(ProfileResult::simulated(profile, cost))
         })
         .collect()
 }
 
-fn run_flows(
-    path: &PathSpec,
-    spec: &FlowSpec,
+/// The flows of one profile.
+struct Job<'a> {
+    path: &'a PathSpec,
+    spec: FlowSpec,
     seed: u64,
     flows: u64,
+}
+
+fn run_flows(
+    job: &Job<'_>,
     threads: usize,
     done: &(impl Fn(u64) + Sync),
+    is_stopped: &(impl Fn() -> bool + Sync),
 ) -> Result<Cost, SettingsError> {
+    let flows = job.flows;
     let next = AtomicU64::new(0);
     let work = || -> Result<Cost, SettingsError> {
-        let mut simulation = simulation(path)?;
+        let mut simulation = simulation(job.path)?;
         let mut cost = Cost::default();
         loop {
             let from = next.fetch_add(BATCH, Ordering::Relaxed);
@@ -161,7 +187,10 @@ fn run_flows(
             }
             let to = (from + BATCH).min(flows);
             for flow in from..to {
-                let record = simulation.run(spec, seed, FlowId(flow), &mut NoObserver);
+                if is_stopped() {
+                    return Ok(cost);
+                }
+                let record = simulation.run(&job.spec, job.seed, FlowId(flow), &mut NoObserver);
                 cost.add_flow(&record, recoveries(&simulation));
             }
             done(to - from);
@@ -185,10 +214,24 @@ pub fn run_observed<O: Observer>(
     observer: &mut O,
     done: impl Fn(u64),
 ) -> Result<ProfileResult, SettingsError> {
+    run_observed_until(scenario, profile, observer, done, || false)
+}
+
+/// As [`run_observed`], but begins no flow once `is_stopped` says so.
+///
+/// # Errors
+/// As [`run_observed`].
+pub fn run_observed_until<O: Observer>(
+    scenario: &Scenario,
+    profile: &Profile,
+    observer: &mut O,
+    done: impl Fn(u64),
+    is_stopped: impl Fn() -> bool,
+) -> Result<ProfileResult, SettingsError> {
     let mut simulation = simulation(&scenario.settings.path()?)?;
     let spec = scenario.settings.flow(profile);
     let mut cost = Cost::default();
-    for flow in 0..scenario.flows {
+    for flow in (0..scenario.flows).take_while(|_| !is_stopped()) {
         let record = simulation.run(&spec, scenario.seed, FlowId(flow), observer);
         cost.add_flow(&record, recoveries(&simulation));
         done(1);

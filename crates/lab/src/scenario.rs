@@ -11,17 +11,20 @@
 //! drop = "tail:1"
 //! ```
 
+use crate::input;
+use crate::profile::parse_profile;
 use crate::settings::{Settings, SettingsError};
 use crate::suggest::did_you_mean;
 use recoup_recovery::Profile;
-use recoup_recovery::profile::ProfileError;
 use std::collections::BTreeMap;
-use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
+
+/// The longest scenario file that is read, in bytes.
+const LONGEST_SCENARIO: u64 = 1 << 20;
 
 /// The scenarios in the binary: name and text.
 pub const BUILT_IN: [(&str, &str); 4] = [
@@ -34,30 +37,30 @@ pub const BUILT_IN: [(&str, &str); 4] = [
     ("syn-loss", include_str!("../../../scenarios/syn-loss.toml")),
 ];
 
-/// What is run.
+/// Settings, and the profiles that are compared under them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
     /// A built-in scenario's name, or a file's without its ending.
     pub name: String,
     /// What it shows.
     pub about: String,
-    /// One run each.
+    /// The profiles, each of which runs the same flows.
     pub profiles: Vec<Profile>,
-    /// Flows a run.
+    /// Flows per profile.
     pub flows: u64,
-    /// Everything random comes from this.
+    /// The seed of everything random.
     pub seed: u64,
     /// Path, traffic and hosts.
     pub settings: Settings,
-    /// Where settings come from, so that what is wrong with them together can be placed.
+    /// Where the settings come from, so that an error in their combination can name a line.
     origin: Origin,
 }
 
-/// The file of a scenario, and the lines of its settings that still stand.
+/// The file of a scenario, and the lines of its settings that were not changed since.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Origin {
     file: String,
-    /// `None` of one that is built in or came from standard input.
+    /// `None` for a built-in scenario and for standard input.
     path: Option<PathBuf>,
     lines: BTreeMap<String, usize>,
 }
@@ -77,7 +80,7 @@ pub enum ScenarioError {
     Unreadable {
         /// Which.
         file: String,
-        /// The system's words.
+        /// The system's error.
         why: String,
     },
     /// Something in the file is wrong.
@@ -90,17 +93,6 @@ pub enum ScenarioError {
         /// What is wrong, and what was expected.
         why: String,
     },
-}
-
-/// Reads a profile. An unknown word is answered by its near match or, failing that, by all known.
-pub fn parse_profile(text: &str) -> Result<Profile, String> {
-    text.parse().map_err(|e: ProfileError| {
-        let (word, known) = e.unknown();
-        match did_you_mean(word, known.iter().copied()) {
-            near if near.is_empty() => e.to_string(),
-            near => format!("unknown {} '{word}'{near}", e.kind()),
-        }
-    })
 }
 
 impl Scenario {
@@ -123,11 +115,9 @@ impl Scenario {
             why: e.to_string(),
         };
         if name == "-" {
-            let mut text = String::new();
             let file = "<standard input>";
-            std::io::stdin()
-                .read_to_string(&mut text)
-                .map_err(|e| unreadable(file, e))?;
+            let text = input::read_text(std::io::stdin(), LONGEST_SCENARIO);
+            let text = text.map_err(|e| unreadable(file, e))?;
             return Self::parse("-", file, &text, Path::new("."));
         }
         let path = Path::new(name);
@@ -135,7 +125,7 @@ impl Scenario {
         if !is_file && !path.is_file() {
             return Err(ScenarioError::Unknown { name: name.into() });
         }
-        let text = std::fs::read_to_string(path).map_err(|e| unreadable(name, e))?;
+        let text = input::read_file(path, LONGEST_SCENARIO).map_err(|e| unreadable(name, e))?;
         let stem = path
             .file_stem()
             .map_or(name.into(), |s| s.to_string_lossy());
@@ -145,7 +135,7 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// The files it was read from: its own, the recorded links and the likelihoods.
+    /// The files the scenario was read from: its own, recorded links and likelihoods.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         let links = [&self.settings.link.up, &self.settings.link.down];
         let links = links.into_iter().flatten().map(|link| &link.file);
@@ -163,8 +153,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// Checks that the settings fit together; a setting of the file that does not is named with its
-    /// line.
+    /// Checks that the settings fit together. An error names the line of the setting in the file.
     ///
     /// # Errors
     /// A loss rule that does not fit the flow's length.
@@ -181,7 +170,7 @@ impl Scenario {
         }))
     }
 
-    /// Reads a scenario's text; `file` is what errors call it, `base` where its files are.
+    /// Reads a scenario's text. Errors call it `file`; file names in it are relative to `base`.
     ///
     /// # Errors
     /// A line that is wrong.
@@ -270,8 +259,8 @@ impl Scenario {
     }
 }
 
-/// The settings of a table with their names, keys and values; those of a table in it, as `slp.p = 0.02`
-/// makes one, by both names.
+/// The settings of a table with their names, keys and values. The settings of a nested table, which
+/// `slp.p = 0.02` makes, are named by both keys.
 fn flat<'a>(
     table: &'a DeTable<'a>,
 ) -> Vec<(String, &'a Spanned<DeString<'a>>, &'a Spanned<DeValue<'a>>)> {
@@ -322,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn the_built_in_ones_load_and_their_paths_stand() {
+    fn built_in_scenarios_load_and_their_settings_fit_together() {
         for (name, _) in BUILT_IN {
             let scenario = Scenario::load(name).unwrap();
             assert_eq!(scenario.name, name);
@@ -345,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named_with_their_line() {
+    fn errors_name_the_line() {
         for (text, error) in [
             ("", "x.toml:1: the scenario is empty: expected profiles"),
             ("# nothing\n", "x.toml:1: the scenario is empty"),
@@ -404,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_that_does_not_fit_the_others_is_placed() {
+    fn a_setting_that_does_not_fit_the_others_is_named_with_its_line() {
         let text = "[settings]\nsegments = 3\ndrop = \"tail:4\"";
         let mut scenario = parse(text).unwrap();
         let error = "drop: `tail:4`: the flow has only 3 data segments from server to client";
@@ -413,6 +402,18 @@ mod tests {
         assert_eq!(scenario.check(), Err(error.into()));
         scenario.set("segments", "4").unwrap();
         assert_eq!(scenario.check(), Ok(()));
+    }
+
+    #[test]
+    fn a_scenario_file_that_is_too_long_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("long.toml");
+        let file = std::fs::File::create(&path).unwrap();
+        file.set_len(LONGEST_SCENARIO + 1).unwrap();
+        let name = path.display().to_string();
+        let error = Scenario::load(&name).unwrap_err().to_string();
+        let why = "longer than 1 MiB, the most that is read";
+        assert_eq!(error, format!("cannot read the scenario {name}: {why}"));
     }
 
     #[test]

@@ -1,33 +1,35 @@
-//! The settings of a scenario: what the path is like, what is sent, how the hosts behave.
+//! The settings of a scenario: the path, the traffic and the hosts.
 //!
-//! Every setting has a text form, the same in a scenario file and after `--set`. Settings that can
-//! differ by direction take a comma-joined list of `[up:|down:]VALUE`; without a prefix a value is
-//! for both, except for `drop` and `link`, where the data direction, down, is meant.
+//! Every setting has a text form, the same in a scenario file and after `--set`; its [`Setting`] reads
+//! and writes it. A setting that can differ by direction takes a comma-joined list of
+//! `[up:|down:]VALUE`. A value without a prefix is for both directions; for `drop` and `link` it is for
+//! the data direction, down.
 
-mod text;
+mod descriptor;
+mod faults;
+mod hosts;
+mod kernel;
+mod path;
+mod slp;
+mod traffic;
+mod value;
 
-pub use text::{EachWay, parse_request};
+pub use descriptor::{Setting, all};
+pub use kernel::KernelSettings;
+pub use value::{EachWay, parse_size_or_zero};
 
-use crate::quantity::{format_duration, parse_duration, parse_rate};
 use crate::suggest::did_you_mean;
 use recoup_path::PathSpec;
 use recoup_path::{DataSegments, DropRules, HopSpec, LinkTrace, Probability, Queue};
 use recoup_recovery::Profile;
 use recoup_recovery::congestion::Algorithm;
-use recoup_recovery::slp::{LossRate, SlpRules};
+use recoup_recovery::slp::SlpRules;
 use recoup_sim::{FlowSpec, TimerModel};
 use recoup_tcp::flow::{Workload, Write};
-use recoup_tcp::{self as tcp, AckPolicy, Push, Switch, Switches};
+use recoup_tcp::{self as tcp, AckPolicy, Push};
 use recoup_units::{BitRate, Direction, Segments};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use text::{
-    BOTH, DOWN, PUSHES, SWITCHED, format_ack, format_likelihoods, format_request, format_timers,
-    format_word, format_writes, optional, parse_ack, parse_cc, parse_drop, parse_initial_window,
-    parse_kernel_cc, parse_loss_rate, parse_number, parse_probabilities, parse_reordering,
-    parse_share, parse_timers, parse_user_timeout, parse_word, parse_writes, read_likelihoods,
-    read_link,
-};
 use thiserror::Error;
 
 /// A recorded link and the file it came from.
@@ -39,19 +41,19 @@ pub struct Link {
     pub trace: LinkTrace,
 }
 
-/// Reordering: how often, and by how much.
+/// Reordering: its probability and delay.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reordering {
-    /// How likely a packet is held.
+    /// The probability that a packet is held back.
     pub probability: Probability,
-    /// How much longer it takes.
+    /// How long it is held back.
     pub extra: Duration,
 }
 
 /// All settings of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// Round-trip propagation delay, split evenly.
+    /// Round-trip propagation delay, half of it each way.
     pub rtt: Duration,
     /// Link rate; `None` is infinitely fast.
     pub rate: EachWay<Option<BitRate>>,
@@ -59,203 +61,64 @@ pub struct Settings {
     pub queue: EachWay<Queue>,
     /// A recorded link in place of a rate.
     pub link: EachWay<Option<Link>>,
-    /// Bytes the client writes once connected, which the server waits for.
+    /// Bytes the client writes once connected. The server writes nothing before it has them all.
     pub request: u64,
     /// Full segments the server sends.
     pub segments: u64,
-    /// What the server writes and when, counted from the moment it would write the segments, in
-    /// the order of time; empty: the segments at once.
+    /// What the server writes in place of `segments`, in the order of time. Times count from the
+    /// moment it would write the segments. If empty, it writes the segments at once.
     pub writes: Vec<Write>,
     /// Payload bytes of a full segment.
     pub mss: u16,
-    /// What is lost.
+    /// The packets that are lost.
     pub drop: DropRules,
-    /// Packets held back.
+    /// The packets that are held back.
     pub reorder: EachWay<Option<Reordering>>,
-    /// How likely a packet is sent twice by the path.
+    /// The probability that the path duplicates a packet.
     pub duplicate: EachWay<Probability>,
-    /// How likely a packet is damaged.
+    /// The probability that the path damages a packet.
     pub corrupt: EachWay<Probability>,
     /// When receivers acknowledge.
     pub ack: AckPolicy,
     /// How hosts round the sender's timers.
     pub timers: TimerModel,
-    /// Congestion control; `None` is the profile's.
+    /// Congestion control; `None` for the profile's.
     pub cc: Option<Algorithm>,
-    /// The congestion window to begin with; `None` is the profile's.
+    /// The initial congestion window; `None` for the profile's.
     pub initial_window: Option<Segments>,
     /// Each side closes as soon as it has written everything.
     pub close: bool,
-    /// How long data may stay unacknowledged; `None` is the profile's.
+    /// How long data may stay unacknowledged; `None` for the profile's.
     pub user_timeout: Option<Duration>,
     /// Bytes a receiver buffers.
     pub receive_buffer: u64,
-    /// Which segments carry PSH.
+    /// The segments that carry PSH.
     pub push: Push,
-    /// What selective loss prevention goes by, where a profile has it.
+    /// The parameters of selective loss prevention, for profiles that have it.
     pub slp: SlpRules,
-    /// The file its likelihoods came from, if they did from one.
+    /// The file of its likelihoods, if they came from one.
     pub slp_q: Option<SourceFile>,
-    /// What is switched on or off where the kernel's TCP is at an end.
-    pub kernel: Switches,
-    /// The congestion control of its sockets by the kernel's own name, if another than `cc`.
-    pub kernel_cc: Option<String>,
+    /// The kernel's TCP, where it is at an end.
+    pub kernel: KernelSettings,
 }
 
 /// A file a setting was read from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SourceFile {
-    /// As the user wrote it.
+    /// Its name as the user wrote it.
     pub name: String,
-    /// Where it is.
+    /// Its path, relative to the working directory or absolute.
     pub path: PathBuf,
 }
 
-/// What the `drop` setting takes, line by line.
+/// The grammar of the `drop` setting, one rule per line.
 pub const DROP_GRAMMAR: &str = DropRules::GRAMMAR;
-
-/// A setting's name and what it takes.
-#[derive(Clone, Copy, Debug)]
-pub struct Key {
-    /// The name.
-    pub name: &'static str,
-    /// What it is and which values it takes.
-    pub help: &'static str,
-}
-
-/// Every setting, in the order of listings.
-pub const KEYS: [Key; 31] = [
-    Key {
-        name: "rtt",
-        help: "round-trip propagation delay, split evenly: 80ms",
-    },
-    Key {
-        name: "rate",
-        help: "link rate: none, 10Mbit, or up:1Mbit,down:10Mbit",
-    },
-    Key {
-        name: "queue",
-        help: "drop-tail queue in front of a rate or link: none, 100 (packets), 64kB; or up:…,down:…",
-    },
-    Key {
-        name: "link",
-        help: "recorded link (mahimahi format) in place of a rate: none, FILE (down), or up:FILE,down:FILE",
-    },
-    Key {
-        name: "request",
-        help: "what the client writes once connected, before which the server writes nothing: 0, 300B",
-    },
-    Key {
-        name: "segments",
-        help: "full segments the server sends: 10",
-    },
-    Key {
-        name: "writes",
-        help: "what the server writes, and how long after accepting (or after the whole request), in place of segments: none, 20kB@0,10kB@500ms (a kB is 1000 bytes)",
-    },
-    Key {
-        name: "mss",
-        help: "payload bytes of a full segment: 1448",
-    },
-    Key {
-        name: "drop",
-        help: "what is lost: none, or [up:|down:]KIND[@T],… as told below: tail:1",
-    },
-    Key {
-        name: "reorder",
-        help: "packets held back: none, P:EXTRA as in 0.01:20ms; or up:…,down:…",
-    },
-    Key {
-        name: "duplicate",
-        help: "probability that the path doubles a packet: 0; or up:…,down:…",
-    },
-    Key {
-        name: "corrupt",
-        help: "probability that the path damages a packet: 0; or up:…,down:…",
-    },
-    Key {
-        name: "ack",
-        help: "receivers acknowledge: quick (each segment), delayed[:200ms] (every second), linux[:16] (so many at once, then delayed by 40 ms)",
-    },
-    Key {
-        name: "timers",
-        help: "how hosts round the sender's timers: exact, granularity:10ms, linux-wheel:HZ",
-    },
-    Key {
-        name: "cc",
-        help: "congestion control: profile (as the profile says), cubic, reno",
-    },
-    Key {
-        name: "initial_window",
-        help: "congestion window to begin with, in segments: profile, 10",
-    },
-    Key {
-        name: "close",
-        help: "each side closes once it has written everything: false, true",
-    },
-    Key {
-        name: "user_timeout",
-        help: "give up after this long without progress: profile, 300s",
-    },
-    Key {
-        name: "receive_buffer",
-        help: "bytes a receiver buffers: 67108864",
-    },
-    Key {
-        name: "psh",
-        help: "which segments carry PSH: write (the last of each write), burst (of each burst of several, too; newer Linux)",
-    },
-    Key {
-        name: "slp.p",
-        help: "of +slp: how likely a packet is lost: 0.02 or 2%, 0 to 1; learned (from the connection)",
-    },
-    Key {
-        name: "slp.q",
-        help: "of +slp: how likely a loss means a timeout: paper (syn and syn_ack 1, psh 0.1), KIND:Q,… as in tail:1,psh:0.1, or a CSV file of lines kind,q; a kind is syn, syn_ack, fin, psh, tail, first or other, q is 0 to 1, and 0 for a kind left out",
-    },
-    Key {
-        name: "slp.bw",
-        help: "of +slp: the bandwidth until the connection has measured its delivery rate: 10Mbit",
-    },
-    Key {
-        name: "slp.gap",
-        help: "of +slp: the gap between original and copy, as a share of SRTT (5 ms before there is one): 0.125, 0 to 1",
-    },
-    Key {
-        name: "kernel.cc",
-        help: "congestion control of the kernel's sockets (--on kernel): default (cc, or cubic), or what this kernel has: bbr",
-    },
-    Key {
-        name: "kernel.tlp",
-        help: "of the kernel as sender or receiver (--on kernel): tail loss probes: default, on, off",
-    },
-    Key {
-        name: "kernel.rack",
-        help: "of the kernel as sender or receiver (--on kernel): RACK: default, on, off",
-    },
-    Key {
-        name: "kernel.sack",
-        help: "of the kernel as sender or receiver (--on kernel): SACK: default, on, off",
-    },
-    Key {
-        name: "kernel.dsack",
-        help: "of the kernel as sender or receiver (--on kernel): reports of duplicates: default, on, off",
-    },
-    Key {
-        name: "kernel.timestamps",
-        help: "of the kernel as sender or receiver (--on kernel): timestamps: default, on, off",
-    },
-    Key {
-        name: "kernel.frto",
-        help: "of the kernel as sender or receiver (--on kernel): F-RTO: default, on, off",
-    },
-];
 
 /// What is wrong with a setting.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SettingsError {
     /// No setting has this name.
-    #[error("unknown setting `{word}`{}", did_you_mean(word, KEYS.iter().map(|k| k.name)))]
+    #[error("unknown setting `{word}`{}", did_you_mean(word, all().map(|s| s.key)))]
     UnknownKey {
         /// The name.
         word: String,
@@ -299,8 +162,7 @@ impl Default for Settings {
             push: Push::WriteEnd,
             slp: SlpRules::PAPER,
             slp_q: None,
-            kernel: Switches::default(),
-            kernel_cc: None,
+            kernel: KernelSettings::default(),
         }
     }
 }
@@ -309,121 +171,21 @@ impl Settings {
     /// Sets `key` to what `text` says. File names are relative to `base`.
     ///
     /// # Errors
-    /// An unknown key, or a value that cannot be read or lies outside its range; nothing is changed
-    /// then.
+    /// An unknown key, or a value that cannot be read or lies outside its range; the settings stay as
+    /// they were.
     pub fn set(&mut self, key: &str, text: &str, base: &Path) -> Result<(), SettingsError> {
-        let key = KEYS
-            .iter()
-            .map(|k| k.name)
-            .find(|name| *name == key.trim())
-            .ok_or_else(|| SettingsError::UnknownKey {
-                word: key.trim().into(),
-            })?;
-        self.set_known(key, text.trim(), base)
-            .map_err(|why| SettingsError::Invalid { key, why })
-    }
-
-    fn set_known(&mut self, key: &str, text: &str, base: &Path) -> Result<(), String> {
-        match key {
-            "rtt" => self.rtt = parse_duration(text)?,
-            "rate" => {
-                self.rate = EachWay::parse(
-                    text,
-                    None,
-                    &BOTH,
-                    optional(|t| parse_rate(t).map_err(|why| why + ", or none")),
-                )?
-            }
-            "queue" => {
-                let queue = |t: &str| {
-                    t.parse()
-                        .map_err(|e: recoup_path::QueueError| e.to_string())
-                };
-                self.queue = EachWay::parse(text, Queue::Unlimited, &BOTH, queue)?;
-            }
-            "link" => {
-                self.link = EachWay::parse(text, None, &DOWN, optional(|t| read_link(t, base)))?;
-            }
-            "request" => self.request = parse_request(text)?,
-            "segments" => self.segments = parse_number(text, 1, 1_000_000_000)?,
-            "writes" => self.writes = parse_writes(text)?,
-            "mss" => self.mss = parse_number(text, 1, 65_463)? as u16,
-            "drop" => self.drop = parse_drop(text)?,
-            "reorder" => {
-                self.reorder = EachWay::parse(text, None, &BOTH, optional(parse_reordering))?;
-            }
-            "duplicate" => self.duplicate = parse_probabilities(text)?,
-            "corrupt" => self.corrupt = parse_probabilities(text)?,
-            "ack" => self.ack = parse_ack(text)?,
-            "timers" => self.timers = parse_timers(text)?,
-            "cc" => self.cc = parse_cc(text)?,
-            "initial_window" => self.initial_window = parse_initial_window(text)?,
-            "close" => self.close = parse_word(text, &[("false", false), ("true", true)])?,
-            "user_timeout" => self.user_timeout = parse_user_timeout(text)?,
-            "receive_buffer" => self.receive_buffer = parse_number(text, 1, 1 << 30)?,
-            "psh" => self.push = parse_word(text, &PUSHES)?,
-            "slp.p" => self.slp.loss = parse_loss_rate(text)?,
-            "slp.q" => (self.slp_q, self.slp.likelihoods) = read_likelihoods(text, base)?,
-            "slp.bw" => self.slp.bandwidth = parse_rate(text)?,
-            "slp.gap" => self.slp.gap = parse_share(text)?,
-            "kernel.cc" => self.kernel_cc = parse_kernel_cc(text)?,
-            _ => {
-                let switch = kernel_switch(key);
-                let switch = switch.unwrap_or_else(|| unreachable!("every key has an arm"));
-                self.kernel.set(switch, parse_word(text, &SWITCHED)?);
-            }
-        }
-        Ok(())
+        let key = key.trim();
+        let setting =
+            descriptor::find(key).ok_or_else(|| SettingsError::UnknownKey { word: key.into() })?;
+        (setting.set)(self, text.trim(), base).map_err(|why| SettingsError::Invalid {
+            key: setting.key,
+            why,
+        })
     }
 
     /// The value of `key` as text that [`set`](Self::set) reads; `None` for an unknown key.
     pub fn get(&self, key: &str) -> Option<String> {
-        let probability = |p: &Probability| p.to_string();
-        let profile = || String::from("profile");
-        Some(match key {
-            "rtt" => format_duration(self.rtt),
-            "rate" => self
-                .rate
-                .format(|r| r.map_or("none".into(), |r| r.to_string())),
-            "queue" => self.queue.format(Queue::to_string),
-            "link" => self
-                .link
-                .format(|l| l.as_ref().map_or("none".into(), |l| l.file.name.clone())),
-            "request" => format_request(self.request),
-            "segments" => self.segments.to_string(),
-            "writes" => format_writes(&self.writes),
-            "mss" => self.mss.to_string(),
-            "drop" if self.drop.0.is_empty() => "none".into(),
-            "drop" => self.drop.to_string(),
-            "reorder" => self.reorder.format(|r| match r {
-                None => "none".into(),
-                Some(r) => format!("{}:{}", r.probability, format_duration(r.extra)),
-            }),
-            "duplicate" => self.duplicate.format(probability),
-            "corrupt" => self.corrupt.format(probability),
-            "ack" => format_ack(self.ack),
-            "timers" => format_timers(self.timers),
-            "cc" => self.cc.map_or_else(profile, |cc| cc.name().into()),
-            "initial_window" => self
-                .initial_window
-                .map_or_else(profile, |window| window.to_string()),
-            "close" => self.close.to_string(),
-            "user_timeout" => self.user_timeout.map_or_else(profile, format_duration),
-            "receive_buffer" => self.receive_buffer.to_string(),
-            "psh" => format_word(self.push, &PUSHES),
-            "slp.p" => match self.slp.loss {
-                LossRate::Fixed(p) => p.to_string(),
-                LossRate::Learned => "learned".into(),
-            },
-            "slp.q" => match &self.slp_q {
-                Some(file) => file.name.clone(),
-                None => format_likelihoods(&self.slp.likelihoods),
-            },
-            "slp.bw" => self.slp.bandwidth.to_string(),
-            "slp.gap" => self.slp.gap.to_string(),
-            "kernel.cc" => self.kernel_cc.clone().unwrap_or_else(|| "default".into()),
-            _ => format_word(self.kernel.get(kernel_switch(key)?), &SWITCHED),
-        })
+        descriptor::find(key).map(|setting| (setting.get)(self))
     }
 
     /// The path these settings describe.
@@ -449,8 +211,8 @@ impl Settings {
         })
     }
 
-    /// How many data segments the server sends; `None` when it depends on what is written while
-    /// the window is full.
+    /// How many data segments the server sends. `None` if that depends on the window, because writes
+    /// may share segments.
     pub(crate) fn data_segments(&self) -> Option<u64> {
         let mss = u64::from(self.mss);
         let Some((last, others)) = self.writes.split_last() else {
@@ -461,7 +223,7 @@ impl Settings {
         whole.then(|| others.sum::<u64>() + last.bytes.div_ceil(mss))
     }
 
-    /// What is sent.
+    /// The traffic these settings describe.
     pub(crate) fn workload(&self) -> Workload {
         let (response, later) = match self.writes.split_first() {
             None => (self.segments * u64::from(self.mss), &[][..]),
@@ -530,12 +292,6 @@ impl Settings {
             workload: self.workload(),
         }
     }
-}
-
-/// The part of the kernel a setting switches.
-fn kernel_switch(key: &str) -> Option<Switch> {
-    let name = key.strip_prefix("kernel.")?;
-    Switch::ALL.into_iter().find(|switch| switch.name() == name)
 }
 
 #[cfg(test)]

@@ -11,8 +11,8 @@ use crate::events::EventWriter;
 use crate::output_file::OutputError;
 use crate::run::ProfileResult;
 use crate::scenario::Scenario;
-use crate::settings::{KEYS, Settings, SettingsError};
-use recoup_tcp::{AckPolicy, Switch};
+use crate::settings::{self, Settings, SettingsError};
+use recoup_tcp::AckPolicy;
 use serde::Serialize;
 use std::error::Error;
 use std::io::Write;
@@ -225,7 +225,7 @@ pub fn notes(scenario: &Scenario, simulated: bool, all_ends: &[Ends]) -> Vec<Str
     let changed = |key: &str| settings.get(key) != usual.get(key);
     let mut notes = Vec::new();
     if !all_ends.iter().any(|ends| ends.has_kernel()) {
-        let of_kernel = KEYS.iter().map(|key| key.name);
+        let of_kernel = settings::all().map(|setting| setting.key);
         let of_kernel = of_kernel.filter(|name| name.starts_with("kernel.") && changed(name));
         notes.extend(of_kernel.map(|key| {
             let value = value(key);
@@ -265,8 +265,8 @@ pub fn notes(scenario: &Scenario, simulated: bool, all_ends: &[Ends]) -> Vec<Str
             ));
         }
         let link = settings.rate.down.is_some() || settings.link.down.is_some();
-        let off = |switch| settings.kernel.get(switch) == Some(false);
-        let probes_by_rack = !off(Switch::Rack) && !off(Switch::Tlp);
+        let probes_by_rack =
+            settings.kernel.rack != Some(false) && settings.kernel.tlp != Some(false);
         if !link && ends.server == Stack::Kernel && probes_by_rack {
             notes.push(format!(
                 "{stage}: on a path without a rate Linux's RACK sometimes ignores a probe's SACK: consider --set rate=100Mbit"

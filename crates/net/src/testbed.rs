@@ -25,6 +25,7 @@ mod kernel;
 mod linux;
 mod meter;
 mod run;
+mod switch;
 
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
@@ -43,6 +44,7 @@ use recoup_tcp::flow::{FlowRecord, Host, Workload};
 use recoup_units::FlowId;
 use run::FlowRun;
 use rustix::pipe::{PipeFlags, pipe_with};
+pub use switch::{Switch, Switches};
 
 use crate::netlink::Netlink;
 use crate::wire::{acquire_rights, forward};

@@ -43,14 +43,19 @@ pub(crate) fn unit(draw: u64) -> f64 {
 
 /// Text that is not a probability.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("`{0}` is not a probability: expected a number from 0 to 1")]
+#[error("`{0}` is not a probability: expected a number from 0 to 1, or 0% to 100%")]
 pub struct ProbabilityError(pub String);
 
 impl FromStr for Probability {
     type Err = ProbabilityError;
 
+    /// A number from 0 to 1 (`0.02`) or a percentage (`2%`).
     fn from_str(text: &str) -> Result<Self, ProbabilityError> {
-        let number = text.trim().parse().ok();
+        let number = match text.trim().strip_suffix('%') {
+            // The decimal point moves before the number is rounded to binary: 0.3% is 0.003.
+            Some(percent) => format!("{}e-2", percent.trim_end()).parse().ok(),
+            None => text.trim().parse().ok(),
+        };
         number
             .and_then(Self::new)
             .ok_or_else(|| ProbabilityError(text.to_owned()))
@@ -73,12 +78,23 @@ mod tests {
             assert_eq!(Probability::new(p), None, "{p}");
         }
         assert_eq!(Probability::new(-0.0).unwrap().to_string(), "0");
-        for text in ["", "x", "1.5", "-1", "nan", "1%"] {
-            let message = format!("`{text}` is not a probability: expected a number from 0 to 1");
+        for text in ["", "x", "1.5", "-1", "nan", "%", "101%", "1%%"] {
+            let message = format!(
+                "`{text}` is not a probability: expected a number from 0 to 1, or 0% to 100%"
+            );
             assert_eq!(
                 text.parse::<Probability>().unwrap_err().to_string(),
                 message
             );
+        }
+        for (text, printed) in [
+            ("2%", "0.02"),
+            (" 0.1 % ", "0.001"),
+            ("100%", "1"),
+            ("7%", "0.07"),
+        ] {
+            let probability: Probability = text.parse().unwrap();
+            assert_eq!(probability.to_string(), printed);
         }
         let half: Probability = "0.5".parse().unwrap();
         for (draw, zero, at_half, one) in [

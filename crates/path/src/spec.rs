@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use recoup_units::{BitRate, Direction};
+use recoup_units::{BitRate, Direction, format_bytes, parse_bytes};
 use thiserror::Error;
 
 use crate::{LinkTrace, LossSpec, Probability};
@@ -147,32 +147,30 @@ impl Queue {
 /// Text that is not a queue limit.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
-    "`{0}` is not a queue limit: expected packets (100 or 100p, at least 1), bytes (65536B, 64kB or 1MB) or none"
+    "`{0}` is not a queue limit: expected packets (100 or 100p, at least 1), bytes (1500B, 64kB or 64KiB) or none"
 )]
 pub struct QueueError(pub String);
 
 impl FromStr for Queue {
     type Err = QueueError;
 
-    /// `100` and `100p` are packets. `65536B`, `64kB` and `1MB` are bytes; a kB is 1024 bytes, as in
-    /// tc(8), and may be written `KB` or `KiB`. `none` is unlimited. Zero is an error.
+    /// `100` and `100p` are packets, `1500B`, `64kB` (64,000 bytes) and `64KiB` (65,536 bytes) are
+    /// bytes, and `none` is unlimited. Zero is refused.
     fn from_str(text: &str) -> Result<Self, QueueError> {
         let error = || QueueError(text.to_owned());
         let trimmed = text.trim();
         if trimmed == "none" {
             return Ok(Self::Unlimited);
         }
-        let digits = trimmed.bytes().take_while(u8::is_ascii_digit).count();
-        let (number, unit) = trimmed.split_at(digits);
-        let number: u64 = number.parse().map_err(|_| error())?;
-        let queue = match unit {
-            "" | "p" => Self::Packets(u32::try_from(number).map_err(|_| error())?),
-            "B" => Self::Bytes(number),
-            "kB" | "KB" | "KiB" => Self::Bytes(number.checked_mul(1 << 10).ok_or_else(error)?),
-            "MB" | "MiB" => Self::Bytes(number.checked_mul(1 << 20).ok_or_else(error)?),
-            _ => return Err(error()),
+        let packets = trimmed.strip_suffix('p').unwrap_or(trimmed);
+        let is_packets = packets.bytes().all(|b| b.is_ascii_digit());
+        let queue = match is_packets {
+            true => packets.parse().ok().map(Self::Packets),
+            false => parse_bytes(trimmed).map(Self::Bytes),
         };
-        if number == 0 { Err(error()) } else { Ok(queue) }
+        queue
+            .filter(|queue| !matches!(queue, Self::Packets(0) | Self::Bytes(0)))
+            .ok_or_else(error)
     }
 }
 
@@ -182,9 +180,7 @@ impl fmt::Display for Queue {
         match *self {
             Self::Unlimited => f.write_str("none"),
             Self::Packets(n) => write!(f, "{n}p"),
-            Self::Bytes(n) if n % (1 << 20) == 0 => write!(f, "{}MB", n >> 20),
-            Self::Bytes(n) if n % (1 << 10) == 0 => write!(f, "{}kB", n >> 10),
-            Self::Bytes(n) => write!(f, "{n}B"),
+            Self::Bytes(n) => f.write_str(&format_bytes(n)),
         }
     }
 }
@@ -199,10 +195,12 @@ mod tests {
             ("none", Queue::Unlimited, "none"),
             ("100", Queue::Packets(100), "100p"),
             (" 100p ", Queue::Packets(100), "100p"),
-            ("65536B", Queue::Bytes(65_536), "64kB"),
-            ("64kB", Queue::Bytes(65_536), "64kB"),
-            ("64KiB", Queue::Bytes(65_536), "64kB"),
-            ("2MB", Queue::Bytes(2 << 20), "2MB"),
+            ("65536B", Queue::Bytes(65_536), "64KiB"),
+            ("64kB", Queue::Bytes(64_000), "64kB"),
+            ("64KiB", Queue::Bytes(65_536), "64KiB"),
+            ("2MB", Queue::Bytes(2_000_000), "2MB"),
+            ("1GB", Queue::Bytes(1_000_000_000), "1GB"),
+            ("64 kB", Queue::Bytes(64_000), "64kB"),
             ("1500B", Queue::Bytes(1500), "1500B"),
         ] {
             assert_eq!(text.parse(), Ok(queue), "{text}");
@@ -223,8 +221,6 @@ mod tests {
             "-1",
             "1.5kB",
             "64kb",
-            "64 kB",
-            "1GB",
             "4294967296p",
             "18446744073709551615kB",
             "18446744073709551616B",

@@ -1,17 +1,16 @@
 //! `recoup analyze`.
 
-mod captures;
-mod output;
 mod plot;
+mod progress;
 mod views;
 
 use crate::Failure;
-use clap::ValueEnum;
+use crate::output::Format;
 use plot::plot;
 use recoup_lab::analysis::{AllConnections, AllRetransmissions, Summary};
 use recoup_lab::output_file::same_file;
+use recoup_lab::profile::parse_profile;
 use recoup_lab::quantity::parse_duration;
-use recoup_lab::scenario::parse_profile;
 use recoup_trace::analyze::Settings;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -19,23 +18,27 @@ use std::time::Duration;
 use views::show;
 
 const HELP: &str = "\
-Triggers: fast, early, rto, slow_start, tlp, syn, syn_ack, unknown; two timers that fire at one
+Triggers: fast, early, rto, slow_start, tlp, syn, syn_ack, unknown. Two timers that fire at the same
 instant are joined, as in tlp|rto. Verdicts: needed; spurious, if an earlier copy of every byte
-arrived; unknowable, where the capture does not tell.
+arrived; unknowable, if the capture does not show whether one did.
 
-A capture that was written in parts is analyzed as one by `cat a.pcap b.pcap | recoup analyze -`.
+To analyze a capture that was written in parts, join the parts:
+`cat a.pcap b.pcap | recoup analyze -`.
 
---plot draws time to the right and sequence numbers upwards, of the direction that sent more again:
-first transmissions black, needed retransmissions red, spurious ones blue with a cross, unknowable
-ones grey with a diamond, each with its trigger. The capture is read twice.
+--plot draws time to the right and sequence numbers upwards, for the direction with more
+retransmissions: first transmissions black, needed retransmissions red, spurious ones blue with a
+cross, unknowable ones grey with a diamond, each with its trigger. It reads the capture twice.
 
---summary keeps no more than the connections that are open; the other views keep all of their rows
-until the last capture is read. An interrupt (Ctrl-C) ends the reading; what was read till then is
-analyzed and printed.
+--summary keeps only open connections in memory; the other views keep all their rows until the last
+capture is read. An interrupt (Ctrl-C) ends the reading; the packets read so far are analyzed, and
+the findings are printed.
 
-Exit status: 0 analyzed, with notes on standard error where a capture is not whole or not all of it
-can be read; 2 wrong use, or a capture in which nothing can be read: the others are analyzed and
-printed all the same.";
+Exit status: 0 analyzed, with notes on standard error where a capture is cut off or partly
+unreadable; 2 wrong use, or a capture in which nothing can be read (the other captures are analyzed
+and printed all the same).";
+
+/// The formats that findings can be printed in.
+const FORMATS: &[Format] = &[Format::Table, Format::Json, Format::Csv, Format::Parquet];
 
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
@@ -43,17 +46,17 @@ pub struct Args {
     /// Captures (pcap, pcapng; plain, gzip or zstd), each analyzed by itself; - for standard input
     #[arg(required = true, value_name = "CAPTURE")]
     captures: Vec<PathBuf>,
-    /// Show what is in each capture, in all (the usual view)
+    /// Show the totals of each capture (the default view)
     #[arg(long, group = "view")]
     summary: bool,
-    /// Show every connection, and what either end sent
+    /// Show every connection, with what each end sent
     #[arg(long, group = "view")]
     connections: bool,
-    /// Show every retransmission, in the order of frames
+    /// Show every retransmission, in the order of the capture
     #[arg(long, group = "view")]
     retransmissions: bool,
-    /// Of one capture: draw this connection, its number from 0, with every verdict marked; SVG, or
-    /// xplot where --output ends in .xpl
+    /// Draw this connection (counted from 0) of one capture, with every verdict marked: SVG, or xplot
+    /// if --output ends in .xpl
     #[arg(
         long,
         group = "view",
@@ -66,20 +69,21 @@ pub struct Args {
     /// Show the tables of the 2007 loss detection study as well; JSON always has them
     #[arg(long, conflicts_with_all = ["connections", "retransmissions", "plot"])]
     study: bool,
-    /// How to print it [default: as the ending of --output says, .json, .csv or .parquet; else table]
-    #[arg(long, value_enum)]
+    /// Format of the findings [default: by the ending of --output, .txt, .json, .csv or .parquet; else
+    /// table]
+    #[arg(long, value_parser = Format::parser(FORMATS))]
     format: Option<Format>,
-    /// Write it to this file; - for standard output
+    /// Write the findings to this file; - for standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
-    /// Of one capture: draw the figures of the 2007 loss detection study for it (SVG) into this folder
+    /// Draw the figures of the 2007 loss detection study for one capture, as SVG files in this folder
     #[arg(long, value_name = "DIR", conflicts_with_all = ["connections", "retransmissions", "plot"])]
     figures: Option<PathBuf>,
-    /// Take every sender to be of this profile, such as linux-6 or linux-3.17+tlp [default: of the
-    /// one that explains most]
+    /// Explain every sender by this profile, such as linux-6 or linux-3.17+tlp [default: for each
+    /// sender, the profile that explains most]
     #[arg(long, value_name = "PROFILE")]
     profile: Option<String>,
-    /// A connection that is silent for so long is over
+    /// Consider a connection over after this long without a packet
     #[arg(
         long,
         value_name = "TIME",
@@ -88,35 +92,20 @@ pub struct Args {
         allow_hyphen_values = true
     )]
     idle: Duration,
-    /// Read and analyze on so many threads [default: one a core]
+    /// Number of threads that read and analyze [default: one per core]
     #[arg(long, value_name = "N", value_parser = threads, allow_hyphen_values = true)]
     threads: Option<usize>,
 }
 
 impl Args {
-    fn format(&self) -> Format {
-        let ending = self.output.extension().and_then(|ending| ending.to_str());
-        let by_ending = || match ending.map(str::to_ascii_lowercase).as_deref() {
-            Some("json") => Format::Json,
-            Some("csv") => Format::Csv,
-            Some("parquet") => Format::Parquet,
-            _ => Format::Table,
-        };
-        self.format.unwrap_or_else(by_ending)
+    /// The format of `--format`, or else of the output file's ending.
+    fn format(&self) -> Result<Format, Failure> {
+        match self.format {
+            Some(format) => Ok(format),
+            None if self.plot.is_some() => Ok(Format::Svg),
+            None => Format::of_output(&self.output, FORMATS, Format::Table),
+        }
     }
-}
-
-/// How findings are printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For reading
-    Table,
-    /// For programs
-    Json,
-    /// For spreadsheets
-    Csv,
-    /// For data frames and databases
-    Parquet,
 }
 
 fn idle(text: &str) -> Result<Duration, String> {
@@ -167,8 +156,8 @@ fn settings(args: &Args) -> Result<Settings, Failure> {
     })
 }
 
-/// Checks that nothing is read twice where it cannot be, nor read and written, nor printed where it
-/// would do harm.
+/// Checks that standard input is read once, that no capture is overwritten, and that a terminal gets
+/// no binary data.
 fn check_paths(args: &Args) -> Result<(), Failure> {
     let is_stdin = |path: &&PathBuf| path.as_path() == Path::new("-");
     if args.captures.iter().filter(is_stdin).count() > 1 {
@@ -176,18 +165,10 @@ fn check_paths(args: &Args) -> Result<(), Failure> {
         return Err(Failure::Wrong(line.into()));
     }
     if args.figures.is_some() && args.captures.len() > 1 {
-        let line = "--figures: of one capture: expected no other";
-        return Err(Failure::Wrong(line.into()));
-    }
-    if args.study && matches!(args.format(), Format::Csv | Format::Parquet) {
-        let line = "--study: not in rows: expected --format table or json";
+        let line = "--figures: expected one capture";
         return Err(Failure::Wrong(line.into()));
     }
     let to_stdout = args.output == Path::new("-");
-    if to_stdout && args.format() == Format::Parquet && io::stdout().is_terminal() {
-        let line = "--format parquet: not for a terminal: expected --output FILE, or a pipe";
-        return Err(Failure::Wrong(line.into()));
-    }
     for capture in args.captures.iter().filter(|_| !to_stdout) {
         let (input, name) = match is_stdin(&capture) {
             true => (Path::new("/dev/stdin"), "standard input".to_owned()),
@@ -200,5 +181,14 @@ fn check_paths(args: &Args) -> Result<(), Failure> {
             )));
         }
     }
-    captures::check(&args.captures)
+    let format = args.format()?;
+    if args.study && matches!(format, Format::Csv | Format::Parquet) {
+        let line = "--study: expected --format table or json: CSV and Parquet have no study tables";
+        return Err(Failure::Wrong(line.into()));
+    }
+    if to_stdout && format == Format::Parquet && io::stdout().is_terminal() {
+        let line = "--format parquet: not for a terminal: expected --output FILE, or a pipe";
+        return Err(Failure::Wrong(line.into()));
+    }
+    Ok(recoup_api::analyze::check(&args.captures)?)
 }

@@ -1,9 +1,9 @@
 //! `recoup drill`.
 
-use crate::Failure;
-use crate::output::print;
-use clap::ValueEnum;
-use recoup_lab::scenario::parse_profile;
+use crate::output::{Format, print};
+use crate::{Failure, console};
+use recoup_lab::input;
+use recoup_lab::profile::parse_profile;
 use recoup_script::{NoteKind, Report, Script, ScriptError, Settings};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -12,17 +12,23 @@ use std::path::{Path, PathBuf};
 const HELP: &str = "\
 A script plays the other end of one connection and the application at this end: packets in (<) and
 out (>), system calls, assertions over TCP_INFO between %{ and }%. Every packet out must be as the
-script says, at the very microsecond, and no other packet may leave.
+script says, to the microsecond, and no other packet may leave.
 
-The profile is --profile, or the script's own line, `// profile: linux-3.17+tlp`, or linux-3.17. Two
-more such lines: `// mss: 1000` (what the SYN announces), `// ack: quick` (or delayed, or linux);
-they stand before the first event. Lines with sysctl that mean something to the engine are in force;
-what has no effect here is told with --verbose; what cannot be had is refused, and so is a script
-without any event.
+The profile is --profile, or the script's own line `// profile: linux-3.17+tlp`, or linux-3.17. Two
+other lines set the MSS that the SYN announces (`// mss: 1000`) and the acknowledgments
+(`// ack: quick`, or delayed, or linux). These lines stand before the first event. The engine follows
+the sysctl lines that it has a mechanism for. --verbose lists the lines that have no effect. A script
+is refused if it needs something the engine lacks, has no event, or is longer than 16 MiB.
 
-A script that is refused or cannot be read is an ERROR among the results, and the rest is run.
+A script that is refused or cannot be read is an ERROR among the results; the others are run.
 
 Exit status: 0 all passed, 1 a script failed, 2 wrong use or a script that could not be run.";
+
+/// The formats that results can be printed in.
+const FORMATS: &[Format] = &[Format::Table, Format::Json];
+
+/// The longest script that is read, in bytes.
+const LONGEST_SCRIPT: u64 = 16 << 20;
 
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
@@ -30,30 +36,21 @@ pub struct Args {
     /// Scripts, folders of .pkt files, or - for standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Run under this profile, whatever the scripts say
+    /// Run under this profile instead of the scripts' own
     #[arg(long, value_name = "PROFILE")]
     profile: Option<String>,
     /// Print every packet with its time
     #[arg(long)]
     trace: bool,
-    /// Tell what of a script has no effect, on standard error
+    /// Print notes on lines of a script that have no effect
     #[arg(long, short)]
     verbose: bool,
-    /// How to print the results
-    #[arg(long, value_enum, default_value_t = Format::Table)]
+    /// Format of the results (JSON: an array, one object per script)
+    #[arg(long, value_parser = Format::parser(FORMATS), default_value = "table")]
     format: Format,
 }
 
-/// How results are printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For reading
-    Table,
-    /// For programs: an array, an object a script
-    Json,
-}
-
-/// A script and what it came to.
+/// A script and its result.
 struct Outcome {
     script: String,
     result: Result<Report, NotRun>,
@@ -88,10 +85,10 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             result: outcome(path, &settings),
         })
         .collect();
-    tell_notes(&outcomes, args.verbose);
+    print_notes(&outcomes, args.verbose);
     print(&match args.format {
-        Format::Table => table(&outcomes, args.trace),
         Format::Json => array(&outcomes, args.trace),
+        _ => table(&outcomes, args.trace),
     })?;
     let mut not_run: Vec<_> = outcomes
         .iter()
@@ -99,7 +96,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         .collect();
     if let Some(last) = not_run.pop() {
         for error in not_run {
-            eprintln!("recoup: {error}");
+            console::error(&error.to_string());
         }
         return Err(Failure::Wrong(last.to_string()));
     }
@@ -124,12 +121,12 @@ fn outcome(path: &Path, settings: &Settings) -> Result<Report, NotRun> {
         .map_err(NotRun::Refused)
 }
 
-/// What is most likely a mistake always; what merely has no effect if `all`.
-fn tell_notes(outcomes: &[Outcome], all: bool) {
+/// Prints notes on likely mistakes, and with `all` also on lines that have no effect.
+fn print_notes(outcomes: &[Outcome], all: bool) {
     for Outcome { script, result } in outcomes {
         let notes = result.iter().flat_map(|report| &report.notes);
         for note in notes.filter(|note| all || note.kind == NoteKind::Mistake) {
-            eprintln!("recoup: note: {script}:{}: {}", note.line, note.text);
+            console::note(format_args!("{script}:{}: {}", note.line, note.text));
         }
     }
 }
@@ -173,10 +170,10 @@ fn scripts_below(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), Failure>
 }
 
 fn read(path: &Path) -> std::io::Result<String> {
-    if path == Path::new("-") {
-        return std::io::read_to_string(std::io::stdin());
+    match path == Path::new("-") {
+        true => input::read_text(std::io::stdin(), LONGEST_SCRIPT),
+        false => input::read_file(path, LONGEST_SCRIPT),
     }
-    std::fs::read_to_string(path)
 }
 
 fn table(outcomes: &[Outcome], trace: bool) -> String {
@@ -184,7 +181,7 @@ fn table(outcomes: &[Outcome], trace: bool) -> String {
     for Outcome { script, result } in outcomes {
         match result {
             Ok(report) => rows(&mut out, script, report, trace),
-            // Why is told on standard error.
+            // The error goes to standard error.
             Err(_) => {
                 let _ = writeln!(out, "ERROR {script}  (not run)");
             }
@@ -234,7 +231,7 @@ fn array(outcomes: &[Outcome], trace: bool) -> String {
     format!("{all:#}\n")
 }
 
-/// The same keys whether it was run or not, but for the trace.
+/// The keys are the same whether the script was run or not; only a run has a trace.
 fn object(outcome: &Outcome, trace: bool) -> Value {
     let report = outcome.result.as_ref().ok();
     let lines = |lines: Vec<(usize, &str)>| -> Vec<Value> {

@@ -1,7 +1,6 @@
 //! `recoup emulate`.
 
-use crate::Failure;
-use crate::interrupt;
+use crate::{Failure, console, interrupt};
 use clap::value_parser;
 use recoup_lab::output_file::{OutputError, OutputFile, create_folder};
 use recoup_lab::settings::{DROP_GRAMMAR, Settings};
@@ -20,10 +19,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus};
 
 const HELP: &str = "\
-COMMAND runs in a network namespace of its own, as the client: what it sends travels up, what it
-is sent travels down. It reaches this machine at $RECOUP_OUTSIDE and $RECOUP_OUTSIDE6, which is
-also what a default route leads to, and, within other emulators, the outermost at $RECOUP_BASE
-and $RECOUP_BASE6. Needs root, or a system whose users may make namespaces.
+COMMAND runs in a network namespace of its own, as the client: its packets travel up, packets to it
+travel down. It reaches this machine at $RECOUP_OUTSIDE and $RECOUP_OUTSIDE6, where its default route
+leads. Within other emulators, $RECOUP_BASE and $RECOUP_BASE6 are the outermost machine. Needs root,
+or a system whose users may create namespaces.
 
 Exit status: COMMAND's, 128+N if signal N ended it, 127 if there is no such command, 126 if it
 cannot be run, 2 for wrong use or missing rights.";
@@ -31,51 +30,52 @@ cannot be run, 2 for wrong use or missing rights.";
 #[derive(clap::Args)]
 #[command(after_help = HELP, after_long_help = long_help())]
 pub struct Args {
-    /// Round-trip propagation delay, split evenly: 80ms
+    /// Round-trip propagation delay, half of it each way: 80ms
     #[arg(long, value_name = "TIME", default_value = "0")]
     rtt: String,
     /// Link rate: 10Mbit, or up:1Mbit,down:10Mbit
     #[arg(long, value_name = "RATE")]
     rate: Option<String>,
-    /// Drop-tail queue in front of a rate or link: none, 100 (packets), 64kB; or up:…,down:…
+    /// Drop-tail queue in front of a rate or link: none, 100 (packets), 64kB (64,000 bytes) or 64KiB; or
+    /// up:…,down:…
     #[arg(long, value_name = "QUEUE")]
     queue: Option<String>,
-    /// Recorded link (mahimahi format) in place of a rate: FILE (down), or up:FILE,down:FILE
+    /// Recorded link (mahimahi format, at most 64 MiB) in place of a rate: FILE (down), or
+    /// up:FILE,down:FILE
     #[arg(long, value_name = "FILE")]
     link: Option<String>,
-    /// What is lost, by rules that --help tells: up:syn:1,down:bernoulli:0.01; positions count within
-    /// each TCP connection
+    /// Packets that are lost, by the rules in --help: up:syn:1,down:bernoulli:1%; positions count
+    /// within each TCP connection
     #[arg(long, value_name = "RULES")]
     drop: Option<String>,
-    /// Packets held back: P:EXTRA as in 0.01:20ms; or up:…,down:…
+    /// Probability that a packet is held back, and for how long: 1%:20ms; or up:…,down:…
     #[arg(long, value_name = "P:EXTRA")]
     reorder: Option<String>,
-    /// Probability that a packet is doubled; or up:…,down:…
+    /// Probability that a packet is duplicated: 0.01 or 1%; or up:…,down:…
     #[arg(long, value_name = "P")]
     duplicate: Option<String>,
-    /// Probability that a packet is damaged; or up:…,down:…
+    /// Probability that a packet is damaged: 0.01 or 1%; or up:…,down:…
     #[arg(long, value_name = "P")]
     corrupt: Option<String>,
-    /// Data segments a connection sends, each direction: what tail:N in --drop counts from
+    /// Data segments each connection sends in each direction, which tail:N in --drop counts back from
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
     segments: Option<u64>,
     /// Longest packet in bytes, IP header included
     #[arg(long, value_name = "BYTES", default_value_t = 1500, value_parser = value_parser!(u32).range(1280..=65_535))]
     mtu: u32,
-    /// Everything random comes from this number
+    /// Seed of everything random
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// Write what became of each packet as JSON lines to this file
+    /// Write the fate of each packet as a JSON line to this file
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
-    /// Write the packets as they entered and left at both ends into this folder: outside.pcap and
-    /// inside.pcap
+    /// Write captures of both ends of the path into this folder: outside.pcap and inside.pcap
     #[arg(long, value_name = "DIR")]
     pcap: Option<PathBuf>,
-    /// Carry TCP in super-packets of up to 64 KiB, over a path of delay alone: faster
+    /// Carry TCP in super-packets of up to 64 KiB, which is faster; only for a path of --rtt alone
     #[arg(long)]
     offload: bool,
-    /// What to run behind the path, and its arguments
+    /// Command to run behind the path, and its arguments
     #[arg(
         value_name = "COMMAND",
         required = true,
@@ -90,7 +90,7 @@ fn long_help() -> String {
 }
 
 impl Args {
-    /// The path that is asked for.
+    /// The path of the arguments.
     fn path(&self) -> Result<PathSpec, Failure> {
         let mut settings = Settings::default();
         let rtt = Some(&self.rtt);
@@ -121,27 +121,26 @@ impl Args {
         };
         let resolved = settings.drop.resolve(lengths);
         settings.drop = resolved.map_err(|e| Failure::Wrong(format!("--drop: {e}")))?;
-        // No rule is beyond the end of flows that have none.
+        // Connections have no known end, so that no rule can lie beyond it.
         (settings.segments, settings.request) = (u64::MAX, u64::MAX);
         let path = settings.path();
         let path = path.map_err(|e| Failure::Wrong(format!("--{e}")))?;
         if self.offload && !(carries_super_packets(&path.up) && carries_super_packets(&path.down)) {
-            let line = "--offload: what a path does to single packets it cannot do to super-packets: \
-                        expected a path of --rtt alone";
+            let line = "--offload: a path can only delay super-packets: expected --rtt alone";
             return Err(Failure::Wrong(line.into()));
         }
         Ok(path)
     }
 }
 
-/// The records a run writes, under way.
+/// The log and captures being written.
 struct Records {
     log: Option<(PathBuf, PacketLog<OutputFile>)>,
     capture: Option<(PathBuf, PacketCapture<OutputFile>)>,
 }
 
 impl Records {
-    /// Begins those asked for, of what a relay carries.
+    /// Begins the records of a relay that the arguments ask for.
     fn start(args: &Args, relay: &mut Relay) -> Result<Self, Failure> {
         let mut records = Self {
             log: None,
@@ -162,7 +161,7 @@ impl Records {
         Ok(records)
     }
 
-    /// Completes the files, which lack their names alone, once there is no relay any more.
+    /// Completes the files once the relay is gone. They get their names when they are published.
     fn close(self) -> Result<Vec<OutputFile>, Failure> {
         let failed = |path: PathBuf| move |source| OutputError { path, source };
         let mut files = Vec::new();
@@ -176,11 +175,11 @@ impl Records {
     }
 }
 
-/// Runs a command behind a path; its exit status.
+/// Runs a command behind a path, and returns its exit status.
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let path = args.path()?;
     let mut relay = Relay::new(&path.up, &path.down, args.seed, args.mtu)?;
-    // Before there is any other thread.
+    // User namespaces can be entered only while the process has one thread.
     let wire = match args.offload {
         true => Wire::open_with_offloads(args.mtu)?,
         false => Wire::open(args.mtu)?,
@@ -199,13 +198,14 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     Ok(code)
 }
 
-/// Runs the command, if there is one, and carries packets until it ends; the exit status to end with.
+/// Runs the command and carries packets until it ends. Returns the exit status, and a report if the
+/// command could be run.
 fn play(args: &Args, relay: Relay, wire: &Wire) -> Result<(ExitCode, Option<Report>), Failure> {
     let signals = catch_signals();
     let mut running = match wire.run(command(args, wire)) {
         Ok(running) => running,
         Err(NetError::Command { program, source }) => {
-            eprintln!("recoup: cannot run `{}`: {source}", program.display());
+            console::error(&format!("cannot run `{}`: {source}", program.display()));
             let code = match source.kind() {
                 ErrorKind::NotFound => 127,
                 _ => 126,
@@ -215,38 +215,35 @@ fn play(args: &Args, relay: Relay, wire: &Wire) -> Result<(ExitCode, Option<Repo
         Err(e) => return Err(e.into()),
     };
     pass_on(signals, running.signaller()?);
-    // Without a path the command would wait for ever: it is killed as this process ends.
+    // An error ends this process, which kills the command: without a path it would wait for ever.
     let report = carry(relay, wire, &running)?;
     let status = running.wait()?;
     Ok((exit_code(status), Some(report)))
 }
 
-/// What the command will not find: what the system did not give, and this machine at its loopback
-/// address.
+/// Prints notes on what the system does not permit, and on loopback addresses among the command's
+/// arguments: they are the command's own namespace.
 fn note(args: &Args, wire: &Wire) {
-    let arguments = args
-        .command
-        .iter()
-        .skip(1)
-        .map(|word| word.to_string_lossy());
+    let arguments = args.command.iter().skip(1);
+    let arguments = arguments.map(|word| word.to_string_lossy());
     if let Some(loopback) = arguments.filter_map(|word| loopback(&word)).next() {
         let ends = (wire.block().ends_v4(), wire.block().ends_v6());
         let (outside, variable) = match loopback {
             "::1" if wire.ipv6() => (ends.1.outside.to_string(), "$RECOUP_OUTSIDE6"),
             _ => (ends.0.outside.to_string(), "$RECOUP_OUTSIDE"),
         };
-        eprintln!(
-            "recoup: note: {loopback} is the command's own namespace: it reaches this machine at {outside} ({variable}), where a server must listen on that address or on all"
-        );
+        console::note(format!(
+            "{loopback} is the command itself. It reaches this machine at {outside} ({variable}); a server must listen on that address or on all"
+        ));
     }
     if wire.is_apart() {
-        eprintln!(
-            "recoup: note: not as root: there is nothing outside the path but the address $RECOUP_OUTSIDE"
+        console::note(
+            "not as root: there is nothing outside the path but the address $RECOUP_OUTSIDE",
         );
     }
     if !wire.forwards() {
-        eprintln!(
-            "recoup: note: emulators within this one do not reach out: the system keeps forwarding off"
+        console::note(
+            "emulators within this one do not reach out: the system keeps forwarding off",
         );
     }
 }
@@ -275,7 +272,7 @@ fn carry(relay: Relay, wire: &Wire, running: &Running) -> Result<Report, NetErro
     Ok(report)
 }
 
-/// The command with what it needs to know.
+/// The command with the addresses of the path in its environment.
 fn command(args: &Args, wire: &Wire) -> Command {
     let (program, arguments) = args
         .command
@@ -299,21 +296,21 @@ fn command(args: &Args, wire: &Wire) -> Command {
     command
 }
 
-/// From here on signals wait for a command to be passed on to; those ignored stay so.
+/// Catches signals, to pass them on to the command. Ignored signals stay ignored.
 fn catch_signals() -> Option<Signals> {
     let caught = interrupt::not_ignored([SIGINT, SIGTERM, SIGHUP, SIGQUIT]);
-    // Failing that, signals do what they do anyway.
+    // Without a handler, signals keep their default action.
     Signals::new(caught).ok()
 }
 
-/// Passes signals on to the command, which decides what becomes of both.
+/// Passes signals on to the command. This process ends when the command does.
 fn pass_on(signals: Option<Signals>, command: Signaller) {
     let Some(mut signals) = signals else {
         return;
     };
     let forever = move || {
         for signal in signals.forever() {
-            // A terminal sends these to all of its foreground at once.
+            // A terminal sends these signals to all processes in its foreground.
             if !([SIGINT, SIGQUIT].contains(&signal) && in_foreground()) {
                 command.send(signal);
             }
@@ -322,7 +319,7 @@ fn pass_on(signals: Option<Signals>, command: Signaller) {
     let _ = std::thread::Builder::new().spawn(forever);
 }
 
-/// Whether keys pressed in the terminal go to this process and its command alike.
+/// Whether the terminal sends signals to both this process and its command.
 fn in_foreground() -> bool {
     let terminal = std::fs::File::open("/dev/tty");
     let foreground = terminal.map(rustix::termios::tcgetpgrp);
@@ -334,13 +331,13 @@ fn exit_code(status: ExitStatus) -> ExitCode {
     ExitCode::from(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(2))
 }
 
-/// What was carried, and how punctually.
+/// Prints how many packets were carried, and how late they were.
 fn tell(report: &Report, path: &PathSpec, seed: u64) {
     for (way, hops, counts) in [
         ("up", &path.up, report.up),
         ("down", &path.down, report.down),
     ] {
-        eprintln!("recoup: {way} ({}): {counts}", one_line(hops));
+        console::status(format_args!("{way} ({}): {counts}", one_line(hops)));
     }
     let random = |hop: &HopSpec| match hop {
         HopSpec::Loss(spec) => spec.kind.is_random(),
@@ -351,25 +348,25 @@ fn tell(report: &Report, path: &PathSpec, seed: u64) {
         | HopSpec::ThinAcks { .. } => false,
     };
     if path.up.iter().chain(&path.down).any(random) {
-        eprintln!("recoup: seed: {seed}");
+        console::status(format_args!("seed: {seed}"));
     }
     if report.up.delivered + report.down.delivered > 0 {
-        eprintln!("recoup: delivery error: {}", report.error);
+        console::status(format_args!("delivery error: {}", report.error));
     }
     if report.error.is_excessive() {
-        eprintln!(
-            "recoup: warning: more than one packet in 1000 was over 0.2 ms late: the machine was too busy for this path"
+        console::warning(
+            "more than one packet in 1000 was over 0.2 ms late: the machine is too busy for this path",
         );
     }
     let missed = report.up.missed + report.down.missed;
     if missed > 0 {
-        eprintln!(
-            "recoup: warning: {missed} packets did not get as far as the path: there were too many at once"
-        );
+        console::warning(format_args!(
+            "{missed} packets were lost before the path, in full queues of the devices"
+        ));
     }
     if report.connections_exhausted {
-        eprintln!(
-            "recoup: warning: more connections than are told apart: the later ones met no positional drops"
+        console::warning(
+            "too many connections to track: positional drops did not apply to the later ones",
         );
     }
 }

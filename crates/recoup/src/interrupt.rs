@@ -1,46 +1,47 @@
-//! Signals that end the program: what is half written goes first, and what was found so far may be told.
+//! Signals that end the program. Files that are not whole are removed first. A command may defer the
+//! first SIGINT, to print what it has found so far.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether the next SIGINT is to be noted only.
+/// Whether the next SIGINT is deferred.
 static DEFERRED: AtomicBool = AtomicBool::new(false);
 
-/// Whether one was.
-static NOTED: AtomicBool = AtomicBool::new(false);
+/// Whether a deferred SIGINT came.
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// Has the next SIGINT only be noted; what comes after it ends the program as ever.
+/// Defers the next SIGINT. The one after it ends the program.
 pub fn defer() {
     DEFERRED.store(true, Ordering::Relaxed);
 }
 
-/// Has SIGINT end the program again, and tells whether one came.
-pub fn heed() -> bool {
+/// Lets SIGINT end the program again. Returns whether a deferred one came.
+pub fn stop_deferring() -> bool {
     DEFERRED.store(false, Ordering::Relaxed);
-    noted()
+    is_interrupted()
 }
 
-/// Whether a SIGINT came that was deferred.
-pub fn noted() -> bool {
-    NOTED.load(Ordering::Relaxed)
+/// Whether a deferred SIGINT came.
+pub fn is_interrupted() -> bool {
+    INTERRUPTED.load(Ordering::Relaxed)
 }
 
-/// Ends the program as the SIGINT would have done that was deferred.
+/// Ends the program as the deferred SIGINT would have done.
 #[cfg(unix)]
-pub fn end() -> ! {
+pub fn exit() -> ! {
     recoup_lab::output_file::exit(|| {
         let _ = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGINT);
     })
 }
 
-/// Elsewhere there are no signals.
+/// Other systems have no signals.
 #[cfg(not(unix))]
-pub fn end() -> ! {
+pub fn exit() -> ! {
     recoup_lab::output_file::exit(|| ())
 }
 
-/// Has SIGINT, SIGTERM and SIGHUP remove the files that are not whole yet; then they end the program
-/// as ever, so that a shell sees 130, 143 or 129. One that whoever started the program has had it
-/// ignore (`nohup`, a shell's background jobs) stays ignored.
+/// Removes the files that are not whole yet when SIGINT, SIGTERM or SIGHUP comes. The signal then ends
+/// the program, so that a shell sees 130, 143 or 129. A signal that the program was started to ignore
+/// (`nohup`, background jobs of a shell) stays ignored.
 #[cfg(unix)]
 pub fn watch() {
     use recoup_lab::output_file::exit;
@@ -48,14 +49,14 @@ pub fn watch() {
     use signal_hook::iterator::Signals;
     use signal_hook::low_level::emulate_default_handler;
 
-    // Failing that, signals do what they do anyway.
+    // Without a handler, signals keep their default action.
     let Ok(mut signals) = Signals::new(not_ignored([SIGINT, SIGTERM, SIGHUP])) else {
         return;
     };
     let wait = move || {
         for signal in signals.forever() {
             if signal == SIGINT && DEFERRED.swap(false, Ordering::Relaxed) {
-                NOTED.store(true, Ordering::Relaxed);
+                INTERRUPTED.store(true, Ordering::Relaxed);
                 continue;
             }
             exit(|| {
@@ -66,18 +67,18 @@ pub fn watch() {
     let _ = std::thread::Builder::new().spawn(wait);
 }
 
-/// Those of `signals` that were not ignored from the start.
+/// Those of `signals` that were not ignored when the program started.
 #[cfg(unix)]
 pub fn not_ignored<const N: usize>(signals: [i32; N]) -> impl Iterator<Item = i32> {
-    // Where it cannot be told what is ignored, that is most likely a hang-up.
+    // Where the system does not say which signals are ignored, SIGHUP is the most likely one.
     let ignored = ignored().unwrap_or(1 << (signal_hook::consts::SIGHUP - 1));
     signals
         .into_iter()
         .filter(move |signal| ignored & 1 << (signal - 1) == 0)
 }
 
-/// The signals ignored from the start, a bit each, SIGHUP (1) the lowest; `None` where the system
-/// has no /proc that says so.
+/// The signals ignored when the program started, one bit each, SIGHUP (1) the lowest. `None` where the
+/// system has no /proc that says so.
 #[cfg(unix)]
 fn ignored() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
@@ -87,6 +88,6 @@ fn ignored() -> Option<u64> {
     u64::from_str_radix(mask.trim(), 16).ok()
 }
 
-/// Elsewhere there are no signals.
+/// Other systems have no signals.
 #[cfg(not(unix))]
 pub fn watch() {}

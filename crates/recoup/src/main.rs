@@ -1,6 +1,7 @@
-//! The command line. It reads arguments, calls the laboratory and prints; it decides nothing.
+//! The command line: it parses arguments, calls the libraries and prints results.
 
 mod analyze;
+mod console;
 mod drill;
 #[cfg(target_os = "linux")]
 mod emulate;
@@ -19,10 +20,10 @@ mod send;
 mod transfer;
 
 use clap::error::ErrorKind;
-use clap::{Parser, Subcommand};
+use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;
 
-/// Run TCP loss recovery over simulated paths, and check what papers claim of it.
+/// Explain TCP retransmissions, and compare loss recovery mechanisms on simulated and real paths.
 ///
 /// Results go to standard output, progress and notes to standard error. Exit status: 0 success,
 /// 1 a check failed, 2 wrong use or bad input.
@@ -31,11 +32,17 @@ use std::process::ExitCode;
 struct Cli {
     #[command(subcommand)]
     command: Command,
+    /// Print no notes and no progress
+    #[arg(short, long, global = true)]
+    quiet: bool,
+    /// Print help without colours, as with the environment variable NO_COLOR
+    #[arg(long, global = true)]
+    no_color: bool,
 }
 
 #[derive(Subcommand)]
 enum Command {
-    /// Run a scenario once per profile and print what it cost, side by side
+    /// Run a scenario once per profile and compare what each profile cost
     Run(run::Args),
     /// Regenerate a figure of a paper and check the paper's claims
     Paper(paper::Args),
@@ -43,25 +50,25 @@ enum Command {
     Analyze(analyze::Args),
     /// Run packetdrill scripts against the engine, in virtual time and without tolerance
     Drill(drill::Args),
-    /// Draw what a sender sent and heard over time, from events or a capture
+    /// Draw a time–sequence diagram of a flow, from events or a capture
     Plot(plot::Args),
     /// Run a command behind an emulated path, in a network namespace of its own
     #[cfg(target_os = "linux")]
     Emulate(emulate::Args),
-    /// Send a stream of bytes to a TCP server, by Recoup's endpoint over a TUN device
+    /// Send a stream of bytes to a TCP server, with Recoup's TCP over a TUN device
     #[cfg(target_os = "linux")]
     Send(send::Args),
-    /// Receive streams of bytes from TCP clients, by Recoup's endpoint over a TUN device
+    /// Receive streams of bytes from TCP clients, with Recoup's TCP over a TUN device
     #[cfg(target_os = "linux")]
     Receive(receive::Args),
     /// List the built-in scenarios or show one
     Scenario(scenario::Args),
-    /// List profiles and mechanisms with every value and its source
-    Profiles,
+    /// Describe one profile, or list all profiles and mechanisms, with each value and its source
+    Profiles(profiles::Args),
 }
 
 impl Command {
-    /// Whether an experiment is to be run over real packets.
+    /// Whether the command runs a scenario over real packets.
     fn has_real_packets(&self) -> bool {
         let on = match self {
             Self::Run(args) => args.on(),
@@ -74,12 +81,12 @@ impl Command {
 
 /// Why the program stops with a failure.
 enum Failure {
-    /// A check failed: exit status 1. The report says what.
+    /// A check failed: exit status 1. The report says which.
     CheckFailed,
-    /// Wrong use or bad input: exit status 2, and this line.
+    /// Wrong use or bad input: exit status 2, and this error.
     Wrong(String),
-    /// The same, and the user was told when it came up.
-    Told,
+    /// Bad input: exit status 2. The error was printed when it was found.
+    Reported,
 }
 
 impl<E: std::error::Error> From<E> for Failure {
@@ -89,42 +96,55 @@ impl<E: std::error::Error> From<E> for Failure {
 }
 
 impl Failure {
-    /// Tells of it.
-    fn tell(&self) {
+    /// Prints the error.
+    fn print(&self) {
         if let Self::Wrong(line) = self {
-            // What is quoted of the user's may span lines.
-            eprintln!("recoup: {}", line.replace(['\n', '\r'], " "));
+            console::error(line);
         }
     }
 
-    /// Tells of it and gives the exit status.
+    /// Prints the error and returns the exit status.
     fn exit(self) -> ExitCode {
-        self.tell();
+        self.print();
         match self {
             Self::CheckFailed => ExitCode::from(1),
-            Self::Wrong(_) | Self::Told => ExitCode::from(2),
+            Self::Wrong(_) | Self::Reported => ExitCode::from(2),
         }
     }
 }
 
+/// Parses the arguments. Colours follow the terminal, NO_COLOR and `--no-color`.
+fn parse() -> Result<Cli, clap::Error> {
+    let mut arguments = std::env::args_os().take_while(|argument| argument != "--");
+    let colors = match arguments.any(|argument| argument == "--no-color") {
+        true => ColorChoice::Never,
+        false => ColorChoice::Auto,
+    };
+    let matches = Cli::command().color(colors).try_get_matches()?;
+    Cli::from_arg_matches(&matches)
+}
+
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match parse() {
         Ok(cli) => cli,
         Err(e)
             if e.use_stderr()
                 && e.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand =>
         {
-            eprintln!("recoup: {}", one_line(&e.to_string()));
+            console::error(&one_line(&e.to_string()));
             return ExitCode::from(2);
         }
         Err(help) => help.exit(),
     };
-    // The emulator's command decides about signals.
+    if cli.quiet {
+        console::set_quiet();
+    }
+    // The emulator passes signals on to its command.
     #[cfg(target_os = "linux")]
     if let Command::Emulate(args) = &cli.command {
         return emulate::run(args).unwrap_or_else(Failure::exit);
     }
-    // Rights first: they may have to be taken while there is one thread.
+    // User namespaces can be entered only while the process has one thread.
     #[cfg(target_os = "linux")]
     if cli.command.has_real_packets()
         && let Err(e) = recoup_api::testbeds::prepare()
@@ -145,20 +165,21 @@ fn main() -> ExitCode {
         #[cfg(target_os = "linux")]
         Command::Receive(args) => receive::run(&args),
         Command::Scenario(args) => scenario::run(&args),
-        Command::Profiles => profiles::run(),
+        Command::Profiles(args) => profiles::run(&args),
     };
     result.map_or_else(Failure::exit, |()| ExitCode::SUCCESS)
 }
 
-/// What clap says of wrong use, without its usage and help lines.
+/// Clap's error, without its usage and help lines.
 fn one_line(message: &str) -> String {
-    let said = message.lines().map(str::trim).filter(|line| {
+    let lines = message.lines().map(str::trim).filter(|line| {
         !line.is_empty() && !line.starts_with("Usage:") && !line.starts_with("For more information")
     });
-    let said: Vec<&str> = said
+    let lines: Vec<&str> = lines
         .map(|line| line.trim_start_matches("error: "))
         .collect();
-    said.join("; ")
+    lines
+        .join("; ")
         .replace("found:;", "found:")
         .replace(":; ", ": ")
 }

@@ -1,27 +1,154 @@
-//! Where results go.
+//! Where results go, and in which format.
 
 use crate::Failure;
 use clap::ValueEnum;
-use std::io::{self, Write};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use recoup_lab::output_file::OutputFile;
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::path::Path;
 
-/// How results are printed.
+/// The formats of results. Each command takes some of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// For reading
+    /// Text tables, for reading
     Table,
-    /// For programs
+    /// A JSON document, for programs
     Json,
-    /// For spreadsheets
+    /// Comma-separated rows, for spreadsheets
     Csv,
+    /// Parquet, for data frames and databases
+    Parquet,
+    /// A picture
+    Svg,
+    /// A file for xplot and xplot.org
+    Xpl,
 }
 
-/// Prints to standard output. A reader that has had enough (a closed pipe) is no error.
+impl Format {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Table => "table",
+            Self::Json => "json",
+            Self::Csv => "csv",
+            Self::Parquet => "parquet",
+            Self::Svg => "svg",
+            Self::Xpl => "xpl",
+        }
+    }
+
+    /// How the names of files of this format end.
+    const fn ending(self) -> &'static str {
+        match self {
+            Self::Table => "txt",
+            other => other.name(),
+        }
+    }
+
+    /// Reads `--format` of a command that takes these formats.
+    pub fn parser(formats: &'static [Self]) -> impl TypedValueParser<Value = Self> {
+        let values = formats.iter().filter_map(Self::to_possible_value);
+        PossibleValuesParser::new(values).try_map(|name| Self::from_str(&name, false))
+    }
+
+    /// The format that the ending of an output file stands for; `usual` for standard output (`-`), for
+    /// a name without an ending, and for a device or pipe.
+    pub fn of_output(output: &Path, formats: &[Self], usual: Self) -> Result<Self, Failure> {
+        let is_special = || output.metadata().is_ok_and(|m| !m.is_file());
+        let Some(ending) = output.extension() else {
+            return Ok(usual);
+        };
+        let named = |format: &&Self| ending.eq_ignore_ascii_case(format.ending());
+        match formats.iter().find(named) {
+            Some(format) => Ok(*format),
+            None if is_special() => Ok(usual),
+            None => Err(Self::unknown_ending(output, formats)),
+        }
+    }
+
+    /// The error for an output file whose ending stands for none of these formats.
+    pub fn unknown_ending(output: &Path, formats: &[Self]) -> Failure {
+        let endings = formats.iter().map(|format| format!(".{}", format.ending()));
+        let endings: Vec<String> = endings.collect();
+        let endings = match endings.split_last() {
+            Some((last, others)) if !others.is_empty() => {
+                format!("{} or {last}", others.join(", "))
+            }
+            _ => endings.join(""),
+        };
+        Failure::Wrong(format!(
+            "--output {}: expected a name that ends in {endings}",
+            output.display()
+        ))
+    }
+}
+
+/// Prints to standard output. A reader that closes the pipe early is no error.
 pub fn print(text: &str) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(Failure::Wrong(format!(
-            "cannot write to standard output: {e}"
-        ))),
-        _ => Ok(()),
+    Output::StandardOutput.write(|out| out.write_all(text.as_bytes()))
+}
+
+/// Where results go.
+pub enum Output {
+    StandardOutput,
+    File(OutputFile),
+}
+
+impl Output {
+    /// Standard output for `-`, or else a file, which gets its name once it is whole.
+    pub fn create(path: &Path) -> Result<Self, Failure> {
+        Ok(match path == Path::new("-") {
+            true => Self::StandardOutput,
+            false => Self::File(OutputFile::create(path)?),
+        })
+    }
+
+    pub fn write(
+        self,
+        write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
+    ) -> Result<(), Failure> {
+        match self {
+            Self::StandardOutput => {
+                let mut out = BufWriter::new(io::stdout());
+                match write(&mut out).and_then(|()| out.flush()) {
+                    Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(Failure::Wrong(format!(
+                        "cannot write to standard output: {e}"
+                    ))),
+                    _ => Ok(()),
+                }
+            }
+            Self::File(file) => {
+                let name = file.target().display().to_string();
+                let mut out = BufWriter::new(file);
+                let written = write(&mut out).and_then(|()| Ok(out.into_inner()?));
+                let file = written.map_err(|e| cannot_write(&name, &e))?;
+                Ok(file.publish()?)
+            }
+        }
+    }
+}
+
+/// A file that could not be written.
+pub fn cannot_write(file: &str, error: &io::Error) -> Failure {
+    Failure::Wrong(format!("cannot write `{file}`: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ending_of_an_output_file_names_its_format() {
+        const FORMATS: [Format; 2] = [Format::Table, Format::Json];
+        for (output, format) in [
+            ("-", Some(Format::Table)),
+            ("report", Some(Format::Table)),
+            ("a.b/report.JSON", Some(Format::Json)),
+            ("report.txt", Some(Format::Table)),
+            ("report.jsn", None),
+            ("report.csv", None),
+        ] {
+            let found = Format::of_output(Path::new(output), &FORMATS, Format::Table);
+            assert_eq!(found.ok(), format, "{output}");
+        }
     }
 }

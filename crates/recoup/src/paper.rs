@@ -1,27 +1,26 @@
 //! `recoup paper`.
 
-use crate::Failure;
-use crate::output::print;
-#[cfg(target_os = "linux")]
-use crate::run::progress;
-use crate::run::{On, apply_settings};
+use crate::output::{Format, print};
+use crate::run::{Stages, apply_settings, progress};
+use crate::{Failure, console};
 use clap::{Subcommand, ValueEnum};
-use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
-#[cfg(target_os = "linux")]
-use recoup_api::testbeds::Testbeds;
+use indicatif::{ProgressBar, ProgressStyle};
+use recoup_api::paper::{self, Figure, Progress, Request};
 use recoup_lab::output_file::{OutputFile, create_folder};
-use recoup_lab::scenario::Scenario;
-use recoup_lab::settings::SettingsError;
-use recoup_lab::stage::{self, Ends, Stage};
-use recoup_papers::{Sheet, prr, slp, tail_loss};
+use recoup_lab::stage::Stage;
+use recoup_papers::Sheet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+/// The formats that figures can be printed in.
+const FORMATS: &[Format] = &[Format::Table, Format::Json, Format::Csv, Format::Svg];
+
 const HELP: &str = "\
-Exit status: 0 when every claim has the verdict that is expected of it, 1 when one has not
-(`FAILS (expected: holds)`), 2 wrong use. A claim that is known not to hold,
-`FAILS (expected)`, says why in a note below the table, and is no failure.";
+Exit status: 0 when every claim has its expected verdict, 1 when one has another
+(`FAILS (expected: holds)`), 2 wrong use. A claim that is known not to hold
+(`FAILS (expected)`) has a note below the table that says why; it is no failure.";
 
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
@@ -43,17 +42,16 @@ enum Paper {
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
 struct TailLoss {
-    /// Figures to regenerate; all when none is named
+    /// Figures to regenerate [default: all]
     #[arg(value_enum)]
     figures: Vec<TailLossFigure>,
-    /// Change a setting of every cell but rtt, drop and ack (see `recoup scenario list`); claims may
-    /// then not hold
+    /// Change a setting of every cell, except rtt, drop and ack (see `recoup scenario list`); claims may
+    /// then fail
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
-    /// Where: the simulator's figure with its claims, the same measured over real packets, with the
-    /// kernel's TCP, or all of these; real packets take minutes, and root or user namespaces
-    #[arg(long, value_name = "STAGE", value_enum, default_value_t = On::Sim)]
-    on: On,
+    /// Where to run the cells; real packets take minutes, and need root or user namespaces
+    #[arg(long, value_name = "STAGE", value_enum, default_value_t = Stages::Sim)]
+    on: Stages,
     #[command(flatten)]
     output: Output,
 }
@@ -61,11 +59,11 @@ struct TailLoss {
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
 struct Prr {
-    /// Figures to regenerate; all when none is named
+    /// Figures to regenerate [default: all]
     #[arg(value_enum)]
     figures: Vec<PrrFigure>,
-    /// Change a setting of every cell but drop, writes and ack, and of those of the properties but
-    /// segments, reorder and duplicate (see `recoup scenario list`); claims may then not hold
+    /// Change a setting of every cell, except drop, writes and ack, and in `properties` except segments,
+    /// reorder and duplicate (see `recoup scenario list`); claims may then fail
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
     #[command(flatten)]
@@ -75,25 +73,26 @@ struct Prr {
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
 struct Slp {
-    /// Figures to regenerate; all when none is named
+    /// Figures to regenerate [default: all]
     #[arg(value_enum)]
     figures: Vec<SlpFigure>,
-    /// Draw everything random from this seed instead of the scenario's
+    /// Seed of everything random [default: the scenario's]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     #[command(flatten)]
     output: Output,
 }
 
-/// What becomes of the figures.
+/// Where the figures go.
 #[derive(clap::Args)]
 struct Output {
-    /// Write each figure's .svg, .json and .csv into this folder, and of time–sequence figures an
-    /// .xpl a panel
+    /// Write each figure as .svg, .json and .csv into this folder, and each panel of a time–sequence
+    /// diagram as .xpl
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// How to print the figure
-    #[arg(long, value_enum, default_value_t = Format::Table)]
+    /// Format of the figures: a table with claims, JSON (an array, one object per figure), CSV (data
+    /// alone), or SVG
+    #[arg(long, value_parser = Format::parser(FORMATS), default_value = "table")]
     format: Format,
 }
 
@@ -111,7 +110,7 @@ enum PrrFigure {
     Fig2,
     /// PRR under heavy loss: segments 1 to 4 and 11 to 16 of 20
     Fig3,
-    /// PRR banks what the application lets pass
+    /// PRR saves up transmissions while the application has no data
     Fig4,
     /// Section 4.3's properties, checked in every recovery of thousands of flows
     Properties,
@@ -121,7 +120,7 @@ enum PrrFigure {
 enum SlpFigure {
     /// Goodput of ARQ and of FEC for all packets: computed and simulated
     Fec,
-    /// The bandwidth from which a packet is copied
+    /// The bandwidth above which a packet is copied
     Arbitrator,
     /// Completion times of fifty fetches of 34 kB, and how likely fifty fetches show them
     Fig7,
@@ -133,248 +132,199 @@ enum SlpFigure {
     Combined,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// Table and claims, for reading
-    Table,
-    /// Data and claims, for programs: an array, an object a figure
-    Json,
-    /// Data, for spreadsheets
-    Csv,
-    /// The picture
-    Svg,
-}
-
-/// What sets one paper's figures apart from another's.
-struct Kind<Id: 'static> {
-    /// The paper's name.
-    name: &'static str,
-    /// The paper's scenario.
-    scenario: &'static str,
-    all: &'static [Id],
-    /// Settings a figure's cells set for themselves.
-    own: fn(Id) -> &'static [&'static str],
-    sheet: fn(Id, &Scenario) -> Result<Sheet, SettingsError>,
-    /// A figure measured over real packets, where there is such a thing.
-    real_sheet: fn(Id, &Scenario, Stage) -> Result<Option<Sheet>, Failure>,
-}
-
-const TAIL_LOSS: Kind<TailLossFigure> = Kind {
-    name: tail_loss::NAME,
-    scenario: tail_loss::NAME,
-    all: &[TailLossFigure::Fig1, TailLossFigure::Fig2],
-    own: |_| &tail_loss::OWN_SETTINGS,
-    sheet: TailLossFigure::sheet,
-    real_sheet: TailLossFigure::real_sheet,
-};
-
-const PRR: Kind<PrrFigure> = Kind {
-    name: prr::NAME,
-    scenario: prr::NAME,
-    all: &[
-        PrrFigure::Fig2,
-        PrrFigure::Fig3,
-        PrrFigure::Fig4,
-        PrrFigure::Properties,
-    ],
-    own: PrrFigure::own,
-    sheet: PrrFigure::sheet,
-    real_sheet: |_, _, _| Ok(None),
-};
-
-const SLP: Kind<SlpFigure> = Kind {
-    name: slp::NAME,
-    scenario: "fetch",
-    all: &[
-        SlpFigure::Fec,
-        SlpFigure::Arbitrator,
-        SlpFigure::Fig7,
-        SlpFigure::Sizes,
-        SlpFigure::Tails,
-        SlpFigure::Combined,
-    ],
-    own: |_| &[],
-    sheet: SlpFigure::sheet,
-    real_sheet: |_, _, _| Ok(None),
-};
-
 pub fn run(args: &Args) -> Result<(), Failure> {
     match &args.paper {
-        Paper::TailLoss(args) => {
-            TAIL_LOSS.run(&args.figures, &args.settings, None, args.on, &args.output)
-        }
-        Paper::Prr(args) => PRR.run(&args.figures, &args.settings, None, On::Sim, &args.output),
-        Paper::Slp(args) => SLP.run(&args.figures, &[], args.seed, On::Sim, &args.output),
+        Paper::TailLoss(args) => regenerate(
+            &named_or_all(&args.figures),
+            &args.settings,
+            None,
+            args.on,
+            &args.output,
+        ),
+        Paper::Prr(args) => regenerate(
+            &named_or_all(&args.figures),
+            &args.settings,
+            None,
+            Stages::Sim,
+            &args.output,
+        ),
+        Paper::Slp(args) => regenerate(
+            &named_or_all(&args.figures),
+            &[],
+            args.seed,
+            Stages::Sim,
+            &args.output,
+        ),
     }
 }
 
 impl Args {
     /// The stages asked for.
-    pub fn on(&self) -> On {
+    pub fn on(&self) -> Stages {
         match &self.paper {
             Paper::TailLoss(args) => args.on,
-            Paper::Prr(_) | Paper::Slp(_) => On::Sim,
+            Paper::Prr(_) | Paper::Slp(_) => Stages::Sim,
         }
     }
 }
 
-impl TailLossFigure {
-    const fn id(self) -> tail_loss::Id {
-        match self {
-            Self::Fig1 => tail_loss::Id::Fig1,
-            Self::Fig2 => tail_loss::Id::Fig2,
-        }
-    }
-
-    fn sheet(self, base: &Scenario) -> Result<Sheet, SettingsError> {
-        tail_loss::sheet(self.id(), base)
-    }
-
-    #[cfg(target_os = "linux")]
-    fn real_sheet(self, base: &Scenario, stage: Stage) -> Result<Option<Sheet>, Failure> {
-        let (id, name) = (self.id(), stage.name());
-        let bar = progress(tail_loss::stages::flows(id, stage));
-        bar.set_prefix(format!("{} {} {name} ", tail_loss::NAME, id.name()));
-        let sheet = tail_loss::stages::sheet(id, base, stage, &Testbeds, &|n| bar.inc(n))?;
-        bar.finish_and_clear();
-        Ok(sheet)
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn real_sheet(self, _: &Scenario, stage: Stage) -> Result<Option<Sheet>, Failure> {
-        let line = format!("--on {}: real packets need Linux", stage.name());
-        Err(Failure::Wrong(line))
-    }
+/// A figure's name on the command line.
+trait Named: ValueEnum + 'static {
+    fn figure(&self) -> Figure;
 }
 
-impl PrrFigure {
-    fn own(self) -> &'static [&'static str] {
+impl Named for TailLossFigure {
+    fn figure(&self) -> Figure {
         match self {
-            Self::Fig2 | Self::Fig3 | Self::Fig4 => &prr::OWN_SETTINGS,
-            Self::Properties => &prr::properties::OWN_SETTINGS,
-        }
-    }
-
-    fn sheet(self, base: &Scenario) -> Result<Sheet, SettingsError> {
-        match self {
-            Self::Fig2 => prr::sheet(prr::Id::Fig2, base),
-            Self::Fig3 => prr::sheet(prr::Id::Fig3, base),
-            Self::Fig4 => prr::sheet(prr::Id::Fig4, base),
-            Self::Properties => prr::properties::sheet(base),
+            Self::Fig1 => Figure::TailLossFig1,
+            Self::Fig2 => Figure::TailLossFig2,
         }
     }
 }
 
-impl SlpFigure {
-    fn sheet(self, base: &Scenario) -> Result<Sheet, SettingsError> {
+impl Named for PrrFigure {
+    fn figure(&self) -> Figure {
         match self {
-            Self::Fec => slp::fec::sheet(base.seed),
-            Self::Arbitrator => Ok(slp::arbitrator::sheet()),
-            Self::Fig7 => slp::fetch::fig7::sheet(base),
-            Self::Sizes => slp::fetch::sizes::sheet(base),
-            Self::Tails => slp::tails::sheet(base.seed),
-            Self::Combined => slp::combined::sheet(base),
+            Self::Fig2 => Figure::PrrFig2,
+            Self::Fig3 => Figure::PrrFig3,
+            Self::Fig4 => Figure::PrrFig4,
+            Self::Properties => Figure::PrrProperties,
         }
     }
 }
 
-impl<Id: Copy + ValueEnum> Kind<Id> {
-    /// Regenerates the figures named, or all; prints and writes them; fails when a claim's verdict
-    /// is not the expected one.
-    fn run(
-        &self,
-        named: &[Id],
-        settings: &[String],
-        seed: Option<u64>,
-        on: On,
-        output: &Output,
-    ) -> Result<(), Failure> {
-        let wanted = if named.is_empty() { self.all } else { named };
-        let mut base = self.base(wanted, settings)?;
-        base.seed = seed.unwrap_or(base.seed);
-        if output.format == Format::Svg && named.len() != 1 {
-            return Err(Failure::Wrong(
-                "--format svg: name the one figure to print, or use --out for all".into(),
-            ));
+impl Named for SlpFigure {
+    fn figure(&self) -> Figure {
+        match self {
+            Self::Fec => Figure::SlpFec,
+            Self::Arbitrator => Figure::SlpArbitrator,
+            Self::Fig7 => Figure::SlpFig7,
+            Self::Sizes => Figure::SlpSizes,
+            Self::Tails => Figure::SlpTails,
+            Self::Combined => Figure::SlpCombined,
         }
-        let mut sheets = match on.simulates() {
-            true => self.sheets(wanted, &base)?,
-            false => vec![],
-        };
-        let all_ends = on
-            .real()
-            .iter()
-            .filter_map(|stage| Ends::new(*stage, None, None));
-        if on != On::Sim {
-            let all_ends: Vec<_> = all_ends.collect();
-            for note in stage::notes(&base, on.simulates(), &all_ends) {
-                eprintln!("recoup: note: {note}");
-            }
+    }
+}
+
+/// The figures named, or all of the paper, each with its name.
+fn named_or_all<Id: Named>(named: &[Id]) -> Vec<(Figure, String)> {
+    let figures = match named.is_empty() {
+        true => Id::value_variants(),
+        false => named,
+    };
+    let name = |id: &Id| id.to_possible_value().map(|value| value.get_name().into());
+    let figures = figures.iter();
+    figures
+        .map(|id| (id.figure(), name(id).unwrap_or_default()))
+        .collect()
+}
+
+/// Regenerates figures, prints and writes them, and fails when a claim's verdict is not the expected
+/// one.
+fn regenerate(
+    named: &[(Figure, String)],
+    settings: &[String],
+    seed: Option<u64>,
+    on: Stages,
+    output: &Output,
+) -> Result<(), Failure> {
+    let figures: Vec<Figure> = named.iter().map(|(figure, _)| *figure).collect();
+    let is_changed = |key: &str| {
+        let given = |setting: &String| setting.trim_start().starts_with(&format!("{key}="));
+        settings.iter().any(given)
+    };
+    let mut base = paper::base(&figures, is_changed, |base| apply_settings(base, settings))?;
+    base.seed = seed.unwrap_or(base.seed);
+    if output.format == Format::Svg && figures.len() != 1 {
+        return Err(Failure::Wrong(
+            "--format svg: name the one figure to print, or use --out for all".into(),
+        ));
+    }
+    let request = Request {
+        figures,
+        base,
+        simulate: on.simulates(),
+        real: on.real().to_vec(),
+    };
+    request.notes().iter().for_each(console::note);
+    let sheets = request.run(&FigureBar::new(named))?;
+    let text = match output.format {
+        Format::Json => Sheet::to_json(&sheets),
+        Format::Csv => Sheet::to_csv(&sheets).ok_or_else(|| {
+            let line = "--format csv: the figures have different columns: name those to print, or use --out for a file each";
+            Failure::Wrong(line.into())
+        })?,
+        Format::Svg => sheets.iter().map(|sheet| sheet.picture.to_svg()).collect(),
+        _ => sheets.iter().map(|sheet| sheet.table.as_str()).collect(),
+    };
+    if let Some(dir) = &output.out {
+        write_files(dir, &sheets)?;
+    }
+    print(&text)?;
+    check_claims(&sheets)
+}
+
+/// Shows a spinner for a simulated figure, and a bar for a measured one, when standard error is a
+/// terminal.
+struct FigureBar<'a> {
+    names: &'a [(Figure, String)],
+    bar: Mutex<ProgressBar>,
+}
+
+impl<'a> FigureBar<'a> {
+    fn new(names: &'a [(Figure, String)]) -> Self {
+        Self {
+            names,
+            bar: Mutex::new(ProgressBar::hidden()),
         }
-        for (id, stage) in wanted
-            .iter()
-            .flat_map(|id| on.real().iter().map(move |s| (id, s)))
-        {
-            sheets.extend((self.real_sheet)(*id, &base, *stage)?);
-        }
-        let text = match output.format {
-            Format::Table => sheets.iter().map(|sheet| sheet.table.as_str()).collect(),
-            Format::Json => Sheet::to_json(&sheets),
-            Format::Csv => Sheet::to_csv(&sheets).ok_or_else(|| {
-                let line = "--format csv: not all have the same columns: name those to print, or use --out for a file each";
-                Failure::Wrong(line.into())
-            })?,
-            Format::Svg => sheets.iter().map(|sheet| sheet.picture.to_svg()).collect(),
-        };
-        if let Some(dir) = &output.out {
-            write_files(dir, &sheets)?;
-        }
-        print(&text)?;
-        check_claims(&sheets)
     }
 
-    /// The figures one after the other, with a spinner meanwhile when standard error is a terminal.
-    fn sheets(&self, wanted: &[Id], base: &Scenario) -> Result<Vec<Sheet>, SettingsError> {
-        let spinner = ProgressBar::new_spinner().with_finish(ProgressFinish::AndClear);
+    /// The paper and the figure: `slp combined`.
+    fn name(&self, figure: Figure) -> String {
+        let name = self.names.iter().find(|(named, _)| *named == figure);
+        let name = name.map_or("", |(_, name)| name);
+        format!("{} {name}", figure.paper())
+    }
+
+    fn with(&self, act: impl FnOnce(&mut ProgressBar)) {
+        act(&mut self.bar.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Which figure of how many it is: `slp combined (6 of 6)`.
+    fn count(&self, figure: Figure, number: usize, figures: usize) -> String {
+        format!("{} ({number} of {figures})", self.name(figure))
+    }
+}
+
+impl Progress for FigureBar<'_> {
+    fn figure_begins(&self, figure: Figure, number: usize, figures: usize) {
+        let spinner = ProgressBar::with_draw_target(None, console::progress_target());
         if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}, {elapsed}") {
             spinner.set_style(style);
         }
-        let sheet = |(i, id): (usize, &Id)| {
-            spinner.set_message(under_way(self.name, *id, i + 1, wanted.len()));
-            if !spinner.is_hidden() {
-                spinner.enable_steady_tick(Duration::from_millis(200));
-            }
-            (self.sheet)(*id, base)
-        };
-        wanted.iter().enumerate().map(sheet).collect()
-    }
-
-    /// The paper's scenario with the settings of the command line.
-    fn base(&self, wanted: &[Id], settings: &[String]) -> Result<Scenario, Failure> {
-        let mut base = Scenario::load(self.scenario)?;
-        for key in wanted.iter().flat_map(|id| (self.own)(*id)) {
-            let given = |setting: &String| setting.trim_start().starts_with(&format!("{key}="));
-            if settings.iter().any(given) {
-                let line = format!(
-                    "--set {key}: the cells of the figures set it; use `recoup run` for one of your own"
-                );
-                return Err(Failure::Wrong(line));
-            }
+        spinner.set_message(self.count(figure, number, figures));
+        if !spinner.is_hidden() {
+            spinner.enable_steady_tick(Duration::from_millis(200));
         }
-        apply_settings(&mut base, settings)?;
-        base.check().map_err(Failure::Wrong)?;
-        Ok(base)
+        self.with(|bar| *bar = spinner);
+    }
+
+    fn measurement_begins(&self, figure: Figure, stage: Stage, flows: u64) {
+        let flows = progress(flows);
+        flows.set_prefix(format!("{} {} ", self.name(figure), stage.name()));
+        self.with(|bar| *bar = flows);
+    }
+
+    fn flows_finished(&self, flows: u64) {
+        self.with(|bar| bar.inc(flows));
+    }
+
+    fn figure_ends(&self) {
+        self.with(|bar| bar.finish_and_clear());
     }
 }
 
-/// Which figure of how many it is: `slp combined (6 of 6)`.
-fn under_way<Id: ValueEnum>(paper: &str, id: Id, i: usize, of: usize) -> String {
-    let value = id.to_possible_value();
-    let figure = value.as_ref().map_or("", |value| value.get_name());
-    format!("{paper} {figure} ({i} of {of})")
-}
-
-/// All files are written whole before the first has its name.
+/// Writes the files of all figures. Each is whole before the first gets its name.
 fn write_files(dir: &Path, sheets: &[Sheet]) -> Result<(), Failure> {
     let failed = |path: &Path, e| Failure::Wrong(format!("cannot write `{}`: {e}", path.display()));
     create_folder(dir)?;
@@ -398,12 +348,12 @@ fn write_files(dir: &Path, sheets: &[Sheet]) -> Result<(), Failure> {
     for file in files {
         let path = file.target().to_path_buf();
         file.publish()?;
-        eprintln!("wrote {}", path.display());
+        console::status(format_args!("wrote {}", path.display()));
     }
     Ok(())
 }
 
-/// A panel's name as part of a file's.
+/// A panel's name as part of a file name.
 fn file_name(panel: &str) -> String {
     let plain = |c: char| match c {
         c if c.is_ascii_alphanumeric() => c.to_ascii_lowercase(),
@@ -418,10 +368,10 @@ fn check_claims(sheets: &[Sheet]) -> Result<(), Failure> {
     if changed.is_empty() {
         return Ok(());
     }
-    eprintln!(
-        "recoup: claims with another verdict than the expected one: {}",
-        changed.join(", ")
-    );
+    let changed = changed.join(", ");
+    console::error(&format!(
+        "claims with another verdict than the expected one: {changed}"
+    ));
     Err(Failure::CheckFailed)
 }
 
@@ -431,9 +381,17 @@ mod tests {
 
     #[test]
     fn progress_says_which_figure_of_how_many() {
-        let fig7 = under_way(SLP.name, SlpFigure::Fig7, 3, SLP.all.len());
-        assert_eq!(fig7, "slp fig7 (3 of 6)");
-        let properties = under_way(PRR.name, PrrFigure::Properties, 1, 1);
-        assert_eq!(properties, "prr properties (1 of 1)");
+        let names = named_or_all::<SlpFigure>(&[]);
+        let bar = FigureBar::new(&names);
+        assert_eq!(
+            bar.count(Figure::SlpFig7, 3, names.len()),
+            "slp fig7 (3 of 6)"
+        );
+        let names = named_or_all(&[PrrFigure::Properties]);
+        let bar = FigureBar::new(&names);
+        assert_eq!(
+            bar.count(Figure::PrrProperties, 1, 1),
+            "prr properties (1 of 1)"
+        );
     }
 }

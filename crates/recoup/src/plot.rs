@@ -1,57 +1,51 @@
 //! `recoup plot`.
 
-use crate::Failure;
-use crate::output::print;
+use crate::output::{Format, Output};
+use crate::{Failure, console};
 use clap::ValueEnum;
 use recoup_draw::sequence::Diagram;
 use recoup_lab::diagram::source::{Choice, Source, SourceError, read};
-use recoup_lab::output_file::{OutputFile, same_file};
+use recoup_lab::output_file::same_file;
 use recoup_lab::quantity::parse_duration;
 use recoup_units::{Direction, Instant};
 use std::fs::File;
-use std::io::Write;
 use std::path::{Path, PathBuf};
+
+/// The formats of drawings.
+const FORMATS: &[Format] = &[Format::Svg, Format::Xpl];
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Events (JSON lines of `recoup run --events`) or a capture (pcap, pcapng); - for standard
-    /// input
+    /// Events (JSON lines of `recoup run --events`, each at most 1 MiB long) or a capture (pcap,
+    /// pcapng); - for standard input
     file: PathBuf,
-    /// Write the drawing to this file, whose ending tells the format; - for standard output
+    /// Write the drawing to this file; - for standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
-    /// What to draw [default: as the output's ending says, else svg]
-    #[arg(long, value_enum)]
+    /// Format of the drawing [default: by the ending of --output, .svg or .xpl; else svg]
+    #[arg(long, value_parser = Format::parser(FORMATS))]
     format: Option<Format>,
-    /// Of events: the profile to draw; all, a panel each, when there are several and none is named
+    /// Draw this profile of the events [default: all, one panel per profile]
     #[arg(long, value_name = "PROFILE")]
     profile: Option<String>,
-    /// Of events: the flow to draw, from 0; needed when there are several
+    /// Draw this flow of the events, counted from 0 [default: the only one]
     #[arg(long, value_name = "N")]
     flow: Option<u64>,
-    /// Of a capture: the connection to draw, from 0; needed when several carry data
+    /// Draw this connection of the capture, counted from 0 [default: the only one with data]
     #[arg(long, value_name = "N")]
     connection: Option<usize>,
-    /// Whose data to draw: up is from client to server [default: the direction with more]
+    /// Direction of the data to draw [default: the one with more data]
     #[arg(long, value_enum)]
     direction: Option<Way>,
-    /// Leave out what comes before, as in 80ms; time 0 is the flow's first packet
+    /// Start the drawing at this time, such as 80ms, counted from the flow's first packet
     #[arg(long, value_name = "TIME", value_parser = instant)]
     from: Option<Instant>,
-    /// Leave out what comes after
+    /// End the drawing at this time, such as 1.5s
     #[arg(long, value_name = "TIME", value_parser = instant)]
     to: Option<Instant>,
-    /// What stands above the picture [default: what it shows]
+    /// Title of the drawing [default: what it shows]
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// A picture
-    Svg,
-    /// A file for xplot and xplot.org
-    Xpl,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -89,7 +83,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         notes,
     } = load(args)?;
     for note in notes {
-        eprintln!("recoup: note: {}: {note}", name(&args.file));
+        console::note(format_args!("{}: {note}", name(&args.file)));
     }
     let diagram = Diagram {
         title: args.title.clone().unwrap_or(title),
@@ -101,7 +95,6 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         return Err(nothing_to_draw(args, diagram));
     }
     let text = match (format, diagram.panels.len()) {
-        (Format::Svg, _) => diagram.to_svg(),
         (Format::Xpl, 0 | 1) => diagram.to_xplot(0).unwrap_or_default(),
         (Format::Xpl, _) => {
             let names: Vec<&str> = diagram.panels.iter().map(|p| p.title.as_str()).collect();
@@ -110,18 +103,12 @@ pub fn run(args: &Args) -> Result<(), Failure> {
                 names.join(", ")
             )));
         }
+        _ => diagram.to_svg(),
     };
-    if args.output == Path::new("-") {
-        return print(&text);
-    }
-    let mut file = OutputFile::create(&args.output)?;
-    file.write_all(text.as_bytes())
-        .map_err(|e| Failure::Wrong(format!("cannot write `{}`: {e}", args.output.display())))?;
-    Ok(file.publish()?)
+    Output::create(&args.output)?.write(|out| out.write_all(text.as_bytes()))
 }
 
-/// What a picture without data is refused with: the time that has some, or else whose data it is
-/// that there is none of.
+/// Why a drawing has no data: none in the time asked for, or none in the direction asked for.
 fn nothing_to_draw(args: &Args, mut diagram: Diagram) -> Failure {
     (diagram.from, diagram.to) = (None, None);
     let file = name(&args.file);
@@ -146,22 +133,17 @@ fn milliseconds(at: Instant) -> String {
     format!("{}.{:03}ms", micros / 1000, micros % 1000)
 }
 
-/// What `--format` says, or else the output's ending.
+/// The format of `--format`, or else of the output file's ending.
 fn format(args: &Args) -> Result<Format, Failure> {
-    let named = args.format.or_else(|| {
-        let ending = args.output.extension()?.to_str()?;
-        Format::from_str(ending, true).ok()
-    });
-    let default = (args.output == Path::new("-")).then_some(Format::Svg);
-    named.or(default).ok_or_else(|| {
-        Failure::Wrong(format!(
-            "--output {}: expected a name that ends in .svg or .xpl, or --format",
-            args.output.display()
-        ))
-    })
+    let has_ending = args.output == Path::new("-") || args.output.extension().is_some();
+    match args.format {
+        Some(format) => Ok(format),
+        None if has_ending => Format::of_output(&args.output, FORMATS, Format::Svg),
+        None => Err(Format::unknown_ending(&args.output, FORMATS)),
+    }
 }
 
-/// What messages call an input.
+/// The name of an input in messages.
 fn name(file: &Path) -> String {
     match file == Path::new("-") {
         true => "<standard input>".into(),

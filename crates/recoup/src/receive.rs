@@ -1,8 +1,8 @@
 //! `recoup receive`.
 
-use crate::Failure;
 use crate::output::print;
 use crate::transfer::{HostArgs, Tally, Transfer, linger};
+use crate::{Failure, console};
 use recoup_lab::output_file::OutputFile;
 use recoup_net::host::{ConnectionId, HostError, Read, describe};
 use rustix::event::PollFlags;
@@ -15,21 +15,22 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const HELP: &str = "\
-Makes a TUN device in this network namespace (as root) with this end as the host beyond it: whatever
-this machine's TCP sends to the address printed arrives here, without its kernel's TCP on this side.
+Creates a TUN device in this network namespace (needs root). Recoup's TCP is the host behind the
+device: it listens at the address that is printed, and takes part in each connection instead of this
+machine's kernel.
 
-A line for each stream received goes to standard output, to standard error with --output -.
-Ends at the end of the first with --once or --output, else when interrupted.";
+A line for each stream goes to standard output, or to standard error with --output -. The program
+ends after the first stream with --once or --output, else when interrupted.";
 
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {
     #[command(flatten)]
     host: HostArgs,
-    /// Port to listen at
+    /// TCP port to listen at
     #[arg(long, value_name = "P", default_value_t = 5001, value_parser = clap::value_parser!(u16).range(1..))]
     port: u16,
-    /// Where the bytes of the first stream go, - for standard output [default: nowhere]
+    /// Write the bytes of the first stream to this file; - for standard output [default: discard them]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Stop after one stream
@@ -37,20 +38,20 @@ pub struct Args {
     once: bool,
 }
 
-/// How long without anything to do until the loop looks around.
+/// The longest time the loop waits for a packet.
 const IDLE: Duration = Duration::from_secs(3600);
 
 /// Bytes read from a connection at once.
 const CHUNK: usize = 256 << 10;
 
-/// Bytes a pipe that is ready takes without making the writer wait (PIPE_BUF, pipe(7)).
+/// Bytes that a ready pipe takes without blocking the writer (PIPE_BUF, pipe(7)).
 const PIPE_CHUNK: usize = 4096;
 
 /// Where received bytes go.
 enum Output {
     Nowhere,
     File(Box<OutputFile>),
-    /// Standard output, which may be slow: written to when it is ready.
+    /// Standard output; a pipe or terminal is written to when it is ready.
     Stdout {
         regular: bool,
     },
@@ -70,7 +71,7 @@ impl Output {
         })
     }
 
-    /// How much it takes at once.
+    /// Bytes to write at once.
     const fn chunk(&self) -> usize {
         match self {
             Self::Stdout { regular: false } => PIPE_CHUNK,
@@ -98,9 +99,9 @@ impl Output {
 /// A stream being received.
 struct Stream {
     tally: Tally,
-    /// Its bytes go to the output.
+    /// Whether its bytes go to the output.
     kept: bool,
-    /// There may be more to read.
+    /// Whether there may be more to read.
     readable: bool,
 }
 
@@ -108,10 +109,10 @@ struct Receiver {
     transfer: Transfer,
     output: Output,
     streams: HashMap<ConnectionId, Stream>,
-    /// Streams begun.
+    /// Streams begun so far.
     begun: u64,
     finished: u64,
-    /// It ends with the first.
+    /// Whether the program ends after the first stream.
     once: bool,
     chunk: Vec<u8>,
 }
@@ -134,7 +135,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         .iter()
         .map(|ip| SocketAddr::new(*ip, args.port).to_string())
         .collect();
-    eprintln!("recoup: listening on {}", to.join(" and "));
+    console::status(format_args!("listening on {}", to.join(" and ")));
     let chunk = vec![0; output.chunk()];
     let mut receiver = Receiver {
         transfer,
@@ -179,7 +180,7 @@ impl Receiver {
                 }
             }
         }
-        // Of a slow reader's stream a chunk goes when it is ready for it.
+        // A slow output gets one chunk each time it is ready.
         let mut kept = self.streams.iter().filter(|(_, s)| s.kept && s.readable);
         if self.output.is_slow()
             && let Some((id, _)) = kept.next()
@@ -202,7 +203,7 @@ impl Receiver {
         self.streams.insert(id, stream);
     }
 
-    /// Reads what there is, in so many chunks at most.
+    /// Reads the data that has arrived, at most `chunks` chunks of it.
     fn read(&mut self, id: ConnectionId, chunks: u32) -> Result<(), Failure> {
         let now = self.transfer.driver.now();
         for _ in 0..chunks {
@@ -228,7 +229,7 @@ impl Receiver {
         Ok(())
     }
 
-    /// A stream is over.
+    /// Reports a stream that is over.
     fn end(&mut self, id: ConnectionId, error: Option<HostError>) -> Result<(), Failure> {
         let driver = &mut self.transfer.driver;
         let now = driver.now();
@@ -237,7 +238,7 @@ impl Receiver {
         let Some(stream) = self.streams.remove(&id) else {
             return Ok(());
         };
-        // Fails when it is over already.
+        // Fails if the connection is closed already.
         let _ = driver.host.release(now, id);
         self.finished += 1;
         let peer = peer.unwrap_or_default();
@@ -252,7 +253,7 @@ impl Receiver {
             if self.once || (stream.kept && !matches!(self.output, Output::Nowhere)) {
                 return Err(Failure::Wrong(line));
             }
-            eprintln!("recoup: note: {line}");
+            console::note(line);
         }
         Ok(())
     }

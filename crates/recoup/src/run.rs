@@ -1,70 +1,70 @@
 //! `recoup run`.
 
-use crate::Failure;
 use crate::output::{Format, print};
+use crate::{Failure, console, interrupt};
 use clap::ValueEnum;
-use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
-#[cfg(target_os = "linux")]
-use recoup_api::testbeds::Testbeds;
-use recoup_lab::capture::{Capture, CapturePaths};
-use recoup_lab::effect;
-use recoup_lab::events::EventWriter;
-use recoup_lab::output_file::{OutputFile, same_file};
+use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
+use recoup_api::run::{EventTarget, Outcome, Progress, Request};
+use recoup_lab::profile::parse_profile;
 use recoup_lab::report::{Report, View};
-use recoup_lab::run::{ProfileResult, run as run_scenario, run_observed};
-use recoup_lab::scenario::{Scenario, parse_profile};
-#[cfg(target_os = "linux")]
-use recoup_lab::stage::RealStage;
+use recoup_lab::scenario::Scenario;
 use recoup_lab::stage::{self, Ends, Stage};
-use recoup_recovery::Profile;
 use recoup_table::Keep;
-use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 const HELP: &str = "\
 FCT is the flow completion time: from the client's first SYN until the last byte of data has
 been delivered to the client. \"FCT mean / first profile's\" (fct_normalised in JSON and CSV)
-is a profile's mean over that of the first profile on the same stage.";
+is a profile's mean over that of the first profile on the same stage.
+
+An interrupt (Ctrl-C) ends the run after the flows that are under way; the results so far are
+printed. A second one ends the program at once. Captures and event files of an interrupted run are
+not written.
+
+A scenario file may have up to 1 MiB, a recorded link up to 64 MiB.";
+
+/// The formats that results can be printed in.
+const FORMATS: &[Format] = &[Format::Table, Format::Json, Format::Csv];
 
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {
     /// A built-in scenario (see `recoup scenario list`), a .toml file, or - for standard input
     scenario: String,
-    /// Profile to run, such as linux-3.17+tlp; repeat for several; replaces the scenario's
+    /// Run this profile, such as linux-3.17+tlp, instead of the scenario's; repeat for several
     #[arg(long, value_name = "PROFILE")]
     profile: Vec<String>,
-    /// Flows per profile
+    /// Flows per profile [default: the scenario's]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     flows: Option<u64>,
-    /// Everything random comes from this number
+    /// Seed of everything random [default: the scenario's]
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
     /// Change a setting of the scenario; repeat for several (see `recoup scenario list`)
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
-    /// Where to run it: in the simulator, by Recoup over real packets, by this machine's Linux over the
-    /// same, or on all of these, compared (real packets need root or user namespaces)
-    #[arg(long, value_name = "STAGE", value_enum, default_value_t = On::Sim)]
-    on: On,
-    /// With real packets: whose TCP the client's is, if not the stage's
+    /// Where to run the scenario (real packets need root or user namespaces)
+    #[arg(long, value_name = "STAGE", value_enum, default_value_t = Stages::Sim)]
+    on: Stages,
+    /// With real packets: the client's TCP [default: the stage's]
     #[arg(long, value_name = "STACK", value_enum)]
     client: Option<Stack>,
-    /// With real packets: whose TCP the server's is, if not the stage's; it sends the data
+    /// With real packets: the TCP of the server, which sends the data [default: the stage's]
     #[arg(long, value_name = "STACK", value_enum)]
     server: Option<Stack>,
-    /// Write what crossed the wire, at sender and at receiver, as packet captures into this folder
+    /// Write packet captures, taken at sender and receiver, into this folder
     #[arg(long, value_name = "DIR")]
     pcap: Option<PathBuf>,
     /// Write the event stream as JSON lines to this file (- for standard output, without results)
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
-    /// How to print the results
-    #[arg(long, value_enum, default_value_t = Format::Table)]
+    /// Format of the results
+    #[arg(long, value_parser = Format::parser(FORMATS), default_value = "table")]
     format: Format,
-    /// Which figures the table shows (usually cost); JSON and CSV have them all
+    /// Figures in the table [default: cost]; JSON and CSV have all of them
     #[arg(long, value_enum)]
-    report: Option<Shown>,
+    report: Option<Tables>,
     /// Show every row of the table, also those that are zero or the same for all profiles
     #[arg(long)]
     all_rows: bool,
@@ -72,18 +72,18 @@ pub struct Args {
 
 /// The stages to run on.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum On {
-    /// Virtual time
+pub enum Stages {
+    /// The simulator, in virtual time
     Sim,
-    /// Recoup's endpoints, real packets
+    /// Recoup's TCP at both ends, real packets
     Net,
-    /// Linux at both ends, real packets
+    /// This machine's Linux at both ends, real packets
     Kernel,
     /// All three, side by side
     All,
 }
 
-/// Whose TCP is at an end.
+/// The TCP at an end.
 #[derive(Clone, Copy, ValueEnum)]
 enum Stack {
     /// Recoup's, with the profile
@@ -92,7 +92,7 @@ enum Stack {
     Kernel,
 }
 
-impl On {
+impl Stages {
     /// Whether the simulator is among them.
     pub fn simulates(self) -> bool {
         matches!(self, Self::Sim | Self::All)
@@ -118,19 +118,19 @@ impl From<Stack> for stage::Stack {
     }
 }
 
-/// The tables.
+/// The tables of a report.
 #[derive(Clone, Copy, ValueEnum)]
-enum Shown {
+enum Tables {
     /// Flow completion times, what was sent, what was wasted
     Cost,
-    /// Retransmissions by kind, and what became of them: the rows of Tables 2, 3, 8 and 10 of
+    /// Retransmissions by trigger and their outcome: the rows of Tables 2, 3, 8 and 10 of
     /// Dukkipati et al. 2011
     Retransmissions,
-    /// Windows and time in fast recovery: their Tables 5, 6 and 7
+    /// Windows and time in fast recovery: the rows of Tables 5, 6 and 7 of Dukkipati et al. 2011
     Recovery,
 }
 
-impl Shown {
+impl Tables {
     fn view(self) -> View {
         match self {
             Self::Cost => View::Cost,
@@ -162,12 +162,33 @@ impl Args {
         }
     }
 
-    /// Whether it takes rights to make namespaces and devices.
-    pub fn on(&self) -> On {
+    /// The stages asked for.
+    pub fn on(&self) -> Stages {
         self.on
     }
 
-    /// Who plays on the stages with real packets.
+    /// The scenario with the changes of the command line.
+    fn scenario(&self) -> Result<Scenario, Failure> {
+        let mut scenario = Scenario::load(&self.scenario)?;
+        apply_settings(&mut scenario, &self.settings)?;
+        if !self.profile.is_empty() {
+            let profiles = self.profile.iter().map(|text| {
+                let several = match text.contains(',') {
+                    true => "; for several, repeat --profile",
+                    false => "",
+                };
+                parse_profile(text)
+                    .map_err(|e| Failure::Wrong(format!("--profile {text}: {e}{several}")))
+            });
+            scenario.profiles = profiles.collect::<Result<_, _>>()?;
+        }
+        scenario.flows = self.flows.unwrap_or(scenario.flows);
+        scenario.seed = self.seed.unwrap_or(scenario.seed);
+        scenario.check().map_err(Failure::Wrong)?;
+        Ok(scenario)
+    }
+
+    /// The ends of each stage with real packets.
     fn all_ends(&self) -> Result<Vec<Ends>, Failure> {
         let [client, server] = [self.client, self.server].map(|stack| stack.map(Into::into));
         let mixed = client.is_some() || server.is_some();
@@ -175,7 +196,7 @@ impl Args {
             let line = "--client, --server: expected beside --on net or --on kernel";
             return Err(Failure::Wrong(line.into()));
         }
-        if self.on == On::All && self.events.is_some() {
+        if self.on == Stages::All && self.events.is_some() {
             let line = "--events: expected beside one stage: --on sim, net or kernel";
             return Err(Failure::Wrong(line.into()));
         }
@@ -184,273 +205,115 @@ impl Args {
             .filter_map(|stage| Ends::new(*stage, client, server))
             .collect())
     }
+
+    fn request(&self) -> Result<Request, Failure> {
+        if self.report.is_some() && self.format != Format::Table {
+            let line = "--report: chooses the table; --format json and csv have all figures";
+            return Err(Failure::Wrong(line.into()));
+        }
+        if self.all_rows && self.format != Format::Table {
+            let line = "--all-rows: changes the table; --format json and csv have all figures";
+            return Err(Failure::Wrong(line.into()));
+        }
+        let to_stdout = |path: &Path| path == Path::new("-");
+        Ok(Request {
+            scenario: self.scenario()?,
+            simulate: self.on.simulates(),
+            real: self.all_ends()?,
+            pcap: self.pcap.clone(),
+            events: self.events.as_deref().map(|path| match to_stdout(path) {
+                true => EventTarget::Stream(Box::new(std::io::stdout())),
+                false => EventTarget::File(path.into()),
+            }),
+        })
+    }
 }
 
 pub fn run(args: &Args) -> Result<(), Failure> {
-    if args.all_rows && args.format != Format::Table {
-        let line = "--all-rows: of the table; --format json and csv have all figures";
-        return Err(Failure::Wrong(line.into()));
-    }
-    if args.report.is_some() && args.format != Format::Table {
-        let line = "--report: chooses the table; --format json and csv have all figures";
-        return Err(Failure::Wrong(line.into()));
-    }
-    let mut scenario = Scenario::load(&args.scenario)?;
-    apply_settings(&mut scenario, &args.settings)?;
-    if !args.profile.is_empty() {
-        let profiles = args.profile.iter().map(|text| {
-            let several = match text.contains(',') {
-                true => "; for several, repeat --profile",
-                false => "",
-            };
-            parse_profile(text)
-                .map_err(|e| Failure::Wrong(format!("--profile {text}: {e}{several}")))
-        });
-        scenario.profiles = profiles.collect::<Result<_, _>>()?;
-    }
-    scenario.flows = args.flows.unwrap_or(scenario.flows);
-    scenario.seed = args.seed.unwrap_or(scenario.seed);
-    scenario.check().map_err(Failure::Wrong)?;
-    let all_ends = args.all_ends()?;
-    let mut notes = effect::notes_on_no_effect(&scenario);
-    if all_ends.iter().any(|ends| !ends.has_profiles())
+    let request = args.request()?;
+    let scenario = request.scenario.clone();
+    if args.on == Stages::Kernel
         && !args.profile.is_empty()
-        && args.on == On::Kernel
+        && request.real.iter().any(|ends| !ends.has_profiles())
     {
-        notes.push("--profile has no effect: the kernel is at both ends".into());
+        console::note("--profile has no effect: the kernel is at both ends");
     }
-    notes.extend(stage::notes(&scenario, args.on.simulates(), &all_ends));
-    if args.events.is_some() {
-        notes.extend(all_ends.iter().filter_map(|ends| ends.events_note()));
+    request.notes().iter().for_each(console::note);
+    interrupt::defer();
+    let outcome = request.run(&FlowBar::default());
+    let interrupted = interrupt::stop_deferring();
+    let printed = outcome
+        .map_err(Failure::from)
+        .and_then(|outcome| print_outcome(args, &scenario, &outcome));
+    if interrupted {
+        if let Err(failure) = &printed {
+            failure.print();
+        }
+        interrupt::exit();
     }
-    for note in notes {
-        eprintln!("recoup: note: {note}");
-    }
-    check_outputs(&scenario, args, &all_ends)?;
-    let mut results = if !args.on.simulates() {
-        vec![]
-    } else if args.pcap.is_some() || args.events.is_some() {
-        run_with_outputs(&scenario, args)?
-    } else {
-        let bar = progress(simulated(&scenario));
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let results = run_scenario(&scenario, threads, |n| bar.inc(n))?;
-        bar.finish_and_clear();
-        results
-    };
-    for ends in all_ends {
-        results.extend(run_for_real(&scenario, ends, args)?);
-    }
-    let dropped: u64 = results.iter().map(|r| r.cost.packets_dropped).sum();
-    if dropped == 0
-        && scenario
-            .settings
-            .get("drop")
-            .is_some_and(|drop| drop != "none")
-    {
-        let drop = scenario.settings.get("drop").unwrap_or_default();
-        let why = match drop.contains("up:") {
-            true => "",
-            false => "; without up: it is of what the server sends",
-        };
-        eprintln!("recoup: note: drop={drop} met no packet{why}");
-    }
-    if args.events.as_deref() == Some(Path::new("-")) {
+    printed
+}
+
+fn print_outcome(args: &Args, scenario: &Scenario, outcome: &Outcome) -> Result<(), Failure> {
+    outcome.notes.iter().for_each(console::note);
+    let events_on_stdout = args.events.as_deref() == Some(Path::new("-"));
+    if events_on_stdout || outcome.results.is_empty() {
         return Ok(());
     }
-    let report = Report::new(&scenario, &results);
+    let report = Report::new(scenario, &outcome.results);
     match args.format {
-        Format::Table => {
-            let view = args.report.map_or(View::default(), Shown::view);
-            print(&report.to_table(view, args.keep()))
-        }
         Format::Json => print(&report.to_json()),
         Format::Csv => print(&report.to_csv()),
-    }
-}
-
-/// The flows on a stage with real packets.
-#[cfg(target_os = "linux")]
-fn run_for_real(
-    scenario: &Scenario,
-    ends: Ends,
-    args: &Args,
-) -> Result<Vec<ProfileResult>, Failure> {
-    let profiles = if ends.has_profiles() {
-        scenario.profiles.len() as u64
-    } else {
-        1
-    };
-    let flows = scenario.flows.saturating_mul(profiles);
-    let bar = progress(flows);
-    bar.set_prefix(format!("{} ", ends.stage.name()));
-    let lanes = stage::lanes(&scenario.settings, flows);
-    let mut file = args.events.as_deref().map(EventFile::open).transpose()?;
-    let target = file.as_mut().map(|file| file as &mut (dyn Write + Send));
-    let mut events = target.map(|target| EventWriter::new(target, ""));
-    let outputs = stage::Outputs {
-        pcap: args.pcap.as_deref(),
-        events: events.as_mut(),
-    };
-    let results = Testbeds.run(scenario, ends, lanes, outputs, &|n| bar.inc(n))?;
-    bar.finish_and_clear();
-    let written = events.map_or(Ok(()), |events| events.finish().map(drop));
-    if let (Some(file), Some(path)) = (file, args.events.as_deref()) {
-        complete_events(written.and_then(|()| file.publish()), path)?;
-    }
-    Ok(results)
-}
-
-/// Where there are no TUN devices and network namespaces.
-#[cfg(not(target_os = "linux"))]
-fn run_for_real(_: &Scenario, ends: Ends, _: &Args) -> Result<Vec<ProfileResult>, Failure> {
-    let stage = ends.stage.name();
-    Err(Failure::Wrong(format!(
-        "--on {stage}: real packets need Linux"
-    )))
-}
-
-/// Checks that every file to be written has a name of its own, which is no input's.
-fn check_outputs(scenario: &Scenario, args: &Args, all_ends: &[Ends]) -> Result<(), Failure> {
-    if args.pcap.is_none() && args.events.is_none() {
-        return Ok(());
-    }
-    let twice = |(i, p): &(usize, &Profile)| scenario.profiles[..*i].contains(p);
-    if let Some((_, profile)) = scenario.profiles.iter().enumerate().find(twice) {
-        let line = format!("profile {profile} is given twice: its files would have one name");
-        return Err(Failure::Wrong(line));
-    }
-    let captures = args.pcap.iter().flat_map(|dir| {
-        let profiles = scenario.profiles.iter().filter(|_| args.on.simulates());
-        let simulated = profiles.map(|profile| CapturePaths::new(dir, profile.name()));
-        let real = all_ends
-            .iter()
-            .flat_map(|ends| real_captures(scenario, *ends, dir));
-        simulated.chain(real)
-    });
-    let captures = captures.flat_map(|paths| [paths.server, paths.client]);
-    for output in args.events.iter().cloned().chain(captures) {
-        if let Some(input) = scenario.files().find(|input| same_file(input, &output)) {
-            let (output, input) = (output.display(), input.display());
-            let line = format!("cannot write `{output}`: it is `{input}`, which is read");
-            return Err(Failure::Wrong(line));
-        }
-    }
-    Ok(())
-}
-
-#[cfg(target_os = "linux")]
-fn real_captures(scenario: &Scenario, ends: Ends, dir: &Path) -> Vec<CapturePaths> {
-    recoup_api::testbeds::capture_paths(scenario, ends, dir)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn real_captures(_: &Scenario, _: Ends, _: &Path) -> Vec<CapturePaths> {
-    vec![]
-}
-
-/// Flow after flow on one core, so that files tell them in order. All files are begun before the
-/// first flow runs and complete after the last, or not there at all.
-fn run_with_outputs(scenario: &Scenario, args: &Args) -> Result<Vec<ProfileResult>, Failure> {
-    let paths = |profile: &Profile| {
-        let dir = args.pcap.as_deref();
-        dir.map(|dir| CapturePaths::new(dir, profile.name()))
-    };
-    let events = args.events.as_deref().map(EventFile::open).transpose()?;
-    let mut events = events.map(|file| EventWriter::new(file, ""));
-    let capture = |profile: &Profile| {
-        paths(profile)
-            .map(|paths| Capture::create(&paths))
-            .transpose()
-    };
-    let mut captures = scenario
-        .profiles
-        .iter()
-        .map(capture)
-        .collect::<Result<Vec<_>, _>>()?;
-    let bar = progress(simulated(scenario));
-    let mut results = Vec::new();
-    for (profile, capture) in scenario.profiles.iter().zip(&mut captures) {
-        if let Some(events) = &mut events {
-            events.set_profile(profile.name());
-        }
-        let mut observer = (capture.as_mut(), events.as_mut());
-        results.push(run_observed(scenario, profile, &mut observer, |n| {
-            bar.inc(n)
-        })?);
-    }
-    bar.finish_and_clear();
-    captures
-        .into_iter()
-        .flatten()
-        .try_for_each(Capture::finish)?;
-    if let (Some(events), Some(path)) = (events, args.events.as_deref()) {
-        complete_events(events.finish().and_then(EventFile::publish), path)?;
-    }
-    Ok(results)
-}
-
-/// What to make of events written to `path`, or not.
-fn complete_events(written: std::io::Result<()>, path: &Path) -> Result<(), Failure> {
-    match written {
-        // As in `print`: a reader that has had enough is no error.
-        Err(e) if path == Path::new("-") && e.kind() == ErrorKind::BrokenPipe => Ok(()),
-        written => {
-            written.map_err(|e| Failure::Wrong(format!("cannot write `{}`: {e}", path.display())))
+        _ => {
+            let view = args.report.map_or(View::default(), Tables::view);
+            print(&report.to_table(view, args.keep()))
         }
     }
 }
 
-/// Where events go.
-enum EventFile {
-    StandardOutput(std::io::Stdout),
-    File(OutputFile),
+/// Shows the progress of a run, and ends it after an interrupt.
+struct FlowBar(Mutex<ProgressBar>);
+
+impl Default for FlowBar {
+    fn default() -> Self {
+        Self(Mutex::new(ProgressBar::hidden()))
+    }
 }
 
-impl EventFile {
-    fn open(path: &Path) -> Result<Self, Failure> {
-        Ok(match path == Path::new("-") {
-            true => Self::StandardOutput(std::io::stdout()),
-            false => Self::File(OutputFile::create(path)?),
-        })
+impl FlowBar {
+    fn with(&self, act: impl FnOnce(&mut ProgressBar)) {
+        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
     }
+}
 
-    fn publish(self) -> std::io::Result<()> {
-        match self {
-            Self::StandardOutput(_) => Ok(()),
-            Self::File(file) => file.publish().map_err(|e| e.source),
+impl Progress for FlowBar {
+    fn stage_begins(&self, stage: Stage, flows: u64) {
+        let bar = progress(flows);
+        if stage != Stage::Sim {
+            bar.set_prefix(format!("{} ", stage.name()));
         }
+        self.with(|shown| *shown = bar);
+    }
+
+    fn flows_finished(&self, flows: u64) {
+        self.with(|bar| bar.inc(flows));
+    }
+
+    fn stage_ends(&self) {
+        self.with(|bar| bar.finish_and_clear());
+    }
+
+    fn is_stopped(&self) -> bool {
+        interrupt::is_interrupted()
     }
 }
 
-impl Write for EventFile {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        match self {
-            Self::StandardOutput(out) => out.write(bytes),
-            Self::File(file) => file.write(bytes),
-        }
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        match self {
-            Self::StandardOutput(out) => out.flush(),
-            Self::File(file) => file.flush(),
-        }
-    }
-}
-
-/// Flows the simulator runs.
-fn simulated(scenario: &Scenario) -> u64 {
-    let profiles = scenario.profiles.len() as u64;
-    scenario.flows.saturating_mul(profiles)
-}
-
-/// A bar that appears when standard error is a terminal and the run is not over at once.
+/// A progress bar, drawn when standard error is a terminal.
 pub fn progress(flows: u64) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(flows), ProgressDrawTarget::stderr_with_hz(5));
+    let bar = ProgressBar::with_draw_target(Some(flows), console::progress_target());
     let style =
         ProgressStyle::with_template("{prefix}{wide_bar} {human_pos}/{human_len} flows{left}");
-    // Before the first flow is through nobody knows how long the others take.
+    // There is no estimate before the first flow is finished.
     let left = |state: &ProgressState, to: &mut dyn std::fmt::Write| {
         let known = state.pos() > 0;
         let _ = known.then(|| write!(to, ", {:#} left", HumanDuration(state.eta())));

@@ -4,7 +4,7 @@ use crate::Failure;
 use crate::output::print;
 use clap::Subcommand;
 use recoup_lab::scenario::{BUILT_IN, Scenario, ScenarioError};
-use recoup_lab::settings::{DROP_GRAMMAR, KEYS};
+use recoup_lab::settings::{self, DROP_GRAMMAR};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -41,8 +41,8 @@ fn list() -> Result<(), Failure> {
         text += &format!("  {name:<16} {}\n", scenario.about);
     }
     text += "\nSettings (--set KEY=VALUE, or under [settings] in a scenario file):\n";
-    for key in KEYS {
-        text += &format!("  {:<16} {}\n", key.name, key.help);
+    for setting in settings::all() {
+        text += &format!("  {:<16} {}\n", setting.key, setting.help);
     }
     text += &format!("\nWhat drop takes: {}\n", DROP_GRAMMAR);
     print(&text)

@@ -1,12 +1,14 @@
-//! What `recoup send` and `recoup receive` share: a host on a TUN device, and what is said at the end.
+//! The parts that `recoup send` and `recoup receive` share: a host on a TUN device, and the report of a
+//! stream.
 
-use crate::Failure;
+use crate::{Failure, console};
 use crc32fast::Hasher;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressStyle};
 use recoup_lab::output_file::OutputFile;
+use recoup_lab::profile::parse_profile;
 use recoup_net::NetError;
 use recoup_net::host::{Driver, Host, Secret, Settings, TunDevice, TunOptions};
-use recoup_recovery::{Counters, Profile, Trigger};
+use recoup_recovery::{Counters, Trigger};
 use recoup_units::Instant;
 use recoup_wire::pcap;
 use std::cell::RefCell;
@@ -16,40 +18,41 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// How both make their host.
+/// The arguments that describe the host.
 #[derive(clap::Args)]
 pub struct HostArgs {
-    /// Address of this end; the kernel's differs from it in the last bit [default: a free one of
-    /// 100.64.0.0/10, and an IPv6 one]
+    /// Address of this end; the kernel's end of the device differs from it in the last bit [default: a
+    /// free address of 100.64.0.0/10, and an IPv6 address]
     #[arg(long, value_name = "ADDR")]
     pub address: Option<IpAddr>,
-    /// How it recovers from loss: BASE or BASE+MECHANISM+… (see `recoup profiles`)
+    /// Loss recovery of this end: BASE or BASE+MECHANISM+… (see `recoup profiles`)
     #[arg(long, value_name = "NAME", default_value = "linux-6")]
     profile: String,
     /// Longest packet in bytes, IP header included
     #[arg(long, value_name = "BYTES", default_value_t = 1500, value_parser = clap::value_parser!(u16).range(1280..))]
     mtu: u16,
-    /// Have the kernel neither cut nor sum segments for this end, nor this end for the kernel
-    /// [default: super-packets of up to 64 KiB cross the device, as between a host and its network card]
+    /// Turn off segmentation and checksum offloads on the device [default: super-packets of up to
+    /// 64 KiB cross the device, as between a host and its network card]
     #[arg(long)]
     no_offload: bool,
-    /// Write every packet to this capture file; without --no-offload, super-packets as they are
+    /// Write every packet, or super-packet without --no-offload, to this capture file
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
 }
 
 type Capture = Rc<RefCell<Result<pcap::Writer<BufWriter<OutputFile>>, io::Error>>>;
 
-/// A host at work, and the capture of what it sends and receives.
+/// A running host, and the capture of its packets.
 pub struct Transfer {
     pub driver: Driver<TunDevice>,
     capture: Option<(Capture, PathBuf)>,
 }
 
 impl HostArgs {
-    /// Makes the device and the host.
+    /// Creates the device and the host.
     pub fn open(&self) -> Result<Transfer, Failure> {
-        let profile: Profile = self.profile.parse()?;
+        let profile = parse_profile(&self.profile)
+            .map_err(|e| Failure::Wrong(format!("--profile {}: {e}", self.profile)))?;
         let secret = Secret::draw()?;
         let capture = self.pcap.as_deref().map(begin_capture).transpose()?;
         let options = TunOptions {
@@ -69,7 +72,7 @@ impl HostArgs {
     }
 }
 
-/// What the system says to users who may not make devices does not say who may.
+/// Adds to a permission error that root is needed, which the system's error does not say.
 fn not_root(e: NetError) -> Failure {
     match &e {
         NetError::System { source, .. } if source.kind() == ErrorKind::PermissionDenied => {
@@ -86,7 +89,7 @@ fn begin_capture(path: &Path) -> Result<(Capture, PathBuf), Failure> {
     Ok((Rc::new(RefCell::new(writer)), path.into()))
 }
 
-/// The first error is kept, and ends the capture.
+/// Keeps the first error, which ends the capture.
 fn record(capture: &Capture, now: Instant, packet: &[u8]) {
     let mut writer = capture.borrow_mut();
     if let Ok(to) = writer.as_mut()
@@ -97,14 +100,12 @@ fn record(capture: &Capture, now: Instant, packet: &[u8]) {
 }
 
 impl Transfer {
-    /// Ends: the device goes, the capture gets its name.
+    /// Removes the device, and gives the capture its name.
     pub fn finish(self) -> Result<(), Failure> {
         let Self { driver, capture } = self;
         if driver.refused() > 0 {
-            eprintln!(
-                "recoup: note: the device did not take {} packets",
-                driver.refused()
-            );
+            let refused = driver.refused();
+            console::note(format_args!("the device did not take {refused} packets"));
         }
         drop(driver);
         let Some((capture, path)) = capture else {
@@ -112,7 +113,7 @@ impl Transfer {
         };
         let failed =
             |e: io::Error| Failure::Wrong(format!("cannot write `{}`: {e}", path.display()));
-        // The driver that shared it is gone.
+        // The driver, which shared the capture, is dropped.
         let writer = Rc::into_inner(capture).map(RefCell::into_inner);
         if let Some(writer) = writer {
             let file = writer.and_then(pcap::Writer::finish).map_err(failed)?;
@@ -123,7 +124,7 @@ impl Transfer {
     }
 }
 
-/// A stream as it passes: its length, its CRC-32 (IEEE 802.3, as in gzip), since when.
+/// The length of a stream so far, its CRC-32 (IEEE 802.3, as in gzip), and its beginning.
 pub struct Tally {
     pub bytes: u64,
     crc: Hasher,
@@ -132,9 +133,9 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// One of a stream that begins now, of this length if that is known.
+    /// The tally of a stream that begins now. `length` is its length, if it is known.
     pub fn begin(now: Instant, length: Option<u64>) -> Self {
-        let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::stderr_with_hz(5));
+        let bar = ProgressBar::with_draw_target(length, console::progress_target());
         let template = match length {
             Some(_) => "{wide_bar} {bytes}/{total_bytes}, {bytes_per_sec}, {eta} left",
             None => "{spinner} {bytes}, {bytes_per_sec}",
@@ -150,14 +151,14 @@ impl Tally {
         }
     }
 
-    /// The stream went on with these bytes.
+    /// Adds the next bytes of the stream.
     pub fn add(&mut self, bytes: &[u8]) {
         self.crc.update(bytes);
         self.bytes += bytes.len() as u64;
         self.bar.set_position(self.bytes);
     }
 
-    /// The line about a stream that ended now.
+    /// The report of a stream that ends now, in one line.
     pub fn report(self, now: Instant, verb: &str, counters: Option<Counters>) -> String {
         self.bar.finish_and_clear();
         let seconds = now.since(self.start).as_secs_f64();
@@ -193,14 +194,15 @@ fn retransmissions(counters: &Counters) -> String {
 /// Words of a [`Generator`]'s block.
 const BLOCK: u64 = 8192;
 
-/// Bytes that look random and are the same for every run with the same seed, made at the speed of
-/// memory: blocks of 64 KiB, each the same random words with a random word of its own added to each by
-/// exclusive or, so that no part of the stream is like another. In little-endian order; words are
-/// [`splitmix64`]'s.
+/// Generates pseudorandom bytes from a seed, at the speed of memory.
+///
+/// The stream consists of blocks of 64 KiB. All blocks have the same random words, and each block has
+/// one more random word, which is combined with all of them by exclusive or. So no two blocks are
+/// alike. Words are numbers of [`splitmix64`], in little-endian order.
 pub struct Generator {
     seed: u64,
     words: Vec<u64>,
-    /// Bytes made so far, always whole words.
+    /// Bytes generated so far, always whole words.
     made: u64,
 }
 
@@ -223,7 +225,8 @@ impl Generator {
         }
     }
 
-    /// Fills `into` with the next bytes; a part of a word at the end is the end of the stream.
+    /// Fills `into` with the next bytes. A part of a word may only be asked for at the end of the
+    /// stream.
     pub fn fill(&mut self, mut into: &mut [u8]) {
         while !into.is_empty() {
             let (block, at) = (self.made / 8 / BLOCK, (self.made / 8 % BLOCK) as usize);
@@ -245,8 +248,8 @@ impl Generator {
     }
 }
 
-/// How long late segments of a connection that is over are answered before its host goes: for the
-/// peer to send its FIN twice more.
+/// How long the host of a closed connection answers late segments: time for the peer to retransmit its
+/// FIN twice.
 pub fn linger(rto: Duration) -> Duration {
     (2 * rto).min(Duration::from_secs(3))
 }

@@ -18,7 +18,6 @@ pub mod flow;
 mod info;
 mod push;
 mod receiver;
-mod switch;
 pub mod sysctl;
 
 pub use acks::AckPolicy;
@@ -30,4 +29,3 @@ pub use endpoint::{Closed, Endpoint, State, Timer, Transmit};
 pub use info::Info;
 pub use push::Push;
 pub use receiver::Receiver;
-pub use switch::{Switch, Switches};

@@ -4,11 +4,13 @@
 
 mod ppm;
 mod rate;
+mod size;
 mod span;
 mod time;
 
 pub use ppm::Ppm;
 pub use rate::BitRate;
+pub use size::{format_bytes, parse_bytes};
 pub use span::{Offset, Segments, Span};
 pub use time::Instant;
 

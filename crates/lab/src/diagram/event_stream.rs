@@ -4,6 +4,7 @@
 //! ignored.
 
 use super::source::{Choice, Source, SourceError, direction, unknown};
+use crate::input::read_line;
 use recoup_draw::sequence::{AckArrival, MarkRecorder, Panel};
 use recoup_recovery::Trigger;
 use recoup_units::{Direction, Instant, Offset, Span};
@@ -51,6 +52,9 @@ struct EventStream<'a> {
     found: Vec<ProfileFlow>,
 }
 
+/// The longest line that is read, in bytes. The longest that `recoup run --events` writes has some 500.
+const LONGEST_LINE: u64 = 1 << 20;
+
 pub(super) fn read(
     file: &str,
     mut input: impl BufRead,
@@ -65,23 +69,22 @@ pub(super) fn read(
     };
     let (mut text, mut number) = (String::new(), 0);
     loop {
-        text.clear();
         number += 1;
         let wrong = |why| SourceError::Line {
             file: file.into(),
             line: number,
             why,
         };
-        match input.read_line(&mut text) {
-            Ok(0) => return stream.finish(file),
-            Ok(_) => {
+        match read_line(&mut input, &mut text, LONGEST_LINE) {
+            Ok(false) => return stream.finish(file),
+            Ok(true) => {
                 let line = text.trim_start_matches('\u{feff}').trim();
                 if !line.is_empty() {
                     stream.take(line).map_err(wrong)?;
                 }
             }
-            Err(e) if e.kind() == ErrorKind::InvalidData => {
-                return Err(wrong("expected UTF-8 text".into()));
+            Err(e) if matches!(e.kind(), ErrorKind::InvalidData | ErrorKind::FileTooLarge) => {
+                return Err(wrong(e.to_string()));
             }
             Err(source) => {
                 return Err(SourceError::Unreadable {

@@ -10,9 +10,9 @@ fn set(key: &str, text: &str) -> Result<String, String> {
 
 #[test]
 fn every_key_reads_what_it_writes() {
-    for key in KEYS {
-        let text = Settings::default().get(key.name).unwrap();
-        assert_eq!(set(key.name, &text), Ok(text), "{}", key.name);
+    for Setting { key, .. } in all() {
+        let text = Settings::default().get(key).unwrap();
+        assert_eq!(set(key, &text), Ok(text), "{key}");
     }
     assert_eq!(Settings::default().get("nonsense"), None);
 }
@@ -26,9 +26,19 @@ fn values_are_normalised() {
         ("rate", "down:5Mbit", "up:none,down:5Mbit"),
         ("queue", "100", "100p"),
         ("queue", "up:none,down:64kB", "up:none,down:64kB"),
+        ("queue", "65536B", "64KiB"),
         ("drop", "tail:3", "tail:3"),
         ("drop", "up:ack:2,bernoulli:0.01", "up:ack:2,bernoulli:0.01"),
+        ("drop", "bernoulli:2%", "bernoulli:0.02"),
+        (
+            "drop",
+            "gilbert-elliott:1%,20%,loss_bad=50%",
+            "gilbert-elliott:0.01,0.2,loss_bad=0.5",
+        ),
         ("reorder", "0.01:20ms", "0.01:20ms"),
+        ("reorder", "1%:20ms", "0.01:20ms"),
+        ("corrupt", "0.3%", "0.003"),
+        ("receive_buffer", "64KiB", "65536"),
         ("duplicate", "up:0.5", "up:0.5,down:0"),
         ("ack", "delayed", "delayed:200ms"),
         ("ack", "linux:8", "linux:8"),
@@ -278,7 +288,7 @@ fn likelihoods_are_read_from_a_file() {
             "{text}"
         );
         match found {
-            Ok(found) => assert_eq!(text::format_likelihoods(&settings.slp.likelihoods), found),
+            Ok(found) => assert_eq!(slp::format_likelihoods(&settings.slp.likelihoods), found),
             Err(part) => {
                 let error = set.unwrap_err().to_string();
                 assert!(

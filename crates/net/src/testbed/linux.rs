@@ -6,10 +6,10 @@ use std::time::Duration;
 use netlink_packet_route::route::RouteMetric;
 use recoup_recovery::{Counters, Trigger};
 use recoup_tcp::flow::Host;
-use recoup_tcp::{Switch, Switches};
 use rustix::system::uname;
 use rustix::time::{ClockId, clock_getres};
 
+use super::switch::{Switch, Switches};
 use crate::NetError;
 
 /// Settings of the kernel's TCP.

@@ -12,14 +12,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use recoup_net::testbed::{
-    FlowEventKind, FlowOutcome, Kernel, Options, PathPoint, Setup, Stack, Testbed,
+    FlowEventKind, FlowOutcome, Kernel, Options, PathPoint, Setup, Stack, Switch, Switches, Testbed,
 };
 use recoup_path::PathSpec;
 use recoup_path::{HopSpec, LossSpec, Probability, Queue};
 use recoup_recovery::{Event, Mechanisms, Send, Trigger};
 use recoup_sim::{FlowSpec, Observer, Packet, Point, Simulation, TimerModel};
+use recoup_tcp::Config;
 use recoup_tcp::flow::{FlowRecord, Host, Workload, Write};
-use recoup_tcp::{Config, Switch, Switches};
 use recoup_units::{BitRate, Direction, FlowId};
 
 const ONE_WAY: Duration = Duration::from_millis(20);

@@ -39,7 +39,9 @@ pub enum DropRulesError {
         expected: &'static str,
     },
     /// Not a probability.
-    #[error("`{rule}`: `{text}` is not a probability: expected a number from 0 to 1")]
+    #[error(
+        "`{rule}`: `{text}` is not a probability: expected a number from 0 to 1, or 0% to 100%"
+    )]
     NotAProbability {
         /// The rule.
         rule: String,

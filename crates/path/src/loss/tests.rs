@@ -141,7 +141,9 @@ fn what_is_refused_says_what_was_expected() {
         )
     };
     let not_a_probability = |rule: &str, text: &str| {
-        format!("`{rule}`: `{text}` is not a probability: expected a number from 0 to 1")
+        format!(
+            "`{rule}`: `{text}` is not a probability: expected a number from 0 to 1, or 0% to 100%"
+        )
     };
     let data = "expected data:K or data:K-L, data segments counted from 1, K not above L";
     let offset = "expected offset:A-B, payload bytes counted from 1, both included, A not above B";

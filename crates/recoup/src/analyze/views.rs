@@ -1,9 +1,10 @@
-//! What is shown of captures: tables, JSON, CSV and Parquet, and the study's figures.
+//! Findings as tables, JSON, CSV and Parquet, and the study's figures.
 
-use super::captures::{analyze_all, said};
-use super::output::{Output, cannot_write};
-use super::{Args, Format};
-use crate::{Failure, interrupt};
+use super::Args;
+use super::progress::{CaptureBar, display_name};
+use crate::output::{Format, Output, cannot_write};
+use crate::{Failure, console, interrupt};
+use recoup_api::analyze::analyze_all;
 use recoup_lab::analysis::{self, AllConnections, AllRetransmissions, Analyzed, Document, Summary};
 use recoup_lab::output_file::{OutputFile, create_folder};
 use recoup_lab::study::figures;
@@ -12,8 +13,8 @@ use recoup_trace::analyze::Settings;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// A view in all of its forms.
-pub trait Shown: Document + Default + 'static {
+/// A view of captures in all formats.
+pub trait Printable: Document + Default + 'static {
     /// A row of CSV and Parquet.
     type Row: 'static;
 
@@ -23,18 +24,18 @@ pub trait Shown: Document + Default + 'static {
 
     fn table(analyzed: &Analyzed<Self>) -> String;
 
-    /// Tables that are shown only to whom asks for them.
+    /// The tables of `--study`.
     fn study(_analyzed: &Analyzed<Self>) -> String {
         String::new()
     }
 
-    /// Draws what there is to draw.
+    /// Draws the figures of `--figures`.
     fn draw(_captures: &[Analyzed<Self>], _dir: &Path) -> Result<(), Failure> {
         Ok(())
     }
 }
 
-impl Shown for AllRetransmissions {
+impl Printable for AllRetransmissions {
     type Row = recoup_trace::finding::Retransmission;
 
     fn columns() -> Columns<Self::Row> {
@@ -50,7 +51,7 @@ impl Shown for AllRetransmissions {
     }
 }
 
-impl Shown for AllConnections {
+impl Printable for AllConnections {
     type Row = recoup_trace::finding::Connection;
 
     fn columns() -> Columns<Self::Row> {
@@ -66,7 +67,7 @@ impl Shown for AllConnections {
     }
 }
 
-impl Shown for Summary {
+impl Printable for Summary {
     type Row = Analyzed<Self>;
 
     fn columns() -> Columns<Self::Row> {
@@ -90,41 +91,46 @@ impl Shown for Summary {
     }
 }
 
-/// Analyzes the captures and prints a view of those that can be read.
-pub fn show<V: Shown>(args: &Args, settings: &Settings) -> Result<(), Failure> {
+/// Analyzes the captures and prints a view of those that could be read.
+pub fn show<V: Printable>(args: &Args, settings: &Settings) -> Result<(), Failure> {
+    let format = args.format()?;
     let output = Output::create(&args.output)?;
     if let Some(dir) = &args.figures {
         create_folder(dir)?;
     }
     interrupt::defer();
-    let all = analyze_all::<V>(&args.captures, settings);
-    let interrupted = interrupt::heed();
+    let bar = CaptureBar::new(args.captures.len() > 1);
+    let all = analyze_all::<V>(&args.captures, settings, &bar);
+    let interrupted = interrupt::stop_deferring();
+    for failure in &all.failures {
+        console::error(&failure.to_string());
+    }
     for analyzed in &all.analyzed {
         for note in analyzed.notes() {
-            eprintln!("recoup: note: {}: {note}", said(&analyzed.capture));
+            let capture = display_name(&analyzed.capture);
+            console::note(format_args!("{capture}: {note}"));
         }
     }
-    for capture in args.captures.iter().skip(all.taken_up) {
-        eprintln!(
-            "recoup: note: {}: interrupted before it was read",
-            capture.display()
-        );
+    for capture in args.captures.iter().skip(all.begun) {
+        let capture = capture.display();
+        console::note(format_args!("{capture}: interrupted before it was read"));
     }
     if !all.analyzed.is_empty() {
         if let Some(dir) = &args.figures {
             V::draw(&all.analyzed, dir)?;
         }
-        output.write(|out| print(args, &all.analyzed, out))?;
+        output.write(|out| print(args, format, &all.analyzed, out))?;
     }
     match interrupted {
-        true => interrupt::end(),
-        false if all.failed => Err(Failure::Told),
+        true => interrupt::exit(),
+        false if !all.failures.is_empty() => Err(Failure::Reported),
         false => Ok(()),
     }
 }
 
-fn print<V: Shown>(
+fn print<V: Printable>(
     args: &Args,
+    format: Format,
     captures: &[Analyzed<V>],
     out: &mut (dyn Write + Send),
 ) -> io::Result<()> {
@@ -140,14 +146,14 @@ fn print<V: Shown>(
         });
         rows.chain(without).collect()
     };
-    match args.format() {
+    match format {
         Format::Json => analysis::write_json(captures, out),
         Format::Csv => V::columns().write_csv(&rows(), out),
         Format::Parquet => V::columns().write_parquet(&rows(), out),
-        Format::Table => {
+        _ => {
             for (i, analyzed) in captures.iter().enumerate() {
                 let gap = if i == 0 { "" } else { "\n" };
-                let (name, table) = (said(&analyzed.capture), V::table(analyzed));
+                let (name, table) = (display_name(&analyzed.capture), V::table(analyzed));
                 write!(out, "{gap}{name}\n\n{table}")?;
                 if args.study {
                     out.write_all(V::study(analyzed).as_bytes())?;
@@ -170,19 +176,19 @@ fn write_figures(dir: &Path, captures: &[Analyzed<Summary>]) -> Result<(), Failu
             }
         }
         if !blank.is_empty() {
-            let (capture, blank) = (said(&analyzed.capture), blank.join(", "));
-            eprintln!("recoup: note: {capture}: nothing to draw in {blank}");
+            let (capture, blank) = (display_name(&analyzed.capture), blank.join(", "));
+            console::note(format_args!("{capture}: nothing to draw in {blank}"));
         }
     }
     for file in files {
         let path = file.target().display().to_string();
         file.publish()?;
-        eprintln!("recoup: wrote {path}");
+        console::status(format_args!("wrote {path}"));
     }
     Ok(())
 }
 
-/// A file that does not have its name yet.
+/// Writes a file, which gets its name when it is published.
 fn begin(path: &Path, text: &str) -> Result<OutputFile, Failure> {
     let mut file = OutputFile::create(path)?;
     let written = file.write_all(text.as_bytes());

@@ -232,6 +232,33 @@ fn without_arguments_the_usage_is_told_and_that_is_wrong_use() {
     }
 }
 
+#[test]
+fn quiet_runs_print_no_notes() {
+    let args = ["run", "tail-loss", "--set", "drop=ack:999"];
+    let outcome = recoup(&args);
+    assert!(
+        outcome.stderr.starts_with("recoup: note: "),
+        "{}",
+        outcome.stderr
+    );
+    for quiet in ["-q", "--quiet"] {
+        let printed = recoup(&[&args[..], &[quiet]].concat()).printed();
+        assert_eq!(printed, outcome.stdout);
+        assert_eq!(recoup(&[&[quiet], &args[..]].concat()).printed(), printed);
+    }
+    // Errors are printed all the same.
+    let outcome = recoup(&["run", "tail-los", "-q"]);
+    assert_eq!(outcome.status, Some(2));
+    assert!(outcome.stderr.contains("no scenario `tail-los`"));
+}
+
+#[test]
+fn help_without_colours_is_the_same_text() {
+    let help = recoup(&["run", "--help"]).printed();
+    assert_eq!(recoup(&["--no-color", "run", "--help"]).printed(), help);
+    assert!(!help.contains('\u{1b}'), "{help}");
+}
+
 /// Standard output is a pipe whose reader has left: no panic, no failure.
 #[test]
 fn a_reader_that_has_had_enough_is_no_error() {

@@ -3,7 +3,7 @@
 use super::{Cell, Check, Moment, Network, OWN_SETTINGS, Property, Scheme};
 use crate::claims::{Claim, Verdict, claim};
 use recoup_lab::scenario::Scenario;
-use recoup_lab::settings::{KEYS, Settings};
+use recoup_lab::settings::{self, Settings};
 
 /// PRR as the paper has it.
 const PAPER: &[Scheme] = &[Scheme::Prr, Scheme::PrrCubic];
@@ -98,10 +98,10 @@ fn command(base: &Scenario, cell: &Cell, flow: u64) -> String {
         base.seed
     );
     let usual = Scenario::load(super::NAME).map_or_else(|_| Settings::default(), |s| s.settings);
-    let changed = KEYS.iter().filter(|key| {
-        !OWN_SETTINGS.contains(&key.name) && base.settings.get(key.name) != usual.get(key.name)
-    });
-    let changed = changed.map(|key| (key.name, base.settings.get(key.name).unwrap_or_default()));
+    let keys = settings::all().map(|setting| setting.key);
+    let changed =
+        keys.filter(|key| !OWN_SETTINGS.contains(key) && base.settings.get(key) != usual.get(key));
+    let changed = changed.map(|key| (key, base.settings.get(key).unwrap_or_default()));
     let own = super::settings_of(cell.network);
     let own = own.map(|(key, value)| (key, value.to_string()));
     for (key, value) in changed.chain(own) {

@@ -297,11 +297,11 @@ fn what_cannot_be_analyzed_is_refused_in_one_line() {
         ),
         (
             &[SENDER, RECEIVER, "--figures", "figs"],
-            "--figures: of one capture: expected no other",
+            "--figures: expected one capture",
         ),
         (
             &[SENDER, "--study", "--format", "csv"],
-            "--study: not in rows: expected --format table or json",
+            "--study: expected --format table or json",
         ),
         (
             &["-", "--plot", "0"],
@@ -313,7 +313,7 @@ fn what_cannot_be_analyzed_is_refused_in_one_line() {
         ),
         (
             &[SENDER, RECEIVER, "--plot", "0"],
-            "--plot: of one capture: expected no other",
+            "--plot: expected one capture",
         ),
         (
             &[SENDER, "--plot", "1"],
@@ -332,8 +332,12 @@ fn what_cannot_be_analyzed_is_refused_in_one_line() {
             "invalid value '-1' for '--plot <CONNECTION>': expected a connection's number, from 0",
         ),
         (
+            &[SENDER, "-o", "x.xml"],
+            "--output x.xml: expected a name that ends in .txt, .json, .csv or .parquet",
+        ),
+        (
             &[SENDER, "--study", "-o", "x.CSV"],
-            "--study: not in rows: expected --format table or json",
+            "--study: expected --format table or json",
         ),
         (
             &[SENDER, "--plot", "0", "--format", "json"],

@@ -208,12 +208,7 @@ fn a_signal_leaves_nothing_behind() {
     use std::process::{Command, Stdio};
     use std::time::{Duration, Instant};
 
-    // What these tests were started to ignore, the program ignores too.
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|l| l.strip_prefix("SigIgn:"));
-    let mask = u64::from_str_radix(mask.unwrap_or_default().trim(), 16);
-    // Without /proc, a hang-up is left alone.
-    let ignored = mask.unwrap_or(1);
+    let ignored = ignored_signals();
     for (name, number) in [("INT", 2), ("TERM", 15), ("HUP", 1)] {
         if ignored & (1 << (number - 1)) != 0 {
             continue;
@@ -248,6 +243,89 @@ fn a_signal_leaves_nothing_behind() {
         assert_eq!(dir.files(), ["caps", "events"], "{name}");
         assert_eq!(dir.read("events"), "kept");
     }
+}
+
+/// Ctrl-C ends a run after the flows that are under way, and the results so far are printed.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_prints_its_results() {
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::{Command, Stdio};
+
+    const SIGINT: i32 = 2;
+    if ignored_signals() & (1 << (SIGINT - 1)) != 0 {
+        return;
+    }
+    let dir = Folder::new();
+    let child = dir
+        .command(&["run", "tail-loss", "--flows=100000000", "--events=events"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    // The file is begun before the first flow. A flow takes less than a millisecond.
+    let begun = std::time::Instant::now();
+    let events = || fs::read_dir(&dir.0).into_iter().flatten().flatten();
+    while !events().any(|file| file.metadata().is_ok_and(|m| m.len() > 100_000)) {
+        assert!(begun.elapsed().as_secs() < 60, "{:?}", dir.files());
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let kill = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(kill.expect("kill").success());
+    let output = child.wait_with_output().expect("the program ends");
+    assert_eq!(output.status.signal(), Some(SIGINT), "{output:?}");
+    let [stdout, stderr] =
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).expect("UTF-8"));
+    let note = "recoup: note: interrupted: linux-3.17 on sim ";
+    assert!(stderr.starts_with(note), "{stderr}");
+    let rest = " of 100000000 flows; captures and events are not written\n";
+    assert!(stderr.ends_with(rest), "{stderr}");
+    assert!(stdout.starts_with("tail-loss seed=1 "), "{stdout}");
+    assert!(stdout.contains("linux-3.17"), "{stdout}");
+    assert_eq!(dir.files(), [""; 0]);
+}
+
+/// The signals that these tests were started to ignore, which the program ignores too, one bit each.
+#[cfg(unix)]
+fn ignored_signals() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|l| l.strip_prefix("SigIgn:"));
+    let mask = u64::from_str_radix(mask.unwrap_or_default().trim(), 16);
+    // Without /proc, a hang-up is left alone.
+    mask.unwrap_or(1)
+}
+
+/// A run that is killed cannot remove its temporary files; the next one does.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_next_run_removes_the_files_of_a_killed_one() {
+    let dir = Folder::new();
+    let mut child = dir
+        .command(&[
+            "run",
+            "tail-loss",
+            "--flows",
+            "100000000",
+            "--events",
+            "events",
+        ])
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .expect("the program starts");
+    let begun = std::time::Instant::now();
+    while !dir.files().iter().any(|name| name.ends_with(".tmp")) {
+        assert!(begun.elapsed().as_secs() < 60, "{:?}", dir.files());
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    child.kill().expect("a program");
+    child.wait().expect("its end");
+    assert_eq!(dir.files().len(), 1, "{:?}", dir.files());
+    dir.recoup(&["run", "tail-loss", "--events", "events"])
+        .printed();
+    assert_eq!(dir.files(), ["events"]);
 }
 
 /// `nohup`, and what a shell runs in the background.

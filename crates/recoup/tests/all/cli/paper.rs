@@ -305,7 +305,7 @@ fn the_prr_papers_properties_are_a_ledger_with_counterexamples() {
 fn what_has_other_columns_is_not_printed_as_one_csv() {
     let outcome = recoup(&["paper", "prr", "fig2", "properties", "--format", "csv"]);
     assert_eq!((outcome.status, outcome.stdout.as_str()), (Some(2), ""));
-    let line = "recoup: --format csv: not all have the same columns: ";
+    let line = "recoup: --format csv: the figures have different columns: ";
     assert!(outcome.stderr.starts_with(line), "{}", outcome.stderr);
     assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.stderr);
     let both = recoup(&["paper", "prr", "fig2", "fig4", "--format", "csv"]).printed();

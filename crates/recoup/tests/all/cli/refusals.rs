@@ -49,6 +49,14 @@ fn names_nobody_knows() {
             ],
         ),
         (
+            &["run", "tail-loss", "--profile", "rack-tlp"],
+            &["unknown profile 'rack-tlp'", "did you mean `linux-6`?"],
+        ),
+        (
+            &["profiles", "linux-6+rto-restart"],
+            &["unknown mechanism 'rto-restart'", "did you mean `rtor`?"],
+        ),
+        (
             &["run", "tail-loss", "--profile", ""],
             &["unknown profile ''"],
         ),
@@ -171,6 +179,46 @@ fn scenario_files_that_cannot_be_read() {
     ] {
         refuses(&dir, &["run", name], &[part]);
     }
+}
+
+/// Inputs are read up to a limit. These are sparse, so that they take no room on the disk.
+#[test]
+fn inputs_that_are_too_long() {
+    let dir = Folder::new();
+    for name in ["long.toml", "long.pkt", "long.trace", "long.csv"] {
+        let file = std::fs::File::create(dir.path(name)).expect("a file");
+        file.set_len(5 << 30).expect("a sparse file");
+    }
+    let long_line = format!("{{\"flow\":\"{}\n", "x".repeat(1 << 20));
+    dir.write("line.jsonl", &long_line);
+    let run = ["run", "tail-loss", "--set"];
+    for (args, parts) in [
+        (
+            &["run", "long.toml"][..],
+            ["long.toml: ", "longer than 1 MiB"],
+        ),
+        (
+            &[&run[..], &["link=long.trace"]].concat(),
+            ["long.trace: ", "longer than 64 MiB"],
+        ),
+        (
+            &[&run[..], &["slp.q=long.csv"]].concat(),
+            ["long.csv: ", "longer than 1 MiB"],
+        ),
+        (
+            &["plot", "line.jsonl"],
+            ["line.jsonl:1: ", "longer than 1 MiB"],
+        ),
+    ] {
+        refuses(&dir, args, &parts);
+    }
+    let piped = dir.recoup_reading(&["plot", "-"], &long_line);
+    let error = "recoup: <standard input>:1: longer than 1 MiB, the most that is read\n";
+    assert_eq!((piped.status, piped.stderr.as_str()), (Some(2), error));
+    let drill = dir.recoup(&["drill", "long.pkt"]);
+    assert_eq!(drill.status, Some(2));
+    let error = "recoup: cannot read `long.pkt`: longer than 16 MiB, the most that is read\n";
+    assert_eq!(drill.stderr, error);
 }
 
 /// `FILE:LINE: what is wrong`.

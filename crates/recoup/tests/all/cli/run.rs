@@ -139,6 +139,7 @@ fn every_setting_is_heeded() {
         (&[], "rate", "up:none,down:1Mbit", "up:none,down:1Mbit"),
         (&["rate=1Mbit"], "queue", "3", "3p"),
         (&["rate=1Mbit"], "queue", "4kB", "4kB"),
+        (&["rate=1Mbit"], "queue", "4096B", "4KiB"),
         (&[], "link", "slow.trace", "up:none,down:slow.trace"),
         (&[], "segments", "11", "11"),
         (&[], "mss", "536", "536"),
@@ -336,7 +337,7 @@ fn what_has_no_effect_is_told() {
         (
             "tail-loss --set drop=ack:999",
             "tail-loss seed=1 ",
-            "drop=ack:999 met no packet; without up: it is of what the server sends",
+            "drop=ack:999 met no packet; without up: it applies to the server's packets",
         ),
     ] {
         let args: Vec<&str> = "run".split(' ').chain(args.split(' ')).collect();

@@ -71,6 +71,25 @@ fn a_scenario_of_ones_own_is_what_its_file_says() {
 }
 
 #[test]
+fn one_profile_is_described_alone() {
+    let base = recoup(&["profiles", "linux-6"]).printed();
+    assert!(base.starts_with("linux-6: "), "{base}");
+    assert!(
+        base.contains("RFC 8985") && !base.contains("linux-2.6"),
+        "{base}"
+    );
+    let with = recoup(&["profiles", "linux-3.17+tlpr"]).printed();
+    assert!(
+        with.starts_with("linux-3.17+tlpr\n\nlinux-3.17: "),
+        "{with}"
+    );
+    assert!(
+        with.contains("\n+tlpr: tail loss probe with restart"),
+        "{with}"
+    );
+}
+
+#[test]
 fn profiles_tell_every_base_and_every_mechanism() {
     let text = recoup(&["profiles"]).printed();
     assert!(text.contains("\nlinux-3.17: "), "{text}");

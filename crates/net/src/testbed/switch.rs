@@ -1,5 +1,5 @@
-//! The parts of a running Linux's loss recovery that can be switched on and off, by its settings below
-//! `net.ipv4` (Linux's `Documentation/networking/ip-sysctl.rst`).
+//! The sysctls below `net.ipv4` that switch parts of Linux's loss recovery on and off (Linux's
+//! `Documentation/networking/ip-sysctl.rst`).
 
 /// A part of the kernel's loss recovery that can be switched in a namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,19 +29,7 @@ impl Switch {
         Self::Frto,
     ];
 
-    /// The name in scenarios, after `kernel.`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Tlp => "tlp",
-            Self::Rack => "rack",
-            Self::Sack => "sack",
-            Self::Dsack => "dsack",
-            Self::Timestamps => "timestamps",
-            Self::Frto => "frto",
-        }
-    }
-
-    /// The setting, below `net.ipv4`.
+    /// The sysctl, below `net.ipv4`.
     pub const fn sysctl(self) -> &'static str {
         match self {
             Self::Tlp => "tcp_early_retrans",
@@ -53,7 +41,7 @@ impl Switch {
         }
     }
 
-    /// Its value for on or off.
+    /// The sysctl's value for on or off.
     pub const fn value(self, on: bool) -> &'static str {
         match (self, on) {
             (_, false) => "0",
@@ -64,7 +52,7 @@ impl Switch {
     }
 }
 
-/// Which parts are switched on or off; the others are as the kernel has them.
+/// Which parts are switched on or off; the other parts stay as the kernel has them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Switches([Option<bool>; Switch::ALL.len()]);
 
@@ -90,7 +78,7 @@ mod tests {
             let mut switches = Switches::default();
             switches.set(switch, Some(false));
             let set: Vec<_> = Switch::ALL.map(|s| switches.get(s)).to_vec();
-            assert_eq!(set.iter().flatten().count(), 1, "{}", switch.name());
+            assert_eq!(set.iter().flatten().count(), 1, "{switch:?}");
             assert_eq!(switches.get(switch), Some(false));
             switches.set(switch, None);
             assert_eq!(switches, Switches::default());

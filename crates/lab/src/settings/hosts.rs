@@ -1,0 +1,175 @@
+//! The hosts: acknowledgments, timers, congestion control, windows, closing and PSH.
+
+use super::Setting;
+use super::value::{PROFILE, format_word, or_profile, parse_number, parse_word, put};
+use crate::quantity::{format_duration, parse_duration};
+use crate::suggest::did_you_mean;
+use recoup_recovery::congestion::Algorithm;
+use recoup_sim::TimerModel;
+use recoup_tcp::{AckPolicy, Push};
+use recoup_units::{Segments, parse_bytes};
+use std::time::Duration;
+
+pub(super) const SETTINGS: &[Setting] = &[
+    Setting {
+        key: "ack",
+        help: "when receivers acknowledge: quick (each segment), delayed[:200ms] (every second segment), linux[:16] (each of the first 16 segments, then delayed by 40 ms)",
+        set: |s, text, _| put(&mut s.ack, parse_ack(text)),
+        get: |s| format_ack(s.ack),
+    },
+    Setting {
+        key: "timers",
+        help: "how hosts round the sender's timers: exact, granularity:10ms, linux-wheel:HZ",
+        set: |s, text, _| put(&mut s.timers, parse_timers(text)),
+        get: |s| format_timers(s.timers),
+    },
+    Setting {
+        key: "cc",
+        help: "congestion control: profile (as the profile has it), cubic, reno",
+        set: |s, text, _| put(&mut s.cc, parse_cc(text)),
+        get: |s| or_profile(s.cc, |cc| cc.name().into()),
+    },
+    Setting {
+        key: "initial_window",
+        help: "initial congestion window, in segments: profile, 10",
+        set: |s, text, _| put(&mut s.initial_window, parse_initial_window(text)),
+        get: |s| or_profile(s.initial_window, |window| window.to_string()),
+    },
+    Setting {
+        key: "close",
+        help: "each side closes once it has written everything: false, true",
+        set: |s, text, _| put(&mut s.close, parse_word(text, &TRUTH)),
+        get: |s| s.close.to_string(),
+    },
+    Setting {
+        key: "user_timeout",
+        help: "a connection without progress for this long is given up: profile, 300s",
+        set: |s, text, _| put(&mut s.user_timeout, parse_user_timeout(text)),
+        get: |s| or_profile(s.user_timeout, format_duration),
+    },
+    Setting {
+        key: "receive_buffer",
+        help: "bytes a receiver buffers: 67108864, 64MiB",
+        set: |s, text, _| put(&mut s.receive_buffer, parse_receive_buffer(text)),
+        get: |s| s.receive_buffer.to_string(),
+    },
+    Setting {
+        key: "psh",
+        help: "segments that carry PSH: write (the last of each write), burst (the last of each burst of several segments, too; newer Linux)",
+        set: |s, text, _| put(&mut s.push, parse_word(text, &PUSHES)),
+        get: |s| format_word(s.push, &PUSHES),
+    },
+];
+
+const TRUTH: [(&str, bool); 2] = [("false", false), ("true", true)];
+
+const PUSHES: [(&str, Push); 2] = [
+    ("write", Push::WriteEnd),
+    ("burst", Push::Burst { least: 2 }),
+];
+
+/// The largest receive buffer: 1 GiB, what window scaling can announce (RFC 7323 §2.3).
+const LARGEST_RECEIVE_BUFFER: u64 = 1 << 30;
+
+fn parse_receive_buffer(text: &str) -> Result<u64, String> {
+    parse_bytes(text)
+        .filter(|bytes| (1..=LARGEST_RECEIVE_BUFFER).contains(bytes))
+        .ok_or_else(|| format!("`{text}`: expected bytes from 1 to 1GiB, such as 64KiB"))
+}
+
+fn parse_ack(text: &str) -> Result<AckPolicy, String> {
+    let (kind, value) = match text.split_once(':') {
+        Some((kind, value)) => (kind, Some(value)),
+        None => (text, None),
+    };
+    match (kind, value) {
+        ("quick", None) => Ok(AckPolicy::Quick),
+        ("delayed", None) => Ok(AckPolicy::Delayed(Duration::from_millis(200))),
+        ("delayed", Some(delay)) => parse_duration(delay).map(AckPolicy::Delayed),
+        ("linux", None) => Ok(AckPolicy::Linux {
+            quick: AckPolicy::LINUX_QUICK,
+        }),
+        ("linux", Some(quick)) => Ok(AckPolicy::Linux {
+            quick: parse_number(quick, 0, 1_000_000)? as u32,
+        }),
+        _ => {
+            let near = did_you_mean(kind, ["quick", "delayed", "linux"]);
+            Err(format!(
+                "`{text}`: expected quick, delayed[:200ms] or linux[:16]{near}"
+            ))
+        }
+    }
+}
+
+fn format_ack(ack: AckPolicy) -> String {
+    match ack {
+        AckPolicy::Quick => "quick".into(),
+        AckPolicy::Delayed(delay) => format!("delayed:{}", format_duration(delay)),
+        AckPolicy::Linux {
+            quick: AckPolicy::LINUX_QUICK,
+        } => "linux".into(),
+        AckPolicy::Linux { quick } => format!("linux:{quick}"),
+    }
+}
+
+fn parse_timers(text: &str) -> Result<TimerModel, String> {
+    let (kind, value) = text.split_once(':').unwrap_or((text, ""));
+    match (kind, value) {
+        ("exact", "") if !text.contains(':') => Ok(TimerModel::Exact),
+        ("granularity", value) => {
+            let granularity = parse_duration(value)?;
+            if granularity.is_zero() {
+                return Err(format!(
+                    "`{text}`: expected a granularity above zero, such as 10ms"
+                ));
+            }
+            Ok(TimerModel::Granularity(granularity))
+        }
+        ("linux-wheel", hz) => Ok(TimerModel::LinuxWheel {
+            hz: parse_number(hz, 1, 1_000_000)? as u32,
+        }),
+        _ => {
+            let near = did_you_mean(kind, ["exact", "granularity", "linux-wheel"]);
+            Err(format!(
+                "`{text}`: expected exact, granularity:10ms or linux-wheel:HZ{near}"
+            ))
+        }
+    }
+}
+
+fn format_timers(timers: TimerModel) -> String {
+    match timers {
+        TimerModel::Exact => "exact".into(),
+        TimerModel::Granularity(g) => format!("granularity:{}", format_duration(g)),
+        TimerModel::LinuxWheel { hz } => format!("linux-wheel:{hz}"),
+    }
+}
+
+fn parse_cc(text: &str) -> Result<Option<Algorithm>, String> {
+    let mut words = vec![(PROFILE, None)];
+    words.extend(Algorithm::ALL.map(|a| (a.name(), Some(a))));
+    parse_word(text, &words)
+}
+
+fn parse_user_timeout(text: &str) -> Result<Option<Duration>, String> {
+    if text == PROFILE {
+        return Ok(None);
+    }
+    let timeout = parse_duration(text)?;
+    if timeout.is_zero() {
+        return Err(format!(
+            "`{text}`: expected more than zero, such as 300s, or profile"
+        ));
+    }
+    Ok(Some(timeout))
+}
+
+fn parse_initial_window(text: &str) -> Result<Option<Segments>, String> {
+    if text == PROFILE {
+        return Ok(None);
+    }
+    let window = parse_number(text, 1, 1_000_000);
+    window
+        .map(|window| Some(Segments(window as u32)))
+        .map_err(|why| format!("{why}, or profile"))
+}

@@ -1,0 +1,73 @@
+//! The path: delay, rate, queue and recorded links.
+
+use super::value::{BOTH, DOWN, EachWay, optional, put};
+use super::{Link, Setting, SourceFile};
+use crate::input;
+use crate::quantity::{format_duration, parse_duration, parse_rate};
+use recoup_path::{LinkTrace, Queue, QueueError};
+use recoup_units::BitRate;
+use std::path::Path;
+
+pub(super) const SETTINGS: &[Setting] = &[
+    Setting {
+        key: "rtt",
+        help: "round-trip propagation delay, half of it each way: 80ms",
+        set: |s, text, _| put(&mut s.rtt, parse_duration(text)),
+        get: |s| format_duration(s.rtt),
+    },
+    Setting {
+        key: "rate",
+        help: "link rate: none, 10Mbit, or up:1Mbit,down:10Mbit",
+        set: |s, text, _| put(&mut s.rate, parse_rates(text)),
+        get: |s| {
+            s.rate
+                .format(|rate| rate.map_or("none".into(), |rate| rate.to_string()))
+        },
+    },
+    Setting {
+        key: "queue",
+        help: "drop-tail queue in front of a rate or link: none, 100 (packets), 64kB (64,000 bytes) or 64KiB; or up:…,down:…",
+        set: |s, text, _| put(&mut s.queue, parse_queues(text)),
+        get: |s| s.queue.format(Queue::to_string),
+    },
+    Setting {
+        key: "link",
+        help: "recorded link (mahimahi format, at most 64 MiB) in place of a rate: none, FILE (down), or up:FILE,down:FILE",
+        set: |s, text, base| put(&mut s.link, read_links(text, base)),
+        get: |s| {
+            s.link.format(|link| {
+                link.as_ref()
+                    .map_or("none".into(), |link| link.file.name.clone())
+            })
+        },
+    },
+];
+
+/// The longest link trace that is read, in bytes.
+const LONGEST_LINK_TRACE: u64 = 64 << 20;
+
+fn parse_rates(text: &str) -> Result<EachWay<Option<BitRate>>, String> {
+    let rate = |text: &str| parse_rate(text).map_err(|why| why + ", or none");
+    EachWay::parse(text, None, &BOTH, optional(rate))
+}
+
+fn parse_queues(text: &str) -> Result<EachWay<Queue>, String> {
+    let queue = |text: &str| text.parse().map_err(|e: QueueError| e.to_string());
+    EachWay::parse(text, Queue::Unlimited, &BOTH, queue)
+}
+
+fn read_links(text: &str, base: &Path) -> Result<EachWay<Option<Link>>, String> {
+    EachWay::parse(text, None, &DOWN, optional(|name| read_link(name, base)))
+}
+
+fn read_link(name: &str, base: &Path) -> Result<Link, String> {
+    let path = base.join(name);
+    let contents = input::read_file(&path, LONGEST_LINK_TRACE)
+        .map_err(|e| format!("cannot read the link trace {}: {e}", path.display()))?;
+    let trace = LinkTrace::parse(&contents).map_err(|e| format!("{}: {e}", path.display()))?;
+    let file = SourceFile {
+        name: name.into(),
+        path,
+    };
+    Ok(Link { file, trace })
+}

@@ -1,0 +1,72 @@
+//! The traffic: what client and server write, in segments of which size.
+
+use super::Setting;
+use super::value::{parse_number, parse_size, parse_size_or_zero, put};
+use crate::quantity::{format_duration, parse_duration};
+use recoup_tcp::flow::Write;
+use recoup_units::format_bytes;
+
+pub(super) const SETTINGS: &[Setting] = &[
+    Setting {
+        key: "request",
+        help: "bytes the client writes once connected; the server writes nothing before it has them all: 0, 300B",
+        set: |s, text, _| put(&mut s.request, parse_size_or_zero(text)),
+        get: |s| match s.request {
+            0 => "0".into(),
+            bytes => format_bytes(bytes),
+        },
+    },
+    Setting {
+        key: "segments",
+        help: "full segments the server sends: 10",
+        set: |s, text, _| put(&mut s.segments, parse_number(text, 1, 1_000_000_000)),
+        get: |s| s.segments.to_string(),
+    },
+    Setting {
+        key: "writes",
+        help: "what the server writes in place of segments, and how long after accepting (or after the whole request): none, 20kB@0,10kB@500ms (1 kB is 1000 bytes, 1 KiB is 1024)",
+        set: |s, text, _| put(&mut s.writes, parse_writes(text)),
+        get: |s| format_writes(&s.writes),
+    },
+    Setting {
+        key: "mss",
+        help: "payload bytes of a full segment: 1448",
+        set: |s, text, _| put(&mut s.mss, parse_mss(text)),
+        get: |s| s.mss.to_string(),
+    },
+];
+
+fn parse_mss(text: &str) -> Result<u16, String> {
+    parse_number(text, 1, 65_463).map(|mss| mss as u16)
+}
+
+fn parse_writes(text: &str) -> Result<Vec<Write>, String> {
+    let mut writes: Vec<Write> = Vec::new();
+    if text == "none" {
+        return Ok(writes);
+    }
+    for part in text.split(',').map(str::trim) {
+        let (size, after) = part.split_once('@').ok_or_else(|| {
+            format!("`{part}`: expected SIZE@TIME, such as 20kB@500ms, or none alone")
+        })?;
+        let write = Write {
+            bytes: parse_size(size.trim())?,
+            after: parse_duration(after)?,
+        };
+        if writes.last().is_some_and(|last| last.after > write.after) {
+            return Err(format!(
+                "`{part}`: expected the order of time, but the write before it is later"
+            ));
+        }
+        writes.push(write);
+    }
+    Ok(writes)
+}
+
+fn format_writes(writes: &[Write]) -> String {
+    if writes.is_empty() {
+        return "none".into();
+    }
+    let write = |w: &Write| format!("{}@{}", format_bytes(w.bytes), format_duration(w.after));
+    writes.iter().map(write).collect::<Vec<_>>().join(",")
+}
