@@ -7,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 use recoup_lab::report::{Report, View};
 use recoup_lab::run::run;
 use recoup_lab::scenario::{Scenario, ScenarioError};
-use recoup_lab::settings::{KEYS, Settings};
+use recoup_lab::settings::{self, Settings};
 use recoup_sim::TimerModel;
 use recoup_table::Keep;
 use recoup_tcp::AckPolicy;
@@ -57,10 +57,10 @@ fuzz_target!(|text: &str| {
         scenario.settings.drop = "none".parse().expect("a drop list");
     }
     let mut settings = Settings::default();
-    for key in KEYS {
-        let value = scenario.settings.get(key.name).expect("a known key");
+    for setting in settings::all() {
+        let value = scenario.settings.get(setting.key).expect("a known key");
         settings
-            .set(key.name, &value, base)
+            .set(setting.key, &value, base)
             .unwrap_or_else(|e| panic!("{value}: {e}"));
     }
     if !beyond_a_century(&scenario.settings) {
