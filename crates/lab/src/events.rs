@@ -5,13 +5,20 @@ mod line;
 use line::Line;
 use recoup_recovery::{Event, Send};
 use recoup_sim::{Observer, Packet, Point};
+use recoup_table::Schema;
 use recoup_tcp::Endpoint;
 use recoup_tcp::flow::Host;
 use recoup_units::{Direction, FlowId, Instant, Offset, Segments};
 use recoup_wire::{Flags, Segment, SeqNumber};
 use std::io::{self, BufWriter, Write};
 
-/// Writes the events of the flows it observes as JSON lines.
+/// The schema of the event stream, which its first line names.
+pub const SCHEMA: Schema = Schema {
+    name: "recoup.events",
+    version: 1,
+};
+
+/// Writes the events of the flows it observes as JSON lines, after a line with the schema.
 #[derive(Debug)]
 pub struct EventWriter<W: Write> {
     out: BufWriter<W>,
@@ -53,14 +60,16 @@ impl Stream {
 impl<W: Write> EventWriter<W> {
     /// A writer of flows of `profile`.
     pub fn new(out: W, profile: &str) -> Self {
-        Self {
+        let mut writer = Self {
             out: BufWriter::new(out),
             profile: json_string(profile),
             streams: [Stream::default(); 2],
-            line: String::new(),
+            line: SCHEMA.header(),
             held: String::new(),
             error: None,
-        }
+        };
+        writer.write_line();
+        writer
     }
 
     /// The following flows are of `profile`.

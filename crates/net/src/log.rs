@@ -172,8 +172,13 @@ impl<W: Write + Send + 'static> PacketLog<W> {
     }
 }
 
+/// The first line: the schema of the others. A field may be added; where one vanishes or changes its
+/// meaning, the version goes up by one.
+const HEADER: &[u8] = b"{\"schema\":\"recoup.emulate.log\",\"version\":1}\n";
+
 fn write_all<W: Write>(to: W, entries: &Receiver<PacketRecord>) -> io::Result<W> {
     let mut to = BufWriter::new(to);
+    to.write_all(HEADER)?;
     loop {
         match entries.try_recv() {
             Ok(entry) => {
@@ -244,7 +249,8 @@ mod tests {
             format!(r#"{start}"due":7,"departure":null,"fate":"refused","len":40}}"#),
             format!(r#"{start}"due":null,"departure":null,"fate":"unfinished","len":40}}"#),
         ];
-        assert_eq!(text.lines().collect::<Vec<_>>(), expected);
+        let lines = text.strip_prefix(str::from_utf8(HEADER).unwrap()).unwrap();
+        assert_eq!(lines.lines().collect::<Vec<_>>(), expected);
     }
 
     #[test]

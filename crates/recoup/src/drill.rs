@@ -5,6 +5,7 @@ use crate::{Failure, console};
 use recoup_lab::input;
 use recoup_lab::profile::parse_profile;
 use recoup_script::{NoteKind, Report, Script, ScriptError, Settings};
+use recoup_table::Schema;
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -87,7 +88,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         .collect();
     print_notes(&outcomes, args.verbose);
     print(&match args.format {
-        Format::Json => array(&outcomes, args.trace),
+        Format::Json => document(&outcomes, args.trace)?,
         _ => table(&outcomes, args.trace),
     })?;
     let mut not_run: Vec<_> = outcomes
@@ -226,9 +227,15 @@ fn rows(out: &mut String, script: &str, report: &Report, trace: bool) {
     }
 }
 
-fn array(outcomes: &[Outcome], trace: bool) -> String {
-    let all = Value::Array(outcomes.iter().map(|o| object(o, trace)).collect());
-    format!("{all:#}\n")
+/// The JSON document of a drill.
+const SCHEMA: Schema = Schema {
+    name: "recoup.drill",
+    version: 1,
+};
+
+fn document(outcomes: &[Outcome], trace: bool) -> Result<String, Failure> {
+    let scripts: Vec<Value> = outcomes.iter().map(|o| object(o, trace)).collect();
+    Ok(SCHEMA.to_text(&json!({ "scripts": scripts }))?)
 }
 
 /// The keys are the same whether the script was run or not; only a run has a trace.

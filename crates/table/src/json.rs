@@ -7,7 +7,7 @@ use serde_json::ser::{Formatter, Serializer as Json};
 use serde_json::value::RawValue;
 use std::io::{self, Write};
 
-/// The name and version of a kind of JSON document.
+/// The name and version of a kind of JSON document, or of a stream of JSON lines.
 ///
 /// Fields may be added to a version. Where one vanishes, or changes its meaning or unit, the version
 /// goes up by one.
@@ -57,6 +57,12 @@ impl Schema {
             Layout::Lines => document.serialize(&mut Json::with_formatter(&mut out, Lines))?,
         }
         out.write_all(b"\n")
+    }
+
+    /// The first line of a stream of JSON lines: an object with the schema's name and version.
+    pub fn header(self) -> String {
+        let (name, version) = (self.name, self.version);
+        format!("{{\"schema\":\"{name}\",\"version\":{version}}}\n")
     }
 
     /// The document in memory, indented.

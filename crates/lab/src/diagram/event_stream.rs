@@ -4,9 +4,11 @@
 //! ignored.
 
 use super::source::{Choice, Source, SourceError, direction, unknown};
+use crate::events;
 use crate::input::read_line;
 use recoup_draw::sequence::{AckArrival, MarkRecorder, Panel};
 use recoup_recovery::Trigger;
+use recoup_table::Schema;
 use recoup_units::{Direction, Instant, Offset, Span};
 use serde::Deserialize;
 use std::io::{BufRead, ErrorKind};
@@ -79,7 +81,7 @@ pub(super) fn read(
             Ok(false) => return stream.finish(file),
             Ok(true) => {
                 let line = text.trim_start_matches('\u{feff}').trim();
-                if !line.is_empty() {
+                if !line.is_empty() && !is_header(line).map_err(wrong)? {
                     stream.take(line).map_err(wrong)?;
                 }
             }
@@ -93,6 +95,31 @@ pub(super) fn read(
                 });
             }
         }
+    }
+}
+
+/// Whether a line names the schema of the lines that follow, rather than an event.
+///
+/// # Errors
+/// A schema that is not the event stream's, or a later version of it.
+fn is_header(line: &str) -> Result<bool, String> {
+    #[derive(Deserialize)]
+    struct Header {
+        schema: String,
+        version: u32,
+    }
+    let Ok(Header { schema, version }) = serde_json::from_str(line) else {
+        return Ok(false);
+    };
+    let Schema {
+        name,
+        version: known,
+    } = events::SCHEMA;
+    match schema == name && version == known {
+        true => Ok(true),
+        false => Err(format!(
+            "this is {schema}, version {version}: expected {name}, version {known}"
+        )),
     }
 }
 

@@ -19,9 +19,11 @@ fn span(start: u64, end: u64) -> Span {
 /// The lines of a writer, as text and as JSON.
 fn lines(writer: EventWriter<Vec<u8>>) -> Vec<(String, Value)> {
     let text = String::from_utf8(writer.finish().unwrap()).unwrap();
-    assert!(text.is_empty() || text.ends_with('\n'));
+    assert!(text.ends_with('\n'));
     let parse = |line: &str| (line.to_string(), serde_json::from_str(line).expect(line));
-    text.lines().map(parse).collect()
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some(SCHEMA.header().trim_end()));
+    lines.map(parse).collect()
 }
 
 /// The fields of a line without the common ones, which must be there.

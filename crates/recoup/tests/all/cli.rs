@@ -2,6 +2,7 @@
 //! and looks at what it prints, what it leaves behind and how it exits.
 
 mod analyze;
+mod documents;
 mod drill;
 mod outputs;
 mod paper;

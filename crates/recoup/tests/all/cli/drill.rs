@@ -97,15 +97,18 @@ fn results_for_programs() {
     let json = dir
         .recoup(&["drill", "a.pkt", "--format", "json", "--trace"])
         .json();
-    assert_eq!(json[0]["script"], "a.pkt");
-    assert_eq!(json[0]["passed"], true);
-    assert_eq!(json[0]["trace"].as_array().map(Vec::len), Some(5));
-    assert_eq!(json[0]["notes"][0]["line"], 3);
+    assert_eq!(json["scripts"][0]["script"], "a.pkt");
+    assert_eq!(json["scripts"][0]["passed"], true);
+    assert_eq!(
+        json["scripts"][0]["trace"].as_array().map(Vec::len),
+        Some(5)
+    );
+    assert_eq!(json["scripts"][0]["notes"][0]["line"], 3);
     let outcome = dir.recoup(&["drill", "b.pkt", "--format", "json"]);
     assert_eq!(outcome.status, Some(1));
     let json: serde_json::Value = serde_json::from_str(&outcome.stdout).expect("JSON");
-    assert_eq!(json[0]["failure"]["line"], 13);
-    assert_eq!(json[0]["printed"][0]["text"], "1");
+    assert_eq!(json["scripts"][0]["failure"]["line"], 13);
+    assert_eq!(json["scripts"][0]["printed"][0]["text"], "1");
 }
 
 #[test]
@@ -207,7 +210,8 @@ fn passed_failed_and_not_run_are_told_apart() {
     let outcome = dir.recoup(&[&args[..], &["--format", "json", "--trace"]].concat());
     assert_eq!(outcome.status, Some(2));
     let json: serde_json::Value = serde_json::from_str(&outcome.stdout).expect("JSON");
-    let scripts = json.as_array().expect("an array");
+    assert_eq!(json["schema"], "recoup.drill");
+    let scripts = json["scripts"].as_array().expect("an array");
     let keys = |object: &serde_json::Value| -> Vec<String> {
         object
             .as_object()
@@ -268,7 +272,10 @@ fn the_default_profile_is_named() {
     let dir = Folder::new();
     dir.write("a.pkt", SERVER.replace("// profile: linux-3.17\n", ""));
     let json = dir.recoup(&["drill", "a.pkt", "--format", "json"]).json();
-    let default = json[0]["profile"].as_str().expect("a name").to_owned();
+    let default = json["scripts"][0]["profile"]
+        .as_str()
+        .expect("a name")
+        .to_owned();
     let help = dir.recoup(&["drill", "--help"]).printed();
     let words: Vec<&str> = help.split_whitespace().collect();
     let help = words.join(" ");

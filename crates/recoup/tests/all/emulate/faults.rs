@@ -121,7 +121,7 @@ fn an_emulator_does_not_hear_connections_of_the_one_before() {
     );
     assert_ne!(first.stdout, second.stdout);
     let log = std::fs::read_to_string(world.path("log")).expect("a log");
-    assert_eq!(log, "");
+    assert_eq!(log, "{\"schema\":\"recoup.emulate.log\",\"version\":1}\n");
 }
 
 #[test]

@@ -22,6 +22,7 @@ fn log(world: &World, name: &str) -> Vec<Value> {
     let text = std::fs::read_to_string(world.path(name)).expect("a log");
     let lines = text
         .lines()
+        .skip(1)
         .map(|line| serde_json::from_str(line).expect("a line of JSON"));
     lines.collect()
 }
