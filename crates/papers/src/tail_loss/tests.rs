@@ -2,7 +2,7 @@ use super::*;
 use crate::claims;
 
 #[test]
-fn verdicts_are_the_known_ones() {
+fn verdicts_are_as_expected() {
     let base = Scenario::load(NAME).unwrap();
     for id in Id::ALL {
         let figure = figure(id, &base).unwrap();

@@ -4,7 +4,6 @@ use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::{Settings, SettingsError};
 use recoup_path::LossKind;
 use recoup_recovery::Profile;
-use serde::{Serialize, Serializer};
 use std::path::Path;
 
 /// The share of all packets that every network loses, each way.
@@ -215,38 +214,18 @@ impl Copied {
 }
 
 /// What one cell is of.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Setup {
     /// What the flows carry.
-    #[serde(serialize_with = "load")]
     pub load: Load,
     /// How packets are lost.
-    #[serde(serialize_with = "network")]
     pub network: Network,
     /// What else helps.
-    #[serde(serialize_with = "recovery")]
     pub recovery: Recovery,
     /// What is copied.
-    #[serde(serialize_with = "copied")]
     pub copied: Copied,
     /// The `slp.gap` setting.
     pub gap: &'static str,
-}
-
-fn load<S: Serializer>(load: &Load, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_str(load.name())
-}
-
-fn network<S: Serializer>(network: &Network, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_str(network.name())
-}
-
-fn recovery<S: Serializer>(recovery: &Recovery, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_str(recovery.name())
-}
-
-fn copied<S: Serializer>(copied: &Copied, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_str(copied.name())
 }
 
 impl Setup {

@@ -32,8 +32,8 @@ fn get(load: Load, network: Network, recovery: Recovery, copied: Copied) -> &'st
 }
 
 #[test]
-fn verdicts_are_the_known_ones() {
-    let table = to_table(&FIGURE);
+fn verdicts_are_as_expected() {
+    let table = to_sheet(FIGURE.clone()).table;
     println!("{table}");
     crate::assert_fits_a_terminal(&table);
     crate::claims::assert_known(&FIGURE.claims);
@@ -192,9 +192,9 @@ fn differences_are_to_the_right_flows() {
 /// A row of a printed table for each, under the heading of its load and network.
 #[test]
 fn every_cell_is_printed_once() {
-    let table = to_table(&FIGURE);
+    let table = to_sheet(FIGURE.clone()).table;
     let title =
-        "(rtt=40ms rate=20Mbit request=300B): 1500 flows a row, seed 1; an FCT counts as 10 s";
+        "(rtt=40ms rate=20Mbit request=300B): 1500 flows per row, seed 1; an FCT counts as 10 s";
     assert!(table.contains(title), "{table}");
     // Those with the usual gap are in two tables; the claims are the last one.
     let gaps = GAPS.len() + 1;
@@ -218,17 +218,21 @@ fn every_cell_is_printed_once() {
 
 #[test]
 fn every_cell_is_in_csv_and_json() {
-    let csv = to_csv(&FIGURE);
+    let sheet = to_sheet(FIGURE.clone());
+    let csv = &sheet.csv;
     let cells = Setup::mechanisms().len() + Setup::gaps().len();
     assert_eq!(csv.lines().count(), 1 + cells);
     assert!(
         csv.lines().all(|line| line.split(',').count() == 29),
         "{csv}"
     );
-    let json = serde_json::to_value(&*FIGURE).unwrap();
+    let json = &sheet.json;
     assert_eq!(json["cells"].as_array().map(Vec::len), Some(cells));
     assert_eq!(json["cells"][2]["copied"], "paper's q");
-    assert!(json["cells"][2]["distances"]["1"].is_u64());
+    assert_eq!(json["first_packets"].as_array().map(Vec::len), Some(cells));
+    let next = &json["distances"][0];
+    assert_eq!(next["distance"], 1, "{next}");
+    assert!(next["originals_lost"].as_u64() > Some(0), "{next}");
     let Picture::Bars(chart) = &FIGURE.picture else {
         panic!("bars");
     };

@@ -5,11 +5,10 @@ use recoup_sim::{Observer, Packet, Point};
 use recoup_tcp::flow::Host;
 use recoup_units::{Direction, FlowId, Instant};
 use recoup_wire::SeqNumber;
-use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// What became of originals and their copies.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pairs {
     /// Originals that were lost and had a copy.
     pub originals_lost: u64,

@@ -2,7 +2,7 @@ use super::*;
 use crate::claims;
 
 #[test]
-fn verdicts_are_the_known_ones() {
+fn verdicts_are_as_expected() {
     let figure = figure(1).unwrap();
     claims::assert_known(&figure.claims);
     assert_eq!(figure.cells.len(), LOSSES.len() * CODES.len());
@@ -10,7 +10,7 @@ fn verdicts_are_the_known_ones() {
 }
 
 #[test]
-fn percentages_keep_what_is_small() {
+fn small_percentages_keep_their_digits() {
     for (p, text) in [
         (0.0, "0"),
         (1.0, "100"),
