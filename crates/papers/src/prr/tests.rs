@@ -51,6 +51,8 @@ fn every_segment_has_a_line_in_the_csv() {
     let figure = figure(Id::Fig4, &base).unwrap();
     let sheet = to_sheet(figure);
     let csv = &sheet.csv;
+    let header = "figure,scheme,profile,ack,at_ms,segment,again,trigger,pipe,cwnd";
+    assert_eq!(csv.lines().next(), Some(header));
     // Six flows of 30 segments and one retransmission.
     assert_eq!(csv.lines().count(), 1 + 6 * 31, "{csv}");
     let retransmissions: Vec<&str> = csv.lines().filter(|line| line.contains(",true,")).collect();

@@ -61,7 +61,7 @@ impl Copied {
 struct Run {
     /// The completion time of each fetch; `None` if it did not complete.
     times: Vec<Option<Duration>>,
-    /// IP bytes sent, both ways.
+    /// IP bytes sent, both directions.
     bytes: u64,
     watch: Watch,
 }

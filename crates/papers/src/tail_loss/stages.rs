@@ -225,13 +225,16 @@ fn to_sheet(id: Id, stage: Stage, cells: Vec<RealCell>) -> Sheet {
         claims: vec![],
         picture: Picture::Bars(picture),
     };
-    let mut sheet = figure.into_sheet(&text, &columns(name));
+    let rows = figure.cells.clone();
+    let sheet = figure.into_sheet(&text, &columns(name));
+    let mut sheet = sheet.with_rows("delivery_errors", &delivery_errors(name), &rows);
     sheet.json["stage"] = to_value(&stage);
     sheet.json["kernel"] = to_value(&kernel);
     sheet
 }
 
-fn columns(figure: &'static str) -> Columns<RealCell> {
+/// The columns that identify a cell.
+fn key_columns(figure: &'static str) -> Columns<RealCell> {
     columns_of_figure::<RealCell>(figure)
         .text(("ack", "", "the receiver's `ack` setting"), |c| {
             Some(c.ack.into())
@@ -248,6 +251,17 @@ fn columns(figure: &'static str) -> Columns<RealCell> {
             ),
             |c| Some(c.mechanism.into()),
         )
+}
+
+/// A row per cell: the emulator's delivery error.
+fn delivery_errors(figure: &'static str) -> Columns<RealCell> {
+    let about = "how much later than on the ideal path packets were delivered: p99.9";
+    key_columns(figure).real(("delivery_error_ms", "ms", about), |c| c.delivery_error_ms)
+}
+
+/// A row per cell: measured and simulated FCTs.
+fn columns(figure: &'static str) -> Columns<RealCell> {
+    key_columns(figure)
         .real(
             ("fct_p50_ms", "ms", "measured flow completion time: median"),
             |c| c.fct_ms.map(|s| s.p50),

@@ -51,6 +51,16 @@ fn every_cell_has_a_line_in_the_csv_and_an_object_in_the_json() {
         csv.lines()
             .all(|line| line.split(',').count() == 12 + 2 * 13)
     );
+    let header = "figure,network,scheme,profile,flows,recoveries,acks,most_on_an_ack,\
+         most_with_a_write,complete,below_ssthresh,most_short,clocked_cases,\
+         clocked_broken,paced_cases,paced_broken,converges_cases,converges_broken,\
+         converges_as_stated_cases,converges_as_stated_broken,refills_cases,\
+         refills_broken,banks_cases,banks_broken,banks_as_stated_cases,\
+         banks_as_stated_broken,precise_cases,precise_broken,twice_cases,twice_broken,\
+         twice_if_delivering_cases,twice_if_delivering_broken,delivered_and_acks_cases,\
+         delivered_and_acks_broken,delivered_and_one_cases,delivered_and_one_broken,\
+         delivered_and_safe_cases,delivered_and_safe_broken";
+    assert_eq!(csv.lines().next(), Some(header));
     let json = &sheet.json;
     assert_eq!(json["cells"].as_array().map(Vec::len), Some(cells));
     let twice = &json["cells"][5 * Scheme::ALL.len()]["twice"];

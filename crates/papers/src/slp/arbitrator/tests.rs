@@ -2,8 +2,10 @@ use super::*;
 
 #[test]
 fn verdicts_are_as_expected() {
-    let figure = figure();
-    crate::claims::assert_known(&figure.claims);
+    crate::claims::assert_known(&figure().claims);
+    let header = "figure,packet,size,q_percent,rto_ms,threshold_bits_per_second,\
+         solved_bits_per_second";
+    assert_eq!(sheet().csv.lines().next(), Some(header));
 }
 
 #[test]

@@ -225,6 +225,12 @@ fn every_cell_is_in_csv_and_json() {
         csv.lines().all(|line| line.split(',').count() == 29),
         "{csv}"
     );
+    let header = "figure,load,network,recovery,copied,gap,profile,flows,late,fct_ms,fct_ms_half,\
+         p99_ms,p999_ms,saved_ms,saved_ms_half,saved_by_copies_ms,\
+         saved_by_copies_ms_half,bytes,added_bytes,added_bytes_half,\
+         added_by_copies_bytes,added_by_copies_bytes_half,copies,withheld,\
+         retransmissions,packets,lost,originals_lost,both_lost";
+    assert_eq!(csv.lines().next(), Some(header));
     let json = &sheet.json;
     assert_eq!(json["cells"].as_array().map(Vec::len), Some(cells));
     assert_eq!(json["cells"][2]["copied"], "paper's q");

@@ -5,6 +5,10 @@ use crate::claims;
 fn verdicts_are_as_expected() {
     let figure = figure(1).unwrap();
     claims::assert_known(&figure.claims);
+    let header = "figure,seed,groups,p,n,k,fails,paper,alone_exact,alone_simulated,alone_low,\
+         alone_high,alone_agrees,with_arq_exact,with_arq_simulated,with_arq_low,\
+         with_arq_high,with_arq_agrees";
+    assert_eq!(columns().names().join(","), header);
     assert_eq!(figure.cells.len(), LOSSES.len() * CODES.len());
     assert!(figure.title.contains("seed 1;") && figure.title.contains("99.1 % for all 144"));
 }

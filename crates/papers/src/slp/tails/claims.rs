@@ -62,7 +62,7 @@ pub fn all(cells: &[Cell], seed: u64) -> Result<Vec<Claim>, SettingsError> {
         longer_flows(seed)?,
         withheld(&c),
         costs_the_gap(&c, seed)?,
-        no_dearer(&c),
+        no_extra_bytes(&c),
         worth_from(seed)?,
         defaults(&c),
         handshake(&c, seed)?,
@@ -187,7 +187,7 @@ fn costs_the_gap(c: &Cells<'_>, seed: u64) -> Result<Claim, SettingsError> {
     ))
 }
 
-fn no_dearer(c: &Cells<'_>) -> Claim {
+fn no_extra_bytes(c: &Cells<'_>) -> Claim {
     claim(
         "lost-original-pays",
         "ours",

@@ -48,6 +48,9 @@ fn every_cell_is_in_csv_and_json_and_every_case_in_the_picture() {
         csv.lines().all(|line| line.split(',').count() == 14),
         "{csv}"
     );
+    let header = "figure,lost,segments,q,ack,rtt_ms,profile,fct_ms,fct_normalised,retransmissions,\
+         copies,copied_bytes,withheld,bytes";
+    assert_eq!(csv.lines().next(), Some(header));
     let json = &sheet.json;
     assert_eq!(json["cells"].as_array().map(Vec::len), Some(cells));
     assert_eq!(json["cells"][0]["q"], "tail:1");

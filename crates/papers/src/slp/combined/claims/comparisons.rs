@@ -133,7 +133,7 @@ fn per_byte(cell: &Cell) -> f64 {
     }
 }
 
-pub fn cheaper(c: &Cells<'_>) -> Claim {
+pub fn tlpr_saves_more_per_byte(c: &Cells<'_>) -> Claim {
     let pair = |load, network| {
         (
             c.get(load, network, Recovery::Tlpr, Copied::Nothing),
@@ -186,7 +186,7 @@ pub fn tails_withheld(c: &Cells<'_>) -> Claim {
     )
 }
 
-pub fn tails_dear(c: &Cells<'_>) -> Claim {
+pub fn tail_copies_save_least_per_byte(c: &Cells<'_>) -> Claim {
     let get = |recovery, copied| c.get(Load::Short, Network::Random, recovery, copied);
     let step = |recovery, from, to| {
         let (from, to) = (get(recovery, from), get(recovery, to));

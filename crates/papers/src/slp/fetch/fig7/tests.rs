@@ -10,9 +10,17 @@ static FIGURE: LazyLock<Figure<Cell>> =
 
 #[test]
 fn verdicts_are_as_expected() {
-    let table = tables::to_sheet(FIGURE.clone()).table;
-    println!("{table}");
-    crate::assert_fits_a_terminal(&table);
+    let sheet = tables::to_sheet(FIGURE.clone());
+    println!("{}", sheet.table);
+    crate::assert_fits_a_terminal(&sheet.table);
+    assert_eq!(
+        sheet.csv.lines().next(),
+        Some("figure,profile,seed,flow,fct_ms")
+    );
+    // Four profiles with one run of fifty fetches.
+    assert_eq!(sheet.csv.lines().count(), 1 + 4 * 50);
+    assert_eq!(sheet.json["cells"][1]["copies_syn"], 1.0);
+    assert_eq!(sheet.json["over"][0]["runs"]["trials"], COUNT);
     assert_eq!(FIGURE.claims.len(), 6);
     crate::claims::assert_known(&FIGURE.claims);
 }

@@ -14,6 +14,9 @@ fn verdicts_are_as_expected() {
     println!("{}", sheet.table);
     crate::assert_fits_a_terminal(&sheet.table);
     assert_eq!(sheet.csv.lines().count(), 1 + 2 * figure.cells.len());
+    let header = "figure,size,profile,fetches,completed,fct_ms_mean,fct_ms_p50,fct_ms_p99,\
+         fct_ms_max,bytes,syn_timeouts,copies,withheld";
+    assert_eq!(sheet.csv.lines().next(), Some(header));
     crate::claims::assert_known(&figure.claims);
     let sizes: Vec<u64> = figure.cells.iter().map(|cell| cell.size).collect();
     assert_eq!((sizes[0], sizes[1], sizes[15]), (250, 500, 8_192_000));
