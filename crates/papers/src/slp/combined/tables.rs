@@ -8,7 +8,7 @@ use recoup_table::plain_table;
 const NUMBERS: [&str; 9] = [
     "FCT mean (ms)",
     "p99 (ms)",
-    "late flows",
+    "late",
     "saved (ms)",
     "IP bytes",
     "added (bytes)",
@@ -17,7 +17,7 @@ const NUMBERS: [&str; 9] = [
     "both lost (%)",
 ];
 
-const LEGEND: &str = "Numbers are per flow, ± half an interval of 95 % confidence. Late flows take over 10 s or never complete.\n\
+const LEGEND: &str = "Numbers are per flow, ± half an interval of 95 % confidence. Late: flows that take over 10 s or never complete.\n\
     Saved and added compare with linux-3.17 without mechanism and copies; saved/kB is per 1,000 bytes added.\n\
     Both lost: the share of lost originals whose copy was lost too.";
 

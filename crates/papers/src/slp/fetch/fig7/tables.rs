@@ -87,11 +87,10 @@ fn columns() -> Columns<Cell> {
 
 fn spent_columns() -> Columns<Spent> {
     let mut columns = Columns::<Spent>::new()
-        .real(
-            ("bytes", "bytes", "IP bytes per fetch, both directions"),
-            |s| Some(s.bytes),
-        )
-        .heading("IP bytes per fetch")
+        .real(("bytes", "bytes/fetch", "IP bytes, both directions"), |s| {
+            Some(s.bytes)
+        })
+        .heading("IP")
         .digits(1)
         .real(
             (
@@ -104,10 +103,10 @@ fn spent_columns() -> Columns<Spent> {
         .heading("added")
         .digits(2)
         .real(
-            ("packets", "packets", "packets per fetch, both directions"),
+            ("packets", "packets/fetch", "packets, both directions"),
             |s| Some(s.packets),
         )
-        .heading("packets per fetch")
+        .heading("all")
         .digits(2)
         .real(
             (
@@ -123,7 +122,7 @@ fn spent_columns() -> Columns<Spent> {
         let name = kind.name();
         let about = format!("copies per fetch: {name}");
         columns = columns
-            .real((format!("copies_{name}"), "packets", about), move |s| {
+            .real((format!("copies_{name}"), "", about), move |s| {
                 Some(s.copies.get(name).copied().unwrap_or(0.0))
             })
             .heading(format!("copies: {name}"));
