@@ -1,7 +1,7 @@
-//! Claims of papers, each with how it is checked and its verdict.
+//! Claims of papers. Each has a check and a verdict.
 //!
-//! A claim that does not hold stays in the list as not holding, with the reason. The verdict a claim
-//! is known to have is kept beside it, so that a change of verdict is noticed.
+//! A claim that does not hold stays in the list, with the reason. Each claim also has an expected
+//! verdict, so that a changed verdict is noticed.
 
 use comfy_table::ContentArrangement;
 use recoup_table::plain_table;
@@ -11,14 +11,14 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Computed, and so.
+    /// The check confirms the claim.
     Holds,
-    /// Computed, and not so.
+    /// The check refutes the claim.
     Fails,
 }
 
 impl Verdict {
-    /// The verdict on a condition.
+    /// `Holds` if the condition is true.
     pub fn on(holds: bool) -> Self {
         if holds { Self::Holds } else { Self::Fails }
     }
@@ -32,35 +32,35 @@ impl Verdict {
     }
 }
 
-/// One statement of a paper, checked.
+/// A checked statement of a paper.
 #[derive(Clone, Debug, Serialize)]
 pub struct Claim {
     /// A short name.
     pub id: &'static str,
-    /// Where in the paper.
+    /// The section of the paper.
     pub section: &'static str,
-    /// What is claimed, in our words.
+    /// The claim in our words.
     pub statement: &'static str,
-    /// How it is computed.
+    /// How the claim is checked.
     pub check: &'static str,
-    /// What came out.
+    /// Our result.
     pub ours: String,
-    /// Whether it holds.
+    /// The verdict from our result.
     pub verdict: Verdict,
-    /// The verdict it is known to have.
+    /// The expected verdict.
     pub known: Verdict,
-    /// Why it fails, or what else must be said.
+    /// Why the claim fails, or a remark.
     pub note: Option<String>,
 }
 
 impl Claim {
-    /// Whether the verdict is not the known one.
+    /// Whether the verdict differs from the expected one.
     pub fn changed(&self) -> bool {
         self.verdict != self.known
     }
 }
 
-/// A claim of this id, section, statement and check, with what came out, known to hold.
+/// A claim that is expected to hold, with our result and whether it confirms the claim.
 pub(crate) fn claim(
     id: &'static str,
     section: &'static str,
@@ -81,15 +81,15 @@ pub(crate) fn claim(
     }
 }
 
-/// Columns of a terminal that claims are fitted into: longer ones go on below.
+/// The width of the table of claims in characters; longer cells wrap.
 const WIDTH: u16 = 160;
 
-/// Claims as a table: verdict, id, place, statement, result, then the notes, by id.
+/// The claims as a table (verdict, id, section, statement, our result), then the notes by id.
 pub fn to_table(claims: &[Claim]) -> String {
     let mut table = plain_table();
     table.set_content_arrangement(ContentArrangement::Dynamic);
     table.set_width(WIDTH);
-    table.set_header(["verdict", "id", "section", "claim", "ours"]);
+    table.set_header(["verdict", "id", "section", "claim", "our result"]);
     for claim in claims {
         let verdict = claim.verdict.name();
         let verdict = match (claim.verdict, claim.known) {
@@ -116,7 +116,7 @@ pub fn to_table(claims: &[Claim]) -> String {
     }
 }
 
-/// Every claim has the verdict it is known to have.
+/// Asserts that every claim has the expected verdict.
 #[cfg(test)]
 pub(crate) fn assert_known(claims: &[Claim]) {
     println!("{}", to_table(claims));
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_tells_what_came_out_and_what_was_expected() {
+    fn a_row_shows_the_verdict_and_the_expected_one() {
         for (holds, known, cell) in [
             (true, Verdict::Holds, "holds"),
             (false, Verdict::Fails, "FAILS (expected)"),

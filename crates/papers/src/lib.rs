@@ -1,4 +1,4 @@
-//! The papers: each figure regenerated from the engine, each computable claim checked.
+//! Figures and tables of papers, computed with Recoup's engine, and checks of the papers' claims.
 
 pub mod claims;
 pub mod prr;
@@ -8,35 +8,44 @@ pub mod tail_loss;
 use claims::Claim;
 use recoup_draw::chart::{BarChart, LineChart};
 use recoup_draw::sequence::{Diagram, Panel};
+use recoup_table::{Columns, Schema};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// One figure, regenerated.
-#[derive(Clone, Debug, Serialize)]
+/// The JSON document of figures.
+///
+/// `figures` is an array. Each figure has `paper`, `figure`, `title`, `cells` (the data) and `claims`.
+/// Some figures have further arrays of rows beside `cells`.
+pub const SCHEMA: Schema = Schema {
+    name: "recoup.paper",
+    version: 1,
+};
+
+/// One regenerated figure.
+#[derive(Clone, Debug)]
 pub struct Figure<Cell> {
-    /// The paper's name here.
+    /// The paper's short name, as on the command line.
     pub paper: &'static str,
-    /// The figure's.
+    /// The figure's name.
     pub figure: &'static str,
-    /// What it shows.
+    /// A line that describes the figure.
     pub title: String,
-    /// The data behind it.
+    /// The data.
     pub cells: Vec<Cell>,
-    /// The claims it supports, checked.
+    /// The claims that the data decide.
     pub claims: Vec<Claim>,
-    /// How it is drawn.
-    #[serde(skip)]
+    /// The drawing.
     pub picture: Picture,
 }
 
 /// A figure's drawing.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Picture {
-    /// Numbers side by side.
+    /// A bar chart.
     Bars(BarChart),
-    /// Numbers over a number.
+    /// A line chart.
     Lines(LineChart),
-    /// What was sent when.
+    /// A time–sequence diagram.
     Sequence(Diagram),
 }
 
@@ -50,8 +59,7 @@ impl Picture {
         }
     }
 
-    /// The picture for xplot, a file for each panel with its name; none for what xplot has no use
-    /// for.
+    /// The picture for xplot: the name and text of one file per panel. Charts have none.
     pub fn to_xplot(&self) -> Vec<(String, String)> {
         let Self::Sequence(diagram) = self else {
             return vec![];
@@ -62,62 +70,102 @@ impl Picture {
     }
 }
 
-/// A figure in all the forms it is put out in, whatever its data.
+/// A figure in every output format.
 #[derive(Clone, Debug)]
 pub struct Sheet {
-    /// The paper's name here.
+    /// The paper's short name, as on the command line.
     pub paper: &'static str,
-    /// The figure's.
+    /// The figure's name.
     pub figure: &'static str,
-    /// Numbers and claims, for reading.
+    /// Title, data and claims as text.
     pub table: String,
-    /// The same for programs.
+    /// The figure as an element of the JSON document's `figures`.
     pub json: Value,
-    /// The numbers, for spreadsheets: a header and lines.
+    /// The data as CSV: a header and a line per row.
     pub csv: String,
-    /// The claims, checked.
+    /// The checked claims.
     pub claims: Vec<Claim>,
-    /// How it is drawn.
+    /// The drawing.
     pub picture: Picture,
 }
 
-impl<Cell: Serialize> Figure<Cell> {
-    /// `table` under the figure's heading, then the claims.
-    fn with_table(&self, table: &impl std::fmt::Display) -> String {
-        let claims = claims::to_table(&self.claims);
-        let (paper, figure, title) = (self.paper, self.figure, &self.title);
-        format!("{paper} {figure}: {title}\n\n{table}\n\n{claims}\n")
-    }
-
-    /// The figure with its forms for reading and for spreadsheets.
-    fn into_sheet(self, table: String, csv: String) -> Sheet {
-        let json = serde_json::to_value(&self);
+impl<Cell: 'static> Figure<Cell> {
+    /// The figure in every format. `text` shows the data to people; `columns` give the cells of CSV and
+    /// JSON.
+    fn into_sheet(self, text: &str, columns: &Columns<Cell>) -> Sheet {
+        let Self {
+            paper,
+            figure,
+            title,
+            cells,
+            claims,
+            picture,
+        } = self;
+        let mut table = format!("{paper} {figure}: {title}\n\n{}\n\n", text.trim_end());
+        if !claims.is_empty() {
+            table = table + &claims::to_table(&claims) + "\n";
+        }
         Sheet {
-            paper: self.paper,
-            figure: self.figure,
+            paper,
+            figure,
             table,
-            json: json.unwrap_or_else(|e| json!({ "error": e.to_string() })),
-            csv,
-            claims: self.claims,
-            picture: self.picture,
+            json: json!({
+                "paper": paper,
+                "figure": figure,
+                "title": title,
+                "cells": to_value(&columns.to_json(&cells)),
+                "claims": to_value(&claims),
+            }),
+            csv: columns.to_csv(&cells),
+            claims,
+            picture,
         }
     }
 }
 
-/// Whether two times in ms are one: to the microsecond, as the engine keeps nanoseconds and shifts
-/// integers.
+fn to_value(part: &impl Serialize) -> Value {
+    serde_json::to_value(part).unwrap_or_else(|e| json!({ "error": e.to_string() }))
+}
+
+/// Columns that start with the figure's name.
+fn columns_of_figure<R: 'static>(figure: &'static str) -> Columns<R> {
+    Columns::new().text(("figure", "", "the figure's name"), move |_| {
+        Some(figure.into())
+    })
+}
+
+/// Whether two times in ms are equal to the microsecond. The engine computes whole nanoseconds and
+/// rounds SRTT and RTTVAR.
 fn same(a: f64, b: f64) -> bool {
     (a - b).abs() < 1e-3
 }
 
 impl Sheet {
-    /// As a JSON list, of one too, indented, with a final newline.
-    pub fn to_json(sheets: &[Self]) -> String {
-        let list: Vec<&Value> = sheets.iter().map(|sheet| &sheet.json).collect();
-        format!("{:#}\n", json!(list))
+    /// Adds a further array of rows to the JSON.
+    fn with_rows<R: 'static>(mut self, name: &str, columns: &Columns<R>, rows: &[R]) -> Self {
+        self.json[name] = to_value(&columns.to_json(rows));
+        self
     }
 
-    /// Several as CSV under one header; `None` when their columns differ.
+    /// Adds a further array of rows to the JSON, and makes these rows the CSV.
+    fn with_csv_rows<R: 'static>(self, name: &str, columns: &Columns<R>, rows: &[R]) -> Self {
+        let csv = columns.to_csv(rows);
+        Self {
+            csv,
+            ..self.with_rows(name, columns, rows)
+        }
+    }
+
+    /// The JSON document of these figures (see [`SCHEMA`]), indented, with a final newline.
+    pub fn to_json(sheets: &[Self]) -> String {
+        let figures: Vec<&Value> = sheets.iter().map(|sheet| &sheet.json).collect();
+        // Writing to memory cannot fail.
+        SCHEMA
+            .to_text(&json!({ "figures": figures }))
+            .unwrap_or_default()
+    }
+
+    /// The figures as CSV under one header; `None` if their columns differ.
     pub fn to_csv(sheets: &[Self]) -> Option<String> {
         let mut csv = String::new();
         let mut header = None;
@@ -132,7 +180,7 @@ impl Sheet {
     }
 }
 
-/// No row of the table is wider than a terminal may be expected to be.
+/// Asserts that no row of the table is wider than 160 characters.
 #[cfg(test)]
 pub(crate) fn assert_fits_a_terminal(table: &str) {
     for row in table.lines().filter(|line| line.starts_with('|')) {

@@ -1,44 +1,47 @@
 //! "Proportional Rate Reduction for TCP" (Dukkipati, Mathis, Cheng, Ghobadi; ACM IMC 2011): the
 //! examples of §4.1 and §4.3.
 //!
-//! The setting is the scenario `prr`: RTT 100 ms, 1.2 Mbit/s, 1000-byte segments, Reno, cwnd 20 when
-//! the server writes 20 kB; 10 kB more at 500 ms. FACK tells losses in all three schemes, which are
-//! Linux 2.6 with its rate control exchanged. Time 0 is the first write.
+//! The setting is the scenario `prr`: RTT 100 ms, 1.2 Mbit/s, 1000-byte segments and Reno. The server
+//! writes 20 kB with a cwnd of 20, and 10 kB more later. All three schemes are Linux 2.6 with FACK; only
+//! the rate control differs. Time 0 is the first write.
 //!
-//! | figure | lost            | second write | shows                                               |
-//! |--------|-----------------|--------------|-----------------------------------------------------|
-//! | 2      | 1 to 4          | 500 ms       | PRR, Linux's rate halving, RFC 3517                  |
-//! | 3      | 1 to 4, 11 to 16| 500 ms       | PRR                                                 |
-//! | 4      | 1               | 170 ms       | PRR: what the application let pass is sent at once  |
+//! | figure | lost             | second write | shows                               |
+//! |--------|------------------|--------------|-------------------------------------|
+//! | 2      | 1 to 4           | 500 ms       | PRR, Linux's rate halving, RFC 3517 |
+//! | 3      | 1 to 4, 11 to 16 | 500 ms       | PRR                                 |
+//! | 4      | 1                | 170 ms       | PRR after the application stalls    |
 //!
-//! What the paper leaves open is chosen so: losses happen before the bottleneck; the figures' receiver
-//! delays ACKs by 200 ms at most, where nothing is missing (each figure's data have an ACK a segment
-//! beside it); figure 4 loses the first segment and has its second write at 170 ms, when as many
-//! segments are banked as the text says (its claims tell what other times release).
+//! Our choices where the paper gives no value:
+//!
+//! - Losses happen before the bottleneck.
+//! - The receiver delays ACKs by at most 200 ms while nothing is missing. The data also have a receiver
+//!   that acknowledges every segment; it is not drawn.
+//! - Figure 4 loses the first segment. Its second write is at 170 ms, when PRR has banked the number of
+//!   segments that the text gives. The notes of its claims list other times.
 
 mod cell;
 mod claims;
+mod columns;
 pub mod properties;
 
-pub use cell::{Acks, Cell, Exit, Scheme, Sent, Step};
+pub use cell::{Acks, Cell, Exit, Flow, Scheme, Sent, Step};
 
 use super::{Figure, Picture, Sheet};
 use recoup_draw::sequence::{Diagram, Panel};
 use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::SettingsError;
-use recoup_table::{csv, millis, plain_table};
 use recoup_units::Instant;
 
 /// The paper's name on the command line.
 pub const NAME: &str = "prr";
 
-/// The settings each cell sets for itself.
+/// The settings that each cell sets itself.
 pub const OWN_SETTINGS: [&str; 3] = ["drop", "writes", "ack"];
 
 /// The second write of figures 2 and 3, in ms.
 const SECOND_WRITE: f64 = 500.0;
 
-/// What is shown after the last mark that matters, in ms of the first write.
+/// The latest time drawn, in ms after the first write.
 const SHOWN_UNTIL: u64 = 1000;
 
 /// A figure of the paper.
@@ -48,7 +51,7 @@ pub enum Id {
     Fig2,
     /// Segments 1 to 4 and 11 to 16 lost.
     Fig3,
-    /// One lost, more to send in the middle of recovery.
+    /// Segment 1 lost; the second write comes during recovery.
     Fig4,
 }
 
@@ -68,7 +71,7 @@ impl Id {
         }
     }
 
-    /// What it shows.
+    /// A line that describes the figure.
     pub const fn title(self) -> &'static str {
         match self {
             Self::Fig2 => "Segments 1 to 4 of 20 lost; 10 more written at 500 ms",
@@ -92,7 +95,7 @@ impl Id {
         }
     }
 
-    /// The schemes drawn.
+    /// The schemes that the figure draws.
     const fn drawn(self) -> &'static [Scheme] {
         match self {
             Self::Fig2 => &Scheme::ALL,
@@ -101,10 +104,10 @@ impl Id {
     }
 }
 
-/// Regenerates a figure; `base` is the scenario each cell varies.
+/// Regenerates a figure. `base` is the scenario that each cell varies.
 ///
 /// # Errors
-/// Settings that do not fit together.
+/// When settings contradict each other.
 pub fn figure(id: Id, base: &Scenario) -> Result<Figure<Cell>, SettingsError> {
     let (mut cells, mut panels) = (Vec::new(), Vec::new());
     for scheme in Scheme::ALL {
@@ -143,78 +146,32 @@ fn diagram(id: Id, panels: Vec<Panel>) -> Diagram {
     }
 }
 
-/// A figure as [`figure`] regenerates it, in all its forms.
+/// A figure as [`figure`] regenerates it, in every format. CSV has a line per segment sent.
 ///
 /// # Errors
 /// As [`figure`].
 pub fn sheet(id: Id, base: &Scenario) -> Result<Sheet, SettingsError> {
-    let figure = figure(id, base)?;
-    let (table, csv) = (to_table(&figure), to_csv(&figure));
-    Ok(figure.into_sheet(table, csv))
+    Ok(to_sheet(figure(id, base)?))
 }
 
-/// A figure's numbers as a table with a row a cell, then its claims.
-pub fn to_table(figure: &Figure<Cell>) -> String {
-    let mut table = plain_table();
-    table.set_header([
-        "scheme",
-        "ack",
-        "recovery from (ms after the first write)",
-        "to (ms after the first write)",
-        "ssthresh (segments)",
-        "pipe before (segments)",
-        "cwnd after (segments)",
-        "sent again at (ms after the first write)",
-        "most at once (segments)",
-        "second write by RTT (segments)",
-        "acknowledged after (ms after the second write)",
-    ]);
-    for cell in &figure.cells {
-        let exit =
-            |f: fn(&Exit) -> u32| cell.exit.as_ref().map_or("–".into(), |e| f(e).to_string());
-        let again: Vec<String> = cell.again().map(|sent| millis(Some(sent.at_ms))).collect();
-        table.add_row([
-            cell.scheme.name().into(),
-            cell.ack.into(),
-            millis(cell.entered_ms),
-            millis(cell.exit.as_ref().map(|e| e.at_ms)),
-            exit(|e| e.ssthresh),
-            exit(|e| e.pipe_before),
-            exit(|e| e.cwnd),
-            again.join(" "),
-            cell.largest_burst().to_string(),
-            cell.rounds(),
-            millis(cell.second_write_ms),
-        ]);
-    }
-    figure.with_table(&table)
+fn to_sheet(figure: Figure<Cell>) -> Sheet {
+    let name = figure.figure;
+    let (segments, steps) = (
+        parts(&figure.cells, |cell| &cell.sent),
+        parts(&figure.cells, |cell| &cell.steps),
+    );
+    let columns = columns::cells(name);
+    let text = columns.to_text(&figure.cells, &columns::TEXT);
+    let sheet = figure.into_sheet(&text, &columns);
+    sheet
+        .with_csv_rows("segments", &columns::segments(name), &segments)
+        .with_rows("steps", &columns::steps(name), &steps)
 }
 
-/// A figure's segments as CSV, a line each: what was sent when.
-pub fn to_csv(figure: &Figure<Cell>) -> String {
-    let header = [
-        "figure", "scheme", "profile", "ack", "at_ms", "segment", "again", "trigger", "pipe",
-        "cwnd",
-    ];
-    let row = |cell: &Cell, sent: &Sent| {
-        [
-            figure.figure.into(),
-            cell.scheme.name().into(),
-            cell.profile.into(),
-            cell.ack.into(),
-            sent.at_ms.to_string(),
-            sent.segment.to_string(),
-            sent.trigger.is_some().to_string(),
-            sent.trigger.unwrap_or_default().into(),
-            sent.pipe.to_string(),
-            sent.cwnd.to_string(),
-        ]
-    };
-    let mut rows = Vec::new();
-    for cell in &figure.cells {
-        rows.extend(cell.sent.iter().map(|sent| row(cell, sent)));
-    }
-    csv(header, rows)
+/// Every part of every cell, with its cell's flow.
+fn parts<T: Clone>(cells: &[Cell], of: fn(&Cell) -> &Vec<T>) -> Vec<(Flow, T)> {
+    let parts = |cell| of(cell).iter().map(|part| (cell.flow, part.clone()));
+    cells.iter().flat_map(parts).collect()
 }
 
 #[cfg(test)]

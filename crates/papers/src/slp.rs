@@ -1,13 +1,13 @@
-//! "Selective Loss Prevention" (2021): the paper's figures and what it computes.
+//! "Selective Loss Prevention" (2021): the paper's figures and formulas.
 //!
-//! | figure     | place  | shows                                               |
-//! |------------|--------|-----------------------------------------------------|
-//! | fec        | §II-A  | goodput of ARQ and of FEC, computed and simulated   |
-//! | arbitrator | §II-C1 | the bandwidth from which a packet is copied         |
-//! | tails      | §II-C  | SLP beside RTO restart and tail loss probes         |
-//! | fig7       | §III-B | completion times of fifty fetches, with and without |
-//! | sizes      | §III-B | the same for files of 0.25 kB to 8 MB               |
-//! | combined   |        | latency saved against bytes added, SLP and others   |
+//! | figure     | section | shows                                                       |
+//! |------------|---------|-------------------------------------------------------------|
+//! | fec        | II-A    | goodput of ARQ and of FEC, computed and simulated           |
+//! | arbitrator | II-C1   | bandwidth from which SLP copies a packet                    |
+//! | tails      | II-C    | SLP compared with RTO restart and tail loss probes          |
+//! | fig7       | III-B   | completion times of fifty fetches, with and without SLP     |
+//! | sizes      | III-B   | the same for files of 0.25 kB to 8 MB                       |
+//! | combined   | ours    | latency saved against bytes added, for SLP and other mechanisms |
 
 pub mod arbitrator;
 pub mod combined;

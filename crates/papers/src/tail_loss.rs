@@ -1,11 +1,15 @@
 //! "An Evaluation of Tail Loss Recovery Mechanisms for TCP" (Rajiullah, Hurtig, Brunstrom, Petlund,
 //! Welzl; ACM SIGCOMM CCR 2015): §3.1, controlled tail loss.
 //!
-//! Flows of ten segments, one initial window, lose exactly their last n segments once. Figure 1: one
-//! lost, RTT 10 to 640 ms; figure 2: one to five lost at 80 ms; each with delayed ACKs (200 ms) and
-//! with an ACK a segment, and each normalised to Linux recovery without tail loss probes.
+//! Flows of ten segments (one initial window) lose exactly their last n segments once.
 //!
-//! The paper's figures print bars, not numbers, so claims are checked against its text.
+//! - Figure 1: one segment lost, RTT 10 to 640 ms.
+//! - Figure 2: one to five segments lost, RTT 80 ms.
+//!
+//! Each figure has a receiver that delays ACKs (200 ms) and one that acknowledges every segment. FCTs
+//! are normalised to Linux recovery without tail loss probes.
+//!
+//! The paper's figures show bars without numbers, so we check claims of its text.
 
 mod cell;
 mod claims;
@@ -14,13 +18,13 @@ pub mod stages;
 
 pub use cell::{Acks, Cell, First, MECHANISMS, Mechanism};
 
-use super::{Figure, Picture, Sheet};
+use super::{Figure, Picture, Sheet, columns_of_figure};
 use cell::run_cell;
 use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
 use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::SettingsError;
 use recoup_recovery::Trigger;
-use recoup_table::{csv, millis, plain_table};
+use recoup_table::{Columns, millis, plain_table};
 
 /// The paper's name on the command line.
 pub const NAME: &str = "tail-loss";
@@ -28,21 +32,21 @@ pub const NAME: &str = "tail-loss";
 /// The RTTs of figure 1, in ms.
 pub const RTTS: [u64; 7] = [10, 20, 40, 80, 160, 320, 640];
 
-/// The degrees of loss of figure 2.
+/// The numbers of segments lost in figure 2.
 pub const DEGREES: [u64; 5] = [1, 2, 3, 4, 5];
 
 /// The RTT of figure 2, in ms.
 pub const FIG2_RTT: u64 = 80;
 
-/// The settings each cell sets for itself.
+/// The settings that each cell sets itself.
 pub const OWN_SETTINGS: [&str; 3] = ["rtt", "drop", "ack"];
 
 /// A figure of the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Id {
-    /// One tail segment lost, by RTT.
+    /// The last segment lost, by RTT.
     Fig1,
-    /// One to five lost, at 80 ms.
+    /// The last one to five segments lost, at 80 ms.
     Fig2,
 }
 
@@ -58,7 +62,7 @@ impl Id {
         }
     }
 
-    /// What it shows.
+    /// A line that describes the figure.
     pub const fn title(self) -> &'static str {
         match self {
             Self::Fig1 => "Normalised FCT of 10-segment flows that lose their last segment",
@@ -75,7 +79,7 @@ impl Id {
         }
     }
 
-    /// RTT in ms and degree of loss of each group of bars.
+    /// RTT in ms and number of lost segments of each group of bars.
     fn groups(self) -> Vec<(u64, u64)> {
         match self {
             Self::Fig1 => RTTS.map(|rtt| (rtt, 1)).to_vec(),
@@ -84,10 +88,10 @@ impl Id {
     }
 }
 
-/// Regenerates a figure; `base` is the scenario each cell varies.
+/// Regenerates a figure. `base` is the scenario that each cell varies.
 ///
 /// # Errors
-/// Settings that do not fit together.
+/// When settings contradict each other.
 pub fn figure(id: Id, base: &Scenario) -> Result<Figure<Cell>, SettingsError> {
     let mut cells = Vec::new();
     for acks in Acks::ALL {
@@ -143,25 +147,100 @@ fn chart(id: Id, cells: &[Cell]) -> BarChart {
     }
 }
 
-/// A figure as [`figure`] regenerates it, in all its forms.
+/// A figure as [`figure`] regenerates it, in every format.
 ///
 /// # Errors
 /// As [`figure`].
 pub fn sheet(id: Id, base: &Scenario) -> Result<Sheet, SettingsError> {
     let figure = figure(id, base)?;
-    let (table, csv) = (to_table(&figure), to_csv(&figure));
-    Ok(figure.into_sheet(table, csv))
+    let (name, cells) = (figure.figure, figure.cells.clone());
+    let sheet = figure.into_sheet(&text(&cells), &columns(name));
+    Ok(sheet.with_rows(
+        "first_retransmissions",
+        &first_retransmissions(name),
+        &cells,
+    ))
 }
 
-/// A figure's numbers as a table with a column a mechanism, then its claims.
-pub fn to_table(figure: &Figure<Cell>) -> String {
+/// The columns that identify a cell.
+fn key_columns(figure: &'static str) -> Columns<Cell> {
+    columns_of_figure::<Cell>(figure)
+        .text(("ack", "", "the receiver's `ack` setting"), |c| {
+            Some(c.ack.into())
+        })
+        .integer(("rtt_ms", "ms", "round-trip time"), |c| Some(c.rtt_ms))
+        .integer(("lost", "segments", "segments lost at the tail"), |c| {
+            Some(c.lost)
+        })
+        .text(("mechanism", "", "the sender's mechanism"), |c| {
+            Some(c.mechanism.name().into())
+        })
+}
+
+/// A row per bar.
+fn columns(figure: &'static str) -> Columns<Cell> {
+    let mut columns = key_columns(figure)
+        .real(
+            (
+                "fct_ms",
+                "ms",
+                "flow completion time; unknown if the flow did not complete",
+            ),
+            |c| c.fct_ms,
+        )
+        .real(
+            ("fct_normalised", "", "FCT divided by the baseline's FCT"),
+            |c| c.fct_normalised,
+        );
+    for trigger in Trigger::ALL {
+        let name = trigger.name();
+        let about = format!("retransmissions per flow with the trigger {name}");
+        columns = columns.integer((name, "segments", about), move |c| Some(c.count(trigger)));
+    }
+    columns.integer(
+        (
+            "spurious",
+            "segments",
+            "spurious retransmissions of all flows of the cell",
+        ),
+        |c| Some(c.spurious),
+    )
+}
+
+/// A row per bar: the first retransmission of its flow.
+fn first_retransmissions(figure: &'static str) -> Columns<Cell> {
+    let first = Columns::<First>::new()
+        .text(("trigger", "", "the retransmission's trigger"), |f| {
+            Some(f.trigger.into())
+        })
+        .real(
+            ("since_last_ack_ms", "ms", "time since the last ACK"),
+            |f| Some(f.since_last_ack_ms),
+        )
+        .real(
+            (
+                "since_earliest_ms",
+                "ms",
+                "time since the earliest unacknowledged segment was sent",
+            ),
+            |f| Some(f.since_earliest_ms),
+        )
+        .real(("srtt_ms", "ms", "smoothed RTT at that moment"), |f| {
+            Some(f.srtt_ms)
+        })
+        .real(("rto_ms", "ms", "RTO at that moment"), |f| Some(f.rto_ms));
+    key_columns(figure).all_of(first, |c| c.first.as_ref())
+}
+
+/// A table with a row per receiver, RTT and degree of loss, and columns per mechanism.
+fn text(cells: &[Cell]) -> String {
     let mut table = plain_table();
     let names = MECHANISMS.map(Mechanism::name);
-    let mut header = vec!["ack".into(), "RTT (ms)".into(), "lost".into()];
+    let mut header = vec!["ack".into(), "RTT (ms)".into(), "segments lost".into()];
     header.extend(names.map(|name| format!("{name} FCT (ms)")));
-    header.extend(names.map(|name| format!("{name} norm.")));
+    header.extend(names.map(|name| format!("{name} ratio")));
     table.set_header(header);
-    for bars in figure.cells.chunks(MECHANISMS.len()) {
+    for bars in cells.chunks(MECHANISMS.len()) {
         let mut row = vec![
             bars[0].ack.into(),
             bars[0].rtt_ms.to_string(),
@@ -171,40 +250,7 @@ pub fn to_table(figure: &Figure<Cell>) -> String {
         row.extend(bars.iter().map(|c| millis(c.fct_normalised)));
         table.add_row(row);
     }
-    figure.with_table(&table)
-}
-
-/// A figure's numbers as CSV, a line a bar.
-pub fn to_csv(figure: &Figure<Cell>) -> String {
-    let columns = [
-        "figure",
-        "ack",
-        "rtt_ms",
-        "lost",
-        "mechanism",
-        "fct_ms",
-        "fct_normalised",
-    ];
-    let counts = Trigger::ALL.map(Trigger::name);
-    let number = |n: Option<f64>| n.map_or(String::new(), |n| n.to_string());
-    let header = columns.iter().chain(&counts).chain(&["spurious"]);
-    let row = |c: &Cell| {
-        let mut row = vec![
-            figure.figure.into(),
-            c.ack.into(),
-            c.rtt_ms.to_string(),
-            c.lost.to_string(),
-        ];
-        row.extend([
-            c.mechanism.name().into(),
-            number(c.fct_ms),
-            number(c.fct_normalised),
-        ]);
-        row.extend(Trigger::ALL.map(|t| c.count(t).to_string()));
-        row.push(c.spurious.to_string());
-        row
-    };
-    csv(header, figure.cells.iter().map(row))
+    format!("Ratio: FCT divided by the baseline's FCT.\n\n{table}")
 }
 
 #[cfg(test)]

@@ -5,21 +5,6 @@ use crate::{Part, SOURCE};
 use csv::ByteRecord;
 use std::io::{self, Write};
 
-/// A header and rows as CSV.
-pub fn csv<H, R>(header: H, rows: impl IntoIterator<Item = R>) -> String
-where
-    H: IntoIterator<Item: AsRef<[u8]>>,
-    R: IntoIterator<Item: AsRef<[u8]>>,
-{
-    let mut writer = csv::Writer::from_writer(vec![]);
-    // Writing to memory cannot fail.
-    let _ = writer.write_record(header);
-    for row in rows {
-        let _ = writer.write_record(row);
-    }
-    String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
-}
-
 impl<R: 'static> Columns<R> {
     /// Writes a header and a line a row; with several parts the last column names the part.
     ///

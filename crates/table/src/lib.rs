@@ -15,7 +15,6 @@ mod parquet;
 mod text;
 
 pub use columns::{Columns, Field};
-pub use csv::csv;
 pub use format::Format;
 pub use json::{Layout, Schema};
 pub use text::{Comparison, Keep, Line, millis, plain_table, utc};

@@ -161,7 +161,10 @@ impl<R> Column<R> {
             Cell::Text(of) => of(row)?.into(),
             Cell::Integer(of) => {
                 let value = of(row)?;
-                let whole = self.whole.as_ref().filter(|_| with_share && value > 0);
+                let whole = self
+                    .whole
+                    .as_ref()
+                    .filter(|_| with_share && (value > 0 || self.always));
                 match whole.and_then(|whole| whole(row)) {
                     Some(whole) if whole > 0 => {
                         format!("{value} ({:.1} %)", 100.0 * value as f64 / whole as f64)

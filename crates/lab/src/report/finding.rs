@@ -42,6 +42,15 @@ fn lost(scenario: &Scenario) -> String {
     let rules = &scenario.settings.drop.0;
     let clause = match rules.as_slice() {
         [] => Some("Without losses".to_owned()),
+        [
+            (
+                _,
+                LossSpec {
+                    kind: LossKind::None,
+                    ..
+                },
+            ),
+        ] => Some("Without losses".to_owned()),
         [(Direction::Down, rule)] => one_rule(*rule, segments),
         _ => None,
     };

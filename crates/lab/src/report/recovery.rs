@@ -92,11 +92,11 @@ fn timeouts() -> Columns<Entry> {
         let (about, heading) = match state {
             State::Loss => (
                 "timeouts by exponential back-off".into(),
-                "    timeouts by exponential back-off".into(),
+                "  timeouts by exponential back-off".into(),
             ),
             _ => (
                 format!("timeouts in the state {name}"),
-                format!("    timeouts in {name}"),
+                format!("  timeouts in {name}"),
             ),
         };
         columns = columns

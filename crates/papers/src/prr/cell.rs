@@ -1,4 +1,4 @@
-//! One flow of a figure: what its sender did, step by step.
+//! One flow of a figure, and its sender's actions step by step.
 
 use recoup_draw::sequence::Panel;
 use recoup_lab::diagram::Watch;
@@ -7,23 +7,20 @@ use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::SettingsError;
 use recoup_recovery::{Event, Profile, Send, State, Trigger};
 use recoup_sim::{Observer, Packet, Point};
+use recoup_table::millis;
 use recoup_tcp::Endpoint;
 use recoup_tcp::flow::Host;
 use recoup_units::{Direction, FlowId, Instant, Offset, Span};
-use serde::Serialize;
 use std::path::Path;
 
-/// The rate controls compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+/// The rate controls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
     /// Proportional rate reduction with the slow-start reduction bound (algorithm 2).
-    #[serde(rename = "PRR")]
     Prr,
     /// Linux's rate halving.
-    #[serde(rename = "Linux")]
     Linux,
     /// RFC 3517's (algorithm 1).
-    #[serde(rename = "RFC 3517")]
     Rfc3517,
 }
 
@@ -40,7 +37,7 @@ impl Scheme {
         }
     }
 
-    /// As a profile, by its name.
+    /// The name of the profile.
     pub const fn profile(self) -> &'static str {
         match self {
             Self::Prr => "linux-2.6+reno+prr",
@@ -53,14 +50,14 @@ impl Scheme {
 /// The receivers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Acks {
-    /// Every second segment, or after 200 ms.
+    /// Acknowledges every second segment, or after 200 ms.
     Delayed,
-    /// Every segment.
+    /// Acknowledges every segment.
     Quick,
 }
 
 impl Acks {
-    /// The one drawn first.
+    /// The receiver that is drawn comes first.
     pub const ALL: [Self; 2] = [Self::Delayed, Self::Quick];
 
     /// The value of the `ack` setting.
@@ -73,92 +70,101 @@ impl Acks {
 }
 
 /// A segment sent.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sent {
-    /// When, in ms since the first write.
+    /// The time in ms after the first write.
     pub at_ms: f64,
-    /// Its place in the stream, from 1, in full segments.
+    /// Its number in the stream, in full segments, from 1.
     pub segment: u64,
-    /// What sent it again; `null` for new data.
+    /// The trigger of a retransmission; `None` for new data.
     pub trigger: Option<&'static str>,
-    /// Segments in flight then, with it.
+    /// Segments in flight, this one included.
     pub pipe: u32,
-    /// The window, in segments.
+    /// The congestion window in segments.
     pub cwnd: u32,
 }
 
 /// The end of recovery.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Exit {
-    /// When, in ms since the first write.
+    /// The time in ms after the first write.
     pub at_ms: f64,
-    /// The threshold, in segments.
+    /// The slow-start threshold in segments.
     pub ssthresh: u32,
-    /// Segments in flight before the ACK that ended it.
+    /// Segments in flight before the ACK that ended recovery.
     pub pipe_before: u32,
-    /// The window with which it is left.
+    /// The congestion window after recovery, in segments.
     pub cwnd: u32,
 }
 
-/// What the sender did at one instant, in answer to an ACK, a write or a timer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+/// The sender's response to an ACK, a write or a timer at one instant.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Step {
-    /// When, in ms since the first write.
+    /// The time in ms after the first write.
     pub at_ms: f64,
-    /// Whether an ACK was what it answered.
+    /// Whether the sender responded to an ACK.
     pub ack: bool,
-    /// Whether it was in recovery afterwards.
+    /// Whether the sender was in recovery afterwards.
     pub recovery: bool,
     /// Segments sent.
     pub sent: u32,
-    /// In flight afterwards.
+    /// Segments in flight afterwards.
     pub pipe: u32,
-    /// The window afterwards.
+    /// The congestion window afterwards, in segments.
     pub cwnd: u32,
-    /// The threshold; `u32::MAX` before the first reduction.
-    #[serde(skip)]
+    /// The slow-start threshold in segments; `u32::MAX` before the first reduction.
     pub ssthresh: u32,
 }
 
-/// One flow.
-#[derive(Clone, Debug, Serialize)]
-pub struct Cell {
-    /// Which rate control.
+/// The settings of one flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flow {
+    /// The sender's rate control.
     pub scheme: Scheme,
-    /// Its profile.
-    pub profile: &'static str,
-    /// The `ack` setting.
-    pub ack: &'static str,
-    /// When recovery began, in ms since the first write.
+    /// The receiver.
+    pub acks: Acks,
+}
+
+/// One flow.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    /// Its settings.
+    pub flow: Flow,
+    /// When recovery began, in ms after the first write.
     pub entered_ms: Option<f64>,
-    /// How it ended.
+    /// The end of recovery.
     pub exit: Option<Exit>,
-    /// Segments of the second write sent in each round trip; one begins when a segment goes after
-    /// the first of the round trip before was acknowledged.
+    /// Segments of the second write by the round trip in which they were sent. A round trip ends when
+    /// its first segment is acknowledged.
     pub second_write_rounds: Vec<u64>,
     /// When the second write was acknowledged, in ms after it.
     pub second_write_ms: Option<f64>,
-    /// Everything sent.
+    /// All segments sent.
     pub sent: Vec<Sent>,
-    /// Everything done.
+    /// All steps.
     pub steps: Vec<Step>,
 }
 
 impl Cell {
-    /// What was sent again.
-    pub fn again(&self) -> impl Iterator<Item = &Sent> {
+    /// The retransmissions.
+    pub fn retransmissions(&self) -> impl Iterator<Item = &Sent> {
         self.sent.iter().filter(|sent| sent.trigger.is_some())
     }
 
-    /// The steps of recovery, the one that enters it included, in answer to ACKs or (`false`) to
-    /// other things.
+    /// The steps of recovery, from the one that begins it: responses to ACKs, or (`false`) the others.
     pub fn recovery(&self, ack: bool) -> impl Iterator<Item = &Step> {
         self.steps
             .iter()
             .filter(move |step| step.recovery && step.ack == ack)
     }
 
-    /// The second write's segments by round trip: `2 + 4 + 4`.
+    /// The times of retransmissions in ms after the first write, separated by spaces.
+    pub fn retransmission_times(&self) -> String {
+        let times = self.retransmissions().map(|sent| millis(Some(sent.at_ms)));
+        times.collect::<Vec<_>>().join(" ")
+    }
+
+    /// The second write's segments by round trip, as in `2 + 4 + 4`.
     pub fn rounds(&self) -> String {
         let rounds: Vec<String> = self
             .second_write_rounds
@@ -175,7 +181,7 @@ impl Cell {
     }
 }
 
-/// The flow of a scheme, and how it is drawn; `own` are the settings of its figure.
+/// Runs a flow and draws it. `own` are the settings of its figure.
 pub fn run_cell(
     base: &Scenario,
     scheme: Scheme,
@@ -198,15 +204,16 @@ pub fn run_cell(
     Ok((log.into_cell(scheme, acks, second), panel.since(origin)))
 }
 
-/// Keeps what the server does.
+/// Records the server's actions.
 struct Log {
     mss: u64,
-    /// The first data's instant.
+    /// The time of the first data segment.
     origin: Option<Instant>,
-    /// An ACK has come since the last step.
+    /// Whether an ACK has arrived since the last step.
     ack: bool,
+    /// Segments sent since the last step.
     sending: u32,
-    /// When, what, why again, and pipe and window with it.
+    /// Time, span, trigger of a retransmission, pipe and cwnd of each segment sent.
     sent: Vec<(Instant, Span, Option<Trigger>, u32, u32)>,
     steps: Vec<(Instant, Step)>,
     una: Vec<(Instant, Offset)>,
@@ -247,9 +254,7 @@ impl Log {
         });
         let (second_write_rounds, second_write_ms) = self.second_write(second);
         Cell {
-            scheme,
-            profile: scheme.profile(),
-            ack: acks.name(),
+            flow: Flow { scheme, acks },
             entered_ms: entered.map(|entered| steps[entered].at_ms),
             exit: left.map(|left| Exit {
                 at_ms: steps[left].at_ms,
@@ -274,8 +279,8 @@ impl Log {
         }
     }
 
-    /// In how many round trips what was written at `second` was sent, and how long it took until
-    /// the last of it was acknowledged.
+    /// The segments written at `second` (ms) by round trip, and the time until all were acknowledged, in
+    /// ms.
     fn second_write(&self, second: Option<f64>) -> (Vec<u64>, Option<f64>) {
         let Some(second) = second else {
             return (vec![], None);
@@ -288,7 +293,7 @@ impl Log {
         let (mut rounds, mut first, mut end) = (vec![], None, Offset::DATA);
         for &(at, span, ..) in new {
             end = end.max(span.end);
-            let reached = self.una.iter().filter(|(heard, _)| *heard <= at);
+            let reached = self.una.iter().filter(|(acked_at, _)| *acked_at <= at);
             let una = reached.map(|(_, una)| *una).max().unwrap_or_default();
             if first.is_none_or(|first| una > first) {
                 rounds.push(0);

@@ -1,6 +1,6 @@
-//! What §3 and §4 say that these figures can decide.
+//! The claims of §3 and §4 that these figures decide.
 
-use super::cell::{Acks, Cell, Scheme, Step, run_cell};
+use super::cell::{Acks, Cell, Flow, Scheme, Step, run_cell};
 use super::{Id, SECOND_WRITE};
 use crate::claims::{Claim, Verdict, claim};
 use recoup_lab::scenario::Scenario;
@@ -8,19 +8,16 @@ use recoup_lab::settings::SettingsError;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// The cells of a figure by what they are.
+/// The cells of a figure, found by their settings.
 struct Cells<'a>(&'a [Cell]);
 
 impl Cells<'_> {
     fn get(&self, scheme: Scheme, acks: Acks) -> &Cell {
-        let found = self
-            .0
-            .iter()
-            .find(|c| c.scheme == scheme && c.ack == acks.name());
+        let found = self.0.iter().find(|c| c.flow == Flow { scheme, acks });
         found.expect("a cell of the figure's grid")
     }
 
-    /// A scheme with either receiver.
+    /// The cells of a scheme with both receivers.
     fn both(&self, scheme: Scheme) -> [&Cell; 2] {
         Acks::ALL.map(|acks| self.get(scheme, acks))
     }
@@ -36,9 +33,9 @@ fn list(numbers: impl IntoIterator<Item = u32>) -> String {
     numbers.join(" ")
 }
 
-/// When something was sent again, in ms.
-fn again_at(cell: &Cell) -> Vec<f64> {
-    cell.again().map(|sent| sent.at_ms).collect()
+/// The times of retransmissions, in ms.
+fn retransmission_times(cell: &Cell) -> Vec<f64> {
+    cell.retransmissions().map(|sent| sent.at_ms).collect()
 }
 
 fn times(times: &[f64]) -> String {
@@ -51,7 +48,7 @@ fn sent_per_ack(cell: &Cell) -> Vec<u32> {
     cell.recovery(true).map(|step| step.sent).collect()
 }
 
-/// The claims figure 2 decides.
+/// Checks the claims that figure 2 decides.
 pub fn fig2(cells: &[Cell], base: &Scenario) -> Result<Vec<Claim>, SettingsError> {
     let c = Cells(cells);
     Ok(vec![
@@ -77,7 +74,7 @@ fn first_dupack(c: &Cells<'_>) -> Claim {
         "first-dupack",
         "4.1",
         "All three enter recovery on the first duplicate ACK and set ssthresh to 10",
-        "the first ACK after the first write finds recovery begun, ssthresh 10; either receiver",
+        "after the first ACK that follows the first write, the sender is in recovery and ssthresh is 10; both receivers",
         (
             format!("{holding} of {}, at {}", c.0.len(), ms(c.0[0].entered_ms)),
             holding == c.0.len(),
@@ -92,7 +89,7 @@ fn alternate_acks(c: &Cells<'_>) -> Claim {
         "prr-alternate-acks",
         "4.1",
         "PRR retransmits one segment every other ACK",
-        "segments sent on the first eight ACKs of recovery: 1 0 1 0 1 0 1 0",
+        "segments sent on each of the first eight ACKs of recovery: 1 0 1 0 1 0 1 0",
         (list(acks.into_iter().take(8)), alternate),
     )
 }
@@ -113,12 +110,12 @@ fn leaves_at_ssthresh(c: &Cells<'_>) -> Claim {
         "prr-leaves-at-ssthresh",
         "4.1",
         "PRR leaves recovery with cwnd = ssthresh = 10, before 500 ms",
-        "window and threshold after the ACK that ends recovery, either receiver",
+        "cwnd and ssthresh after the ACK that ends recovery, both receivers",
         (ours, as_claimed),
     )
 }
 
-/// The text's 460 ms, and what would give them.
+/// The text's 460 ms, and an RTT that gives them.
 fn end_of_recovery(c: &Cells<'_>, base: &Scenario) -> Result<Claim, SettingsError> {
     let near = |time: Option<f64>| time.is_some_and(|time| (455.0..465.0).contains(&time));
     let end = |cell: &Cell| cell.exit.as_ref().map(|exit| exit.at_ms);
@@ -130,13 +127,13 @@ fn end_of_recovery(c: &Cells<'_>, base: &Scenario) -> Result<Claim, SettingsErro
     let mut claim = claim(
         "recovery-ends-at-460",
         "4.1",
-        "At 460 ms the sender completes the recovery",
+        "The sender completes recovery at 460 ms",
         "PRR's recovery ends between 455 and 465 ms",
         (ms(ours), near(ours)),
     );
     claim.known = Verdict::Fails;
     claim.note = Some(format!(
-        "an RTT of 100 ms does not give it: the first SACK comes after the RTT and a segment's 7 ms, the fourth retransmission goes six ACKs (42 ms) later, and is acknowledged an RTT and 7 ms after that: 257 ms. With 100 ms each way, an RTT of 200 ms, recovery ends at {}",
+        "an RTT of 100 ms does not give 460 ms. The first SACK arrives after one RTT and the 7 ms of a segment. The sender makes the fourth retransmission six ACKs (42 ms) later. Its ACK arrives after another RTT and 7 ms, at 257 ms. With an RTT of 200 ms (100 ms each way), recovery ends at {}",
         ms(end(&cell))
     ));
     Ok(claim)
@@ -148,10 +145,10 @@ fn one_round_trip(c: &Cells<'_>) -> Claim {
         "prr-one-rtt",
         "4.1",
         "PRR sends the next 10 segments in one RTT",
-        "round trips in which the second write is sent, either receiver",
+        "the second write is sent in one round trip, both receivers",
         (
             format!(
-                "{} in one go, acknowledged after {}",
+                "{} segments in one round trip, acknowledged after {}",
                 cells[0].rounds(),
                 ms(cells[0].second_write_ms)
             ),
@@ -161,8 +158,8 @@ fn one_round_trip(c: &Cells<'_>) -> Claim {
 }
 
 fn similar_timings(c: &Cells<'_>) -> Claim {
-    let [prr, linux] =
-        [Scheme::Prr, Scheme::Linux].map(|scheme| again_at(c.get(scheme, Acks::Delayed)));
+    let [prr, linux] = [Scheme::Prr, Scheme::Linux]
+        .map(|scheme| retransmission_times(c.get(scheme, Acks::Delayed)));
     let close = prr.len() == linux.len()
         && prr
             .iter()
@@ -172,7 +169,7 @@ fn similar_timings(c: &Cells<'_>) -> Claim {
         "linux-timings",
         "4.1",
         "Linux's retransmission timings are similar to PRR's",
-        "each of the four within a quarter of an RTT (25 ms) of PRR's",
+        "each of the four retransmissions is within a quarter of an RTT (25 ms) of PRR's",
         (
             format!("PRR {} ms, Linux {} ms", times(&prr), times(&linux)),
             close,
@@ -192,8 +189,8 @@ fn leaves_with_pipe_and_one(c: &Cells<'_>) -> Claim {
     claim(
         "linux-pipe-plus-one",
         "3.2, 4.1",
-        "Linux leaves recovery with cwnd = pipe + 1, pipe being 1 right before",
-        "segments in flight before the ACK that ends recovery, window after it, either receiver",
+        "Linux leaves recovery with cwnd = pipe + 1, and pipe is 1 right before",
+        "pipe before the ACK that ends recovery and cwnd after it, both receivers",
         (ours, exits.iter().all(as_claimed)),
     )
 }
@@ -204,10 +201,10 @@ fn four_round_trips(c: &Cells<'_>) -> Claim {
         "linux-four-rtts",
         "4.1",
         "Linux takes 4 RTTs to deliver the next 10 segments in slow start",
-        "round trips in which the second write is sent, with delayed ACKs",
+        "the second write is sent in four round trips, with delayed ACKs",
         (
             format!(
-                "{} segments with delayed ACKs, {} with an ACK a segment",
+                "{} segments with delayed ACKs, {} with an ACK per segment",
                 delayed.rounds(),
                 quick.rounds()
             ),
@@ -215,45 +212,45 @@ fn four_round_trips(c: &Cells<'_>) -> Claim {
         ),
     );
     claim.note = Some(
-        "so with a receiver that delays ACKs, where slow start opens by one segment for each ACK whatever it covers (RFC 5681 §3.1; Linux until 3.13); an ACK a segment makes it three".into(),
+        "this holds for a receiver that delays ACKs, because slow start adds one segment to cwnd for each ACK, however much the ACK covers (RFC 5681 §3.1; Linux until 3.13). With an ACK per segment it is three RTTs".into(),
     );
     claim
 }
 
 fn half_round_trip_of_silence(c: &Cells<'_>) -> Claim {
     let cell = c.get(Scheme::Rfc3517, Acks::Delayed);
-    let again = again_at(cell);
-    let gap = again
+    let times = retransmission_times(cell);
+    let gap = times
         .get(1)
-        .zip(again.first())
+        .zip(times.first())
         .map(|(second, first)| second - first);
     let acks = sent_per_ack(cell);
     let silent = acks.iter().skip(1).take_while(|sent| **sent == 0).count();
     claim(
         "rfc3517-silence",
         "3.1, 4.1",
-        "RFC 3517 is silent for half an RTT after the first retransmission",
-        "40 to 60 ms between its first and second retransmission",
+        "RFC 3517 sends nothing for half an RTT after the first retransmission",
+        "the time between its first and second retransmission is 40 to 60 ms",
         (
-            format!("{}, {silent} ACKs without a segment", ms(gap)),
+            format!("{}, {silent} ACKs on which nothing is sent", ms(gap)),
             gap.is_some_and(|gap| (40.0..=60.0).contains(&gap)),
         ),
     )
 }
 
-/// The claims figure 3 decides.
+/// Checks the claims that figure 3 decides.
 pub fn fig3(cells: &[Cell]) -> Vec<Claim> {
     let c = Cells(cells);
     let prr = c.get(Scheme::Prr, Acks::Delayed);
     let acks: Vec<&Step> = prr.recovery(true).collect();
-    // Segments 5 to 10 arrive before the second gap shows, 17 to 20 after it.
+    // Segments 5 to 10 arrive before the ACKs show the second gap, 17 to 20 after.
     let (first, second) = acks.split_at(acks.len().min(6));
     let sent = |steps: &[&Step]| steps.iter().map(|step| step.sent).collect::<Vec<_>>();
     let (first, second) = (sent(first), sent(&second[..second.len().min(4)]));
     let lost = 4 + 6;
-    let still = lost - first.iter().sum::<u32>().min(lost);
-    // Two an ACK as long as there are two left.
-    let expected: Vec<u32> = (0..4).map(|i| still.saturating_sub(2 * i).min(2)).collect();
+    let left = lost - first.iter().sum::<u32>().min(lost);
+    // Two per ACK while two lost segments are left.
+    let expected: Vec<u32> = (0..4).map(|i| left.saturating_sub(2 * i).min(2)).collect();
     let rfc = c.get(Scheme::Rfc3517, Acks::Delayed);
     let linux = sent_per_ack(c.get(Scheme::Linux, Acks::Delayed));
     let linux_most = linux.iter().copied().max().unwrap_or(0);
@@ -261,15 +258,15 @@ pub fn fig3(cells: &[Cell]) -> Vec<Claim> {
         claim(
             "prr-alternate-first",
             "4.1",
-            "Until the second cluster of losses shows, PRR transmits on alternate ACKs",
-            "segments sent on the ACKs of segments 5 to 10: 1 0 1 0 1 0",
+            "Until the ACKs show the second cluster of losses, PRR transmits on alternate ACKs",
+            "segments sent on each of the ACKs of segments 5 to 10: 1 0 1 0 1 0",
             (list(first.clone()), first == [1, 0, 1, 0, 1, 0]),
         ),
         claim(
             "prr-two-an-ack",
             "4.1",
-            "After it, with pipe below ssthresh, PRR transmits two segments for every ACK",
-            "segments sent on the ACKs of segments 17 to 20: 2 as long as there are two lost ones left",
+            "After that, with pipe below ssthresh, PRR transmits two segments for every ACK",
+            "segments sent on each of the ACKs of segments 17 to 20: 2 while at least two lost segments are left",
             (
                 list(second.clone()),
                 !second.is_empty() && second == expected,
@@ -278,8 +275,8 @@ pub fn fig3(cells: &[Cell]) -> Vec<Claim> {
         claim(
             "rfc3517-burst",
             "3.1, 4.3",
-            "RFC 3517 sends what pipe is short of ssthresh in one burst",
-            "the most segments it sends on one ACK, more than PRR's two",
+            "RFC 3517 sends ssthresh − pipe segments in one burst",
+            "RFC 3517's largest number of segments on one ACK exceeds PRR's two",
             (
                 format!(
                     "{} on one ACK",
@@ -292,7 +289,7 @@ pub fn fig3(cells: &[Cell]) -> Vec<Claim> {
             "linux-one-an-ack",
             "3.2",
             "With pipe below ssthresh Linux sends at most one segment for each ACK, and recovery is prolonged",
-            "the most segments it sends on one ACK of recovery; its recovery ends after PRR's",
+            "the largest number of segments on one ACK of recovery is one; recovery ends after PRR's",
             (
                 format!(
                     "{linux_most}; from {} to {}",
@@ -313,7 +310,7 @@ fn later(cell: &Cell, than: &Cell) -> bool {
     matches!(ends, [Some(ours), Some(other)] if ours > other)
 }
 
-/// The claims figure 4 decides.
+/// Checks the claims that figure 4 decides.
 pub fn fig4(cells: &[Cell], base: &Scenario) -> Result<Vec<Claim>, SettingsError> {
     let c = Cells(cells);
     let released = |scheme| {
@@ -331,18 +328,18 @@ pub fn fig4(cells: &[Cell], base: &Scenario) -> Result<Vec<Claim>, SettingsError
         claim(
             "banked-three",
             "4.3",
-            "What the application let pass is banked: its write releases three segments at once, and nothing more",
-            "segments sent with the write in recovery; the most at any instant after the first write",
+            "PRR banks the sending opportunities that the application misses: the write releases three segments at once, and no more",
+            "segments sent on the write in recovery, and the largest burst after the first write: both three",
             (
-                format!("{banked} with the write, {most} at most"),
+                format!("{banked} on the write, at most {most} at any instant"),
                 (banked, most) == (3, 3),
             ),
         ),
         claim(
             "then-spread",
             "4.3",
-            "Thereafter PRR spreads the new segments among the ACKs",
-            "no more than one segment on any later ACK of recovery",
+            "After the write, PRR spreads the new segments over the ACKs",
+            "at most one segment on each later ACK of recovery",
             (
                 list(after.clone()),
                 !after.is_empty() && after.iter().all(|sent| *sent <= 1),
@@ -351,8 +348,8 @@ pub fn fig4(cells: &[Cell], base: &Scenario) -> Result<Vec<Claim>, SettingsError
         claim(
             "linux-banks-nothing",
             "4.3",
-            "Linux keeps no such history: its window tracks pipe",
-            "it releases at most the one segment of pipe + 1 with the write",
+            "Linux banks nothing, because its cwnd tracks pipe",
+            "Linux sends at most one segment (pipe + 1) on the write",
             (
                 format!("{} (RFC 3517: {})", others[1], others[0]),
                 others[1] <= 1,
@@ -363,19 +360,20 @@ pub fn fig4(cells: &[Cell], base: &Scenario) -> Result<Vec<Claim>, SettingsError
     Ok(claims)
 }
 
-/// What a write in recovery releases.
+/// A write in recovery.
 struct Release {
-    /// When it is written, in ms.
+    /// The time of the write, in ms.
     at: u32,
+    /// Segments sent on the write.
     sent: u32,
     /// `prr_delivered` and `prr_out` before it.
     delivered: u32,
     out: u32,
-    /// Whether pipe was above ssthresh: the proportional part.
+    /// Whether pipe was above ssthresh, so that PRR's proportional part applied.
     proportional: bool,
 }
 
-/// Figure 4 with its second write at every millisecond of recovery, with an ACK a segment.
+/// Runs figure 4 with the second write at every millisecond of recovery, with an ACK per segment.
 fn releases(base: &Scenario) -> Result<Vec<Release>, SettingsError> {
     let mut releases = Vec::new();
     for at in 122..240 {
@@ -386,7 +384,7 @@ fn releases(base: &Scenario) -> Result<Vec<Release>, SettingsError> {
             continue;
         };
         let before = || cell.recovery(true).filter(|step| step.at_ms < write.at_ms);
-        // Each of these ACKs delivers one segment.
+        // Each ACK delivers one segment.
         let (delivered, out) = before().fold((0, 0), |(d, out), step| (d + 1, out + step.sent));
         releases.push(Release {
             at,
@@ -411,16 +409,21 @@ fn bank_claims(base: &Scenario) -> Result<[Claim; 2], SettingsError> {
         "bank-at-most-three",
         "4.3",
         "The proportional part allows a burst of ratio · (prr_delivered − prr_out), in this example three segments",
-        "writes at every whole millisecond of figure 4's recovery: the most released while pipe is above ssthresh",
+        "the second write at every whole millisecond of figure 4's recovery: the largest burst while pipe is above ssthresh is three",
         (format!("{} segments", most(true)), most(true) == 3),
     );
-    let mut note = String::from("by the time of the write, which the paper does not tell:");
+    let mut note =
+        String::from("the paper does not give the time of the write. The burst by that time:");
     let mut last = None;
     for release in &releases {
         if last != Some(release.sent) {
             let separator = if last.is_none() { "" } else { "," };
             // Writing to a string cannot fail.
-            let _ = write!(note, "{separator} {} from {} ms", release.sent, release.at);
+            let _ = write!(
+                note,
+                "{separator} {} from {} ms on",
+                release.sent, release.at
+            );
         }
         last = Some(release.sent);
     }
@@ -430,7 +433,7 @@ fn bank_claims(base: &Scenario) -> Result<[Claim; 2], SettingsError> {
         .map_or(0, |r| r.at);
     let _ = write!(
         note,
-        "; from {slow_start} ms on pipe is not above ssthresh, and the slow-start part fills it up again: up to {}",
+        ". From {slow_start} ms on, pipe is not above ssthresh, and the slow-start part releases up to {} segments",
         most(false)
     );
     at_most.note = Some(note);
@@ -440,9 +443,9 @@ fn bank_claims(base: &Scenario) -> Result<[Claim; 2], SettingsError> {
         "bank-bound",
         "4.3",
         "A write in recovery releases a burst of at most prr_delivered − prr_out + 1",
-        "the same writes",
+        "the burst of each of the same writes",
         (
-            format!("{above} of {} above it", releases.len()),
+            format!("{above} of {} exceed it", releases.len()),
             above == 0 && !releases.is_empty(),
         ),
     );

@@ -1,24 +1,24 @@
-//! §II-C1: from which bandwidth on a packet is copied.
+//! §II-C1: the bandwidth from which SLP copies a packet.
 //!
 //! ```text
-//! copy if  p·q·RTO ≥ (1 − p)·size/bw,   so if  bw ≥ (1 − p)·size/(p·q·RTO)
+//! copy if  p·q·RTO ≥ (1 − p)·size/bw,   that is if  bw ≥ (1 − p)·size/(p·q·RTO)
 //! ```
-//! p, the loss rate, is 2 %; q, the likelihood that a loss means a timeout, is 1 for SYN and SYN-ACK and
-//! 10 % for PSH. The thresholds are those of the engine's own arbitrator ([`Stakes`]), found by
-//! bisection, and stand beside the formula solved for bw.
 //!
-//! The paper gives two, at an RTO of 1 s: 3.35 Mbit/s for 70 bytes at q = 1, and 7.16 Mbit/s for 1,500
-//! bytes at q = 0.1.
+//! p is the loss rate, 2 %. q is the probability that the loss of the packet causes a timeout: 1 for SYN
+//! and SYN-ACK, 10 % for PSH. We find the thresholds of the engine's arbitrator ([`Stakes`]) by bisection
+//! and compare them with the formula solved for bw.
+//!
+//! The paper gives two thresholds for an RTO of 1 s: 3.35 Mbit/s for 70 bytes at q = 1, and 7.16 Mbit/s
+//! for 1,500 bytes at q = 0.1.
 
 mod claims;
 
 use super::NAME;
-use crate::{Figure, Picture, Sheet};
+use crate::{Figure, Picture, Sheet, columns_of_figure};
 use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
 use recoup_recovery::slp::Stakes;
-use recoup_table::{csv, plain_table};
+use recoup_table::{Columns, plain_table};
 use recoup_units::{BitRate, Ppm};
-use serde::Serialize;
 use std::time::Duration;
 
 /// The name on the command line.
@@ -27,11 +27,11 @@ pub const ID: &str = "arbitrator";
 /// p, in percent.
 const LOSS: u32 = 2;
 
-/// RTOs, in ms: the least Linux has, that of 40 ms round trips, the initial one, the initial one before
+/// RTOs in ms: Linux's smallest, the one at an RTT of 40 ms, the initial RTO, and the initial RTO before
 /// 2011.
 pub const RTOS: [u64; 4] = [200, 240, 1000, 3000];
 
-/// The packets: what each is, its IP length in bytes, and q in percent.
+/// The packets, each with its IP length in bytes and q in percent.
 pub const PACKETS: [Packet; 5] = [
     Packet::new("SYN (no options)", 40, 100),
     Packet::new("SYN (the paper's)", 70, 100),
@@ -40,14 +40,14 @@ pub const PACKETS: [Packet; 5] = [
     Packet::new("PSH (full)", 1500, 10),
 ];
 
-/// A packet to be copied or not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+/// A kind of packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// What it is.
+    /// Its name in reports.
     pub packet: &'static str,
     /// Its IP length, in bytes.
     pub size: u32,
-    /// How likely its loss means a timeout, in percent.
+    /// q: the probability that its loss causes a timeout, in percent.
     pub q_percent: u32,
 }
 
@@ -60,7 +60,7 @@ impl Packet {
         }
     }
 
-    /// The smallest bandwidth, in bit/s, at which the arbitrator favours a copy; `None` if at none.
+    /// The smallest bandwidth at which the arbitrator favours a copy, in bit/s; `None` if there is none.
     pub fn threshold(&self, rto: Duration) -> Option<u64> {
         let favours = |bits| {
             let bandwidth = BitRate::from_bits_per_second(bits);
@@ -98,16 +98,15 @@ impl Packet {
 }
 
 /// A packet at an RTO.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub struct Cell {
-    /// What is copied, or not.
-    #[serde(flatten)]
+    /// The packet.
     pub packet: Packet,
     /// The RTO, in ms.
     pub rto_ms: u64,
     /// The arbitrator's threshold, in bit/s.
     pub threshold_bits_per_second: Option<u64>,
-    /// The formula's.
+    /// The formula's threshold, in bit/s.
     pub solved_bits_per_second: f64,
 }
 
@@ -128,14 +127,14 @@ pub fn figure() -> Figure<Cell> {
     Figure {
         paper: NAME,
         figure: ID,
-        title: format!("The bandwidth from which a packet is copied (threshold), p = {LOSS} %"),
+        title: format!("Threshold: the bandwidth from which SLP copies a packet, p = {LOSS} %"),
         claims: claims::all(&cells),
         cells,
         picture: Picture::Lines(chart()),
     }
 }
 
-/// Thresholds over the RTO.
+/// Draws the thresholds by RTO.
 fn chart() -> LineChart {
     const POINTS: i32 = 60;
     let (from, to) = (RTOS[0] as f64, RTOS[RTOS.len() - 1] as f64);
@@ -161,22 +160,57 @@ fn chart() -> LineChart {
     }
 }
 
-/// The thresholds as [`figure`] gives them, in all forms.
+/// The thresholds as [`figure`] computes them, in every format.
 pub fn sheet() -> Sheet {
     let figure = figure();
-    let (table, csv) = (to_table(&figure), to_csv(&figure));
-    figure.into_sheet(table, csv)
+    let text = text(&figure.cells);
+    figure.into_sheet(&text, &columns())
 }
 
-/// A table with a row a packet and a column an RTO, then the claims.
-pub fn to_table(figure: &Figure<Cell>) -> String {
+fn columns() -> Columns<Cell> {
+    columns_of_figure::<Cell>(ID)
+        .text(("packet", "", "the packet"), |c| {
+            Some(c.packet.packet.into())
+        })
+        .integer(("size", "bytes", "length of the IP packet"), |c| {
+            Some(c.packet.size.into())
+        })
+        .integer(
+            (
+                "q_percent",
+                "%",
+                "q: probability that the loss of the packet causes a timeout",
+            ),
+            |c| Some(c.packet.q_percent.into()),
+        )
+        .integer(("rto_ms", "ms", "the RTO"), |c| Some(c.rto_ms))
+        .integer(
+            (
+                "threshold_bits_per_second",
+                "bit/s",
+                "smallest bandwidth at which the arbitrator copies the packet; unknown if none",
+            ),
+            |c| c.threshold_bits_per_second,
+        )
+        .real(
+            (
+                "solved_bits_per_second",
+                "bit/s",
+                "the formula solved for the bandwidth",
+            ),
+            |c| Some(c.solved_bits_per_second),
+        )
+}
+
+/// A table with a row per packet and a column per RTO.
+fn text(cells: &[Cell]) -> String {
     let mut table = plain_table();
     let mut header = ["packet", "IP length (bytes)", "q (%)"]
         .map(String::from)
         .to_vec();
     header.extend(RTOS.map(|rto| format!("kbit/s at RTO {rto} ms")));
     table.set_header(header);
-    for cells in figure.cells.chunks(RTOS.len()) {
+    for cells in cells.chunks(RTOS.len()) {
         let packet = cells[0].packet;
         let mut row = vec![
             packet.packet.into(),
@@ -188,33 +222,7 @@ pub fn to_table(figure: &Figure<Cell>) -> String {
         row.extend(thresholds.map(|bits| bits.map_or("never".into(), kbits)));
         table.add_row(row);
     }
-    figure.with_table(&table)
-}
-
-/// The thresholds as CSV, a line each.
-pub fn to_csv(figure: &Figure<Cell>) -> String {
-    let header = [
-        "figure",
-        "packet",
-        "size",
-        "q_percent",
-        "rto_ms",
-        "threshold_bits_per_second",
-        "solved_bits_per_second",
-    ];
-    let row = |cell: &Cell| {
-        let threshold = cell.threshold_bits_per_second;
-        [
-            figure.figure.into(),
-            cell.packet.packet.into(),
-            cell.packet.size.to_string(),
-            cell.packet.q_percent.to_string(),
-            cell.rto_ms.to_string(),
-            threshold.map_or(String::new(), |bits| bits.to_string()),
-            cell.solved_bits_per_second.to_string(),
-        ]
-    };
-    csv(header, figure.cells.iter().map(row))
+    table.to_string()
 }
 
 #[cfg(test)]

@@ -1,105 +1,104 @@
-//! SLP beside RTO restart, tail loss probes and Linux 6, and with them: latency saved against bytes
-//! added. A table the paper does not have; its flows are those of §III-B and shorter ones, on paths that
-//! lose 2 % both ways, at random or in bursts.
+//! SLP compared and combined with RTO restart, tail loss probes and Linux 6: latency saved against bytes
+//! added. The paper has no such table. The flows are those of §III-B and shorter ones, on paths that lose
+//! 2 % of packets in both directions, at random or in bursts.
 //!
-//! Bursts are Gilbert's channel, of the same mean: out of a burst of L packets with probability 1/L, into
-//! one such that 2 % of all packets are lost. **The channel steps once per packet of the flow and
-//! direction, not with time**: a burst waits for as long as nothing is sent. So what decides whether
-//! original and copy are both lost is not the gap between them but how many packets lie between:
+//! Bursts come from Gilbert's channel with the same mean loss. The channel leaves a burst of mean length L
+//! with probability 1/L per packet, and enters a burst so often that 2 % of all packets are lost. **The
+//! channel steps once per packet of the flow and direction, not with time**: a burst does not end while
+//! nothing is sent. So the number of packets between original and copy, not the time between them, decides
+//! how likely both are lost:
 //!
 //! ```text
 //! P(copy lost | original lost, k packets before) = π + (1 − π)·λᵏ    π = 2 %, λ = 1 − 1/(L·(1 − π))
 //! ```
 //!
-//! which for the next packet, k = 1, is 1 − 1/L. On a path whose bursts last a time B on average, and
-//! the good times between them G, the same holds with exp(−gap·(1/B + 1/G)) for λᵏ: there the gap counts,
-//! and a timeout outlasts bursts that here it only meets again. Both have in common that duplication
-//! loses where a burst is longer than the gap, in whatever the burst is counted.
+//! For the next packet, k = 1, this is 1 − 1/L. On a path whose bursts last a mean time B, with a mean
+//! time G between them, the same holds with exp(−gap·(1/B + 1/G)) instead of λᵏ. There the time of the
+//! gap counts, and a timeout outlasts bursts that it meets again here. In both models copies help little
+//! if a burst is longer than the gap.
 //!
-//! A flow counts as taking 10 s if it takes longer or never completes: a mean over those that happen to
-//! complete would favour who gives up. Differences are taken flow by flow (the network is the same up to
+//! A flow that takes longer than 10 s or never completes counts as 10 s. A mean over completed flows would
+//! favour mechanisms that give up. Differences are computed flow by flow (the network is the same until
 //! the first packet that differs), with 95 % confidence intervals.
 
 mod claims;
+mod columns;
 mod grid;
 mod tables;
 mod trial;
 mod watch;
 
 pub use grid::{Copied, GAP, LOSS, Load, Network, Recovery, Setup};
-pub use tables::{to_csv, to_table};
 pub use watch::Pairs;
 
 use super::NAME;
 use crate::{Figure, Picture, Sheet};
+use columns::Distance;
 use grid::REQUEST;
 use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
 use recoup_lab::run::{cores, in_parallel};
 use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::SettingsError;
 use recoup_lab::stats::Estimate;
-use serde::Serialize;
 use std::time::Duration;
 use trial::Trial;
 
 /// The name on the command line.
 pub const ID: &str = "combined";
 
-/// Flows a cell.
+/// Flows per cell.
 pub const FLOWS: u64 = 12_000;
 
-/// The longest a flow counts as taking.
+/// The longest time that counts for a flow.
 pub const DEADLINE: Duration = Duration::from_secs(10);
 
 /// The flows of one setup.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
-    /// What it is of.
-    #[serde(flatten)]
+    /// The cell's settings.
     pub setup: Setup,
     /// The profile of both hosts.
     pub profile: String,
     /// Flows run.
     pub flows: u64,
-    /// … that took longer than 10 s, or never completed.
+    /// Flows that took longer than 10 s or never completed.
     pub late: u64,
-    /// Mean flow completion time, 10 s at most, in ms.
+    /// Mean flow completion time, at most 10 s per flow, in ms.
     pub fct_ms: Estimate,
-    /// Its 99th percentile.
+    /// 99th percentile of the FCT, in ms.
     pub p99_ms: f64,
-    /// Its 99.9th percentile.
+    /// 99.9th percentile of the FCT, in ms.
     pub p999_ms: f64,
-    /// By how much less than with neither mechanism nor copies, in ms a flow.
+    /// Mean FCT saved compared with neither mechanism nor copies, in ms.
     pub saved_ms: Estimate,
-    /// By how much less than with the same mechanism without copies, in ms a flow.
+    /// Mean FCT saved compared with the same mechanism without copies, in ms.
     pub saved_by_copies_ms: Estimate,
-    /// IP bytes a flow, both ways.
+    /// IP bytes per flow, both directions.
     pub bytes: f64,
-    /// How many more than with neither mechanism nor copies.
+    /// IP bytes added per flow, compared with neither mechanism nor copies.
     pub added_bytes: Estimate,
-    /// How many more than with the same mechanism without copies.
+    /// IP bytes added per flow, compared with the same mechanism without copies.
     pub added_by_copies_bytes: Estimate,
-    /// Copies of all flows.
+    /// Copies sent in all flows.
     pub copies: u64,
     /// Copies withheld.
     pub withheld: u64,
-    /// Segments sent again.
+    /// Retransmissions.
     pub retransmissions: u64,
-    /// Packets sent, both ways.
+    /// Packets sent, both directions.
     pub packets: u64,
-    /// … and lost.
+    /// Packets lost.
     pub lost: u64,
-    /// Flows' first packets, each way …
+    /// Flows' first packets, both directions.
     pub firsts: u64,
-    /// … and how many were lost.
+    /// First packets lost.
     pub firsts_lost: u64,
-    /// What became of originals and copies.
-    #[serde(flatten)]
+    /// Lost originals and copies.
     pub pairs: Pairs,
 }
 
 impl Cell {
-    /// Milliseconds saved for each kB (1000 bytes) added; `None` where hardly any are.
+    /// Milliseconds saved per kB (1000 bytes) added; `None` if hardly any bytes are added.
     pub fn saved_per_kb(&self) -> Option<f64> {
         let added = self.added_bytes;
         added
@@ -107,8 +106,8 @@ impl Cell {
             .then(|| self.saved_ms.mean / added.mean * 1e3)
     }
 
-    /// The share of originals lost whose copy was lost too, and what the channel makes of the packets
-    /// that lay between.
+    /// The share of lost originals whose copy was lost too, and the share that the channel predicts from
+    /// the packets between them.
     pub fn both_lost(&self) -> Option<(f64, f64)> {
         let Pairs {
             originals_lost,
@@ -116,22 +115,22 @@ impl Cell {
             distances,
         } = &self.pairs;
         let all = (*originals_lost > 0).then_some(*originals_lost as f64)?;
-        let due = distances
+        let expected = distances
             .iter()
             .map(|(k, n)| self.setup.network.lost_too(*k) * *n as f64);
-        Some((*both_lost as f64 / all, due.sum::<f64>() / all))
+        Some((*both_lost as f64 / all, expected.sum::<f64>() / all))
     }
 }
 
-/// Runs all flows and checks the claims; `base` is the scenario each cell varies.
+/// Runs all flows and checks the claims. `base` is the scenario that each cell varies.
 ///
 /// # Errors
-/// Settings that do not fit together.
+/// When settings contradict each other.
 pub fn figure(base: &Scenario) -> Result<Figure<Cell>, SettingsError> {
     figure_of(base, FLOWS)
 }
 
-/// The same with so many flows a cell.
+/// The same with `flows` flows per cell.
 fn figure_of(base: &Scenario, flows: u64) -> Result<Figure<Cell>, SettingsError> {
     let setups = [Setup::mechanisms(), Setup::gaps()].concat();
     let trials = in_parallel(setups.len(), cores(), |i| {
@@ -160,7 +159,7 @@ fn figure_of(base: &Scenario, flows: u64) -> Result<Figure<Cell>, SettingsError>
 fn title(base: &Scenario, flows: u64) -> String {
     let setting = |key| base.settings.get(key).unwrap_or_default();
     format!(
-        "Latency saved against bytes added, 2 % lost both ways (rtt={} rate={} request={REQUEST}): {flows} flows a row, seed {}; an FCT counts as {} s at most",
+        "Latency saved against bytes added, 2 % lost in both directions (rtt={} rate={} request={REQUEST}): {flows} flows per row, seed {}; an FCT counts as {} s at most",
         setting("rtt"),
         setting("rate"),
         base.seed,
@@ -194,7 +193,7 @@ fn cell(setup: Setup, ours: &Trial, nothing: &Trial, uncopied: &Trial) -> Cell {
     }
 }
 
-/// Mean FCTs and bytes over those with neither mechanism nor copies.
+/// Draws mean FCTs and bytes, divided by those with neither mechanism nor copies.
 fn chart(cells: &[Cell]) -> BarChart {
     let get = |setup: Setup| cells.iter().find(|cell| cell.setup == setup);
     let panel = |load: Load, network: Network, what: &str, number: fn(&Cell) -> f64| {
@@ -234,14 +233,20 @@ fn chart(cells: &[Cell]) -> BarChart {
     }
 }
 
-/// The cells as [`figure`] gives them, in all forms.
+/// The cells as [`figure`] computes them, in every format.
 ///
 /// # Errors
 /// As [`figure`].
 pub fn sheet(base: &Scenario) -> Result<Sheet, SettingsError> {
-    let figure = figure(base)?;
-    let (table, csv) = (to_table(&figure), to_csv(&figure));
-    Ok(figure.into_sheet(table, csv))
+    Ok(to_sheet(figure(base)?))
+}
+
+fn to_sheet(figure: Figure<Cell>) -> Sheet {
+    let cells = figure.cells.clone();
+    figure
+        .into_sheet(&tables::text(&cells), &columns::cells())
+        .with_rows("distances", &columns::distances(), &Distance::of(&cells))
+        .with_rows("first_packets", &columns::first_packets(), &cells)
 }
 
 #[cfg(test)]

@@ -1,18 +1,19 @@
-//! §II-A: goodput, unique data packets delivered over packets sent, of ARQ and of FEC for all packets.
+//! §II-A: the goodput of ARQ and of FEC for all packets. Goodput is unique data packets delivered divided
+//! by packets sent.
 //!
-//! Packets are all of one size and lost each by itself with probability p. FEC sends k redundant
-//! packets with every n data packets: a group of N = n + k, of which L ~ Bin(N, p) are lost. The code
-//! is systematic and maximum distance separable (Reed–Solomon): any n of the N give all n data
-//! packets, fewer give the data packets among them.
+//! All packets have the same size. Each is lost independently with probability p. FEC sends k redundant
+//! packets with every n data packets. Of the N = n + k packets of a group, L ~ Bin(N, p) are lost. The
+//! code is systematic and maximum distance separable (Reed–Solomon): from any n of the N packets the
+//! receiver recovers all n data packets, from fewer only the data packets among them.
 //!
 //! ```text
 //! ARQ               E[X] = Σ x pˣ⁻¹ (1 − p) = 1/(1 − p)        η = 1 − p
-//! FEC, the paper's  nothing ever needs to be sent again         η = n/(n + k)
+//! FEC, the paper's  no retransmission is ever needed           η = n/(n + k)
 //! ```
 //!
-//! What the paper leaves out is that a group loses more than k. A data packet is missing for good if
-//! it is lost and k or more of the other N − 1 are; and once d = (L − k)⁺ missing packets more have
-//! arrived, each of 1/(1 − p) transmissions, the group is whole:
+//! The paper neglects groups that lose more than k packets. Without retransmissions, a data packet is
+//! missing if it is lost and at least k of the other N − 1 packets are lost. With ARQ, a group needs
+//! d = (L − k)⁺ further packets to arrive, each after 1/(1 − p) transmissions on average.
 //!
 //! ```text
 //! a group fails     P(L > k) = Σ_{j>k} C(N, j) pʲ (1 − p)ᴺ⁻ʲ
@@ -20,20 +21,19 @@
 //! FEC with ARQ      η = n / (N + E[(L − k)⁺]/(1 − p))
 //! ```
 //!
-//! ARQ is the code of n = 1, k = 0. With ARQ, arrivals are (1 − p) of what is sent and never fewer
-//! than n a group, so that no code has more than ARQ's 1 − p, the capacity of the erasure channel
-//! (Elias, "Coding for two noisy channels", 1955): FEC can save time, never packets.
+//! ARQ is the code with n = 1, k = 0. With ARQ, a share 1 − p of the packets sent arrives, and at least n
+//! packets per group. So no code exceeds ARQ's goodput of 1 − p, the capacity of the erasure channel
+//! (Elias, "Coding for two noisy channels", 1955): FEC can save time, but not packets.
 //!
-//! Each is also simulated on the lossy hop of the simulator's paths: so many groups, independent of
-//! each other, and of each what was delivered and what was sent. Their ratio lies in an interval of ±4
-//! standard errors (of the ratio estimator), for which 4² groups are added to those simulated, as
-//! Agresti and Coull do for proportions ("Approximate is better than 'exact' for interval estimation
-//! of binomial proportions", 1998): half of them whole, half just failing. Else a cell in which no
-//! group happened to fail would claim to know that none can.
+//! We also simulate each code on the lossy hop of the simulator's paths, with independent groups. The
+//! goodput is a ratio of sums over the groups. Its interval is ±4 standard errors of the ratio estimator.
+//! We add 4² groups for the interval, as Agresti and Coull do for proportions ("Approximate is better
+//! than 'exact' for interval estimation of binomial proportions", 1998): half of them complete, half of
+//! them just failing. Otherwise a cell without a failed group would have an interval of width 0.
 //!
-//! Deviations: the paper does not say what becomes of a group that fails. Here ARQ sends missing data
-//! packets until the group can be decoded, and no more (the most favourable to FEC: a packet in ARQ's
-//! place serves the decoder as any other); feedback is free and never lost.
+//! Deviations: the paper does not say what happens after a group fails. Here ARQ retransmits missing data
+//! packets only until the receiver can decode the group. This favours FEC most, because for the decoder a
+//! retransmitted packet is as good as any other. Feedback is free and never lost.
 
 mod claims;
 mod code;
@@ -43,12 +43,11 @@ pub use code::Code;
 pub use trial::Goodput;
 
 use super::NAME;
-use crate::{Figure, Picture, Sheet};
+use crate::{Figure, Picture, Sheet, columns_of_figure};
 use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
 use recoup_lab::settings::SettingsError;
-use recoup_table::{csv, plain_table};
+use recoup_table::{Columns, plain_table};
 use recoup_units::FlowId;
-use serde::Serialize;
 
 /// The name on the command line.
 pub const ID: &str = "fec";
@@ -56,10 +55,10 @@ pub const ID: &str = "fec";
 /// Loss rates.
 pub const LOSSES: [f64; 9] = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3];
 
-/// Of these, those of the printed table; CSV and JSON have all.
-const SHOWN: [f64; 6] = [0.001, 0.01, 0.02, 0.05, 0.1, 0.3];
+/// The loss rates of the table for people; CSV and JSON have all.
+const PRINTED: [f64; 6] = [0.001, 0.01, 0.02, 0.05, 0.1, 0.3];
 
-/// ARQ, and the codes set against it.
+/// ARQ, and the FEC codes.
 pub const CODES: [Code; 8] = [
     Code::ARQ,
     Code { n: 1, k: 1 },
@@ -71,38 +70,37 @@ pub const CODES: [Code; 8] = [
     Code { n: 20, k: 4 },
 ];
 
-/// Packets of a cell's groups, retransmissions not counted.
+/// Packets per cell, without retransmissions.
 pub const PACKETS: u32 = 200_000;
 
-/// Goodputs simulated: two a cell.
+/// The number of simulated goodputs: two per cell.
 const SIMULATED: usize = 2 * LOSSES.len() * CODES.len();
 
 /// A code at a loss rate.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub struct Cell {
     /// The probability that a packet is lost.
     pub p: f64,
     /// The code; n = 1, k = 0 is ARQ.
-    #[serde(flatten)]
     pub code: Code,
-    /// The probability that a group loses more than k.
+    /// The probability that a group loses more than k packets.
     pub fails: f64,
-    /// The goodput the paper gives it.
+    /// The goodput by the paper's formula.
     pub paper: f64,
-    /// The goodput when nothing is sent again.
+    /// The goodput without retransmissions.
     pub alone: Goodput,
-    /// … and when what the code cannot recover is.
+    /// The goodput with retransmissions of what the code cannot recover.
     pub with_arq: Goodput,
-    /// What the random choices come from.
+    /// The seed of the simulation.
     pub seed: u64,
     /// Groups simulated.
     pub groups: u32,
 }
 
-/// Computes and simulates all goodputs, with random choices from `seed`, and checks the claims.
+/// Computes all goodputs, simulates them with this seed, and checks the claims.
 ///
 /// # Errors
-/// None that the loss rates here give.
+/// Never with the loss rates of the figure.
 pub fn figure(seed: u64) -> Result<Figure<Cell>, SettingsError> {
     let grid = LOSSES.iter().flat_map(|p| CODES.map(|code| (*p, code)));
     let cells = (0..).zip(grid).map(|(flow, (p, code))| {
@@ -133,7 +131,7 @@ pub fn figure(seed: u64) -> Result<Figure<Cell>, SettingsError> {
 fn title(seed: u64) -> String {
     let all = SIMULATED as f64 * trial::OUTSIDE;
     format!(
-        "Goodput of ARQ and FEC; simulated with {PACKETS} packets a cell, seed {seed}; intervals of {:.3} % confidence each, {:.1} % for all {SIMULATED} together",
+        "Goodput of ARQ and FEC; simulated with {PACKETS} packets per cell, seed {seed}; intervals of {:.3} % confidence each, {:.1} % for all {SIMULATED} together",
         100.0 * (1.0 - trial::OUTSIDE),
         100.0 * (1.0 - all),
     )
@@ -172,32 +170,75 @@ fn chart() -> LineChart {
     }
 }
 
-/// The goodputs as [`figure`] gives them, in all forms.
+/// The goodputs as [`figure`] computes them, in every format.
 ///
 /// # Errors
 /// As [`figure`].
 pub fn sheet(seed: u64) -> Result<Sheet, SettingsError> {
     let figure = figure(seed)?;
-    let (table, csv) = (to_table(&figure), to_csv(&figure));
-    Ok(figure.into_sheet(table, csv))
+    let text = text(&figure.cells);
+    Ok(figure.into_sheet(&text, &columns()))
 }
 
-/// The cells of the loss rates shown as a table with a row each, in which cells a closed form
-/// is not what was simulated, then the claims.
-pub fn to_table(figure: &Figure<Cell>) -> String {
+/// A row per code and loss rate.
+fn columns() -> Columns<Cell> {
+    columns_of_figure::<Cell>(ID)
+        .integer(("seed", "", "seed of the simulation"), |c| Some(c.seed))
+        .integer(("groups", "groups", "groups simulated"), |c| {
+            Some(c.groups.into())
+        })
+        .real(("p", "", "probability that a packet is lost"), |c| {
+            Some(c.p)
+        })
+        .integer(("n", "packets", "data packets per group"), |c| {
+            Some(c.code.n.into())
+        })
+        .integer(
+            ("k", "packets", "redundant packets per group; 0 for ARQ"),
+            |c| Some(c.code.k.into()),
+        )
+        .real(
+            (
+                "fails",
+                "",
+                "probability that a group loses more than k packets",
+            ),
+            |c| Some(c.fails),
+        )
+        .real(
+            (
+                "paper",
+                "unique packets/sent",
+                "goodput by the paper's formula",
+            ),
+            |c| Some(c.paper),
+        )
+        .group("alone", trial::columns("without retransmissions"), |c| {
+            Some(&c.alone)
+        })
+        .group(
+            "with_arq",
+            trial::columns("with retransmissions of what the code cannot recover"),
+            |c| Some(&c.with_arq),
+        )
+}
+
+/// A table with a row per cell, for some of the loss rates. Then the goodputs of all cells whose closed
+/// form lies outside the simulated interval.
+fn text(cells: &[Cell]) -> String {
     let mut table = plain_table();
     table.set_header([
         "lost (%)",
         "code (n+k)",
         "groups losing more than k (%)",
         "goodput, paper (unique/sent)",
-        "nothing sent again",
+        "FEC alone",
         "simulated",
         "with ARQ",
         "simulated",
     ]);
-    let shown = |cell: &&Cell| SHOWN.contains(&cell.p);
-    for cell in figure.cells.iter().filter(shown) {
+    let printed = |cell: &&Cell| PRINTED.contains(&cell.p);
+    for cell in cells.iter().filter(printed) {
         let mut row = vec![
             claims::percent(cell.p),
             cell.code.name(),
@@ -216,13 +257,11 @@ pub fn to_table(figure: &Figure<Cell>) -> String {
         row.extend(goodputs.map(|goodput| format!("{goodput:.5}")));
         table.add_row(row);
     }
-    let outside = exceptions(&figure.cells);
-    figure.with_table(&format!(
-        "{table}\n\nClosed forms outside the interval of what was simulated, of all loss rates: {outside}"
-    ))
+    let outside = exceptions(cells);
+    format!("{table}\n\nClosed forms outside the simulated interval, at all loss rates: {outside}")
 }
 
-/// The goodputs whose closed form is not in the interval of what was simulated.
+/// The goodputs whose closed form lies outside the simulated interval.
 fn exceptions(cells: &[Cell]) -> String {
     let mut outside = Vec::new();
     for cell in cells {
@@ -237,33 +276,6 @@ fn exceptions(cells: &[Cell]) -> String {
         true => format!("none of {}", 2 * cells.len()),
         false => outside.join("; "),
     }
-}
-
-/// The cells as CSV, a line each.
-pub fn to_csv(figure: &Figure<Cell>) -> String {
-    let mut header = ["figure", "seed", "groups", "p", "n", "k", "fails", "paper"]
-        .map(String::from)
-        .to_vec();
-    for name in ["alone", "with_arq"] {
-        header.extend(
-            ["exact", "simulated", "low", "high", "agrees"].map(|part| format!("{name}_{part}")),
-        );
-    }
-    let row = |cell: &Cell| {
-        let Code { n, k } = cell.code;
-        let mut row = vec![figure.figure.into(), cell.seed.to_string()];
-        row.extend([cell.groups.to_string(), cell.p.to_string()]);
-        row.extend([n, k].map(|count| count.to_string()));
-        row.extend([cell.fails, cell.paper].map(|number| number.to_string()));
-        for goodput in [cell.alone, cell.with_arq] {
-            let interval = [goodput.low, goodput.high];
-            row.extend([goodput.exact, goodput.simulated].map(|number| number.to_string()));
-            row.extend(interval.map(|number| number.to_string()));
-            row.push(goodput.agrees.to_string());
-        }
-        row
-    };
-    csv(header, figure.cells.iter().map(row))
 }
 
 #[cfg(test)]

@@ -1,15 +1,14 @@
 //! §III-B: a web client fetches a file, with and without SLP, and loses 2 % of the packets it sends.
 //!
-//! The setting is the scenario `fetch`. What the paper leaves open is chosen there: 40 ms, 20 Mbit/s, a
-//! request of 300 bytes. A *run* is fifty fetches, which the paper shows one of; here a run has a seed of
-//! its own, so that `recoup run fetch --seed N` is any one of them, and how often a run shows what the
-//! paper saw is told with an interval of 95 % confidence.
+//! The setting is the scenario `fetch`. It has values that the paper does not give: an RTT of 40 ms,
+//! 20 Mbit/s, and a request of 300 bytes. A *run* is fifty fetches with one seed; `recoup run fetch --seed
+//! N` repeats one. The paper shows a single run. We report how often a run shows the paper's findings,
+//! with an interval of 95 % confidence.
 //!
-//! With one seed, the n-th packet the client sends in a flow is lost with SLP if it is without: the copy of
-//! a SYN if otherwise its first retransmission is.
+//! With the same seed, the n-th packet that the client sends in a flow is lost both with and without SLP.
+//! So the copy of a SYN is lost if the first retransmission of the SYN is lost without SLP.
 //!
-//! [`fig7`] is the distribution of completion times, [`sizes`] what becomes of it with files from 0.25 kB
-//! to 8 MB.
+//! [`fig7`] shows the distribution of completion times, [`sizes`] files from 0.25 kB to 8 MB.
 
 pub mod fig7;
 pub mod sizes;
@@ -23,13 +22,13 @@ use recoup_tcp::flow::Host;
 use recoup_units::{Direction, FlowId, Instant, Offset};
 use std::time::Duration;
 
-/// Fetches a run.
+/// Fetches per run.
 pub const FETCHES: u64 = 50;
 
-/// What is added is negligible below this, in percent.
+/// An overhead below this is negligible, in percent.
 const NEGLIGIBLE: f64 = 5.0;
 
-/// What is copied in a fetch.
+/// A kind of copied packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Copied {
     /// The client's SYN.
@@ -38,7 +37,7 @@ pub enum Copied {
     SynAck,
     /// The request.
     Request,
-    /// Something of the file.
+    /// A segment of the file.
     File,
 }
 
@@ -60,22 +59,22 @@ impl Copied {
 /// Fifty fetches.
 #[derive(Clone, Debug)]
 struct Run {
-    /// How long each took; `None` for one that did not complete.
+    /// The completion time of each fetch; `None` if it did not complete.
     times: Vec<Option<Duration>>,
-    /// IP bytes sent, both ways.
+    /// IP bytes sent, both directions.
     bytes: u64,
     watch: Watch,
 }
 
 impl Run {
-    /// How many took longer.
+    /// The number of fetches that took longer than `limit`.
     fn over(&self, limit: Duration) -> u64 {
         let longer = |time: &&Option<Duration>| time.is_none_or(|time| time > limit);
         self.times.iter().filter(longer).count() as u64
     }
 }
 
-/// Counts packets and copies, both ways together.
+/// Counts packets and copies in both directions.
 #[derive(Clone, Copy, Debug, Default)]
 struct Watch {
     packets: u64,
@@ -106,7 +105,7 @@ impl Observer for Watch {
     }
 }
 
-/// So many runs of a profile, of the seed of `base` and those that follow it.
+/// Runs a profile `runs` times, with the seed of `base` and the seeds that follow it.
 fn runs(base: &Scenario, profile: &Profile, runs: usize) -> Result<Vec<Run>, SettingsError> {
     let path = base.settings.path()?;
     let spec = base.settings.flow(profile);
@@ -128,12 +127,12 @@ fn runs(base: &Scenario, profile: &Profile, runs: usize) -> Result<Vec<Run>, Set
     })
 }
 
-/// A profile that exists.
+/// The profile of this name, which must exist.
 fn profile(name: &str) -> Profile {
     name.parse().expect("a profile that exists")
 }
 
-/// In ms.
+/// The time in ms.
 fn ms(time: Duration) -> f64 {
     time.as_nanos() as f64 / 1e6
 }

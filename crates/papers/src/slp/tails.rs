@@ -1,10 +1,10 @@
-//! SLP beside RTO restart and tail loss probes: who helps a flow that loses exactly its tail, its SYN
-//! or its SYN-ACK, once (§II-C; the setting is that of "An Evaluation of Tail Loss Recovery Mechanisms
-//! for TCP", 2015, §3.1).
+//! SLP compared with RTO restart and tail loss probes, for flows that lose exactly their last segment,
+//! their SYN or their SYN-ACK, once (§II-C). The setting is that of "An Evaluation of Tail Loss Recovery
+//! Mechanisms for TCP", 2015, §3.1.
 //!
-//! The paper duplicates no tail as such: its q is 1 for SYN and SYN-ACK and 10 % for PSH. So tails come
-//! twice here: with q = 1 for what ends the application's data (`slp.q=tail:1`), where the window rule
-//! alone decides, and with the paper's q and 10 Mbit/s, where the arbitrator does.
+//! The paper has no q for tails: q is 1 for SYN and SYN-ACK and 10 % for PSH. So we run tails in two
+//! ways. With q = 1 for the end of the application's data (`slp.q=tail:1`), the window rule alone decides
+//! whether to copy. With the paper's q and 10 Mbit/s, the arbitrator decides.
 //!
 //! ```text
 //! window rule   next + 2·size < high_acked + cwnd    segment k of a flow's first window of W: k + 1 < W
@@ -18,11 +18,11 @@ pub use cell::{Case, Cell, PROFILES};
 
 use super::NAME;
 use crate::tail_loss::Acks;
-use crate::{Figure, Picture, Sheet};
+use crate::{Figure, Picture, Sheet, columns_of_figure};
 use comfy_table::Table;
 use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
 use recoup_lab::settings::SettingsError;
-use recoup_table::{csv, millis, plain_table};
+use recoup_table::{Columns, millis, plain_table};
 
 /// The name on the command line.
 pub const ID: &str = "tails";
@@ -32,11 +32,11 @@ pub const RTTS: [u64; 3] = [20, 80, 320];
 
 const TITLE: &str = "Flows that lose their last segment, their SYN or their SYN-ACK, once";
 
-/// Runs every case under every profile and checks the claims; `seed` gives initial sequence numbers,
+/// Runs every case with every profile and checks the claims. `seed` decides initial sequence numbers;
 /// nothing else is random.
 ///
 /// # Errors
-/// None that the settings here give.
+/// Never with the settings of the figure.
 pub fn figure(seed: u64) -> Result<Figure<Cell>, SettingsError> {
     let mut cells = Vec::new();
     for case in Case::ALL {
@@ -49,7 +49,7 @@ pub fn figure(seed: u64) -> Result<Figure<Cell>, SettingsError> {
         }
     }
     for i in 0..cells.len() {
-        // Profiles follow each other, the RTTs of each side by side.
+        // Each case and receiver has all profiles in order, and each profile all RTTs.
         let first = i - i % (PROFILES.len() * RTTS.len()) + i % RTTS.len();
         let first = cells[first].fct_ms;
         cells[i].fct_normalised = cells[i].fct_ms.zip(first).map(|(ours, first)| ours / first);
@@ -64,7 +64,7 @@ pub fn figure(seed: u64) -> Result<Figure<Cell>, SettingsError> {
     })
 }
 
-/// Quick ACKs; a panel a case.
+/// Draws the flows with quick ACKs, with a panel per case.
 fn chart(cells: &[Cell]) -> BarChart {
     let value = |case, profile, rtt_ms| {
         let mut cells = cells.iter();
@@ -94,22 +94,93 @@ fn chart(cells: &[Cell]) -> BarChart {
     }
 }
 
-/// The cells as [`figure`] gives them, in all forms.
+/// The cells as [`figure`] computes them, in every format.
 ///
 /// # Errors
 /// As [`figure`].
 pub fn sheet(seed: u64) -> Result<Sheet, SettingsError> {
-    let figure = figure(seed)?;
-    let (table, csv) = (to_table(&figure), to_csv(&figure));
-    Ok(figure.into_sheet(table, csv))
+    Ok(to_sheet(figure(seed)?))
 }
 
-/// A table for each case and receiver with a row a profile, then the claims.
-pub fn to_table(figure: &Figure<Cell>) -> String {
-    let mut text = "Columns by RTT: FCT in ms and over the first profile's (norm.), copies both hosts sent and those they\n\
-        withheld for want of room. Retransmissions and bytes are in CSV and JSON."
+fn to_sheet(figure: Figure<Cell>) -> Sheet {
+    let text = text(&figure.cells);
+    figure.into_sheet(&text, &columns())
+}
+
+fn columns() -> Columns<Cell> {
+    columns_of_figure::<Cell>(ID)
+        .text(("lost", "", "the packet that is lost"), |c| {
+            Some(c.case.name().into())
+        })
+        .integer(("segments", "segments", "length of the flow"), |c| {
+            Some(c.case.segments())
+        })
+        .text(("q", "", "the `slp.q` setting"), |c| {
+            Some(c.case.likelihoods().into())
+        })
+        .text(("ack", "", "the receiver's `ack` setting"), |c| {
+            Some(c.ack.into())
+        })
+        .integer(("rtt_ms", "ms", "round-trip time"), |c| Some(c.rtt_ms))
+        .text(("profile", "", "profile of both hosts"), |c| {
+            Some(c.profile.into())
+        })
+        .real(
+            (
+                "fct_ms",
+                "ms",
+                "flow completion time; unknown if the flow did not complete",
+            ),
+            |c| c.fct_ms,
+        )
+        .real(
+            (
+                "fct_normalised",
+                "",
+                "FCT divided by the first profile's FCT",
+            ),
+            |c| c.fct_normalised,
+        )
+        .integer(
+            (
+                "retransmissions",
+                "segments",
+                "retransmissions of both hosts, with SYNs and SYN-ACKs",
+            ),
+            |c| Some(c.retransmissions),
+        )
+        .integer(
+            (
+                "copies",
+                "segments",
+                "copies sent by both hosts, with those of SYN and SYN-ACK",
+            ),
+            |c| Some(c.copies),
+        )
+        .integer(
+            ("copied_bytes", "bytes", "sequence space of the copies"),
+            |c| Some(c.copied_bytes),
+        )
+        .integer(
+            (
+                "withheld",
+                "segments",
+                "copies withheld because the window had no room",
+            ),
+            |c| Some(c.withheld),
+        )
+        .integer(("bytes", "bytes", "IP bytes sent, both directions"), |c| {
+            Some(c.bytes)
+        })
+}
+
+/// A table per case and receiver, with a row per profile.
+fn text(cells: &[Cell]) -> String {
+    let mut text = "Columns by RTT: FCT (ms), FCT divided by the first profile's FCT (ratio), copies that both hosts sent,\n\
+        and copies that they withheld because the window had no room. CSV and JSON also have retransmissions\n\
+        and bytes."
         .to_string();
-    for cells in figure.cells.chunks(PROFILES.len() * RTTS.len()) {
+    for cells in cells.chunks(PROFILES.len() * RTTS.len()) {
         let Cell { case, ack, .. } = cells[0];
         let (lost, segments, q) = (case.name(), case.segments(), case.likelihoods());
         text += &format!(
@@ -117,17 +188,17 @@ pub fn to_table(figure: &Figure<Cell>) -> String {
             profiles(cells)
         );
     }
-    figure.with_table(&text)
+    text
 }
 
-/// A cell's number as it is printed.
-type Shown = fn(&Cell) -> String;
+/// Formats a number of a cell.
+type ToText = fn(&Cell) -> String;
 
-/// The profiles of one case and receiver, each number by RTT: the first column of a number says which.
+/// The profiles of one case and receiver. Each number has a column per RTT; the first of them names it.
 fn profiles(cells: &[Cell]) -> Table {
-    const NUMBERS: [(&str, Shown); 4] = [
+    const NUMBERS: [(&str, ToText); 4] = [
         ("FCT", |cell| millis(cell.fct_ms)),
-        ("norm.", |cell| millis(cell.fct_normalised)),
+        ("ratio", |cell| millis(cell.fct_normalised)),
         ("copies", |cell| cell.copies.to_string()),
         ("withheld", |cell| cell.withheld.to_string()),
     ];
@@ -148,46 +219,6 @@ fn profiles(cells: &[Cell]) -> Table {
         table.add_row(row);
     }
     table
-}
-
-/// The cells as CSV, a line each.
-pub fn to_csv(figure: &Figure<Cell>) -> String {
-    let number = |n: Option<f64>| n.map_or(String::new(), |n| n.to_string());
-    let header = [
-        "figure",
-        "lost",
-        "segments",
-        "q",
-        "ack",
-        "rtt_ms",
-        "profile",
-        "fct_ms",
-        "fct_normalised",
-        "retransmissions",
-        "copies",
-        "copied_bytes",
-        "withheld",
-        "bytes",
-    ];
-    let row = |cell: &Cell| {
-        [
-            figure.figure.into(),
-            cell.case.name().into(),
-            cell.case.segments().to_string(),
-            cell.case.likelihoods().into(),
-            cell.ack.into(),
-            cell.rtt_ms.to_string(),
-            cell.profile.into(),
-            number(cell.fct_ms),
-            number(cell.fct_normalised),
-            cell.retransmissions.to_string(),
-            cell.copies.to_string(),
-            cell.copied_bytes.to_string(),
-            cell.withheld.to_string(),
-            cell.bytes.to_string(),
-        ]
-    };
-    csv(header, figure.cells.iter().map(row))
 }
 
 #[cfg(test)]

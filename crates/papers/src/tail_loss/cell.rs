@@ -1,4 +1,4 @@
-//! One bar of a figure: a flow, and what its sender did.
+//! One bar of a figure: a flow and its sender's first retransmission.
 
 use recoup_lab::run::simulation;
 use recoup_lab::scenario::Scenario;
@@ -7,28 +7,23 @@ use recoup_recovery::{Event, Profile, Send, Trigger};
 use recoup_sim::{FlowSpec, Observer, Packet, Point, Simulation};
 use recoup_tcp::flow::Host;
 use recoup_units::{Direction, FlowId, Instant, Offset};
-use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The mechanisms compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mechanism {
     /// Linux recovery without tail loss probes.
-    #[serde(rename = "baseline")]
     Baseline,
     /// RTO restart.
-    #[serde(rename = "RTOR")]
     Rtor,
     /// Tail loss probe.
-    #[serde(rename = "TLP")]
     Tlp,
     /// Tail loss probe with restart.
-    #[serde(rename = "TLPR")]
     Tlpr,
 }
 
-/// In the order of the bars; the first is what the others are normalised to.
+/// The mechanisms in the order of the bars. FCTs are normalised to the first one's.
 pub const MECHANISMS: [Mechanism; 4] = [
     Mechanism::Baseline,
     Mechanism::Rtor,
@@ -47,7 +42,7 @@ impl Mechanism {
         }
     }
 
-    /// As a profile, by its name.
+    /// The name of the profile.
     pub const fn profile(self) -> &'static str {
         match self {
             Self::Baseline => "linux-3.17",
@@ -58,15 +53,15 @@ impl Mechanism {
     }
 }
 
-/// Flows a cell, each with numbers of its own, to see whether anything varies.
+/// Flows per cell. Each has its own number, to see whether anything varies.
 pub const FLOWS: u64 = 11;
 
 /// The receivers of the study.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Acks {
-    /// Every second segment, or after 200 ms.
+    /// Acknowledges every second segment, or after 200 ms.
     Delayed,
-    /// Every segment.
+    /// Acknowledges every segment.
     Quick,
 }
 
@@ -82,7 +77,7 @@ impl Acks {
         }
     }
 
-    /// For people.
+    /// The title of the receiver's panel.
     pub const fn title(self) -> &'static str {
         match self {
             Self::Delayed => "delayed ACKs (200 ms)",
@@ -92,13 +87,13 @@ impl Acks {
 }
 
 /// The first retransmission of a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct First {
-    /// What sent it.
+    /// Its trigger.
     pub trigger: &'static str,
-    /// From the last ACK before it, in ms.
+    /// Time since the last ACK, in ms.
     pub since_last_ack_ms: f64,
-    /// From the transmission of the earliest segment then unacknowledged, in ms.
+    /// Time since the earliest unacknowledged segment was sent, in ms.
     pub since_earliest_ms: f64,
     /// The smoothed RTT at that moment, in ms.
     pub srtt_ms: f64,
@@ -107,23 +102,23 @@ pub struct First {
 }
 
 /// One bar.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
     /// The `ack` setting.
     pub ack: &'static str,
-    /// In ms.
+    /// The RTT in ms.
     pub rtt_ms: u64,
     /// Segments lost at the tail.
     pub lost: u64,
     /// The mechanism.
     pub mechanism: Mechanism,
-    /// Flow completion time in ms; `null` if the flow did not complete.
+    /// Flow completion time in ms; `None` if the flow did not complete.
     pub fct_ms: Option<f64>,
-    /// Over the baseline's.
+    /// FCT divided by the baseline's FCT.
     pub fct_normalised: Option<f64>,
-    /// Whether the flows of the cell differ in anything: time, bytes, retransmissions.
+    /// Whether the records of the cell's flows (times, bytes, retransmissions) differ.
     pub varies: bool,
-    /// Retransmissions a flow, by trigger; those that occur.
+    /// Retransmissions per flow by trigger; no entry where there are none.
     pub retransmissions: BTreeMap<&'static str, u64>,
     /// Spurious retransmissions of all flows.
     pub spurious: u64,
@@ -132,7 +127,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// Retransmissions of one trigger.
+    /// Retransmissions per flow with this trigger.
     pub fn count(&self, trigger: Trigger) -> u64 {
         self.retransmissions
             .get(trigger.name())
@@ -141,7 +136,7 @@ impl Cell {
     }
 }
 
-/// Flows of a cell as its figure has them, or with `more` settings on top.
+/// Runs the flows of a cell. `more` are settings in addition to the figure's.
 pub fn run_cell(
     base: &Scenario,
     acks: Acks,
@@ -172,7 +167,7 @@ pub fn run_cell(
     })
 }
 
-/// The flow of a cell and the path it runs on.
+/// The flow of a cell and its simulation. `more` are settings in addition to the figure's.
 pub fn prepare(
     base: &Scenario,
     acks: Acks,
@@ -197,7 +192,7 @@ pub fn prepare(
     Ok((settings.flow(&profile), simulation))
 }
 
-/// Watches the server's sender up to its first retransmission of data.
+/// Observes the server's sender up to its first retransmission of data.
 #[derive(Default)]
 struct Watch {
     una: Offset,

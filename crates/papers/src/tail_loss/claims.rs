@@ -1,4 +1,4 @@
-//! What §2, §3.1 and §3.4 say that these figures can decide.
+//! The claims of §2, §3.1 and §3.4 that these figures decide.
 
 mod fig1;
 mod fig2;
@@ -10,7 +10,7 @@ use super::cell::{Acks, Cell, FLOWS, First, MECHANISMS, Mechanism};
 use crate::claims::{Claim, claim};
 use crate::same;
 
-/// The cells of a figure by what they are.
+/// The cells of a figure, found by their settings.
 struct Cells<'a>(&'a [Cell]);
 
 impl Cells<'_> {
@@ -27,7 +27,7 @@ impl Cells<'_> {
             .unwrap_or(f64::NAN)
     }
 
-    /// Baseline's FCT less the mechanism's.
+    /// The baseline's FCT minus the mechanism's, in ms.
     fn saved(&self, acks: Acks, rtt_ms: u64, lost: u64, mechanism: Mechanism) -> f64 {
         self.fct(acks, rtt_ms, lost, Mechanism::Baseline) - self.fct(acks, rtt_ms, lost, mechanism)
     }
@@ -37,7 +37,7 @@ impl Cells<'_> {
     }
 }
 
-/// A list of values for a report.
+/// The values rounded to three decimals, separated by commas.
 fn list(values: impl IntoIterator<Item = f64>) -> String {
     let rounded = values
         .into_iter()
@@ -45,7 +45,7 @@ fn list(values: impl IntoIterator<Item = f64>) -> String {
     rounded.collect::<Vec<_>>().join(", ")
 }
 
-/// What both figures decide.
+/// The claims that both figures decide.
 fn common(cells: &[Cell]) -> [Claim; 3] {
     let mut worse = Vec::new();
     let groups: Vec<&[Cell]> = cells.chunks(MECHANISMS.len()).collect();
@@ -62,7 +62,7 @@ fn common(cells: &[Cell]) -> [Claim; 3] {
         }
     }
     let best = format!(
-        "best or tied in {} of {} groups",
+        "fastest or tied in {} of {} groups",
         groups.len() - worse.len(),
         groups.len()
     );
@@ -70,7 +70,7 @@ fn common(cells: &[Cell]) -> [Claim; 3] {
         "tlpr-best",
         "3.1, 5",
         "TLPR gives the largest reductions",
-        "TLPR's FCT the lowest, or tied, in every group of bars",
+        "TLPR's FCT is the lowest, or tied, in every group of bars",
         (best, worse.is_empty()),
     );
     best.note =
@@ -83,8 +83,8 @@ fn common(cells: &[Cell]) -> [Claim; 3] {
         claim(
             "no-variation",
             "3.1",
-            "Nothing varies between runs",
-            "eleven flows a cell, each with its own initial sequence numbers, take equally long",
+            "The results do not vary between runs",
+            "the eleven flows of a cell, each with its own initial sequence numbers, take equally long",
             (
                 format!("{steady} of {} cells", cells.len()),
                 steady == cells.len(),

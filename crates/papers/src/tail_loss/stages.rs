@@ -1,11 +1,14 @@
-//! The figures on stages with real packets: Recoup's endpoints against the simulator, and the kernel
-//! with and without tail loss probes against `linux-6` with its timers.
+//! The figures measured over real packets and compared with the simulator.
 //!
-//! Cells are medians of [`RUNS`] flows. Several cells are on the stage at once, each with a path of its
-//! own.
+//! On the stage `net`, Recoup's endpoints are compared with the same endpoints in the simulator. On the
+//! stage `kernel`, the kernel with and without tail loss probes is compared with `linux-6` and the
+//! kernel's timer wheel.
+//!
+//! Cells are medians of [`RUNS`] flows. Several cells run at once, each on its own path.
 
 use super::{Acks, Id, MECHANISMS, Mechanism, NAME};
-use crate::{Picture, Sheet};
+use crate::{Figure, Picture, Sheet, columns_of_figure, to_value};
+use comfy_table::Table;
 use recoup_draw::chart::{BarChart, BarGroup, BarPanel};
 use recoup_lab::run::{self, in_parallel};
 use recoup_lab::scenario::Scenario;
@@ -13,28 +16,26 @@ use recoup_lab::settings::SettingsError;
 use recoup_lab::stage::{Ends, KernelFacts, Outputs, RealStage, Stage, StageError};
 use recoup_lab::stats::Summary;
 use recoup_recovery::Profile;
-use recoup_table::{csv, plain_table};
-use serde::Serialize;
-use serde_json::json;
+use recoup_table::{Columns, plain_table};
 use std::path::Path;
 
-/// Flows a cell.
+/// Flows per cell.
 pub const RUNS: u64 = 9;
 
-/// Cells on the stage at once.
+/// Cells that run at once.
 const AT_ONCE: usize = 16;
 
-/// Flows of the simulator that predict the kernel, over the phases of its timer wheel.
+/// Simulated flows that predict the kernel, spread over the phases of its timer wheel.
 const PREDICTING: u64 = 101;
 
-/// The path's rate where none is set: on a path of pure delay Linux's RACK sometimes takes no notice of
-/// a probe's SACK, whose RTT is just below the smallest seen.
+/// The path's rate if the settings give none. On a path of pure delay, Linux's RACK sometimes ignores a
+/// probe's SACK, because its RTT is just below the smallest sample.
 const RATE: &str = "100Mbit";
 
-/// How near the kernel is to be predicted, in percent.
+/// The largest difference that counts as near, in percent.
 const NEAR: f64 = 3.0;
 
-/// What is compared on a stage.
+/// A sender that is compared on a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Variant {
     Mechanism(Mechanism),
@@ -57,7 +58,7 @@ impl Variant {
         }
     }
 
-    /// The profile that stands for it in the simulator.
+    /// The name of the simulator's profile for it.
     const fn profile(self) -> &'static str {
         match self {
             Self::Mechanism(mechanism) => mechanism.profile(),
@@ -67,37 +68,36 @@ impl Variant {
     }
 }
 
-/// What one variant made of one cell.
-#[derive(Clone, Debug, Serialize)]
+/// The flows of one variant in one cell.
+#[derive(Clone, Debug)]
 pub struct RealCell {
     /// The `ack` setting.
     pub ack: &'static str,
-    /// In ms.
+    /// The RTT in ms.
     pub rtt_ms: u64,
     /// Segments lost at the tail.
     pub lost: u64,
-    /// The mechanism, or whether the kernel had probes.
+    /// The mechanism, or whether the kernel sends tail loss probes.
     pub mechanism: &'static str,
-    /// Flow completion times in ms; `null` if no flow completed.
+    /// Measured flow completion times in ms; `None` if no flow completed.
     pub fct_ms: Option<Summary>,
-    /// The simulator's median in ms.
+    /// The simulator's median FCT in ms.
     pub simulated_ms: Option<f64>,
-    /// How far the median is from it, in percent.
+    /// How much the measured median exceeds the simulator's, in percent.
     pub difference_percent: Option<f64>,
-    /// Flows blurred by the emulator's lateness.
+    /// Flows whose times the emulator's lateness blurs by more than a hundredth.
     pub blurred_flows: u64,
     /// The emulator's delivery error at p99.9, in ms.
     pub delivery_error_ms: Option<f64>,
     /// The kernel's TCP.
-    #[serde(skip)]
     kernel: Option<KernelFacts>,
 }
 
-/// A figure on a stage with real packets. `done` is called with the number of flows finished since it
-/// was last called.
+/// Measures a figure on a stage with real packets. Calls `done` with the number of flows that finished
+/// since the last call.
 ///
 /// # Errors
-/// Settings that do not fit together; a system that does not let it.
+/// When settings contradict each other, or the system does not permit real packets.
 pub fn sheet(
     id: Id,
     base: &Scenario,
@@ -129,10 +129,10 @@ pub fn sheet(
         })
     };
     let cells = in_parallel(cells.len(), AT_ONCE, cell)?;
-    Ok(Some(to_sheet(id, stage, &cells)))
+    Ok(Some(to_sheet(id, stage, cells)))
 }
 
-/// How many flows [`sheet`] runs.
+/// The number of flows that [`sheet`] runs.
 pub fn flows(id: Id, stage: Stage) -> u64 {
     RUNS * (Acks::ALL.len() * id.groups().len() * Variant::of(stage).len()) as u64
 }
@@ -163,7 +163,7 @@ fn scenario(
     Ok(scenario)
 }
 
-/// A cell on the stage, and as the simulator has it.
+/// Measures a cell on the stage and simulates it.
 fn measure(
     scenario: &Scenario,
     ends: Ends,
@@ -204,43 +204,139 @@ fn measure(
     })
 }
 
-fn to_sheet(id: Id, stage: Stage, cells: &[RealCell]) -> Sheet {
-    let kernel = cells.iter().find_map(|cell| cell.kernel.as_ref());
-    let figure = match (id, stage) {
+fn to_sheet(id: Id, stage: Stage, cells: Vec<RealCell>) -> Sheet {
+    let kernel = cells.iter().find_map(|cell| cell.kernel.clone());
+    let name = match (id, stage) {
         (Id::Fig1, Stage::Kernel) => "fig1-kernel",
         (Id::Fig1, _) => "fig1-net",
         (Id::Fig2, Stage::Kernel) => "fig2-kernel",
         (Id::Fig2, _) => "fig2-net",
     };
-    let whose = match kernel {
+    let stack = match &kernel {
         Some(kernel) => format!("kernel-{}, HZ={}", kernel.version, kernel.hz),
         None => "Recoup over real packets".into(),
     };
-    Sheet {
+    let (text, picture) = (text(stage, &cells), chart(id, &stack, stage, &cells));
+    let figure = Figure {
         paper: NAME,
-        figure,
-        table: to_table(id, figure, &whose, stage, cells),
-        json: json!({
-            "paper": NAME, "figure": figure, "title": id.title(), "stage": stage,
-            "kernel": kernel, "cells": cells,
-        }),
-        csv: to_csv(figure, cells),
+        figure: name,
+        title: format!("{}: {stack}", id.title()),
+        cells,
         claims: vec![],
-        picture: Picture::Bars(chart(id, &whose, stage, cells)),
-    }
+        picture: Picture::Bars(picture),
+    };
+    let rows = figure.cells.clone();
+    let sheet = figure.into_sheet(&text, &columns(name));
+    let mut sheet = sheet.with_rows("delivery_errors", &delivery_errors(name), &rows);
+    sheet.json["stage"] = to_value(&stage);
+    sheet.json["kernel"] = to_value(&kernel);
+    sheet
 }
 
-fn to_table(id: Id, figure: &str, whose: &str, stage: Stage, cells: &[RealCell]) -> String {
+/// The columns that identify a cell.
+fn key_columns(figure: &'static str) -> Columns<RealCell> {
+    columns_of_figure::<RealCell>(figure)
+        .text(("ack", "", "the receiver's `ack` setting"), |c| {
+            Some(c.ack.into())
+        })
+        .integer(("rtt_ms", "ms", "round-trip time"), |c| Some(c.rtt_ms))
+        .integer(("lost", "segments", "segments lost at the tail"), |c| {
+            Some(c.lost)
+        })
+        .text(
+            (
+                "mechanism",
+                "",
+                "the sender's mechanism; for the kernel, with or without tail loss probes",
+            ),
+            |c| Some(c.mechanism.into()),
+        )
+}
+
+/// A row per cell: the emulator's delivery error.
+fn delivery_errors(figure: &'static str) -> Columns<RealCell> {
+    let about = "how much later than on the ideal path packets were delivered: p99.9";
+    key_columns(figure).real(("delivery_error_ms", "ms", about), |c| c.delivery_error_ms)
+}
+
+/// A row per cell: measured and simulated FCTs.
+fn columns(figure: &'static str) -> Columns<RealCell> {
+    key_columns(figure)
+        .real(
+            ("fct_p50_ms", "ms", "measured flow completion time: median"),
+            |c| c.fct_ms.map(|s| s.p50),
+        )
+        .real(
+            (
+                "fct_min_ms",
+                "ms",
+                "measured flow completion time: smallest",
+            ),
+            |c| c.fct_ms.map(|s| s.min),
+        )
+        .real(
+            ("fct_max_ms", "ms", "measured flow completion time: largest"),
+            |c| c.fct_ms.map(|s| s.max),
+        )
+        .real(
+            (
+                "simulated_ms",
+                "ms",
+                "flow completion time in the simulator: median",
+            ),
+            |c| c.simulated_ms,
+        )
+        .real(
+            (
+                "difference_percent",
+                "%",
+                "how much the measured median exceeds the simulated one",
+            ),
+            |c| c.difference_percent,
+        )
+        .integer(
+            (
+                "blurred_flows",
+                "flows",
+                "flows whose times the emulator's lateness blurs by more than a hundredth",
+            ),
+            |c| Some(c.blurred_flows),
+        )
+}
+
+/// A table with a row per receiver, RTT and degree of loss, then what qualifies the numbers.
+fn text(stage: Stage, cells: &[RealCell]) -> String {
+    let table = table(stage, cells);
+    let near = |cell: &&RealCell| cell.difference_percent.is_some_and(|d| d.abs() <= NEAR);
+    let (count, all) = (cells.iter().filter(near).count(), cells.len());
+    let late = cells.iter().filter_map(|cell| cell.delivery_error_ms);
+    let late = late.fold(0.0, f64::max);
+    let mut text = format!(
+        "{table}\n\nMedians of {RUNS} flows (smallest-largest where they differ by over 2 %); {count} of {all} medians are within {NEAR} % of the simulator's.\n\
+         The path has a rate of {RATE} unless the settings give one. Delivery error: {late:.3} ms at p99.9 in the worst cell.\n"
+    );
+    if cells.iter().any(|cell| cell.blurred_flows > 0) {
+        text += "* Packets were late by more than a hundredth of the flow's FCT, or lost outside the path.\n";
+    }
+    if stage == Stage::Kernel {
+        text += "The simulator's timers are linux-wheel at the kernel's HZ. For delayed ACKs the kernel acknowledges every segment. The emulator passes every second ACK, delays the others by 200 ms, and passes ACKs with SACK blocks at once.\n";
+    }
+    text
+}
+
+fn table(stage: Stage, cells: &[RealCell]) -> Table {
     let variants = Variant::of(stage);
     let mut table = plain_table();
-    let mut header: Vec<String> = ["ack", "RTT (ms)", "lost"].map(Into::into).to_vec();
+    let mut header: Vec<String> = ["ack", "RTT (ms)", "segments lost"]
+        .map(Into::into)
+        .to_vec();
     header.extend(variants.iter().flat_map(|variant| {
         let name = variant.name();
         let simulated = match variant {
-            Variant::Mechanism(_) => "sim".into(),
-            Variant::Kernel { .. } => variant.profile().to_owned(),
+            Variant::Mechanism(_) => "sim",
+            Variant::Kernel { .. } => variant.profile(),
         };
-        [format!("{name} FCT (ms)"), format!("to {simulated} (%)")]
+        [format!("{name} FCT (ms)"), format!("above {simulated} (%)")]
     }));
     table.set_header(header);
     for group in cells.chunks(variants.len()) {
@@ -255,70 +351,17 @@ fn to_table(id: Id, figure: &str, whose: &str, stage: Stage, cells: &[RealCell])
                 false => format!("{:.1}", s.p50),
             };
             let blurred = if cell.blurred_flows > 0 { " *" } else { "" };
+            let difference = cell.difference_percent.map(|d| format!("{d:+.1}"));
             row.push(cell.fct_ms.as_ref().map_or("-".into(), spread) + blurred);
-            row.push(
-                cell.difference_percent
-                    .map_or("-".into(), |d| format!("{d:+.1}")),
-            );
+            row.push(difference.unwrap_or_else(|| "-".into()));
         }
         table.add_row(row);
     }
-    let near = |cell: &&RealCell| cell.difference_percent.is_some_and(|d| d.abs() <= NEAR);
-    let count = cells.iter().filter(near).count();
-    let (title, of) = (id.title(), cells.len());
-    let mut text = format!(
-        "{NAME} {figure}: {title}: {whose}\n\n{table}\n\nMedians of {RUNS} flows (smallest-largest where they differ by over 2 %); {count} of {of} are within {NEAR} % of the simulator's.\n"
-    );
-    let late = cells.iter().filter_map(|cell| cell.delivery_error_ms);
-    let late = late.fold(0.0, f64::max);
-    text += &format!(
-        "The path has a rate of {RATE} where none is set. Delivery error: {late:.3} ms at p99.9 in the worst cell.\n"
-    );
-    if cells.iter().any(|cell| cell.blurred_flows > 0) {
-        text += "* Packets were late by more than a hundredth of a flow's time, or lost outside the path.\n";
-    }
-    if stage == Stage::Kernel {
-        text += "The simulator's timers are linux-wheel at the kernel's HZ. For delayed ACKs the kernel acknowledges every segment, and the emulator passes every second ACK, holds an odd one 200 ms, and passes ACKs with SACK blocks at once.\n";
-    }
-    text + "\n"
+    table
 }
 
-fn to_csv(figure: &str, cells: &[RealCell]) -> String {
-    let header = [
-        "figure",
-        "ack",
-        "rtt_ms",
-        "lost",
-        "mechanism",
-        "fct_p50_ms",
-        "fct_min_ms",
-        "fct_max_ms",
-        "simulated_ms",
-        "difference_percent",
-        "blurred_flows",
-    ];
-    let row = |cell: &RealCell| {
-        let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
-        let of = |part: fn(&Summary) -> f64| number(cell.fct_ms.as_ref().map(part));
-        [
-            figure.to_owned(),
-            cell.ack.into(),
-            cell.rtt_ms.to_string(),
-            cell.lost.to_string(),
-            cell.mechanism.into(),
-            of(|s| s.p50),
-            of(|s| s.min),
-            of(|s| s.max),
-            number(cell.simulated_ms),
-            number(cell.difference_percent),
-            cell.blurred_flows.to_string(),
-        ]
-    };
-    csv(header, cells.iter().map(row))
-}
-
-/// Measured and simulated side by side, each over the measured baseline.
-fn chart(id: Id, whose: &str, stage: Stage, cells: &[RealCell]) -> BarChart {
+/// Measured and simulated FCTs side by side, both divided by the first variant's measured FCT.
+fn chart(id: Id, stack: &str, stage: Stage, cells: &[RealCell]) -> BarChart {
     let variants = Variant::of(stage);
     let panel = |acks: Acks| {
         let here: Vec<&RealCell> = cells
@@ -345,7 +388,7 @@ fn chart(id: Id, whose: &str, stage: Stage, cells: &[RealCell]) -> BarChart {
     };
     let names = variants.iter().map(|variant| variant.name());
     BarChart {
-        title: format!("{}: {whose}", id.title()),
+        title: format!("{}: {stack}", id.title()),
         x_label: id.x_label().into(),
         y_label: "normalised FCT".into(),
         series: names

@@ -2,7 +2,14 @@ use super::*;
 use crate::claims;
 
 #[test]
-fn verdicts_are_the_known_ones() {
+fn the_csv_has_a_column_per_trigger() {
+    let header = "figure,ack,rtt_ms,lost,mechanism,fct_ms,fct_normalised,fast,early,rto,\
+         slow_start,tlp,syn,syn_ack,spurious";
+    assert_eq!(columns("fig1").names().join(","), header);
+}
+
+#[test]
+fn verdicts_are_as_expected() {
     let base = Scenario::load(NAME).unwrap();
     for id in Id::ALL {
         let figure = figure(id, &base).unwrap();

@@ -1,32 +1,32 @@
-//! What is checked, and how often it was found broken.
+//! The properties, and how often each did not hold.
 
-use serde::Serialize;
-
-/// A statement about recoveries. `D` segments delivered in recovery so far (prr_delivered), `out`
-/// sent (prr_out), `n` ACKs processed, `F` the window as recovery began, `s` ssthresh.
+/// A statement about recoveries.
+///
+/// `D` is prr_delivered: segments delivered in the recovery so far. `out` is prr_out: segments sent in
+/// it. `n` is the number of ACKs processed, `F` the cwnd at the beginning of recovery, `s` ssthresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Property {
-    /// An ACK releases at most max(D − out, what it delivers) + 1.
+    /// An ACK releases at most max(D − out, segments it delivers) + 1.
     Clocked,
-    /// An ACK releases at most what it delivers + 1.
+    /// An ACK releases at most the number of segments it delivers + 1.
     Paced,
-    /// Losses ≤ F − s, F in flight, data unlimited, the survivors reported before the last ACK:
-    /// before it pipe = cwnd = s.
+    /// If losses ≤ F − s, F segments were in flight, data are unlimited and all other segments are
+    /// reported before the last ACK, then pipe = cwnd = s before the last ACK.
     Converges,
-    /// Losses ≤ FlightSize − s, data unlimited: before the last ACK pipe = cwnd = s.
+    /// If losses ≤ FlightSize − s and data are unlimited, then pipe = cwnd = s before the last ACK.
     ConvergesAsStated,
-    /// Data unlimited: before the last ACK pipe ≥ s.
+    /// If data are unlimited, then pipe ≥ s before the last ACK.
     Refills,
-    /// A write releases at most max(D − out, what the last ACK delivered) + 1.
+    /// A write releases at most max(D − out, segments the last ACK delivered) + 1.
     Banks,
     /// A write releases at most D − out + 1.
     BanksAsStated,
-    /// With pipe > s and data to send, an ACK leaves out = ⌈D · s / F⌉, or out as it was where that
-    /// is more; the first retransmission goes at any rate.
+    /// With pipe > s and data to send, out = ⌈D · s / F⌉ after an ACK, or unchanged if already larger.
+    /// The first retransmission is always sent.
     Precise,
     /// out ≤ 2 · D.
     Twice,
-    /// out ≤ 2 · D, while every ACK of the recovery delivered something.
+    /// out ≤ 2 · D, as long as every ACK of the recovery delivers something.
     TwiceIfDelivering,
     /// out ≤ D + n.
     DeliveredAndAcks,
@@ -37,7 +37,7 @@ pub enum Property {
 }
 
 impl Property {
-    /// Every one, in the order of reports.
+    /// All, in the order of reports.
     pub const ALL: [Self; 13] = [
         Self::Clocked,
         Self::Paced,
@@ -74,42 +74,42 @@ impl Property {
     }
 }
 
-/// A moment of a flow's recovery.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+/// The state of a flow's recovery at one moment.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Moment {
     /// The flow's number.
     pub flow: u64,
-    /// When, in ms since the flow began.
+    /// The time since the flow began, in ms.
     pub at_ms: f64,
-    /// Segments delivered in this recovery until then.
+    /// Segments delivered in the recovery so far.
     pub delivered: u64,
-    /// Segments sent in it until then.
+    /// Segments sent in the recovery so far.
     pub sent: u64,
-    /// ACKs processed in it until then.
+    /// ACKs processed in the recovery so far.
     pub acks: u64,
     /// Segments sent at that moment.
     pub burst: u32,
-    /// Segments in flight after it.
+    /// Segments in flight afterwards.
     pub pipe: u32,
-    /// The threshold.
+    /// ssthresh in segments.
     pub ssthresh: u32,
 }
 
-/// How often a property was put to the test, and how often it did not hold.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+/// How often a property was checked and did not hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Check {
-    /// Cases.
+    /// Cases in which the property was checked.
     pub cases: u64,
-    /// Of them, those in which it did not hold.
+    /// Cases in which it did not hold.
     pub broken: u64,
-    /// The one farthest from holding, the first of several.
+    /// The case with the largest excess; the first of several.
     pub worst: Option<Moment>,
-    /// By how much.
+    /// The excess of the worst case.
     pub excess: u64,
 }
 
 impl Check {
-    /// Takes in a case that exceeds what is stated by `excess`; one that does not holds.
+    /// Adds a case. It breaks the property if `excess` is above 0.
     pub fn add(&mut self, excess: u64, moment: &Moment) {
         self.cases += 1;
         self.broken += u64::from(excess > 0);

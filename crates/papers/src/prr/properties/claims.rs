@@ -1,11 +1,11 @@
-//! What §4.3 says, in its words and exactly.
+//! The claims of §4.3, in the paper's wording and in an exact one.
 
 use super::{Cell, Check, Moment, Network, OWN_SETTINGS, Property, Scheme};
 use crate::claims::{Claim, Verdict, claim};
 use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::{self, Settings};
 
-/// PRR as the paper has it.
+/// PRR as in the paper.
 const PAPER: &[Scheme] = &[Scheme::Prr, Scheme::PrrCubic];
 
 /// PRR with every bound.
@@ -17,17 +17,17 @@ const EVERY_BOUND: &[Scheme] = &[
     Scheme::PrrUnlimited,
 ];
 
-/// All cells, and what repeats them.
+/// All cells, and the scenario that repeats them.
 struct Cells<'a> {
     cells: &'a [Cell],
     base: &'a Scenario,
 }
 
-/// A property over the flows of some schemes.
+/// A property's results, added up over the flows of some schemes.
 struct Sum<'a> {
     cases: u64,
     broken: u64,
-    /// The check farthest from holding, and its cell.
+    /// The check with the largest excess, and its cell.
     worst: Option<(&'a Cell, &'a Check)>,
 }
 
@@ -36,7 +36,7 @@ impl Sum<'_> {
         self.cases > 0 && self.broken == 0
     }
 
-    /// What came out, the cases being so many `what`.
+    /// Our result; `what` names the cases.
     fn ours(&self, what: &str) -> (String, bool) {
         let text = format!("broken in {} of {} {what}", self.broken, self.cases);
         (text, self.holds())
@@ -69,13 +69,13 @@ impl<'a> Cells<'a> {
         }
     }
 
-    /// The moment farthest from holding, told, with the command that shows it.
-    fn counterexample(&self, sum: &Sum<'_>, tell: fn(&Moment) -> String) -> String {
+    /// Describes the case with the largest excess, with the command that shows it.
+    fn counterexample(&self, sum: &Sum<'_>, describe: fn(&Moment) -> String) -> String {
         let Some((cell, moment)) = sum
             .worst
             .and_then(|(cell, check)| Some((cell, check.worst?)))
         else {
-            return "none was found".into();
+            return "we found none".into();
         };
         format!(
             "{} on the network \"{}\", flow {} at {:.6} ms: {}. `{}`",
@@ -83,7 +83,7 @@ impl<'a> Cells<'a> {
             cell.network.name(),
             moment.flow,
             moment.at_ms,
-            tell(&moment),
+            describe(&moment),
             command(self.base, cell, moment.flow)
         )
     }
@@ -125,11 +125,11 @@ pub fn all(cells: &[Cell], base: &Scenario) -> Vec<Claim> {
     parts.into_iter().flatten().collect()
 }
 
-/// A claim known to fail, and why.
-fn fails(claim: Claim, why: String) -> Claim {
+/// A claim that is expected to fail, and the reason.
+fn fails(claim: Claim, reason: String) -> Claim {
     Claim {
         known: Verdict::Fails,
-        note: Some(why),
+        note: Some(reason),
         ..claim
     }
 }
@@ -143,7 +143,7 @@ fn clocking(c: &Cells<'_>) -> Vec<Claim> {
         claim(
             "clocked",
             "4.3 (1)",
-            "PRR maintains ACK clocking: an ACK releases no more than is banked or than it delivers, and one",
+            "PRR maintains ACK clocking: an ACK releases at most the segments banked or the segments it delivers, plus one",
             "segments sent on each ACK of recovery ≤ max(prr_delivered − prr_out, DeliveredData) + 1; Reno and CUBIC",
             c.sum(PAPER, Property::Clocked).ours("ACKs"),
         ),
@@ -151,14 +151,14 @@ fn clocking(c: &Cells<'_>) -> Vec<Claim> {
             claim(
                 "paced",
                 "4.3 (1)",
-                "PRR maintains ACK clocking even for large bursts of losses: no ACK releases more than it delivers and one",
+                "PRR maintains ACK clocking even for large bursts of losses: an ACK releases at most the segments it delivers, plus one",
                 "segments sent on each ACK of recovery ≤ DeliveredData + 1; Reno and CUBIC",
                 paced.ours("ACKs"),
             ),
             format!(
-                "what the proportional part holds back counts as banked, and goes at once when further losses bring pipe below ssthresh, without any stall of the application: {}",
+                "segments that the proportional part holds back count as banked. PRR sends them in one burst when further losses bring pipe below ssthresh, although the application does not stall: {}",
                 c.counterexample(&paced, |m| format!(
-                    "{} segments on one ACK, with {} delivered and {} sent until then and pipe brought to ssthresh {}",
+                    "{} segments on one ACK, with {} delivered and {} sent so far; pipe then equals ssthresh, {}",
                     m.burst,
                     m.delivered,
                     m.sent,
@@ -170,10 +170,10 @@ fn clocking(c: &Cells<'_>) -> Vec<Claim> {
             "rfc3517-bursts",
             "4.3 (1)",
             "Under heavy losses RFC 3517 sends bursts as large as ssthresh − pipe",
-            "where losses come in bursts: the most it sends on one ACK, more than PRR; it breaks PRR's bound",
+            "with bursts of losses: its largest burst on one ACK exceeds PRR's, and it breaks PRR's bound",
             (
                 format!(
-                    "{} segments (PRR {}, Linux {}); beyond PRR's bound {} times",
+                    "{} segments (PRR {}, Linux {}); PRR's bound broken {} times",
                     most(Scheme::Rfc3517),
                     most(Scheme::Prr),
                     most(Scheme::Linux),
@@ -185,8 +185,8 @@ fn clocking(c: &Cells<'_>) -> Vec<Claim> {
         claim(
             "linux-clocked",
             "4.3 (1)",
-            "Linux maintains ACK clocking, by bringing the window down to pipe + 1",
-            "the most segments it sends on any ACK of recovery: 1",
+            "Linux maintains ACK clocking by reducing cwnd to pipe + 1",
+            "it sends at most one segment on any ACK of recovery",
             (format!("{}", linux.unwrap_or(0)), linux == Some(1)),
         ),
     ]
@@ -203,8 +203,8 @@ fn convergence(c: &Cells<'_>) -> Vec<Claim> {
         claim(
             "converges",
             "4.3 (2)",
-            "With few losses PRR converges to exactly ssthresh, whatever its bound",
-            "losses ≤ window − ssthresh, the window used up and data unlimited, the survivors reported before the ACK that ends recovery, none twice: before it pipe = cwnd = ssthresh",
+            "With few losses PRR converges to exactly ssthresh, with every reduction bound",
+            "if losses ≤ cwnd − ssthresh, the window was full, data are unlimited, and all other segments are reported before the ACK that ends recovery, without duplicates: pipe = cwnd = ssthresh before that ACK",
             c.sum(EVERY_BOUND, Property::Converges).ours("recoveries"),
         ),
         fails(
@@ -212,11 +212,11 @@ fn convergence(c: &Cells<'_>) -> Vec<Claim> {
                 "converges-as-stated",
                 "4.3 (2)",
                 "If losses ≤ RecoverFS − ssthresh, PRR converges to exactly ssthresh",
-                "RecoverFS the flight size as recovery begins, data unlimited: before the ACK that ends recovery pipe = cwnd = ssthresh; Reno and CUBIC",
+                "RecoverFS is the flight size at the beginning of recovery, data are unlimited: pipe = cwnd = ssthresh before the ACK that ends recovery; Reno and CUBIC",
                 stated.ours("recoveries"),
             ),
             format!(
-                "it takes the deliveries of the whole flight, and the ACK that ends recovery is no more PRR's: where it reports several at once, pipe was above ssthresh before it (the window is set to ssthresh all the same). {}",
+                "PRR converges only after the whole flight is delivered, and it does not process the ACK that ends recovery. If that ACK reports several segments, pipe was above ssthresh before it (cwnd becomes ssthresh anyway). {}",
                 c.counterexample(&stated, |m| format!(
                     "pipe {} before the last ACK, ssthresh {}",
                     m.pipe, m.ssthresh
@@ -227,7 +227,7 @@ fn convergence(c: &Cells<'_>) -> Vec<Claim> {
             "rfc3517-converges",
             "4.3 (2)",
             "With enough new data RFC 3517 fills pipe to ssthresh regardless of the amount of loss",
-            "data unlimited: before the ACK that ends recovery pipe ≥ ssthresh",
+            "data are unlimited: pipe ≥ ssthresh before the ACK that ends recovery",
             c.sum(&[Scheme::Rfc3517], Property::Refills)
                 .ours("recoveries"),
         ),
@@ -235,7 +235,7 @@ fn convergence(c: &Cells<'_>) -> Vec<Claim> {
             "linux-below-ssthresh",
             "4.3 (2)",
             "Linux does not converge when losses are heavy or the application runs out of data",
-            "recoveries that end with the window below ssthresh, where losses come in bursts and where the application stalls: more than PRR's",
+            "with bursts of losses and with application stalls, Linux has more recoveries than PRR that end with cwnd below ssthresh",
             (
                 format!(
                     "{} of {} and {} of {} (PRR {} of {} and {} of {})",
@@ -261,8 +261,8 @@ fn banking(c: &Cells<'_>) -> Vec<Claim> {
         claim(
             "banks",
             "4.3 (3)",
-            "After a stall in recovery PRR sends a burst of at most what is banked or what the last ACK delivered, and one",
-            "segments sent with each write in recovery ≤ max(prr_delivered − prr_out, the last DeliveredData) + 1; Reno and CUBIC",
+            "After a stall in recovery PRR sends a burst of at most the segments banked or the segments the last ACK delivered, plus one",
+            "segments sent on each write in recovery ≤ max(prr_delivered − prr_out, DeliveredData of the last ACK) + 1; Reno and CUBIC",
             c.sum(PAPER, Property::Banks).ours("writes"),
         ),
         fails(
@@ -270,13 +270,13 @@ fn banking(c: &Cells<'_>) -> Vec<Claim> {
                 "banks-as-stated",
                 "4.3 (3)",
                 "After a stall in recovery PRR sends a burst of at most prr_delivered − prr_out + 1",
-                "segments sent with each write in recovery; Reno and CUBIC",
+                "the burst on each write in recovery is within the bound; Reno and CUBIC",
                 stated.ours("writes"),
             ),
             format!(
-                "where slow start had run ahead of the deliveries before the stall, prr_out is above prr_delivered, and what the last ACK delivered goes all the same, and one: {}",
+                "if slow start sent more than was delivered before the stall, prr_out is above prr_delivered. PRR still sends the segments that the last ACK delivered, plus one: {}",
                 c.counterexample(&stated, |m| format!(
-                    "{} segments, which makes {} sent for {} delivered",
+                    "{} segments, after which {} are sent and {} delivered",
                     m.burst, m.sent, m.delivered
                 ))
             ),
@@ -284,8 +284,8 @@ fn banking(c: &Cells<'_>) -> Vec<Claim> {
         claim(
             "linux-banks-nothing",
             "4.3 (3)",
-            "Linux banks nothing: its window tracks pipe",
-            "the most segments it sends with a write in recovery: 1",
+            "Linux banks nothing, because its cwnd tracks pipe",
+            "it sends at most one segment on a write in recovery",
             (
                 format!(
                     "{} (PRR {}, RFC 3517 {})",
@@ -308,16 +308,16 @@ fn precision(c: &Cells<'_>) -> Vec<Claim> {
             "precise",
             "4.3 (4)",
             "PRR sends the exact number of segments under ACK loss, ACK reordering and stretch ACKs",
-            "with pipe above ssthresh and data to send, each ACK leaves prr_out = ⌈prr_delivered · ssthresh / RecoverFS⌉ (or as it was, if more), whatever ACKs reported the deliveries; Reno and CUBIC",
+            "with pipe above ssthresh and data to send, after each ACK prr_out = ⌈prr_delivered · ssthresh / RecoverFS⌉ (or unchanged if already larger), whichever ACKs reported the deliveries; Reno and CUBIC",
             c.sum(PAPER, Property::Precise).ours("ACKs"),
         ),
         claim(
             "linux-imprecise",
             "4.3 (4)",
             "Linux relies on the number of ACKs and fails to send the right number when some are lost",
-            "the most it falls short of that share: more with ACKs lost than without",
+            "its largest shortfall from that share is larger with ACK loss than without, and larger than PRR's",
             (
-                format!("{lost} segments with ACKs lost, {alone} without (PRR {prr} with)"),
+                format!("{lost} segments with ACK loss, {alone} without (PRR {prr} with ACK loss)"),
                 lost > alone.max(prr),
             ),
         ),
@@ -333,12 +333,12 @@ fn proportion(c: &Cells<'_>) -> Vec<Claim> {
             claim(
                 "twice-delivered",
                 "4.3 (4)",
-                "What PRR sends in recovery is in proportion to what is delivered: prr_out ≤ 2 · prr_delivered",
+                "PRR sends in proportion to the segments delivered in recovery: prr_out ≤ 2 · prr_delivered",
                 "after each ACK and write in recovery; Reno and CUBIC",
                 stated.ours("moments"),
             ),
             format!(
-                "an ACK that delivers nothing may release a segment too: the one that begins recovery always does, and in slow start any other. {}",
+                "an ACK that delivers nothing may also release a segment: the ACK that begins recovery always does, and in slow start any other may. {}",
                 c.counterexample(&stated, |m| format!(
                     "{} sent, {} delivered, {} ACKs",
                     m.sent, m.delivered, m.acks
@@ -355,14 +355,14 @@ fn proportion(c: &Cells<'_>) -> Vec<Claim> {
         claim(
             "slow-start-bound",
             "4.3 (4), RFC 6937 §3",
-            "The slow-start bound: prr_out ≤ prr_delivered + ACKs processed",
+            "Slow-start reduction bound: prr_out ≤ prr_delivered + ACKs processed",
             "after each ACK and write in recovery; Reno and CUBIC",
             c.sum(PAPER, Property::DeliveredAndAcks).ours("moments"),
         ),
         claim(
             "conservative-bound",
             "RFC 6937 §3",
-            "The conservative bound: prr_out ≤ prr_delivered + 1",
+            "Conservative reduction bound: prr_out ≤ prr_delivered + 1",
             "after each ACK and write in recovery",
             c.sum(&[Scheme::PrrConservative], Property::DeliveredAndOne)
                 .ours("moments"),
@@ -370,7 +370,7 @@ fn proportion(c: &Cells<'_>) -> Vec<Claim> {
         claim(
             "safe-ack-bound",
             "RFC 9937 §6.2",
-            "SafeACK: prr_out ≤ prr_delivered + ACKs that advanced and showed no loss + 1",
+            "SafeACK: prr_out ≤ prr_delivered + ACKs that advanced snd_una without new losses + 1",
             "after each ACK and write in recovery",
             c.sum(&[Scheme::PrrSafe], Property::DeliveredAndSafe)
                 .ours("moments"),
@@ -378,8 +378,8 @@ fn proportion(c: &Cells<'_>) -> Vec<Claim> {
         claim(
             "rfc3517-not-in-proportion",
             "4.3 (4)",
-            "What RFC 3517 sends has no such relation to what is delivered",
-            "moments with more than twice the delivered sent, though each ACK delivered something",
+            "RFC 3517 does not send in proportion to the segments delivered",
+            "at some moment more than twice the delivered segments are sent, although every ACK delivered something",
             (
                 format!("{} of {} moments", rfc.broken, rfc.cases),
                 rfc.broken > 0,
@@ -389,14 +389,14 @@ fn proportion(c: &Cells<'_>) -> Vec<Claim> {
             claim(
                 "linux-not-in-proportion",
                 "4.3 (4)",
-                "What Linux sends has no such relation either",
-                "moments with more than twice the delivered sent, though each ACK delivered something",
+                "Linux does not send in proportion to the segments delivered",
+                "at some moment more than twice the delivered segments are sent, although every ACK delivered something",
                 (
                     format!("{} of {} moments", linux.broken, linux.cases),
                     linux.broken > 0,
                 ),
             ),
-            "with its window at pipe + 1 at most, an ACK releases one segment at most: what it sends stays below what is delivered where each ACK delivers".into(),
+            "with cwnd ≤ pipe + 1, an ACK releases at most one segment, so Linux never sends more than is delivered while each ACK delivers something".into(),
         ),
     ]
 }

@@ -1,4 +1,4 @@
-//! Counts what the server sends and hears in each recovery, and puts the properties to the test.
+//! Counts the server's segments and ACKs in each recovery and checks the properties.
 
 use super::check::{Check, Moment, Property};
 use recoup_lab::stats::Integers;
@@ -8,7 +8,7 @@ use recoup_tcp::Endpoint;
 use recoup_tcp::flow::Host;
 use recoup_units::{Direction, FlowId, Instant, Offset};
 
-/// What was seen of the recoveries of many flows.
+/// Observations of the recoveries of many flows.
 #[derive(Debug)]
 pub struct Watch {
     mss: u64,
@@ -19,13 +19,13 @@ pub struct Watch {
     pub acks: u64,
     /// Segments sent on one ACK of recovery.
     pub ack_bursts: Integers,
-    /// Segments sent with one write in recovery.
+    /// Segments sent on one write in recovery.
     pub write_bursts: Integers,
-    /// Window − ssthresh before the ACK that ended a recovery, in segments.
+    /// cwnd − ssthresh before the ACK that ended a recovery, in segments.
     pub before_exit: Integers,
-    /// ⌈D · s / F⌉ − out after ACKs that leave pipe > s, in segments.
+    /// ⌈D · s / F⌉ − out after ACKs that leave pipe > s, in segments (symbols as in [`Property`]).
     pub shortfall: Integers,
-    /// One for each property.
+    /// The result of each property.
     pub checks: [Check; Property::ALL.len()],
     recovery: Option<Recovery>,
     step: Step,
@@ -35,28 +35,29 @@ pub struct Watch {
 /// A recovery under way.
 #[derive(Clone, Copy, Debug)]
 struct Recovery {
-    /// The window as it began, and whether that is certain (growth on the same ACK is not seen).
+    /// cwnd at the beginning.
     window: u32,
+    /// Whether `window` is certain: growth on the ACK that began recovery is not observed.
     certain: bool,
-    /// The window was used up before the ACK that began it.
+    /// Whether the window was full before the ACK that began recovery.
     full: bool,
-    /// snd_nxt − snd_una as it began, in segments.
+    /// snd_nxt − snd_una at the beginning, in segments.
     flight: u64,
     delivered: u64,
-    /// By the last ACK.
+    /// Segments delivered by the last ACK.
     just_delivered: u64,
     sent: u64,
     acks: u64,
     safe: u64,
     marked: u64,
     each_delivers: bool,
-    /// There was always more to send.
+    /// Whether there were always data to send.
     unlimited: bool,
-    /// A duplicate was reported.
+    /// Whether a duplicate was reported.
     duplicates: bool,
 }
 
-/// What happened since the sender last came to rest.
+/// Events since the sender last settled.
 #[derive(Debug, Default)]
 struct Step {
     ack: bool,
@@ -64,11 +65,11 @@ struct Step {
     marked: u64,
     dsack: bool,
     undone: bool,
-    /// From, to, and the window after it.
+    /// State changes: from, to, and cwnd afterwards.
     changes: Vec<(State, State, u32)>,
 }
 
-/// The sender as it came to rest.
+/// The sender when it last settled.
 #[derive(Clone, Copy, Debug, Default)]
 struct Snapshot {
     delivered: u64,
@@ -80,7 +81,7 @@ struct Snapshot {
 }
 
 impl Watch {
-    /// Flows with segments of `mss` bytes.
+    /// Observes flows with segments of `mss` bytes.
     pub fn new(mss: u16) -> Self {
         Self {
             mss: mss.into(),
@@ -98,7 +99,7 @@ impl Watch {
         }
     }
 
-    /// The next flow begins.
+    /// Begins the next flow.
     pub fn begin(&mut self, flow: u64) {
         self.flow = flow;
         self.recovery = None;
@@ -106,14 +107,14 @@ impl Watch {
         self.last = Snapshot::default();
     }
 
-    /// Puts a statement to the test: that something is at most so much.
+    /// Adds a case of a property that bounds `value` by `most`.
     fn at_most(&mut self, property: Property, value: u64, most: u64, moment: &Moment) {
         self.checks[property as usize].add(value.saturating_sub(most), moment);
     }
 
-    /// Puts a statement to the test that is true or not.
-    fn is_so(&mut self, property: Property, so: bool, moment: &Moment) {
-        self.checks[property as usize].add(u64::from(!so), moment);
+    /// Adds a case of a property that is true or not.
+    fn is_true(&mut self, property: Property, holds: bool, moment: &Moment) {
+        self.checks[property as usize].add(u64::from(!holds), moment);
     }
 
     fn settle(&mut self, now: Instant, sender: &Sender) {
@@ -129,7 +130,7 @@ impl Watch {
             window = cwnd;
         }
         if self.recovery.is_some() {
-            self.go_on(now, sender);
+            self.continue_recovery(now, sender);
         }
         self.last = Snapshot {
             delivered: sender.counters().delivered,
@@ -164,8 +165,8 @@ impl Watch {
         });
     }
 
-    /// An ACK, a write or a timer in recovery, the ACK that begins it included.
-    fn go_on(&mut self, now: Instant, sender: &Sender) {
+    /// An ACK, a write or a timer in recovery, from the ACK that begins it.
+    fn continue_recovery(&mut self, now: Instant, sender: &Sender) {
         let Some(mut recovery) = self.recovery else {
             return;
         };
@@ -210,14 +211,14 @@ impl Watch {
         let most = behind.max(recovery.just_delivered) + 1;
         self.at_most(Property::Clocked, burst, most, moment);
         self.at_most(Property::Paced, burst, recovery.just_delivered + 1, moment);
-        // What was in flight as the window was set.
+        // Segments in flight when the sender set cwnd.
         let pipe = moment.pipe - moment.burst.min(moment.pipe);
         if recovery.certain && recovery.unlimited && pipe > moment.ssthresh {
             let share = recovery.delivered * u64::from(moment.ssthresh);
             let due = share.div_ceil(u64::from(recovery.window.max(1)));
             let forced = u64::from(recovery.acks == 1);
             let precise = recovery.sent == due.max(forced).max(before);
-            self.is_so(Property::Precise, precise, moment);
+            self.is_true(Property::Precise, precise, moment);
             self.shortfall.add(due as i64 - recovery.sent as i64);
         }
     }
@@ -239,7 +240,7 @@ impl Watch {
         }
     }
 
-    /// Recovery is left for `to`; the sender as it last came to rest is the one before the last ACK.
+    /// Recovery ends with a change to `to`. `self.last` is the sender before the last ACK.
     fn end(&mut self, now: Instant, to: State, sender: &Sender) {
         let Some(recovery) = self.recovery.take() else {
             return;
@@ -262,16 +263,16 @@ impl Watch {
         if !recovery.unlimited {
             return;
         }
-        self.is_so(Property::Refills, pipe >= ssthresh, &moment);
+        self.is_true(Property::Refills, pipe >= ssthresh, &moment);
         let converged = (pipe, cwnd) == (ssthresh, ssthresh);
         if recovery.marked + u64::from(ssthresh) <= recovery.flight {
-            self.is_so(Property::ConvergesAsStated, converged, &moment);
+            self.is_true(Property::ConvergesAsStated, converged, &moment);
         }
         let window = u64::from(recovery.window);
         let few = recovery.marked + u64::from(ssthresh) <= window;
         let reported = recovery.delivered + recovery.marked >= window;
         if few && recovery.full && recovery.certain && reported && !recovery.duplicates {
-            self.is_so(Property::Converges, converged, &moment);
+            self.is_true(Property::Converges, converged, &moment);
         }
     }
 

@@ -1,22 +1,22 @@
-//! What §II-C1 says of thresholds.
+//! The claims of §II-C1 on thresholds.
 
 use super::{Cell, PACKETS, Packet};
 use crate::claims::{Claim, Verdict, claim};
 use std::time::Duration;
 
-/// The RTO of the paper's two figures.
+/// The RTO of the paper's two thresholds.
 const RTO: Duration = Duration::from_secs(1);
 
-/// What the paper prints, in Mbit/s.
+/// The thresholds that the paper prints, in Mbit/s.
 const PRINTED_SYN: f64 = 3.35;
 const PRINTED_PSH: f64 = 7.16;
 
-/// The claims decided here.
+/// Checks the claims.
 pub fn all(cells: &[Cell]) -> Vec<Claim> {
     vec![as_the_formula(cells), syn(), psh()]
 }
 
-/// A packet of this length and q in percent, among those of the figure.
+/// The figure's packet with this length and q (in percent).
 fn packet(size: u32, q_percent: u32) -> Packet {
     let is = |packet: &&Packet| (packet.size, packet.q_percent) == (size, q_percent);
     *PACKETS.iter().find(is).expect("a packet of the figure")
@@ -26,7 +26,7 @@ fn threshold(packet: Packet) -> f64 {
     packet.threshold(RTO).map_or(f64::INFINITY, |b| b as f64)
 }
 
-/// bit/s as KiB/s.
+/// Converts bit/s to KiB/s.
 pub fn kibytes(bits: f64) -> f64 {
     bits / 8.0 / 1024.0
 }
@@ -43,8 +43,8 @@ fn as_the_formula(cells: &[Cell]) -> Claim {
     claim(
         "arbitrator",
         "II-C1",
-        "A packet is copied if and only if p·q·RTO ≥ (1 − p)·size/bw",
-        "the smallest bandwidth at which the arbitrator favours a copy is the formula's, in every cell",
+        "SLP copies a packet if and only if p·q·RTO ≥ (1 − p)·size/bw",
+        "in every cell, the smallest bandwidth at which the arbitrator favours a copy equals the formula's",
         (
             format!("in {agree} of {} cells", cells.len()),
             agree == cells.len(),
@@ -57,8 +57,8 @@ fn syn() -> Claim {
     let mut claim = claim(
         "syn-threshold",
         "II-C1",
-        "At an RTO of 1 s, a SYN of less than 70 bytes is copied above 3.35 Mbit/s",
-        "the arbitrator's threshold for 70 bytes at q = 1, to the digits printed",
+        "At an RTO of 1 s, SLP copies a SYN of less than 70 bytes above 3.35 Mbit/s",
+        "the arbitrator's threshold for 70 bytes at q = 1 rounds to the printed one",
         (
             format!("{:.2} kbit/s", ours / 1e3),
             format!("{:.2}", ours / 1e6) == PRINTED_SYN.to_string(),
@@ -66,7 +66,7 @@ fn syn() -> Claim {
     );
     claim.known = Verdict::Fails;
     claim.note = Some(format!(
-        "the formula gives 0.98 · 70 · 8/0.02 bit/s, which is {:.2} KiB/s: the printed number with another unit. A SYN is copied above 3.35 Mbit/s, but above 27.44 kbit/s already",
+        "the formula gives 0.98 · 70 · 8/0.02 bit/s = {:.2} KiB/s: the printed number with another unit. SLP copies a SYN above 3.35 Mbit/s, but also from 27.44 kbit/s on",
         kibytes(ours),
     ));
     claim
@@ -77,8 +77,8 @@ fn psh() -> Claim {
     let mut claim = claim(
         "psh-threshold",
         "II-C1",
-        "At an RTO of 1 s, a PSH packet of less than 1,500 bytes is copied above 7.16 Mbit/s",
-        "the arbitrator's threshold for 1,500 bytes at q = 0.1, to the digits printed",
+        "At an RTO of 1 s, SLP copies a PSH packet of less than 1,500 bytes above 7.16 Mbit/s",
+        "the arbitrator's threshold for 1,500 bytes at q = 0.1 rounds to the printed one",
         (
             format!("{:.2} Mbit/s", ours / 1e6),
             format!("{:.2}", ours / 1e6) == PRINTED_PSH.to_string(),
@@ -86,7 +86,7 @@ fn psh() -> Claim {
     );
     claim.known = Verdict::Fails;
     claim.note = Some(format!(
-        "no reading of the formula gives it. In the first figure's unit this is {:.1} KiB/s, near 7.16 but for a factor of 100 and {:.1} %; the two printed are {:.2} apart, the two of the formula {:.1}. Without 1 − p it is 6.00 Mbit/s, and in MiB/s, at q = 1 %, 7.15; with the 1,460 bytes of payload 715.4 kB/s. As a bound 7.16 Mbit/s is true: a PSH packet is copied above it, but above 5.88 already",
+        "no reading of the formula gives 7.16. In KiB/s, the unit that explains the SYN's threshold, ours is {:.1}: near 7.16 except for a factor of 100 and {:.1} %. The ratio of the printed thresholds is {:.2}, that of the formula's {:.1}. Without 1 − p the threshold is 6.00 Mbit/s; at q = 1 % it is 7.15 MiB/s; with the 1,460 bytes of payload it is 715.4 kB/s. As a bound 7.16 Mbit/s is correct: SLP copies a PSH packet above it, but also from 5.88 Mbit/s on",
         kibytes(ours),
         100.0 * (kibytes(ours) / 100.0 / PRINTED_PSH - 1.0),
         PRINTED_PSH / PRINTED_SYN,

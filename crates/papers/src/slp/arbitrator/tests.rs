@@ -1,9 +1,11 @@
 use super::*;
 
 #[test]
-fn verdicts_are_the_known_ones() {
-    let figure = figure();
-    crate::claims::assert_known(&figure.claims);
+fn verdicts_are_as_expected() {
+    crate::claims::assert_known(&figure().claims);
+    let header = "figure,packet,size,q_percent,rto_ms,threshold_bits_per_second,\
+         solved_bits_per_second";
+    assert_eq!(sheet().csv.lines().next(), Some(header));
 }
 
 #[test]
@@ -23,10 +25,9 @@ fn thresholds_are_exact_to_the_bit_per_second() {
     }
 }
 
-/// The formula with what is easily mistaken: what 1 − p is taken for, bytes for bits, 1,024 for 1,000,
-/// q a tenth or ten times as large; in units of any power of ten.
+/// Common mistakes: another factor for 1 − p, bytes for bits, 1,024 for 1,000, q off by a power of ten.
 #[test]
-fn the_printed_thresholds_are_no_misreading_of_both_alike() {
+fn no_single_mistake_explains_both_printed_thresholds() {
     let mantissa = |x: f64| x / 10f64.powf(x.log10().floor());
     let readings = |size: f64, pq: f64| {
         let not_lost = [0.98, 1.0, 1.0 / 0.98];

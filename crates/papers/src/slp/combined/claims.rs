@@ -1,4 +1,4 @@
-//! What these flows say about copies, alone and beside other mechanisms.
+//! Claims on copies, alone and combined with other mechanisms.
 
 mod comparisons;
 mod gap;
@@ -10,14 +10,14 @@ use crate::claims::Claim;
 use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::SettingsError;
 
-/// Where the numbers of others end.
+/// The section of claims that are ours.
 const OURS: &str = "ours";
 
-/// How far a share may lie from its probability, in standard errors. By chance one in 16,000 lies
-/// farther, and less than a hundred are compared.
+/// The largest accepted distance of a share from its probability, in standard errors. One of 16,000
+/// shares lies farther by chance, and we compare fewer than a hundred.
 const ERRORS: f64 = 4.0;
 
-/// The cells by what they are.
+/// The cells, found by their settings.
 struct Cells<'a>(&'a [Cell]);
 
 impl<'a> Cells<'a> {
@@ -41,7 +41,7 @@ impl<'a> Cells<'a> {
     }
 }
 
-/// The claims decided here.
+/// Checks the claims.
 pub fn all(cells: &[Cell], base: &Scenario) -> Result<Vec<Claim>, SettingsError> {
     let c = Cells(cells);
     Ok(vec![
@@ -51,31 +51,31 @@ pub fn all(cells: &[Cell], base: &Scenario) -> Result<Vec<Claim>, SettingsError>
         comparisons::on_top_of_tlpr(&c),
         comparisons::on_top_of_linux_6(&c),
         comparisons::handshake(&c),
-        comparisons::cheaper(&c),
+        comparisons::tlpr_saves_more_per_byte(&c),
         comparisons::tails_withheld(&c),
-        comparisons::tails_dear(&c),
+        comparisons::tail_copies_save_least_per_byte(&c),
         networks::bursts(&c),
         gap::gap(&c),
         gap::between(&c),
     ])
 }
 
-/// A number for each load.
+/// A number per load, as text.
 fn by_load(number: impl Fn(Load) -> String) -> String {
-    let told = Load::ALL.map(|load| format!("{}: {}", load.name(), number(load)));
-    told.join("; ")
+    let numbers = Load::ALL.map(|load| format!("{}: {}", load.name(), number(load)));
+    numbers.join("; ")
 }
 
-/// A number for each network.
+/// A number per network, as text.
 fn by_network(number: impl Fn(Network) -> String) -> String {
-    let told = Network::ALL.map(|network| format!("{} {}", network.name(), number(network)));
-    told.join(", ")
+    let numbers = Network::ALL.map(|network| format!("{} {}", network.name(), number(network)));
+    numbers.join(", ")
 }
 
-/// Whether `hits` of `all` is a likely outcome of probability `p`.
+/// Whether `hits` of `all` is a likely outcome if each has probability `p`.
 fn likely(hits: u64, all: u64, p: f64) -> bool {
     let all = all as f64;
     let error = (all * p * (1.0 - p)).sqrt();
-    // And one more: few are not spread as many are.
+    // One more, because the normal approximation is poor for few hits.
     (hits as f64 - all * p).abs() <= ERRORS * error + 1.0
 }

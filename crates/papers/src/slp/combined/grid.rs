@@ -1,30 +1,29 @@
-//! What is run: flows, networks, mechanisms, and what they copy.
+//! The grid of cells: loads, networks, mechanisms and copies.
 
 use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::{Settings, SettingsError};
 use recoup_path::LossKind;
 use recoup_recovery::Profile;
-use serde::{Serialize, Serializer};
 use std::path::Path;
 
-/// The share of all packets that every network loses, each way.
+/// The share of packets that every network loses, in each direction.
 pub const LOSS: f64 = 0.02;
 
-/// The `slp.gap` setting if nothing else is said.
+/// The default `slp.gap` setting.
 pub const GAP: &str = "0.125";
 
-/// The gaps that are compared.
+/// The `slp.gap` settings that are compared.
 pub const GAPS: [&str; 6] = ["0", "0.0625", GAP, "0.25", "0.5", "1"];
 
 /// The `request` setting.
 pub const REQUEST: &str = "300B";
 
-/// What a flow carries.
+/// The data of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Load {
-    /// A request of 300 bytes, a response of 34 kB, written at once: more than the first window.
+    /// A request of 300 bytes, and a response of 34 kB written at once: more than the first window.
     Fetch,
-    /// The same request, a response of 8 segments: the first window has room for a copy of its tail.
+    /// The same request, and a response of 8 segments: the first window has room for a copy of its tail.
     Short,
 }
 
@@ -55,7 +54,7 @@ impl Load {
 /// How packets are lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Network {
-    /// Each by itself.
+    /// Independently of each other.
     Random,
     /// In bursts of 3 packets on average.
     Bursts3,
@@ -85,8 +84,8 @@ impl Network {
         }
     }
 
-    /// The value of the `drop` setting: Gilbert's channel leaves a burst with probability 1/length,
-    /// and is in one for a share [`LOSS`] of the packets.
+    /// The value of the `drop` setting. Gilbert's channel leaves a burst with probability 1/length and
+    /// spends a share [`LOSS`] of the packets in bursts.
     pub fn drop(self) -> String {
         let rule = match self.burst() {
             None => format!("bernoulli:{LOSS}"),
@@ -99,12 +98,12 @@ impl Network {
         format!("up:{rule},down:{rule}")
     }
 
-    /// The probability that a packet is lost, given that the packet `distance` before it was.
+    /// The probability that a packet is lost if the packet `distance` packets before it was lost.
     pub fn lost_too(self, distance: u64) -> f64 {
         let Some(length) = self.burst() else {
             return LOSS;
         };
-        // Of the two-state chain: what is left of the difference to the mean after a step.
+        // The two-state chain keeps this share of the difference from its mean at each step.
         let memory = 1.0 - (1.0 / length) / (1.0 - LOSS);
         LOSS + (1.0 - LOSS) * memory.powf(distance as f64)
     }
@@ -122,10 +121,10 @@ pub fn mean_losses(settings: &Settings) -> impl Iterator<Item = f64> {
     })
 }
 
-/// What else helps against timeouts.
+/// The mechanism against timeouts besides SLP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recovery {
-    /// Nothing.
+    /// None.
     Nothing,
     /// RTO restart.
     Rtor,
@@ -133,7 +132,7 @@ pub enum Recovery {
     Tlp,
     /// Tail loss probe with restart.
     Tlpr,
-    /// All that Linux 6 has: RACK-TLP, RFC 9937.
+    /// Linux 6 with RACK-TLP and RFC 9937.
     Linux6,
 }
 
@@ -158,7 +157,7 @@ impl Recovery {
         }
     }
 
-    /// As a profile, by its name.
+    /// The name of the profile.
     const fn profile(self) -> &'static str {
         match self {
             Self::Nothing => "linux-3.17",
@@ -170,26 +169,26 @@ impl Recovery {
     }
 }
 
-/// What is copied.
+/// The packets that SLP copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Copied {
     /// Nothing: no SLP.
     Nothing,
     /// SYN and SYN-ACK.
     Handshake,
-    /// What the paper's q favours: SYN, SYN-ACK and short PSH segments.
+    /// With the paper's q: SYN, SYN-ACK and short PSH segments.
     Paper,
     /// SYN, SYN-ACK, PSH and tails.
     Tails,
-    /// The second data segment alone, to see what packets between original and copy do.
+    /// The second data segment alone, to measure the effect of packets between original and copy.
     Second,
 }
 
 impl Copied {
-    /// With every mechanism.
+    /// The copies that are combined with every mechanism.
     pub const ALWAYS: [Self; 3] = [Self::Nothing, Self::Paper, Self::Tails];
 
-    /// With no other mechanism.
+    /// The copies that are run without other mechanism.
     pub const ALONE: [Self; 4] = [Self::Nothing, Self::Handshake, Self::Paper, Self::Tails];
 
     /// The name in reports.
@@ -214,43 +213,23 @@ impl Copied {
     }
 }
 
-/// What one cell is of.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+/// The settings of one cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Setup {
-    /// What the flows carry.
-    #[serde(serialize_with = "load")]
+    /// The data of the flows.
     pub load: Load,
     /// How packets are lost.
-    #[serde(serialize_with = "network")]
     pub network: Network,
-    /// What else helps.
-    #[serde(serialize_with = "recovery")]
+    /// The mechanism besides SLP.
     pub recovery: Recovery,
-    /// What is copied.
-    #[serde(serialize_with = "copied")]
+    /// The packets that SLP copies.
     pub copied: Copied,
     /// The `slp.gap` setting.
     pub gap: &'static str,
 }
 
-fn load<S: Serializer>(load: &Load, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_str(load.name())
-}
-
-fn network<S: Serializer>(network: &Network, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_str(network.name())
-}
-
-fn recovery<S: Serializer>(recovery: &Recovery, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_str(recovery.name())
-}
-
-fn copied<S: Serializer>(copied: &Copied, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_str(copied.name())
-}
-
 impl Setup {
-    /// Every mechanism with and without copies: of each load on each network the first has neither.
+    /// Every mechanism with and without copies. For each load and network the first setup has neither.
     pub fn mechanisms() -> Vec<Self> {
         let mut setups = Vec::new();
         for (load, network) in everywhere() {
@@ -271,8 +250,8 @@ impl Setup {
         setups
     }
 
-    /// What the gap does for short flows: tails with gaps from none to an SRTT, and the second data
-    /// segment, whose copy goes behind the rest of its window (those between are no tail, nor first).
+    /// Short flows with different gaps: copies of tails with gaps from 0 to one SRTT, and copies of the
+    /// second data segment, which follow the rest of its window.
     pub fn gaps() -> Vec<Self> {
         let others = GAPS.into_iter().filter(|gap| *gap != GAP);
         let tried = others.map(|gap| (Copied::Tails, gap));
@@ -288,7 +267,7 @@ impl Setup {
         tried.into_iter().flatten().map(setup).collect()
     }
 
-    /// The same with other copies, at the usual gap.
+    /// The same load and network with another mechanism and other copies, at the default gap.
     pub fn with(self, recovery: Recovery, copied: Copied) -> Self {
         Self {
             recovery,
@@ -298,7 +277,7 @@ impl Setup {
         }
     }
 
-    /// The profile, by its name.
+    /// The name of the profile.
     pub fn profile(&self) -> String {
         let slp = match self.copied {
             Copied::Nothing => "",
@@ -307,7 +286,7 @@ impl Setup {
         format!("{}{slp}", self.recovery.profile())
     }
 
-    /// `base` as this has it, and the profile.
+    /// The settings, from those of `base`, and the profile.
     pub fn settings(&self, base: &Scenario) -> Result<(Settings, Profile), SettingsError> {
         let mut settings = base.settings.clone();
         let drop = self.network.drop();

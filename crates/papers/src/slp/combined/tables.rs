@@ -1,11 +1,9 @@
-//! The cells for reading and for spreadsheets.
+//! The tables for people.
 
 use super::grid::{Copied, GAP, GAPS, Load, Network, Recovery, everywhere};
 use super::{Cell, DEADLINE, Setup};
-use crate::Figure;
 use comfy_table::Table;
-use recoup_lab::stats::Estimate;
-use recoup_table::{csv, plain_table};
+use recoup_table::plain_table;
 
 const NUMBERS: [&str; 9] = [
     "FCT mean (ms)",
@@ -19,11 +17,11 @@ const NUMBERS: [&str; 9] = [
     "both lost (%)",
 ];
 
-const LEGEND: &str = "Numbers are a flow's, ± half an interval of 95 % confidence; late are the flows that take over 10 s or\n\
-    never complete. Saved and added are against nothing on top of linux-3.17 and no copies, saved/kB for each\n\
-    1,000 bytes added. Both lost: of the originals that were lost, those whose copy was lost too.";
+const LEGEND: &str = "Numbers are per flow, ± half an interval of 95 % confidence. Late: flows that take over 10 s or never complete.\n\
+    Saved and added compare with linux-3.17 without mechanism and copies; saved/kB is per 1,000 bytes added.\n\
+    Both lost: the share of lost originals whose copy was lost too.";
 
-/// A row's numbers, after what it is of.
+/// The numbers of a row.
 fn numbers(cell: &Cell) -> [String; NUMBERS.len()] {
     let percent = |share: f64| format!("{:.1}", 100.0 * share);
     let p99 = match cell.p99_ms < DEADLINE.as_secs_f64() * 1e3 {
@@ -45,10 +43,9 @@ fn numbers(cell: &Cell) -> [String; NUMBERS.len()] {
     ]
 }
 
-/// A table for each load and network with a row a mechanism, one for each network with a row a gap, then
-/// the claims. What else was counted is in CSV and JSON.
-pub fn to_table(figure: &Figure<Cell>) -> String {
-    let cells = &figure.cells;
+/// A table per load and network with a row per mechanism, then a table per network with a row per gap.
+/// CSV and JSON have more columns.
+pub fn text(cells: &[Cell]) -> String {
     let mut parts = vec![LEGEND.to_string()];
     for (load, network) in everywhere() {
         let (load_name, network_name) = (load.name(), network.name());
@@ -58,16 +55,17 @@ pub fn to_table(figure: &Figure<Cell>) -> String {
     for network in Network::ALL {
         let (load, network_name) = (Load::Short.name(), network.name());
         parts.push(format!(
-            "{load}, losses: {network_name}: copies and their gap (of SRTT), nothing else on top of linux-3.17"
+            "{load}, losses: {network_name}: copies and their gap (of SRTT), linux-3.17 without other mechanism"
         ));
         parts.push(gaps(cells, network).to_string());
     }
-    figure.with_table(&parts.join("\n\n"))
+    parts.join("\n\n")
 }
 
+/// A row per mechanism and kind of copies.
 fn mechanisms(cells: &[Cell], load: Load, network: Network) -> Table {
     let mut table = plain_table();
-    table.set_header(["with", "copies of"].iter().chain(&NUMBERS));
+    table.set_header(["mechanism", "copies of"].iter().chain(&NUMBERS));
     let here = |cell: &&Cell| {
         let Setup { copied, gap, .. } = cell.setup;
         (cell.setup.load, cell.setup.network, gap) == (load, network, GAP)
@@ -83,7 +81,7 @@ fn mechanisms(cells: &[Cell], load: Load, network: Network) -> Table {
     table
 }
 
-/// By what is copied, then by the gap.
+/// A row per kind of copies and gap.
 fn gaps(cells: &[Cell], network: Network) -> Table {
     let mut table = plain_table();
     let of = ["copies of", "gap"];
@@ -105,74 +103,4 @@ fn gaps(cells: &[Cell], network: Network) -> Table {
         }
     }
     table
-}
-
-/// The cells as CSV, a line each.
-pub fn to_csv(figure: &Figure<Cell>) -> String {
-    let header = [
-        "figure",
-        "load",
-        "network",
-        "recovery",
-        "copied",
-        "gap",
-        "profile",
-        "flows",
-        "late",
-        "fct_ms",
-        "fct_ms_half",
-        "p99_ms",
-        "p999_ms",
-        "saved_ms",
-        "saved_ms_half",
-        "saved_by_copies_ms",
-        "saved_by_copies_ms_half",
-        "bytes",
-        "added_bytes",
-        "added_bytes_half",
-        "added_by_copies_bytes",
-        "added_by_copies_bytes_half",
-        "copies",
-        "withheld",
-        "retransmissions",
-        "packets",
-        "lost",
-        "originals_lost",
-        "both_lost",
-    ];
-    let row = |cell: &Cell| {
-        let setup = &cell.setup;
-        let mut row = [
-            figure.figure,
-            setup.load.name(),
-            setup.network.name(),
-            setup.recovery.name(),
-            setup.copied.name(),
-            setup.gap,
-            &cell.profile,
-        ]
-        .map(String::from)
-        .to_vec();
-        row.extend([cell.flows, cell.late].map(|n| n.to_string()));
-        let both = |e: Estimate| [e.mean, e.half].map(|n| n.to_string());
-        row.extend(both(cell.fct_ms));
-        row.extend([cell.p99_ms, cell.p999_ms].map(|n| n.to_string()));
-        row.extend(both(cell.saved_ms));
-        row.extend(both(cell.saved_by_copies_ms));
-        row.push(cell.bytes.to_string());
-        row.extend(both(cell.added_bytes));
-        row.extend(both(cell.added_by_copies_bytes));
-        let counts = [
-            cell.copies,
-            cell.withheld,
-            cell.retransmissions,
-            cell.packets,
-            cell.lost,
-            cell.pairs.originals_lost,
-            cell.pairs.both_lost,
-        ];
-        row.extend(counts.map(|n| n.to_string()));
-        row
-    };
-    csv(header, figure.cells.iter().map(row))
 }

@@ -9,7 +9,7 @@ use recoup_units::{Direction, FlowId, Instant, Offset, Segments, Span};
 use recoup_wire::{Segment, SeqNumber};
 use std::sync::LazyLock;
 
-/// Few flows: enough for every verdict, too few for the numbers.
+/// Enough flows for every verdict, but too few for the figure's precision.
 const FEW: u64 = 1500;
 
 /// Run once for all tests.
@@ -32,23 +32,23 @@ fn get(load: Load, network: Network, recovery: Recovery, copied: Copied) -> &'st
 }
 
 #[test]
-fn verdicts_are_the_known_ones() {
-    let table = to_table(&FIGURE);
+fn verdicts_are_as_expected() {
+    let table = to_sheet(FIGURE.clone()).table;
     println!("{table}");
     crate::assert_fits_a_terminal(&table);
     crate::claims::assert_known(&FIGURE.claims);
 }
 
-/// Gilbert's channel by hand, and what the path makes of the setting.
+/// Compares Gilbert's channel with values computed by hand, and random losses with the setting.
 #[test]
-fn networks_lose_what_they_say() {
+fn networks_lose_the_share_they_are_set_to() {
     for (network, distance, expected) in [
         (Network::Random, 1, 0.02),
         (Network::Random, 9, 0.02),
-        // Out of a burst with 1/3 a packet.
+        // Each packet ends the burst with probability 1/3.
         (Network::Bursts3, 0, 1.0),
         (Network::Bursts3, 1, 2.0 / 3.0),
-        // Still in it, or out and in again with 1/3 · 0.02/0.98.
+        // The burst lasts, or ends and a new one begins with probability 1/3 · 0.02/0.98.
         (
             Network::Bursts3,
             2,
@@ -72,9 +72,9 @@ fn networks_lose_what_they_say() {
     }
 }
 
-/// An original is the first of its sequence space, a copy the latest when it is told.
+/// An original is the first packet with its sequence number, a copy the latest at its event.
 #[test]
-fn originals_and_copies_are_told_apart() {
+fn originals_and_copies_are_distinguished() {
     let mut watch = Watch::<true>::default();
     let now = Instant::ZERO;
     let packet = |ordinal, seq, payload_len, syn: bool| {
@@ -93,7 +93,7 @@ fn originals_and_copies_are_told_apart() {
         pipe: Segments::ONE,
         cwnd: Segments::ONE,
     };
-    // SYN, its copy, the request, an ACK, the request's copy: SYN and both requests are lost.
+    // SYN, its copy, the request, an ACK, the request's copy. SYN, request and the request's copy are lost.
     let (syn, request, ack) = (
         packet(0, 99, 0, true),
         packet(2, 100, 300, false),
@@ -127,18 +127,17 @@ fn originals_and_copies_are_told_apart() {
 }
 
 #[test]
-fn the_seed_decides_all() {
-    let (once, again) = (few(40), few(40));
-    assert_eq!(once.cells, again.cells);
+fn the_seed_decides_the_results() {
+    let (once, repeated) = (few(40), few(40));
+    assert_eq!(once.cells, repeated.cells);
     let mut other = Scenario::load("fetch").unwrap();
     other.seed = 2;
     assert_ne!(figure_of(&other, 40).unwrap().cells, once.cells);
 }
 
-/// Without copies nothing is counted as one; with the paper's q three go with every flow whose
-/// packets all arrive.
+/// Flows without SLP have no copies. With the paper's q a flow without loss has three.
 #[test]
-fn copies_are_of_slp_alone() {
+fn only_slp_copies() {
     for cell in &FIGURE.cells {
         let copies = cell.copies + cell.withheld + cell.pairs.originals_lost;
         assert_eq!(
@@ -163,7 +162,7 @@ fn copies_are_of_slp_alone() {
 }
 
 #[test]
-fn differences_are_to_the_right_flows() {
+fn differences_compare_the_right_cells() {
     let nothing = get(
         Load::Short,
         Network::Random,
@@ -189,14 +188,14 @@ fn differences_are_to_the_right_flows() {
     assert_eq!(tlpr.saved_by_copies_ms.mean, 0.0);
 }
 
-/// A row of a printed table for each, under the heading of its load and network.
+/// Each cell has a row under the heading of its load and network.
 #[test]
 fn every_cell_is_printed_once() {
-    let table = to_table(&FIGURE);
+    let table = to_sheet(FIGURE.clone()).table;
     let title =
-        "(rtt=40ms rate=20Mbit request=300B): 1500 flows a row, seed 1; an FCT counts as 10 s";
+        "(rtt=40ms rate=20Mbit request=300B): 1500 flows per row, seed 1; an FCT counts as 10 s";
     assert!(table.contains(title), "{table}");
-    // Those with the usual gap are in two tables; the claims are the last one.
+    // Cells with the default gap are in two tables. The claims are the last table.
     let gaps = GAPS.len() + 1;
     let (numbers, _) = table.split_once("| verdict").expect("the claims");
     let rows = |line: &&str| line.starts_with("| ") && !line.contains("copies of");
@@ -218,17 +217,27 @@ fn every_cell_is_printed_once() {
 
 #[test]
 fn every_cell_is_in_csv_and_json() {
-    let csv = to_csv(&FIGURE);
+    let sheet = to_sheet(FIGURE.clone());
+    let csv = &sheet.csv;
     let cells = Setup::mechanisms().len() + Setup::gaps().len();
     assert_eq!(csv.lines().count(), 1 + cells);
     assert!(
         csv.lines().all(|line| line.split(',').count() == 29),
         "{csv}"
     );
-    let json = serde_json::to_value(&*FIGURE).unwrap();
+    let header = "figure,load,network,recovery,copied,gap,profile,flows,late,fct_ms,fct_ms_half,\
+         p99_ms,p999_ms,saved_ms,saved_ms_half,saved_by_copies_ms,\
+         saved_by_copies_ms_half,bytes,added_bytes,added_bytes_half,\
+         added_by_copies_bytes,added_by_copies_bytes_half,copies,withheld,\
+         retransmissions,packets,lost,originals_lost,both_lost";
+    assert_eq!(csv.lines().next(), Some(header));
+    let json = &sheet.json;
     assert_eq!(json["cells"].as_array().map(Vec::len), Some(cells));
     assert_eq!(json["cells"][2]["copied"], "paper's q");
-    assert!(json["cells"][2]["distances"]["1"].is_u64());
+    assert_eq!(json["first_packets"].as_array().map(Vec::len), Some(cells));
+    let next = &json["distances"][0];
+    assert_eq!(next["distance"], 1, "{next}");
+    assert!(next["originals_lost"].as_u64() > Some(0), "{next}");
     let Picture::Bars(chart) = &FIGURE.picture else {
         panic!("bars");
     };

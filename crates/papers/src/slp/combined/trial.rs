@@ -1,4 +1,4 @@
-//! The flows of one cell, and what differs from another's.
+//! The flows of one cell, and differences between cells.
 
 use super::DEADLINE;
 use super::grid::{Copied, Setup};
@@ -13,23 +13,23 @@ use recoup_units::FlowId;
 /// The flows of one cell.
 #[derive(Debug, Default)]
 pub struct Trial {
-    /// Flow completion times by flow, [`DEADLINE`] at most, in ms.
+    /// Flow completion times by flow, at most [`DEADLINE`], in ms.
     pub fcts: Vec<f64>,
-    /// Those that took longer, or never completed.
+    /// Flows that took longer or never completed.
     pub late: u64,
-    /// IP bytes sent by flow, both ways.
+    /// IP bytes by flow, both directions.
     pub bytes: Vec<f64>,
-    /// What both hosts counted, all flows.
+    /// The counters of both hosts over all flows.
     pub counters: Counters,
-    /// Packets sent, both ways.
+    /// Packets sent, both directions.
     pub packets: u64,
-    /// … and lost.
+    /// Packets lost.
     pub lost: u64,
-    /// Flows' first packets, each way.
+    /// Flows' first packets, both directions.
     pub firsts: u64,
-    /// … and lost.
+    /// First packets lost.
     pub firsts_lost: u64,
-    /// What became of originals and copies.
+    /// Lost originals and copies.
     pub pairs: Pairs,
 }
 
@@ -72,7 +72,7 @@ impl Trial {
         })
     }
 
-    /// By how much these flows were faster than `other`'s, flow by flow, in ms.
+    /// How much faster these flows were than `other`'s, flow by flow, in ms.
     pub fn faster_than(&self, other: &Self) -> Estimate {
         difference(&other.fcts, &self.fcts)
     }
@@ -82,7 +82,7 @@ impl Trial {
         difference(&self.bytes, &other.bytes)
     }
 
-    /// The smallest FCTs that at least these shares of the flows do not exceed, in ms.
+    /// For each share, the smallest FCT that at least this share of flows does not exceed, in ms.
     pub fn quantiles<const N: usize>(&self, shares: [f64; N]) -> [f64; N] {
         let mut fcts = self.fcts.clone();
         fcts.sort_unstable_by(f64::total_cmp);

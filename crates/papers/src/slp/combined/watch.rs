@@ -1,58 +1,57 @@
-//! What became of packets, and of originals and their copies.
+//! Counts packets, and lost originals with their copies.
 
 use recoup_recovery::{Event, Send};
 use recoup_sim::{Observer, Packet, Point};
 use recoup_tcp::flow::Host;
 use recoup_units::{Direction, FlowId, Instant};
 use recoup_wire::SeqNumber;
-use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What became of originals and their copies.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+/// Lost originals and their copies.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pairs {
-    /// Originals that were lost and had a copy.
+    /// Lost originals that had a copy.
     pub originals_lost: u64,
-    /// … whose copy was lost too.
+    /// Lost originals whose copy was lost too.
     pub both_lost: u64,
-    /// Of those originals, by how many packets later their copy was sent: 1 is the next one.
+    /// Lost originals by the distance to their copy, in packets; 1 is the next packet.
     pub distances: BTreeMap<u64, u64>,
 }
 
-/// Counts packets; with `EVENTS`, copies too.
+/// Counts packets. With `EVENTS` it also counts copies.
 #[derive(Debug, Default)]
 pub struct Watch<const EVENTS: bool> {
     /// Packets sent.
     pub packets: u64,
-    /// … and lost.
+    /// Packets lost.
     pub lost: u64,
-    /// Flows' first packets, each way …
+    /// Flows' first packets, both directions.
     pub firsts: u64,
-    /// … and how many were lost.
+    /// First packets lost.
     pub firsts_lost: u64,
-    /// What became of originals and copies.
+    /// Lost originals and copies.
     pub pairs: Pairs,
-    /// Of this flow: by direction, packets that carry sequence space and their ordinals.
+    /// This flow's packets that carry sequence space, by direction: sequence number and ordinal.
     sent: [Vec<(SeqNumber, u64)>; 2],
-    /// Of this flow: packets lost.
-    gone: Vec<(Direction, u64)>,
-    /// Of this flow: ordinals of originals and their copies.
+    /// This flow's lost packets.
+    lost_packets: Vec<(Direction, u64)>,
+    /// This flow's copies: ordinals of original and copy.
     copies: Vec<(Direction, u64, u64)>,
 }
 
 impl<const EVENTS: bool> Watch<EVENTS> {
-    /// The flow is over.
+    /// Ends the flow and counts its pairs.
     pub fn end_flow(&mut self) {
         for &(direction, original, copy) in &self.copies {
-            if !self.gone.contains(&(direction, original)) {
+            if !self.lost_packets.contains(&(direction, original)) {
                 continue;
             }
             self.pairs.originals_lost += 1;
-            self.pairs.both_lost += u64::from(self.gone.contains(&(direction, copy)));
+            self.pairs.both_lost += u64::from(self.lost_packets.contains(&(direction, copy)));
             *self.pairs.distances.entry(copy - original).or_default() += 1;
         }
         self.copies.clear();
-        self.gone.clear();
+        self.lost_packets.clear();
         self.sent.iter_mut().for_each(Vec::clear);
     }
 }
@@ -76,7 +75,7 @@ impl<const EVENTS: bool> Observer for Watch<EVENTS> {
                 self.lost += 1;
                 self.firsts_lost += first;
                 if EVENTS {
-                    self.gone.push((direction, packet.ordinal));
+                    self.lost_packets.push((direction, packet.ordinal));
                 }
             }
         }
@@ -96,8 +95,10 @@ impl<const EVENTS: bool> Observer for Watch<EVENTS> {
             return;
         };
         let seq = isn.at(span.start);
-        let of_it = || sent.iter().filter(|(start, _)| *start == seq);
-        if let (Some((_, original)), Some((_, copy))) = (of_it().next(), of_it().next_back()) {
+        let transmissions = || sent.iter().filter(|(start, _)| *start == seq);
+        if let (Some((_, original)), Some((_, copy))) =
+            (transmissions().next(), transmissions().next_back())
+        {
             self.copies.push((host.sends(), *original, *copy));
         }
     }

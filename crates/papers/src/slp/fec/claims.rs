@@ -1,12 +1,12 @@
-//! What §II-A says that these numbers decide.
+//! The claims of §I and §II-A that the goodputs decide.
 
 use super::{CODES, Cell, Code};
 use crate::claims::{Claim, Verdict, claim};
 
-/// The loss rate the paper takes where it takes one (§II-C1).
+/// The loss rate of the paper's examples (§II-C1).
 const TYPICAL: f64 = 0.02;
 
-/// A probability in percent, a small one by its order of magnitude.
+/// A probability in percent; a small one in scientific notation.
 pub fn percent(p: f64) -> String {
     match 100.0 * p {
         small if small > 0.0 && small < 1e-3 => format!("{small:.1e}"),
@@ -17,12 +17,12 @@ pub fn percent(p: f64) -> String {
     }
 }
 
-/// The codes but ARQ.
+/// The codes without ARQ.
 fn codes() -> impl Iterator<Item = Code> {
     CODES.into_iter().filter(|code| *code != Code::ARQ)
 }
 
-/// The codes with the least and the largest of these numbers, each with its number as `write` puts it.
+/// The smallest and the largest number with their codes, formatted by `write`.
 fn range(number: impl Fn(Code) -> f64, write: impl Fn(f64) -> String) -> String {
     let by_number = |a: &Code, b: &Code| number(*a).total_cmp(&number(*b));
     let ends = [codes().min_by(by_number), codes().max_by(by_number)];
@@ -33,11 +33,11 @@ fn range(number: impl Fn(Code) -> f64, write: impl Fn(f64) -> String) -> String 
     written.join(" to ")
 }
 
-/// The claims decided here.
+/// Checks the claims.
 pub fn all(cells: &[Cell]) -> Vec<Claim> {
     vec![
         arq_within_the_border(),
-        nothing_sent_again(),
+        no_retransmission(),
         not_cost_effective(),
         as_simulated(cells),
     ]
@@ -49,14 +49,14 @@ fn rates() -> impl Iterator<Item = f64> {
 }
 
 fn arq_within_the_border() -> Claim {
-    // The border itself is among the cases: rounding must not decide it.
+    // The tolerance keeps rounding from deciding the case at the border itself.
     let less = |ours: f64, theirs: f64| ours < theirs - 1e-12;
-    let (mut within, mut otherwise) = (0, 0);
+    let (mut within, mut violated) = (0, 0);
     for code in (1..=64).flat_map(|n| (1..=64).map(move |k| Code { n, k })) {
         let inside = |p: &f64| !less(code.border(), *p);
         for p in rates().filter(inside).chain([code.border()]) {
             within += 1;
-            otherwise += u32::from(less(1.0 - p, code.paper(p)));
+            violated += u32::from(less(1.0 - p, code.paper(p)));
         }
     }
     let beaten = |code: Code| rates().filter(|p| less(1.0 - p, code.with_arq(*p))).count();
@@ -64,21 +64,21 @@ fn arq_within_the_border() -> Claim {
         "arq-at-least-fec",
         "II-A",
         "If p ≤ k/(n + k), ARQ's goodput is at least FEC's",
-        "1 − p ≥ n/(n + k) for n and k of 1 to 64 and p of 0.1 to 99.9 % up to the border, and at it",
+        "1 − p ≥ n/(n + k) for n and k from 1 to 64, and p from 0.1 % up to and including the border k/(n + k)",
         (
-            format!("not so in {otherwise} of {within} cases"),
-            otherwise == 0,
+            format!("violated in {violated} of {within} cases"),
+            violated == 0,
         ),
     );
     claim.note = Some(format!(
-        "it is the same inequality written twice. Beyond the border n/(n + k) is more than the 1 − p that arrives at all, which no code delivers; with what it cannot recover sent again, FEC has more than ARQ in {} of {} cases, at any p",
+        "both inequalities are the same. Beyond the border n/(n + k) exceeds 1 − p, the share of packets that arrives, so no code reaches it. With ARQ for what the code cannot recover, FEC's goodput exceeds ARQ's in {} of {} cases, at any p",
         codes().map(beaten).sum::<usize>(),
         codes().count() * rates().count(),
     ));
     claim
 }
 
-fn nothing_sent_again() -> Claim {
+fn no_retransmission() -> Claim {
     let at_border = |code: Code| code.fails(code.border());
     let fails = |code: Code| code.fails(TYPICAL);
     let write = |p| format!("{} %", percent(p));
@@ -86,11 +86,11 @@ fn nothing_sent_again() -> Claim {
     let mut claim = claim(
         "no-retransmission",
         "II-A",
-        "p ≤ k/(n + k) ensures that FEC recovers what is lost without any retransmission",
-        "the probability that a group loses more than k is 0, at the border and at 2 %, which all codes here have within it",
+        "If p ≤ k/(n + k), FEC recovers all losses without any retransmission",
+        "the probability that a group loses more than k packets is 0, both at the border p = k/(n + k) and at p = 2 %, which is below the border of every code here",
         (
             format!(
-                "a group fails with {} at the border, with {} at 2 %",
+                "a group fails with probability {} at the border, {} at 2 %",
                 range(at_border, write),
                 range(fails, write),
             ),
@@ -99,7 +99,7 @@ fn nothing_sent_again() -> Claim {
     );
     claim.known = Verdict::Fails;
     claim.note = Some(
-        "p ≤ k/(n + k) says that a group loses no more than k on average. What it loses is spread around that: at the border more than k in a quarter of the groups of the smallest code, and nearer to half the longer the groups. Nothing but p = 0 ensures it".into(),
+        "p ≤ k/(n + k) means that a group loses at most k packets on average. The number of losses varies around the mean: at the border a quarter of the smallest code's groups lose more than k packets, and the share approaches half as groups get longer. Only p = 0 ensures that no retransmission is needed".into(),
     );
     claim
 }
@@ -114,10 +114,10 @@ fn not_cost_effective() -> Claim {
         "fec-costs-more",
         "I",
         "At a low loss rate, FEC for all packets is not cost effective",
-        "at 2 %, redundant packets for each data packet against the retransmissions they save, for each code",
+        "at 2 %, each code costs more redundant packets per data packet than it saves retransmissions",
         (
             format!(
-                "costs {} packets a data packet, saves {}",
+                "per data packet, costs {} packets and saves {}",
                 range(cost, write),
                 range(saved, write)
             ),
@@ -126,7 +126,7 @@ fn not_cost_effective() -> Claim {
     );
     let most = Code { n: 20, k: 4 };
     claim.note = Some(format!(
-        "in packets; what FEC is for is time, which goodput does not show: of {} packets none needs to be sent again in {} % of cases with ARQ, in {} % with {}",
+        "this counts packets. The purpose of FEC is to save time, which goodput does not show: {} packets need no retransmission in {} % of cases with ARQ, in {} % with {}",
         most.n,
         percent((1.0 - TYPICAL).powi(most.n as i32)),
         percent(1.0 - most.fails(TYPICAL)),
@@ -145,8 +145,8 @@ fn as_simulated(cells: &[Cell]) -> Claim {
     claim(
         "closed-forms",
         "II-A",
-        "ARQ's goodput is 1 − p; FEC's, with what the paper leaves out, is as above",
-        "the closed form lies in the interval of what was simulated, in every cell",
+        "ARQ's goodput is 1 − p; FEC's goodput is the closed form that includes failed groups",
+        "the closed form lies in the simulated interval, in every cell",
         (format!("{agree} of {all}, seed {seed}"), agree == all),
     )
 }

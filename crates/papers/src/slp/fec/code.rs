@@ -1,18 +1,16 @@
-//! What a code delivers when packets are lost by chance: the closed forms.
-
-use serde::Serialize;
+//! The closed forms of a code's goodput when packets are lost at random.
 
 /// A systematic, maximum distance separable block code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Code {
-    /// Data packets of a group, at least 1.
+    /// Data packets per group, at least 1.
     pub n: u32,
-    /// Redundant ones.
+    /// Redundant packets per group.
     pub k: u32,
 }
 
 impl Code {
-    /// No code: every packet stands for itself.
+    /// No code: each packet is a group.
     pub const ARQ: Self = Self { n: 1, k: 0 };
 
     /// The name in reports.
@@ -23,17 +21,17 @@ impl Code {
         }
     }
 
-    /// Packets of a group.
+    /// Packets per group.
     pub const fn packets(self) -> u32 {
         self.n + self.k
     }
 
-    /// The part of what is sent that is redundant: with this loss rate, a group loses k on average.
+    /// The redundant share of the packets. At this loss rate a group loses k packets on average.
     pub fn border(self) -> f64 {
         f64::from(self.k) / f64::from(self.packets())
     }
 
-    /// The goodput the paper gives it, at a loss rate of `p`: for FEC, as if no group failed.
+    /// The goodput by the paper's formula at a loss rate of `p`. For FEC it assumes that no group fails.
     pub fn paper(self, p: f64) -> f64 {
         match self {
             Self::ARQ => 1.0 - p,
@@ -46,18 +44,18 @@ impl Code {
         at_least(self.packets(), self.k + 1, p)
     }
 
-    /// The goodput when nothing is sent again.
+    /// The goodput without retransmissions.
     pub fn alone(self, p: f64) -> f64 {
         let missing = p * at_least(self.packets() - 1, self.k, p);
         f64::from(self.n) / f64::from(self.packets()) * (1.0 - missing)
     }
 
-    /// The goodput when what the code cannot recover is sent again.
+    /// The goodput with retransmissions of what the code cannot recover.
     pub fn with_arq(self, p: f64) -> f64 {
         f64::from(self.n) / (f64::from(self.packets()) + self.retransmissions(p))
     }
 
-    /// Retransmissions of a group, on average; infinite at p = 1.
+    /// The mean number of retransmissions per group; infinite at p = 1.
     pub fn retransmissions(self, p: f64) -> f64 {
         let beyond = |losses| f64::from(losses - self.k) * binomial(self.packets(), losses, p);
         let short: f64 = (self.k + 1..=self.packets()).map(beyond).sum();
@@ -65,21 +63,21 @@ impl Code {
     }
 }
 
-/// The probability that exactly `hits` of `trials` succeed, each with probability `p`. By logarithms,
-/// which neither overflow in large groups nor lose what is small.
+/// The probability that exactly `hits` of `trials` succeed, each with probability `p`. Computed with
+/// logarithms, so that large groups do not overflow and small probabilities do not vanish.
 fn binomial(trials: u32, hits: u32, p: f64) -> f64 {
     let misses = trials - hits;
     let choices = (1..=hits).map(|i| (f64::from(misses + i) / f64::from(i)).ln());
     let power = |log: f64, times| match times {
-        // Also where the logarithm is infinite.
+        // Also if the logarithm is infinite.
         0 => 0.0,
         times => log * f64::from(times),
     };
     (choices.sum::<f64>() + power(p.ln(), hits) + power((-p).ln_1p(), misses)).exp()
 }
 
-/// The probability that `hits` or more of `trials` succeed, summed from its terms and not taken from
-/// 1, so that a small one keeps its digits.
+/// The probability that `hits` or more of `trials` succeed. It is a sum and not a difference to 1, so
+/// that a small probability keeps its digits.
 fn at_least(trials: u32, hits: u32, p: f64) -> f64 {
     let sum: f64 = (hits..=trials).map(|j| binomial(trials, j, p)).sum();
     sum.min(1.0)

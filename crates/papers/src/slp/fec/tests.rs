@@ -2,15 +2,19 @@ use super::*;
 use crate::claims;
 
 #[test]
-fn verdicts_are_the_known_ones() {
+fn verdicts_are_as_expected() {
     let figure = figure(1).unwrap();
     claims::assert_known(&figure.claims);
+    let header = "figure,seed,groups,p,n,k,fails,paper,alone_exact,alone_simulated,alone_low,\
+         alone_high,alone_agrees,with_arq_exact,with_arq_simulated,with_arq_low,\
+         with_arq_high,with_arq_agrees";
+    assert_eq!(columns().names().join(","), header);
     assert_eq!(figure.cells.len(), LOSSES.len() * CODES.len());
     assert!(figure.title.contains("seed 1;") && figure.title.contains("99.1 % for all 144"));
 }
 
 #[test]
-fn percentages_keep_what_is_small() {
+fn small_percentages_keep_their_digits() {
     for (p, text) in [
         (0.0, "0"),
         (1.0, "100"),

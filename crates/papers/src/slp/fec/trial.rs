@@ -1,10 +1,10 @@
-//! Goodputs simulated on a lossy hop, and the intervals they are known in.
+//! Goodputs simulated on a lossy hop, with their intervals.
 
 use super::Code;
 use recoup_lab::settings::SettingsError;
 use recoup_path::{Chain, Exit, HopSpec, LossKind, LossSpec, Packet, Probability, TcpFacts};
+use recoup_table::Columns;
 use recoup_units::{Direction, FlowId, Instant};
-use serde::Serialize;
 use std::fmt;
 
 /// Half the width of an interval, in standard errors.
@@ -13,23 +13,42 @@ const Z: f64 = 4.0;
 /// The probability that a normal variable is further than [`Z`] standard deviations from its mean.
 pub const OUTSIDE: f64 = 6.334_248e-5;
 
-/// A goodput, unique data packets delivered over packets sent, computed and simulated.
-#[derive(Clone, Copy, Debug, Serialize)]
+/// A goodput (unique data packets delivered divided by packets sent), computed and simulated.
+#[derive(Clone, Copy, Debug)]
 pub struct Goodput {
     /// By the closed form.
     pub exact: f64,
-    /// As simulated.
+    /// The simulated value.
     pub simulated: f64,
-    /// The least that the simulation allows.
+    /// The lower end of the simulated interval.
     pub low: f64,
-    /// The most.
+    /// The upper end.
     pub high: f64,
-    /// Whether the closed form lies between these.
+    /// Whether the closed form lies in the interval.
     pub agrees: bool,
 }
 
+/// The columns of a goodput. `how` says whether the sender retransmits.
+pub fn columns(how: &str) -> Columns<Goodput> {
+    const UNIT: &str = "unique packets/sent";
+    type Part = (&'static str, &'static str, fn(&Goodput) -> f64);
+    const PARTS: [Part; 4] = [
+        ("exact", "closed form", |g| g.exact),
+        ("simulated", "simulated", |g| g.simulated),
+        ("low", "lower end of the simulated interval", |g| g.low),
+        ("high", "upper end of the simulated interval", |g| g.high),
+    ];
+    let mut columns = Columns::new();
+    for (name, about, part) in PARTS {
+        let about = format!("goodput {how}: {about}");
+        columns = columns.real((name, UNIT, about), move |g| Some(part(g)));
+    }
+    let about = "the closed form lies in the simulated interval";
+    columns.flag(("agrees", "", about), |g| g.agrees)
+}
+
 impl fmt::Display for Goodput {
-    /// What was simulated, and its interval: `0.93614 [0.93486, 0.93673]`.
+    /// The simulated value and its interval: `0.93614 [0.93486, 0.93673]`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -39,11 +58,11 @@ impl fmt::Display for Goodput {
     }
 }
 
-/// The goodputs of a code that sends nothing again, and with ARQ for what it cannot recover, over so
-/// many groups; `p` is below 1. All draws are those of `seed` and `flow`.
+/// Simulates a code without and with ARQ, over `groups` groups. `p` is below 1. `seed` and `flow` decide
+/// all random choices.
 ///
 /// # Errors
-/// None that a loss rate gives.
+/// Never with a `p` below 1.
 pub fn run(
     code: Code,
     p: f64,
@@ -56,7 +75,7 @@ pub fn run(
     for _ in 0..groups {
         let data = network.lost_of(code.n);
         let lost = data + network.lost_of(code.k);
-        // Of what is sent again, each packet that arrives brings the group one nearer to n.
+        // Each retransmission that arrives brings the group one packet nearer to n.
         let mut missing = lost.saturating_sub(code.k);
         alone.add(code.n - if missing > 0 { data } else { 0 }, code.packets());
         let mut sent = code.packets();
@@ -66,7 +85,7 @@ pub fn run(
         }
         with_arq.add(code.n, sent);
     }
-    // A whole group and one that just fails.
+    // A complete group, and one that just fails.
     let (n, packets) = (code.n, code.packets());
     let just = n - (code.k + 1).min(n);
     Ok([
@@ -75,7 +94,7 @@ pub fn run(
     ])
 }
 
-/// A path that loses packets of a flow by chance.
+/// A path that loses packets of a flow at random.
 struct Network {
     chain: Chain<Probe>,
     flow: FlowId,
@@ -92,7 +111,7 @@ impl Network {
         Ok(Self { chain, flow })
     }
 
-    /// Sends so many packets: how many do not arrive.
+    /// Sends packets and returns how many are lost.
     fn lost_of(&mut self, packets: u32) -> u32 {
         let mut lost = 0;
         for _ in 0..packets {
@@ -105,7 +124,7 @@ impl Network {
     }
 }
 
-/// A packet of which nothing matters but whether it arrives.
+/// A packet that only arrives or does not.
 #[derive(Clone, Debug)]
 struct Probe(FlowId);
 
@@ -125,7 +144,7 @@ impl Packet for Probe {
     fn corrupt(&mut self, _draw: u64) {}
 }
 
-/// Independent groups: sums of what each delivered and sent, of squares and products.
+/// Sums over independent groups: packets delivered and sent, their squares and products.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cycles {
     delivered: f64,
@@ -149,15 +168,15 @@ impl Cycles {
         self.sent_squared += times * sent * sent;
     }
 
-    /// The goodput `exact` as simulated; `kinds` are what a whole group and one that just fails
-    /// deliver and send.
+    /// The simulated goodput beside the closed form `exact`. `kinds` are packets delivered and sent in a
+    /// complete group and in one that just fails.
     fn goodput(mut self, exact: f64, kinds: [(u32, u32); 2]) -> Goodput {
         let simulated = self.delivered / self.sent;
         for (delivered, sent) in kinds {
             self.add_times(delivered, sent, Z * Z / 2.0);
         }
         let ratio = self.delivered / self.sent;
-        // Of delivered − ratio · sent, whose mean is 0: the sum of its squares.
+        // The sum of squares of delivered − ratio · sent, whose mean is 0.
         let squares =
             self.delivered_squared - 2.0 * ratio * self.product + ratio * ratio * self.sent_squared;
         let half = Z * squares.max(0.0).sqrt() / self.sent;

@@ -1,21 +1,20 @@
-//! Figure 7: completion times of fifty fetches of 34 kB, and how likely fifty fetches show them.
+//! Figure 7: completion times of fifty fetches of 34 kB, and the probability that fifty fetches show them.
 //!
-//! Beside the paper's Linux, whose initial RTO is 1 s, there is one with the initial RTO of 3 s that RFC
-//! 2988 has (`linux-2.6`).
+//! The paper's Linux has an initial RTO of 1 s. We compare it with a Linux whose initial RTO is 3 s, as in
+//! RFC 2988 (`linux-2.6`).
 //!
-//! Nearly all that takes long is a lost SYN. The j-th timeout of a SYN ends (2ʲ − 1) initial RTOs after
-//! it was first sent, so that a fetch takes longer than t if all are lost up to the first j with
-//! (2ʲ − 1)·RTO ≥ t. With SLP the first transmission is two packets, the others one. If a fetch does with
-//! probability a, a run of n has one with
+//! Lost SYNs cause nearly all long completion times. The j-th timeout of a SYN ends (2ʲ − 1) initial RTOs
+//! after the first transmission. A fetch takes longer than t if all transmissions of the SYN are lost up
+//! to the j-th, the first with (2ʲ − 1)·RTO ≥ t. With SLP the first transmission is two packets, each
+//! later one a single packet. If a fetch takes longer than t with probability a, a run of n fetches has
+//! such a fetch with probability
 //!
 //! ```text
-//! 1 − (1 − a)ⁿ,   a = pʲ without SLP, pʲ⁺¹ with it
+//! 1 − (1 − a)ⁿ,   a = pʲ without SLP, pʲ⁺¹ with SLP
 //! ```
 
 mod claims;
 mod tables;
-
-pub use tables::{to_csv, to_table};
 
 use super::{Copied, FETCHES, Run, ms, profile, runs};
 use crate::slp::NAME;
@@ -24,32 +23,31 @@ use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
 use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::SettingsError;
 use recoup_lab::stats::Share;
-use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// The name on the command line.
 pub const ID: &str = "fig7";
 
-/// Runs of fifty that probabilities are taken from.
+/// Runs from which we estimate probabilities.
 pub const RUNS: usize = 2000;
 
-/// The probability that a packet of the client's is lost, in the scenario.
+/// The scenario's loss rate of packets that the client sends.
 const LOSS: f64 = 0.02;
 
-/// Completion times asked for, in ms.
+/// The limits of completion times, in ms.
 const LIMITS: [u64; 3] = [500, 1000, 2000];
 
-/// A host, without and with SLP.
+/// A system without and with SLP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct System {
     /// The initial RTO.
     pub initial_rto: Duration,
-    /// Profiles without and with SLP.
+    /// The profiles without and with SLP.
     pub profiles: [&'static str; 2],
 }
 
-/// The paper's Linux, and one with a longer initial RTO.
+/// The paper's Linux, and a Linux with a longer initial RTO.
 pub const SYSTEMS: [System; 2] = [
     System {
         initial_rto: Duration::from_secs(1),
@@ -62,60 +60,73 @@ pub const SYSTEMS: [System; 2] = [
 ];
 
 /// Completion times beyond a limit.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug)]
 pub struct Over {
     /// The limit, in ms.
     pub limit_ms: u64,
     /// Fetches that take longer.
     pub fetches: Share,
-    /// Runs with one such, at least.
+    /// Runs with at least one longer fetch.
     pub runs: Share,
-    /// Runs with two or more.
+    /// Runs with at least two longer fetches.
     pub runs_with_two: Share,
-    /// The share of runs that lost SYNs alone would give.
+    /// The share of runs with a longer fetch that lost SYNs alone predict.
     pub by_lost_syns: f64,
 }
 
-/// A completion time and how many fetches, of all runs, had it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+/// A completion time, and the number of fetches in all runs that took it.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
-    /// In ms.
+    /// The completion time in ms.
     pub fct_ms: f64,
-    /// So many.
+    /// The number of fetches.
     pub fetches: u64,
 }
 
-/// What fetches cost, both ways together.
-#[derive(Clone, Debug, Serialize)]
+/// The cost of fetches, in both directions.
+#[derive(Clone, Debug)]
 pub struct Spent {
-    /// IP bytes a fetch.
+    /// IP bytes per fetch.
     pub bytes: f64,
-    /// Packets a fetch.
+    /// Packets per fetch.
     pub packets: f64,
-    /// Copies a fetch, by what is copied.
+    /// Copies per fetch, by kind.
     pub copies: BTreeMap<&'static str, f64>,
+    /// IP bytes added to those without SLP, in percent.
+    pub bytes_added_percent: f64,
+    /// Packets added to those without SLP, in percent.
+    pub packets_added_percent: f64,
 }
 
 /// All runs of a profile.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub struct Cell {
     /// The profile of both hosts.
     pub profile: &'static str,
-    /// The seed of the run shown; the others' follow it.
+    /// The seed of the run shown; the seeds of the other runs follow it.
     pub seed: u64,
-    /// How long each fetch of that run took, in ms; `null` if it did not complete.
+    /// Completion times of the run shown, in ms; `None` if a fetch did not complete.
     pub fct_ms: Vec<Option<f64>>,
-    /// How many runs.
+    /// The number of runs.
     pub runs: u64,
-    /// How long the fetches of all runs took that completed, in increasing order.
+    /// Completion times of all runs, in increasing order.
     pub distribution: Vec<Step>,
     /// Completion times beyond each limit.
     pub over: Vec<Over>,
-    /// With SLP: pairs of runs that look as the paper's do. Without SLP a fetch takes more than 1 s and
-    /// one more than 2 s, with SLP and the next seed none more than 0.5 s.
+    /// With SLP: pairs of runs that show the paper's findings. Without SLP one fetch takes more than 1 s
+    /// and one more than 2 s. With SLP and the next seed no fetch takes more than 0.5 s.
     pub as_in_the_paper: Option<Share>,
-    /// What a fetch costs.
+    /// The cost of a fetch.
     pub spent: Spent,
+}
+
+impl Spent {
+    /// Sets the percentages by which this exceeds `before`.
+    fn compare(&mut self, before: &Self) {
+        let added = |now: f64, before: f64| 100.0 * (now / before - 1.0);
+        self.bytes_added_percent = added(self.bytes, before.bytes);
+        self.packets_added_percent = added(self.packets, before.packets);
+    }
 }
 
 impl Cell {
@@ -143,12 +154,12 @@ impl Cell {
         }
     }
 
-    /// Fetches of all runs.
+    /// The number of fetches in all runs.
     fn fetches(&self) -> u64 {
         self.runs * FETCHES
     }
 
-    /// The share of all fetches, or of those of the run shown, that took no longer.
+    /// The share of fetches that took at most `limit_ms`, of all runs or of the run shown.
     fn share_within(&self, limit_ms: f64, shown: bool) -> f64 {
         if shown {
             let within = |time: &&Option<f64>| time.is_some_and(|time| time <= limit_ms);
@@ -188,21 +199,23 @@ fn spent(runs: &[Run]) -> Spent {
         bytes: mean(|run, _| run.bytes, 0),
         packets: mean(|run, _| run.watch.packets, 0),
         copies: copies.into_iter().collect(),
+        bytes_added_percent: 0.0,
+        packets_added_percent: 0.0,
     }
 }
 
-/// The probability that of fifty fetches one takes longer because its SYN is lost.
+/// The probability that one of fifty fetches takes longer than `limit` because its SYN is lost.
 fn by_lost_syns(limit: Duration, initial_rto: Duration, slp: bool) -> f64 {
     let timeouts = (1..).find(|j| initial_rto * ((1 << j) - 1) >= limit);
     let packets = timeouts.unwrap_or(0) + i32::from(slp);
     1.0 - (1.0 - LOSS.powi(packets)).powi(FETCHES as i32)
 }
 
-/// Runs so many runs of each profile, the first of the seed of `base`, which is the one shown, and checks
-/// the claims.
+/// Runs each profile `count` times and checks the claims. The first run has the seed of `base`; it is
+/// the one shown.
 ///
 /// # Errors
-/// Settings that do not fit together.
+/// When settings contradict each other.
 pub fn figure(base: &Scenario, count: usize) -> Result<Figure<Cell>, SettingsError> {
     let mut cells = Vec::new();
     for system in SYSTEMS {
@@ -210,6 +223,7 @@ pub fn figure(base: &Scenario, count: usize) -> Result<Figure<Cell>, SettingsErr
             .profiles
             .map(|name| runs(base, &profile(name), count));
         let both = [without?, with?];
+        let before = spent(&both[0]);
         for (slp, (name, runs)) in [false, true]
             .into_iter()
             .zip(system.profiles.into_iter().zip(&both))
@@ -217,13 +231,14 @@ pub fn figure(base: &Scenario, count: usize) -> Result<Figure<Cell>, SettingsErr
             let expected =
                 |limit_ms| by_lost_syns(Duration::from_millis(limit_ms), system.initial_rto, slp);
             let mut cell = Cell::new(name, base.seed, runs, expected);
+            cell.spent.compare(&before);
             cell.as_in_the_paper = slp.then(|| as_in_the_paper(&both));
             cells.push(cell);
         }
     }
     let last = base.seed.wrapping_add(count as u64).wrapping_sub(1);
     let title = format!(
-        "Completion times of {FETCHES} fetches of 34 kB, seed {}; probabilities from {count} such runs, seeds {} to {last}, with intervals of 95 % confidence",
+        "Completion times of {FETCHES} fetches of 34 kB, seed {}; probabilities from {count} runs, seeds {} to {last}, with intervals of 95 % confidence",
         base.seed, base.seed,
     );
     Ok(Figure {
@@ -238,15 +253,15 @@ pub fn figure(base: &Scenario, count: usize) -> Result<Figure<Cell>, SettingsErr
 
 fn as_in_the_paper([without, with]: &[Vec<Run>; 2]) -> Share {
     let over = |run: &Run, limit_ms| run.over(Duration::from_millis(limit_ms)) > 0;
-    // The paper's two runs are independent. Of one seed, the copy of a SYN shares the fate of its first
-    // retransmission, both the second packet of their flows: so the run of the next seed is taken.
+    // The paper's two runs are independent. With the same seed, the copy of a SYN would be lost whenever
+    // its first retransmission is, because both are their flow's second packet. So we take the next seed.
     let pairs = without.iter().zip(with.iter().cycle().skip(1));
     let alike = pairs
         .filter(|(without, with)| over(without, 1000) && over(without, 2000) && !over(with, 500));
     Share::of(alike.count() as u64, without.len() as u64)
 }
 
-/// The distribution functions of the paper's Linux.
+/// Draws the distribution functions of the paper's Linux.
 fn chart(cells: &[Cell]) -> LineChart {
     let drawn = &cells[..2.min(cells.len())];
     let times = |cell: &Cell| {
@@ -289,14 +304,13 @@ fn chart(cells: &[Cell]) -> LineChart {
     }
 }
 
-/// The figure as [`figure`] gives it with [`RUNS`] runs, in all its forms.
+/// The figure as [`figure`] computes it with [`RUNS`] runs, in every format. CSV has a line per fetch of
+/// the runs shown.
 ///
 /// # Errors
 /// As [`figure`].
 pub fn sheet(base: &Scenario) -> Result<Sheet, SettingsError> {
-    let figure = figure(base, RUNS)?;
-    let (table, csv) = (to_table(&figure), to_csv(&figure));
-    Ok(figure.into_sheet(table, csv))
+    Ok(tables::to_sheet(figure(base, RUNS)?))
 }
 
 #[cfg(test)]

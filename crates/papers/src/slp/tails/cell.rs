@@ -1,4 +1,4 @@
-//! One flow under one profile.
+//! One flow with one profile.
 
 use crate::tail_loss::Acks;
 use recoup_lab::run::simulation;
@@ -8,10 +8,9 @@ use recoup_recovery::Profile;
 use recoup_sim::NoObserver;
 use recoup_tcp::flow::FlowRecord;
 use recoup_units::FlowId;
-use serde::{Serialize, Serializer};
 use std::path::Path;
 
-/// What the flows are run with; the first is what the others are normalised to.
+/// The profiles. FCTs are normalised to the first one's.
 pub const PROFILES: [&str; 6] = [
     "linux-3.17",
     "linux-3.17+rtor",
@@ -21,16 +20,16 @@ pub const PROFILES: [&str; 6] = [
     "linux-3.17+tlpr+slp",
 ];
 
-/// What is lost, how long the flow is, and what copies go by.
+/// The lost packet, the flow's length, and the q that decides on copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Case {
-    /// The last of 8 segments, which a window of 10 has room to copy.
+    /// The last of 8 segments; a window of 10 has room for its copy.
     Tail8,
-    /// The last of 10, which it has not.
+    /// The last of 10 segments; a window of 10 has no room for its copy.
     Tail10,
-    /// The last of 8, with the paper's q.
+    /// The last of 8 segments, with the paper's q.
     Default8,
-    /// The last of 10, with the paper's q.
+    /// The last of 10 segments, with the paper's q.
     Default10,
     /// The first SYN.
     Syn,
@@ -59,7 +58,7 @@ impl Case {
         }
     }
 
-    /// Above a panel.
+    /// The title of the case's panel.
     pub const fn title(self) -> &'static str {
         match self {
             Self::Tail8 => "The last of 8 segments, q 1 for tails: the window has room for a copy",
@@ -73,7 +72,7 @@ impl Case {
         }
     }
 
-    /// How long the flow is, in full segments.
+    /// The flow's length in full segments.
     pub const fn segments(self) -> u64 {
         match self {
             Self::Tail8 | Self::Default8 => 8,
@@ -98,7 +97,7 @@ impl Case {
         }
     }
 
-    /// The scenario it varies.
+    /// The scenario that the case varies.
     const fn scenario(self) -> &'static str {
         match self {
             Self::Syn | Self::SynAck => "syn-loss",
@@ -106,7 +105,7 @@ impl Case {
         }
     }
 
-    /// The receivers it is run with: before there is data, when they acknowledge makes no difference.
+    /// The receivers of the case. Delayed ACKs make no difference before there are data.
     pub const fn receivers(self) -> &'static [Acks] {
         match self {
             Self::Syn | Self::SynAck => &[Acks::Quick],
@@ -116,50 +115,40 @@ impl Case {
 }
 
 /// One flow.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
-    /// What is lost, and what copies go by.
-    #[serde(serialize_with = "case")]
+    /// The case.
     pub case: Case,
     /// The `ack` setting.
     pub ack: &'static str,
-    /// In ms.
+    /// The RTT in ms.
     pub rtt_ms: u64,
     /// The profile of both hosts.
     pub profile: &'static str,
-    /// Flow completion time in ms; `null` if the flow did not complete.
+    /// Flow completion time in ms; `None` if the flow did not complete.
     pub fct_ms: Option<f64>,
-    /// Over the first profile's.
+    /// FCT divided by the first profile's FCT.
     pub fct_normalised: Option<f64>,
-    /// Segments sent again, SYNs and SYN-ACKs included.
+    /// Retransmissions of both hosts, with SYNs and SYN-ACKs.
     pub retransmissions: u64,
-    /// Copies sent, those of SYN and SYN-ACK included.
+    /// Copies sent by both hosts, with those of SYN and SYN-ACK.
     pub copies: u64,
-    /// Bytes of sequence space in them.
+    /// The sequence space of the copies, in bytes.
     pub copied_bytes: u64,
-    /// Copies worth their while that the window had no room for.
+    /// Copies that the arbitrator favoured but the window had no room for.
     pub withheld: u64,
-    /// IP bytes sent, both ways.
+    /// IP bytes sent, both directions.
     pub bytes: u64,
 }
 
 impl Cell {
-    /// Whether a segment of data was copied: what a handshake's copies carry is a byte each.
+    /// Whether a data segment was copied. A copy of a SYN or SYN-ACK is one byte of sequence space.
     pub fn copied_data(&self) -> bool {
         self.copied_bytes > self.copies
     }
 }
 
-/// As the settings that make it.
-fn case<S: Serializer>(case: &Case, to: S) -> Result<S::Ok, S::Error> {
-    to.collect_map([
-        ("lost", case.name().to_string()),
-        ("segments", case.segments().to_string()),
-        ("q", case.likelihoods().to_string()),
-    ])
-}
-
-/// A flow of a case, with `more` settings on top.
+/// Runs a flow of a case. `more` are settings in addition to the case's.
 pub fn run(
     case: Case,
     acks: Acks,
@@ -193,7 +182,7 @@ pub fn run(
     })
 }
 
-/// The first flow of a built-in scenario with these settings.
+/// Runs the first flow of a built-in scenario with these settings.
 pub fn run_flow(
     scenario: &str,
     settings: &[(&str, &str)],

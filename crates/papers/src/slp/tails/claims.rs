@@ -1,4 +1,4 @@
-//! What the window rule and the arbitrator imply for tails, SYNs and SYN-ACKs.
+//! Claims on tails, SYNs and SYN-ACKs that follow from the window rule and the arbitrator.
 
 use super::cell::{run, run_flow};
 use super::{Case, Cell, PROFILES, RTTS};
@@ -8,19 +8,19 @@ use crate::tail_loss::Acks;
 use recoup_lab::settings::SettingsError;
 use std::ops::RangeInclusive;
 
-/// What no RTT has been measured for waits so long for its copy.
+/// The gap before the first RTT sample, in ms.
 const FIRST_GAP_MS: f64 = 5.0;
 
 /// The `slp.gap` setting: an eighth of SRTT.
 const GAP: f64 = 0.125;
 
-/// Nothing, then RTOR, TLP and TLPR.
+/// The profiles without SLP: no mechanism, RTOR, TLP and TLPR.
 const WITHOUT: &[&str] = &[PROFILES[0], PROFILES[1], PROFILES[2], PROFILES[3]];
 const TLPR: &str = PROFILES[3];
 const SLP: &str = PROFILES[4];
 const BOTH: &str = PROFILES[5];
 
-/// The cells by what they are.
+/// The cells, found by their settings.
 struct Cells<'a>(&'a [Cell]);
 
 impl Cells<'_> {
@@ -37,7 +37,8 @@ impl Cells<'_> {
     }
 }
 
-/// A condition over every receiver and RTT of some cases: in how many it holds, and whether in all.
+/// Evaluates a condition for every receiver and RTT of some cases: the number of groups in which it
+/// holds, as text, and whether it holds in all.
 fn over(cases: &[Case], holds: impl Fn(Case, Acks, u64) -> bool) -> (String, bool) {
     let groups = cases
         .iter()
@@ -46,14 +47,14 @@ fn over(cases: &[Case], holds: impl Fn(Case, Acks, u64) -> bool) -> (String, boo
     let all: Vec<bool> = groups
         .map(|(case, acks, rtt_ms)| holds(case, acks, rtt_ms))
         .collect();
-    let so = all.iter().filter(|holds| **holds).count();
+    let count = all.iter().filter(|holds| **holds).count();
     (
-        format!("{so} of {} groups", all.len()),
-        so == all.len() && so > 0,
+        format!("{count} of {} groups", all.len()),
+        count == all.len() && count > 0,
     )
 }
 
-/// The claims decided here.
+/// Checks the claims.
 pub fn all(cells: &[Cell], seed: u64) -> Result<Vec<Claim>, SettingsError> {
     let c = Cells(cells);
     Ok(vec![
@@ -61,7 +62,7 @@ pub fn all(cells: &[Cell], seed: u64) -> Result<Vec<Claim>, SettingsError> {
         longer_flows(seed)?,
         withheld(&c),
         costs_the_gap(&c, seed)?,
-        no_dearer(&c),
+        no_extra_bytes(&c),
         worth_from(seed)?,
         defaults(&c),
         handshake(&c, seed)?,
@@ -70,8 +71,8 @@ pub fn all(cells: &[Cell], seed: u64) -> Result<Vec<Claim>, SettingsError> {
     ])
 }
 
-/// Which flows of so many segments, without loss, have their tail copied, and how many have a copy
-/// withheld instead.
+/// Runs flows of these lengths without loss: the lengths whose tail is copied, and the number of other
+/// flows with a withheld copy.
 fn tails_copied(
     segments: RangeInclusive<u64>,
     ack: &str,
@@ -102,14 +103,14 @@ fn first_window(seed: u64) -> Result<Claim, SettingsError> {
     let mut claim = claim(
         "last-two-of-a-window",
         "II-C2",
-        "next + 2·size < high_acked + cwnd leaves no copy to the last two segments of a full window",
-        "flows of 1 to 10 segments with a window of 10, q 1 for tails, nothing lost: all to 8 have their tail copied, 9 and 10 have it withheld",
+        "By the rule next + 2·size < high_acked + cwnd, SLP copies neither of the last two segments of a full window",
+        "flows of 1 to 10 segments with a window of 10, q 1 for tails, no loss: SLP copies the tails of flows of 1 to 8 segments and withholds the copies for 9 and 10",
         (
             format!("copied with {}; withheld in {withheld}", written.join(", ")),
             copied == expected && withheld == 2,
         ),
     );
-    claim.note = Some("with 9 segments the copy would just fill the window; the inequality is strict, so that the ninth is left out too".into());
+    claim.note = Some("with 9 segments the copy would just fill the window. The inequality is strict, so SLP withholds the ninth segment's copy too".into());
     Ok(claim)
 }
 
@@ -122,15 +123,15 @@ fn longer_flows(seed: u64) -> Result<Claim, SettingsError> {
     let mut claim = claim(
         "tail-behind-a-full-window",
         "II-C2",
-        "With an ACK a segment no tail of a longer transfer is copied: what a full window held back until an ACK made room goes at the window's edge",
-        "flows of 11 to 200 segments written at once, q 1 for tails, an ACK a segment, RTT 80 ms, nothing lost: no tail copied",
+        "With an ACK per segment SLP copies no tail of a longer transfer, because a segment that waited for an ACK is sent at the edge of the window",
+        "flows of 11 to 200 segments written at once, q 1 for tails, an ACK per segment, RTT 80 ms, no loss: SLP copies no tail",
         (
             format!("copied in {} of {all}, withheld in {withheld}", quick.len()),
             quick.is_empty(),
         ),
     );
     claim.note = Some(format!(
-        "the other {} tails are not worth a copy: all that has been measured when they go is the first window, 10 segments in 80 ms, and at that rate a copy takes longer than p·RTO. Where an ACK stands for several segments it makes room for more than is left: with delayed ACKs {} of {all} tails are copied, with Linux's {}",
+        "for the other {} tails the arbitrator favours no copy: when they are sent, only the first window has been measured, 10 segments in 80 ms, and at this rate a copy takes longer than p·RTO. An ACK that covers several segments makes room for more than the rest of the flow: with delayed ACKs SLP copies {} of {all} tails, with Linux's ACKs {}",
         all as u64 - withheld - quick.len() as u64,
         delayed.len(),
         linux.len(),
@@ -142,8 +143,8 @@ fn withheld(c: &Cells<'_>) -> Claim {
     claim(
         "withheld-is-no-help",
         "II-C2",
-        "What the window has no room for is not sent, and the flow fares as without",
-        "10 segments, q 1 for tails: one copy withheld, none sent; FCT and bytes of +slp those of the first profile, of +tlpr+slp those of +tlpr",
+        "If the window has no room for the copy, SLP withholds it, and the flow takes as long as without SLP",
+        "10 segments, q 1 for tails: one copy withheld, none sent; FCT and bytes of +slp equal the first profile's, those of +tlpr+slp equal +tlpr's",
         over(&[Case::Tail10], |case, acks, rtt_ms| {
             [(SLP, PROFILES[0]), (BOTH, TLPR)]
                 .iter()
@@ -169,28 +170,28 @@ fn costs_the_gap(c: &Cells<'_>, seed: u64) -> Result<Claim, SettingsError> {
         found.map_or(f64::NAN, |(_, fct)| *fct)
     };
     let at = |rtt_ms| c.fct(Case::Tail8, Acks::Quick, rtt_ms, SLP);
-    let (so, holds) = over(&[Case::Tail8], |case, acks, rtt_ms| {
-        let due = without_loss(rtt_ms) + GAP * rtt_ms as f64;
+    let (groups, holds) = over(&[Case::Tail8], |case, acks, rtt_ms| {
+        let expected = without_loss(rtt_ms) + GAP * rtt_ms as f64;
         [SLP, BOTH].iter().all(|profile| {
             let cell = c.get(case, acks, rtt_ms, profile);
-            same(cell.fct_ms.unwrap_or(f64::NAN), due) && cell.retransmissions == 0
+            same(cell.fct_ms.unwrap_or(f64::NAN), expected) && cell.retransmissions == 0
         })
     });
-    let fcts = RTTS.map(|rtt_ms| format!("{} for {}", at(rtt_ms), without_loss(rtt_ms)));
+    let fcts = RTTS.map(|rtt_ms| format!("{} (without loss {})", at(rtt_ms), without_loss(rtt_ms)));
     Ok(claim(
         "costs-the-gap",
         "II-C",
-        "With a copy, the loss of the original costs the gap between them and no timeout",
-        "8 segments, q 1 for tails: FCT of +slp and of +tlpr+slp = FCT without loss + SRTT/8, nothing retransmitted",
-        (format!("{so}: {} ms", fcts.join(", ")), holds),
+        "If the original is lost but its copy arrives, the loss costs the gap between them and no timeout",
+        "8 segments, q 1 for tails: FCT of +slp and of +tlpr+slp = FCT without loss + SRTT/8, no retransmission",
+        (format!("{groups}: {} ms", fcts.join(", ")), holds),
     ))
 }
 
-fn no_dearer(c: &Cells<'_>) -> Claim {
+fn no_extra_bytes(c: &Cells<'_>) -> Claim {
     claim(
         "lost-original-pays",
         "ours",
-        "Where the original is lost its copy costs no byte: it goes in the retransmission's place",
+        "If the original is lost, the copy adds no bytes, because it replaces the retransmission",
         "8 segments, q 1 for tails: IP bytes of +slp are no more than those of the first profile",
         over(&[Case::Tail8], |case, acks, rtt_ms| {
             let bytes = |profile| c.get(case, acks, rtt_ms, profile).bytes;
@@ -201,7 +202,7 @@ fn no_dearer(c: &Cells<'_>) -> Claim {
 
 fn worth_from(seed: u64) -> Result<Claim, SettingsError> {
     const RTTS_TRIED: RangeInclusive<u64> = 100..=300;
-    // RTO = RTT + max(200 ms, 2·RTT) after the handshake, and 588 ms is the arbitrator's border.
+    // After the handshake RTO = RTT + max(200 ms, 2·RTT); the arbitrator's threshold is 588 ms.
     const FIRST: u64 = 196;
     let mut copied = Vec::new();
     for rtt_ms in RTTS_TRIED {
@@ -214,12 +215,12 @@ fn worth_from(seed: u64) -> Result<Claim, SettingsError> {
     Ok(claim(
         "full-segment-worth-from",
         "II-C1",
-        "With q 10 % and 10 Mbit/s a PSH segment of 1500 bytes is worth a copy from an RTO of 0.98·12000/(0.02·0.1·10⁷) s = 588 ms on, which is an RTT of 196 ms",
-        "8 segments, the paper's q, RTTs of 100 to 300 ms in steps of one: copied from 196 ms on and nowhere below",
+        "With q 10 % and 10 Mbit/s SLP copies a PSH segment of 1500 bytes from an RTO of 0.98·12000/(0.02·0.1·10⁷) s = 588 ms on, which is an RTT of 196 ms",
+        "8 segments, the paper's q, RTTs of 100 to 300 ms in steps of 1 ms: SLP copies the tail from 196 ms on and never below",
         (
             copied.first().map_or("never".into(), |rtt_ms| {
                 format!(
-                    "from {rtt_ms} ms on, {} of {}",
+                    "from {rtt_ms} ms on, at {} of {} RTTs",
                     copied.len(),
                     RTTS_TRIED.count()
                 )
@@ -233,8 +234,8 @@ fn defaults(c: &Cells<'_>) -> Claim {
     claim(
         "defaults-pass-tails-by",
         "II-C1",
-        "With the paper's q a lost tail costs what it costs without SLP, unless the RTT is long and the window has room",
-        "FCT of +slp = the first profile's, no data copied, at RTT 20 and 80 ms; at 320 ms copied and faster with 8 segments, withheld with 10",
+        "With the paper's q a lost tail costs as much as without SLP, unless the RTT is long and the window has room",
+        "RTT 20 and 80 ms: no data copied, FCT of +slp = the first profile's. RTT 320 ms: with 8 segments the tail is copied and the flow faster, with 10 the copy is withheld",
         over(&[Case::Default8, Case::Default10], |case, acks, rtt_ms| {
             let ours = c.get(case, acks, rtt_ms, SLP);
             let theirs = c.get(case, acks, rtt_ms, PROFILES[0]);
@@ -263,26 +264,26 @@ fn handshake(c: &Cells<'_>, seed: u64) -> Result<Claim, SettingsError> {
         )?;
         lossless.push((rtt_ms, flow.fct_ms.unwrap_or(f64::NAN)));
     }
-    let late = |case, rtt_ms, profile: &str| {
+    let delay = |case, rtt_ms, profile: &str| {
         let found = lossless.iter().find(|(rtt, _)| *rtt == rtt_ms);
         c.fct(case, Acks::Quick, rtt_ms, profile) - found.map_or(f64::NAN, |(_, fct)| *fct)
     };
-    let told = cases.map(|case| {
-        let late = [PROFILES[0], SLP].map(|profile| late(case, RTTS[1], profile));
-        format!("{} {} ms late for {}", case.name(), late[1], late[0])
+    let delays = cases.map(|case| {
+        let [without, with] = [PROFILES[0], SLP].map(|profile| delay(case, RTTS[1], profile));
+        format!("{} costs {with} ms (without SLP {without})", case.name())
     });
-    let (so, holds) = over(&cases, |case, _, rtt_ms| {
+    let (groups, holds) = over(&cases, |case, _, rtt_ms| {
         [SLP, BOTH]
             .iter()
-            .all(|profile| same(late(case, rtt_ms, profile), FIRST_GAP_MS))
-            && late(case, rtt_ms, PROFILES[0]) >= 1000.0 - 1e-3
+            .all(|profile| same(delay(case, rtt_ms, profile), FIRST_GAP_MS))
+            && delay(case, rtt_ms, PROFILES[0]) >= 1000.0 - 1e-3
     });
     Ok(claim(
         "handshake-costs-the-gap",
         "II-C1",
-        "With q 1 for SYN and SYN-ACK the loss of either costs the gap instead of the initial timeout of a second",
-        "FCT of +slp and of +tlpr+slp = FCT without loss + 5 ms, of the first profile at least 1 s more",
-        (format!("{so}; at 80 ms {}", told.join(", ")), holds),
+        "With q 1 for SYN and SYN-ACK, the loss of either costs the gap instead of the initial RTO of 1 s",
+        "FCT of +slp and of +tlpr+slp = FCT without loss + 5 ms; FCT of the first profile ≥ FCT without loss + 1 s",
+        (format!("{groups}; at 80 ms: {}", delays.join(", ")), holds),
     ))
 }
 
@@ -305,8 +306,8 @@ fn together(c: &Cells<'_>) -> Claim {
     claim(
         "together-the-best",
         "ours",
-        "SLP and TLPR do not get in each other's way: together they are as fast as the faster of both",
-        "FCT of +tlpr+slp = the lower of +tlpr's and +slp's, and the lowest of all, in every group",
+        "SLP and TLPR together are as fast as the faster of the two",
+        "in every group, FCT of +tlpr+slp = the smaller of +tlpr's and +slp's, and the smallest of all profiles",
         over(&Case::ALL, |case, acks, rtt_ms| {
             let fct = |profile| c.fct(case, acks, rtt_ms, profile);
             let best = PROFILES.map(fct).into_iter().fold(f64::INFINITY, f64::min);

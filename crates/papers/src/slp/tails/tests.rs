@@ -5,26 +5,26 @@ use std::sync::LazyLock;
 static FIGURE: LazyLock<Figure<Cell>> = LazyLock::new(|| figure(1).unwrap());
 
 #[test]
-fn verdicts_are_the_known_ones() {
-    println!("{}", to_table(&FIGURE));
+fn verdicts_are_as_expected() {
+    println!("{}", to_sheet(FIGURE.clone()).table);
     crate::claims::assert_known(&FIGURE.claims);
 }
 
-/// Nothing but initial sequence numbers comes from the seed.
+/// The seed decides only initial sequence numbers.
 #[test]
 fn the_seed_changes_nothing() {
     assert_eq!(figure(2).unwrap().cells, FIGURE.cells);
 }
 
-/// Last of 8, quick ACKs, 80 ms: by hand.
+/// FCTs computed by hand: last of 8 segments, quick ACKs, RTT 80 ms.
 #[test]
-fn a_flow_takes_what_it_must() {
+fn completion_times_are_as_computed_by_hand() {
     for (profile, fct_ms) in [
-        // Handshake, half a round trip of the others, RTO of 280 ms from their ACKs, half a round trip.
+        // Handshake, first window, its ACKs, an RTO of 280 ms after them, the retransmission.
         ("linux-3.17", 80.0 + 80.0 + 80.0 + 280.0),
-        // The timer counts from the transmission, a round trip earlier.
+        // RTOR counts the RTO from the transmission, one RTT earlier.
         ("linux-3.17+rtor", 80.0 + 80.0 + 280.0),
-        // The copy, an eighth of SRTT behind the original.
+        // The copy follows the original after SRTT/8.
         ("linux-3.17+slp", 80.0 + 80.0 + 10.0),
     ] {
         let cells = FIGURE.cells.iter();
@@ -41,15 +41,19 @@ fn every_cell_is_in_csv_and_json_and_every_case_in_the_picture() {
     let cells = receivers * PROFILES.len() * RTTS.len();
     assert_eq!(FIGURE.cells.len(), cells);
     assert!(FIGURE.cells.iter().all(|cell| cell.fct_ms.is_some()));
-    let csv = to_csv(&FIGURE);
+    let sheet = to_sheet(FIGURE.clone());
+    let csv = &sheet.csv;
     assert_eq!(csv.lines().count(), 1 + cells);
     assert!(
         csv.lines().all(|line| line.split(',').count() == 14),
         "{csv}"
     );
-    let json = serde_json::to_value(&*FIGURE).unwrap();
+    let header = "figure,lost,segments,q,ack,rtt_ms,profile,fct_ms,fct_normalised,retransmissions,\
+         copies,copied_bytes,withheld,bytes";
+    assert_eq!(csv.lines().next(), Some(header));
+    let json = &sheet.json;
     assert_eq!(json["cells"].as_array().map(Vec::len), Some(cells));
-    assert_eq!(json["cells"][0]["case"]["q"], "tail:1");
+    assert_eq!(json["cells"][0]["q"], "tail:1");
     let Picture::Bars(chart) = &FIGURE.picture else {
         panic!("bars");
     };

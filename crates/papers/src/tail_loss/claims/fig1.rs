@@ -1,4 +1,4 @@
-//! What one lost segment decides, by RTT.
+//! The claims that figure 1 (one lost segment, by RTT) decides.
 
 use super::{Cells, claim, common, list, same};
 use crate::claims::{Claim, Verdict};
@@ -24,7 +24,7 @@ fn equation_2(first: &First) -> f64 {
     pto.min(first.rto_ms)
 }
 
-/// How many of the cells of figure 1 satisfy `f`, as text, and whether all do.
+/// The number of figure 1's cells that satisfy `f`, as text, and whether all do.
 fn in_every_cell(f: impl Fn(Acks, u64) -> bool) -> (String, bool) {
     let cells = Acks::ALL
         .iter()
@@ -34,7 +34,7 @@ fn in_every_cell(f: impl Fn(Acks, u64) -> bool) -> (String, bool) {
     (format!("{holds} of {all} cells"), holds == all)
 }
 
-/// The claims figure 1 decides.
+/// Checks the claims.
 pub fn fig1(cells: &[Cell], base: &Scenario) -> Result<Vec<Claim>, SettingsError> {
     let c = Cells(cells);
     let mut claims = restart_claims(&c);
@@ -77,14 +77,14 @@ fn restart_claims(c: &Cells) -> Vec<Claim> {
         claim(
             "restart-costs-rtt",
             "2.1",
-            "The standard timer adds one RTT to the recovery of a lost tail segment, and a delayed ACK's delay on top",
+            "The standard timer adds one RTT to the recovery of a lost tail segment, plus the delay of a delayed ACK",
             "baseline: retransmission − transmission of the lost segment = RTO + RTT (+ 200 ms with delayed ACKs), at every RTT",
             in_every_cell(rto_and_more),
         ),
         claim(
             "rtor-exactly-rto",
             "2.1, 3.4",
-            "With RTO restart the retransmission comes exactly one RTO after the transmission, never earlier",
+            "With RTO restart the sender retransmits exactly one RTO after the transmission, never earlier",
             "RTOR: retransmission − transmission of the lost segment = RTO, at every RTT",
             in_every_cell(exactly_rto),
         ),
@@ -92,28 +92,28 @@ fn restart_claims(c: &Cells) -> Vec<Claim> {
             "rtor-reduces",
             "3.1",
             "RTOR consistently reduces the FCT",
-            "RTOR's FCT below the baseline's at every RTT, both receivers",
+            "RTOR's FCT is below the baseline's at every RTT, with both receivers",
             in_every_cell(|acks, rtt| c.saved(acks, rtt, 1, Mechanism::Rtor) > 0.0),
         ),
         claim(
             "rtor-quick-rtt",
             "3.1",
             "With quick ACKs RTOR saves one RTT",
-            "saved = RTT at every RTT",
+            "FCT saved = RTT at every RTT",
             saves(quick, 0.0),
         ),
         claim(
             "rtor-delayed-ack",
             "3.1",
             "With delayed ACKs RTOR saves the delayed-ACK time as well",
-            "saved = RTT + 200 ms at every RTT (the last ACK, of the ninth segment, is a delayed one)",
+            "FCT saved = RTT + 200 ms at every RTT (the last ACK, of the ninth segment, is delayed)",
             saves(delayed, 200.0),
         ),
         claim(
             "delack-weighs-at-small-rtt",
             "3.1",
-            "The smaller the RTT, the more the delayed-ACK timer weighs in RTOR's gain",
-            "RTOR's relative gain with delayed ACKs falls as the RTT grows",
+            "The smaller the RTT, the larger the delayed-ACK timer's part in RTOR's gain",
+            "with delayed ACKs, RTOR's relative gain falls as the RTT grows",
             (
                 format!("relative gain {}", list(relative)),
                 relative.windows(2).all(|w| w[0] > w[1]),
@@ -147,7 +147,7 @@ fn probe_claims(c: &Cells) -> Vec<Claim> {
         claim(
             "tlp-large-gains",
             "3.1",
-            "With delayed ACKs TLP gains much at RTTs of 10 to 80 ms, since the probe timeout of equation 1 passes before the held ACK is back",
+            "With delayed ACKs TLP gains much at RTTs of 10 to 80 ms, because the probe timeout of equation 1 expires before the delayed ACK arrives",
             "10 to 80 ms: the probe leaves 2·SRTT (at least 10 ms) after the last ACK, and the FCT falls by more than 40 %",
             (
                 normalised(delayed, small),
@@ -157,8 +157,8 @@ fn probe_claims(c: &Cells) -> Vec<Claim> {
         claim(
             "tlp-gains-end-at-160",
             "3.1",
-            "From 160 ms on the held ACK returns before the probe timeout and equation 2 takes over",
-            "160 to 640 ms: the probe leaves min(max(2·SRTT, 1.5·SRTT + 200 ms), RTO) after the last ACK, the held one (200 ms < 2·RTT), and the FCT falls by less than 40 %",
+            "From 160 ms on, the delayed ACK arrives before the probe timeout, and equation 2 applies",
+            "160 to 640 ms: the probe leaves min(max(2·SRTT, 1.5·SRTT + 200 ms), RTO) after the last ACK, which was delayed (200 ms < 2·RTT), and the FCT falls by less than 40 %",
             (
                 normalised(delayed, large),
                 by(delayed, large, equation_2) && !large.iter().any(gains_much),
@@ -177,7 +177,7 @@ fn probe_claims(c: &Cells) -> Vec<Claim> {
     ]
 }
 
-/// How far the equations are apart.
+/// The ratio of the two probe timeouts.
 fn equations_claim() -> Claim {
     let ratio = RTTS.map(|rtt| {
         let pto = |outstanding| {
@@ -197,7 +197,7 @@ fn equations_claim() -> Claim {
     )
 }
 
-/// The RTO takes precedence where it is the smaller.
+/// The smaller of probe timeout and RTO applies.
 fn capped_claim(c: &Cells) -> Claim {
     let short = &RTTS[..4];
     let firsts = short
@@ -212,7 +212,7 @@ fn capped_claim(c: &Cells) -> Claim {
         "pto-capped-by-rto",
         "2.2",
         "The probe timeout is never longer than the RTO",
-        "quick ACKs, 10 to 80 ms, where equation 2 gives more than the RTO: the probe leaves one RTO after the last ACK, in its place",
+        "quick ACKs, 10 to 80 ms, where equation 2 exceeds the RTO: the probe leaves one RTO after the last ACK, instead of a timeout",
         (
             format!("{count} of {} cells", short.len()),
             count == short.len(),
@@ -220,12 +220,12 @@ fn capped_claim(c: &Cells) -> Claim {
     )
 }
 
-/// A probe that was not needed.
+/// A probe after which nothing turns out lost.
 fn idle_probe_claim(base: &Scenario) -> Result<Claim, SettingsError> {
     let mut unchanged = 0;
     for mechanism in [Mechanism::Tlp, Mechanism::Tlpr] {
         for rtt in RTTS {
-            // Of the client's pure ACKs the first ends the handshake: the eleventh is the last.
+            // The client's first pure ACK ends the handshake, so the eleventh is the last.
             let lost_ack = [("drop", "up:ack:11")];
             let (spec, mut simulation) = prepare(base, Acks::Quick, rtt, 0, mechanism, &lost_ack)?;
             let record = simulation.run(&spec, base.seed, FlowId(0), &mut NoObserver);
@@ -240,13 +240,13 @@ fn idle_probe_claim(base: &Scenario) -> Result<Claim, SettingsError> {
     Ok(claim(
         "probe-without-loss",
         "2.2",
-        "A probe sent though nothing was lost changes neither congestion control nor recovery",
+        "A probe without any loss of data changes neither the congestion control state nor the recovery state",
         "only the ACK of the last segment is lost: one probe, state Open, ssthresh never set (TLP and TLPR, every RTT)",
         (format!("{unchanged} of {all} flows"), unchanged == all),
     ))
 }
 
-/// TLPR's timer, by either equation: which one depends on what was outstanding at the last ACK.
+/// TLPR's timer. The number of segments outstanding at the last ACK decides between the equations.
 fn probe_restart_claim(c: &Cells) -> Claim {
     let capped = |pto: f64, f: &First| pto.min(f.rto_ms);
     let from_transmission = |acks, rtt| {
@@ -259,13 +259,13 @@ fn probe_restart_claim(c: &Cells) -> Claim {
     claim(
         "tlpr-from-transmission",
         "2.3",
-        "TLPR sends its probe PTO after the last segment was transmitted, not after the last ACK",
+        "TLPR sends its probe one PTO after it transmitted the last segment, not after the last ACK",
         "TLPR: probe − transmission of the last segment = min(PTO, RTO), PTO by equation 1 or 2, at every RTT",
         in_every_cell(from_transmission),
     )
 }
 
-/// The paper's exception at 10 ms, and the receiver that would produce it.
+/// The paper's exception at 10 ms, and a receiver that produces it.
 fn ten_ms_exception(c: &Cells, base: &Scenario) -> Result<Claim, SettingsError> {
     let (acks, tlp) = (Acks::Quick, Mechanism::Tlp);
     let first = c.first(acks, 10, 1, Mechanism::Tlp);
@@ -279,7 +279,7 @@ fn ten_ms_exception(c: &Cells, base: &Scenario) -> Result<Claim, SettingsError> 
     let mut claim = claim(
         "ten-ms-exception",
         "3.1",
-        "With quick ACKs, at 10 ms the probe timeout of equation 1 passes before the ACK of the ninth segment arrives",
+        "With quick ACKs and an RTT of 10 ms, the probe timeout of equation 1 expires before the ACK of the ninth segment arrives",
         "10 ms: the probe leaves 2·SRTT = 20 ms after the last ACK",
         (
             format!(
@@ -291,28 +291,28 @@ fn ten_ms_exception(c: &Cells, base: &Scenario) -> Result<Claim, SettingsError> 
     );
     claim.known = Verdict::Fails;
     claim.note = Some(format!(
-        "it does not follow from exact timers and an ACK a segment: all nine ACKs are back after \
-         10 ms, equation 1 waits 20. A receiver whose quick ACKs end at eight would produce it: the \
-         ninth ACK is then held for 40 ms, Linux's shortest delay, which is longer than 2·SRTT at \
-         10 ms and no longer at 20 ms. With ack=linux:8 that {}",
+        "exact timers and an ACK per segment do not give this: all nine ACKs arrive after 10 ms, but \
+         equation 1 waits 20 ms. A receiver that sends only eight quick ACKs could explain it. It \
+         delays the ninth ACK by 40 ms, Linux's shortest delay. This is longer than 2·SRTT at 10 ms, \
+         but not at 20 ms. With ack=linux:8 {}",
         match explained {
-            true => "is what happens: equation 1 at 10 ms, not at 20 ms",
-            false => "does not happen either",
+            true => "the simulator shows this: equation 1 at an RTT of 10 ms, but not at 20 ms",
+            false => "the simulator does not show this either",
         }
     ));
     Ok(claim)
 }
 
-/// A link rate breaks the tie between RTOR's deadline and a held ACK.
+/// Shows that a link rate decides between RTOR's deadline and a delayed ACK.
 fn tie_break_note(base: &Scenario) -> Result<String, SettingsError> {
     let spurious = |more: &[(&str, &str)]| -> Result<u64, SettingsError> {
         Ok(run_cell(base, Acks::Delayed, FIG2_RTT, 1, Mechanism::Rtor, more)?.spurious)
     };
     let (without, with) = (spurious(&[])?, spurious(&[("rate", "100Mbit")])?);
     Ok(format!(
-        "RTOR's deadline for the ninth segment and its ACK, held for 200 ms, fall on the same \
-         instant (RTO = RTT + 200 ms), and the ACK is handled first. A link rate makes the ACK later \
-         than the deadline: at 80 ms with delayed ACKs, {without} spurious retransmissions in {FLOWS} \
-         flows with rate=none, {with} with rate=100Mbit"
+        "RTOR's deadline for the ninth segment and the segment's ACK, delayed by 200 ms, fall on the \
+         same instant (RTO = RTT + 200 ms). The simulator handles the ACK first. With a link rate the \
+         ACK arrives after the deadline: at 80 ms with delayed ACKs, {FLOWS} flows have {without} \
+         spurious retransmissions with rate=none, {with} with rate=100Mbit"
     ))
 }

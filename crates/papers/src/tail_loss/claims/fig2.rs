@@ -1,4 +1,4 @@
-//! What one to five lost segments decide, at one RTT.
+//! The claims that figure 2 (one to five lost segments, RTT 80 ms) decides.
 
 use super::{Cells, claim, common, list, same};
 use crate::claims::Claim;
@@ -11,7 +11,7 @@ use recoup_recovery::detect::EarlyRetransmit;
 use recoup_sim::NoObserver;
 use recoup_units::FlowId;
 
-/// The claims figure 2 decides.
+/// Checks the claims.
 pub fn fig2(cells: &[Cell], base: &Scenario) -> Result<Vec<Claim>, SettingsError> {
     let c = Cells(cells);
     let rtt = FIG2_RTT;
@@ -33,7 +33,7 @@ pub fn fig2(cells: &[Cell], base: &Scenario) -> Result<Vec<Claim>, SettingsError
             "rtor-at-least-one-rtt",
             "3.4",
             "RTOR saves at least one RTT when up to three segments are lost",
-            "saved ≥ RTT for one to three lost segments",
+            "FCT saved ≥ RTT for one to three lost segments",
             (
                 saved(Mechanism::Rtor),
                 every(&[1, 2, 3], &|a, n| {
@@ -56,8 +56,8 @@ pub fn fig2(cells: &[Cell], base: &Scenario) -> Result<Vec<Claim>, SettingsError
         claim(
             "probes-help-at-any-degree",
             "3.1",
-            "TLP and TLPR reduce the FCT as the degree of loss grows, above three too",
-            "their FCTs below the baseline's for two to five lost segments",
+            "TLP and TLPR reduce the FCT also when more than three segments are lost",
+            "their FCTs are below the baseline's for two to five lost segments",
             (
                 format!(
                     "TLP {}; TLPR {}",
@@ -78,7 +78,7 @@ pub fn fig2(cells: &[Cell], base: &Scenario) -> Result<Vec<Claim>, SettingsError
     Ok(claims)
 }
 
-/// When RTOR saves the receiver's delay as well.
+/// RTOR also saves the receiver's delay if the last ACK was delayed.
 fn held_ack_claim(c: &Cells) -> Claim {
     let saved = [1, 2, 3].map(|n| c.saved(Acks::Delayed, FIG2_RTT, n, Mechanism::Rtor));
     let rtt = FIG2_RTT as f64;
@@ -86,8 +86,8 @@ fn held_ack_claim(c: &Cells) -> Claim {
     claim(
         "held-ack-saved-where-held",
         "3.1",
-        "RTOR saves the delayed-ACK time where the last ACK is a delayed one",
-        "delayed ACKs: saved = RTT + 200 ms with an odd number of segments before the loss (n = 1, 3), RTT with an even one (n = 2)",
+        "RTOR also saves the delayed-ACK time if the last ACK is delayed",
+        "delayed ACKs: FCT saved = RTT + 200 ms with an odd number of segments before the loss (n = 1, 3), RTT with an even number (n = 2)",
         (
             format!("saved {} ms", list(saved)),
             saved.iter().zip(expected).all(|(s, e)| same(*s, e)),
@@ -95,7 +95,7 @@ fn held_ack_claim(c: &Cells) -> Claim {
     )
 }
 
-/// Early retransmit by itself.
+/// The baseline with and without early retransmit.
 fn early_retransmit_claim(c: &Cells, base: &Scenario) -> Result<Claim, SettingsError> {
     let mut equal = 0;
     for acks in Acks::ALL {
@@ -117,13 +117,13 @@ fn early_retransmit_claim(c: &Cells, base: &Scenario) -> Result<Claim, SettingsE
     Ok(claim(
         "early-retransmit-no-help",
         "2",
-        "Early retransmit is of no help when the last segments of a flow are lost",
+        "Early retransmit does not help when the last segments of a flow are lost",
         "the baseline's FCT is the same with early retransmit off",
         (format!("{equal} of {all} cells"), equal == all),
     ))
 }
 
-/// What repairs the segments that the probe itself did not.
+/// The mechanisms that repair the losses which the probe does not.
 fn repair_claims(c: &Cells) -> [Claim; 3] {
     let repaired_by = |degrees: &[u64], trigger: Trigger| {
         let as_claimed = |cell: &Cell| {
@@ -150,21 +150,21 @@ fn repair_claims(c: &Cells) -> [Claim; 3] {
             "probe-repairs-the-last",
             "2.2",
             "The probe itself repairs the loss of the last segment",
-            "one lost: the probe is the only retransmission",
+            "one segment lost: the probe is the only retransmission",
             repaired_by(&[1], Trigger::Fast),
         ),
         claim(
             "early-retransmit-for-2-3",
             "3.1",
-            "With two or three lost, early retransmit repairs what the probe did not",
-            "two and three lost: one probe, all others sent by early retransmit, no timeout",
+            "With two or three segments lost, early retransmit repairs the losses that the probe does not",
+            "two and three segments lost: one probe, all other retransmissions by early retransmit, no timeout",
             repaired_by(&[2, 3], Trigger::Early),
         ),
         claim(
             "fack-for-4-and-more",
             "3.1",
-            "With four or more lost, FACK starts the recovery after the probe",
-            "four and five lost: one probe, all others sent in fast recovery, no timeout",
+            "With four or more segments lost, FACK starts the recovery after the probe",
+            "four and five segments lost: one probe, all other retransmissions in fast recovery, no timeout",
             repaired_by(&[4, 5], Trigger::Fast),
         ),
     ]

@@ -17,6 +17,8 @@ fn captured(flows: &str) -> (Folder, u64) {
     let dir = Folder::new();
     let args = ["run", "tail-loss", "--set", "drop=tail:2", "--flows", flows];
     let more = [
+        "--set",
+        "ack=quick",
         "--profile",
         "linux-3.17",
         "--pcap",

@@ -77,7 +77,7 @@ fn check_events(text: &str, flows: u64) -> BTreeMap<String, u64> {
         let before = last.insert((profile, flow), time).unwrap_or(0.0);
         assert!(before <= time, "time runs backwards: {line}");
     }
-    assert_eq!(last.len() as u64, 4 * flows, "every flow of every profile");
+    assert_eq!(last.len() as u64, 3 * flows, "every flow of every profile");
     again
 }
 
@@ -224,9 +224,9 @@ fn a_signal_leaves_nothing_behind() {
             .stderr(Stdio::null())
             .spawn()
             .expect("the program starts");
-        // Events, and two captures for each of four profiles.
+        // Events, and two captures for each of three profiles.
         let begun = Instant::now();
-        while dir.files().iter().filter(|f| f.ends_with(".tmp")).count() < 9 {
+        while dir.files().iter().filter(|f| f.ends_with(".tmp")).count() < 7 {
             assert!(
                 begun.elapsed() < Duration::from_secs(60),
                 "{:?}",
@@ -282,7 +282,10 @@ fn an_interrupted_run_prints_its_results() {
     assert!(stderr.starts_with(note), "{stderr}");
     let rest = " of 100000000 flows; captures and events are not written\n";
     assert!(stderr.ends_with(rest), "{stderr}");
-    assert!(stdout.starts_with("tail-loss seed=1 "), "{stdout}");
+    assert!(
+        stdout.contains("tail-loss flows=100000000 seed=1 "),
+        "{stdout}"
+    );
     assert!(stdout.contains("linux-3.17"), "{stdout}");
     assert_eq!(dir.files(), [""; 0]);
 }

@@ -13,11 +13,16 @@ const PRR: [(&str, &[&str]); 3] = [
     ("fig4", &["prr"]),
 ];
 
-/// The one figure in a JSON array.
+/// The only figure of a JSON document.
 fn only(json: &str) -> Value {
-    let mut figures: Vec<Value> = serde_json::from_str(json).expect("an array");
+    let document: Value = serde_json::from_str(json).expect("a document");
+    assert_eq!(
+        (&document["schema"], &document["version"]),
+        (&"recoup.paper".into(), &1.into())
+    );
+    let figures = document["figures"].as_array().expect("figures");
     assert_eq!(figures.len(), 1, "{json}");
-    figures.remove(0)
+    figures[0].clone()
 }
 
 /// No row of a table is wider than a terminal.
@@ -268,7 +273,7 @@ fn the_prr_papers_properties_are_a_ledger_with_counterexamples() {
     let table = outcome.stdout;
     assert!(table.starts_with("prr properties: "), "{table}");
     for part in [
-        "most on an ACK (segments)",
+        "largest burst on an ACK (segments)",
         "| holds ",
         "| FAILS (expected) ",
     ] {
@@ -332,7 +337,7 @@ fn the_slp_papers_goodputs_are_computed_and_simulated() {
         "seed 1; intervals of 99.994 % confidence each, 99.1 % for all 144 together",
         "goodput, paper (unique/sent)",
         "| 16+1 ",
-        "\nClosed forms outside the interval of what was simulated, of all loss rates: none of 144\n",
+        "\nClosed forms outside the simulated interval, at all loss rates: none of 144\n",
         "| FAILS (expected) | no-retransmission ",
     ] {
         assert!(table.contains(part), "{part}\n{table}");
@@ -442,8 +447,7 @@ fn slp_stands_in_one_table_with_the_tail_loss_mechanisms() {
     let cells = json["cells"].as_array().expect("cells");
     let of = |lost: &str, profile: &str| {
         let is = |cell: &&Value| {
-            let case = (&cell["case"]["lost"], &cell["case"]["q"]);
-            case == (&lost.into(), &"tail:1".into())
+            (&cell["lost"], &cell["q"]) == (&lost.into(), &"tail:1".into())
                 && (&cell["profile"], &cell["ack"]) == (&profile.into(), &"quick".into())
                 && cell["rtt_ms"] == 80
         };

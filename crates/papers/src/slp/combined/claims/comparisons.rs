@@ -1,4 +1,4 @@
-//! Copies beside other mechanisms, and what is copied beside other copies.
+//! Comparisons of copies with other mechanisms, and of different copies.
 
 use super::{Cells, OURS, by_load, by_network};
 use crate::claims::{Claim, claim};
@@ -13,10 +13,10 @@ pub fn more_than_tlpr(c: &Cells<'_>) -> Claim {
     claim(
         "slp-saves-more",
         OURS,
-        "Under random losses SLP shortens these flows by more than TLPR does: their dearest timeouts come before there is a tail",
-        "mean FCT saved by the paper's q and by TLPR, and their intervals apart",
+        "Under random losses SLP shortens these flows more than TLPR does, because their longest timeouts are those of the handshake",
+        "the mean FCT saved with the paper's q exceeds that saved by TLPR, and their intervals do not overlap",
         (
-            by_load(|load| format!("{} ms for {}", slp(load), tlpr(load))),
+            by_load(|load| format!("SLP {} ms, TLPR {} ms", slp(load), tlpr(load))),
             Load::ALL.iter().all(|load| {
                 let (slp, tlpr) = (slp(*load), tlpr(*load));
                 slp.mean - slp.half > tlpr.mean + tlpr.half
@@ -25,26 +25,26 @@ pub fn more_than_tlpr(c: &Cells<'_>) -> Claim {
     )
 }
 
-/// What the paper's q saves beside a mechanism.
-fn beside(c: &Cells<'_>, recovery: Recovery, load: Load, network: Network) -> Estimate {
+/// The mean FCT that copies by the paper's q save in addition to a mechanism.
+fn saved_on_top(c: &Cells<'_>, recovery: Recovery, load: Load, network: Network) -> Estimate {
     let cell = c.get(load, network, recovery, Copied::Paper);
     cell.saved_by_copies_ms
 }
 
-/// The same under random losses, and whether it is more than nothing.
-fn beside_in_random(c: &Cells<'_>, recovery: Recovery) -> (String, bool) {
-    let saved = |load| beside(c, recovery, load, Network::Random);
-    let told = by_load(|load| format!("{} ms", saved(load)));
+/// The same under random losses as text, and whether it is above 0.
+fn saved_on_top_in_random(c: &Cells<'_>, recovery: Recovery) -> (String, bool) {
+    let saved = |load| saved_on_top(c, recovery, load, Network::Random);
+    let text = by_load(|load| format!("{} ms", saved(load)));
     (
-        told,
+        text,
         Load::ALL.iter().all(|load| saved(*load).is_positive()),
     )
 }
 
-/// The same in bursts.
-fn beside_in_bursts(c: &Cells<'_>, recovery: Recovery) -> String {
+/// The same in bursts as text.
+fn saved_on_top_in_bursts(c: &Cells<'_>, recovery: Recovery) -> String {
     let saved = |load| {
-        let saved = |network| beside(c, recovery, load, network);
+        let saved = |network| saved_on_top(c, recovery, load, network);
         let (short, long) = (saved(Network::Bursts3), saved(Network::Bursts8));
         format!("{short} and {long} ms")
     };
@@ -55,9 +55,9 @@ pub fn on_top_of_tlpr(c: &Cells<'_>) -> Claim {
     let mut claim = claim(
         "slp-on-tlpr",
         OURS,
-        "SLP adds to what TLPR saves",
-        "mean FCT of TLPR less that of TLPR with the paper's q; above 0 with 95 % confidence under random losses",
-        beside_in_random(c, Recovery::Tlpr),
+        "SLP saves time in addition to TLPR",
+        "under random losses, the mean FCT of TLPR minus that of TLPR with the paper's q is above 0 with 95 % confidence",
+        saved_on_top_in_random(c, Recovery::Tlpr),
     );
     let alone = |load| {
         let saved = |recovery, copied| {
@@ -65,15 +65,15 @@ pub fn on_top_of_tlpr(c: &Cells<'_>) -> Claim {
             cell.saved_by_copies_ms
         };
         format!(
-            "{} alone, {} with tails beside TLPR",
+            "{} alone, {} with TLPR and copies of tails",
             saved(Recovery::Nothing, Copied::Paper),
             saved(Recovery::Tlpr, Copied::Tails)
         )
     };
     claim.note = Some(format!(
-        "as much as alone: the two mend different losses. Under random losses {} (ms); {}",
+        "SLP saves as much with TLPR as alone, because the two repair different losses. Under random losses {} (ms); {}",
         by_load(alone),
-        beside_in_bursts(c, Recovery::Tlpr),
+        saved_on_top_in_bursts(c, Recovery::Tlpr),
     ));
     claim
 }
@@ -82,11 +82,11 @@ pub fn on_top_of_linux_6(c: &Cells<'_>) -> Claim {
     let mut claim = claim(
         "slp-on-linux-6",
         OURS,
-        "SLP adds to what Linux 6 saves: RACK-TLP knows nothing for a handshake either",
-        "mean FCT of linux-6 less that of linux-6+slp, the paper's q; above 0 with 95 % confidence under random losses",
-        beside_in_random(c, Recovery::Linux6),
+        "SLP saves time in addition to Linux 6, because RACK-TLP does not help a handshake either",
+        "under random losses, the mean FCT of linux-6 minus that of linux-6+slp (the paper's q) is above 0 with 95 % confidence",
+        saved_on_top_in_random(c, Recovery::Linux6),
     );
-    claim.note = Some(beside_in_bursts(c, Recovery::Linux6));
+    claim.note = Some(saved_on_top_in_bursts(c, Recovery::Linux6));
     claim
 }
 
@@ -96,17 +96,17 @@ pub fn handshake(c: &Cells<'_>) -> Claim {
         (cell.saved_ms, cell.saved_per_kb().unwrap_or(f64::NAN))
     };
     let both = |load| [Copied::Handshake, Copied::Paper].map(|copied| saved(load, copied));
-    let told = |load| {
+    let text = |load| {
         let [part, whole] = both(load);
         format!("{:.1} of {:.1} ms", part.0.mean, whole.0.mean)
     };
     let mut claim = claim(
         "mostly-the-handshake",
         OURS,
-        "Most of what the paper's q saves, copies of SYN and SYN-ACK alone save, for fewer bytes",
-        "under random losses: more than half of the mean FCT saved, and more for each kB added",
+        "Copies of SYN and SYN-ACK alone save most of the time that the paper's q saves, for fewer bytes",
+        "under random losses they save more than half as much of the mean FCT, and more per kB added",
         (
-            by_load(told),
+            by_load(text),
             Load::ALL.iter().all(|load| {
                 let [part, whole] = both(*load);
                 part.0.mean > whole.0.mean / 2.0 && part.1 > whole.1
@@ -116,7 +116,7 @@ pub fn handshake(c: &Cells<'_>) -> Claim {
     let note = by_load(|load| {
         let [part, whole] = both(load);
         format!(
-            "{:.0} and {:.0} ms for each kB added, {} of {} ms",
+            "{:.0} and {:.0} ms per kB added, {} of {} ms",
             part.1, whole.1, part.0, whole.0
         )
     });
@@ -124,7 +124,7 @@ pub fn handshake(c: &Cells<'_>) -> Claim {
     claim
 }
 
-/// Milliseconds saved for each byte added, without bound where none is.
+/// Milliseconds saved per byte added; infinite if none is added.
 fn per_byte(cell: &Cell) -> f64 {
     match cell.added_bytes.mean {
         added if added > 0.0 => cell.saved_ms.mean / added,
@@ -133,7 +133,7 @@ fn per_byte(cell: &Cell) -> f64 {
     }
 }
 
-pub fn cheaper(c: &Cells<'_>) -> Claim {
+pub fn tlpr_saves_more_per_byte(c: &Cells<'_>) -> Claim {
     let pair = |load, network| {
         (
             c.get(load, network, Recovery::Tlpr, Copied::Nothing),
@@ -143,26 +143,26 @@ pub fn cheaper(c: &Cells<'_>) -> Claim {
     let bytes = |load| {
         by_network(|network| {
             let (tlpr, slp) = pair(load, network);
-            format!("{} for {}", tlpr.added_bytes, slp.added_bytes)
+            format!("{} and {}", tlpr.added_bytes, slp.added_bytes)
         })
     };
     let better = everywhere().map(|(load, network)| pair(load, network));
     let better: Vec<bool> = better
         .map(|(tlpr, slp)| per_byte(tlpr) > per_byte(slp))
         .collect();
-    let of_all = better.iter().filter(|better| **better).count();
+    let count = better.iter().filter(|better| **better).count();
     let mut claim = claim(
         "tlpr-cheaper",
         OURS,
-        "For each byte added TLPR is the better buy, on every network: a probe goes when an answer is overdue, a copy whether it is needed or not",
-        "mean FCT saved over bytes added, TLPR against the paper's q, of each load on each network",
+        "TLPR saves more time per byte added than SLP on every network, because TLPR probes only when an ACK is overdue, and SLP copies in any case",
+        "for each load and network, mean FCT saved per byte added is larger with TLPR than with the paper's q",
         (
-            format!("in {of_all} of {}", better.len()),
-            of_all == better.len(),
+            format!("in {count} of {}", better.len()),
+            count == better.len(),
         ),
     );
     claim.note = Some(format!(
-        "bytes added by TLPR and by the paper's q: {}. Of 2 % of packets lost, each of SLP's copies is needed once in fifty times. Some of what it adds are answers: the duplicate SYN draws a SYN-ACK of its own beside the SYN-ACK's copy, and each duplicate an ACK",
+        "bytes added by TLPR and by the paper's q: {}. With 2 % of packets lost, one of fifty copies is needed. Some of the added bytes are responses: a duplicate SYN causes another SYN-ACK besides the SYN-ACK's copy, and every duplicate causes an ACK",
         by_load(bytes),
     ));
     claim
@@ -177,16 +177,16 @@ pub fn tails_withheld(c: &Cells<'_>) -> Claim {
     claim(
         "window-withholds-tails",
         OURS,
-        "Flows longer than the first window have hardly any tail copied, whatever q says: the window rule withholds it",
-        "34 kB, random losses, q 1 for tails: a copy withheld in at least nine flows of ten, and less than one more a ten flows than with the paper's q",
+        "In flows longer than the first window SLP copies hardly any tail, whatever q is, because the window rule withholds the copy",
+        "34 kB, random losses, q 1 for tails: at least 0.9 copies withheld per flow, and fewer than 0.1 copies per flow more than with the paper's q",
         (
-            format!("{withheld:.3} a flow withheld, {more:.3} more sent"),
+            format!("{withheld:.3} copies withheld per flow, {more:.3} more sent"),
             withheld >= 0.9 && more < 0.1,
         ),
     )
 }
 
-pub fn tails_dear(c: &Cells<'_>) -> Claim {
+pub fn tail_copies_save_least_per_byte(c: &Cells<'_>) -> Claim {
     let get = |recovery, copied| c.get(Load::Short, Network::Random, recovery, copied);
     let step = |recovery, from, to| {
         let (from, to) = (get(recovery, from), get(recovery, to));
@@ -196,31 +196,31 @@ pub fn tails_dear(c: &Cells<'_>) -> Claim {
     let per_kb = |(saved, bytes): (f64, f64)| saved / bytes * 1e3;
     let handshake = step(Recovery::Nothing, Copied::Nothing, Copied::Handshake);
     let tail = step(Recovery::Nothing, Copied::Paper, Copied::Tails);
-    let beside_tlpr = step(Recovery::Tlpr, Copied::Paper, Copied::Tails);
-    let told = |(saved, bytes)| format!("{saved:.1} ms for {bytes:.0} bytes");
+    let on_tlpr = step(Recovery::Tlpr, Copied::Paper, Copied::Tails);
+    let text = |(saved, bytes)| format!("{saved:.1} ms for {bytes:.0} bytes");
     let mut claim = claim(
         "tail-copies-dear",
         OURS,
-        "Copies of tails are the worst buy: a full segment each time, for a timeout of an RTO where a handshake's takes a second",
-        "8 segments, random losses: mean FCT saved for each kB added when tails are copied beside the paper's q, against the handshake's copies: less than a fifth",
+        "Copies of tails save least per byte: each copy is a full segment and saves an RTO, and a copy of the handshake saves a second",
+        "8 segments, random losses: copies of tails on top of the paper's q save less than a fifth as much of the mean FCT per kB added as copies of the handshake",
         (
             format!(
-                "{:.1} and, beside TLPR, {:.1} ms a kB; handshake {:.1}",
+                "tails {:.1} ms per kB, with TLPR {:.1}; handshake {:.1}",
                 per_kb(tail),
-                per_kb(beside_tlpr),
+                per_kb(on_tlpr),
                 per_kb(handshake)
             ),
-            per_kb(tail) < per_kb(handshake) / 5.0 && per_kb(beside_tlpr) < per_kb(handshake) / 5.0,
+            per_kb(tail) < per_kb(handshake) / 5.0 && per_kb(on_tlpr) < per_kb(handshake) / 5.0,
         ),
     );
     let p99 = |copied| format!("{:.0} ms", get(Recovery::Tlpr, copied).p99_ms);
     claim.note = Some(format!(
-        "what they buy is the 99th percentile: {} to {} beside TLPR. Tails {}, beside TLPR {}, handshake {}",
+        "copies of tails shorten the 99th percentile: from {} to {} with TLPR. Tails {}, with TLPR {}, handshake {}",
         p99(Copied::Paper),
         p99(Copied::Tails),
-        told(tail),
-        told(beside_tlpr),
-        told(handshake),
+        text(tail),
+        text(on_tlpr),
+        text(handshake),
     ));
     claim
 }

@@ -1,4 +1,4 @@
-//! What lies between original and copy.
+//! The effect of the gap and of the packets between original and copy.
 
 use super::{Cells, OURS};
 use crate::claims::{Claim, claim};
@@ -11,27 +11,27 @@ pub fn gap(c: &Cells<'_>) -> Claim {
         let cell = c.at(Load::Short, network, Recovery::Nothing, tails, gap);
         cell.saved_ms
     };
-    let told = ["0", GAP, "0.5", "1"].map(|gap| {
+    let times = ["0", GAP, "0.5", "1"].map(|gap| {
         let Estimate { mean, .. } = saved(Network::Random, gap);
-        format!("{mean:.1} ms with {gap}")
+        format!("{mean:.1} ms with gap {gap}")
     });
     let [none, whole] = ["0", "1"].map(|gap| saved(Network::Random, gap).mean);
     let mut claim = claim(
         "gap-costs",
         OURS,
-        "Where losses are random a gap only delays what the copy mends",
-        "8 segments, random losses, tails copied: less of the mean FCT saved with a gap of an SRTT than with none",
-        (told.join(", "), whole < none),
+        "Under random losses a gap only delays the repair by the copy",
+        "8 segments, random losses, tails copied: a gap of one SRTT saves less of the mean FCT than no gap",
+        (times.join(", "), whole < none),
     );
     let in_bursts = [Network::Bursts3, Network::Bursts8].map(|network| {
         let [none, whole] = ["0", "1"].map(|gap| saved(network, gap));
         format!(
-            "{}: {none} ms with none, {whole} with an SRTT",
+            "{}: {none} ms without gap, {whole} ms with one SRTT",
             network.name()
         )
     });
     claim.note = Some(format!(
-        "in bursts counted in packets it is worth the packets that happen to lie between, and no more: {}",
+        "in bursts that count packets, only the packets within the gap help: {}",
         in_bursts.join("; "),
     ));
     claim
@@ -44,9 +44,9 @@ pub fn between(c: &Cells<'_>) -> Claim {
             .map_or(f64::NAN, |(share, _)| 100.0 * share)
     };
     let in_bursts = [Network::Bursts3, Network::Bursts8];
-    let told = in_bursts.map(|network| {
+    let shares = in_bursts.map(|network| {
         format!(
-            "{} {:.1} % for {:.1}",
+            "{}: {:.1} % (others {:.1} %)",
             network.name(),
             share(network, Copied::Second),
             share(network, Copied::Tails)
@@ -55,10 +55,10 @@ pub fn between(c: &Cells<'_>) -> Claim {
     claim(
         "packets-between",
         OURS,
-        "What guards a copy against bursts of packets is packets between: behind the rest of its window it is lost with its original less often",
-        "8 segments, the gap an eighth of SRTT: copies of the second segment, six packets before them, lost with their originals, against those of handshake, request and tail",
+        "Packets between original and copy protect the copy against bursts: behind the rest of the window it is lost with its original less often",
+        "8 segments, gap SRTT/8: copies of the second segment, which follow six other packets, are lost with their originals less often than copies of handshake, request and tail",
         (
-            told.join(", "),
+            shares.join(", "),
             in_bursts
                 .iter()
                 .all(|network| share(*network, Copied::Second) < share(*network, Copied::Tails)),

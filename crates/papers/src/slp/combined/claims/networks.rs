@@ -1,4 +1,4 @@
-//! What networks do to flows, and to originals and their copies.
+//! Claims on the networks' losses of packets and of copies.
 
 use super::{Cells, OURS, by_load, by_network, likely};
 use crate::claims::{Claim, claim};
@@ -22,15 +22,15 @@ pub fn same_mean(c: &Cells<'_>, base: &Scenario) -> Result<Claim, SettingsError>
     let mut claim = claim(
         "same-mean",
         OURS,
-        "Every network loses 2 % of the packets each way",
-        "the channels' means = 2 %; of flows' first packets each way, lost within 4 standard errors of it",
+        "Every network loses 2 % of the packets in each direction",
+        "each channel's mean is 2 %, and the share of flows' first packets lost is within 4 standard errors of it",
         (
             by_network(|network| percent(cell(network).firsts_lost, cell(network).firsts)),
             computed && measured,
         ),
     );
     claim.note = Some(format!(
-        "of all packets of the flows of 34 kB, {}: who meets a long burst sends into it again and again, or gives up and sends no more",
+        "share of all packets lost in the flows of 34 kB: {}. A flow in a long burst keeps sending into it, or gives up and sends no more",
         by_network(|network| percent(cell(network).lost, cell(network).packets)),
     ));
     Ok(claim)
@@ -40,16 +40,24 @@ pub fn both_lost(c: &Cells<'_>) -> Claim {
     let shares: Vec<bool> =
         c.0.iter()
             .filter_map(|cell| {
-                let (_, due) = cell.both_lost()?;
-                Some(likely(cell.pairs.both_lost, cell.pairs.originals_lost, due))
+                let (_, expected) = cell.both_lost()?;
+                Some(likely(
+                    cell.pairs.both_lost,
+                    cell.pairs.originals_lost,
+                    expected,
+                ))
             })
             .collect();
     let agree = shares.iter().filter(|agrees| **agrees).count();
-    let told = |network| {
+    let shares_of = |network| {
         let cell = c.get(Load::Fetch, network, Recovery::Nothing, Copied::Paper);
-        let (share, due) = cell.both_lost().unwrap_or_default();
-        let of = cell.pairs.originals_lost;
-        format!("{:.1} % of {of} ({:.1})", 100.0 * share, 100.0 * due)
+        let (share, expected) = cell.both_lost().unwrap_or_default();
+        let all = cell.pairs.originals_lost;
+        format!(
+            "{:.1} % of {all} ({:.1} %)",
+            100.0 * share,
+            100.0 * expected
+        )
     };
     let most = |network| {
         let cell = c.get(Load::Fetch, network, Recovery::Nothing, Copied::Paper);
@@ -58,8 +66,8 @@ pub fn both_lost(c: &Cells<'_>) -> Claim {
     let mut claim = claim(
         "both-lost",
         OURS,
-        "Random losses hit a copy whose original is lost as rarely as any packet; a burst longer than the gap takes both",
-        "the share of lost originals whose copy was lost too lies within 4 standard errors of what the channel makes of the packets between them, in every row; in bursts most are",
+        "Under random losses a copy of a lost original is lost as rarely as any packet; a burst longer than the gap takes both",
+        "in every row, the share of lost originals whose copy was lost too is within 4 standard errors of the share predicted from the packets between them; in bursts it exceeds one half",
         (
             format!("{agree} of {} rows agree", shares.len()),
             agree == shares.len()
@@ -69,8 +77,8 @@ pub fn both_lost(c: &Cells<'_>) -> Claim {
         ),
     );
     claim.note = Some(format!(
-        "the paper's q, 34 kB, in brackets as computed: {}. Here is where duplication loses: it pays for every copy, and has the good of few of those it was made for. Of a channel that steps with each packet no gap helps; where bursts last a time, a gap helps if it is longer, and SLP's, an eighth of SRTT or 5 ms, would have to be",
-        by_network(told),
+        "the paper's q, 34 kB, with the predicted share in brackets: {}. In bursts SLP sends every copy, but few copies of lost originals arrive. With a channel that steps per packet no gap helps. If bursts last a time, a gap helps if it is longer than the burst; SLP's gap is SRTT/8 or 5 ms",
+        by_network(shares_of),
     ));
     claim
 }
@@ -86,20 +94,20 @@ pub fn bursts(c: &Cells<'_>) -> Claim {
         long < random / 2.0
     });
     let percent = |load, network| format!("{:.1} %", 100.0 * share(load, network));
-    let told = |load| {
+    let text = |load| {
         let [random, long] = [Network::Random, Network::Bursts8].map(|n| percent(load, n));
-        format!("{long} for {random}")
+        format!("{long} (random {random})")
     };
     let mut claim = claim(
         "bursts-take-the-gain",
         OURS,
-        "In long bursts copies save less than half the part of the completion time that they save under random losses",
-        "mean FCT saved by the paper's q over that with neither mechanism nor copies: in bursts of 8 less than half of what it is under random losses",
-        (by_load(told), holds),
+        "In long bursts copies save less than half the share of the completion time that they save under random losses",
+        "mean FCT saved by the paper's q, divided by the mean FCT with neither mechanism nor copies: in bursts of 8 less than half of the value under random losses",
+        (by_load(text), holds),
     );
     let slp = |load, network| c.get(load, network, Recovery::Nothing, Copied::Paper);
     claim.note = Some(format!(
-        "in bursts of 3: {}. In milliseconds they save {}, as timeouts cost more in bursts too. Bursts that wait for packets outlast timeouts, which double: flows that take over 10 s or never complete, without copies and with: {}",
+        "in bursts of 3: {}. In milliseconds copies save {}, because timeouts cost more in bursts. Bursts do not end while nothing is sent, so they outlast timeouts, which double. Flows that take over 10 s or never complete, without and with copies: {}",
         by_load(|load| percent(load, Network::Bursts3)),
         by_load(|load| by_network(|network| slp(load, network).saved_ms.to_string())),
         by_load(|load| by_network(|network| {

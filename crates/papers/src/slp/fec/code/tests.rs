@@ -8,7 +8,7 @@ fn close(ours: f64, expected: f64) -> bool {
     (ours - expected).abs() <= 1e-12 * expected.abs()
 }
 
-/// By hand: C(3, 2)/8 and C(3, 3)/8 of the groups of 2+1 lose two and three at one half.
+/// Computed by hand. At p = 1/2, C(3, 2)/8 and C(3, 3)/8 of the groups of 2+1 lose two and three.
 #[test]
 fn goodputs_worked_by_hand() {
     // (n, k), p, fails, alone, with ARQ
@@ -49,7 +49,7 @@ fn goodputs_worked_by_hand() {
 }
 
 #[test]
-fn without_loss_the_paper_is_right_and_with_nothing_else_nothing_arrives() {
+fn without_loss_goodput_is_the_papers_and_with_total_loss_it_is_0() {
     for (n, k) in [(1, 0), (1, 1), (20, 4), (1, 1000), (1000, 1), (3000, 3000)] {
         let code = code(n, k);
         let ideal = f64::from(n) / f64::from(n + k);
@@ -98,9 +98,9 @@ fn small_and_large_groups_keep_their_digits() {
     }
 }
 
-/// All ways a group can be hit, one by one.
+/// Enumerates all patterns of losses in a group.
 #[test]
-fn the_closed_forms_are_what_enumeration_gives() {
+fn the_closed_forms_equal_the_enumeration() {
     for n in 1..=5 {
         for k in 0..=4 {
             for p in [0.01_f64, 0.2, 0.5, 0.9] {
@@ -133,7 +133,7 @@ fn the_closed_forms_are_what_enumeration_gives() {
 
 /// The erasure channel's capacity.
 #[test]
-fn no_code_delivers_more_than_arrives() {
+fn no_code_exceeds_the_capacity() {
     for n in [1, 2, 5, 20, 100] {
         for k in [0, 1, 4, 50] {
             for p in (0..=100).map(|percent| f64::from(percent) / 100.0) {

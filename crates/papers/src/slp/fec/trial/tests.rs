@@ -3,8 +3,8 @@ use super::*;
 const FLOW: FlowId = FlowId(3);
 
 #[test]
-fn agresti_and_coull_by_hand() {
-    // 100 packets that all arrive, and 16 more of which half do: 108 of 116.
+fn the_interval_is_agresti_and_coulls() {
+    // 100 packets arrive, and half of 16 more: 108 of 116.
     let mut cycles = Cycles::default();
     (0..100).for_each(|_| cycles.add(1, 1));
     let goodput = cycles.goodput(0.83, [(1, 1), (0, 1)]);
@@ -16,7 +16,7 @@ fn agresti_and_coull_by_hand() {
 }
 
 #[test]
-fn draws_come_from_the_seed_and_the_flow_alone() {
+fn seed_and_flow_alone_decide_random_choices() {
     let code = Code { n: 4, k: 1 };
     let simulated = |seed, flow| {
         let both = run(code, 0.1, 500, seed, FlowId(flow)).unwrap();
@@ -28,7 +28,7 @@ fn draws_come_from_the_seed_and_the_flow_alone() {
 }
 
 #[test]
-fn without_loss_nothing_is_sent_again_nor_claimed_impossible() {
+fn without_loss_the_interval_still_has_a_width() {
     for (n, k) in [(1, 0), (1, 1), (20, 4), (3, 7)] {
         let ideal = f64::from(n) / f64::from(n + k);
         for goodput in run(Code { n, k }, 0.0, 1000, 1, FLOW).unwrap() {
@@ -39,7 +39,7 @@ fn without_loss_nothing_is_sent_again_nor_claimed_impossible() {
 }
 
 #[test]
-fn intervals_hold_the_truth_with_few_groups_and_many_seeds() {
+fn intervals_contain_the_closed_form_with_few_groups_and_many_seeds() {
     let mut outside = 0;
     for (n, k) in [(1, 0), (1, 1), (4, 1), (16, 1), (10, 2)] {
         for p in [0.001, 0.02, 0.2, 0.6] {
@@ -49,12 +49,12 @@ fn intervals_hold_the_truth_with_few_groups_and_many_seeds() {
             }
         }
     }
-    // Of 1000; 0.06 are to be expected.
+    // 0.06 of 1000 are expected.
     assert_eq!(outside, 0);
 }
 
 #[test]
-fn intervals_are_narrow_enough_to_refuse_what_is_wrong() {
+fn intervals_are_narrow_enough_to_exclude_wrong_values() {
     let code = Code { n: 16, k: 1 };
     for goodput in run(code, 0.02, 10_000, 1, FLOW).unwrap() {
         assert!(

@@ -1,14 +1,14 @@
-//! What §III-B says of fifty fetches.
+//! The claims of §III-B on fifty fetches.
 //!
-//! That some of fifty take long, or none, holds if a run is more likely than not to show it: the whole
-//! interval of the probability lies above a half.
+//! A claim that some fetches of fifty take long, or none, holds if a run is more likely than not to show
+//! it: the whole interval of the probability lies above one half.
 
 use super::{Cell, Copied, FETCHES, Over};
 use crate::claims::{Claim, Verdict, claim};
 use crate::slp::fetch::NEGLIGIBLE;
 use recoup_lab::stats::Share;
 
-/// The claims decided here.
+/// Checks the claims.
 pub fn all(cells: &[Cell]) -> Vec<Claim> {
     let [without, with, longer, longer_with] = cells else {
         return vec![];
@@ -25,7 +25,7 @@ pub fn all(cells: &[Cell]) -> Vec<Claim> {
 
 fn over(cell: &Cell, limit_ms: u64) -> &Over {
     let over = cell.over.iter().find(|over| over.limit_ms == limit_ms);
-    over.expect("a limit of the figure's")
+    over.expect("a limit of the figure")
 }
 
 fn percent(share: f64) -> String {
@@ -38,7 +38,7 @@ fn most_within(without: &Cell) -> Claim {
         "most-within-half-a-second",
         "III-B",
         "Without SLP most of fifty fetches complete within 0.5 s",
-        "the share of all fetches that do, above a half",
+        "the share of all fetches that complete within 0.5 s is above one half",
         (percent(within), within > 0.5),
     )
 }
@@ -49,14 +49,14 @@ fn over_one_second(without: &Cell) -> Claim {
         "some-over-1s",
         "III-B",
         "Without SLP some of fifty fetches take more than 1 s",
-        "a run of fifty is more likely than not to have one",
+        "a run of fifty is more likely than not to have a longer fetch",
         (
             format!("{} of runs", over.runs),
             over.runs.is_more_often_than_not(),
         ),
     );
     claim.note = Some(format!(
-        "a SYN lost once costs the initial RTO of 1 s, and 1 − 0.98^{FETCHES} is {}. Several, two or more, take that long in {} of runs",
+        "a SYN lost once costs the initial RTO of 1 s, and 1 − 0.98^{FETCHES} is {}. Two or more fetches take more than 1 s in {} of runs",
         percent(over.by_lost_syns),
         over.runs_with_two,
     ));
@@ -69,7 +69,7 @@ fn over_two_seconds([without, with]: [&Cell; 2], [longer, longer_with]: [&Cell; 
         "some-over-2s",
         "III-B",
         "Without SLP some of fifty fetches take even more than 2 s",
-        "a run of fifty is more likely than not to have one",
+        "a run of fifty is more likely than not to have a longer fetch",
         (
             format!("{} of runs", ours.runs),
             ours.runs.is_more_often_than_not(),
@@ -78,7 +78,7 @@ fn over_two_seconds([without, with]: [&Cell; 2], [longer, longer_with]: [&Cell; 
     let alike = |cell: &Cell| cell.as_in_the_paper.unwrap_or(Share::of(0, 0));
     claim.known = Verdict::Fails;
     claim.note = Some(format!(
-        "with an initial RTO of 1 s, a SYN must be lost twice in a row: 1 − 0.9996^{FETCHES} is {}. It needs a first timeout of 2 s or more: with 3 s ({}) {} of runs have one. A pair of runs with all three of the paper's findings comes in {} of cases ({}), with 3 s in {}",
+        "with an initial RTO of 1 s, a SYN must be lost twice in a row, and 1 − 0.9996^{FETCHES} is {}. The claim needs an initial RTO of 2 s or more: with 3 s ({}), {} of runs have such a fetch. {} of pairs of runs show all three findings of the paper ({}); with 3 s, {}",
         percent(ours.by_lost_syns),
         longer.profile,
         theirs.runs,
@@ -96,11 +96,11 @@ fn none_with_slp(with: &Cell) -> Claim {
         "none-over-half-a-second",
         "III-B",
         "With SLP all of fifty fetches complete within 0.5 s",
-        "a run of fifty is more likely than not to have none that takes longer",
+        "a run of fifty is more likely than not to have no longer fetch",
         (format!("{none} of runs"), none.is_more_often_than_not()),
     );
     claim.note = Some(format!(
-        "unless a SYN is lost together with its copy, once in 2,500 fetches: 0.9996^{FETCHES} is {}",
+        "a fetch takes longer if its SYN and the copy are both lost, once in 2,500 fetches: 0.9996^{FETCHES} is {}",
         percent(1.0 - over.by_lost_syns),
     ));
     claim
@@ -112,12 +112,12 @@ fn bytes_added([without, with]: [&Cell; 2]) -> Claim {
     let mut claim = claim(
         "overhead-in-bytes",
         "III-B",
-        "SLP's overhead is negligible, in bytes",
-        "IP bytes added to a fetch of 34 kB, less than 5 %",
+        "SLP's overhead in bytes is negligible",
+        "SLP adds less than 5 % to the IP bytes of a fetch of 34 kB",
         (format!("{added:.2} %"), added < NEGLIGIBLE),
     );
     claim.note = Some(format!(
-        "{:.0} bytes: what is added is short packets",
+        "{:.0} bytes, because the added packets are short",
         after - before
     ));
     claim
@@ -130,13 +130,13 @@ fn packets_added([without, with]: [&Cell; 2]) -> Claim {
     let mut claim = claim(
         "overhead-in-packets",
         "III-B",
-        "SLP's overhead is negligible, in packets",
-        "packets added to a fetch of 34 kB, both ways, less than 5 %",
+        "SLP's overhead in packets is negligible",
+        "SLP adds less than 5 % to the packets of a fetch of 34 kB, both directions",
         (format!("{added:.1} %"), added < NEGLIGIBLE),
     );
     claim.known = Verdict::Fails;
     claim.note = Some(format!(
-        "{:.2} more than the {before:.2} of a fetch without: copies of the SYN, the SYN-ACK and the request ({:.2}, {:.2} and {:.2} a fetch), and what they are answered with. The end of the file is not copied ({:.2} a fetch): the delivery rate of a window of ten a round trip is below its threshold. The instructions of a fetch are measured in docs/speed.md: 22.9 % more",
+        "{:.2} packets in addition to the {before:.2} of a fetch without SLP: copies of the SYN, the SYN-ACK and the request ({:.2}, {:.2} and {:.2} per fetch), and the responses to them. SLP does not copy the end of the file ({:.2} per fetch), because a delivery rate of ten segments per round trip is below its threshold. docs/speed.md measures the instructions of a fetch: 22.9 % more",
         after - before,
         copies(Copied::Syn),
         copies(Copied::SynAck),

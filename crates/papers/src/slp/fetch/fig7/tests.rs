@@ -1,7 +1,7 @@
 use super::*;
 use std::sync::LazyLock;
 
-/// Fewer runs than the figure has.
+/// Fewer runs than in the figure, to save time.
 const COUNT: usize = 300;
 
 /// Run once for all tests.
@@ -9,17 +9,25 @@ static FIGURE: LazyLock<Figure<Cell>> =
     LazyLock::new(|| figure(&Scenario::load("fetch").unwrap(), COUNT).unwrap());
 
 #[test]
-fn verdicts_are_the_known_ones() {
-    let table = to_table(&FIGURE);
-    println!("{table}");
-    crate::assert_fits_a_terminal(&table);
+fn verdicts_are_as_expected() {
+    let sheet = tables::to_sheet(FIGURE.clone());
+    println!("{}", sheet.table);
+    crate::assert_fits_a_terminal(&sheet.table);
+    assert_eq!(
+        sheet.csv.lines().next(),
+        Some("figure,profile,seed,flow,fct_ms")
+    );
+    // Four profiles with one run of fifty fetches.
+    assert_eq!(sheet.csv.lines().count(), 1 + 4 * 50);
+    assert_eq!(sheet.json["cells"][1]["copies_syn"], 1.0);
+    assert_eq!(sheet.json["over"][0]["runs"]["trials"], COUNT);
     assert_eq!(FIGURE.claims.len(), 6);
     crate::claims::assert_known(&FIGURE.claims);
 }
 
-/// Probabilities agree with those of lost SYNs, within four standard errors.
+/// Shares of runs agree with the probabilities of lost SYNs within four standard errors.
 #[test]
-fn what_takes_long_is_a_lost_syn() {
+fn lost_syns_explain_long_fetches() {
     let loss = Scenario::load("fetch").unwrap().settings.get("drop");
     assert_eq!(loss.as_deref(), Some("up:bernoulli:0.02"));
     for cell in &FIGURE.cells {
@@ -72,9 +80,9 @@ fn a_run_is_the_scenario_with_its_seed() {
     }
 }
 
-/// The request and both packets of the handshake are copied, what is sent again is not.
+/// SLP copies the request and both packets of the handshake, but no retransmission.
 #[test]
-fn copies_are_told_apart() {
+fn copies_are_counted_by_kind() {
     let copies: Vec<_> = FIGURE.cells[1].spent.copies.iter().collect();
     assert_eq!(
         copies,

@@ -1,13 +1,13 @@
-//! What §III-B says of files of other lengths.
+//! The claims of §III-B on files of other lengths.
 
 use super::Cell;
 use crate::claims::{Claim, Verdict, claim};
 use crate::slp::fetch::NEGLIGIBLE;
 
-/// A gain of the mean completion time is visible from here on, in percent.
+/// The smallest visible gain of the mean completion time, in percent.
 const VISIBLE: f64 = 5.0;
 
-/// The claims decided here.
+/// Checks the claims.
 pub fn all(cells: &[Cell]) -> Vec<Claim> {
     let files = Files(cells);
     vec![
@@ -18,11 +18,11 @@ pub fn all(cells: &[Cell]) -> Vec<Claim> {
     ]
 }
 
-/// The files by how long they take without loss.
+/// The files, classified by their completion time without loss.
 struct Files<'a>(&'a [Cell]);
 
 impl<'a> Files<'a> {
-    /// Those whose fastest fetch takes so many times as long as that of the shortest file.
+    /// Files selected by the ratio of their fastest fetch to the shortest file's fastest fetch.
     fn taking(&self, times: impl Fn(f64) -> bool) -> Vec<&'a Cell> {
         let fastest = |cell: &Cell| cell.without.fct(|s| s.min);
         let shortest = self.0.first().map_or(f64::NAN, fastest);
@@ -41,7 +41,7 @@ impl<'a> Files<'a> {
     }
 }
 
-/// The least and the largest number of these cells, as percentages, and the files' lengths.
+/// The smallest and the largest number of the cells in percent, and the files' lengths.
 fn range(cells: &[&Cell], number: impl Fn(&Cell) -> f64) -> String {
     let numbers = cells.iter().map(|cell| number(cell));
     let (least, most) = numbers.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), n| {
@@ -59,7 +59,7 @@ fn tail(files: &Files<'_>) -> Claim {
         "short-tails",
         "III-B",
         "SLP shortens the tail of short files' completion times",
-        "the 99th percentile at most half of what it is without, for every short file: less than twice the shortest's time",
+        "for every short file (less than twice the shortest file's time), SLP at least halves the 99th percentile",
         (
             format!("shorter by {}", range(&short, saved)),
             !short.is_empty() && short.iter().all(|cell| saved(cell) >= 50.0),
@@ -79,7 +79,7 @@ fn syn_timeouts(cells: &[Cell]) -> Claim {
         "syn-timeouts",
         "III-B",
         "SLP reduces SYN timeouts",
-        "SYNs sent again for a timeout, of all files together, and more for none of them",
+        "fewer SYNs retransmitted after a timeout over all files, and not more for any file",
         (
             format!(
                 "{with} with, {without} without, in {} fetches each",
@@ -99,10 +99,10 @@ fn long_files(files: &Files<'_>) -> Claim {
         "long-files",
         "III-B",
         "SLP's benefit to long files is not as significant as to short ones",
-        "it saves less than 5 % of the mean completion time, and less than of any short file's, for every long file: ten times the shortest's time or more",
+        "for every long file (at least ten times the shortest file's time), SLP saves less than 5 % of the mean completion time, and a smaller share than for any short file",
         (
             format!(
-                "{}; short ones {}",
+                "long files {}; short files {}",
                 range(&long, saved),
                 range(&short, saved)
             ),
@@ -118,13 +118,13 @@ fn long_files(files: &Files<'_>) -> Claim {
         all.clone().fold(f64::INFINITY, f64::min),
         all.fold(0.0, f64::max),
     );
-    // Of a second saved with probability 2 %: other losses are rarer or cheaper.
+    // SLP saves one second with probability 2 %; other losses are rarer or cheaper.
     let error = |files: &[&Cell]| {
         let fetches = files.first().map_or(f64::NAN, |cell| cell.fetches as f64);
         1000.0 * (0.02 * 0.98 / fetches).sqrt()
     };
     claim.note = Some(format!(
-        "what is saved does not grow with the file: {:.2} ms a fetch of the short ones, {:.2} of the long, whose fetches all lose the same SYNs, and {least:.2} to {most:.2} of any. 24.8 are to be expected: 2 % of SYNs lost, a second each, and 2 % of requests, an RTO of 240 ms each, with a standard error of {:.1} ms for as many fetches as the short files have, {:.1} for the long",
+        "the time saved does not grow with the file: {:.2} ms per fetch of short files, {:.2} ms of long files (whose fetches all lose the same SYNs), and {least:.2} to {most:.2} ms of any file. 24.8 ms are expected: 2 % of SYNs are lost and cost a second each, and 2 % of requests are lost and cost an RTO of 240 ms each. The standard error is {:.1} ms for the number of fetches of a short file, {:.1} ms for that of a long file",
         mean(&short),
         mean(&long),
         error(&short),
@@ -139,7 +139,7 @@ fn overhead(cells: &[Cell]) -> Claim {
         "overhead-at-any-size",
         "III-B",
         "SLP's overhead in bytes is negligible",
-        "bytes added, less than 5 % for every file",
+        "SLP adds less than 5 % to the IP bytes, for every file",
         (
             range(&all, Cell::added),
             cells.iter().all(|cell| cell.added() < NEGLIGIBLE),
@@ -159,7 +159,7 @@ fn overhead(cells: &[Cell]) -> Claim {
     );
     claim.known = Verdict::Fails;
     claim.note = Some(format!(
-        "it is from {from} kB on. At any length {least:.0} to {most:.0} bytes a fetch are added, for copies of the handshake, the request and at times the last segment, and for what they are answered with; and a fetch of 0.25 kB is hardly more than these",
+        "the overhead is negligible from {from} kB on. At any length SLP adds {least:.0} to {most:.0} bytes per fetch: copies of the handshake, the request and sometimes the last segment, and the responses to them. A fetch of 0.25 kB has hardly more packets than these",
     ));
     claim
 }
