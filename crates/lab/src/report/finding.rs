@@ -135,7 +135,7 @@ mod tests {
         let report = Report::new(&scenario, &run(&scenario, 1, |_| ()).unwrap());
         let table = report.to_table(crate::report::View::Cost, Keep::Telling);
         assert!(
-            table.starts_with('|') && table.contains("0 (0.0 %)"),
+            table.starts_with("tail-loss flows=1") && table.contains("0 (0.0 %)"),
             "{table}"
         );
     }

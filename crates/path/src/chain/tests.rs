@@ -436,8 +436,8 @@ fn hops_that_cannot_work_are_refused() {
     };
     assert_eq!(
         refused(&[delay(1), loss("tail:3@2")]),
-        "hop 1, `tail:3@2`: a chain does not know how long a flow is: expected data:K-L, which \
-         DropRules::resolve makes of it"
+        "hop 1, `tail:3@2`: a chain does not know the length of a flow: expected data:K-L, which \
+         DropRules::resolve gives"
     );
     assert_eq!(
         refused(&vec![delay(1); 65_537]),

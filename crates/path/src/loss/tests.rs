@@ -221,7 +221,10 @@ fn what_is_refused_says_what_was_expected() {
             not_a_probability("bernoulli:-0.5", "-0.5"),
         ),
         ("bernoulli:nan", not_a_probability("bernoulli:nan", "nan")),
-        ("bernoulli:1%", not_a_probability("bernoulli:1%", "1%")),
+        (
+            "bernoulli:101%",
+            not_a_probability("bernoulli:101%", "101%"),
+        ),
         ("gilbert-elliott", format!("`gilbert-elliott`: {gilbert}")),
         (
             "gilbert-elliott:0.1",

@@ -8,7 +8,7 @@ pub const PASSES: &str = concat!(
     "/../script/tests/scripts/tlp-needs-sack.pkt"
 );
 
-const SERVER: &str = "// profile: linux-3.17
+pub const SERVER: &str = "// profile: linux-3.17
 0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
 +0 setsockopt(3, SOL_SOCKET, SO_REUSEADDR, [1], 4) = 0
 +0 bind(3, ..., ...) = 0
