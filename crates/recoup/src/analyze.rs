@@ -5,7 +5,7 @@ mod progress;
 mod views;
 
 use crate::Failure;
-use crate::output::Format;
+use crate::output::{Format, format_of_output, format_parser};
 use plot::plot;
 use recoup_lab::analysis::{AllConnections, AllRetransmissions, Summary};
 use recoup_lab::output_file::same_file;
@@ -71,7 +71,7 @@ pub struct Args {
     study: bool,
     /// Format of the findings [default: by the ending of --output, .txt, .json, .csv or .parquet; else
     /// table]
-    #[arg(long, value_parser = Format::parser(FORMATS))]
+    #[arg(long, value_parser = format_parser(FORMATS))]
     format: Option<Format>,
     /// Write the findings to this file; - for standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
@@ -103,7 +103,7 @@ impl Args {
         match self.format {
             Some(format) => Ok(format),
             None if self.plot.is_some() => Ok(Format::Svg),
-            None => Format::of_output(&self.output, FORMATS, Format::Table),
+            None => format_of_output(&self.output, FORMATS, Format::Table),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `recoup drill`.
 
-use crate::output::{Format, print};
+use crate::output::{Format, format_parser, print};
 use crate::{Failure, console};
 use recoup_lab::input;
 use recoup_lab::profile::parse_profile;
@@ -47,7 +47,7 @@ pub struct Args {
     #[arg(long, short)]
     verbose: bool,
     /// Format of the results (JSON: an array, one object per script)
-    #[arg(long, value_parser = Format::parser(FORMATS), default_value = "table")]
+    #[arg(long, value_parser = format_parser(FORMATS), default_value = "table")]
     format: Format,
 }
 

@@ -1,85 +1,55 @@
 //! Where results go, and in which format.
 
 use crate::Failure;
-use clap::ValueEnum;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use recoup_lab::output_file::OutputFile;
+pub use recoup_table::Format;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::Path;
 
-/// The formats of results. Each command takes some of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// Text tables, for reading
-    Table,
-    /// A JSON document, for programs
-    Json,
-    /// Comma-separated rows, for spreadsheets
-    Csv,
-    /// Parquet, for data frames and databases
-    Parquet,
-    /// A picture
-    Svg,
-    /// A file for xplot and xplot.org
-    Xpl,
+/// Reads `--format` of a command that takes these formats.
+pub fn format_parser(formats: &'static [Format]) -> impl TypedValueParser<Value = Format> {
+    let value = |format: &Format| PossibleValue::new(format.name()).help(format.about());
+    let named = |name: String| {
+        let mut formats = formats.iter();
+        let found = formats.find(|format| format.name() == name);
+        found.copied().ok_or("expected one of the possible values")
+    };
+    PossibleValuesParser::new(formats.iter().map(value)).try_map(named)
 }
 
-impl Format {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Table => "table",
-            Self::Json => "json",
-            Self::Csv => "csv",
-            Self::Parquet => "parquet",
-            Self::Svg => "svg",
-            Self::Xpl => "xpl",
+/// The format that the ending of an output file stands for; `usual` for standard output (`-`), for
+/// a name without an ending, and for a device or pipe.
+pub fn format_of_output(
+    output: &Path,
+    formats: &[Format],
+    usual: Format,
+) -> Result<Format, Failure> {
+    if output.extension().is_none() {
+        return Ok(usual);
+    }
+    let is_special = || output.metadata().is_ok_and(|m| !m.is_file());
+    match Format::of_file(output).filter(|format| formats.contains(format)) {
+        Some(format) => Ok(format),
+        None if is_special() => Ok(usual),
+        None => Err(unknown_ending(output, formats)),
+    }
+}
+
+/// The error for an output file whose ending stands for none of these formats.
+pub fn unknown_ending(output: &Path, formats: &[Format]) -> Failure {
+    let endings = formats.iter().map(|format| format!(".{}", format.ending()));
+    let endings: Vec<String> = endings.collect();
+    let endings = match endings.split_last() {
+        Some((last, others)) if !others.is_empty() => {
+            format!("{} or {last}", others.join(", "))
         }
-    }
-
-    /// How the names of files of this format end.
-    const fn ending(self) -> &'static str {
-        match self {
-            Self::Table => "txt",
-            other => other.name(),
-        }
-    }
-
-    /// Reads `--format` of a command that takes these formats.
-    pub fn parser(formats: &'static [Self]) -> impl TypedValueParser<Value = Self> {
-        let values = formats.iter().filter_map(Self::to_possible_value);
-        PossibleValuesParser::new(values).try_map(|name| Self::from_str(&name, false))
-    }
-
-    /// The format that the ending of an output file stands for; `usual` for standard output (`-`), for
-    /// a name without an ending, and for a device or pipe.
-    pub fn of_output(output: &Path, formats: &[Self], usual: Self) -> Result<Self, Failure> {
-        let is_special = || output.metadata().is_ok_and(|m| !m.is_file());
-        let Some(ending) = output.extension() else {
-            return Ok(usual);
-        };
-        let named = |format: &&Self| ending.eq_ignore_ascii_case(format.ending());
-        match formats.iter().find(named) {
-            Some(format) => Ok(*format),
-            None if is_special() => Ok(usual),
-            None => Err(Self::unknown_ending(output, formats)),
-        }
-    }
-
-    /// The error for an output file whose ending stands for none of these formats.
-    pub fn unknown_ending(output: &Path, formats: &[Self]) -> Failure {
-        let endings = formats.iter().map(|format| format!(".{}", format.ending()));
-        let endings: Vec<String> = endings.collect();
-        let endings = match endings.split_last() {
-            Some((last, others)) if !others.is_empty() => {
-                format!("{} or {last}", others.join(", "))
-            }
-            _ => endings.join(""),
-        };
-        Failure::Wrong(format!(
-            "--output {}: expected a name that ends in {endings}",
-            output.display()
-        ))
-    }
+        _ => endings.join(""),
+    };
+    Failure::Wrong(format!(
+        "--output {}: expected a name that ends in {endings}",
+        output.display()
+    ))
 }
 
 /// Prints to standard output. A reader that closes the pipe early is no error.
@@ -147,7 +117,7 @@ mod tests {
             ("report.jsn", None),
             ("report.csv", None),
         ] {
-            let found = Format::of_output(Path::new(output), &FORMATS, Format::Table);
+            let found = format_of_output(Path::new(output), &FORMATS, Format::Table);
             assert_eq!(found.ok(), format, "{output}");
         }
     }

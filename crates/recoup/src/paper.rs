@@ -1,6 +1,6 @@
 //! `recoup paper`.
 
-use crate::output::{Format, print};
+use crate::output::{Format, format_parser, print};
 use crate::run::{Stages, apply_settings, progress};
 use crate::{Failure, console};
 use clap::{Subcommand, ValueEnum};
@@ -92,7 +92,7 @@ struct Output {
     out: Option<PathBuf>,
     /// Format of the figures: a table with claims, JSON (an array, one object per figure), CSV (data
     /// alone), or SVG
-    #[arg(long, value_parser = Format::parser(FORMATS), default_value = "table")]
+    #[arg(long, value_parser = format_parser(FORMATS), default_value = "table")]
     format: Format,
 }
 

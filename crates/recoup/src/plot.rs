@@ -1,6 +1,6 @@
 //! `recoup plot`.
 
-use crate::output::{Format, Output};
+use crate::output::{Format, Output, format_of_output, format_parser, unknown_ending};
 use crate::{Failure, console};
 use clap::ValueEnum;
 use recoup_draw::sequence::Diagram;
@@ -23,7 +23,7 @@ pub struct Args {
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
     /// Format of the drawing [default: by the ending of --output, .svg or .xpl; else svg]
-    #[arg(long, value_parser = Format::parser(FORMATS))]
+    #[arg(long, value_parser = format_parser(FORMATS))]
     format: Option<Format>,
     /// Draw this profile of the events [default: all, one panel per profile]
     #[arg(long, value_name = "PROFILE")]
@@ -138,8 +138,8 @@ fn format(args: &Args) -> Result<Format, Failure> {
     let has_ending = args.output == Path::new("-") || args.output.extension().is_some();
     match args.format {
         Some(format) => Ok(format),
-        None if has_ending => Format::of_output(&args.output, FORMATS, Format::Svg),
-        None => Err(Format::unknown_ending(&args.output, FORMATS)),
+        None if has_ending => format_of_output(&args.output, FORMATS, Format::Svg),
+        None => Err(unknown_ending(&args.output, FORMATS)),
     }
 }
 

@@ -1,6 +1,6 @@
 //! `recoup run`.
 
-use crate::output::{Format, print};
+use crate::output::{Format, format_parser, print};
 use crate::{Failure, console, interrupt};
 use clap::ValueEnum;
 use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
@@ -60,7 +60,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
     /// Format of the results
-    #[arg(long, value_parser = Format::parser(FORMATS), default_value = "table")]
+    #[arg(long, value_parser = format_parser(FORMATS), default_value = "table")]
     format: Format,
     /// Figures in the table [default: cost]; JSON and CSV have all of them
     #[arg(long, value_enum)]

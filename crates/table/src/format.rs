@@ -30,7 +30,7 @@ impl Format {
         Self::Xpl,
     ];
 
-    /// The name on the command line; of all but `table` also the ending of files.
+    /// The name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Table => "table",
@@ -42,13 +42,30 @@ impl Format {
         }
     }
 
-    /// The format that a file's ending names, in upper or lower case; `.txt` is a table.
-    pub fn of_file(path: &Path) -> Option<Self> {
-        let ending = path.extension()?.to_str()?.to_ascii_lowercase();
-        match &*ending {
-            "txt" => Some(Self::Table),
-            "table" => None,
-            ending => Self::ALL.into_iter().find(|format| format.name() == ending),
+    /// What it is and what it is for, in a few words.
+    pub const fn about(self) -> &'static str {
+        match self {
+            Self::Table => "Text tables, for reading",
+            Self::Json => "A JSON document, for programs",
+            Self::Csv => "Comma-separated rows, for spreadsheets",
+            Self::Parquet => "Parquet, for data frames and databases",
+            Self::Svg => "A picture",
+            Self::Xpl => "A file for xplot and xplot.org",
         }
+    }
+
+    /// How the names of files of this format end, without the dot.
+    pub const fn ending(self) -> &'static str {
+        match self {
+            Self::Table => "txt",
+            other => other.name(),
+        }
+    }
+
+    /// The format that a file's ending names, in upper or lower case.
+    pub fn of_file(path: &Path) -> Option<Self> {
+        let ending = path.extension()?;
+        let named = |format: &Self| ending.eq_ignore_ascii_case(format.ending());
+        Self::ALL.into_iter().find(named)
     }
 }

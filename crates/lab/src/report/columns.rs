@@ -147,7 +147,8 @@ fn retransmissions() -> Columns<Entry> {
 
 /// The figures of a distribution in ms; `heading` and `about` say of what.
 pub(super) fn summary(heading: &'static str, about: &'static str) -> Columns<Summary> {
-    const PARTS: [(&str, fn(&Summary) -> f64); 6] = [
+    type Part = (&'static str, fn(&Summary) -> f64);
+    const PARTS: [Part; 6] = [
         ("min", |s| s.min),
         ("p50", |s| s.p50),
         ("p90", |s| s.p90),
@@ -238,7 +239,8 @@ fn kernel() -> Columns<KernelFacts> {
 }
 
 fn lateness() -> Columns<Lateness> {
-    const PARTS: [(&str, fn(&Lateness) -> f64); 4] = [
+    type Part = (&'static str, fn(&Lateness) -> f64);
+    const PARTS: [Part; 4] = [
         ("p50", |l| l.p50),
         ("p99", |l| l.p99),
         ("p999", |l| l.p999),

@@ -2,7 +2,7 @@
 
 use super::Args;
 use super::progress::CaptureBar;
-use crate::output::{Format, Output};
+use crate::output::{Format, Output, format_of_output};
 use crate::{Failure, console, interrupt};
 use recoup_api::analyze::{Drawing, draw_connection};
 use recoup_trace::analyze::Settings;
@@ -16,7 +16,7 @@ pub fn plot(args: &Args, number: u64, settings: &Settings) -> Result<(), Failure
         let line = "--plot: expected one capture";
         return Err(Failure::Wrong(line.into()));
     };
-    let format = Format::of_output(&args.output, FORMATS, Format::Svg)?;
+    let format = format_of_output(&args.output, FORMATS, Format::Svg)?;
     let output = Output::create(&args.output)?;
     interrupt::defer();
     let drawing = draw_connection(path, number, settings, &CaptureBar::new(false));
