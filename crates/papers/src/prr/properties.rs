@@ -138,7 +138,7 @@ impl Network {
         }
     }
 
-    /// The settings that differ from [`COMMON`].
+    /// The settings that differ from `COMMON`.
     pub const fn settings(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::Random => &[("drop", "bernoulli:0.03")],
