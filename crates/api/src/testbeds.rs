@@ -170,7 +170,7 @@ fn profiles_of(scenario: &Scenario, ends: Ends) -> Vec<Option<&Profile>> {
     }
 }
 
-/// Where [`run`] puts its captures.
+/// Where a run over real packets puts its captures.
 pub fn capture_paths(scenario: &Scenario, ends: Ends, dir: &Path) -> Vec<CapturePaths> {
     let profiles = profiles_of(scenario, ends).into_iter();
     profiles
