@@ -163,6 +163,9 @@ pub(super) fn summary(heading: &'static str, about: &'static str) -> Columns<Sum
                 Some(part(s))
             })
             .heading(format!("{heading} {name}"));
+        if heading == "FCT" && name == "p50" {
+            columns = columns.always();
+        }
     }
     columns
 }

@@ -2,6 +2,7 @@
 
 use super::Entry;
 use crate::scenario::Scenario;
+use crate::stats::Summary;
 use recoup_path::{LossKind, LossSpec};
 use recoup_units::Direction;
 
@@ -13,19 +14,30 @@ pub fn finding(scenario: &Scenario, entries: &[Entry]) -> Option<String> {
     if entries.iter().any(|e| e.stage() != first.stage()) {
         return None;
     }
-    let times = entries.iter().enumerate().map(|(i, entry)| {
-        let median = entry.fct?.p50;
-        let (verb, unit) = if i == 0 { ("takes ", " ms") } else { ("", "") };
-        let profile = &entry.result.profile;
-        Some(format!("{profile} {verb}{}{unit}", whole_or_tenths(median)))
-    });
-    let times = times.collect::<Option<Vec<_>>>()?.join(", ");
+    let fcts: Option<Vec<Summary>> = entries.iter().map(|entry| entry.fct).collect();
+    let fcts = fcts?;
+    // Where few flows lose anything, only the mean tells profiles apart.
+    let same_median = fcts.windows(2).all(|two| two[0].p50 == two[1].p50);
     let flows = first.result.cost.flows;
+    let (statistic, times): (&str, Vec<f64>) = match same_median && flows > 1 {
+        true => ("mean", fcts.iter().map(|fct| fct.mean).collect()),
+        false => ("median", fcts.iter().map(|fct| fct.p50).collect()),
+    };
+    let times = entries
+        .iter()
+        .zip(times)
+        .enumerate()
+        .map(|(i, (entry, ms))| {
+            let (verb, unit) = if i == 0 { ("takes ", " ms") } else { ("", "") };
+            let (profile, ms) = (&entry.result.profile, whole_or_tenths(ms));
+            format!("{profile} {verb}{ms}{unit}")
+        });
+    let times: Vec<String> = times.collect();
     let of = match flows {
         1 => String::new(),
-        n => format!(" (median flow completion times of {n} flows)"),
+        n => format!(" ({statistic} flow completion times of {n} flows)"),
     };
-    Some(format!("{}: {times}{of}.", lost(scenario)))
+    Some(format!("{}: {}{of}.", lost(scenario), times.join(", ")))
 }
 
 /// To the millisecond; below 10 ms to a tenth of one.
@@ -61,6 +73,9 @@ fn lost(scenario: &Scenario) -> String {
 fn one_rule(rule: LossSpec, segments: Option<u64>) -> Option<String> {
     let of = segments.map_or(String::new(), |n| format!(" of {n} segments"));
     match (rule.kind, rule.transmission) {
+        (LossKind::Tail(1), None | Some(1)) if segments == Some(1) => {
+            Some("The only segment was lost once".into())
+        }
         (LossKind::Tail(1), None | Some(1)) => Some(format!("The last{of} was lost once")),
         (LossKind::Tail(n), None | Some(1)) => Some(format!("The last {n}{of} were lost once")),
         (LossKind::Data { first, last }, None | Some(1)) if first == last => {
@@ -98,6 +113,11 @@ mod tests {
                 "The last 2 of 10 segments were lost once: linux-3.17 takes ",
             ),
             (
+                &[("segments", "1")],
+                1,
+                "The only segment was lost once: linux-3.17 takes ",
+            ),
+            (
                 &[("drop", "data:3")],
                 1,
                 "Segment 3 of 10 segments was lost once: ",
@@ -123,8 +143,8 @@ mod tests {
             let table = report.to_table(crate::report::View::Cost, Keep::Telling);
             let first = table.lines().next().unwrap();
             assert!(first.starts_with(sentence), "{first}");
-            let median = first.ends_with("(median flow completion times of 50 flows).");
-            assert_eq!(median, flows == 50, "{first}");
+            let of_many = first.ends_with("(mean flow completion times of 50 flows).");
+            assert_eq!(of_many, flows == 50, "{first}");
         }
     }
 
