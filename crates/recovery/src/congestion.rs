@@ -139,7 +139,7 @@ impl Congestion {
 
 /// Slow start (RFC 5681 §3.1 with RFC 3465's L unlimited): the window grows by one segment per segment
 /// acknowledged, up to `ssthresh`. Returns the window and the acknowledged segments left for congestion
-/// avoidance. Linux 3.17 grows to ssthresh + 1 and drops the remainder.
+/// avoidance. (Linux 3.17 grows to ssthresh + 1 and drops the remainder.)
 fn slow_start(acked: Segments, cwnd: Segments, ssthresh: Segments) -> (Segments, Segments) {
     if cwnd >= ssthresh {
         return (cwnd, acked);
@@ -148,8 +148,8 @@ fn slow_start(acked: Segments, cwnd: Segments, ssthresh: Segments) -> (Segments,
     (grown, acked - (grown - cwnd))
 }
 
-/// The restart window after `idle` without a transmission: halved per RTO, but not below the initial
-/// window, as in Linux. RFC 5681 §4.1 restarts from the initial window at once.
+/// The restart window after `idle` without a transmission (RFC 5681 §4.1, softened as in Linux: halved for
+/// each RTO passed, but not below the initial window).
 pub fn after_idle(cwnd: Segments, initial: Segments, idle: Duration, rto: Duration) -> Segments {
     let floor = initial.min(cwnd);
     if idle <= rto || rto.is_zero() {
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn idle_halves_the_window_each_rto() {
+    fn idle_time_halves_the_window_per_rto() {
         let rto = Duration::from_millis(200);
         for (idle_ms, window) in [(0, 80), (200, 80), (300, 40), (450, 20), (10_000, 10)] {
             let idle = Duration::from_millis(idle_ms);

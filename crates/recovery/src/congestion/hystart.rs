@@ -101,7 +101,7 @@ impl HyStart {
 mod tests {
     use super::*;
 
-    /// An ACK of `una` at `ms` on a path of `min_rtt` ms at least.
+    /// An ACK of `una` at `ms` on a path with a minimum RTT of `min_rtt` ms.
     fn round(ms: u64, rtt: u64, min_rtt: u64, cwnd: u32, una: u64, nxt: u64) -> Round {
         Round {
             now: Instant::from_millis(ms),
