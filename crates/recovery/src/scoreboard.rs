@@ -351,8 +351,8 @@ impl Scoreboard {
     }
 
     /// Counts a duplicate ACK without SACK: one more segment has arrived, of unknown position. It can be any
-    /// outstanding segment except the first and the lost ones. Returns `false` for a duplicate ACK beyond that
-    /// number, which is evidence of reordering (Linux `tcp_limit_reno_sacked`).
+    /// outstanding segment except the first and the lost ones. Returns `false` if the duplicate ACKs exceed
+    /// these segments, which is evidence of reordering (Linux `tcp_limit_reno_sacked`).
     pub fn on_duplicate(&mut self) -> bool {
         let most = (self.segments.len() as u32).saturating_sub(self.lost.max(1));
         let room = self.duplicates < most;

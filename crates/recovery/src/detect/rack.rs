@@ -121,7 +121,7 @@ impl Rack {
         }
     }
 
-    /// DSACKs undid a recovery: the window stays wide for another 16 recoveries.
+    /// DSACKs undid a recovery: the window stays wide for one recovery longer.
     pub fn on_undone(&mut self) {
         self.persist = (self.persist + 1).min(PERSIST);
     }

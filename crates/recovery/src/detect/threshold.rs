@@ -123,8 +123,8 @@ impl Threshold {
         self.dupthresh > self.rules.dupthresh
     }
 
-    /// Whether FACK applies: losses are found by the distance to the highest SACK, and lost retransmissions by
-    /// SACKs for data sent after them.
+    /// Whether FACK applies: the distance to the highest SACK reveals losses, and SACKs for data sent later
+    /// reveal lost retransmissions.
     pub fn uses_fack(&self) -> bool {
         self.fack
     }
@@ -155,7 +155,8 @@ impl Threshold {
         }
     }
 
-    /// The verdict on the scoreboard. `duplicates`: duplicate ACKs since `snd_una` last moved. `mss`: in bytes.
+    /// The verdict on the scoreboard. `duplicates`: duplicate ACKs since `snd_una` last moved. `mss` is in
+    /// bytes.
     pub fn verdict(&self, board: &Scoreboard, duplicates: u32, mss: u32) -> Verdict {
         let dupthresh = self.dupthresh;
         let (lost, recover) = match self.rules.rule {
