@@ -39,9 +39,9 @@ impl RateControl {
     /// What the rate control does, in one line.
     pub const fn about(self) -> &'static str {
         match self {
-            Self::Standard => "cwnd = ssthresh at once; cwnd − pipe may go",
+            Self::Standard => "cwnd = ssthresh at once; cwnd − pipe segments may be sent",
             Self::Halving => {
-                "rate halving: one segment less for every two ACKs, cwnd at most pipe + 1"
+                "rate halving: cwnd falls by one segment per two ACKs, cwnd at most pipe + 1"
             }
             Self::Prr(Bound::Unlimited) => "PRR, unlimited bound: up to ssthresh at once",
             Self::Prr(Bound::Conservative) => "PRR, conservative reduction bound",

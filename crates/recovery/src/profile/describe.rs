@@ -112,7 +112,7 @@ impl Mechanisms {
             ),
             LossRule::Rack(version) => (
                 format!(
-                    "RACK: sent before something delivered, by RACK.rtt + reo_wnd; {}; dupthresh = {dupthresh}, {adapts}",
+                    "RACK: lost RACK.rtt + reo_wnd after transmission, once a segment sent later is delivered; {}; dupthresh = {dupthresh}, {adapts}",
                     match version {
                         RackVersion::Rfc8985 => "DSACKs widen reo_wnd",
                         RackVersion::Linux6 =>

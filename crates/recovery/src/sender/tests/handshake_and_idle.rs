@@ -15,7 +15,7 @@ fn the_syn_goes_again_after_one_second_and_then_at_doubling_intervals() {
 }
 
 #[test]
-fn no_data_goes_before_the_syn_is_answered() {
+fn no_data_is_sent_before_the_syn_ack() {
     let mut flow = Script::new("linux-3.17");
     flow.writes(5).sends("SYN").at(80).ack(0).sends("1-5");
 }
@@ -69,7 +69,7 @@ fn the_first_loss_after_a_lost_syn_is_an_ordinary_one() {
 }
 
 #[test]
-fn a_syn_answered_before_its_retransmission_left_is_done_with() {
+fn a_syn_answered_before_its_retransmission_is_not_retransmitted() {
     let mut flow = Script::new("linux-3.17");
     flow.sends("SYN").expires(Timer::Rto, 1000).ack(0);
     flow.writes(10).sends("1-10").rto(3000); // the SYN took 1 s: 1 + 2·1 s
@@ -111,7 +111,7 @@ fn ssthresh_remembers_three_quarters_of_the_window_idleness_took() {
 }
 
 #[test]
-fn asking_what_would_go_after_silence_changes_nothing() {
+fn a_query_after_idle_time_changes_nothing() {
     let mut flow = quiet();
     flow.at(10_000).writes(1);
     assert!(

@@ -128,7 +128,7 @@ fn blocks_of_data_never_sent_are_counted_and_ignored() {
 }
 
 #[test]
-fn blocks_below_and_across_snd_una_tell_nothing() {
+fn blocks_below_and_across_snd_una_are_ignored() {
     for profile in profiles() {
         let mut network = ten_in_flight(&profile);
         network.until(|n| n.sender.una() > Offset::DATA + 3 * MSS);
@@ -189,7 +189,7 @@ fn acks_of_data_never_sent_are_counted_and_ignored() {
 }
 
 #[test]
-fn a_receiver_that_reneges_gets_everything_again() {
+fn reneging_causes_the_retransmission_of_everything() {
     for profile in profiles() {
         let mut network = network(&profile, &[Fate::Lost]);
         network.write(0, 10);
@@ -487,7 +487,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn no_lie_costs_a_byte(
+    fn no_false_ack_loses_a_byte(
         base in prop::sample::select(BASES.map(|(name, ..)| name).to_vec()),
         mechanisms in vec(prop::sample::select(&crate::profile::Mechanism::ALL[..]), 0..5),
         fates in vec(prop_oneof![

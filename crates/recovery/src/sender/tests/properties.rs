@@ -239,7 +239,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn reductions_keep_their_bounds_and_converge(
+    fn reductions_respect_their_bounds_and_converge(
         (profile, bound) in any_profile(),
         data in fates(30, trouble()),
         acks in fates(8, trouble()),
@@ -254,7 +254,7 @@ proptest! {
     }
 
     #[test]
-    fn bursts_of_losses_keep_the_bounds(
+    fn the_bounds_hold_for_bursts_of_losses(
         (profile, bound) in any_profile(),
         quiet in 20..120usize,
         bursts in vec((1..40usize, 1..40usize), 1..6),
