@@ -1,12 +1,12 @@
-//! FACK and what reordering does to it (Linux 3.17 `tcp_update_scoreboard`,
+//! FACK, and the effect of reordering on it (Linux 3.17 `tcp_update_scoreboard`,
 //! `tcp_mark_lost_retrans`, `tcp_update_reordering`, `tcp_time_to_recover`).
 
 use super::super::*;
 use super::script::Script;
 use crate::event::LossDetector;
 
-/// Segment 1 of ten is lost and was sent again at 160 ms when `snd_nxt` was behind 10; the nine
-/// others are SACKed and 11 to 16 followed.
+/// Segment 1 of ten is lost. It is retransmitted at 160 ms, when `snd_nxt` is after segment 10. The nine
+/// others are SACKed, and 11 to 16 are sent.
 fn repaired_once(profile: &str) -> Script {
     let mut flow = Script::connected(profile, 80);
     flow.writes(40).sends("1-10");

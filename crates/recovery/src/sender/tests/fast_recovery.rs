@@ -1,4 +1,4 @@
-//! FACK, proportional rate reduction, what goes first in recovery, leaving it.
+//! FACK, proportional rate reduction, the order of transmissions in recovery, and its end.
 
 use super::super::*;
 use super::script::Script;

@@ -1,4 +1,4 @@
-//! The SYN, what its loss means for the data, and restarting after silence.
+//! The SYN, the effect of its loss on the data, and the restart after idle time.
 
 use super::super::*;
 use super::script::Script;
@@ -79,7 +79,7 @@ fn a_syn_answered_before_its_retransmission_is_not_retransmitted() {
         .timer(Timer::Rto, 2000 + 3000);
 }
 
-/// A flow that has a window of 20, all acknowledged, and sent last at 160 ms.
+/// A flow with a window of 20 segments, all acknowledged, whose last transmission was at 160 ms.
 fn quiet() -> Script {
     let mut flow = Script::connected("linux-3.17", 80);
     flow.writes(20).sends("1-10").at(160).ack(10).sends("11-20");

@@ -4,7 +4,7 @@ use super::super::*;
 use super::script::{MSS, Script};
 use crate::event::LossDetector;
 
-/// Ten segments left at 200 ms, the first `acked` are acknowledged at 400 ms.
+/// Ten segments are sent at 200 ms; the first `acked` are acknowledged at 400 ms.
 fn tail(profile: &str, acked: u64) -> Script {
     let mut flow = Script::connected(profile, 200);
     flow.writes(10).sends("1-10").at(400).ack(acked);

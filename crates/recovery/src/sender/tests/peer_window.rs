@@ -1,4 +1,4 @@
-//! The peer's window: staying in it, probing a closed one; ACKs that are not to be believed.
+//! The peer's window: its limit, probes of a closed window, and implausible ACKs.
 
 use super::super::*;
 use super::script::{MSS, Script, segments};

@@ -1,5 +1,5 @@
-//! RACK: loss by time (RFC 8985 §6; Linux 6.12 `tcp_recovery.c`). Where nothing else is said the RTT
-//! is 80 ms and ten segments left at 80 ms.
+//! RACK: loss detection by time (RFC 8985 §6; Linux 6.12 `tcp_recovery.c`). By default, the RTT is 80 ms and
+//! ten segments are sent at 80 ms.
 
 use super::super::*;
 use super::script::Script;
@@ -11,7 +11,7 @@ fn ten(profile: &str, written: u64) -> Script {
     flow
 }
 
-/// Segment 1 was 1 ms later than 2: the path reorders. All ten are acknowledged.
+/// Segment 1 arrived 1 ms after segment 2: the path reorders. All ten are acknowledged.
 fn reorders(profile: &str) -> Script {
     let mut flow = ten(profile, 10);
     flow.at(160)
@@ -198,7 +198,7 @@ fn an_ack_after_the_minimum_rtt_is_for_the_retransmission() {
     assert_eq!(flow.marked(), by_rack([1, 5, 6, 7, 8, 9, 10]));
 }
 
-/// On a path that reorders, 11 of 11 to 16 was sent again by the timer, and arrived all the same.
+/// On a path that reorders, the timer retransmits segment 11 of 11 to 16, whose original arrives anyway.
 fn widened(profile: &str) -> Script {
     let mut flow = reorders(profile);
     flow.at(200).writes(6).sends("11-16");

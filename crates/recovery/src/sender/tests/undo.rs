@@ -1,11 +1,12 @@
-//! Reductions taken back: DSACK (RFC 3708), timestamps (RFC 3522), and Linux's response
+//! Undo of reductions: DSACK (RFC 3708), timestamps (RFC 3522), and Linux's response
 //! (`tcp_try_undo_*`, `tcp_undo_cwnd_reduction`).
 
 use super::super::*;
 use super::script::Script;
 use crate::counters::Ended;
 
-/// Ten segments left at 80 ms; the SACK of 2 to 4 at 160 ms sent 1 again, in vain: it was late.
+/// Ten segments are sent at 80 ms. The SACK of 2 to 4 at 160 ms causes a spurious retransmission of 1, which
+/// was only late.
 fn spurious(profile: &str) -> Script {
     let mut flow = Script::connected(profile, 80);
     flow.writes(10).sends("1-10");
@@ -13,7 +14,7 @@ fn spurious(profile: &str) -> Script {
     flow
 }
 
-/// The same with three in vain, 1 at 160 ms, 2 and 3 at 161 ms.
+/// The same with three spurious retransmissions: 1 at 160 ms, 2 and 3 at 161 ms.
 fn spurious_three(profile: &str) -> Script {
     let mut flow = Script::connected(profile, 80);
     flow.writes(10).sends("1-10");

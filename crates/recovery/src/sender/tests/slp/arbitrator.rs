@@ -1,4 +1,4 @@
-//! What is worth a copy.
+//! Which segments the arbitrator copies.
 
 use super::*;
 

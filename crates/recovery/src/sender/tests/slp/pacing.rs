@@ -1,4 +1,4 @@
-//! When a copy goes, and when it does not any more; the handshake.
+//! When a copy is sent or dropped, and copies in the handshake.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What the arrival of a copy means, and what it does not.
+//! Which conclusions the sender draws from the arrival of a copy.
 
 use super::*;
 

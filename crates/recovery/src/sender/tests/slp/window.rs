@@ -1,4 +1,4 @@
-//! What the windows permit, and what a copy leaves of them.
+//! Which copies the windows permit, and how a copy reduces the window.
 
 use super::*;
 
