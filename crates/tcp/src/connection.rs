@@ -307,9 +307,9 @@ impl Connection {
         Ok(taken)
     }
 
-    /// Accepts bytes written in place: `fill` receives a slice and returns how many bytes it wrote at its start.
-    /// Without room, `fill` is not called, and a notice follows once [`has_much_room`](Self::has_much_room)
-    /// holds. Further calls fill more.
+    /// Accepts bytes written in place: `fill` receives a slice and returns how many bytes it wrote at its
+    /// start. Without room, `fill` is not called, and a notice follows once
+    /// [`has_much_room`](Self::has_much_room) holds. Further calls fill more.
     ///
     /// # Errors
     /// As [`write`](Self::write).

@@ -13,7 +13,7 @@
 //! cwnd = pipe + sndcnt
 //! ```
 //! Sources: RFC 6937 §3; RFC 9937 §6.2; the 2011 paper's algorithm 2. The unlimited bound is from the draft
-//! that the paper cites (its [15]); the RFC omits it.
+//! that the paper cites (its reference 15); the RFC omits it.
 //!
 //! Deviations, as in Linux (`tcp_cwnd_reduction`): data is counted in segments, and RecoverFS is the
 //! congestion window on entry instead of the flight size.
