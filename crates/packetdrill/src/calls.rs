@@ -1,8 +1,7 @@
-//! The functions of the table: raw arguments to safe calls on the host and back.
+//! The functions of packetdrill's table: they translate raw arguments into safe calls on the host.
 //!
-//! All of them are called by packetdrill with the arguments of the system call they stand for, and
-//! promise to their caller what that call promises: pointers are read and written only as far as
-//! the lengths beside them say.
+//! packetdrill calls each function with the arguments of the system call it implements. Each function keeps
+//! that call's contract: it reads and writes memory only within the lengths passed with the pointers.
 
 mod addresses;
 mod events;
@@ -21,18 +20,18 @@ use std::ffi::CStr;
 use libc::{c_char, c_int, c_void, ssize_t};
 pub(crate) use sockets::option;
 
-/// Fills in packetdrill's table. Settings that make no sense end the process with a message, as
-/// packetdrill itself does.
+/// Fills in packetdrill's table. Invalid settings end the process with a message, as in packetdrill
+/// itself.
 ///
 /// # Safety
-/// `flags` is null or a C string; `table` points to a table packetdrill wants filled in, which
-/// nobody else uses meanwhile.
-// SAFETY: nothing else goes by that name.
+/// `flags` is null or a C string. `table` points to packetdrill's table, which nothing else uses during
+/// the call.
+// SAFETY: no other symbol has this name.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn packetdrill_interface_init(flags: *const c_char, table: *mut Interface) {
     let flags = match flags.is_null() {
         true => c"",
-        // SAFETY: not null, so that it is a C string, as the caller says.
+        // SAFETY: not null, so the caller guarantees a C string.
         false => unsafe { CStr::from_ptr(flags) },
     };
     let variable = |name: &str| std::env::var(name).ok();
@@ -43,8 +42,8 @@ pub unsafe extern "C" fn packetdrill_interface_init(flags: *const c_char, table:
             std::process::exit(2);
         }
     }
-    // SAFETY: the caller says that `table` points to a table and is its only user; its fields have
-    // no destructors, so that whatever lay there can be overwritten.
+    // SAFETY: the caller guarantees that `table` points to a table and is its only user. The fields
+    // have no destructors, so the old contents can be overwritten.
     unsafe { table.write(filled()) };
 }
 
@@ -91,7 +90,7 @@ unsafe extern "C" fn free(_: *mut c_void) {
     RUNTIME.end();
 }
 
-/// What a call returns: the number, or -1 with the error in `errno`.
+/// The return value of a call: the number, or -1 with the error in `errno`.
 fn answer<T: Into<i64>>(result: Outcome<T>) -> i64 {
     match result {
         Ok(number) => number.into(),

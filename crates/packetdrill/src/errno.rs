@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Errno(pub i32);
 
-/// What a system call gives, or its error number.
+/// The result of a system call, or its error number.
 pub type Outcome<T> = Result<T, Errno>;
 
 macro_rules! errnos {

@@ -1,7 +1,7 @@
 //! The host: sockets by descriptor, the connections behind them, and one virtual clock.
 //!
-//! Everything here is safe Rust driven by calls and by the time; nothing blocks and nothing sleeps.
-//! A call that would block says `EAGAIN`, and [`crate::runtime`] makes it wait.
+//! This module is safe Rust, driven by calls and by the clock. Nothing blocks or sleeps: a call that would
+//! block returns `EAGAIN`, and [`crate::runtime`] makes it wait.
 
 mod calls;
 mod connection;
@@ -28,10 +28,10 @@ use std::net::SocketAddr;
 use std::os::fd::IntoRawFd;
 use std::time::Duration;
 
-/// A descriptor.
+/// A file descriptor.
 pub type Fd = i32;
 
-/// Which connection.
+/// The number of a connection.
 pub type ConnectionId = u64;
 
 /// What a descriptor refers to.
@@ -47,20 +47,19 @@ enum Descriptor {
 #[derive(Debug)]
 struct Socket {
     role: Role,
-    /// Made for IPv6, so that IPv4 peers are named by mapped addresses.
+    /// Whether it is an IPv6 socket, which shows IPv4 peers as mapped addresses.
     v6: bool,
     nonblocking: bool,
     local: Option<SocketAddr>,
     config: Config,
-    /// `TCP_MAXSEG`, options not taken off.
+    /// `TCP_MAXSEG`, which includes the options on every segment.
     max_segment: Option<u16>,
     personality: Personality,
     options: options::Options,
 }
 
 impl Socket {
-    /// The configuration of connection `id` along `path`, which may be IPv4's although the socket is
-    /// IPv6's.
+    /// The configuration of connection `id` along `path`. The path may be IPv4 although the socket is IPv6.
     fn config_of(&self, id: ConnectionId, path: &Endpoints, settings: &Settings) -> Config {
         let mss = settings.mss(path.dst.is_ipv6());
         let mut config = Config {
@@ -72,7 +71,7 @@ impl Socket {
     }
 }
 
-/// What a socket is good for.
+/// The state of a socket.
 #[derive(Debug)]
 enum Role {
     Fresh,
@@ -87,16 +86,16 @@ pub struct Host {
     settings: Settings,
     descriptors: BTreeMap<Fd, Descriptor>,
     connections: BTreeMap<ConnectionId, Connection>,
-    /// Embryonic connections, and those nobody accepted, by the listener they came to.
+    /// The listener of each embryonic or not yet accepted connection.
     arrivals: BTreeMap<ConnectionId, Fd>,
     pipes: BTreeMap<u64, Pipe>,
     packets: VecDeque<Packet>,
-    /// Counts whatever was made, so that each gets its own number.
+    /// The number of objects created, from which each gets its own number.
     made: u64,
 }
 
 impl Host {
-    /// A host at the beginning of time.
+    /// A host at time zero.
     pub fn new(settings: Settings) -> Self {
         Self {
             now: Instant::ZERO,
@@ -110,12 +109,12 @@ impl Host {
         }
     }
 
-    /// The time.
+    /// The virtual time.
     pub fn now(&self) -> Instant {
         self.now
     }
 
-    /// Whether `fd` is one of this host's.
+    /// Whether `fd` belongs to this host.
     pub fn knows(&self, fd: Fd) -> bool {
         self.descriptors.contains_key(&fd)
     }
@@ -125,8 +124,8 @@ impl Host {
         self.made
     }
 
-    /// A descriptor for `what`. It is a real one, which nothing else will get and which whoever does
-    /// not know better may close.
+    /// Allocates a descriptor for `what`. It is a real file descriptor, so the number stays unique in the
+    /// process, and code outside the host can close it.
     fn add(&mut self, what: Descriptor) -> Outcome<Fd> {
         let place = std::fs::File::open("/dev/null")
             .map_err(|error| Errno(error.raw_os_error().unwrap_or(libc::EMFILE)))?;
@@ -166,14 +165,14 @@ impl Host {
         Ok(self.connections.get_mut(&id))
     }
 
-    /// When something happens next without a call or a packet.
+    /// When the next event occurs without a call or a packet.
     pub fn next_event(&self) -> Option<Instant> {
         let timers = self.connections.values().filter_map(|c| c.tcp.next_wake());
         timers.map(|(at, _)| at).min()
     }
 
-    /// Lets the time pass until `until`, or until the next event if that is earlier, and says
-    /// whether `until` was reached.
+    /// Advances the clock to `until`, or to the next event if that is earlier. Returns whether `until` was
+    /// reached.
     pub fn advance(&mut self, until: Instant) -> bool {
         match self.next_event().filter(|at| *at <= until) {
             Some(at) => {
@@ -201,12 +200,12 @@ impl Host {
         self.sweep();
     }
 
-    /// Takes out the next packet sent.
+    /// Removes and returns the next packet sent.
     pub fn next_packet(&mut self) -> Option<Packet> {
         self.packets.pop_front()
     }
 
-    /// An IP packet arrived. What is no TCP segment with right checksums is ignored.
+    /// Processes an IP packet. Anything but a TCP segment with correct checksums is ignored.
     pub fn receive(&mut self, bytes: &[u8]) {
         let Ok(packet) = decode(bytes) else {
             return;
@@ -222,14 +221,17 @@ impl Host {
             .find(|(_, c)| c.path == path && !c.tcp.is_closed());
         let now = self.now;
         let mut out = Vec::new();
-        if let Some(id) = known.map(|(id, _)| *id).or_else(|| self.welcome(&packet)) {
+        if let Some(id) = known
+            .map(|(id, _)| *id)
+            .or_else(|| self.open_for_syn(&packet))
+        {
             if let Some(connection) = self.connections.get_mut(&id) {
                 connection.deliver(now, &packet, payload, packet::is_marked(bytes));
                 connection.transmit(now, &mut out);
             }
             self.note_established(id);
         } else if packet.segment.flags.contains(Flags::ACK) || !self.listens(&packet) {
-            // A listener ignores what neither opens nor acknowledges (§3.10.7.2).
+            // A listener ignores segments with neither SYN nor ACK (§3.10.7.2).
             refuse(now, &packet, &mut out);
         }
         self.packets.extend(out);
@@ -252,8 +254,8 @@ impl Host {
         self.listener(packet).is_some()
     }
 
-    /// A new connection for a SYN that a listener waits for.
-    fn welcome(&mut self, packet: &Decoded) -> Option<ConnectionId> {
+    /// Creates a connection for a SYN to a listener.
+    fn open_for_syn(&mut self, packet: &Decoded) -> Option<ConnectionId> {
         let flags = packet.segment.flags;
         if !flags.contains(Flags::SYN) || flags.intersects(Flags::ACK | Flags::RST | Flags::FIN) {
             return None;
@@ -269,7 +271,7 @@ impl Host {
         Some(id)
     }
 
-    /// A connection whose handshake is done can be accepted.
+    /// Queues a connection for `accept` once its handshake is complete.
     fn note_established(&mut self, id: ConnectionId) {
         let Some(fd) = self.arrivals.get(&id).copied() else {
             return;
@@ -289,7 +291,7 @@ impl Host {
         }
     }
 
-    /// Forgets connections that are over and that nobody refers to.
+    /// Removes closed connections that no descriptor refers to.
     fn sweep(&mut self) {
         let arrivals = &self.arrivals;
         self.connections.retain(|id, c| {
@@ -311,7 +313,7 @@ impl Host {
     }
 }
 
-/// Nobody is here: the answer of a closed port (RFC 9293 §3.10.7.1).
+/// The response of a closed port (RFC 9293 §3.10.7.1).
 fn refuse(now: Instant, packet: &Decoded, out: &mut Vec<Packet>) {
     let config = Config::new(recoup_recovery::Mechanisms::LINUX_3_17);
     let mut closed = Endpoint::listen(&config);
@@ -329,7 +331,7 @@ fn refuse(now: Instant, packet: &Decoded, out: &mut Vec<Packet>) {
     }
 }
 
-/// The initial sequence number of a connection: each has its own, every run the same.
+/// The initial sequence number of a connection: unique per connection, and the same in every run.
 fn isn(id: ConnectionId) -> SeqNumber {
     SeqNumber((id as u32).wrapping_mul(0x9e37_79b1))
 }

@@ -1,5 +1,5 @@
-//! Congestion control: how the window grows, and the slow-start threshold after a loss. Nothing
-//! else; what is lost and what may be sent meanwhile is decided elsewhere.
+//! Congestion control: the growth of the congestion window, and the slow-start threshold after a loss.
+//! [`detect`](crate::detect) decides what is lost, [`rate`](crate::rate) what may be sent in recovery.
 
 mod cubic;
 mod hystart;
@@ -14,7 +14,7 @@ use std::time::Duration;
 /// The smallest slow-start threshold (RFC 5681 §3.1 equation 4).
 pub const MIN_SSTHRESH: Segments = Segments(2);
 
-/// Which congestion control.
+/// A congestion control algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Algorithm {
     /// RFC 5681.
@@ -27,7 +27,7 @@ impl Algorithm {
     /// Every algorithm.
     pub const ALL: [Self; 2] = [Self::Cubic, Self::Reno];
 
-    /// The name in profiles and settings.
+    /// The name used in profiles and settings.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Reno => "reno",
@@ -40,7 +40,7 @@ impl Algorithm {
 #[derive(Clone, Copy, Debug)]
 pub struct Congestion {
     control: Control,
-    /// Acknowledged towards the next segment of the window.
+    /// Segments acknowledged since the window last grew.
     acked: u32,
 }
 
@@ -51,7 +51,7 @@ enum Control {
 }
 
 impl Congestion {
-    /// A fresh state.
+    /// The state of a new connection.
     pub fn new(algorithm: Algorithm) -> Self {
         let control = match algorithm {
             Algorithm::Reno => Control::Reno,
@@ -60,7 +60,7 @@ impl Congestion {
         Self { control, acked: 0 }
     }
 
-    /// The slow-start threshold after a loss at window `cwnd`; notes the loss.
+    /// The slow-start threshold after a loss at window `cwnd`. Also records the loss.
     pub fn ssthresh_after_loss(&mut self, cwnd: Segments) -> Segments {
         self.acked = 0;
         match &mut self.control {
@@ -69,8 +69,8 @@ impl Congestion {
         }
     }
 
-    /// The least window rate halving leaves (Linux's min_cwnd: half of ssthresh for Reno, ssthresh
-    /// where the algorithm says nothing).
+    /// The smallest window that rate halving reaches (Linux's min_cwnd: half of ssthresh for Reno, ssthresh
+    /// for an algorithm that does not define it).
     pub fn halving_floor(&self, ssthresh: Segments) -> Segments {
         match self.control {
             Control::Reno => Segments(ssthresh.0 / 2),
@@ -78,7 +78,7 @@ impl Congestion {
         }
     }
 
-    /// A retransmission timeout: the growth curve starts anew.
+    /// A retransmission timeout: restarts the growth curve.
     pub fn on_timeout(&mut self) {
         self.acked = 0;
         if let Control::Cubic(cubic) = &mut self.control {
@@ -86,14 +86,14 @@ impl Congestion {
         }
     }
 
-    /// Nothing was sent for `idle`.
+    /// The sender was idle for `idle`.
     pub fn on_idle(&mut self, idle: Duration) {
         if let Control::Cubic(cubic) = &mut self.control {
             cubic.on_idle(idle);
         }
     }
 
-    /// Takes a round-trip time of slow start; `true` when it should end here.
+    /// Processes an RTT sample of slow start. Returns whether slow start should end.
     pub fn on_rtt(&mut self, round: &Round) -> bool {
         match &mut self.control {
             Control::Reno => false,
@@ -101,8 +101,8 @@ impl Congestion {
         }
     }
 
-    /// The window after `acked` segments were acknowledged outside recovery while the window was
-    /// the limit: slow start below `ssthresh`, then the algorithm's own growth.
+    /// The window after an ACK of `acked` segments, outside recovery and while the window was the limit: slow
+    /// start below `ssthresh`, then the algorithm's own growth.
     pub fn grow(
         &mut self,
         now: Instant,
@@ -122,8 +122,8 @@ impl Congestion {
         self.avoid(left, cwnd, count.max(Segments::ONE))
     }
 
-    /// Congestion avoidance: one segment of growth for every `count` acknowledged (Linux
-    /// `tcp_cong_avoid_ai`; what was saved up for a larger count is worth one segment).
+    /// Congestion avoidance: the window grows by one segment per `count` acknowledged (Linux
+    /// `tcp_cong_avoid_ai`). Credit from a larger count is worth one segment.
     fn avoid(&mut self, acked: Segments, cwnd: Segments, count: Segments) -> Segments {
         let mut grown = 0;
         if self.acked >= count.0 {
@@ -137,9 +137,9 @@ impl Congestion {
     }
 }
 
-/// Slow start (RFC 5681 §3.1 with RFC 3465's L unlimited): one segment for each one acknowledged, up
-/// to `ssthresh`. Returns the window and what remains for congestion avoidance. (Linux 3.17 goes to
-/// ssthresh + 1 and drops the remainder.)
+/// Slow start (RFC 5681 §3.1 with RFC 3465's L unlimited): the window grows by one segment per segment
+/// acknowledged, up to `ssthresh`. Returns the window and the acknowledged segments left for congestion
+/// avoidance. (Linux 3.17 grows to ssthresh + 1 and drops the remainder.)
 fn slow_start(acked: Segments, cwnd: Segments, ssthresh: Segments) -> (Segments, Segments) {
     if cwnd >= ssthresh {
         return (cwnd, acked);
@@ -148,8 +148,8 @@ fn slow_start(acked: Segments, cwnd: Segments, ssthresh: Segments) -> (Segments,
     (grown, acked - (grown - cwnd))
 }
 
-/// The window to restart with after `idle` without sending (RFC 5681 §4.1, softened as in Linux:
-/// halved for each RTO passed, not below the initial window).
+/// The restart window after `idle` without a transmission (RFC 5681 §4.1, softened as in Linux: halved for
+/// each RTO passed, but not below the initial window).
 pub fn after_idle(cwnd: Segments, initial: Segments, idle: Duration, rto: Duration) -> Segments {
     let floor = initial.min(cwnd);
     if idle <= rto || rto.is_zero() {
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn idle_halves_the_window_each_rto() {
+    fn idle_time_halves_the_window_per_rto() {
         let rto = Duration::from_millis(200);
         for (idle_ms, window) in [(0, 80), (200, 80), (300, 40), (450, 20), (10_000, 10)] {
             let idle = Duration::from_millis(idle_ms);

@@ -1,4 +1,4 @@
-//! What a sender counts: the columns of the 2011 paper's tables, and what TCP_INFO reports.
+//! A sender's counters: those of the 2011 paper's tables, and those that TCP_INFO reports.
 
 use crate::event::{State, Trigger};
 use crate::undo::Proof;
@@ -11,28 +11,28 @@ use std::time::Duration;
 pub struct Retransmissions([u64; Trigger::ALL.len()]);
 
 impl Retransmissions {
-    /// Counts one.
+    /// Counts one retransmission.
     pub fn add(&mut self, trigger: Trigger) {
         self.0[trigger as usize] += 1;
     }
 
-    /// Those of one trigger.
+    /// The retransmissions with one trigger.
     pub fn of(&self, trigger: Trigger) -> u64 {
         self.0[trigger as usize]
     }
 
-    /// All of them.
+    /// All retransmissions.
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
     }
 
-    /// Adds another connection's.
+    /// Adds another connection's counts.
     pub fn merge(&mut self, other: &Self) {
         self.0.iter_mut().zip(other.0).for_each(|(a, b)| *a += b);
     }
 }
 
-/// Counts since the connection began.
+/// Counts since the start of the connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Segments delivered, by cumulative ACK, SACK or DSACK.
@@ -41,39 +41,39 @@ pub struct Counters {
     pub retransmissions: Retransmissions,
     /// Bytes of sequence space retransmitted.
     pub retransmitted_bytes: u64,
-    /// Tail loss probes, those that carry new data included; the others are retransmissions too.
+    /// Tail loss probes. Those without new data also count as retransmissions.
     pub probes: u64,
-    /// Retransmission timeouts, by the state they found: those in Loss are exponential back-off
+    /// Retransmission timeouts by the state in which they occurred; those in Loss are exponential back-off
     /// (see [`timeouts_in`](Self::timeouts_in)).
     pub timeouts: [u64; State::ALL.len()],
-    /// Segments retransmitted that nothing was heard of before the connection was given up.
+    /// Retransmitted segments still unacknowledged when the connection was aborted.
     pub failed_retransmissions: u64,
     /// Fast recoveries entered.
     pub recoveries: u64,
-    /// Fast recoveries of which a DSACK arrived, during them or later.
+    /// Fast recoveries for which a DSACK arrived, during the recovery or later.
     pub recoveries_with_dsack: u64,
     /// Retransmissions found lost.
     pub lost_retransmissions: u64,
-    /// DSACKs received, in segments, those of copies apart.
+    /// DSACKs received (segments), without those for copies.
     pub dsacks: u64,
-    /// Extra copies sent in advance of any loss.
+    /// Copies sent by selective loss prevention.
     pub copies: u64,
-    /// Bytes of sequence space in them.
+    /// Bytes of sequence space in `copies`.
     pub copied_bytes: u64,
-    /// Copies that were worth their while and were not sent: the window had no room, or an earlier one
-    /// was not acknowledged.
+    /// Copies that the arbitrator favoured but that were not sent, because the window was full or an earlier
+    /// copy was unacknowledged.
     pub copies_withheld: u64,
-    /// Copies of data reported by DSACK to have arrived beside their originals.
+    /// Copies of data that a DSACK reported as duplicates of their originals.
     pub copies_reported: u64,
-    /// Reductions taken back, by proof (see [`undone_by`](Self::undone_by)).
+    /// Undone window reductions by proof (see [`undone_by`](Self::undone_by)).
     pub undone: [u64; Proof::ALL.len()],
-    /// How often the path was seen to reorder.
+    /// How often reordering was detected.
     pub reordering_seen: u64,
     /// ACKs of data never sent, ignored.
     pub impossible_acks: u64,
     /// SACK blocks of data never sent, or across `snd_una`, ignored.
     pub impossible_blocks: u64,
-    /// Times the receiver took back what it had SACKed.
+    /// Times the receiver reneged on its SACKs.
     pub reneged: u64,
     /// Time in Recovery.
     pub in_recovery: Duration,
@@ -83,24 +83,24 @@ pub struct Counters {
     pub busy: Duration,
     /// Segments of data sent, retransmissions included, copies not.
     pub segments_sent: u64,
-    /// … of them in Recovery.
+    /// Segments of data sent in Recovery.
     pub sent_in_recovery: u64,
-    /// Recoveries that left a window below ssthresh, so that slow start follows.
+    /// Recoveries that ended with a window below ssthresh, so that slow start followed.
     pub slow_starts_after_recovery: u64,
 }
 
 impl Counters {
-    /// Timeouts that found the sender in `state`.
+    /// Retransmission timeouts in `state`.
     pub fn timeouts_in(&self, state: State) -> u64 {
         self.timeouts[state as usize]
     }
 
-    /// Reductions taken back by `proof`.
+    /// Window reductions undone by `proof`.
     pub fn undone_by(&self, proof: Proof) -> u64 {
         self.undone[proof as usize]
     }
 
-    /// Adds another connection's.
+    /// Adds another connection's counts.
     pub fn merge(&mut self, other: &Self) {
         fn add<const N: usize>(to: &mut [u64; N], from: &[u64; N]) {
             to.iter_mut().zip(from).for_each(|(a, b)| *a += b);
@@ -143,24 +143,24 @@ impl Counters {
     }
 }
 
-/// One fast recovery, from entering to leaving it.
+/// One fast recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recovery {
-    /// When it was entered.
+    /// When it began.
     pub entered_at: Instant,
-    /// How long it took.
+    /// How long it lasted.
     pub duration: Duration,
-    /// Segments in flight as it began, losses found until then taken off.
+    /// Segments in flight at its start, without those already marked lost.
     pub pipe: Segments,
-    /// The slow-start threshold it aimed at.
+    /// The slow-start threshold it reduced the window to.
     pub ssthresh: Segments,
-    /// The window just before it was left.
+    /// The window just before its end.
     pub last_cwnd: Segments,
-    /// The window after it.
+    /// The window after its end.
     pub cwnd: Segments,
     /// Segments it retransmitted.
     pub retransmissions: u32,
-    /// Segments delivered meanwhile.
+    /// Segments delivered during it.
     pub delivered: u32,
     /// How it ended.
     pub ended: Ended,
@@ -171,13 +171,13 @@ pub struct Recovery {
 pub enum Ended {
     /// The recovery point was acknowledged.
     Complete,
-    /// It was found needless.
+    /// The reduction was undone.
     Undone,
-    /// By a retransmission timeout.
+    /// A retransmission timeout interrupted it.
     Timeout,
 }
 
-/// The most finished recoveries kept.
+/// How many finished recoveries are kept.
 const KEPT: usize = 1024;
 
 /// The recoveries of a connection.
@@ -188,13 +188,13 @@ pub struct Recoveries {
 }
 
 impl Recoveries {
-    /// Forgets all, keeping memory.
+    /// Forgets all recoveries and keeps the memory.
     pub fn clear(&mut self) {
         self.finished.clear();
         self.current = None;
     }
 
-    /// One begins.
+    /// A recovery begins.
     pub fn begin(&mut self, now: Instant, pipe: Segments, ssthresh: Segments) {
         self.current = Some(Recovery {
             entered_at: now,
@@ -209,12 +209,12 @@ impl Recoveries {
         });
     }
 
-    /// The one under way.
+    /// The current recovery.
     pub fn current(&mut self) -> Option<&mut Recovery> {
         self.current.as_mut()
     }
 
-    /// The one under way ends.
+    /// The current recovery ends.
     pub fn end(&mut self, now: Instant, last_cwnd: Segments, cwnd: Segments, ended: Ended) {
         if let Some(mut recovery) = self.current.take() {
             recovery.duration = now.since(recovery.entered_at);
@@ -228,7 +228,7 @@ impl Recoveries {
         }
     }
 
-    /// The latest finished ones, oldest first; 1,024 at most.
+    /// The latest finished recoveries, oldest first; 1,024 at most.
     pub fn finished(&self) -> impl ExactSizeIterator<Item = &Recovery> {
         self.finished.iter()
     }

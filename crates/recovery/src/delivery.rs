@@ -4,24 +4,23 @@
 //! on sending P:     P remembers C.delivered, C.delivered_time, C.first_sent_time, C.app_limited
 //! on its ACK:       interval = max(P.sent − P.first_sent, now − P.delivered_time)
 //!                   rate     = (C.delivered − P.delivered) · MSS / interval
-//! application-limited: nothing to send although the window had room; so are all samples of what was
-//!                   sent until what was in flight then has been delivered, and that of the SYN
+//! application-limited: nothing to send although the window had room; samples stay application-limited
+//!                   until the data then in flight has been delivered. The SYN's sample always is.
 //! ```
-//! A sample over less than the least RTT means nothing. The rate is the latest sample that was not
-//! application-limited, or a larger one that was, once there is one that was not.
+//! A sample over less than the minimum RTT is discarded. The rate is the latest sample that was not
+//! application-limited. A later application-limited sample replaces it only if it is larger.
 //!
 //! Source: draft-cheng-iccrg-delivery-rate-estimation §3; Linux `tcp_rate.c`.
 //!
-//! Deviations: counted in full segments, as Linux does; what the connection was like is remembered of
-//! first transmissions alone, by stretches of the stream, so that a retransmission's sample reaches
-//! back to its original.
+//! Deviations: delivered data is counted in full segments, as in Linux. The connection state is recorded
+//! for first transmissions only, so the sample of a retransmission starts at its original.
 
 use crate::scoreboard::Sent;
 use recoup_units::{BitRate, Instant, Offset, Segments};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// What the connection was like when a stretch of the stream was sent.
+/// The connection state when a range of the stream was sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Stamp {
     delivered: u64,
@@ -35,17 +34,17 @@ struct Stamp {
 pub(crate) struct DeliveryRate {
     delivered: u64,
     delivered_at: Instant,
-    /// When the segment was sent that was delivered last, or the first of the present flight.
+    /// When the most recently delivered segment was sent, or the first one of the current flight.
     first_sent_at: Instant,
-    /// Samples are application-limited until this much is delivered; 0: they are not.
+    /// Samples are application-limited until this many segments are delivered; 0: not limited.
     limited_until: u64,
-    /// What holds from an offset on, for everything outstanding; ascending.
+    /// For everything outstanding, in ascending order: the offset from which a stamp applies.
     stamps: VecDeque<(Offset, Stamp)>,
     rate: Option<BitRate>,
 }
 
 impl DeliveryRate {
-    /// Begins again, keeping memory.
+    /// Starts again for a new connection and keeps the memory.
     pub fn reset(&mut self) {
         let mut stamps = std::mem::take(&mut self.stamps);
         stamps.clear();
@@ -55,17 +54,17 @@ impl DeliveryRate {
         };
     }
 
-    /// The delivery rate, once the network and not the application has limited a sample.
+    /// The delivery rate, once a sample was limited by the network and not by the application.
     pub fn rate(&self) -> Option<BitRate> {
         self.rate
     }
 
-    /// The application writes although the window has room and nothing waits, `pipe` in flight.
+    /// The application writes while the window has room and no data waits. `pipe` is in flight.
     pub fn on_application_limited(&mut self, pipe: Segments) {
         self.limited_until = (self.delivered + u64::from(pipe.0)).max(1);
     }
 
-    /// What begins at `start` is sent for the first time; `alone`: nothing was outstanding.
+    /// New data from `start` on is sent. `alone`: nothing else was outstanding.
     pub fn on_sent(&mut self, now: Instant, start: Offset, alone: bool) {
         if alone {
             self.first_sent_at = now;
@@ -82,7 +81,7 @@ impl DeliveryRate {
         }
     }
 
-    /// An ACK delivered something.
+    /// Processes an ACK that delivered data.
     pub fn on_ack(&mut self, now: Instant, ack: &Delivery) {
         if ack.delivered == Segments::ZERO {
             return;
@@ -120,11 +119,11 @@ impl DeliveryRate {
     }
 }
 
-/// What an ACK tells the delivery rate.
+/// The data that an ACK delivered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Delivery {
     pub delivered: Segments,
-    /// The one sent last of them.
+    /// The delivered segment that was sent last.
     pub newest: Option<Sent>,
     pub una: Offset,
     pub min_rtt: Duration,
@@ -141,7 +140,7 @@ mod tests {
         Instant::from_millis(at)
     }
 
-    /// Segment `n` from 1, sent at `at`, is delivered alone at `now`.
+    /// Delivers segment `n` (counted from 1), sent at `at`, alone at `now`.
     fn deliver(rate: &mut DeliveryRate, now: u64, n: u64, at: u64) -> Option<u64> {
         let end = Offset(1 + n * MSS);
         rate.on_ack(
@@ -162,23 +161,23 @@ mod tests {
     }
 
     #[test]
-    fn a_full_window_is_measured_by_its_acks() {
+    fn the_acks_of_a_full_window_give_the_rate() {
         let mut rate = DeliveryRate::default();
         for n in 1..=4 {
             send(&mut rate, 0, n, n == 1);
         }
-        // A segment in 40 ms, two in 45: 8000 bits / 40 ms, 16,000 / 45 ms.
+        // One segment in 40 ms, two in 45 ms: 8000 bits / 40 ms, 16,000 / 45 ms.
         assert_eq!(deliver(&mut rate, 40, 1, 0), Some(200_000));
         send(&mut rate, 40, 5, false);
         assert_eq!(deliver(&mut rate, 45, 2, 0), Some(355_555));
         deliver(&mut rate, 50, 3, 0);
         deliver(&mut rate, 55, 4, 0);
-        // Segment 5 went when one had been delivered, at 40: four in 50 ms since.
+        // Segment 5 was sent at 40, when one was delivered: four more in the 50 ms since.
         assert_eq!(deliver(&mut rate, 90, 5, 40), Some(640_000));
     }
 
     #[test]
-    fn what_the_application_limits_counts_only_upwards() {
+    fn an_application_limited_sample_only_raises_the_rate() {
         let mut rate = DeliveryRate::default();
         rate.on_application_limited(Segments::ZERO);
         send(&mut rate, 0, 1, true);
@@ -200,14 +199,14 @@ mod tests {
     }
 
     #[test]
-    fn less_than_a_round_trip_tells_nothing() {
+    fn a_sample_below_the_minimum_rtt_is_discarded() {
         let mut rate = DeliveryRate::default();
         send(&mut rate, 0, 1, true);
         assert_eq!(deliver(&mut rate, 39, 1, 0), None);
     }
 
     #[test]
-    fn stamps_last_as_long_as_what_they_are_of() {
+    fn stamps_are_dropped_with_their_data() {
         let mut rate = DeliveryRate::default();
         for n in 1..=1000 {
             send(&mut rate, 100 * n, n, true);

@@ -1,5 +1,5 @@
-//! Which segments are lost? Each detector looks at the scoreboard and returns a verdict; the sender
-//! alone applies it.
+//! Which segments are lost? Each detector reads the scoreboard and returns a verdict. Only the sender
+//! applies verdicts.
 
 pub mod early;
 mod rack;

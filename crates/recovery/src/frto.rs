@@ -1,60 +1,63 @@
-//! F-RTO: was the timeout spurious? After it, new data instead of retransmissions tells.
+//! F-RTO: was the timeout spurious? The sender finds out by sending new data instead of retransmissions.
 //!
 //! ```text
 //! timeout:                   the first segment is retransmitted                  RFC 5682 §3.1 step 1
-//! an ACK advances:           new data goes instead of what was taken as lost                 step 2b
+//! an ACK advances:           new data is sent instead of retransmissions                     step 2b
 //!                            (nothing new to send, or all acknowledged: no test)             step 2a
 //! more SACKs or a duplicate ACK once new data is out:      the loss was real                 step 3a
 //! data from before the timeout, never retransmitted, arrives:  the timeout was spurious         step 3b
 //! ```
 //! Sources: RFC 5682 §2.1 (without SACK), §3.1 (with); Linux 6.12 `tcp_process_loss`.
 //!
-//! Deviations, all Linux's: step 3b is tested on every ACK, also before new data went, since segments
-//! remember whether they were retransmitted (RFC 5682 §3.2's restriction falls away with that); the test
-//! is run again on each timeout in a row, but not on one that interrupts a fast recovery; the window
-//! grows by slow start meanwhile rather than being held to two new segments; a spurious timeout is
-//! answered by going back to the window before it, see [`undo`](crate::undo), instead of by RFC 4015.
+//! Deviations, all as in Linux:
+//!
+//! - Step 3b is tested on every ACK, also before new data was sent, because segments remember whether they
+//!   were retransmitted. RFC 5682 §3.2's restriction is then unnecessary.
+//! - The test runs again on each consecutive timeout, but not on a timeout that interrupts a fast recovery.
+//! - During the test, the window grows by slow start instead of permitting two new segments.
+//! - After a spurious timeout the sender restores the previous window (see [`undo`](crate::undo)) instead of
+//!   applying RFC 4015.
 
-/// Where the test stands.
+/// The state of the test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Frto {
-    /// No test: the timeout is taken for real.
+    /// No test: the timeout counts as genuine.
     #[default]
     Off,
     /// The first segment was retransmitted; the next ACKs decide.
     Watching,
-    /// New data goes instead of retransmissions.
+    /// New data is sent instead of retransmissions.
     NewDataFirst,
 }
 
-/// What an ACK after the timeout shows.
+/// The evidence in an ACK after the timeout.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AckEvidence {
     /// Data sent before the timeout and never retransmitted has arrived.
     pub original_arrived: bool,
-    /// It SACKs anew, or is a duplicate ACK.
+    /// The ACK SACKs further segments, or is a duplicate ACK.
     pub more_out_of_order: bool,
-    /// New data has gone since the timeout.
+    /// New data was sent since the timeout.
     pub new_data_out: bool,
-    /// It moves `snd_una`, but not past what was out at the timeout.
+    /// The ACK moves `snd_una`, but not past the data outstanding at the timeout.
     pub advances_short: bool,
-    /// There is new data the peer's window takes.
+    /// New data is available and fits the peer's window.
     pub can_send_new: bool,
 }
 
-/// What follows.
+/// The result of the test on an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The timeout was spurious.
     Spurious,
-    /// The test goes on in this state.
+    /// The test continues in this state.
     Goes(Frto),
-    /// New data is to go, if there is any; what is out now is what the test is about.
+    /// New data must be sent, if there is any. The test is about the data outstanding now.
     TryNew(Frto),
 }
 
 impl Frto {
-    /// Takes in an ACK.
+    /// Processes an ACK.
     pub fn on_ack(self, seen: AckEvidence) -> Verdict {
         if self == Self::Off {
             return Verdict::Goes(self);
@@ -83,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_steps() {
+    fn the_test_follows_the_steps_of_the_rfc() {
         let nothing = AckEvidence::default();
         let advances = AckEvidence {
             advances_short: true,

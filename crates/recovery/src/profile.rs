@@ -1,7 +1,7 @@
-//! Profiles: named sets of mechanisms, and mechanisms switched on top of them.
+//! Profiles: a named base, and mechanisms added to it.
 //!
-//! The syntax is `base+mechanism+mechanism`, as in `linux-3.17+rtor+tlp`; the names of mechanisms
-//! contain no hyphen. A later mechanism overrides an earlier one of the same kind.
+//! The syntax is `base+mechanism+mechanism`, as in `linux-3.17+rtor+tlp`. Names of mechanisms contain no
+//! hyphen. A later mechanism overrides an earlier one of the same kind.
 
 mod describe;
 mod mechanism;
@@ -22,68 +22,66 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// Everything a sender's behaviour depends on.
+/// All settings that determine a sender's behaviour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mechanisms {
     /// Selective acknowledgments are offered and used (RFC 2018).
     pub sack: bool,
-    /// What makes a segment lost.
+    /// How lost segments are detected.
     pub detection: Rules,
-    /// Loss with few segments outstanding.
+    /// Loss detection with few segments outstanding.
     pub early_retransmit: EarlyRetransmit,
-    /// New data on the first duplicate ACKs.
+    /// Whether the first duplicate ACKs permit new data.
     pub limited_transmit: LimitedTransmit,
-    /// What recovery sends when neither lost segments nor new data can go.
+    /// The segments that recovery sends when there are neither lost segments nor new data to send.
     pub recovery_fill: RecoveryFill,
     /// How much may be sent in recovery.
     pub rate: RateControl,
-    /// Which proof takes a reduction back.
+    /// The kinds of proof that undo a reduction.
     pub undo: UndoRules,
-    /// After a timeout, new data first, to see whether it was spurious (RFC 5682).
+    /// F-RTO: new data after a timeout, to find out whether it was spurious (RFC 5682).
     pub frto: bool,
-    /// The RTO.
+    /// The RTT estimator and the RTO.
     pub rto: RtoRules,
     /// RTO restart (RFC 7765).
     pub rto_restart: bool,
     /// Tail loss probes.
     pub probe: Option<ProbeRules>,
-    /// Extra copies of what is worth them (selective loss prevention).
+    /// Selective loss prevention: extra copies of segments whose loss is expensive.
     pub slp: Option<SlpRules>,
     /// Congestion control.
     pub congestion: Algorithm,
-    /// What ssthresh is computed from.
+    /// The quantity from which ssthresh is computed.
     pub reduction_base: ReductionBase,
     /// How an ACK is processed, by kernel generation.
     pub ack_processing: AckProcessing,
-    /// The congestion window to begin with (RFC 6928).
+    /// The initial congestion window (RFC 6928).
     pub initial_window: Segments,
-    /// Idle time wears the window away (RFC 5681 §4.1; Linux tcp_slow_start_after_idle).
+    /// Whether idle time shrinks the window (RFC 5681 §4.1; Linux tcp_slow_start_after_idle).
     pub restart_after_idle: bool,
-    /// How long data may stay unacknowledged before the connection is given up (RFC 9293 §3.9.1).
+    /// How long data may stay unacknowledged before the connection is aborted (RFC 9293 §3.9.1).
     pub user_timeout: Duration,
 }
 
-/// New data on duplicate ACKs that do not suffice for a recovery.
+/// Limited transmit: new data on duplicate ACKs too few to begin a recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LimitedTransmit {
-    /// None.
+    /// No new data.
     Off,
-    /// On the first two (RFC 3042).
+    /// One segment on each of the first two duplicate ACKs (RFC 3042).
     Two,
-    /// As the pipe has room, which each SACK makes (RFC 6675 §5 step 3; Linux).
+    /// As much as fits in the window; each SACK shrinks the pipe (RFC 6675 §5 step 3; Linux).
     Pipe,
 }
 
-/// What recovery sends when no segment is marked lost and no new data may go (RFC 6675 §4 NextSeg).
+/// What recovery sends when no segment is marked lost and no new data may be sent (RFC 6675 §4 NextSeg).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RecoveryFill {
     /// Nothing.
     Nothing,
-    /// Holes below the highest SACK, although nothing says that they are lost (rule 3; Linux's
-    /// forward retransmission).
+    /// Holes below the highest SACK that are not marked lost (rule 3; Linux's forward retransmission).
     Holes,
-    /// These holes and, once per recovery, the last segment not SACKed (rule 4, the rescue
-    /// retransmission).
+    /// Holes and, once per recovery, the last segment not SACKed (rule 4, the rescue retransmission).
     HolesAndRescue,
 }
 
@@ -117,7 +115,7 @@ pub enum AckProcessing {
     Linux4_13,
 }
 
-/// Linux's counting of losses until RACK.
+/// Linux's loss detection before RACK.
 const LINUX_DETECTION: Rules = Rules {
     rule: LossRule::Fack,
     dupthresh: DUPTHRESH,
@@ -245,7 +243,7 @@ pub struct Profile {
     mechanisms: Mechanisms,
 }
 
-/// The profiles that can stand first in a name, each with its source.
+/// The base profiles: name, mechanisms, description with source.
 pub const BASES: [(&str, Mechanisms, &str); 9] = [
     (
         "linux-3.17",
@@ -300,17 +298,17 @@ impl Profile {
         &self.name
     }
 
-    /// What it stands for.
+    /// The mechanisms of the profile.
     pub fn mechanisms(&self) -> &Mechanisms {
         &self.mechanisms
     }
 
-    /// The mechanisms put on top of its base, as written.
+    /// The mechanisms added to the base, as written.
     pub fn added(&self) -> &[Mechanism] {
         &self.added
     }
 
-    /// The later mechanism that leaves nothing of the `i`-th added, if one does.
+    /// The later mechanism that fully overrides the `i`-th added one, if there is one.
     pub fn replaced(&self, i: usize) -> Option<Mechanism> {
         let (before, rest) = self.added.split_at_checked(i)?;
         let (this, after) = rest.split_first()?;
@@ -372,7 +370,7 @@ impl FromStr for Profile {
     }
 }
 
-/// Why a text is no profile.
+/// Why a text could not be parsed as a profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProfileError {
     /// The part before the first `+` names no profile.
@@ -382,7 +380,7 @@ pub enum ProfileError {
 }
 
 impl ProfileError {
-    /// What the word was taken for.
+    /// The kind of the unknown word: profile or mechanism.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::UnknownBase(_) => "profile",
@@ -390,7 +388,7 @@ impl ProfileError {
         }
     }
 
-    /// The word that is not known, and those that are.
+    /// The unknown word, and the known words.
     pub fn unknown(&self) -> (&str, Vec<&'static str>) {
         match self {
             Self::UnknownBase(word) => (word, BASES.iter().map(|(name, ..)| *name).collect()),
@@ -477,7 +475,7 @@ mod tests {
         let cases: [(&str, &[Option<M>]); 4] = [
             ("linux-3.17+rtor+tlp", &[None, None]),
             ("linux-3.17+tlp+notlp", &[Some(M::NoTlp), None]),
-            ("linux-3.17+tlplinux+tlpr", &[None, None]), // restart on top of that version
+            ("linux-3.17+tlplinux+tlpr", &[None, None]), // restart added to that version
             ("linux-3.17+tlp+reno+tlprfc", &[Some(M::TlpRfc), None, None]),
         ];
         for (name, replaced) in cases {

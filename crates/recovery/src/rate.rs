@@ -1,7 +1,8 @@
-//! How much may be sent in recovery? A rate control turns what each ACK delivers into a window, from
-//! the window at the loss down to the slow-start threshold the congestion control chose.
+//! How much may be sent in recovery? From the segments each ACK delivers, a rate control computes the
+//! congestion window. The window falls from its size at the loss to the slow-start threshold that the
+//! congestion control chose.
 //!
-//! It answers for CWR as well, where the window falls for another reason than a loss.
+//! A rate control also governs CWR, in which the window falls for another reason than a loss.
 
 mod halving;
 mod prr;
@@ -12,20 +13,20 @@ pub use prr::{Bound, Prr};
 
 use recoup_units::Segments;
 
-/// Which rate control.
+/// A rate control for recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RateControl {
-    /// The window falls to ssthresh at once and the pipe fills it (RFC 3517, RFC 6675 §5; the 2011
-    /// paper's algorithm 1).
+    /// The window falls to ssthresh at once, and the sender fills it as the pipe shrinks (RFC 3517, RFC 6675
+    /// §5; the 2011 paper's algorithm 1).
     Standard,
-    /// Linux before 3.2: one segment for every two ACKs, at most one more than is in flight.
+    /// Linux before 3.2: the window shrinks by one segment per two ACKs, and is at most pipe + 1.
     Halving,
     /// Proportional rate reduction.
     Prr(Bound),
 }
 
 impl RateControl {
-    /// Every one.
+    /// Every rate control.
     pub const ALL: [Self; 6] = [
         Self::Standard,
         Self::Halving,
@@ -35,12 +36,12 @@ impl RateControl {
         Self::Prr(Bound::SafeAck),
     ];
 
-    /// What it does, in a line.
+    /// What the rate control does, in one line.
     pub const fn about(self) -> &'static str {
         match self {
-            Self::Standard => "cwnd = ssthresh at once; cwnd − pipe may go",
+            Self::Standard => "cwnd = ssthresh at once; cwnd − pipe segments may be sent",
             Self::Halving => {
-                "rate halving: one segment less for every two ACKs, cwnd at most pipe + 1"
+                "rate halving: cwnd falls by one segment per two ACKs, cwnd at most pipe + 1"
             }
             Self::Prr(Bound::Unlimited) => "PRR, unlimited bound: up to ssthresh at once",
             Self::Prr(Bound::Conservative) => "PRR, conservative reduction bound",
@@ -51,7 +52,7 @@ impl RateControl {
         }
     }
 
-    /// Where it is specified.
+    /// The specification of the rate control.
     pub const fn source(self) -> &'static str {
         match self {
             Self::Standard => "RFC 6675 §5; 2011 paper, algorithm 1",
@@ -63,39 +64,39 @@ impl RateControl {
     }
 }
 
-/// What an ACK in a reduction means for the window; also the state it starts from.
+/// The progress an ACK makes in a reduction, and the sender's state before it.
 #[derive(Clone, Copy, Debug)]
 pub struct AckProgress {
-    /// Segments it delivered.
+    /// Segments the ACK delivered.
     pub delivered: Segments,
-    /// Segments in flight after it, losses it reveals taken off.
+    /// Segments in flight after the ACK, without the losses it reveals.
     pub pipe: Segments,
-    /// The window to end with.
+    /// The window at the end of the reduction.
     pub ssthresh: Segments,
-    /// The window before it.
+    /// The window before the ACK.
     pub cwnd: Segments,
-    /// The least window rate halving goes down to (Linux `tcp_cwnd_min`).
+    /// The smallest window that rate halving reaches (Linux `tcp_cwnd_min`).
     pub floor: Segments,
-    /// It moved `snd_una`, reported something new, or is a duplicate ACK.
+    /// Whether the ACK moved `snd_una`, reported new data, or is a duplicate ACK.
     pub clocks: bool,
-    /// `snd_una` moved and no further loss was found (RFC 9937 §3, SafeACK).
+    /// Whether `snd_una` moved and no further loss was found (RFC 9937 §3, SafeACK).
     pub safe: bool,
-    /// It begins recovery, so that the first retransmission must go.
+    /// Whether the ACK begins recovery, so that the first retransmission must be sent.
     pub entering: bool,
-    /// Without SACK: it acknowledges some of what was out as the recovery began (RFC 6582 §3.2 step
-    /// 3).
+    /// Without SACK: whether it is a partial ACK, one for a part of the data outstanding when recovery began
+    /// (RFC 6582 §3.2 step 3).
     pub partial: bool,
 }
 
-/// A window reduction under way.
+/// A window reduction in progress.
 #[derive(Clone, Copy, Debug, Default)]
 pub enum Reduction {
-    /// At once.
+    /// The window fell at once.
     #[default]
     Standard,
-    /// By alternate ACKs.
+    /// The window falls on every second ACK.
     Halving(Halving),
-    /// In proportion to deliveries.
+    /// The window falls in proportion to the data delivered.
     Prr(Prr),
 }
 
@@ -125,14 +126,14 @@ impl Reduction {
         }
     }
 
-    /// Whether, after an ACK, a retransmission goes whatever the window and the pipe.
+    /// Whether an ACK forces a retransmission, regardless of the window and the pipe.
     pub fn forces(&self, progress: &AckProgress) -> bool {
         matches!(self, Self::Standard) && standard::forces(progress)
     }
 
-    /// The congestion window as soon as congestion is signalled by other means than a loss: at once
-    /// by the standard (RFC 3168 §6.1.2), no more than is out by Linux 2.6 (`tcp_enter_cwr`), as ACKs
-    /// come by PRR.
+    /// The congestion window right after a congestion signal other than a loss. The standard reduces it at
+    /// once (RFC 3168 §6.1.2). Linux 2.6 limits it to the data in flight (`tcp_enter_cwr`). PRR reduces it
+    /// as ACKs arrive.
     pub fn at_signal(&self, cwnd: Segments, pipe: Segments, ssthresh: Segments) -> Segments {
         match self {
             Self::Standard => cwnd.min(ssthresh),
@@ -141,10 +142,10 @@ impl Reduction {
         }
     }
 
-    /// The congestion window as the reduction ends.
+    /// The congestion window at the end of the reduction.
     pub fn at_end(&self, cwnd: Segments, ssthresh: Segments) -> Segments {
         match self {
-            // Linux 2.6 tcp_complete_cwr: what the recovery wore away stays lost.
+            // Linux 2.6 tcp_complete_cwr: a window already below ssthresh stays there.
             Self::Halving(_) => cwnd.min(ssthresh),
             Self::Standard | Self::Prr(_) => ssthresh,
         }

@@ -10,9 +10,9 @@
 //! `T_earliest` is the time since the latest transmission of the earliest outstanding segment
 //! (tail-loss paper §2.1).
 //!
-//! Deviations: Linux shares one timer between RTO, probe and early retransmit, and after either of
-//! the others was pending sets the RTO from the head's send time; here they are separate and
-//! the RTO is not moved by an ACK that acknowledges nothing new (RFC 6298 §5.3).
+//! Deviation: Linux shares one timer between RTO, probe and early retransmit. After a pending probe or
+//! early retransmit, it sets the RTO from the send time of the first outstanding segment. Here the timers
+//! are separate, and only an ACK of new data moves the RTO (RFC 6298 §5.3).
 
 use crate::rtt::RttEstimator;
 use recoup_units::{Instant, Segments};
@@ -29,17 +29,17 @@ pub struct RetransmissionTimer {
 }
 
 impl RetransmissionTimer {
-    /// When it goes off, if it runs.
+    /// When the timer expires, if it runs.
     pub fn deadline(&self) -> Option<Instant> {
         self.deadline
     }
 
-    /// How often the RTO in force has doubled.
+    /// How often back-off has doubled the current RTO.
     pub fn backoff(&self) -> u32 {
         self.backoff
     }
 
-    /// The RTO in force, back-off included.
+    /// The current RTO, back-off included.
     pub fn rto(&self, rtt: &RttEstimator) -> Duration {
         match self.backoff {
             0 => rtt.rto(),
@@ -50,12 +50,12 @@ impl RetransmissionTimer {
         }
     }
 
-    /// Runs for a full RTO from now.
+    /// Starts the timer for a full RTO from now.
     pub fn start(&mut self, now: Instant, rtt: &RttEstimator) {
         self.deadline = Some(now + self.rto(rtt));
     }
 
-    /// Runs for `delay`, if that ends sooner than the RTO.
+    /// Starts the timer for `delay`, or for the RTO if that is shorter.
     pub fn start_early(&mut self, now: Instant, delay: Duration) {
         let at = now + delay;
         self.deadline = Some(self.deadline.map_or(at, |rto| rto.min(at)));
@@ -72,18 +72,18 @@ impl RetransmissionTimer {
         }
     }
 
-    /// Stops (RFC 6298 §5.2: everything is acknowledged).
+    /// Stops the timer, since everything is acknowledged (RFC 6298 §5.2).
     pub fn stop(&mut self) {
         self.deadline = None;
     }
 
-    /// It went off: the next one takes twice as long.
+    /// The timer expired: doubles the RTO and restarts.
     pub fn on_expiry(&mut self, now: Instant, rtt: &RttEstimator) {
         self.backoff = self.backoff.saturating_add(1);
         self.start(now, rtt);
     }
 
-    /// A round trip was measured: back-off ends (RFC 6298 §5.7 and Linux).
+    /// An RTT was measured: ends the back-off (RFC 6298 §5.7 and Linux).
     pub fn reset_backoff(&mut self) {
         self.backoff = 0;
     }
@@ -125,7 +125,7 @@ mod tests {
         // (now, earliest sent at, deadline)
         let cases = [
             (200, 120, 400), // the ninth ACK of a flow whose tenth segment left 80 ms ago
-            (200, 200, 480), // just sent: the full RTO
+            (200, 200, 480), // sent just now: the full RTO
             (399, 120, 400), // 1 ms left
             (400, 120, 680), // nothing left: the full RTO (RFC 7765 §4 (3b))
             (500, 120, 780),
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn back_off_doubles_to_the_maximum_and_ends_with_a_sample() {
+    fn back_off_doubles_up_to_the_maximum_and_a_sample_ends_it() {
         let rtt = rtt();
         let mut timer = RetransmissionTimer::default();
         for expected in [

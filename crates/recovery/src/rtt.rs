@@ -1,4 +1,4 @@
-//! The round-trip time estimator and the RTO it gives, as RFC 6298 §2 has them or as Linux does:
+//! The round-trip time estimator and its RTO, by RFC 6298 §2 or as Linux computes them:
 //!
 //! ```text
 //! first sample R:  SRTT = R          mdev = R/2
@@ -8,34 +8,37 @@
 //!                  to the largest 4·mdev of that round trip, itself never under the floor
 //! RTO = m·SRTT + 4·RTTVAR, rounded up to the clock's granularity, at most the maximum
 //! ```
-//! m is 1 (1.25 on Solaris), and the clock exact unless the rules say otherwise.
+//! m is 1 (1.25 on Solaris). The clock is exact unless the rules set a granularity.
 //!
-//! A sample is taken of every ACK that measures, or of one segment a flight: the first new data sent
-//! while none is timed, until it is acknowledged or anything is retransmitted (Karn's rule as 4.4BSD has
-//! it; RFC 6298 §3 asks for no more than one sample a round trip).
+//! Every ACK that allows a measurement gives a sample, or one segment per flight does: the first new data
+//! sent while no segment is timed. Its timing ends when it is acknowledged or anything is retransmitted
+//! (Karn's rule in 4.4BSD's form; RFC 6298 §3 requires only one sample per round trip).
 //!
 //! Sources: RFC 6298 §2 (the estimator), Linux `tcp_rtt_estimator` (fall at most once a round trip,
 //! damping when the RTT drops, the 200 ms floor on 4·RTTVAR rather than on the RTO), the 2007 loss
 //! detection study §II, Table I and §V-A2 (m, granularity, samples by flight), 4.4BSD `tcp_output`
 //! and `tcp_input` (`t_rtttime`, `t_rtseq`: which segment is timed).
 //!
-//! Deviations: the least RTT never ages (Linux forgets it after five minutes); a segment SACKed before
-//! gives no sample when the ACK passes it, in any profile (Linux 3.17 still takes it; 2.6 takes none
-//! from SACKs and prefers timestamps); Linux keeps µs and jiffies, this keeps nanoseconds; a coarse
-//! clock rounds the RTO alone (the senders that have one measure with it too), and host timers round
-//! besides.
+//! Deviations:
+//!
+//! - The minimum RTT never expires. Linux forgets it after five minutes.
+//! - A segment SACKed before gives no sample when the cumulative ACK passes it, in any profile. Linux 3.17
+//!   still takes that sample; Linux 2.6 takes none from SACKs and prefers timestamps.
+//! - Times are kept in nanoseconds, where Linux keeps µs and jiffies.
+//! - A coarse clock rounds the RTO only. The real senders also measure the RTT with it, and their host
+//!   timers round as well.
 
 use recoup_units::{Instant, Offset};
 use std::time::Duration;
 
-/// The RTO when data transmission begins after a SYN was lost and nothing was measured
+/// The RTO at the start of data transmission if the SYN was retransmitted and gave no sample
 /// (RFC 6298 §5.7).
 pub const FALLBACK: Duration = Duration::from_secs(3);
 
 /// How RTTVAR follows the samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Smoothing {
-    /// Linux: it rises at once and falls at most once a round trip.
+    /// Linux: RTTVAR rises at once and falls at most once per round trip.
     Linux,
     /// RFC 6298 §2.3: a quarter of the way to |SRTT − R| on each sample.
     Standard,
@@ -44,18 +47,18 @@ pub enum Smoothing {
 /// Which ACKs give a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Sampling {
-    /// Every one that measures: it covers a segment sent once, or echoes a timestamp (Linux, Solaris).
+    /// Every ACK that covers a segment sent once, or that echoes a timestamp (Linux, Solaris).
     Segment,
-    /// That of one segment a flight, timestamps or not (Windows XP).
+    /// The ACK of one segment per flight, with or without timestamps (Windows XP).
     Flight,
-    /// Every one with a timestamp; without, that of one segment a flight (4.4BSD).
+    /// Every ACK with a timestamp; without timestamps, the ACK of one segment per flight (4.4BSD).
     FlightOrTimestamps,
 }
 
-/// A full weight of SRTT in the RTO, in quarters.
+/// The weight 1 of SRTT in the RTO, in quarters.
 pub const FULL_SRTT: u8 = 4;
 
-/// The rules of the retransmission timeout.
+/// The parameters of the RTT estimator and the RTO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RtoRules {
     /// How RTTVAR follows the samples.
@@ -64,17 +67,17 @@ pub struct RtoRules {
     pub sampling: Sampling,
     /// The weight of SRTT, m, in quarters: [`FULL_SRTT`] for RFC 6298, 5 for 1.25·SRTT.
     pub srtt_quarters: u8,
-    /// An RTO computed from samples is rounded up to a multiple of this, the sender's clock tick; zero
-    /// for an exact clock.
+    /// The sender's clock tick: an RTO computed from samples is rounded up to a multiple of it. Zero means an
+    /// exact clock.
     pub granularity: Duration,
-    /// Before any sample (RFC 6298 §2.1); not rounded.
+    /// The RTO before the first sample (RFC 6298 §2.1); not rounded.
     pub initial: Duration,
-    /// The floor of 4·RTTVAR, and so of what the RTO adds to SRTT (RFC 6298's clock granularity G;
-    /// Linux's 200 ms).
+    /// The floor of 4·RTTVAR, the term that the RTO adds to SRTT (RFC 6298's clock granularity G; Linux's
+    /// 200 ms).
     pub min_variance: Duration,
     /// The floor of the RTO itself (RFC 6298 §2.4).
     pub min: Duration,
-    /// The ceiling, backed off or not (RFC 6298 §2.5).
+    /// The ceiling of the RTO, back-off included (RFC 6298 §2.5).
     pub max: Duration,
 }
 
@@ -93,16 +96,16 @@ pub struct RttEstimator {
     /// The current round trip ends when `snd_una` passes this.
     round_end: Offset,
     min: Option<Duration>,
-    /// What follows from the above: asked for far more often than it changes.
+    /// The RTO from the fields above, cached because it is read far more often than it changes.
     rto: Duration,
-    /// RFC 6298's formula on an exact clock.
+    /// Whether the RTO is RFC 6298's formula on an exact clock.
     plain: bool,
-    /// Where samples are taken by flight: the start of the segment that is timed, and when it was sent.
+    /// With one sample per flight: the start of the timed segment, and when it was sent.
     timed: Option<(Offset, Instant)>,
 }
 
 impl RttEstimator {
-    /// No sample yet.
+    /// An estimator without samples.
     pub fn new(rules: RtoRules) -> Self {
         let mut new = Self {
             rules,
@@ -120,13 +123,14 @@ impl RttEstimator {
         new
     }
 
-    /// Whether samples are taken by flight, so that [`flight_sample`](Self::flight_sample) tells them.
+    /// Whether one segment per flight is timed, so that samples come from
+    /// [`flight_sample`](Self::flight_sample).
     #[inline]
     pub fn times_flights(&self) -> bool {
         self.rules.sampling != Sampling::Segment
     }
 
-    /// New data from `start` on was sent, for the first time: the segment to time, if none is.
+    /// New data from `start` on was sent. Times this segment if no other is timed.
     #[inline]
     pub fn on_sent(&mut self, now: Instant, start: Offset) {
         if self.times_flights() && self.timed.is_none() {
@@ -134,14 +138,14 @@ impl RttEstimator {
         }
     }
 
-    /// Something was retransmitted: what is acknowledged next may be that, so nothing is timed any more
+    /// Something was retransmitted. Stops the timing, because the next ACK may be for the retransmission
     /// (Karn's rule).
     pub fn on_sent_again(&mut self) {
         self.timed = None;
     }
 
-    /// The sample, taken by flight, of an ACK of everything below `una`; `timestamp` is the RTT by the
-    /// timestamp it echoes, where it acknowledges new data and timestamps are in use.
+    /// The sample of an ACK of everything below `una`, if one segment per flight is timed. `timestamp` is the
+    /// RTT by the echoed timestamp, if the ACK acknowledges new data and timestamps are in use.
     #[inline(never)] // most senders never come here
     pub fn flight_sample(
         &mut self,
@@ -157,14 +161,14 @@ impl RttEstimator {
         by_timestamp.or(timed.map(|(_, sent_at)| now.since(sent_at)))
     }
 
-    /// Takes a sample; `una` and `nxt` delimit the round trips (after the ACK was applied).
+    /// Adds a sample. `una` and `nxt`, after the ACK was applied, delimit the round trips.
     pub fn on_sample(&mut self, rtt: Duration, una: Offset, nxt: Offset) {
         self.take_sample(rtt, una, nxt);
         self.keep_rto();
     }
 
     fn take_sample(&mut self, rtt: Duration, una: Offset, nxt: Offset) {
-        // A sample of zero would read as "none yet"; no clock resolves less than this.
+        // A sample of zero would mean "none yet"; no clock resolves less than 1 ns.
         let m = (rtt.as_nanos() as u64).clamp(1, 1 << 50);
         let floor = self.rules.min_variance.as_nanos() as u64;
         self.min = Some(self.min.map_or(rtt, |min| min.min(rtt)));
@@ -208,7 +212,7 @@ impl RttEstimator {
         }
     }
 
-    /// RFC 6298 §2.3, the variance first.
+    /// RFC 6298 §2.3. RTTVAR is updated before SRTT.
     fn smooth(&mut self, m: u64, floor: u64) {
         let error = m.abs_diff(self.srtt8 >> 3);
         self.mdev4 = self.mdev4 - (self.mdev4 >> 2) + error;
@@ -216,8 +220,8 @@ impl RttEstimator {
         self.srtt8 = self.srtt8 - (self.srtt8 >> 3) + m;
     }
 
-    /// A SYN had to be retransmitted and left no sample: until the first one the RTO is at least
-    /// [`FALLBACK`] (RFC 6298 §5.7).
+    /// The SYN was retransmitted and gave no sample. Until the first sample, the RTO is at least [`FALLBACK`]
+    /// (RFC 6298 §5.7).
     pub fn distrust_initial(&mut self) {
         self.rules.initial = self.rules.initial.max(FALLBACK);
         self.keep_rto();
@@ -258,8 +262,8 @@ impl RttEstimator {
         };
     }
 
-    /// The RTO where SRTT, in ns, is weighted or the clock coarse: the fewest ticks that last as long.
-    #[inline(never)] // nor here
+    /// The RTO with a weighted SRTT (in ns) or a coarse clock, rounded up to whole ticks.
+    #[inline(never)] // most senders never come here
     fn coarse_rto(&self, srtt: u64) -> Duration {
         let nanos = |d: Duration| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX);
         let rules = &self.rules;
@@ -355,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn the_standards_estimator() {
+    fn the_estimator_of_rfc_6298() {
         let rules = RtoRules {
             smoothing: Smoothing::Standard,
             min_variance: ms(1),
@@ -378,7 +382,7 @@ mod tests {
         }
     }
 
-    /// What an estimator by flight makes of what is sent and acknowledged, in ms and offsets.
+    /// Drives an estimator that times one segment per flight; times in ms.
     struct Flight(RttEstimator);
 
     impl Flight {
@@ -400,16 +404,24 @@ mod tests {
     }
 
     #[test]
-    fn one_segment_a_flight_is_timed() {
+    fn one_segment_per_flight_is_timed() {
         let mut flight = Flight::new(Sampling::Flight);
         assert!(flight.0.times_flights());
         flight.sends(0, &[0]);
-        assert_eq!(flight.acks(80, 0, None), None, "nothing of it acknowledged");
+        assert_eq!(
+            flight.acks(80, 0, None),
+            None,
+            "the timed segment is not acknowledged"
+        );
         assert_eq!(flight.acks(90, 1, None), Some(90));
         flight.sends(100, &[1, 11, 21]);
         assert_eq!(flight.acks(180, 11, None), Some(80));
-        assert_eq!(flight.acks(190, 21, None), None, "of the same flight");
-        // What is timed is what was sent since, even if the ACK covers more that was sent before.
+        assert_eq!(
+            flight.acks(190, 21, None),
+            None,
+            "a segment of this flight was timed already"
+        );
+        // A segment sent since is timed, even if the ACK also covers older segments.
         flight.sends(200, &[31, 41]);
         assert_eq!(flight.acks(270, 31, None), None);
         assert_eq!(flight.acks(290, 51, None), Some(90));
@@ -420,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_timed_once_anything_was_sent_again() {
+    fn a_retransmission_ends_the_timing() {
         let mut flight = Flight::new(Sampling::Flight);
         flight.sends(0, &[1, 11, 21]);
         flight.0.on_sent_again();
@@ -430,19 +442,23 @@ mod tests {
     }
 
     #[test]
-    fn where_timestamps_are_in_use_every_ack_of_new_data_measures() {
+    fn with_timestamps_every_ack_of_new_data_gives_a_sample() {
         let mut flight = Flight::new(Sampling::FlightOrTimestamps);
         flight.sends(0, &[1, 11, 21]);
         assert_eq!(flight.acks(80, 11, Some(70)), Some(70));
         assert_eq!(flight.acks(90, 21, Some(75)), Some(75));
-        assert_eq!(flight.acks(95, 31, None), None, "the first took its place");
+        assert_eq!(
+            flight.acks(95, 31, None),
+            None,
+            "the first segment was timed instead"
+        );
         flight.sends(100, &[31, 41]);
         assert_eq!(flight.acks(180, 41, None), Some(80));
         assert_eq!(flight.acks(190, 51, None), None);
     }
 
     #[test]
-    fn a_segment_is_not_timed_where_each_gives_a_sample() {
+    fn no_segment_is_timed_if_every_ack_gives_a_sample() {
         let mut each = Flight::new(Sampling::Segment);
         assert!(!each.0.times_flights());
         each.sends(0, &[1]);
@@ -450,7 +466,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rto_is_a_number_of_ticks_and_srtt_is_weighted() {
+    fn the_rto_is_rounded_up_to_ticks_and_weights_srtt() {
         let standard = RtoRules {
             smoothing: Smoothing::Standard,
             min_variance: ms(1),

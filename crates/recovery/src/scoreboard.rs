@@ -1,20 +1,22 @@
-//! The SACK scoreboard: every outstanding segment and what is known of it.
+//! The SACK scoreboard: the state of every outstanding segment.
 //!
-//! Segments lie in stream order without gaps, so one is found by binary search and counted by
-//! index. The cost of an ACK is that of what it changes, whatever the window (a timeout, reneging and
-//! an undo apart, which touch every segment): runs of SACKed
-//! segments are skipped in one hop; loss is judged from a cursor that only moves up, with a running
-//! count of what is SACKed above it ([`Above`]); segments thought to be in flight are linked in the
-//! order they were sent ([`Sent`]), for detectors that go by time; those that wait for their
-//! retransmission are in a heap.
+//! Segments lie in stream order without gaps, so a binary search finds a segment and its index counts
+//! those before it. The cost of an ACK depends on the segments it changes, not on the window. Only a
+//! timeout, reneging and an undo touch every segment. Four structures make this possible:
+//!
+//! - runs of SACKed segments are skipped in one hop;
+//! - a cursor that only moves up separates the judged segments from the rest, with a running count of the
+//!   SACKed data above it ([`Above`]);
+//! - a list links the segments in flight in the order they were sent ([`Sent`]), for RACK;
+//! - a heap holds the segments that wait for their retransmission.
 //!
 //! Counts follow RFC 6675 §4 in Linux's unit, the segment:
-//! `pipe = outstanding − sacked − lost + retransmitted`. Without SACK each duplicate ACK counts as
-//! one unknown segment SACKed (RFC 6582's inflation, seen from the other side; Linux
-//! `tcp_add_reno_sack`).
+//! `pipe = outstanding − sacked − lost + retransmitted`. Without SACK, each duplicate ACK counts as one
+//! SACKed segment, of unknown position (Linux `tcp_add_reno_sack`). This has the effect of RFC 6582's
+//! window inflation.
 //!
-//! Deviations: a SACK block that covers part of a segment is ignored for that segment (Linux splits
-//! the segment); receivers report what arrived, whole segments.
+//! Deviation: a SACK block that covers part of a segment is ignored for that segment, where Linux splits
+//! the segment. Receivers report whole segments, as they arrived.
 
 mod above;
 mod acks;
@@ -39,78 +41,78 @@ pub struct SentSegment {
     pub sent_at: Instant,
     /// `snd_nxt` after it was last sent: data from here on was sent later.
     pub nxt_when_sent: Offset,
-    /// How often it was sent, probes included.
+    /// Number of transmissions, probes included.
     pub transmissions: u16,
-    /// Reported by a SACK block.
+    /// Whether a SACK block reported it.
     pub sacked: bool,
-    /// A copy of it was sent in advance of any loss.
+    /// Whether a copy of it was sent by selective loss prevention.
     pub copied: bool,
-    /// Marked lost by a detector or a timeout.
+    /// Whether a detector or a timeout marked it lost.
     pub lost: bool,
-    /// Sent again since it was marked lost, and counted in the pipe for it.
+    /// Whether it was retransmitted since it was marked lost, and so counts in the pipe again.
     pub retransmitted: bool,
-    /// Where `sacked`: at least this many segments from here on are SACKed (a shortcut).
+    /// If `sacked`: at least this many segments from this one on are SACKed, so that walks can skip them.
     run: u32,
     links: Links,
 }
 
 impl SentSegment {
-    /// Sent exactly once.
+    /// Whether it was sent exactly once.
     pub fn is_original(&self) -> bool {
         self.transmissions == 1
     }
 
-    /// Sent exactly once, copies included, so that what arrives is the original.
+    /// Whether it was sent exactly once and never copied, so that an arrival can only be the original.
     pub fn is_surely_original(&self) -> bool {
         self.is_original() && !self.copied
     }
 
-    /// Lost and not yet retransmitted.
+    /// Whether it is lost and not yet retransmitted.
     pub fn wants_retransmission(&self) -> bool {
         self.lost && !self.retransmitted && !self.sacked
     }
 
-    /// Its last transmission may still arrive.
+    /// Whether its last transmission may still arrive.
     fn in_flight(&self) -> bool {
         !self.sacked && (!self.lost || self.retransmitted)
     }
 }
 
-/// Names an outstanding segment while it is outstanding; counted up from 1 in stream order.
+/// The number of a segment in stream order, starting at 1.
 type Id = u64;
 
 /// All outstanding segments of a connection, in stream order.
 #[derive(Clone, Debug, Default)]
 pub struct Scoreboard {
     segments: VecDeque<SentSegment>,
-    /// Segments acknowledged so far: the first outstanding one has the next [`Id`].
+    /// Segments acknowledged so far; the first outstanding segment has the next [`Id`].
     gone: Id,
     una: Offset,
     nxt: Offset,
     sacked: u32,
     lost: u32,
     retransmitted: u32,
-    /// Duplicate ACKs counted as segments SACKed, without SACK.
+    /// Without SACK: duplicate ACKs counted as SACKed segments.
     duplicates: u32,
-    /// Segments from `snd_una` up to and including the highest SACKed one (Linux's fackets_out).
+    /// Segments from `snd_una` through the highest SACKed one (Linux's fackets_out).
     fack: u32,
     /// Every segment below this index has been judged lost, or was SACKed when it was judged.
     judged: u32,
-    /// What is SACKed from `judged` on.
+    /// The SACKed data from `judged` on.
     above: Above,
-    /// Segments that want retransmission, lowest first; some no longer do.
+    /// Segments to retransmit, lowest first. Some entries may be stale.
     waiting: BinaryHeap<Reverse<Id>>,
     /// No segment below this index is a hole never retransmitted.
     next_hole: u32,
     /// Segments in flight in the order of their last transmission.
     order: order::Ends,
-    /// Empty between calls; kept for its memory.
+    /// Scratch buffer, empty between calls and kept for its allocation.
     flying: Vec<usize>,
-    /// Retransmissions found lost, ever.
+    /// Total retransmissions found lost.
     lost_retransmissions: u64,
-    /// SACK blocks that reported what cannot be, ever.
+    /// Total SACK blocks that reported data never sent or straddled `snd_una`.
     impossible_blocks: u64,
-    /// Segments and retransmissions marked lost, ever.
+    /// Total segments and retransmissions marked lost.
     marks: u64,
 }
 
@@ -124,7 +126,7 @@ impl Scoreboard {
         }
     }
 
-    /// Empties it again for a connection starting at `start`, keeping its memory.
+    /// Clears the scoreboard for a new connection that starts at `start`, and keeps its memory.
     pub fn reset(&mut self, start: Offset) {
         let mut segments = std::mem::take(&mut self.segments);
         let mut waiting = std::mem::take(&mut self.waiting);
@@ -153,7 +155,7 @@ impl Scoreboard {
         Segments(self.segments.len() as u32)
     }
 
-    /// Segments SACKed; without SACK, duplicate ACKs.
+    /// SACKed segments; without SACK, duplicate ACKs.
     pub fn sacked(&self) -> Segments {
         Segments(self.sacked + self.duplicates)
     }
@@ -173,12 +175,12 @@ impl Scoreboard {
         Segments(self.fack)
     }
 
-    /// What is SACKed above the segments judged so far.
+    /// The SACKed data above the segments judged so far.
     pub fn above(&self) -> Above {
         self.above
     }
 
-    /// The end of the highest SACKed segment; `snd_una` where none is.
+    /// The end of the highest SACKed segment, or `snd_una` if no segment is SACKed.
     pub fn highest_sacked(&self) -> Offset {
         match self.fack {
             0 => self.una,
@@ -186,17 +188,17 @@ impl Scoreboard {
         }
     }
 
-    /// Segments and retransmissions marked lost, ever.
+    /// Total segments and retransmissions marked lost.
     pub fn marks(&self) -> u64 {
         self.marks
     }
 
-    /// Retransmissions that were themselves found lost, ever.
+    /// Total retransmissions found lost.
     pub fn lost_retransmissions(&self) -> u64 {
         self.lost_retransmissions
     }
 
-    /// SACK blocks that reported what was never sent or straddled `snd_una`, ever.
+    /// Total SACK blocks that reported data never sent or straddled `snd_una`.
     pub fn impossible_blocks(&self) -> u64 {
         self.impossible_blocks
     }
@@ -241,8 +243,8 @@ impl Scoreboard {
         });
     }
 
-    /// Records that outstanding data at `span` was retransmitted. `in_pipe`: count the retransmission
-    /// as in flight (a tail loss probe is not). What is not outstanding any more is ignored.
+    /// Records that outstanding data at `span` was retransmitted. `in_pipe` says whether the retransmission
+    /// counts as in flight; a tail loss probe does not. Data no longer outstanding is ignored.
     pub fn resend(&mut self, now: Instant, span: Span, in_pipe: bool) {
         let from = self.index_of(span.start);
         for i in from..self.segments.len() {
@@ -269,8 +271,8 @@ impl Scoreboard {
         self.settle();
     }
 
-    /// Records that a copy of the outstanding segment `span` was sent. It is not counted in the pipe,
-    /// and the segment keeps its place in the order of sending.
+    /// Records that a copy of the outstanding segment `span` was sent. The copy is not counted in the pipe,
+    /// and the segment keeps its place in the order of transmission.
     pub fn note_copied(&mut self, span: Span) {
         let i = self.index_of(span.start);
         if let Some(segment) = self.segments.get_mut(i) {
@@ -284,7 +286,7 @@ impl Scoreboard {
         segment.filter(|s| s.span.contains(offset))
     }
 
-    /// The outstanding segments that share something with `span`.
+    /// The outstanding segments that overlap `span`.
     pub fn overlapping(&self, span: Span) -> impl Iterator<Item = &SentSegment> {
         let from = self.index_of(span.start);
         let segments = self.segments.range(from..);
@@ -296,7 +298,7 @@ impl Scoreboard {
         self.waiting.peek().map(|Reverse(id)| self.named(*id))
     }
 
-    /// The segments from `start` on that wait for their retransmission, up to the first that does not.
+    /// The consecutive segments from `start` on that wait for their retransmission.
     pub fn lost_from(&self, start: Offset) -> impl Iterator<Item = &SentSegment> {
         let from = self.index_of(start);
         let segments = self.segments.range(from..);
@@ -330,27 +332,27 @@ impl Scoreboard {
         self.next_hole = 0;
     }
 
-    /// The receiver took back a SACK: the earliest outstanding segment is SACKed although the
-    /// cumulative ACK stops at it (RFC 2018 §8).
+    /// Whether the receiver reneged: the earliest outstanding segment is SACKed although the cumulative ACK
+    /// stops at it (RFC 2018 §8).
     pub fn reneged(&self) -> bool {
         self.segments.front().is_some_and(|s| s.sacked)
     }
 
-    /// Nothing is SACKed, lost or retransmitted, as far as the first segment and the counts tell.
+    /// Whether nothing is SACKed, lost or retransmitted, judging by the first segment and the counts.
     pub fn is_clean(&self) -> bool {
         self.sacked + self.lost + self.retransmitted + self.duplicates == 0
             && self.first().is_none_or(SentSegment::is_original)
     }
 
-    /// Begins a recovery episode: holes are looked for from the start again.
+    /// Begins a recovery episode: the search for holes starts at the first segment again.
     pub fn restart_holes(&mut self) {
         self.next_hole = 0;
         self.settle();
     }
 
-    /// A duplicate ACK without SACK: one segment more has arrived, no one knows which. Those that
-    /// can have are the outstanding ones but the first and those lost; `false` for one too many,
-    /// which tells reordering (Linux `tcp_limit_reno_sacked`).
+    /// Counts a duplicate ACK without SACK: one more segment has arrived, of unknown position. It can be any
+    /// outstanding segment except the first and the lost ones. Returns `false` if the duplicate ACKs exceed
+    /// these segments, which is evidence of reordering (Linux `tcp_limit_reno_sacked`).
     pub fn on_duplicate(&mut self) -> bool {
         let most = (self.segments.len() as u32).saturating_sub(self.lost.max(1));
         let room = self.duplicates < most;
@@ -358,8 +360,8 @@ impl Scoreboard {
         room
     }
 
-    /// Without SACK, the cumulative ACK moved over `acked` segments: all but the first of them were
-    /// counted as duplicate ACKs before. Returns how many were not (Linux `tcp_remove_reno_sacks`).
+    /// Without SACK, the cumulative ACK passed `acked` segments. All but the first should have been counted
+    /// as duplicate ACKs before. Returns how many were not (Linux `tcp_remove_reno_sacks`).
     pub fn explain_duplicates(&mut self, acked: Segments) -> Segments {
         let explained = self.duplicates.min(acked.0.saturating_sub(1));
         self.duplicates -= explained;
@@ -368,12 +370,12 @@ impl Scoreboard {
         Segments(acked.0 - explained)
     }
 
-    /// Without SACK, an episode is over: duplicate ACKs count anew.
+    /// Without SACK, ends an episode: the count of duplicate ACKs restarts at zero.
     pub fn forget_duplicates(&mut self) {
         self.duplicates = 0;
     }
 
-    /// Drops from the retransmission cursors what no longer wants sending.
+    /// Drops stale entries from the retransmission cursors.
     fn settle(&mut self) {
         while let Some(&Reverse(id)) = self.waiting.peek() {
             if id > self.gone && self.named(id).wants_retransmission() {

@@ -10,41 +10,41 @@
 //! ACK:         of n bytes of the copied segment: dup_bytes −= n, dup_seq += n; of all: both 0
 //! pacing:      the copy follows its original by a gap, a fraction of SRTT
 //! ```
-//! p is the loss rate, q the likelihood that a loss of this segment means a timeout, RTO the one in
-//! force, bw the delivery rate (`delivery`) once it is known. In the arbitrator `size` is the
-//! packet's IP length, in the window its sequence space; `next` is `snd_nxt` before the original,
-//! `high_acked` is `snd_una`.
+//! p is the loss rate and q the probability that the loss of this segment causes a timeout. RTO is the
+//! current retransmission timeout. bw is the measured delivery rate (`delivery`), or a configured one
+//! before any measurement. In the arbitrator, `size` is the packet's IP length; in the window, it is the
+//! segment's sequence space. `next` is `snd_nxt` before the original; `high_acked` is `snd_una`.
 //!
 //! Source: "Selective Loss Prevention" (2021), §II-C1 (arbitrator), §II-C2 (window), §II-C (pacing).
 //!
-//! Where the text is silent or off by one:
+//! Where the paper is silent or off by one:
 //!
-//! - It decides before a packet is sent; here right after, which is the same moment. Only what is sent
-//!   for the first time is considered: the pointer `next` of its rules has no place for retransmissions.
-//! - Both of the window's inequalities are strict, as in the text, so that a copy which would just fill
-//!   a window is not sent. Since windows count segments here, each copy also takes the room of one
-//!   whole segment beside those in flight, whatever its length.
-//! - It writes `ack == dup_seq + n − 1` and `dup_seq += n − 1` for an ACK that covers n bytes; with ACK
-//!   numbers that name the next byte expected, as TCP's do, both are n.
-//! - The room is checked again when the gap is over. A copy that does not fit any more is not sent, nor
-//!   is one whose original was acknowledged, SACKed or marked lost meanwhile.
-//! - A copy counts until its segment is acknowledged (the text) or marked lost, against the window of
-//!   new data, which is what moves `next`: were retransmissions held to what it leaves, a copy could
-//!   bring about the timeout it is to prevent. Until the segment is acknowledged no other copy is sent
-//!   ("one duplicate packet per sliding window").
-//! - SYN and SYN-ACK are sent before the peer's window is known, into an empty one; their copies are
-//!   not held against either window.
-//! - What is in doubt is never taken for good news. The DSACK of a copy is none of a retransmission: the
-//!   first one reported for a copied segment is the copy's, unless a tail loss probe has repeated the
-//!   segment and waits for its answer. Without SACK the copy's duplicate ACK does not count: it is the
-//!   first one that acknowledges nothing sent after the copy. A copied segment that arrives late proves
-//!   no reordering, and its echoed timestamp and its arrival after a timeout prove nothing spurious.
-//! - The RTT of a copied segment is measured from whichever of the two the timestamp echoed is nearer to;
-//!   without timestamps, and by RACK, from the original, so that it is too long by the gap if that was
-//!   lost.
-//! - Where nothing is ever to time out (q = 0) nothing is copied, though at p = 1 the formula's 0 ≥ 0
-//!   would.
-//! - p, where it is learned, is learned from this connection alone.
+//! - **When.** The paper decides before a packet is sent. This module decides right after, at the same
+//!   instant. It copies only new data, because the paper's `next` pointer excludes retransmissions.
+//! - **Window.** Both inequalities are strict, as in the paper: a copy that would exactly fill a window is
+//!   not sent. Windows count segments here, so each copy takes one full segment of the congestion window,
+//!   whatever its length.
+//! - **Off by one.** The paper writes `ack == dup_seq + n − 1` and `dup_seq += n − 1` for an ACK that
+//!   covers n bytes. TCP's ACK number names the next byte expected, so both are n here.
+//! - **Second check.** The window is checked again when the gap ends. The copy is dropped if it no longer
+//!   fits, or if its original was acknowledged, SACKed or marked lost during the gap.
+//! - **Accounting.** A copy counts against the window for new data until its segment is acknowledged (the
+//!   paper) or marked lost. It does not count against retransmissions, because it could then cause the
+//!   very timeout it should prevent. No other copy is sent until the segment is acknowledged ("one
+//!   duplicate packet per sliding window").
+//! - **Handshake.** A SYN or SYN-ACK is sent before the peer's window is known, when nothing is in flight.
+//!   Its copy is not checked against either window.
+//! - **DSACK.** The first DSACK for a copied segment reports the copy, not a spurious retransmission. The
+//!   exception is a segment that an unanswered tail loss probe has repeated.
+//! - **Duplicate ACKs.** Without SACK, the copy's own duplicate ACK is ignored: the first one that
+//!   acknowledges nothing sent after the copy.
+//! - **Ambiguity.** A copied segment that arrives late is no evidence of reordering. Neither its echoed
+//!   timestamp nor its arrival after a timeout is evidence that a retransmission was spurious.
+//! - **RTT.** With timestamps, the RTT of a copied segment is measured from the transmission nearer to the
+//!   echoed timestamp. Without them, and in RACK, it is measured from the original, which is too long by
+//!   the gap if the original was lost.
+//! - **q = 0.** A segment with q = 0 is never copied, although the formula's 0 ≥ 0 holds at p = 1.
+//! - **Learning.** A learned p uses the segments of this connection only.
 
 mod copies;
 
@@ -53,24 +53,24 @@ pub(crate) use copies::Copies;
 use recoup_units::{BitRate, Ppm};
 use std::time::Duration;
 
-/// The gap before there is an SRTT.
+/// The gap between original and copy before the first RTT sample.
 pub(crate) const FIRST_GAP: Duration = Duration::from_millis(5);
 
-/// What the arbitrator and the pacing go by.
+/// The parameters of the arbitrator and of pacing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlpRules {
-    /// p: how likely a packet is lost.
+    /// p: the probability that a packet is lost.
     pub loss: LossRate,
-    /// q: how likely a loss means a timeout.
+    /// q: the probability that a loss causes a timeout.
     pub likelihoods: Likelihoods,
-    /// bw until the connection has measured its own.
+    /// bw until the connection has measured its delivery rate.
     pub bandwidth: BitRate,
     /// The gap between original and copy, as a share of SRTT.
     pub gap: Ppm,
 }
 
 impl SlpRules {
-    /// The paper's p and q (§II-C1). It gives neither bw nor the gap.
+    /// The paper's p and q (§II-C1). The paper specifies neither bw nor the gap.
     pub const PAPER: Self = Self {
         loss: LossRate::Fixed(Ppm::percent(2)),
         likelihoods: Likelihoods::PAPER,
@@ -82,17 +82,17 @@ impl SlpRules {
     };
 }
 
-/// Where p comes from.
+/// The source of p, the loss rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossRate {
-    /// It is given.
+    /// A configured value.
     Fixed(Ppm),
-    /// Learned from this connection: `(1 + lost) / (50 + sent)`, which is 2 % to begin with.
+    /// Learned from this connection: `(1 + lost) / (50 + sent)`, which starts at 2 %.
     Learned,
 }
 
 impl LossRate {
-    /// p after `sent` segments, `lost` of which had to be retransmitted.
+    /// p after `sent` segments, of which `lost` had to be retransmitted.
     pub fn of(self, lost: u64, sent: u64) -> Ppm {
         match self {
             Self::Fixed(p) => p,
@@ -101,22 +101,22 @@ impl LossRate {
     }
 }
 
-/// What a segment is to the arbitrator; one may be of several kinds.
+/// The arbitrator's classes of segments. A segment can belong to several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// A SYN without ACK.
     Syn,
     /// A SYN-ACK.
     SynAck,
-    /// It carries FIN.
+    /// A segment with FIN.
     Fin,
-    /// It carries PSH.
+    /// A segment with PSH.
     Psh,
-    /// It ends what the application has written so far.
+    /// The last segment of the data the application has written so far.
     Tail,
-    /// The connection's first data.
+    /// The connection's first data segment.
     First,
-    /// None of these.
+    /// A segment of no other kind.
     Other,
 }
 
@@ -132,7 +132,7 @@ impl Kind {
         Self::Other,
     ];
 
-    /// The name in files.
+    /// The name used in settings files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Syn => "syn",
@@ -165,45 +165,45 @@ impl Likelihoods {
         self.0[kind as usize]
     }
 
-    /// The same but for `kind`.
+    /// These likelihoods, with `kind` changed to `q`.
     pub fn with(mut self, kind: Kind, q: Ppm) -> Self {
         self.0[kind as usize] = q;
         self
     }
 
-    /// q of a segment of these kinds: the largest; of none of them: that of [`Kind::Other`].
+    /// The largest q of the given kinds; with no kind given, that of [`Kind::Other`].
     pub fn of_all(&self, kinds: impl IntoIterator<Item = Kind>) -> Ppm {
         let largest = kinds.into_iter().map(|kind| self.of(kind)).max();
         largest.unwrap_or(self.of(Kind::Other))
     }
 }
 
-/// What the sender cannot know of a segment it let go.
+/// Properties of a sent segment that only the driver knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Carried {
     /// The packet's length, IP header included, in bytes.
     pub ip_len: u32,
-    /// It carries PSH.
+    /// Whether the segment has PSH set.
     pub push: bool,
 }
 
-/// What a copy would win and cost.
+/// The terms of the arbitrator's decision on one segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stakes {
-    /// How likely the packet is lost.
+    /// The probability that the packet is lost.
     pub p: Ppm,
-    /// How likely its loss means a timeout.
+    /// The probability that its loss causes a timeout.
     pub q: Ppm,
-    /// The RTO in force.
+    /// The current RTO, back-off included.
     pub rto: Duration,
     /// The packet's IP length, in bytes.
     pub ip_len: u32,
-    /// The bandwidth the copy uses up.
+    /// The bandwidth that the copy consumes.
     pub bandwidth: BitRate,
 }
 
 impl Stakes {
-    /// Whether p·q·RTO ≥ (1 − p)·size/bw (§II-C1), exactly.
+    /// Whether p·q·RTO ≥ (1 − p)·size/bw (§II-C1), in exact integer arithmetic.
     pub fn favour_a_copy(&self) -> bool {
         let [p, q, rest] = [self.p, self.q, self.p.rest()].map(|s| u128::from(s.millionths()));
         let bits = u128::from(self.ip_len) * 8;
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn the_thresholds_of_the_formula_at_an_rto_of_a_second() {
+    fn bandwidth_thresholds_at_an_rto_of_one_second() {
         // 0.98 · 70 · 8 / 0.02 and 0.98 · 1500 · 8 / 0.002 bit/s; the paper prints other figures.
         let p = Ppm::percent(2);
         for (q, ip_len, threshold) in [(Ppm::ONE, 70, 27_440), (Ppm::percent(10), 1500, 5_880_000)]
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn certain_loss_favours_and_no_loss_or_no_timeout_does_not() {
+    fn only_certain_loss_with_a_possible_timeout_favours_a_copy_at_the_extremes() {
         let slowest = 1;
         assert!(stakes(Ppm::ONE, Ppm::new(1), 1500, slowest).favour_a_copy());
         assert!(!stakes(Ppm::ONE, Ppm::ZERO, 1500, u64::MAX).favour_a_copy());
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_of_several_kinds_takes_the_largest_q() {
+    fn the_largest_q_applies_to_a_segment_of_several_kinds() {
         let q = Likelihoods::PAPER
             .with(Kind::Tail, Ppm::percent(30))
             .with(Kind::Other, Ppm::percent(1));
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn p_is_learned_from_two_percent_on() {
+    fn learned_loss_rate_starts_at_two_percent() {
         for (lost, sent, millionths) in [(0, 0, 20_000), (0, 950, 1000), (50, 50, 510_000)] {
             let p = LossRate::Learned.of(lost, sent);
             assert_eq!(p.millionths(), millionths);

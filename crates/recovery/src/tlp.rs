@@ -1,4 +1,4 @@
-//! Tail loss probe, and its restart.
+//! Tail loss probe (TLP), and TLP restart (TLPR).
 //!
 //! ```text
 //! PTO with several segments outstanding, and with one:
@@ -6,35 +6,38 @@
 //!   RFC 8985:  2·SRTT                  2·SRTT + WCDelAckT                          §7.2
 //!   Linux 6:   2·SRTT + 2 ms           2·SRTT + WCDelAckT
 //! TLP:   probe at now + PTO            TLPR: probe at last send + min(PTO, RTO)
-//! any way no later than the retransmission timer
+//! both: no later than the retransmission timer
 //! ```
-//! The probe is new data if the receive window permits, else the last segment again. A probe that
-//! repeated the last segment and itself repaired its loss is noticed by the ACK that passes it
-//! without a duplicate being reported, and answered with one window reduction.
+//! The probe is new data if the receive window permits, or else a retransmission of the last segment. If
+//! that retransmission repaired a loss, an ACK passes it without a duplicate being reported. The sender
+//! responds with one window reduction.
 //!
 //! Sources: draft-dukkipati-tcpm-tcp-loss-probe-01 §2 (probing), §3 (detecting repaired losses);
 //! tail-loss paper §2.2 (equations 1 and 2) and §2.3 (restart); RFC 8985 §7; Linux 6.12
 //! `tcp_schedule_loss_probe`, `tcp_process_tlp_ack`.
 //!
-//! The draft probes only when the window is used up or nothing is left to send; RFC 8985 and Linux
-//! since always, also while the window is reduced for a reason other than a loss (CWR). The draft
-//! counts only repeated segments as unanswered probes; RFC 8985 any.
+//! The draft probes only when the window is used up or nothing is left to send. RFC 8985 and later Linux
+//! always probe, also while the window is reduced for a reason other than a loss (CWR). The draft waits
+//! for an answer only to a retransmitted segment; RFC 8985 waits for an answer to any probe.
 //!
-//! Deviations: like Linux, "one probe a tail" holds until the probe is answered, so a second probe
-//! needs new acknowledgments (RFC 8985 §7.3 asks for an RTT sample since the last one); where Linux
-//! 3.17 lets a second PTO pass silently and postpones the RTO by it, none is armed here.
+//! Deviations:
+//!
+//! - As in Linux, one probe per tail is allowed until it is answered, so a second probe needs new
+//!   acknowledgments. RFC 8985 §7.3 requires an RTT sample since the last probe.
+//! - Linux 3.17 lets a second PTO expire without a probe, which postpones the RTO. Here no second PTO is
+//!   armed.
 
 use recoup_units::{Instant, Offset, Segments, Span};
 use std::time::Duration;
 
-/// WCDelAckT: the longest a receiver is taken to hold an ACK (draft-01 §2.1; RFC 8985 §7.2
+/// WCDelAckT: the longest delayed ACK that the sender assumes (draft-01 §2.1; RFC 8985 §7.2
 /// TLP.max_ack_delay).
 pub const WORST_DELAYED_ACK: Duration = Duration::from_millis(200);
 
-/// How the probe timeout is computed, and what else belongs to that version.
+/// The version of TLP: its probe timeout and its rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ProbeVersion {
-    /// draft-dukkipati-tcpm-tcp-loss-probe-01, the tail-loss paper's; Linux 3.10 on.
+    /// draft-dukkipati-tcpm-tcp-loss-probe-01, as in the tail-loss paper and from Linux 3.10 on.
     Draft01,
     /// RFC 8985 §7.
     Rfc8985,
@@ -42,40 +45,40 @@ pub enum ProbeVersion {
     Linux6,
 }
 
-/// Which tail loss probe.
+/// The rules of the tail loss probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProbeRules {
-    /// Its version.
+    /// The version of TLP.
     pub version: ProbeVersion,
     /// Count the probe timeout from the last transmission instead of from the last ACK (TLPR).
     pub restart: bool,
 }
 
 impl ProbeRules {
-    /// The draft's.
+    /// The rules of draft-01.
     pub const DRAFT_01: Self = Self {
         version: ProbeVersion::Draft01,
         restart: false,
     };
-    /// RFC 8985's.
+    /// The rules of RFC 8985.
     pub const RFC_8985: Self = Self {
         version: ProbeVersion::Rfc8985,
         restart: false,
     };
-    /// Linux 6's.
+    /// The rules of Linux 6.
     pub const LINUX_6: Self = Self {
         version: ProbeVersion::Linux6,
         restart: false,
     };
 
-    /// The probe timeout; `None` where this version does not probe without an SRTT.
+    /// The probe timeout; `None` if there is no SRTT and this version requires one.
     pub fn timeout(&self, srtt: Option<Duration>, outstanding: Segments) -> Option<Duration> {
         let srtt = srtt.map(|srtt| u64::try_from(srtt.as_nanos()).unwrap_or(u64::MAX));
         self.timeout_nanos(srtt, outstanding)
             .map(Duration::from_nanos)
     }
 
-    /// The same in nanoseconds: every segment sent asks.
+    /// The probe timeout in nanoseconds: the fast path, since every transmission needs it.
     pub(crate) fn timeout_nanos(&self, srtt: Option<u64>, outstanding: Segments) -> Option<u64> {
         const MS: u64 = 1_000_000;
         const HELD: u64 = WORST_DELAYED_ACK.as_millis() as u64 * MS;
@@ -97,14 +100,14 @@ impl ProbeRules {
         })
     }
 
-    /// RFC 8985's or later: it probes whatever the window leaves, and takes new data for a probe
-    /// that wants an answer too.
+    /// Whether this is RFC 8985's version or later: it probes even if the window has room, and waits for an
+    /// answer also to a probe of new data.
     pub fn is_modern(&self) -> bool {
         self.version != ProbeVersion::Draft01
     }
 }
 
-/// Probe timer and probe episode of one sender.
+/// The probe timer and the unanswered probe of one sender.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LossProbe {
     deadline: Option<Instant>,
@@ -120,18 +123,18 @@ pub struct LossProbe {
 struct Unanswered {
     /// `snd_nxt` when it was sent (the draft's TLPHighRxt, RFC 8985's TLP.end_seq).
     high: Offset,
-    /// It repeated the last segment.
+    /// Whether it was a retransmission of the last segment.
     repeated: bool,
 }
 
-/// What an ACK says of an unanswered probe (draft §3.2, RFC 8985 §7.4.2).
+/// What an ACK reveals about an unanswered probe (draft §3.2, RFC 8985 §7.4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProbeAnswer {
-    /// Nothing yet, or there is no probe.
+    /// Nothing yet, or no probe is unanswered.
     Open,
     /// Original and probe both arrived, or the probe was new data.
     Unneeded,
-    /// Only the probe arrived: the original was lost and the network deserves a reduction.
+    /// Only the probe arrived: the original was lost, so the window must be reduced.
     RepairedLoss,
 }
 
@@ -141,29 +144,29 @@ impl LossProbe {
         self.deadline
     }
 
-    /// The timer went off and the probe was not sent yet.
+    /// Whether the timer has expired and the probe was not sent yet.
     pub fn is_due(&self) -> bool {
         self.due
     }
 
-    /// Whether another probe may be armed: the last one is answered. Linux 6 arms all the same, and
-    /// looks when the timer goes off (`tcp_send_loss_probe`).
+    /// Whether the timer may be armed: the last probe is answered. Linux 6 always arms it, and checks for an
+    /// unanswered probe when the timer expires (`tcp_send_loss_probe`).
     pub fn may_arm(&self, rules: &ProbeRules) -> bool {
         let answered = self.out.is_none() || rules.version == ProbeVersion::Linux6;
         answered && !self.due && !self.spent
     }
 
-    /// Whether no probe is waiting for its answer.
+    /// Whether no probe waits for its answer.
     pub fn is_answered(&self) -> bool {
         self.out.is_none()
     }
 
-    /// Whether a repeated segment is waiting for its answer.
+    /// Whether a probe that retransmitted the last segment waits for its answer.
     pub fn repeat_is_out(&self) -> bool {
         self.out.is_some_and(|probe| probe.repeated)
     }
 
-    /// Whether a DSACK is of the probe that repeated the last segment (Linux FLAG_DSACK_TLP).
+    /// Whether a DSACK reports the probe that retransmitted the last segment (Linux FLAG_DSACK_TLP).
     pub fn is_of_probe(&self, duplicate: Span) -> bool {
         self.out
             .is_some_and(|probe| probe.repeated && probe.high == duplicate.end)
@@ -179,13 +182,13 @@ impl LossProbe {
         self.deadline = None;
     }
 
-    /// The timer went off: a probe is due, unless the last one still waits for its answer.
+    /// The timer expired: a probe is due, unless the last one still waits for its answer.
     pub fn on_expiry(&mut self) {
         self.deadline = None;
         self.due = self.out.is_none();
     }
 
-    /// The probe was sent; `repeated` if it was not new data. `nxt` is `snd_nxt`.
+    /// The probe was sent. `repeated`: it was a retransmission, not new data. `nxt` is `snd_nxt`.
     pub fn on_sent(&mut self, rules: &ProbeRules, repeated: bool, nxt: Offset) {
         self.due = false;
         self.spent = true;
@@ -197,13 +200,13 @@ impl LossProbe {
         }
     }
 
-    /// Forgets the episode: a timeout or a recovery makes it meaningless.
+    /// Forgets the unanswered probe: a timeout or a recovery makes it meaningless.
     pub fn forget(&mut self) {
         *self = Self::default();
     }
 
-    /// Takes in an ACK. `duplicate`: it neither advances nor carries SACK, data or window;
-    /// `dsack`: the duplicate arrival it reports.
+    /// Processes an ACK. `duplicate`: the ACK does not advance and carries no SACK, data or window update.
+    /// `dsack`: the duplicate arrival that the ACK reports.
     pub fn on_ack(
         &mut self,
         rules: &ProbeRules,
@@ -279,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ack_tells_what_the_probe_did() {
+    fn an_ack_reveals_whether_the_probe_repaired_a_loss() {
         use ProbeAnswer::{Open, RepairedLoss, Unneeded};
         let span = |start, end| Some(Span::new(Offset(start), Offset(end)));
         // (ACK, duplicate, DSACK, answer by draft-01, by RFC 8985) of a probe of 90..100
@@ -306,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timer_armed_beside_an_unanswered_probe_passes_silently() {
+    fn a_timer_armed_while_a_probe_is_unanswered_sends_nothing() {
         let rules = ProbeRules::LINUX_6;
         let mut p = LossProbe::default();
         p.on_sent(&rules, true, Offset(100));
@@ -321,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_of_new_data_only_blocks_the_next_one() {
+    fn a_probe_of_new_data_only_delays_the_next_probe() {
         let mut p = LossProbe::default();
         p.on_sent(&ProbeRules::RFC_8985, false, Offset(100));
         let mut answer = |ack| p.on_ack(&ProbeRules::RFC_8985, Offset(ack), false, None);

@@ -1,44 +1,44 @@
-//! Was the reduction for nothing? What has to be remembered of an episode to take it back.
+//! Was the window reduction unnecessary? Keeps the state needed to undo an episode.
 //!
 //! ```text
 //! on entering Recovery or Loss:  remember snd_una, cwnd and ssthresh
 //! DSACK:   every retransmission of the episode was reported as a duplicate          RFC 3708 §2
 //! Eifel:   the first ACK after a retransmission echoes a timestamp from before it   RFC 3522 §3.2
-//! F-RTO:   data never retransmitted arrived although all was taken as lost          RFC 5682 §3.1
+//! F-RTO:   data never retransmitted arrived although all was marked lost            RFC 5682 §3.1
 //! undo:    cwnd = max(cwnd, cwnd before), ssthresh = max(ssthresh, ssthresh before)
 //! ```
-//! The response is that of Linux (`tcp_undo_cwnd_reduction`); RFC 4015's restores
-//! min(bytes_acked, IW) on top of the flight size, and its RTO is not adapted here.
+//! The response is Linux's (`tcp_undo_cwnd_reduction`). RFC 4015's response sets the window to the flight
+//! size plus min(bytes_acked, IW) and adapts the RTO; neither is done here.
 //!
-//! Deviations: Linux 3.17 returns a Reno sender to max(cwnd, 2·ssthresh), 6.12 to the window before,
-//! as here; for DSACKs a retransmission is counted, not remembered, as in Linux: a DSACK that ends
-//! above the episode's start explains one.
+//! Deviations: Linux 3.17 returns a Reno sender to max(cwnd, 2·ssthresh); Linux 6.12 and this module return
+//! it to the previous window. Retransmissions are counted, not remembered one by one, as in Linux: each DSACK
+//! that ends above the episode's start explains one.
 
 use recoup_units::{Instant, Offset, Segments, Span};
 
-/// Which kinds of proof are accepted.
+/// The kinds of proof a profile accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UndoRules {
-    /// DSACKs for all retransmissions.
+    /// Accept DSACKs for all retransmissions.
     pub dsack: bool,
-    /// A timestamp from before the first retransmission.
+    /// Accept a timestamp from before the first retransmission.
     pub timestamps: bool,
 }
 
 impl UndoRules {
-    /// Neither.
+    /// Accepts neither DSACKs nor timestamps.
     pub const NONE: Self = Self {
         dsack: false,
         timestamps: false,
     };
-    /// Both, as Linux.
+    /// Accepts both, as Linux does.
     pub const ALL: Self = Self {
         dsack: true,
         timestamps: true,
     };
 }
 
-/// What proved a reduction needless.
+/// The proof that a reduction was unnecessary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Proof {
     /// Every retransmission was reported as a duplicate.
@@ -50,10 +50,10 @@ pub enum Proof {
 }
 
 impl Proof {
-    /// Every one, in the order of reports.
+    /// Every kind, in the order of reports.
     pub const ALL: [Self; 3] = [Self::Dsack, Self::Timestamp, Self::Frto];
 
-    /// The name in reports.
+    /// The name used in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Dsack => "dsack",
@@ -66,55 +66,55 @@ impl Proof {
 /// The window before a reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PriorWindow {
-    /// Congestion window.
+    /// The congestion window.
     pub cwnd: Segments,
-    /// Slow-start threshold, at least three quarters of the window (Linux `tcp_current_ssthresh`).
+    /// The slow-start threshold, at least three quarters of the window (Linux `tcp_current_ssthresh`).
     pub ssthresh: Segments,
 }
 
-/// What is remembered of the present episode.
+/// The undo state of the current episode.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Undo {
-    /// `snd_una` as it began (Linux's undo_marker).
+    /// `snd_una` at the start of the episode (Linux's undo_marker).
     marker: Option<Offset>,
     before: Option<PriorWindow>,
-    /// Retransmissions no DSACK has explained; `None` while there was none to explain.
+    /// Retransmissions not yet explained by a DSACK; `None` before the first retransmission.
     unexplained: Option<u32>,
-    /// When the first retransmission went (Linux's retrans_stamp).
+    /// When the first retransmission was sent (Linux's retrans_stamp).
     first_retransmission: Option<Instant>,
 }
 
 impl Undo {
-    /// An episode begins at `una`. `in_flight`: retransmissions of before it that may still draw
-    /// DSACKs. `before`: what to go back to; `None` where the window fell for a reason besides.
+    /// Begins an episode at `una`. `in_flight`: earlier retransmissions that may still trigger DSACKs.
+    /// `before`: the window to restore; `None` if the window also fell for another reason.
     pub fn begin(&mut self, una: Offset, in_flight: u32, before: Option<PriorWindow>) {
         self.marker = Some(una);
         self.unexplained = (in_flight > 0).then_some(in_flight);
         self.before = before;
     }
 
-    /// The episode cannot be taken back any more.
+    /// The episode can no longer be undone.
     pub fn forbid(&mut self) {
         self.marker = None;
     }
 
-    /// Something of the episode was retransmitted.
+    /// Data of the episode was retransmitted.
     pub fn on_retransmission(&mut self, now: Instant) {
         self.unexplained = Some(self.unexplained.unwrap_or(0) + 1);
         self.first_retransmission.get_or_insert(now);
     }
 
-    /// No retransmission is outstanding: timestamps compare with the next one.
+    /// No retransmission is outstanding: later timestamps are compared with the next one.
     pub fn forget_retransmission(&mut self) {
         self.first_retransmission = None;
     }
 
-    /// When the first retransmission outstanding went.
+    /// When the first outstanding retransmission was sent.
     pub fn first_retransmission(&self) -> Option<Instant> {
         self.first_retransmission
     }
 
-    /// `duplicate` arrived, `segments` long; whether it is of this episode.
+    /// A DSACK reported `duplicate`, `segments` long. Returns whether it belongs to this episode.
     pub fn on_dsack(&mut self, duplicate: Span, segments: u32) -> bool {
         let ours = self.marker.is_some_and(|marker| duplicate.end > marker);
         if ours && let Some(unexplained) = &mut self.unexplained {
@@ -123,19 +123,18 @@ impl Undo {
         ours
     }
 
-    /// The network signals congestion besides: there is no window to go back to (RFC 4015 §3.1
-    /// step 9; Linux).
+    /// The network also signalled congestion: there is no window to restore (RFC 4015 §3.1 step 9; Linux).
     pub fn keep_reduced(&mut self) {
         self.before = None;
     }
 
-    /// Whether every retransmission of the episode is explained by a DSACK.
+    /// Whether DSACKs explain every retransmission of the episode.
     pub fn all_duplicates(&self) -> bool {
         self.marker.is_some() && self.unexplained == Some(0)
     }
 
-    /// Whether what an ACK acknowledges was sent before anything was retransmitted, by its echo
-    /// (`None`: it has no timestamp); so it was if nothing was retransmitted.
+    /// Whether the data an ACK acknowledges was sent before the first retransmission, judging by the echoed
+    /// timestamp (`None`: no timestamp). Always true if nothing was retransmitted.
     pub fn original_acked(&self, echo_sent_before: Option<Instant>) -> bool {
         self.marker.is_some()
             && match (self.first_retransmission, echo_sent_before) {
@@ -145,13 +144,13 @@ impl Undo {
             }
     }
 
-    /// Takes the episode back: what to return to.
+    /// Undoes the episode and returns the window to restore.
     pub fn take(&mut self) -> Option<PriorWindow> {
         self.marker = None;
         self.before.take()
     }
 
-    /// Whether an episode could still be taken back.
+    /// Whether an episode could still be undone.
     pub fn is_open(&self) -> bool {
         self.marker.is_some()
     }
@@ -187,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn an_echo_from_before_the_first_retransmission_is_the_originals() {
+    fn an_echo_from_before_the_first_retransmission_identifies_the_original() {
         let mut undo = Undo::default();
         undo.begin(Offset(100), 0, None);
         assert!(undo.original_acked(None), "nothing was retransmitted");

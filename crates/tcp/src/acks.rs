@@ -1,4 +1,4 @@
-//! When a receiver acknowledges.
+//! Delayed acknowledgments: when a receiver sends an ACK.
 //!
 //! Source: RFC 5681 §4.2 (every second full-size segment, within 500 ms, at once for out-of-order,
 //! duplicate and hole-filling segments); Linux's quick ACKs.
@@ -9,36 +9,36 @@ use std::time::Duration;
 /// A receiver's acknowledgment policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckPolicy {
-    /// One ACK a segment.
+    /// One ACK per segment.
     Quick,
-    /// Every second full-size segment, or after this long.
+    /// One ACK per two full-size segments, or after this delay.
     Delayed(Duration),
-    /// Linux: the first `quick` ACKs at once, then delayed by 40 ms. Out-of-order and duplicate
-    /// arrivals refill the budget.
+    /// Linux: the first `quick` ACKs are sent at once, later ones are delayed by 40 ms. Out-of-order and
+    /// duplicate arrivals restore the budget of quick ACKs.
     Linux {
-        /// ACKs sent at once before delaying begins (Linux: at most 16).
+        /// The budget of ACKs sent at once (Linux: at most 16).
         quick: u32,
     },
 }
 
 impl AckPolicy {
-    /// Linux's delay for a second segment (its TCP_ATO_MIN).
+    /// How long Linux waits for a second segment (TCP_ATO_MIN).
     pub const LINUX_DELAY: Duration = Duration::from_millis(40);
-    /// Linux's budget (its TCP_MAX_QUICKACKS).
+    /// Linux's budget of quick ACKs (TCP_MAX_QUICKACKS).
     pub const LINUX_QUICK: u32 = 16;
 }
 
-/// Why an ACK is owed.
+/// Why an ACK is required.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Urgency {
     /// In-order data.
     InOrder {
-        /// Full-size segments of it: several where they came as one (offloads).
+        /// The number of full-size segments; more than one if offloads merged them.
         full: u32,
     },
-    /// Anything the peer should hear of at once.
+    /// An event to acknowledge at once.
     AtOnce,
-    /// A segment that may be a blind attack: it is answered by a challenge ACK (RFC 5961).
+    /// A possible blind attack, which requires a challenge ACK (RFC 5961).
     Challenge,
 }
 
@@ -46,7 +46,7 @@ pub(crate) enum Urgency {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AckSchedule {
     policy: AckPolicy,
-    /// Linux's budget; it begins with the first data, so that the handshake takes none of it.
+    /// Linux's budget. It starts with the first data, so the handshake uses none of it.
     quick_left: Option<u32>,
     full_segments: u32,
     due: bool,
@@ -66,7 +66,7 @@ impl AckSchedule {
         }
     }
 
-    /// A segment arrived that wants an ACK.
+    /// A segment arrived that requires an ACK.
     pub fn on_segment(&mut self, now: Instant, urgency: Urgency) {
         let Urgency::InOrder { full } = urgency else {
             if let (AckPolicy::Linux { quick }, Some(left)) = (self.policy, &mut self.quick_left) {
@@ -107,7 +107,7 @@ impl AckSchedule {
         self.deadline = None;
     }
 
-    /// How long an ACK may be held.
+    /// How long an ACK may be delayed.
     pub fn delay(&self) -> Duration {
         match self.policy {
             AckPolicy::Quick => Duration::ZERO,
@@ -116,23 +116,23 @@ impl AckSchedule {
         }
     }
 
-    /// The delay is over.
+    /// The delay timer expired.
     pub fn on_timer(&mut self) {
         self.deadline = None;
         self.due = true;
     }
 
-    /// Whether an ACK is to be sent now, a challenge ACK or another.
+    /// Whether an ACK must be sent now, challenge ACKs included.
     pub fn is_due(&self) -> bool {
         self.due || self.challenge_due
     }
 
-    /// Whether the only ACK to be sent now is a challenge ACK.
+    /// Whether a challenge ACK is the only ACK that must be sent now.
     pub fn only_challenge_is_due(&self) -> bool {
         self.challenge_due && !self.due
     }
 
-    /// The challenge ACK is not sent.
+    /// Drops the challenge ACK.
     pub fn withhold_challenge(&mut self) {
         self.challenge_due = false;
     }
@@ -146,7 +146,7 @@ impl AckSchedule {
 mod tests {
     use super::*;
 
-    /// Full segments arriving 1 ms apart: after which is an ACK sent at once?
+    /// The segments acknowledged at once, of `segments` full ones that arrive 1 ms apart.
     fn acked(policy: AckPolicy, segments: u64) -> Vec<u64> {
         let mut schedule = AckSchedule::new(policy);
         let mut acked = vec![];
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn policies() {
+    fn each_policy_acknowledges_its_segments() {
         let d = Duration::from_millis(200);
         assert_eq!(acked(AckPolicy::Quick, 4), [1, 2, 3, 4]);
         assert_eq!(acked(AckPolicy::Delayed(d), 5), [2, 4]);
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn an_odd_segment_waits_from_its_own_arrival() {
+    fn the_delay_of_an_odd_segment_starts_at_its_arrival() {
         let mut s = AckSchedule::new(AckPolicy::Delayed(Duration::from_millis(200)));
         s.on_segment(Instant::from_millis(7), Urgency::InOrder { full: 1 });
         assert_eq!(
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn segments_that_come_as_one_are_acknowledged_as_one() {
+    fn merged_segments_are_acknowledged_together() {
         let mut s = AckSchedule::new(AckPolicy::Delayed(Duration::from_millis(200)));
         s.on_segment(Instant::ZERO, Urgency::InOrder { full: 45 });
         assert!(s.is_due());
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn small_segments_wait_but_for_the_timer() {
+    fn small_segments_wait_for_the_timer() {
         let mut s = AckSchedule::new(AckPolicy::Delayed(Duration::from_millis(200)));
         for i in 0..3 {
             s.on_segment(Instant::from_millis(i), Urgency::InOrder { full: 0 });
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn trouble_is_reported_at_once_and_refills_linuxs_budget() {
+    fn out_of_order_data_is_acknowledged_at_once_and_restores_linuxs_budget() {
         let mut s = AckSchedule::new(AckPolicy::Linux { quick: 1 });
         s.on_segment(Instant::ZERO, Urgency::InOrder { full: 1 });
         s.on_ack_sent();

@@ -1,25 +1,24 @@
-//! The bytes of a stream, for whoever drives an endpoint: endpoints handle offsets alone.
+//! The bytes of a stream, for the driver of an endpoint. Endpoints handle only offsets.
 //!
-//! One type serves both directions. What is to be sent is appended, read by span as often as it is
-//! transmitted, and forgotten once acknowledged. What arrives is put where it belongs, in whatever
-//! order, and taken out at the front; which of it has arrived is for the
-//! [`Receiver`](crate::Receiver) to say.
+//! One type serves both directions. Data to send is appended, read by span for each transmission, and
+//! dropped once acknowledged. Arriving data is stored at its offset in any order, and read at the front. The
+//! [`Receiver`](crate::Receiver) tracks which bytes have arrived.
 
 use recoup_units::{Offset, Span};
 
-/// Bytes of one stream from an offset on, in a ring.
+/// The bytes of one stream from an offset on, in a ring buffer.
 #[derive(Clone, Debug)]
 pub struct Buffer {
     start: Offset,
-    /// A power of two long, or empty.
+    /// The ring; its length is a power of two or 0.
     ring: Vec<u8>,
-    /// Where in the ring the first byte held stands.
+    /// The ring index of the first byte held.
     head: usize,
     len: usize,
 }
 
 impl Default for Buffer {
-    /// Nothing of a stream whose first byte follows the SYN.
+    /// An empty buffer for a stream whose first byte follows the SYN.
     fn default() -> Self {
         Self {
             start: Offset::DATA,
@@ -30,24 +29,24 @@ impl Default for Buffer {
     }
 }
 
-/// The shortest ring, in bytes.
+/// The smallest ring, in bytes.
 const LEAST_RING: usize = 4096;
 
-/// As many bytes are moved to the front of the ring at most: the part of a segment that waits for more.
+/// The largest remainder, in bytes, that is moved to the front of the ring: about a partial segment.
 const MOST_MOVED: usize = 2048;
 
 impl Buffer {
-    /// Bytes held, gaps between them included.
+    /// The number of bytes held, gaps included.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether none is held.
+    /// Whether no byte is held.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Begins again with an empty stream, keeping `memory` bytes of room at most.
+    /// Resets to an empty stream, and keeps at most `memory` bytes of memory.
     pub fn reset(&mut self, memory: usize) {
         self.start = Offset::DATA;
         (self.head, self.len) = (0, 0);
@@ -56,14 +55,14 @@ impl Buffer {
         }
     }
 
-    /// Gives back the memory of a stream that is over, once nothing of it is held.
+    /// Frees the memory if no byte is held. For a stream that has ended.
     pub fn give_back_memory(&mut self) {
         if self.is_empty() {
             (self.ring, self.head) = (Vec::new(), 0);
         }
     }
 
-    /// Adds `bytes` at the end.
+    /// Appends `bytes`.
     pub fn append(&mut self, bytes: &[u8]) {
         self.make_room(self.len + bytes.len());
         let [front, back] = self.between_mut(self.len, self.len + bytes.len());
@@ -73,9 +72,9 @@ impl Buffer {
         self.len += bytes.len();
     }
 
-    /// Adds at the end what `fill` puts into the room it is given, at most `most` bytes of it: so many as
-    /// it says. What the room holds before means nothing. It is in one piece and so may be shorter than
-    /// `most`, even where the next call finds more.
+    /// Appends the bytes that `fill` writes into a slice of at most `most` bytes. `fill` returns their
+    /// number. The slice's previous contents are meaningless. It is contiguous memory of the ring, so it may
+    /// be shorter than `most` although the next call finds more.
     pub fn append_with(&mut self, most: usize, fill: impl FnOnce(&mut [u8]) -> usize) -> usize {
         self.make_room(self.len + most);
         let [room, _] = self.between_mut(self.len, self.len + most);
@@ -84,8 +83,8 @@ impl Buffer {
         count
     }
 
-    /// Puts `bytes` where they belong, as far as they lie in `within`; what is not there yet between
-    /// the end and them is zero until it comes.
+    /// Stores `bytes` at offset `at`, as far as they lie in `within`. A gap before them is filled with zeros
+    /// until its data arrives.
     pub fn put(&mut self, at: Offset, bytes: &[u8], within: Span) {
         let first = at.max(within.start).max(self.start);
         let end = (at + bytes.len() as u64).min(within.end);
@@ -120,9 +119,8 @@ impl Buffer {
         (self.ring, self.head) = (ring, 0);
     }
 
-    /// The places in the ring from the `from`th byte held to the `to`th, whether held already or not:
-    /// where the first part begins, how long it is, and how long the second, which is at the ring's
-    /// beginning.
+    /// The ring positions of bytes `from` to `to`, counted from the first byte held: the start and the length
+    /// of the first part, and the length of the second part, which starts at index 0.
     fn places(&self, from: usize, to: usize) -> (usize, usize, usize) {
         let mask = self.ring.len().wrapping_sub(1);
         let at = (self.head + from) & mask;
@@ -148,20 +146,20 @@ impl Buffer {
         [&mut rest[..front], &mut begin[..back]]
     }
 
-    /// The bytes of `span`, fewer if they are not all held, as the two parts they are kept in; the
-    /// second is mostly empty.
+    /// The bytes of `span`, or fewer if not all are held. The ring stores them in two parts; the second is
+    /// usually empty.
     pub fn parts(&self, span: Span) -> [&[u8]; 2] {
         let to = (span.end.since(self.start) as usize).min(self.len);
         let from = (span.start.since(self.start) as usize).min(to);
         self.between(from, to)
     }
 
-    /// A copy of the bytes of `span`, fewer if they are not all held.
+    /// A copy of the bytes of `span`, or fewer if not all are held.
     pub fn copy(&self, span: Span) -> Vec<u8> {
         self.parts(span).concat()
     }
 
-    /// Takes out as many bytes as fit in `into`, fewer if there are not as many, and says how many.
+    /// Moves bytes from the front into `into`, as many as fit or are held. Returns their number.
     pub fn take_into(&mut self, into: &mut [u8]) -> usize {
         let [front, back] = self.parts(Span::at(self.start, into.len() as u64));
         let count = front.len() + back.len();
@@ -171,19 +169,19 @@ impl Buffer {
         count
     }
 
-    /// Takes out the first `count` bytes, fewer if there are not as many.
+    /// Removes and returns the first `count` bytes, or fewer if fewer are held.
     pub fn take(&mut self, count: usize) -> Vec<u8> {
         let taken = self.peek(count);
         self.forget_before(self.start + taken.len() as u64);
         taken
     }
 
-    /// The first `count` bytes, which stay.
+    /// A copy of the first `count` bytes, which stay in the buffer.
     pub fn peek(&self, count: usize) -> Vec<u8> {
         self.copy(Span::at(self.start, count as u64))
     }
 
-    /// Forgets everything in front of `offset`.
+    /// Drops all bytes before `offset`.
     pub fn forget_before(&mut self, offset: Offset) {
         let count = (offset.since(self.start) as usize).min(self.len);
         self.start = self.start + count as u64;
@@ -191,8 +189,8 @@ impl Buffer {
         if self.len > 0 {
             self.head = (self.head + count) & (self.ring.len() - 1);
         }
-        // What is nearly empty begins again in front, where memory was used last: a ring that grew once
-        // would else be walked through for good, and none of it stay in the processor's caches.
+        // A nearly empty buffer restarts at the front of the ring, in recently used memory. Otherwise a
+        // ring that once grew would be cycled through forever, and miss the processor's caches.
         let end = self.head + self.len;
         if self.len <= MOST_MOVED && end <= self.ring.len() {
             self.ring.copy_within(self.head..end, 0);
@@ -210,18 +208,18 @@ mod tests {
     }
 
     #[test]
-    fn bytes_out_of_order_find_their_places() {
+    fn out_of_order_bytes_are_stored_at_their_offsets() {
         let mut buffer = Buffer::default();
         buffer.put(Offset(4), b"def", span(1, 100));
         buffer.put(Offset(1), b"abc", span(1, 100));
         assert_eq!(buffer.take(4), b"abcd");
-        buffer.put(Offset(3), b"cdefgh", span(7, 9)); // of it, only what is new and within
+        buffer.put(Offset(3), b"cdefgh", span(7, 9)); // only the new part within the window is stored
         assert_eq!(buffer.take(9), b"efgh");
         assert!(buffer.is_empty());
     }
 
     #[test]
-    fn what_is_acknowledged_is_forgotten() {
+    fn acknowledged_bytes_are_dropped() {
         let mut buffer = Buffer::default();
         buffer.append(b"abcdef");
         buffer.forget_before(Offset(3));
@@ -235,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_given_back_when_nothing_is_held() {
+    fn memory_is_freed_when_no_byte_is_held() {
         let mut buffer = Buffer::default();
         buffer.append(b"abc");
         buffer.give_back_memory();
@@ -243,7 +241,7 @@ mod tests {
         buffer.forget_before(Offset(4));
         buffer.give_back_memory();
         assert_eq!((buffer.len(), buffer.ring.capacity()), (0, 0));
-        // The stream would go on where it was.
+        // The stream would continue at the same offset.
         buffer.forget_before(Offset(9));
         assert_eq!(buffer.take(1), b"");
         buffer.append(b"d");
@@ -251,10 +249,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_zero_and_what_is_filled_in_place_is_kept() {
+    fn gaps_read_as_zero_and_bytes_filled_in_place_are_kept() {
         let mut buffer = Buffer::default();
         buffer.append(&[9; 100]);
-        buffer.forget_before(Offset(101)); // leaves its bytes in the ring
+        buffer.forget_before(Offset(101)); // the dropped bytes stay in the ring's memory
         buffer.put(Offset(104), b"d", span(1, 200));
         assert_eq!(buffer.take(9), b"\0\0\0d");
         let filled = buffer.append_with(3, |room| {
@@ -263,14 +261,14 @@ mod tests {
             2
         });
         assert_eq!((filled, buffer.take(9)), (2, b"ef".to_vec()));
-        // Whatever is claimed, the room is all there is.
+        // A claim beyond the slice counts as the whole slice.
         assert_eq!(buffer.append_with(5, |_| usize::MAX), 5);
         assert_eq!(buffer.append_with(0, |room| room.len() + 1), 0);
         assert_eq!(buffer.len(), 5);
     }
 
     #[test]
-    fn room_goes_round_the_ring() {
+    fn the_slice_to_fill_wraps_around_the_ring() {
         let mut buffer = Buffer::default();
         let (mut written, mut read) = (0_u64, 0_u64);
         while written < 5 * LEAST_RING as u64 {
@@ -289,9 +287,9 @@ mod tests {
         assert_eq!(buffer.ring.len(), LEAST_RING);
     }
 
-    /// The memory is a ring: whatever its turn, the bytes are those of a plain vector.
+    /// The buffer behaves like a plain vector, wherever the ring wraps.
     #[test]
-    fn the_ring_turns_unseen() {
+    fn the_ring_behaves_like_a_vector() {
         let stream: Vec<u8> = (0..4000u32).map(|i| (i * 7 % 251) as u8).collect();
         let mut buffer = Buffer::default();
         let (mut taken, mut into) = (Vec::new(), [0; 37]);

@@ -7,47 +7,46 @@ use recoup_wire::{IpVersion, Options, SeqNumber};
 /// How the window field is scaled (RFC 7323 §2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WindowScaling {
-    /// Not at all, and the peer's neither.
+    /// No scaling, in either direction.
     Off,
-    /// By the smallest shift that lets the whole receive buffer be offered.
+    /// The smallest shift with which the whole receive buffer can be offered.
     #[default]
     Fit,
-    /// By this shift, 14 at most: for whoever will let the buffer grow.
+    /// This shift, at most 14, for a receive buffer that will grow.
     Shift(u8),
 }
 
-/// The settings of one endpoint.
+/// The configuration of one endpoint.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
-    /// How it recovers from loss.
+    /// The loss recovery mechanisms.
     pub mechanisms: Mechanisms,
-    /// When it acknowledges.
+    /// When to send ACKs.
     pub acks: AckPolicy,
-    /// Payload bytes of a full segment, options every segment carries already taken off. The MSS
-    /// option announces this plus those options (RFC 6691 §2).
+    /// Payload bytes of a full segment, without the options on every segment. The MSS option announces this
+    /// value plus the size of those options (RFC 6691 §2).
     pub mss: u16,
-    /// What its segments travel in.
+    /// The IP version of the packets.
     pub ip_version: IpVersion,
-    /// Bytes the application's receive buffer holds; the window offered never exceeds it.
+    /// The size of the receive buffer, in bytes. The offered window never exceeds it.
     pub receive_buffer: u64,
-    /// The initial sequence number. Whoever faces an untrusted network draws it by RFC 6528.
+    /// The initial sequence number. On an untrusted network, generate it by RFC 6528.
     pub isn: SeqNumber,
-    /// Offer timestamps (RFC 7323 §3).
+    /// Whether to offer timestamps (RFC 7323 §3).
     pub timestamps: bool,
-    /// Offer SACK (RFC 2018 §2).
+    /// Whether to offer SACK (RFC 2018 §2).
     pub sack: bool,
-    /// Report duplicates by SACK (RFC 2883).
+    /// Whether to report duplicates by DSACK (RFC 2883).
     pub dsack: bool,
-    /// Explicit congestion notification.
+    /// Whether to negotiate explicit congestion notification.
     pub ecn: Ecn,
-    /// Hold back less than a full segment while less than a full segment is outstanding (Nagle's
-    /// rule, RFC 9293 §3.7.4).
+    /// Whether Nagle's algorithm may delay a partial segment (RFC 9293 §3.7.4).
     pub nagle: bool,
     /// Which segments carry the PSH bit.
     pub push: Push,
     /// How windows are scaled.
     pub window_scaling: WindowScaling,
-    /// Keep events.
+    /// Whether to record events.
     pub log: bool,
 }
 
@@ -55,7 +54,7 @@ impl Config {
     /// Bytes of options on every segment once timestamps are agreed (RFC 7323 appendix A).
     pub const TIMESTAMPS_LEN: u16 = 12;
 
-    /// Linux's usual: MSS 1448 beside timestamps, SACK, a window no test will fill.
+    /// Linux's defaults: timestamps with 1448 bytes of payload per segment, SACK, and a large receive buffer.
     pub fn new(mechanisms: Mechanisms) -> Self {
         Self {
             mechanisms,
@@ -75,7 +74,7 @@ impl Config {
         }
     }
 
-    /// Bytes of options on every segment, as far as this side wants them.
+    /// Bytes of options on every segment, if the peer agrees to them.
     fn options_len(&self) -> u16 {
         match self.timestamps {
             true => Self::TIMESTAMPS_LEN,
@@ -83,13 +82,13 @@ impl Config {
         }
     }
 
-    /// The MSS announced: room for the payload and the options every segment would carry.
+    /// The announced MSS: the payload of a full segment plus the options on every segment.
     pub fn announced_mss(&self) -> u16 {
         self.mss.saturating_add(self.options_len())
     }
 
-    /// Announces `mss`, so that the payload of a full segment is what the options leave of it, but
-    /// at least a byte.
+    /// Sets the announced MSS. The payload of a full segment becomes `mss` minus the options, but at least
+    /// one byte.
     pub fn announce(&mut self, mss: u16) {
         self.mss = mss.saturating_sub(self.options_len()).max(1);
     }

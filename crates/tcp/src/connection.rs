@@ -26,10 +26,10 @@ use held::{HeldData, WritePart};
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::{Flags, Segment};
 
-/// Bytes of buffer that a connection keeps for the one that follows in the same memory.
+/// Bytes of each buffer that a connection keeps on [`Connection::reset`].
 const KEPT: usize = 64 << 10;
 
-/// How much of what the application writes is taken.
+/// How many bytes the application may write ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SendLimits {
     /// Bytes written and not acknowledged, at most (Linux `SO_SNDBUF`).
@@ -65,31 +65,31 @@ pub enum WriteError {
     Ended(Closed),
 }
 
-/// What a read found.
+/// The result of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Read {
     /// This many bytes were read, at least one.
     Bytes(usize),
     /// There are no bytes now.
     Nothing,
-    /// There will be no more bytes: the peer sent all it had, and all of it was read.
+    /// The stream has ended, and all of it was read.
     End,
 }
 
-/// What the application is notified of. Notices that differ from those it saw before are news.
+/// Notices to the application. It compares them with the notices it saw before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Notices {
     /// The handshake is done.
     pub opened: bool,
     /// How often in-order data or the end of the stream arrived since the application looked.
     pub readable: u64,
-    /// How often there was room again after a write found too little.
+    /// How often the send buffer drained after a write that did not fit.
     pub writable: u64,
     /// The connection is over.
     pub closed: bool,
 }
 
-/// What wakes a connection without a segment.
+/// The event for which a connection must be woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wake {
     /// A timer of its endpoint.
@@ -144,7 +144,8 @@ impl Connection {
         }
     }
 
-    /// Begins again as [`connect`](Self::connect) or [`listen`](Self::listen), keeping memory.
+    /// Resets to a new connection, as by [`connect`](Self::connect) or [`listen`](Self::listen), and keeps the
+    /// memory.
     pub fn reset(&mut self, config: &Config, connects: bool, limits: SendLimits) {
         self.endpoint.reset(config, connects);
         self.sent.reset(KEPT);
@@ -158,15 +159,15 @@ impl Connection {
         self.missed_room = false;
     }
 
-    /// Gives back the memory of both streams, whose bytes are lost.
+    /// Frees the memory of both streams and discards their bytes.
     pub fn give_back_memory(&mut self) {
         self.sent.reset(KEPT);
         self.received.reset(KEPT);
     }
 
-    /// Gives back the memory of a stream that is over: one that the peer has acknowledged to its end, and
-    /// one that was read to its end. `unread`: what arrives will not be read. A connection may stay for
-    /// long afterwards.
+    /// Frees the memory of each finished stream: the send stream once the peer has acknowledged it to its end,
+    /// and the receive stream once it was read to its end. `unread`: arriving data will not be read. This
+    /// matters because the connection may continue to exist for long.
     pub fn give_back_unused_memory(&mut self, unread: bool) {
         let (sender, receiver) = (self.endpoint.sender(), self.endpoint.receiver());
         if sender.fin().is_some_and(|fin| sender.una() > fin) {
@@ -227,8 +228,8 @@ impl Connection {
         self.queued() < self.limits.buffer && self.unsent() < self.limits.unsent
     }
 
-    /// Whether there is so much room that a waiting writer is woken: a third of the buffer, and half of
-    /// what may wait unsent (Linux `sk_stream_write_space`, `tcp_stream_is_writeable`).
+    /// Whether enough is free to wake a waiting writer: a third of the buffer, and half of the limit on unsent
+    /// data (Linux `sk_stream_write_space`, `tcp_stream_is_writeable`).
     pub fn has_much_room(&self) -> bool {
         let queued = self.queued();
         queued + queued / 2 <= self.limits.buffer
@@ -264,11 +265,11 @@ impl Connection {
         self.update_nagle();
     }
 
-    /// Takes bytes to send and says how many: as many as there is room for. When it is less than all, a
-    /// notice says when there is much room again.
+    /// Accepts as many bytes to send as fit, and returns their number. If not all fit, a notice follows once
+    /// [`has_much_room`](Self::has_much_room) holds.
     ///
-    /// `flush` is called where Linux transmits before it has taken all of a long write. It transmits as much
-    /// as its argument says; see [`Push::Burst`].
+    /// `flush` is called where Linux transmits in the middle of a long write. Its argument says how much to
+    /// transmit; see [`Push::Burst`].
     ///
     /// # Errors
     /// When nothing more can be written.
@@ -306,9 +307,9 @@ impl Connection {
         Ok(taken)
     }
 
-    /// Takes bytes that are made or read in place: `fill` gets room in one piece and says how much of it,
-    /// from its beginning, it filled. It is not called when there is no room; then a notice says when there
-    /// is much room again. Further calls fill more.
+    /// Accepts bytes written in place: `fill` receives a slice and returns how many bytes it wrote at its
+    /// start. Without room, `fill` is not called, and a notice follows once
+    /// [`has_much_room`](Self::has_much_room) holds. Further calls fill more.
     ///
     /// # Errors
     /// As [`write`](Self::write).
@@ -404,7 +405,7 @@ impl Connection {
         any
     }
 
-    /// Nagle's rule is for the end of the queue: a record with others behind it goes.
+    /// Nagle's algorithm applies only to the end of the queue: a record with others behind it is sent.
     fn update_nagle(&mut self) {
         let behind = self.held.has_behind();
         self.endpoint.set_nagle(self.nagle && !behind);
@@ -446,7 +447,7 @@ impl Connection {
         self.received.peek(count.min(readable))
     }
 
-    /// The application is done sending: a FIN follows what was written, held data included.
+    /// The application has finished writing: a FIN follows the written data, held data included.
     pub fn close(&mut self, now: Instant) {
         self.give_all(now);
         self.endpoint.close(now);
@@ -498,7 +499,7 @@ impl Connection {
         }
     }
 
-    /// What wakes the connection next, and when.
+    /// When the connection must be woken next, and why.
     pub fn next_wake(&self) -> Option<(Instant, Wake)> {
         let endpoint = self.endpoint.next_timer();
         let endpoint = endpoint.map(|(at, timer)| (at, Wake::Endpoint(timer)));
@@ -542,7 +543,7 @@ impl Connection {
         self.sent.parts(span)
     }
 
-    /// What the application is notified of, as it stands.
+    /// The current notices to the application.
     pub fn notices(&mut self) -> Notices {
         let next = self.endpoint.receiver().next();
         self.notices.opened |= self.is_past_handshake() && !self.is_closed();

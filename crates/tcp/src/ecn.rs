@@ -1,36 +1,35 @@
-//! Explicit congestion notification (RFC 3168 §6.1): who agreed to it, what is to be echoed.
+//! Explicit congestion notification (RFC 3168 §6.1): negotiation, echoes and CWR.
 //!
-//! Segments carry two bits of it (ECE, CWR); the other two are the IP header's, so that whoever
-//! makes packets asks [`Endpoint::is_ecn_capable`](crate::Endpoint::is_ecn_capable) and tells of
-//! marks by [`Endpoint::on_congestion_experienced`](crate::Endpoint::on_congestion_experienced).
+//! TCP segments carry two bits (ECE, CWR); the IP header carries the other two. The driver, which builds the
+//! packets, calls [`Endpoint::is_ecn_capable`](crate::Endpoint::is_ecn_capable) before it sends, and
+//! [`Endpoint::on_congestion_experienced`](crate::Endpoint::on_congestion_experienced) for a marked packet.
 //!
-//! As in Linux, a reduction of any kind is answered by CWR, and an echo ends with the CWR of the
-//! peer.
+//! As in Linux, the endpoint sends CWR after a reduction of any kind, and the peer's CWR ends the echo.
 
 use recoup_recovery::State;
 use recoup_wire::{Flags, Segment};
 
-/// Whether ECN is wanted.
+/// Whether to negotiate ECN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ecn {
-    /// No.
+    /// Never.
     #[default]
     Off,
-    /// If the peer asks.
+    /// Only if the peer requests it.
     Answer,
-    /// Yes: ask for it.
+    /// Request it.
     Ask,
 }
 
-/// What an endpoint knows of it.
+/// The ECN state of an endpoint.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct EcnState {
     wanted: Ecn,
-    /// The peer's SYN asked for it, or its SYN-ACK agreed to it.
+    /// Whether the peer's SYN requested ECN, or its SYN-ACK accepted it.
     peer: bool,
-    /// A mark was seen, and the peer has not said that it reduced its window.
+    /// Whether a mark arrived that the peer has not yet answered with CWR.
     echo: bool,
-    /// The window was reduced, and CWR has not been sent yet.
+    /// Whether the window was reduced and CWR was not sent yet.
     reduced: bool,
 }
 
@@ -42,12 +41,12 @@ impl EcnState {
         }
     }
 
-    /// Both sides speak it.
+    /// Whether both sides agreed on ECN.
     pub fn is_agreed(&self) -> bool {
         self.peer
     }
 
-    /// The peer's SYN or SYN-ACK (§6.1.1).
+    /// Processes the peer's SYN or SYN-ACK (§6.1.1).
     pub fn on_syn(&mut self, syn: &Segment) {
         let both = Flags::ECE | Flags::CWR;
         let (answers, wanted) = match syn.flags.contains(Flags::ACK) {
@@ -60,12 +59,12 @@ impl EcnState {
         self.peer = answers && wanted;
     }
 
-    /// A packet arrived with the mark "congestion experienced" (§6.1.3).
+    /// A packet marked "congestion experienced" arrived (§6.1.3).
     pub fn on_mark(&mut self) {
         self.echo |= self.peer;
     }
 
-    /// A segment arrived; says whether it echoes a mark of ours.
+    /// Processes a segment. Returns whether it echoes a mark on our packets.
     pub fn on_segment(&mut self, segment: &Segment) -> bool {
         if segment.flags.contains(Flags::CWR) {
             self.echo = false;
@@ -79,7 +78,7 @@ impl EcnState {
         self.reduced |= self.peer && reduces(after) && !reduces(before);
     }
 
-    /// The bits of a segment about to be sent; `new_data`: it carries data for the first time.
+    /// The ECN bits of a segment about to be sent. `new_data`: it carries data for the first time.
     pub fn flags(&mut self, segment: &Segment, new_data: bool) -> Flags {
         if segment.flags.contains(Flags::SYN) {
             return match (segment.flags.contains(Flags::ACK), self.wanted) {
@@ -112,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn the_handshake_agrees() {
+    fn the_handshake_negotiates_ecn() {
         let ask = Flags::SYN | Flags::ECE | Flags::CWR;
         let agree = Flags::SYN | Flags::ACK | Flags::ECE;
         // (wanted, the peer's segment, agreed)

@@ -79,7 +79,7 @@ pub enum Timer {
     TimeWait,
 }
 
-/// What a segment to transmit is.
+/// The kind of a segment to transmit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transmit {
     /// The sender's: its payload is the send stream's data from the span on.
@@ -124,7 +124,7 @@ pub struct Endpoint {
     pub(crate) traffic: Traffic,
     pusher: Pusher,
     ecn: EcnState,
-    /// The peer's SYN arrived again while its answer is unacknowledged: the answer is due again.
+    /// Whether the SYN-ACK must be sent again, because the peer repeated its SYN.
     syn_ack_due: bool,
     /// The segment copied last carried PSH.
     copy_pushed: bool,
@@ -177,8 +177,8 @@ impl Endpoint {
         }
     }
 
-    /// Begins again as [`connect`](Self::connect) or [`listen`](Self::listen), whichever it was,
-    /// keeping memory.
+    /// Resets to a new connection, as by [`connect`](Self::connect) or [`listen`](Self::listen), and keeps the
+    /// memory.
     pub fn reset(&mut self, config: &Config, connects: bool) {
         let (state, syn) = match connects {
             true => (State::SynSent, Trigger::Syn),
@@ -244,10 +244,10 @@ impl Endpoint {
         }
     }
 
-    /// The application lets go of the connection, as by Linux's `close`: it will neither write nor read any
-    /// more. If data is left unread (RFC 1122 §4.2.2.13), or `reset` asks for it, the peer is reset.
-    /// Otherwise a FIN follows what was written, and data that arrives later is answered by a reset. A SYN
-    /// that nobody has answered is forgotten.
+    /// The application releases the connection, as by Linux's `close`: it will neither write nor read any more.
+    /// If data is unread (RFC 1122 §4.2.2.13) or `reset` is set, the endpoint sends a reset. Otherwise a FIN
+    /// follows the written data, and the endpoint resets the connection if data arrives later. An unanswered
+    /// SYN is abandoned.
     pub fn release(&mut self, now: Instant, reset: bool) {
         self.released = true;
         if reset || self.readable() > 0 || self.state == State::SynSent {

@@ -1,6 +1,6 @@
-//! A flow between two hosts: what their applications write, and what it cost.
+//! A flow between two hosts: the workload of its applications and the record of its cost.
 //!
-//! The simulator and the testbed over real packets describe and measure flows by these.
+//! The simulator and the testbed over real packets share these types.
 
 mod record;
 mod spurious;
@@ -12,17 +12,17 @@ pub use workload::{LaterWrites, Workload, Write};
 
 use recoup_units::Direction;
 
-/// An end of the path.
+/// A host at one end of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Host {
-    /// The side that connects.
+    /// The host that connects.
     Client,
-    /// The side that accepts.
+    /// The host that accepts.
     Server,
 }
 
 impl Host {
-    /// The name in reports.
+    /// The name used in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Client => "client",
@@ -30,7 +30,7 @@ impl Host {
         }
     }
 
-    /// The direction of what this host sends.
+    /// The direction in which this host sends.
     pub const fn sends(self) -> Direction {
         match self {
             Self::Client => Direction::Up,

@@ -1,8 +1,7 @@
-//! What a connection says of itself, in the shape of Linux's `TCP_INFO`.
+//! The state of a connection in the form of Linux's `TCP_INFO`.
 //!
-//! Names are the kernel's without their `tcpi_` prefix and units are the kernel's, so that what is
-//! written about `ss -i` or `struct tcp_info` can be read against it. What the kernel counts for
-//! things this endpoint does not do (pacing, fast open) has no field.
+//! Names and units are the kernel's, without the `tcpi_` prefix, so that documentation of `ss -i` and
+//! `struct tcp_info` applies. Features that this endpoint does not have (pacing, fast open) have no field.
 
 use crate::endpoint::{Endpoint, State};
 use recoup_recovery::{Send, State as RecoveryState};
@@ -10,7 +9,7 @@ use recoup_units::{Instant, Segments};
 use recoup_wire::{Flags, Segment};
 use std::time::Duration;
 
-/// Defines [`Info`] so that its fields can be walked by name.
+/// Defines [`Info`] so that its fields can be read by name.
 macro_rules! info {
     ($($(#[$doc:meta])* $name:ident: $type:ty,)*) => {
         /// A snapshot of a connection; see the module for names and units.
@@ -41,19 +40,19 @@ info! {
     ca_state: u8,
     /// Retransmission timeouts since the last progress.
     retransmits: u8,
-    /// Zero-window probes nobody answered.
+    /// Unanswered zero-window probes.
     probes: u8,
     /// How often the RTO or the probe interval was doubled.
     backoff: u8,
-    /// Bits: 1 timestamps, 2 SACK, 4 window scaling.
+    /// Negotiated options, as bits: 1 timestamps, 2 SACK, 4 window scaling.
     options: u8,
-    /// Shift of the windows the peer offers.
+    /// Scale shift of the windows the peer offers.
     snd_wscale: u8,
-    /// Shift of the windows offered to the peer.
+    /// Scale shift of the windows offered to the peer.
     rcv_wscale: u8,
-    /// The RTO in force, in µs.
+    /// The current RTO, in µs.
     rto: u32,
-    /// How long an ACK may be held, in µs.
+    /// How long an ACK may be delayed, in µs.
     ato: u32,
     /// Payload bytes of a full segment sent.
     snd_mss: u32,
@@ -63,15 +62,15 @@ info! {
     unacked: u32,
     /// Segments SACKed; without SACK, duplicate ACKs counted.
     sacked: u32,
-    /// Segments taken for lost.
+    /// Segments marked lost.
     lost: u32,
     /// Retransmissions in flight.
     retrans: u32,
-    /// Since the last data was sent, in ms.
+    /// Time since data was last sent, in ms.
     last_data_sent: u32,
-    /// Since the last data was received, in ms.
+    /// Time since data was last received, in ms.
     last_data_recv: u32,
-    /// Since the last ACK was received, in ms.
+    /// Time since an ACK was last received, in ms.
     last_ack_recv: u32,
     /// SRTT in µs.
     rtt: u32,
@@ -81,9 +80,9 @@ info! {
     snd_ssthresh: u32,
     /// The congestion window in segments.
     snd_cwnd: u32,
-    /// The MSS announced, options every segment carries not taken off.
+    /// The announced MSS, which includes the options on every segment.
     advmss: u32,
-    /// The dupthresh in force.
+    /// The current dupthresh.
     reordering: u32,
     /// Retransmissions of the whole connection.
     total_retrans: u32,
@@ -111,7 +110,7 @@ info! {
     bytes_retrans: u64,
     /// Duplicates the peer reported by DSACK.
     dsack_dups: u32,
-    /// How often reordering was seen.
+    /// How often reordering was detected.
     reord_seen: u32,
     /// The window the peer offers, in bytes.
     snd_wnd: u32,
@@ -120,7 +119,7 @@ info! {
 }
 
 impl Info {
-    /// What `snd_ssthresh` says before the first reduction.
+    /// The value of `snd_ssthresh` before the first reduction.
     pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
     /// The bit of timestamps in `options`.
     pub const TIMESTAMPS: u8 = 1;
@@ -130,7 +129,7 @@ impl Info {
     pub const WINDOW_SCALE: u8 = 4;
 }
 
-/// What passed through an endpoint.
+/// The traffic counters of an endpoint.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Traffic {
     segs_in: u32,
@@ -148,7 +147,7 @@ pub(crate) struct Traffic {
 }
 
 impl Traffic {
-    /// The handshake: from here on one counts how long nothing has come.
+    /// The handshake completed: the times since the last data and ACK start here.
     pub(crate) fn on_open(&mut self, now: Instant) {
         self.last_data_recv = Some(now);
         self.last_ack_recv = Some(now);
@@ -166,7 +165,7 @@ impl Traffic {
         }
     }
 
-    /// `what`: the sender's advice the segment follows, if any.
+    /// Counts a segment sent. `what`: the sender's decision behind it, if any.
     pub(crate) fn on_sent(&mut self, now: Instant, segment: &Segment, what: Option<Send>) {
         self.segs_out = self.segs_out.wrapping_add(1);
         let payload = u64::from(segment.payload_len);
@@ -181,7 +180,7 @@ impl Traffic {
         }
     }
 
-    /// So many more segments of new data like the last one, of `size` bytes each, at the same time.
+    /// Counts `segments` further segments of new data, of `size` bytes each, sent with the last one.
     pub(crate) fn on_sent_more(&mut self, segments: u32, size: u32) {
         self.segs_out = self.segs_out.wrapping_add(segments);
         self.data_segs_out = self.data_segs_out.wrapping_add(segments);
@@ -190,7 +189,7 @@ impl Traffic {
 }
 
 impl Endpoint {
-    /// What `TCP_INFO` would say at `now`.
+    /// A snapshot at `now`, with the fields of `TCP_INFO`.
     pub fn info(&self, now: Instant) -> Info {
         let (sender, receiver, traffic) = (self.sender(), self.receiver(), &self.traffic);
         let (board, rtt, counters) = (sender.board(), sender.rtt(), sender.counters());
@@ -251,8 +250,8 @@ impl Endpoint {
         .fold(0, |bits, (on, bit)| if on { bits | bit } else { bits })
     }
 
-    /// The largest payload seen, and before any what every path carries (Linux starts from the
-    /// smallest of its own MSS and 536, but not below 88).
+    /// The largest payload received. Before any data, Linux's initial estimate: the smaller of its own MSS
+    /// and 536, but at least 88.
     fn received_full_segment(&self) -> u32 {
         const EVERY_PATH: u32 = 536;
         const LEAST: u32 = 88;
@@ -315,7 +314,7 @@ mod tests {
     use recoup_recovery::Mechanisms;
 
     #[test]
-    fn fields_are_found_by_name() {
+    fn fields_can_be_read_by_name() {
         let info = Info {
             snd_cwnd: 10,
             ..Info::default()
@@ -325,7 +324,7 @@ mod tests {
         assert!(Info::NAMES.iter().all(|name| info.get(name).is_some()));
     }
 
-    /// Two endpoints, 10 ms apart, until neither sends.
+    /// Exchanges segments between two endpoints, 10 ms apart, until neither sends.
     fn exchange(a: &mut Endpoint, b: &mut Endpoint, now: &mut Instant) {
         let mut segment = Segment::default();
         loop {

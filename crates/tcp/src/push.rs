@@ -1,7 +1,7 @@
 //! Where the PSH bit goes.
 //!
-//! A receiver need not use it (RFC 9293 §3.9.1.2), but whoever compares traces segment by segment sees it.
-//! Stacks differ:
+//! A receiver need not use the bit (RFC 9293 §3.9.1.2), but a comparison of traces segment by segment shows
+//! it. Stacks differ:
 //!
 //! - [`Push::WriteEnd`]: the segment that ends what the application has written so far carries the bit.
 //! - [`Push::Burst`]: Linux since 5.4 hands segments to the device in bursts, cut from chunks of the send
@@ -10,8 +10,8 @@
 //!   since the last mark. A burst is retransmitted as one burst, as far as all of it is lost and the window
 //!   permits.
 //!
-//! The bit that ends a write goes with the same data when that is retransmitted, whatever was written
-//! meanwhile. The bit that ends a burst belongs to that burst alone.
+//! A retransmission repeats the bit at the end of a write, even if more was written since. The bit at the
+//! end of a burst belongs to that burst only.
 //!
 //! Sources: Linux `tcp_sendmsg_locked`, `forced_push`, `tcp_write_xmit`, `tcp_tso_autosize`,
 //! `tcp_transmit_skb`.
@@ -28,7 +28,7 @@ pub enum Push {
     WriteEnd,
     /// The end of a write and of a burst.
     Burst {
-        /// Segments a burst may always have (Linux's tcp_min_tso_segs, 2).
+        /// The smallest limit on the segments of a burst (Linux's tcp_min_tso_segs, 2).
         least: u32,
     },
 }
@@ -47,15 +47,17 @@ struct Chunk {
 #[derive(Clone, Debug)]
 pub(crate) struct Pusher {
     policy: Push,
-    /// Of unsent data, ascending; in bursts only.
+    /// The chunks of unsent data, ascending; only with [`Push::Burst`].
     chunks: VecDeque<Chunk>,
-    /// End of the data queued, and up to where it was when the last mark was made.
+    /// The end of the queued data.
     written: Offset,
+    /// The value of `written` at the last mark.
     marked: Offset,
-    /// Segments of the present burst still to come, and whether it has more than one.
+    /// Segments left in the current burst.
     left: u32,
+    /// Whether the current burst has more than one segment.
     several: bool,
-    /// Outstanding bursts, ascending, by their ends; of those of one segment only the marked ones.
+    /// The ends of outstanding bursts, ascending. Bursts of one segment are kept only if marked.
     sent: VecDeque<Chunk>,
 }
 
@@ -72,7 +74,7 @@ impl Pusher {
         }
     }
 
-    /// Begins again, keeping memory.
+    /// Resets to a new connection and keeps the memory.
     pub fn reset(&mut self, policy: Push) {
         let (mut chunks, mut sent) = (
             std::mem::take(&mut self.chunks),
@@ -87,8 +89,8 @@ impl Pusher {
         };
     }
 
-    /// Bytes the chunk being filled still takes; a full one is followed by another. Without bursts
-    /// there are no chunks: all is taken.
+    /// Bytes that still fit in the last chunk, or in a new one if it is full. Without bursts there are no
+    /// chunks, and there is no limit.
     pub fn room(&self, sender: &Sender) -> u64 {
         if self.policy == Push::WriteEnd {
             return u64::MAX;
@@ -100,7 +102,7 @@ impl Pusher {
         }
     }
 
-    /// Whether what is queued next joins the last chunk: it has room and is not all sent.
+    /// Whether the next queued data joins the last chunk: the chunk has room and unsent data.
     pub fn joins_tail(&self, sender: &Sender) -> bool {
         (1..chunk_goal(sender)).contains(&self.tail_len(sender))
     }
@@ -113,9 +115,8 @@ impl Pusher {
         end.since(start)
     }
 
-    /// `bytes` of a write were queued. `first`: of that write, so that a mark at the end of the
-    /// chunk they join is taken back. Returns whether so much was queued since the last mark that
-    /// another was made.
+    /// `bytes` of a write were queued. `first`: they are the first of that write, so a mark at the end of the
+    /// chunk they join is removed. Returns whether enough was queued since the last mark for another mark.
     pub fn queue(&mut self, mut bytes: u64, first: bool, sender: &Sender) -> bool {
         if self.policy == Push::WriteEnd {
             self.written = self.written + bytes;
@@ -147,17 +148,17 @@ impl Pusher {
         much
     }
 
-    /// Whether the bit goes by where writes end and by nothing else.
+    /// Whether the bit marks only the ends of writes.
     pub fn marks_ends_alone(&self) -> bool {
         self.policy == Push::WriteEnd
     }
 
-    /// Whether the present burst has segments to come.
+    /// Whether the current burst has segments left.
     pub fn is_in_burst(&self) -> bool {
         self.left > 0
     }
 
-    /// A write ended: what it queued is marked at its end.
+    /// A write ended: marks its last chunk.
     pub fn mark(&mut self) {
         if let Some(tail) = self.chunks.back_mut() {
             tail.marked = true;
@@ -165,12 +166,12 @@ impl Pusher {
         self.marked = self.written;
     }
 
-    /// Nothing more may be sent now: the next segment begins a burst of its own.
+    /// Nothing more may be sent now: the next segment begins a new burst.
     pub fn pause(&mut self) {
         self.left = 0;
     }
 
-    /// New data `payload` was just sent: does it carry the bit? `written`: the end of data.
+    /// Whether new data `payload`, which is being sent, carries the bit. `written`: the end of the data.
     pub fn on_new(&mut self, payload: Span, written: Offset, sender: &Sender) -> bool {
         match self.policy {
             Push::WriteEnd => {
@@ -218,8 +219,8 @@ impl Pusher {
         }
     }
 
-    /// `payload` was just retransmitted: does it carry the bit? `alone`: it goes by itself, whatever else of
-    /// its burst is lost.
+    /// Whether `payload`, which is being retransmitted, carries the bit. `alone`: it is sent by itself, even
+    /// if more of its burst is lost.
     pub fn on_again(&mut self, payload: Span, alone: bool, sender: &Sender) -> bool {
         let at = self.sent.partition_point(|burst| burst.end < payload.end);
         let sent = self.sent.get(at).copied();
@@ -244,7 +245,7 @@ impl Pusher {
         (self.left == 0 && self.several) || marked
     }
 
-    /// Forgets what is acknowledged.
+    /// Forgets acknowledged data.
     pub fn on_una(&mut self, una: Offset) {
         while self.sent.front().is_some_and(|first| first.end <= una) {
             self.sent.pop_front();
@@ -252,7 +253,7 @@ impl Pusher {
     }
 }
 
-/// Bytes a chunk is filled up to: full segments, half the largest window at most.
+/// The size of a full chunk in bytes: full segments, at most half the largest window.
 fn chunk_goal(sender: &Sender) -> u64 {
     const DEFAULT_MSS: u64 = 536;
     let half = match sender.peer_window().largest() {
@@ -267,8 +268,8 @@ fn chunk_goal(sender: &Sender) -> u64 {
     (most / mss(sender)).max(1) * mss(sender)
 }
 
-/// How many segments the burst that begins at `start` has, its first one just sent: what a
-/// millisecond at the pacing rate carries, half the window at most.
+/// The number of segments in the burst that begins at `start`, whose first segment was just sent: one
+/// millisecond at the pacing rate, at most half the window.
 fn burst(start: Offset, chunk_end: Offset, least: u32, sender: &Sender) -> u32 {
     let cwnd = sender.cwnd().0;
     let half = (cwnd / 2).max(1);
@@ -278,14 +279,14 @@ fn burst(start: Offset, chunk_end: Offset, least: u32, sender: &Sender) -> u32 {
     quota.min(there).min(paced(least, sender)).max(1)
 }
 
-/// How many segments from `start` to the end of a burst can be retransmitted now.
+/// The number of segments from `start` to the end of a burst that can be retransmitted now.
 fn lost_after(start: Offset, end: Offset, sender: &Sender) -> u32 {
     let lost = sender.board().lost_from(start);
     let burst = lost.take_while(|s| s.span.end <= end);
     burst.take(sender.room().0 as usize).count() as u32
 }
 
-/// How many segments go out in a millisecond at the pacing rate, more on short paths (Linux
+/// The number of segments per millisecond at the pacing rate, more on short paths (Linux
 /// `tcp_tso_autosize`).
 fn paced(least: u32, sender: &Sender) -> u32 {
     // Bytes in 1/1024 s.

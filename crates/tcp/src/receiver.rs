@@ -1,34 +1,34 @@
-//! The receiving side: what has arrived, what to report of it, how much more may come.
+//! The receiving side: tracks arrived data, chooses SACK blocks, and sets the window to offer.
 //!
-//! Sources: RFC 9293 §3.10.7.4 (acceptability), RFC 2018 §4 (the block with the latest arrival
-//! comes first, then the blocks reported most recently), RFC 2883 §4 (a duplicate is reported once,
-//! in the first block), RFC 9293 §3.8.6.2.2 (silly-window avoidance).
+//! Sources: RFC 9293 §3.10.7.4 (acceptability); RFC 2018 §4 (first the block with the latest arrival, then
+//! the most recently reported blocks); RFC 2883 §4 (a duplicate is reported once, in the first block);
+//! RFC 9293 §3.8.6.2.2 (silly-window avoidance).
 
 use recoup_units::{Offset, Span};
 
-/// How many blocks are remembered in the order of their last change.
+/// How many SACK blocks are remembered in the order of their last change.
 const REPORTED: usize = 4;
 
-/// What an arriving piece of sequence space was.
+/// How arriving data fits the data received so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
-    /// The next data, and nothing waits beyond a hole.
+    /// The next data, with no hole in the stream.
     InOrder,
-    /// The next data, while later data waits: it fills all or part of a hole.
+    /// The next data, which fills all or part of a hole.
     FillsHole,
     /// Beyond a hole.
     OutOfOrder,
-    /// Nothing of it is new.
+    /// No byte is new.
     Duplicate,
-    /// Outside the window; nothing was taken.
+    /// Outside the window; discarded.
     Unacceptable,
 }
 
-/// The receive side of one direction, in the sender's offsets.
+/// The receive side of one direction. Offsets are the sender's.
 #[derive(Clone, Debug)]
 pub struct Receiver {
     next: Offset,
-    /// Data beyond the first hole: ascending, disjoint, not adjacent.
+    /// Out-of-order data: ascending, disjoint, not adjacent.
     beyond: Vec<Span>,
     /// Blocks of `beyond` by latest change, most recent first.
     reported: [Span; REPORTED],
@@ -38,17 +38,17 @@ pub struct Receiver {
     reports_duplicates: bool,
     /// The end of the stream, once a FIN has arrived.
     fin: Option<Offset>,
-    /// The application has read up to here.
+    /// The end of the data the application has read.
     read: Offset,
     buffer: u64,
     mss: u64,
-    /// The right edge last offered; it never moves back (RFC 9293 §3.8.6.2.2).
+    /// The right edge of the offered window; it never moves back (RFC 9293 §3.8.6.2.2).
     edge: Offset,
     duplicate_bytes: u64,
 }
 
 impl Receiver {
-    /// A receiver that expects the SYN. `buffer`: bytes the application's buffer holds.
+    /// A receiver that expects the SYN. `buffer`: the size of the receive buffer, in bytes.
     pub fn new(buffer: u64, mss: u16) -> Self {
         Self {
             next: Offset::SYN,
@@ -65,7 +65,7 @@ impl Receiver {
         }
     }
 
-    /// Begins again, keeping memory.
+    /// Resets to a new connection and keeps the memory.
     pub fn reset(&mut self, buffer: u64, mss: u16) {
         let mut beyond = std::mem::take(&mut self.beyond);
         beyond.clear();
@@ -75,7 +75,7 @@ impl Receiver {
         };
     }
 
-    /// Reports duplicates from now on, or not. It does to begin with.
+    /// Switches the report of duplicates by DSACK on or off. It is on initially.
     pub(crate) fn report_duplicates(&mut self, on: bool) {
         self.reports_duplicates = on;
     }
@@ -85,23 +85,23 @@ impl Receiver {
         self.next
     }
 
-    /// The first offset the peer may not send: the right edge of the window offered.
+    /// The right edge of the offered window: the first offset the peer may not send.
     pub fn edge(&self) -> Offset {
         self.edge
     }
 
-    /// In-order data the application has not read yet.
+    /// In-order bytes that the application has not read yet.
     pub fn readable(&self) -> u64 {
         let end = self.fin.map_or(self.next, |fin| fin.min(self.next));
         end.since(self.read)
     }
 
-    /// Payload bytes that arrived though they had arrived before.
+    /// Payload bytes that arrived more than once.
     pub fn duplicate_bytes(&self) -> u64 {
         self.duplicate_bytes
     }
 
-    /// Whether the whole stream including its FIN has arrived.
+    /// Whether the whole stream has arrived, including its FIN.
     pub fn finished(&self) -> bool {
         self.fin.is_some_and(|fin| self.next > fin)
     }
@@ -131,8 +131,8 @@ impl Receiver {
         holds
     }
 
-    /// Takes in sequence space that arrived; `fin`: its last offset is a FIN. What lies beyond the
-    /// window or the end of the stream is cut off.
+    /// Processes arriving sequence space. `fin`: its last offset is a FIN. The part beyond the window or the
+    /// end of the stream is cut off.
     #[inline]
     pub(crate) fn on_arrival(&mut self, span: Span, fin: bool) -> Arrival {
         let all_in_order = self.beyond.is_empty() && self.fin.is_none() && !fin;
@@ -143,7 +143,7 @@ impl Receiver {
         self.on_other_arrival(span, fin)
     }
 
-    /// Anything but the next data of a stream without holes or end.
+    /// Every arrival except the next data of a stream without holes or FIN.
     fn on_other_arrival(&mut self, span: Span, fin: bool) -> Arrival {
         if fin {
             self.learn_fin(Offset(span.end.0.saturating_sub(1)));
@@ -159,7 +159,7 @@ impl Receiver {
             new += part.len();
             fin_again &= !stream_end.is_some_and(|fin| part.contains(fin));
         });
-        // A FIN takes sequence space but is no payload.
+        // A FIN occupies sequence space but is no payload.
         self.duplicate_bytes += span.len() - new - u64::from(fin_again);
         if new < span.len() {
             self.note_duplicate(span);
@@ -182,7 +182,7 @@ impl Receiver {
         Arrival::FillsHole
     }
 
-    /// The stream ends at `fin`, unless that lies beyond the window or before data that has arrived.
+    /// Sets the end of the stream, unless `fin` lies beyond the window or before data that has arrived.
     fn learn_fin(&mut self, fin: Offset) {
         let received = self.beyond.last().map_or(self.next, |last| last.end);
         if self.fin.is_none() && received <= fin && fin < self.edge {
@@ -190,7 +190,8 @@ impl Receiver {
         }
     }
 
-    /// The first part of `span` already here is what the next ACK reports (RFC 2883 §4.1, §4.2).
+    /// Remembers the first part of `span` that had arrived before, for the next ACK's DSACK (RFC 2883 §4.1,
+    /// §4.2).
     fn note_duplicate(&mut self, span: Span) {
         if !self.reports_duplicates {
             return;
@@ -205,7 +206,7 @@ impl Receiver {
         self.dsack = duplicate.or(self.dsack);
     }
 
-    /// Joins `span` with the blocks it touches and puts the result first in the report.
+    /// Merges `span` with the blocks it touches, and puts the result first in the report.
     fn insert(&mut self, span: Span) {
         let from = self.beyond.partition_point(|b| b.end < span.start);
         let to = self.beyond.partition_point(|b| b.start <= span.end);
@@ -230,13 +231,13 @@ impl Receiver {
         self.reported = report;
     }
 
-    /// Whether there is anything for SACK blocks to tell.
+    /// Whether there is anything to report in SACK blocks.
     pub(crate) fn has_sack_blocks(&self) -> bool {
         self.dsack.is_some() || !self.beyond.is_empty()
     }
 
-    /// The SACK blocks for an ACK sent now, at most `room`: first a duplicate, reported once, with
-    /// the block that contains it, then blocks by latest change.
+    /// The SACK blocks for an ACK sent now, at most `room`: first a duplicate, reported once, and the block
+    /// that contains it; then the blocks by latest change.
     pub(crate) fn take_sack_blocks(&mut self, room: usize, mut push: impl FnMut(Span)) {
         if !self.has_sack_blocks() {
             return;
@@ -264,13 +265,13 @@ impl Receiver {
         }
     }
 
-    /// The application reads `bytes` of what is readable.
+    /// The application reads `bytes` of the readable data.
     pub(crate) fn read(&mut self, bytes: u64) {
         self.read = self.read + bytes.min(self.readable());
     }
 
-    /// Moves the right edge if it may move by a segment or half the buffer, and returns the window
-    /// to offer, in bytes after [`next`](Self::next).
+    /// Moves the right edge if it can move by a segment or half the buffer. Returns the window to offer, in
+    /// bytes after [`next`](Self::next).
     pub(crate) fn offer_window(&mut self) -> u64 {
         let edge = self.read + self.buffer;
         if edge.since(self.edge) >= self.mss.min(self.buffer / 2) || self.edge < self.next {
@@ -279,7 +280,7 @@ impl Receiver {
         self.edge.since(self.next)
     }
 
-    /// Whether an ACK now would open a window the peer believes shut, or nearly.
+    /// Whether an ACK now would open a window that the peer sees as closed or nearly closed.
     pub(crate) fn window_update_due(&self) -> bool {
         let edge = self.read + self.buffer;
         let offered = self.edge.since(self.next);

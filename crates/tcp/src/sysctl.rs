@@ -1,14 +1,14 @@
-//! Linux's settings under `net.ipv4.tcp_…`, and what they mean to an endpoint.
+//! Translates Linux's settings under `net.ipv4.tcp_…` into an endpoint's configuration.
 //!
-//! A [`Sysctls`] collects what was set; [`Sysctls::config`] is a profile under those settings, with
-//! Linux's own values for what was not set. Source: Linux's `Documentation/networking/ip-sysctl.rst`.
+//! A [`Sysctls`] collects the settings. [`Sysctls::config`] applies them to a profile, with Linux's defaults
+//! for the rest. Source: Linux's `Documentation/networking/ip-sysctl.rst`.
 //!
-//! `tcp_early_retrans` means what the profile's kernel means by it: where there is early retransmit
-//! (3.5 to 4.11), 0 none, 1 at once, 2 delayed, 3 delayed and tail loss probes, 4 tail loss probes;
-//! later kernels know 0 to 2 as no probes, 3 and 4 as probes.
+//! The meaning of `tcp_early_retrans` depends on the profile's kernel. With early retransmit (3.5 to 4.11): 0
+//! none, 1 at once, 2 delayed, 3 delayed and tail loss probes, 4 tail loss probes. In later kernels: 0 to 2
+//! no probes, 3 and 4 probes.
 //!
-//! `tcp_notsent_lowat` and `tcp_wmem` are kept for whoever holds the data that is written: an
-//! endpoint takes any length.
+//! An endpoint accepts data of any length. The owner of the send buffer must apply `tcp_notsent_lowat` and
+//! `tcp_wmem`.
 
 use crate::{AckPolicy, Config, Ecn, Push, WindowScaling};
 use recoup_recovery::congestion::Algorithm;
@@ -21,17 +21,17 @@ use std::time::Duration;
 /// Defines [`Sysctls`] so that its fields can be set by name.
 macro_rules! sysctls {
     ($($(#[$doc:meta])* $name:ident: $type:ty,)*) => {
-        /// The settings that mean something here; `None`: not set.
+        /// The settings that have an effect here; `None`: not set.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct Sysctls {
             $($(#[$doc])* pub $name: Option<$type>,)*
         }
 
         impl Sysctls {
-            /// The names of the settings that mean something here, without `net.ipv4.`.
+            /// The names of the settings that have an effect here, without `net.ipv4.`.
             pub const NAMES: &[&str] = &[$(concat!("tcp_", stringify!($name)),)*];
 
-            /// Sets the one called `name`, if there is one, or says what its value should be.
+            /// Sets the setting called `name`, if it exists. An invalid value returns the expected form.
             fn take(&mut self, name: &str, value: &str) -> Option<Result<(), &'static str>> {
                 match name {
                     $(concat!("tcp_", stringify!($name)) => {
@@ -53,8 +53,8 @@ sysctls! {
     dsack: u64,
     /// `tcp_early_retrans`.
     early_retrans: u64,
-    /// `tcp_ecn`: 0 none, 1 asked for, 2 (Linux's usual) agreed to; 3 to 5 are the like for accurate
-    /// ECN, in place of which there is RFC 3168's.
+    /// `tcp_ecn`: 0 off, 1 requested, 2 (Linux's default) accepted if the peer requests it. 3 to 5 do the
+    /// same for accurate ECN; RFC 3168's ECN is used instead.
     ecn: u64,
     /// `tcp_fack`; Linux 4.15 and later ignore it.
     fack: u64,
@@ -62,13 +62,13 @@ sysctls! {
     frto: u64,
     /// `tcp_max_reordering`.
     max_reordering: u64,
-    /// `tcp_min_tso_segs`: segments a burst may always have.
+    /// `tcp_min_tso_segs`: the smallest limit on the segments of a burst.
     min_tso_segs: u64,
     /// `tcp_notsent_lowat`, in bytes.
     notsent_lowat: u64,
-    /// `tcp_recovery`: bit 0 RACK; kernels before it do not have the setting.
+    /// `tcp_recovery`: bit 0 is RACK. Kernels without RACK do not have the setting.
     recovery: u64,
-    /// `tcp_reordering`: the dupthresh to begin with.
+    /// `tcp_reordering`: the initial dupthresh.
     reordering: u64,
     /// `tcp_retries2`.
     retries2: u64,
@@ -86,7 +86,7 @@ sysctls! {
     wmem: [u64; 3],
 }
 
-/// How a setting's value is written.
+/// Parses a setting's value.
 trait Value: Sized {
     const EXPECTED: &str;
     fn read(text: &str) -> Option<Self>;
@@ -120,29 +120,29 @@ impl Value for Algorithm {
     }
 }
 
-/// What setting a sysctl came to.
+/// The effect of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// It is in force.
+    /// The setting is in effect.
     InForce,
-    /// It changes nothing here, for this reason.
+    /// The setting has no effect here, for this reason.
     None(&'static str),
 }
 
-/// A setting that is not taken.
+/// Why a setting was rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SysctlError {
-    /// There is none of this name; [`Sysctls::known`] are those there are.
+    /// No setting has this name; see [`Sysctls::known`].
     #[error("unknown setting `{0}`")]
     Unknown(String),
-    /// Its value is none.
+    /// The value is invalid.
     #[error("{name}={value}: expected {expected}")]
     Value {
-        /// As written.
+        /// The name, as written.
         name: String,
-        /// As written.
+        /// The value, as written.
         value: String,
-        /// What is taken.
+        /// The expected form.
         expected: &'static str,
     },
 }
@@ -180,11 +180,11 @@ const WITHOUT_EFFECT: [(&str, &str); 18] = [
 ];
 
 impl Sysctls {
-    /// Takes a setting. `name` may be written `tcp_sack`, `net.ipv4.tcp_sack`, `net/ipv4/tcp_sack`
-    /// or `/proc/sys/net/ipv4/tcp_sack`.
+    /// Applies a setting. `name` has the form `tcp_sack`, `net.ipv4.tcp_sack`, `net/ipv4/tcp_sack` or
+    /// `/proc/sys/net/ipv4/tcp_sack`.
     ///
     /// # Errors
-    /// When there is no such setting, or its value cannot be read.
+    /// If the setting does not exist, or its value is invalid.
     pub fn set(&mut self, name: &str, value: &str) -> Result<Effect, SysctlError> {
         let short = short_name(name);
         let value = value.trim();
@@ -208,7 +208,7 @@ impl Sysctls {
         }
     }
 
-    /// The names of all settings known, without `net.ipv4.`, those without effect among them.
+    /// The names of all known settings without `net.ipv4.`, including those without effect.
     pub fn known() -> impl Iterator<Item = &'static str> + Clone {
         let without = WITHOUT_EFFECT.iter().map(|(name, _)| *name);
         Self::NAMES.iter().copied().chain(without)
@@ -246,8 +246,8 @@ impl Sysctls {
         rules.max_dupthresh = rules.max_dupthresh.max(rules.dupthresh);
     }
 
-    /// An endpoint's configuration: the profile under these settings, with Linux's values for what
-    /// is not set. `mss`: what is announced, options not taken off.
+    /// An endpoint's configuration: the profile under these settings, with Linux's defaults for the rest.
+    /// `mss`: the announced MSS, which includes the options on every segment.
     pub fn config(&self, profile: &Profile, mss: u16) -> Config {
         let [_, buffer, largest] = self.rmem.unwrap_or([4096, 131_072, 6_291_456]);
         let mechanisms = self.mechanisms(profile);
@@ -255,7 +255,7 @@ impl Sysctls {
             acks: AckPolicy::Linux {
                 quick: AckPolicy::LINUX_QUICK,
             },
-            // Half of the memory is for payload, half for what each packet costs.
+            // Half of the memory is for payload, half for per-packet overhead.
             receive_buffer: buffer / 2,
             timestamps: on(self.timestamps),
             sack: mechanisms.sack,
@@ -277,7 +277,7 @@ impl Sysctls {
         config
     }
 
-    /// Kernels mark the ends of bursts since 5.4: of the profiles, `linux-6` and what is made of it.
+    /// Linux marks the ends of bursts since 5.4; so do `linux-6` and profiles based on it.
     fn push(&self, profile: &Profile) -> Push {
         match profile.name().split('+').next() {
             Some("linux-6") => Push::Burst {
@@ -288,7 +288,7 @@ impl Sysctls {
     }
 }
 
-/// Whether a switch is on; those not set are.
+/// Whether a switch is on, which is the default.
 fn on(switch: Option<u64>) -> bool {
     switch != Some(0)
 }
@@ -317,8 +317,8 @@ fn set_early_retransmit(mechanisms: &mut Mechanisms, how: u64) {
     }
 }
 
-/// How long data may wait when it is to be retransmitted `retries` times at doubling intervals from
-/// 200 ms up to 120 s (Linux `retransmits_timed_out`).
+/// The time that `retries` retransmissions take, at doubling intervals from 200 ms up to 120 s (Linux
+/// `retransmits_timed_out`).
 fn time_of_retries(retries: u64) -> Duration {
     let doublings = retries.min(9);
     let doubled = Duration::from_millis(200) * ((2 << doublings) - 1);
@@ -328,7 +328,7 @@ fn time_of_retries(retries: u64) -> Duration {
     doubled + Duration::from_secs(120) * rest
 }
 
-/// The shift that lets a window of `largest` bytes be offered.
+/// The smallest shift with which a window of `largest` bytes can be offered.
 fn scale_for(largest: u64) -> u8 {
     let bits = 64 - largest.leading_zeros() as u8;
     bits.saturating_sub(16).min(14)

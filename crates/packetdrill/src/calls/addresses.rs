@@ -1,13 +1,13 @@
-//! Socket addresses to and from their C form.
+//! Converts socket addresses to and from their C form.
 
 use super::memory;
 use crate::errno::{Errno, Outcome};
 use libc::{AF_INET, AF_INET6, sockaddr, sockaddr_in, sockaddr_in6, socklen_t};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// Where the family stands, and its size.
+/// The bytes of the address family.
 const FAMILY: std::ops::Range<usize> = 0..2;
-/// Where the port stands in either form.
+/// The bytes of the port, for IPv4 and IPv6.
 const PORT: std::ops::Range<usize> = 2..4;
 const V4_ADDRESS: std::ops::Range<usize> = 4..8;
 const V6_ADDRESS: std::ops::Range<usize> = 8..24;
@@ -17,7 +17,7 @@ const V6_ADDRESS: std::ops::Range<usize> = 8..24;
 /// # Safety
 /// `address` is null or `len` bytes can be read there.
 pub(super) unsafe fn read(address: *const sockaddr, len: socklen_t) -> Outcome<SocketAddr> {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller guarantees it.
     let bytes = unsafe { memory::bytes(address.cast(), len as usize) }?;
     let two = |at: std::ops::Range<usize>| bytes.get(at)?.first_chunk::<2>().copied();
     let family = two(FAMILY).ok_or(Errno::INVALID)?;
@@ -37,11 +37,10 @@ pub(super) unsafe fn read(address: *const sockaddr, len: socklen_t) -> Outcome<S
     }
 }
 
-/// Writes `from` to `address`, as much of it as there is room for, and its length to `len`.
+/// Writes `from` to `address`, truncated to the space there, and its length to `len`.
 ///
 /// # Safety
-/// Both are null, or as many bytes as `len` says can be written at `address`, and `len` can be read
-/// and written.
+/// Both are null, or `*len` bytes can be written at `address` and `len` can be read and written.
 pub(super) unsafe fn write(
     from: SocketAddr,
     address: *mut sockaddr,

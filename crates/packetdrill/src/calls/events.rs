@@ -1,4 +1,4 @@
-//! Waiting for events, and pipes.
+//! Calls that wait for events, and pipes.
 
 use super::{nothing, number, size};
 use crate::errno::{Errno, Outcome};
@@ -7,7 +7,7 @@ use crate::runtime::RUNTIME;
 use libc::{c_int, c_uint, c_void, epoll_event, loff_t, nfds_t, pollfd, size_t, ssize_t};
 use std::time::Duration;
 
-/// A call that waits while nothing has happened, `timeout` ms at most if that is not negative.
+/// Runs a call that waits for an event, for at most `timeout` ms unless that is negative.
 fn wait<T: Default>(timeout: c_int, call: impl FnMut(&mut Host) -> Outcome<T>) -> Outcome<T> {
     let limit = u64::try_from(timeout).ok().map(Duration::from_millis);
     RUNTIME.wait(limit, call, || Ok(T::default()))

@@ -1,4 +1,4 @@
-//! Reading and writing, in all the shapes system calls have for it.
+//! All system calls that read and write.
 
 use super::sockets::waiting;
 use super::{memory, size};
@@ -6,16 +6,16 @@ use crate::errno::{Errno, Outcome};
 use crate::host::{Received, SendFlags};
 use libc::{c_int, c_void, cmsghdr, iovec, msghdr, off_t, size_t, sockaddr, socklen_t, ssize_t};
 
-/// `TCP_CM_INQ`: the control message that tells how much more can be read.
+/// `TCP_CM_INQ`: the control message with the number of bytes left to read.
 const TCP_CM_INQ: c_int = 36;
 
-/// Takes up to `count` bytes; leaves them where there is no `room` to put them.
+/// Receives up to `count` bytes. Without `room` for them, they stay in the receive buffer.
 fn receive(fd: c_int, count: usize, room: bool, flags: c_int) -> Outcome<Received> {
     let peek = flags & libc::MSG_PEEK != 0 || !room;
     waiting(fd, flags, |host| host.receive_message(fd, count, peek))
 }
 
-/// Writes all of `bytes` if it may wait, else what there is room for.
+/// Writes all of `bytes` if the call may wait, or else as many as fit.
 fn transmit(fd: c_int, bytes: &[u8], flags: c_int) -> Outcome<usize> {
     let how = SendFlags {
         more: flags & libc::MSG_MORE != 0,
@@ -29,7 +29,7 @@ fn transmit(fd: c_int, bytes: &[u8], flags: c_int) -> Outcome<usize> {
             false => Err(Errno::AGAIN),
         }
     });
-    // What has been written is told before what went wrong.
+    // A partial write is reported before its error.
     result.or(if done > 0 { Ok(done) } else { result })
 }
 
@@ -59,7 +59,7 @@ unsafe fn receive_into(
 }
 
 /// # Safety
-/// Each of `buffers` is null or has the room it says it has.
+/// Each of `buffers` is null or valid for writes of its length.
 unsafe fn receive_spread(fd: c_int, buffers: &[iovec], flags: c_int) -> Outcome<Received> {
     let room = buffers.iter().all(|part| !part.iov_base.is_null());
     let received = receive(fd, memory::capacity(buffers), room, flags)?;
@@ -121,7 +121,7 @@ pub(super) unsafe extern "C" fn recvmsg(
         return size(Err(Errno::FAULT));
     };
     if flags & libc::MSG_ERRQUEUE != 0 {
-        return size(Err(Errno::AGAIN)); // nothing is ever queued there
+        return size(Err(Errno::AGAIN)); // the error queue is always empty
     }
     // SAFETY: the header names buffers with the room each says it has.
     let received = unsafe {
@@ -136,7 +136,7 @@ pub(super) unsafe extern "C" fn recvmsg(
     }))
 }
 
-/// Writes the control message that tells how much more can be read, if it is wanted and fits.
+/// Writes the control message with the number of bytes left to read, if it is requested and fits.
 ///
 /// # Safety
 /// `message.msg_controllen` bytes can be written at `message.msg_control`.
@@ -236,11 +236,11 @@ pub(super) unsafe extern "C" fn sendmsg(
     size(bytes.and_then(|bytes| transmit(fd, &bytes, flags)))
 }
 
-/// Sends up to `count` bytes of the file `from`: from `offset` on, which then moves, or from where
-/// the file is read, if `offset` is null.
+/// Sends up to `count` bytes of the file `from`. They start at `offset`, which then advances, or at the
+/// file's own position if `offset` is null.
 ///
 /// # Safety
-/// `offset` is null or points to an offset nobody else uses.
+/// `offset` is null or points to an offset that nothing else uses.
 pub(crate) unsafe fn write_file(
     to: c_int,
     from: c_int,

@@ -1,4 +1,4 @@
-//! The caller's memory as slices.
+//! Views of the caller's memory as slices.
 
 use crate::errno::{Errno, Outcome};
 use libc::{c_void, iovec, size_t};
@@ -16,7 +16,7 @@ pub(super) unsafe fn bytes<'a>(bytes: *const c_void, len: size_t) -> Outcome<&'a
     }
 }
 
-/// The `len` bytes at `bytes`, to be written.
+/// The `len` bytes at `bytes`, for writing.
 ///
 /// # Safety
 /// Either `bytes` is null, or `len` bytes there are initialized or will not be read before they are
@@ -43,7 +43,7 @@ pub(super) unsafe fn put<T>(to: *mut T, value: T) {
     }
 }
 
-/// Bytes all buffers of a vector hold together, which must be readable if they are to be.
+/// The buffers of a vector.
 ///
 /// # Safety
 /// `vector` is null or `count` buffers can be read there.

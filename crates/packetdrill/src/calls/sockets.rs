@@ -1,4 +1,4 @@
-//! Sockets: making, connecting, closing, options.
+//! Calls on sockets: create, connect, close, options.
 
 use super::{addresses, memory, nothing, number};
 use crate::errno::{Errno, Outcome};
@@ -79,7 +79,7 @@ pub(super) unsafe extern "C" fn connect(
     )
 }
 
-/// A call that waits, unless the descriptor or `flags` (`MSG_DONTWAIT`) say not to.
+/// Runs a call that waits, unless the descriptor or `flags` (`MSG_DONTWAIT`) forbid it.
 pub(super) fn waiting<T>(
     fd: c_int,
     flags: c_int,
@@ -94,8 +94,8 @@ pub(super) fn waiting<T>(
     }
 }
 
-/// `fcntl`, whose third argument is a number for all commands known here. In C it is variadic; where
-/// there is none, `argument` is whatever its register holds, and not looked at.
+/// `fcntl`, whose third argument is a number for all supported commands. In C it is variadic: without a
+/// third argument, `argument` holds whatever its register does, and is not read.
 pub(super) unsafe extern "C" fn fcntl(
     _: *mut c_void,
     fd: c_int,
@@ -123,7 +123,7 @@ pub(super) unsafe extern "C" fn fcntl(
     }
 }
 
-/// `ioctl`, whose third argument points to a number for all requests known here.
+/// `ioctl`, whose third argument points to a number for all supported requests.
 pub(super) unsafe extern "C" fn ioctl(
     _: *mut c_void,
     fd: c_int,
@@ -173,10 +173,10 @@ pub(super) unsafe extern "C" fn getsockopt(
     nothing(unsafe { option(fd, level, name, value, len) })
 }
 
-/// Writes the value of an option, as much of it as is asked for.
+/// Writes the value of an option, truncated to the requested length.
 ///
 /// # Safety
-/// `len` is null or says how many bytes can be written at `value`, which is null if none.
+/// `len` is null, or `*len` bytes can be written at `value`; `value` may be null if `*len` is 0.
 pub(crate) unsafe fn option(
     fd: c_int,
     level: c_int,

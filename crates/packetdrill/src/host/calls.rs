@@ -1,9 +1,9 @@
-//! The calls on sockets, as their Linux namesakes behave.
+//! The system calls on sockets, with Linux's behaviour.
 
 use super::*;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// How bytes are to be sent (`MSG_…`).
+/// The flags of a send call (`MSG_…`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SendFlags {
     /// `MSG_MORE`.
@@ -12,16 +12,16 @@ pub struct SendFlags {
     pub end_of_record: bool,
 }
 
-/// What was received.
+/// The result of a receive call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Received {
     /// The bytes.
     pub bytes: Vec<u8>,
-    /// Bytes that can be read behind them, where `TCP_INQ` asks for that.
+    /// The number of bytes left to read, if `TCP_INQ` requests it.
     pub inq: Option<i32>,
 }
 
-/// The first port of those given to sockets that ask for none.
+/// The first ephemeral port.
 const EPHEMERAL: u64 = 32_768;
 
 impl Host {
@@ -105,7 +105,7 @@ impl Host {
         Ok((new, mapped(path.dst, v6)))
     }
 
-    /// `connect`: begins; [`connected`](Self::connected) tells how it goes on.
+    /// `connect`: starts the handshake; [`connected`](Self::connected) reports its progress.
     pub fn connect(&mut self, fd: Fd, to: SocketAddr) -> Outcome<()> {
         let (id, port) = (self.number(), self.free_port());
         let (now, settings) = (self.now, self.settings.clone());
@@ -138,7 +138,7 @@ impl Host {
         self.connected(fd, Errno::IN_PROGRESS)
     }
 
-    /// Whether the handshake `connect` began is done; `pending`: the error while it is not.
+    /// Whether the handshake that `connect` started is complete. `pending`: the error until then.
     pub fn connected(&mut self, fd: Fd, pending: Errno) -> Outcome<()> {
         let connection = self.connection_mut(fd)?.ok_or(Errno::NOT_CONNECTED)?;
         if let Some(error) = connection.take_error() {
@@ -180,7 +180,7 @@ impl Host {
         let bytes = self.receive_bytes(fd, count, peek)?;
         let inq = match self.socket_of(fd)?.options.inq {
             false => None,
-            // A FIN counts as one once there is nothing else.
+            // A FIN counts as one byte when no data is left.
             true if self.inq(fd)? == 0
                 && self.connection_of(fd)?.is_some_and(Connection::at_end) =>
             {
@@ -197,13 +197,13 @@ impl Host {
         Ok(i32::try_from(connection.tcp.endpoint().readable()).unwrap_or(i32::MAX))
     }
 
-    /// Bytes that are written and not acknowledged (`SIOCOUTQ`).
+    /// Bytes written and not acknowledged (`SIOCOUTQ`).
     pub fn outq(&self, fd: Fd) -> Outcome<i32> {
         let connection = self.connection_of(fd)?.ok_or(Errno::INVALID)?;
         Ok(i32::try_from(connection.tcp.queued()).unwrap_or(i32::MAX))
     }
 
-    /// Bytes that are written and not sent (`SIOCOUTQNSD`).
+    /// Bytes written and not sent (`SIOCOUTQNSD`).
     pub fn outq_unsent(&self, fd: Fd) -> Outcome<i32> {
         let connection = self.connection_of(fd)?.ok_or(Errno::INVALID)?;
         Ok(i32::try_from(connection.tcp.unsent()).unwrap_or(i32::MAX))
@@ -224,8 +224,8 @@ impl Host {
         Ok(())
     }
 
-    /// `close`: whether the descriptor was this host's. The connection lives on as long as TCP
-    /// wants it to.
+    /// `close`. Fails if the descriptor does not belong to this host. The connection stays until TCP closes
+    /// it.
     pub fn close(&mut self, fd: Fd) -> Outcome<()> {
         let now = self.now;
         let what = self.descriptors.remove(&fd);
@@ -270,7 +270,7 @@ impl Host {
         self.socket_of(fd).is_ok_and(|socket| socket.nonblocking)
     }
 
-    /// Sets that.
+    /// Sets whether calls on `fd` must not wait.
     pub fn set_nonblocking(&mut self, fd: Fd, nonblocking: bool) -> Outcome<()> {
         match self.descriptors.get_mut(&fd) {
             Some(Descriptor::Socket(socket)) => socket.nonblocking = nonblocking,
@@ -281,7 +281,7 @@ impl Host {
     }
 }
 
-/// An IPv4 address as IPv6 sockets see it.
+/// The address as a socket reports it: an IPv6 socket shows IPv4 addresses as mapped.
 fn mapped(address: SocketAddr, v6: bool) -> SocketAddr {
     match address {
         SocketAddr::V4(v4) if v6 => SocketAddr::new(v4.ip().to_ipv6_mapped().into(), v4.port()),
@@ -289,7 +289,7 @@ fn mapped(address: SocketAddr, v6: bool) -> SocketAddr {
     }
 }
 
-/// An address as packets carry it.
+/// The address as packets carry it.
 fn unmapped(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }

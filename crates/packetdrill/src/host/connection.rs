@@ -1,4 +1,4 @@
-//! A connection as Linux's sockets see it: what this host adds to [`recoup_tcp::Connection`].
+//! A connection with Linux's socket semantics, on top of [`recoup_tcp::Connection`].
 
 use super::packet::Packet;
 use crate::errno::{Errno, Outcome};
@@ -12,21 +12,21 @@ use recoup_wire::{Decoded, Endpoints, Segment};
 #[derive(Debug)]
 pub struct Connection {
     pub tcp: tcp::Connection,
-    /// Of the packets sent.
+    /// The addresses and ports of the packets sent.
     pub path: Endpoints,
     personality: Personality,
     /// The error the next call reports.
     error: Option<Errno>,
-    /// No descriptor refers to it any more.
+    /// Whether no descriptor refers to it any more.
     pub orphan: bool,
-    /// The application has shut the stream for reading.
+    /// Whether the application has shut down the read side.
     pub read_shut: bool,
-    /// The state when the last packet had been handled, to tell how a connection ended.
+    /// The state after the last packet, which shows how a connection ended.
     before: State,
 }
 
 impl Connection {
-    /// A connection along `path` that connects, or waits for a SYN where `listens`.
+    /// A connection along `path` that sends a SYN, or waits for one if `listens`.
     pub fn new(config: &Config, listens: bool, path: Endpoints, personality: Personality) -> Self {
         let limits = personality.send_limits();
         let tcp = match listens {
@@ -46,7 +46,7 @@ impl Connection {
         connection
     }
 
-    /// Takes what socket options set.
+    /// Applies the settings of socket options.
     pub fn set_personality(&mut self, personality: Personality) {
         self.tcp.set_limits(personality.send_limits());
         self.tcp.set_nagle(personality.nagle);
@@ -54,27 +54,27 @@ impl Connection {
         self.personality = personality;
     }
 
-    /// What socket options set.
+    /// The settings of socket options.
     pub fn personality(&self) -> &Personality {
         &self.personality
     }
 
-    /// The peer has sent all it had, and all of it was read.
+    /// Whether the peer's stream has ended and was read completely.
     pub fn at_end(&self) -> bool {
         self.tcp.endpoint().receiver().finished() || self.tcp.is_closed() || self.read_shut
     }
 
-    /// The error the next call would report.
+    /// The error that the next call would report.
     pub fn pending_error(&self) -> Option<Errno> {
         self.error
     }
 
-    /// That error, which is then forgotten.
+    /// Removes and returns the pending error.
     pub fn take_error(&mut self) -> Option<Errno> {
         self.error.take()
     }
 
-    /// A packet of this connection arrived, `marked` by a router or not.
+    /// Processes a packet of this connection. `marked`: a router set "congestion experienced".
     pub fn deliver(&mut self, now: Instant, packet: &Decoded, payload: &[u8], marked: bool) {
         if marked {
             self.tcp.endpoint_mut().on_congestion_experienced();
@@ -84,7 +84,7 @@ impl Connection {
         self.note_end();
     }
 
-    /// A connection that ended other than by two FINs leaves an error to report.
+    /// Records the error to report if the connection did not end with two FINs.
     fn note_end(&mut self) {
         let State::Closed(how) = self.tcp.state() else {
             return;
@@ -102,15 +102,14 @@ impl Connection {
         self.before = self.tcp.state();
     }
 
-    /// What it is woken for went off.
+    /// Processes an expired timer.
     pub fn on_wake(&mut self, now: Instant, wake: Wake) {
         self.before = self.tcp.state();
         self.tcp.on_wake(now, wake);
         self.note_end();
     }
 
-    /// Takes `bytes` to send and returns how many; transmits as Linux does while it takes in a long
-    /// write.
+    /// Accepts `bytes` to send and returns their number. During a long write, transmits when Linux does.
     pub fn write(
         &mut self,
         now: Instant,
@@ -137,18 +136,18 @@ impl Connection {
         Ok(taken)
     }
 
-    /// No more waiting for more: what was held back goes, corked or not.
+    /// Sends the data held back, corked or not.
     pub fn uncork(&mut self, now: Instant, out: &mut Vec<Packet>) {
         self.tcp.uncork(now);
         self.transmit(now, out);
     }
 
-    /// Sends what may go now.
+    /// Sends all segments that may be sent now.
     pub fn transmit(&mut self, now: Instant, out: &mut Vec<Packet>) {
         transmit(now, &mut self.tcp, self.path, Flush::All, out);
     }
 
-    /// Reads up to `count` bytes; `peek`: leaves them.
+    /// Reads up to `count` bytes. `peek`: they stay in the receive buffer.
     pub fn read(&mut self, now: Instant, count: usize, peek: bool) -> Outcome<Vec<u8>> {
         let readable = usize::try_from(self.tcp.endpoint().readable()).unwrap_or(usize::MAX);
         if peek && readable > 0 {
@@ -173,14 +172,14 @@ impl Connection {
         }
     }
 
-    /// The last descriptor is closed; `reset`: the application lingers not at all.
+    /// The last descriptor was closed. `reset`: `SO_LINGER` is zero.
     pub fn release_descriptor(&mut self, now: Instant, reset: bool) {
         self.orphan = true;
         self.tcp.release(now, reset);
     }
 }
 
-/// Sends what may go now, or the present burst of it.
+/// Sends all segments that may be sent now, or only the current burst.
 fn transmit(
     now: Instant,
     tcp: &mut tcp::Connection,

@@ -6,20 +6,20 @@ use recoup_recovery::congestion::Algorithm;
 
 /// `SO_MEMINFO`, which the libc crate does not name everywhere.
 const SO_MEMINFO: i32 = 55;
-/// Numbers `SO_MEMINFO` returns.
+/// How many numbers `SO_MEMINFO` returns.
 const MEMINFO_LEN: usize = 9;
 /// `TCP_INQ`.
 const TCP_INQ: i32 = 36;
-/// `TCP_CC_INFO`, and the bytes its largest answer has.
+/// `TCP_CC_INFO`, and the largest size of its value in bytes.
 const TCP_CC_INFO: i32 = 26;
 const CC_INFO_LEN: usize = 20;
-/// The longest name of a congestion control, its end included.
+/// The longest name of a congestion control, with its terminating zero.
 const CONGESTION_NAME_LEN: usize = 16;
 
-/// What was set on a socket and is not kept elsewhere.
+/// Socket options that are not stored elsewhere.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Options {
-    /// Numbers set and given back as they are.
+    /// Options that are only stored and returned.
     plain: BTreeMap<(i32, i32), i32>,
     /// `SO_LINGER`, in seconds, if on.
     linger: Option<i32>,
@@ -28,7 +28,7 @@ pub(super) struct Options {
 }
 
 impl Options {
-    /// Whether closing means resetting.
+    /// Whether `close` resets the connection.
     pub fn lingers_not_at_all(&self) -> bool {
         self.linger == Some(0)
     }
@@ -70,7 +70,7 @@ impl Host {
     fn set_socket_option(&mut self, fd: Fd, name: i32, number: i32) -> Outcome<()> {
         let bytes = u64::try_from(number).unwrap_or(0);
         match name {
-            // The kernel doubles what is asked for, half of it being its own.
+            // The kernel doubles the requested size, to include its own overhead.
             libc::SO_SNDBUF => self.set_personality(fd, |p| p.send_buffer = (2 * bytes).max(4608)),
             libc::SO_RCVBUF => {
                 self.socket_mut(fd)?.config.receive_buffer = bytes.max(1152);
@@ -132,7 +132,7 @@ impl Host {
         }
     }
 
-    /// Changes what the socket and its connection have in common.
+    /// Changes settings in the socket and in its connection.
     fn set_personality(&mut self, fd: Fd, change: impl Fn(&mut Personality)) -> Outcome<()> {
         change(&mut self.socket_mut(fd)?.personality);
         if let Some(connection) = self.connection_mut(fd)? {
@@ -153,7 +153,7 @@ impl Host {
         Ok(())
     }
 
-    /// `getsockopt`: the bytes of the value, of which the caller may want fewer.
+    /// `getsockopt`: the full value, which the caller may truncate.
     pub fn option(&mut self, fd: Fd, level: i32, name: i32) -> Outcome<Vec<u8>> {
         let now = self.now;
         let number = |n: i32| Ok(n.to_ne_bytes().to_vec());
@@ -206,7 +206,7 @@ impl Host {
         }
     }
 
-    /// Memory use as `SO_MEMINFO` tells it: receive and send buffer limits, the rest zero.
+    /// Memory use for `SO_MEMINFO`: receive and send buffer limits; all other numbers are zero.
     fn memory(&self, fd: Fd) -> Outcome<Vec<u8>> {
         let socket = self.socket_of(fd)?;
         let narrow = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
@@ -217,11 +217,11 @@ impl Host {
     }
 }
 
-/// The number an option is set to.
+/// The number in an option's value.
 fn number(value: &[u8]) -> Outcome<i32> {
     match value {
         [] => Err(Errno::INVALID),
-        [byte] => Ok(i32::from(*byte)), // as IP options may be given
+        [byte] => Ok(i32::from(*byte)), // IP options may be single bytes
         _ => {
             let bytes = value.first_chunk::<4>().ok_or(Errno::INVALID)?;
             Ok(i32::from_ne_bytes(*bytes))

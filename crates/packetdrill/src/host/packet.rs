@@ -1,20 +1,20 @@
-//! Packets on their way out.
+//! Outgoing packets.
 
 use recoup_units::Instant;
 use recoup_wire::{EncodeError, Endpoints, Payload, Segment, encode};
 
-/// A packet an endpoint sent.
+/// A packet that an endpoint sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// When.
+    /// When it was sent.
     pub at: Instant,
-    /// From where to where.
+    /// Its source and destination.
     pub path: Endpoints,
     /// Its segment.
     pub segment: Segment,
     /// Its payload.
     pub payload: Vec<u8>,
-    /// It may be marked rather than dropped: ECT(0) (RFC 3168 §5).
+    /// Whether routers may mark it instead of dropping it: ECT(0) (RFC 3168 §5).
     pub ecn_capable: bool,
 }
 

@@ -93,7 +93,7 @@ fn read_waits_for_data() {
 }
 
 #[test]
-fn poll_gives_up_in_virtual_time() {
+fn poll_times_out_in_virtual_time() {
     let mut drill = Drill::new();
     let (_, fd) = drill.established();
     let mut entry = libc::pollfd {

@@ -41,7 +41,7 @@ impl Drill {
 }
 
 #[test]
-fn level_and_edge() {
+fn events_are_level_or_edge_triggered() {
     for (edge, again) in [(0, 1), (EPOLLET, 0)] {
         let mut drill = Drill::new();
         let (_, fd) = drill.established();
@@ -87,7 +87,7 @@ fn watching_twice_or_not_at_all_is_an_error() {
 }
 
 #[test]
-fn a_listener_is_readable_once_there_is_somebody_to_accept() {
+fn a_listener_is_readable_once_a_connection_can_be_accepted() {
     let mut drill = Drill::new();
     let listener = drill.listener();
     let epoll = drill.epoll();

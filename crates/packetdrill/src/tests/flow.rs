@@ -15,7 +15,7 @@ fn a_passive_open_answers_with_linuxs_options_in_linuxs_order() {
 }
 
 #[test]
-fn settings_are_those_in_force_when_the_socket_is_made() {
+fn a_socket_keeps_the_settings_of_its_creation() {
     let plain = Sysctls {
         sack: Some(0),
         window_scaling: Some(0),
@@ -107,7 +107,7 @@ fn sleep_runs_timers_when_they_are_due() {
 }
 
 #[test]
-fn a_refused_connection_says_so_once() {
+fn a_refused_connection_reports_the_error_once() {
     let mut drill = Drill::new();
     drill.path.src = "192.0.2.1:80".parse().unwrap();
     let fd = drill.socket();

@@ -37,7 +37,7 @@ fn tcp_info_is_read_past_the_table() {
 }
 
 #[test]
-fn other_descriptors_options_are_the_c_librarys_to_tell() {
+fn options_of_other_descriptors_are_left_to_the_c_library() {
     use std::os::fd::AsRawFd;
     let _drill = Drill::new();
     let udp = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -63,7 +63,7 @@ fn a_connection_survives_a_real_close_of_its_descriptor() {
 }
 
 #[test]
-fn descriptors_are_nobody_elses() {
+fn descriptors_are_unique() {
     use std::os::fd::AsRawFd;
     let drill = Drill::new();
     let fd = drill.socket();

@@ -11,13 +11,17 @@
 //! C = 41/1024 per 100 ms (0.4 segments/s³); β = 717/1024 (§4.6: 0.7). Slow start ends early by
 //! HyStart, see [`HyStart`].
 //!
-//! In Linux's integers (`bictcp_update` of 6.12): time in 1/1024 s, looked at once a millisecond and,
-//! while the window stays, every 1/32 s, whatever was lost meanwhile; before the first loss cnt is at
-//! most 20.
+//! The arithmetic is Linux's integer arithmetic (`bictcp_update` of 6.12), with time in 1/1024 s. The curve
+//! is evaluated once per millisecond; while the window is unchanged, once per 1/32 s, even if a loss came in
+//! between. Before the first loss, cnt is at most 20.
 //!
-//! Deviations: RTT_min is the connection's, where Linux's CUBIC forgets its own after a timeout; K is rounded from the exact cube root, where Linux approximates it to 0.2 %; what
-//! Linux 3.17 divides by its estimate of delayed ACKs is counted in segments, as since 4.x; HyStart
-//! with 6.12's constants for all profiles.
+//! Deviations:
+//!
+//! - RTT_min is the connection's. Linux's CUBIC forgets its own after a timeout.
+//! - K is rounded from the exact cube root, which Linux approximates to 0.2 %.
+//! - ACKs are counted in segments, as in Linux since 4.x. Linux 3.17 divides by its estimate of delayed
+//!   ACKs instead.
+//! - HyStart uses 6.12's constants for all profiles.
 
 use super::{HyStart, MIN_SSTHRESH};
 use recoup_units::{Instant, Segments};
@@ -27,10 +31,10 @@ use std::time::Duration;
 const BETA: u64 = 717;
 /// C·SRTT, with SRTT = 100 ms, in 2⁻⁴⁰ segments per (1/1024 s)³.
 const SCALE: u64 = 410;
-/// 8/3 · (1+β)/(1−β): Reno's segments acknowledged for one of growth, in eighths of the window
+/// 8/3 · (1+β)/(1−β): the segments acknowledged per segment of Reno's growth, in eighths of the window
 /// (§4.3).
 const FRIENDLY: u64 = 8 * (1024 + BETA) / 3 / (1024 - BETA);
-/// The window standing still, the curve is looked at this often.
+/// How often the curve is evaluated while the window is unchanged.
 const LOOK: Duration = Duration::from_nanos(1_000_000_000 / 32);
 
 /// CUBIC's state.
@@ -39,9 +43,9 @@ pub struct Cubic {
     /// The window before the last reduction (Linux's last_max_cwnd); 0 before the first.
     w_max: u64,
     epoch: Option<Epoch>,
-    /// The window when the curve was last looked at, and when that was.
+    /// The window when the curve was last evaluated, and the time of that evaluation.
     looked: Option<(u64, Instant)>,
-    /// Segments acknowledged for one of growth.
+    /// Segments acknowledged per segment of growth.
     count: u64,
     hystart: HyStart,
 }
@@ -53,14 +57,14 @@ struct Epoch {
     /// When the curve reaches `origin`, in 1/1024 s after `start`.
     k: u64,
     origin: u64,
-    /// The window a Reno sender would have by now.
+    /// The window that a Reno sender would have now.
     reno: u64,
-    /// Acknowledged towards the next segment of it.
+    /// Segments acknowledged since `reno` last grew.
     acked: u64,
 }
 
 impl Cubic {
-    /// The slow-start threshold after a loss; remembers the window of the loss.
+    /// The slow-start threshold after a loss. Remembers the window at the loss.
     pub fn ssthresh(&mut self, cwnd: Segments) -> Segments {
         self.epoch = None;
         let w = u64::from(cwnd.0);
@@ -72,19 +76,19 @@ impl Cubic {
         Segments((w * BETA / 1024) as u32).max(MIN_SSTHRESH)
     }
 
-    /// A timeout: forget the curve.
+    /// A timeout: forgets the curve.
     pub fn on_timeout(&mut self) {
         *self = Self::default();
     }
 
-    /// Nothing was sent for `idle`: the curve stands still meanwhile (RFC 9438 §4.2).
+    /// The sender was idle for `idle`: shifts the curve by the idle time (RFC 9438 §4.2).
     pub fn on_idle(&mut self, idle: Duration) {
         if let Some(epoch) = &mut self.epoch {
             epoch.start += idle;
         }
     }
 
-    /// Takes a round-trip time of slow start; `true` when it should end (see [`HyStart`]).
+    /// Processes an RTT sample of slow start. Returns whether slow start should end (see [`HyStart`]).
     pub fn on_rtt(&mut self, round: &super::Round) -> bool {
         let young = self
             .epoch
@@ -92,7 +96,7 @@ impl Cubic {
         !young && self.hystart.on_rtt(round)
     }
 
-    /// Segments to be acknowledged for one of growth in congestion avoidance.
+    /// Segments to acknowledge per segment of growth in congestion avoidance.
     pub fn count(
         &mut self,
         now: Instant,
@@ -109,7 +113,7 @@ impl Cubic {
             epoch.acked += acked;
         }
         if let Some((window, at)) = self.looked {
-            // Even if a loss came meanwhile: one that left the window at its least keeps the pace.
+            // Also after a loss: a loss that left the window at its minimum keeps the growth rate.
             if window == w && now <= at + LOOK {
                 return;
             }
@@ -133,12 +137,12 @@ impl Cubic {
         self.stay_friendly(w);
     }
 
-    /// At least as fast as Reno (§4.3), and no faster than a segment and a half for each
-    /// acknowledged (§4.4).
+    /// Bounds the growth: at least as fast as Reno (§4.3), at most half a segment per segment acknowledged
+    /// (§4.4).
     fn stay_friendly(&mut self, w: u64) {
         if let Some(epoch) = &mut self.epoch {
             let needed = ((w * FRIENDLY) >> 3).max(1);
-            // So many as leave what Linux's loop leaves: at least one, at most `needed`.
+            // Leaves the remainder that Linux's loop leaves: at least one, at most `needed`.
             let grown = epoch.acked.saturating_sub(1) / needed;
             epoch.acked -= grown * needed;
             epoch.reno += grown;
@@ -185,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seven_for_ten() {
+    fn a_loss_reduces_the_window_to_seven_tenths() {
         for (cwnd, ssthresh) in [(10, 7), (100, 70), (3, 2), (1, 2)] {
             assert_eq!(
                 Cubic::default().ssthresh(Segments(cwnd)),
@@ -194,7 +198,7 @@ mod tests {
         }
     }
 
-    /// One window acknowledged every `rtt_ms` from a loss at `w_max` on; the window each round.
+    /// The window after each of `n` rounds of `rtt_ms`, starting with a loss at `w_max`.
     fn rounds(w_max: u32, rtt_ms: u64, n: u64) -> Vec<u32> {
         let mut cubic = Congestion::new(Algorithm::Cubic);
         let ssthresh = cubic.ssthresh_after_loss(Segments(w_max));
@@ -223,9 +227,9 @@ mod tests {
     }
 
     #[test]
-    fn short_paths_grow_as_reno_would() {
+    fn the_window_grows_as_renos_on_a_short_path() {
         // 10 ms and a small window: the cubic term is negligible for the first second; §4.3's
-        // estimate gains 3(1−β)/(1+β) = 0.53 segments a round.
+        // estimate gains 3(1−β)/(1+β) = 0.53 segments per round.
         let w = rounds(10, 10, 60);
         let reno = 7.0 + 0.529 * 60.0;
         assert!(
@@ -236,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_segment_of_growth_after_a_timeout() {
+    fn growth_resumes_after_a_timeout_as_reno() {
         // ssthresh 7 of 10 and no W_max: cnt = 20. The Reno estimate needs 7·15/8 = 13 acknowledged
         // for a segment, then cnt = 7/1; so the window grows between the 14th and the 21st (§4.3).
         let mut cubic = Congestion::new(Algorithm::Cubic);
@@ -252,9 +256,9 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_at_the_least_window_does_not_slow_it_down() {
-        // From three segments to two, towards three again; a loss at two leaves the window as it was
-        // looked at, and the pace with it. The curve that begins once it is looked at again is flat.
+    fn a_loss_at_the_minimum_window_keeps_the_growth_rate() {
+        // A loss takes the window from three segments to two, and it grows again. A second loss at two leaves
+        // the window unchanged, and so the growth rate. The curve that the next evaluation begins is flat.
         let mut cubic = Cubic::default();
         let two = cubic.ssthresh(Segments(3));
         let count = |cubic: &mut Cubic, at_ms| {

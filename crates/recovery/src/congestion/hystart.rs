@@ -1,7 +1,7 @@
-//! HyStart: slow start ends before it overruns the path.
+//! HyStart: ends slow start before the window overruns the path.
 //!
 //! ```text
-//! in slow start, from a window of 16 on, once a round trip:
+//! in slow start, from a window of 16 on, once per round trip:
 //!   ACK train:  ACKs at most 2 ms apart, since the round began, for longer than half the least RTT
 //!   delay:      the least of eight samples of the round above the least RTT by an eighth of it, 4 to
 //!               16 ms
@@ -10,52 +10,52 @@
 //! Sources: Ha and Rhee, "Taming the elephants: new TCP slow start" (2011); Linux 6.12
 //! `hystart_update`.
 //!
-//! Deviation: the train may be longer by half a millisecond, Linux's allowance for the bursts of
-//! segmentation offload at its usual rates.
+//! Deviation: the train may be half a millisecond longer, Linux's allowance for bursts from segmentation
+//! offload at the usual rates.
 
 use recoup_units::{Instant, Offset, Segments};
 use std::time::Duration;
 
-/// It does not act below this window.
+/// HyStart does not act below this window.
 const LOW_WINDOW: Segments = Segments(16);
-/// ACKs farther apart do not belong to one train.
+/// The largest distance between two ACKs of one train.
 const SPACING: Duration = Duration::from_millis(2);
-/// Samples of a round that are waited for.
+/// RTT samples per round before the delay test applies.
 const SAMPLES: u8 = 8;
-/// Linux's allowance for offload.
+/// Linux's allowance for segmentation offload.
 const OFFLOAD: Duration = Duration::from_millis(1);
 
-/// An ACK as it bears on round-trip times.
+/// An RTT sample and the connection state at its ACK.
 #[derive(Clone, Copy, Debug)]
 pub struct Round {
-    /// When it came.
+    /// When the ACK arrived.
     pub now: Instant,
     /// The round-trip time of the last segment it delivered.
     pub rtt: Duration,
-    /// The congestion window before it.
+    /// The congestion window before the ACK.
     pub cwnd: Segments,
-    /// The least round-trip time of the connection, this one included.
+    /// The minimum RTT of the connection, this sample included.
     pub min_rtt: Duration,
-    /// `snd_una` after it.
+    /// `snd_una` after the ACK.
     pub una: Offset,
     /// `snd_nxt`.
     pub nxt: Offset,
 }
 
-/// What a slow start has seen of its round.
+/// The state of HyStart in the current round.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HyStart {
     found: bool,
     began: Instant,
     last_ack: Instant,
-    /// The round ends when this is passed.
+    /// The round ends when `snd_una` passes this offset.
     end: Option<Offset>,
     least: Option<Duration>,
     samples: u8,
 }
 
 impl HyStart {
-    /// Takes a sample; `true` when slow start should end.
+    /// Processes a sample. Returns whether slow start should end.
     pub fn on_rtt(&mut self, round: &Round) -> bool {
         if self.found {
             return false;
@@ -101,7 +101,7 @@ impl HyStart {
 mod tests {
     use super::*;
 
-    /// An ACK of `una` at `ms` on a path of `min_rtt` ms at least.
+    /// An ACK of `una` at `ms` on a path with a minimum RTT of `min_rtt` ms.
     fn round(ms: u64, rtt: u64, min_rtt: u64, cwnd: u32, una: u64, nxt: u64) -> Round {
         Round {
             now: Instant::from_millis(ms),
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_train_longer_than_half_the_least_rtt_ends_it() {
+    fn a_train_longer_than_half_the_minimum_rtt_ends_slow_start() {
         let mut h = HyStart::default();
         let ends = (0..60u64).find(|i| h.on_rtt(&round(100 + i, 40, 40, 20, i + 1, 100)));
         assert_eq!(ends, Some(21), "20.5 ms after the round began");
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn eight_samples_above_the_least_rtt_end_it() {
+    fn eight_samples_above_the_minimum_rtt_end_slow_start() {
         let mut h = HyStart::default();
         // 200 + 16 ms is the bound: an eighth of 200 is 25.
         let mut ends = |rtt, from| {
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn small_windows_are_left_alone() {
+    fn hystart_ignores_small_windows() {
         let mut h = HyStart::default();
         let ends = (0..60u64).any(|i| h.on_rtt(&round(100 + i, 400, 40, 15, i + 1, 100)));
         assert!(!ends);

@@ -1,6 +1,6 @@
-//! Reno: `ssthresh = max(cwnd/2, 2)`; one more segment for every window acknowledged.
+//! Reno: `ssthresh = max(cwnd/2, 2)`; the window grows by one segment per window acknowledged.
 //!
-//! Source: RFC 5681 §3.1. What `cwnd` is here, the window or the flight size, the profile says.
+//! Source: RFC 5681 §3.1. The profile decides whether `cwnd` is the congestion window or the flight size.
 
 use super::MIN_SSTHRESH;
 use recoup_units::Segments;
@@ -18,7 +18,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn one_segment_a_window() {
+    fn the_window_grows_by_one_segment_per_window() {
         let mut reno = Congestion::new(Algorithm::Reno);
         let mut grow = |acked, cwnd| {
             reno.grow(
@@ -38,7 +38,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_but_not_below_two() {
+    fn a_loss_halves_the_window_but_not_below_two() {
         for (cwnd, expected) in [(10, 5), (7, 3), (3, 2), (1, 2)] {
             assert_eq!(ssthresh(Segments(cwnd)), Segments(expected));
         }

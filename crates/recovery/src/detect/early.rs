@@ -3,20 +3,20 @@
 //! ```text
 //! when fewer than four segments are outstanding, at least one and not all of them are SACKed, no
 //! retransmission is outstanding and no new data can be sent:
-//!     naive:                  take every hole below the highest SACK as lost
+//!     naive:                  mark every hole below the highest SACK lost
 //!     first mitigation:       … unless reordering was seen
 //!     both mitigations:       … after waiting SRTT/4 within bounds, provided the retransmission
-//!                             timer goes off later than that
+//!                             timer expires later than that
 //! ```
-//! Where the retransmission timer would come first, it acts at once. A later ACK cancels the wait; it
-//! begins anew if the conditions still hold.
+//! If the retransmission timer would expire first, early retransmit acts at once. A later ACK cancels the
+//! wait, which starts again if the conditions still hold.
 //!
 //! Sources: RFC 5827 §2.1 and §3 (the segment-based form), its mitigations (appendix A); the 2011
 //! paper §6 (the four forms; 25 to 500 ms); Linux 3.10 to 4.11 (`tcp_time_to_recover`,
 //! `tcp_pause_early_retransmit`: at least 2 ms).
 //!
-//! Deviations: one SACK suffices, as in Linux, where RFC 5827 §3.2 waits until all but one segment are
-//! SACKed; every hole is marked, where Linux marks the first and sends the others as mere holes.
+//! Deviations: one SACK suffices, as in Linux; RFC 5827 §3.2 waits until all but one segment are SACKed.
+//! Every hole is marked; Linux marks the first and sends the others as forward retransmissions.
 
 use crate::scoreboard::Scoreboard;
 use recoup_units::Segments;
@@ -25,16 +25,16 @@ use std::time::Duration;
 /// Early retransmit acts below this many outstanding segments (RFC 5827 §3).
 const OUTSTANDING_BELOW: Segments = Segments(4);
 
-/// The form of early retransmit in force.
+/// The form of early retransmit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EarlyRetransmit {
-    /// Never.
+    /// Early retransmit never acts.
     Off,
-    /// At once.
+    /// It acts at once.
     Naive,
-    /// At once, but not once reordering was seen.
+    /// It acts at once, but not after reordering was detected.
     ReorderAware,
-    /// Delayed by SRTT/4, and off once reordering was seen.
+    /// It acts after SRTT/4, but not after reordering was detected.
     Delayed {
         /// The shortest delay.
         min: Duration,
@@ -56,8 +56,7 @@ impl EarlyRetransmit {
         max: Duration::MAX,
     };
 
-    /// How long to wait before taking the holes of `board` as lost; `None` where early retransmit
-    /// does not apply.
+    /// How long to wait before marking the holes of `board` lost; `None` if early retransmit does not apply.
     pub fn delay(
         &self,
         board: &Scoreboard,
@@ -105,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn conditions_and_delay() {
+    fn the_conditions_decide_the_delay() {
         let rule = EarlyRetransmit::LINUX;
         // (outstanding, SACKed, resent, SRTT ms, reordering seen, can send new, delay ms)
         type Case<'a> = (u64, &'a [u64], &'a [u64], u64, bool, bool, Option<u64>);

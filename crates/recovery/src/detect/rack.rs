@@ -1,9 +1,9 @@
-//! RACK: loss by time. What was sent before something that has been delivered, by more than a
-//! reordering window, is lost.
+//! RACK: loss detection by time. A segment is lost if a segment sent later has been delivered, and more
+//! than a reordering window has passed.
 //!
 //! ```text
 //! on delivery of a segment:  RACK.rtt = now − its send time;
-//!     where it was sent later than any delivered before, RACK.segment = it   RFC 8985 §6.2 step 2
+//!     if it was sent later than any delivered before, RACK.segment = it      RFC 8985 §6.2 step 2
 //! a segment sent before RACK.segment is lost once
 //!     now ≥ its send time + RACK.rtt + reo_wnd                                       §6.2 step 5
 //! reo_wnd = 0 until reordering was seen, in Recovery and Loss or once dupthresh segments are SACKed
@@ -11,35 +11,35 @@
 //! reo_wnd_mult grows by one in each round trip that brings a DSACK, and falls back to one after
 //!     16 recoveries without                                                          §6.2 step 4
 //! ```
-//! What is not lost yet is looked at again by a timer (§6.3).
+//! A timer re-examines the segments that are not lost yet (§6.3).
 //!
-//! Deviation: where a retransmission is answered sooner than the least RTT, the answer is taken to be
-//! the original's and RACK does not advance (§6.2 step 2 (2)); the timestamp rule (1) is not used.
-//! Of the segments one ACK delivers the highest acknowledged cumulatively, or else the highest SACKed,
-//! counts as the last delivered (Linux).
+//! Deviations: if a retransmission is acknowledged sooner than the minimum RTT, the ACK counts for the
+//! original and RACK does not advance (§6.2 step 2 (2)); the timestamp rule (1) is not used. Of the segments
+//! that one ACK delivers, the highest one acknowledged cumulatively counts as the last delivered, or else
+//! the highest SACKed one (Linux).
 //!
-//! Linux 6 lets the timer go off 2 ms later, and DSACKs widen the window only once reordering was
-//! seen (`tcp_rack_mark_lost`, `tcp_dsack_seen`).
+//! In Linux 6, the timer expires 2 ms later, and DSACKs widen the window only after reordering was
+//! detected (`tcp_rack_mark_lost`, `tcp_dsack_seen`).
 
 use crate::ack::AckSummary;
 use crate::scoreboard::{Scoreboard, Sent};
 use recoup_units::{Instant, Offset, Segments};
 use std::time::Duration;
 
-/// Recoveries for which a widened window is kept (§6.2 step 4).
+/// How many recoveries a widened window lasts (§6.2 step 4).
 const PERSIST: u8 = 16;
 
-/// Whose RACK.
+/// The version of RACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RackVersion {
-    /// RFC 8985's.
+    /// RACK of RFC 8985.
     Rfc8985,
-    /// Linux 6's.
+    /// RACK of Linux 6.
     Linux6,
 }
 
 impl RackVersion {
-    /// How much later than RACK's own instant its timer goes off.
+    /// How long after the instant RACK computes its timer expires.
     pub fn timer_slack(self) -> Duration {
         match self {
             Self::Rfc8985 => Duration::ZERO,
@@ -48,37 +48,37 @@ impl RackVersion {
     }
 }
 
-/// What RACK has learned of a path.
+/// The state of RACK on one path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rack {
     newest: Option<Sent>,
     rtt: Duration,
-    /// Something was delivered since the last look.
+    /// Whether anything was delivered since the last [`take_advanced`](Self::take_advanced).
     advanced: bool,
-    /// reo_wnd_mult, less one.
+    /// reo_wnd_mult − 1.
     widened: u8,
     persist: u8,
-    /// DSACKs before this is acknowledged belong to a round trip that already widened the window.
+    /// Until this offset is acknowledged, DSACKs belong to a round trip that already widened the window.
     round_end: Option<Offset>,
 }
 
-/// What the size of the reordering window depends on.
+/// The inputs that determine the reordering window.
 #[derive(Clone, Copy, Debug)]
 pub struct RackContext {
-    /// In Recovery or Loss.
+    /// Whether the sender is in Recovery or Loss.
     pub recovering: bool,
-    /// Reordering has been seen on this path.
+    /// Whether reordering was detected on this path.
     pub reordering_seen: bool,
-    /// dupthresh.
+    /// The current dupthresh.
     pub dupthresh: Segments,
-    /// The least round-trip time.
+    /// The minimum RTT.
     pub min_rtt: Duration,
-    /// Smoothed round-trip time.
+    /// The smoothed RTT.
     pub srtt: Duration,
 }
 
 impl Rack {
-    /// Takes in what an ACK delivered.
+    /// Processes the segments an ACK delivered.
     pub fn on_ack(&mut self, now: Instant, summary: &AckSummary) {
         let (Some(newest), Some(last)) = (summary.newest_delivered, summary.last_delivered) else {
             return;
@@ -93,12 +93,12 @@ impl Rack {
         std::mem::take(&mut self.advanced)
     }
 
-    /// Marks were taken back: look again.
+    /// Lost marks were undone: the segments must be examined again.
     pub fn look_again(&mut self) {
         self.advanced = true;
     }
 
-    /// A duplicate arrived that a retransmission made: the window was too small.
+    /// A DSACK reported a spurious retransmission: widens the reordering window, which was too small.
     pub fn on_dsack(&mut self, una: Offset, nxt: Offset) {
         if self.round_end.is_none_or(|end| una >= end) {
             self.round_end = Some(nxt);
@@ -107,13 +107,13 @@ impl Rack {
         }
     }
 
-    /// The receiver dropped what it had SACKed: nothing is known to be delivered.
+    /// The receiver reneged: forgets the deliveries.
     pub fn forget_deliveries(&mut self) {
         self.newest = None;
         self.rtt = Duration::ZERO;
     }
 
-    /// A recovery ended without being taken back.
+    /// A recovery ended without an undo.
     pub fn on_recovered(&mut self) {
         self.persist = self.persist.saturating_sub(1);
         if self.persist == 0 {
@@ -121,12 +121,12 @@ impl Rack {
         }
     }
 
-    /// A recovery was taken back by DSACKs: the window stays wide a little longer.
+    /// DSACKs undid a recovery: the window stays wide for one recovery longer.
     pub fn on_undone(&mut self) {
         self.persist = (self.persist + 1).min(PERSIST);
     }
 
-    /// How long a segment may lag behind one sent after it.
+    /// The reordering window: how long a segment may arrive after one sent later.
     pub fn reordering_window(&self, board: &Scoreboard, at: &RackContext) -> Duration {
         let evident = at.recovering || board.sacked() >= at.dupthresh;
         if !at.reordering_seen && evident {
@@ -135,7 +135,7 @@ impl Rack {
         (at.min_rtt / 4 * (u32::from(self.widened) + 1)).min(at.srtt)
     }
 
-    /// The latest transmission known delivered, and the age from which one before it is lost.
+    /// The latest transmission known to be delivered, and the age at which an earlier one is lost.
     pub fn overdue(
         &self,
         board: &Scoreboard,
@@ -146,7 +146,7 @@ impl Rack {
         Some((newest, self.rtt + window))
     }
 
-    /// The round-trip time of the newest delivered transmission; zero before any.
+    /// The RTT of the newest delivered transmission; zero before the first delivery.
     pub fn rtt(&self) -> Duration {
         self.rtt
     }
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn the_window_depends_on_evidence_and_on_dsacks() {
+    fn the_window_depends_on_reordering_and_on_dsacks() {
         let mut rack = Rack::default();
         // (SACKed, recovering, reordering seen, window in ms)
         let cases = [
@@ -197,7 +197,7 @@ mod tests {
             let got = rack.reordering_window(&board(sacked), &calm(recovering, seen));
             assert_eq!(got, ms(window), "{sacked} {recovering} {seen}");
         }
-        // One step a round trip, up to SRTT; back after 16 recoveries.
+        // One step per round trip, up to SRTT; reset after 16 recoveries.
         let seen = calm(true, true);
         let windows: Vec<Duration> = [(10, 20), (15, 30), (20, 40), (40, 60), (60, 80), (80, 90)]
             .into_iter()
@@ -215,12 +215,12 @@ mod tests {
     }
 
     #[test]
-    fn whose_round_trip_time_it_is() {
+    fn the_rtt_is_that_of_the_newest_delivered_segment() {
         let sent = |at, end| Sent {
             at: Instant::from_millis(at),
             end: Offset(end),
         };
-        // (ACK at, newest delivered, last looked at, RACK.rtt), ms
+        // (ACK at, newest delivered, RACK.segment, RACK.rtt), ms
         let acks = [
             (100, sent(10, 5), sent(10, 5), 90),
             (120, sent(10, 4), sent(10, 4), 110), // sent before by sequence

@@ -1,20 +1,21 @@
-//! Loss by counting, and the threshold it counts to.
+//! Loss detection by counting, and dupthresh, the number it counts to.
 //!
 //! ```text
 //! duplicates:  dupthresh duplicate ACKs: the first segment is lost                RFC 5681 §3.2
 //! SACKed:      a segment is lost when dupthresh segments above it are SACKed
-//! IsLost:      … when dupthresh stretches above it are, or more than (dupthresh − 1)·MSS bytes
+//! IsLost:      … when dupthresh runs above it are, or more than (dupthresh − 1)·MSS bytes
 //!                                                                               RFC 6675 §4
-//! FACK:        enter when snd.fack − snd_una > dupthresh segments; then everything not SACKed that
-//!              lies dupthresh or more segments below the highest SACK is lost, on a duplicate ACK
-//!              the first segment at least; a retransmission is when data first sent after it is SACKed
+//! FACK:        enter when snd.fack − snd_una > dupthresh segments; then every segment not SACKed that
+//!              lies dupthresh or more segments below the highest SACK is lost; on a duplicate ACK,
+//!              at least the first segment is; a retransmission is lost when new data sent after it
+//!              is SACKed
 //! ```
-//! Sources besides: Mathis and Mahdavi, "Forward acknowledgment" (FACK); Linux
-//! `tcp_time_to_recover`, `tcp_update_scoreboard`, `tcp_check_sack_reordering`.
+//! Further sources: Mathis and Mahdavi, "Forward acknowledgment" (FACK); Linux `tcp_time_to_recover`,
+//! `tcp_update_scoreboard`, `tcp_check_sack_reordering`.
 //!
-//! Reordering by more than dupthresh raises it to the distance seen, up to a maximum, and switches
-//! FACK off for good (Linux). Deviation: every profile lowers it again only on a timeout with
-//! dupthresh segments SACKed (Linux 2.6: on any).
+//! Reordering by more than dupthresh raises dupthresh to the distance, up to a maximum, and disables FACK
+//! for the rest of the connection (Linux). Deviation: every profile lowers dupthresh again only on a timeout
+//! with dupthresh segments SACKed (Linux 2.6: on any timeout).
 
 use super::RackVersion;
 use crate::scoreboard::{Above, Scoreboard};
@@ -23,15 +24,15 @@ use recoup_units::Segments;
 /// RFC 5681 §3.2: three duplicates.
 pub const DUPTHRESH: Segments = Segments(3);
 
-/// How far reordering could raise dupthresh in Linux before 4.0 (TCP_MAX_REORDERING).
+/// The limit to which reordering raises dupthresh in Linux before 4.0 (TCP_MAX_REORDERING).
 pub const MAX_DUPTHRESH: Segments = Segments(127);
 
-/// What makes a segment lost.
+/// The rule by which a segment is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LossRule {
-    /// Distance to the highest SACK.
+    /// Its distance to the highest SACK.
     Fack,
-    /// Segments SACKed above it.
+    /// The segments SACKed above it.
     Sacked,
     /// RFC 6675's IsLost.
     IsLost,
@@ -39,41 +40,41 @@ pub enum LossRule {
     Rack(RackVersion),
 }
 
-/// How losses are counted.
+/// The parameters of loss detection by counting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
     /// What makes a segment lost.
     pub rule: LossRule,
-    /// dupthresh to begin with.
+    /// The initial dupthresh.
     pub dupthresh: Segments,
-    /// How far reordering may raise dupthresh; not above `dupthresh` for a fixed one.
+    /// The limit to which reordering raises dupthresh; at most `dupthresh` if dupthresh is fixed.
     pub max_dupthresh: Segments,
 }
 
-/// What a detector says.
+/// A detector's verdict on the scoreboard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// Enough evidence to enter recovery.
+    /// Whether the evidence suffices to enter recovery.
     pub recover: bool,
-    /// What is lost.
+    /// The lost segments.
     pub lost: Lost,
 }
 
-/// Which segments are lost, unless SACKed.
+/// Which segments are lost; SACKed ones never are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lost {
-    /// The first so many.
+    /// The first n segments.
     First(Segments),
-    /// Those above which so many segments are SACKed.
+    /// Segments with at least this many segments SACKed above them.
     BelowSegments(u32),
-    /// Those above which so many stretches, or more than so many bytes, are SACKed.
+    /// Segments with at least this many runs, or more than this many bytes, SACKed above them.
     BelowStretches(u32, u64),
-    /// Left to the clock.
+    /// RACK decides by time.
     ByTime,
 }
 
 impl Lost {
-    /// Whether what is SACKed above a segment makes it lost.
+    /// Whether the SACKed data above a segment makes it lost.
     fn enough(self, above: Above) -> bool {
         match self {
             Self::BelowSegments(segments) => above.segments >= segments,
@@ -82,7 +83,7 @@ impl Lost {
         }
     }
 
-    /// Marks them, and calls `each` with every span newly marked.
+    /// Marks the lost segments on `board`, and calls `each` with every newly marked span.
     pub fn mark(self, board: &mut Scoreboard, each: impl FnMut(recoup_units::Span)) {
         match self {
             Self::First(count) => board.mark_first(count, each),
@@ -92,7 +93,7 @@ impl Lost {
     }
 }
 
-/// The counting detector and what it has learned of the path.
+/// The counting detector, with the reordering it has detected on the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Threshold {
     rules: Rules,
@@ -102,7 +103,7 @@ pub struct Threshold {
 }
 
 impl Threshold {
-    /// One that has learned nothing yet.
+    /// A detector for a new path.
     pub fn new(rules: Rules) -> Self {
         Self {
             rules,
@@ -112,34 +113,33 @@ impl Threshold {
         }
     }
 
-    /// Segments of reordering tolerated.
+    /// The current dupthresh: the reordering tolerated, in segments.
     pub fn dupthresh(&self) -> Segments {
         self.dupthresh
     }
 
-    /// Whether dupthresh is above where it began.
+    /// Whether dupthresh is above its initial value.
     pub fn is_raised(&self) -> bool {
         self.dupthresh > self.rules.dupthresh
     }
 
-    /// Whether the distance to the highest SACK counts, holes included, and retransmissions are found
-    /// lost by what was sent after them.
+    /// Whether FACK applies: the distance to the highest SACK reveals losses, and SACKs for data sent later
+    /// reveal lost retransmissions.
     pub fn uses_fack(&self) -> bool {
         self.fack
     }
 
-    /// How often this path was seen to reorder.
+    /// How often reordering was detected on this path.
     pub fn reorderings(&self) -> u64 {
         self.reorderings
     }
 
-    /// Whether this path was seen to reorder.
+    /// Whether reordering was detected on this path.
     pub fn reordering_seen(&self) -> bool {
         self.reorderings > 0
     }
 
-    /// Learns that a segment arrived `distance` segments late. What dupthresh tolerates leaves the
-    /// detector as it is.
+    /// A segment arrived `distance` segments late. A distance that dupthresh tolerates changes nothing.
     pub fn on_reordering(&mut self, distance: Segments) {
         self.reorderings += 1;
         if distance > self.dupthresh && self.rules.max_dupthresh > self.rules.dupthresh {
@@ -148,14 +148,14 @@ impl Threshold {
         }
     }
 
-    /// A timeout although much was SACKed: dupthresh was raised too far (Linux `tcp_enter_loss`).
+    /// A timeout. If much was SACKed, dupthresh was raised too far and is lowered (Linux `tcp_enter_loss`).
     pub fn on_timeout(&mut self, sacked: Segments) {
         if sacked >= self.rules.dupthresh {
             self.dupthresh = self.dupthresh.min(self.rules.dupthresh);
         }
     }
 
-    /// Judges the scoreboard. `duplicates`: duplicate ACKs since `snd_una` last moved; `mss` in
+    /// The verdict on the scoreboard. `duplicates`: duplicate ACKs since `snd_una` last moved. `mss` is in
     /// bytes.
     pub fn verdict(&self, board: &Scoreboard, duplicates: u32, mss: u32) -> Verdict {
         let dupthresh = self.dupthresh;
@@ -194,7 +194,7 @@ mod tests {
         max_dupthresh: MAX_DUPTHRESH,
     };
 
-    /// Ten segments of `len` bytes each, numbered from 1, those listed SACKed.
+    /// Ten segments of `len` bytes, numbered from 1; those listed are SACKed.
     fn board(len: u64, sacked: &[u64]) -> Scoreboard {
         let mut board = Scoreboard::new(Offset(0));
         for i in 0..10 {
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn verdicts() {
+    fn each_rule_marks_its_segments() {
         // (SACKed, lost by FACK, by segments SACKed, by IsLost)
         type Case<'a> = (&'a [u64], &'a [u64], &'a [u64], &'a [u64]);
         let cases: [Case; 7] = [
@@ -245,9 +245,9 @@ mod tests {
     }
 
     #[test]
-    fn is_lost_counts_stretches_or_bytes() {
-        // Segments of 4 bytes where the MSS is 10: three in a row are 12 bytes, no more than two
-        // MSS, and one stretch; three stretches suffice whatever their length (RFC 6675 §4).
+    fn is_lost_counts_runs_or_bytes() {
+        // Segments of 4 bytes and an MSS of 10: three in a row are 12 bytes (not more than two MSS) and
+        // one run. Three runs suffice, whatever their length (RFC 6675 §4).
         let is_lost = |sacked| judge(LossRule::IsLost, 4, sacked).1;
         assert_eq!(is_lost(&[2, 3, 4]), [0; 0]);
         assert_eq!(is_lost(&[2, 4, 6]), [1]);
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fixed_threshold_only_counts() {
+    fn reordering_does_not_raise_a_fixed_threshold() {
         let mut t = Threshold::new(Rules {
             max_dupthresh: DUPTHRESH,
             ..LINUX

@@ -1,4 +1,4 @@
-//! What a profile's settings are, for printing.
+//! Describes a profile's settings, for printing.
 
 use super::{AckProcessing, LimitedTransmit, Mechanisms, RecoveryFill, ReductionBase};
 use crate::congestion::Algorithm;
@@ -27,11 +27,11 @@ pub(super) const CONGESTION_CONTROL: &str = "congestion control";
 /// One setting of a profile, for printing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// What it is.
+    /// The name of the setting.
     pub name: &'static str,
     /// Its value, units included.
     pub value: String,
-    /// Where it comes from.
+    /// The source of the value.
     pub source: &'static str,
 }
 
@@ -54,7 +54,7 @@ impl Mechanisms {
             setting(
                 SACK,
                 if self.sack {
-                    "offered, and used where both sides offer them"
+                    "offered, and used if both sides offer it"
                 } else {
                     "off: duplicate and partial ACKs"
                 },
@@ -68,12 +68,12 @@ impl Mechanisms {
             self.early_setting(),
             self.limited_setting(),
             setting(RATE, self.rate.about(), self.rate.source()),
-            self.otherwise_setting(),
+            self.recovery_fill_setting(),
             self.undo_setting(),
             setting(
                 FRTO,
                 if self.frto {
-                    "after a timeout new data first; data never retransmitted that arrives proves it spurious"
+                    "new data after a timeout; the timeout was spurious if data never retransmitted arrives"
                 } else {
                     "off"
                 },
@@ -89,13 +89,13 @@ impl Mechanisms {
         let rules = self.detection;
         let dupthresh = rules.dupthresh;
         let adapts = match rules.max_dupthresh > dupthresh {
-            true => format!("reordering beyond it raises it, to {}", rules.max_dupthresh),
+            true => format!("reordering raises it to at most {}", rules.max_dupthresh),
             false => "fixed".into(),
         };
         let (value, source) = match rules.rule {
             LossRule::Fack => (
                 format!(
-                    "FACK: snd.fack − snd_una > dupthresh = {dupthresh} segments; {adapts} at most, and switches FACK off; retransmissions lost when later data is SACKed"
+                    "FACK: snd.fack − snd_una > dupthresh = {dupthresh} segments; {adapts} and disables FACK; a retransmission is lost when data sent later is SACKed"
                 ),
                 "Mathis & Mahdavi 1996; Linux tcp_time_to_recover",
             ),
@@ -105,18 +105,18 @@ impl Mechanisms {
             ),
             LossRule::IsLost => (
                 format!(
-                    "IsLost: dupthresh = {dupthresh} stretches, or more than {} MSS, SACKed above; {adapts}",
+                    "IsLost: dupthresh = {dupthresh} runs, or more than {} MSS, SACKed above; {adapts}",
                     dupthresh.0.saturating_sub(1)
                 ),
                 "RFC 6675 §4",
             ),
             LossRule::Rack(version) => (
                 format!(
-                    "RACK: sent before something delivered, by RACK.rtt + reo_wnd; {}; dupthresh = {dupthresh}, {adapts}",
+                    "RACK: lost RACK.rtt + reo_wnd after transmission, once a segment sent later is delivered; {}; dupthresh = {dupthresh}, {adapts}",
                     match version {
                         RackVersion::Rfc8985 => "DSACKs widen reo_wnd",
                         RackVersion::Linux6 =>
-                            "DSACKs widen reo_wnd once reordering was seen, the timer goes off 2 ms late",
+                            "DSACKs widen reo_wnd after reordering, the timer expires 2 ms late",
                     }
                 ),
                 "RFC 8985 §6; Linux tcp_rack_detect_loss",
@@ -131,16 +131,16 @@ impl Mechanisms {
             EarlyRetransmit::Off => "off".into(),
             EarlyRetransmit::Naive => format!("{below}, at once"),
             EarlyRetransmit::ReorderAware => {
-                format!("{below}, at once, off once reordering was seen")
+                format!("{below}, at once, off after reordering")
             }
             EarlyRetransmit::Delayed { min, max } if max == Duration::MAX => {
                 format!(
-                    "{below}, delayed by max(SRTT/4, {}), off once reordering was seen",
+                    "{below}, delayed by max(SRTT/4, {}), off after reordering",
                     ms(min)
                 )
             }
             EarlyRetransmit::Delayed { min, max } => format!(
-                "{below}, delayed by SRTT/4 within {} to {}, off once reordering was seen",
+                "{below}, delayed by SRTT/4 within {} to {}, off after reordering",
                 ms(min),
                 ms(max)
             ),
@@ -162,18 +162,18 @@ impl Mechanisms {
             ),
             LimitedTransmit::Pipe => setting(
                 LIMITED_TRANSMIT,
-                "each SACK frees room for new data",
+                "each SACK permits new data",
                 "RFC 3042; RFC 6675 §5 step 3; Linux",
             ),
         }
     }
 
-    fn otherwise_setting(&self) -> Setting {
+    fn recovery_fill_setting(&self) -> Setting {
         let value = match self.recovery_fill {
             RecoveryFill::Nothing => "nothing but lost segments and new data",
-            RecoveryFill::Holes => "holes below the highest SACK not known lost",
+            RecoveryFill::Holes => "holes below the highest SACK that are not marked lost",
             RecoveryFill::HolesAndRescue => {
-                "holes below the highest SACK not known lost, then one rescue retransmission"
+                "holes below the highest SACK that are not marked lost, then one rescue retransmission"
             }
         };
         setting(RECOVERY_FILL, value, "RFC 6675 §4 NextSeg")
@@ -206,7 +206,7 @@ impl Mechanisms {
             setting(
                 "initial RTO",
                 format!(
-                    "{}; {} for data after a lost SYN that left no sample",
+                    "{}; {} for data after a lost SYN without an RTT sample",
                     ms(rto.initial),
                     ms(crate::rtt::FALLBACK.max(rto.initial))
                 ),
@@ -221,7 +221,8 @@ impl Mechanisms {
     }
 
     fn samples_setting(&self) -> Setting {
-        let flight = "one segment a flight, until it is acknowledged or anything is retransmitted";
+        let flight =
+            "one segment per flight, until it is acknowledged or anything is retransmitted";
         let (value, source) = match self.rto.sampling {
             Sampling::Segment => (
                 "every ACK of a segment sent once; else by timestamp".into(),
@@ -229,7 +230,7 @@ impl Mechanisms {
             ),
             Sampling::Flight => (flight.into(), "2007 paper §V-A2; RFC 6298 §3"),
             Sampling::FlightOrTimestamps => (
-                format!("every ACK of new data by timestamp; without timestamps {flight}"),
+                format!("every ACK of new data by timestamp; without timestamps, {flight}"),
                 "4.4BSD tcp_input; RFC 6298 §3",
             ),
         };
@@ -306,7 +307,7 @@ impl Mechanisms {
         let kinds = kinds.map(|kind| format!("{} {}", kind.name(), rules.likelihoods.of(kind)));
         let kinds: Vec<String> = kinds.collect();
         let value = format!(
-            "one a window, where p·q·RTO ≥ (1 − p)·size/bw; p = {loss}; q = {}; bw = {} until measured; {}·SRTT after the original",
+            "one per window, if p·q·RTO ≥ (1 − p)·size/bw; p = {loss}; q = {}; bw = {} until measured; {}·SRTT after the original",
             if kinds.is_empty() {
                 "0".into()
             } else {

@@ -1,4 +1,4 @@
-//! Mechanisms that can be put on top of a profile.
+//! Mechanisms that can be added to a profile.
 
 use super::describe::{
     AFTER_IDLE, CONGESTION_CONTROL, COPIES, EARLY_RETRANSMIT, FRTO, LIMITED_TRANSMIT,
@@ -12,11 +12,11 @@ use crate::slp::SlpRules;
 use crate::tlp::ProbeRules;
 use crate::undo::UndoRules;
 
-/// One row a mechanism: its name in profiles, the setting it changes, what it does and its source,
-/// and how.
+/// One row per mechanism: its name in profiles, the setting it changes, its description with source, and
+/// the change.
 macro_rules! mechanisms {
     ($($variant:ident, $name:literal, $setting:expr, $about:literal, $apply:expr;)*) => {
-        /// A mechanism that can be put on top of a profile.
+        /// A mechanism that can be added to a profile.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Mechanism {
             $(#[doc = $about] $variant,)*
@@ -31,7 +31,7 @@ macro_rules! mechanisms {
                 match self { $(Self::$variant => $name,)* }
             }
 
-            /// What it does and where it comes from, in one line.
+            /// The description and the source, in one line.
             pub const fn about(self) -> &'static str {
                 match self { $(Self::$variant => $about,)* }
             }
@@ -41,7 +41,7 @@ macro_rules! mechanisms {
                 match self { $(Self::$variant => $setting,)* }
             }
 
-            /// Switches it on.
+            /// Applies the mechanism to `to`.
             pub fn apply(self, to: &mut Mechanisms) {
                 let apply: fn(&mut Mechanisms) = match self { $(Self::$variant => $apply,)* };
                 apply(to);
@@ -55,10 +55,10 @@ mechanisms! {
         "RTO restart: count the RTO from the earliest outstanding segment's transmission (RFC 7765)",
         |m| m.rto_restart = true;
     Tlp, "tlp", TAIL_LOSS_PROBE,
-        "tail loss probe: repeat the last segment after a probe timeout (draft-dukkipati-tcpm-tcp-loss-probe-01)",
+        "tail loss probe: retransmit the last segment after a probe timeout (draft-dukkipati-tcpm-tcp-loss-probe-01)",
         |m| m.probe = Some(ProbeRules::DRAFT_01);
     Tlpr, "tlpr", TAIL_LOSS_PROBE,
-        "tail loss probe with restart: count the probe timeout from the last transmission (tail-loss paper §2.3); the draft's, or the version switched on before",
+        "tail loss probe with restart: count the probe timeout from the last transmission (tail-loss paper §2.3); uses the version added before it, by default the draft's",
         |m| m.probe = Some(ProbeRules { restart: true, ..m.probe.unwrap_or(ProbeRules::DRAFT_01) });
     TlpRfc, "tlprfc", TAIL_LOSS_PROBE,
         "tail loss probe as in RFC 8985 §7",
@@ -70,25 +70,25 @@ mechanisms! {
         "no tail loss probe",
         |m| m.probe = None;
     Slp, "slp", COPIES,
-        "selective loss prevention: an extra copy of what would cost a timeout if it were lost (2021 paper §II-C)",
+        "selective loss prevention: an extra copy of segments whose loss would cause a timeout (2021 paper §II-C)",
         |m| m.slp = Some(SlpRules::PAPER);
     NoSlp, "noslp", COPIES,
         "no extra copies",
         |m| m.slp = None;
     Rack, "rack", LOSS_DETECTION,
-        "loss by time: RACK (RFC 8985 §6)",
+        "loss detection by time: RACK (RFC 8985 §6)",
         |m| m.detection = Rules { rule: LossRule::Rack(RackVersion::Rfc8985), ..Mechanisms::LINUX_6.detection };
     RackLinux, "racklinux", LOSS_DETECTION,
-        "loss by time: RACK as Linux 6 has it",
+        "loss detection by time: RACK as in Linux 6",
         |m| m.detection = Mechanisms::LINUX_6.detection;
     Fack, "fack", LOSS_DETECTION,
-        "loss by distance to the highest SACK: FACK, with lost retransmissions found (Linux before 4.15)",
+        "loss detection by distance to the highest SACK: FACK, which also finds lost retransmissions (Linux before 4.15)",
         |m| m.detection = LINUX_DETECTION;
     Sacked, "nofack", LOSS_DETECTION,
-        "loss when dupthresh segments above are SACKed; dupthresh follows reordering (Linux without FACK)",
+        "loss detection when dupthresh segments above are SACKed; reordering raises dupthresh (Linux without FACK)",
         |m| m.detection = Rules { rule: LossRule::Sacked, ..LINUX_DETECTION };
     IsLost, "islost", LOSS_DETECTION,
-        "loss by RFC 6675's IsLost, fixed dupthresh",
+        "loss detection by RFC 6675's IsLost, fixed dupthresh",
         |m| m.detection = Mechanisms::RFC_6675.detection;
     Sack, "sack", SACK,
         "selective acknowledgments (RFC 2018)",
@@ -103,13 +103,13 @@ mechanisms! {
         "early retransmit at once (2011 paper §6.1, naive)",
         |m| m.early_retransmit = EarlyRetransmit::Naive;
     EarlyAware, "erfirst", EARLY_RETRANSMIT,
-        "early retransmit at once, off once reordering was seen (2011 paper §6.1, first mitigation)",
+        "early retransmit at once, off after reordering (2011 paper §6.1, first mitigation)",
         |m| m.early_retransmit = EarlyRetransmit::ReorderAware;
     EarlyBoth, "er", EARLY_RETRANSMIT,
-        "early retransmit after SRTT/4 within 25 to 500 ms, off once reordering was seen (2011 paper §6.1, both mitigations)",
+        "early retransmit after SRTT/4 within 25 to 500 ms, off after reordering (2011 paper §6.1, both mitigations)",
         |m| m.early_retransmit = EarlyRetransmit::PAPER;
     EarlyLinux, "erlinux", EARLY_RETRANSMIT,
-        "early retransmit after SRTT/4, at least 2 ms, off once reordering was seen (Linux 3.10)",
+        "early retransmit after SRTT/4, at least 2 ms, off after reordering (Linux 3.10)",
         |m| m.early_retransmit = EarlyRetransmit::LINUX;
     NoLimited, "nolt", LIMITED_TRANSMIT,
         "no limited transmit: duplicate ACKs release nothing before recovery",
@@ -118,7 +118,7 @@ mechanisms! {
         "limited transmit: two segments at most (RFC 3042)",
         |m| m.limited_transmit = LimitedTransmit::Two;
     LimitedPipe, "ltpipe", LIMITED_TRANSMIT,
-        "limited transmit: as the pipe has room (RFC 6675 §5 step 3; Linux)",
+        "limited transmit: as much as fits in the window (RFC 6675 §5 step 3; Linux)",
         |m| m.limited_transmit = LimitedTransmit::Pipe;
     RateStandard, "std", RATE,
         "in recovery cwnd = ssthresh at once (RFC 3517, RFC 6675; the 2011 paper's algorithm 1)",
@@ -142,34 +142,34 @@ mechanisms! {
         "in recovery only lost segments and new data (Linux since 4.13)",
         |m| m.recovery_fill = RecoveryFill::Nothing;
     Holes, "holes", RECOVERY_FILL,
-        "in recovery also holes not known lost (RFC 6675 §4 NextSeg rule 3)",
+        "in recovery also holes not marked lost (RFC 6675 §4 NextSeg rule 3)",
         |m| m.recovery_fill = RecoveryFill::Holes;
     Rescue, "rescue", RECOVERY_FILL,
-        "… and one rescue retransmission a recovery (RFC 6675 §4 NextSeg rule 4)",
+        "in recovery also holes not marked lost and one rescue retransmission (RFC 6675 §4 NextSeg rules 3 and 4)",
         |m| m.recovery_fill = RecoveryFill::HolesAndRescue;
     Frto, "frto", FRTO,
-        "F-RTO: after a timeout new data first, to find it spurious (RFC 5682)",
+        "F-RTO: new data after a timeout, to find out whether it was spurious (RFC 5682)",
         |m| m.frto = true;
     NoFrto, "nofrto", FRTO,
         "no F-RTO",
         |m| m.frto = false;
     Undo, "undo", UNDO,
-        "reductions found needless by DSACK or timestamps are taken back (RFC 3708, RFC 3522)",
+        "undo reductions that DSACKs or timestamps prove unnecessary (RFC 3708, RFC 3522)",
         |m| m.undo = UndoRules::ALL;
     UndoDsack, "dsack", UNDO,
-        "reductions found needless by DSACK alone are taken back (RFC 3708)",
+        "undo reductions that DSACKs prove unnecessary (RFC 3708)",
         |m| m.undo = UndoRules { dsack: true, timestamps: false };
     UndoEifel, "eifel", UNDO,
-        "reductions found needless by timestamps alone are taken back (RFC 3522)",
+        "undo reductions that timestamps prove unnecessary (RFC 3522)",
         |m| m.undo = UndoRules { dsack: false, timestamps: true };
     NoUndo, "noundo", UNDO,
-        "no reduction is taken back, F-RTO's apart",
+        "no undo, except by F-RTO",
         |m| m.undo = UndoRules::NONE;
     NoIdle, "noidle", AFTER_IDLE,
-        "idle time leaves the window as it is (Linux tcp_slow_start_after_idle=0)",
+        "idle time does not shrink the window (Linux tcp_slow_start_after_idle=0)",
         |m| m.restart_after_idle = false;
     Idle, "idle", AFTER_IDLE,
-        "idle time wears the window away (RFC 5681 §4.1)",
+        "idle time shrinks the window (RFC 5681 §4.1)",
         |m| m.restart_after_idle = true;
     Cubic, "cubic", CONGESTION_CONTROL,
         "CUBIC congestion control (RFC 9438)",
@@ -180,7 +180,7 @@ mechanisms! {
 }
 
 impl Mechanism {
-    /// Whether it does its work by what SACKs say, so that without them it has none to do.
+    /// Whether the mechanism works from SACKs and does nothing without them.
     pub const fn needs_sack(self) -> bool {
         matches!(
             self,

@@ -13,24 +13,27 @@
 //! ¹ and each segment where timestamps are in use.
 //!
 //! Sources: the 2007 paper §II, §IV-A, Table I; §V-A2 for the samples of Linux and Windows. For what it
-//! leaves out, each system's own: Linux 2.4.27 `net/ipv4`; Sun's `tcp.c` 1.506 of 2006; FreeBSD's
-//! `netinet` of early 2006, less what came after 5.2; Microsoft's article 224829 and its registry
-//! reference. What is whose stands beside the value; the rest is that of the profile it is written upon.
+//! omits, each system's own source: Linux 2.4.27 `net/ipv4`; Sun's `tcp.c` 1.506 of 2006; FreeBSD's
+//! `netinet` of early 2006, without changes after 5.2; Microsoft's article 224829 and its registry
+//! reference. Each value names its source. The other values are those of the profile it extends.
 //!
-//! Deviations, where the table and the systems differ, for the table:
+//! Deviations: where the table and the systems differ, the table applies.
 //!
 //! - 4·RTTVAR counts for at least a tick (RFC 2988 §2.3), so that no RTO is a plain SRTT.
-//! - Solaris starts from SRTT = 1.5 s and RTTVAR = 375 ms, which is where 3.375 s comes from, and wears
-//!   them away by samples; here the first sample replaces them. It also keeps 4·RTTVAR at 400 ms or
-//!   more (`TCP_SD_MIN`).
-//! - FreeBSD's 1200 ms are 1 s and 200 ms added to every RTO (`tcp_rexmit_slop`), backed off or not.
-//! - Systems with a coarse clock measure with it too, and their timers go off on its ticks.
+//! - Solaris starts from SRTT = 1.5 s and RTTVAR = 375 ms, which give 3.375 s, and smooths samples into
+//!   them. Here the first sample replaces them. Solaris also keeps 4·RTTVAR at 400 ms or more
+//!   (`TCP_SD_MIN`).
+//! - FreeBSD's 1200 ms are 1 s plus 200 ms, which it adds to every RTO (`tcp_rexmit_slop`), backed off or
+//!   not.
+//! - Systems with a coarse clock also measure the RTT with it, and their timers expire on its ticks.
 //!
-//! Left out: Linux 2.4's metrics cached from earlier connections; FreeBSD's taking back of a timeout
-//! whose ACK comes within SRTT/2 (`t_badrxtwin`); that Solaris and FreeBSD reset the window to its
-//! initial size at once after an RTO of idle time (here it is halved for each). What Windows XP does in
-//! a recovery was never published: it gets the standard's way, which is announced for its successor
-//! (RFC 2582, RFC 3517), and no limited transmit, which is for neither.
+//! Not implemented: Linux 2.4's cache of metrics from earlier connections; FreeBSD's undo of a timeout whose
+//! ACK arrives within SRTT/2 (`t_badrxtwin`); the window of Solaris and FreeBSD after idle time, which falls
+//! to its initial size after one RTO (here it is halved per RTO).
+//!
+//! Windows XP's behaviour in recovery was never published. Its profile follows the standard, which is
+//! documented for its successor (RFC 2582, RFC 3517), without limited transmit, which is documented for
+//! neither.
 
 use super::{LimitedTransmit, Mechanisms, RecoveryFill, ReductionBase};
 use crate::congestion::Algorithm;
@@ -51,7 +54,7 @@ impl Mechanisms {
             ..Self::LINUX_2_6.rto
         },
         congestion: Algorithm::Reno, // tcp_recalc_ssthresh, tcp_cong_avoid
-        // tcp_init_cwnd: two where the handshake took longer than 20 ms, three or four below.
+        // tcp_init_cwnd: two if the handshake took longer than 20 ms, otherwise three or four.
         initial_window: Segments(2),
         ..Self::LINUX_2_6
     };
@@ -59,7 +62,7 @@ impl Mechanisms {
     /// The 2007 study's Windows XP and 2000 (Table I).
     pub const WINDOWS_XP: Self = Self {
         detection: Rules {
-            rule: LossRule::IsLost, // so many duplicate ACKs: TcpMaxDupAcks = 2
+            rule: LossRule::IsLost, // TcpMaxDupAcks = 2 duplicate ACKs
             dupthresh: Segments(2),
             max_dupthresh: Segments(2),
         },

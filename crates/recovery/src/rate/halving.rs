@@ -14,7 +14,7 @@ use recoup_units::Segments;
 /// The state of one reduction.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Halving {
-    /// An ACK waits for its pair.
+    /// Whether an odd number of ACKs has arrived.
     odd: bool,
 }
 
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn every_second_ack_takes_a_segment_off() {
+    fn every_second_ack_shrinks_the_window_by_a_segment() {
         let mut halving = Halving::default();
         let mut cwnd = Segments(20);
         let windows: Vec<u32> = (0..6)
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn it_follows_the_pipe_down_and_stops_at_the_floor() {
+    fn the_window_follows_the_pipe_down_to_the_floor() {
         let mut halving = Halving::default();
         assert_eq!(halving.on_ack(&ack(20, 3, true)), Segments(4));
         assert_eq!(halving.on_ack(&ack(5, 9, true)), Segments(5));

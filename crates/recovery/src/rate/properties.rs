@@ -1,16 +1,16 @@
-//! What the 2011 paper's §4.3 says of proportional rate reduction, each with its exact bound, in
-//! segments; `n` ACKs processed, `D` segments delivered (prr_delivered), `out` sent (prr_out), `F` the
-//! window at the start (RecoverFS), `s` ssthresh.
+//! The claims of the 2011 paper's §4.3 on proportional rate reduction, each with its exact bound in
+//! segments. `n` is the number of ACKs processed, `D` the segments delivered (prr_delivered), `out` the
+//! segments sent (prr_out), `F` the window at the start (RecoverFS), and `s` is ssthresh.
 //!
 //! ```text
-//! slow-start bound     out ≤ D + n, so ≤ 2·D where every ACK delivers
+//! slow-start bound     out ≤ D + n, so ≤ 2·D if every ACK delivers
 //! conservative bound   out ≤ D + 1, the 1 only for the first retransmission
 //! safe ACK (RFC 9937)  out ≤ D + (ACKs that were safe) + 1
 //! any bound            out = pipe = s when the flight's survivors are delivered, if F were in flight
 //!                      and F − s lost at most, however few ACKs report them
 //! any but unlimited    one ACK releases at most max(D − out, what it delivers) + 1
 //! ```
-//! Where the paper claims more, a test named for the counterexample shows how it fails.
+//! Where the paper claims more, a test shows the counterexample and is named for it.
 
 use super::*;
 use proptest::collection::vec;
@@ -23,8 +23,8 @@ const BOUNDS: [Bound; 4] = [
     Bound::SafeAck,
 ];
 
-/// One ACK: what it delivers, what it shows lost, whether `snd_una` moves, and how much the
-/// application has for the window it leaves.
+/// One ACK: the segments it delivers and reveals as lost, whether `snd_una` moves, and how much data the
+/// application has to send afterwards.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     delivered: u32,
@@ -41,7 +41,7 @@ const ONE: Step = Step {
     available: u32::MAX,
 };
 
-/// A reduction, and what the sender does with it.
+/// A reduction and its sender.
 #[derive(Clone, Copy)]
 struct Episode {
     reduction: Reduction,
@@ -72,7 +72,7 @@ impl Episode {
         Self::new(RateControl::Prr(bound), cwnd, ssthresh, cwnd)
     }
 
-    /// No more is delivered or lost than is in flight.
+    /// Limits `step`: no more is delivered or lost than is in flight.
     fn clamp(&self, step: Step) -> Step {
         let delivered = step.delivered.min(self.pipe);
         let lost = step.lost.min(self.pipe - delivered);
@@ -83,7 +83,7 @@ impl Episode {
         }
     }
 
-    /// Takes an ACK; returns how many segments it would let go.
+    /// Processes an ACK and returns how many segments it permits.
     fn ack(&mut self, step: Step) -> u32 {
         let entering = self.acks == 0;
         let safe = step.advances && step.lost == 0;
@@ -114,7 +114,7 @@ impl Episode {
         self.out += u64::from(count);
     }
 
-    /// Takes an ACK and sends what it lets go, as far as there is data; returns how many.
+    /// Processes an ACK, sends the segments it permits as far as there is data, and returns their number.
     fn take(&mut self, step: Step) -> u32 {
         let step = self.clamp(step);
         let sent = self.ack(step).min(step.available);
@@ -127,7 +127,7 @@ impl Episode {
     }
 }
 
-/// A window, and what Reno or CUBIC make of it.
+/// A window, and the ssthresh of Reno or CUBIC for it.
 fn windows() -> impl Strategy<Value = (u32, u32)> {
     (1..120u32, any::<bool>()).prop_map(|(cwnd, reno)| {
         let reduced = if reno { cwnd / 2 } else { cwnd * 717 / 1024 };
@@ -149,7 +149,7 @@ fn step() -> impl Strategy<Value = Step> {
     )
 }
 
-/// `total` and `lost` split over ACKs that each deliver at least one, by `cuts`.
+/// Splits `total` and `lost` by `cuts` over ACKs that each deliver at least one segment.
 fn partition(total: u32, lost: u32, cuts: &[(u32, u32)]) -> Vec<Step> {
     let (mut total, mut lost) = (total, lost);
     let mut steps = Vec::new();
@@ -182,7 +182,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
-    fn what_is_sent_is_bounded_by_what_is_delivered(
+    fn deliveries_bound_the_segments_sent(
         (cwnd, ssthresh) in windows(),
         missing in 0..20u32,
         steps in vec(step(), 1..80),
@@ -193,8 +193,7 @@ proptest! {
             let mut each_delivers = true;
             for &step in &steps {
                 let step = episode.clamp(step);
-                // That losses an ACK shows without delivering anything are made good at once by
-                // safe ACK has its own test.
+                // SafeACK replaces losses at once if their ACK delivers nothing. That has its own test.
                 let lost = if step.delivered == 0 { 0 } else { step.lost };
                 episode.take(Step { lost, ..step });
                 each_delivers &= step.delivered > 0;
@@ -228,9 +227,9 @@ proptest! {
             episode.take(Step { lost: step.lost.min(step.delivered), ..step });
         }
         let last = episode.clamp(last);
-        // (As long as nothing went at all, RFC 9937 forces one.)
+        // (Until anything is sent, RFC 9937 forces a segment.)
         prop_assume!(last.delivered > 0 && episode.out > 0);
-        // The same history judged by each bound in turn.
+        // The same history under each bound.
         let allowed = [Bound::Conservative, Bound::SafeAck, Bound::SlowStart, Bound::Unlimited]
             .map(|bound| {
                 let mut episode = episode;
@@ -256,7 +255,7 @@ proptest! {
             episode.run(&steps);
             let Episode { out, pipe, .. } = episode;
             prop_assert_eq!((out, pipe), (u64::from(ssthresh), ssthresh), "{:?}", bound);
-            // From here on one goes for each that arrives, and the window stays.
+            // From here on, one segment is sent per segment delivered, and the window stays.
             for delivered in [1, 1, 3, 2] {
                 let delivered = delivered.min(episode.pipe);
                 let sent = episode.take(Step { delivered, ..ONE });
@@ -266,7 +265,7 @@ proptest! {
     }
 
     #[test]
-    fn no_ack_releases_more_than_is_banked_or_delivered_and_one(
+    fn no_ack_releases_more_than_saved_or_delivered_plus_one(
         (cwnd, ssthresh) in windows(),
         steps in vec(step(), 1..80),
     ) {
@@ -281,15 +280,15 @@ proptest! {
                 let delivered = u64::from(step.delivered);
                 let unused = u64::from(before.cwnd.saturating_sub(before.pipe));
                 match step.delivered {
-                    // RFC 9937 §6.2: then the window stays as it is.
+                    // RFC 9937 §6.2: the window stays unchanged.
                     0 if bound == Bound::SafeAck && before.acks > 0 => prop_assert_eq!(released, unused),
                     _ => prop_assert!(released <= behind.max(delivered) + 1, "{released}"),
                 }
-                // The paper's form of it holds for a sender that has fallen behind.
+                // The paper's form of the bound holds for a sender that has fallen behind.
                 if before.acks > 0 && before.delivered >= before.out && delivered > 0 {
                     prop_assert!(released <= behind + 1, "{released} > {behind} + 1");
                 }
-                // In proportion, the ratio's share of it at most (figure 4).
+                // In the proportional part, at most the ratio's share of it (figure 4).
                 if episode.pipe > ssthresh && before.acks > 0 && delivered > 0 {
                     let share = (behind * u64::from(ssthresh)).div_ceil(u64::from(cwnd));
                     prop_assert!(released <= share.max(u64::from(episode.out == 0)), "{released} > {share}");
@@ -313,12 +312,12 @@ proptest! {
                     break;
                 }
                 let sent = episode.take(step);
-                // Above ssthresh: a segment at least for each ⌈F/s⌉ delivered, no half RTT without;
-                // one later where the pipe is just at ssthresh, which neither part sends for.
+                // Above ssthresh: at least one segment per ⌈F/s⌉ delivered, so no half RTT of silence.
+                // One ACK later if the pipe equals ssthresh, where neither part sends.
                 silence = if sent == 0 { silence + 1 } else { 0 };
                 prop_assert!(silence <= cwnd.div_ceil(ssthresh), "{bound:?}: silent for {silence}");
-                // Below: a segment at least for each ACK; where the forced first one ran ahead of
-                // the deliveries it is made up for.
+                // Below: at least one segment per ACK, unless the forced first one was ahead of the
+                // deliveries.
                 if sent == 0 && episode.pipe < ssthresh {
                     prop_assert_eq!(bound, Bound::Conservative);
                     prop_assert!(episode.out >= episode.delivered);
@@ -330,7 +329,7 @@ proptest! {
 
 #[test]
 fn the_bounds_are_reached() {
-    // 16 of 20 lost at once; then each ACK delivers one.
+    // 16 of 20 are lost at once; then each ACK delivers one.
     let heavy = [
         Step { lost: 16, ..ONE },
         Step {
@@ -359,7 +358,7 @@ fn the_bounds_are_reached() {
 }
 
 #[test]
-fn seven_go_for_ten_delivered_with_cubics_threshold() {
+fn cubics_threshold_sends_seven_segments_per_ten_delivered() {
     for bound in [Bound::Conservative, Bound::SlowStart, Bound::SafeAck] {
         let mut episode = Episode::prr(bound, 100, 70);
         episode.take(Step { lost: 1, ..ONE });
@@ -372,7 +371,7 @@ fn seven_go_for_ten_delivered_with_cubics_threshold() {
 }
 
 #[test]
-fn the_standard_is_silent_for_half_a_flight_and_prr_is_not() {
+fn the_standard_pauses_for_half_a_flight_and_prr_does_not() {
     let mut acks = vec![Step { lost: 1, ..ONE }];
     acks.extend([ONE; 18]);
     let standard = Episode::new(RateControl::Standard, 20, 10, 20).run(&acks);
@@ -382,8 +381,8 @@ fn the_standard_is_silent_for_half_a_flight_and_prr_is_not() {
     assert_eq!(prr[..10], [1, 0, 1, 0, 1, 0, 1, 0, 1, 0]);
 }
 
-/// §4.3: "prr_out ≤ 2 × prr_delivered". Not if the ACK that begins recovery delivers nothing: the
-/// first retransmission goes all the same.
+/// §4.3: "prr_out ≤ 2 × prr_delivered". This fails if the ACK that begins recovery delivers nothing,
+/// because the first retransmission is sent anyway.
 #[test]
 fn sent_is_twice_delivered_and_more_when_the_entering_ack_delivers_nothing() {
     for bound in [Bound::Conservative, Bound::SlowStart, Bound::SafeAck] {
@@ -397,8 +396,8 @@ fn sent_is_twice_delivered_and_more_when_the_entering_ack_delivers_nothing() {
     }
 }
 
-/// Nor with the slow-start bound if later ACKs deliver nothing (duplicates reported by DSACK, windows
-/// moved): each lets one more go until the pipe is at ssthresh. `out ≤ D + n` is what holds.
+/// The same claim fails with the slow-start bound if later ACKs deliver nothing (DSACKs, window updates):
+/// each permits one more segment until the pipe reaches ssthresh. The bound that holds is `out ≤ D + n`.
 #[test]
 fn sent_outruns_twice_delivered_when_acks_deliver_nothing() {
     let nothing = Step {
@@ -415,9 +414,9 @@ fn sent_outruns_twice_delivered_when_acks_deliver_nothing() {
     }
 }
 
-/// §4.3: "losses ≤ RecoverFS − ssthresh: PRR converges to exactly ssthresh". RecoverFS must be what was
-/// in flight: of a window not used up, or where part of the flight had arrived before, what is missing
-/// counts like losses.
+/// §4.3: "losses ≤ RecoverFS − ssthresh: PRR converges to exactly ssthresh". This requires that RecoverFS
+/// was in flight. An unused part of the window, or a part of the flight that arrived before, counts like
+/// losses.
 #[test]
 fn convergence_fails_when_less_than_the_window_was_in_flight() {
     // A window of 20 with 12 in flight, 4 of them lost: 4 ≤ 20 − 10.
@@ -431,7 +430,7 @@ fn convergence_fails_when_less_than_the_window_was_in_flight() {
         (8, 8),
         "all survivors delivered"
     );
-    // The slow-start bound makes up for it one an ACK, if there are ACKs enough.
+    // The slow-start bound makes up one segment per ACK, if there are enough ACKs.
     let mut episode = Episode::new(control(Bound::SlowStart), 20, 10, 12);
     episode.run(&acks);
     assert_eq!(episode.pipe, 10);
@@ -443,7 +442,7 @@ fn convergence_fails_when_less_than_the_window_was_in_flight() {
         ..ONE
     });
     assert_eq!(episode.pipe, 9, "one stretch ACK");
-    // What was in flight less ssthresh: 2 losses are made good by every bound and any ACKs.
+    // The flight less ssthresh is 2: every bound replaces 2 losses, with any ACKs.
     for bound in BOUNDS {
         let mut episode = Episode::new(control(bound), 20, 10, 12);
         let delivered = 10;
@@ -456,7 +455,7 @@ fn convergence_fails_when_less_than_the_window_was_in_flight() {
     }
 }
 
-/// The condition is sharp: one loss more than F − s, and conservation of packets falls one short.
+/// The condition is tight: with one loss more than F − s, packet conservation falls one segment short.
 #[test]
 fn one_loss_more_than_the_reduction_leaves_the_window_one_short() {
     for (lost, pipe) in [(10, 10), (11, 9), (15, 5)] {
@@ -469,10 +468,10 @@ fn one_loss_more_than_the_reduction_leaves_the_window_one_short() {
 }
 
 /// §4.3: "PRR retains its precision in the number of transmitted segments even in the presence of ACK
-/// loss … and stretch ACKs". At the end of the round trip, yes; on the way a stretch ACK that takes
-/// the pipe below ssthresh at once has less sent for it than single ACKs for the same deliveries.
+/// loss … and stretch ACKs". This holds at the end of the round trip. Before that, a stretch ACK that takes
+/// the pipe below ssthresh releases fewer segments than single ACKs for the same deliveries.
 #[test]
-fn midway_a_stretch_ack_sends_less_than_the_acks_it_stands_for() {
+fn a_stretch_ack_in_mid_recovery_releases_less_than_single_acks() {
     for bound in [Bound::Conservative, Bound::SlowStart, Bound::SafeAck] {
         let mut single = Episode::prr(bound, 20, 10);
         single.take(Step { lost: 1, ..ONE });
@@ -493,10 +492,10 @@ fn midway_a_stretch_ack_sends_less_than_the_acks_it_stands_for() {
     }
 }
 
-/// §4.3: after a stall "a burst that is bounded by prr_delivered − prr_out + 1". Not if slow start had
-/// run ahead of the deliveries before the stall: then what the last ACK delivered counts.
+/// §4.3: after a stall "a burst that is bounded by prr_delivered − prr_out + 1". This fails if slow start
+/// was ahead of the deliveries before the stall: then the delivery of the last ACK bounds the burst.
 #[test]
-fn after_slow_start_ran_ahead_a_stall_ends_in_more_than_was_banked_and_one() {
+fn a_stall_after_slow_start_can_end_in_a_larger_burst() {
     let mut episode = Episode::prr(Bound::SlowStart, 40, 20);
     episode.run(&[Step { lost: 36, ..ONE }, ONE, ONE]);
     assert_eq!((episode.out, episode.delivered), (6, 3));
@@ -510,10 +509,10 @@ fn after_slow_start_ran_ahead_a_stall_ends_in_more_than_was_banked_and_one() {
     assert_eq!((episode.delivered, burst), (5, 2), "5 − 6 + 1 = 0 < 2");
 }
 
-/// §4.3: "maintains ACK clocking even for large burst segment losses". What the proportional part held
-/// back is let go at once when losses bring the pipe below ssthresh, without any stall.
+/// §4.3: "maintains ACK clocking even for large burst segment losses". Without any stall, losses that take
+/// the pipe below ssthresh release at once all segments that the proportional part held back.
 #[test]
-fn a_late_burst_of_losses_releases_what_was_held_back() {
+fn a_late_burst_of_losses_releases_the_segments_held_back() {
     for (bound, burst) in [
         (Bound::SlowStart, 22),
         (Bound::Conservative, 21),
@@ -528,10 +527,10 @@ fn a_late_burst_of_losses_releases_what_was_held_back() {
     }
 }
 
-/// RFC 9937 §6.2 leaves the window alone on an ACK that delivers nothing, so that losses such an ACK (or
-/// RACK's timer) shows are replaced at once, by no bound but the window.
+/// RFC 9937 §6.2 leaves the window unchanged on an ACK that delivers nothing. If such an ACK or RACK's
+/// timer reveals losses, the sender replaces them at once, limited only by the window.
 #[test]
-fn losses_shown_without_a_delivery_are_replaced_at_once_by_safe_ack() {
+fn safe_ack_replaces_losses_at_once_if_their_ack_delivers_nothing() {
     let mut episode = Episode::prr(Bound::SafeAck, 40, 20);
     episode.run(&[Step { lost: 1, ..ONE }, ONE, ONE, ONE]);
     assert_eq!((episode.out, episode.delivered), (2, 4));

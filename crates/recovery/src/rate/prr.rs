@@ -9,31 +9,33 @@
 //!     slow start       (PRR-SSRB)  limit = max(prr_delivered − prr_out, delivered) + 1
 //!     safe ACK         (RFC 9937)  limit = max(prr_delivered − prr_out, delivered)
 //!                                          + 1 if snd_una advanced and no further loss was found
-//! the first retransmission of a recovery goes whatever sndcnt says
+//! the first retransmission of a recovery is sent even if sndcnt = 0
 //! cwnd = pipe + sndcnt
 //! ```
-//! Sources: RFC 6937 §3; RFC 9937 §6.2; the 2011 paper's algorithm 2; the unlimited bound is of the
-//! draft the paper cites (its [15]), which the RFC left out.
+//! Sources: RFC 6937 §3; RFC 9937 §6.2; the 2011 paper's algorithm 2. The unlimited bound is from the draft
+//! that the paper cites (its reference 15); the RFC omits it.
 //!
-//! Deviations, as in Linux (`tcp_cwnd_reduction`): counted in segments; RecoverFS is the congestion
-//! window on entry rather than the flight size. Linux 3.17 forces the first retransmission by the
-//! ACK that begins recovery, RFC 9937 (and Linux since) as long as prr_out is 0; an ACK that delivers
-//! nothing changes nothing with RFC 9937 alone, but for the one that begins recovery, which sends the
-//! first retransmission here.
+//! Deviations, as in Linux (`tcp_cwnd_reduction`): data is counted in segments, and RecoverFS is the
+//! congestion window on entry instead of the flight size.
+//!
+//! Versions differ in two points. Linux 3.17 forces the first retransmission on the ACK that begins
+//! recovery; RFC 9937 and later Linux force it as long as prr_out is 0. With RFC 9937 only, an ACK that
+//! delivers nothing changes nothing, except that the ACK that begins recovery sends the first
+//! retransmission here.
 
 use super::AckProgress;
 use recoup_units::Segments;
 
-/// How fast a window that losses brought below ssthresh is filled again.
+/// How fast the sender refills the pipe after losses took it below ssthresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Bound {
     /// To ssthresh at once.
     Unlimited,
-    /// By what was delivered and not yet answered by a transmission: strict packet conservation.
+    /// By the segments delivered and not yet replaced by transmissions: strict packet conservation.
     Conservative,
-    /// As slow start: by one more than was delivered.
+    /// As in slow start: by one segment more than was delivered.
     SlowStart,
-    /// As slow start while ACKs make progress without further loss, else conservatively.
+    /// As in slow start while ACKs advance without further loss, otherwise conservatively.
     SafeAck,
 }
 
@@ -57,7 +59,7 @@ impl Prr {
         }
     }
 
-    /// The same history judged by another bound.
+    /// The same history under another bound.
     #[cfg(test)]
     pub(super) fn set_bound(&mut self, bound: Bound) {
         self.bound = bound;
@@ -112,7 +114,7 @@ impl Prr {
 mod tests {
     use super::*;
 
-    /// Runs ACKs through one reduction, sending all it allows, and returns what was sent on each.
+    /// Runs ACKs through one reduction, sends all it allows, and returns the segments sent on each ACK.
     /// `acks`: (delivered, marked lost by this ACK). Only the first ACKs do not advance.
     fn sends(
         bound: Bound,
@@ -147,29 +149,29 @@ mod tests {
 
     #[test]
     fn the_proportional_part_spreads_the_reduction() {
-        // One segment of 20 lost: 19 ACKs, the window halves, every second ACK sends
-        // (RFC 6937 §1; the first ACK's send is the fast retransmit).
+        // One segment of 20 is lost, and 19 ACKs arrive. The window halves: every second ACK releases a
+        // segment (RFC 6937 §1). The first ACK releases the fast retransmit.
         let mut acks = vec![(1, 1)];
         acks.extend([(1, 0); 18]);
         for bound in [Bound::Conservative, Bound::SlowStart, Bound::SafeAck] {
             let sent = sends(bound, 20, 10, 20, &acks);
             assert_eq!(sent.iter().sum::<u32>(), 10, "{bound:?}");
             assert_eq!(sent[..8], [1, 0, 1, 0, 1, 0, 1, 0], "{bound:?}");
-            // CUBIC's seven for ten.
+            // CUBIC sends seven segments per ten delivered.
             let sent = sends(bound, 20, 14, 20, &acks);
             assert_eq!(sent.iter().sum::<u32>(), 14, "{bound:?}");
         }
     }
 
     #[test]
-    fn heavy_losses_tell_the_bounds_apart() {
+    fn the_bounds_differ_after_heavy_losses() {
         // 16 of 20 lost at once leaves a pipe of 3, far below ssthresh 10.
         let acks = [(1, 16), (1, 0), (1, 0), (1, 0), (1, 0)];
         let cases = [
             (Bound::Unlimited, [7, 1, 1, 1, 1]),
             (Bound::Conservative, [1, 1, 1, 1, 1]),
             (Bound::SlowStart, [2, 2, 2, 2, 2]),
-            (Bound::SafeAck, [1, 1, 1, 1, 1]), // none of these ACKs advances
+            (Bound::SafeAck, [1, 1, 1, 1, 1]), // no ACK here advances
         ];
         for (bound, sent) in cases {
             assert_eq!(sends(bound, 20, 10, 20, &acks), sent, "{bound:?}");
@@ -177,15 +179,15 @@ mod tests {
     }
 
     #[test]
-    fn entering_sends_one_even_when_the_proportion_says_none() {
+    fn entering_recovery_sends_one_segment_even_if_the_proportion_allows_none() {
         for bound in [Bound::Conservative, Bound::SlowStart, Bound::SafeAck] {
             assert_eq!(sends(bound, 100, 10, 100, &[(0, 0)]), [1], "{bound:?}");
         }
     }
 
     #[test]
-    fn what_could_not_be_sent_is_banked() {
-        // Nothing was available to send for three ACKs: the bank holds their deliveries.
+    fn deliveries_without_data_to_send_are_saved() {
+        // No data was available on three ACKs: their deliveries may be sent later.
         let ack = |delivered, pipe| AckProgress {
             delivered: Segments(delivered),
             pipe: Segments(pipe),
@@ -205,19 +207,19 @@ mod tests {
         assert_eq!(prr.on_ack(&ack(4, 2)), Segments(10));
     }
 
-    /// RFC 9937 §8, figure 1: 20 segments in flight, the first lost, Reno; what is in flight on each
-    /// ACK from the third on. (The figure sends on ACK 19, with inflight equal to ssthresh, where
-    /// §6.2 makes SndCnt 0 and the segment goes on ACK 20: the comparison ends there.)
+    /// RFC 9937 §8, figure 1: 20 segments in flight, the first lost, Reno; the segments in flight on each
+    /// ACK from the third on. The comparison ends at ACK 19, where inflight equals ssthresh: the figure
+    /// sends a segment, but §6.2 makes SndCnt 0, so the segment is sent on ACK 20.
     #[test]
-    fn the_rfcs_example_of_a_single_loss() {
+    fn the_example_of_rfc_9937_with_one_loss() {
         let expected_inflight = [
             18, 18, 17, 17, 16, 16, 15, 15, 14, 14, 13, 13, 12, 12, 11, 11, 10,
         ];
         let mut prr = Prr::enter(Bound::SafeAck, Segments(20));
-        // Two segments left by limited transmit on the first two duplicate ACKs.
+        // Limited transmit sent two segments on the first two duplicate ACKs.
         let mut pipe = 20;
         for (i, inflight) in expected_inflight.into_iter().enumerate() {
-            pipe -= 1 + u32::from(i == 0); // delivered; at entry the lost one as well
+            pipe -= 1 + u32::from(i == 0); // delivered; at entry, the lost segment as well
             assert_eq!(pipe, inflight, "ACK {}", i + 3);
             let window = prr.on_ack(&AckProgress {
                 delivered: Segments::ONE,

@@ -1,18 +1,17 @@
-//! The standard's recovery: the window is ssthresh from the first moment, and whatever the pipe is
-//! short of it may go at once.
+//! The standard's recovery: the window is ssthresh from the start, and the sender fills it at once.
 //!
 //! ```text
-//! on entering:      cwnd = ssthresh; the first missing segment goes whatever the pipe
-//! on each ACK:      cwnd − pipe segments may go
-//! a partial ACK without SACK: the next missing segment goes whatever the pipe
+//! on entering:      cwnd = ssthresh; the first missing segment is sent regardless of the pipe
+//! on each ACK:      cwnd − pipe segments may be sent
+//! a partial ACK without SACK: the next missing segment is sent regardless of the pipe
 //! ```
-//! Source: RFC 6675 §5 steps (4.2) to (4.4), (C); RFC 3517; the 2011 paper's algorithm 1. Without SACK
-//! the same, with a pipe that duplicate ACKs shrink, is RFC 6582 §3.2's window inflated by duplicate
-//! ACKs and deflated by partial ones.
+//! Source: RFC 6675 §5 steps (4.2) to (4.4), (C); RFC 3517; the 2011 paper's algorithm 1. Without SACK,
+//! duplicate ACKs shrink the pipe. This is equivalent to RFC 6582 §3.2, where duplicate ACKs inflate the
+//! window and partial ACKs deflate it.
 
 use super::AckProgress;
 
-/// Whether a retransmission goes whatever the pipe holds.
+/// Whether an ACK forces a retransmission, regardless of the pipe.
 pub(super) fn forces(progress: &AckProgress) -> bool {
     progress.entering || progress.partial
 }

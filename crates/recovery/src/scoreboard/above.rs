@@ -1,22 +1,22 @@
-//! What is SACKed above the segments judged so far: enough to tell whether the next one is lost
-//! (RFC 6675 §4 IsLost) without looking at any other.
+//! A running count of the SACKed data above the segments judged so far. The count alone decides whether
+//! the next segment is lost (RFC 6675 §4 IsLost).
 
 use super::Scoreboard;
 
-/// A summary of the SACKed data from some segment on.
+/// The amount of SACKed data from some segment on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Above {
     /// Segments.
     pub segments: u32,
     /// Bytes of sequence space.
     pub bytes: u64,
-    /// Stretches without a hole.
+    /// Contiguous runs.
     pub runs: u32,
 }
 
 impl Above {
-    /// The lowest of the segments counted, `len` bytes long, counts no more. `follows`: the segment
-    /// after it is SACKed too, so that the stretch goes on.
+    /// Removes the lowest counted segment, `len` bytes long. `follows`: the next segment is SACKed too, so
+    /// the run continues.
     pub(super) fn remove_first(&mut self, len: u64, follows: bool) {
         self.segments -= 1;
         self.bytes -= len;
@@ -25,7 +25,7 @@ impl Above {
 }
 
 impl Scoreboard {
-    /// Counts the segment at index `i`, just SACKed, if it was not judged before.
+    /// Counts the newly SACKed segment at index `i`, unless it was judged before.
     pub(super) fn count_above(&mut self, i: usize) {
         let judged = self.judged as usize;
         if i < judged {
@@ -39,7 +39,7 @@ impl Scoreboard {
         above.runs = above.runs + 1 - u32::from(before) - u32::from(after);
     }
 
-    /// Moves the judged cursor over the SACKed segments it stands at, `to` at most.
+    /// Moves the judged cursor past SACKed segments, to index `to` at most.
     pub(super) fn pass_sacked(&mut self, to: usize) {
         while (self.judged as usize) < to && self.segments[self.judged as usize].sacked {
             let from = self.judged as usize;
@@ -53,7 +53,7 @@ impl Scoreboard {
         }
     }
 
-    /// The same from scratch.
+    /// Recounts from scratch, to check the running count.
     pub(super) fn recount_above(&self) -> Above {
         let mut above = Above::default();
         let mut in_run = false;

@@ -1,15 +1,15 @@
-//! What an ACK changes on the scoreboard.
+//! Applies an ACK to the scoreboard.
 
 use super::{Id, Scoreboard};
 use crate::ack::{Ack, AckSummary};
 use recoup_units::{Instant, Offset, Segments, Span};
 
 impl Scoreboard {
-    /// Applies an ACK. Blocks that lie (above `snd_nxt`, across `snd_una`) are counted and change
-    /// nothing; a cumulative ACK outside what is outstanding must be refused before.
+    /// Applies an ACK. Impossible SACK blocks (above `snd_nxt` or across `snd_una`) are counted and otherwise
+    /// ignored. The caller must reject a cumulative ACK outside the outstanding data.
     ///
-    /// `plausible`: a retransmission sent later than this cannot have been answered yet, so that the
-    /// original was (RFC 8985 §6.2 step 2).
+    /// A retransmission sent after `plausible` cannot have been acknowledged yet, so the ACK is for the
+    /// original (RFC 8985 §6.2 step 2).
     pub fn on_ack(&mut self, ack: &Ack, plausible: Instant) -> AckSummary {
         let dsack = ack.dsack();
         let mut summary = AckSummary {
@@ -17,8 +17,8 @@ impl Scoreboard {
             ..AckSummary::default()
         };
         self.impossible_blocks += u64::from(summary.dsack != dsack);
-        // What was SACKed before this ACK tells reordering; the blocks of one ACK do not, since
-        // their order is the receiver's.
+        // Only SACKs before this ACK are evidence of reordering: within one ACK, the receiver chose the order
+        // of the blocks.
         let fack_before = self.fack;
         if let Some(duplicate) = summary.dsack {
             self.note_duplicate(duplicate, fack_before, &mut summary);
@@ -38,8 +38,8 @@ impl Scoreboard {
         summary
     }
 
-    /// A DSACK of a segment still outstanding: it was retransmitted although it had arrived, which
-    /// others above it had done before (Linux `tcp_sacktag_one`).
+    /// Handles a DSACK for an outstanding segment: it was retransmitted although it had arrived, after
+    /// segments above it (Linux `tcp_sacktag_one`).
     fn note_duplicate(&mut self, duplicate: Span, fack_before: u32, summary: &mut AckSummary) {
         if duplicate.end <= self.una || duplicate.end > self.nxt {
             return;
@@ -102,14 +102,14 @@ impl Scoreboard {
             i += 1;
         }
         self.compress(from, i);
-        // `i` may have hopped past the block's end over a known run; those are SACKed all the same.
+        // `i` may have passed the block's end by skipping a run; the skipped segments are all SACKed.
         if i > from {
             self.fack = self.fack.max(i as u32);
         }
     }
 
-    /// Lets every stepping stone of the walk `from..to` point at its end, as union–find does, so
-    /// that no later walk repeats it.
+    /// Points every run on the walk `from..to` at its end (path compression as in union–find), so that no
+    /// later walk repeats the steps.
     fn compress(&mut self, from: usize, to: usize) {
         let mut i = from;
         while i < to {

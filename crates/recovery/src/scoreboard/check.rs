@@ -1,9 +1,12 @@
-//! What must hold of a scoreboard, recounted from scratch.
+//! The scoreboard's invariants, checked by recounting.
 
 use super::{Scoreboard, SentSegment};
 
 impl Scoreboard {
-    /// Recounts everything from scratch; the oracle of the property tests.
+    /// Recounts everything and compares; the oracle of the property tests.
+    ///
+    /// # Errors
+    /// Names the first count that differs.
     pub fn check(&self) -> Result<(), String> {
         let count =
             |f: fn(&SentSegment) -> bool| self.segments.iter().filter(|s| f(s)).count() as u32;

@@ -1,12 +1,12 @@
-//! Marking segments lost. Each detector has its way of saying which.
+//! Marks segments lost: one method per loss detector.
 
 use super::{Above, Scoreboard, order::Sent};
 use recoup_units::{Instant, Segments, Span};
 use std::cmp::Reverse;
 
 impl Scoreboard {
-    /// Marks lost the first `count` segments but for those SACKed, and calls `each` with every span
-    /// newly marked. Segments judged before are left as they are.
+    /// Marks the first `count` segments lost, except SACKed ones and those judged before. Calls `each` with
+    /// every newly marked span.
     pub fn mark_first(&mut self, count: Segments, mut each: impl FnMut(Span)) {
         let to = (count.0 as usize).min(self.segments.len());
         loop {
@@ -19,8 +19,8 @@ impl Scoreboard {
         self.settle();
     }
 
-    /// Marks lost, from the first segment not judged yet on, those above which enough is SACKED by
-    /// `enough`, which must not become true again once it is false for a higher segment.
+    /// Marks unjudged segments lost, in stream order, while `enough` holds for the data SACKed above them.
+    /// Once `enough` is false for a segment, it must be false for all higher ones.
     pub fn mark_below(&mut self, enough: impl Fn(Above) -> bool, mut each: impl FnMut(Span)) {
         loop {
             self.pass_sacked(self.fack as usize);
@@ -32,8 +32,8 @@ impl Scoreboard {
         self.settle();
     }
 
-    /// Judges the hole the cursor stands at. What is judged is its first transmission: where it was
-    /// retransmitted before, as a mere hole, that retransmission may still arrive.
+    /// Marks the hole at the cursor lost. This judges the first transmission only: an earlier forward
+    /// retransmission of the hole may still arrive.
     fn judge_next(&mut self, each: &mut impl FnMut(Span)) {
         let i = self.judged as usize;
         self.judged += 1;
@@ -54,9 +54,9 @@ impl Scoreboard {
         }
     }
 
-    /// Marks lost the segments in flight sent before `before`, in the order of transmission, whose
-    /// last transmission was at or before `overdue`. Returns the latest instant at which one of the
-    /// others sent before `before` was sent (RFC 8985 §6.2 step 5).
+    /// Considers the segments in flight that were sent before `before`, in the order of transmission. Marks
+    /// those lost whose last transmission was at or before `overdue`. Returns when the newest of the others
+    /// was sent (RFC 8985 §6.2 step 5).
     pub fn mark_overdue(
         &mut self,
         before: Sent,
@@ -76,9 +76,8 @@ impl Scoreboard {
         self.newest_before(before)
     }
 
-    /// Marks lost again the retransmissions after which data was sent for the first time that has
-    /// been SACKed since (Linux `tcp_mark_lost_retrans`; like FACK it assumes that
-    /// nothing is reordered).
+    /// Marks a retransmission lost if new data sent after it has been SACKed (Linux `tcp_mark_lost_retrans`).
+    /// Like FACK, this assumes that the path does not reorder.
     pub fn mark_lost_retransmissions(&mut self, mut each: impl FnMut(Span)) {
         let sacked = self.highest_sacked();
         let mut next = self.oldest_in_flight();
@@ -96,8 +95,8 @@ impl Scoreboard {
         self.settle();
     }
 
-    /// Marks the first segment lost, even if it was retransmitted since: what NewReno takes a partial
-    /// ACK for (RFC 6582 §3.2 step 3).
+    /// Marks the first segment lost, even if it was retransmitted since: NewReno's response to a partial ACK
+    /// (RFC 6582 §3.2 step 3).
     pub fn mark_head(&mut self, mut each: impl FnMut(Span)) {
         if let Some(head) = self.segments.front()
             && !head.sacked
@@ -108,8 +107,8 @@ impl Scoreboard {
         self.settle();
     }
 
-    /// Takes segments as lost for a retransmission timeout: the first one, and of the others those
-    /// last sent at or before `overdue`; what was SACKed stays so (RFC 6675 §5.1). `None`: all.
+    /// Marks segments lost after a retransmission timeout: the first one, and the others last sent at or
+    /// before `overdue`, or all if it is `None`. SACKed segments stay SACKed (RFC 6675 §5.1).
     pub fn mark_for_timeout(&mut self, overdue: Option<Instant>, mut each: impl FnMut(Span)) {
         for i in 0..self.segments.len() {
             let segment = &self.segments[i];
@@ -133,7 +132,7 @@ impl Scoreboard {
         self.settle();
     }
 
-    /// Nothing is lost after all: every mark is taken back (undo).
+    /// Removes every lost mark (undo).
     pub fn unmark_lost(&mut self) {
         for segment in &mut self.segments {
             segment.lost = false;
@@ -145,7 +144,7 @@ impl Scoreboard {
         self.above = self.recount_above();
     }
 
-    /// Marks the segment at index `i`, which is in flight, lost.
+    /// Marks the segment at index `i` lost, which must be in flight.
     fn mark(&mut self, i: usize) {
         self.marks += 1;
         self.unlink(i);
@@ -162,7 +161,8 @@ impl Scoreboard {
         self.waiting.push(Reverse(id));
     }
 
-    /// Whether retransmitted data is outstanding at the head (Linux `tcp_any_retrans_done`).
+    /// Whether a retransmission is in flight, or the first segment was retransmitted (Linux
+    /// `tcp_any_retrans_done`).
     pub fn any_retransmission(&self) -> bool {
         self.retransmitted > 0 || self.first().is_some_and(|s| !s.is_original())
     }

@@ -1,31 +1,29 @@
-//! The segments in flight in the order they were last sent, a list threaded through the scoreboard
+//! A linked list through the scoreboard: the segments in flight in the order of their last transmission
 //! (Linux's `tsorted_sent_queue`).
 //!
-//! A cursor remembers the newest segment known to have been sent before the newest delivered one. It
-//! only moves on, so that a detector that goes by time need not walk the flight on every ACK.
+//! A cursor remembers the newest segment sent before the newest delivered one. It only moves forward, so
+//! RACK does not walk the whole flight on every ACK.
 
 use super::{Id, Scoreboard, SentSegment};
 use recoup_units::{Instant, Offset};
 
-/// A segment's neighbours in the list; 0 where there is none. What the oldest says of an older one means
-/// nothing.
+/// A segment's neighbours in the list, or 0 for none. In the oldest segment, `older` is meaningless.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Links {
     older: Id,
     newer: Id,
 }
 
-/// The ends of the list and its cursor; 0 where there is none.
+/// The ends of the list and its cursor, or 0 for none.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Ends {
     oldest: Id,
     newest: Id,
-    /// The newest one found to be sent before the newest delivered; 0 before the oldest.
+    /// The newest segment found to be sent before the newest delivered one; 0 before the oldest.
     passed: Id,
 }
 
-/// A transmission's place in the order of sending: by time, then by sequence (RFC 8985 §6.1
-/// `RACK_sent_after`).
+/// The sort key of a transmission: time, then sequence (RFC 8985 §6.1 `RACK_sent_after`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Sent {
     /// When it was sent.
@@ -45,12 +43,12 @@ impl Sent {
 }
 
 impl Scoreboard {
-    /// Appends the segment at index `i`, just sent, to the list.
+    /// Appends the segment at index `i`, which was just sent.
     pub(super) fn link_newest(&mut self, i: usize) {
         self.segments[i].links = self.append_newest(i);
     }
 
-    /// The same for a segment whose links are set by the caller, to what this returns.
+    /// Appends a segment whose links the caller sets to the returned ones.
     pub(super) fn append_newest(&mut self, i: usize) -> Links {
         let id = self.id(i);
         let older = std::mem::replace(&mut self.order.newest, id);
@@ -63,12 +61,12 @@ impl Scoreboard {
         Links { older, newer: 0 }
     }
 
-    /// Takes the segment at index `i` out of the list.
+    /// Removes the segment at index `i` from the list.
     pub(super) fn unlink(&mut self, i: usize) {
         let (id, Links { older, newer }) = (self.id(i), self.segments[i].links);
         if self.order.oldest == id {
-            // The common case of a cumulative ACK. What `newer` says of an older one is not put right,
-            // since nobody asks that of the oldest, and the next one acknowledged would wait for it.
+            // The common case of a cumulative ACK. `newer.older` stays stale: the oldest segment's `older` is
+            // never read, and the write would slow the next acknowledgment.
             self.order.oldest = newer;
             if newer == 0 {
                 self.order.newest = 0;
@@ -91,7 +89,7 @@ impl Scoreboard {
         }
     }
 
-    /// Makes the list anew, after segments have come back into flight.
+    /// Rebuilds the list, after segments have come back into flight.
     pub(super) fn relink(&mut self) {
         let segments = &self.segments;
         let mut flying = std::mem::take(&mut self.flying);
@@ -116,8 +114,8 @@ impl Scoreboard {
         (id != 0).then(|| self.index(id))
     }
 
-    /// When the newest of the segments in flight sent before `before` was sent. `before` never goes
-    /// back from one call to the next.
+    /// When the newest segment in flight before `before` was sent. `before` must not decrease from call to
+    /// call.
     pub(super) fn newest_before(&mut self, before: Sent) -> Option<Instant> {
         let mut next = match self.at(self.order.passed) {
             Some(i) => self.newer_than(i),
@@ -130,7 +128,7 @@ impl Scoreboard {
         self.at(self.order.passed).map(|i| self.segments[i].sent_at)
     }
 
-    /// Compares the list with the flags.
+    /// Checks the list against the segments' flags.
     pub(super) fn check_order(&self) -> Result<(), String> {
         let mut next = self.oldest_in_flight();
         let mut last: Option<Instant> = None;

@@ -113,7 +113,7 @@ fn a_block_seen_before_or_below_the_cumulative_ack_changes_nothing() {
 }
 
 #[test]
-fn a_cumulative_ack_inside_a_segment_leaves_its_rest_outstanding() {
+fn a_cumulative_ack_inside_a_segment_leaves_the_remainder_outstanding() {
     let mut board = board(4);
     let summary = board.on_ack(&ack(15, &[]), LATER);
     assert_eq!(
@@ -232,7 +232,7 @@ fn lost_segments_are_offered_in_order_and_once() {
 }
 
 #[test]
-fn holes_are_what_lies_below_the_highest_sack_and_was_not_resent() {
+fn holes_are_unsacked_segments_below_the_highest_sack_not_retransmitted() {
     let mut board = board(10);
     assert_eq!(number(board.next_hole()), None);
     board.on_ack(
@@ -256,7 +256,7 @@ fn holes_are_what_lies_below_the_highest_sack_and_was_not_resent() {
 }
 
 #[test]
-fn a_receiver_that_reneges_loses_its_marks() {
+fn reneging_clears_the_sack_marks() {
     let mut board = board(5);
     board.on_ack(&ack(0, &[segments(2, 3)]), LATER);
     assert!(!board.reneged());

@@ -1,56 +1,56 @@
-//! The one copy a window may have, and the answers to earlier ones that are still to come.
+//! The one copy allowed per window, and earlier copies whose DSACK or duplicate ACK may still arrive.
 
 use recoup_units::{Instant, Offset, Segments, Span};
 use std::time::Duration;
 
-/// How far a copy has come.
+/// The state of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// It waits for its gap to pass.
+    /// The copy waits until this instant, the end of its gap.
     Paced(Instant),
-    /// The gap has passed: it goes now or never.
+    /// The gap has ended: the copy is sent now or dropped.
     Due,
-    /// It was sent, so long after its original.
+    /// The copy was sent this long after its original.
     Sent(Duration),
-    /// It was sent, and its segment is lost: so may the copy be.
+    /// The copy was sent, and its segment was then marked lost; the copy may be lost too.
     Lost,
 }
 
-/// Copies sent whose arrival can still be reported. The report of one comes a gap after the
-/// acknowledgment that permits the next, so that few are ever due.
+/// How many unanswered copies are remembered. The report of a copy comes one gap after the ACK that
+/// permits the next copy, so few are ever unanswered at once.
 const ANSWERS: usize = 4;
 
-/// A copy whose arrival may be reported.
+/// A copy whose arrival the receiver may still report.
 #[derive(Clone, Copy, Debug, Default)]
 struct Unanswered {
     span: Span,
-    /// `snd_nxt` when it was sent: its receiver acknowledged no more when it arrived.
+    /// `snd_nxt` when the copy was sent: the highest ACK number its arrival can trigger.
     nxt: Offset,
 }
 
-/// What a sender remembers of its copies.
+/// The copies of one sender: the current one and those not yet answered.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Copies {
-    /// What is not acknowledged of the copied segment: from dup_seq, dup_bytes long.
+    /// The unacknowledged part of the copied segment: it starts at dup_seq and is dup_bytes long.
     current: Option<(Span, Phase)>,
-    /// Copies no answer has come for yet; those of empty spans are none.
+    /// Ring buffer of unanswered copies; an empty span marks a free entry.
     unanswered: [Unanswered; ANSWERS],
-    /// Where the next one goes.
+    /// The index of the next entry to write.
     turn: u8,
 }
 
 impl Copies {
-    /// Whether another copy may be planned: none waits, and none sent is unacknowledged.
+    /// Whether another copy may be planned: no copy is waiting or unacknowledged.
     pub fn is_free(&self) -> bool {
         self.current.is_none()
     }
 
-    /// What is not acknowledged of the segment copied or to be copied.
+    /// The unacknowledged part of the segment that was or will be copied.
     pub fn segment(&self) -> Option<Span> {
         self.current.map(|(span, _)| span)
     }
 
-    /// What the copy takes of the congestion window, in segments.
+    /// The part of the congestion window that the copy occupies, in segments.
     pub fn room(&self) -> Segments {
         match self.current {
             None | Some((_, Phase::Lost)) => Segments::ZERO,
@@ -58,12 +58,12 @@ impl Copies {
         }
     }
 
-    /// A copy of `span` is to go at `at`.
+    /// Plans a copy of `span` for `at`.
     pub fn plan(&mut self, span: Span, at: Instant) {
         self.current = Some((span, Phase::Paced(at)));
     }
 
-    /// When the copy is to go, if one waits.
+    /// When the waiting copy is to be sent, if there is one.
     pub fn deadline(&self) -> Option<Instant> {
         match self.current {
             Some((_, Phase::Paced(at))) => Some(at),
@@ -71,14 +71,14 @@ impl Copies {
         }
     }
 
-    /// The gap has passed.
+    /// The gap has ended.
     pub fn on_expiry(&mut self) {
         if let Some((_, phase @ Phase::Paced(_))) = &mut self.current {
             *phase = Phase::Due;
         }
     }
 
-    /// The copy that is to go now.
+    /// The copy to send now.
     pub fn due(&self) -> Option<Span> {
         match self.current {
             Some((span, Phase::Due)) => Some(span),
@@ -86,14 +86,14 @@ impl Copies {
         }
     }
 
-    /// The moment of a copy that was due is over.
+    /// Drops a copy that was due and was not sent.
     pub fn drop_due(&mut self) {
         if self.due().is_some() {
             self.current = None;
         }
     }
 
-    /// How long after its original the copy was sent, unless they are taken for lost.
+    /// How long after its original the copy was sent; `None` once the segment is marked lost.
     pub fn sent_after(&self) -> Option<Duration> {
         match self.current {
             Some((_, Phase::Sent(after))) => Some(after),
@@ -101,13 +101,13 @@ impl Copies {
         }
     }
 
-    /// A copy of `span` was sent, so long `after` its original, the stream having been sent to `nxt`.
+    /// A copy of `span` was sent, `after` its original, while `snd_nxt` was `nxt`.
     pub fn on_sent(&mut self, span: Span, after: Duration, nxt: Offset) {
         self.current = Some((span, Phase::Sent(after)));
         self.expect_answer(span, nxt);
     }
 
-    /// What was sent beside its original may be reported.
+    /// Remembers that the receiver may report the copy of `span` as a duplicate.
     pub fn expect_answer(&mut self, span: Span, nxt: Offset) {
         self.unanswered[usize::from(self.turn)] = Unanswered { span, nxt };
         self.turn = (self.turn + 1) % ANSWERS as u8;
@@ -126,15 +126,15 @@ impl Copies {
         }
     }
 
-    /// The original is SACKed, or was retransmitted: a copy that waits is not needed.
+    /// Drops a waiting copy: its original was SACKed or retransmitted.
     pub fn drop_waiting(&mut self) {
         if let Some((_, Phase::Paced(_) | Phase::Due)) = self.current {
             self.current = None;
         }
     }
 
-    /// The original is taken as lost: it will be retransmitted, in place of a copy that waits; one that
-    /// was sent is taken as lost with it.
+    /// The original was marked lost. Its retransmission replaces a waiting copy; a sent copy counts as lost
+    /// too.
     pub fn on_original_lost(&mut self) {
         self.drop_waiting();
         if let Some((_, phase)) = &mut self.current {
@@ -142,14 +142,13 @@ impl Copies {
         }
     }
 
-    /// Whether `duplicate`, reported by DSACK, is a copy that arrived beside its original. Each copy
-    /// explains one.
+    /// Whether a copy explains `duplicate`, which a DSACK reported. Each copy explains one DSACK.
     pub fn explains(&mut self, duplicate: Span) -> bool {
         self.answer(|copy| copy.span.covers(duplicate))
     }
 
-    /// Whether a copy may have drawn a duplicate ACK of `una` that says no more: one of something below,
-    /// sent when nothing above had been. Each copy explains one.
+    /// Whether a copy may have triggered a bare duplicate ACK of `una`: a copy of data below `una`, sent when
+    /// nothing above `una` had been. Each copy explains one duplicate ACK.
     pub fn explains_duplicate_ack(&mut self, una: Offset) -> bool {
         self.answer(|copy| (copy.span.end..=copy.nxt).contains(&una))
     }
@@ -181,8 +180,8 @@ mod tests {
     }
 
     #[test]
-    fn acknowledgments_shrink_what_counts_as_copied() {
-        // (ACK, what is left of 100..200)
+    fn acknowledgments_shrink_the_copied_span() {
+        // (ACK, the unacknowledged part of 100..200)
         for (una, left) in [
             (50, Some(span(100, 200))),
             (100, Some(span(100, 200))),
@@ -199,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_that_waits_is_dropped_with_its_reason() {
+    fn a_waiting_copy_is_dropped_once_it_is_not_needed() {
         let causes: [fn(&mut Copies); 4] = [
             |c| c.on_una(Offset(101)),
             Copies::drop_waiting,
@@ -216,15 +215,15 @@ mod tests {
             cause(&mut copies);
             assert!(copies.is_free());
             assert_eq!(copies.room(), Segments::ZERO);
-            assert!(!copies.explains(span(100, 200)), "none was sent");
+            assert!(!copies.explains(span(100, 200)), "no copy was sent");
         }
     }
 
     #[test]
-    fn a_lost_copy_takes_no_room_but_lets_no_other_go() {
+    fn a_lost_copy_frees_the_window_but_permits_no_other_copy() {
         let mut copies = sent(span(100, 200));
         copies.drop_waiting();
-        assert_eq!(copies.room(), Segments::ONE, "it is out");
+        assert_eq!(copies.room(), Segments::ONE, "the copy is in flight");
         copies.on_original_lost();
         assert_eq!(copies.room(), Segments::ZERO);
         assert!(!copies.is_free());
@@ -240,7 +239,7 @@ mod tests {
         assert!(!copies.explains(span(100, 200)), "again");
         assert!(copies.explains(span(250, 300)), "a part");
 
-        // Sent when the stream had been sent to 500.
+        // The copy was sent while `snd_nxt` was 500.
         for (una, explained) in [(199, false), (200, true), (500, true), (501, false)] {
             let mut copies = Copies::default();
             copies.on_sent(span(100, 200), GAP, Offset(500));

@@ -8,7 +8,7 @@
 use recoup_units::Instant;
 use std::collections::VecDeque;
 
-/// Data of one or several writes that goes together.
+/// Data of one or several writes that is sent together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct WritePart {
     pub bytes: u64,

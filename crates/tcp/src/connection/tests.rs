@@ -207,7 +207,7 @@ fn a_syn_that_is_refused_does_not_move_the_stream() {
 }
 
 #[test]
-fn a_write_is_taken_up_to_the_limits() {
+fn a_write_is_accepted_up_to_the_limits() {
     let mut served = Served::open();
     assert_eq!(served.write(&[1; 5000], WriteMode::default()), 2000);
     assert_eq!(served.connection.unsent(), 2000);
@@ -222,7 +222,7 @@ fn a_write_is_taken_up_to_the_limits() {
 }
 
 #[test]
-fn a_writer_that_found_too_little_room_is_notified_of_much() {
+fn a_writer_is_notified_when_the_full_send_buffer_has_drained() {
     let mut served = Served::open();
     served.write(&[1; 1000], WriteMode::default());
     served.transmit();
@@ -239,7 +239,7 @@ fn a_writer_that_found_too_little_room_is_notified_of_much() {
 }
 
 #[test]
-fn notices_tell_of_the_handshake_of_data_and_of_the_end() {
+fn notices_report_the_handshake_data_and_the_end() {
     let mut connection = Connection::listen(&config(), LIMITS);
     assert_eq!(connection.notices(), Notices::default());
     let mut served = Served::open();
@@ -266,7 +266,7 @@ fn notices_tell_of_the_handshake_of_data_and_of_the_end() {
 }
 
 #[test]
-fn a_connection_that_is_reset_says_so_once_everything_is_read() {
+fn a_reset_is_reported_after_everything_is_read() {
     let mut served = Served::open();
     served.data(1, b"abc");
     let mut reset = served.ack(1);

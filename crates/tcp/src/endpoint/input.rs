@@ -1,4 +1,4 @@
-//! What an arriving segment does (RFC 9293 §3.10.7).
+//! Processes arriving segments (RFC 9293 §3.10.7).
 
 use super::*;
 use crate::acks::Urgency;
@@ -89,7 +89,7 @@ impl Endpoint {
         self.acks.on_segment(now, Urgency::AtOnce);
     }
 
-    /// Learns what the peer's SYN says.
+    /// Reads the options and the window of the peer's SYN.
     fn take_syn(&mut self, now: Instant, segment: &Segment) {
         let options = &segment.options;
         self.peer_isn = segment.seq;

@@ -1,4 +1,4 @@
-//! What an endpoint sends, and what it is given to send.
+//! The segments an endpoint sends, and the data written to it.
 
 use super::*;
 use recoup_recovery::slp::Carried;

@@ -1,32 +1,32 @@
-//! What a flow cost.
+//! The record of one flow.
 
 use recoup_recovery::Counters;
 use std::time::Duration;
 
-/// What one flow cost, both hosts and directions together unless said otherwise.
+/// The record of one flow. Counts are the sums over both hosts and directions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowRecord {
-    /// From the client's SYN to the delivery of the last data byte at its receiver, or to the end of
-    /// the handshake where there is none; `None` for a flow that did not complete.
+    /// The flow completion time: from the client's SYN to the delivery of the last data byte, or to the end
+    /// of the handshake for a flow without data. `None` if the flow did not complete.
     pub fct: Option<Duration>,
     /// Segments with payload, retransmissions and probes included.
     pub segments_sent: u64,
     /// IP bytes sent.
     pub bytes_sent: u64,
-    /// Packets dropped on the path, those a thinning hop made needless left out.
+    /// Packets dropped on the path, without the ACKs that an ACK-thinning hop removed.
     pub packets_dropped: u64,
-    /// Retransmissions of which an earlier copy delivers every byte, sooner or later.
+    /// Spurious retransmissions: earlier transmissions deliver every byte of them, sooner or later.
     pub spurious: u64,
-    /// Payload bytes that arrived though they had arrived before.
+    /// Payload bytes that arrived more than once.
     pub unnecessary_bytes: u64,
-    /// From the last ACK the first retransmitting sender took in to its first retransmission of
-    /// data.
+    /// At the host that retransmitted data first: the time from the last ACK it processed to that
+    /// retransmission.
     pub last_ack_to_retransmission: Option<Duration>,
-    /// What both hosts' senders counted.
+    /// The counters of both hosts' senders.
     pub counters: Counters,
-    /// Until nothing was left to happen.
+    /// The time until no event was left.
     pub duration: Duration,
-    /// Packets and timers handled.
+    /// Packets and timers processed.
     pub events: u64,
 }
 

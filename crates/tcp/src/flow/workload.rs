@@ -1,47 +1,47 @@
-//! What the applications at both ends do, and where they are with it.
+//! The workload of the applications at both ends, and its progress.
 
 use recoup_units::Instant;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What the applications do.
+/// The bytes the applications write, and when they close.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Workload {
     /// Bytes the client writes as soon as it is connected.
     pub request: u64,
-    /// Bytes the server writes as soon as the whole request has arrived (at accept when there is
-    /// none): its turn.
+    /// Bytes the server writes as soon as the whole request has arrived, or at accept without a request. This
+    /// moment is the server's turn.
     pub response: u64,
-    /// What the server writes after that, in the order of time.
+    /// The server's later writes, in the order of time.
     pub later: Arc<[Write]>,
-    /// Each side closes as soon as it has written everything.
+    /// Whether each side closes as soon as it has written everything.
     pub close: bool,
 }
 
-/// Something the server writes at a time of its own, whatever was acknowledged until then.
+/// A write by the server at a fixed time, independent of acknowledgments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Write {
-    /// How long after the server's turn.
+    /// The time after the server's turn.
     pub after: Duration,
-    /// How much.
+    /// The number of bytes.
     pub bytes: u64,
 }
 
 impl Workload {
-    /// Bytes the server writes in all.
+    /// Total bytes the server writes.
     pub fn response_len(&self) -> u64 {
         let later = self.later.iter().map(|write| write.bytes);
         later.fold(self.response, u64::saturating_add)
     }
 }
 
-/// The server's later writes, one after another.
+/// The progress of the server's later writes.
 #[derive(Debug, Default)]
 pub struct LaterWrites {
-    /// The server's turn, once it has come.
+    /// When the server's turn came.
     turn: Option<Instant>,
     done: usize,
-    /// When the latest was done: time does not run backwards, whatever the list says.
+    /// When the last write was done. A later write is never due earlier, even if the list is unsorted.
     latest: Instant,
 }
 
@@ -57,7 +57,7 @@ impl LaterWrites {
         self.turn.map(|turn| (turn + write.after).max(self.latest))
     }
 
-    /// Takes the write that is due at `now`: its bytes, and whether it is the last.
+    /// Removes the write due at `now`. Returns its bytes and whether it is the last one.
     pub fn take(&mut self, now: Instant, workload: &Workload) -> Option<(u64, bool)> {
         if self.due(workload)? > now {
             return None;

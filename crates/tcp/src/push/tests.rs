@@ -119,14 +119,14 @@ fn a_burst_of_one_does_not_push() {
 }
 
 #[test]
-fn least_segments_are_allowed_whatever_the_pace() {
+fn the_minimum_burst_is_allowed_at_any_pacing_rate() {
     let mut flow = Flow::new(Push::Burst { least: 10 });
     flow.endpoint.write(flow.now, 30_000);
     assert_eq!(flow.sent(), "0 1 2 3 4P 5 6 7 8 9P"); // half the window at most
 }
 
 #[test]
-fn half_the_window_queued_is_marked_in_the_midst_of_a_write() {
+fn a_write_is_marked_after_half_the_window_is_queued() {
     let mut flow = Flow::new(Push::Burst { least: 1 });
     flow.endpoint.write(flow.now, 60_000);
     let mut all = String::new();
@@ -144,7 +144,7 @@ fn half_the_window_queued_is_marked_in_the_midst_of_a_write() {
 }
 
 #[test]
-fn a_repeated_segment_carries_the_bit_of_its_write_but_not_of_its_burst() {
+fn a_retransmission_carries_the_bit_of_its_write_but_not_of_its_burst() {
     let mut flow = Flow::new(BURST);
     flow.endpoint.write(flow.now, 4000);
     assert_eq!(flow.sent(), "0 1P 2 3P");

@@ -191,7 +191,7 @@ fn a_duplicate_is_reported_once_and_the_latest_wins() {
 }
 
 #[test]
-fn arrivals_join_their_neighbours() {
+fn arrivals_merge_with_adjacent_blocks() {
     // (arrivals, blocks reported after the last one)
     type Case<'a> = (&'a [Range<u64>], &'a [Range<u64>]);
     let cases: [Case; 7] = [
@@ -317,7 +317,7 @@ fn the_window_does_not_shrink_and_opens_by_segments_or_half_the_buffer() {
 }
 
 #[test]
-fn a_window_update_is_due_once_a_shut_window_may_open() {
+fn a_window_update_is_due_once_a_closed_window_can_open() {
     // (buffer, arrived, read, due)
     let cases = [
         (4000, 4000, 499, false),
@@ -400,7 +400,7 @@ fn the_stream_ends_at_its_fin() {
 }
 
 #[test]
-fn a_fin_among_data_that_has_arrived_is_not_believed() {
+fn a_fin_before_data_that_has_arrived_is_ignored() {
     let mut r = expecting(100);
     r.on_arrival(span(200..300), false);
     r.on_arrival(span(100..151), true);

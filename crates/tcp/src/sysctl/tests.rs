@@ -23,7 +23,7 @@ fn profile(name: &str) -> Profile {
 }
 
 #[test]
-fn every_spelling_of_a_name_is_taken() {
+fn every_form_of_a_name_is_accepted() {
     for name in [
         "tcp_sack",
         "net.ipv4.tcp_sack",
@@ -95,7 +95,7 @@ fn the_names_in_force_are_those_that_are_set_and_known_once() {
 }
 
 #[test]
-fn a_kernel_with_rack_takes_other_settings() {
+fn a_kernel_with_rack_has_other_settings() {
     let profile = profile("linux-6");
     let mechanisms = |name, value| sysctls(&[(name, value)]).mechanisms(&profile);
     assert_eq!(

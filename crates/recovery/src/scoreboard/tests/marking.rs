@@ -20,7 +20,7 @@ fn marks(board: &mut Scoreboard, mark: impl FnOnce(&mut Scoreboard, &mut Vec<Spa
 }
 
 #[test]
-fn counting_marks_those_above_which_enough_is_sacked() {
+fn counting_marks_segments_with_enough_sacked_above() {
     let apart = [3, 5, 7, 9].map(|n| segments(n, n)); // four stretches, 40 bytes
     let run = [segments(6, 9)]; // one stretch, 40 bytes
     let two = [segments(2, 3), segments(8, 8)]; // two stretches, 30 bytes
@@ -162,7 +162,7 @@ fn the_head_is_marked_unless_it_is_lost_or_sacked() {
 }
 
 #[test]
-fn a_timeout_spares_what_was_sent_recently_but_never_the_head() {
+fn a_timeout_does_not_mark_recent_segments_except_the_head() {
     let nothing: &[u64] = &[];
     // (lost if sent by, lost); 4 and 5 are SACKed, 2 was lost before and sent again at 20 ms
     let cases: [(Option<u64>, &[u64]); 4] = [
@@ -196,7 +196,7 @@ fn a_timeout_spares_what_was_sent_recently_but_never_the_head() {
 }
 
 #[test]
-fn marks_taken_back_can_be_made_anew() {
+fn undone_marks_can_be_made_again() {
     let mut board = sacked(&[segments(4, 6)]);
     board.mark_first(Segments(3), |_| ());
     board.resend(ms(20), segments(1, 1), true);
@@ -260,7 +260,7 @@ fn a_cumulative_ack_explains_the_duplicates_before_it() {
 }
 
 #[test]
-fn a_retransmission_too_young_to_be_answered_is_not_what_was_delivered() {
+fn a_retransmission_too_recent_to_be_acknowledged_was_not_delivered() {
     // 1 sent again at 20 ms: (the ACK, answers can be to what was sent by, newest delivered)
     let cases: [(Ack, u64, Option<u64>); 5] = [
         (ack(10, &[]), 20, Some(20)),
@@ -287,7 +287,7 @@ fn a_retransmission_too_young_to_be_answered_is_not_what_was_delivered() {
 }
 
 #[test]
-fn blocks_that_cannot_be_are_counted() {
+fn impossible_blocks_are_counted() {
     // 15 bytes of 100 are acknowledged. (blocks, counted)
     let cases: [(&[Span], u64); 9] = [
         (&[segments(3, 4)], 0),

@@ -330,7 +330,7 @@ proptest! {
     }
 
     #[test]
-    fn an_emptied_scoreboard_is_as_new(ops in vec(with_sack(), 1..20)) {
+    fn a_reset_scoreboard_equals_a_new_one(ops in vec(with_sack(), 1..20)) {
         let mut pair = Pair::new(true);
         for op in &ops {
             pair.apply(op)?;

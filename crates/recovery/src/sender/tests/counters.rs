@@ -31,7 +31,7 @@ fn repaired(profile: &str, written: u64) -> Script {
 }
 
 #[test]
-fn retransmissions_are_counted_by_what_caused_them() {
+fn retransmissions_are_counted_by_trigger() {
     // Table 2.
     let mut flow = repaired("linux-3.17", 10);
     flow.sends("fast 1").at(240).ack(10);
@@ -83,7 +83,7 @@ fn timeouts_are_counted_by_the_state_they_found() {
 }
 
 #[test]
-fn a_syn_sent_again_is_no_timeout_of_a_transfer() {
+fn a_retransmitted_syn_is_no_timeout_of_the_transfer() {
     let mut flow = Script::new("linux-3.17");
     flow.sends("SYN");
     flow.fires(Timer::Rto);
@@ -92,7 +92,7 @@ fn a_syn_sent_again_is_no_timeout_of_a_transfer() {
 }
 
 #[test]
-fn retransmissions_nothing_was_heard_of_have_failed() {
+fn retransmissions_never_acknowledged_count_as_failed() {
     // The 2011 paper §2.2: TCP made no forward progress and gave up. Ten timeouts fit into 300 s:
     // at 0.36 s, then after 0.56 s and twice that each time, at most 120 s.
     let mut flow = Script::connected("linux-3.17", 80);
@@ -110,7 +110,7 @@ fn retransmissions_nothing_was_heard_of_have_failed() {
 }
 
 #[test]
-fn retransmissions_before_the_last_progress_have_not_failed() {
+fn retransmissions_before_the_last_progress_do_not_count_as_failed() {
     let mut flow = Script::connected("linux-3.17", 80);
     flow.writes(3).sends("1-3");
     flow.expires(Timer::Rto, 360).sends("rto 1");
@@ -196,7 +196,7 @@ fn a_recovery_that_leaves_too_small_a_window_is_followed_by_slow_start() {
 }
 
 #[test]
-fn a_recovery_undone_is_recorded_with_the_window_it_got_back() {
+fn an_undone_recovery_is_recorded_with_the_restored_window() {
     let mut flow = repaired("linux-3.17", 10);
     flow.sends("fast 1").at(170).echoing(80).ack(10).cwnd(10);
     let record = flow.last_recovery();
@@ -206,7 +206,7 @@ fn a_recovery_undone_is_recorded_with_the_window_it_got_back() {
 }
 
 #[test]
-fn dsacks_are_counted_and_the_recoveries_that_drew_them() {
+fn dsacks_and_their_recoveries_are_counted() {
     // Table 3: DSACKs/FR, DSACKs/retransmit. In the first recovery one comes, in the second none.
     let mut flow = repaired("linux-3.17+noundo", 20);
     flow.sends("fast 1").at(161).sack(0, &[2..=5]).sends("11");
@@ -229,7 +229,7 @@ fn dsacks_are_counted_and_the_recoveries_that_drew_them() {
 }
 
 #[test]
-fn a_dsack_that_comes_after_the_recovery_is_the_recoverys_too() {
+fn a_dsack_after_the_recovery_counts_for_the_recovery() {
     // §2.3: "fast-recoveries causing DSACKs". The copy's arrives a round trip after the original's
     // ACK has ended the recovery.
     let mut flow = repaired("linux-3.17", 10);
@@ -240,7 +240,7 @@ fn a_dsack_that_comes_after_the_recovery_is_the_recoverys_too() {
 }
 
 #[test]
-fn a_dsack_of_a_timeouts_retransmission_is_no_recoverys() {
+fn a_dsack_of_a_timeouts_retransmission_does_not_count_for_a_recovery() {
     let mut flow = Script::connected("linux-3.17", 80);
     flow.writes(1)
         .sends("1")

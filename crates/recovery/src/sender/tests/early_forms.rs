@@ -4,14 +4,14 @@
 use super::super::*;
 use super::script::Script;
 
-/// Three segments left an RTT of `rtt` ms after the start, and the third is SACKed an RTT later.
+/// Three segments are sent at `rtt` ms, one RTT after the start. The third is SACKed one RTT later.
 fn third_sacked(mechanism: &str, rtt: u64) -> Script {
     let mut flow = Script::connected(&format!("linux-3.17+{mechanism}"), rtt);
     flow.writes(3).sends("1-3").at(2 * rtt).sack(0, &[3..=3]);
     flow
 }
 
-/// The same after segment 1 of two came behind segment 2, which is less than dupthresh.
+/// The same after reordering by less than dupthresh: segment 1 of two arrived after segment 2.
 fn third_sacked_after_reordering(mechanism: &str) -> Script {
     let mut flow = Script::connected(&format!("linux-3.17+{mechanism}"), 80);
     flow.sender.losses.threshold.on_reordering(Segments(1));

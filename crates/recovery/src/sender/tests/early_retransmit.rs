@@ -58,7 +58,7 @@ fn an_ack_that_advances_cancels_it() {
 }
 
 #[test]
-fn a_further_sack_begins_the_delay_anew() {
+fn a_further_sack_restarts_the_delay() {
     let mut flow = Script::connected("linux-3.17", 80);
     flow.writes(2).sends("1-2").at(90).writes(1).sends("3");
     flow.at(160).sack(0, &[2..=2]).timer(Timer::Early, 180);
@@ -67,7 +67,7 @@ fn a_further_sack_begins_the_delay_anew() {
 }
 
 #[test]
-fn new_data_sent_meanwhile_cancels_it() {
+fn new_data_cancels_the_delay() {
     let mut flow = Script::connected("linux-3.17", 80);
     flow.writes(3).sends("1-3");
     flow.at(160).sack(0, &[3..=3]).timer(Timer::Early, 180);

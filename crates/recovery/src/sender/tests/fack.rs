@@ -1,12 +1,12 @@
-//! FACK and what reordering does to it (Linux 3.17 `tcp_update_scoreboard`,
+//! FACK, and the effect of reordering on it (Linux 3.17 `tcp_update_scoreboard`,
 //! `tcp_mark_lost_retrans`, `tcp_update_reordering`, `tcp_time_to_recover`).
 
 use super::super::*;
 use super::script::Script;
 use crate::event::LossDetector;
 
-/// Segment 1 of ten is lost and was sent again at 160 ms when `snd_nxt` was behind 10; the nine
-/// others are SACKed and 11 to 16 followed.
+/// Segment 1 of ten is lost. It is retransmitted at 160 ms, when `snd_nxt` is after segment 10. The nine
+/// others are SACKed, and 11 to 16 are sent.
 fn repaired_once(profile: &str) -> Script {
     let mut flow = Script::connected(profile, 80);
     flow.writes(40).sends("1-10");
@@ -101,7 +101,7 @@ fn dupthresh_does_not_rise_beyond_127() {
 }
 
 #[test]
-fn a_cumulative_ack_of_a_late_original_tells_reordering_too() {
+fn a_cumulative_ack_of_a_late_original_also_reveals_reordering() {
     // tcp_clean_rtx_queue: an original not SACKed below what was, fackets_out − its place.
     let mut flow = Script::connected("linux-3.17", 80);
     flow.writes(3).sends("1-3");
@@ -117,7 +117,7 @@ fn a_cumulative_ack_of_a_late_original_tells_reordering_too() {
 }
 
 #[test]
-fn a_raised_dupthresh_gives_way_with_few_segments_out() {
+fn a_raised_dupthresh_does_not_apply_with_few_segments_outstanding() {
     // tcp_time_to_recover: packets_out <= reordering, max(packets_out/2, 3) SACKed, nothing to
     // send. The head alone is marked; the other hole goes as a forward retransmission.
     let mut flow = Script::connected("linux-3.17", 80);
@@ -159,7 +159,7 @@ fn the_few_segments_rule_needs_no_more_out_than_dupthresh() {
 }
 
 #[test]
-fn a_timeout_after_many_sacks_takes_dupthresh_back() {
+fn a_timeout_after_many_sacks_lowers_dupthresh() {
     // tcp_enter_loss: three SACKed in Disorder, and yet a timeout.
     for (sacked, dupthresh) in [(2, 5), (3, 3)] {
         let mut flow = Script::connected("linux-3.17", 80);
@@ -176,7 +176,7 @@ fn a_timeout_after_many_sacks_takes_dupthresh_back() {
 }
 
 #[test]
-fn in_recovery_a_duplicate_ack_takes_the_head_as_lost() {
+fn in_recovery_a_duplicate_ack_marks_the_head_lost() {
     // tcp_update_scoreboard, run on each duplicate ACK in Recovery: max(fackets_out − reordering, 1)
     // segments. Segments 1 and 7 are lost, and the SACK of 10 does not come.
     let mut flow = Script::connected("linux-3.17", 80);
@@ -194,7 +194,7 @@ fn in_recovery_a_duplicate_ack_takes_the_head_as_lost() {
 }
 
 #[test]
-fn a_dsack_of_a_segment_still_outstanding_tells_reordering() {
+fn a_dsack_of_an_outstanding_segment_reveals_reordering() {
     // tcp_sacktag_one: sent again, SACKed, and reported as a duplicate now: it had only been late.
     let mut flow = Script::connected("linux-3.17", 80);
     flow.writes(10).sends("1-10");

@@ -1,4 +1,4 @@
-//! FACK, proportional rate reduction, what goes first in recovery, leaving it.
+//! FACK, proportional rate reduction, the order of transmissions in recovery, and its end.
 
 use super::super::*;
 use super::script::Script;
@@ -35,7 +35,7 @@ fn fack_does_not_recover_when_the_highest_sack_is_three_up() {
 }
 
 #[test]
-fn fack_takes_all_but_the_three_topmost_below_the_highest_sack_as_lost() {
+fn fack_marks_all_but_the_top_three_below_the_highest_sack_lost() {
     let mut flow = Script::connected("linux-3.17", 80);
     flow.writes(10).sends("1-10");
     flow.at(160).sack(0, &[9..=9]);
@@ -182,7 +182,7 @@ fn without_new_data_holes_below_the_highest_sack_go_again() {
 }
 
 #[test]
-fn new_data_goes_before_holes_not_yet_lost() {
+fn new_data_is_sent_before_holes_not_yet_lost() {
     let mut flow = Script::connected("linux-3.17", 80);
     flow.writes(20).sends("1-10");
     flow.at(160).sack(0, &[2..=4]).sends("fast 1");
@@ -195,7 +195,7 @@ fn new_data_goes_before_holes_not_yet_lost() {
 }
 
 #[test]
-fn holes_are_left_alone_while_the_evidence_is_open() {
+fn holes_are_not_sent_while_the_evidence_is_inconclusive() {
     // Disorder: no retransmission at all, whatever room there is.
     let mut flow = Script::connected("linux-3.17", 80);
     flow.writes(6).sends("1-6");

@@ -32,7 +32,7 @@ fn the_first_ack_that_advances_sends_new_data_instead_of_retransmissions() {
 }
 
 #[test]
-fn an_ack_of_what_was_not_sent_again_proves_the_timeout_spurious() {
+fn an_ack_of_data_not_retransmitted_proves_the_timeout_spurious() {
     // Step 3b, by cumulative ACK.
     let mut flow = timed_out("linux-3.17", 20);
     flow.at(400).ack(1).sends("11-12");
@@ -42,7 +42,7 @@ fn an_ack_of_what_was_not_sent_again_proves_the_timeout_spurious() {
 }
 
 #[test]
-fn a_sack_of_what_was_not_sent_again_proves_it_too() {
+fn a_sack_of_data_not_retransmitted_also_proves_the_timeout_spurious() {
     // Step 3b, by SACK: 2 may be lost, yet the timeout was not needed.
     let mut flow = timed_out("linux-3.17", 20);
     flow.at(400).ack(1).sends("11-12");
@@ -54,7 +54,7 @@ fn a_sack_of_what_was_not_sent_again_proves_it_too() {
 }
 
 #[test]
-fn one_ack_of_the_retransmission_and_more_proves_it_at_once() {
+fn an_ack_beyond_the_retransmission_proves_the_timeout_spurious_at_once() {
     // Linux: FLAG_ORIG_SACK_ACKED needs no step 2.
     let mut flow = timed_out("linux-3.17", 20);
     flow.at(400)
@@ -66,7 +66,7 @@ fn one_ack_of_the_retransmission_and_more_proves_it_at_once() {
 }
 
 #[test]
-fn a_sack_of_the_new_data_alone_proves_the_loss_real() {
+fn a_sack_of_only_the_new_data_proves_a_genuine_loss() {
     // Step 3a: it covers more than the recovery point. Linux keeps the window of slow start, two.
     let mut flow = timed_out("linux-3.17", 20);
     flow.at(440).ack(1).sends("11-12");
@@ -79,7 +79,7 @@ fn a_sack_of_the_new_data_alone_proves_the_loss_real() {
 }
 
 #[test]
-fn a_late_ack_of_an_original_does_not_excuse_a_loss_once_found_real() {
+fn a_late_ack_of_an_original_does_not_undo_a_genuine_loss() {
     let mut flow = timed_out("linux-3.17", 20);
     flow.at(440).ack(1).sends("11-12");
     flow.at(520).sack(1, &[11..=11]).sends("slow_start 2");
@@ -114,13 +114,13 @@ fn without_new_data_the_retransmissions_go_on() {
 }
 
 #[test]
-fn a_peer_window_without_room_for_new_data_counts_as_none() {
+fn a_peer_window_too_small_for_new_data_counts_as_closed() {
     let mut flow = timed_out("linux-3.17", 20);
     flow.window(9 * MSS).at(440).ack(1).sends("slow_start 2-3");
 }
 
 #[test]
-fn a_timeout_repeated_without_progress_is_watched_again() {
+fn f_rto_runs_again_on_a_repeated_timeout_without_progress() {
     // RFC 5682 §2.1: start again at step 1; Linux: icsk_retransmits > 0.
     let mut flow = timed_out("linux-3.17", 20);
     flow.expires(Timer::Rto, 920).sends("rto 1");
@@ -133,7 +133,7 @@ fn a_timeout_repeated_without_progress_is_watched_again() {
 }
 
 #[test]
-fn a_timeout_after_progress_in_loss_is_taken_for_real() {
+fn a_timeout_after_progress_in_loss_counts_as_genuine() {
     // Nothing is heard of 11 and 12. tcp_enter_loss: new_recovery is false in Loss, and
     // icsk_retransmits 0 since snd_una moved.
     let mut flow = timed_out("linux-6+notlp", 20);
@@ -149,7 +149,7 @@ fn a_timeout_after_progress_in_loss_is_taken_for_real() {
 }
 
 #[test]
-fn a_timeout_in_fast_recovery_is_taken_for_real() {
+fn a_timeout_in_fast_recovery_counts_as_genuine() {
     // RFC 5682 §3.1: not when already in loss recovery; Linux: new_recovery is false.
     let mut flow = Script::connected("linux-3.17", 80);
     flow.writes(20).sends("1-10");

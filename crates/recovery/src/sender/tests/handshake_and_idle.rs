@@ -1,4 +1,4 @@
-//! The SYN, what its loss means for the data, and restarting after silence.
+//! The SYN, the effect of its loss on the data, and the restart after idle time.
 
 use super::super::*;
 use super::script::Script;
@@ -15,7 +15,7 @@ fn the_syn_goes_again_after_one_second_and_then_at_doubling_intervals() {
 }
 
 #[test]
-fn no_data_goes_before_the_syn_is_answered() {
+fn no_data_is_sent_before_the_syn_ack() {
     let mut flow = Script::new("linux-3.17");
     flow.writes(5).sends("SYN").at(80).ack(0).sends("1-5");
 }
@@ -69,7 +69,7 @@ fn the_first_loss_after_a_lost_syn_is_an_ordinary_one() {
 }
 
 #[test]
-fn a_syn_answered_before_its_retransmission_left_is_done_with() {
+fn a_syn_answered_before_its_retransmission_is_not_retransmitted() {
     let mut flow = Script::new("linux-3.17");
     flow.sends("SYN").expires(Timer::Rto, 1000).ack(0);
     flow.writes(10).sends("1-10").rto(3000); // the SYN took 1 s: 1 + 2·1 s
@@ -79,7 +79,7 @@ fn a_syn_answered_before_its_retransmission_left_is_done_with() {
         .timer(Timer::Rto, 2000 + 3000);
 }
 
-/// A flow that has a window of 20, all acknowledged, and sent last at 160 ms.
+/// A flow with a window of 20 segments, all acknowledged, whose last transmission was at 160 ms.
 fn quiet() -> Script {
     let mut flow = Script::connected("linux-3.17", 80);
     flow.writes(20).sends("1-10").at(160).ack(10).sends("11-20");
@@ -111,7 +111,7 @@ fn ssthresh_remembers_three_quarters_of_the_window_idleness_took() {
 }
 
 #[test]
-fn asking_what_would_go_after_silence_changes_nothing() {
+fn a_query_after_idle_time_changes_nothing() {
     let mut flow = quiet();
     flow.at(10_000).writes(1);
     assert!(

@@ -1,7 +1,7 @@
-//! Peers that lie, forget or cheat: nothing they say makes a sender panic, stall, lose a byte or send
-//! faster than what was acknowledged justifies; what cannot be is counted and ignored.
+//! Peers that lie, renege or cheat. No ACK may make a sender panic, stall, lose a byte, or send faster than
+//! the acknowledged data justifies. Impossible ACKs and blocks are counted and ignored.
 //!
-//! After each attack the receiver is honest again, and has to get everything.
+//! After each attack the receiver is honest again, and must receive all data.
 
 use super::super::*;
 use super::network::{Cause, Fate, Network, copying};
@@ -12,7 +12,7 @@ use crate::slp::Kind;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// Every base, and mixes that bring mechanisms together which no base does.
+/// Every base, and combinations of mechanisms that no base has.
 fn profiles() -> impl Iterator<Item = String> {
     let mixes = [
         "linux-3.17+rtor+tlpr",
@@ -36,7 +36,7 @@ fn mechanisms_of(profile: &str) -> Mechanisms {
     *profile.parse::<Profile>().unwrap().mechanisms()
 }
 
-/// A flow of `profile`, with room for ten segments from the beginning, which the attacks count on.
+/// A flow of `profile` with an initial window of ten segments, which the attacks assume.
 fn network(profile: &str, data: &[Fate]) -> Network {
     let rules = mechanisms_of(profile);
     let mechanisms = Mechanisms {
@@ -85,7 +85,7 @@ fn check(network: &Network, profile: &str) {
     );
 }
 
-/// The receiver is honest from now on.
+/// From now on, the receiver is honest.
 fn finish(mut network: Network, profile: &str) -> Counters {
     check(&network, profile);
     assert!(
@@ -96,7 +96,7 @@ fn finish(mut network: Network, profile: &str) -> Counters {
     network.sender.counters()
 }
 
-/// Nothing is SACKed or lost, the window is as it was.
+/// Checks that nothing is SACKed or lost and that the window is unchanged.
 fn unmoved(network: &Network, cwnd: Segments, profile: &str) {
     let sender = &network.sender;
     assert!(
@@ -128,7 +128,7 @@ fn blocks_of_data_never_sent_are_counted_and_ignored() {
 }
 
 #[test]
-fn blocks_below_and_across_snd_una_tell_nothing() {
+fn blocks_below_and_across_snd_una_are_ignored() {
     for profile in profiles() {
         let mut network = ten_in_flight(&profile);
         network.until(|n| n.sender.una() > Offset::DATA + 3 * MSS);
@@ -189,7 +189,7 @@ fn acks_of_data_never_sent_are_counted_and_ignored() {
 }
 
 #[test]
-fn a_receiver_that_reneges_gets_everything_again() {
+fn reneging_causes_the_retransmission_of_everything() {
     for profile in profiles() {
         let mut network = network(&profile, &[Fate::Lost]);
         network.write(0, 10);
@@ -201,7 +201,7 @@ fn a_receiver_that_reneges_gets_everything_again() {
     }
 }
 
-/// A receiver SACKs what never arrived. When the cumulative ACK reaches it, it shows.
+/// A receiver SACKs data that never arrived. The cumulative ACK reveals it on reaching that data.
 #[test]
 fn what_was_sacked_but_never_arrived_is_sent_again() {
     for profile in profiles() {
@@ -216,7 +216,7 @@ fn what_was_sacked_but_never_arrived_is_sent_again() {
     }
 }
 
-/// Slow start grows by the segment acknowledged, into however many ACKs it is divided.
+/// In slow start, the window grows by segments acknowledged, even if ACKs are divided.
 #[test]
 fn ack_division_opens_the_window_no_faster_than_whole_segments() {
     for profile in profiles() {
@@ -236,8 +236,8 @@ fn ack_division_opens_the_window_no_faster_than_whole_segments() {
     }
 }
 
-/// After a loss too: in recovery the window stays within ssthresh, and what follows grows no faster
-/// than with an ACK a segment.
+/// The same holds after a loss: in recovery, the window stays within ssthresh. Afterwards, it grows no
+/// faster than with one ACK per segment.
 #[test]
 fn ack_division_gains_nothing_in_recovery_and_after_it() {
     for profile in profiles() {
@@ -270,8 +270,8 @@ fn ack_division_gains_nothing_in_recovery_and_after_it() {
     }
 }
 
-/// The whole flight is acknowledged the moment it is sent. The sender cannot know; it grows as if a
-/// very short path had taken it, not faster.
+/// The whole flight is acknowledged as soon as it is sent. The sender cannot detect this. Its window grows
+/// as on a very short path, not faster.
 #[test]
 fn optimistic_acks_grow_the_window_by_what_they_acknowledge() {
     for profile in profiles() {
@@ -318,7 +318,7 @@ fn a_flood_of_dsacks_moves_no_window() {
     }
 }
 
-/// A receiver that pretends every retransmission was needless takes its own reduction back, no more.
+/// A receiver that reports every retransmission as spurious undoes its own reduction, no more.
 #[test]
 fn forged_dsacks_return_at_most_the_window_before() {
     for profile in profiles() {
@@ -343,7 +343,7 @@ fn forged_dsacks_return_at_most_the_window_before() {
     }
 }
 
-/// A "duplicate" of data never sent, told by a first block inside the second, explains nothing.
+/// A DSACK for data never sent, in the form of a first block inside the second, explains nothing.
 #[test]
 fn a_dsack_of_data_never_sent_explains_no_retransmission() {
     for profile in profiles() {
@@ -364,7 +364,7 @@ fn a_dsack_of_data_never_sent_explains_no_retransmission() {
     }
 }
 
-/// The peer takes back window it had offered (RFC 9293 §3.8.6: robust against it).
+/// The peer shrinks a window it had offered (RFC 9293 §3.8.6 requires robustness).
 #[test]
 fn a_window_that_shrinks_holds_new_data_and_loses_none() {
     for profile in profiles() {
@@ -394,7 +394,7 @@ fn a_window_that_shrinks_holds_new_data_and_loses_none() {
     }
 }
 
-/// Blocks to a sender that never agreed to SACK are no business of its scoreboard.
+/// SACK blocks do not change the scoreboard of a sender that did not negotiate SACK.
 #[test]
 fn blocks_without_agreement_are_ignored() {
     for profile in profiles() {
@@ -412,19 +412,19 @@ fn blocks_without_agreement_are_ignored() {
     }
 }
 
-/// One thing a hostile peer does, in segments from `snd_una`.
+/// One action of a hostile peer, in segments from `snd_una`.
 #[derive(Clone, Debug)]
 enum Attack {
-    /// Nothing, for so many steps.
+    /// Nothing, for this many steps.
     Wait(usize),
     Write(u64),
-    /// Any blocks, in bytes, below and above; never a cumulative ACK of what has not arrived.
+    /// Any blocks, in bytes, below and above; never a cumulative ACK of data that has not arrived.
     Lie {
         blocks: Vec<(u64, u64)>,
         back: u64,
         window: u64,
     },
-    /// The honest ACK in this many pieces from here on.
+    /// From here on, each honest ACK is divided into this many ACKs.
     Divide(u64),
     Renege,
     Timestamp(u64),
@@ -487,7 +487,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn no_lie_costs_a_byte(
+    fn no_false_ack_loses_a_byte(
         base in prop::sample::select(BASES.map(|(name, ..)| name).to_vec()),
         mechanisms in vec(prop::sample::select(&crate::profile::Mechanism::ALL[..]), 0..5),
         fates in vec(prop_oneof![

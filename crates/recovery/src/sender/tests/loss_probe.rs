@@ -47,7 +47,7 @@ fn the_probe_repeats_the_last_segment_and_the_rto_starts_in_full() {
 }
 
 #[test]
-fn a_probe_due_with_the_rto_takes_its_place() {
+fn a_probe_due_at_the_rto_replaces_the_timeout() {
     // RTT 80: equation 2 asks 320 ms, the RTO is 280 ms.
     let mut flow = Script::connected("linux-3.17+tlp", 80);
     flow.writes(10).sends("1-10").at(160).ack(9);
@@ -73,7 +73,7 @@ fn a_tail_is_probed_once() {
 }
 
 #[test]
-fn new_data_goes_as_the_probe_even_where_the_window_is_full() {
+fn new_data_is_the_probe_even_if_the_window_is_full() {
     let mut flow = Script::connected("linux-3.17+tlp", 200);
     flow.writes(20).sends("1-10").pipe(10).cwnd(10);
     flow.expires(Timer::Probe, 600)
@@ -118,7 +118,7 @@ fn no_probe_in_disorder_or_recovery() {
 }
 
 #[test]
-fn no_probe_after_a_timeout_until_it_is_repaired() {
+fn no_probe_after_a_timeout_until_recovery_from_it() {
     let mut flow = tail("linux-3.17+tlp", 7);
     flow.expires(Timer::Probe, 800).sends("tlp 10");
     flow.expires(Timer::Rto, 1400)
@@ -222,7 +222,7 @@ fn a_duplicate_ack_shows_the_probe_was_not_needed_without_dsack_too() {
 }
 
 #[test]
-fn a_duplicate_reported_with_the_ack_beyond_the_probe_excuses_it() {
+fn a_duplicate_reported_with_the_ack_beyond_the_probe_avoids_a_reduction() {
     let mut flow = tail("linux-3.17+tlp", 9);
     flow.expires(Timer::Probe, 900).sends("tlp 10");
     flow.at(950).ack(10).writes(3).sends("11-13");

@@ -4,7 +4,7 @@ use super::super::*;
 use super::script::{MSS, Script};
 use crate::event::LossDetector;
 
-/// Ten segments left at 200 ms, the first `acked` are acknowledged at 400 ms.
+/// Ten segments are sent at 200 ms; the first `acked` are acknowledged at 400 ms.
 fn tail(profile: &str, acked: u64) -> Script {
     let mut flow = Script::connected(profile, 200);
     flow.writes(10).sends("1-10").at(400).ack(acked);
@@ -71,7 +71,7 @@ fn it_stands_through_a_sack_that_covers_no_whole_segment() {
 }
 
 #[test]
-fn a_sack_stops_it_where_racks_timer_takes_its_place() {
+fn a_sack_stops_the_probe_timer_if_racks_timer_replaces_it() {
     // RFC 8985 §7.2: no probe while a segment is SACKed; §8: one timer at a time.
     for profile in ["linux-3.17+rack+tlprfc+noer", "linux-6"] {
         let mut flow = tail(profile, 5);
@@ -90,7 +90,7 @@ fn it_probes_while_the_window_has_room_and_data_waits() {
 }
 
 #[test]
-fn new_data_goes_as_the_probe_whatever_the_window() {
+fn new_data_is_the_probe_whatever_the_window() {
     // RFC 8985 §7.3: cwnd may be exceeded by one segment.
     let mut flow = Script::connected("linux-6", 200);
     flow.writes(20).sends("1-10");
@@ -122,7 +122,7 @@ fn a_probe_of_new_data_counts_as_outstanding() {
 }
 
 #[test]
-fn linux_arms_beside_an_unanswered_probe_and_lets_it_pass() {
+fn linux_arms_the_timer_while_a_probe_is_unanswered_and_sends_nothing() {
     // tcp_schedule_loss_probe does not ask for it, tcp_send_loss_probe does.
     let mut flow = Script::connected("linux-6", 200);
     flow.writes(11).sends("1-10");
@@ -163,7 +163,7 @@ fn a_repeated_probe_that_repaired_a_loss_costs_a_reduction() {
 }
 
 #[test]
-fn a_dsack_of_the_probe_says_that_both_arrived() {
+fn a_dsack_of_the_probe_proves_that_both_arrived() {
     // §7.4.2 case 2.
     let mut flow = tail("linux-6", 9);
     flow.expires(Timer::Probe, 1000).sends("tlp 10");
@@ -177,7 +177,7 @@ fn a_dsack_of_the_probe_says_that_both_arrived() {
 }
 
 #[test]
-fn a_dsack_of_another_segment_says_nothing_of_the_probe() {
+fn a_dsack_of_another_segment_does_not_answer_the_probe() {
     // Linux FLAG_DSACK_TLP: the block must end where the probe did. The draft takes any.
     for (profile, pto, reductions) in [("linux-6", 600, 1), ("linux-3.17+tlp", 500, 0)] {
         let mut flow = tail(profile, 9);
@@ -193,7 +193,7 @@ fn a_dsack_of_another_segment_says_nothing_of_the_probe() {
 }
 
 #[test]
-fn a_duplicate_ack_without_sack_says_that_both_arrived() {
+fn a_duplicate_ack_without_sack_proves_that_both_arrived() {
     // §7.4.2 case 4: the receiver does not send DSACKs.
     let mut flow = tail("linux-6", 9);
     flow.expires(Timer::Probe, 1000).sends("tlp 10");

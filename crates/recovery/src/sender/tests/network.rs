@@ -1,7 +1,7 @@
-//! A sender, a receiver that tells the truth, and a little network between them in virtual time.
+//! A sender, an honest receiver, and a small network between them in virtual time.
 //!
-//! Everything takes 20 ms one way, segments leave the bottleneck 1 ms apart; the k-th segment and the
-//! k-th ACK meet the k-th of their fates, and pass when those are used up.
+//! The one-way delay is 20 ms, and segments leave the bottleneck 1 ms apart. The k-th segment and the k-th
+//! ACK meet the k-th of their fates. They pass once the fates are used up.
 
 use super::super::*;
 use super::script::MSS;
@@ -14,31 +14,31 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const ONE_WAY: Duration = Duration::from_millis(20);
 const SPACING: Duration = Duration::from_millis(1);
-/// What a receiver that acknowledges every so many segments waits for the rest.
+/// How long a receiver that acknowledges every n-th segment delays its ACK.
 const DELAYED_ACK: Duration = Duration::from_millis(40);
 /// The tick of the timestamp clock.
 const TICK: u64 = 1_000_000;
 
-/// What becomes of a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Fate {
     #[default]
     Passes,
     Lost,
-    /// Held back, so that later ones overtake it.
+    /// Delayed, so that later packets overtake it.
     Late(u64),
     Twice,
 }
 
-/// What the receiver has, and how it says so (RFC 2018 §4, RFC 2883 §4, RFC 7323 §4.3).
+/// The receiver's data and its reports (RFC 2018 §4, RFC 2883 §4, RFC 7323 §4.3).
 #[derive(Clone, Debug)]
 pub(super) struct Receiver {
     /// Everything below has arrived.
     pub(super) next: Offset,
-    /// Stretches above, the one that changed last first.
+    /// Out-of-order runs, the latest changed first.
     held: Vec<Span>,
     duplicate: Option<Span>,
-    /// When the segment was sent whose timestamp is echoed.
+    /// When the segment with the echoed timestamp was sent.
     echo: Instant,
     acked: Offset,
     pub(super) sack: bool,
@@ -82,12 +82,12 @@ impl Receiver {
         }
     }
 
-    /// Drops all it holds out of order: it reneges (RFC 2018 §8).
+    /// Reneges: drops all out-of-order data (RFC 2018 §8).
     pub(super) fn renege(&mut self) {
         self.held.clear();
     }
 
-    /// What it says at `now`.
+    /// The ACK it sends at `now`.
     pub(super) fn ack(&mut self, now: Instant, window: u64) -> Ack {
         self.acked = self.next;
         let mut ack = Ack::new(self.next, window);
@@ -104,7 +104,7 @@ impl Receiver {
     }
 }
 
-/// Rules by which everything of these kinds is worth a copy.
+/// Rules that copy every segment of these kinds.
 pub(super) fn copying(kinds: &[Kind]) -> SlpRules {
     let none = Likelihoods::default();
     let all = kinds.iter();
@@ -115,10 +115,10 @@ pub(super) fn copying(kinds: &[Kind]) -> SlpRules {
     }
 }
 
-/// Watches from outside that copies keep to what they may take (§II-C2).
+/// Checks from outside that copies stay within their window (§II-C2).
 #[derive(Clone, Debug)]
 pub(super) struct CopyWatch {
-    /// The segment copied last.
+    /// The most recently copied segment.
     last: Span,
     copies: u64,
     /// Windows acknowledged: each ends where the stream did when the one before was.
@@ -144,7 +144,7 @@ impl CopyWatch {
         }
     }
 
-    /// `span` is about to be copied: may it be?
+    /// Checks that `span`, which is about to be copied, may be.
     pub(super) fn judge(&mut self, sender: &Sender, span: Span) -> Result<(), String> {
         let (una, nxt) = (sender.una(), sender.nxt());
         let found = sender.board().iter().find(|s| s.span == span);
@@ -175,7 +175,7 @@ impl CopyWatch {
     }
 }
 
-/// `span` has just been sent: the host offers it, with PSH at the end of what is written.
+/// `span` was just sent: the host offers it for a copy, with PSH at the end of the written data.
 pub(super) fn offer(sender: &mut Sender, now: Instant, what: Send) {
     if let Some(span) = what.span().filter(|_| what.is_new()) {
         let carried = Carried {
@@ -186,26 +186,26 @@ pub(super) fn offer(sender: &mut Sender, now: Instant, what: Send) {
     }
 }
 
-/// What makes the sender act.
+/// What triggers the sender.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Cause {
-    /// An ACK, which delivered so many segments never reported before.
+    /// An ACK that newly delivered this many segments.
     Acked(AckSummary, u32),
-    /// A timer went off.
+    /// A timer expired.
     Fired,
     Wrote,
     Congested,
 }
 
-/// What happened at the sender at one moment.
+/// The sender's events at one instant.
 #[derive(Clone, Debug)]
 pub(super) struct Step {
     pub(super) cause: Cause,
-    /// Before it.
+    /// The state before.
     pub(super) state: State,
     pub(super) pipe: Segments,
     pub(super) cwnd: Segments,
-    /// What the sender said of it, and then sent.
+    /// The sender's events, and the segments it then sent.
     pub(super) events: Vec<Event>,
     pub(super) sent: Vec<Send>,
 }
@@ -225,11 +225,11 @@ pub(super) struct Network {
     pub(super) now: Instant,
     data_fates: Vec<Fate>,
     ack_fates: Vec<Fate>,
-    /// The receiver acknowledges every so many segments.
+    /// The receiver acknowledges every n-th segment.
     stretch: u32,
-    /// In so many ACKs, each for a part of what is new (ACK division).
+    /// The number of ACKs into which each ACK is divided (ACK division).
     pub(super) pieces: u64,
-    /// What the receiver has room for.
+    /// The receive window.
     pub(super) window: u64,
     waiting: u32,
     sent: usize,
@@ -237,14 +237,14 @@ pub(super) struct Network {
     bottleneck: Instant,
     queue: BTreeMap<(Instant, Reverse<u64>), Packet>,
     serial: u64,
-    /// Segments reported to the sender, by their ends.
+    /// The ends of the segments reported to the sender.
     known: BTreeSet<Offset>,
     copies: CopyWatch,
 }
 
 impl Network {
-    /// After the handshake, nothing written yet. `data` and `acks`: the fates of what is sent. With
-    /// selective loss prevention on, the end of every write is worth a copy.
+    /// A network after the handshake, before any write. `data` and `acks` are the fates of segments and ACKs.
+    /// With selective loss prevention, the end of every write is copied.
     pub(super) fn new(profile: &str, data: &[Fate], acks: &[Fate], stretch: u32) -> Self {
         let profile: Profile = profile.parse().unwrap();
         let mut mechanisms = *profile.mechanisms();
@@ -289,7 +289,7 @@ impl Network {
         self.post(at, Packet::Write(segments * MSS));
     }
 
-    /// The sender is told of congestion at `ms` after now.
+    /// Signals congestion to the sender at `ms` after now.
     pub(super) fn congest(&mut self, ms: u64) {
         self.post(self.now + Duration::from_millis(ms), Packet::Signal);
     }
@@ -300,7 +300,7 @@ impl Network {
             .insert((at, Reverse(u64::MAX - self.serial)), packet);
     }
 
-    /// Goes on to the next thing that happens at the sender; `None`: nothing will.
+    /// Advances to the sender's next event; `None` if there is none.
     pub(super) fn step(&mut self) -> Option<Step> {
         loop {
             let timer = self.sender.next_timer();
@@ -372,7 +372,7 @@ impl Network {
         Cause::Acked(summary, fresh as u32)
     }
 
-    /// The sender sends all it wants to.
+    /// The sender sends all segments it may send.
     fn send(&mut self) -> Vec<Send> {
         let mut sent = Vec::new();
         while let Some(what) = self.sender.next_send(self.now) {
@@ -440,18 +440,18 @@ impl Network {
         }
     }
 
-    /// `ack` reaches the sender now, whoever sent it.
+    /// Delivers `ack` to the sender now, genuine or forged.
     pub(super) fn inject(&mut self, ack: &Ack) -> Step {
         let ack = *ack;
         self.act(|network| network.answer(&ack))
     }
 
-    /// Goes on until `done`, or for 20,000 steps; whether it was.
+    /// Advances until `done`, for at most 20,000 steps. Returns whether `done` was reached.
     pub(super) fn until(&mut self, done: impl Fn(&Self) -> bool) -> bool {
         (0..20_000).any(|_| done(self) || self.step().is_none()) && done(self)
     }
 
-    /// Everything written is acknowledged, and has arrived.
+    /// Whether all written data has arrived and is acknowledged.
     pub(super) fn is_done(&self) -> bool {
         let limit = self.sender.limit();
         self.sender.una() == limit && self.receiver.next == limit && self.queue.is_empty()

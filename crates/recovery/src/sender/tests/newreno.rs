@@ -168,7 +168,7 @@ fn a_late_segment_after_two_duplicate_acks_is_no_loss() {
 }
 
 #[test]
-fn prr_takes_duplicate_acks_for_deliveries() {
+fn prr_counts_duplicate_acks_as_deliveries() {
     // Linux 6.12 tcp_add_reno_sack, RFC 9937 §6.2. ssthresh = ⌊10·0.7⌋ and
     // sndcnt = ⌈7·delivered/10⌉ − out while more than seven are in flight.
     let mut flow = Script::without_sack("linux-6+notlp", 80);

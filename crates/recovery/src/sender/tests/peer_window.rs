@@ -1,4 +1,4 @@
-//! The peer's window: staying in it, probing a closed one; ACKs that are not to be believed.
+//! The peer's window: its limit, probes of a closed window, and implausible ACKs.
 
 use super::super::*;
 use super::script::{MSS, Script, segments};
@@ -12,7 +12,7 @@ fn nothing_is_sent_beyond_the_peers_window() {
 }
 
 #[test]
-fn an_older_ack_does_not_take_back_the_window() {
+fn an_older_ack_does_not_shrink_the_window() {
     let mut flow = Script::connected_with("linux-3.17", 80, 4 * MSS);
     flow.writes(3).sends("1-3").at(160).ack(2);
     flow.at(161).ack(1).writes(9).sends("4-6");
@@ -67,7 +67,7 @@ fn the_interval_between_window_probes_is_bounded() {
 }
 
 #[test]
-fn an_opening_window_lets_data_go_and_ends_probing() {
+fn an_opening_window_releases_data_and_ends_probing() {
     let mut flow = Script::connected_with("linux-3.17", 80, 2 * MSS);
     flow.writes(5).sends("1-2").at(160).window(0).ack(2);
     flow.expires(Timer::Persist, 440).sends("window probe");
@@ -84,7 +84,7 @@ fn an_opening_window_lets_data_go_and_ends_probing() {
 }
 
 #[test]
-fn a_sliver_of_window_is_used_only_by_the_probe() {
+fn only_the_probe_uses_a_very_small_window() {
     // Silly-window avoidance on the sender's side, and its override (RFC 9293 §3.8.6.2.1).
     let mut flow = Script::connected_with("linux-3.17", 80, 2 * MSS);
     flow.writes(5)
@@ -162,7 +162,7 @@ fn an_old_ack_acknowledges_nothing() {
 }
 
 #[test]
-fn a_peer_that_answers_with_a_shut_window_is_not_given_up() {
+fn a_peer_that_keeps_its_window_closed_but_answers_is_not_aborted() {
     let mut flow = Script::connected_with("linux-3.17", 80, 2 * MSS);
     flow.writes(2).sends("1-2");
     let user = |flow: &Script| flow.sender.deadline(Timer::User);

@@ -1,7 +1,7 @@
-//! The properties of proportional rate reduction (see [`crate::rate`]'s own) as they hold for a whole
-//! sender over a network that loses, duplicates and reorders segments and ACKs, to a receiver that
-//! acknowledges as seldom as it likes. What is counted is what the sender really sent; extra copies are.
-//! And one of selective loss prevention: where nothing is worth a copy, nothing is different.
+//! The properties of proportional rate reduction (see those of [`crate::rate`]) for a whole sender. The
+//! network loses, duplicates and reorders segments and ACKs, and the receiver acknowledges as rarely as it
+//! likes. The tests count the segments actually sent, extra copies included. One property is about selective
+//! loss prevention: if no segment is copied, the behaviour is unchanged.
 
 use super::super::*;
 use super::network::{Cause, Fate, Network, Step, copying};
@@ -11,7 +11,7 @@ use crate::rate::Bound;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// Each way of finding losses that PRR was put on, with Reno's threshold and with CUBIC's.
+/// Each loss detection used with PRR, with Reno's threshold and with CUBIC's.
 const BASES: [&str; 6] = [
     "linux-3.17",
     "linux-3.17+reno",
@@ -36,13 +36,13 @@ struct Episode {
     safe: u64,
     /// Segments sent on ACKs.
     sent: u64,
-    /// Segments sent because a timer said so.
+    /// Segments sent on timers.
     by_timer: u64,
     marked: u32,
-    /// Before the ACK it began with.
+    /// The state before the ACK that began it.
     pipe: Segments,
     cwnd: Segments,
-    /// Begun by an ACK, nothing but ACKs since, no duplicate reported.
+    /// Whether an ACK began it, only ACKs followed, and no duplicate was reported.
     plain: bool,
 }
 
@@ -239,7 +239,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn reductions_keep_their_bounds_and_converge(
+    fn reductions_respect_their_bounds_and_converge(
         (profile, bound) in any_profile(),
         data in fates(30, trouble()),
         acks in fates(8, trouble()),
@@ -254,7 +254,7 @@ proptest! {
     }
 
     #[test]
-    fn bursts_of_losses_keep_the_bounds(
+    fn the_bounds_hold_for_bursts_of_losses(
         (profile, bound) in any_profile(),
         quiet in 20..120usize,
         bursts in vec((1..40usize, 1..40usize), 1..6),

@@ -1,5 +1,5 @@
-//! RACK: loss by time (RFC 8985 §6; Linux 6.12 `tcp_recovery.c`). Where nothing else is said the RTT
-//! is 80 ms and ten segments left at 80 ms.
+//! RACK: loss detection by time (RFC 8985 §6; Linux 6.12 `tcp_recovery.c`). By default, the RTT is 80 ms and
+//! ten segments are sent at 80 ms.
 
 use super::super::*;
 use super::script::Script;
@@ -11,7 +11,7 @@ fn ten(profile: &str, written: u64) -> Script {
     flow
 }
 
-/// Segment 1 was 1 ms later than 2: the path reorders. All ten are acknowledged.
+/// Segment 1 arrived 1 ms after segment 2: the path reorders. All ten are acknowledged.
 fn reorders(profile: &str) -> Script {
     let mut flow = ten(profile, 10);
     flow.at(160)
@@ -33,7 +33,7 @@ fn by_rack(segments: impl IntoIterator<Item = u64>) -> Vec<(u64, LossDetector)> 
 }
 
 #[test]
-fn a_quarter_of_the_least_rtt_is_waited_for_a_late_segment() {
+fn a_late_segment_has_a_quarter_of_the_minimum_rtt_to_arrive() {
     // §6.2 step 4, step 5; Linux adds 2 ms to the timer.
     for (profile, timer) in [("linux-6", 182), ("linux-3.17+rack+noer", 180)] {
         let mut flow = ten(profile, 10);
@@ -90,7 +90,7 @@ fn where_the_path_reorders_three_segments_sacked_do_not_end_it() {
 }
 
 #[test]
-fn in_recovery_nothing_is_waited_for() {
+fn in_recovery_losses_are_marked_without_a_wait() {
     // §6.2 step 4. 5 is lost as soon as 6 arrives: two may go (banked 4 − 1, gap 7 − 5).
     let mut flow = ten("linux-6", 10);
     flow.at(160).sack(0, &[2..=4]).cwnd(7).sends("fast 1");
@@ -181,7 +181,7 @@ fn a_retransmission_lost_is_found_by_another_sent_later() {
 }
 
 #[test]
-fn an_answer_sooner_than_the_least_rtt_is_the_originals() {
+fn an_ack_sooner_than_the_minimum_rtt_is_for_the_original() {
     // §6.2 step 2: else RACK.xmit_ts would be 160 ms and 5 to 10, sent at 80 ms, all lost.
     let mut flow = ten("linux-6", 10);
     flow.at(160).sack(0, &[2..=4]).sends("fast 1");
@@ -190,7 +190,7 @@ fn an_answer_sooner_than_the_least_rtt_is_the_originals() {
 }
 
 #[test]
-fn an_answer_after_the_least_rtt_is_the_retransmissions() {
+fn an_ack_after_the_minimum_rtt_is_for_the_retransmission() {
     // 5 to 10 left before it and are lost. Further losses: no SafeACK, so banked 4 − 1 go.
     let mut flow = ten("linux-6", 10);
     flow.at(160).sack(0, &[2..=4]).sends("fast 1");
@@ -198,7 +198,7 @@ fn an_answer_after_the_least_rtt_is_the_retransmissions() {
     assert_eq!(flow.marked(), by_rack([1, 5, 6, 7, 8, 9, 10]));
 }
 
-/// On a path that reorders, 11 of 11 to 16 was sent again by the timer, and arrived all the same.
+/// On a path that reorders, the timer retransmits segment 11 of 11 to 16, whose original arrives anyway.
 fn widened(profile: &str) -> Script {
     let mut flow = reorders(profile);
     flow.at(200).writes(6).sends("11-16");
@@ -212,7 +212,7 @@ fn widened(profile: &str) -> Script {
 }
 
 #[test]
-fn a_dsack_widens_the_window_by_a_quarter_of_the_least_rtt() {
+fn a_dsack_widens_the_window_by_a_quarter_of_the_minimum_rtt() {
     // §6.2 step 4: reo_wnd_mult = 2.
     let mut flow = widened("linux-6");
     flow.at(400).writes(6).sends("17-22");
@@ -222,7 +222,7 @@ fn a_dsack_widens_the_window_by_a_quarter_of_the_least_rtt() {
 }
 
 #[test]
-fn a_dsack_of_a_path_that_was_not_seen_to_reorder_widens_nothing() {
+fn a_dsack_without_detected_reordering_does_not_widen_the_window() {
     // Linux tcp_dsack_seen: only with reord_seen.
     let mut flow = ten("linux-6", 10);
     flow.at(160).sack(0, &[2..=4]).sends("fast 1");
@@ -238,7 +238,7 @@ fn a_dsack_of_a_path_that_was_not_seen_to_reorder_widens_nothing() {
 }
 
 #[test]
-fn dsacks_widen_the_window_once_a_round_trip() {
+fn dsacks_widen_the_window_once_per_round_trip() {
     // §6.2 step 4: dsack_round. Both 11 and 12 were sent again in vain.
     let mut flow = reorders("linux-6");
     flow.at(200).writes(6).sends("11-16");
@@ -274,7 +274,7 @@ fn the_window_is_no_wider_than_the_smoothed_rtt() {
 }
 
 #[test]
-fn a_timeout_spares_what_was_sent_less_than_an_rtt_ago() {
+fn a_timeout_does_not_mark_segments_sent_less_than_an_rtt_ago() {
     // §6.3; Linux tcp_timeout_mark_lost: cwnd is what stays in flight and one.
     let mut flow = Script::connected("linux-6+notlp", 80);
     flow.writes(5).sends("1-5").at(340).writes(3).sends("6-8");
@@ -290,7 +290,7 @@ fn a_timeout_spares_what_was_sent_less_than_an_rtt_ago() {
 }
 
 #[test]
-fn a_timeout_takes_all_as_lost_where_losses_are_counted() {
+fn a_timeout_marks_all_segments_lost_if_losses_are_counted() {
     let mut flow = Script::connected("linux-6+fack+notlp", 80);
     flow.writes(5).sends("1-5").at(340).writes(3).sends("6-8");
     flow.expires(Timer::Rto, 360).pipe(0).cwnd(1).sends("rto 1");
@@ -312,7 +312,7 @@ fn what_a_timeout_spared_is_found_lost_by_a_later_ack() {
 }
 
 #[test]
-fn a_retransmission_lost_in_loss_is_answered_by_a_recovery() {
+fn a_retransmission_lost_in_loss_begins_a_recovery() {
     // tcp_fastretrans_alert, Loss with FLAG_LOST_RETRANS: a further reduction, ⌊2·0.7⌋ but two.
     let mut flow = ten("linux-6+notlp", 10);
     flow.expires(Timer::Rto, 360).ssthresh(7).sends("rto 1");
@@ -325,7 +325,7 @@ fn a_retransmission_lost_in_loss_is_answered_by_a_recovery() {
 }
 
 #[test]
-fn a_loss_in_loss_that_is_no_lost_retransmission_is_not() {
+fn an_original_lost_in_loss_begins_no_recovery() {
     // Linux: only FLAG_LOST_RETRANS leaves Loss that way.
     let mut flow = Script::connected("linux-6+notlp", 80);
     flow.writes(5).sends("1-5").at(340).writes(3).sends("6-8");
@@ -401,7 +401,7 @@ fn the_rtt_is_that_of_the_latest_delivered_not_of_the_latest_sent() {
 }
 
 #[test]
-fn by_the_rfc_a_dsack_widens_the_window_whether_or_not_reordering_was_seen() {
+fn in_the_rfc_a_dsack_widens_the_window_even_without_reordering() {
     // §6.2 step 4: only the two cases that make it zero ask for reordering.
     let mut flow = ten("linux-3.17+rack+noer", 10);
     flow.at(160).sack(0, &[2..=4]).sends("fast 1");

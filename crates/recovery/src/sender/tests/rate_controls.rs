@@ -82,7 +82,7 @@ fn prr_spreads_the_sending_evenly() {
 }
 
 #[test]
-fn prr_sends_seven_for_ten_with_cubic() {
+fn prr_with_cubic_sends_seven_segments_per_ten_delivered() {
     // The 2011 paper §4: ssthresh 14 of 20, ⌈14·delivered/20⌉ − out.
     let mut flow = Script::connected("linux-3.17+nofack", 100);
     flow.sender.congestion.cwnd = Segments(20);
@@ -93,7 +93,7 @@ fn prr_sends_seven_for_ten_with_cubic() {
 }
 
 #[test]
-fn prr_sends_in_proportion_to_what_a_stretch_ack_delivers() {
+fn prr_sends_in_proportion_to_the_data_a_stretch_ack_delivers() {
     // The 2011 paper §4.3, property 4: ten delivered at once are worth five, whatever the ACKs.
     let mut flow = twenty("prr");
     flow.at(200).sack(0, &[2..=4]).pipe(16).sends("fast 1, 21");
@@ -158,7 +158,7 @@ fn safe_acks_turn_the_conservative_bound_into_slow_start() {
 }
 
 #[test]
-fn an_ack_that_advances_and_tells_of_a_further_loss_is_not_safe() {
+fn an_ack_that_advances_and_reveals_a_further_loss_is_not_safe() {
     // RFC 9937 §3, SafeACK. By RACK: the retransmission of 1 arrives, and 5 to 10 left before it.
     let mut flow = Script::connected("linux-6+reno", 80);
     flow.writes(40).sends("1-10");
@@ -191,7 +191,7 @@ fn the_window_after_recovery_is_ssthresh_but_for_rate_halving() {
 }
 
 #[test]
-fn prr_banks_what_could_not_be_sent() {
+fn prr_saves_deliveries_without_data_to_send() {
     // The 2011 paper §4.3, property 3, figure 4: at most three after a stall of six deliveries.
     let mut flow = Script::connected("linux-3.17+reno", 100);
     flow.sender.congestion.cwnd = Segments(20);
@@ -232,7 +232,7 @@ fn a_congestion_signal_reduces_by_the_same_rule() {
 }
 
 #[test]
-fn a_reduction_for_congestion_ends_beyond_what_was_out_as_it_began() {
+fn a_cwr_reduction_ends_once_the_data_then_in_flight_is_acknowledged() {
     // tcp_fastretrans_alert: CWR ends with snd_una > high_seq, at ssthresh.
     let mut flow = twenty("prr");
     flow.at(200).congested();
@@ -251,7 +251,7 @@ fn a_reduction_for_congestion_ends_beyond_what_was_out_as_it_began() {
 }
 
 #[test]
-fn congestion_is_answered_once_a_round_trip() {
+fn congestion_reduces_the_window_once_per_round_trip() {
     let mut flow = twenty("prr");
     flow.at(200)
         .congested()
@@ -263,7 +263,7 @@ fn congestion_is_answered_once_a_round_trip() {
 }
 
 #[test]
-fn a_loss_found_meanwhile_reduces_no_further() {
+fn a_loss_found_during_the_reduction_reduces_no_further() {
     // tcp_enter_recovery from CWR keeps ssthresh, the recovery point and PRR's counters.
     let mut flow = twenty("prr");
     flow.at(200).congested().ssthresh(10);

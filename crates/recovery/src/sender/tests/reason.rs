@@ -27,7 +27,7 @@ fn without_a_loss_or_a_timer_there_is_no_reason() {
 }
 
 #[test]
-fn a_lost_segment_goes_for_its_loss_unless_only_the_timer_can_have_sent_it() {
+fn a_lost_segments_trigger_is_its_loss_unless_only_the_timer_can_have_sent_it() {
     let mut flow = Script::connected("linux-3.17", 80);
     flow.writes(10).sends("1-10");
     flow.at(160).sack(0, &[4..=4]);
@@ -67,7 +67,7 @@ fn the_head_again_without_an_ack_since_a_timeout_is_another_timeout() {
 }
 
 #[test]
-fn new_data_is_a_probe_where_only_the_window_holds_it_back() {
+fn new_data_is_a_probe_if_only_the_window_limits_it() {
     let mut flow = Script::connected("linux-3.17+tlp", 80);
     flow.writes(11).sends("1-10");
     let now = Instant::from_millis(240);

@@ -5,7 +5,7 @@ use super::script::Script;
 use crate::event::LossDetector;
 
 #[test]
-fn reordering_beyond_dupthresh_raises_it_and_turns_fack_off() {
+fn reordering_beyond_dupthresh_raises_it_and_disables_fack() {
     let mut flow = Script::connected("linux-3.17", 80);
     flow.writes(40).sends("1-10");
     flow.at(160).sack(0, &[6..=6]).sends("fast 1");
@@ -19,7 +19,7 @@ fn reordering_beyond_dupthresh_raises_it_and_turns_fack_off() {
 }
 
 #[test]
-fn reordering_within_dupthresh_turns_off_early_retransmit_alone() {
+fn reordering_within_dupthresh_disables_only_early_retransmit() {
     let mut flow = Script::connected("linux-3.17", 80);
     flow.writes(10).sends("1-10");
     flow.at(160)

@@ -25,7 +25,7 @@ fn by_threshold(segments: impl IntoIterator<Item = u64>) -> Vec<(u64, LossDetect
 }
 
 #[test]
-fn three_stretches_sacked_above_make_a_segment_lost() {
+fn three_runs_sacked_above_make_a_segment_lost() {
     // §4 IsLost: DupThresh discontiguous sequences; 900 bytes alone would not do.
     let mut flow = small();
     flow.at(160).sack(0, &[7..=7, 5..=5, 3..=3]);
@@ -56,7 +56,7 @@ fn more_than_two_full_segments_sacked_above_make_a_segment_lost() {
 }
 
 #[test]
-fn exactly_two_full_segments_sacked_above_do_not() {
+fn exactly_two_full_segments_sacked_above_do_not_make_a_segment_lost() {
     let mut flow = ten();
     flow.at(160).sack(0, &[2..=3]).state(State::Disorder);
     assert_eq!(flow.marked(), []);
@@ -76,7 +76,7 @@ fn the_third_duplicate_ack_begins_recovery_whatever_is_lost() {
 }
 
 #[test]
-fn an_ack_that_advances_and_sacks_anew_is_the_first_duplicate() {
+fn an_ack_that_advances_with_new_sacks_is_the_first_duplicate() {
     // §2 "duplicate acknowledgment", §5: a cumulative ACK resets DupAcks and, where it SACKs
     // something new, counts as a duplicate all the same.
     let mut flow = small();
@@ -131,7 +131,7 @@ fn what_is_lost_goes_before_new_data_and_that_before_the_rescue() {
 }
 
 #[test]
-fn a_hole_not_known_lost_goes_when_nothing_new_can() {
+fn a_hole_not_marked_lost_is_sent_when_no_new_data_can_be() {
     // §4 NextSeg (3): 8 lies below the highest SACK, with a stretch of two segments above it.
     let mut flow = ten();
     flow.at(160).sack(0, &[5..=7]).sends("fast 1-2");
@@ -142,7 +142,7 @@ fn a_hole_not_known_lost_goes_when_nothing_new_can() {
 }
 
 #[test]
-fn new_data_goes_before_a_hole_not_known_lost() {
+fn new_data_is_sent_before_a_hole_not_marked_lost() {
     // §4 NextSeg (2) before (3).
     let mut flow = Script::connected("rfc6675", 80);
     flow.writes(11).sends("1-10");
@@ -154,7 +154,7 @@ fn new_data_goes_before_a_hole_not_known_lost() {
 }
 
 #[test]
-fn a_hole_sent_again_that_is_not_known_lost_counts_twice() {
+fn a_retransmitted_hole_not_marked_lost_counts_twice_in_the_pipe() {
     // §4 SetPipe: once as not lost, once as at or below HighRxt.
     let mut flow = ten();
     flow.at(160).sack(0, &[5..=7]).sends("fast 1-2");
@@ -188,7 +188,7 @@ fn the_rescue_waits_until_the_first_retransmission_is_acknowledged() {
 }
 
 #[test]
-fn one_segment_is_rescued_a_recovery() {
+fn one_segment_is_rescued_per_recovery() {
     let mut flow = ten();
     flow.at(160).sack(0, &[2..=8]).sends("fast 1");
     flow.at(240).ack(8).state(State::Recovery).sends("fast 10");
@@ -201,7 +201,7 @@ fn one_segment_is_rescued_a_recovery() {
 }
 
 #[test]
-fn a_mechanism_without_the_rescue_leaves_the_tail_to_the_timer() {
+fn without_rescue_the_tail_waits_for_the_timer() {
     let mut flow = Script::connected("rfc6675+holes", 80);
     flow.writes(10).sends("1-10");
     flow.at(160).sack(0, &[2..=9]).sends("fast 1");
@@ -210,7 +210,7 @@ fn a_mechanism_without_the_rescue_leaves_the_tail_to_the_timer() {
 }
 
 #[test]
-fn recovery_ends_with_all_that_was_out_as_it_began() {
+fn recovery_ends_once_all_data_outstanding_at_its_start_is_acknowledged() {
     // §5 (A): HighACK at RecoveryPoint, which new data of the recovery does not move.
     let mut flow = Script::connected("rfc6675", 80);
     flow.writes(30).sends("1-10");
@@ -249,7 +249,7 @@ fn sacks_after_a_timeout_begin_no_recovery_below_what_was_sent() {
 }
 
 #[test]
-fn a_timeout_in_recovery_reduces_ssthresh_to_half_of_what_is_out() {
+fn a_timeout_in_recovery_reduces_ssthresh_to_half_of_the_flight() {
     // RFC 5681 §3.1 equation 4: the timer did not send the segment before, so ssthresh is set to
     // max(FlightSize/2, 2·SMSS), here of 6 outstanding.
     let mut flow = ten();

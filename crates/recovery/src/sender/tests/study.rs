@@ -96,7 +96,7 @@ fn windows_takes_one_sample_a_flight() {
 }
 
 #[test]
-fn freebsd_takes_one_a_flight_unless_there_are_timestamps() {
+fn freebsd_takes_one_rtt_sample_per_flight_without_timestamps() {
     let mut flow = Script::connected("freebsd-5", 1000);
     flow.rto(3000).writes(20).sends("1");
     flow.at(2000).ack(1).rto(2500).sends("2-3");
@@ -140,7 +140,7 @@ fn a_timeout_is_forgotten_when_new_data_was_timed() {
 }
 
 #[test]
-fn mechanisms_go_on_top() {
+fn mechanisms_are_added_to_a_profile() {
     let mut flow = Script::connected("windows-xp+tlp", 80);
     flow.writes(2).sends("1-2").timer(Timer::Probe, 80 + 160);
     flow.expires(Timer::Probe, 240).sends("tlp 2");

@@ -165,7 +165,7 @@ fn rto_restart_counts_unsent_data_too() {
 }
 
 #[test]
-fn rto_restart_takes_the_full_rto_where_nothing_of_it_is_left() {
+fn rto_restart_uses_the_full_rto_if_none_of_it_is_left() {
     let mut flow = Script::connected("linux-3.17+rtor", 80);
     flow.writes(3).sends("1-3");
     flow.at(160)
@@ -177,7 +177,7 @@ fn rto_restart_takes_the_full_rto_where_nothing_of_it_is_left() {
 }
 
 #[test]
-fn rto_restart_counts_from_a_retransmission_where_there_was_one() {
+fn rto_restart_counts_from_a_retransmission_if_there_was_one() {
     let mut flow = Script::connected("linux-3.17+rtor", 80);
     flow.writes(3).sends("1-3");
     flow.at(160)
@@ -188,7 +188,7 @@ fn rto_restart_counts_from_a_retransmission_where_there_was_one() {
 }
 
 #[test]
-fn a_receiver_that_reneges_is_answered_as_a_timeout() {
+fn reneging_is_handled_like_a_timeout() {
     let mut flow = Script::connected("linux-3.17", 80);
     flow.writes(10).sends("1-10");
     flow.at(160).sack(0, &[2..=3]).state(State::Disorder);
@@ -210,7 +210,7 @@ fn a_receiver_that_reneges_is_answered_as_a_timeout() {
 }
 
 #[test]
-fn a_timer_that_was_stopped_does_nothing() {
+fn a_stopped_timer_does_nothing() {
     let mut flow = Script::connected("linux-3.17+tlp", 80);
     flow.writes(3).sends("1-3").at(160).ack(3);
     for timer in Timer::ALL {

@@ -1,11 +1,12 @@
-//! Reductions taken back: DSACK (RFC 3708), timestamps (RFC 3522), and Linux's response
+//! Undo of reductions: DSACK (RFC 3708), timestamps (RFC 3522), and Linux's response
 //! (`tcp_try_undo_*`, `tcp_undo_cwnd_reduction`).
 
 use super::super::*;
 use super::script::Script;
 use crate::counters::Ended;
 
-/// Ten segments left at 80 ms; the SACK of 2 to 4 at 160 ms sent 1 again, in vain: it was late.
+/// Ten segments are sent at 80 ms. The SACK of 2 to 4 at 160 ms causes a spurious retransmission of 1, which
+/// was only late.
 fn spurious(profile: &str) -> Script {
     let mut flow = Script::connected(profile, 80);
     flow.writes(10).sends("1-10");
@@ -13,7 +14,7 @@ fn spurious(profile: &str) -> Script {
     flow
 }
 
-/// The same with three in vain, 1 at 160 ms, 2 and 3 at 161 ms.
+/// The same with three spurious retransmissions: 1 at 160 ms, 2 and 3 at 161 ms.
 fn spurious_three(profile: &str) -> Script {
     let mut flow = Script::connected(profile, 80);
     flow.writes(10).sends("1-10");
@@ -23,7 +24,7 @@ fn spurious_three(profile: &str) -> Script {
 }
 
 #[test]
-fn a_dsack_in_recovery_ends_it_and_gives_the_window_back() {
+fn a_dsack_in_recovery_ends_it_and_restores_the_window() {
     let mut flow = Script::connected("linux-3.17", 80);
     flow.writes(20).sends("1-10");
     flow.at(160).sack(0, &[2..=4]).ssthresh(7).sends("fast 1");
@@ -36,7 +37,7 @@ fn a_dsack_in_recovery_ends_it_and_gives_the_window_back() {
 }
 
 #[test]
-fn a_dsack_after_recovery_gives_the_window_back_too() {
+fn a_dsack_after_recovery_also_restores_the_window() {
     // tcp_try_undo_dsack in Open: undo_marker outlives the recovery.
     let mut flow = spurious("linux-3.17");
     flow.at(170).ack(10).state(State::Open).cwnd(7).ssthresh(7);
@@ -87,7 +88,7 @@ fn one_dsack_may_explain_several_retransmissions() {
 }
 
 #[test]
-fn dsacks_of_an_earlier_episode_explain_nothing_of_this() {
+fn dsacks_of_an_earlier_episode_do_not_count_for_this_one() {
     // undo_marker: they end at or below where this one began.
     let mut flow = spurious("linux-3.17");
     flow.at(170).ack(10).cwnd(7).writes(5).sends("11-15");
@@ -134,7 +135,7 @@ fn more_dsacks_than_retransmissions_prove_nothing() {
 }
 
 #[test]
-fn an_echo_of_the_original_takes_a_whole_recovery_back() {
+fn an_echo_of_the_original_undoes_a_whole_recovery() {
     // RFC 3522 §3.2; tcp_try_undo_recovery.
     let mut flow = spurious("linux-3.17");
     flow.at(170).echoing(80).ack(10).state(State::Open);
@@ -143,14 +144,14 @@ fn an_echo_of_the_original_takes_a_whole_recovery_back() {
 }
 
 #[test]
-fn an_echo_of_the_retransmission_does_not() {
+fn an_echo_of_the_retransmission_does_not_undo() {
     let mut flow = spurious("linux-3.17");
     flow.at(240).echoing(160).ack(10).state(State::Open);
     flow.cwnd(7).ssthresh(7).undone(0, 0, 0);
 }
 
 #[test]
-fn an_echo_of_data_sent_after_the_retransmission_does_not() {
+fn an_echo_of_data_sent_after_the_retransmission_does_not_undo() {
     let mut flow = Script::connected("linux-3.17", 80);
     flow.writes(20).sends("1-10");
     flow.at(160).sack(0, &[2..=4]).sends("fast 1");
@@ -170,7 +171,7 @@ fn an_ack_without_timestamps_proves_nothing() {
 }
 
 #[test]
-fn an_echo_of_the_original_on_a_partial_ack_takes_the_rest_back() {
+fn an_echo_of_the_original_on_a_partial_ack_undoes_the_rest() {
     // tcp_try_undo_partial with no retransmission out: marks and reduction are taken back.
     let mut flow = spurious("linux-3.17");
     flow.at(170).echoing(80).ack(4).state(State::Open);
@@ -179,7 +180,7 @@ fn an_echo_of_the_original_on_a_partial_ack_takes_the_rest_back() {
 }
 
 #[test]
-fn a_late_original_on_a_partial_ack_tells_how_much_the_path_reorders() {
+fn a_late_original_on_a_partial_ack_reveals_the_reordering_distance() {
     // tcp_try_undo_partial: by what is SACKed above it and what this ACK covers, here 4 segments
     // (3.17: fackets_out + acked; 6.12: highest SACK less the former snd_una).
     for profile in ["linux-3.17", "linux-6+notlp"] {
@@ -209,7 +210,7 @@ fn while_a_retransmission_is_out_a_partial_ack_takes_nothing_back_yet() {
 }
 
 #[test]
-fn once_no_retransmission_is_out_a_partial_ack_takes_it_back() {
+fn without_outstanding_retransmissions_a_partial_ack_undoes_the_recovery() {
     let mut flow = spurious_three("linux-3.17");
     flow.at(170)
         .echoing(80)
@@ -221,7 +222,7 @@ fn once_no_retransmission_is_out_a_partial_ack_takes_it_back() {
 }
 
 #[test]
-fn an_echo_of_the_original_takes_a_timeout_back() {
+fn an_echo_of_the_original_undoes_a_timeout() {
     let mut flow = Script::connected("linux-3.17", 80);
     flow.writes(10).sends("1-10");
     flow.expires(Timer::Rto, 360)
@@ -234,7 +235,7 @@ fn an_echo_of_the_original_takes_a_timeout_back() {
 }
 
 #[test]
-fn a_dsack_takes_a_timeout_back_late() {
+fn a_late_dsack_undoes_a_timeout() {
     // tcp_try_undo_dsack in Open, after the ACK of everything left Loss.
     let mut flow = Script::connected("linux-3.17", 80);
     flow.writes(1).sends("1");
@@ -245,7 +246,7 @@ fn a_dsack_takes_a_timeout_back_late() {
 }
 
 #[test]
-fn a_timeout_repeated_needs_as_many_dsacks() {
+fn repeated_timeouts_need_one_dsack_each() {
     let mut flow = Script::connected("linux-3.17", 80);
     flow.writes(1).sends("1");
     flow.expires(Timer::Rto, 360).sends("rto 1");
@@ -277,7 +278,7 @@ fn the_threshold_comes_back_as_three_quarters_of_the_window_at_least() {
 }
 
 #[test]
-fn a_window_reduced_before_for_congestion_does_not_come_back() {
+fn a_window_reduced_earlier_for_congestion_is_not_restored() {
     // tcp_enter_recovery from CWR: prior_ssthresh = 0.
     let mut flow = Script::connected("linux-3.17", 80);
     flow.writes(10).sends("1-10");
@@ -291,7 +292,7 @@ fn a_window_reduced_before_for_congestion_does_not_come_back() {
 }
 
 #[test]
-fn congestion_signalled_in_open_is_not_taken_back_by_a_late_dsack() {
+fn a_late_dsack_does_not_undo_a_congestion_signal_in_open() {
     // tcp_enter_cwr: undo_marker = 0.
     let mut flow = spurious("linux-3.17");
     flow.at(170).ack(10).state(State::Open).cwnd(7);
@@ -300,7 +301,7 @@ fn congestion_signalled_in_open_is_not_taken_back_by_a_late_dsack() {
 }
 
 #[test]
-fn each_kind_of_proof_can_be_had_alone() {
+fn each_kind_of_proof_can_be_enabled_alone() {
     // (mechanism, by DSACK, by timestamp)
     for (mechanism, dsack, timestamp) in [
         ("undo", true, true),
@@ -333,7 +334,7 @@ fn without_sack_an_echo_takes_a_recovery_back() {
 }
 
 #[test]
-fn in_loss_a_dsack_takes_the_timeout_back_without_an_advance() {
+fn in_loss_a_dsack_undoes_the_timeout_without_an_advance() {
     // Linux 3.17 tcp_process_loss: tcp_try_undo_loss on every ACK. (6.12: only where una advances.)
     let mut flow = Script::connected("linux-3.17", 80);
     flow.writes(20).sends("1-10");
@@ -344,7 +345,7 @@ fn in_loss_a_dsack_takes_the_timeout_back_without_an_advance() {
 }
 
 #[test]
-fn congestion_signalled_in_recovery_keeps_it_from_being_taken_back() {
+fn a_congestion_signal_in_recovery_prevents_the_undo() {
     // tcp_fastretrans_alert A: an ECN echo sets prior_ssthresh = 0 in any state; RFC 4015 §3.1 (9).
     let mut flow = spurious("linux-3.17");
     flow.at(165).congested().state(State::Recovery).ssthresh(7);

@@ -34,7 +34,7 @@ fn a_window_that_is_not_used_does_not_grow() {
 }
 
 #[test]
-fn above_ssthresh_reno_grows_by_a_segment_a_window() {
+fn above_ssthresh_reno_grows_by_one_segment_per_window() {
     let mut flow = Script::connected("linux-3.17+reno", 80);
     flow.writes(100).sends("1-10");
     flow.sender.congestion.ssthresh = Segments(10);
@@ -45,7 +45,7 @@ fn above_ssthresh_reno_grows_by_a_segment_a_window() {
 }
 
 #[test]
-fn each_sack_in_disorder_lets_one_new_segment_go() {
+fn each_sack_in_disorder_permits_one_new_segment() {
     // Limited transmit (RFC 3042) without its cap of two, as Linux.
     let mut flow = Script::connected("linux-3.17", 80);
     flow.writes(30).sends("1-10");
@@ -61,7 +61,7 @@ fn each_sack_in_disorder_lets_one_new_segment_go() {
 }
 
 #[test]
-fn a_duplicate_ack_without_new_sack_lets_nothing_go() {
+fn a_duplicate_ack_without_new_sack_permits_no_data() {
     let mut flow = Script::connected("linux-3.17", 80);
     flow.writes(30).sends("1-10");
     flow.at(160).sack(0, &[2..=2]).sends("11");

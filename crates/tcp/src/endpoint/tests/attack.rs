@@ -34,7 +34,7 @@ fn a_reset_must_be_exact() {
 }
 
 #[test]
-fn a_syn_is_challenged_wherever_it_stands() {
+fn a_syn_triggers_a_challenge_ack_at_any_sequence_number() {
     // RFC 5961 §4.2
     for seq in [0, 1, 2, 1000, WINDOW + 5, 1 << 31, u32::MAX] {
         for state in [
@@ -59,7 +59,7 @@ fn a_syn_is_challenged_wherever_it_stands() {
 }
 
 #[test]
-fn an_ack_of_what_was_never_sent_is_challenged_and_the_segment_dropped() {
+fn an_ack_of_unsent_data_triggers_a_challenge_ack_and_its_segment_is_dropped() {
     for ack in [12, 1000, (1u32 << 31) - 100] {
         let mut lone = Lone::in_state(State::Established); // 10 bytes are out
         assert_eq!(
@@ -73,7 +73,7 @@ fn an_ack_of_what_was_never_sent_is_challenged_and_the_segment_dropped() {
 }
 
 #[test]
-fn an_ack_older_than_the_largest_window_is_challenged() {
+fn an_ack_older_than_the_largest_window_triggers_a_challenge_ack() {
     // RFC 5961 §5.2. The peer's largest window was 5000; 20000 bytes are acknowledged.
     for (ack, dropped) in [(20_001, false), (15_001, false), (15_000, true), (1, true)] {
         let mut lone = Lone::connected(&config(), "S. 0:1 ack 1 mss 1000 win 5000");
@@ -120,7 +120,7 @@ fn a_challenge_ack_is_owed_for_what_may_be_a_blind_attack_and_nothing_else() {
 }
 
 #[test]
-fn data_that_is_due_an_ack_anyway_answers_for_the_challenge() {
+fn a_required_ack_replaces_the_challenge_ack() {
     let mut lone = Lone::in_state(State::Established);
     lone.recv("S 1");
     lone.recv("P. 1:101 ack 11");
@@ -129,7 +129,7 @@ fn data_that_is_due_an_ack_anyway_answers_for_the_challenge() {
 }
 
 #[test]
-fn segments_outside_the_window_move_nothing() {
+fn segments_outside_the_window_change_nothing() {
     // RFC 9293 §3.10.7.4, first step: whatever they acknowledge, carry or say.
     let cases = [
         format!(". {} ack 11", WINDOW + 2),
@@ -253,7 +253,7 @@ fn a_segment_outside_the_window_does_not_set_the_peers_clock() {
 }
 
 #[test]
-fn a_segment_without_the_timestamps_agreed_on_is_taken() {
+fn a_segment_without_the_negotiated_timestamps_is_accepted() {
     let mut lone = with_peer_clock();
     assert_eq!(lone.answer("P. 1:101 ack 1"), [". 1 ack 101"]);
 }

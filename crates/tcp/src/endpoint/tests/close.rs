@@ -78,7 +78,7 @@ fn the_fin_rides_on_the_last_data() {
 }
 
 #[test]
-fn a_fin_that_does_not_fit_goes_alone() {
+fn a_fin_that_does_not_fit_is_sent_alone() {
     // A full last segment has no room for payload, but a FIN is none (RFC 9293 §3.4).
     let mut pair = Pair::open(&config(), &config());
     pair.write(Client, 2000);
@@ -128,7 +128,7 @@ fn the_other_direction_stays_open() {
 }
 
 #[test]
-fn a_lost_fin_is_repeated_on_both_sides() {
+fn a_lost_fin_is_retransmitted_on_both_sides() {
     // FIN lost, its ACK lost, the other FIN lost, the last ACK lost.
     for lost in [(Client, 1), (Server, 1), (Server, 2), (Client, 2)] {
         let mut pair = Pair::open(&config(), &config());
@@ -287,7 +287,7 @@ fn an_abort_reaches_the_peer_even_behind_lost_data() {
 }
 
 #[test]
-fn nobody_is_at_home_once_closed() {
+fn a_closed_endpoint_answers_with_resets() {
     // (segment, answer): RFC 9293 §3.10.7.1
     let cases: [(&str, &[&str]); 4] = [
         (". 1 ack 1", &["R 1"]),
@@ -368,7 +368,7 @@ fn states_that_wait_for_nobody_have_no_timer() {
 }
 
 #[test]
-fn progress_puts_the_user_timeout_off() {
+fn progress_postpones_the_user_timeout() {
     let timeout = config().mechanisms.user_timeout;
     let mut lone = Lone::in_state(State::Established);
     lone.pass(timeout - ms(1));
@@ -382,7 +382,7 @@ fn progress_puts_the_user_timeout_off() {
 }
 
 #[test]
-fn a_connection_let_go_of_is_reset_when_data_is_or_comes_unread() {
+fn a_released_connection_is_reset_if_data_is_unread_or_arrives() {
     // (before, unread data, a reset asked for, what goes, then what arrives, what answers it)
     type Lines<'a> = &'a [&'a str];
     let cases: [(State, bool, bool, Lines, &str, Lines); 6] = [
@@ -443,7 +443,7 @@ fn a_connection_let_go_of_is_reset_when_data_is_or_comes_unread() {
 }
 
 #[test]
-fn old_data_does_not_reset_a_connection_let_go_of() {
+fn old_data_does_not_reset_a_released_connection() {
     let mut lone = Lone::open();
     lone.recv("P. 1:5 ack 1");
     lone.sent();

@@ -68,7 +68,7 @@ fn a_syn_that_comes_twice_is_answered_twice() {
 }
 
 #[test]
-fn a_syn_sent_again_by_its_timer_is_left_to_the_timer_of_the_syn_ack() {
+fn a_retransmitted_syn_leaves_the_syn_ack_to_its_timer() {
     // Whatever its own: the peer's first RTO is a second at least.
     for (profile, rto) in [("linux-3.17", 1000), ("linux-2.6", 3000)] {
         let mut server = Lone::listening(&copying(profile, &[]));
@@ -130,7 +130,7 @@ fn copies_of_the_handshake_leave_one_connection() {
 }
 
 #[test]
-fn a_copy_of_the_handshake_stands_in_for_what_is_lost() {
+fn a_copy_replaces_a_lost_handshake_segment() {
     let client = copying("linux-3.17", &[Kind::Syn]);
     let server = copying("linux-3.17", &[Kind::SynAck]);
     for (lost, open) in [
@@ -153,7 +153,7 @@ fn a_copy_of_the_handshake_stands_in_for_what_is_lost() {
 
 /// What a duplicated handshake draws is not taken for duplicate ACKs of the data that follows.
 #[test]
-fn data_right_behind_a_duplicated_handshake_is_not_sent_again() {
+fn data_right_after_a_duplicated_handshake_is_not_retransmitted() {
     for profile in ["linux-3.17", "linux-2.6", "linux-6", "rfc6675", "reno"] {
         for sack in [true, false] {
             for (side, bytes) in [(Client, 300), (Client, 3000), (Server, 300), (Server, 3000)] {

@@ -15,7 +15,7 @@ fn to_a_full_server(buffer: u64, bytes: u64) -> Pair {
 }
 
 #[test]
-fn a_shut_window_is_probed_at_doubling_intervals() {
+fn a_closed_window_is_probed_at_doubled_intervals() {
     let mut pair = to_a_full_server(2000, 5000);
     pair.run_until(4000);
     // The RTO is 220 ms: SRTT 20 ms and the floor of 200 ms.
@@ -40,7 +40,7 @@ fn a_shut_window_is_probed_at_doubling_intervals() {
 }
 
 #[test]
-fn a_window_update_reopens_a_shut_window() {
+fn a_window_update_reopens_a_closed_window() {
     let mut pair = to_a_full_server(2000, 3500);
     pair.run_until(100);
     pair.sent.clear();
@@ -83,7 +83,7 @@ fn a_probe_finds_the_window_open_when_the_update_was_lost() {
 }
 
 #[test]
-fn a_shut_window_may_stay_shut_for_ever() {
+fn a_closed_window_may_stay_closed_forever() {
     // RFC 9293 §3.8.6.1: while the peer answers probes the connection stays.
     let mut pair = to_a_full_server(2000, 5000);
     pair.run_until(100_000_000);
@@ -125,7 +125,7 @@ fn unanswered_probes_end_with_the_user_timeout() {
 }
 
 #[test]
-fn a_window_a_little_open_is_used_when_the_timer_allows() {
+fn a_small_window_is_used_when_the_timer_expires() {
     // RFC 9293 §3.8.6.2.1: less than half the largest window waits for the override timer.
     let mut lone = Lone::connected(&config(), "S. 0:1 ack 1 mss 1000 win 1000");
     lone.endpoint.write(lone.now, 2000);

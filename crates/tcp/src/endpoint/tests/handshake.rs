@@ -112,7 +112,7 @@ fn a_window_is_scaled_only_if_both_sides_offer_it() {
 }
 
 #[test]
-fn a_lost_syn_is_repeated_after_1_3_and_7_seconds() {
+fn a_lost_syn_is_retransmitted_after_1_3_and_7_seconds() {
     let mut pair = Pair::new(&config(), &config());
     pair.lost = vec![(Client, 1), (Client, 2), (Client, 3)];
     pair.run();
@@ -130,7 +130,7 @@ fn a_lost_syn_is_repeated_after_1_3_and_7_seconds() {
 }
 
 #[test]
-fn a_lost_syn_ack_is_repeated_by_its_own_timer() {
+fn a_lost_syn_ack_is_retransmitted_by_its_own_timer() {
     let mut pair = Pair::new(&config(), &config());
     pair.lost = vec![(Server, 1)];
     pair.run();
@@ -148,7 +148,7 @@ fn a_lost_syn_ack_is_repeated_by_its_own_timer() {
 }
 
 #[test]
-fn a_lost_ack_of_the_syn_ack_is_made_good_by_a_repeated_syn_ack_or_by_data() {
+fn a_retransmitted_syn_ack_or_data_replaces_a_lost_ack_of_the_syn_ack() {
     let mut pair = Pair::new(&config(), &config());
     pair.lost = vec![(Client, 2)];
     pair.run();
@@ -319,7 +319,7 @@ fn syn_received() {
 }
 
 #[test]
-fn an_endpoint_begun_again_is_as_new() {
+fn a_reset_endpoint_equals_a_new_one() {
     let begin = |pair: &mut Pair| {
         pair.write(Client, 3500);
         pair.write(Server, 1500);

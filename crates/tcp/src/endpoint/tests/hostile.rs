@@ -163,7 +163,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_from_outside_the_window_harms_an_honest_stream(
+    fn segments_outside_the_window_do_not_harm_a_stream(
         timestamps: bool,
         sack: bool,
         strays in prop::collection::vec((any_segment(), any::<bool>(), 0..30u64, stray_distance()), 1..60),

@@ -27,7 +27,7 @@ fn data_both_ways_at_once() {
 }
 
 #[test]
-fn an_answer_carries_the_ack() {
+fn a_response_carries_the_ack() {
     let delayed = Config {
         acks: AckPolicy::Delayed(ms(200)),
         ..config()

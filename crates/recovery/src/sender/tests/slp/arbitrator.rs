@@ -1,4 +1,4 @@
-//! What is worth a copy.
+//! Which segments the arbitrator copies.
 
 use super::*;
 
@@ -94,7 +94,7 @@ fn the_handshake_is_a_kind_of_each_side() {
 }
 
 #[test]
-fn a_loss_rate_that_is_learned_falls_with_what_arrives_and_rises_with_what_does_not() {
+fn a_learned_loss_rate_falls_with_deliveries_and_rises_with_losses() {
     // 0.1 · 0.28 s · p against (1 − p) · 8320 bits at 20 Mbit/s: p has to be 1.464 %, 1/68 is.
     let mut flow = Script::copying("linux-3.17", Trigger::Syn, |rules| {
         rules.loss = LossRate::Learned;
@@ -125,7 +125,7 @@ fn a_loss_rate_that_is_learned_falls_with_what_arrives_and_rises_with_what_does_
 }
 
 #[test]
-fn a_retransmission_reported_as_needless_is_no_loss() {
+fn a_retransmission_reported_as_spurious_is_no_loss() {
     let mut flow = Script::copying("linux-3.17", Trigger::Syn, |rules| {
         rules.loss = LossRate::Learned;
         rules.likelihoods = push_only();

@@ -1,4 +1,4 @@
-//! When a copy goes, and when it does not any more; the handshake.
+//! When a copy is sent or dropped, and copies in the handshake.
 
 use super::*;
 
@@ -17,7 +17,7 @@ fn the_gap_is_a_share_of_srtt() {
 }
 
 #[test]
-fn other_data_does_not_wait_for_the_gap_and_goes_before_the_copy() {
+fn other_data_is_sent_during_the_gap_before_the_copy() {
     let mut flow = pushing("linux-3.17");
     flow.writes(1).sends("1").at(85).writes(1).sends("2");
     flow.expires(Timer::Copy, 90).writes(1).sends("3, copy 1");
@@ -46,7 +46,7 @@ fn a_copy_is_dropped_when_its_original_was_acknowledged_sacked_or_lost() {
 }
 
 #[test]
-fn a_copy_is_dropped_when_a_timer_takes_its_original_for_lost() {
+fn a_copy_is_dropped_when_a_timer_marks_its_original_lost() {
     let mut flow = Script::copying("linux-6", Trigger::Syn, |rules| {
         *rules = copying(&[Kind::Psh]);
         rules.gap = Ppm::ONE;
@@ -59,7 +59,7 @@ fn a_copy_is_dropped_when_a_timer_takes_its_original_for_lost() {
 }
 
 #[test]
-fn a_copy_is_dropped_when_there_is_no_room_left_for_it() {
+fn a_copy_is_dropped_when_the_window_is_full() {
     let mut flow = pushing("linux-3.17");
     flow.writes(8).sends("1-8").timer(Timer::Copy, 90);
     flow.at(85).congested().state(State::Cwr);
@@ -96,7 +96,7 @@ fn a_syn_answered_before_the_gap_is_over_is_not_copied() {
 }
 
 #[test]
-fn a_syn_and_its_copy_lost_are_repeated_by_the_timer_alone() {
+fn if_a_syn_and_its_copy_are_lost_only_the_timer_retransmits() {
     let mut flow = Script::copying("linux-3.17", Trigger::Syn, |_| ());
     flow.sends("SYN").expires(Timer::Copy, 5).sends("copy SYN");
     flow.expires(Timer::Rto, 1000).sends("syn SYN");

@@ -1,4 +1,4 @@
-//! What the arrival of a copy means, and what it does not.
+//! Which conclusions the sender draws from the arrival of a copy.
 
 use super::*;
 
@@ -42,7 +42,7 @@ fn the_dsack_of_what_was_not_copied_is_heeded() {
 }
 
 #[test]
-fn a_dsack_that_comes_with_news_leaves_the_news() {
+fn a_dsack_does_not_hide_new_data_in_the_same_ack() {
     let mut flow = nine_and_a_copy("linux-3.17", 1);
     // A delayed ACK that the copy drew.
     flow.at(170).sack(1, &[1..=1]).pipe(8).cwnd(11);
@@ -82,7 +82,7 @@ fn the_echo_of_a_copy_takes_no_reduction_back() {
 }
 
 #[test]
-fn a_copied_segment_that_arrives_after_a_timeout_does_not_prove_it_spurious() {
+fn a_copied_segment_that_arrives_late_does_not_prove_a_timeout_spurious() {
     for how in 0..2 {
         let found = undone("linux-3.17", |flow, copies| {
             flow.writes(2).writes(7).sends("1-9");

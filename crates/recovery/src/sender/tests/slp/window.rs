@@ -1,4 +1,4 @@
-//! What the windows permit, and what a copy leaves of them.
+//! Which copies the windows permit, and how a copy reduces the window.
 
 use super::*;
 
@@ -38,7 +38,7 @@ fn next_and_the_size_must_be_below_the_window_of_the_peer() {
 }
 
 #[test]
-fn a_copy_takes_the_room_of_a_segment_however_short() {
+fn a_short_copy_occupies_a_full_segment_of_the_window() {
     for (before, copied) in [(8, true), (9, false)] {
         let mut flow = flow("linux-3.17", &[Kind::Fin]);
         flow.unit(100).trickles(1, before).closes().sends("FIN");
@@ -60,7 +60,7 @@ fn the_window_of_all_else_is_smaller_until_the_segment_is_acknowledged() {
 }
 
 #[test]
-fn a_window_that_a_copy_fills_is_used_up() {
+fn a_window_filled_by_a_copy_is_used_up() {
     // draft-01 probes when it is, or when nothing is left to send.
     let mut flow = pushing("linux-3.17+tlp");
     flow.writes(1).sends("1").writes(20).sends("2-9");
@@ -68,7 +68,7 @@ fn a_window_that_a_copy_fills_is_used_up() {
 }
 
 #[test]
-fn an_ack_of_a_part_leaves_the_rest_to_count() {
+fn an_ack_of_a_part_leaves_the_remainder_counted() {
     let mut flow = pushing("linux-3.17");
     flow.writes(3).sends("1-3").writes(20).sends("4-9");
     flow.expires(Timer::Copy, 90).sends("copy 3");
@@ -114,7 +114,7 @@ fn what_is_sent_again_is_not_copied() {
 // Timeouts and repair.
 
 #[test]
-fn a_timeout_finds_room_although_a_copy_is_out() {
+fn a_timeout_can_retransmit_while_a_copy_is_in_flight() {
     for profile in [
         "linux-3.17",
         "linux-2.6",
@@ -138,7 +138,7 @@ fn a_timeout_finds_room_although_a_copy_is_out() {
 }
 
 #[test]
-fn a_timeout_finds_room_although_what_was_copied_is_too_young_to_be_lost() {
+fn a_timeout_can_retransmit_while_the_copied_segment_is_too_recent_to_be_lost() {
     // Linux 6 takes only what is older than a round trip.
     let mut flow = flow("linux-6+notlp", &[Kind::Fin]);
     flow.writes(1).sends("1").at(340).closes().sends("FIN");
