@@ -113,10 +113,10 @@ fn the_forms_of_a_view_tell_the_same() {
     for part in [
         "| data ",
         "|   rto ",
-        "| all ",
+        "| total ",
         "| connections ",
-        "| medians of senders ",
-        "Connections longest in recovery",
+        "| senders' medians ",
+        "Connections with most time in recovery",
         "(ms)",
     ] {
         assert!(table.contains(part), "{part}\n{table}");
@@ -205,10 +205,10 @@ fn what_is_not_as_it_should_be_is_noted() {
             "cut.pcap",
             "cut.pcap: after frame 49: the capture ends within a packet",
         ),
-        ("empty.pcap", "empty.pcap: no packets in it"),
+        ("empty.pcap", "empty.pcap: the capture contains no packets"),
         (
             RECEIVER,
-            "caps/linux-3.17-receiver.pcap: 100 % of the data was captured at its receiver: ",
+            "caps/linux-3.17-receiver.pcap: 100 % of the data was captured at the receiver, ",
         ),
     ] {
         for view in ["--summary", "--connections", "--retransmissions"] {
@@ -255,7 +255,7 @@ fn what_cannot_be_analyzed_is_refused_in_one_line() {
         ),
         (
             &["garbage.pcap"],
-            "garbage.pcap: nothing in it can be read: damaged at byte 24",
+            "garbage.pcap: no readable frame: damaged at byte 24",
         ),
         (&["unknown.pcap"], "unknown.pcap: link type 9999: expected "),
         (&["-", "-"], "-: standard input can be read only once"),
@@ -437,13 +437,13 @@ fn figures_are_drawn_into_a_folder() {
     let args = ["analyze", "empty.pcap", "--study", "--figures", "none"];
     let outcome = dir.recoup(&args);
     assert_eq!(outcome.status, Some(0));
-    let notes = "recoup: note: empty.pcap: no packets in it\n\
+    let notes = "recoup: note: empty.pcap: the capture contains no packets\n\
                  recoup: note: empty.pcap: nothing to draw in fig1-bytes, fig2-detection, fig3-reduction\n";
     assert_eq!(outcome.stderr, notes);
     assert!(
         outcome
             .stdout
-            .contains("study of loss detection: nothing was sent again")
+            .contains("no tables, because the capture contains no retransmissions")
     );
     let drawn = fs::read_dir(dir.path("none")).expect("a folder");
     assert_eq!(drawn.count(), 0);
