@@ -223,7 +223,7 @@ fn the_same_seed_gives_the_same_bytes() {
     assert_eq!(rows[1], rows[2]);
 }
 
-/// `--report` chooses among the tables what JSON and CSV tell all of.
+/// `--report` selects a table. JSON and CSV contain the figures of every table.
 #[test]
 fn reports_are_views_of_one_result() {
     let sets = ["--set", "segments=200", "--set", "drop=bernoulli:0.05"];
@@ -232,7 +232,7 @@ fn reports_are_views_of_one_result() {
     let json = recoup(&[&args[..], &["--format", "json"]].concat()).json();
     let first = &json["results"][0];
     let (again, recovery) = (&first["retransmissions"], &first["recovery"]);
-    assert_eq!(table("cost"), recoup(&args).printed(), "the usual one");
+    assert_eq!(table("cost"), recoup(&args).printed(), "the default");
     let row = |table: &str, name: &str| {
         let line = table.lines().find(|l| l.starts_with(&format!("| {name} ")));
         let line = line.unwrap_or_else(|| panic!("{name}\n{table}"));
@@ -246,33 +246,39 @@ fn reports_are_views_of_one_result() {
     let total = &again["total"];
     let retransmissions = table("retransmissions");
     for (name, expected) in [
-        ("retransmissions (segments, % of all)", total.to_string()),
-        ("  fast", share(&again["fast"], total)),
-        ("  timeout", share(&again["rto"], total)),
+        ("Retransmissions (segments)", total.to_string()),
         (
-            "    timeouts in recovery",
+            "Retransmissions by fast (segments)",
+            share(&again["fast"], total),
+        ),
+        (
+            "Retransmissions by rto (segments)",
+            share(&again["rto"], total),
+        ),
+        (
+            "  by rto in state recovery (segments)",
             share(&recovery["timeouts"]["recovery"], total),
         ),
         (
-            "    timeouts by exponential back-off",
+            "  by rto after back-off (segments)",
             share(&recovery["timeouts"]["loss"], total),
         ),
-        ("recoveries", recovery["recoveries"].to_string()),
+        ("Fast recoveries", recovery["recoveries"].to_string()),
     ] {
         assert_eq!(row(&retransmissions, name), expected, "{name}");
     }
     let shown = table("recovery");
     for (name, value) in [
         (
-            "pipe - ssthresh on entry, min (segments)",
+            "pipe - ssthresh at entry min (segments)",
             &recovery["pipe_minus_ssthresh"]["min"],
         ),
         (
-            "cwnd - ssthresh before exit, p5 (segments)",
+            "cwnd - ssthresh before exit p5 (segments)",
             &recovery["cwnd_minus_ssthresh"]["p5"],
         ),
         (
-            "cwnd after recovery, p5 (segments)",
+            "cwnd after recovery p5 (segments)",
             &recovery["cwnd_after"]["p5"],
         ),
     ] {
