@@ -1,13 +1,13 @@
-//! Instructions an ACK costs the sender, counted by callgrind, so that they do not depend on the
-//! machine's mood.
+//! Counts the sender's instructions per ACK with callgrind. The counts do not depend on the load of the
+//! machine.
 //!
-//! Each benchmark runs one window of segments through a sender; the count divided by the segments of
-//! the window is the cost of sending a segment and taking in its ACK. What it costs must not depend on
-//! the window, whatever the SACK pattern: 10, 1,000 and 100,000 segments. (A timeout, a receiver that
-//! reneges and an undo touch every segment, in Linux too; they are paced by the RTO, by
-//! max(SRTT/2, 10 ms) and by the episodes they end.)
+//! Each benchmark runs one window of segments through a sender. The count divided by the segments of the
+//! window is the cost of sending a segment and processing its ACK. It must not depend on the window (10,
+//! 1,000 or 100,000 segments), whatever the SACK pattern. A timeout, a receiver that reneges and an undo
+//! do touch every segment, in Linux too. Their rates are limited by the RTO, by max(SRTT/2, 10 ms) and by
+//! the number of recovery episodes.
 
-// What the macros generate has no documentation.
+// The macros generate items without documentation.
 #![allow(missing_docs)]
 
 use gungraun::{library_benchmark, library_benchmark_group, main};
@@ -18,24 +18,24 @@ use std::hint::black_box;
 const MSS: u64 = 1448;
 const PEER_WINDOW: u64 = 1 << 40;
 
-/// How the ACKs of a window report what is missing.
+/// The SACK pattern of a window's ACKs.
 #[derive(Clone, Copy)]
 enum Pattern {
-    /// Nothing is missing.
+    /// No losses.
     None,
-    /// Every hundredth segment.
+    /// Every hundredth segment is lost.
     Hundredth,
-    /// Every second segment, reported from the top down, each block alone: as many holes and as
-    /// many stretches as there can be, none next to a known one.
+    /// Every second segment is lost. SACK blocks of one segment arrive from the top down: the maximum
+    /// number of holes, and no block is adjacent to a known one.
     HostileDown,
-    /// Every second segment, by blocks of one segment that jump about the window.
+    /// Every second segment is lost. SACK blocks of one segment arrive in random order.
     HostileJumps,
-    /// The upper half first, from its end down, then every second segment of the rest: a long
-    /// SACKed tail above holes.
+    /// SACKs of the upper half from its end down, then of every second segment of the rest: a long SACKed
+    /// tail above holes.
     HostileTail,
 }
 
-/// A sender with its whole window outstanding, and the ACKs that answer it.
+/// A sender with its whole window in flight, and the ACKs of the window.
 fn flight(mechanisms: Mechanisms, window: u64, pattern: Pattern) -> (Sender, Vec<Ack>) {
     let mechanisms = Mechanisms {
         initial_window: Segments(window as u32),
@@ -51,7 +51,7 @@ fn flight(mechanisms: Mechanisms, window: u64, pattern: Pattern) -> (Sender, Vec
         Pattern::None => in_order(window, 0),
         Pattern::Hundredth => in_order(window, 100),
         Pattern::HostileDown => alone((0..window / 2).map(|i| window / 2 * 2 - 1 - 2 * i)),
-        // 7,919 is prime: every odd segment comes up once.
+        // 7,919 is prime, so every odd segment occurs once.
         Pattern::HostileJumps => {
             let odd = window / 2;
             alone((0..odd).map(move |i| i * 7919 % odd * 2 + 1))
@@ -69,7 +69,7 @@ fn offset(segment: u64) -> Offset {
     Offset::DATA + segment * MSS
 }
 
-/// One ACK a SACKed segment, which its only block reports.
+/// One ACK per SACKed segment, with one block each.
 fn alone(segments: impl Iterator<Item = u64>) -> Vec<Ack> {
     let block = |n| Span::at(offset(n), MSS);
     segments
@@ -77,7 +77,7 @@ fn alone(segments: impl Iterator<Item = u64>) -> Vec<Ack> {
         .collect()
 }
 
-/// The ACKs of a receiver that misses every `lost`-th segment (0: none).
+/// The ACKs of a receiver that lacks every `lost`-th segment; 0 for none.
 fn in_order(window: u64, lost: u64) -> Vec<Ack> {
     let mut cumulative = 0;
     let mut acks = Vec::new();
@@ -143,7 +143,7 @@ const IS_LOST: Mechanisms = Mechanisms::RFC_6675;
 fn acks_of_a_window((mut sender, acks): (Sender, Vec<Ack>)) -> Sender {
     let begin = Instant::from_millis(160);
     for (i, ack) in acks.iter().enumerate() {
-        // A microsecond apart, so that the order of time is not that of sequence alone.
+        // One microsecond apart, so that the order by time differs from that by sequence number.
         let now = begin + std::time::Duration::from_micros(i as u64);
         black_box(sender.on_ack(now, black_box(ack)));
         send_all(&mut sender, now);

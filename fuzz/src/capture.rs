@@ -1,5 +1,5 @@
-//! Packets of a few connections as a capture could hold them, put together from the fuzzer's steps:
-//! most of them near what real ones do, so that what explains retransmissions has something to explain.
+//! Captured packets of a few connections, built from the fuzzer's steps. Most resemble real traffic, so
+//! that the analysis finds retransmissions to explain.
 
 use crate::AnySegment;
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
@@ -8,58 +8,58 @@ use recoup_units::Instant;
 use recoup_wire::{Endpoints, Flags, Options, SackBlocks, Segment, SeqNumber, Timestamps};
 use std::net::SocketAddr;
 
-/// Connections between different ends.
+/// The number of connections with different endpoints.
 const CONNECTIONS: usize = 3;
-/// Segments of one side that can be sent again or acknowledged.
+/// The number of recent segments of one side that can be retransmitted or acknowledged.
 const REMEMBERED: usize = 64;
 
-/// Which end sends.
+/// The end that sends.
 #[derive(Arbitrary, Clone, Copy, Debug)]
 pub enum Side {
-    /// The one that connects.
+    /// The client.
     Client,
-    /// The other.
+    /// The server.
     Server,
 }
 
-/// How much.
+/// The size of new data.
 #[derive(Arbitrary, Clone, Copy, Debug)]
 pub enum Amount {
     /// A full segment.
     Full,
-    /// Several full segments as one packet, as offloads have it.
+    /// Several full segments in one packet, as with offloads.
     Super(u8),
-    /// Any that a packet carries.
+    /// Any size that a packet can carry.
     Any(u16),
 }
 
-/// What is captured next.
+/// A step: what is captured next.
 #[derive(Arbitrary, Clone, Debug)]
 pub enum Step {
-    /// The client's SYN, with a new initial sequence number or again.
+    /// The client's SYN, new or retransmitted.
     Syn(Option<u32>),
-    /// The server's answer.
+    /// The server's SYN-ACK.
     SynAck(Option<u32>),
     /// New data.
     Data(Side, Amount),
-    /// Segments sent before, counted back from the newest, are sent again.
+    /// Retransmissions, counted back from the newest segment.
     Again(Side, u8, u8),
-    /// Bytes sent before in other packets than the first time: so far back, so many.
+    /// Retransmitted bytes with other segment boundaries: distance back, and length.
     Repacked(Side, u16, Amount),
     /// The same packet is captured twice.
     Doubled,
-    /// An ACK of what the other side sent, but for the newest so many, with SACK blocks over some of
-    /// those, counted back from the newest, and perhaps a DSACK of one that came again.
+    /// An ACK of all but the newest segments of the other side. It may have SACK blocks for some of those,
+    /// counted back from the newest, and a DSACK.
     Ack(Side, u8, [Option<(u8, u8)>; 3], Option<u8>),
     /// A keep-alive or a window probe.
     Probe(Side),
-    /// The side has no more to send.
+    /// The side sends a FIN.
     Fin(Side),
-    /// The side gives up.
+    /// The side sends a reset.
     Reset(Side),
-    /// A segment of any values; its numbers count from where the connection is, or from nowhere.
+    /// A segment of any values. Its numbers count from the connection's position or from 0.
     Stray(Side, bool, AnySegment),
-    /// The sequence numbers of a side leap: bytes that are not in the capture.
+    /// The sequence numbers of a side jump, as if the capture lacked bytes.
     Missing(Side, u32),
     /// Milliseconds pass.
     Wait(u8),
@@ -69,7 +69,7 @@ pub enum Step {
     Back(u16),
     /// Packets of another connection follow.
     Connection(u8),
-    /// What follows has, or has not, timestamps, identifications and a known interface.
+    /// Whether later packets have timestamps, IP identifications and a known interface.
     Looks(bool, bool, Option<bool>),
 }
 
@@ -79,15 +79,15 @@ struct End {
     isn: u32,
     /// The next byte to be sent.
     next: u32,
-    /// Where segments sent begin, and how long they are in sequence space; the oldest first.
+    /// Start and length of sent segments in sequence space, the oldest first.
     sent: Vec<(u32, u32)>,
     /// The highest ACK sent.
     acked: u32,
-    /// The peer's timestamp seen last.
+    /// The peer's latest timestamp.
     echo: u32,
 }
 
-/// Makes packets of steps.
+/// Turns steps into packets.
 #[derive(Debug)]
 pub struct Capture {
     packets: Vec<CapturedPacket>,
@@ -121,8 +121,8 @@ impl Amount {
 }
 
 impl Capture {
-    /// Nothing captured; the clock reads so many milliseconds, and of each connection the sequence
-    /// numbers begin at these.
+    /// An empty capture. The clock starts at this time in ms, and the connections' sequence numbers start
+    /// at these values.
     pub fn new(begins: u32, isns: [u32; 2]) -> Self {
         let end = |isn: u32| End {
             isn,
@@ -150,7 +150,7 @@ impl Capture {
         &mut self.connections[self.current][side as usize]
     }
 
-    /// Does what a step says.
+    /// Executes a step.
     pub fn take(&mut self, step: &Step) {
         match *step {
             Step::Syn(isn) => self.syn(Side::Client, isn),
@@ -246,7 +246,7 @@ impl Capture {
         }
     }
 
-    /// Where the segment that was sent so many before the newest begins, and where it ends.
+    /// Start and end of the segment sent this many before the newest.
     fn remembered(&self, side: Side, back: u8) -> Option<[SeqNumber; 2]> {
         let sent = &self.connections[self.current][side as usize].sent;
         let at = sent.len().checked_sub(usize::from(back) + 1)?;

@@ -1,4 +1,4 @@
-//! What must be true of all findings, whatever was captured.
+//! Invariants of the findings, for any capture.
 
 use recoup_trace::analyze::{Findings, Kept};
 use recoup_trace::finding::{
@@ -9,7 +9,7 @@ use recoup_wire::Flags;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// Looks at each connection as it ends, and keeps all.
+/// Checks each connection when it ends, and keeps all.
 #[derive(Debug, Default)]
 pub struct Checked(pub Kept);
 
@@ -20,7 +20,7 @@ impl Findings for Checked {
     }
 }
 
-/// A connection agrees with its retransmissions, and with itself.
+/// Checks that a connection is consistent with its retransmissions and with itself.
 fn check(connection: &Connection, retransmissions: &[Retransmission]) {
     let mut tallies = [Tally::default(); 2];
     for row in retransmissions {
@@ -48,7 +48,7 @@ fn check_row(row: &Retransmission, duration: Duration) {
     assert!(row.len > 0 || row.syn || row.fin, "nothing was sent again");
     let longest = row.detection.max(row.recovery);
     assert!(longest.unwrap_or_default() <= duration, "{row:?}");
-    // From the place of capture to either end and back.
+    // Round trips from the capture point to either end.
     assert!(row.rtt.unwrap_or_default() <= duration * 2, "{row:?}");
     let says_nothing = matches!(
         row.evidence,
@@ -83,7 +83,7 @@ fn check_rtt(rtt: &RttQuantiles, duration: Duration) {
     assert!(rtt.max <= duration);
 }
 
-/// The findings of a whole capture agree with its packets.
+/// Checks that the findings of a whole capture are consistent with its packets.
 pub fn check_all(found: &Kept, packets: &[CapturedPacket]) {
     let ids: BTreeSet<_> = found.connections.iter().map(|c| c.id).collect();
     let count = found.connections.len();
@@ -97,7 +97,7 @@ pub fn check_all(found: &Kept, packets: &[CapturedPacket]) {
         let packet = by_frame.get(&row.frame).expect("a frame that was captured");
         let segment = &packet.segment;
         assert_eq!(row.endpoints, packet.endpoints);
-        // Within a connection time does not go back, whatever the capture says.
+        // Within a connection time never decreases, even if the capture's clock does.
         assert!(row.at >= packet.at);
         assert_eq!((row.seq, row.len), (segment.seq, segment.payload_len));
         let flags = [row.syn, row.fin];

@@ -1,4 +1,4 @@
-//! What several fuzz targets draw: segments, from the fuzzer's bytes; and what they hold against it.
+//! Shared by fuzz targets: segments from the fuzzer's bytes, and checks.
 
 pub mod capture;
 pub mod findings;
@@ -24,16 +24,16 @@ pub struct AnySegment {
     pub options: AnyOptions,
 }
 
-/// A payload's length.
+/// The length of a payload.
 #[derive(Arbitrary, Clone, Copy, Debug)]
 pub enum AnyLen {
     /// Nothing.
     Empty,
     /// Up to 255 bytes.
     Short(u8),
-    /// What a packet can carry.
+    /// Any length that a packet can carry.
     Packet(u16),
-    /// Any number.
+    /// Any length.
     Any(u32),
 }
 

@@ -1,5 +1,5 @@
-//! Two endpoints and what is between them, all in the fuzzer's hands: which segment arrives, when
-//! and how often, what else arrives, which timer goes off.
+//! Two endpoints and a network controlled by the fuzzer. It decides which segments arrive, when and how
+//! often, which forged segments arrive, and which timers expire.
 
 use crate::AnySegment;
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
@@ -11,9 +11,9 @@ use recoup_wire::{Segment, SeqNumber};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// The one-way delay once the network has calmed down.
+/// The one-way delay of the faultless network at the end.
 const DELAY: Duration = Duration::from_millis(10);
-/// Events after which a flow that only has to finish is taken for one that never will.
+/// The number of events after which a flow counts as stuck.
 const MOST_EVENTS: u32 = 200_000;
 
 /// The side that connects and the side that listens.
@@ -29,32 +29,32 @@ pub enum Side {
 #[derive(Arbitrary, Clone, Debug)]
 pub struct AnyHost {
     profile: u8,
-    /// Which mechanisms are on top, a bit each.
+    /// Additional mechanisms, one bit each.
     mechanisms: u64,
     acks: u8,
     mss: u16,
     buffer: u16,
-    /// How often the buffer is doubled.
+    /// The number of doublings of the buffer's size.
     ample: u8,
     isn: u32,
     timestamps: bool,
     sack: bool,
 }
 
-/// What happens next.
+/// A step of the fuzzer.
 #[derive(Arbitrary, Clone, Debug)]
 pub enum Step {
-    /// A segment under way arrives, not always the oldest.
+    /// A segment in flight arrives, not always the oldest.
     Arrive(Side, u8),
-    /// A copy of one arrives.
+    /// A copy of a segment in flight arrives.
     ArriveTwice(Side, u8),
-    /// One is lost.
+    /// A segment in flight is lost.
     Lose(Side, u8),
-    /// A segment nobody sent arrives.
+    /// A forged segment arrives.
     Stray(Side, Near, Near, AnySegment),
-    /// The next timer goes off.
+    /// The next timer expires.
     Timer(Side),
-    /// A timer goes off out of turn, or one that does not run.
+    /// A timer expires early, or a timer that is not running.
     Late(Side, u8),
     /// Milliseconds pass.
     Wait(u8),
@@ -62,39 +62,39 @@ pub enum Step {
     Write(Side, u16),
     /// The application reads.
     Read(Side, u16),
-    /// The application is done.
+    /// The application closes.
     Close(Side),
-    /// The application gives up.
+    /// The application aborts.
     Abort(Side),
 }
 
-/// What a stray segment's numbers are counted from.
+/// The base of a forged segment's numbers.
 #[derive(Arbitrary, Clone, Copy, Debug)]
 pub enum Near {
-    /// Nothing: any number.
+    /// 0: any number.
     Nothing,
-    /// The lowest outstanding or expected one.
+    /// The lowest outstanding or expected number.
     Low,
-    /// The next to be sent, or the edge of the window.
+    /// The next number to be sent, or the window's right edge.
     High,
-    /// The initial one.
+    /// The initial number.
     Initial,
 }
 
-/// Both endpoints and the segments under way.
+/// Both endpoints and the segments in flight.
 pub struct Network {
     ends: [Endpoint; 2],
     isns: [SeqNumber; 2],
-    /// The most payload bytes a segment can bring home.
+    /// The largest payload of a segment, in bytes.
     segment: u64,
-    /// To each side.
+    /// Segments in flight to each side.
     under_way: [VecDeque<Segment>; 2],
     written: [u64; 2],
     read: [u64; 2],
     now: Instant,
-    /// Nothing has happened so far that may do harm: no segment was forged, or far off only.
+    /// Whether nothing harmful has happened so far: every forged segment was outside the window.
     honest: bool,
-    /// Print every segment sent: to read a crash with `RECOUP_TRACE=1`.
+    /// Prints every segment sent, to analyze a crash (`RECOUP_TRACE=1`).
     traced: bool,
 }
 
@@ -126,7 +126,7 @@ impl AnyHost {
 }
 
 impl Network {
-    /// The client's SYN is under way.
+    /// A network with the client's SYN in flight.
     pub fn new(client: &AnyHost, server: &AnyHost) -> Self {
         let (client, server) = (client.config(), server.config());
         let mut network = Self {
@@ -148,14 +148,14 @@ impl Network {
         network
     }
 
-    /// Up to 15 times, all under way arrives.
+    /// Delivers all segments in flight, up to 15 times.
     pub fn exchange(&mut self, times: u8) {
         for _ in 0..times % 16 {
             self.calm_step();
         }
     }
 
-    /// Takes a step and checks what must hold after any.
+    /// Takes a step, and checks the invariants.
     pub fn take(&mut self, step: &Step) {
         let before = [0, 1].map(|side| self.progress(side));
         self.act(step);
@@ -172,7 +172,7 @@ impl Network {
         }
     }
 
-    /// `snd_una`, the next byte expected and the window's edge: none ever goes back.
+    /// `snd_una`, the next byte expected and the window's right edge. None may ever decrease.
     fn progress(&self, side: usize) -> (Offset, Offset, Offset) {
         let end = &self.ends[side];
         let (sender, receiver) = (end.sender(), end.receiver());
@@ -215,7 +215,7 @@ impl Network {
                 }
             }
             Step::Wait(ms) => self.now = now + Duration::from_millis(ms.into()),
-            // Some segments at most: thousands would only take time.
+            // A few segments at most, to save time.
             Step::Write(of, bytes) => {
                 self.write(of as usize, u64::from(bytes) % (20 * self.segment))
             }
@@ -235,8 +235,7 @@ impl Network {
         usize::from(which).checked_rem(self.under_way[to as usize].len())
     }
 
-    /// A segment to `to`, its numbers counted from where `seq` and `ack` say, SACK blocks and
-    /// timestamps with them.
+    /// A segment to `to`. Its numbers, SACK blocks and timestamps count from the bases `seq` and `ack`.
     fn stray(&self, to: usize, seq: Near, ack: Near, any: &AnySegment) -> Segment {
         let end = &self.ends[to];
         let from = |near, number: u32, isn: SeqNumber, low: Offset, high: Offset| {
@@ -266,7 +265,7 @@ impl Network {
         segment
     }
 
-    /// Whether `segment` lies beyond the window of `to`, which has one: no harm may come of it.
+    /// Whether `segment` is outside the window of `to`, so that it must be harmless.
     fn outside(&self, to: usize, segment: &Segment) -> bool {
         let end = &self.ends[to];
         let (next, edge) = (end.receiver().next(), end.receiver().edge());
@@ -278,7 +277,7 @@ impl Network {
 
     fn write(&mut self, side: usize, bytes: u64) {
         let end = &mut self.ends[side];
-        // After the application has closed nothing is taken.
+        // A closed application accepts no data.
         if end.sender().fin().is_none() && !matches!(end.state(), State::Closed(_)) {
             self.written[side] += bytes;
         }
@@ -321,17 +320,17 @@ impl Network {
         }
     }
 
-    /// From here on the network is good and the applications finish. If it was honest before, both
-    /// streams come through whole; in any case, nothing breaks.
+    /// From here on the network has no faults, and the applications finish. If nothing harmful happened
+    /// before, both streams must arrive complete. In any case nothing may panic.
     pub fn finish(mut self) {
-        // So early no retransmission timer has backed off to the user timeout.
+        // It is too early for the user timeout.
         let early = self.now < Instant::from_millis(60_000);
         for side in [0, 1] {
             self.ends[side].close(self.now);
             self.read_all(side);
         }
         self.transmit();
-        // Strays may leave two ends that correct each other for ever.
+        // Forged segments may cause an endless exchange of ACKs.
         let most = if self.honest { MOST_EVENTS } else { 1000 };
         for _ in 0..most {
             if !self.calm_step() {
@@ -341,7 +340,7 @@ impl Network {
         assert!(!self.honest, "the flow never ends: {:?}", self.ends);
     }
 
-    /// All that is under way arrives, or the next timer goes off; false when there is neither.
+    /// Delivers all segments in flight, or expires the next timer. Returns false if there is neither.
     fn calm_step(&mut self) -> bool {
         if self.under_way.iter().any(|q| !q.is_empty()) {
             self.now = self.now + DELAY;
@@ -378,7 +377,7 @@ impl Network {
         if states[1] == State::Closed(Closed::Gracefully)
             && self.ends[1].receiver().next() == Offset(0)
         {
-            return; // closed before anyone connected
+            return; // closed before a connection
         }
         assert_eq!(self.read, [self.written[1], self.written[0]], "{states:?}");
     }

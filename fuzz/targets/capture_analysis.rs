@@ -1,5 +1,5 @@
-//! Any bytes as a capture, analyzed: nothing panics, what is found agrees with itself and with the
-//! packets, and is the same on two threads.
+//! Analyzes any bytes as a capture. Nothing panics, the findings are consistent with each other and with
+//! the packets, and are the same on two threads.
 
 #![no_main]
 
@@ -18,7 +18,7 @@ fuzz_target!(|bytes: &[u8]| {
         packets.push(*packet);
     }
     check_all(&alone, &packets);
-    // Threads take longer to begin than to analyze so little.
+    // For so few packets, starting threads takes longer than the analysis.
     if bytes.last().is_some_and(|last| last % 16 == 0) {
         let together = found(bytes, 1).expect("as before");
         assert_eq!(together.connections, alone.connections);

@@ -1,5 +1,5 @@
-//! Any bytes as a capture, packed or not: nothing panics, errors and notes take one line, frames
-//! rise, the counts add up, and of a part of it no more is read than of the whole.
+//! Reads any bytes as a capture, compressed or not. Nothing panics, errors and notes are one line, frame
+//! numbers increase, the counts add up, and a part of the bytes never gives more packets than the whole.
 
 #![no_main]
 
@@ -22,7 +22,7 @@ fuzz_target!(|bytes: &[u8]| {
     for packet in &packets {
         let _ = format!("{} {}", packet.endpoints, packet.segment);
     }
-    // What is packed and damaged may give less than its sound half.
+    // A damaged compressed capture may give less than its intact half.
     if matches!(counts.ending, Ending::Unreadable { .. }) {
         return;
     }
@@ -33,16 +33,16 @@ fuzz_target!(|bytes: &[u8]| {
 });
 
 fn read(bytes: &[u8]) -> Option<(Vec<CapturedPacket>, Counts)> {
-    let told = |error: recoup_trace::read::ReadError| {
+    let check_error = |error: recoup_trace::read::ReadError| {
         assert!(!error.to_string().contains('\n'));
     };
-    let mut reader = Reader::new("x", bytes).map_err(told).ok()?;
+    let mut reader = Reader::new("x", bytes).map_err(check_error).ok()?;
     let mut packets = Vec::new();
     while let Some(packet) = reader.next() {
         packets.push(*packet);
     }
     assert!(reader.next().is_none());
-    let counts = reader.finish().map_err(told).ok()?;
+    let counts = reader.finish().map_err(check_error).ok()?;
     assert_eq!(counts.packets, packets.len() as u64);
     Some((packets, counts))
 }

@@ -1,5 +1,5 @@
-//! Connections that nearly are as real ones, analyzed: nothing panics, what is found agrees with itself
-//! and with the packets, and is the same the second time.
+//! Analyzes almost realistic connections. Nothing panics, the findings are consistent with each other and
+//! with the packets, and a second analysis gives the same.
 
 #![no_main]
 
@@ -15,15 +15,15 @@ const MOST_STEPS: usize = 400;
 
 #[derive(Arbitrary, Debug)]
 struct Input {
-    /// The profile senders are taken to be of.
+    /// The assumed profile of the senders.
     linux_6: bool,
     /// Seconds of silence that end a connection.
     idle: u16,
-    /// Connections open at once.
+    /// The limit of connections open at once.
     most: u8,
-    /// Milliseconds on the clock at first.
+    /// The clock's start in ms.
     begins: u32,
-    /// Where sequence numbers begin.
+    /// The first sequence numbers.
     isns: [u32; 2],
     steps: Vec<Step>,
 }

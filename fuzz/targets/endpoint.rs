@@ -1,6 +1,6 @@
-//! Two endpoints on a network that does anything: no panic, a sound sender after every step, output
-//! bounded by the window; and as long as no segment is forged but such as lie beyond the window,
-//! every byte comes through once.
+//! Two endpoints on a network that does anything. Nothing panics, the sender's state is consistent after
+//! every step, and the window bounds the output. If all forged segments are outside the window, every byte
+//! arrives exactly once.
 
 #![no_main]
 
@@ -12,7 +12,7 @@ use recoup_fuzz::network::{AnyHost, Network, Step};
 struct Input {
     client: AnyHost,
     server: AnyHost,
-    /// How often all that is under way arrives before anything else happens.
+    /// How often all segments in flight arrive before the first step.
     calm: u8,
     steps: Vec<Step>,
 }

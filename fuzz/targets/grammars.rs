@@ -1,6 +1,5 @@
-//! Any text as a drop list, a queue limit, a probability, a profile, a duration, a rate or a link
-//! trace: nothing panics, errors take one line, and what is read prints as something that reads the
-//! same.
+//! Parses any text as a drop list, a queue limit, a probability, a profile, a duration, a rate or a link
+//! trace. Nothing panics, errors are one line, and printed values parse to the same values.
 
 #![no_main]
 
@@ -14,7 +13,7 @@ use std::time::Duration;
 
 const CENTURY: Duration = Duration::from_secs(100 * 366 * 86_400);
 
-/// Reads, prints, reads again.
+/// Parses, prints, and parses the output.
 fn there_and_back<T>(text: &str)
 where
     T: FromStr<Err: Display + Debug> + Display + PartialEq + Debug,
@@ -29,7 +28,7 @@ where
     }
 }
 
-/// An error keeps to one line when the text does.
+/// An error is one line if the text is.
 fn one_line(text: &str, error: &dyn Display) {
     assert!(text.contains('\n') || !error.to_string().contains('\n'));
 }
@@ -51,7 +50,7 @@ fuzz_target!(|text: &str| {
         }
     }
     match parse_duration(text) {
-        // Times beyond a century keep no nanoseconds.
+        // The text of times beyond a century has no nanoseconds.
         Ok(duration) if duration > CENTURY => {}
         Ok(duration) => assert_eq!(parse_duration(&format_duration(duration)), Ok(duration)),
         Err(error) => one_line(text, &error),

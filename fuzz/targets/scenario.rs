@@ -1,5 +1,5 @@
-//! Any text as a scenario: nothing panics, errors take one line and name a line there is, what is
-//! read prints as settings that read the same, and a small scenario runs to its end.
+//! Parses any text as a scenario. Nothing panics, an error is one line and names an existing line, printed
+//! settings parse to the same settings, and a small scenario runs to its end.
 
 #![no_main]
 
@@ -14,7 +14,7 @@ use recoup_tcp::AckPolicy;
 use std::path::Path;
 use std::time::Duration;
 
-/// Whether there is a time so long that its text keeps no nanoseconds.
+/// Whether a time is too long for its text to keep nanoseconds.
 fn beyond_a_century(settings: &Settings) -> bool {
     let held = [&settings.reorder.up, &settings.reorder.down];
     let held = held.into_iter().flatten().map(|r| r.extra);
@@ -35,7 +35,7 @@ fn beyond_a_century(settings: &Settings) -> bool {
 }
 
 fuzz_target!(|text: &str| {
-    // Only texts: no file may be opened, whatever its name.
+    // Opens no files, whatever the settings name.
     if text.contains("link") || text.contains('\\') {
         return;
     }
@@ -43,7 +43,7 @@ fuzz_target!(|text: &str| {
     let mut scenario = match Scenario::parse("x", "x.toml", text, base) {
         Ok(scenario) => scenario,
         Err(error) => {
-            // Values are quoted as they are, and one in three quotes may span lines.
+            // Errors quote values unchanged, and triple-quoted values may span lines.
             let spans = text.contains("\"\"\"") || text.contains("'''");
             assert!(spans || !error.to_string().contains('\n'), "{error}");
             if let ScenarioError::Wrong { line, .. } = error {
@@ -52,7 +52,7 @@ fuzz_target!(|text: &str| {
             return;
         }
     };
-    // Nothing lost is the same whether it was said or not.
+    // `drop=none` is the same as no drop setting.
     if scenario.settings.drop.0.is_empty() {
         scenario.settings.drop = "none".parse().expect("a drop list");
     }
@@ -67,7 +67,7 @@ fuzz_target!(|text: &str| {
         assert_eq!(settings, scenario.settings);
     }
 
-    // Small enough to take no time.
+    // Small enough to run fast.
     let written: u64 = scenario.settings.writes.iter().map(|w| w.bytes).sum();
     let small = scenario.settings.segments <= 20
         && written <= 20 * u64::from(scenario.settings.mss)

@@ -1,5 +1,5 @@
-//! Any text as a packetdrill script: nothing panics, errors take one line and name a line there is,
-//! and what is read is played to its end.
+//! Parses any text as a packetdrill script. Nothing panics, an error is one line and names an existing
+//! line, and a valid script runs to its end.
 
 #![no_main]
 

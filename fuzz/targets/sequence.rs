@@ -1,5 +1,5 @@
-//! Any bytes as a capture or an event stream to draw: nothing panics, errors take one line, and
-//! what is read is drawn, twice the same.
+//! Draws any bytes as a capture or an event stream. Nothing panics, errors are one line, and a second
+//! drawing is the same.
 
 #![no_main]
 
@@ -17,7 +17,7 @@ fuzz_target!(|bytes: &[u8]| {
             Ok(source) => source,
             Err(error) => {
                 let text = std::str::from_utf8(bytes).unwrap_or("\n");
-                // What is quoted may span lines.
+                // Quoted text may span lines.
                 assert!(text.contains(['\n', '\\']) || !error.to_string().contains('\n'));
                 continue;
             }

@@ -1,4 +1,4 @@
-//! Any bytes as a packet: nothing panics, and what is read, written again, reads the same.
+//! Decodes any bytes as a packet. Nothing panics, and encoding and decoding the result changes nothing.
 
 #![no_main]
 
@@ -18,17 +18,17 @@ fuzz_target!(|bytes: &[u8]| {
     let payload = &bytes[decoded.payload.clone()];
     assert!(payload.len() <= decoded.segment.payload_len as usize);
 
-    // The part captured, as a packet of its own.
+    // The captured part as a packet of its own.
     let mut segment = decoded.segment;
     segment.payload_len = payload.len() as u32;
-    // Another writer may pack options closer than we do.
+    // Another encoder may pack options more tightly.
     let fit = segment.options.sack_blocks_that_fit();
     segment.options.sack = segment.options.sack.iter().take(fit).collect();
     let mut packet = Vec::new();
     let id = decoded.ip_id.unwrap_or_default();
     let payload = Payload::Bytes(payload);
     if encode(&segment, &decoded.endpoints, id, payload, &mut packet).is_err() {
-        // Options that leave another length for the payload: a packet near 64 KiB only.
+        // Only near 64 KiB, other options leave another payload length.
         assert!(bytes.len() > 60_000);
         return;
     }

@@ -1,4 +1,4 @@
-//! Any segment as a packet and back: the same, or refused and nothing written.
+//! Encodes and decodes any segment. The result is the same, or the encoder refuses it and writes nothing.
 
 #![no_main]
 
@@ -47,7 +47,7 @@ fuzz_target!(|input: Input| {
     }
     let packet = &packet[1..];
     let decoded = decode(packet).expect("what we wrote");
-    // What a header cannot say: more SACK blocks than fit, a scale above the largest.
+    // A header cannot hold more SACK blocks than fit, nor a scale above the maximum.
     let fit = segment.options.sack_blocks_that_fit();
     segment.options.sack = segment.options.sack.iter().take(fit).collect();
     let scale = segment.options.window_scale;

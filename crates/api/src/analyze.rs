@@ -5,7 +5,7 @@ mod connection;
 
 pub use connection::{Drawing, draw_connection};
 
-use recoup_lab::analysis::{self, AnalysisError, Analyzed, View};
+use recoup_lab::analysis::{self, AnalysisError, Analyzed, Collector};
 use recoup_trace::analyze::Settings;
 use recoup_trace::read::{ReadError, Reader};
 use std::path::{Path, PathBuf};
@@ -94,7 +94,7 @@ pub fn check(captures: &[PathBuf]) -> Result<(), ReadError> {
 
 /// Analyzes one capture after another (`-` is standard input). A capture that cannot be read does not
 /// keep the others from being analyzed.
-pub fn analyze_all<V: View + Default>(
+pub fn analyze_all<V: Collector + Default>(
     captures: &[PathBuf],
     settings: &Settings,
     progress: &dyn Progress,
@@ -117,7 +117,7 @@ pub fn analyze_all<V: View + Default>(
     all
 }
 
-fn analyze<V: View>(
+fn analyze<V: Collector>(
     path: &Path,
     settings: &Settings,
     progress: &dyn Progress,

@@ -1,9 +1,9 @@
-//! What an analysis of captures finds, as tables, JSON, CSV and Parquet.
+//! The results of analyzing captures, as tables, JSON, CSV and Parquet.
 //!
 //! ```text
 //! read::Reader ─► run ─► Analyzed<AllRetransmissions | AllConnections | OneConnection | Summary>
-//!                              ├─► Columns: CSV, Parquet, the rows of JSON
-//!                              └─► tables for reading, notes
+//!                              ├─► Columns: CSV, Parquet, rows of JSON
+//!                              └─► text tables, notes
 //! ```
 
 mod document;
@@ -18,11 +18,11 @@ mod tables;
 
 pub use document::{Document, write_json};
 pub use findings::{
-    AllConnections, AllRetransmissions, AnalysisError, Analyzed, OneConnection, View, run,
+    AllConnections, AllRetransmissions, AnalysisError, Analyzed, Collector, OneConnection, run,
 };
 pub use rows::{connections, retransmissions};
 pub use study_tables::study_tables;
-pub use summary::{Slow, Summary, Vantages, Waits};
+pub use summary::{LossTimes, SlowConnection, Summary, Vantages};
 pub use summary_columns::summaries;
 pub use summary_tables::summary_tables;
 pub use tables::{connection_table, retransmission_table};

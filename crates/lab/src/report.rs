@@ -1,6 +1,6 @@
-//! Results side by side: what each profile's flows cost.
+//! Compares the results of profiles.
 //!
-//! One list of columns ([`columns()`]) serves the tables for reading, JSON and CSV.
+//! One list of columns ([`columns()`]) serves text tables, JSON and CSV.
 
 mod columns;
 mod finding;
@@ -22,7 +22,7 @@ use recoup_table::{Columns, Keep, Schema};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-/// The JSON document of a run.
+/// The schema of a run's JSON document.
 pub const SCHEMA: Schema = Schema {
     name: "recoup.run",
     version: 1,
@@ -33,30 +33,30 @@ pub const SCHEMA: Schema = Schema {
 pub struct Report {
     /// The scenario's name.
     pub scenario: String,
-    /// The seed that repeats it.
+    /// The seed that repeats the run.
     pub seed: u64,
-    /// Every setting, as text.
+    /// Every setting as text.
     pub settings: Map<String, Value>,
-    /// One entry a profile and stage, in the order given.
+    /// One entry per profile and stage, in the order given.
     pub results: Vec<Entry>,
-    /// What the run found, in a sentence.
+    /// The result in one sentence.
     finding: Option<String>,
-    /// The scenario, its seed and settings, in a line.
+    /// The scenario, its seed and its settings, in one line.
     heading: String,
 }
 
-/// One profile's result on one stage, with what is computed from it once.
+/// One profile's result on one stage, with derived statistics.
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// The result.
     pub result: ProfileResult,
-    /// Flow completion times in ms; `None` when no flow completed.
+    /// Flow completion times in ms; `None` if no flow completed.
     pub fct: Option<Summary>,
-    /// Mean flow completion time over the first profile's on the same stage.
+    /// Mean flow completion time divided by the first profile's on the same stage.
     pub fct_normalised: Option<f64>,
-    /// From the last ACK to the first retransmission of data, in ms; `None` when no flow had one.
+    /// From the last ACK to the first retransmission of data, in ms; `None` if no flow had one.
     pub last_ack_to_retransmission: Option<Summary>,
-    /// How long recoveries took, in ms; `None` when none ended.
+    /// Durations of recoveries in ms; `None` if no recovery ended.
     pub recovery_time: Option<Summary>,
 }
 
@@ -104,8 +104,8 @@ impl Report {
         text.unwrap_or_else(|e| json!({ "error": e.to_string() }).to_string() + "\n")
     }
 
-    /// As CSV: a line a profile. The columns are the JSON's names joined by underscores; the settings,
-    /// `set_` before their names, come last.
+    /// As CSV, one line per profile. A column's name is the path of its JSON key, joined by underscores.
+    /// The last columns are the settings, with the prefix `set_`.
     pub fn to_csv(&self) -> String {
         let (scenario, seed) = (self.scenario.clone(), self.seed);
         let mut all = Columns::<Entry>::new()
@@ -124,9 +124,8 @@ impl Report {
         all.to_csv(&self.results)
     }
 
-    /// For reading: what the run found, in a sentence; the scenario, and every setting that is in force
-    /// and changed or worth knowing; then tables with a column a profile, one a stage, and of several
-    /// stages the comparison first.
+    /// As text: the result in one sentence, the scenario with its most important settings, and one table
+    /// per stage with one column per profile. With several stages, their comparison precedes the tables.
     pub fn to_table(&self, view: View, keep: Keep) -> String {
         let finding = self.finding.as_deref();
         let finding = finding.map_or(String::new(), |line| format!("{line}\n\n"));
@@ -135,8 +134,8 @@ impl Report {
     }
 }
 
-/// What is run, with the settings that are in force and not at their defaults, and those that matter
-/// most.
+/// The scenario with the settings that have an effect: those that differ from the defaults, and the most
+/// important ones.
 fn heading(scenario: &Scenario) -> String {
     const SHOWN: [&str; 6] = ["rtt", "rate", "segments", "drop", "ack", "timers"];
     let usual = Settings::default();
@@ -161,7 +160,7 @@ impl Entry {
         }
     }
 
-    /// Whether it is known what the senders went through, not only what they sent.
+    /// Whether the senders' internal state is known, and not only their packets.
     fn senders_known(&self) -> bool {
         self.result.senders_known
     }
@@ -171,7 +170,7 @@ impl Entry {
     }
 }
 
-/// No row of the table is wider than a terminal may be expected to be.
+/// Fails if a row of the table is wider than 160 columns.
 #[cfg(test)]
 pub(crate) fn assert_fits_a_terminal(table: &str) {
     for row in table.lines().filter(|line| line.starts_with('|')) {
@@ -194,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn json_has_the_promised_names() {
+    fn json_has_the_documented_names() {
         let json: Value =
             serde_json::from_str(&report(&[("drop", "tail:3"), ("ack", "quick")]).to_json())
                 .unwrap();
@@ -233,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn csv_has_the_same_columns_when_nothing_completes() {
+    fn csv_has_the_same_columns_if_no_flow_completes() {
         let header = |csv: String| csv.lines().next().unwrap().to_string();
         let dead = report(&[("drop", "bernoulli:1")]);
         assert_eq!(dead.results[0].result.cost.completed, 0);
@@ -281,23 +280,23 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_tell_nothing_are_left_out() {
+    fn rows_of_zeros_or_equal_values_are_left_out() {
         let table = report(&[]).to_table(View::Cost, Keep::Telling);
         assert!(table.contains("--all-rows"), "{table}");
         assert!(table.contains("| FCT (ms)"), "{table}");
         for part in ["FCT p99", "slow_start", "Flows completed", "Extra copies"] {
             assert!(!table.contains(part), "{part}\n{table}");
         }
-        // Of one profile everything is equal: only zeros go.
+        // With one profile all values are equal, so only rows of zeros are left out.
         let mut scenario = Scenario::load("tail-loss").unwrap();
         scenario.profiles.truncate(1);
         let report = Report::new(&scenario, &run(&scenario, 1, |_| ()).unwrap());
         let table = report.to_table(View::Cost, Keep::Telling);
-        assert!(table.contains("Data segments sent"), "{table}");
+        assert!(table.contains("Data sent (segments)"), "{table}");
         assert!(!table.contains("Extra copies"), "{table}");
     }
 
-    /// 150 segments of every flow, one in twenty lost.
+    /// Flows of 150 segments, 5 % of which are lost.
     fn lossy() -> Report {
         report(&[("segments", "150"), ("drop", "bernoulli:0.05")])
     }
@@ -310,26 +309,26 @@ mod tests {
                 View::Retransmissions,
                 &[
                     "Retransmissions (segments)",
-                    "timeouts by exponential back-off",
-                    "never answered",
+                    "by rto after back-off",
+                    "never acknowledged",
                     "Fast retransmits per recovery",
                     "Recoveries with a DSACK",
                     "DSACKs per retransmission (%)",
                     "Lost retransmissions per recovery (%)",
-                    "Undone by frto",
+                    "Window reductions undone by frto",
                     "Retransmissions per data segment (%)",
                     "Network transmit time per flow (ms)",
                     "in loss recovery (%)",
                     "Data segments sent in recovery (%)",
-                    "Slow start after recovery, of recoveries (%)",
+                    "Recoveries followed by slow start (%)",
                 ][..],
             ),
             (
                 View::Recovery,
                 &[
-                    "ended in a timeout",
-                    "Began with pipe < ssthresh",
-                    "pipe - ssthresh on entry min (segments)",
+                    "Recoveries ended by a timeout",
+                    "Recoveries begun with pipe < ssthresh",
+                    "pipe - ssthresh at entry min (segments)",
                     "cwnd - ssthresh before exit p5 (segments)",
                     "cwnd after recovery p5 (segments)",
                     "Time in recovery p99 (ms)",
@@ -343,7 +342,7 @@ mod tests {
         }
     }
 
-    /// What one counts another way comes out the same.
+    /// Counts that are computed in two ways agree.
     #[test]
     fn the_senders_counts_agree_with_the_simulators() {
         let json: Value = serde_json::from_str(&lossy().to_json()).unwrap();
@@ -380,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_loss_there_is_nothing_to_compare_with() {
+    fn without_a_loss_ratios_are_null() {
         let report = report(&[("drop", "none")]);
         let json: Value = serde_json::from_str(&report.to_json()).unwrap();
         let recovery = &json["results"][0]["recovery"];

@@ -1,14 +1,13 @@
-//! How fast one stream goes between a host and the kernel's TCP over a TUN device, and what that costs
-//! the host, both ways, with and without offloads.
+//! Measures the rate of one stream between a host and the kernel's TCP over a TUN device, and the host's
+//! processor time, in both directions, with and without offloads.
 //!
 //! `cargo run --release -p recoup-net --example bulk -- [GIGABYTES] [MTU] [send|receive] [on|off]`
 //!
-//! The host's end makes the bytes it sends where they are kept and throws away what it reads; the kernel's
-//! throws away what it receives without copying it (MSG_TRUNC), and is woken once in 256 KiB (SO_RCVLOWAT).
-//! Both share one processor, so that neither waking another, which is dear in virtual machines, nor how
-//! many there are is part of the figure. Processor time is the host's thread's: its own, and the kernel's
-//! within its system calls, which is where the device's work is done and most of what the kernel's TCP
-//! does with a packet.
+//! The host's end generates its data in the send buffer and discards what it reads. The kernel's end
+//! discards data without copying it (MSG_TRUNC), and wakes once per 256 KiB (SO_RCVLOWAT). Both share one
+//! processor, so the result does not depend on the number of processors or the cost of waking one. The
+//! processor time is that of the host's thread, including system calls: they contain the device's work and
+//! most of the kernel's TCP processing.
 
 #[cfg(target_os = "linux")]
 fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
@@ -46,14 +45,14 @@ mod linux {
         Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
     }
 
-    /// Keeps the calling thread, and those it starts, on one processor, if it may choose.
+    /// Pins the calling thread and its children to one processor, if permitted.
     fn stay_on_one_processor() {
         let mut set = CpuSet::new();
         set.set(sched_getcpu());
         let _ = sched_setaffinity(None, &set);
     }
 
-    /// What one stream took.
+    /// The cost of one stream.
     struct Taken {
         bytes: u64,
         wall: Duration,
@@ -145,7 +144,7 @@ mod linux {
         })
     }
 
-    /// Sends so many bytes and waits until the peer has them all and has closed.
+    /// Sends this many bytes, and waits until the peer has received them and closed.
     fn send(driver: &mut Driver<TunDevice>, id: ConnectionId, bytes: u64) -> Result<u64, Failed> {
         let (mut left, mut open, mut room) = (bytes, false, false);
         while driver.host.state(id) != Some(State::TimeWait) {
@@ -175,7 +174,7 @@ mod linux {
         Ok(bytes)
     }
 
-    /// Reads to the end.
+    /// Reads to the end of the stream.
     fn receive(driver: &mut Driver<TunDevice>, id: ConnectionId) -> Result<u64, Failed> {
         let mut chunk = vec![0; CHUNK];
         let mut bytes = 0;
@@ -196,7 +195,7 @@ mod linux {
         }
     }
 
-    /// Has whoever reads from the socket woken once there are so many bytes (socket(7)).
+    /// Sets the number of bytes that wake a reader of the socket (socket(7)).
     fn wake_once_in(stream: &TcpStream, bytes: usize) -> Result<(), Failed> {
         let bytes = bytes as libc::c_int;
         let (level, option) = (libc::SOL_SOCKET, libc::SO_RCVLOWAT);
@@ -218,7 +217,7 @@ mod linux {
         }
     }
 
-    /// The kernel's end: throws away what comes.
+    /// The kernel's end: discards the stream.
     fn discard(stream: &TcpStream) -> Result<Duration, Failed> {
         let mut chunk = vec![0_u8; CHUNK];
         wake_once_in(stream, CHUNK)?;
@@ -226,7 +225,7 @@ mod linux {
         Ok(cpu())
     }
 
-    /// The kernel's end: sends so many bytes.
+    /// The kernel's end: sends this many bytes.
     fn push(mut stream: TcpStream, bytes: u64) -> Result<Duration, Failed> {
         let chunk = vec![7; CHUNK];
         let mut left = bytes;

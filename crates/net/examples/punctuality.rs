@@ -1,15 +1,15 @@
-//! How punctual the emulator is under load: small UDP packets at a steady rate through a path of
-//! pure delay, sender and receiver on the same machine, everything in namespaces of its own.
+//! Measures the emulator's delivery error under load. Small UDP packets cross a path of pure delay at a
+//! steady rate. Sender and receiver run on the same machine, in namespaces.
 //!
 //! `cargo run --release -p recoup-net --example punctuality -- [PACKETS_PER_SECOND] [SECONDS] [ordinary]`
 //!
-//! Prints how well the sender kept its rate, the emulator's own delivery error, and, from timestamps in
-//! the packets, how much longer than the path's delay packets took from the sender's system call to the
-//! receiver's: that holds the kernel's work on both sides and the wait for the receiver to run, too.
+//! Prints the sender's lateness, the emulator's own delivery error, and the packets' extra delay from the
+//! sender's system call to the receiver's. The extra delay comes from timestamps in the packets, and
+//! includes the kernel's work on both sides and the receiver's wait for a processor.
 //!
-//! The sender is given real time, so that its rate is steady. An `ordinary` one is not: it loses the
-//! processor to the receiver and to others for milliseconds, and then sends hundreds of packets as fast
-//! as it can, faster than they can be handed over one by one.
+//! The sender has real-time priority, so its rate is steady. An `ordinary` sender loses the processor for
+//! milliseconds, and then sends hundreds of packets at once, faster than the relay can forward them one
+//! by one.
 
 #[cfg(target_os = "linux")]
 fn main() -> Result<(), recoup_net::NetError> {
@@ -29,9 +29,9 @@ mod linux {
     use std::thread;
     use std::time::Duration;
 
-    /// One way.
+    /// The one-way delay of the path.
     const DELAY: Duration = Duration::from_millis(20);
-    /// Of the datagrams.
+    /// The size of the datagrams.
     const PAYLOAD: usize = 64;
 
     fn system(source: std::io::Error) -> NetError {
@@ -52,7 +52,7 @@ mod linux {
         outside.run(move || measure(rate, seconds))?
     }
 
-    /// Runs in a namespace that plays the world outside.
+    /// Runs in a namespace that stands for the network outside.
     fn measure(rate: u64, seconds: u64) -> Result<(), NetError> {
         let clock = Clock::start();
         let wire = Wire::open(1500)?;
@@ -70,7 +70,7 @@ mod linux {
         };
         let hops = [HopSpec::Delay(DELAY)];
         let relay = Relay::new(&hops, &hops, 1, 1500)?;
-        // What the relay waits for: a command that does nothing, for as long as it takes.
+        // The relay runs until this command ends, so the command sleeps.
         let mut command = Command::new("sleep");
         command.arg((seconds + 1).to_string());
         let mut running = wire.run(command)?;
@@ -102,7 +102,7 @@ mod linux {
         late
     }
 
-    /// Sends each packet at its time, several at once where it is behind; how far behind it was.
+    /// Sends each packet at its time, or several at once when late. Returns the lateness.
     fn send(
         to: SocketAddr,
         rate: u64,
@@ -132,7 +132,7 @@ mod linux {
         Ok(late)
     }
 
-    /// How much later than the delay each packet came, until none comes for a second.
+    /// Each packet's delay beyond that of the path, until none arrives for a second.
     fn receive(socket: &UdpSocket, clock: Clock) -> Histogram<u64> {
         let mut late = lateness();
         let mut buffer = [0; PAYLOAD];

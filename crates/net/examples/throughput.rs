@@ -1,11 +1,10 @@
-//! How much the relay carries: one TCP connection of the kernel's, through a path that does nothing, at
-//! MTU 1500, everything in namespaces of its own. Beside it a loop that only reads from one device and
-//! writes to the other.
+//! Measures the relay's throughput: one TCP connection of the kernel over an empty path at MTU 1500, in
+//! namespaces. A loop that only reads from one device and writes to the other serves as comparison.
 //!
 //! `cargo run --release -p recoup-net --example throughput -- [SECONDS] [ROUNDS]`
 //!
-//! Needs root. Prints the best and the median round, which lasts that many seconds, of each: without
-//! offloads, and with super-packets of up to 64 KiB.
+//! Needs root. Prints the best and the median round of both, without offloads and with super-packets of up
+//! to 64 KiB. A round lasts SECONDS.
 
 #[cfg(target_os = "linux")]
 fn main() -> Result<(), recoup_net::NetError> {
@@ -28,7 +27,7 @@ mod linux {
 
     const MTU: u32 = 1500;
 
-    /// Who carries the packets.
+    /// The program that forwards the packets.
     #[derive(Clone, Copy)]
     enum Carrier {
         Relay,
@@ -56,7 +55,7 @@ mod linux {
         for (offloads, frames) in [(false, "MTU 1500"), (true, "offloads")] {
             let carriers = [(Carrier::Loop, "loop"), (Carrier::Relay, "relay")];
             let mut rates = carriers.map(|_| Vec::new());
-            // In turns, so that both meet the same machine.
+            // Alternates, so that both meet the same load.
             for _ in 0..rounds {
                 for ((carrier, _), rates) in carriers.iter().zip(&mut rates) {
                     rates.push(round(*carrier, offloads, time)?);
@@ -71,7 +70,7 @@ mod linux {
         Ok(())
     }
 
-    /// Carries as much as goes through for some time; Gbit/s of payload.
+    /// Transfers data for some time. Returns the payload rate in Gbit/s.
     fn round(carrier: Carrier, offloads: bool, time: Duration) -> Result<f64, NetError> {
         let outside = Namespace::new()?;
         outside.run(move || {
@@ -117,7 +116,7 @@ mod linux {
         Ok(())
     }
 
-    /// How many bytes came from the first to the last, and how long that took.
+    /// The bytes received, and the time from the first to the last.
     fn receive(listener: &TcpListener) -> Result<(u64, Duration), Error> {
         let (mut stream, _) = listener.accept()?;
         let mut buffer = vec![0; 1 << 20];
@@ -131,7 +130,7 @@ mod linux {
         }
     }
 
-    /// What a relay cannot do with less: reads and writes.
+    /// The minimal relay: reads and writes only.
     fn carry(ends: Ends<'_>, stop: BorrowedFd<'_>) -> Result<(), Error> {
         let mut buffer = vec![0; ends.inside.longest(MTU)];
         let mut pass = |from: &Tun, to: &Tun| -> Result<(), Error> {
@@ -139,7 +138,7 @@ mod linux {
                 let Some((header, len)) = from.read_frame(&mut buffer)? else {
                     break;
                 };
-                // A packet the device does not take is lost.
+                // A packet that the device refuses is lost.
                 let _ = to.write_frame(&header, [&buffer[..len], &[], &[]]);
             }
             Ok(())

@@ -2,7 +2,7 @@
 
 use super::{AnalyzeError, Progress, analyze};
 use recoup_draw::sequence::Diagram;
-use recoup_lab::analysis::{OneConnection, View};
+use recoup_lab::analysis::{Collector, OneConnection};
 use recoup_lab::diagram::explain;
 use recoup_trace::analyze::Settings;
 use recoup_trace::read::Reader;
@@ -32,9 +32,9 @@ pub fn draw_connection(
     let capture = path.display().to_string();
     let analyzed = analyze(path, settings, progress, || OneConnection::of(number))?;
     let mut notes = analyzed.notes();
-    let connections = analyzed.found.connections();
+    let connections = analyzed.findings.connections();
     let stopped_before = progress.is_stopped();
-    let source = match &analyzed.found.row {
+    let source = match &analyzed.findings.row {
         Some((connection, retransmissions)) => {
             // The second reading goes no further than the first.
             let frames = analyzed.counts.frames;

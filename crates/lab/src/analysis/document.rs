@@ -1,9 +1,9 @@
-//! Findings as JSON: `{"schema": …, "version": …, "captures": [{"capture": …, …}, …]}`, an object a
-//! capture.
+//! Findings as JSON, one object per capture:
+//! `{"schema": …, "version": …, "captures": [{"capture": …, …}, …]}`.
 
-use super::findings::{AllConnections, AllRetransmissions, Analyzed, View};
+use super::findings::{AllConnections, AllRetransmissions, Analyzed, Collector};
 use super::rows::{connections, ms, retransmissions};
-use super::summary::{Slow, Summary};
+use super::summary::{SlowConnection, Summary};
 use super::summary_columns::summaries;
 use recoup_table::{Layout, Schema};
 use recoup_trace::study::{Explained, Sender};
@@ -12,18 +12,18 @@ use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
-/// What of a view stands in JSON beside what every capture tells.
-pub trait Document: View {
+/// Findings that JSON documents contain, in addition to the capture's name and notes.
+pub trait Document: Collector {
     /// The document's name and version.
     const SCHEMA: Schema;
 
-    /// Whether it is rows, which take a line each, however long.
+    /// Whether it consists of rows. Each row is written on one line.
     const ROWS: bool;
 
-    /// Writes its part of a capture's object.
+    /// Adds its entries to a capture's object.
     ///
     /// # Errors
-    /// Those of `object`.
+    /// If `object` reports one.
     fn serialize<M: SerializeMap>(
         analyzed: &Analyzed<Self>,
         object: &mut M,
@@ -41,7 +41,7 @@ impl Document for AllRetransmissions {
         analyzed: &Analyzed<Self>,
         object: &mut M,
     ) -> Result<(), M::Error> {
-        let rows = &analyzed.found.rows;
+        let rows = &analyzed.findings.rows;
         object.serialize_entry("retransmissions", &retransmissions().to_json(rows))
     }
 }
@@ -57,7 +57,7 @@ impl Document for AllConnections {
         analyzed: &Analyzed<Self>,
         object: &mut M,
     ) -> Result<(), M::Error> {
-        let rows = &analyzed.found.rows;
+        let rows = &analyzed.findings.rows;
         object.serialize_entry("connections", &connections().to_json(rows))
     }
 }
@@ -73,17 +73,17 @@ impl Document for Summary {
         analyzed: &Analyzed<Self>,
         object: &mut M,
     ) -> Result<(), M::Error> {
-        let summary = &analyzed.found;
+        let summary = &analyzed.findings;
         object.serialize_entry("summary", &summaries().row_to_json(analyzed))?;
-        let senders: Vec<Value> = summary.study.senders().map(sender).collect();
+        let senders: Vec<Value> = summary.study.senders().map(sender_json).collect();
         object.serialize_entry("senders", &senders)?;
-        let slowest: Vec<Value> = summary.slowest.iter().map(slow).collect();
+        let slowest: Vec<Value> = summary.slowest.iter().map(slow_connection_json).collect();
         object.serialize_entry("slowest", &slowest)?;
         object.serialize_entry("study", &summary.study.report())
     }
 }
 
-fn sender((sender, explained): (&Sender, &Explained)) -> Value {
+fn sender_json((sender, explained): (&Sender, &Explained)) -> Value {
     json!({
         "identification": sender.identification(),
         "profile": sender.profile(),
@@ -94,7 +94,7 @@ fn sender((sender, explained): (&Sender, &Explained)) -> Value {
     })
 }
 
-fn slow(slow: &Slow) -> Value {
+fn slow_connection_json(slow: &SlowConnection) -> Value {
     json!({
         "connection": slow.connection,
         "src": slow.endpoints.src,
@@ -106,10 +106,10 @@ fn slow(slow: &Slow) -> Value {
     })
 }
 
-/// Writes what was found: rows a line each, all else indented.
+/// Writes the findings: rows on one line each, everything else indented.
 ///
 /// # Errors
-/// When `out` does not take it.
+/// If writing to `out` fails.
 pub fn write_json<V: Document>(captures: &[Analyzed<V>], out: impl Write) -> io::Result<()> {
     let captures: Vec<Capture<'_, V>> = captures.iter().map(Capture).collect();
     let layout = match V::ROWS {

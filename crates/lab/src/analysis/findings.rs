@@ -1,4 +1,4 @@
-//! Captures in, what is shown of them out.
+//! Analyzes a capture and collects what one view of it shows.
 
 use super::summary::Vantages;
 use recoup_trace::analyze::{Findings, Settings, analyze};
@@ -7,25 +7,25 @@ use recoup_trace::read::{Counts, Ending, ReadError, Reader, Reason};
 use recoup_units::Instant;
 use thiserror::Error;
 
-/// Takes in what an analysis finds, on several threads at once.
-pub trait View: Findings + Sized {
-    /// Takes in what another thread found.
+/// Collects the findings of an analysis. Each thread has its own collector.
+pub trait Collector: Findings + Sized {
+    /// Adds the findings of another thread.
     fn merge(&mut self, other: Self);
 
-    /// Everything is in: puts it into order.
+    /// Sorts the findings once all are collected.
     fn order(&mut self) {}
 
-    /// How many connections there were.
+    /// The number of connections.
     fn connections(&self) -> u64;
 
-    /// Where what they sent was captured.
+    /// The capture points of the data.
     fn vantages(&self) -> &Vantages;
 }
 
 /// The connections of a capture.
 #[derive(Debug, Default)]
 pub struct AllConnections {
-    /// In the order of their numbers.
+    /// Ordered by number.
     pub rows: Vec<Connection>,
     vantages: Vantages,
 }
@@ -33,9 +33,9 @@ pub struct AllConnections {
 /// The retransmissions of a capture.
 #[derive(Debug, Default)]
 pub struct AllRetransmissions {
-    /// In the order of their frames.
+    /// Ordered by frame.
     pub rows: Vec<Retransmission>,
-    /// The first packet of any connection.
+    /// The time of the first packet of any connection.
     pub begun: Option<Instant>,
     connections: u64,
     vantages: Vantages,
@@ -44,7 +44,8 @@ pub struct AllRetransmissions {
 /// One connection of a capture.
 #[derive(Debug)]
 pub struct OneConnection {
-    /// It and its retransmissions, in the order of their frames; `None`: the capture has no such one.
+    /// The connection and its retransmissions, ordered by frame. `None` if the capture has no connection
+    /// with this number.
     pub row: Option<(Connection, Vec<Retransmission>)>,
     number: u64,
     connections: u64,
@@ -52,7 +53,7 @@ pub struct OneConnection {
 }
 
 impl OneConnection {
-    /// The one of this number, from 0.
+    /// Collects the connection with this number, from 0.
     pub fn of(number: u64) -> Self {
         Self {
             row: None,
@@ -73,7 +74,7 @@ impl Findings for OneConnection {
     }
 }
 
-impl View for OneConnection {
+impl Collector for OneConnection {
     fn merge(&mut self, other: Self) {
         self.connections += other.connections;
         self.vantages.merge(&other.vantages);
@@ -96,7 +97,7 @@ impl Findings for AllConnections {
     }
 }
 
-impl View for AllConnections {
+impl Collector for AllConnections {
     fn merge(&mut self, other: Self) {
         self.vantages.merge(&other.vantages);
         self.rows.extend(other.rows);
@@ -130,7 +131,7 @@ impl Findings for AllRetransmissions {
     }
 }
 
-impl View for AllRetransmissions {
+impl Collector for AllRetransmissions {
     fn merge(&mut self, other: Self) {
         self.connections += other.connections;
         other.begun.into_iter().for_each(|at| self.begin(at));
@@ -139,7 +140,7 @@ impl View for AllRetransmissions {
     }
 
     fn order(&mut self) {
-        // A super-segment is one frame, and may hold several.
+        // A super-segment is one frame and may hold several retransmissions.
         self.rows.sort_by_key(|r| (r.frame, r.seq.0));
     }
 
@@ -152,75 +153,75 @@ impl View for AllRetransmissions {
     }
 }
 
-/// A capture and what was found in it.
+/// A capture and its findings.
 #[derive(Debug)]
 pub struct Analyzed<V> {
-    /// What the user calls it.
+    /// The name the user gave: a path, or `-`.
     pub capture: String,
-    /// What it holds, and what of it could not be read.
+    /// Frames and packets read, and frames that could not be read.
     pub counts: Counts,
-    /// Whether reading was ended early, on demand.
+    /// Whether the user interrupted the reading.
     pub interrupted: bool,
-    /// What is shown of it.
-    pub found: V,
+    /// The findings.
+    pub findings: V,
 }
 
-/// Why there is nothing to tell of a capture: a line each.
+/// Why a capture cannot be analyzed. Each message is one line.
 #[derive(Debug, Error)]
 pub enum AnalysisError {
-    /// It cannot be read.
+    /// The capture cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// It begins as a capture does, and nothing sound follows.
-    #[error("{capture}: nothing in it can be read: {why}")]
-    Nothing {
+    /// The file begins like a capture, but none of its frames is readable.
+    #[error("{capture}: no readable frame: {reason}")]
+    Unreadable {
         /// The capture.
         capture: String,
-        /// What stands there instead.
-        why: String,
+        /// Why the frames are unreadable.
+        reason: String,
     },
 }
 
-/// Analyzes what `reader` reads, which the user calls `capture`, into a `view` for each thread.
-/// `watch` is called every few thousand packets; by returning `false` it ends the reading.
+/// Analyzes the capture that `reader` reads. `capture` is the user's name for it, and `collector` makes
+/// a collector for each thread. `watch` is called every few thousand packets, and ends the reading by
+/// returning `false`.
 ///
 /// # Errors
-/// When there is nothing sound in it.
-pub fn run<V: View>(
+/// If no frame of the capture is readable.
+pub fn run<V: Collector>(
     capture: &str,
     reader: Reader<'_>,
     settings: &Settings,
-    view: impl Fn() -> V,
+    collector: impl Fn() -> V,
     mut watch: impl FnMut(&Reader<'_>) -> bool + Send,
 ) -> Result<Analyzed<V>, AnalysisError> {
     let mut interrupted = false;
     let watch = |reader: &Reader<'_>| {
-        let go_on = watch(reader);
-        interrupted |= !go_on;
-        go_on
+        let continues = watch(reader);
+        interrupted |= !continues;
+        continues
     };
-    let (counts, parts) = analyze(reader, settings, &view, watch)?;
-    if let Some(why) = nothing_sound(&counts) {
+    let (counts, parts) = analyze(reader, settings, &collector, watch)?;
+    if let Some(reason) = why_unreadable(&counts) {
         let capture = capture.into();
-        return Err(AnalysisError::Nothing { capture, why });
+        return Err(AnalysisError::Unreadable { capture, reason });
     }
-    let found = parts.into_iter().reduce(|mut all, part| {
+    let findings = parts.into_iter().reduce(|mut all, part| {
         all.merge(part);
         all
     });
-    let mut found = found.unwrap_or_else(view);
-    found.order();
+    let mut findings = findings.unwrap_or_else(collector);
+    findings.order();
     Ok(Analyzed {
         capture: capture.into(),
         counts,
         interrupted,
-        found,
+        findings,
     })
 }
 
-/// What is wrong with a capture in which nothing is sound; `None` where something is, or nothing was
-/// captured.
-fn nothing_sound(counts: &Counts) -> Option<String> {
+/// Why no frame is readable. `None` if a frame is readable, or if the capture is whole and empty.
+fn why_unreadable(counts: &Counts) -> Option<String> {
     if counts.frames == 0 {
         return match &counts.ending {
             Ending::Whole => None,

@@ -1,16 +1,16 @@
-//! What a user should know before believing the figures of a capture.
+//! Notes on what limits the figures of a capture.
 
-use super::findings::{Analyzed, View};
+use super::findings::{Analyzed, Collector};
 use super::summary::Vantages;
 use recoup_trace::finding::Vantage;
 use recoup_trace::read::Oddity;
 
 /// Link (with VLAN tags), IPv6 and TCP headers with all options take up to 122 bytes.
-const CUT: &str = "where the options of ACKs are cut (SACK blocks come last), triggers are unknown from there on and fewer verdicts are given: capture at least 128 bytes of each packet (tcpdump -s 128)";
+const CUT: &str = "the snaplen cuts TCP options of ACKs: from there on, triggers are unknown and fewer verdicts are possible; capture at least 128 bytes of each packet (tcpdump -s 128)";
 
-impl<V: View> Analyzed<V> {
-    /// What a user should know, a line each: what could not be read, where the capture is blind, and
-    /// what it lacks.
+impl<V: Collector> Analyzed<V> {
+    /// One line for each limit: frames that could not be read, packets the capture lacks, and a capture
+    /// point other than the sender.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = self.counts.notes();
         if self.interrupted {
@@ -20,8 +20,10 @@ impl<V: View> Analyzed<V> {
             ));
         }
         match self.counts.frames {
-            0 => notes.push("no packets in it".into()),
-            _ if self.counts.packets == 0 => notes.push("no TCP in it".into()),
+            0 => notes.push("the capture contains no packets".into()),
+            _ if self.counts.packets == 0 => {
+                notes.push("the capture contains no TCP segments".into())
+            }
             _ => {}
         }
         if let Some(dropped) = self.counts.dropped.filter(|dropped| *dropped > 0) {
@@ -30,28 +32,28 @@ impl<V: View> Analyzed<V> {
         if self.counts.odd(Oddity::Options).count > 0 {
             notes.push(CUT.into());
         }
-        let vantages = self.found.vantages();
+        let vantages = self.findings.vantages();
         if vantages.one_way > 0 {
             notes.push(format!(
-                "captured one way only: {} of {} connections; without the ACKs to what was sent there are no verdicts",
+                "{} of {} connections were captured in one direction only; their retransmissions have no verdicts, because the ACKs are missing",
                 vantages.one_way,
-                self.found.connections()
+                self.findings.connections()
             ));
         }
         if vantages.foreign > 0 {
             notes.push(format!(
-                "left out of their connections, for sequence numbers far from the others: {} of {} packets",
+                "{} of {} packets were left out, because their sequence numbers are far from those of their connections",
                 vantages.foreign,
                 self.counts.packets
             ));
         }
-        notes.extend(blind(vantages));
+        notes.extend(capture_point_note(vantages));
         notes
     }
 }
 
-/// What is not seen from where most data was captured; `None` at its sender.
-fn blind(vantages: &Vantages) -> Option<String> {
+/// What the most frequent capture point hides. `None` if it is the sender.
+fn capture_point_note(vantages: &Vantages) -> Option<String> {
     let all: u64 = vantages.bytes.iter().sum();
     let of = |vantage: Vantage| vantages.bytes[vantage as usize];
     let most = Vantage::ALL
@@ -63,13 +65,13 @@ fn blind(vantages: &Vantages) -> Option<String> {
     let share = 100.0 * of(most) as f64 / all as f64;
     Some(match most {
         Vantage::Receiver => format!(
-            "{share:.0} % of the data was captured at its receiver: there, what is sent again because it was lost looks like a first transmission"
+            "{share:.0} % of the data was captured at the receiver, where the retransmission of a lost segment looks like a first transmission"
         ),
         Vantage::Between => format!(
-            "{share:.0} % of the data was captured on its way: what is sent again because it was lost before looks like a first transmission there"
+            "{share:.0} % of the data was captured between the hosts, where the retransmission of a segment lost before the capture point looks like a first transmission"
         ),
         _ => format!(
-            "nothing tells whether {share:.0} % of the data was captured at its sender: if it was not, some of what was sent again looks like a first transmission"
+            "capture point unknown for {share:.0} % of the data: unless it is the sender, some retransmissions look like first transmissions"
         ),
     })
 }
@@ -83,9 +85,9 @@ mod tests {
     use recoup_units::Instant;
     use recoup_wire::Endpoints;
 
-    /// What is noted of a connection of which `there` carried data.
+    /// The notes on a connection with these directions.
     fn notes(there: Direction, back: Direction) -> Vec<String> {
-        let mut found = Summary::default();
+        let mut findings = Summary::default();
         let connection = Connection {
             id: 0,
             endpoints: Endpoints {
@@ -101,20 +103,20 @@ mod tests {
             handshake_rtt: None,
             directions: [there, back],
         };
-        found.connection(connection, &[]);
+        findings.connection(connection, &[]);
         let mut counts = Counts::default();
         (counts.frames, counts.packets) = (9, 9);
         let analyzed = Analyzed {
             capture: "a.pcap".into(),
             counts,
             interrupted: false,
-            found,
+            findings,
         };
         analyzed.notes()
     }
 
     #[test]
-    fn what_the_capture_lacks_is_noted() {
+    fn notes_name_what_the_capture_lacks() {
         let data = |vantage| Direction {
             vantage,
             bytes: 1000,
@@ -128,7 +130,7 @@ mod tests {
             foreign: 2,
             ..Direction::default()
         };
-        // (there, back, how its notes begin)
+        // (the directions, the beginning of each note)
         let cases: [(Direction, Direction, &[&str]); 4] = [
             (data(Vantage::Sender), Direction::default(), &[]),
             (absent.clone(), Direction::default(), &[]),
@@ -136,14 +138,14 @@ mod tests {
                 data(Vantage::Unknown),
                 absent,
                 &[
-                    "captured one way only: 1 of 1 ",
-                    "nothing tells whether 100 %",
+                    "1 of 1 connections were captured in one direction only",
+                    "capture point unknown for 100 %",
                 ],
             ),
             (
                 data(Vantage::Sender),
                 stray,
-                &["left out of their connections,"],
+                &["2 of 9 packets were left out"],
             ),
         ];
         for (there, back, expected) in cases {

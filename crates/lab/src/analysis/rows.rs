@@ -1,4 +1,4 @@
-//! What a row holds: a retransmission, or a connection with both of its directions.
+//! The columns of retransmissions and of connections.
 
 use recoup_recovery::Trigger;
 use recoup_table::Columns;
@@ -6,7 +6,7 @@ use recoup_trace::finding::{Connection, Direction, Retransmission, RttQuantiles,
 use recoup_trace::study::Sender;
 use std::time::Duration;
 
-/// The columns of a retransmission. The first eight are as Wireshark's users look for them.
+/// The columns of a retransmission, in the order that Wireshark's users expect.
 pub fn retransmissions() -> Columns<Retransmission> {
     Columns::<Retransmission>::new()
         .integer(
@@ -47,7 +47,7 @@ pub fn retransmissions() -> Columns<Retransmission> {
             ),
             |r| Some(r.verdict.name().into()),
         )
-        .text(("evidence", "", "what the verdict rests on"), |r| {
+        .text(("evidence", "", "the evidence for the verdict"), |r| {
             Some(r.evidence.name().into())
         })
         .integer(
@@ -118,8 +118,8 @@ pub fn retransmissions() -> Columns<Retransmission> {
         )
 }
 
-/// The columns of a connection: a row a connection, as tcptrace and Tstat have it, so that rows are
-/// counted and joined by `connection` as they are. What each end sent stands under `src_` and `dst_`.
+/// The columns of a connection. There is one row per connection, as in tcptrace and Tstat, so that rows
+/// can be counted and joined by `connection`. The columns of each sender begin with `src_` or `dst_`.
 pub fn connections() -> Columns<Connection> {
     let both = Columns::<Connection>::new()
         .integer(("connection", "", "number of the connection, from 0, in the order of first packets"), |c| Some(c.id))
@@ -130,13 +130,13 @@ pub fn connections() -> Columns<Connection> {
         .time(("begun", "s", "when its first packet was captured: seconds since 1970"), |c| Some(c.begun))
         .time(("ended", "s", "when its last packet was captured: seconds since 1970"), |c| Some(c.ended))
         .real(("duration_ms", "ms", "from its first packet to its last"), |c| Some(ms(c.duration())))
-        .integer(("packets", "packets", "packets captured, both ways"), |c| Some(c.packets))
+        .integer(("packets", "packets", "packets captured in both directions"), |c| Some(c.packets))
         .real(("handshake_rtt_ms", "ms", "from the SYN to the ACK that completes the handshake; empty if the SYN was retransmitted"), |c| c.handshake_rtt.map(ms));
     both.prefixed("src", direction(), |c| Some(&c.directions[0]))
         .prefixed("dst", direction(), |c| Some(&c.directions[1]))
 }
 
-/// The columns of what an end sent.
+/// The columns of one sender.
 fn direction() -> Columns<Direction> {
     let sent = Columns::<Direction>::new()
         .text(
@@ -167,7 +167,7 @@ fn direction() -> Columns<Direction> {
             Some(d.probes)
         })
         .integer(
-            ("missing_bytes", "bytes", "payload sent and never captured"),
+            ("missing_bytes", "bytes", "payload sent but not captured"),
             |d| Some(d.missing),
         )
         .integer(("rtt_samples", "", "round-trip time samples"), |d| {
@@ -186,7 +186,7 @@ fn direction() -> Columns<Direction> {
             (
                 "profile",
                 "",
-                "the profile; of an ambiguous sender all of them, best first, joined by |",
+                "the profile; of an ambiguous sender all profiles, best first, joined by |",
             ),
             |d| Some(Sender::from(&d.profile).into_profile()?.into()),
         )
@@ -202,7 +202,7 @@ fn direction() -> Columns<Direction> {
             (
                 "put_to_profile",
                 "segments",
-                "retransmissions that the best profile was asked to explain",
+                "retransmissions that could be replayed under the best profile",
             ),
             |d| Some(d.profile.best()?.of),
         )
@@ -213,7 +213,7 @@ fn direction() -> Columns<Direction> {
             (
                 "recovering_ms",
                 "ms",
-                "time in which a loss was being detected or recovered from",
+                "time spent detecting losses or recovering from them",
             ),
             |d| Some(ms(d.recovering)),
         );
@@ -244,7 +244,7 @@ fn quantiles(mut columns: Columns<Direction>) -> Columns<Direction> {
     columns
 }
 
-/// The columns of retransmissions counted: all, by verdict, by trigger, and by both.
+/// The columns of retransmission counts: all, by verdict, by trigger, and by both.
 pub(super) fn tally() -> Columns<Tally> {
     let mut columns = Columns::<Tally>::new()
         .integer(("retransmissions", "segments", "retransmissions"), |t| {
@@ -276,17 +276,17 @@ pub(super) fn tally() -> Columns<Tally> {
     columns
 }
 
-/// Every trigger, and last the unknown.
+/// Every trigger, and `None` for unknown triggers.
 pub(super) fn triggers() -> impl Iterator<Item = Option<Trigger>> {
     Trigger::ALL.into_iter().map(Some).chain([None])
 }
 
-/// Where its counts stand in an array.
+/// The index of a trigger's counts.
 pub(super) fn trigger_row(trigger: Option<Trigger>) -> usize {
     trigger.map_or(Trigger::ALL.len(), |trigger| trigger as usize)
 }
 
-/// The name in reports.
+/// A trigger's name in reports.
 pub(super) fn trigger_name(trigger: Option<Trigger>) -> &'static str {
     trigger.map_or("unknown", Trigger::name)
 }

@@ -1,4 +1,4 @@
-//! The 2007 loss detection study's tables for a capture, for reading; its figures as quantiles.
+//! The tables of the 2007 loss detection study for a capture, as text. Its figures become quantiles.
 
 use super::tables::{number, right};
 use comfy_table::{Cell, ContentArrangement, Table};
@@ -8,46 +8,49 @@ use recoup_trace::study::{
     Split,
 };
 
-/// Columns of a terminal that sentences are broken for.
+/// The width of the table of claims, in characters.
 const WIDTH: u16 = 100;
 
-/// All of them, after a blank line; where nothing was sent again, that.
+/// All tables, after a blank line; one sentence if the capture has no retransmissions.
 pub fn study_tables(report: &Report) -> String {
     if report.all.senders == 0 {
-        let line = "\nThe 2007 study of loss detection: nothing was sent again, so that there are no tables\n";
+        let line = "\nThe 2007 study of loss detection: no tables, because the capture contains no retransmissions\n";
         return line.into();
     }
     let senders = || report.senders.iter().chain([&report.all]);
     let mut text = String::from(
-        "\nThe 2007 study of loss detection for this capture: FR/R is fast and early, RTO is rto and slow_start\n",
+        "\nThe 2007 study of loss detection, for this capture\nFR/R: triggers fast and early; RTO: triggers rto and slow_start\n",
     );
     for (heading, table) in [
         (
-            "Table I, profiles found (times in ms)",
+            "Table I: parameters of the profiles found (times in ms)",
             parameters(&report.parameters),
         ),
-        ("Table II, the capture", capture(&report.capture)),
-        ("Table III, connections", connections(&report.connections)),
+        ("Table II: the capture", capture(&report.capture)),
         (
-            "Table III, senders of explained connections that lost something",
+            "Table III: connections by loss (% of all connections, bytes and packets)",
+            connections(&report.connections),
+        ),
+        (
+            "Table III: lossy senders of explained connections, by profile (% of these senders)",
             profiles(&report.connections),
         ),
         (
-            "Table IV, retransmissions in segments; SYN, SYN-ACK and unknown triggers with any verdict",
+            "Table IV: retransmissions by trigger and verdict (segments)",
             Some(classification(senders())),
         ),
         (
-            "Figure 1, payload of a connection (bytes)",
+            "Figure 1: payload per connection (bytes)",
             quantiles(&report.bytes),
         ),
-        ("Figure 2, detection (RTTs)", detection(senders())),
+        ("Figure 2: detection time (RTTs)", detection(senders())),
         (
-            "Figure 3, best-case reduction of a connection's duration (%)",
+            "Figure 3: reduction of the connection duration by ideal loss detection (% per sender)",
             reduction(senders()),
         ),
         (
-            "What the study says of senders, and all those here; retransmissions: by RTO and FR/R alone,\n\
-             not TLP, SYN, SYN-ACK and those of unknown triggers; spurious ones: of those with a verdict",
+            "Statements of the study, compared with this capture. Only RTO and FR/R count as retransmissions.\n\
+             Shares of spurious retransmissions leave out unknowable ones.",
             claims(&report.all),
         ),
     ] {
@@ -63,14 +66,14 @@ fn parameters(profiles: &[Parameters]) -> Option<Table> {
     table.set_header([
         "profile",
         "clock",
-        "RTO, first",
-        "RTO, least",
+        "initial RTO",
+        "minimum RTO",
         "a",
         "b",
         "m",
         "k",
         "D",
-        "RTT of a",
+        "RTT sampled per",
     ]);
     right(&mut table, &[1, 2, 3, 4, 5, 6, 7, 8]);
     for p in profiles {
@@ -96,7 +99,7 @@ fn capture(c: &recoup_trace::study::Capture) -> Option<Table> {
         "duration (s)",
         "load (Mbit/s)",
         "connections",
-        "bytes",
+        "payload (bytes)",
         "packets",
     ]);
     table.add_row([
@@ -111,7 +114,15 @@ fn capture(c: &recoup_trace::study::Capture) -> Option<Table> {
 
 fn connections(c: &Connections) -> Option<Table> {
     let mut table = plain_table();
-    table.set_header(["", "connections", "%", "bytes", "%", "packets", "%"]);
+    table.set_header([
+        "",
+        "connections",
+        "%",
+        "payload (bytes)",
+        "%",
+        "packets",
+        "%",
+    ]);
     let mut add = |name: &str, some: &Portion| {
         table.add_row([
             Cell::new(name),
@@ -124,8 +135,8 @@ fn connections(c: &Connections) -> Option<Table> {
         ]);
     };
     add("lossy", &c.lossy);
-    add("  explained: profiles known", &c.explained);
-    add("undecided: lossy or not", &c.undecided);
+    add("  explained: all profiles known", &c.explained);
+    add("undecided: verdicts unknowable", &c.undecided);
     Some(table)
 }
 
@@ -150,10 +161,10 @@ fn classification<'a>(senders: impl Iterator<Item = &'a SenderReport>) -> Table 
         "FR/R\nspurious",
         "TLP\nneeded",
         "TLP\nspurious",
-        "all three\nunknowable",
+        "unknowable,\nall three",
         "SYN",
-        "SYN-\nACK",
-        "un-\nknown",
+        "SYN-ACK",
+        "unknown",
     ]);
     for sender in senders {
         let c: &Classification = &sender.retransmissions;
@@ -189,7 +200,15 @@ fn quantiles(of: &Cdf) -> Option<Table> {
 fn detection<'a>(senders: impl Iterator<Item = &'a SenderReport>) -> Option<Table> {
     let mut table = plain_table();
     table.set_header([
-        "sender", "FR/R", "p50", "p90", "p99", "RTO", "p50", "p90", "p99",
+        "sender",
+        "FR/R\ncount",
+        "\np50",
+        "\np90",
+        "\np99",
+        "RTO\ncount",
+        "\np50",
+        "\np90",
+        "\np99",
     ]);
     for sender in senders {
         let both = [&sender.detection.fast_retransmit, &sender.detection.rto];
@@ -205,12 +224,12 @@ fn reduction<'a>(senders: impl Iterator<Item = &'a SenderReport>) -> Option<Tabl
     let mut table = plain_table();
     table.set_header([
         "sender",
-        "of",
+        "count",
         "p50",
         "p90",
         "p99",
-        "in all (s)",
-        "unmeasured",
+        "total (s)",
+        "detections\nunmeasured",
     ]);
     for sender in senders {
         let r = &sender.reduction;
@@ -229,7 +248,7 @@ fn claims(all: &SenderReport) -> Option<Table> {
     let mut table = plain_table();
     table.set_content_arrangement(ContentArrangement::Dynamic);
     table.set_width(WIDTH);
-    table.set_header(["§", "what", "unit", "study", "here"]);
+    table.set_header(["§", "quantity", "unit", "study", "this capture"]);
     for claim in &all.claims {
         table.add_row([
             Cell::new(claim.section),
@@ -248,7 +267,7 @@ fn false_positives(f: &FalsePositives) -> String {
         .percent
         .map_or(String::new(), |share| format!(" ({share:.2} %)"));
     format!(
-        "\nFootnote 6, false positives: on {} of {} connections without loss{share} something was sent again: {} segments\n",
+        "\nFootnote 6, false positives: {} of {} connections without loss{share} have retransmissions, {} segments in total\n",
         f.connections, f.loss_free, f.retransmissions
     )
 }

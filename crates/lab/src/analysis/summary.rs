@@ -1,6 +1,6 @@
-//! What a capture held, in all, in memory that does not grow with it.
+//! The totals of a capture, in memory that does not grow with it.
 
-use super::findings::View;
+use super::findings::Collector;
 use super::rows::trigger_row;
 use crate::stats::Durations;
 use recoup_recovery::Trigger;
@@ -13,101 +13,101 @@ use recoup_units::Instant;
 use recoup_wire::Endpoints;
 use std::time::Duration;
 
-/// The connections named for having been longest in recovery.
+/// How many of the connections with the longest recovery are listed.
 const SLOWEST: usize = 5;
 
-/// A capture's connections, in all.
+/// The totals of a capture.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
-    /// How many there are.
+    /// Connections.
     pub connections: u64,
-    /// By their beginnings: with a handshake, later.
+    /// Connections that begin with a handshake, and connections that begin before the capture.
     pub openings: [u64; 2],
-    /// By their ends, by [`Closing`].
+    /// Connections by [`Closing`].
     pub closings: [u64; Closing::ALL.len()],
-    /// The first packet of any, and the last.
+    /// The times of the first and the last packet.
     pub span: Option<(Instant, Instant)>,
     /// Packets with payload, SYN or FIN.
     pub segments: u64,
     /// Payload bytes, retransmissions included.
     pub bytes: u64,
-    /// Packets the network or the capture doubled.
-    pub doubled: u64,
+    /// Packets that the network or the capture duplicated.
+    pub duplicates: u64,
     /// Keep-alive and zero window probes.
     pub probes: u64,
-    /// Bytes that were sent and never captured.
+    /// Bytes sent but not captured.
     pub missing: u64,
-    /// Where what was sent was captured.
+    /// The capture points of the data.
     pub vantages: Vantages,
     /// Retransmissions with payload.
     pub data: Tally,
-    /// Retransmissions that carry the SYN.
+    /// Retransmissions with a SYN.
     pub syn: Tally,
-    /// Retransmissions of a FIN alone.
+    /// Retransmissions of a FIN without payload.
     pub fin: Tally,
-    /// What verdicts rest on, by verdict.
+    /// Retransmissions by evidence and verdict.
     pub evidence: [[u64; Verdict::ALL.len()]; Evidence::ALL.len()],
-    /// How long losses took, real or not, by trigger; last of unknown triggers.
-    pub waits: [Waits; Trigger::ALL.len() + 1],
-    /// Round-trip times of handshakes.
+    /// Detection and recovery times by trigger; the last entry is for unknown triggers.
+    pub loss_times: [LossTimes; Trigger::ALL.len() + 1],
+    /// Round-trip times of the handshakes.
     pub handshake_rtt: Durations,
-    /// The median round-trip time of each direction that has one and was not captured at its
-    /// receiver, where there is no trip to see.
+    /// The median round-trip time of each direction. Directions captured at the receiver are left out,
+    /// because the capture does not show their round trip.
     pub rtt: Durations,
-    /// First packets to last, of all connections together.
+    /// The sum of all connections' durations, from first to last packet.
     pub duration: Duration,
-    /// The part of it in which losses, real or not, were detected or recovered from: of each
-    /// connection in the direction that was longer.
+    /// The part of `duration` spent detecting losses, real or not, or recovering from them. For each
+    /// connection, the direction with more counts.
     pub recovering: Duration,
-    /// Connections with such time.
+    /// Connections with time in recovery.
     pub recovering_connections: u64,
-    /// Those with most of it, the worst first.
-    pub slowest: Vec<Slow>,
-    /// Senders that sent something again, and the tables and figures of the 2007 study.
+    /// The connections with most time in recovery, the longest first.
+    pub slowest: Vec<SlowConnection>,
+    /// Senders that retransmitted, and the tables and figures of the 2007 study.
     pub study: Study,
 }
 
-/// Where data was captured, by [`Vantage`], and what is not in the capture or not of its connections.
+/// Data by capture point, and what the capture lacks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Vantages {
-    /// Directions that carry data.
+    /// Directions that carry data, by [`Vantage`].
     pub directions: [u64; Vantage::ALL.len()],
-    /// Their payload bytes.
+    /// Their payload bytes, by [`Vantage`].
     pub bytes: [u64; Vantage::ALL.len()],
-    /// Connections with data one way of which the other is not in the capture.
+    /// Connections with data in one direction and no packet of the other in the capture.
     pub one_way: u64,
-    /// Packets that cannot be of the connections between their ends.
+    /// Packets that cannot belong to the connection between their endpoints.
     pub foreign: u64,
 }
 
-/// How long the losses of a trigger took.
+/// Detection and recovery times of one trigger.
 #[derive(Clone, Debug, Default)]
-pub struct Waits {
+pub struct LossTimes {
     /// From the first transmission to the retransmission.
     pub detection: Durations,
-    /// From there to the ACK of all that was sent before.
+    /// From the retransmission to the ACK of everything sent before it.
     pub recovery: Durations,
 }
 
 /// A connection and its time in recovery.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Slow {
-    /// Its number.
+pub struct SlowConnection {
+    /// The connection's number.
     pub connection: u64,
-    /// Its ends.
+    /// Its endpoints.
     pub endpoints: Endpoints,
-    /// First packet to last.
+    /// From the first packet to the last.
     pub duration: Duration,
-    /// In recovery, in the direction that was longer: both may be at once.
+    /// Time in recovery, of the direction with more. The times of both directions may overlap.
     pub recovering: Duration,
-    /// Retransmissions, both directions together.
+    /// Retransmissions in both directions.
     pub retransmissions: u64,
-    /// Those that were spurious.
+    /// Spurious retransmissions in both directions.
     pub spurious: u64,
 }
 
 impl Vantages {
-    /// Takes in a connection.
+    /// Adds a connection.
     pub fn add(&mut self, connection: &Connection) {
         for direction in connection.directions.iter().filter(|d| d.bytes > 0) {
             self.directions[direction.vantage as usize] += 1;
@@ -119,7 +119,7 @@ impl Vantages {
         self.foreign += there.foreign + back.foreign;
     }
 
-    /// Takes in others.
+    /// Adds the counts of another thread.
     pub fn merge(&mut self, other: &Self) {
         add_all(&mut self.directions, &other.directions);
         add_all(&mut self.bytes, &other.bytes);
@@ -142,7 +142,7 @@ impl Findings for Summary {
         }
         self.duration += connection.duration();
         self.study.add(&connection, retransmissions);
-        let slow = Slow::new(&connection);
+        let slow = SlowConnection::new(&connection);
         if !slow.recovering.is_zero() {
             self.recovering += slow.recovering;
             self.recovering_connections += 1;
@@ -161,7 +161,7 @@ impl Summary {
     fn direction(&mut self, direction: &Direction) {
         self.segments += direction.segments;
         self.bytes += direction.bytes;
-        self.doubled += direction.duplicates;
+        self.duplicates += direction.duplicates;
         self.probes += direction.probes;
         self.missing += direction.missing;
         if let Some(rtt) = direction.rtt
@@ -179,23 +179,23 @@ impl Summary {
         };
         tally.add(r.triggers, r.verdict);
         self.evidence[r.evidence as usize][r.verdict as usize] += 1;
-        let waits = &mut self.waits[trigger_row(r.triggers.first())];
+        let times = &mut self.loss_times[trigger_row(r.triggers.first())];
         if let Some(detection) = r.detection {
-            waits.detection.add(detection);
+            times.detection.add(detection);
         }
         if let Some(recovery) = r.recovery {
-            waits.recovery.add(recovery);
+            times.recovery.add(recovery);
         }
     }
 
     fn keep_slowest(&mut self) {
-        let order = |slow: &Slow| (std::cmp::Reverse(slow.recovering), slow.connection);
+        let order = |slow: &SlowConnection| (std::cmp::Reverse(slow.recovering), slow.connection);
         self.slowest.sort_unstable_by_key(order);
         self.slowest.truncate(SLOWEST);
     }
 }
 
-impl View for Summary {
+impl Collector for Summary {
     fn merge(&mut self, other: Self) {
         self.connections += other.connections;
         add_all(&mut self.openings, &other.openings);
@@ -205,7 +205,7 @@ impl View for Summary {
         }
         self.segments += other.segments;
         self.bytes += other.bytes;
-        self.doubled += other.doubled;
+        self.duplicates += other.duplicates;
         self.probes += other.probes;
         self.missing += other.missing;
         self.vantages.merge(&other.vantages);
@@ -215,7 +215,7 @@ impl View for Summary {
         for (mine, theirs) in self.evidence.iter_mut().zip(&other.evidence) {
             add_all(mine, theirs);
         }
-        for (mine, theirs) in self.waits.iter_mut().zip(&other.waits) {
+        for (mine, theirs) in self.loss_times.iter_mut().zip(&other.loss_times) {
             mine.detection.merge(&theirs.detection);
             mine.recovery.merge(&theirs.recovery);
         }
@@ -238,7 +238,7 @@ impl View for Summary {
     }
 }
 
-impl Slow {
+impl SlowConnection {
     fn new(connection: &Connection) -> Self {
         let [there, back] = &connection.directions;
         let mut all = there.retransmissions;

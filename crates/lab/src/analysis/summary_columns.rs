@@ -1,21 +1,21 @@
-//! The columns of a summary: a row a capture.
+//! The columns of a summary: one row per capture.
 
 use super::findings::Analyzed;
 use super::rows::{Part, ms, rounded, tally, trigger_name, trigger_row, triggers};
-use super::summary::{Summary, Waits};
+use super::summary::{LossTimes, Summary};
 use crate::stats::{self, Durations};
 use recoup_table::Columns;
 use recoup_trace::finding::{Closing, Evidence, Opening, Vantage};
 use recoup_trace::read::{Counts, Reason};
 
-/// The columns of a summary. Of several captures the name of each is the last column.
+/// The columns of a summary. With several captures, the last column is the capture's name.
 pub fn summaries() -> Columns<Analyzed<Summary>> {
     Columns::<Analyzed<Summary>>::new()
         .all_of(counts(), |a| Some(&a.counts))
         .flag(("interrupted", "", "reading was interrupted"), |a| {
             a.interrupted
         })
-        .all_of(summary(), |a| Some(&a.found))
+        .all_of(summary(), |a| Some(&a.findings))
 }
 
 fn counts() -> Columns<Counts> {
@@ -26,15 +26,14 @@ fn counts() -> Columns<Counts> {
         .integer(("packets", "packets", "TCP segments in the capture"), |c| {
             Some(c.packets)
         })
-        .integer(
-            ("other_traffic", "frames", "frames that hold no TCP"),
-            |c| Some(other_traffic(c)),
-        )
+        .integer(("other_traffic", "frames", "frames without TCP"), |c| {
+            Some(other_traffic(c))
+        })
         .integer(
             (
                 "left_out",
                 "frames",
-                "frames that may hold TCP and could not be read",
+                "frames that may hold TCP but could not be read",
             ),
             |c| Some(left_out(c)),
         )
@@ -48,12 +47,12 @@ fn counts() -> Columns<Counts> {
         )
 }
 
-/// Frames that are no TCP.
+/// Frames without TCP.
 pub(super) fn other_traffic(counts: &Counts) -> u64 {
     skipped(counts, |reason| !reason.matters())
 }
 
-/// Frames that may hold TCP and could not be read.
+/// Frames that may hold TCP but could not be read.
 pub(super) fn left_out(counts: &Counts) -> u64 {
     skipped(counts, Reason::matters)
 }
@@ -66,14 +65,14 @@ fn skipped(counts: &Counts, of: impl Fn(Reason) -> bool) -> u64 {
 fn summary() -> Columns<Summary> {
     let columns = Columns::<Summary>::new()
         .integer(("connections", "", "connections"), |s| Some(s.connections));
-    let columns = retransmissions(waits(sent(ends(columns))));
+    let columns = retransmissions(loss_times(sent(ends(columns))));
     let columns = quantiles(columns, "handshake_rtt", |s| &s.handshake_rtt);
     quantiles(columns, "rtt", |s| &s.rtt)
         .real(
             (
                 "connections_ms",
                 "ms",
-                "durations of all connections together",
+                "sum of the durations of all connections",
             ),
             |s| Some(ms(s.duration)),
         )
@@ -81,7 +80,7 @@ fn summary() -> Columns<Summary> {
             (
                 "recovering_ms",
                 "ms",
-                "the part of connections_ms in which losses were being detected or recovered from",
+                "the part of connections_ms spent detecting losses or recovering from them",
             ),
             |s| Some(ms(s.recovering)),
         )
@@ -95,7 +94,7 @@ fn summary() -> Columns<Summary> {
         )
 }
 
-/// How connections begin and end, and when.
+/// How and when connections begin and end.
 fn ends(mut columns: Columns<Summary>) -> Columns<Summary> {
     for (i, opening) in [Opening::Handshake, Opening::MidConnection]
         .into_iter()
@@ -137,7 +136,7 @@ fn ends(mut columns: Columns<Summary>) -> Columns<Summary> {
         )
 }
 
-/// What was sent, and where it was captured.
+/// Segments, bytes and capture points.
 fn sent(columns: Columns<Summary>) -> Columns<Summary> {
     let mut columns = columns
         .integer(
@@ -154,13 +153,13 @@ fn sent(columns: Columns<Summary>) -> Columns<Summary> {
         )
         .integer(
             ("doubled", "packets", "packets that the network duplicated"),
-            |s| Some(s.doubled),
+            |s| Some(s.duplicates),
         )
         .integer(("probes", "packets", "keep-alive and window probes"), |s| {
             Some(s.probes)
         })
         .integer(
-            ("missing_bytes", "bytes", "payload sent and never captured"),
+            ("missing_bytes", "bytes", "payload sent but not captured"),
             |s| Some(s.missing),
         );
     for vantage in Vantage::ALL {
@@ -186,7 +185,7 @@ fn retransmissions(columns: Columns<Summary>) -> Columns<Summary> {
         .prefixed("fin", tally(), |s| Some(&s.fin));
     for evidence in Evidence::ALL {
         let name = evidence.name();
-        let about = format!("verdicts that rest on {name}");
+        let about = format!("verdicts based on {name}");
         columns = columns.integer((format!("evidence_{name}"), "segments", about), move |s| {
             Some(s.evidence[evidence as usize].iter().sum())
         });
@@ -194,9 +193,9 @@ fn retransmissions(columns: Columns<Summary>) -> Columns<Summary> {
     columns
 }
 
-/// How long losses took.
-fn waits(mut columns: Columns<Summary>) -> Columns<Summary> {
-    type Time = (&'static str, fn(&Waits) -> &Durations);
+/// Quantiles of detection and recovery times by trigger.
+fn loss_times(mut columns: Columns<Summary>) -> Columns<Summary> {
+    type Time = (&'static str, fn(&LossTimes) -> &Durations);
     const TIMES: [Time; 2] = [
         ("detection", |w| &w.detection),
         ("recovery", |w| &w.recovery),
@@ -205,7 +204,7 @@ fn waits(mut columns: Columns<Summary>) -> Columns<Summary> {
         for (time, of) in TIMES {
             let name = format!("{}_{time}", trigger_name(trigger));
             let row = trigger_row(trigger);
-            columns = quantiles(columns, &name, move |s| of(&s.waits[row]));
+            columns = quantiles(columns, &name, move |s| of(&s.loss_times[row]));
         }
     }
     columns

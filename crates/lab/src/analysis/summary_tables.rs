@@ -1,4 +1,4 @@
-//! A summary as tables for reading.
+//! A summary as text tables.
 
 use super::findings::Analyzed;
 use super::rows::{ms, trigger_name, trigger_row, triggers};
@@ -13,9 +13,9 @@ use recoup_trace::finding::{Evidence, Tally, Vantage, Verdict};
 use recoup_trace::study::{Explained, Sender};
 use std::time::Duration;
 
-/// The summary of a capture, but for what [`study_tables`](super::study_tables()) has.
+/// The summary of a capture, without the tables of [`study_tables`](super::study_tables()).
 pub fn summary_tables(analyzed: &Analyzed<Summary>) -> String {
-    let s = &analyzed.found;
+    let s = &analyzed.findings;
     let mut text = format!("{}\n", capture(analyzed));
     let mut add = |heading: &str, table: Option<Table>| {
         if let Some(table) = table {
@@ -23,45 +23,46 @@ pub fn summary_tables(analyzed: &Analyzed<Summary>) -> String {
         }
     };
     add(
-        "Retransmissions, in segments; %: of the segments with payload, SYN or FIN, both ways",
+        "Retransmissions by trigger and verdict (segments; % of the segments with payload, SYN or FIN)",
         Some(retransmissions(s)),
     );
-    add("What the verdicts rest on, in segments", evidence(s));
+    add("Evidence for the verdicts (segments)", evidence(s));
     add(
-        "Detection: since the first transmission; recovery: until all sent before is acknowledged (ms);\n\
-         count: data, SYN and FIN together, where the capture tells how long it took",
-        waits(s),
+        "Detection and recovery times by trigger (ms)\n\
+         detection: from the first transmission to the retransmission;\n\
+         recovery: from the retransmission to the ACK of everything sent before it",
+        loss_times(s),
     );
     add(
-        "Whose behaviour the senders' is; %: explained, of what could be put to the profile",
+        "Sender identification (% of the replayed retransmissions that the profile explains)",
         senders(s),
     );
     add("Round-trip times (ms)", rtts(s));
     add(
-        "Connections longest in recovery: while a loss, real or not, was being detected or recovered from",
+        "Connections with most time in recovery (detecting losses, real or not, and recovering from them)",
         slowest(s),
     );
     text
 }
 
 fn capture(analyzed: &Analyzed<Summary>) -> Table {
-    let (counts, s) = (&analyzed.counts, &analyzed.found);
+    let (counts, s) = (&analyzed.counts, &analyzed.findings);
     let mut table = plain_table();
-    table.set_header(["captured", ""]);
+    table.set_header(["capture", ""]);
     let mut add = |name: &str, value: String| {
         table.add_row([Cell::new(name), number(value)]);
     };
     add("frames", counts.frames.to_string());
     add("  TCP segments", counts.packets.to_string());
     add("  other traffic", other_traffic(counts).to_string());
-    add("  left out, unreadable", left_out(counts).to_string());
+    add("  unreadable, left out", left_out(counts).to_string());
     if let Some((begun, ended)) = s.span {
         add("first packet", utc(begun));
-        add("time to the last (s)", seconds(ended.since(begun)));
+        add("duration (s)", seconds(ended.since(begun)));
     }
     add("connections", s.connections.to_string());
     let [_, late] = s.openings;
-    add("  begun before the capture", late.to_string());
+    add("  opened before the capture", late.to_string());
     add("payload (bytes)", s.bytes.to_string());
     for vantage in Vantage::ALL {
         let share = share(
@@ -70,29 +71,29 @@ fn capture(analyzed: &Analyzed<Summary>) -> Table {
         );
         if let Some(share) = share.filter(|_| s.vantages.bytes[vantage as usize] > 0) {
             let name = match vantage {
-                Vantage::Sender => "  captured at its sender (%)",
-                Vantage::Between => "  captured on its way (%)",
-                Vantage::Receiver => "  captured at its receiver (%)",
-                Vantage::Unknown => "  captured where it is not known (%)",
+                Vantage::Sender => "  captured at the sender (%)",
+                Vantage::Between => "  captured between the hosts (%)",
+                Vantage::Receiver => "  captured at the receiver (%)",
+                Vantage::Unknown => "  capture point unknown (%)",
             };
             add(name, share);
         }
     }
-    add("  sent and never captured (bytes)", s.missing.to_string());
+    add("  sent but not captured (bytes)", s.missing.to_string());
     add("segments with payload, SYN or FIN", s.segments.to_string());
-    add("packets doubled on the way", s.doubled.to_string());
+    add("duplicated packets", s.duplicates.to_string());
     add("keep-alive and window probes", s.probes.to_string());
     table
 }
 
-/// By verdict: data, SYN and FIN, each with its triggers, and all together.
+/// Retransmissions of data, SYN and FIN by trigger and verdict, and the totals.
 fn retransmissions(s: &Summary) -> Table {
     let mut table = plain_table();
     table.set_header(
-        ["sent again"]
+        ["retransmissions"]
             .into_iter()
             .chain(Verdict::ALL.map(Verdict::name))
-            .chain(["all", "%"]),
+            .chain(["total", "%"]),
     );
     let mut add = |name: &str, by_verdict: [u64; Verdict::ALL.len()]| {
         let all: u64 = by_verdict.iter().sum();
@@ -106,11 +107,11 @@ fn retransmissions(s: &Summary) -> Table {
     for (name, tally) in [
         ("data", &s.data),
         ("SYN, SYN-ACK", &s.syn),
-        ("FIN alone", &s.fin),
+        ("FIN without data", &s.fin),
     ] {
         add(name, total(tally));
         for trigger in triggers() {
-            // What data is sent again for is listed whether or not it was.
+            // The triggers of data have rows even if their counts are 0.
             let is_of_data =
                 name == "data" && !matches!(trigger, Some(Trigger::Syn | Trigger::SynAck));
             if is_of_data || tally.of_trigger(trigger) > 0 {
@@ -120,7 +121,7 @@ fn retransmissions(s: &Summary) -> Table {
         }
         everything.merge(tally);
     }
-    add("all", total(&everything));
+    add("total", total(&everything));
     table
 }
 
@@ -144,33 +145,33 @@ fn evidence(s: &Summary) -> Option<Table> {
     (!table.is_empty()).then_some(table)
 }
 
-fn waits(s: &Summary) -> Option<Table> {
+fn loss_times(s: &Summary) -> Option<Table> {
     let mut table = plain_table();
     table.set_header([
-        "",
-        "detection:\ncount",
+        "trigger",
+        "detection\ncount",
         "\np50",
         "\np90",
         "\np99",
-        "recovery:\ncount",
+        "recovery\ncount",
         "\np50",
         "\np90",
         "\np99",
     ]);
     for trigger in triggers() {
-        let waits = &s.waits[trigger_row(trigger)];
-        if waits.detection.count() + waits.recovery.count() > 0 {
-            let times = [&waits.detection, &waits.recovery]
+        let times = &s.loss_times[trigger_row(trigger)];
+        if times.detection.count() + times.recovery.count() > 0 {
+            let cells = [&times.detection, &times.recovery]
                 .map(count_and_quantiles)
                 .concat();
             let name = Cell::new(trigger_name(trigger));
-            table.add_row([name].into_iter().chain(times.into_iter().map(number)));
+            table.add_row([name].into_iter().chain(cells.into_iter().map(number)));
         }
     }
     (!table.is_empty()).then_some(table)
 }
 
-/// How many, the median, the 90th and the 99th percentile.
+/// The count, the median, the 90th and the 99th percentile.
 fn count_and_quantiles(times: &Durations) -> [String; 4] {
     let summary = times.summary();
     [
@@ -181,7 +182,7 @@ fn count_and_quantiles(times: &Durations) -> [String; 4] {
     ]
 }
 
-/// Of the ambiguous ones the table tells the most likely, JSON all.
+/// For an ambiguous sender the table names the most likely profile; JSON names all.
 fn senders(s: &Summary) -> Option<Table> {
     let mut rows: Vec<(String, Explained)> = Vec::new();
     for (sender, explained) in s.study.senders() {
@@ -189,10 +190,10 @@ fn senders(s: &Summary) -> Option<Table> {
             Sender::Profile(name) => name.clone(),
             Sender::Ambiguous(names) => {
                 let first = names.split('|').next().unwrap_or_default();
-                format!("{first} or others as well")
+                format!("ambiguous: {first} or others")
             }
-            Sender::None => "none of those known".into(),
-            Sender::Nothing => "nothing tells".into(),
+            Sender::None => "no known profile".into(),
+            Sender::Nothing => "unidentified".into(),
         };
         match rows.iter_mut().find(|(known, _)| *known == name) {
             Some((_, all)) => all.merge(explained),
@@ -204,7 +205,7 @@ fn senders(s: &Summary) -> Option<Table> {
         "profile",
         "senders",
         "retransmissions",
-        "put to profile",
+        "replayed",
         "explained",
         "%",
     ]);
@@ -223,10 +224,10 @@ fn senders(s: &Summary) -> Option<Table> {
 
 fn rtts(s: &Summary) -> Option<Table> {
     let mut table = plain_table();
-    table.set_header(["", "of", "min", "p50", "p90", "p99", "max", "mean"]);
+    table.set_header(["", "count", "min", "p50", "p90", "p99", "max", "mean"]);
     for (name, times) in [
         ("handshakes", &s.handshake_rtt),
-        ("medians of senders", &s.rtt),
+        ("senders' medians", &s.rtt),
     ] {
         if let Some(of) = times.summary() {
             let values = [of.min, of.p50, of.p90, of.p99, of.max, of.mean];
@@ -241,13 +242,13 @@ fn rtts(s: &Summary) -> Option<Table> {
 fn slowest(s: &Summary) -> Option<Table> {
     let mut table = plain_table();
     table.set_header([
-        "conn.",
-        "recovery (ms)",
-        "duration (ms)",
-        "%",
-        "again",
-        "spur.",
-        "between",
+        "connection",
+        "recovery\n(ms)",
+        "duration\n(ms)",
+        "recovery\n(%)",
+        "retrans-\nmissions",
+        "spurious",
+        "endpoints",
     ]);
     right(&mut table, &[0, 1, 2, 3, 4, 5]);
     let part = |recovering: Duration, of: Duration| match of.is_zero() {
@@ -269,21 +270,21 @@ fn slowest(s: &Summary) -> Option<Table> {
         return None;
     }
     table.add_row([
-        "all".into(),
+        "total".into(),
         millis(Some(s.recovering)),
         millis(Some(s.duration)),
         part(s.recovering, s.duration),
         String::new(),
         String::new(),
         format!(
-            "{} of {} connections",
+            "in recovery: {} of {} connections",
             s.recovering_connections, s.connections
         ),
     ]);
     Some(table)
 }
 
-/// A share in percent; `None` of nothing.
+/// `part` in percent of `whole`; `None` if `whole` is 0.
 fn share(part: u64, whole: u64) -> Option<String> {
     (whole > 0).then(|| format!("{:.2}", 100.0 * part as f64 / whole as f64))
 }

@@ -1,4 +1,4 @@
-//! Retransmissions and connections as tables for reading; the summary's are in `summary_tables`.
+//! Retransmissions and connections as text tables. `summary_tables` has those of the summary.
 
 use super::findings::{AllConnections, AllRetransmissions, Analyzed};
 use super::rows::ms;
@@ -12,20 +12,20 @@ use std::time::Duration;
 
 /// The retransmissions of a capture.
 pub fn retransmission_table(analyzed: &Analyzed<AllRetransmissions>) -> String {
-    let rows = &analyzed.found.rows;
+    let rows = &analyzed.findings.rows;
     let mut table = plain_table();
     table.set_header([
         "frame",
         "time (s)",
-        "conn.",
-        "src",
+        "connection",
+        "sender",
         "trigger",
         "verdict",
         "evidence",
-        "after (ms)",
+        "detection (ms)",
     ]);
     right(&mut table, &[0, 1, 2, 7]);
-    let begun = analyzed.found.begun.unwrap_or_default();
+    let begun = analyzed.findings.begun.unwrap_or_default();
     for r in rows {
         table.add_row(retransmission(r, begun));
     }
@@ -35,7 +35,7 @@ pub fn retransmission_table(analyzed: &Analyzed<AllRetransmissions>) -> String {
     let count = rows.len();
     let begun = utc(begun);
     format!(
-        "{count} retransmissions; time: since {begun}; after: since the first transmission\n\n{table}\n"
+        "{count} retransmissions\ntime: since {begun}; detection: since the first transmission\n\n{table}\n"
     )
 }
 
@@ -52,21 +52,21 @@ fn retransmission(r: &Retransmission, begin: Instant) -> [String; 8] {
     ]
 }
 
-/// The connections of a capture: two lines each, what either end sent.
+/// The connections of a capture. Each has two rows: one for what each end sent.
 pub fn connection_table(analyzed: &Analyzed<AllConnections>) -> String {
-    let rows = &analyzed.found.rows;
+    let rows = &analyzed.findings.rows;
     let Some(first) = rows.iter().map(|connection| connection.begun).min() else {
         return "no connections\n".into();
     };
     let mut table = plain_table();
     table.set_header([
-        "conn.",
-        "begun\n(s)",
+        "connection",
+        "begin\n(s)",
         "duration\n(s)",
         "sender",
-        "bytes",
-        "again",
-        "spur.",
+        "payload\n(bytes)",
+        "retransmissions\n(segments)",
+        "spurious\n(segments)",
         "RTT p50\n(ms)",
         "recovery\n(ms)",
         "profile",
@@ -83,12 +83,12 @@ pub fn connection_table(analyzed: &Analyzed<AllConnections>) -> String {
     let count = rows.len();
     let first = utc(first);
     format!(
-        "{count} connections, a line for what each end sent; begun: since {first};\n\
-         again: segments sent again, spur.: spuriously\n\n{table}\n"
+        "{count} connections, two rows each: one per sender\n\
+         begin: since {first}; recovery: time spent detecting losses and recovering from them\n\n{table}\n"
     )
 }
 
-/// What an end sent.
+/// The cells for one sender.
 fn direction(sender: SocketAddr, sent: &Direction) -> [String; 7] {
     let profile = match Sender::from(&sent.profile) {
         Sender::Profile(name) => name,
@@ -109,7 +109,7 @@ fn direction(sender: SocketAddr, sent: &Direction) -> [String; 7] {
     ]
 }
 
-/// Numbers stand to the right.
+/// Aligns columns of numbers to the right.
 pub(super) fn right(table: &mut Table, columns: &[usize]) {
     for column in columns {
         if let Some(column) = table.column_mut(*column) {
@@ -118,7 +118,7 @@ pub(super) fn right(table: &mut Table, columns: &[usize]) {
     }
 }
 
-/// A number, to the right.
+/// A number, aligned to the right.
 pub(super) fn number(value: impl ToString) -> Cell {
     Cell::new(value).set_alignment(CellAlignment::Right)
 }
@@ -128,7 +128,7 @@ pub(super) fn seconds(time: Duration) -> String {
     format!("{:.6}", time.as_secs_f64())
 }
 
-/// A time in milliseconds, to the microsecond; `-` where it is not known.
+/// A time in milliseconds, to the microsecond; `-` if it is unknown.
 pub(super) fn millis(time: Option<Duration>) -> String {
     recoup_table::millis(time.map(ms))
 }

@@ -1,4 +1,4 @@
-//! Made-up findings in all of their forms.
+//! Made-up findings in every output format.
 
 mod tables;
 
@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Seek, Write};
 use std::time::Duration;
 
-/// 2023-11-14, 22:13:20 UTC, and some.
+/// Shortly after 2023-11-14, 22:13:20 UTC, in ns.
 const BEGIN: u64 = 1_700_000_000_123_456_789;
 
 fn ms(ms: u64) -> Duration {
@@ -36,7 +36,7 @@ fn endpoints(src: &str, dst: &str) -> Endpoints {
     }
 }
 
-/// A timeout's retransmission, needless, with everything known of it.
+/// A spurious retransmission by a timer, with every field known.
 fn retransmission() -> Retransmission {
     Retransmission {
         frame: 7,
@@ -59,7 +59,7 @@ fn retransmission() -> Retransmission {
     }
 }
 
-/// A SYN's, over IPv6, with nothing known of it.
+/// A retransmitted SYN over IPv6, with every optional field unknown.
 fn bare() -> Retransmission {
     Retransmission {
         frame: 2,
@@ -79,7 +79,7 @@ fn bare() -> Retransmission {
     }
 }
 
-/// A connection whose opener sent `retransmissions`, and was recovering for so long.
+/// A connection whose client sent `retransmissions` and spent `recovering` in recovery.
 fn connection(id: u64, recovering: Duration, retransmissions: &[Retransmission]) -> Connection {
     let mut there = Direction {
         vantage: Vantage::Sender,
@@ -124,8 +124,8 @@ fn explanation(profile: &str) -> Explanation {
     }
 }
 
-/// What `V` shows of connections with these retransmissions, in a capture without a note.
-fn analyzed<V: View + Default>(findings: &[(Connection, Vec<Retransmission>)]) -> Analyzed<V> {
+/// The findings in a capture with these connections and no notes.
+fn analyzed<V: Collector + Default>(findings: &[(Connection, Vec<Retransmission>)]) -> Analyzed<V> {
     let mut found = V::default();
     for (connection, retransmissions) in findings {
         found.connection(connection.clone(), retransmissions);
@@ -137,7 +137,7 @@ fn analyzed<V: View + Default>(findings: &[(Connection, Vec<Retransmission>)]) -
         capture: "a.pcap".into(),
         counts,
         interrupted: false,
-        found,
+        findings: found,
     }
 }
 
@@ -161,11 +161,11 @@ fn json<V: Document>(captures: &[Analyzed<V>]) -> (String, Value) {
 }
 
 #[test]
-fn a_retransmission_is_a_line_of_csv_in_the_order_of_frames() {
+fn csv_has_one_line_per_retransmission_in_the_order_of_frames() {
     let found = analyzed::<AllRetransmissions>(&one_connection());
     let rows = Part {
         name: &found.capture,
-        rows: &found.found.rows,
+        rows: &found.findings.rows,
     };
     assert_eq!(
         csv(&retransmissions(), &[rows]),
@@ -179,11 +179,11 @@ fn a_retransmission_is_a_line_of_csv_in_the_order_of_frames() {
 }
 
 #[test]
-fn of_several_captures_each_row_names_its_own() {
+fn with_several_captures_each_row_names_its_capture() {
     let found = analyzed::<AllRetransmissions>(&one_connection());
     let rows = |capture| Part {
         name: capture,
-        rows: &found.found.rows,
+        rows: &found.findings.rows,
     };
     let text = csv(&retransmissions(), &[rows("a.pcap"), rows("-")]);
     let last: Vec<&str> = text.lines().filter_map(|l| l.rsplit(',').next()).collect();
@@ -191,7 +191,7 @@ fn of_several_captures_each_row_names_its_own() {
 }
 
 #[test]
-fn json_has_the_columns_for_keys_and_every_digit_of_the_time() {
+fn json_keys_are_the_columns_and_times_keep_every_digit() {
     let found = analyzed::<AllRetransmissions>(&one_connection());
     let (text, value) = json(&[found]);
     assert!(text.contains("\"time\":1700000000.123456789,"), "{text}");
@@ -204,11 +204,11 @@ fn json_has_the_columns_for_keys_and_every_digit_of_the_time() {
     assert_eq!(rows[0]["detection_ms"], Value::Null);
     assert_eq!(rows[1]["seq"], json!(4_000_000_000_u32));
     assert_eq!(rows[1]["trigger"], "tlp|rto");
-    assert_eq!(text.lines().count(), 4, "a row a line: {text}");
+    assert_eq!(text.lines().count(), 4, "one row per line: {text}");
 }
 
 #[test]
-fn a_connection_is_a_row_with_what_each_end_sent() {
+fn a_connection_is_one_row_with_both_senders() {
     let found = analyzed::<AllConnections>(&one_connection());
     let (_, value) = json(&[found]);
     let row = &value["captures"][0]["connections"][0];
@@ -240,7 +240,7 @@ fn a_connection_is_a_row_with_what_each_end_sent() {
 }
 
 #[test]
-fn no_two_columns_have_one_name() {
+fn column_names_are_distinct() {
     let all: [Vec<String>; 3] = [
         retransmissions().names(),
         connections().names(),
@@ -269,11 +269,11 @@ fn parquet_rows(write: impl FnOnce(&mut std::fs::File)) -> Vec<Vec<(String, Fiel
 }
 
 #[test]
-fn parquet_holds_what_csv_does() {
+fn parquet_has_the_rows_of_csv() {
     let found = analyzed::<AllRetransmissions>(&one_connection());
     let rows = |capture| Part {
         name: capture,
-        rows: &found.found.rows,
+        rows: &found.findings.rows,
     };
     let read = parquet_rows(|file| {
         let captures = [rows("a.pcap"), rows("b.pcap")];
@@ -297,12 +297,12 @@ fn parquet_holds_what_csv_does() {
 }
 
 #[test]
-fn parquet_without_rows_has_its_columns() {
+fn parquet_without_rows_has_all_columns() {
     let none: Analyzed<AllConnections> = analyzed(&[]);
     let mut file = tempfile::tempfile().unwrap();
     let rows = Part {
         name: "a",
-        rows: &none.found.rows,
+        rows: &none.findings.rows,
     };
     connections().write_parquet(&[rows], &mut file).unwrap();
     file.rewind().unwrap();
@@ -315,7 +315,7 @@ fn parquet_without_rows_has_its_columns() {
     );
 }
 
-/// A pipe whose reader went away after so many bytes.
+/// A pipe that its reader closes after this many bytes.
 struct Closed(usize);
 
 impl Write for Closed {
@@ -333,15 +333,14 @@ impl Write for Closed {
     }
 }
 
-/// Amid the rows as well as before them, in every form: who prints tells by the kind of the error that
-/// the reader had enough.
+/// The caller recognizes a closed pipe by the error's kind, in every format and at any position.
 #[test]
-fn a_closed_pipe_is_known_as_one() {
+fn a_closed_pipe_is_reported_as_a_broken_pipe() {
     let mut found = analyzed::<AllRetransmissions>(&one_connection());
-    found.found.rows = vec![retransmission(); 10_000];
+    found.findings.rows = vec![retransmission(); 10_000];
     let rows = [Part {
         name: "a.pcap",
-        rows: &found.found.rows,
+        rows: &found.findings.rows,
     }];
     for taken in [0, 100, 3000] {
         let written = [
@@ -356,7 +355,7 @@ fn a_closed_pipe_is_known_as_one() {
     }
 }
 
-/// Ten connections, of which the one numbered `n` lost `n` times 100 ms, one retransmission each.
+/// Ten connections with one retransmission each. Connection `n` spent `n` times 100 ms in recovery.
 fn ten() -> Vec<(Connection, Vec<Retransmission>)> {
     let one = |n: u64| {
         let all = match n % 2 {
@@ -369,9 +368,9 @@ fn ten() -> Vec<(Connection, Vec<Retransmission>)> {
 }
 
 #[test]
-fn a_summary_adds_up_whatever_thread_found_what() {
+fn a_summary_does_not_depend_on_the_split_into_threads() {
     let whole: Analyzed<Summary> = analyzed(&ten());
-    let s = &whole.found;
+    let s = &whole.findings;
     assert_eq!((s.connections, s.bytes, s.segments), (10, 1_448_000, 1000));
     assert_eq!(s.data.count(Some(Trigger::Tlp), Verdict::Spurious), 5);
     assert_eq!(s.syn.count(None, Verdict::Unknowable), 5);
@@ -391,13 +390,13 @@ fn a_summary_adds_up_whatever_thread_found_what() {
     );
 
     let mut parts: [Analyzed<Summary>; 2] = [analyzed(&ten()[5..]), analyzed(&ten()[..5])];
-    let part = std::mem::take(&mut parts[0].found);
-    parts[1].found.merge(part);
+    let part = std::mem::take(&mut parts[0].findings);
+    parts[1].findings.merge(part);
     assert_eq!(json(&parts[1..]).0, json(&[whole]).0);
 }
 
 #[test]
-fn a_summary_is_a_row_of_csv_and_more_in_json() {
+fn a_summary_is_one_row_of_csv_and_json_has_the_same_values() {
     let summary: Analyzed<Summary> = analyzed(&ten());
     let columns = summaries();
     let rows = Part {
@@ -425,9 +424,10 @@ fn a_summary_is_a_row_of_csv_and_more_in_json() {
     assert!(capture["study"]["connections"].is_object());
 }
 
-/// Whichever thread had the connection, it is found with what is its own; the notes are of all.
+/// The connection is found with its own retransmissions on any thread. The notes cover all
+/// connections.
 #[test]
-fn one_connection_is_picked_from_all() {
+fn one_connection_is_selected_from_all() {
     let pick = |number: u64, findings: &[(Connection, Vec<Retransmission>)]| {
         let mut one = OneConnection::of(number);
         for (connection, retransmissions) in findings {
@@ -448,13 +448,13 @@ fn one_connection_is_picked_from_all() {
 }
 
 #[test]
-fn notes_tell_where_a_capture_is_blind() {
+fn notes_name_the_limits_of_a_capture() {
     let mut at_receiver = one_connection();
     at_receiver[0].0.directions[0].vantage = Vantage::Receiver;
     let mut found: Analyzed<AllRetransmissions> = analyzed(&at_receiver);
     let notes = found.notes();
     assert_eq!(notes.len(), 1, "{notes:?}");
-    assert!(notes[0].starts_with("100 % of the data was captured at its receiver"));
+    assert!(notes[0].starts_with("100 % of the data was captured at the receiver"));
     found.interrupted = true;
     found.counts.dropped = Some(4);
     let notes = found.notes();
@@ -465,11 +465,11 @@ fn notes_tell_where_a_capture_is_blind() {
     assert_eq!(at_sender.notes(), [""; 0]);
     let mut no_tcp: Analyzed<Summary> = analyzed(&[]);
     no_tcp.counts.packets = 0;
-    assert_eq!(no_tcp.notes(), ["no TCP in it"]);
+    assert_eq!(no_tcp.notes(), ["the capture contains no TCP segments"]);
 }
 
 #[test]
-fn a_note_says_how_much_of_a_packet_to_capture() {
+fn a_note_recommends_a_snaplen() {
     // TCP, from port 80 to 9, with 12 bytes of options on the wire, of which 4 were captured.
     let mut cut = vec![0x45, 0, 0, 52, 0, 0, 0, 0, 64, 6, 0, 0];
     cut.extend([10, 0, 0, 1, 10, 0, 0, 2]);
@@ -478,11 +478,11 @@ fn a_note_says_how_much_of_a_packet_to_capture() {
     ]);
     cut.extend([1, 1, 5, 10]);
     let notes = summarized(&capture(&[&cut])).unwrap().notes();
-    let told = |note: &String| note.contains("at least 128 bytes of each packet");
-    assert!(notes.iter().any(told), "{notes:?}");
+    let recommends = |note: &String| note.contains("at least 128 bytes of each packet");
+    assert!(notes.iter().any(recommends), "{notes:?}");
 }
 
-/// A classic capture of raw IP packets.
+/// A pcap file of raw IP packets.
 fn capture(packets: &[&[u8]]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let words = [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65535, 101];
@@ -506,27 +506,30 @@ fn summarized(bytes: &[u8]) -> Result<Analyzed<Summary>, AnalysisError> {
 }
 
 #[test]
-fn what_holds_nothing_sound_is_an_error() {
+fn a_capture_without_a_readable_frame_is_an_error() {
     let run = summarized;
     let cut: &[u8] = &[0x45, 0, 0, 40];
     let error = |bytes: &[u8]| run(bytes).unwrap_err().to_string();
     assert_eq!(
         error(&capture(&[cut])),
-        "x: nothing in it can be read: its only frame is cut before the end of the TCP header"
+        "x: no readable frame: its only frame is cut before the end of the TCP header"
     );
     assert_eq!(
         error(&capture(&[cut, cut])),
-        "x: nothing in it can be read: 2 of 2 frames: cut before the end of the TCP header"
+        "x: no readable frame: 2 of 2 frames: cut before the end of the TCP header"
     );
     let mut damaged = capture(&[]);
     damaged.extend_from_slice(&[0xff; 100]);
-    let said = error(&damaged);
+    let message = error(&damaged);
     assert!(
-        said.starts_with("x: nothing in it can be read: damaged at byte 24"),
-        "{said}"
+        message.starts_with("x: no readable frame: damaged at byte 24"),
+        "{message}"
     );
-    // An empty capture is whole; other traffic is sound.
-    assert_eq!(run(&capture(&[])).unwrap().notes(), ["no packets in it"]);
+    // An empty capture is no error, and neither is other traffic.
+    assert_eq!(
+        run(&capture(&[])).unwrap().notes(),
+        ["the capture contains no packets"]
+    );
     let udp = [&[0x45, 0, 0, 28, 0, 0, 0, 0, 64, 17][..], &[0; 18]].concat();
     assert_eq!(run(&capture(&[&udp, cut])).unwrap().counts.frames, 2);
 }

@@ -7,20 +7,21 @@ use crate::stats::Summary;
 use recoup_recovery::Trigger;
 use recoup_table::Columns;
 
-/// What is known of one profile's flows on one stage.
+/// The results of one profile's flows on one stage.
 pub fn columns() -> Columns<Entry> {
     let columns = Columns::<Entry>::new()
         .text(
             (
                 "profile",
                 "",
-                "the sender's profile; the kernel's name and version where it sent the data",
+                "the sender's profile, or the name and version of the kernel that sent the data",
             ),
             |e| Some(e.result.profile.clone().into()),
         )
-        .text(("stage", "", "where it ran: sim, net or kernel"), |e| {
-            Some(e.stage().name().into())
-        })
+        .text(
+            ("stage", "", "where the flows ran: sim, net or kernel"),
+            |e| Some(e.stage().name().into()),
+        )
         .integer(("flows", "", "flows run"), |e| Some(e.result.cost.flows))
         .integer(("completed", "", "flows whose last byte arrived"), |e| {
             Some(e.result.cost.completed)
@@ -40,7 +41,7 @@ pub fn columns() -> Columns<Entry> {
             (
                 "fct_normalised",
                 "",
-                "mean flow completion time over that of the first profile on the same stage",
+                "mean flow completion time divided by that of the first profile on the same stage",
             ),
             |e| e.fct_normalised,
         )
@@ -58,35 +59,35 @@ pub fn columns() -> Columns<Entry> {
         .group("live", live(), |e| e.result.live.as_ref())
 }
 
-/// What was sent, and what of it was wasted.
+/// Data sent, and the unnecessary part of it.
 fn sent(columns: Columns<Entry>) -> Columns<Entry> {
     columns
         .integer(
             (
                 "segments_sent",
                 "segments",
-                "data segments sent, with retransmissions, probes and copies",
+                "data segments sent, including retransmissions, probes and copies",
             ),
             |e| Some(e.result.cost.segments_sent),
         )
-        .heading("Data segments sent")
+        .heading("Data sent")
         .integer(
-            ("bytes_sent", "bytes", "IP bytes sent both ways, with SYNs and ACKs"),
+            ("bytes_sent", "bytes", "IP bytes sent in both directions, including SYNs and ACKs"),
             |e| Some(e.result.cost.bytes_sent),
         )
-        .heading("IP bytes sent, both ways")
+        .heading("IP traffic, both directions")
         .integer(("packets_dropped", "packets", "packets the path dropped"), |e| {
             Some(e.result.cost.packets_dropped)
         })
-        .heading("Packets dropped")
+        .heading("Losses on the path")
         .group("retransmissions", retransmissions(), |e| Some(e))
         .integer(
-            ("probes", "segments", "tail loss probes, those with new data included"),
+            ("probes", "segments", "tail loss probes, including those with new data"),
             |e| Some(e.result.cost.counters.probes),
         )
         .heading("Tail loss probes")
         .integer(
-            ("duplicates", "segments", "extra copies sent in advance of any loss"),
+            ("duplicates", "segments", "extra copies sent before any loss"),
             |e| Some(e.result.cost.counters.copies),
         )
         .heading("Extra copies")
@@ -94,7 +95,7 @@ fn sent(columns: Columns<Entry>) -> Columns<Entry> {
             (
                 "duplicates_withheld",
                 "segments",
-                "extra copies not sent: the window had no room, or an earlier copy was unacknowledged",
+                "extra copies not sent, because the window was full or an earlier copy was unacknowledged",
             ),
             |e| Some(e.result.cost.counters.copies_withheld),
         )
@@ -103,7 +104,7 @@ fn sent(columns: Columns<Entry>) -> Columns<Entry> {
             (
                 "duplicates_reported",
                 "segments",
-                "extra copies that DSACKs report as arrived beside their originals",
+                "extra copies reported by DSACKs: the original had arrived, too",
             ),
             |e| Some(e.result.cost.counters.copies_reported),
         )
@@ -121,7 +122,7 @@ fn sent(columns: Columns<Entry>) -> Columns<Entry> {
             ("unnecessary_bytes", "bytes", "payload bytes that arrived more than once"),
             |e| Some(e.result.cost.unnecessary_bytes),
         )
-        .heading("Payload that arrived twice")
+        .heading("Payload received more than once")
 }
 
 /// Retransmissions: all, then by trigger.
@@ -145,7 +146,7 @@ fn retransmissions() -> Columns<Entry> {
     columns
 }
 
-/// The figures of a distribution in ms; `heading` and `about` say of what.
+/// Quantiles of a distribution in ms, which `heading` and `about` name.
 pub(super) fn summary(heading: &'static str, about: &'static str) -> Columns<Summary> {
     type Part = (&'static str, fn(&Summary) -> f64);
     const PARTS: [Part; 6] = [
@@ -170,7 +171,7 @@ pub(super) fn summary(heading: &'static str, about: &'static str) -> Columns<Sum
     columns
 }
 
-/// What there is to say of real packets beside what they cost.
+/// Facts about a run on real packets.
 fn live() -> Columns<Live> {
     Columns::<Live>::new()
         .text(("client", "", "the client's TCP"), |l| {
@@ -184,7 +185,7 @@ fn live() -> Columns<Live> {
             (
                 "acks_held_ms",
                 "ms",
-                "how long the emulator held odd ACKs of the kernel's, if it thinned them",
+                "how long the emulator held an odd ACK of the kernel, if it thinned the ACKs",
             ),
             |l| l.acks_held_ms,
         )
@@ -195,11 +196,11 @@ fn live() -> Columns<Live> {
             (
                 "blurred_flows",
                 "flows",
-                "flows whose times the emulator's lateness blurs by more than a hundredth",
+                "flows whose times the emulator's delivery error distorts by more than 1 %",
             ),
             |l| Some(l.blurred_flows),
         )
-        .heading("Flows blurred by it")
+        .heading("Inaccurate flows")
         .integer(
             ("missed_packets", "packets", "packets lost outside the path"),
             |l| Some(l.missed_packets),
@@ -221,10 +222,10 @@ fn kernel() -> Columns<KernelFacts> {
         .text(("version", "", "the kernel's version"), |k| {
             Some(k.version.clone().into())
         })
-        .text(("release", "", "the kernel's whole release"), |k| {
+        .text(("release", "", "the kernel's full release"), |k| {
             Some(k.release.clone().into())
         })
-        .integer(("hz", "Hz", "timer ticks a second; 0 if unknown"), |k| {
+        .integer(("hz", "Hz", "timer ticks per second; 0 if unknown"), |k| {
             Some(k.hz.into())
         })
         .text(
@@ -251,7 +252,7 @@ fn lateness() -> Columns<Lateness> {
     ];
     let mut columns = Columns::new();
     for (name, part) in PARTS {
-        let about = format!("how much later than on the ideal path packets were delivered: {name}");
+        let about = format!("delay of packets beyond that of the ideal path: {name}");
         let heading = match name {
             "p999" => "Delivery error p99.9".into(),
             name => format!("Delivery error {name}"),

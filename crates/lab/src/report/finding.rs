@@ -1,4 +1,4 @@
-//! What a run found, in one sentence: what was lost, and how long each profile's flows took.
+//! The result of a run in one sentence: the losses, and each profile's flow completion time.
 
 use super::Entry;
 use crate::scenario::Scenario;
@@ -6,7 +6,7 @@ use crate::stats::Summary;
 use recoup_path::{LossKind, LossSpec};
 use recoup_units::Direction;
 
-/// The sentence; `None` where no flow of a profile completed, or there is more than one stage.
+/// The sentence; `None` if no flow of some profile completed, or if there are several stages.
 ///
 /// "The last of 10 segments was lost once: linux-3.17 takes 783 ms, linux-6 402, linux-6+tlpr 322."
 pub fn finding(scenario: &Scenario, entries: &[Entry]) -> Option<String> {
@@ -40,7 +40,7 @@ pub fn finding(scenario: &Scenario, entries: &[Entry]) -> Option<String> {
     Some(format!("{}: {}{of}.", lost(scenario), times.join(", ")))
 }
 
-/// To the millisecond; below 10 ms to a tenth of one.
+/// Milliseconds without decimals; below 10 ms with one.
 fn whole_or_tenths(ms: f64) -> String {
     match ms < 10.0 {
         true => format!("{ms:.1}"),
@@ -48,7 +48,7 @@ fn whole_or_tenths(ms: f64) -> String {
     }
 }
 
-/// What the path lost, as a clause.
+/// The losses of the path, as a clause.
 fn lost(scenario: &Scenario) -> String {
     let segments = scenario.settings.data_segments();
     let rules = &scenario.settings.drop.0;
@@ -69,7 +69,7 @@ fn lost(scenario: &Scenario) -> String {
     clause.unwrap_or_else(|| format!("With drop={}", scenario.settings.drop))
 }
 
-/// A rule about what the server sends.
+/// The clause for a rule about the server's packets.
 fn one_rule(rule: LossSpec, segments: Option<u64>) -> Option<String> {
     let of = segments.map_or(String::new(), |n| format!(" of {n} segments"));
     match (rule.kind, rule.transmission) {
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_completes_nothing_is_found() {
+    fn without_a_completed_flow_there_is_no_sentence() {
         let mut scenario = Scenario::load("tail-loss").unwrap();
         scenario.set("drop", "bernoulli:1").unwrap();
         let report = Report::new(&scenario, &run(&scenario, 1, |_| ()).unwrap());

@@ -1,6 +1,6 @@
-//! What senders went through: the columns of Tables 2, 3, 5 to 8 and 10 of Dukkipati et al. 2011.
+//! The senders' recoveries: the columns of Tables 2, 3, 5 to 8 and 10 of Dukkipati et al. 2011.
 //!
-//! Known of senders of ours alone; the kernel does not tell.
+//! Only Recoup's own senders report these values. The kernel does not.
 
 use super::Entry;
 use super::columns::summary;
@@ -25,14 +25,14 @@ pub(super) fn recovery() -> Columns<Entry> {
         .all_of(more_counted(), |e| Some(e));
     columns
         .group("ratios", ratios(), |e| Some(&e.result.cost))
-        .group("pipe_minus_ssthresh", on_entry(), |e| {
+        .group("pipe_minus_ssthresh", at_entry(), |e| {
             Some(&e.result.cost.recoveries.pipe_above_ssthresh)
         })
         .group(
             "cwnd_minus_ssthresh",
             percentiles(
                 "cwnd - ssthresh before exit",
-                "window − ssthresh just before recoveries ended",
+                "window − ssthresh just before recoveries end",
             ),
             |e| Some(&e.result.cost.recoveries.cwnd_above_ssthresh),
         )
@@ -43,7 +43,7 @@ pub(super) fn recovery() -> Columns<Entry> {
         )
         .group(
             "time_ms",
-            summary("Time in recovery", "how long recoveries took"),
+            summary("Time in recovery", "duration of recoveries"),
             |e| e.recovery_time.as_ref(),
         )
 }
@@ -52,7 +52,7 @@ fn counters(entry: &Entry) -> &Counters {
     &entry.result.cost.counters
 }
 
-/// Recoveries by their ends.
+/// Recoveries by how they ended.
 fn ended() -> Columns<Entry> {
     let all = |e: &Entry| e.result.cost.recoveries.count();
     Columns::<Entry>::new()
@@ -64,13 +64,13 @@ fn ended() -> Columns<Entry> {
             ),
             |e| Some(e.result.cost.recoveries.complete),
         )
-        .heading("  ended complete")
+        .heading("Recoveries ended complete")
         .share_of(all)
         .integer(
-            ("undone", "", "recoveries found needless and undone"),
+            ("undone", "", "recoveries found spurious and undone"),
             |e| Some(e.result.cost.recoveries.undone),
         )
-        .heading("  ended undone")
+        .heading("Recoveries ended undone")
         .share_of(all)
         .integer(
             (
@@ -80,23 +80,23 @@ fn ended() -> Columns<Entry> {
             ),
             |e| Some(e.result.cost.recoveries.timed_out),
         )
-        .heading("  ended in a timeout")
+        .heading("Recoveries ended by a timeout")
         .share_of(all)
 }
 
-/// Retransmission timeouts by the state they found.
+/// Retransmission timeouts by the sender's state before them.
 fn timeouts() -> Columns<Entry> {
     let mut columns = Columns::new();
     for state in State::ALL {
         let name = state.name();
         let (about, heading) = match state {
             State::Loss => (
-                "timeouts by exponential back-off".into(),
-                "  timeouts by exponential back-off".into(),
+                "timeouts after exponential back-off".into(),
+                "  by rto after back-off".into(),
             ),
             _ => (
                 format!("timeouts in the state {name}"),
-                format!("  timeouts in {name}"),
+                format!("  by rto in state {name}"),
             ),
         };
         columns = columns
@@ -115,17 +115,17 @@ fn counted(columns: Columns<Entry>) -> Columns<Entry> {
             (
                 "failed_retransmissions",
                 "segments",
-                "retransmissions still unanswered when their connection was given up",
+                "retransmissions still unacknowledged when their connection was given up",
             ),
             |e| Some(counters(e).failed_retransmissions),
         )
-        .heading("  never answered")
+        .heading("Retransmissions never acknowledged")
         .share_of(|e| counters(e).retransmissions.total())
         .integer(
             (
                 "lost_retransmissions",
                 "segments",
-                "retransmissions found lost",
+                "retransmissions that were lost, as the sender found",
             ),
             |e| Some(counters(e).lost_retransmissions),
         )
@@ -138,15 +138,20 @@ fn counted(columns: Columns<Entry>) -> Columns<Entry> {
             ),
             |e| Some(counters(e).retransmitted_bytes),
         )
-        .integer(("dsacks", "segments", "duplicate segments reported"), |e| {
-            Some(counters(e).dsacks)
-        })
+        .integer(
+            (
+                "dsacks",
+                "segments",
+                "duplicate segments reported by DSACKs",
+            ),
+            |e| Some(counters(e).dsacks),
+        )
         .heading("DSACKs")
         .integer(
             (
                 "recoveries_with_dsack",
                 "",
-                "recoveries with a report of a duplicate",
+                "recoveries during which a DSACK arrived",
             ),
             |e| Some(counters(e).recoveries_with_dsack),
         )
@@ -154,7 +159,7 @@ fn counted(columns: Columns<Entry>) -> Columns<Entry> {
         .share_of(|e| counters(e).recoveries)
 }
 
-/// Reductions of the window taken back, by proof.
+/// Window reductions undone, by proof.
 fn undone() -> Columns<Entry> {
     let mut columns = Columns::new();
     for proof in Proof::ALL {
@@ -164,7 +169,7 @@ fn undone() -> Columns<Entry> {
                 (name, "", format!("window reductions undone by {name}")),
                 move |e: &Entry| Some(counters(e).undone_by(proof)),
             )
-            .heading(format!("Undone by {name}"));
+            .heading(format!("Window reductions undone by {name}"));
     }
     columns
 }
@@ -180,7 +185,7 @@ fn more_counted() -> Columns<Entry> {
         (
             "slow_starts",
             "",
-            "recoveries that left a window below ssthresh",
+            "recoveries that ended with a window below ssthresh",
             |c| c.slow_starts_after_recovery,
         ),
         (
@@ -192,31 +197,31 @@ fn more_counted() -> Columns<Entry> {
         (
             "delivered",
             "segments",
-            "segments delivered, in recovery or not",
+            "segments delivered, in recovery and outside of it",
             |c| c.delivered,
         ),
         (
             "reordering_seen",
             "",
-            "how often the path was seen to reorder",
+            "times the sender detected reordering",
             |c| c.reordering_seen,
         ),
         (
             "impossible_acks",
             "",
-            "ACKs of data never sent, ignored",
+            "ACKs of data never sent, which the sender ignored",
             |c| c.impossible_acks,
         ),
         (
             "impossible_blocks",
             "",
-            "SACK blocks that cannot be, ignored",
+            "invalid SACK blocks, which the sender ignored",
             |c| c.impossible_blocks,
         ),
         (
             "reneged",
             "",
-            "how often a receiver took back what it had SACKed",
+            "times the receiver discarded data that it had SACKed",
             |c| c.reneged,
         ),
     ];
@@ -224,17 +229,17 @@ fn more_counted() -> Columns<Entry> {
     const TIMES: [Time; 3] = [
         (
             "transmit_time_ms",
-            "time with data unacknowledged, of all flows together",
+            "time with unacknowledged data, summed over all flows",
             |c| c.busy,
         ),
         (
             "in_recovery_ms",
-            "time in fast recovery, of all flows together",
+            "time in fast recovery, summed over all flows",
             |c| c.in_recovery,
         ),
         (
             "in_loss_ms",
-            "time in timeout recovery, of all flows together",
+            "time in timeout recovery, summed over all flows",
             |c| c.in_loss,
         ),
     ];
@@ -248,8 +253,8 @@ fn more_counted() -> Columns<Entry> {
     columns
 }
 
-/// Ratios; unknown where there is nothing to compare with. Fast retransmits are all retransmissions
-/// of fast recovery, early ones included.
+/// Ratios; unknown if the divisor is 0. Fast retransmits are all retransmissions of fast recovery,
+/// including early ones.
 fn ratios() -> Columns<Cost> {
     type Percent = (
         &'static str,
@@ -295,7 +300,7 @@ fn ratios() -> Columns<Cost> {
             |c| (data(c), c.segments_sent),
         ),
     ];
-    const LATER: [Percent; 2] = [
+    const PERCENTS_AFTER_TIMES: [Percent; 2] = [
         (
             "segments_sent_in_recovery_percent",
             "Data segments sent in recovery",
@@ -304,8 +309,8 @@ fn ratios() -> Columns<Cost> {
         ),
         (
             "slow_start_after_recovery_percent",
-            "Slow start after recovery, of recoveries",
-            "recoveries that left a window below ssthresh / recoveries",
+            "Recoveries followed by slow start",
+            "recoveries that ended with a window below ssthresh / recoveries",
             |c| (c.counters.slow_starts_after_recovery, c.counters.recoveries),
         ),
     ];
@@ -325,7 +330,7 @@ fn ratios() -> Columns<Cost> {
             (
                 "transmit_time_per_flow_ms",
                 "ms",
-                "time with data unacknowledged / flows",
+                "time with unacknowledged data / flows",
             ),
             |c| Some(ms(c.counters.busy) / c.flows.max(1) as f64),
         )
@@ -334,7 +339,7 @@ fn ratios() -> Columns<Cost> {
             (
                 "time_in_loss_recovery_percent",
                 "%",
-                "time in fast or timeout recovery / time with data unacknowledged",
+                "time in fast or timeout recovery / time with unacknowledged data",
             ),
             |c| {
                 let busy = ms(c.counters.busy);
@@ -344,7 +349,7 @@ fn ratios() -> Columns<Cost> {
         )
         .heading("  in loss recovery")
         .digits(2);
-    return add_percents(columns, LATER);
+    return add_percents(columns, PERCENTS_AFTER_TIMES);
 
     fn add_percents<const N: usize>(
         mut columns: Columns<Cost>,
@@ -373,13 +378,19 @@ fn ratios() -> Columns<Cost> {
     }
 }
 
-/// Table 5: pipe − ssthresh as recoveries began.
-fn on_entry() -> Columns<Integers> {
+/// Table 5: pipe − ssthresh when recoveries begin.
+fn at_entry() -> Columns<Integers> {
     type Sign = (&'static str, &'static str, fn(&Integers) -> u64);
     const SIGNS: [Sign; 3] = [
-        ("below", "Began with pipe < ssthresh", |i| i.signs().below),
-        ("equal", "Began with pipe = ssthresh", |i| i.signs().zero),
-        ("above", "Began with pipe > ssthresh", |i| i.signs().above),
+        ("below", "Recoveries begun with pipe < ssthresh", |i| {
+            i.signs().below
+        }),
+        ("equal", "Recoveries begun with pipe = ssthresh", |i| {
+            i.signs().zero
+        }),
+        ("above", "Recoveries begun with pipe > ssthresh", |i| {
+            i.signs().above
+        }),
     ];
     let mut columns = Columns::<Integers>::new();
     for (name, heading, of) in SIGNS {
@@ -398,10 +409,10 @@ fn on_entry() -> Columns<Integers> {
         ("max", Integers::max),
     ];
     for (name, of) in VALUES {
-        let about = format!("pipe − ssthresh as recoveries began: {name}");
+        let about = format!("pipe − ssthresh when recoveries begin: {name}");
         columns = columns
             .signed((name, "segments", about), of)
-            .heading(format!("pipe - ssthresh on entry {name}"));
+            .heading(format!("pipe - ssthresh at entry {name}"));
     }
     columns
 }

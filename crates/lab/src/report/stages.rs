@@ -1,14 +1,13 @@
-//! One scenario on several stages: the figures side by side, and what is to be said of each stage.
+//! Compares the stages of a run, and adds footnotes about real packets.
 
 use super::{Entry, Report};
 use crate::stage::{KernelFacts, Live, Stage};
 use comfy_table::{Cell, CellAlignment};
 use recoup_table::{millis, plain_table};
 
-/// A figure to compare: its name, and how to read it.
+/// A compared quantity: its heading, its value, and its decimals.
 type Figure = (&'static str, fn(&Entry) -> Option<f64>, usize);
 
-/// What is compared; last, the digits behind the point.
 const FIGURES: [Figure; 5] = [
     ("FCT p50 (ms)", |e| Some(e.fct?.p50), 3),
     ("FCT mean (ms)", |e| Some(e.fct?.mean), 3),
@@ -23,14 +22,14 @@ const FIGURES: [Figure; 5] = [
         0,
     ),
     (
-        "retransmissions",
+        "retransmissions (segments)",
         |e| Some(e.result.cost.counters.retransmissions.total() as f64),
         0,
     ),
 ];
 
-/// Every profile's figures on every stage, and how far real packets are from the simulator. The kernel
-/// has no profile: its figures stand beside each.
+/// Every profile's figures on every stage, and the deviation of real packets from the simulator. The
+/// kernel has no profile, so its figures appear beside those of each profile.
 pub fn comparison(report: &Report) -> String {
     let of = |stage| report.results.iter().filter(move |e| e.stage() == stage);
     let kernels: Vec<&Entry> = of(Stage::Kernel).collect();
@@ -41,13 +40,13 @@ pub fn comparison(report: &Report) -> String {
         }
     }
     let mut table = plain_table();
-    let mut header: Vec<String> = ["profile", "figure", "sim"].map(Into::into).to_vec();
+    let mut header: Vec<String> = ["profile", "quantity", "sim"].map(Into::into).to_vec();
     let has_net = of(Stage::Net).next().is_some();
     let net = has_net.then_some("net");
     let real = net
         .into_iter()
         .chain(kernels.iter().map(|e| &*e.result.profile));
-    header.extend(real.flat_map(|name| [name.into(), format!("{name} to sim (%)")]));
+    header.extend(real.flat_map(|name| [name.into(), format!("{name} vs. sim (%)")]));
     table.set_header(header);
     for profile in profiles {
         let find = |stage| of(stage).find(|e| e.result.profile == profile);
@@ -67,7 +66,7 @@ pub fn comparison(report: &Report) -> String {
             for entry in net.into_iter().chain(kernels.iter().copied().map(Some)) {
                 let real = entry.and_then(value);
                 add(show(real));
-                add(difference(real, ours));
+                add(deviation(real, ours));
             }
             table.add_row(row);
         }
@@ -75,8 +74,8 @@ pub fn comparison(report: &Report) -> String {
     format!("{table}\n")
 }
 
-/// How far the first is from the second.
-fn difference(real: Option<f64>, simulated: Option<f64>) -> String {
+/// The deviation of `real` from `simulated`, in %.
+fn deviation(real: Option<f64>, simulated: Option<f64>) -> String {
     match real.zip(simulated) {
         Some((real, simulated)) if simulated != 0.0 => {
             format!("{:+.1}", 100.0 * (real / simulated - 1.0))
@@ -86,8 +85,8 @@ fn difference(real: Option<f64>, simulated: Option<f64>) -> String {
     }
 }
 
-/// What is to be said of real packets: whose TCP it was, what the emulator did to it, and whether it
-/// was on time.
+/// Footnotes about real packets: the kernel's settings, how the emulator changed its ACKs, and whether
+/// the emulator was on time.
 pub fn footnotes(entries: &[&Entry]) -> String {
     let mut notes: Vec<String> = Vec::new();
     for (entry, live) in entries
@@ -100,24 +99,24 @@ pub fn footnotes(entries: &[&Entry]) -> String {
             }
         };
         if let Some(kernel) = &live.kernel {
-            add(about(kernel));
+            add(kernel_note(kernel));
             if !entry.senders_known() {
                 add(
-                    "What the kernel's sender went through is not known: only what it sent.".into(),
+                    "The kernel does not report its sender's state; these figures come from its packets alone.".into(),
                 );
             }
         }
         if let Some(held) = live.acks_held_ms {
             add(format!(
-                "Linux cannot delay ACKs by {held} ms: the kernel acknowledges every segment, and the emulator passes every second ACK, holds an odd one {held} ms, and passes ACKs with SACK blocks at once."
+                "Linux cannot delay ACKs by {held} ms, so the emulator does: the kernel acknowledges every segment, and the emulator forwards every second ACK, forwards an odd ACK after {held} ms, and forwards ACKs with SACK blocks at once."
             ));
         }
-        doubts(entry, live).into_iter().for_each(add);
+        accuracy_warning(entry, live).into_iter().for_each(add);
     }
     notes.iter().map(|note| format!("\n{note}\n")).collect()
 }
 
-fn about(kernel: &KernelFacts) -> String {
+fn kernel_note(kernel: &KernelFacts) -> String {
     let on = |is_on| if is_on { "on" } else { "off" };
     let parts = [
         ("tlp", kernel.tlp),
@@ -138,24 +137,24 @@ fn about(kernel: &KernelFacts) -> String {
     )
 }
 
-/// What 99.9 % of all packets are to stay within, in ms.
+/// The largest acceptable delivery error at the 99.9th percentile, in ms.
 const ALLOWED_MS: f64 = 0.2;
 
-/// Why the figures may not be what they would be on a machine with nothing else to do.
-fn doubts(entry: &Entry, live: &Live) -> Option<String> {
-    let (profile, blurred, missed) = (
+/// A warning if the machine was too busy for accurate figures.
+fn accuracy_warning(entry: &Entry, live: &Live) -> Option<String> {
+    let (profile, inaccurate, missed) = (
         &entry.result.profile,
         live.blurred_flows,
         live.missed_packets,
     );
     let late = live.delivery_error_ms.map_or(0.0, |late| late.p999);
-    if blurred > 0 {
+    if inaccurate > 0 {
         Some(format!(
-            "BLURRED {profile}: {blurred} flows had packets over a hundredth of their time late, or lost outside the path ({missed})."
+            "INACCURATE {profile}: in {inaccurate} flows a packet was late by more than 1 % of the flow completion time, or was lost outside the path ({missed} packets lost)."
         ))
     } else if late > ALLOWED_MS {
         Some(format!(
-            "{profile}: the delivery error was over {ALLOWED_MS} ms at p99.9: the machine was too busy for this path."
+            "{profile}: the delivery error exceeded {ALLOWED_MS} ms at p99.9; the machine was too busy for this path."
         ))
     } else {
         None

@@ -1,4 +1,4 @@
-//! Results as tables for reading, a column a profile.
+//! Results as text tables with one column per profile.
 
 use super::{Entry, Report, columns, stages};
 use crate::stage::Stage;
@@ -6,19 +6,19 @@ use recoup_recovery::undo::Proof;
 use recoup_recovery::{State, Trigger};
 use recoup_table::{Comparison, Keep, Line};
 
-/// Which figures a table shows.
+/// Selects the rows of a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum View {
-    /// Flow completion times, what was sent, what was wasted.
+    /// Flow completion times, data sent, and unnecessary data.
     #[default]
     Cost,
-    /// Retransmissions by kind, and what became of them (Tables 2, 3, 8 and 10 of the 2011 paper).
+    /// Retransmissions by kind and outcome (Tables 2, 3, 8 and 10 of the 2011 paper).
     Retransmissions,
-    /// Windows and time in fast recovery (its Tables 5, 6 and 7, figure 5).
+    /// Windows and time in fast recovery (Tables 5, 6 and 7 and figure 5 of the same paper).
     Recovery,
 }
 
-/// The comparison of the stages if there are several, then a table a stage.
+/// One table per stage. If there are several stages, their comparison precedes the tables.
 pub(super) fn tables(report: &Report, view: View, keep: Keep) -> String {
     let mut text = String::new();
     let stages = Stage::ALL.map(|stage| {
@@ -40,7 +40,7 @@ pub(super) fn tables(report: &Report, view: View, keep: Keep) -> String {
     text
 }
 
-/// A table with a column a profile.
+/// A table with one column per profile.
 fn table(entries: &[&Entry], view: View, keep: Keep) -> String {
     let known = |entry: &&&Entry| view == View::Cost || entry.senders_known();
     let entries: Vec<&Entry> = entries.iter().filter(known).copied().collect();
@@ -52,13 +52,13 @@ fn table(entries: &[&Entry], view: View, keep: Keep) -> String {
     let Comparison { text, left_out } = columns().compare(&entries, "profile", &lines, keep);
     let note = match left_out {
         0 => String::new(),
-        1 => "\nOne row is zero or the same for all; --all-rows shows it.\n".into(),
-        n => format!("\n{n} rows are zero or the same for all; --all-rows shows them.\n"),
+        1 => "\n1 row is zero or the same for all profiles; --all-rows shows it.\n".into(),
+        n => format!("\n{n} rows are zero or the same for all profiles; --all-rows shows them.\n"),
     };
     format!("{text}\n{note}")
 }
 
-/// The figures of a distribution.
+/// The columns of a distribution.
 fn distribution(name: &str) -> [String; 6] {
     ["min", "p50", "p90", "p99", "max", "mean"].map(|part| format!("{name}_{part}"))
 }
@@ -66,12 +66,12 @@ fn distribution(name: &str) -> [String; 6] {
 fn cost(entries: &[&Entry], keep: Keep) -> Vec<Line> {
     let single = keep == Keep::Telling && entries.iter().all(|e| e.result.cost.flows == 1);
     let mut lines: Vec<Line> = Vec::new();
-    // That all flows completed goes without saying.
+    // The row is only worth showing if some flow did not complete.
     let incomplete = |e: &&Entry| e.result.cost.completed < e.result.cost.flows;
     if keep == Keep::All || entries.iter().any(incomplete) {
         lines.push("completed".into());
     }
-    // Of a single flow six figures would be one.
+    // All quantiles of a single flow are equal.
     let waited = "last_ack_to_retransmission_ms_p50";
     match single {
         true => {

@@ -1,9 +1,9 @@
-//! Recoup's host over a TUN device, with the kernel's TCP as its peer, when things go wrong: peers that
-//! vanish or reset, a link that goes down, packets nobody would send.
+//! Recoup's host over a TUN device, with the kernel's TCP as its peer, under faults: peers that vanish or
+//! reset, a link that goes down, and malformed packets.
 //!
-//! Each test has a network namespace of its own. Where the system gives none the tests say so and pass;
-//! with RECOUP_REQUIRE_TOOLS set they fail. RECOUP_NOISE_SECONDS says how long packets nobody would
-//! send are sent.
+//! Each test has its own network namespace. If the system does not permit it, the tests print that and
+//! pass. If RECOUP_REQUIRE_TOOLS is set, they fail instead. RECOUP_NOISE_SECONDS sets the duration of the
+//! malformed packets.
 
 mod conversation;
 mod craft;
@@ -22,16 +22,16 @@ use std::time::Duration;
 /// The MTU of the tests' devices.
 const MTU: u16 = 1500;
 
-/// No transfer here takes longer.
+/// The time limit of each transfer.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Does a test in a namespace with a TUN device, unless the system has none to give.
+/// Runs a test in a namespace with a TUN device, if the system permits it.
 fn with_device(test: impl FnOnce(&TunDevice) + Send + 'static) {
     let _beside = beside_others();
     in_namespace(test);
 }
 
-/// The same, without another test in the process.
+/// The same, while no other test of the process runs.
 fn with_device_alone(test: impl FnOnce(&TunDevice) + Send + 'static) {
     let _alone = alone();
     in_namespace(test);
@@ -49,7 +49,7 @@ fn in_namespace(test: impl FnOnce(&TunDevice) + Send + 'static) {
     }
 }
 
-/// A host with the device's addresses, of which some settings are others.
+/// A host with the device's addresses and changed settings.
 fn host_with(device: &TunDevice, change: impl FnOnce(&mut Settings)) -> Host {
     let mut settings = Settings::new(Mechanisms::LINUX_6, MTU);
     change(&mut settings);
@@ -60,7 +60,7 @@ fn host(device: &TunDevice) -> Host {
     host_with(device, |_| ())
 }
 
-/// `count` bytes that no shift or swap leaves the same.
+/// `count` bytes in which every shift or swap shows.
 fn bytes(seed: u64, count: usize) -> Vec<u8> {
     let byte = |i: u64| {
         let z = (i ^ seed << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -69,7 +69,7 @@ fn bytes(seed: u64, count: usize) -> Vec<u8> {
     (0..count as u64).map(byte).collect()
 }
 
-/// Draws from one seed (splitmix64).
+/// Random numbers from one seed (splitmix64).
 struct Draws(u64);
 
 impl Draws {

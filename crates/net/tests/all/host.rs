@@ -1,5 +1,5 @@
-//! Recoup's endpoints against the kernel's TCP, over a TUN device in a namespace of the test's own. Where
-//! the system does not allow that, the tests say so and pass; with RECOUP_REQUIRE_TOOLS set they fail.
+//! Recoup's endpoints against the kernel's TCP, over a TUN device in a namespace. If the system does not
+//! permit it, the tests print that and pass. If RECOUP_REQUIRE_TOOLS is set, they fail instead.
 mod faulty;
 mod offload;
 mod peers;
@@ -11,7 +11,7 @@ use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
 
-/// Which address of a device: IPv4's is the first.
+/// Indexes of a device's addresses; IPv4 is first.
 const VERSIONS: [usize; 2] = [0, 1];
 
 /// The device's addresses of one IP version: the host's and the kernel's.
@@ -62,7 +62,7 @@ fn a_recoup_client_sends_to_a_kernel_server() {
 }
 
 #[test]
-fn loss_reordering_and_duplication_lose_and_double_nothing() {
+fn streams_survive_loss_reordering_and_duplication() {
     with_device(|device| {
         let (ours, _) = ends(device, 0).unwrap();
         for seed in 1..=4 {
@@ -113,7 +113,7 @@ fn many_connections_at_once() {
 }
 
 #[test]
-fn nobody_there_is_refused_at_once() {
+fn a_closed_port_refuses_at_once() {
     with_device(|device| {
         let (ours, theirs) = ends(device, 0).unwrap();
         let mut driver = Driver::new(host(device), Faulty::new(device, Faults::NONE));
@@ -127,7 +127,7 @@ fn nobody_there_is_refused_at_once() {
         assert_eq!(error.kind(), std::io::ErrorKind::ConnectionRefused);
         assert_eq!(driver.host.stats().refused, 1);
 
-        // And the kernel refuses us: port 9 of its own address.
+        // The kernel refuses a connection to its closed port 9.
         let now = driver.now();
         let remote = SocketAddr::new(theirs, 9);
         let connection = driver.host.connect(now, remote).unwrap();

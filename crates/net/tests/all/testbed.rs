@@ -1,9 +1,9 @@
-//! The testbed: the kernel's TCP and Recoup's at either end of a path, and what is told of their flows.
+//! The testbed with the kernel's TCP or Recoup's at each end of a path, and the records of its flows.
 //!
-//! Times are bounded loosely, for others are at work on the machine; what must be exact is how often
-//! something happened, and that two who count by different means agree.
+//! The bounds of times are loose, because the machine may be busy. Counts must be exact, and counts by
+//! different means must agree.
 //!
-//! Needs root and TUN; without, the tests are skipped, or fail if RECOUP_REQUIRE_TOOLS is set.
+//! The tests need root and TUN. Without them they are skipped, or fail if RECOUP_REQUIRE_TOOLS is set.
 
 use crate::beside_others;
 use recoup_skip::skip;
@@ -25,14 +25,14 @@ use recoup_units::{BitRate, Direction, FlowId};
 const ONE_WAY: Duration = Duration::from_millis(20);
 const MSS: u64 = 1448;
 
-/// Longer than any flow here takes that can complete.
+/// Longer than every flow of these tests that completes.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// The kernel's TCP as it is, but for one setting.
+/// The kernel's TCP with one changed setting.
 fn kernel_with(change: impl FnOnce(&mut Options)) -> Stack {
     let mut options = Options {
         switches: Switches::default(),
@@ -58,10 +58,10 @@ fn recoup() -> Stack {
     Stack::Recoup(Config::new(Mechanisms::LINUX_6))
 }
 
-/// A client's stack, a server's stack, and both in words.
+/// The client's stack, the server's stack, and the name of the pair.
 type Pair = (Stack, Stack, &'static str);
 
-/// Runs a test with every pair of stacks. The pairs run at once: they mostly wait.
+/// Runs a test with every pair of stacks. The pairs run in parallel, because they mostly wait.
 fn with_every_pair(test: impl Fn(Pair) + Sync) {
     let pairs = [
         (kernel(), kernel(), "kernel to kernel"),
@@ -89,14 +89,14 @@ fn behind(up: &[HopSpec], down: &[HopSpec]) -> PathSpec {
     }
 }
 
-/// The same path, and what these rules lose.
+/// The same path with losses by these rules.
 fn path(up: &[&str], down: &[&str]) -> PathSpec {
     let hop = |rule: &&str| HopSpec::Loss(rule.parse::<LossSpec>().unwrap());
     let hops = |rules: &[&str]| rules.iter().map(hop).collect::<Vec<_>>();
     behind(&hops(up), &hops(down))
 }
 
-/// A server that sends so many full segments to whoever connects.
+/// A server that sends this many full segments to each client.
 fn segments(client: Stack, server: Stack, count: u64) -> Setup {
     Setup {
         client,
@@ -118,7 +118,7 @@ struct Stage {
 }
 
 impl Stage {
-    /// A testbed, or `None` where the system allows none.
+    /// A testbed; `None` if the system does not permit it.
     fn open(setup: Setup) -> Option<Self> {
         let beside = beside_others();
         let testbed = Testbed::open(setup).map_err(skip).ok()?;
@@ -132,13 +132,13 @@ impl Stage {
         self.testbed.run(path, 1, FlowId(flow), None).unwrap()
     }
 
-    /// What a flow cost.
+    /// The record of a flow.
     fn play(&self, path: &PathSpec, flow: u64) -> FlowRecord {
         self.run(path, flow).record
     }
 }
 
-/// Segments with data that the senders say they sent again.
+/// Retransmissions of data, as the senders count them.
 fn sent_again(flow: &FlowRecord) -> u64 {
     let of_data = |trigger: &Trigger| !matches!(trigger, Trigger::Syn | Trigger::SynAck);
     let triggers = Trigger::ALL.into_iter().filter(of_data);
@@ -155,7 +155,7 @@ fn every_pair_of_stacks_repairs_a_lost_tail() {
         let lossy = path(&[], &["data:10"]);
         for flow in 0..3 {
             let flow = stage.play(&lossy, flow);
-            // Three ways for the request, the response, and as much again for what repairs it.
+            // Three one-way delays for handshake and request, one for the response, and the repair.
             let fct = flow.fct.unwrap_or_else(|| panic!("{name}: {flow:?}"));
             assert!((ms(100)..ms(3000)).contains(&fct), "{name}: {flow:?}");
             assert_eq!(flow.packets_dropped, 1, "{name}: {flow:?}");
@@ -174,7 +174,7 @@ fn every_pair_of_stacks_repairs_a_lost_tail() {
 }
 
 #[test]
-fn what_senders_count_is_what_the_path_saw() {
+fn counts_of_senders_and_path_agree() {
     with_every_pair(|(client, server, name)| {
         let Some(stage) = Stage::open(segments(client, server, 60)) else {
             return;
@@ -197,7 +197,7 @@ fn what_senders_count_is_what_the_path_saw() {
 }
 
 #[test]
-fn requests_later_writes_and_closing() {
+fn requests_later_writes_and_closing_work() {
     let later = Write {
         after: ms(50),
         bytes: 2000,
@@ -228,14 +228,14 @@ fn requests_later_writes_and_closing() {
             );
             assert_eq!(flow.packets_dropped, 0, "{name}: {flow:?}");
         }
-        // It is over when both have closed, not when patience is.
+        // The flow ends when both ends have closed, before the time limit.
         assert!(began.elapsed() < PATIENCE, "{name}");
     });
 }
 
 #[test]
 fn a_lost_handshake_is_no_retransmission_of_data() {
-    // (lost, its trigger, how long it takes at least)
+    // (the loss rule, the trigger, the minimum time)
     let cases = [
         ("up:syn:1", Trigger::Syn, 900),
         ("down:syn:1", Trigger::SynAck, 900),
@@ -276,9 +276,9 @@ fn without_probes_the_kernel_waits_for_its_rto() {
         let Some(stage) = Stage::open(segments(kernel(), switched(Switch::Tlp, on), 10)) else {
             return;
         };
-        let told = stage.testbed.kernel(Host::Server).unwrap().unwrap();
-        assert_eq!(told.switches[Switch::Tlp as usize], on, "{told:?}");
-        assert_eq!(Kernel::profile(), format!("kernel-{}", told.version));
+        let facts = stage.testbed.kernel(Host::Server).unwrap().unwrap();
+        assert_eq!(facts.switches[Switch::Tlp as usize], on, "{facts:?}");
+        assert_eq!(Kernel::profile(), format!("kernel-{}", facts.version));
         let flow = stage.play(&path(&[], &["data:10"]), 0);
         assert!(flow.completed(), "{flow:?}");
         let again = flow.counters.retransmissions;
@@ -289,13 +289,13 @@ fn without_probes_the_kernel_waits_for_its_rto() {
 }
 
 #[test]
-fn without_sack_the_kernel_learns_of_no_duplicate() {
+fn without_sack_the_kernel_gets_no_dsacks() {
     for (on, dsacks) in [(true, 1), (false, 0)] {
         let server = switched(Switch::Sack, on);
         let Some(stage) = Stage::open(segments(switched(Switch::Sack, on), server, 10)) else {
             return;
         };
-        // All that arrived is acknowledged in vain; but not what arrives again.
+        // Without SACK, arrived segments are retransmitted, and no DSACK reports them.
         let acks: Vec<String> = (2..=11).map(|n| format!("ack:{n}")).collect();
         let acks: Vec<&str> = acks.iter().map(String::as_str).collect();
         let flow = stage.play(&path(&acks, &[]), 0);
@@ -325,7 +325,7 @@ fn timestamps_take_their_room() {
 }
 
 #[test]
-fn a_kernel_s_odd_ack_is_held_where_acks_are_thinned() {
+fn an_odd_ack_of_the_kernel_is_held_if_acks_are_thinned() {
     let one_by_one = || kernel_with(|options| options.initial_window = Some(1));
     let fct = |hops: &[HopSpec]| {
         let stage = Stage::open(segments(kernel(), one_by_one(), 2))?;
@@ -336,13 +336,13 @@ fn a_kernel_s_odd_ack_is_held_where_acks_are_thinned() {
     let (Some(without), Some(with)) = (fct(&[]), fct(&[thinned])) else {
         return;
     };
-    // The second segment waits for the ACK of the first.
+    // The second segment is sent after the ACK of the first.
     assert!(without < ms(280), "{without:?}");
     assert!(with >= 6 * ONE_WAY + ms(190), "{with:?}");
 }
 
 #[test]
-fn of_a_kernel_s_acks_every_second_is_thinned_and_was_never_sent() {
+fn thinned_acks_of_the_kernel_count_as_never_sent() {
     let Some(stage) = Stage::open(segments(kernel(), kernel(), 10)) else {
         return;
     };
@@ -366,9 +366,9 @@ fn of_a_kernel_s_acks_every_second_is_thinned_and_was_never_sent() {
 }
 
 #[test]
-fn a_flow_that_cannot_complete_ends_with_patience_and_the_next_is_another() {
+fn an_incomplete_flow_ends_at_the_limit_and_the_next_flow_is_not_affected() {
     let patience = ms(1500);
-    // Nothing comes back; or data never arrives, whichever time it is sent.
+    // No packet returns, or data never arrives.
     let never: Vec<String> = (1..=12).map(|n| format!("bernoulli:1@{n}")).collect();
     let never: Vec<&str> = never.iter().map(String::as_str).collect();
     with_every_pair(|(client, server, name)| {
@@ -406,8 +406,8 @@ fn a_flow_that_cannot_complete_ends_with_patience_and_the_next_is_another() {
 }
 
 #[test]
-fn what_is_left_of_a_flow_is_no_part_of_the_next() {
-    // ACKs that come long after the flow they were of.
+fn late_packets_of_a_flow_do_not_affect_the_next() {
+    // ACKs that arrive long after their flow.
     let late = HopSpec::Reorder {
         probability: Probability::new(0.5).unwrap(),
         extra: ms(60),
@@ -432,7 +432,7 @@ fn what_is_left_of_a_flow_is_no_part_of_the_next() {
     });
 }
 
-/// What a host's senders sent, as their events say.
+/// The `sent` events of a host.
 #[derive(Debug, Default, PartialEq)]
 struct SentBy {
     client: Vec<Send>,
@@ -495,7 +495,7 @@ fn senders_send_the_same_over_real_packets_as_in_the_simulator() {
         }
         assert_eq!(real, simulated, "{:?}", outcome.record);
         assert_eq!(dropped, outcome.record.packets_dropped);
-        // The stream begins with the client's SYN, and time does not run backwards.
+        // The events begin with the client's SYN, and their times never decrease.
         let times: Vec<_> = outcome.events.iter().map(|event| event.at).collect();
         assert_eq!(times[0], recoup_units::Instant::ZERO);
         assert!(times.is_sorted());
@@ -503,7 +503,7 @@ fn senders_send_the_same_over_real_packets_as_in_the_simulator() {
 }
 
 #[test]
-fn the_kernel_s_flows_have_packets_for_events() {
+fn flows_of_the_kernel_have_packet_events() {
     let setup = Setup {
         events: true,
         ..segments(kernel(), kernel(), 3)

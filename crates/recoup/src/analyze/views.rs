@@ -43,7 +43,7 @@ impl Printable for AllRetransmissions {
     }
 
     fn rows(analyzed: &Analyzed<Self>) -> &[Self::Row] {
-        &analyzed.found.rows
+        &analyzed.findings.rows
     }
 
     fn table(analyzed: &Analyzed<Self>) -> String {
@@ -59,7 +59,7 @@ impl Printable for AllConnections {
     }
 
     fn rows(analyzed: &Analyzed<Self>) -> &[Self::Row] {
-        &analyzed.found.rows
+        &analyzed.findings.rows
     }
 
     fn table(analyzed: &Analyzed<Self>) -> String {
@@ -83,7 +83,7 @@ impl Printable for Summary {
     }
 
     fn study(analyzed: &Analyzed<Self>) -> String {
-        analysis::study_tables(&analyzed.found.study.report())
+        analysis::study_tables(&analyzed.findings.study.report())
     }
 
     fn draw(captures: &[Analyzed<Self>], dir: &Path) -> Result<(), Failure> {
@@ -169,7 +169,7 @@ fn write_figures(dir: &Path, captures: &[Analyzed<Summary>]) -> Result<(), Failu
     let mut files = Vec::new();
     for analyzed in captures {
         let mut blank = Vec::new();
-        for (name, picture) in figures(&analyzed.found.study) {
+        for (name, picture) in figures(&analyzed.findings.study) {
             match picture {
                 Some(picture) => files.push(begin(&dir.join(format!("{name}.svg")), &picture)?),
                 None => blank.push(name),

@@ -1,6 +1,6 @@
-//! How right the analysis of captures is, on captures made here whose truth is known: simulated
-//! flows, where the simulator says why each packet was sent and what became of it, and the kernel's
-//! TCP behind `recoup emulate`, whose log says what was lost. The confusion matrices are printed
+//! Measures the accuracy of the analysis on captures with known truth. For simulated flows, the simulator
+//! reports why each packet was sent and whether it arrived. For the kernel's TCP behind `recoup emulate`,
+//! the emulator's log reports the losses. The tests print confusion matrices
 //! (`cargo test -p recoup --test all accuracy -- --nocapture`).
 
 mod compare;

@@ -1,5 +1,5 @@
-//! The command line as its users meet it: every test runs the program in an empty folder of its own
-//! and looks at what it prints, what it leaves behind and how it exits.
+//! Tests of the command line. Each test runs the program in an empty folder of its own, and checks its
+//! output, the files it leaves and its exit status.
 
 mod analyze;
 mod documents;
@@ -21,7 +21,7 @@ use tempfile::TempDir;
 /// An empty folder to run the program in.
 struct Folder(TempDir);
 
-/// What a run of the program came to.
+/// The result of a run of the program.
 struct Outcome {
     status: Option<i32>,
     stdout: String,
@@ -45,7 +45,7 @@ impl Folder {
         fs::read_to_string(self.path(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
     }
 
-    /// Everything in the folder, subfolders included, in order.
+    /// All files and subfolders, sorted.
     fn files(&self) -> Vec<String> {
         let mut found = Vec::new();
         let mut folders = vec![self.0.path().to_path_buf()];
@@ -73,7 +73,7 @@ impl Folder {
         self.recoup_reading(args, "")
     }
 
-    /// The program with `input` on standard input.
+    /// Runs the program with `input` on standard input.
     fn recoup_reading(&self, args: &[&str], input: &str) -> Outcome {
         let mut child = self
             .command(args)
@@ -82,7 +82,7 @@ impl Folder {
             .stderr(Stdio::piped())
             .spawn()
             .expect("the program starts");
-        // A program that refuses its arguments does not read; that the pipe is closed is no matter.
+        // Writing fails if the program rejects its arguments without reading.
         let _ = child
             .stdin
             .take()
@@ -99,7 +99,7 @@ impl Folder {
 }
 
 impl Outcome {
-    /// What was printed by a run that succeeded without a word on standard error.
+    /// The standard output of a successful run without notes.
     fn printed(self) -> String {
         assert_eq!(
             (self.status, self.stderr.as_str()),
@@ -128,7 +128,7 @@ fn tail_loss(args: &[&str]) -> Value {
     recoup(&all).json()
 }
 
-/// The lines of a CSV file, split; no cell of ours holds a comma or a quote.
+/// The cells of a CSV file. None of them contains a comma or a quote.
 fn csv_rows(text: &str) -> Vec<Vec<&str>> {
     let rows: Vec<Vec<_>> = text.lines().map(|l| l.split(',').collect()).collect();
     assert!(rows.iter().all(|r| r.len() == rows[0].len()), "{text}");
@@ -136,7 +136,7 @@ fn csv_rows(text: &str) -> Vec<Vec<&str>> {
 }
 
 #[test]
-fn help_tells_every_command_and_every_option() {
+fn help_lists_every_command_and_every_option() {
     let help = recoup(&["--help"]).printed();
     for command in [
         "run", "paper", "plot", "analyze", "drill", "scenario", "profiles",
@@ -221,7 +221,7 @@ fn help_tells_every_command_and_every_option() {
 }
 
 #[test]
-fn without_arguments_the_usage_is_told_and_that_is_wrong_use() {
+fn without_arguments_the_usage_is_printed_and_the_status_is_2() {
     for args in [&[][..], &["paper"], &["scenario"]] {
         let Outcome {
             status,
@@ -247,7 +247,7 @@ fn quiet_runs_print_no_notes() {
         assert_eq!(printed, outcome.stdout);
         assert_eq!(recoup(&[&[quiet], &args[..]].concat()).printed(), printed);
     }
-    // Errors are printed all the same.
+    // Errors are still printed.
     let outcome = recoup(&["run", "tail-los", "-q"]);
     assert_eq!(outcome.status, Some(2));
     assert!(outcome.stderr.contains("no scenario `tail-los`"));
@@ -260,9 +260,8 @@ fn help_without_colours_is_the_same_text() {
     assert!(!help.contains('\u{1b}'), "{help}");
 }
 
-/// Standard output is a pipe whose reader has left: no panic, no failure.
 #[test]
-fn a_reader_that_has_had_enough_is_no_error() {
+fn a_closed_pipe_is_no_error() {
     for args in [
         &["run", "tail-loss"][..],
         &["run", "tail-loss", "--flows", "50", "--events", "-"],
@@ -289,7 +288,7 @@ fn a_reader_that_has_had_enough_is_no_error() {
     }
 }
 
-/// A full disk is an error, whatever was to be printed.
+/// A full disk is an error for every command.
 #[test]
 fn a_full_disk_is_an_error() {
     if !Path::new("/dev/full").exists() {

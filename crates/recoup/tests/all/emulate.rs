@@ -1,9 +1,8 @@
-//! `recoup emulate` on real packets. Every test plays the world outside in a network namespace of
-//! its own, so nothing of this machine's is touched; the command behind the path is this program
-//! again, in one of its roles.
+//! `recoup emulate` on real packets. Each test runs in a network namespace of its own, so the machine's
+//! network is not affected. The command behind the path is this test program in one of its roles.
 //!
-//! Where the system gives no namespaces or TUN devices the tests say so and pass; with
-//! RECOUP_REQUIRE_TOOLS set they fail.
+//! If the system does not permit namespaces or TUN devices, the tests print that and pass. If
+//! RECOUP_REQUIRE_TOOLS is set, they fail instead.
 
 mod capture;
 mod faults;
@@ -21,18 +20,18 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// How long any of the commands may take.
+/// The time limit of each command.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// The world outside.
+/// The network outside the path.
 struct World {
     namespace: Namespace,
     folder: TempDir,
-    /// One test at a time: they measure time.
+    /// Allows one test at a time, because the tests measure time.
     _turn: MutexGuard<'static, ()>,
 }
 
-/// What a run of the program came to.
+/// The result of a run of the program.
 #[derive(Debug)]
 struct Outcome {
     status: Option<i32>,
@@ -41,7 +40,7 @@ struct Outcome {
 }
 
 impl World {
-    /// A world, unless the system has none to give.
+    /// `None` if the system does not permit it.
     fn new() -> Option<Self> {
         let turn = turn();
         let made = Namespace::new().and_then(|namespace| {
@@ -61,7 +60,7 @@ impl World {
         }
     }
 
-    /// A UDP server that sends everything back; its port.
+    /// Starts a UDP echo server. Returns its port.
     fn echo(&self) -> u16 {
         let serve = || {
             let socket = UdpSocket::bind((Ipv6Addr::UNSPECIFIED, 0)).expect("a socket");
@@ -77,7 +76,7 @@ impl World {
         self.namespace.run(serve).expect("a namespace")
     }
 
-    /// A TCP server that handles connections one after another; its port.
+    /// Starts a TCP server that handles one connection at a time. Returns its port.
     fn listen(&self, mut handle: impl FnMut(std::net::TcpStream) + Send + 'static) -> u16 {
         let serve = move || {
             let listener = TcpListener::bind((Ipv6Addr::UNSPECIFIED, 0)).expect("a socket");
@@ -92,7 +91,7 @@ impl World {
         self.folder.path().join(name)
     }
 
-    /// Starts `recoup emulate ARGS -- COMMAND` out there.
+    /// Starts `recoup emulate ARGS -- COMMAND` in the namespace.
     fn start(&self, args: &[&str], command: &[&str]) -> Child {
         let mut recoup = Command::new(env!("CARGO_BIN_EXE_recoup"));
         recoup.arg("emulate").args(args).arg("--").args(command);
@@ -106,7 +105,7 @@ impl World {
         finish(self.start(args, command))
     }
 
-    /// This program in a role, behind the path: what it printed.
+    /// Runs this program in a role behind the path. Returns the lines it printed.
     fn play(&self, args: &[&str], role: &[&str]) -> Vec<String> {
         let me = std::env::current_exe().expect("this program");
         let me = me.display().to_string();
@@ -117,10 +116,10 @@ impl World {
         let command: Vec<&str> = ["env", &role].into_iter().chain(command).collect();
         let outcome = self.emulate(args, &command);
         assert_eq!(outcome.status, Some(0), "{outcome:?}");
-        roles::said(&outcome.stdout)
+        roles::printed_lines(&outcome.stdout)
     }
 
-    /// The interfaces out there.
+    /// The interfaces of the namespace.
     fn interfaces(&self) -> Vec<String> {
         let read = || std::fs::read_to_string("/proc/thread-self/net/dev").expect("interfaces");
         let text = self.namespace.run(read).expect("a namespace");
@@ -132,7 +131,7 @@ impl World {
     }
 }
 
-/// Waits for a program, but not for ever.
+/// Waits for a program, up to the time limit.
 fn finish(mut child: Child) -> Outcome {
     let read = |mut from: Box<dyn Read + Send>| {
         thread::spawn(move || {
@@ -161,7 +160,7 @@ fn finish(mut child: Child) -> Outcome {
     }
 }
 
-/// Waits until something holds.
+/// Waits until a condition holds.
 fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let began = Instant::now();
     while !holds() {
@@ -173,7 +172,7 @@ fn until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// The outermost emulator's outside, as the command inside is told it.
+/// The address outside the outermost emulator, from the command's environment.
 fn base(port: u16, v6: bool) -> SocketAddr {
     let name = if v6 { "RECOUP_BASE6" } else { "RECOUP_BASE" };
     let address = std::env::var(name).expect("an emulator around");
@@ -181,7 +180,7 @@ fn base(port: u16, v6: bool) -> SocketAddr {
     SocketAddr::new(ip, port)
 }
 
-/// Any address of the family of `of`.
+/// The unspecified address of the family of `of`.
 const fn any(of: SocketAddr) -> SocketAddr {
     let ip = match of {
         SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),

@@ -1,4 +1,4 @@
-//! What tests with real packets share.
+//! Shared by tests with real packets.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -1,6 +1,6 @@
-//! `recoup run --on net|kernel|all` by the program, and what is left when it is killed. Where the
-//! system gives no namespaces or TUN devices the tests that need them say so and pass; with
-//! RECOUP_REQUIRE_TOOLS set they fail.
+//! `recoup run --on net|kernel|all`, and the cleanup after the program is killed. If the system does not
+//! permit namespaces or TUN devices, the tests that need them print that and pass. If
+//! RECOUP_REQUIRE_TOOLS is set, they fail instead.
 
 mod killed;
 mod refusals;
@@ -15,10 +15,10 @@ use std::sync::MutexGuard;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long any of the commands may take.
+/// The time limit of each command.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// What a run of the program came to.
+/// The result of a run of the program.
 #[derive(Debug)]
 struct Outcome {
     status: Option<i32>,
@@ -26,14 +26,14 @@ struct Outcome {
     stderr: String,
 }
 
-/// A network namespace for the program to run in; one test at a time.
+/// A network namespace in which the program runs. One test at a time has one.
 struct World {
     namespace: Namespace,
     _turn: MutexGuard<'static, ()>,
 }
 
 impl World {
-    /// One, unless the system has none to give.
+    /// `None` if the system does not permit it.
     fn new() -> Option<Self> {
         let turn = turn();
         let made = Namespace::new().and_then(|namespace| {
@@ -62,7 +62,7 @@ impl World {
         finish(self.start(args))
     }
 
-    /// The interfaces there.
+    /// The interfaces of the namespace.
     fn interfaces(&self) -> Vec<String> {
         let read = || std::fs::read_to_string("/proc/thread-self/net/dev").expect("interfaces");
         let text = self.namespace.run(read).expect("a namespace");
@@ -79,7 +79,7 @@ fn recoup(args: &[&str]) -> Command {
     recoup
 }
 
-/// Waits for a program, but not for ever.
+/// Waits for a program, up to the time limit.
 fn finish(mut child: Child) -> Outcome {
     let read = |mut from: Box<dyn Read + Send>| {
         thread::spawn(move || {
@@ -108,7 +108,7 @@ fn finish(mut child: Child) -> Outcome {
     }
 }
 
-/// Waits until something holds.
+/// Waits until a condition holds.
 fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let began = Instant::now();
     while !holds() {

@@ -1,5 +1,5 @@
-//! `recoup send` and `recoup receive` against the kernel's TCP, in namespaces of the tests' own. Where the
-//! system does not allow those, the tests say so and pass; with RECOUP_REQUIRE_TOOLS set they fail.
+//! `recoup send` and `recoup receive` against the kernel's TCP, in namespaces. If the system does not
+//! permit namespaces, the tests print that and pass. If RECOUP_REQUIRE_TOOLS is set, they fail instead.
 
 use crate::real_packets::turn;
 use recoup_net::Namespace;
@@ -24,7 +24,7 @@ fn in_namespace(test: impl FnOnce() + Send + 'static) {
     );
 }
 
-/// The program at work; killed when dropped.
+/// The running program, which is killed when dropped.
 struct Recoup(Child);
 
 impl Recoup {
@@ -38,17 +38,17 @@ impl Recoup {
         Self(command.spawn().unwrap())
     }
 
-    /// The first line of standard error: the address.
+    /// The first line of standard error, which has the address.
     fn first_line(&mut self) -> String {
         let mut line = String::new();
         let mut stderr = BufReader::new(self.0.stderr.take().unwrap());
         stderr.read_line(&mut line).unwrap();
-        // What follows is read by nobody, and must not be waited for.
+        // Nobody reads the rest, so the program must not block on it.
         thread::spawn(move || stderr.read_to_string(&mut String::new()));
         line
     }
 
-    /// Its exit status and standard output.
+    /// Waits for the exit status and standard output.
     fn end(mut self) -> (Option<i32>, String) {
         let mut stdout = self.0.stdout.take().unwrap();
         let read = thread::spawn(move || {
@@ -79,7 +79,7 @@ fn crc(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn receive_tells_what_a_kernel_client_sent() {
+fn receive_reports_the_stream_of_a_kernel_client() {
     in_namespace(|| {
         let output = tempfile::tempdir().unwrap();
         let (file, pcap) = (output.path().join("stream"), output.path().join("all.pcap"));
@@ -106,17 +106,17 @@ fn receive_tells_what_a_kernel_client_sent() {
         let mut stream = TcpStream::connect("10.9.0.1:77").unwrap();
         stream.write_all(&sent).unwrap();
         stream.shutdown(Shutdown::Write).unwrap();
-        let (status, said) = receive.end();
+        let (status, printed) = receive.end();
         assert_eq!(status, Some(0));
-        assert!(said.contains("2000003 bytes"), "{said}");
-        assert!(said.contains(&crc(&sent)), "{said}");
+        assert!(printed.contains("2000003 bytes"), "{printed}");
+        assert!(printed.contains(&crc(&sent)), "{printed}");
         assert!(std::fs::read(file).unwrap() == sent);
         assert!(std::fs::metadata(pcap).unwrap().len() > 2_000_000);
     });
 }
 
 #[test]
-fn send_brings_its_stream_to_a_kernel_server() {
+fn send_delivers_its_stream_to_a_kernel_server() {
     in_namespace(|| {
         for from_stdin in [false, true] {
             let listener = TcpListener::bind("0.0.0.0:0").unwrap();
@@ -139,9 +139,9 @@ fn send_brings_its_stream_to_a_kernel_server() {
             let (mut stream, _) = listener.accept().unwrap();
             stream.read_to_end(&mut received).unwrap();
             drop(stream);
-            let (status, said) = send.end();
-            assert_eq!(status, Some(0), "{said}");
-            assert!(said.contains(&crc(&received)), "{said}");
+            let (status, printed) = send.end();
+            assert_eq!(status, Some(0), "{printed}");
+            assert!(printed.contains(&crc(&received)), "{printed}");
             match from_stdin {
                 true => assert_eq!(received, text),
                 false => assert_eq!(received.len(), 1_000_001),
@@ -151,10 +151,10 @@ fn send_brings_its_stream_to_a_kernel_server() {
 }
 
 #[test]
-fn what_cannot_be_sent_is_told_in_a_line() {
+fn wrong_use_is_refused_in_one_line() {
     in_namespace(|| {
         let cases = [
-            // (arguments, the line)
+            // (arguments, part of the error)
             (
                 vec!["send", "10.9.0.0:9", "--address=10.9.0.1", "--bytes=1"],
                 "no connection to 10.9.0.0:9: the peer reset or refused it",
@@ -168,12 +168,12 @@ fn what_cannot_be_sent_is_told_in_a_line() {
         for (arguments, expected) in cases {
             let mut command = Command::new(env!("CARGO_BIN_EXE_recoup"));
             let output = command.args(&arguments).output().unwrap();
-            let said = String::from_utf8(output.stderr).unwrap();
-            if said.contains("/dev/net/tun") {
-                return skip(said);
+            let printed = String::from_utf8(output.stderr).unwrap();
+            if printed.contains("/dev/net/tun") {
+                return skip(printed);
             }
-            assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
-            assert!(said.contains(expected), "{arguments:?}: {said}");
+            assert_eq!(output.status.code(), Some(2), "{arguments:?}: {printed}");
+            assert!(printed.contains(expected), "{arguments:?}: {printed}");
         }
     });
 }

@@ -492,13 +492,13 @@ fn the_claims_are_computed_for_each_kind_of_sender() {
     let linux = &found.senders[0];
     // 2 + 4 have a verdict; 3 + 4 were triggered by FR/R or RTO.
     for (what, expected) in [
-        ("retransmissions that are spurious", Some(50.0)),
-        ("spurious ones by RTO", Some(100.0 / 6.0)),
-        ("spurious ones by FR/R", Some(200.0 / 6.0)),
-        ("retransmissions triggered by RTO", Some(300.0 / 7.0)),
-        ("median detection by FR/R", Some(3.0)),
-        ("detections by FR/R of more than 5 RTTs", Some(0.0)),
-        ("median detection by RTO", Some(3.0)),
+        ("spurious retransmissions", Some(50.0)),
+        ("spurious retransmissions by RTO", Some(100.0 / 6.0)),
+        ("spurious retransmissions by FR/R", Some(200.0 / 6.0)),
+        ("retransmissions by RTO", Some(300.0 / 7.0)),
+        ("median detection time by FR/R", Some(3.0)),
+        ("detections by FR/R that take more than 5 RTTs", Some(0.0)),
+        ("median detection time by RTO", Some(3.0)),
         (
             "connections with a best-case reduction of less than 1 %",
             Some(0.0),
@@ -511,8 +511,8 @@ fn the_claims_are_computed_for_each_kind_of_sender() {
         assert_eq!(value(linux, what), expected, "{what}");
     }
     let unidentified = &found.senders[2];
-    assert_eq!(value(unidentified, "median detection by RTO"), None);
-    assert_eq!(value(unidentified, "spurious ones by RTO"), None);
+    assert_eq!(value(unidentified, "median detection time by RTO"), None);
+    assert_eq!(value(unidentified, "spurious retransmissions by RTO"), None);
 }
 
 #[test]

@@ -1,31 +1,31 @@
-//! Tables for reading.
+//! Text tables.
 
 use super::*;
 use crate::report::assert_fits_a_terminal;
 
-/// Tables name what they show with its unit, and are no wider than 100 columns.
+/// No table is wider than 120 columns.
 #[test]
-fn tables_are_for_reading() {
+fn tables_name_quantities_and_units() {
     let summary: Analyzed<Summary> = analyzed(&ten());
-    let long = [
+    let tables = [
         summary_tables(&summary),
-        study_tables(&summary.found.study.report()),
+        study_tables(&summary.findings.study.report()),
         connection_table(&analyzed::<AllConnections>(&ten())),
         retransmission_table(&analyzed::<AllRetransmissions>(&ten())),
     ];
-    for (table, parts) in long.iter().zip([
+    for (table, parts) in tables.iter().zip([
         &[
             "|   tlp ",
             "| SYN, SYN-ACK ",
-            "captured at its sender (%)",
-            "linux-3.17 or others as well",
+            "captured at the sender (%)",
+            "ambiguous: linux-3.17 or others",
             "| handshakes ",
             "(ms)",
             "192.0.2.1:80 > 198.51.100.7:40000",
         ][..],
         &["Table IV", "(RTTs)", "Footnote 6"],
-        &["| ambiguous ", "10 connections", "(ms)"],
-        &["| tlp|rto ", "| dsack ", " 300.125 |", "after (ms)"],
+        &["| ambiguous ", "10 connections", "(ms)", "(segments)"],
+        &["| tlp|rto ", "| dsack ", " 300.125 |", "detection (ms)"],
     ]) {
         for part in parts {
             assert!(table.contains(part), "{part}\n{table}");
@@ -47,9 +47,9 @@ fn cells<'a>(table: &'a str, name: &str) -> Vec<&'a str> {
     row.map(str::trim).collect()
 }
 
-/// Data, SYN and FIN add up to all, each with its triggers; the times of a trigger are of all three.
+/// Data, SYN and FIN, each by trigger, add up to the total. The times of a trigger include all three.
 #[test]
-fn what_was_sent_again_adds_up() {
+fn retransmissions_add_up() {
     let fin = Retransmission {
         len: 0,
         fin: true,
@@ -69,25 +69,28 @@ fn what_was_sent_again_adds_up() {
         (" data", ["0", "2", "0", "2", "2.00"]),
         ("   tlp", ["0", "1", "0", "1", "1.00"]),
         (" SYN, SYN-ACK", ["0", "0", "1", "1", "1.00"]),
-        (" FIN alone", ["1", "0", "0", "1", "1.00"]),
-        (" all", ["1", "2", "1", "4", "4.00"]),
+        (" FIN without data", ["1", "0", "0", "1", "1.00"]),
+        (" total", ["1", "2", "1", "4", "4.00"]),
     ] {
         assert_eq!(cells(&text, name)[1..6], expected, "{name}\n{text}");
     }
-    let (_, fins) = text.split_once("| FIN alone").unwrap();
+    let (_, fins) = text.split_once("| FIN without data").unwrap();
     assert_eq!(cells(fins, "   rto")[1..5], ["1", "0", "0", "1"]);
-    let (_, waits) = text.split_once("Detection: ").unwrap();
-    let rto = cells(waits, " rto");
-    assert_eq!((rto[1], rto[5]), ("1", "2"), "{waits}");
-    // Of what share is explained, and of how many connections the slowest are.
-    let sender = cells(&text, " linux-3.17 or others as well");
+    let (_, times) = text.split_once("Detection and recovery times").unwrap();
+    let rto = cells(times, " rto");
+    assert_eq!((rto[1], rto[5]), ("1", "2"), "{times}");
+    // The share explained, and the number of connections in recovery.
+    let sender = cells(&text, " ambiguous: linux-3.17 or others");
     assert_eq!(sender[1..6], ["1", "4", "4", "3", "75.00"]);
-    assert!(text.contains("| 1 of 1 connections "), "{text}");
+    assert!(
+        text.contains("| in recovery: 1 of 1 connections "),
+        "{text}"
+    );
 }
 
-/// Since the first of them.
+/// Times count from the first packet of the capture.
 #[test]
-fn the_table_of_connections_tells_when_each_began() {
+fn the_table_of_connections_shows_when_each_begins() {
     let mut second = one_connection();
     second[0].0.begun = Instant::from_nanos(BEGIN) + ms(1250);
     let [first, second] = [one_connection(), second].map(|[one]| one);

@@ -1,4 +1,4 @@
-//! A small application of ours on one connection, and the kernel's.
+//! A small application on Recoup's side of a connection, and one on the kernel's.
 
 use crate::faults::PATIENCE;
 use recoup_net::host::{ConnectionId, Device, Driver, HostError, Read};
@@ -8,19 +8,19 @@ use std::net::{Shutdown, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Sends all it has and reads all that comes.
+/// Sends all its data and reads everything that arrives.
 pub struct Conversation {
     pub id: ConnectionId,
     outgoing: Vec<u8>,
     pub sent: usize,
     pub received: Vec<u8>,
-    /// The peer sent all it had.
+    /// Whether the peer has closed its stream.
     pub end: bool,
-    /// How reading or writing failed first.
+    /// The first error of reading or writing.
     pub failed: Option<HostError>,
     /// How the connection ended.
     pub closed: Option<Closed>,
-    /// Bytes it may have written by now.
+    /// Bytes it may write so far.
     pub allowed: usize,
     /// Whether it reads.
     pub reads: bool,
@@ -43,12 +43,12 @@ impl Conversation {
         }
     }
 
-    /// Whether everything went both ways.
+    /// Whether both streams are complete.
     pub fn is_done(&self) -> bool {
         self.end && self.sent == self.outgoing.len()
     }
 
-    /// Lets the host work for a moment, and does what can be done.
+    /// Runs the host for a moment, then reads and writes.
     pub fn step<D: Device>(&mut self, driver: &mut Driver<D>) {
         driver.turn(Duration::from_millis(5)).unwrap();
         while let Some(event) = driver.host.next_event() {
@@ -59,7 +59,7 @@ impl Conversation {
         self.exchange(driver);
     }
 
-    /// Reads and writes what can be.
+    /// Reads and writes as much as possible.
     pub fn exchange<D: Device>(&mut self, driver: &mut Driver<D>) {
         self.read(driver);
         self.write(driver);
@@ -97,7 +97,7 @@ impl Conversation {
         }
     }
 
-    /// Goes on until something holds.
+    /// Continues until a condition holds.
     pub fn until<D: Device>(
         &mut self,
         driver: &mut Driver<D>,
@@ -119,7 +119,7 @@ impl Conversation {
     }
 }
 
-/// Lets the host work until something holds of it.
+/// Runs the host until a condition holds.
 pub fn until<D: Device>(driver: &mut Driver<D>, what: &str, holds: impl Fn(&Driver<D>) -> bool) {
     let began = Instant::now();
     while !holds(driver) {
@@ -129,7 +129,7 @@ pub fn until<D: Device>(driver: &mut Driver<D>, what: &str, holds: impl Fn(&Driv
     }
 }
 
-/// Lets the host work for a moment, and its applications answer; to whoever comes it says `answer`.
+/// Runs the host and its applications for a moment. New connections get `answer`.
 pub fn serve<D: Device>(
     driver: &mut Driver<D>,
     conversations: &mut Vec<Conversation>,
@@ -150,7 +150,7 @@ pub fn serve<D: Device>(
     }
 }
 
-/// The kernel's side: writes all, a piece at a time with a pause behind each, and reads all meanwhile.
+/// The kernel's side: writes in pieces with pauses, and reads everything at the same time.
 pub fn kernel_trades(
     mut stream: &TcpStream,
     send: &[u8],

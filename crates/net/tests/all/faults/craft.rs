@@ -1,5 +1,5 @@
-//! Packets nobody would send: random bytes, truncated packets, headers that lie about lengths, offsets
-//! and options, with checksums right and wrong, over IPv4 and IPv6.
+//! Malformed packets: random bytes, truncated packets, and headers with wrong lengths, offsets and
+//! options, with correct and wrong checksums, over IPv4 and IPv6.
 
 use crate::faults::Draws;
 use recoup_wire::{Checksum, Endpoints, Flags, Payload, Segment, SeqNumber, decode, encode};
@@ -9,7 +9,7 @@ use std::ops::Range;
 /// The longest packet made.
 const LONGEST: u64 = 1500;
 
-/// Makes them.
+/// Generates malformed packets.
 pub struct Crafter {
     draws: Draws,
     /// The host they are for, and where someone listens whom nobody genuine asks for.
@@ -30,7 +30,7 @@ impl Crafter {
         }
     }
 
-    /// A packet that is as it should be.
+    /// Records a genuine packet.
     pub fn see(&mut self, packet: &[u8]) {
         let flags = decode(packet).map_or(Flags::NONE, |decoded| decoded.segment.flags);
         // Behind a FIN, what looks like the connection's could soon be a new connection's.
@@ -43,7 +43,7 @@ impl Crafter {
         }
     }
 
-    /// One that is none of a genuine connection's, whatever it looks like.
+    /// A packet that does not belong to a genuine connection.
     pub fn packet(&mut self) -> Vec<u8> {
         loop {
             let packet = match self.draws.below(9) {
@@ -70,7 +70,7 @@ impl Crafter {
         }
     }
 
-    /// Whether it is, by chance, what the genuine connection could carry.
+    /// Whether the packet happens to be valid on the genuine connection.
     fn could_be_genuine(&self, packet: &[u8]) -> bool {
         let (Ok(packet), Ok(genuine)) = (decode(packet), decode(&self.genuine)) else {
             return false;
@@ -86,7 +86,7 @@ impl Crafter {
         (0..len).map(|_| self.draws.next() as u8).collect()
     }
 
-    /// Something with true headers.
+    /// A packet with correct headers.
     fn some(&mut self) -> Vec<u8> {
         match self.draws.below(2) {
             0 if !self.genuine.is_empty() => self.genuine.clone(),
@@ -94,7 +94,7 @@ impl Crafter {
         }
     }
 
-    /// With some bytes that were others, and checksums that know nothing of it.
+    /// A genuine packet with changed bytes and the old checksums.
     fn overwritten(&mut self) -> Vec<u8> {
         let mut packet = self.some();
         for _ in 0..=self.draws.below(4) {
@@ -104,7 +104,7 @@ impl Crafter {
         packet
     }
 
-    /// From nobody, with bytes of its headers overwritten and checksums, mostly, right again.
+    /// A packet from an unknown sender with overwritten header bytes and, mostly, correct checksums.
     fn lying(&mut self, about: Range<usize>) -> Vec<u8> {
         let mut packet = self.stray();
         let about = about.start..about.end.min(packet.len());
@@ -122,7 +122,7 @@ impl Crafter {
         packet
     }
 
-    /// From nobody, to the listener or to where no one listens.
+    /// A packet from an unknown sender to an open or a closed port.
     fn stray(&mut self) -> Vec<u8> {
         let dst = self.host[self.draws.below(self.host.len() as u64) as usize];
         let noise = self.draws.next();
@@ -148,7 +148,7 @@ impl Crafter {
         self.segment(&endpoints, seq, flags)
     }
 
-    /// Between the genuine ends, but nowhere near their windows.
+    /// A packet between the genuine endpoints, but far outside their windows.
     fn at_the_connection(&mut self) -> Vec<u8> {
         let Ok(genuine) = decode(&self.genuine) else {
             return self.stray();
@@ -229,7 +229,7 @@ fn set_length(packet: &mut [u8]) {
     }
 }
 
-/// Makes the checksums right for what the packet is, whatever it says that it is.
+/// Corrects the checksums for the packet's real length and protocol.
 fn mend(packet: &mut [u8]) {
     let header = ip_header_len(packet);
     if packet.len() < header + 20 {
@@ -269,7 +269,7 @@ fn fold(mut sum: u64) -> u16 {
 }
 
 #[test]
-fn mended_checksums_are_right() {
+fn corrected_checksums_are_correct() {
     let hosts: [IpAddr; 2] = ["10.1.2.3".parse().unwrap(), "fd00::7".parse().unwrap()];
     let mut crafter = Crafter::new(1, &hosts, 81);
     for _ in 0..100 {

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 #[test]
-fn both_streams_go_on_after_three_seconds_without_a_link() {
+fn both_streams_continue_after_three_seconds_without_a_link() {
     const DOWN: Duration = Duration::from_secs(3);
     with_device(|device| {
         let listener = TcpListener::bind((device.kernel_addresses()[0], 0)).unwrap();
@@ -17,7 +17,7 @@ fn both_streams_go_on_after_three_seconds_without_a_link() {
         let (up, down) = (bytes(1, 2_000_000), bytes(2, 2_000_000));
         let server = {
             let down = down.clone();
-            // 5 kB/ms, 400 ms in all.
+            // 5 kB/ms for 400 ms.
             let pause = Duration::from_millis(5);
             thread::spawn(move || {
                 let (stream, _) = listener.accept().unwrap();
@@ -61,13 +61,12 @@ fn both_streams_go_on_after_three_seconds_without_a_link() {
     });
 }
 
-/// The longest wait for an ACK at 30 % loss. Of the packets sent again half go unanswered, as
-/// 1 - 0.7² = 0.51; were each waited for twice as long as the one before, the mean wait would be a sum
-/// that grows without bound, the kernel's TCP on both ends no better.
+/// The maximum RTO at 30 % loss. A share of 1 - 0.7² = 0.51 of the retransmissions stays unanswered.
+/// With unlimited back-off the mean wait would therefore be infinite, also between two kernels.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Has the kernel's TCP keep to it, too, in this thread's namespace, and not give up: its patience is
-/// counted in timeouts. Kernels before 6.15 cannot.
+/// Sets the same maximum RTO for the kernel's TCP in this thread's namespace, and raises its limit of
+/// timeouts. Kernels before 6.15 do not support it.
 fn bound_kernel() -> bool {
     let set = |name: &str, value: &str| {
         let file = format!("/proc/sys/net/ipv4/{name}");
@@ -77,7 +76,7 @@ fn bound_kernel() -> bool {
 }
 
 #[test]
-fn with_nearly_a_third_of_all_packets_lost_no_byte_is() {
+fn at_30_percent_loss_both_streams_are_complete() {
     const CONNECTIONS: u64 = 4;
     with_device(|device| {
         let ours = SocketAddr::new(device.host_addresses()[0], 80);
@@ -86,14 +85,14 @@ fn with_nearly_a_third_of_all_packets_lost_no_byte_is() {
         });
         let mut driver = Driver::new(host, Lossy::new(device, 1, 30));
         driver.host.listen(ours).unwrap();
-        // One segment that goes again and again at worst.
+        // At worst one segment is retransmitted again and again.
         let len = if bound_kernel() { 20_000 } else { 1000 };
         let down = bytes(0, 20_000);
         let clients = (1..=CONNECTIONS).map(|seed| {
             thread::spawn(move || {
                 let (stream, up) = (TcpStream::connect(ours).unwrap(), bytes(seed, len));
                 let received = kernel_trades(&stream, &up, up.len(), Duration::ZERO);
-                // What is not acknowledged when a connection is closed the kernel gives up early.
+                // The kernel gives up unacknowledged data early if the connection is closed.
                 (stream, up, received)
             })
         });

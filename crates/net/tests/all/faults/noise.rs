@@ -1,4 +1,4 @@
-//! Packets nobody would send, beside transfers that must not notice.
+//! Malformed packets during transfers, which must not be affected.
 
 use crate::faults::conversation::{Conversation, kernel_trades, serve};
 use crate::faults::craft::Crafter;
@@ -13,19 +13,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Where the transfers go, and where noise goes.
+/// The ports of the transfers and of the noise.
 const PORT: u16 = 80;
 const NOISY_PORT: u16 = 81;
 
-/// Connections whose handshake is not done, at most.
+/// The limit of half-open connections.
 const BACKLOG: usize = 64;
 
-/// Seconds of noise unless RECOUP_NOISE_SECONDS says otherwise.
+/// Seconds of noise if RECOUP_NOISE_SECONDS is not set.
 const SECONDS: u64 = 5;
 
 fn seconds() -> Duration {
-    let said = std::env::var("RECOUP_NOISE_SECONDS").ok();
-    let seconds = said.map_or(SECONDS, |text| text.parse().expect("a number of seconds"));
+    let setting = std::env::var("RECOUP_NOISE_SECONDS").ok();
+    let seconds = setting.map_or(SECONDS, |text| text.parse().expect("a number of seconds"));
     Duration::from_secs(seconds)
 }
 
@@ -34,7 +34,7 @@ struct Noisy<'a> {
     device: &'a TunDevice,
     draws: Draws,
     crafter: Crafter,
-    /// Until when.
+    /// When the noise ends.
     until: Instant,
     /// Packets of noise before the next genuine one.
     pending: u64,
@@ -69,7 +69,7 @@ impl Device for Noisy<'_> {
     }
 }
 
-/// Memory of this process that is in RAM, in bytes.
+/// The resident memory of this process in bytes.
 fn resident() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -77,7 +77,7 @@ fn resident() -> usize {
     kilobytes.parse::<usize>().unwrap() << 10
 }
 
-/// What the kernel's client does until it is told to stop: how often it sent `up` and read `down`.
+/// The kernel's client: sends `up` and reads `down` until it is stopped. Returns the number of rounds.
 fn trades(to: SocketAddr, up: &[u8], down: &[u8], stop: &AtomicBool) -> u64 {
     let mut rounds = 0;
     while !stop.load(Ordering::Relaxed) {
@@ -90,7 +90,7 @@ fn trades(to: SocketAddr, up: &[u8], down: &[u8], stop: &AtomicBool) -> u64 {
 }
 
 #[test]
-fn packets_nobody_would_send_harm_nobody() {
+fn malformed_packets_do_no_harm() {
     with_device_alone(|device| {
         let addresses = device.host_addresses();
         for (seed, at) in addresses.iter().enumerate() {
@@ -146,7 +146,7 @@ fn transfers_in_noise(device: &TunDevice, at: IpAddr, seed: u64, length: Duratio
             }
             !done
         });
-        // Those in TIME-WAIT among them, and those that ended a moment ago.
+        // Including connections in TIME-WAIT and those that have just ended.
         let connections = driver.host.connections();
         assert!(
             connections <= BACKLOG + over + 40,
@@ -160,12 +160,12 @@ fn transfers_in_noise(device: &TunDevice, at: IpAddr, seed: u64, length: Duratio
     let (stats, grown) = (driver.host.stats(), resident().saturating_sub(memory));
     println!("{at}: {rounds} transfers beside {made} packets, {grown} bytes more, {stats:?}");
     assert!(rounds > 0 && made > 1000);
-    // Some of everything: what is no packet, what is for nobody, what wants to connect.
+    // All kinds of noise occurred: malformed packets, packets to closed ports, and connection attempts.
     assert!(
         stats.ignored > made / 10 && stats.refused > made / 100,
         "{stats:?}"
     );
     assert!(stats.syns_dropped > 0, "{stats:?}");
-    // A connection in TIME-WAIT keeps its state, but neither stream's bytes.
+    // A connection in TIME-WAIT keeps its state, but no stream data.
     assert!(grown < (16 << 20) + over * (16 << 10), "{grown} bytes");
 }

@@ -13,15 +13,15 @@ use std::time::{Duration, Instant};
 
 const USER_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A host that gives peers up after [`USER_TIMEOUT`].
+/// A host with the user timeout [`USER_TIMEOUT`].
 fn impatient(device: &TunDevice) -> Host {
     host_with(device, |settings| {
         settings.endpoint.mechanisms.user_timeout = USER_TIMEOUT;
     })
 }
 
-/// A server of the kernel's that reads until `most` bytes are there, does the rest with the stream when
-/// it is told to, and ends.
+/// A server of the kernel that reads until it has `most` bytes. On a message it does the rest with the
+/// stream, and ends.
 fn kernel_reads<T: Send + 'static>(
     device: &TunDevice,
     most: usize,
@@ -29,32 +29,32 @@ fn kernel_reads<T: Send + 'static>(
 ) -> (SocketAddr, Sender<()>, JoinHandle<T>) {
     let listener = TcpListener::bind((device.kernel_addresses()[0], 0)).unwrap();
     let remote = listener.local_addr().unwrap();
-    let (tell, told): (Sender<()>, Receiver<()>) = channel();
+    let (finish, finish_requested): (Sender<()>, Receiver<()>) = channel();
     let serve = move || {
         let mut stream = listener.accept().unwrap().0;
         let mut buffer = vec![0; most];
-        // Where the wire is cut meanwhile, not all of it comes.
+        // If the link is cut, not everything arrives.
         let patience = Some(Duration::from_secs(5));
         stream.set_read_timeout(patience).unwrap();
         let _ = stream.read_exact(&mut buffer);
         stream.set_read_timeout(None).unwrap();
-        // Told by a word, or by the test's end.
-        let _ = told.recv();
+        // Ends with a message, or with the test.
+        let _ = finish_requested.recv();
         then(stream)
     };
-    (remote, tell, thread::spawn(serve))
+    (remote, finish, thread::spawn(serve))
 }
 
 #[test]
-fn a_peer_that_vanishes_is_given_up_and_its_memory_freed() {
+fn a_connection_to_a_vanished_peer_times_out_and_frees_its_memory() {
     with_device(|device| {
-        // It reads all the time, or it has long stopped and closed its window.
+        // The peer reads all the time, or has stopped and closed its window.
         for most in [100_000, 1] {
-            let (remote, tell, server) = kernel_reads(device, most, drop);
+            let (remote, finish, server) = kernel_reads(device, most, drop);
             let mut driver = Driver::new(impatient(device), Lossy::not(device));
             let id = driver.host.connect(driver.now(), remote).unwrap();
             let mut ours = Conversation::new(id, &bytes(1, 50_000_000));
-            // Buffers at both ends are full.
+            // The buffers of both ends are full.
             ours.until(&mut driver, "data underway", |ours, _| ours.sent > 140_000);
             assert!(driver.host.unacknowledged(id).unwrap() > 0);
 
@@ -63,31 +63,31 @@ fn a_peer_that_vanishes_is_given_up_and_its_memory_freed() {
             ours.until(&mut driver, "an end", |ours, _| ours.closed.is_some());
             let took = gone.elapsed();
             assert_eq!(ours.closed, Some(Closed::ByTimeout));
-            // A window probe may have been answered just before, and back-off is not cut short.
+            // A window probe may have been answered just before, and the back-off continues.
             assert!(
                 (USER_TIMEOUT / 2..USER_TIMEOUT * 4).contains(&took),
                 "{took:?}"
             );
-            let told = ours.failed.unwrap();
-            assert_eq!(told, HostError::Ended(Closed::ByTimeout));
+            let error = ours.failed.unwrap();
+            assert_eq!(error, HostError::Ended(Closed::ByTimeout));
             assert_eq!(
-                told.to_string(),
+                error.to_string(),
                 "the connection is over: the peer does not answer"
             );
             driver.host.release(driver.now(), id).unwrap();
             until(&mut driver, "no connection", |d| d.host.connections() == 0);
             assert_eq!(driver.host.state(id), None);
             assert_eq!(driver.host.next_deadline(), None);
-            drop(tell);
+            drop(finish);
             server.join().unwrap();
         }
     });
 }
 
 #[test]
-fn nobody_s_connection_to_a_vanished_peer_ends_by_itself() {
+fn a_dropped_connection_to_a_vanished_peer_ends_by_itself() {
     with_device(|device| {
-        let (remote, tell, server) = kernel_reads(device, 100_000, drop);
+        let (remote, finish, server) = kernel_reads(device, 100_000, drop);
         let mut driver = Driver::new(impatient(device), Lossy::not(device));
         let id = driver.host.connect(driver.now(), remote).unwrap();
         let mut ours = Conversation::new(id, &bytes(1, 50_000_000));
@@ -97,23 +97,23 @@ fn nobody_s_connection_to_a_vanished_peer_ends_by_itself() {
         assert_eq!(driver.host.connections(), 1);
         until(&mut driver, "no connection", |d| d.host.connections() == 0);
 
-        // And one that never began.
+        // And a connection that was never established.
         let id = driver.host.connect(driver.now(), remote).unwrap();
         let mut ours = Conversation::new(id, b"");
         ours.until(&mut driver, "an end", |ours, _| ours.closed.is_some());
         assert_eq!(ours.closed, Some(Closed::ByTimeout));
-        drop(tell);
+        drop(finish);
         server.join().unwrap();
     });
 }
 
 #[test]
-fn what_came_before_a_reset_is_read_before_it_is_told() {
+fn data_before_a_reset_is_read_before_the_error() {
     with_device(|device| {
         let answer = bytes(3, 50_000);
         let sent = answer.clone();
-        // Closed with data unread, a socket of the kernel's is reset (RFC 2525 §2.17).
-        let (remote, tell, server) = kernel_reads(device, 100_000, move |mut stream| {
+        // The kernel resets a socket that is closed with unread data (RFC 2525 §2.17).
+        let (remote, finish, server) = kernel_reads(device, 100_000, move |mut stream| {
             stream.write_all(&sent).unwrap();
             thread::sleep(Duration::from_millis(300));
         });
@@ -122,7 +122,7 @@ fn what_came_before_a_reset_is_read_before_it_is_told() {
         let mut ours = Conversation::new(id, &bytes(1, 50_000_000));
         ours.reads = false;
         ours.until(&mut driver, "data underway", |ours, _| ours.sent > 140_000);
-        tell.send(()).unwrap();
+        finish.send(()).unwrap();
         ours.until(&mut driver, "a reset", |ours, _| ours.closed.is_some());
         assert_eq!(ours.closed, Some(Closed::ByReset));
         server.join().unwrap();
@@ -138,10 +138,10 @@ fn what_came_before_a_reset_is_read_before_it_is_told() {
 }
 
 #[test]
-fn a_reset_of_ours_reaches_the_peer() {
+fn an_abort_resets_the_peer() {
     with_device(|device| {
-        // Nothing is read before the reset: a read that meets it takes the error with it.
-        let (remote, tell, server) = kernel_reads(device, 0, |mut stream| {
+        // Nothing is read before the reset, because reading would consume the error.
+        let (remote, finish, server) = kernel_reads(device, 0, |mut stream| {
             let mut rest = Vec::new();
             stream.read_to_end(&mut rest).map_err(|e| e.kind())
         });
@@ -151,8 +151,8 @@ fn a_reset_of_ours_reaches_the_peer() {
         ours.until(&mut driver, "data underway", |ours, _| ours.sent > 140_000);
         driver.host.abort(id).unwrap();
         until(&mut driver, "no connection", |d| d.host.connections() == 0);
-        tell.send(()).unwrap();
-        let told = server.join().unwrap();
-        assert_eq!(told, Err(ErrorKind::ConnectionReset));
+        finish.send(()).unwrap();
+        let result = server.join().unwrap();
+        assert_eq!(result, Err(ErrorKind::ConnectionReset));
     });
 }

@@ -1,4 +1,4 @@
-//! A wire that loses packets, or is cut.
+//! A device that loses packets, or whose link is cut.
 
 use crate::faults::Draws;
 use recoup_net::host::{Device, TunDevice};
@@ -6,13 +6,13 @@ use std::cell::Cell;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// A device that loses packets both ways.
+/// A device that loses packets in both directions.
 pub struct Lossy<'a> {
     device: &'a TunDevice,
     draws: Draws,
-    /// Of a hundred packets.
+    /// Lost packets, in %.
     percent: Cell<u64>,
-    /// How many were.
+    /// Packets lost so far.
     pub lost: u64,
 }
 
@@ -26,17 +26,17 @@ impl<'a> Lossy<'a> {
         }
     }
 
-    /// Nothing is lost until it is cut.
+    /// A link without losses.
     pub const fn not(device: &'a TunDevice) -> Self {
         Self::new(device, 0, 0)
     }
 
-    /// From now on nothing crosses it.
+    /// Cuts the link.
     pub fn cut(&self) {
         self.percent.set(100);
     }
 
-    /// From now on everything does.
+    /// Restores the link without losses.
     pub fn mend(&self) {
         self.percent.set(0);
     }

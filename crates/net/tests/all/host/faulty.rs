@@ -1,4 +1,4 @@
-//! A device that loses, doubles and delays what crosses it, both ways.
+//! A device that loses, duplicates and delays packets in both directions.
 
 use recoup_net::VnetHeader;
 use recoup_net::host::Device;
@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// What happens to packets, each of a thousand.
+/// The rates of faults, per thousand packets.
 #[derive(Clone, Copy)]
 pub struct Faults {
     pub seed: u64,
@@ -26,14 +26,14 @@ impl Faults {
     };
 }
 
-/// A packet and what is left to be done about it.
+/// A packet and its pending fault.
 #[derive(Clone)]
 struct Frame {
     header: VnetHeader,
     packet: Vec<u8>,
 }
 
-/// A packet held back, with how many others are to pass first.
+/// A packet held back, and the number of packets that must pass first.
 type Held = Option<(u32, Frame)>;
 
 pub struct Faulty<'a> {
@@ -43,8 +43,8 @@ pub struct Faulty<'a> {
     held_out: Held,
     held_in: Held,
     ready: VecDeque<Frame>,
-    /// The longest packet read and the longest written, in bytes, and the longest segments it was to be
-    /// cut into.
+    /// The longest packet read, the longest written, and the longest segment it was to be split into, in
+    /// bytes.
     pub longest: usize,
     pub longest_out: usize,
     pub cut_to: u16,
@@ -65,7 +65,7 @@ impl<'a> Faulty<'a> {
         }
     }
 
-    /// What passes when a packet comes: nothing, it, it twice, or it and one from before.
+    /// The packets that pass when one arrives: none, itself, itself twice, or itself and an earlier one.
     fn pass(&mut self, frame: Frame, inwards: bool) -> Vec<Frame> {
         let held = match inwards {
             true => &mut self.held_in,

@@ -1,4 +1,4 @@
-//! The same with offloads: super-packets and checksums yet to be completed, both ways.
+//! Transfers with offloads: super-packets and incomplete checksums in both directions.
 
 use crate::host::faulty::{Faults, Faulty};
 use crate::host::peers::{bytes, host_of, kernel_trades, trade, with_device_like};
@@ -7,7 +7,7 @@ use recoup_net::host::{Driver, TunDevice};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
 
-/// What a trade showed of the device: see [`Faulty`].
+/// Packet lengths that the device saw; see [`Faulty`].
 struct Seen {
     longest_in: usize,
     longest_out: usize,
@@ -38,7 +38,7 @@ fn trade_both_ways(device: &TunDevice, version: usize, mtu: u16, faults: Faults)
 }
 
 #[test]
-fn super_packets_carry_streams_whole_both_ways() {
+fn super_packets_carry_streams_in_both_directions() {
     with_device_like(true, 1500, |device| {
         for (version, mss) in VERSIONS.into_iter().zip([1448, 1428]) {
             let Some(seen) = trade_both_ways(device, version, 1500, Faults::NONE) else {
@@ -52,7 +52,7 @@ fn super_packets_carry_streams_whole_both_ways() {
 }
 
 #[test]
-fn without_offloads_there_are_none() {
+fn without_offloads_there_are_no_super_packets() {
     with_device_like(false, 1500, |device| {
         let seen = trade_both_ways(device, 0, 1500, Faults::NONE).unwrap();
         assert!(seen.longest_in <= 1500 && seen.longest_out <= 1500);
@@ -60,7 +60,7 @@ fn without_offloads_there_are_none() {
 }
 
 #[test]
-fn super_packets_lost_doubled_and_late_lose_and_double_nothing() {
+fn streams_survive_lost_duplicated_and_late_super_packets() {
     with_device_like(true, 1500, |device| {
         for (seed, version) in [(1, 0), (2, 1), (3, 0)] {
             let faults = Faults {
@@ -76,15 +76,15 @@ fn super_packets_lost_doubled_and_late_lose_and_double_nothing() {
     });
 }
 
-/// The peer's MSS says less than the link's MTU: its segments are as short.
+/// The segments of a super-packet respect a peer's MSS below the link's MTU.
 #[test]
-fn super_packets_are_cut_as_the_peer_asks() {
+fn super_packets_are_split_by_the_peers_mss() {
     with_device_like(true, 1500, |device| {
         let (_, theirs) = ends(device, 0).unwrap();
         let listener = TcpListener::bind(SocketAddr::new(theirs, 0)).unwrap();
         let remote = listener.local_addr().unwrap();
         let server = thread::spawn(move || kernel_trades(listener.accept().unwrap().0, b"bye"));
-        // The host's own link takes less than the kernel's.
+        // The host's MTU is smaller than the kernel's.
         let mut driver = Driver::new(host_of(device, 1280), Faulty::new(device, Faults::NONE));
         let sent = bytes(3, 2_000_000);
         assert_eq!(trade(&mut driver, Some(remote), &sent), b"bye");

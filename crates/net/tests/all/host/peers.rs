@@ -1,4 +1,4 @@
-//! Both sides of the tests: the kernel's through the standard library, Recoup's as small applications.
+//! The applications of both sides: the kernel's use the standard library, Recoup's are small loops.
 
 use crate::beside_others;
 use recoup_net::Namespace;
@@ -14,10 +14,10 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// No transfer here takes longer.
+/// The time limit of each transfer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Does a test in a namespace with a TUN device, or says why not.
+/// Runs a test in a namespace with a TUN device, or prints why it cannot.
 pub fn with_device(test: impl FnOnce(&TunDevice) + Send + 'static) {
     with_device_like(false, MTU, test);
 }
@@ -49,13 +49,13 @@ pub fn host(device: &TunDevice) -> Host {
     host_of(device, MTU)
 }
 
-/// The same, of a link that takes packets of `mtu` bytes.
+/// The same, for a link with this MTU in bytes.
 pub fn host_of(device: &TunDevice, mtu: u16) -> Host {
     let settings = Settings::new(Mechanisms::LINUX_6, mtu);
     Host::new(settings, device.host_addresses(), Secret::from_key([1; 16]))
 }
 
-/// `count` bytes that no shift or swap leaves the same.
+/// `count` bytes in which every shift or swap shows.
 pub fn bytes(seed: u64, count: usize) -> Vec<u8> {
     let byte = |i: u64| {
         let z = (i ^ seed << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -64,18 +64,18 @@ pub fn bytes(seed: u64, count: usize) -> Vec<u8> {
     (0..count as u64).map(byte).collect()
 }
 
-/// Asks the server and reads until its end.
+/// Sends a request and reads until the server closes.
 pub fn kernel_pulls(server: SocketAddr) -> Vec<u8> {
     let stream = TcpStream::connect(server).unwrap();
     kernel_trades(stream, b"GET /")
 }
 
-/// Takes one connection, answers and reads.
+/// Accepts one connection, answers and reads.
 pub fn kernel_pushes(listener: &TcpListener, answer: &[u8]) -> Vec<u8> {
     kernel_trades(listener.accept().unwrap().0, answer)
 }
 
-/// Writes all and reads all at the same time.
+/// Writes and reads everything at the same time.
 pub fn kernel_trades(mut stream: TcpStream, send: &[u8]) -> Vec<u8> {
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream.set_write_timeout(Some(PATIENCE)).unwrap();
@@ -90,8 +90,8 @@ pub fn kernel_trades(mut stream: TcpStream, send: &[u8]) -> Vec<u8> {
     reads.join().unwrap()
 }
 
-/// One connection, to `remote` or of whoever comes: sends all of `send`, closes, and returns what came,
-/// once neither side has anything left to do.
+/// Connects to `remote`, or accepts one connection. Sends all of `send`, closes, and returns the received
+/// data once both sides are done.
 pub fn trade<D: Device>(
     driver: &mut Driver<D>,
     remote: Option<SocketAddr>,
@@ -131,7 +131,7 @@ pub fn trade<D: Device>(
         }
         let over = matches!(host.state(id), Some(State::TimeWait | State::Closed(_)));
         if end && over {
-            // Late segments may yet want an answer.
+            // Late segments may still need an answer.
             host.release(now, id).unwrap();
             linger(driver);
             return received;
@@ -139,7 +139,7 @@ pub fn trade<D: Device>(
     }
 }
 
-/// Sends back what comes, to so many connections.
+/// Echoes the data of this many connections.
 pub fn echo<D: Device>(driver: &mut Driver<D>, connections: usize) {
     let start = Instant::now();
     let (mut over, mut pending) = (0, HashMap::<ConnectionId, (Vec<u8>, bool)>::new());

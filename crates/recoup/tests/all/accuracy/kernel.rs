@@ -1,8 +1,9 @@
-//! Captures of the kernel's TCP behind `recoup emulate`. Its log says what became of each packet, so
-//! what was needed and what was not; why the kernel sent it again, its counters say in sum.
+//! Captures of the kernel's TCP behind `recoup emulate`. The emulator's log reports which packets
+//! arrived, and thereby which retransmissions were needed. The kernel's counters give the number of
+//! retransmissions by trigger.
 //!
-//! Where the system gives no namespaces or TUN devices the tests say so and pass; with
-//! RECOUP_REQUIRE_TOOLS set they fail.
+//! If the system does not permit namespaces or TUN devices, the tests print that and pass. If
+//! RECOUP_REQUIRE_TOOLS is set, they fail instead.
 
 mod packets;
 pub mod traffic;
@@ -21,15 +22,14 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use traffic::Counters;
 
-/// A path, and how many connections cross it.
+/// A path, and the number of connections over it.
 struct Network {
     name: &'static str,
     args: &'static [&'static str],
     connections: u32,
 }
 
-/// 16 Mbit/s, with nothing for half a second every now and then: what is sent then comes late, and
-/// timers go off for nothing.
+/// 16 Mbit/s with pauses of half a second, which delay packets and cause spurious timeouts.
 const STALLS: &str = "stalls.link";
 
 fn stalls() -> String {
@@ -85,14 +85,14 @@ const NETWORKS: [Network; 4] = [
     },
 ];
 
-/// How long a run may take.
+/// The time limit of a run.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Captures of one run, with their truth.
 pub struct Run {
     folder: TempDir,
     pub sent: Vec<Sent>,
-    /// What the kernel counted, at client and server.
+    /// The kernel's retransmission counters at client and server.
     counters: [Counters; 2],
 }
 
@@ -103,8 +103,8 @@ impl Run {
     }
 
     fn retransmitted(&self, by: Host) -> u64 {
-        let again = retransmissions(&self.sent);
-        again.iter().filter(|a| a.sent.by == by).count() as u64
+        let all = retransmissions(&self.sent);
+        all.iter().filter(|one| one.sent.by == by).count() as u64
     }
 }
 
@@ -115,7 +115,7 @@ fn capture(folder: &Path, at: Host) -> PathBuf {
     })
 }
 
-/// Runs the connections over the path; `None` where the system does not allow it.
+/// Runs the connections over the path. `None` if the system does not permit it.
 fn run(network: &Network, seed: u64) -> Option<Run> {
     let made = Namespace::new().and_then(|namespace| {
         namespace.run(|| Tun::create("recoup-probe").map(drop))??;
@@ -141,7 +141,7 @@ fn run(network: &Network, seed: u64) -> Option<Run> {
     })
 }
 
-/// Runs the clients behind the path; what the kernel counted there.
+/// Runs the clients behind the path. Returns the kernel's counters there.
 fn emulate(
     namespace: &Namespace,
     network: &Network,
@@ -175,23 +175,23 @@ fn emulate(
     let spawn = move || recoup.spawn().expect("recoup runs");
     let mut child = namespace.run(spawn).expect("a namespace");
     let began = Instant::now();
-    let said = || std::fs::read_to_string(&output).expect("text");
+    let printed = || std::fs::read_to_string(&output).expect("text");
     let status = loop {
         match child.try_wait().expect("a status") {
             Some(status) => break status,
             None if began.elapsed() > LIMIT => {
                 child.kill().expect("a program");
-                panic!("{}: over {LIMIT:?}: {}", network.name, said());
+                panic!("{}: over {LIMIT:?}: {}", network.name, printed());
             }
             None => thread::sleep(Duration::from_millis(5)),
         }
     };
-    assert!(status.success(), "{}: {}", network.name, said());
-    Counters::said(&said())
+    assert!(status.success(), "{}: {}", network.name, printed());
+    Counters::from_output(&printed())
 }
 
-/// The findings of both captures against the truth, at senders and at receivers; and the triggers
-/// found at senders.
+/// Scores the findings of both captures at senders and at receivers, and counts the triggers found at
+/// senders.
 fn score(name: &str, run: &Run) -> ([Score; 2], [Counters; 2]) {
     let mut scores = <[Score; 2]>::default();
     let mut found = <[Counters; 2]>::default();
@@ -199,7 +199,7 @@ fn score(name: &str, run: &Run) -> ([Score; 2], [Counters; 2]) {
         let analyzed = analyze_file(&run.capture(at), None);
         let claims: Vec<Claim> = analyzed.iter().map(Claim::from).collect();
         for (score, own) in scores.iter_mut().zip([true, false]) {
-            let name = format!("{name}, {} capture of what it {}", at.name(), did(own));
+            let name = format!("{name}, {} capture, packets it {}", at.name(), did(own));
             score.add(&name, &run.sent, &claims, at, own);
         }
         let own = run.sent.iter().filter(|sent| sent.by == at);
@@ -211,7 +211,7 @@ fn score(name: &str, run: &Run) -> ([Score; 2], [Counters; 2]) {
     (scores, found)
 }
 
-/// A run over each network. Two run at once: more would delay the kernel's timers.
+/// One run per network. Two run at once; more would delay the kernel's timers.
 fn runs() -> Vec<Option<Run>> {
     let _turn = turn();
     let mut runs = Vec::new();
@@ -225,7 +225,7 @@ fn runs() -> Vec<Option<Run>> {
     runs
 }
 
-/// What is asked of an analysis at the sender, and of one at the receiver.
+/// Checks the bounds that docs/accuracy.md states.
 #[test]
 fn the_kernels_retransmissions_are_explained() {
     let mut scores = <[Score; 2]>::default();
@@ -247,7 +247,7 @@ fn the_kernels_retransmissions_are_explained() {
                 counted.total(),
                 "the kernel's own count"
             );
-            off += counted.away_from(found);
+            off += counted.differences(found);
             all += counted.total();
         }
         scores
@@ -257,34 +257,35 @@ fn the_kernels_retransmissions_are_explained() {
     }
     let [sender, receiver] = &scores;
     println!("at the sender\n{sender}\nat the receiver\n{receiver}");
-    assert!(all > 300, "{all} retransmissions tell little");
+    assert!(all > 300, "{all} retransmissions are too few");
     assert_eq!(
         sender.sum(|row| row.found),
-        sender.sum(|row| row.there),
-        "some are missed"
+        sender.sum(|row| row.actual),
+        "some retransmissions were missed"
     );
-    assert_eq!(sender.sum(|row| row.invented), 0, "some are invented");
-    assert!(
-        share(off, all) <= 0.02,
-        "{off} of {all} triggers are another's"
+    assert_eq!(
+        sender.sum(|row| row.invented),
+        0,
+        "some retransmissions were invented"
     );
+    assert!(share(off, all) <= 0.02, "{off} of {all} triggers differ");
     let data = sender.row(Carries::Data);
     assert!(
         share(data.verdicts_given, data.found) >= 0.9,
-        "few have a verdict"
+        "too few verdicts"
     );
     assert!(
         share(data.verdicts_wrong, data.verdicts_given) <= 0.01,
-        "too many are wrong"
+        "too many wrong verdicts"
     );
     assert_eq!(
         receiver.sum(|row| row.verdicts_wrong),
         0,
-        "some are wrong at the receiver"
+        "wrong verdicts at the receiver"
     );
 }
 
-/// A run over the path of most tests, for whoever compares.
+/// A run over the first network, for comparison with other tools.
 pub fn a_run() -> Option<Run> {
     let _turn = turn();
     run(&NETWORKS[0], 7)

@@ -1,21 +1,21 @@
-//! Findings against the truth: counts and confusion matrices.
+//! Compares findings with the truth: counts and confusion matrices.
 
-use crate::accuracy::truth::{Again, Carries, Reason, Sent};
+use crate::accuracy::truth::{Carries, Reason, Sent, TrueRetransmission};
 use recoup_recovery::Trigger;
 use recoup_tcp::flow::Host;
 use recoup_trace::finding::{Retransmission, Verdict};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
-/// Who says what of a frame: the analyzer, or another tool.
+/// What the analysis or another tool says about a frame.
 #[derive(Clone, Debug)]
 pub struct Claim {
     pub frame: u64,
-    /// What it is called: triggers joined by `|`.
+    /// The trigger; several are joined by `|`.
     pub trigger: String,
-    /// `None`: nothing is said of it.
+    /// `None` if the tool gives no verdict.
     pub verdict: Option<Verdict>,
-    /// What the verdict rests on, for the list of mistakes.
+    /// The evidence for the verdict, for the list of mistakes.
     pub evidence: &'static str,
 }
 
@@ -30,34 +30,34 @@ impl From<&Retransmission> for Claim {
     }
 }
 
-/// How the claims about one sort of packet compare with the truth.
+/// Compares the claims about one kind of packet with the truth.
 #[derive(Clone, Debug, Default)]
 pub struct Row {
-    /// Retransmissions there are.
-    pub there: u64,
+    /// True retransmissions.
+    pub actual: u64,
     pub found: u64,
-    /// Called retransmissions that are none.
+    /// First transmissions called retransmissions.
     pub invented: u64,
-    /// By the true name and the one claimed.
+    /// Counts by true and claimed trigger.
     pub triggers: BTreeMap<(String, String), u64>,
     pub triggers_right: u64,
-    /// Those whose trigger the truth tells.
+    /// Found retransmissions whose true trigger is known.
     pub triggers_known: u64,
-    /// By the true verdict and the one claimed.
+    /// Counts by true and claimed verdict.
     pub verdicts: BTreeMap<(Verdict, Option<Verdict>), u64>,
     pub verdicts_given: u64,
     pub verdicts_wrong: u64,
 }
 
-/// All of them, of one vantage.
+/// The rows for one capture point.
 #[derive(Clone, Debug, Default)]
 pub struct Score {
     rows: [Row; Carries::ALL.len()],
-    /// A line for each mistake.
+    /// One line per mistake.
     pub mistakes: Vec<String>,
 }
 
-/// A share that has to be reached.
+/// `part` divided by `of`; 0 if both are 0.
 pub fn share(part: u64, of: u64) -> f64 {
     part as f64 / of.max(1) as f64
 }
@@ -79,8 +79,8 @@ impl Score {
         self.mistakes.extend(other.mistakes);
     }
 
-    /// Takes in the claims about what `sent` tells of, seen in the capture at `at`: the packets its
-    /// host sent, if `own`, else those it received. `name` says where a mistake was made.
+    /// Adds the claims about the capture at host `at`: about the packets that `at` sent if `own`, else about
+    /// those it received. `sent` has all packets, and `name` goes in front of each mistake.
     pub fn add(&mut self, name: &str, sent: &[Sent], claims: &[Claim], at: Host, own: bool) {
         let frame = |sent: &Sent| match own {
             true => Some(sent.frame),
@@ -93,17 +93,20 @@ impl Score {
             .filter_map(|sent| Some((frame(sent)?, sent.carries)))
             .collect();
         let claims: HashMap<u64, &Claim> = claims.iter().map(|c| (c.frame, c)).collect();
-        let again = crate::accuracy::truth::retransmissions(sent);
-        let again: HashMap<u64, &Again> = again
+        let retransmissions = crate::accuracy::truth::retransmissions(sent);
+        let by_frame: HashMap<u64, &TrueRetransmission> = retransmissions
             .iter()
-            .filter(|again| mine(&&again.sent))
-            .filter_map(|again| Some((frame(&again.sent)?, again)))
+            .filter(|one| mine(&&one.sent))
+            .filter_map(|one| Some((frame(&one.sent)?, one)))
             .collect();
-        for (frame, truth) in &again {
-            self.judge(name, *frame, truth, claims.get(frame).copied());
+        for (frame, truth) in &by_frame {
+            self.compare(name, *frame, truth, claims.get(frame).copied());
         }
         for (frame, claim) in claims {
-            if let Some(carries) = frames.get(&frame).filter(|_| !again.contains_key(&frame)) {
+            if let Some(carries) = frames
+                .get(&frame)
+                .filter(|_| !by_frame.contains_key(&frame))
+            {
                 self.rows[*carries as usize].invented += 1;
                 self.mistake(name, frame, *carries, format!("invented, {claim:?}"));
             }
@@ -115,10 +118,16 @@ impl Score {
         self.mistakes.push(line);
     }
 
-    fn judge(&mut self, name: &str, frame: u64, truth: &Again, claim: Option<&Claim>) {
+    fn compare(
+        &mut self,
+        name: &str,
+        frame: u64,
+        truth: &TrueRetransmission,
+        claim: Option<&Claim>,
+    ) {
         let carries = truth.sent.carries;
         let row = &mut self.rows[carries as usize];
-        row.there += 1;
+        row.actual += 1;
         let Some(claim) = claim else {
             return self.mistake(name, frame, carries, format!("missed, {truth:?}"));
         };
@@ -150,10 +159,10 @@ impl Score {
     }
 }
 
-/// The true name of why something was sent again, and whether `claimed` is it.
+/// The true trigger, and whether `claimed` contains it. `None` if the truth has no trigger.
 fn trigger(reason: Reason, claimed: &str) -> Option<(String, bool)> {
     match reason {
-        Reason::Untold | Reason::Copy => None,
+        Reason::Unknown | Reason::Copy => None,
         Reason::Trigger(trigger) => {
             let right = claimed.split('|').any(|name| name == trigger.name());
             Some((trigger.name().into(), right))
@@ -163,7 +172,7 @@ fn trigger(reason: Reason, claimed: &str) -> Option<(String, bool)> {
 
 impl Row {
     fn merge(&mut self, other: Self) {
-        self.there += other.there;
+        self.actual += other.actual;
         self.found += other.found;
         self.invented += other.invented;
         self.triggers_right += other.triggers_right;
@@ -180,11 +189,11 @@ impl Row {
 }
 
 impl fmt::Display for Score {
-    /// Counts and matrices, a mistake a line, the first of them.
+    /// Counts, matrices, and the first mistakes, one per line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for carries in Carries::ALL {
             let row = self.row(carries);
-            if row.there + row.invented > 0 {
+            if row.actual + row.invented > 0 {
                 write!(f, "{}: {row}", carries.name())?;
             }
         }
@@ -202,7 +211,7 @@ impl fmt::Display for Score {
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let percent = |part, of| 100.0 * share(part, of);
-        write!(f, "{} of {} found, ", self.found, self.there)?;
+        write!(f, "{} of {} found, ", self.found, self.actual)?;
         write!(f, "{} invented; ", self.invented)?;
         if self.triggers_known > 0 {
             let right = percent(self.triggers_right, self.triggers_known);
@@ -226,7 +235,7 @@ impl fmt::Display for Row {
     }
 }
 
-/// A confusion matrix: rows are true, columns claimed.
+/// A confusion matrix: one row per true value, one column per claimed value.
 fn matrix(
     f: &mut fmt::Formatter<'_>,
     title: &str,
@@ -260,13 +269,12 @@ fn matrix(
     Ok(())
 }
 
-/// The names that are a trigger's.
 #[test]
-fn a_trigger_is_right_alone_or_beside_another() {
+fn a_claimed_trigger_is_right_alone_or_joined_with_another() {
     let is = |name: &str| trigger(Reason::Trigger(Trigger::Tlp), name).map(|(_, right)| right);
     assert_eq!(
         ["tlp", "tlp|rto", "rto", "unknown"].map(is),
         [true, true, false, false].map(Some)
     );
-    assert_eq!(trigger(Reason::Untold, "tlp"), None);
+    assert_eq!(trigger(Reason::Unknown, "tlp"), None);
 }

@@ -1,12 +1,12 @@
-//! Captures of simulated flows: the simulator says of each packet why it was sent and what became
-//! of it.
+//! Captures of simulated flows. The simulator reports why each packet was sent and whether it arrived.
 
 mod networks;
-mod witness;
+mod recorder;
 
 use crate::accuracy::score::{Claim, Row, Score, share};
 use crate::accuracy::truth::{Reason, Sent};
 use networks::{NETWORKS, Network, STALLS, stalls};
+use recorder::TruthRecorder;
 use recoup_lab::capture::{Capture, CapturePaths};
 use recoup_recovery::Profile;
 use recoup_sim::Simulation;
@@ -17,9 +17,8 @@ use recoup_trace::read::Reader;
 use recoup_units::FlowId;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
-use witness::Witness;
 
-/// A folder for the captures, so that what an analysis says of them can be looked into.
+/// The environment variable that names a folder in which the captures are kept for inspection.
 const KEEP: &str = "RECOUP_KEEP_CAPTURES";
 
 /// Captures of the flows of one network, with their truth.
@@ -39,7 +38,7 @@ impl Run {
     }
 }
 
-/// A folder for the captures of what is called `name`.
+/// A folder for the captures called `name`.
 fn folder(name: &str) -> TempDir {
     let Some(kept) = std::env::var_os(KEEP) else {
         return tempfile::tempdir().expect("a folder");
@@ -62,20 +61,20 @@ fn run(network: &Network, profile: &Profile, seed: u64) -> Run {
     let path = settings.path().expect("a path");
     let paths = CapturePaths::new(folder.path(), "flows");
     let capture = Capture::create(&paths).expect("captures");
-    let mut observer = (capture, Witness::default());
+    let mut observer = (capture, TruthRecorder::default());
     let mut simulation = Simulation::new(&path).expect("a path");
     for flow in 0..network.flows {
         simulation.run(&spec, seed, FlowId(flow), &mut observer);
     }
-    let (capture, witness) = observer;
+    let (capture, recorder) = observer;
     capture.finish().expect("captures");
     Run {
         folder,
-        sent: witness.sent,
+        sent: recorder.sent,
     }
 }
 
-/// Runs of Linux 6 as hosts run it, with their timers rounded, for whoever compares.
+/// Runs of Linux 6 with rounded timers, as on real hosts, for comparison with other tools.
 pub fn some_runs() -> Vec<Run> {
     let profile: Profile = "linux-6".parse().expect("a profile");
     let wheel = |network: &&Network| network.settings.contains(&("timers", "linux-wheel:250"));
@@ -87,7 +86,7 @@ pub fn some_runs() -> Vec<Run> {
         .collect()
 }
 
-/// The retransmissions an analysis of a capture finds.
+/// The retransmissions that an analysis finds in a capture.
 pub fn analyze_file(path: &Path, profile: Option<Profile>) -> Vec<Retransmission> {
     let reader = Reader::open(path).expect("a capture");
     let settings = analyze::Settings {
@@ -101,20 +100,20 @@ pub fn analyze_file(path: &Path, profile: Option<Profile>) -> Vec<Retransmission
         .collect()
 }
 
-/// What a host did with the packets of its capture that are judged.
+/// What the capturing host did with the scored packets.
 pub const fn did(own: bool) -> &'static str {
     if own { "sent" } else { "received" }
 }
 
-/// What is told wrong of what a sender sent again.
+/// Wrong triggers and verdicts at the sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Mistakes {
     triggers: u64,
     verdicts: u64,
 }
 
-/// The mistakes that are made still, by profile: flows and networks are the same in every run, so a
-/// change that makes more shows here, and so does one that makes fewer.
+/// The known mistakes by profile. Flows and networks are the same in every run, so any change in the
+/// number of mistakes fails the test.
 const KNOWN_MISTAKES: [(&str, Mistakes); 10] = [
     ("freebsd-5", mistakes(0, 1)),
     ("linux-2.4", mistakes(1, 1)),
@@ -128,15 +127,15 @@ const KNOWN_MISTAKES: [(&str, Mistakes); 10] = [
     ("windows-xp", mistakes(30, 1)),
 ];
 
-/// The share that is found at the receiver, and has a verdict: lost ACKs, ends of connections and hosts
-/// without SACK and timestamps leave the others open.
+/// The minimum share of retransmissions found at the receiver, and of verdicts given. Lost ACKs, ends of
+/// connections, and hosts without SACK and timestamps prevent the others.
 const MOST: f64 = 0.8;
 
 const fn mistakes(triggers: u64, verdicts: u64) -> Mistakes {
     Mistakes { triggers, verdicts }
 }
 
-/// At senders and at receivers.
+/// The scores at senders and at receivers.
 #[derive(Default)]
 struct Scores([Score; 2]);
 
@@ -146,35 +145,41 @@ impl Scores {
             let found = analyze_file(&run.capture(at), Some(profile.clone()));
             let claims: Vec<Claim> = found.iter().map(Claim::from).collect();
             for (score, own) in self.0.iter_mut().zip([true, false]) {
-                let name = format!("{name}, {} capture of what it {}", at.name(), did(own));
+                let name = format!("{name}, {} capture, packets it {}", at.name(), did(own));
                 score.add(&name, &run.sent, &claims, at, own);
             }
         }
     }
 
-    /// Every retransmission found, none invented; wrong the triggers and the verdicts that are known to be
-    /// and no others; verdicts on most. At the receiver, where what looks like a first transmission cannot
-    /// be found, most found, none invented, no verdict wrong.
+    /// Checks the bounds that docs/accuracy.md states. At the receiver some retransmissions look like first
+    /// transmissions, so only most of them must be found.
     fn check(&self, known_wrong: Mistakes) {
         let [sender, receiver] = &self.0;
         println!("at the sender\n{sender}\nat the receiver\n{receiver}");
         let sum = |figure: fn(&Row) -> u64| sender.sum(figure);
-        assert!(sum(|row| row.there) > 0, "nothing was sent again");
+        assert!(sum(|row| row.actual) > 0, "no retransmissions");
         assert_eq!(
             sum(|row| row.found),
-            sum(|row| row.there),
-            "some are missed"
+            sum(|row| row.actual),
+            "some retransmissions were missed"
         );
-        assert_eq!(sum(|row| row.invented), 0, "some are invented");
+        assert_eq!(
+            sum(|row| row.invented),
+            0,
+            "some retransmissions were invented"
+        );
         let (right, known) = (sum(|row| row.triggers_right), sum(|row| row.triggers_known));
         let wrong = Mistakes {
             triggers: known - right,
             verdicts: sum(|row| row.verdicts_wrong),
         };
-        assert_eq!(wrong, known_wrong, "wrong, and known to be");
+        assert_eq!(wrong, known_wrong, "the known mistakes");
         assert_eq!(receiver.sum(|row| row.verdicts_wrong), 0, "at the receiver");
         assert_eq!(receiver.sum(|row| row.invented), 0, "at the receiver");
-        let found = share(receiver.sum(|row| row.found), receiver.sum(|row| row.there));
+        let found = share(
+            receiver.sum(|row| row.found),
+            receiver.sum(|row| row.actual),
+        );
         assert!(found >= MOST, "{found} found at the receiver");
         for score in [sender, receiver] {
             let given = share(
@@ -197,16 +202,16 @@ fn check_profile(name: &str) {
     scores.check(known.map_or_else(Mistakes::default, |(_, mistakes)| *mistakes));
 }
 
-/// A test for each profile, so that they run side by side and each has its matrix.
+/// One test per profile, so that profiles run in parallel and each prints its own matrix.
 macro_rules! profiles {
     ($($test:ident: $name:literal,)*) => {
         $(#[test] fn $test() { check_profile($name); })*
 
         #[test]
-        fn every_base_is_here() {
-            let here = [$($name),*];
+        fn every_base_profile_is_tested() {
+            let tested = [$($name),*];
             for (base, ..) in recoup_recovery::profile::BASES {
-                assert!(here.contains(&base), "{base}");
+                assert!(tested.contains(&base), "{base}");
             }
         }
     };
@@ -238,10 +243,10 @@ profiles! {
     copies: "linux-3.17+slp",
 }
 
-/// The truth is the simulator's own count. Where packets overtake each other the simulator says less
-/// is spurious: a copy that came, but too late for its timestamp to be taken, delivered nothing there.
+/// The truth agrees with the simulator's own count. With reordering the simulator counts fewer spurious
+/// retransmissions: it ignores a copy that arrives too late for its timestamp to be accepted.
 #[test]
-fn the_truth_is_the_simulators() {
+fn the_truth_agrees_with_the_simulator() {
     let profile: Profile = "linux-6".parse().expect("a profile");
     for (seed, network) in (1..).zip(NETWORKS) {
         let folder = tempfile::tempdir().expect("a folder");
@@ -249,19 +254,19 @@ fn the_truth_is_the_simulators() {
         let settings = network.settings(folder.path());
         let path = settings.path().expect("a path");
         let mut simulation = Simulation::new(&path).expect("a path");
-        let mut witness = Witness::default();
+        let mut recorder = TruthRecorder::default();
         let (mut spurious, mut all) = (0, 0);
         for flow in 0..network.flows {
             let spec = settings.flow(&profile);
-            let record = simulation.run(&spec, seed, FlowId(flow), &mut witness);
+            let record = simulation.run(&spec, seed, FlowId(flow), &mut recorder);
             spurious += record.spurious;
             all += record.counters.retransmissions.total();
         }
-        // An answer to a SYN heard twice is no decision of its sender's.
-        let mut again = crate::accuracy::truth::retransmissions(&witness.sent);
-        again.retain(|again| again.reason != Reason::Untold);
-        let of_verdict = |v| again.iter().filter(|a| a.verdict == v).count() as u64;
-        assert_eq!(again.len() as u64, all, "{}", network.name);
+        // A second SYN-ACK in answer to a duplicated SYN has no trigger.
+        let mut all_found = crate::accuracy::truth::retransmissions(&recorder.sent);
+        all_found.retain(|one| one.reason != Reason::Unknown);
+        let of_verdict = |v| all_found.iter().filter(|one| one.verdict == v).count() as u64;
+        assert_eq!(all_found.len() as u64, all, "{}", network.name);
         let found = of_verdict(Verdict::Spurious);
         match network.settings.iter().any(|(key, _)| *key == "reorder") {
             true => assert!(found >= spurious, "{}", network.name),

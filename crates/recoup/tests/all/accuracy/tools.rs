@@ -1,9 +1,9 @@
-//! What other tools say of the same captures.
+//! The findings of other tools in the same captures.
 //!
-//! | tool | what it calls a retransmission | trigger | needless |
+//! | tool | what counts as a retransmission | trigger | spurious |
 //! | --- | --- | --- | --- |
-//! | tshark | `tcp.analysis.retransmission`, which its fast and spurious ones are, too; not `out_of_order` | fast, or not told | `spurious_retransmission` |
-//! | tcptrace | what its time–sequence graphs mark with R; not O, out of order | not told | not told |
+//! | tshark | `tcp.analysis.retransmission`, including fast and spurious ones; not `out_of_order` | fast, or none | `spurious_retransmission` |
+//! | tcptrace | packets marked R in its time–sequence graphs; not O, out of order | none | none |
 //! | Tstat | retransmissions by RTO and by FR, unnecessary or not; not reordering, network duplicate, flow control | `rto`, `fast` | unnecessary |
 
 mod tstat;
@@ -18,16 +18,16 @@ use std::process::Command;
 
 pub use tstat::tstat;
 
-fn claim(frame: u64, trigger: &str, needless: bool) -> Claim {
+fn claim(frame: u64, trigger: &str, spurious: bool) -> Claim {
     Claim {
         frame,
         trigger: trigger.into(),
-        verdict: needless.then_some(Verdict::Spurious),
-        evidence: "its word",
+        verdict: spurious.then_some(Verdict::Spurious),
+        evidence: "none given",
     }
 }
 
-/// Runs a tool; what it prints. `None` where there is none of that name.
+/// Runs a tool and returns its output. `None` if the tool is not installed.
 fn output(command: &mut Command) -> Option<String> {
     let output = match command.output() {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return None,
@@ -42,7 +42,7 @@ fn output(command: &mut Command) -> Option<String> {
     Some(text(&output.stdout))
 }
 
-/// Wireshark's analysis; `None` where it is not installed.
+/// Wireshark's analysis. `None` if tshark is not installed.
 pub fn tshark(capture: &Path) -> Option<Vec<Claim>> {
     const FLAGS: [&str; 3] = [
         "tcp.analysis.retransmission",
@@ -71,7 +71,7 @@ pub fn tshark(capture: &Path) -> Option<Vec<Claim>> {
     Some(output(&mut command)?.lines().map(line).collect())
 }
 
-/// tcptrace's time–sequence graphs; `None` where it is not installed.
+/// Retransmissions in tcptrace's time–sequence graphs. `None` if tcptrace is not installed.
 pub fn tcptrace(capture: &Path) -> Option<Vec<Claim>> {
     let folder = tempfile::tempdir().expect("a folder");
     let mut to = std::ffi::OsString::from("--output_dir=");
@@ -91,7 +91,7 @@ pub fn tcptrace(capture: &Path) -> Option<Vec<Claim>> {
     Some(claims)
 }
 
-/// Ends, microseconds and the sequence number after the last byte.
+/// Endpoints, time (µs) and the sequence number after the last byte.
 type Place = (SocketAddr, SocketAddr, u64, u32);
 
 fn frames(capture: &Path) -> HashMap<Place, u64> {
@@ -106,7 +106,7 @@ fn frames(capture: &Path) -> HashMap<Place, u64> {
     frames
 }
 
-/// The packets a graph marks as sent again:
+/// The packets that a graph marks as retransmissions:
 /// ```text
 /// 10.0.0.1:80_==>_10.0.0.2:31190 (time sequence graph)
 /// …

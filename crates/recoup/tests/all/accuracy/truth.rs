@@ -1,4 +1,4 @@
-//! What is known of every packet sent, and what that makes of those sent again.
+//! The truth about every packet sent, and about the retransmissions among them.
 
 use recoup_recovery::Trigger;
 use recoup_tcp::flow::{Host, SpuriousRetransmissions};
@@ -6,7 +6,7 @@ use recoup_trace::finding::Verdict;
 use recoup_units::{Offset, Span};
 use std::collections::BTreeMap;
 
-/// What a packet with sequence space carries; the evidence for each is of another sort.
+/// What a packet with sequence space carries. Each kind is scored by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Carries {
     Data,
@@ -25,7 +25,7 @@ impl Carries {
         }
     }
 
-    /// A FIN that comes with data is data.
+    /// A FIN with payload counts as data.
     pub const fn of(syn: bool, payload: bool) -> Self {
         match (syn, payload) {
             (true, _) => Self::Syn,
@@ -35,14 +35,14 @@ impl Carries {
     }
 }
 
-/// Why something was sent again, as far as the truth tells.
+/// Why a packet was retransmitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     Trigger(Trigger),
-    /// An extra copy in advance of any loss, which has no trigger.
+    /// An extra copy sent before any loss. It has no trigger.
     Copy,
-    /// The truth says that it was sent again, not why.
-    Untold,
+    /// The truth does not include the reason.
+    Unknown,
 }
 
 /// A packet with sequence space, as sent.
@@ -54,27 +54,26 @@ pub struct Sent {
     pub carries: Carries,
     /// Its frame in the capture at its sender, from 1.
     pub frame: u64,
-    /// Its frame in the capture at its receiver, where it arrived there: the first, where the path
-    /// doubled it.
+    /// Its frame in the capture at its receiver, if it arrived. The first one if the path duplicated it.
     pub arrived: Option<u64>,
-    /// Its receiver could read it.
+    /// Whether its checksum was correct on arrival.
     pub intact: bool,
-    /// `None`: as far as its sender said, it was sent for the first time.
+    /// `None` if its sender reported it as a first transmission.
     pub reason: Option<Reason>,
 }
 
-/// A packet sent again.
+/// A retransmission with the true reason and verdict.
 #[derive(Clone, Copy, Debug)]
-pub struct Again {
+pub struct TrueRetransmission {
     pub sent: Sent,
     pub reason: Reason,
     pub verdict: Verdict,
 }
 
-/// Those of all packets, in the order they were sent, that are retransmissions: whose sequence space
-/// begins below the highest sent before. Spurious is one of which earlier copies deliver every byte,
-/// whenever they do.
-pub fn retransmissions(sent: &[Sent]) -> Vec<Again> {
+/// The retransmissions among all packets, which are ordered by the time of sending. A packet is a
+/// retransmission if its sequence space begins below the highest sent before. It is spurious if earlier
+/// copies deliver every byte of it, even if they arrive later.
+pub fn retransmissions(sent: &[Sent]) -> Vec<TrueRetransmission> {
     let mut streams: BTreeMap<(u64, Host), Vec<&Sent>> = BTreeMap::new();
     for packet in sent {
         let stream = streams.entry((packet.flow, packet.by));
@@ -83,23 +82,23 @@ pub fn retransmissions(sent: &[Sent]) -> Vec<Again> {
     streams.values().flat_map(|stream| of_one(stream)).collect()
 }
 
-fn of_one(stream: &[&Sent]) -> Vec<Again> {
+fn of_one(stream: &[&Sent]) -> Vec<TrueRetransmission> {
     let mut highest = Offset::SYN;
-    let mut again = Vec::new();
+    let mut found = Vec::new();
     for (i, packet) in stream.iter().enumerate() {
         if packet.span.start < highest {
-            again.push(Again {
+            found.push(TrueRetransmission {
                 sent: **packet,
-                reason: packet.reason.unwrap_or(Reason::Untold),
+                reason: packet.reason.unwrap_or(Reason::Unknown),
                 verdict: verdict(packet.span, &stream[..i]),
             });
         }
         highest = highest.max(packet.span.end);
     }
-    again
+    found
 }
 
-/// The simulator's own rule, asked about one packet with all that was sent before it.
+/// Applies the simulator's own rule to one packet and all packets sent before it.
 fn verdict(span: Span, earlier: &[&Sent]) -> Verdict {
     let mut ledger = SpuriousRetransmissions::default();
     ledger.on_retransmission(earlier.len() as u64, |missing| missing(span));
@@ -115,7 +114,7 @@ fn verdict(span: Span, earlier: &[&Sent]) -> Verdict {
 }
 
 #[test]
-fn what_is_spurious_by_the_rule() {
+fn a_retransmission_is_spurious_if_earlier_copies_deliver_every_byte() {
     let packet = |start, end, arrived: bool| Sent {
         flow: 0,
         by: Host::Server,
@@ -126,19 +125,19 @@ fn what_is_spurious_by_the_rule() {
         intact: true,
         reason: None,
     };
-    // (packets in order, the verdict on each sent again)
+    // (packets in order, the verdict on each retransmission)
     type Case = (Vec<Sent>, Vec<Verdict>);
     let (needed, spurious) = (Verdict::Needed, Verdict::Spurious);
     let cases: [Case; 5] = [
         (vec![packet(1, 5, true), packet(5, 9, false)], vec![]),
         (vec![packet(1, 5, true), packet(1, 5, true)], vec![spurious]),
         (vec![packet(1, 5, false), packet(1, 5, false)], vec![needed]),
-        // Half of it had never arrived.
+        // Half of its bytes never arrived before.
         (
             vec![packet(1, 5, true), packet(5, 9, false), packet(1, 9, true)],
             vec![needed],
         ),
-        // The copy in between arrived.
+        // The second copy arrived, so the third was spurious.
         (
             vec![packet(1, 5, false), packet(1, 5, true), packet(1, 5, true)],
             vec![needed, spurious],

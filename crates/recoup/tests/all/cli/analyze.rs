@@ -11,8 +11,8 @@ const RECEIVER: &str = "caps/linux-3.17-receiver.pcap";
 const HEADER: &str = "frame,time,src,dst,seq,len,trigger,verdict,evidence,copy,detection_ms,recovery_ms,\
                       detection_rtts,recovery_rtts,vantage,connection,syn,fin,flight";
 
-/// A folder with captures of flows that lost their last two segments, and how many segments were
-/// sent again.
+/// A folder with captures of flows that lost their last two segments, and the number of
+/// retransmissions.
 fn captured(flows: &str) -> (Folder, u64) {
     let dir = Folder::new();
     let args = ["run", "tail-loss", "--set", "drop=tail:2", "--flows", flows];
@@ -27,11 +27,11 @@ fn captured(flows: &str) -> (Folder, u64) {
         "json",
     ];
     let report = dir.recoup(&[&args[..], &more].concat()).json();
-    let again = report["results"][0]["retransmissions"]["total"].as_u64();
-    (dir, again.expect("a count"))
+    let retransmissions = report["results"][0]["retransmissions"]["total"].as_u64();
+    (dir, retransmissions.expect("a count"))
 }
 
-/// The program with a file on standard input.
+/// Runs the program with a file on standard input.
 fn reading(dir: &Folder, args: &[&str], input: &str) -> Outcome {
     let input = File::open(dir.path(input)).expect("a file");
     let output = dir.command(args).stdin(input).output();
@@ -45,14 +45,14 @@ fn reading(dir: &Folder, args: &[&str], input: &str) -> Outcome {
 }
 
 #[test]
-fn every_retransmission_is_a_line_in_the_order_of_frames() {
-    let (dir, again) = captured("3");
+fn every_retransmission_is_one_line_in_the_order_of_frames() {
+    let (dir, retransmissions) = captured("3");
     let args = ["analyze", SENDER, "--retransmissions", "--format", "csv"];
     let csv = dir.recoup(&args).printed();
     let rows = csv_rows(&csv);
     assert_eq!(rows[0].join(","), HEADER);
     let rows = &rows[1..];
-    assert_eq!(rows.len() as u64, again);
+    assert_eq!(rows.len() as u64, retransmissions);
     assert!(rows.is_sorted_by_key(|row| row[0].parse::<u64>().expect("a frame")));
     for (i, row) in rows.iter().enumerate() {
         let client = format!("198.51.100.1:{}", 32768 + i / 2);
@@ -61,7 +61,7 @@ fn every_retransmission_is_a_line_in_the_order_of_frames() {
         assert_eq!((row[14], row[9]), ("sender", "1"), "{row:?}");
         assert_eq!(row[15], (i / 2).to_string(), "{row:?}");
     }
-    // The first to be sent again waited for the timeout; flows begin a second apart.
+    // The first retransmission waited for the timeout. Flows begin one second apart.
     for (row, second) in rows.iter().step_by(2).zip(800..) {
         let time = format!("946684{second}.480000000");
         assert_eq!((row[1], row[6], row[10]), (&*time, "rto", "360"), "{row:?}");
@@ -69,8 +69,8 @@ fn every_retransmission_is_a_line_in_the_order_of_frames() {
 }
 
 #[test]
-fn the_forms_of_a_view_tell_the_same() {
-    let (dir, again) = captured("3");
+fn the_formats_of_a_view_have_the_same_values() {
+    let (dir, retransmissions) = captured("3");
     let shown = |view: &str, format: &str| {
         let args = ["analyze", SENDER, view, "--format", format];
         dir.recoup(&args).printed()
@@ -96,7 +96,7 @@ fn the_forms_of_a_view_tell_the_same() {
                 let expected = match &object[name] {
                     Value::Null => String::new(),
                     Value::String(text) => text.clone(),
-                    // A time has more digits than JSON's reader here keeps.
+                    // A time has more digits than an f64.
                     _ if ["time", "begun", "ended"].contains(name) => (*cell).into(),
                     other => other.to_string().trim_end_matches(".0").into(),
                 };
@@ -105,25 +105,25 @@ fn the_forms_of_a_view_tell_the_same() {
         }
     }
     let summary = json("--summary");
-    assert_eq!(summary["summary"]["data_retransmissions"], again);
-    assert_eq!(summary["summary"]["data_needed"], again);
+    assert_eq!(summary["summary"]["data_retransmissions"], retransmissions);
+    assert_eq!(summary["summary"]["data_needed"], retransmissions);
     assert_eq!(summary["summary"]["connections"], 3);
     assert_eq!(csv_rows(&shown("--summary", "csv")).len(), 2);
-    // What is shown without being asked for is the summary, as a table.
+    // The default is the summary as a table.
     let table = dir.recoup(&["analyze", SENDER]).printed();
     assert_eq!(table, shown("--summary", "table"));
     for part in [
         "| data ",
         "|   rto ",
-        "| all ",
+        "| total ",
         "| connections ",
-        "| medians of senders ",
-        "Connections longest in recovery",
+        "| senders' medians ",
+        "Connections with most time in recovery",
         "(ms)",
     ] {
         assert!(table.contains(part), "{part}\n{table}");
     }
-    // The tables of the study follow for whom asks for them; JSON has them anyway.
+    // --study appends the tables of the study. JSON always contains them.
     let with_study = dir.recoup(&["analyze", SENDER, "--study"]).printed();
     let study = with_study.strip_prefix(&*table).expect("the summary first");
     assert!(study.starts_with("\nThe 2007 study") && study.contains("\nTable IV"));
@@ -156,14 +156,14 @@ fn parquet_goes_to_a_file_or_a_pipe() {
 }
 
 #[test]
-fn standard_input_is_read_like_a_file_and_parts_like_a_whole() {
-    let (dir, again) = captured("3");
+fn standard_input_is_read_like_a_file_and_concatenated_parts_like_one_capture() {
+    let (dir, retransmissions) = captured("3");
     let args = ["analyze", "-", "--retransmissions", "--format", "csv"];
     let whole = dir
         .recoup(&["analyze", SENDER, "--retransmissions", "--format", "csv"])
         .printed();
     assert_eq!(reading(&dir, &args, SENDER).printed(), whole);
-    // Cut between two packets, and each part a capture of its own.
+    // Split between two packets into two captures.
     let bytes = fs::read(dir.path(SENDER)).expect("a capture");
     let length = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
     let mut half = 24;
@@ -173,18 +173,18 @@ fn standard_input_is_read_like_a_file_and_parts_like_a_whole() {
     let parts = [&bytes[..half], &bytes[..24], &bytes[half..]].concat();
     dir.write("parts.pcap", parts);
     assert_eq!(reading(&dir, &args, "parts.pcap").printed(), whole);
-    assert_eq!(whole.lines().count() as u64, 1 + again);
+    assert_eq!(whole.lines().count() as u64, 1 + retransmissions);
 }
 
 #[test]
-fn several_captures_are_analyzed_each_by_itself() {
-    let (dir, again) = captured("2");
+fn several_captures_are_analyzed_separately() {
+    let (dir, retransmissions) = captured("2");
     fs::copy(dir.path(SENDER), dir.path("b.pcap")).expect("a copy");
     let args = ["analyze", SENDER, "b.pcap", "--retransmissions", "--format"];
     let csv = dir.recoup(&[&args[..], &["csv"]].concat()).printed();
     let rows = csv_rows(&csv);
     assert_eq!(rows[0].join(","), format!("{HEADER},capture"));
-    let (first, second) = rows[1..].split_at(again as usize);
+    let (first, second) = rows[1..].split_at(retransmissions as usize);
     assert_eq!(first.len(), second.len());
     for (a, b) in first.iter().zip(second) {
         assert_eq!((a[19], b[19]), (SENDER, "b.pcap"));
@@ -197,7 +197,7 @@ fn several_captures_are_analyzed_each_by_itself() {
 }
 
 #[test]
-fn what_is_not_as_it_should_be_is_noted() {
+fn problems_of_a_capture_are_noted() {
     let (dir, _) = captured("2");
     let whole = fs::read(dir.path(SENDER)).expect("a capture");
     dir.write("cut.pcap", &whole[..whole.len() - 10]);
@@ -207,10 +207,10 @@ fn what_is_not_as_it_should_be_is_noted() {
             "cut.pcap",
             "cut.pcap: after frame 49: the capture ends within a packet",
         ),
-        ("empty.pcap", "empty.pcap: no packets in it"),
+        ("empty.pcap", "empty.pcap: the capture contains no packets"),
         (
             RECEIVER,
-            "caps/linux-3.17-receiver.pcap: 100 % of the data was captured at its receiver: ",
+            "caps/linux-3.17-receiver.pcap: 100 % of the data was captured at the receiver, ",
         ),
     ] {
         for view in ["--summary", "--connections", "--retransmissions"] {
@@ -222,7 +222,7 @@ fn what_is_not_as_it_should_be_is_noted() {
             assert!(outcome.stdout.starts_with(&format!("{file}\n\n")));
         }
     }
-    // In JSON the notes are with the capture.
+    // In JSON the capture's object contains the notes.
     let outcome = dir.recoup(&["analyze", "cut.pcap", "--format", "json"]);
     let json: Value = serde_json::from_str(&outcome.stdout).expect("JSON");
     assert_eq!(
@@ -232,7 +232,7 @@ fn what_is_not_as_it_should_be_is_noted() {
 }
 
 #[test]
-fn what_cannot_be_analyzed_is_refused_in_one_line() {
+fn an_unreadable_capture_is_refused_in_one_line() {
     let (dir, _) = captured("1");
     let whole = fs::read(dir.path(SENDER)).expect("a capture");
     fs::create_dir(dir.path("folder")).expect("a folder");
@@ -257,7 +257,7 @@ fn what_cannot_be_analyzed_is_refused_in_one_line() {
         ),
         (
             &["garbage.pcap"],
-            "garbage.pcap: nothing in it can be read: damaged at byte 24",
+            "garbage.pcap: no readable frame: damaged at byte 24",
         ),
         (&["unknown.pcap"], "unknown.pcap: link type 9999: expected "),
         (&["-", "-"], "-: standard input can be read only once"),
@@ -370,9 +370,9 @@ fn what_cannot_be_analyzed_is_refused_in_one_line() {
     }
 }
 
-/// What is wrong with one capture is told in a line, and the others are analyzed as without it.
+/// The error is one line, and the other captures are analyzed.
 #[test]
-fn a_capture_that_cannot_be_read_costs_the_others_nothing() {
+fn an_unreadable_capture_does_not_affect_the_others() {
     let (dir, _) = captured("1");
     fs::copy(dir.path(SENDER), dir.path("b.pcap")).expect("a copy");
     dir.write("empty", "");
@@ -391,15 +391,15 @@ fn a_capture_that_cannot_be_read_costs_the_others_nothing() {
         let without = shown(&[SENDER, "b.pcap"], format).printed();
         assert_eq!(outcome.stdout, without, "{format}");
     }
-    // The columns do not depend on how many can be read.
+    // The columns do not depend on the number of readable captures.
     let alone = shown(&[SENDER, "text"], "csv").stdout;
     assert!(alone.starts_with("connection,") && alone.contains(",capture\n"));
     assert!(alone.ends_with(&format!(",{SENDER}\n")), "{alone}");
 }
 
-/// Where no format is asked for.
+/// Without --format.
 #[test]
-fn the_ending_of_the_output_file_tells_the_format() {
+fn the_ending_of_the_output_file_selects_the_format() {
     let (dir, _) = captured("1");
     let written = |file: &str, format: &[&str]| {
         let args = ["analyze", SENDER, "--connections", "-o", file];
@@ -433,25 +433,25 @@ fn figures_are_drawn_into_a_folder() {
     }
     let printed = dir.recoup(&["analyze", SENDER]).printed();
     assert_eq!(dir.read("summary.txt"), printed);
-    // Of nothing there is no picture.
+    // Without data no figure is drawn.
     let empty = fs::read(dir.path(SENDER)).expect("a capture")[..24].to_vec();
     dir.write("empty.pcap", empty);
     let args = ["analyze", "empty.pcap", "--study", "--figures", "none"];
     let outcome = dir.recoup(&args);
     assert_eq!(outcome.status, Some(0));
-    let notes = "recoup: note: empty.pcap: no packets in it\n\
+    let notes = "recoup: note: empty.pcap: the capture contains no packets\n\
                  recoup: note: empty.pcap: nothing to draw in fig1-bytes, fig2-detection, fig3-reduction\n";
     assert_eq!(outcome.stderr, notes);
     assert!(
         outcome
             .stdout
-            .contains("study of loss detection: nothing was sent again")
+            .contains("no tables, because the capture contains no retransmissions")
     );
     let drawn = fs::read_dir(dir.path("none")).expect("a folder");
     assert_eq!(drawn.count(), 0);
 }
 
-/// With every verdict marked, in the connection asked for and in no other.
+/// Marks every verdict of the chosen connection and no other.
 #[test]
 fn a_connection_is_drawn_with_its_verdicts() {
     let (dir, _) = captured("3");
@@ -467,17 +467,17 @@ fn a_connection_is_drawn_with_its_verdicts() {
     assert_eq!(dir.read("picture.svg"), svg);
     let xplot = dir.read("picture.XPL");
     assert!(xplot.starts_with("timeval "), "{xplot}");
-    // Each of its retransmissions is told once, and none of another's.
+    // Each of its retransmissions is marked once, and none of another connection.
     let args = ["analyze", SENDER, "--retransmissions", "--format", "csv"];
     let csv = dir.recoup(&args).printed();
     let rows = csv_rows(&csv);
     let own = rows[1..].iter().filter(|row| row[15] == "1");
     let own: Vec<String> = own.map(|row| format!("{} {}", row[6], row[7])).collect();
     let is_verdict = |line: &&str| line.ends_with(" needed");
-    let told: Vec<&str> = xplot.lines().filter(is_verdict).collect();
-    assert_eq!(told.len(), 2, "{xplot}");
-    assert_eq!(told, own);
-    // What there is to choose from is said, and nothing is written.
+    let marked: Vec<&str> = xplot.lines().filter(is_verdict).collect();
+    assert_eq!(marked.len(), 2, "{xplot}");
+    assert_eq!(marked, own);
+    // The error names the possible numbers, and no file is written.
     let outcome = dir.recoup(&["analyze", "--plot", "3", SENDER, "-o", "none.svg"]);
     let line = format!("recoup: {SENDER}: no connection 3: there are 3, from 0 to 2\n");
     assert_eq!((outcome.status, outcome.stderr), (Some(2), line));

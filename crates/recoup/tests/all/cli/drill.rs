@@ -61,7 +61,7 @@ fn a_failure_shows_both_packets_and_exits_1() {
 }
 
 #[test]
-fn the_trace_the_notes_and_the_profile() {
+fn the_trace_the_notes_and_the_profile_are_printed() {
     let dir = Folder::new();
     dir.write("a.pkt", SERVER);
     let outcome = dir.recoup(&[
@@ -87,7 +87,7 @@ fn the_trace_the_notes_and_the_profile() {
 }
 
 #[test]
-fn results_for_programs() {
+fn results_as_json() {
     let dir = Folder::new();
     dir.write("a.pkt", SERVER);
     dir.write(
@@ -112,7 +112,7 @@ fn results_for_programs() {
 }
 
 #[test]
-fn what_cannot_be_read_is_refused_and_the_rest_is_run() {
+fn unreadable_scripts_are_refused_and_the_others_run() {
     let dir = Folder::new();
     dir.write("a.pkt", SERVER);
     dir.write("b.pkt", SERVER.replace("listen", "lisen"));
@@ -194,9 +194,9 @@ fn a_script_that_cannot_be_run_is_in_the_summary() {
     }
 }
 
-/// 2 stands above 1, and no file is missing.
+/// Status 2 takes precedence over 1, and every file is listed.
 #[test]
-fn passed_failed_and_not_run_are_told_apart() {
+fn the_status_distinguishes_passed_failed_and_not_run() {
     let dir = Folder::new();
     dir.write("fails.pkt", SERVER.replace("+.3 >", "+.25 >"));
     dir.write("passes.pkt", SERVER);
@@ -245,7 +245,7 @@ fn passed_failed_and_not_run_are_told_apart() {
 }
 
 #[test]
-fn what_is_most_likely_a_mistake_is_told_without_being_asked() {
+fn likely_mistakes_are_noted_by_default() {
     let dir = Folder::new();
     dir.write("near.pkt", SERVER.replace("profile", "profle"));
     dir.write("late.pkt", format!("{SERVER}// profile: linux-6\n"));
@@ -266,9 +266,9 @@ fn what_is_most_likely_a_mistake_is_told_without_being_asked() {
     }
 }
 
-/// What runs where nobody names a profile is what the help and the manual say.
+/// The help and the manual name the default profile that really runs.
 #[test]
-fn the_default_profile_is_named() {
+fn the_default_profile_is_documented() {
     let dir = Folder::new();
     dir.write("a.pkt", SERVER.replace("// profile: linux-3.17\n", ""));
     let json = dir.recoup(&["drill", "a.pkt", "--format", "json"]).json();
@@ -290,7 +290,7 @@ fn the_default_profile_is_named() {
             include_str!("../../../../../docs/packetdrill.md"),
         ),
     ] {
-        let said = format!("`recoup drill`'s default is `{default}`");
-        assert!(text.contains(&said), "{manual}");
+        let sentence = format!("`recoup drill`'s default is `{default}`");
+        assert!(text.contains(&sentence), "{manual}");
     }
 }

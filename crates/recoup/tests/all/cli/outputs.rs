@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// How many packets a classic pcap file of raw IP packets holds; every one must be a whole packet.
+/// Counts the packets of a pcap file of raw IP packets, and checks that each is whole.
 fn packets(file: &Path) -> usize {
     let bytes = fs::read(file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
     let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
@@ -29,7 +29,7 @@ fn packets(file: &Path) -> usize {
 }
 
 #[test]
-fn two_captures_a_profile_tell_what_was_sent_and_what_came() {
+fn each_profile_has_a_capture_of_the_sender_and_one_of_the_receiver() {
     let dir = Folder::new();
     let args = ["run", "tail-loss", "--set", "drop=tail:2", "--flows", "3"];
     let report = dir
@@ -42,7 +42,7 @@ fn two_captures_a_profile_tell_what_was_sent_and_what_came() {
         let [sender, receiver] =
             ["sender", "receiver"].map(|end| format!("cap/tures/{profile}-{end}.pcap"));
         let [sent, came] = [&sender, &receiver].map(|name| packets(&dir.path(name)));
-        // Both ends see all that got through, the sender what was lost as well.
+        // Both ends see delivered packets. Only the sender's end sees lost ones.
         assert_eq!(result["packets_dropped"], 6);
         assert_eq!(sent - came, 6, "{profile}");
         names.extend([sender, receiver]);
@@ -50,7 +50,7 @@ fn two_captures_a_profile_tell_what_was_sent_and_what_came() {
     names.sort();
     assert_eq!(dir.files(), names, "and nothing else");
 
-    // Files change nothing about the results, and replace what was there.
+    // Writing files does not change the results, and replaces existing files.
     let plain = recoup(&[&args[..], &["--format", "json"]].concat()).json();
     assert_eq!(plain, report);
     let before = fs::read(dir.path(&names[2])).expect("a capture");
@@ -60,7 +60,7 @@ fn two_captures_a_profile_tell_what_was_sent_and_what_came() {
     assert_eq!(dir.files(), names);
 }
 
-/// The events, each a JSON object, and how often the sender of `profile` sent again.
+/// Checks the events, one JSON object per line, and counts the retransmissions of each profile.
 fn check_events(text: &str, flows: u64) -> BTreeMap<String, u64> {
     let mut again = BTreeMap::new();
     let mut last: BTreeMap<(String, u64), f64> = BTreeMap::new();
@@ -107,16 +107,16 @@ fn events_are_json_lines_that_agree_with_the_results() {
     let plain = recoup(&[&args[..], &["--format", "json"]].concat()).json();
     assert_eq!(plain, report);
 
-    // To standard output the same, and nothing else.
+    // Standard output gets the same events and nothing else.
     let printed = dir
         .recoup(&[&args[..], &["--events", "-"]].concat())
         .printed();
     assert!(printed == events, "the event streams differ");
 }
 
-/// Nothing is written by a run that is refused; what was there stays as it was.
+/// A refused run writes nothing and keeps existing files.
 #[test]
-fn what_cannot_be_written_leaves_nothing_behind() {
+fn unwritable_outputs_leave_no_files() {
     let dir = Folder::new();
     fs::create_dir_all(dir.path("folder/linux-3.17-sender.pcap")).expect("a folder");
     dir.write("file", "kept");
@@ -130,7 +130,7 @@ fn what_cannot_be_written_leaves_nothing_behind() {
         ("--events", "file/events", "`file/events`"),
     ] {
         for more in [&[][..], &["--events", "events"], &["--pcap", "caps"]] {
-            // Each option once.
+            // Each option may appear once.
             if more.first() == Some(&option) {
                 continue;
             }
@@ -154,9 +154,9 @@ fn what_cannot_be_written_leaves_nothing_behind() {
     assert_eq!(dir.read("file"), "kept");
 }
 
-/// What is read is not written, by whatever name.
+/// A file that is read is not overwritten, whatever name is given for it.
 #[test]
-fn an_input_is_no_output() {
+fn an_input_is_never_overwritten() {
     let dir = Folder::new();
     let scenario = "flows = 3\n[settings]\nlink = \"slow.trace\"\n";
     dir.write("mine.toml", scenario);
@@ -203,10 +203,10 @@ fn an_input_is_no_output() {
     );
 }
 
-/// A run that a signal ends leaves nothing half written, and a shell sees which signal it was.
+/// A run ended by a signal leaves no partial files, and its status names the signal.
 #[cfg(unix)]
 #[test]
-fn a_signal_leaves_nothing_behind() {
+fn a_signal_leaves_no_partial_files() {
     use std::os::unix::process::ExitStatusExt;
     use std::process::{Command, Stdio};
     use std::time::{Duration, Instant};
@@ -227,7 +227,7 @@ fn a_signal_leaves_nothing_behind() {
             .stderr(Stdio::null())
             .spawn()
             .expect("the program starts");
-        // Events, and two captures for each of three profiles.
+        // One file of events, and two captures for each of three profiles.
         let begun = Instant::now();
         while dir.files().iter().filter(|f| f.ends_with(".tmp")).count() < 7 {
             assert!(
@@ -248,7 +248,7 @@ fn a_signal_leaves_nothing_behind() {
     }
 }
 
-/// Ctrl-C ends a run after the flows that are under way, and the results so far are printed.
+/// After Ctrl-C the current flows finish, and the results so far are printed.
 #[cfg(unix)]
 #[test]
 fn an_interrupted_run_prints_its_results() {
@@ -266,7 +266,7 @@ fn an_interrupted_run_prints_its_results() {
         .stderr(Stdio::piped())
         .spawn()
         .expect("the program starts");
-    // The file is begun before the first flow. A flow takes less than a millisecond.
+    // The file is created before the first flow. A flow takes less than a millisecond.
     let begun = std::time::Instant::now();
     let events = || fs::read_dir(&dir.0).into_iter().flatten().flatten();
     while !events().any(|file| file.metadata().is_ok_and(|m| m.len() > 100_000)) {
@@ -293,17 +293,16 @@ fn an_interrupted_run_prints_its_results() {
     assert_eq!(dir.files(), [""; 0]);
 }
 
-/// The signals that these tests were started to ignore, which the program ignores too, one bit each.
+/// The signals that this process and therefore the program ignore, one bit each.
 #[cfg(unix)]
 fn ignored_signals() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|l| l.strip_prefix("SigIgn:"));
     let mask = u64::from_str_radix(mask.unwrap_or_default().trim(), 16);
-    // Without /proc, a hang-up is left alone.
+    // Without /proc, assumes that hang-ups are ignored.
     mask.unwrap_or(1)
 }
 
-/// A run that is killed cannot remove its temporary files; the next one does.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_next_run_removes_the_files_of_a_killed_one() {
@@ -334,10 +333,10 @@ fn the_next_run_removes_the_files_of_a_killed_one() {
     assert_eq!(dir.files(), ["events"]);
 }
 
-/// `nohup`, and what a shell runs in the background.
+/// As under `nohup`, or in the background of a shell.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_signal_that_is_ignored_stays_so() {
+fn ignored_signals_stay_ignored() {
     let dir = Folder::new();
     let script = "trap '' HUP; \"$0\" run tail-loss --flows 3000 --events events & \
                   pid=$!; until ls .recoup-*.tmp; do sleep 0.01; done; kill -HUP $pid; wait $pid";

@@ -25,7 +25,7 @@ fn only(json: &str) -> Value {
     figures[0].clone()
 }
 
-/// No row of a table is wider than a terminal.
+/// Checks that no row of a table is wider than a terminal.
 fn assert_fits(text: &str) {
     for row in text.lines().filter(|line| line.starts_with('|')) {
         assert!(row.chars().count() <= 160, "{row}");
@@ -50,7 +50,7 @@ fn without_a_name_all_figures_are_printed() {
 }
 
 #[test]
-fn what_cannot_be_printed_or_changed_is_refused() {
+fn wrong_arguments_are_refused() {
     for (args, expected) in [
         (
             &["--format", "svg"][..],
@@ -82,7 +82,7 @@ fn what_cannot_be_printed_or_changed_is_refused() {
 }
 
 #[test]
-fn each_figure_in_each_format() {
+fn each_figure_has_each_format() {
     for (figure, cells) in FIGURES.into_iter().zip([56, 40]) {
         let table = tail_loss(&[figure]);
         assert!(
@@ -113,7 +113,7 @@ fn each_figure_in_each_format() {
                 ["holds", "fails"].contains(&claim["verdict"].as_str().expect("a verdict")),
                 "{claim}"
             );
-            // One that does not hold says why.
+            // A claim that does not hold has a reason.
             assert!(
                 claim["verdict"] == "holds" || claim["note"].is_string(),
                 "{claim}"
@@ -140,7 +140,7 @@ fn each_figure_in_each_format() {
 }
 
 #[test]
-fn files_are_what_is_printed() {
+fn files_have_the_printed_text() {
     let dir = Folder::new();
     let outcome = dir.recoup(&["paper", "tail-loss", "--out", "figures/here"]);
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
@@ -162,13 +162,13 @@ fn files_are_what_is_printed() {
     assert_eq!(dir.files(), names);
     assert_eq!(outcome.stderr.lines().count(), 6);
 
-    // One figure alone, over what is there.
+    // Writing one figure replaces the existing file.
     let again = dir.recoup(&["paper", "tail-loss", "fig2", "--out", "figures/here"]);
     assert_eq!(again.stderr.lines().count(), 3, "{}", again.stderr);
     assert_eq!(dir.files(), names);
 }
 
-/// Exit status 1: the figure is printed, and which claims have changed is said.
+/// The status is 1. The figure is printed, and a message names the changed claims.
 #[test]
 fn a_claim_with_another_verdict_fails_the_check() {
     let outcome = recoup(&["paper", "tail-loss", "fig1", "--set", "rate=100kbit"]);
@@ -184,7 +184,7 @@ fn a_claim_with_another_verdict_fails_the_check() {
 }
 
 #[test]
-fn figures_that_cannot_be_written_leave_nothing_behind() {
+fn unwritable_figures_leave_no_files() {
     let dir = Folder::new();
     dir.write("file", "kept");
     fs::create_dir_all(dir.path("folder/tail-loss-fig2.json")).expect("a folder");
@@ -266,7 +266,7 @@ fn time_sequence_figures_come_with_files_for_xplot() {
 }
 
 #[test]
-fn the_prr_papers_properties_are_a_ledger_with_counterexamples() {
+fn the_prr_papers_properties_are_a_table_with_counterexamples() {
     let dir = Folder::new();
     let outcome = dir.recoup(&["paper", "prr", "properties", "--out", "out"]);
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
@@ -290,7 +290,7 @@ fn the_prr_papers_properties_are_a_ledger_with_counterexamples() {
     assert_eq!(csv_rows(&dir.read("out/prr-properties.csv")).len(), 1 + 49);
     assert!(dir.read("out/prr-properties.svg").starts_with("<svg "));
 
-    // The command that is to repeat a counterexample does.
+    // The printed command repeats the counterexample.
     let claim = claims.iter().find(|claim| claim["id"] == "twice-delivered");
     let note = claim.and_then(|claim| claim["note"].as_str()).expect("why");
     let (_, command) = note.split_once("`recoup ").expect("a command");
@@ -307,7 +307,7 @@ fn the_prr_papers_properties_are_a_ledger_with_counterexamples() {
 }
 
 #[test]
-fn what_has_other_columns_is_not_printed_as_one_csv() {
+fn figures_with_different_columns_are_not_printed_as_one_csv() {
     let outcome = recoup(&["paper", "prr", "fig2", "properties", "--format", "csv"]);
     assert_eq!((outcome.status, outcome.stdout.as_str()), (Some(2), ""));
     let line = "recoup: --format csv: the figures have different columns: ";
@@ -342,7 +342,7 @@ fn the_slp_papers_goodputs_are_computed_and_simulated() {
     ] {
         assert!(table.contains(part), "{part}\n{table}");
     }
-    // Six of the nine loss rates are for reading.
+    // The text table has six of the nine loss rates.
     assert_eq!(table.matches("| 16+1 ").count(), 6, "{table}");
     assert_fits(&table);
     let json = only(&dir.read("out/slp-fec.json"));
@@ -365,7 +365,7 @@ fn the_slp_papers_goodputs_are_computed_and_simulated() {
             ("with_arq_exact", &cell["with_arq"]["exact"]),
         ] {
             let number: f64 = row[column(name)].parse().expect("a number");
-            // JSON is read to the last digit but one.
+            // Parsing JSON may lose the last digit.
             let same = value.as_f64().is_some_and(|v| (v - number).abs() < 1e-15);
             assert!(same, "{name}: {number}, {value}");
         }
@@ -385,7 +385,7 @@ fn the_slp_papers_simulations_have_a_seed() {
     let other = csv(&["--seed", "2"]).printed();
     for (row, other) in csv_rows(&first)[1..].iter().zip(&csv_rows(&other)[1..]) {
         assert_eq!((row[1], other[1]), ("1", "2"));
-        // The closed forms do not depend on it.
+        // The closed forms do not depend on the seed.
         assert_eq!(row[3..9], other[3..9]);
     }
     let refused = csv(&["--seed", "one"]);
@@ -426,7 +426,7 @@ fn the_slp_papers_thresholds_are_the_arbitrators() {
 }
 
 #[test]
-fn slp_stands_in_one_table_with_the_tail_loss_mechanisms() {
+fn slp_and_the_tail_loss_mechanisms_share_one_table() {
     let dir = Folder::new();
     let outcome = dir.recoup(&["paper", "slp", "tails", "--out", "out"]);
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);

@@ -4,7 +4,7 @@ use crate::cli::{Folder, Outcome};
 use std::collections::BTreeSet;
 use std::process::Command;
 
-/// A folder with the events of the scenario `prr` (three profiles) and, of each, captures.
+/// A folder with the events and captures of the scenario `prr`, which has three profiles.
 fn measured(more: &[&str]) -> Folder {
     let dir = Folder::new();
     let args = ["run", "prr", "--events", "ev.jsonl", "--pcap", "caps"];
@@ -14,7 +14,7 @@ fn measured(more: &[&str]) -> Folder {
 
 const CAPTURE: &str = "caps/linux-2.6+reno-sender.pcap";
 
-/// How often `word` begins a line.
+/// Counts the lines that begin with `word`.
 fn lines_with(text: &str, word: &str) -> usize {
     text.lines()
         .filter(|line| line.split(' ').next() == Some(word))
@@ -22,7 +22,7 @@ fn lines_with(text: &str, word: &str) -> usize {
 }
 
 #[test]
-fn events_are_drawn_a_panel_a_profile() {
+fn events_are_drawn_with_one_panel_per_profile() {
     let dir = measured(&[]);
     let all = dir.recoup(&["plot", "ev.jsonl"]).printed();
     assert!(all.starts_with("<svg ") && all.trim_end().ends_with("</svg>"));
@@ -34,9 +34,9 @@ fn events_are_drawn_a_panel_a_profile() {
     assert_eq!(
         dir.recoup(&["plot", "ev.jsonl"]).printed(),
         all,
-        "drawn again"
+        "the second drawing is the same"
     );
-    // From a file or through a pipe, to standard output or to a file: the same.
+    // Files and pipes give the same drawing.
     let events = dir.read("ev.jsonl");
     assert_eq!(dir.recoup_reading(&["plot", "-"], &events).printed(), all);
     dir.recoup(&["plot", "ev.jsonl", "-o", "all.svg"]).printed();
@@ -118,7 +118,7 @@ fn flows_and_connections_are_chosen() {
 }
 
 #[test]
-fn what_cannot_be_drawn_is_refused_in_one_line() {
+fn wrong_arguments_are_refused_in_one_line() {
     let dir = measured(&["--flows", "2"]);
     dir.write("table.csv", "time,seq\n1,2\n");
     dir.write("broken.jsonl", "{\"time_ms\":0}\n");
@@ -229,9 +229,9 @@ fn what_cannot_be_drawn_is_refused_in_one_line() {
     }
 }
 
-/// A capture that stops in the middle of a packet is drawn as far as it goes.
+/// A truncated capture is drawn up to the truncation.
 #[test]
-fn a_capture_cut_short_is_drawn_with_a_note() {
+fn a_truncated_capture_is_drawn_with_a_note() {
     let dir = measured(&[]);
     let whole = std::fs::read(dir.path(CAPTURE)).expect("a capture");
     dir.write("cut.pcap", &whole[..whole.len() / 2]);
@@ -245,7 +245,7 @@ fn a_capture_cut_short_is_drawn_with_a_note() {
     assert!(outcome.stdout.starts_with("<svg "));
 }
 
-/// The arrows of an xplot file with the colour they have: (time in microseconds, start, end).
+/// The arrows of an xplot file by colour: (time in microseconds, start, end).
 fn arrows(xplot: &str, colour: &str) -> BTreeSet<(i64, i64, i64)> {
     let (mut now, mut foot, mut found) = ("", None, BTreeSet::new());
     for line in xplot.lines() {
@@ -255,7 +255,7 @@ fn arrows(xplot: &str, colour: &str) -> BTreeSet<(i64, i64, i64)> {
                 now = word;
             }
             ["darrow", _, low] if now == colour => foot = low.parse::<f64>().ok(),
-            // tcptrace gives a diamond for a head to what is pushed.
+            // tcptrace draws a pushed segment with a diamond as head.
             ["uarrow" | "diamond", time, high, ..] if now == colour => {
                 let time: f64 = time.parse().expect("a time");
                 let high: f64 = high.parse().expect("a number");
@@ -271,7 +271,7 @@ fn arrows(xplot: &str, colour: &str) -> BTreeSet<(i64, i64, i64)> {
     found
 }
 
-/// Ours and tcptrace's files for xplot hold the same arrows.
+/// Recoup's and tcptrace's files for xplot have the same arrows.
 #[test]
 fn tcptrace_draws_the_same() {
     let dir = measured(&["--set", "drop=data:1-4,data:11-16"]);
@@ -290,7 +290,7 @@ fn tcptrace_draws_the_same() {
             let &(start, ..) = found.first().expect("arrows");
             let lowest = found.iter().map(|(_, low, _)| *low).min().expect("arrows");
             let relative = found.iter().map(|(at, low, high)| {
-                // Times of day in microseconds lose a digit as floats.
+                // An f64 loses a digit of times in microseconds since 1970.
                 ((at - start + 5) / 10, low - lowest, high - lowest)
             });
             relative.collect::<BTreeSet<_>>()

@@ -1,9 +1,9 @@
-//! Wrong use and bad input: exit status 2, one line on standard error that says what is wrong and
-//! what was expected, nothing on standard output, nothing left behind.
+//! Wrong use and bad input: exit status 2, one line on standard error that names the mistake and the
+//! expectation, nothing on standard output, and no files.
 
 use crate::cli::Folder;
 
-/// Checks that the program, run in `dir`, refuses `args` with one line that has all of `parts`.
+/// Checks that the program in `dir` refuses `args` with one line that contains all `parts`.
 fn refuses(dir: &Folder, args: &[&str], parts: &[&str]) {
     let before = dir.files();
     let outcome = dir.recoup(args);
@@ -21,7 +21,7 @@ fn refuses(dir: &Folder, args: &[&str], parts: &[&str]) {
 }
 
 #[test]
-fn names_nobody_knows() {
+fn unknown_names() {
     let dir = Folder::new();
     for (args, parts) in [
         (
@@ -101,7 +101,7 @@ fn several_profiles_in_one() {
 }
 
 #[test]
-fn values_that_cannot_be() {
+fn impossible_values() {
     let dir = Folder::new();
     dir.write("words.trace", "one\n");
     for (setting, part) in [
@@ -150,7 +150,7 @@ fn values_that_cannot_be() {
     ] {
         refuses(&dir, &["run", "tail-loss", "--set", setting], &[part]);
     }
-    // In a figure too, where cells lose more than the flow may have.
+    // Also in a figure, if a cell loses more segments than the flow has.
     let figure = ["paper", "tail-loss", "--out", "new", "--set"];
     refuses(
         &dir,
@@ -165,7 +165,7 @@ fn values_that_cannot_be() {
 }
 
 #[test]
-fn scenario_files_that_cannot_be_read() {
+fn unreadable_scenario_files() {
     let dir = Folder::new();
     std::fs::create_dir(dir.path("folder.toml")).expect("a folder");
     dir.write("binary.toml", b"about = \"\xff\"\n");
@@ -181,7 +181,7 @@ fn scenario_files_that_cannot_be_read() {
     }
 }
 
-/// Inputs are read up to a limit. These are sparse, so that they take no room on the disk.
+/// Inputs have a size limit. The test's files are sparse, so they take no disk space.
 #[test]
 fn inputs_that_are_too_long() {
     let dir = Folder::new();
@@ -221,7 +221,7 @@ fn inputs_that_are_too_long() {
     assert_eq!(drill.stderr, error);
 }
 
-/// `FILE:LINE: what is wrong`.
+/// The message begins with `FILE:LINE:`.
 #[test]
 fn scenario_files_with_a_mistake() {
     let dir = Folder::new();
@@ -281,9 +281,9 @@ fn scenario_files_with_a_mistake() {
     }
 }
 
-/// What the argument parser refuses is refused in the same way.
+/// The argument parser reports its errors in the same way.
 #[test]
-fn arguments_nobody_knows() {
+fn unknown_arguments() {
     let dir = Folder::new();
     for (args, part) in [
         (&["rum", "tail-loss"][..], "'run'"),

@@ -1,4 +1,4 @@
-//! `recoup run`: what it prints.
+//! The output of `recoup run`.
 
 use crate::cli::{Folder, csv_rows, recoup, tail_loss};
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ fn keys(value: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn json_has_the_promised_names() {
+fn json_has_the_documented_names() {
     let report = tail_loss(&["--set", "drop=tail:3", "--flows", "2", "--seed", "7"]);
     assert_eq!(report["scenario"], "tail-loss");
     assert_eq!(report["seed"], 7);
@@ -53,13 +53,13 @@ fn json_has_the_promised_names() {
         assert_eq!(keys(again)[1..], TRIGGERS);
         let sum: u64 = TRIGGERS.iter().filter_map(|t| again[t].as_u64()).sum();
         assert_eq!(again["total"], sum);
-        // Ten segments a flow, and what was sent again.
+        // Ten segments per flow, and the retransmissions.
         assert_eq!(result["segments_sent"], 20 + sum);
     }
 }
 
 #[test]
-fn table_and_csv_say_what_json_says() {
+fn table_and_csv_have_the_values_of_json() {
     let report = tail_loss(&["--set", "drop=tail:2"]);
     let args = ["run", "tail-loss", "--set", "drop=tail:2", "--format"];
     let csv = recoup(&[&args[..], &["csv"]].concat()).printed();
@@ -99,7 +99,7 @@ fn table_and_csv_say_what_json_says() {
 }
 
 #[test]
-fn profiles_named_replace_the_scenarios_in_their_order() {
+fn given_profiles_replace_those_of_the_scenario() {
     let names = ["linux-3.17+rtor+tlp", "linux-3.17", "linux-3.17+tlpr+reno"];
     let args: Vec<_> = names.iter().flat_map(|name| ["--profile", name]).collect();
     let report = tail_loss(&args);
@@ -108,9 +108,9 @@ fn profiles_named_replace_the_scenarios_in_their_order() {
     assert_eq!(found, names.map(Some));
 }
 
-/// The controlled experiment's first numbers: 10 segments, the last lost, RTT 80 ms.
+/// 10 segments, the last one lost, RTT 80 ms.
 #[test]
-fn a_lost_tail_costs_what_the_timers_say() {
+fn a_lost_tail_delays_the_flow_by_the_timer() {
     let profiles = ["", "+rtor", "+tlp", "+tlpr"].map(|on| format!("linux-3.17{on}"));
     let named = profiles.iter().flat_map(|name| ["--profile", name]);
     let report = tail_loss(
@@ -126,9 +126,9 @@ fn a_lost_tail_costs_what_the_timers_say() {
     }
 }
 
-/// Each setting reaches the run: the report repeats it, and what happens is something else.
+/// Each setting appears in the report and changes the result.
 #[test]
-fn every_setting_is_heeded() {
+fn every_setting_has_an_effect() {
     let dir = Folder::new();
     dir.write("slow.trace", "100\n");
     let run = |more: &[&str], sets: &[&str]| {
@@ -198,9 +198,9 @@ fn a_flow_that_cannot_finish_is_a_result() {
     csv_rows(&recoup(&[&args[..], &["--format", "csv"]].concat()).printed());
 }
 
-/// The seed is all there is to chance, and all profiles meet the same network.
+/// All randomness comes from the seed, and all profiles meet the same network.
 #[test]
-fn the_same_seed_gives_the_same_bytes() {
+fn the_same_seed_gives_the_same_output() {
     let run = |seed: &str, format: &str, more: &[&str]| {
         let args = ["run", "tail-loss", "--flows", "300", "--seed", seed];
         let chance = [
@@ -216,7 +216,7 @@ fn the_same_seed_gives_the_same_bytes() {
         assert_eq!(run("5", format, &[]), run("5", format, &[]));
         assert_ne!(run("5", format, &[]), run("6", format, &[]));
     }
-    // Watched, flows run one after another; else, on all cores.
+    // With an observer, flows run one after another; otherwise on all cores.
     let watched = ["--events", "/dev/null"];
     assert_eq!(run("5", "json", &watched), run("5", "json", &[]));
     let twice = run(
@@ -228,7 +228,7 @@ fn the_same_seed_gives_the_same_bytes() {
     assert_eq!(rows[1], rows[2]);
 }
 
-/// `--report` chooses among the tables what JSON and CSV tell all of.
+/// `--report` selects a table. JSON and CSV contain the figures of every table.
 #[test]
 fn reports_are_views_of_one_result() {
     let sets = ["--set", "segments=200", "--set", "drop=bernoulli:0.05"];
@@ -239,7 +239,7 @@ fn reports_are_views_of_one_result() {
     let first = &json["results"][0];
     let (again, recovery) = (&first["retransmissions"], &first["recovery"]);
     let usual = recoup(&[&args[..], &["--report", "cost"]].concat()).printed();
-    assert_eq!(usual, recoup(&args).printed(), "the usual one");
+    assert_eq!(usual, recoup(&args).printed(), "the default");
     let row = |table: &str, name: &str| {
         let line = table.lines().find(|l| l.starts_with(&format!("| {name} ")));
         let line = line.unwrap_or_else(|| panic!("{name}\n{table}"));
@@ -263,11 +263,11 @@ fn reports_are_views_of_one_result() {
             share(&again["rto"], total),
         ),
         (
-            "  timeouts in recovery (segments)",
+            "  by rto in state recovery (segments)",
             share(&recovery["timeouts"]["recovery"], total),
         ),
         (
-            "  timeouts by exponential back-off (segments)",
+            "  by rto after back-off (segments)",
             share(&recovery["timeouts"]["loss"], total),
         ),
         ("Fast recoveries", recovery["recoveries"].to_string()),
@@ -277,7 +277,7 @@ fn reports_are_views_of_one_result() {
     let shown = table("recovery");
     for (name, value) in [
         (
-            "pipe - ssthresh on entry min (segments)",
+            "pipe - ssthresh at entry min (segments)",
             &recovery["pipe_minus_ssthresh"]["min"],
         ),
         (
@@ -310,9 +310,9 @@ fn reports_are_views_of_one_result() {
     }
 }
 
-/// The heading has what is in force; what is not is told on standard error.
+/// The heading lists the settings with an effect. Notes on standard error name the others.
 #[test]
-fn what_has_no_effect_is_told() {
+fn settings_without_effect_are_noted() {
     let dir = Folder::new();
     dir.write("trace", "1\n");
     for (args, heading, note) in [

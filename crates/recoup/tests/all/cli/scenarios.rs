@@ -1,9 +1,9 @@
-//! `recoup scenario` and `recoup profiles`, and scenarios of one's own.
+//! `recoup scenario` and `recoup profiles`, and scenarios from files.
 
 use crate::cli::{Folder, recoup};
 
 #[test]
-fn built_in_scenarios_are_listed_with_what_they_show() {
+fn built_in_scenarios_are_listed_with_their_descriptions() {
     let list = recoup(&["scenario", "list"]).printed();
     let line = list.lines().find(|l| l.trim().starts_with("tail-loss "));
     assert!(
@@ -13,7 +13,7 @@ fn built_in_scenarios_are_listed_with_what_they_show() {
 }
 
 #[test]
-fn a_scenario_shown_and_saved_runs_the_same() {
+fn a_saved_scenario_gives_the_same_result() {
     let dir = Folder::new();
     let text = dir.recoup(&["scenario", "show", "tail-loss"]).printed();
     dir.write("tail-loss.toml", &text);
@@ -30,7 +30,7 @@ fn a_scenario_shown_and_saved_runs_the_same() {
 }
 
 #[test]
-fn a_scenario_of_ones_own_is_what_its_file_says() {
+fn a_scenario_is_read_from_a_file() {
     let dir = Folder::new();
     std::fs::create_dir(dir.path("mine")).expect("a folder");
     dir.write("mine/slow.trace", "12\n");
@@ -39,7 +39,7 @@ fn a_scenario_of_ones_own_is_what_its_file_says() {
         "about = \"slow\"\nprofiles = [\"linux-3.17+tlp\"]\nflows = 3\nseed = 9\n\
          [settings]\nrtt = \"30ms\"\nmss = 1000\nlink = \"slow.trace\"\n",
     );
-    // Any file will do, and a link is looked for beside the scenario.
+    // Any file name is allowed, and links are searched beside the scenario.
     let report = dir.recoup(&["run", "mine/slow", "--format", "json"]).json();
     assert_eq!(report["scenario"], "slow");
     assert_eq!(report["seed"], 9);
@@ -48,7 +48,7 @@ fn a_scenario_of_ones_own_is_what_its_file_says() {
     assert_eq!(report["results"].as_array().map(Vec::len), Some(1));
     assert_eq!(report["results"][0]["profile"], "linux-3.17+tlp");
     assert_eq!(report["results"][0]["flows"], 3);
-    // What is said on the command line wins.
+    // The command line overrides the file.
     let args = [
         "run",
         "mine/slow",
@@ -90,7 +90,7 @@ fn one_profile_is_described_alone() {
 }
 
 #[test]
-fn profiles_tell_every_base_and_every_mechanism() {
+fn profiles_lists_every_base_and_every_mechanism() {
     let text = recoup(&["profiles"]).printed();
     assert!(text.contains("\nlinux-3.17: "), "{text}");
     for mechanism in ["rtor", "tlp", "tlpr", "cubic", "reno"] {

@@ -26,12 +26,12 @@ impl Seen {
         [12, 16].map(|at| *self.bytes[at..].first_chunk().expect("an address"))
     }
 
-    /// Whether it goes up, to 100.64.0.1.
+    /// Whether it goes up, which is to 100.64.0.1.
     fn is_up(&self) -> bool {
         self.ends()[1] == [100, 64, 0, 1]
     }
 
-    /// The sum over the TCP header's checksum and all it covers: RFC 9293 §3.1 makes it 0xffff.
+    /// The sum of the TCP checksum and everything it covers. It must be 0xffff (RFC 9293 §3.1).
     fn tcp_sum(&self) -> u32 {
         let segment = &self.bytes[4 * usize::from(self.bytes[0] & 15)..];
         let word =
@@ -45,7 +45,7 @@ impl Seen {
     }
 }
 
-/// What a capture of raw IP packets with nanoseconds holds.
+/// Reads a capture of raw IP packets with nanosecond timestamps.
 fn read(world: &World, name: &str) -> Vec<Seen> {
     let file = std::fs::read(world.path(name)).expect("a capture");
     let (header, mut rest) = file.split_at(24);
@@ -77,10 +77,10 @@ fn answer_upload(world: &World, bytes: usize) -> u16 {
 }
 
 #[test]
-fn each_end_has_what_its_device_saw() {
+fn each_capture_has_the_packets_of_its_end() {
     let Some(world) = World::new() else { return };
     let port = world.echo().to_string();
-    // One echo's request at the most is lost: the fourth packet up.
+    // At most one request is lost: the fourth packet up.
     let args = [
         "--rtt",
         "20ms",
@@ -106,7 +106,7 @@ fn each_end_has_what_its_device_saw() {
     for side in [&outside, &inside] {
         assert!(side.is_sorted_by_key(Seen::nanos), "{side:?}");
     }
-    // Ten milliseconds, and eight more at 1 Mbit/s, later at the other end; the very same bytes.
+    // The same bytes arrive 10 ms later, and 8 ms more at 1 Mbit/s.
     let [entered, left] =
         [&inside, &outside].map(|side| side.iter().find(|seen| seen.is_up()).expect("a packet"));
     assert_eq!(entered.bytes, left.bytes);
@@ -115,7 +115,7 @@ fn each_end_has_what_its_device_saw() {
 }
 
 #[test]
-fn captures_appear_whole_or_not_at_all() {
+fn captures_appear_complete_or_not_at_all() {
     let Some(world) = World::new() else { return };
     let outcome = world.emulate(&["--pcap", "x", "--log", "y"], &["no-such-command"]);
     assert_eq!(outcome.status, Some(127), "{outcome:?}");
@@ -138,19 +138,19 @@ fn super_packets_arrive_as_sent() {
     const BYTES: usize = 3_000_000;
     let port = answer_upload(&world, BYTES).to_string();
     let args = ["--rtt", "4ms", "--offload", "--pcap", "captured"];
-    let said = world.play(&args, &["upload4", &port, &BYTES.to_string()]);
-    assert_eq!(said, ["equal"]);
+    let printed = world.play(&args, &["upload4", &port, &BYTES.to_string()]);
+    assert_eq!(printed, ["equal"]);
     let inside = read(&world, "captured/inside.pcap");
     let longest = inside.iter().map(|seen| seen.bytes.len()).max();
     assert!(longest > Some(1500), "{longest:?}");
-    // Checksums that were left to whoever cuts them are right in the capture.
+    // The capture has correct checksums, although they were left to the device.
     for seen in inside.iter().filter(|seen| seen.is_up()) {
         assert_eq!(seen.tcp_sum(), 0xffff, "{} bytes", seen.bytes.len());
     }
 }
 
 #[test]
-fn super_packets_meet_no_hop_for_single_ones() {
+fn offload_is_refused_with_hops_for_single_packets() {
     let Some(world) = World::new() else { return };
     for path in [
         "--rate=1Mbit",
@@ -169,12 +169,12 @@ fn super_packets_meet_no_hop_for_single_ones() {
 }
 
 #[test]
-fn a_relay_refuses_super_packets_that_its_hops_would_take_for_one() {
+fn a_relay_refuses_super_packets_if_its_hops_expect_single_packets() {
     let Some(world) = World::new() else { return };
     let refused = |hops: Vec<HopSpec>| {
         let run = move || {
             let wire = Wire::open_with_offloads(1500)?;
-            // Readable at once: the other end is gone.
+            // Readable at once, because the other end is closed.
             let (stop, _) = UnixStream::pair().expect("sockets");
             Relay::new(&hops, &[], 1, 1500)?.run(wire.ends(), stop.as_fd())
         };

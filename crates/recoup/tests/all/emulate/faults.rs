@@ -1,4 +1,4 @@
-//! Commands that fail, signals, missing rights, and what is left behind.
+//! Failing commands, signals, missing permissions, and cleanup.
 
 use crate::emulate::{World, finish, until};
 use std::io::Write;
@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 
 #[test]
-fn the_exit_status_is_the_commands() {
+fn the_exit_status_is_that_of_the_command() {
     let Some(world) = World::new() else { return };
     let cases: [(&[&str], i32, &str); 5] = [
         (&["true"], 0, "up (delay 0ns): 0 packets"),
@@ -30,11 +30,11 @@ fn the_exit_status_is_the_commands() {
             "cannot run `/etc/passwd`: Permission denied",
         ),
     ];
-    for (command, status, said) in cases {
+    for (command, status, printed) in cases {
         let outcome = world.emulate(&[], command);
         assert_eq!(outcome.status, Some(status), "{outcome:?}");
         assert!(
-            outcome.stderr.starts_with(&format!("recoup: {said}")),
+            outcome.stderr.starts_with(&format!("recoup: {printed}")),
             "{outcome:?}"
         );
     }
@@ -50,11 +50,11 @@ fn signals_reach_the_command() {
         send(signal, child.id());
         let outcome = finish(child);
         assert_eq!(outcome.status, Some(status), "{outcome:?}");
-        // The emulator ended in order.
+        // The emulator completed its cleanup.
         assert!(world.path("log").exists());
         let _ = std::fs::remove_file(world.path("up"));
     }
-    // A command may see to a signal itself.
+    // A command may handle a signal itself.
     let trap = "trap 'exit 5' TERM; echo > up; while :; do sleep 0.05; done";
     let child = world.start(&[], &["sh", "-c", trap]);
     until("the command runs", || world.path("up").exists());
@@ -66,7 +66,7 @@ fn signals_reach_the_command() {
 fn nothing_is_left_after_kill_9() {
     let Some(world) = World::new() else { return };
     let recoup = env!("CARGO_BIN_EXE_recoup");
-    // Its process numbers are those of its own namespace, which /proc here does not show.
+    // Process IDs inside the namespace differ from those in this /proc.
     let script = "(setsid sleep 60.125 &) ; sleep 60.25 & touch up; exec sleep 60.5";
     let ours = ["60.125", "60.25", "60.5"];
     let nested = ["emulate", "--", "sh", "-c", script];
@@ -80,12 +80,12 @@ fn nothing_is_left_after_kill_9() {
     child.wait().expect("its end");
     until("its device is gone", || world.interfaces() == ["lo"]);
     until("its processes are gone", || sleeping(&ours) == 0);
-    // And the next has the same address for this machine.
+    // The next emulator uses the same address for this machine.
     let outcome = world.emulate(&[], &["sh", "-c", "echo $RECOUP_OUTSIDE"]);
     assert_eq!(outcome.stdout, "100.64.0.1\n", "{outcome:?}");
 }
 
-/// How many processes sleep for one of these times.
+/// Counts the processes that sleep for one of the given times.
 fn sleeping(times: &[&str]) -> usize {
     let processes = std::fs::read_dir("/proc").expect("processes");
     let commands = processes
@@ -97,7 +97,7 @@ fn sleeping(times: &[&str]) -> usize {
 }
 
 #[test]
-fn what_the_command_left_behind_ends_with_the_emulator() {
+fn background_processes_end_with_the_emulator() {
     let Some(world) = World::new() else { return };
     let outcome = world.emulate(&[], &["sh", "-c", "sleep 60.75 >&- 2>&- & exit 3"]);
     assert_eq!(outcome.status, Some(3), "{outcome:?}");
@@ -105,9 +105,9 @@ fn what_the_command_left_behind_ends_with_the_emulator() {
 }
 
 #[test]
-fn an_emulator_does_not_hear_connections_of_the_one_before() {
+fn an_emulator_gets_no_packets_of_an_earlier_one() {
     let Some(world) = World::new() else { return };
-    // The server has more to send than arrives before the first emulator ends, and repeats it.
+    // The server still retransmits data when the first emulator has ended.
     let port = world.listen(|mut stream| {
         thread::spawn(move || stream.write_all(&[7; 1 << 20]));
     });
@@ -125,7 +125,7 @@ fn an_emulator_does_not_hear_connections_of_the_one_before() {
 }
 
 #[test]
-fn a_command_that_names_its_loopback_is_told_where_this_machine_is() {
+fn a_loopback_address_in_the_command_is_noted() {
     let Some(world) = World::new() else { return };
     let outcome = world.emulate(&[], &["echo", "http://127.0.0.1:8080/"]);
     let note = outcome.stderr.lines().next().unwrap_or_default();
@@ -139,7 +139,7 @@ fn a_command_that_names_its_loopback_is_told_where_this_machine_is() {
 }
 
 #[test]
-fn emulators_side_by_side_have_addresses_of_their_own() {
+fn concurrent_emulators_have_different_addresses() {
     let Some(world) = World::new() else { return };
     let script = "echo $RECOUP_OUTSIDE; touch up; while [ ! -e down ]; do sleep 0.02; done";
     let first = world.start(&[], &["sh", "-c", script]);
@@ -150,9 +150,9 @@ fn emulators_side_by_side_have_addresses_of_their_own() {
 }
 
 #[test]
-fn who_may_not_is_told_so() {
+fn missing_permissions_are_reported() {
     let Some(world) = World::new() else { return };
-    // Somewhere anybody can run it.
+    // Copies the program to a folder that every user can access.
     let program = world.path("recoup");
     std::fs::copy(env!("CARGO_BIN_EXE_recoup"), &program).expect("a copy");
     let everybody = std::fs::Permissions::from_mode(0o755);
@@ -162,10 +162,11 @@ fn who_may_not_is_told_so() {
     recoup.stdout(Stdio::piped()).stderr(Stdio::piped());
     recoup.uid(65_534).gid(65_534);
     let outcome = finish(recoup.spawn().expect("recoup runs"));
-    // With user namespaces, and a device everybody may open, it works.
+    // It works if user namespaces are permitted and every user may open the device.
     let may = outcome.status == Some(0) && Path::new("/proc/self/ns/user").exists();
-    let told = outcome.stderr.starts_with("recoup: cannot ") && outcome.stderr.lines().count() == 1;
-    assert!(may || (outcome.status == Some(2) && told), "{outcome:?}");
+    let refused =
+        outcome.stderr.starts_with("recoup: cannot ") && outcome.stderr.lines().count() == 1;
+    assert!(may || (outcome.status == Some(2) && refused), "{outcome:?}");
 }
 
 fn send(signal: &str, process: u32) {

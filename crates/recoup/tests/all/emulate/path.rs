@@ -1,21 +1,22 @@
-//! The path does what was asked for.
+//! The path applies its delay, rate, queue and losses.
 
 use crate::emulate::{World, roles};
 use serde_json::Value;
 use std::io::{Read, Write};
 
-fn millis(said: &[String]) -> Vec<f64> {
-    said.iter()
+fn millis(printed: &[String]) -> Vec<f64> {
+    printed
+        .iter()
         .map(|nanos| nanos.parse::<f64>().expect("nanoseconds") / 1e6)
         .collect()
 }
 
-/// The smallest: what other work on the machine adds is not the path's.
+/// The minimum, which excludes delays by other work on the machine.
 fn least(values: &[f64]) -> f64 {
     values.iter().copied().fold(f64::INFINITY, f64::min)
 }
 
-/// How late, in ms, a busy machine may be; how punctual a relay is, is for the bench.
+/// The tolerated lateness in ms on a busy machine. A bench measures the relay's lateness.
 const LATE: f64 = 900.0;
 
 fn log(world: &World, name: &str) -> Vec<Value> {
@@ -28,12 +29,12 @@ fn log(world: &World, name: &str) -> Vec<Value> {
 }
 
 #[test]
-fn round_trips_take_the_rtt_asked_for() {
+fn round_trips_take_the_given_rtt() {
     let Some(world) = World::new() else { return };
     let port = world.echo().to_string();
     for (rtt, role) in [(40.0, "ping"), (25.0, "ping6"), (0.0, "ping")] {
-        let said = world.play(&["--rtt", &format!("{rtt}ms")], &[role, &port]);
-        let took = millis(&said);
+        let printed = world.play(&["--rtt", &format!("{rtt}ms")], &[role, &port]);
+        let took = millis(&printed);
         assert_eq!(took.len(), 20);
         let least = least(&took);
         assert!(
@@ -44,12 +45,12 @@ fn round_trips_take_the_rtt_asked_for() {
 }
 
 #[test]
-fn emulators_within_each_other_add_up() {
+fn delays_of_nested_emulators_add_up() {
     let Some(world) = World::new() else { return };
     let port = world.echo().to_string();
     let recoup = env!("CARGO_BIN_EXE_recoup");
     for role in ["ping", "ping6"] {
-        // 10 ms, and 20 ms and 15 ms around it.
+        // 10 ms inside 20 ms inside 15 ms.
         let nested = [
             "--rtt", "15ms", "--", recoup, "emulate", "--rtt", "20ms", "--", recoup, "emulate",
             "--rtt", "10ms",
@@ -64,7 +65,7 @@ fn emulators_within_each_other_add_up() {
 fn a_rate_is_kept() {
     let Some(world) = World::new() else { return };
     let port = world.echo().to_string();
-    // 100 packets of 1000 bytes at 10 Mbit/s: one each 0.8 ms.
+    // 100 packets of 1000 bytes at 10 Mbit/s: one per 0.8 ms.
     let took = millis(&world.play(&["--rate", "up:10Mbit,down:none"], &["flood", &port, "100"]));
     assert_eq!(took.len(), 100);
     assert!((79.2..79.2 + LATE).contains(&took[99]), "{took:?}");
@@ -82,7 +83,7 @@ fn a_full_queue_drops() {
         "--log",
         "log",
     ];
-    // One is being sent while ten wait; a few more find room if sending them took long.
+    // One packet is sent while ten wait. A few more fit if writing them takes long.
     let echoes = world.play(&args, &["flood", &port, "100"]).len();
     assert!((11..90).contains(&echoes), "{echoes}");
     let fates = log(&world, "log");
@@ -94,12 +95,12 @@ fn a_full_queue_drops() {
 }
 
 #[test]
-fn a_positional_drop_meets_a_live_connection() {
+fn a_positional_drop_applies_to_a_real_connection() {
     let Some(world) = World::new() else { return };
     let port = world.listen(drop).to_string();
     let whole = millis(&world.play(&["--rtt", "20ms"], &["connect", &port]));
     assert!((20.0..20.0 + LATE).contains(&whole[0]), "{whole:?}");
-    // Linux sends a SYN again after a second.
+    // Linux retransmits a SYN after one second.
     let args = ["--rtt", "20ms", "--drop", "up:syn:1", "--log", "log"];
     let lossy = millis(&world.play(&args, &["connect", &port]));
     assert!((1000.0..1000.0 + LATE).contains(&lossy[0]), "{lossy:?}");
@@ -126,7 +127,7 @@ fn a_positional_drop_meets_a_live_connection() {
 }
 
 #[test]
-fn what_arrives_is_what_was_sent() {
+fn data_arrives_unchanged() {
     let Some(world) = World::new() else { return };
     const BYTES: usize = 2_000_000;
     let port = world.listen(|mut stream| {
@@ -149,8 +150,8 @@ fn what_arrives_is_what_was_sent() {
         "--seed",
         "7",
     ];
-    let said = world.play(&args, &["upload", &port.to_string(), &BYTES.to_string()]);
-    assert_eq!(said, ["equal"]);
+    let printed = world.play(&args, &["upload", &port.to_string(), &BYTES.to_string()]);
+    assert_eq!(printed, ["equal"]);
 }
 
 #[test]

@@ -1,25 +1,25 @@
-//! What this program does when it is the command behind the path.
+//! The roles of this program as the command behind the path.
 
 use crate::emulate::{any, base};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream, UdpSocket};
 use std::time::{Duration, Instant};
 
-/// Says which role.
+/// The environment variable that names the role.
 pub const VARIABLE: &str = "RECOUP_TEST_ROLE";
 
-/// The arguments that make the test runner do nothing but the role.
+/// The arguments that make the test runner act in the role only.
 pub const COMMAND: [&str; 4] = ["emulate::roles::play", "--exact", "--nocapture", "--quiet"];
 
-/// In front of what a role prints, for the test runner prints, too.
+/// The prefix of lines that a role prints, because the test runner prints, too.
 const MARK: &str = "role says ";
 
 fn say(what: impl std::fmt::Display) {
     println!("\n{MARK}{what}");
 }
 
-/// What a role said.
-pub fn said(stdout: &str) -> Vec<String> {
+/// The lines that a role printed.
+pub fn printed_lines(stdout: &str) -> Vec<String> {
     let lines = stdout.lines().filter_map(|line| line.strip_prefix(MARK));
     lines.map(str::to_owned).collect()
 }
@@ -42,7 +42,7 @@ fn play() {
     }
 }
 
-/// Says in nanoseconds how long each of 20 echoes took.
+/// Prints the round-trip time of each of 20 echoes in ns.
 fn ping(port: u16, v6: bool) {
     let to = base(port, v6);
     let socket = UdpSocket::bind(any(to)).expect("a socket");
@@ -58,7 +58,7 @@ fn ping(port: u16, v6: bool) {
     }
 }
 
-/// Sends so many packets of 1000 bytes at once, then says in nanoseconds when each echo came.
+/// Sends packets of 1000 bytes at once, then prints in ns when each echo arrived.
 fn flood(port: u16, packets: usize) {
     let to = base(port, false);
     let socket = UdpSocket::bind(any(to)).expect("a socket");
@@ -75,14 +75,14 @@ fn flood(port: u16, packets: usize) {
     }
 }
 
-/// Says in nanoseconds how long connecting took.
+/// Prints the time to connect in ns.
 fn connect(port: u16) {
     let began = Instant::now();
     TcpStream::connect(base(port, false)).expect("a connection");
     say(began.elapsed().as_nanos());
 }
 
-/// Sends so many bytes and says what the server answers.
+/// Sends bytes and prints the server's answer.
 fn upload(port: u16, bytes: usize, v6: bool) {
     let mut stream = TcpStream::connect(base(port, v6)).expect("a connection");
     stream.write_all(&pattern(bytes)).expect("to send");
@@ -92,7 +92,7 @@ fn upload(port: u16, bytes: usize, v6: bool) {
     say(answer);
 }
 
-/// Bytes that are not found in another place.
+/// Bytes without repetitions.
 pub fn pattern(bytes: usize) -> Vec<u8> {
     (0u32..).flat_map(u32::to_le_bytes).take(bytes).collect()
 }

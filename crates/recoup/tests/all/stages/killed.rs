@@ -1,4 +1,4 @@
-//! Ended from outside with its devices up: nothing is left, and it starts again at once.
+//! The program is killed while its devices exist. It leaves none, and can start again at once.
 
 use crate::stages::{World, finish, until};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -41,7 +41,7 @@ fn a_run_interrupted_ends_at_once_and_leaves_no_device() {
         ];
         let child = world.start(&args);
         let id = child.id();
-        // Its own, that of a lane's client and that of its server, at least.
+        // At least its own, that of a client and that of a server.
         until("flows are under way", || namespaces(id).len() >= 3);
         send(signal, id);
         let sent = Instant::now();
@@ -51,10 +51,10 @@ fn a_run_interrupted_ends_at_once_and_leaves_no_device() {
             "{stage}: {:?}",
             sent.elapsed()
         );
-        // A shell sees 130; the system says that it was the signal.
+        // The status is that of the signal, which a shell shows as 130.
         let ended = outcome.status;
         assert!(ended.is_none() || ended == status, "{stage}: {outcome:?}");
-        // After an interrupt the results so far are printed, if there are any.
+        // After an interrupt the results so far are printed.
         let is_interrupt = signal == "INT";
         assert!(
             is_interrupt || outcome.stdout.is_empty(),
@@ -72,7 +72,7 @@ fn a_run_interrupted_ends_at_once_and_leaves_no_device() {
     }
 }
 
-/// `recoup receive` of one stream at 10.9.0.1:77, once it listens.
+/// Starts `recoup receive` of one stream at 10.9.0.1:77, and waits until it listens.
 fn receiver(world: &World) -> Child {
     let mut child = world.start(&["receive", "--once", "--address=10.9.0.1", "--port=77"]);
     let mut line = String::new();
@@ -93,7 +93,7 @@ fn a_receiver_killed_in_a_transfer_receives_again_at_once() {
         let mut child = receiver(&world);
         assert_eq!(world.interfaces().len(), 2);
         let mut stream = connect();
-        // The system notices nothing when its peer goes.
+        // The kernel does not notice that its peer has ended.
         let patience = Some(Duration::from_millis(500));
         stream.set_write_timeout(patience).expect("a timeout");
         let sender = thread::spawn(move || while stream.write_all(&[7; 50_000]).is_ok() {});
@@ -108,10 +108,10 @@ fn a_receiver_killed_in_a_transfer_receives_again_at_once() {
     let mut stream = connect();
     stream.write_all(&[7; 1_000_000]).expect("a transfer");
     stream.shutdown(Shutdown::Write).expect("a transfer");
-    let mut said = String::new();
+    let mut printed = String::new();
     let mut stdout = child.stdout.take().expect("a pipe");
-    stdout.read_to_string(&mut said).expect("text");
+    stdout.read_to_string(&mut printed).expect("text");
     assert!(child.wait().expect("its end").success());
-    assert!(said.contains("1000000 bytes"), "{said}");
+    assert!(printed.contains("1000000 bytes"), "{printed}");
     assert_eq!(world.interfaces(), ["lo"]);
 }

@@ -1,4 +1,4 @@
-//! Wrong use, and missing rights: a line and exit status 2.
+//! Wrong use and missing permissions give one line and exit status 2.
 
 use crate::stages::{finish, recoup};
 use recoup_skip::skip;
@@ -7,7 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
 #[test]
-fn wrong_use_is_told_in_a_line() {
+fn wrong_use_is_refused_in_one_line() {
     let cases: [(&[&str], &str); 7] = [
         (
             &["--client=kernel"],
@@ -33,15 +33,15 @@ fn wrong_use_is_told_in_a_line() {
         assert!(outcome.stdout.is_empty(), "{args:?}: {outcome:?}");
         let line = outcome.stderr.strip_prefix("recoup: ").expect("a line");
         assert_eq!(line.lines().count(), 1, "{args:?}: {line}");
-        // Where rights are missing that is said first.
+        // Missing permissions are reported first.
         let rights = line.starts_with("cannot make a network namespace");
         assert!(rights || line.contains(about), "{args:?}: {line}");
     }
 }
 
 #[test]
-fn who_may_not_is_told_what_is_missing() {
-    // Somewhere anybody can run it.
+fn missing_permissions_are_reported() {
+    // Copies the program to a folder that every user can access.
     let folder = tempfile::tempdir().expect("a folder");
     let everybody = std::fs::Permissions::from_mode(0o755);
     std::fs::set_permissions(folder.path(), everybody).expect("a folder");
@@ -53,16 +53,16 @@ fn who_may_not_is_told_what_is_missing() {
         recoup.current_dir("/").stdin(Stdio::null());
         recoup.stdout(Stdio::piped()).stderr(Stdio::piped());
         recoup.uid(65_534).gid(65_534);
-        // Only root can be somebody else.
+        // Only root can change the user.
         let Ok(child) = recoup.spawn() else {
             return skip("not root");
         };
         let outcome = finish(child);
-        // With user namespaces, and a device everybody may open, it works.
+        // It works if user namespaces are permitted and every user may open the device.
         let may = outcome.status == Some(0);
-        let said: Vec<_> = outcome.stderr.lines().collect();
-        let last = said.last().copied().unwrap_or_default();
-        let told = last.starts_with("recoup: cannot ") && outcome.stdout.is_empty();
-        assert!(may || (outcome.status == Some(2) && told), "{outcome:?}");
+        let printed: Vec<_> = outcome.stderr.lines().collect();
+        let last = printed.last().copied().unwrap_or_default();
+        let refused = last.starts_with("recoup: cannot ") && outcome.stdout.is_empty();
+        assert!(may || (outcome.status == Some(2) && refused), "{outcome:?}");
     }
 }

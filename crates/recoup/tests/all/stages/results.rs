@@ -1,4 +1,4 @@
-//! What runs on real packets print.
+//! The output of runs on real packets.
 
 use crate::stages::World;
 use serde_json::Value;
@@ -21,7 +21,7 @@ fn results(world: &World, args: &[&str]) -> Vec<Value> {
     report["results"].as_array().expect("results").clone()
 }
 
-/// `kernel-6.18.3`, of the kernel that runs.
+/// The kernel's profile name, such as `kernel-6.18.3`.
 fn kernel() -> String {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").expect("a kernel");
     let is_version = |c: char| c.is_ascii_digit() || c == '.';
@@ -30,7 +30,7 @@ fn kernel() -> String {
 }
 
 #[test]
-fn each_stage_says_who_played_and_how_late_the_emulator_was() {
+fn each_stage_reports_its_hosts_and_the_delivery_error() {
     let Some(world) = World::new() else { return };
     let kernel = kernel();
     let mixed = format!("linux-6 to {kernel}");
@@ -78,7 +78,7 @@ fn each_stage_says_who_played_and_how_late_the_emulator_was() {
 }
 
 #[test]
-fn all_stages_stand_side_by_side() {
+fn all_stages_appear_in_one_result() {
     let Some(world) = World::new() else { return };
     let results = results(&world, &["--on=all"]);
     let stages: Vec<_> = results.iter().map(|result| &result["stage"]).collect();
@@ -88,7 +88,7 @@ fn all_stages_stand_side_by_side() {
 }
 
 #[test]
-fn settings_of_the_kernel_and_thinned_acks_are_told() {
+fn kernel_settings_and_thinned_acks_are_reported() {
     let Some(world) = World::new() else { return };
     let args = [
         "--on=kernel",
@@ -104,7 +104,7 @@ fn settings_of_the_kernel_and_thinned_acks_are_told() {
     assert_eq!(live["kernel"]["timestamps"], true, "{live}");
 }
 
-/// What a run's senders sent: `(host, what, start, end, trigger)` of every `sent` event of a host.
+/// Every `sent` event of a host, as `(host, what, start, end, trigger)`.
 fn sent(world: &World, stage: &str, host: &str) -> Vec<Value> {
     let args = [&RUN[..], &["--events=-", stage]].concat();
     let outcome = world.run(&args);
@@ -123,7 +123,7 @@ fn sent(world: &World, stage: &str, host: &str) -> Vec<Value> {
 }
 
 #[test]
-fn events_over_real_packets_are_the_simulator_s() {
+fn events_over_real_packets_are_those_of_the_simulator() {
     let Some(world) = World::new() else { return };
     for host in ["client", "server"] {
         let real = sent(&world, "--on=net", host);
@@ -133,7 +133,7 @@ fn events_over_real_packets_are_the_simulator_s() {
 }
 
 #[test]
-fn of_the_kernel_there_are_packets_for_events_and_a_note() {
+fn the_kernel_has_packet_events_and_a_note() {
     let Some(world) = World::new() else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("events");

@@ -1,4 +1,4 @@
-//! What the emulator says of each packet, and the frames of the captures they are in.
+//! Reads the emulator's log, and finds each packet's frames in the captures.
 
 use crate::accuracy::truth::{Carries, Sent};
 use recoup_tcp::flow::Host;
@@ -10,15 +10,15 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::path::Path;
 
-/// A line of the log that is of TCP.
+/// A line of the log about a TCP packet.
 #[derive(Clone, Copy, Debug)]
 struct Logged {
     by: Host,
-    /// In its direction.
+    /// The packet's number in its direction.
     number: u64,
     seq: u64,
     payload: u64,
-    /// When it left for its receiver.
+    /// When it left the path; `None` if it was lost.
     departure: Option<u64>,
 }
 
@@ -58,7 +58,7 @@ fn frames(path: &Path, by: Host, port: u16) -> Vec<CapturedPacket> {
     packets
 }
 
-/// Numbers connections by the client's end.
+/// Numbers connections by the client's endpoint.
 #[derive(Default)]
 struct Connections {
     numbers: HashMap<SocketAddr, u64>,
@@ -84,7 +84,7 @@ impl Connections {
     }
 }
 
-/// Every packet with sequence space, of both hosts.
+/// Every packet with sequence space that either host sent.
 pub fn read(folder: &Path, port: u16) -> Vec<Sent> {
     let log = log(&folder.join("log"));
     let mut connections = Connections::default();
@@ -96,7 +96,12 @@ pub fn read(folder: &Path, port: u16) -> Vec<Sent> {
         entered.sort_by_key(|line| line.number);
         entered.dedup_by_key(|line| line.number);
         let seen = frames(&super::capture(folder, by), by, port);
-        assert_eq!(entered.len(), seen.len(), "what {} sent", by.name());
+        assert_eq!(
+            entered.len(),
+            seen.len(),
+            "packets sent by the {}",
+            by.name()
+        );
         for (line, packet) in entered.iter().zip(&seen) {
             check(line, packet);
             let (flow, span) = connections.place(packet, by);
@@ -120,7 +125,7 @@ pub fn read(folder: &Path, port: u16) -> Vec<Sent> {
     sent
 }
 
-/// The frames at the receiver of the packets that arrived, by their numbers.
+/// The receiver's frame of each packet that arrived, by the packet's number.
 fn arrivals(log: &[Logged], folder: &Path, by: Host, port: u16) -> HashMap<u64, u64> {
     let far = match by {
         Host::Client => Host::Server,
@@ -129,7 +134,12 @@ fn arrivals(log: &[Logged], folder: &Path, by: Host, port: u16) -> HashMap<u64, 
     let mut left: Vec<&Logged> = log.iter().filter(|line| line.departure.is_some()).collect();
     left.sort_by_key(|line| line.departure);
     let seen = frames(&super::capture(folder, far), by, port);
-    assert_eq!(left.len(), seen.len(), "what reached the {}", far.name());
+    assert_eq!(
+        left.len(),
+        seen.len(),
+        "packets that reached the {}",
+        far.name()
+    );
     let mut arrived = HashMap::new();
     for (line, packet) in left.into_iter().zip(&seen) {
         check(line, packet);
@@ -138,7 +148,7 @@ fn arrivals(log: &[Logged], folder: &Path, by: Host, port: u16) -> HashMap<u64, 
     arrived
 }
 
-/// Log and capture speak of the same packet.
+/// Checks that a line of the log and a captured packet belong together.
 fn check(line: &Logged, packet: &CapturedPacket) {
     let segment = &packet.segment;
     let (seq, payload) = (u64::from(segment.seq.0), u64::from(segment.payload_len));

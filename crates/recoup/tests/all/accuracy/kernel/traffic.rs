@@ -1,5 +1,5 @@
-//! What crosses the path: clients that ask a server, one connection a thread, as browsers and
-//! programs do; and what the kernel counts meanwhile.
+//! The traffic over the path, and the kernel's counters. Clients send requests to a server like browsers
+//! and other programs, with one thread per connection.
 
 use recoup_recovery::Trigger;
 use recoup_trace::finding::Triggers;
@@ -9,10 +9,10 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
 
-/// Port, connections and seed, for the clients.
+/// The environment variable with port, connections and seed for the clients.
 pub const VARIABLE: &str = "RECOUP_TEST_CLIENTS";
 
-/// The arguments that make the test runner do nothing but play the clients.
+/// The arguments that make the test runner act as the clients only.
 pub const COMMAND: [&str; 4] = [
     "accuracy::kernel::traffic::play",
     "--exact",
@@ -20,22 +20,22 @@ pub const COMMAND: [&str; 4] = [
     "--quiet",
 ];
 
-/// How long a client waits for anything.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// The timeout of every operation of a client.
+const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// In front of what the clients' side counted.
-const MARK: &str = "counted ";
+/// The prefix of the line with the clients' counters.
+const PREFIX: &str = "counted ";
 
-/// What a client asks for, in its bytes on the wire: eight for each figure.
+/// A request. On the wire each field has eight bytes.
 #[derive(Clone, Copy, Debug)]
 struct Request {
-    /// Bytes it sends.
+    /// Bytes of the request's body.
     body: u64,
-    /// Bytes it wants,
+    /// Bytes of the response.
     response: u64,
-    /// at most so many at once,
+    /// Bytes of the response written at once, at most.
     chunk: u64,
-    /// with so many milliseconds between.
+    /// The pause between writes, in ms.
     pause: u64,
 }
 
@@ -99,14 +99,14 @@ pub fn serve() -> u16 {
     };
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            // The client's leaving is an error here, and no matter.
+            // The error at the end of the connection is expected.
             thread::spawn(move || answer(stream));
         }
     });
     port
 }
 
-/// A small generator, so that a seed gives the same conversations.
+/// A small random number generator. A seed always gives the same conversations.
 struct Draws(u64);
 
 impl Draws {
@@ -147,10 +147,10 @@ impl Draws {
 
 fn converse(to: SocketAddr, mut draws: Draws) -> io::Result<()> {
     thread::sleep(Duration::from_millis(draws.below(2500)));
-    let mut stream = TcpStream::connect_timeout(&to, PATIENCE)?;
+    let mut stream = TcpStream::connect_timeout(&to, TIMEOUT)?;
     stream.set_nodelay(true)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(TIMEOUT))?;
+    stream.set_write_timeout(Some(TIMEOUT))?;
     for _ in 0..draws.pick(&[1, 1, 2, 4]) {
         let request = draws.request();
         request.write(&mut stream)?;
@@ -160,7 +160,7 @@ fn converse(to: SocketAddr, mut draws: Draws) -> io::Result<()> {
     Ok(())
 }
 
-/// The clients, when this program is the command behind the path.
+/// Runs the clients if this program is the command behind the path.
 #[test]
 fn play() {
     let Ok(text) = std::env::var(VARIABLE) else {
@@ -179,15 +179,15 @@ fn play() {
         .map(|draws| thread::spawn(move || converse(to, draws)))
         .collect();
     for client in clients {
-        // A connection the path was too bad for is one more case.
+        // A connection may fail on a bad path.
         let _ = client.join().expect("a client");
     }
-    // The last FINs are sent again, too.
+    // Leaves time to retransmit the last FINs.
     thread::sleep(Duration::from_secs(2));
-    println!("\n{MARK}{}", Counters::here());
+    println!("\n{PREFIX}{}", Counters::here());
 }
 
-/// Retransmissions by trigger, as [`Trigger::ALL`] has them, as far as the kernel tells them apart.
+/// Retransmissions by trigger, in the order of [`Trigger::ALL`], as far as the kernel distinguishes them.
 #[derive(Clone, Debug, Default)]
 pub struct Counters([u64; Trigger::ALL.len()]);
 
@@ -202,16 +202,16 @@ impl Counters {
         }
     }
 
-    /// How many of these would have to be another's, or are not there, to be those of `other`.
-    pub fn away_from(&self, other: &Self) -> u64 {
+    /// How many of these retransmissions `other` lacks or counts under another trigger.
+    pub fn differences(&self, other: &Self) -> u64 {
         let pairs = self.0.iter().zip(other.0);
         pairs.map(|(a, b)| a.saturating_sub(b)).sum()
     }
 
-    /// What the kernel has counted in the calling thread's namespace.
+    /// The kernel's counters in the calling thread's namespace.
     ///
-    /// It counts timeouts, of which each sends the first segment again, those of the SYN too; and
-    /// probes with those of new data, so that probes sent again are what is left of all.
+    /// The kernel counts timeouts, including those of the SYN; each retransmits one segment. Its count of
+    /// probes includes probes with new data. Retransmitted probes are therefore the remainder.
     pub fn here() -> Self {
         let [tcp, more] = ["snmp", "netstat"].map(|file| {
             let path = format!("/proc/thread-self/net/{file}");
@@ -221,7 +221,7 @@ impl Counters {
         let of = |name| counter(&text, name);
         let (all, handshake) = (of("RetransSegs"), of("TCPSynRetrans"));
         let [fast, slow_start] = ["TCPFastRetrans", "TCPSlowStartRetrans"].map(of);
-        // A client's SYN goes by the timer of the data, a server's SYN-ACK does not.
+        // TCPTimeouts includes the client's SYNs, but not the server's SYN-ACKs.
         let connects = of("ActiveOpens") > 0;
         let (syn, syn_ack) = if connects {
             (handshake, 0)
@@ -233,9 +233,9 @@ impl Counters {
         Self([fast, 0, rto, slow_start, tlp, syn, syn_ack])
     }
 
-    /// What the clients' side said.
-    pub fn said(output: &str) -> Self {
-        let line = output.lines().find_map(|line| line.strip_prefix(MARK));
+    /// The counters in the clients' output.
+    pub fn from_output(output: &str) -> Self {
+        let line = output.lines().find_map(|line| line.strip_prefix(PREFIX));
         let line = line.unwrap_or_else(|| panic!("no counters: {output}"));
         let mut counters = Self::default();
         for (count, word) in counters.0.iter_mut().zip(line.split(' ')) {
@@ -246,7 +246,7 @@ impl Counters {
     }
 }
 
-/// A counter of `/proc/net/snmp` and `netstat`: a line of names, then one of values.
+/// A counter of `/proc/net/snmp` and `netstat`, where a line of values follows a line of names.
 fn counter(text: &str, name: &str) -> u64 {
     let lines: Vec<&str> = text.lines().collect();
     for pair in lines.chunks(2).filter(|pair| pair[0].starts_with("Tcp")) {

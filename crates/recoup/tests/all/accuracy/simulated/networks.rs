@@ -1,9 +1,9 @@
-//! The networks the flows cross.
+//! The simulated networks.
 
 use recoup_lab::settings::Settings;
 use std::path::Path;
 
-/// A network and what crosses it.
+/// A network and its flows.
 pub struct Network {
     pub name: &'static str,
     pub settings: &'static [(&'static str, &'static str)],
@@ -47,8 +47,8 @@ impl Network {
     }
 }
 
-/// A link of 12 Mbit/s that carries nothing for 700 ms of every three seconds: what is sent then
-/// comes late, and every timer goes off for nothing.
+/// A link of 12 Mbit/s that pauses for 700 ms of every three seconds, which delays packets and causes
+/// spurious timeouts.
 pub const STALLS: &str = "stalls.link";
 
 pub fn stalls() -> String {
@@ -62,7 +62,7 @@ const LOSSES: &str = "down:bernoulli:0.03,up:bernoulli:0.03";
 const WRITES: &str = "3kB@0,40kB@300ms,1kB@900ms,1kB@910ms,200kB@2s";
 
 pub const NETWORKS: &[Network] = &[
-    Network::new("nothing lost", &[("segments", "100"), ("close", "true")]),
+    Network::new("no losses", &[("segments", "100"), ("close", "true")]),
     Network::new(
         "losses",
         &[("segments", "150"), ("drop", LOSSES), ("close", "true")],

@@ -1,24 +1,23 @@
-//! Rules like Tstat's, which is not packaged anywhere we test.
+//! Tstat's rules. We reimplemented them, because no package of Tstat exists.
 //!
 //! ```text
-//! RTT = the mean of its parts on both sides of the place of capture;  RTT_min likewise, at least 1 ms
+//! RTT = the mean of its parts on both sides of the capture point;  RTT_min likewise, at least 1 ms
 //! RTO = RTT + 4·(standard deviation), at least 100 ms;  without samples 5 ms and 500 ms
-//! RT  = time since the copy sent before, or, if there was none, since the segment before the gap
-//! one byte into a shut window                              → flow control
-//! RT < RTT, and the segment before was no ordinary one     → as that one
-//! the IP identification of the copy before                 → network duplicate
+//! RT  = time since the previous copy or, without one, since the segment before the gap
+//! one byte into a zero window                              → flow control
+//! RT < RTT, and the segment before was not in sequence     → the same as that
+//! the IP identification of the previous copy               → network duplicate
 //! RT > RTO                                                 → RTO
 //! three duplicate ACKs of the segment before, RT < RTO     → FR
 //! it fills a gap within RTT_min                            → reordering
 //! else                                                     → unknown
 //! ```
-//! RTO and FR are unnecessary where the bytes were acknowledged before.
+//! RTO and FR are unnecessary if the bytes were acknowledged before.
 //!
-//! Source: what Tstat 3 (tstat.polito.it) does with its default constants; the idea is that of Mellia,
-//! Meo, Muscariello, Rossi, "Passive analysis of TCP anomalies", Computer Networks 52(14), 2008. The
-//! rules are told again here, not its code. Deviations: segments are kept for the whole connection,
-//! where Tstat forgets old ones; a segment that overlaps others in part counts as seen if its first
-//! byte was.
+//! Source: the behaviour of Tstat 3 (tstat.polito.it) with its default constants, and Mellia, Meo,
+//! Muscariello, Rossi, "Passive analysis of TCP anomalies", Computer Networks 52(14), 2008. No code of
+//! Tstat is used. Deviations: segments are kept for the whole connection, whereas Tstat discards old
+//! ones. A partly overlapping segment counts as seen if its first byte was seen.
 
 use super::claim;
 use crate::accuracy::score::Claim;
@@ -43,8 +42,8 @@ enum Kind {
     InSequence,
     Rto,
     Fast,
-    NeedlessRto,
-    NeedlessFast,
+    UnnecessaryRto,
+    UnnecessaryFast,
     Reordering,
     NetworkDuplicate,
     FlowControl,
@@ -56,13 +55,13 @@ struct Segment {
     end: u64,
     at: Instant,
     ip_id: Option<u16>,
-    /// ACKs that covered it, those of exactly its end from the second on.
+    /// The first ACK that covered it, and all later ACKs of exactly its end.
     acks: u32,
-    sent_again: bool,
+    retransmitted: bool,
     kind: Kind,
 }
 
-/// Moments of the round-trip times between the place of capture and a receiver, in seconds.
+/// Statistics of the round-trip times between the capture point and one receiver, in seconds.
 #[derive(Clone, Copy, Debug, Default)]
 struct Samples {
     count: f64,
@@ -88,7 +87,7 @@ impl Samples {
         self.sum / self.count.max(1.0)
     }
 
-    /// Of both together.
+    /// The standard deviation of both samples together.
     fn deviation(&self, other: &Self) -> f64 {
         let count = (self.count + other.count).max(1.0);
         let mean = (self.sum + other.sum) / count;
@@ -98,17 +97,17 @@ impl Samples {
     }
 }
 
-/// What one end sent.
+/// The data of one sender.
 #[derive(Debug, Default)]
 struct Stream {
     isn: Option<SeqNumber>,
-    /// By the offset of the first byte.
+    /// Segments by the offset of their first byte.
     segments: BTreeMap<u64, Segment>,
     samples: Samples,
-    window_shut: bool,
+    window_is_zero: bool,
 }
 
-/// Mean, RTO and least.
+/// Mean RTT, RTO and minimum RTT, in seconds.
 #[derive(Clone, Copy, Debug)]
 struct Times {
     rtt: f64,
@@ -135,7 +134,7 @@ impl Times {
 }
 
 impl Stream {
-    /// No capture here wraps.
+    /// The offset in the stream. Sequence numbers do not wrap in the captures of these tests.
     fn offset(&self, seq: SeqNumber) -> Option<u64> {
         Some(u64::from(seq.since(self.isn?)))
     }
@@ -150,18 +149,23 @@ impl Stream {
             let exactly = segment.end == ack;
             if segment.acks > 0 {
                 segment.acks += u32::from(exactly);
-                // All below were covered by the ACK that covered this.
+                // The ACK that covered this segment covered all below.
                 break;
             }
             segment.acks = 1;
-            if exactly && newest && !segment.sent_again {
+            if exactly && newest && !segment.retransmitted {
                 self.samples.add(at.since(segment.at));
             }
             newest = false;
         }
     }
 
-    fn on_data(&mut self, packet: &CapturedPacket, times: Times, far_shut: bool) -> Option<Kind> {
+    fn on_data(
+        &mut self,
+        packet: &CapturedPacket,
+        times: Times,
+        far_window_is_zero: bool,
+    ) -> Option<Kind> {
         let segment = &packet.segment;
         let start = self.offset(segment.seq)?;
         let end = start + u64::from(segment.sequence_len());
@@ -169,29 +173,35 @@ impl Stream {
         let in_order = last.is_none_or(|(_, last)| start >= last.end);
         let kind = match in_order {
             true => Kind::InSequence,
-            false => self.classify(packet, start, times, far_shut),
+            false => self.classify(packet, start, times, far_window_is_zero),
         };
         let earlier = self.segments.get(&start);
-        let (acks, sent_again) = (earlier.map_or(0, |e| e.acks), earlier.is_some());
+        let (acks, retransmitted) = (earlier.map_or(0, |e| e.acks), earlier.is_some());
         let new = Segment {
             end,
             at: packet.at,
             ip_id: packet.ip_id,
             acks,
-            sent_again,
+            retransmitted,
             kind,
         };
         self.segments.insert(start, new);
         Some(kind)
     }
 
-    fn classify(&self, packet: &CapturedPacket, start: u64, times: Times, far_shut: bool) -> Kind {
+    fn classify(
+        &self,
+        packet: &CapturedPacket,
+        start: u64,
+        times: Times,
+        far_window_is_zero: bool,
+    ) -> Kind {
         let before = self.segments.range(..start).next_back().map(|(_, s)| s);
         let earlier = self.segments.range(..=start).next_back();
         let earlier = earlier.map(|(_, s)| s).filter(|s| s.end > start);
         let since = |segment: &Segment| packet.at.since(segment.at).as_secs_f64();
         let recovery = earlier.or(before).map_or(0.0, since);
-        if packet.segment.payload_len == 1 && far_shut {
+        if packet.segment.payload_len == 1 && far_window_is_zero {
             return Kind::FlowControl;
         }
         let previous = before.map_or(Kind::InSequence, |s| s.kind);
@@ -205,29 +215,29 @@ impl Stream {
         let acknowledged = earlier.is_some_and(|s| s.acks > 0);
         match (fast, recovery > times.rto, acknowledged) {
             (true, _, false) => Kind::Fast,
-            (true, _, true) => Kind::NeedlessFast,
+            (true, _, true) => Kind::UnnecessaryFast,
             (_, true, false) => Kind::Rto,
-            (_, true, true) => Kind::NeedlessRto,
+            (_, true, true) => Kind::UnnecessaryRto,
             _ if earlier.is_none() && self.fills_soon(packet, start, times) => Kind::Reordering,
             _ => Kind::Unknown,
         }
     }
 
-    /// The segment after the gap came less than the least round trip ago.
+    /// Whether the segment after the gap arrived less than the minimum RTT ago.
     fn fills_soon(&self, packet: &CapturedPacket, start: u64, times: Times) -> bool {
         let after = self.segments.range(start..).next();
         after.is_some_and(|(_, s)| packet.at.since(s.at).as_secs_f64() < times.min)
     }
 }
 
-/// What such rules say of the data in a capture.
+/// The retransmissions of data that these rules find in a capture.
 pub fn tstat(capture: &Path) -> Vec<Claim> {
     let mut reader = Reader::open(capture).expect("a capture");
     let mut streams: HashMap<Endpoints, Stream> = HashMap::new();
     let mut claims = Vec::new();
     while let Some(packet) = reader.next() {
         let kind = on_packet(&mut streams, packet);
-        claims.extend(kind.and_then(|kind| says(packet.frame, kind)));
+        claims.extend(kind.and_then(|kind| to_claim(packet.frame, kind)));
     }
     claims
 }
@@ -238,9 +248,9 @@ fn on_packet(streams: &mut HashMap<Endpoints, Stream>, packet: &CapturedPacket) 
     if segment.flags.contains(Flags::ACK) {
         far.on_ack(packet.at, segment.ack);
     }
-    let (far_samples, far_shut) = (far.samples, far.window_shut);
+    let (far_samples, far_window_is_zero) = (far.samples, far.window_is_zero);
     let own = streams.entry(packet.endpoints).or_default();
-    own.window_shut = segment.window == 0;
+    own.window_is_zero = segment.window == 0;
     if segment.flags.contains(Flags::SYN) && own.isn != Some(segment.seq) {
         *own = Stream {
             isn: Some(segment.seq),
@@ -251,16 +261,16 @@ fn on_packet(streams: &mut HashMap<Endpoints, Stream>, packet: &CapturedPacket) 
         return None;
     }
     let times = Times::of(&own.samples, &far_samples);
-    own.on_data(packet, times, far_shut)
+    own.on_data(packet, times, far_window_is_zero)
 }
 
-fn says(frame: u64, kind: Kind) -> Option<Claim> {
+fn to_claim(frame: u64, kind: Kind) -> Option<Claim> {
     let unknown = Triggers::UNKNOWN.to_string();
     match kind {
         Kind::Rto => Some(claim(frame, "rto", false)),
         Kind::Fast => Some(claim(frame, "fast", false)),
-        Kind::NeedlessRto => Some(claim(frame, "rto", true)),
-        Kind::NeedlessFast => Some(claim(frame, "fast", true)),
+        Kind::UnnecessaryRto => Some(claim(frame, "rto", true)),
+        Kind::UnnecessaryFast => Some(claim(frame, "fast", true)),
         Kind::Unknown => Some(claim(frame, &unknown, false)),
         Kind::InSequence | Kind::Reordering | Kind::NetworkDuplicate | Kind::FlowControl => None,
     }

@@ -1,4 +1,4 @@
-//! How `recoup analyze` ends: by a closed pipe, by an interrupt.
+//! How `recoup analyze` ends after a closed pipe or an interrupt.
 
 use super::{SENDER, captured};
 use std::fs::File;
@@ -14,10 +14,9 @@ use {
     std::time::{Duration, Instant},
 };
 
-/// A closed pipe is no error, before anything is written and amid more than a pipe holds; a full disk
-/// is one.
+/// A pipe may be closed before the first write or in the middle of the output. A full disk is an error.
 #[test]
-fn a_reader_that_has_had_enough_is_no_error() {
+fn a_closed_pipe_is_no_error() {
     let (dir, _) = captured("1");
     for format in ["table", "json", "csv", "parquet"] {
         let args = ["analyze", SENDER, "--connections", "--format", format];
@@ -46,11 +45,11 @@ fn a_reader_that_has_had_enough_is_no_error() {
     }
 }
 
-/// What was read before an interrupt is told, and the program ends as it would have.
+/// The results of what was read are printed.
 #[cfg(unix)]
 #[test]
 fn an_interrupt_ends_the_reading() {
-    // More than a pipe holds: when all of it is written, the program is reading.
+    // More than a pipe's buffer: once it is written, the program is reading.
     let (dir, _) = captured("20");
     let capture = fs::read(dir.path(SENDER)).expect("a capture");
     assert!(capture.len() > 1 << 17);
@@ -64,7 +63,7 @@ fn an_interrupt_ends_the_reading() {
     let mut input = child.stdin.take().expect("a pipe");
     input.write_all(&capture).expect("it reads");
     interrupt(&child);
-    // There is no end of what it could read.
+    // The input never ends.
     let begun = Instant::now();
     while input.write_all(&capture).is_ok() {
         assert!(begun.elapsed() < Duration::from_secs(60), "it reads on");
@@ -80,10 +79,10 @@ fn an_interrupt_ends_the_reading() {
     assert!(summary["connections"].as_u64() >= Some(1), "{summary}");
 }
 
-/// Once it reads.
+/// The interrupt comes once the program reads.
 #[cfg(target_os = "linux")]
 #[test]
-fn an_interrupt_leaves_a_picture_of_what_was_read() {
+fn an_interrupt_draws_the_packets_read_so_far() {
     let (dir, _) = captured("20");
     let whole = fs::read(dir.path(SENDER)).expect("a capture");
     dir.write("long.pcap", whole.repeat(200));
@@ -115,7 +114,7 @@ fn an_interrupt_leaves_a_picture_of_what_was_read() {
     assert!(dir.read("0.svg").contains("Connection 0: "));
 }
 
-/// Sends what Ctrl-C does.
+/// Sends the signal of Ctrl-C.
 #[cfg(unix)]
 fn interrupt(child: &Child) {
     let sent = Command::new("kill")

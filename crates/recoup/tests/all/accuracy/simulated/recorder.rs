@@ -1,4 +1,4 @@
-//! What the simulator says of each packet.
+//! Records the truth about each simulated packet.
 
 use crate::accuracy::truth::{Carries, Reason, Sent};
 use recoup_recovery::{Event, Send};
@@ -8,28 +8,27 @@ use recoup_units::{Direction, FlowId, Instant, Offset, Span};
 use recoup_wire::{Flags, SeqNumber};
 use std::collections::HashMap;
 
-/// Notes what the simulator says of each packet of the flows it watches, with the frame it is in
-/// the captures.
+/// Records why each packet was sent and whether it arrived, with its frames in both captures.
 #[derive(Debug, Default)]
-pub struct Witness {
+pub struct TruthRecorder {
     pub sent: Vec<Sent>,
-    /// Where in `sent` the packets of the present flow are, by the ordinals of client and server.
+    /// The index in `sent` of each packet of the current flow, by its ordinal at client and server.
     places: [HashMap<u64, usize>; 2],
-    /// Those whose sender has not said yet what they are, of client and server.
-    untold: [Vec<usize>; 2],
+    /// Indexes of packets whose sender has not reported a reason yet, at client and server.
+    unexplained: [Vec<usize>; 2],
     isns: [Option<SeqNumber>; 2],
     /// Frames in the captures at client and server.
     frames: [u64; 2],
 }
 
-impl Witness {
+impl TruthRecorder {
     fn on_sent(&mut self, by: Host, packet: &Packet, frame: u64) {
         let segment = &packet.segment;
         if by == Host::Client && packet.ordinal == 0 {
             self.places.iter_mut().for_each(HashMap::clear);
             self.isns = [None; 2];
-            // A SYN-ACK that answers a SYN heard twice is none of its sender's.
-            self.untold = [vec![], vec![]];
+            // A SYN-ACK that answers a duplicated SYN has no sender event.
+            self.unexplained = [vec![], vec![]];
         }
         let syn = segment.flags.contains(Flags::SYN);
         if syn {
@@ -38,9 +37,9 @@ impl Witness {
         let (Some(isn), len @ 1..) = (self.isns[by as usize], segment.sequence_len()) else {
             return;
         };
-        // The flows are short: nothing wraps.
+        // The flows are too short for sequence numbers to wrap.
         let start = Offset(u64::from(segment.seq.since(isn)));
-        self.untold[by as usize].push(self.sent.len());
+        self.unexplained[by as usize].push(self.sent.len());
         self.places[by as usize].insert(packet.ordinal, self.sent.len());
         self.sent.push(Sent {
             flow: packet.flow.0,
@@ -63,7 +62,7 @@ impl Witness {
     }
 }
 
-impl Observer for Witness {
+impl Observer for TruthRecorder {
     const WANTS_EVENTS: bool = true;
 
     fn on_packet(&mut self, _: Instant, point: Point, direction: Direction, packet: &Packet) {
@@ -100,12 +99,12 @@ impl Observer for Witness {
             Send::Copy(_) => Some(Reason::Copy),
             Send::New(_) | Send::NewProbe(_) | Send::WindowProbe => None,
         };
-        let untold = &mut self.untold[host as usize];
-        let told = |i: &usize| Some(self.sent[*i].span) == what.span();
-        let place = untold
+        let unexplained = &mut self.unexplained[host as usize];
+        let matches = |i: &usize| Some(self.sent[*i].span) == what.span();
+        let place = unexplained
             .iter()
-            .position(told)
-            .expect("seen before it is told");
-        self.sent[untold.remove(place)].reason = reason;
+            .position(matches)
+            .expect("a packet is observed before its event");
+        self.sent[unexplained.remove(place)].reason = reason;
     }
 }
