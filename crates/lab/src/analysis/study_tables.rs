@@ -161,7 +161,7 @@ fn classification<'a>(senders: impl Iterator<Item = &'a SenderReport>) -> Table 
         "FR/R\nspurious",
         "TLP\nneeded",
         "TLP\nspurious",
-        "unknowable,\nall three",
+        "un-\nknowable",
         "SYN",
         "SYN-ACK",
         "unknown",

@@ -7,6 +7,9 @@ use crate::stats::Summary;
 use recoup_recovery::Trigger;
 use recoup_table::Columns;
 
+/// A statistic of a distribution and its name.
+type Part<T> = (&'static str, fn(&T) -> f64);
+
 /// The results of one profile's flows on one stage.
 pub fn columns() -> Columns<Entry> {
     let columns = Columns::<Entry>::new()
@@ -148,8 +151,7 @@ fn retransmissions() -> Columns<Entry> {
 
 /// Quantiles of a distribution in ms, which `heading` and `about` name.
 pub(super) fn summary(heading: &'static str, about: &'static str) -> Columns<Summary> {
-    type Part = (&'static str, fn(&Summary) -> f64);
-    const PARTS: [Part; 6] = [
+    const PARTS: [Part<Summary>; 6] = [
         ("min", |s| s.min),
         ("p50", |s| s.p50),
         ("p90", |s| s.p90),
@@ -243,8 +245,7 @@ fn kernel() -> Columns<KernelFacts> {
 }
 
 fn lateness() -> Columns<Lateness> {
-    type Part = (&'static str, fn(&Lateness) -> f64);
-    const PARTS: [Part; 4] = [
+    const PARTS: [Part<Lateness>; 4] = [
         ("p50", |l| l.p50),
         ("p99", |l| l.p99),
         ("p999", |l| l.p999),
