@@ -17,7 +17,7 @@ pub fn retransmission_table(analyzed: &Analyzed<AllRetransmissions>) -> String {
     table.set_header([
         "frame",
         "time (s)",
-        "connection",
+        "conn.",
         "sender",
         "trigger",
         "verdict",
@@ -60,12 +60,12 @@ pub fn connection_table(analyzed: &Analyzed<AllConnections>) -> String {
     };
     let mut table = plain_table();
     table.set_header([
-        "connection",
+        "conn.",
         "begin\n(s)",
         "duration\n(s)",
         "sender",
         "payload\n(bytes)",
-        "retransmissions\n(segments)",
+        "retrans-\nmissions\n(segments)",
         "spurious\n(segments)",
         "RTT p50\n(ms)",
         "recovery\n(ms)",
