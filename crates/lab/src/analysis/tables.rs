@@ -65,8 +65,8 @@ pub fn connection_table(analyzed: &Analyzed<AllConnections>) -> String {
         "duration\n(s)",
         "sender",
         "payload\n(bytes)",
-        "retrans-\nmissions\n(segments)",
-        "spurious\n(segments)",
+        "retrans-\nmissions",
+        "spurious",
         "RTT p50\n(ms)",
         "recovery\n(ms)",
         "profile",
@@ -83,7 +83,7 @@ pub fn connection_table(analyzed: &Analyzed<AllConnections>) -> String {
     let count = rows.len();
     let first = utc(first);
     format!(
-        "{count} connections, two rows each: one per sender\n\
+        "{count} connections, two rows each: one per sender; retransmissions in segments\n\
          begin: since {first}; recovery: time spent detecting losses and recovering from them\n\n{table}\n"
     )
 }

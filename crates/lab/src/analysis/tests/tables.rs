@@ -24,7 +24,7 @@ fn tables_name_quantities_and_units() {
             "192.0.2.1:80 > 198.51.100.7:40000",
         ][..],
         &["Table IV", "(RTTs)", "Footnote 6"],
-        &["| ambiguous ", "10 connections", "(ms)", "(segments)"],
+        &["| ambiguous ", "10 connections", "(ms)", "in segments"],
         &["| tlp|rto ", "| dsack ", " 300.125 |", "detection (ms)"],
     ]) {
         for part in parts {
