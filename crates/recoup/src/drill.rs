@@ -46,7 +46,7 @@ pub struct Args {
     /// Print notes on lines of a script that have no effect
     #[arg(long, short)]
     verbose: bool,
-    /// Format of the results (JSON: an array, one object per script)
+    /// Format of the results (JSON: one object per script)
     #[arg(long, value_parser = format_parser(FORMATS), default_value = "table")]
     format: Format,
 }

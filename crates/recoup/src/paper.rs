@@ -90,7 +90,7 @@ struct Output {
     /// diagram as .xpl
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Format of the figures: a table with claims, JSON (an array, one object per figure), CSV (data
+    /// Format of the figures: a table with claims, JSON (one object per figure), CSV (data
     /// alone), or SVG
     #[arg(long, value_parser = format_parser(FORMATS), default_value = "table")]
     format: Format,
