@@ -26,8 +26,6 @@ pub(crate) struct Column<R> {
     pub heading: Option<Cow<'static, str>>,
     /// Decimals in a table for reading.
     pub digits: usize,
-    /// A comparison keeps it whatever it holds.
-    pub always: bool,
     /// A table for reading shows the cell's share of this, in percent.
     pub whole: Option<Of<R, u64>>,
     pub cell: Cell<R>,
@@ -106,7 +104,6 @@ impl<R: 'static> Columns<R> {
             about: about.into(),
             heading: None,
             digits: 3,
-            always: false,
             whole: None,
             cell,
         }));
@@ -208,11 +205,6 @@ impl<R: 'static> Columns<R> {
     /// (3 if not said).
     pub fn digits(self, digits: usize) -> Self {
         self.last(|column| column.digits = digits)
-    }
-
-    /// Has comparisons keep the column added last even where it is zero, or equal for all.
-    pub fn always(self) -> Self {
-        self.last(|column| column.always = true)
     }
 
     /// Has tables for reading show the whole numbers of the column added last with their share of
@@ -319,7 +311,6 @@ impl<P: 'static> Node<P> {
                 about: column.about,
                 heading: column.heading,
                 digits: column.digits,
-                always: column.always,
                 whole: column.whole.map(|of| cell_of_part(of, part)),
                 cell: column.cell.of_part(part),
             }),

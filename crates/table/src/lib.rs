@@ -17,7 +17,7 @@ mod text;
 pub use columns::{Columns, Field};
 pub use format::Format;
 pub use json::{Layout, Schema};
-pub use text::{Comparison, Keep, Line, millis, plain_table, utc};
+pub use text::{Comparison, Keep, Line, Share, millis, plain_table, utc};
 
 /// Rows that come from one source, such as one capture.
 pub struct Part<'a, R> {

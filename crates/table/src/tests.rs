@@ -205,9 +205,15 @@ fn a_line_that_always_stands_is_kept() {
     let columns = Columns::<u64>::new()
         .text(("name", "", "a name"), |_| Some("x".into()))
         .integer(("n", "", "a number"), |n| Some(*n))
-        .always();
-    let found = columns.compare(&[&0, &0], "name", &["n".into()], Keep::Telling);
+        .share_of(|_| 4);
+    let line = Line {
+        always: true,
+        share: Share::Always,
+        ..Line::from("n")
+    };
+    let found = columns.compare(&[&0, &0], "name", &[line], Keep::Telling);
     assert_eq!(found.left_out, 0, "{found}");
+    assert!(found.text.contains("| 0 (0.0 %) |"), "{found}");
 }
 
 #[test]

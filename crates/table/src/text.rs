@@ -40,8 +40,31 @@ pub struct Line {
     pub name: Cow<'static, str>,
     /// What stands beside it in place of the column's heading, without the unit.
     pub heading: Option<Cow<'static, str>>,
-    /// Whether numbers stand with their share, where the column has one.
-    pub with_share: bool,
+    /// Which numbers stand with their share, where the column has one.
+    pub share: Share,
+    /// Whether the line stands even if it is zero, or equal for all.
+    pub always: bool,
+}
+
+/// Which numbers stand with their share of a whole, in percent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Share {
+    /// None.
+    Never,
+    /// Those above 0.
+    OfSome,
+    /// All.
+    Always,
+}
+
+impl Share {
+    const fn is_shown(self, value: u64) -> bool {
+        match self {
+            Self::Never => false,
+            Self::OfSome => value > 0,
+            Self::Always => true,
+        }
+    }
 }
 
 impl<N: Into<Cow<'static, str>>> From<N> for Line {
@@ -49,7 +72,8 @@ impl<N: Into<Cow<'static, str>>> From<N> for Line {
         Self {
             name: name.into(),
             heading: None,
-            with_share: true,
+            share: Share::OfSome,
+            always: false,
         }
     }
 }
@@ -91,20 +115,20 @@ impl<R: 'static> Columns<R> {
         let head = self.chosen(&[title]);
         let heads = head.iter().flat_map(|leaf| {
             rows.iter()
-                .map(|row| leaf.column.shown(row, false).unwrap_or_default())
+                .map(|row| leaf.column.shown(row, Share::Never).unwrap_or_default())
         });
         table.set_header(std::iter::once(String::new()).chain(heads));
         let mut left_out = 0;
         let names: Vec<&str> = lines.iter().map(|line| &*line.name).collect();
         for (leaf, line) in self.chosen(&names).iter().zip(lines) {
             let column = leaf.column;
-            if keep == Keep::Telling && !column.tells(rows) {
+            if keep == Keep::Telling && !line.always && !column.tells(rows) {
                 left_out += 1;
                 continue;
             }
             let name = TextCell::new(column.heading_with_unit(line.heading.as_deref()));
             let cells = rows.iter().map(|row| {
-                let text = column.shown(row, line.with_share);
+                let text = column.shown(row, line.share);
                 TextCell::new(text.unwrap_or_else(|| UNKNOWN.into()))
                     .set_alignment(CellAlignment::Right)
             });
@@ -148,7 +172,10 @@ impl<R> Column<R> {
     }
 
     fn text_cell(&self, row: &R) -> TextCell {
-        let cell = TextCell::new(self.shown(row, true).unwrap_or_else(|| UNKNOWN.into()));
+        let cell = TextCell::new(
+            self.shown(row, Share::OfSome)
+                .unwrap_or_else(|| UNKNOWN.into()),
+        );
         match self.cell {
             Cell::Text(_) | Cell::Flag(_) => cell,
             _ => cell.set_alignment(CellAlignment::Right),
@@ -156,15 +183,12 @@ impl<R> Column<R> {
     }
 
     /// The cell for reading, a number with its share where it has one.
-    fn shown(&self, row: &R, with_share: bool) -> Option<String> {
+    fn shown(&self, row: &R, share: Share) -> Option<String> {
         Some(match &self.cell {
             Cell::Text(of) => of(row)?.into(),
             Cell::Integer(of) => {
                 let value = of(row)?;
-                let whole = self
-                    .whole
-                    .as_ref()
-                    .filter(|_| with_share && (value > 0 || self.always));
+                let whole = self.whole.as_ref().filter(|_| share.is_shown(value));
                 match whole.and_then(|whole| whole(row)) {
                     Some(whole) if whole > 0 => {
                         format!("{value} ({:.1} %)", 100.0 * value as f64 / whole as f64)
@@ -195,8 +219,8 @@ impl<R> Column<R> {
         let all_zero = rows.iter().all(|row| self.is_zero(row));
         let equal = rows
             .windows(2)
-            .all(|two| self.shown(two[0], false) == self.shown(two[1], false));
-        self.always || (!all_zero && (rows.len() < 2 || !equal))
+            .all(|two| self.shown(two[0], Share::Never) == self.shown(two[1], Share::Never));
+        !all_zero && (rows.len() < 2 || !equal)
     }
 }
 

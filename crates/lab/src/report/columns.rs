@@ -30,7 +30,6 @@ pub fn columns() -> Columns<Entry> {
             Some(e.result.cost.completed)
         })
         .heading("Flows completed")
-        .always()
         .share_of(|e| e.result.cost.flows)
         .group(
             "fct_ms",
@@ -166,9 +165,6 @@ pub(super) fn summary(heading: &'static str, about: &'static str) -> Columns<Sum
                 Some(part(s))
             })
             .heading(format!("{heading} {name}"));
-        if heading == "FCT" && name == "p50" {
-            columns = columns.always();
-        }
     }
     columns
 }

@@ -33,8 +33,12 @@ pub fn finding(scenario: &Scenario, entries: &[Entry]) -> Option<String> {
             format!("{profile} {verb}{ms}{unit}")
         });
     let times: Vec<String> = times.collect();
+    let incomplete = |entry: &Entry| entry.result.cost.completed < flows;
     let of = match flows {
         1 => String::new(),
+        n if entries.iter().any(incomplete) => {
+            format!(" ({statistic} flow completion times of those of {n} flows that completed)")
+        }
         n => format!(" ({statistic} flow completion times of {n} flows)"),
     };
     Some(format!("{}: {}{of}.", lost(scenario), times.join(", ")))

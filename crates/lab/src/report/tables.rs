@@ -4,7 +4,7 @@ use super::{Entry, Report, columns, stages};
 use crate::stage::Stage;
 use recoup_recovery::undo::Proof;
 use recoup_recovery::{State, Trigger};
-use recoup_table::{Comparison, Keep, Line};
+use recoup_table::{Comparison, Keep, Line, Share};
 
 /// Selects the rows of a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -69,7 +69,11 @@ fn cost(entries: &[&Entry], keep: Keep) -> Vec<Line> {
     // The row is only worth showing if some flow did not complete.
     let incomplete = |e: &&Entry| e.result.cost.completed < e.result.cost.flows;
     if keep == Keep::All || entries.iter().any(incomplete) {
-        lines.push("completed".into());
+        lines.push(Line {
+            always: true,
+            share: Share::Always,
+            ..Line::from("completed")
+        });
     }
     // All quantiles of a single flow are equal.
     let waited = "last_ack_to_retransmission_ms_p50";
@@ -80,13 +84,16 @@ fn cost(entries: &[&Entry], keep: Keep) -> Vec<Line> {
             lines.push(headed(waited, "Last ACK to retransmission"));
         }
         false => {
-            lines.extend(distribution("fct_ms").map(Line::from));
+            lines.extend(distribution("fct_ms").map(|name| Line {
+                always: name == "fct_ms_p50",
+                ..name.into()
+            }));
             lines.extend(["fct_normalised", waited].map(Line::from));
         }
     }
     lines.extend(["segments_sent", "bytes_sent", "packets_dropped"].map(Line::from));
     lines.extend(by_trigger().map(|name| Line {
-        with_share: false,
+        share: Share::Never,
         ..name.into()
     }));
     lines.extend(
@@ -106,8 +113,10 @@ fn cost(entries: &[&Entry], keep: Keep) -> Vec<Line> {
     lines
 }
 
+/// A line under a heading of its own, which always stands.
 fn headed(name: &'static str, heading: &'static str) -> Line {
     Line {
+        always: true,
         heading: Some(heading.into()),
         ..name.into()
     }
