@@ -80,8 +80,7 @@ fuzz_target!(|text: &str| {
     if small && scenario.settings.path().is_ok() {
         let results = run(&scenario, 1, |_| ()).expect("its path stands");
         let report = Report::new(&scenario, &results);
-        let tables =
-            [View::Cost, View::Retransmissions, View::Recovery]
+        let tables = [View::Cost, View::Retransmissions, View::Recovery]
             .map(|view| [Keep::All, Keep::Telling].map(|keep| report.to_table(view, keep)));
         let _ = (tables, report.to_json(), report.to_csv());
     }
