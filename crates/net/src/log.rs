@@ -13,7 +13,7 @@ use recoup_units::{Direction, FlowId, Instant};
 use serde::Serialize;
 
 use crate::NetError;
-use crate::packet::{Packet, Tcp};
+use crate::packet::{RelayedPacket, Tcp};
 
 /// How a packet's way through the emulator ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +63,11 @@ pub struct PacketRecord {
 }
 
 impl PacketRecord {
-    pub(crate) const fn new(direction: Direction, packet: &Packet, outcome: PacketOutcome) -> Self {
+    pub(crate) const fn new(
+        direction: Direction,
+        packet: &RelayedPacket,
+        outcome: PacketOutcome,
+    ) -> Self {
         Self {
             direction,
             number: packet.number,

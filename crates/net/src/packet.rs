@@ -11,7 +11,7 @@ use crate::VnetHeader;
 
 /// A packet in a buffer of the pool, which may be longer than the packet.
 #[derive(Clone, Debug)]
-pub(crate) struct Packet {
+pub(crate) struct RelayedPacket {
     pub buffer: Vec<u8>,
     pub len: usize,
     /// The work left to the receiver, on devices with offloads.
@@ -40,13 +40,13 @@ pub struct Tcp {
     pub sack: SackBlocks,
 }
 
-impl Packet {
+impl RelayedPacket {
     pub fn bytes(&self) -> &[u8] {
         &self.buffer[..self.len]
     }
 }
 
-impl path::Packet for Packet {
+impl path::Packet for RelayedPacket {
     fn flow(&self) -> FlowId {
         self.flow
     }
@@ -208,9 +208,9 @@ mod tests {
         bytes
     }
 
-    fn packet(bytes: Vec<u8>) -> Packet {
+    fn packet(bytes: Vec<u8>) -> RelayedPacket {
         let (flow, tcp) = Connections::default().classify(&bytes);
-        Packet {
+        RelayedPacket {
             len: bytes.len(),
             header: VnetHeader::default(),
             buffer: bytes,

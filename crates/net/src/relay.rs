@@ -21,7 +21,7 @@ use crate::buffers::Buffers;
 use crate::capture::{Side, Tap};
 use crate::clock::{Vigil, be_punctual, timespec};
 use crate::log::{PacketOutcome, PacketRecord};
-use crate::packet::{Connections, Packet, destination, is_link_local};
+use crate::packet::{Connections, RelayedPacket, destination, is_link_local};
 use crate::{Block, Clock, NetError, Report, Tun};
 
 /// The two devices that a relay joins.
@@ -67,8 +67,8 @@ pub fn carries_super_packets(hops: &[HopSpec]) -> bool {
 /// Carries packets through two chains.
 #[derive(Debug)]
 pub struct Relay {
-    up: Chain<Packet>,
-    down: Chain<Packet>,
+    up: Chain<RelayedPacket>,
+    down: Chain<RelayedPacket>,
     clock: Clock,
     connections: Connections,
     buffers: Buffers,
@@ -174,7 +174,7 @@ impl Relay {
         Ok(self.report)
     }
 
-    const fn chain(&mut self, direction: Direction) -> &mut Chain<Packet> {
+    const fn chain(&mut self, direction: Direction) -> &mut Chain<RelayedPacket> {
         match direction {
             Direction::Up => &mut self.up,
             Direction::Down => &mut self.down,
@@ -219,7 +219,7 @@ impl Relay {
             let number = counts.entered;
             self.chain(direction).enter(
                 arrival,
-                Packet {
+                RelayedPacket {
                     buffer,
                     len,
                     header,
@@ -255,7 +255,13 @@ impl Relay {
         }
     }
 
-    fn leave(&mut self, direction: Direction, due: Instant, exit: Exit<Packet>, ends: Ends<'_>) {
+    fn leave(
+        &mut self,
+        direction: Direction,
+        due: Instant,
+        exit: Exit<RelayedPacket>,
+        ends: Ends<'_>,
+    ) {
         let (packet, outcome) = match exit {
             Exit::Delivered(packet) => {
                 let departure = self.clock.now();

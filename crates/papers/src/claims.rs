@@ -10,14 +10,14 @@ use serde::Serialize;
 /// Whether a claim holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum ClaimVerdict {
     /// The check confirms the claim.
     Holds,
     /// The check refutes the claim.
     Fails,
 }
 
-impl Verdict {
+impl ClaimVerdict {
     /// `Holds` if the condition is true.
     pub fn on(holds: bool) -> Self {
         if holds { Self::Holds } else { Self::Fails }
@@ -46,9 +46,9 @@ pub struct Claim {
     /// Our result.
     pub ours: String,
     /// The verdict from our result.
-    pub verdict: Verdict,
+    pub verdict: ClaimVerdict,
     /// The expected verdict.
-    pub known: Verdict,
+    pub known: ClaimVerdict,
     /// Why the claim fails, or a remark.
     pub note: Option<String>,
 }
@@ -68,7 +68,7 @@ pub(crate) fn claim(
     check: &'static str,
     (ours, holds): (String, bool),
 ) -> Claim {
-    let verdict = Verdict::on(holds);
+    let verdict = ClaimVerdict::on(holds);
     Claim {
         id,
         section,
@@ -76,7 +76,7 @@ pub(crate) fn claim(
         check,
         ours,
         verdict,
-        known: Verdict::Holds,
+        known: ClaimVerdict::Holds,
         note: None,
     }
 }
@@ -93,8 +93,8 @@ pub fn to_table(claims: &[Claim]) -> String {
     for claim in claims {
         let verdict = claim.verdict.name();
         let verdict = match (claim.verdict, claim.known) {
-            (Verdict::Holds, Verdict::Holds) => verdict.into(),
-            (Verdict::Fails, Verdict::Fails) => format!("{verdict} (expected)"),
+            (ClaimVerdict::Holds, ClaimVerdict::Holds) => verdict.into(),
+            (ClaimVerdict::Fails, ClaimVerdict::Fails) => format!("{verdict} (expected)"),
             (_, known) => format!("{verdict} (expected: {})", known.name()),
         };
         table.add_row([
@@ -135,10 +135,10 @@ mod tests {
     #[test]
     fn a_row_shows_the_verdict_and_the_expected_one() {
         for (holds, known, cell) in [
-            (true, Verdict::Holds, "holds"),
-            (false, Verdict::Fails, "FAILS (expected)"),
-            (false, Verdict::Holds, "FAILS (expected: holds)"),
-            (true, Verdict::Fails, "holds (expected: FAILS)"),
+            (true, ClaimVerdict::Holds, "holds"),
+            (false, ClaimVerdict::Fails, "FAILS (expected)"),
+            (false, ClaimVerdict::Holds, "FAILS (expected: holds)"),
+            (true, ClaimVerdict::Fails, "holds (expected: FAILS)"),
         ] {
             let claim = Claim {
                 known,

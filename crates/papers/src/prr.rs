@@ -24,7 +24,7 @@ mod claims;
 mod columns;
 pub mod properties;
 
-pub use cell::{Acks, Cell, Exit, Flow, Scheme, Sent, Step};
+pub use cell::{Acks, Exit, Flow, Scheme, SchemeCell, Sent, Step};
 
 use super::{Figure, Picture, Sheet};
 use recoup_draw::sequence::{Diagram, Panel};
@@ -108,7 +108,7 @@ impl Id {
 ///
 /// # Errors
 /// When settings contradict each other.
-pub fn figure(id: Id, base: &Scenario) -> Result<Figure<Cell>, SettingsError> {
+pub fn figure(id: Id, base: &Scenario) -> Result<Figure<SchemeCell>, SettingsError> {
     let (mut cells, mut panels) = (Vec::new(), Vec::new());
     for scheme in Scheme::ALL {
         for acks in Acks::ALL {
@@ -154,7 +154,7 @@ pub fn sheet(id: Id, base: &Scenario) -> Result<Sheet, SettingsError> {
     Ok(to_sheet(figure(id, base)?))
 }
 
-fn to_sheet(figure: Figure<Cell>) -> Sheet {
+fn to_sheet(figure: Figure<SchemeCell>) -> Sheet {
     let name = figure.figure;
     let (segments, steps) = (
         parts(&figure.cells, |cell| &cell.sent),
@@ -169,7 +169,7 @@ fn to_sheet(figure: Figure<Cell>) -> Sheet {
 }
 
 /// Every part of every cell, with its cell's flow.
-fn parts<T: Clone>(cells: &[Cell], of: fn(&Cell) -> &Vec<T>) -> Vec<(Flow, T)> {
+fn parts<T: Clone>(cells: &[SchemeCell], of: fn(&SchemeCell) -> &Vec<T>) -> Vec<(Flow, T)> {
     let parts = |cell| of(cell).iter().map(|part| (cell.flow, part.clone()));
     cells.iter().flat_map(parts).collect()
 }

@@ -16,7 +16,7 @@ mod claims;
 #[cfg(target_os = "linux")]
 pub mod stages;
 
-pub use cell::{Acks, Cell, First, MECHANISMS, Mechanism};
+pub use cell::{Acks, First, MECHANISMS, Mechanism, TailLossCell};
 
 use super::{Figure, Picture, Sheet, columns_of_figure};
 use cell::run_cell;
@@ -92,7 +92,7 @@ impl Id {
 ///
 /// # Errors
 /// When settings contradict each other.
-pub fn figure(id: Id, base: &Scenario) -> Result<Figure<Cell>, SettingsError> {
+pub fn figure(id: Id, base: &Scenario) -> Result<Figure<TailLossCell>, SettingsError> {
     let mut cells = Vec::new();
     for acks in Acks::ALL {
         for (rtt, lost) in id.groups() {
@@ -123,9 +123,9 @@ pub fn figure(id: Id, base: &Scenario) -> Result<Figure<Cell>, SettingsError> {
     })
 }
 
-fn chart(id: Id, cells: &[Cell]) -> BarChart {
+fn chart(id: Id, cells: &[TailLossCell]) -> BarChart {
     let panel = |acks: Acks| {
-        let here: Vec<&Cell> = cells.iter().filter(|c| c.ack == acks.name()).collect();
+        let here: Vec<&TailLossCell> = cells.iter().filter(|c| c.ack == acks.name()).collect();
         let groups = here.chunks(MECHANISMS.len()).map(|bars| BarGroup {
             label: match id {
                 Id::Fig1 => bars[0].rtt_ms.to_string(),
@@ -163,8 +163,8 @@ pub fn sheet(id: Id, base: &Scenario) -> Result<Sheet, SettingsError> {
 }
 
 /// The columns that identify a cell.
-fn key_columns(figure: &'static str) -> Columns<Cell> {
-    columns_of_figure::<Cell>(figure)
+fn key_columns(figure: &'static str) -> Columns<TailLossCell> {
+    columns_of_figure::<TailLossCell>(figure)
         .text(("ack", "", "the receiver's `ack` setting"), |c| {
             Some(c.ack.into())
         })
@@ -178,7 +178,7 @@ fn key_columns(figure: &'static str) -> Columns<Cell> {
 }
 
 /// A row per bar.
-fn columns(figure: &'static str) -> Columns<Cell> {
+fn columns(figure: &'static str) -> Columns<TailLossCell> {
     let mut columns = key_columns(figure)
         .real(
             (
@@ -208,7 +208,7 @@ fn columns(figure: &'static str) -> Columns<Cell> {
 }
 
 /// A row per bar: the first retransmission of its flow.
-fn first_retransmissions(figure: &'static str) -> Columns<Cell> {
+fn first_retransmissions(figure: &'static str) -> Columns<TailLossCell> {
     let first = Columns::<First>::new()
         .text(("trigger", "", "the retransmission's trigger"), |f| {
             Some(f.trigger.into())
@@ -233,7 +233,7 @@ fn first_retransmissions(figure: &'static str) -> Columns<Cell> {
 }
 
 /// A table with a row per receiver, RTT and degree of loss, and columns per mechanism.
-fn text(cells: &[Cell]) -> String {
+fn text(cells: &[TailLossCell]) -> String {
     let mut table = plain_table();
     let names = MECHANISMS.map(Mechanism::name);
     let mut header = vec!["ack".into(), "RTT (ms)".into(), "segments lost".into()];

@@ -6,7 +6,7 @@ use recoup_units::{Direction, Instant};
 use thiserror::Error;
 
 use crate::flows::Flows;
-use crate::hop::{Carried, Hop, Verdict};
+use crate::hop::{Carried, Hop, HopVerdict};
 use crate::loss::Rules;
 use crate::packet_store::{PacketKey, PacketStore};
 use crate::{HopSpec, LossKind, Packet};
@@ -246,23 +246,23 @@ impl<P: Packet> Chain<P> {
                 return;
             };
             match hop.decide(at, carried) {
-                Verdict::Pass => {}
-                Verdict::Hold(transit) => {
+                HopVerdict::Pass => {}
+                HopVerdict::Hold(transit) => {
                     hop.hold(transit, place, carried.packet.ip_len());
                     return note(&mut self.next_release, index, hop.next_release());
                 }
-                Verdict::Drop(cause) => {
+                HopVerdict::Drop(cause) => {
                     dropped = Some((index, cause));
                     break;
                 }
-                Verdict::Copy(bit) => {
+                HopVerdict::Copy(bit) => {
                     let mut copy = carried.clone();
                     copy.id.copy |= bit;
                     let copy = self.inside.put(copy);
                     self.pass(index + 1, at, place);
                     place = copy;
                 }
-                Verdict::Replace(needless) => {
+                HopVerdict::Replace(needless) => {
                     let dropped = Some((index, DropCause::Thinned));
                     let place = needless;
                     self.exits.push_back(Departed { place, dropped });

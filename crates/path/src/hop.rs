@@ -28,7 +28,7 @@ pub(crate) struct Carried<P> {
 
 /// What a hop does with a packet that reaches it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Verdict {
+pub(crate) enum HopVerdict {
     /// Passes it on at once.
     Pass,
     /// Holds it until its transit ends.
@@ -159,12 +159,12 @@ impl Hop {
 
     /// Decides what happens to a packet that arrives at `at`. Packets due by then must have been
     /// released.
-    pub fn decide<P: Packet>(&mut self, at: Instant, carried: &mut Carried<P>) -> Verdict {
+    pub fn decide<P: Packet>(&mut self, at: Instant, carried: &mut Carried<P>) -> HopVerdict {
         let (rng, id, matched) = (self.rng, carried.id, carried.matched);
         let happens = |p: Probability| p.happens(|| rng.draw(id, Purpose::Occurrence));
         let concerns = |t: Option<u32>| t.is_none_or(|t| t == matched.transmission);
         match self.action {
-            Action::Nothing => Verdict::Pass,
+            Action::Nothing => HopVerdict::Pass,
             Action::Delay(delay) => hold(at, at + delay),
             Action::Rate { .. } | Action::Link { .. } => self.serve(at, carried.packet.ip_len()),
             Action::Named => lose(matched.dropped_by == Some(self.index)),
@@ -177,22 +177,22 @@ impl Hop {
                 transmission,
             } => lose(concerns(transmission) && channels.lose(&rng, carried.slot, id)),
             Action::Reorder { probability, extra } if happens(probability) => hold(at, at + extra),
-            Action::Duplicate { probability, bit } if happens(probability) => Verdict::Copy(bit),
+            Action::Duplicate { probability, bit } if happens(probability) => HopVerdict::Copy(bit),
             Action::Corrupt { probability } if happens(probability) => {
                 carried.packet.corrupt(rng.draw(id, Purpose::DamagedBit));
-                Verdict::Pass
+                HopVerdict::Pass
             }
             Action::ThinAcks(ref mut thinning) => {
                 thinning.decide(at, carried.slot, carried.packet.tcp(), &mut self.store)
             }
             Action::Reorder { .. } | Action::Duplicate { .. } | Action::Corrupt { .. } => {
-                Verdict::Pass
+                HopVerdict::Pass
             }
         }
     }
 
     /// Queues a packet of `len` bytes for the transmitter or link if the queue has room.
-    fn serve(&mut self, at: Instant, len: u32) -> Verdict {
+    fn serve(&mut self, at: Instant, len: u32) -> HopVerdict {
         match &mut self.action {
             Action::Rate {
                 rate,
@@ -201,17 +201,17 @@ impl Hop {
             } => {
                 // An idle transmitter takes the packet at once: it need not wait.
                 if !self.store.is_empty() && !self.store.has_room(*queue, at, len) {
-                    return Verdict::Drop(DropCause::QueueFull);
+                    return HopVerdict::Drop(DropCause::QueueFull);
                 }
                 let starts = at.max(*free_at);
                 *free_at = starts + rate.time_for(len.into());
                 hold(starts, *free_at)
             }
             Action::Link { queue, .. } if !self.store.has_room(*queue, at, len) => {
-                Verdict::Drop(DropCause::QueueFull)
+                HopVerdict::Drop(DropCause::QueueFull)
             }
-            Action::Link { clock, .. } => Verdict::Hold(clock.take(at, len)),
-            _ => Verdict::Pass,
+            Action::Link { clock, .. } => HopVerdict::Hold(clock.take(at, len)),
+            _ => HopVerdict::Pass,
         }
     }
 
@@ -232,14 +232,14 @@ impl Hop {
 }
 
 /// The verdict that a packet is served from `starts` on and leaves at `leaves`.
-pub(crate) const fn hold(starts: Instant, leaves: Instant) -> Verdict {
-    Verdict::Hold(Transit { starts, leaves })
+pub(crate) const fn hold(starts: Instant, leaves: Instant) -> HopVerdict {
+    HopVerdict::Hold(Transit { starts, leaves })
 }
 
-const fn lose(lost: bool) -> Verdict {
+const fn lose(lost: bool) -> HopVerdict {
     if lost {
-        Verdict::Drop(DropCause::Loss)
+        HopVerdict::Drop(DropCause::Loss)
     } else {
-        Verdict::Pass
+        HopVerdict::Pass
     }
 }

@@ -22,7 +22,7 @@ use std::time::Duration;
 use recoup_units::Instant;
 
 use crate::TcpFacts;
-use crate::hop::{Verdict, hold};
+use crate::hop::{HopVerdict, hold};
 use crate::hop_queue::{HopQueue, Ticket};
 
 /// What a thinning hop keeps for each flow.
@@ -63,9 +63,9 @@ impl Thinning {
         slot: usize,
         tcp: Option<TcpFacts>,
         store: &mut HopQueue,
-    ) -> Verdict {
+    ) -> HopVerdict {
         let Some((tcp, ack)) = tcp.and_then(|tcp| Some((tcp, tcp.ack?))) else {
-            return Verdict::Pass;
+            return HopVerdict::Pass;
         };
         if slot >= self.flows.len() {
             self.flows.resize_with(slot + 1, Acks::default);
@@ -74,16 +74,16 @@ impl Thinning {
         // Sequence numbers are compared modulo 2^32 (RFC 9293 §3.4).
         let ahead = flow.highest.map(|h| ack.wrapping_sub(h).cast_signed());
         if ahead.is_some_and(|ahead| ahead < 0) {
-            return Verdict::Pass;
+            return HopVerdict::Pass;
         }
         flow.highest = Some(ack);
         let fills_gap = std::mem::replace(&mut flow.gap, tcp.sack);
         if let Some(needless) = flow.odd.take().and_then(|odd| store.cancel(odd)) {
-            return Verdict::Replace(needless);
+            return HopVerdict::Replace(needless);
         }
         let advances = ahead.is_some_and(|ahead| ahead > 0);
         if !tcp.is_pure_ack() || tcp.sack || fills_gap || !advances {
-            return Verdict::Pass;
+            return HopVerdict::Pass;
         }
         flow.odd = Some(store.next_ticket());
         hold(at, at + self.hold)

@@ -7,4 +7,4 @@ mod threshold;
 
 pub use early::EarlyRetransmit;
 pub use rack::{Rack, RackContext, RackVersion};
-pub use threshold::{DUPTHRESH, LossRule, Lost, MAX_DUPTHRESH, Rules, Threshold, Verdict};
+pub use threshold::{DUPTHRESH, LossRule, LossVerdict, Lost, MAX_DUPTHRESH, Rules, Threshold};

@@ -47,7 +47,7 @@ pub struct AckEvidence {
 
 /// The result of the test on an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum FrtoVerdict {
     /// The timeout was spurious.
     Spurious,
     /// The test continues in this state.
@@ -58,23 +58,23 @@ pub enum Verdict {
 
 impl Frto {
     /// Processes an ACK.
-    pub fn on_ack(self, seen: AckEvidence) -> Verdict {
+    pub fn on_ack(self, seen: AckEvidence) -> FrtoVerdict {
         if self == Self::Off {
-            return Verdict::Goes(self);
+            return FrtoVerdict::Goes(self);
         }
         if seen.original_arrived {
-            return Verdict::Spurious;
+            return FrtoVerdict::Spurious;
         }
         if seen.new_data_out {
-            return Verdict::Goes(match seen.more_out_of_order {
+            return FrtoVerdict::Goes(match seen.more_out_of_order {
                 true => Self::Off,
                 false => self,
             });
         }
         if !seen.advances_short {
-            return Verdict::Goes(self);
+            return FrtoVerdict::Goes(self);
         }
-        Verdict::TryNew(match seen.can_send_new {
+        FrtoVerdict::TryNew(match seen.can_send_new {
             true => Self::NewDataFirst,
             false => Self::Off,
         })
@@ -110,7 +110,7 @@ mod tests {
             ..real
         };
         use Frto::{NewDataFirst, Off, Watching};
-        use Verdict::{Goes, Spurious, TryNew};
+        use FrtoVerdict::{Goes, Spurious, TryNew};
         let cases = [
             (Off, spurious, Goes(Off)),
             (Watching, nothing, Goes(Watching)),

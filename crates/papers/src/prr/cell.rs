@@ -127,7 +127,7 @@ pub struct Flow {
 
 /// One flow.
 #[derive(Clone, Debug)]
-pub struct Cell {
+pub struct SchemeCell {
     /// Its settings.
     pub flow: Flow,
     /// When recovery began, in ms after the first write.
@@ -145,7 +145,7 @@ pub struct Cell {
     pub steps: Vec<Step>,
 }
 
-impl Cell {
+impl SchemeCell {
     /// The retransmissions.
     pub fn retransmissions(&self) -> impl Iterator<Item = &Sent> {
         self.sent.iter().filter(|sent| sent.trigger.is_some())
@@ -187,7 +187,7 @@ pub fn run_cell(
     scheme: Scheme,
     acks: Acks,
     own: &[(&str, &str)],
-) -> Result<(Cell, Panel), SettingsError> {
+) -> Result<(SchemeCell, Panel), SettingsError> {
     let mut settings = base.settings.clone();
     for (key, value) in own.iter().chain(&[("ack", acks.name())]) {
         settings.set(key, value, Path::new(""))?;
@@ -236,7 +236,7 @@ impl Log {
         at.since(self.origin.unwrap_or_default()).as_nanos() as f64 / 1e6
     }
 
-    fn into_cell(self, scheme: Scheme, acks: Acks, second: Option<f64>) -> Cell {
+    fn into_cell(self, scheme: Scheme, acks: Acks, second: Option<f64>) -> SchemeCell {
         let origin = self.origin.unwrap_or_default();
         let steps: Vec<Step> = self
             .steps
@@ -253,7 +253,7 @@ impl Log {
             Some(entered + after)
         });
         let (second_write_rounds, second_write_ms) = self.second_write(second);
-        Cell {
+        SchemeCell {
             flow: Flow { scheme, acks },
             entered_ms: entered.map(|entered| steps[entered].at_ms),
             exit: left.map(|left| Exit {

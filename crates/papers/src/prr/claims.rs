@@ -1,24 +1,24 @@
 //! The claims of §3 and §4 that these figures decide.
 
-use super::cell::{Acks, Cell, Flow, Scheme, Step, run_cell};
+use super::cell::{Acks, Flow, Scheme, SchemeCell, Step, run_cell};
 use super::{Id, SECOND_WRITE};
-use crate::claims::{Claim, Verdict, claim};
+use crate::claims::{Claim, ClaimVerdict, claim};
 use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::SettingsError;
 use std::fmt::Write as _;
 use std::path::Path;
 
 /// The cells of a figure, found by their settings.
-struct Cells<'a>(&'a [Cell]);
+struct Cells<'a>(&'a [SchemeCell]);
 
 impl Cells<'_> {
-    fn get(&self, scheme: Scheme, acks: Acks) -> &Cell {
+    fn get(&self, scheme: Scheme, acks: Acks) -> &SchemeCell {
         let found = self.0.iter().find(|c| c.flow == Flow { scheme, acks });
         found.expect("a cell of the figure's grid")
     }
 
     /// The cells of a scheme with both receivers.
-    fn both(&self, scheme: Scheme) -> [&Cell; 2] {
+    fn both(&self, scheme: Scheme) -> [&SchemeCell; 2] {
         Acks::ALL.map(|acks| self.get(scheme, acks))
     }
 }
@@ -34,7 +34,7 @@ fn list(numbers: impl IntoIterator<Item = u32>) -> String {
 }
 
 /// The times of retransmissions, in ms.
-fn retransmission_times(cell: &Cell) -> Vec<f64> {
+fn retransmission_times(cell: &SchemeCell) -> Vec<f64> {
     cell.retransmissions().map(|sent| sent.at_ms).collect()
 }
 
@@ -44,12 +44,12 @@ fn times(times: &[f64]) -> String {
 }
 
 /// Segments sent on each ACK of recovery.
-fn sent_per_ack(cell: &Cell) -> Vec<u32> {
+fn sent_per_ack(cell: &SchemeCell) -> Vec<u32> {
     cell.recovery(true).map(|step| step.sent).collect()
 }
 
 /// Checks the claims that figure 2 decides.
-pub fn fig2(cells: &[Cell], base: &Scenario) -> Result<Vec<Claim>, SettingsError> {
+pub fn fig2(cells: &[SchemeCell], base: &Scenario) -> Result<Vec<Claim>, SettingsError> {
     let c = Cells(cells);
     Ok(vec![
         first_dupack(&c),
@@ -65,7 +65,7 @@ pub fn fig2(cells: &[Cell], base: &Scenario) -> Result<Vec<Claim>, SettingsError
 }
 
 fn first_dupack(c: &Cells<'_>) -> Claim {
-    let entered = |cell: &&Cell| {
+    let entered = |cell: &&SchemeCell| {
         let first = cell.steps.iter().find(|step| step.ack && step.at_ms > 0.0);
         first.is_some_and(|step| step.recovery && step.ssthresh == 10)
     };
@@ -118,7 +118,7 @@ fn leaves_at_ssthresh(c: &Cells<'_>) -> Claim {
 /// The text's 460 ms, and an RTT that gives them.
 fn end_of_recovery(c: &Cells<'_>, base: &Scenario) -> Result<Claim, SettingsError> {
     let near = |time: Option<f64>| time.is_some_and(|time| (455.0..465.0).contains(&time));
-    let end = |cell: &Cell| cell.exit.as_ref().map(|exit| exit.at_ms);
+    let end = |cell: &SchemeCell| cell.exit.as_ref().map(|exit| exit.at_ms);
     let ours = end(c.get(Scheme::Prr, Acks::Delayed));
     let mut twice = base.clone();
     twice.settings.set("rtt", "200ms", Path::new(""))?;
@@ -131,7 +131,7 @@ fn end_of_recovery(c: &Cells<'_>, base: &Scenario) -> Result<Claim, SettingsErro
         "PRR's recovery ends between 455 and 465 ms",
         (ms(ours), near(ours)),
     );
-    claim.known = Verdict::Fails;
+    claim.known = ClaimVerdict::Fails;
     claim.note = Some(format!(
         "an RTT of 100 ms does not give 460 ms. The first SACK arrives after one RTT and the 7 ms of a segment. The sender makes the fourth retransmission six ACKs (42 ms) later. Its ACK arrives after another RTT and 7 ms, at 257 ms. With an RTT of 200 ms (100 ms each way), recovery ends at {}",
         ms(end(&cell))
@@ -239,7 +239,7 @@ fn half_round_trip_of_silence(c: &Cells<'_>) -> Claim {
 }
 
 /// Checks the claims that figure 3 decides.
-pub fn fig3(cells: &[Cell]) -> Vec<Claim> {
+pub fn fig3(cells: &[SchemeCell]) -> Vec<Claim> {
     let c = Cells(cells);
     let prr = c.get(Scheme::Prr, Acks::Delayed);
     let acks: Vec<&Step> = prr.recovery(true).collect();
@@ -305,13 +305,13 @@ pub fn fig3(cells: &[Cell]) -> Vec<Claim> {
     ]
 }
 
-fn later(cell: &Cell, than: &Cell) -> bool {
+fn later(cell: &SchemeCell, than: &SchemeCell) -> bool {
     let ends = [cell, than].map(|cell| cell.exit.as_ref().map(|exit| exit.at_ms));
     matches!(ends, [Some(ours), Some(other)] if ours > other)
 }
 
 /// Checks the claims that figure 4 decides.
-pub fn fig4(cells: &[Cell], base: &Scenario) -> Result<Vec<Claim>, SettingsError> {
+pub fn fig4(cells: &[SchemeCell], base: &Scenario) -> Result<Vec<Claim>, SettingsError> {
     let c = Cells(cells);
     let released = |scheme| {
         let mut writes = c.get(scheme, Acks::Delayed).recovery(false);

@@ -1,6 +1,6 @@
 //! The columns of flows, of segments sent and of the sender's steps.
 
-use super::cell::{Cell, Exit, Flow, Sent, Step};
+use super::cell::{Exit, Flow, SchemeCell, Sent, Step};
 use crate::columns_of_figure;
 use recoup_table::Columns;
 
@@ -34,7 +34,7 @@ fn flow_columns<R: 'static>(figure: &'static str, flow: fn(&R) -> Flow) -> Colum
 }
 
 /// A row per flow.
-pub fn cells(figure: &'static str) -> Columns<Cell> {
+pub fn cells(figure: &'static str) -> Columns<SchemeCell> {
     const AFTER: &str = "ms after the first write";
     let exit = Columns::<Exit>::new()
         .real(("at_ms", AFTER, "end of recovery"), |e| Some(e.at_ms))
@@ -62,7 +62,7 @@ pub fn cells(figure: &'static str) -> Columns<Cell> {
             |e| Some(e.cwnd.into()),
         )
         .heading("cwnd after");
-    flow_columns::<Cell>(figure, |c| c.flow)
+    flow_columns::<SchemeCell>(figure, |c| c.flow)
         .real(("entered_ms", AFTER, "beginning of recovery"), |c| {
             c.entered_ms
         })

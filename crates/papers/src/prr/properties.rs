@@ -179,7 +179,7 @@ fn settings_of(network: Network) -> impl Iterator<Item = (&'static str, &'static
 
 /// All flows of a scheme on a network.
 #[derive(Clone, Debug)]
-pub struct Cell {
+pub struct PropertyCell {
     /// The network.
     pub network: Network,
     /// The rate control.
@@ -207,7 +207,7 @@ pub struct Cell {
     pub checks: [Check; Property::ALL.len()],
 }
 
-impl Cell {
+impl PropertyCell {
     /// The result of a property.
     pub fn check(&self, property: Property) -> &Check {
         &self.checks[property as usize]
@@ -218,7 +218,7 @@ impl Cell {
 ///
 /// # Errors
 /// When settings contradict each other.
-pub fn figure(base: &Scenario) -> Result<Figure<Cell>, SettingsError> {
+pub fn figure(base: &Scenario) -> Result<Figure<PropertyCell>, SettingsError> {
     let cells = run_cells(base)?;
     let claims = claims::all(&cells, base);
     let picture = Picture::Bars(chart(&cells));
@@ -234,14 +234,18 @@ pub fn figure(base: &Scenario) -> Result<Figure<Cell>, SettingsError> {
     })
 }
 
-fn run_cells(base: &Scenario) -> Result<Vec<Cell>, SettingsError> {
+fn run_cells(base: &Scenario) -> Result<Vec<PropertyCell>, SettingsError> {
     in_parallel(Network::ALL.len() * Scheme::ALL.len(), cores(), |i| {
         let (network, scheme) = (i / Scheme::ALL.len(), i % Scheme::ALL.len());
         run_cell(base, Network::ALL[network], Scheme::ALL[scheme])
     })
 }
 
-fn run_cell(base: &Scenario, network: Network, scheme: Scheme) -> Result<Cell, SettingsError> {
+fn run_cell(
+    base: &Scenario,
+    network: Network,
+    scheme: Scheme,
+) -> Result<PropertyCell, SettingsError> {
     let mut settings = base.settings.clone();
     for (key, value) in settings_of(network) {
         settings.set(key, value, Path::new(""))?;
@@ -254,7 +258,7 @@ fn run_cell(base: &Scenario, network: Network, scheme: Scheme) -> Result<Cell, S
         watch.begin(flow);
         simulation.run(&spec, base.seed, FlowId(flow), &mut watch);
     }
-    Ok(Cell {
+    Ok(PropertyCell {
         network,
         scheme,
         profile: scheme.profile(),
@@ -270,7 +274,7 @@ fn run_cell(base: &Scenario, network: Network, scheme: Scheme) -> Result<Cell, S
     })
 }
 
-fn chart(cells: &[Cell]) -> BarChart {
+fn chart(cells: &[PropertyCell]) -> BarChart {
     let group = |network: Network| {
         let here = cells.iter().filter(|cell| cell.network == network);
         BarGroup {
@@ -298,7 +302,7 @@ pub fn sheet(base: &Scenario) -> Result<Sheet, SettingsError> {
     Ok(to_sheet(figure(base)?))
 }
 
-fn to_sheet(figure: Figure<Cell>) -> Sheet {
+fn to_sheet(figure: Figure<PropertyCell>) -> Sheet {
     let columns = columns::cells();
     let text = columns.to_text(&figure.cells, &columns::TEXT);
     let counterexamples = Counterexample::of(&figure.cells);

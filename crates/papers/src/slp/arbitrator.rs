@@ -32,17 +32,17 @@ const LOSS: u32 = 2;
 pub const RTOS: [u64; 4] = [200, 240, 1000, 3000];
 
 /// The packets, each with its IP length in bytes and q in percent.
-pub const PACKETS: [Packet; 5] = [
-    Packet::new("SYN (no options)", 40, 100),
-    Packet::new("SYN (the paper's)", 70, 100),
-    Packet::new("PSH (a request of 300 bytes)", 352, 10),
-    Packet::new("PSH (the end of 34 kB)", 748, 10),
-    Packet::new("PSH (full)", 1500, 10),
+pub const PACKETS: [CopiedPacket; 5] = [
+    CopiedPacket::new("SYN (no options)", 40, 100),
+    CopiedPacket::new("SYN (the paper's)", 70, 100),
+    CopiedPacket::new("PSH (a request of 300 bytes)", 352, 10),
+    CopiedPacket::new("PSH (the end of 34 kB)", 748, 10),
+    CopiedPacket::new("PSH (full)", 1500, 10),
 ];
 
 /// A kind of packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Packet {
+pub struct CopiedPacket {
     /// Its name in reports.
     pub packet: &'static str,
     /// Its IP length, in bytes.
@@ -51,7 +51,7 @@ pub struct Packet {
     pub q_percent: u32,
 }
 
-impl Packet {
+impl CopiedPacket {
     const fn new(packet: &'static str, size: u32, q_percent: u32) -> Self {
         Self {
             packet,
@@ -99,9 +99,9 @@ impl Packet {
 
 /// A packet at an RTO.
 #[derive(Clone, Debug)]
-pub struct Cell {
+pub struct ThresholdCell {
     /// The packet.
-    pub packet: Packet,
+    pub packet: CopiedPacket,
     /// The RTO, in ms.
     pub rto_ms: u64,
     /// The arbitrator's threshold, in bit/s.
@@ -111,11 +111,11 @@ pub struct Cell {
 }
 
 /// Finds all thresholds and checks the claims.
-pub fn figure() -> Figure<Cell> {
+pub fn figure() -> Figure<ThresholdCell> {
     let cells = PACKETS.iter().flat_map(|packet| {
         RTOS.map(|rto_ms| {
             let rto = Duration::from_millis(rto_ms);
-            Cell {
+            ThresholdCell {
                 packet: *packet,
                 rto_ms,
                 threshold_bits_per_second: packet.threshold(rto),
@@ -123,7 +123,7 @@ pub fn figure() -> Figure<Cell> {
             }
         })
     });
-    let cells: Vec<Cell> = cells.collect();
+    let cells: Vec<ThresholdCell> = cells.collect();
     Figure {
         paper: NAME,
         figure: ID,
@@ -138,7 +138,7 @@ pub fn figure() -> Figure<Cell> {
 fn chart() -> LineChart {
     const POINTS: i32 = 60;
     let (from, to) = (RTOS[0] as f64, RTOS[RTOS.len() - 1] as f64);
-    let line = |packet: &Packet| {
+    let line = |packet: &CopiedPacket| {
         let rtos = (0..=POINTS).map(|i| from * (to / from).powf(f64::from(i) / f64::from(POINTS)));
         let point = |ms: f64| (ms, packet.solved(Duration::from_secs_f64(ms / 1e3)) / 1e6);
         rtos.map(point).collect()
@@ -167,8 +167,8 @@ pub fn sheet() -> Sheet {
     figure.into_sheet(&text, &columns())
 }
 
-fn columns() -> Columns<Cell> {
-    columns_of_figure::<Cell>(ID)
+fn columns() -> Columns<ThresholdCell> {
+    columns_of_figure::<ThresholdCell>(ID)
         .text(("packet", "", "the packet"), |c| {
             Some(c.packet.packet.into())
         })
@@ -203,7 +203,7 @@ fn columns() -> Columns<Cell> {
 }
 
 /// A table with a row per packet and a column per RTO.
-fn text(cells: &[Cell]) -> String {
+fn text(cells: &[ThresholdCell]) -> String {
     let mut table = plain_table();
     let mut header = ["packet", "IP length (bytes)", "q (%)"]
         .map(String::from)

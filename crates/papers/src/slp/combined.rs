@@ -54,7 +54,7 @@ pub const DEADLINE: Duration = Duration::from_secs(10);
 
 /// The flows of one setup.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Cell {
+pub struct CombinedCell {
     /// The cell's settings.
     pub setup: Setup,
     /// The profile of both hosts.
@@ -97,7 +97,7 @@ pub struct Cell {
     pub pairs: Pairs,
 }
 
-impl Cell {
+impl CombinedCell {
     /// Milliseconds saved per kB (1000 bytes) added; `None` if hardly any bytes are added.
     pub fn saved_per_kb(&self) -> Option<f64> {
         let added = self.added_bytes;
@@ -126,12 +126,12 @@ impl Cell {
 ///
 /// # Errors
 /// When settings contradict each other.
-pub fn figure(base: &Scenario) -> Result<Figure<Cell>, SettingsError> {
+pub fn figure(base: &Scenario) -> Result<Figure<CombinedCell>, SettingsError> {
     figure_of(base, FLOWS)
 }
 
 /// The same with `flows` flows per cell.
-fn figure_of(base: &Scenario, flows: u64) -> Result<Figure<Cell>, SettingsError> {
+fn figure_of(base: &Scenario, flows: u64) -> Result<Figure<CombinedCell>, SettingsError> {
     let setups = [Setup::mechanisms(), Setup::gaps()].concat();
     let trials = in_parallel(setups.len(), cores(), |i| {
         Trial::run(&setups[i], base, flows)
@@ -145,7 +145,7 @@ fn figure_of(base: &Scenario, flows: u64) -> Result<Figure<Cell>, SettingsError>
         let uncopied = trial(setup.with(setup.recovery, Copied::Nothing));
         cell(*setup, ours, nothing, uncopied)
     };
-    let cells: Vec<Cell> = setups.iter().zip(&trials).map(cell).collect();
+    let cells: Vec<CombinedCell> = setups.iter().zip(&trials).map(cell).collect();
     Ok(Figure {
         paper: NAME,
         figure: ID,
@@ -167,9 +167,9 @@ fn title(base: &Scenario, flows: u64) -> String {
     )
 }
 
-fn cell(setup: Setup, ours: &Trial, nothing: &Trial, uncopied: &Trial) -> Cell {
+fn cell(setup: Setup, ours: &Trial, nothing: &Trial, uncopied: &Trial) -> CombinedCell {
     let [p99_ms, p999_ms] = ours.quantiles([0.99, 0.999]);
-    Cell {
+    CombinedCell {
         setup,
         profile: setup.profile(),
         flows: ours.fcts.len() as u64,
@@ -194,9 +194,9 @@ fn cell(setup: Setup, ours: &Trial, nothing: &Trial, uncopied: &Trial) -> Cell {
 }
 
 /// Draws mean FCTs and bytes, divided by those with neither mechanism nor copies.
-fn chart(cells: &[Cell]) -> BarChart {
+fn chart(cells: &[CombinedCell]) -> BarChart {
     let get = |setup: Setup| cells.iter().find(|cell| cell.setup == setup);
-    let panel = |load: Load, network: Network, what: &str, number: fn(&Cell) -> f64| {
+    let panel = |load: Load, network: Network, what: &str, number: fn(&CombinedCell) -> f64| {
         let setup = |recovery, copied| Setup {
             load,
             network,
@@ -241,7 +241,7 @@ pub fn sheet(base: &Scenario) -> Result<Sheet, SettingsError> {
     Ok(to_sheet(figure(base)?))
 }
 
-fn to_sheet(figure: Figure<Cell>) -> Sheet {
+fn to_sheet(figure: Figure<CombinedCell>) -> Sheet {
     let cells = figure.cells.clone();
     figure
         .into_sheet(&tables::text(&cells), &columns::cells())

@@ -78,7 +78,7 @@ const SIMULATED: usize = 2 * LOSSES.len() * CODES.len();
 
 /// A code at a loss rate.
 #[derive(Clone, Debug)]
-pub struct Cell {
+pub struct CodeCell {
     /// The probability that a packet is lost.
     pub p: f64,
     /// The code; n = 1, k = 0 is ARQ.
@@ -101,12 +101,12 @@ pub struct Cell {
 ///
 /// # Errors
 /// Never with the loss rates of the figure.
-pub fn figure(seed: u64) -> Result<Figure<Cell>, SettingsError> {
+pub fn figure(seed: u64) -> Result<Figure<CodeCell>, SettingsError> {
     let grid = LOSSES.iter().flat_map(|p| CODES.map(|code| (*p, code)));
     let cells = (0..).zip(grid).map(|(flow, (p, code))| {
         let groups = PACKETS / code.packets();
         let [alone, with_arq] = trial::run(code, p, groups, seed, FlowId(flow))?;
-        Ok(Cell {
+        Ok(CodeCell {
             p,
             code,
             fails: code.fails(p),
@@ -181,8 +181,8 @@ pub fn sheet(seed: u64) -> Result<Sheet, SettingsError> {
 }
 
 /// A row per code and loss rate.
-fn columns() -> Columns<Cell> {
-    columns_of_figure::<Cell>(ID)
+fn columns() -> Columns<CodeCell> {
+    columns_of_figure::<CodeCell>(ID)
         .integer(("seed", "", "seed of the simulation"), |c| Some(c.seed))
         .integer(("groups", "groups", "groups simulated"), |c| {
             Some(c.groups.into())
@@ -225,7 +225,7 @@ fn columns() -> Columns<Cell> {
 
 /// A table with a row per cell, for some of the loss rates. Then the goodputs of all cells whose closed
 /// form lies outside the simulated interval.
-fn text(cells: &[Cell]) -> String {
+fn text(cells: &[CodeCell]) -> String {
     let mut table = plain_table();
     table.set_header([
         "lost (%)",
@@ -237,14 +237,14 @@ fn text(cells: &[Cell]) -> String {
         "with ARQ",
         "simulated",
     ]);
-    let printed = |cell: &&Cell| PRINTED.contains(&cell.p);
+    let printed = |cell: &&CodeCell| PRINTED.contains(&cell.p);
     for cell in cells.iter().filter(printed) {
         let mut row = vec![
             claims::percent(cell.p),
             cell.code.name(),
             claims::percent(cell.fails),
         ];
-        let Cell {
+        let CodeCell {
             alone, with_arq, ..
         } = cell;
         let goodputs = [
@@ -262,7 +262,7 @@ fn text(cells: &[Cell]) -> String {
 }
 
 /// The goodputs whose closed form lies outside the simulated interval.
-fn exceptions(cells: &[Cell]) -> String {
+fn exceptions(cells: &[CodeCell]) -> String {
     let mut outside = Vec::new();
     for cell in cells {
         for (name, goodput) in [("alone", cell.alone), ("with ARQ", cell.with_arq)] {

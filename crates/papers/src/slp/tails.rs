@@ -14,7 +14,7 @@
 mod cell;
 mod claims;
 
-pub use cell::{Case, Cell, PROFILES};
+pub use cell::{Case, PROFILES, TailCell};
 
 use super::NAME;
 use crate::tail_loss::Acks;
@@ -37,7 +37,7 @@ const TITLE: &str = "Flows that lose their last segment, their SYN or their SYN-
 ///
 /// # Errors
 /// Never with the settings of the figure.
-pub fn figure(seed: u64) -> Result<Figure<Cell>, SettingsError> {
+pub fn figure(seed: u64) -> Result<Figure<TailCell>, SettingsError> {
     let mut cells = Vec::new();
     for case in Case::ALL {
         for acks in case.receivers() {
@@ -65,10 +65,10 @@ pub fn figure(seed: u64) -> Result<Figure<Cell>, SettingsError> {
 }
 
 /// Draws the flows with quick ACKs, with a panel per case.
-fn chart(cells: &[Cell]) -> BarChart {
+fn chart(cells: &[TailCell]) -> BarChart {
     let value = |case, profile, rtt_ms| {
         let mut cells = cells.iter();
-        let is_it = |c: &&Cell| {
+        let is_it = |c: &&TailCell| {
             (c.case, c.profile, c.rtt_ms, c.ack) == (case, profile, rtt_ms, Acks::Quick.name())
         };
         cells.find(is_it).and_then(|cell| cell.fct_normalised)
@@ -102,13 +102,13 @@ pub fn sheet(seed: u64) -> Result<Sheet, SettingsError> {
     Ok(to_sheet(figure(seed)?))
 }
 
-fn to_sheet(figure: Figure<Cell>) -> Sheet {
+fn to_sheet(figure: Figure<TailCell>) -> Sheet {
     let text = text(&figure.cells);
     figure.into_sheet(&text, &columns())
 }
 
-fn columns() -> Columns<Cell> {
-    columns_of_figure::<Cell>(ID)
+fn columns() -> Columns<TailCell> {
+    columns_of_figure::<TailCell>(ID)
         .text(("lost", "", "the packet that is lost"), |c| {
             Some(c.case.name().into())
         })
@@ -175,13 +175,13 @@ fn columns() -> Columns<Cell> {
 }
 
 /// A table per case and receiver, with a row per profile.
-fn text(cells: &[Cell]) -> String {
+fn text(cells: &[TailCell]) -> String {
     let mut text = "Columns by RTT: FCT (ms), FCT divided by the first profile's FCT (ratio), copies that both hosts sent,\n\
         and copies that they withheld because the window had no room. CSV and JSON also have retransmissions\n\
         and bytes."
         .to_string();
     for cells in cells.chunks(PROFILES.len() * RTTS.len()) {
-        let Cell { case, ack, .. } = cells[0];
+        let TailCell { case, ack, .. } = cells[0];
         let (lost, segments, q) = (case.name(), case.segments(), case.likelihoods());
         text += &format!(
             "\n\nLost: {lost} (segments={segments} slp.q={q} ack={ack})\n\n{}",
@@ -192,10 +192,10 @@ fn text(cells: &[Cell]) -> String {
 }
 
 /// Formats a number of a cell.
-type ToText = fn(&Cell) -> String;
+type ToText = fn(&TailCell) -> String;
 
 /// The profiles of one case and receiver. Each number has a column per RTT; the first of them names it.
-fn profiles(cells: &[Cell]) -> Table {
+fn profiles(cells: &[TailCell]) -> Table {
     const NUMBERS: [(&str, ToText); 4] = [
         ("FCT", |cell| millis(cell.fct_ms)),
         ("ratio", |cell| millis(cell.fct_normalised)),

@@ -103,7 +103,7 @@ pub struct First {
 
 /// One bar.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Cell {
+pub struct TailLossCell {
     /// The `ack` setting.
     pub ack: &'static str,
     /// The RTT in ms.
@@ -126,7 +126,7 @@ pub struct Cell {
     pub first: Option<First>,
 }
 
-impl Cell {
+impl TailLossCell {
     /// Retransmissions per flow with this trigger.
     pub fn count(&self, trigger: Trigger) -> u64 {
         self.retransmissions
@@ -144,7 +144,7 @@ pub fn run_cell(
     lost: u64,
     mechanism: Mechanism,
     more: &[(&str, &str)],
-) -> Result<Cell, SettingsError> {
+) -> Result<TailLossCell, SettingsError> {
     let (spec, mut simulation) = prepare(base, acks, rtt_ms, lost, mechanism, more)?;
     let (mut records, mut watch) = (Vec::new(), Watch::default());
     for flow in 0..FLOWS {
@@ -153,7 +153,7 @@ pub fn run_cell(
     }
     let first = records[0];
     let counts = Trigger::ALL.map(|t| (t.name(), first.counters.retransmissions.of(t)));
-    Ok(Cell {
+    Ok(TailLossCell {
         ack: acks.name(),
         rtt_ms,
         lost,

@@ -6,15 +6,15 @@ mod fig2;
 pub use fig1::fig1;
 pub use fig2::fig2;
 
-use super::cell::{Acks, Cell, FLOWS, First, MECHANISMS, Mechanism};
+use super::cell::{Acks, FLOWS, First, MECHANISMS, Mechanism, TailLossCell};
 use crate::claims::{Claim, claim};
 use crate::same;
 
 /// The cells of a figure, found by their settings.
-struct Cells<'a>(&'a [Cell]);
+struct Cells<'a>(&'a [TailLossCell]);
 
 impl Cells<'_> {
-    fn get(&self, acks: Acks, rtt_ms: u64, lost: u64, mechanism: Mechanism) -> &Cell {
+    fn get(&self, acks: Acks, rtt_ms: u64, lost: u64, mechanism: Mechanism) -> &TailLossCell {
         let found = self.0.iter().find(|c| {
             c.ack == acks.name() && c.rtt_ms == rtt_ms && c.lost == lost && c.mechanism == mechanism
         });
@@ -46,11 +46,11 @@ fn list(values: impl IntoIterator<Item = f64>) -> String {
 }
 
 /// The claims that both figures decide.
-fn common(cells: &[Cell]) -> [Claim; 3] {
+fn common(cells: &[TailLossCell]) -> [Claim; 3] {
     let mut worse = Vec::new();
-    let groups: Vec<&[Cell]> = cells.chunks(MECHANISMS.len()).collect();
+    let groups: Vec<&[TailLossCell]> = cells.chunks(MECHANISMS.len()).collect();
     for bars in &groups {
-        let fct = |cell: &Cell| cell.fct_ms.unwrap_or(f64::INFINITY);
+        let fct = |cell: &TailLossCell| cell.fct_ms.unwrap_or(f64::INFINITY);
         let Some((tlpr, others)) = bars.split_last() else {
             continue;
         };

@@ -53,7 +53,7 @@ pub struct Rules {
 
 /// A detector's verdict on the scoreboard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Verdict {
+pub struct LossVerdict {
     /// Whether the evidence suffices to enter recovery.
     pub recover: bool,
     /// The lost segments.
@@ -157,7 +157,7 @@ impl Threshold {
 
     /// The verdict on the scoreboard. `duplicates`: duplicate ACKs since `snd_una` last moved. `mss` is in
     /// bytes.
-    pub fn verdict(&self, board: &Scoreboard, duplicates: u32, mss: u32) -> Verdict {
+    pub fn verdict(&self, board: &Scoreboard, duplicates: u32, mss: u32) -> LossVerdict {
         let dupthresh = self.dupthresh;
         let (lost, recover) = match self.rules.rule {
             _ if board.sacked() == Segments::ZERO => (Lost::ByTime, false),
@@ -178,7 +178,7 @@ impl Threshold {
                 (lost, recover)
             }
         };
-        Verdict { recover, lost }
+        LossVerdict { recover, lost }
     }
 }
 

@@ -10,7 +10,7 @@ use super::*;
 use crate::ack::AckSummary;
 use crate::counters::Ended;
 use crate::detect::{LossRule, RackContext, RackVersion};
-use crate::frto::{AckEvidence, Verdict};
+use crate::frto::{AckEvidence, FrtoVerdict};
 use crate::undo::Proof;
 
 /// The least a sender waits before it takes SACKed data for dropped by the receiver (Linux).
@@ -188,9 +188,9 @@ impl Sender {
             can_send_new: self.next_new_at_once().is_some(),
         });
         match verdict {
-            Verdict::Spurious => return self.leave_loss_undone(now, Proof::Frto),
-            Verdict::Goes(frto) => self.episode.frto = frto,
-            Verdict::TryNew(frto) => {
+            FrtoVerdict::Spurious => return self.leave_loss_undone(now, Proof::Frto),
+            FrtoVerdict::Goes(frto) => self.episode.frto = frto,
+            FrtoVerdict::TryNew(frto) => {
                 self.episode.recovery_point = self.board.nxt();
                 self.episode.frto = frto;
             }

@@ -1,7 +1,7 @@
 //! The claims of §4.3, in the paper's wording and in an exact one.
 
-use super::{Cell, Check, Moment, Network, OWN_SETTINGS, Property, Scheme};
-use crate::claims::{Claim, Verdict, claim};
+use super::{Check, Moment, Network, OWN_SETTINGS, Property, PropertyCell, Scheme};
+use crate::claims::{Claim, ClaimVerdict, claim};
 use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::{self, Settings};
 
@@ -19,7 +19,7 @@ const EVERY_BOUND: &[Scheme] = &[
 
 /// All cells, and the scenario that repeats them.
 struct Cells<'a> {
-    cells: &'a [Cell],
+    cells: &'a [PropertyCell],
     base: &'a Scenario,
 }
 
@@ -28,7 +28,7 @@ struct Sum<'a> {
     cases: u64,
     broken: u64,
     /// The check with the largest excess, and its cell.
-    worst: Option<(&'a Cell, &'a Check)>,
+    worst: Option<(&'a PropertyCell, &'a Check)>,
 }
 
 impl Sum<'_> {
@@ -44,13 +44,13 @@ impl Sum<'_> {
 }
 
 impl<'a> Cells<'a> {
-    fn of(&self, schemes: &[Scheme]) -> impl Iterator<Item = &'a Cell> {
+    fn of(&self, schemes: &[Scheme]) -> impl Iterator<Item = &'a PropertyCell> {
         let cells = self.cells.iter();
         cells.filter(move |cell| schemes.contains(&cell.scheme))
     }
 
-    fn get(&self, network: Network, scheme: Scheme) -> &'a Cell {
-        let is_it = |cell: &&Cell| (cell.network, cell.scheme) == (network, scheme);
+    fn get(&self, network: Network, scheme: Scheme) -> &'a PropertyCell {
+        let is_it = |cell: &&PropertyCell| (cell.network, cell.scheme) == (network, scheme);
         let found = self.cells.iter().find(is_it);
         found.expect("a cell for each scheme on each network")
     }
@@ -90,7 +90,7 @@ impl<'a> Cells<'a> {
 }
 
 /// The command whose events show a flow.
-fn command(base: &Scenario, cell: &Cell, flow: u64) -> String {
+fn command(base: &Scenario, cell: &PropertyCell, flow: u64) -> String {
     let mut command = format!(
         "recoup run prr --profile {} --flows {} --seed {}",
         cell.profile,
@@ -113,7 +113,7 @@ fn command(base: &Scenario, cell: &Cell, flow: u64) -> String {
 }
 
 /// All claims, in the order of §4.3.
-pub fn all(cells: &[Cell], base: &Scenario) -> Vec<Claim> {
+pub fn all(cells: &[PropertyCell], base: &Scenario) -> Vec<Claim> {
     let c = Cells { cells, base };
     let parts = [
         clocking(&c),
@@ -128,7 +128,7 @@ pub fn all(cells: &[Cell], base: &Scenario) -> Vec<Claim> {
 /// A claim that is expected to fail, and the reason.
 fn fails(claim: Claim, reason: String) -> Claim {
     Claim {
-        known: Verdict::Fails,
+        known: ClaimVerdict::Fails,
         note: Some(reason),
         ..claim
     }

@@ -1,6 +1,6 @@
 //! The columns of cells and of counterexamples.
 
-use super::{Cell, Check, ID, Moment, Network, Property, Scheme};
+use super::{Check, ID, Moment, Network, Property, PropertyCell, Scheme};
 use crate::columns_of_figure;
 use recoup_table::Columns;
 
@@ -28,8 +28,8 @@ pub struct Counterexample {
 
 impl Counterexample {
     /// The worst case of every property in every cell.
-    pub fn of(cells: &[Cell]) -> Vec<Self> {
-        let of_check = |cell: &Cell, property: Property| {
+    pub fn of(cells: &[PropertyCell]) -> Vec<Self> {
+        let of_check = |cell: &PropertyCell, property: Property| {
             let Check { worst, excess, .. } = *cell.check(property);
             Some(Self {
                 network: cell.network,
@@ -49,8 +49,8 @@ impl Counterexample {
 }
 
 /// A row per network and scheme: for each property the number of cases and of broken ones.
-pub fn cells() -> Columns<Cell> {
-    let mut columns = columns_of_figure::<Cell>(ID)
+pub fn cells() -> Columns<PropertyCell> {
+    let mut columns = columns_of_figure::<PropertyCell>(ID)
         .text(("network", "", "the network"), |c| {
             Some(c.network.name().into())
         })
@@ -112,7 +112,7 @@ pub fn cells() -> Columns<Cell> {
         )
         .heading("largest shortfall from PRR's share");
     for property in Property::ALL {
-        let check = Columns::<Cell>::new()
+        let check = Columns::<PropertyCell>::new()
             .integer(
                 ("cases", "", "cases in which the property was checked"),
                 move |c| Some(c.check(property).cases),

@@ -2,7 +2,7 @@ use super::*;
 use std::sync::LazyLock;
 
 /// Run once for all tests.
-static FIGURE: LazyLock<Figure<Cell>> =
+static FIGURE: LazyLock<Figure<PropertyCell>> =
     LazyLock::new(|| figure(&Scenario::load(NAME).unwrap()).unwrap());
 
 #[test]

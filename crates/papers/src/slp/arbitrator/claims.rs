@@ -1,7 +1,7 @@
 //! The claims of §II-C1 on thresholds.
 
-use super::{Cell, PACKETS, Packet};
-use crate::claims::{Claim, Verdict, claim};
+use super::{CopiedPacket, PACKETS, ThresholdCell};
+use crate::claims::{Claim, ClaimVerdict, claim};
 use std::time::Duration;
 
 /// The RTO of the paper's two thresholds.
@@ -12,17 +12,17 @@ const PRINTED_SYN: f64 = 3.35;
 const PRINTED_PSH: f64 = 7.16;
 
 /// Checks the claims.
-pub fn all(cells: &[Cell]) -> Vec<Claim> {
+pub fn all(cells: &[ThresholdCell]) -> Vec<Claim> {
     vec![as_the_formula(cells), syn(), psh()]
 }
 
 /// The figure's packet with this length and q (in percent).
-fn packet(size: u32, q_percent: u32) -> Packet {
-    let is = |packet: &&Packet| (packet.size, packet.q_percent) == (size, q_percent);
+fn packet(size: u32, q_percent: u32) -> CopiedPacket {
+    let is = |packet: &&CopiedPacket| (packet.size, packet.q_percent) == (size, q_percent);
     *PACKETS.iter().find(is).expect("a packet of the figure")
 }
 
-fn threshold(packet: Packet) -> f64 {
+fn threshold(packet: CopiedPacket) -> f64 {
     packet.threshold(RTO).map_or(f64::INFINITY, |b| b as f64)
 }
 
@@ -31,8 +31,8 @@ pub fn kibytes(bits: f64) -> f64 {
     bits / 8.0 / 1024.0
 }
 
-fn as_the_formula(cells: &[Cell]) -> Claim {
-    let same = |cell: &&Cell| {
+fn as_the_formula(cells: &[ThresholdCell]) -> Claim {
+    let same = |cell: &&ThresholdCell| {
         let solved = cell.solved_bits_per_second;
         // Rates are whole bits per second; the formula is in floating point.
         let above = |bits: u64| bits as f64 - solved;
@@ -64,7 +64,7 @@ fn syn() -> Claim {
             format!("{:.2}", ours / 1e6) == PRINTED_SYN.to_string(),
         ),
     );
-    claim.known = Verdict::Fails;
+    claim.known = ClaimVerdict::Fails;
     claim.note = Some(format!(
         "the formula gives 0.98 · 70 · 8/0.02 bit/s = {:.2} KiB/s: the printed number with another unit. SLP copies a SYN above 3.35 Mbit/s, but also from 27.44 kbit/s on",
         kibytes(ours),
@@ -84,7 +84,7 @@ fn psh() -> Claim {
             format!("{:.2}", ours / 1e6) == PRINTED_PSH.to_string(),
         ),
     );
-    claim.known = Verdict::Fails;
+    claim.known = ClaimVerdict::Fails;
     claim.note = Some(format!(
         "no reading of the formula gives 7.16. In KiB/s, the unit that explains the SYN's threshold, ours is {:.1}: near 7.16 except for a factor of 100 and {:.1} %. The ratio of the printed thresholds is {:.2}, that of the formula's {:.1}. Without 1 − p the threshold is 6.00 Mbit/s; at q = 1 % it is 7.15 MiB/s; with the 1,460 bytes of payload it is 715.4 kB/s. As a bound 7.16 Mbit/s is correct: SLP copies a PSH packet above it, but also from 5.88 Mbit/s on",
         kibytes(ours),

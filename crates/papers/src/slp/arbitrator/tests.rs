@@ -19,7 +19,7 @@ fn thresholds_are_exact_to_the_bit_per_second() {
         (1500, 0, 1000, None),
         (1500, 10, 0, None),
     ] {
-        let packet = Packet::new("", size, q_percent);
+        let packet = CopiedPacket::new("", size, q_percent);
         let rto = Duration::from_millis(rto_ms);
         assert_eq!(packet.threshold(rto), bits, "{packet:?} {rto_ms} ms");
     }

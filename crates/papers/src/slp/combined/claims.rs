@@ -4,7 +4,7 @@ mod comparisons;
 mod gap;
 mod networks;
 
-use super::Cell;
+use super::CombinedCell;
 use super::grid::{Copied, GAP, Load, Network, Recovery};
 use crate::claims::Claim;
 use recoup_lab::scenario::Scenario;
@@ -18,10 +18,16 @@ const OURS: &str = "ours";
 const ERRORS: f64 = 4.0;
 
 /// The cells, found by their settings.
-struct Cells<'a>(&'a [Cell]);
+struct Cells<'a>(&'a [CombinedCell]);
 
 impl<'a> Cells<'a> {
-    fn get(&self, load: Load, network: Network, recovery: Recovery, copied: Copied) -> &'a Cell {
+    fn get(
+        &self,
+        load: Load,
+        network: Network,
+        recovery: Recovery,
+        copied: Copied,
+    ) -> &'a CombinedCell {
         self.at(load, network, recovery, copied, GAP)
     }
 
@@ -32,8 +38,8 @@ impl<'a> Cells<'a> {
         recovery: Recovery,
         copied: Copied,
         gap: &str,
-    ) -> &'a Cell {
-        let found = self.0.iter().find(|Cell { setup, .. }| {
+    ) -> &'a CombinedCell {
+        let found = self.0.iter().find(|CombinedCell { setup, .. }| {
             (setup.load, setup.network) == (load, network)
                 && (setup.recovery, setup.copied, setup.gap) == (recovery, copied, gap)
         });
@@ -42,7 +48,7 @@ impl<'a> Cells<'a> {
 }
 
 /// Checks the claims.
-pub fn all(cells: &[Cell], base: &Scenario) -> Result<Vec<Claim>, SettingsError> {
+pub fn all(cells: &[CombinedCell], base: &Scenario) -> Result<Vec<Claim>, SettingsError> {
     let c = Cells(cells);
     Ok(vec![
         networks::same_mean(&c, base)?,

@@ -1,6 +1,6 @@
 //! The columns of cells, of distances between originals and copies, and of first packets.
 
-use super::{Cell, ID, Setup};
+use super::{CombinedCell, ID, Setup};
 use crate::columns_of_figure;
 use recoup_lab::stats::Estimate;
 use recoup_table::Columns;
@@ -14,8 +14,8 @@ pub struct Distance {
 
 impl Distance {
     /// The distances of all cells.
-    pub fn of(cells: &[Cell]) -> Vec<Self> {
-        let of_cell = |cell: &Cell| {
+    pub fn of(cells: &[CombinedCell]) -> Vec<Self> {
+        let of_cell = |cell: &CombinedCell| {
             let setup = cell.setup;
             let distances = cell.pairs.distances.clone().into_iter();
             distances.map(move |(distance, originals_lost)| Self {
@@ -49,8 +49,8 @@ fn setup<R: 'static>(setup: fn(&R) -> &Setup) -> Columns<R> {
 }
 
 /// A row per cell.
-pub fn cells() -> Columns<Cell> {
-    let columns = setup::<Cell>(|c| &c.setup)
+pub fn cells() -> Columns<CombinedCell> {
+    let columns = setup::<CombinedCell>(|c| &c.setup)
         .text(("profile", "", "profile of both hosts"), |c| {
             Some(c.profile.clone().into())
         })
@@ -109,12 +109,12 @@ pub fn cells() -> Columns<Cell> {
 
 /// Adds a mean and half the width of its interval.
 fn estimate(
-    columns: Columns<Cell>,
+    columns: Columns<CombinedCell>,
     name: &'static str,
     unit: &'static str,
     about: &'static str,
-    of: fn(&Cell) -> Estimate,
-) -> Columns<Cell> {
+    of: fn(&CombinedCell) -> Estimate,
+) -> Columns<CombinedCell> {
     columns
         .real((name, unit, about), move |c| Some(of(c).mean))
         .real(
@@ -128,8 +128,13 @@ fn estimate(
 }
 
 /// Adds the counts over all flows.
-fn counts(columns: Columns<Cell>) -> Columns<Cell> {
-    type Count = (&'static str, &'static str, &'static str, fn(&Cell) -> u64);
+fn counts(columns: Columns<CombinedCell>) -> Columns<CombinedCell> {
+    type Count = (
+        &'static str,
+        &'static str,
+        &'static str,
+        fn(&CombinedCell) -> u64,
+    );
     const COUNTS: [Count; 7] = [
         ("copies", "segments", "copies sent", |c| c.copies),
         (
@@ -184,8 +189,8 @@ pub fn distances() -> Columns<Distance> {
 }
 
 /// A row per cell: flows' first packets.
-pub fn first_packets() -> Columns<Cell> {
-    setup::<Cell>(|c| &c.setup)
+pub fn first_packets() -> Columns<CombinedCell> {
+    setup::<CombinedCell>(|c| &c.setup)
         .integer(
             ("firsts", "packets", "flows' first packets, both directions"),
             |c| Some(c.firsts),

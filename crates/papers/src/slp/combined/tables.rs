@@ -1,7 +1,7 @@
 //! The tables for people.
 
 use super::grid::{Copied, GAP, GAPS, Load, Network, Recovery, everywhere};
-use super::{Cell, DEADLINE, Setup};
+use super::{CombinedCell, DEADLINE, Setup};
 use comfy_table::Table;
 use recoup_table::plain_table;
 
@@ -22,7 +22,7 @@ const LEGEND: &str = "Numbers are per flow, ± half an interval of 95 % confiden
     Both lost: the share of lost originals whose copy was lost too.";
 
 /// The numbers of a row.
-fn numbers(cell: &Cell) -> [String; NUMBERS.len()] {
+fn numbers(cell: &CombinedCell) -> [String; NUMBERS.len()] {
     let percent = |share: f64| format!("{:.1}", 100.0 * share);
     let p99 = match cell.p99_ms < DEADLINE.as_secs_f64() * 1e3 {
         true => format!("{:.1}", cell.p99_ms),
@@ -45,7 +45,7 @@ fn numbers(cell: &Cell) -> [String; NUMBERS.len()] {
 
 /// A table per load and network with a row per mechanism, then a table per network with a row per gap.
 /// CSV and JSON have more columns.
-pub fn text(cells: &[Cell]) -> String {
+pub fn text(cells: &[CombinedCell]) -> String {
     let mut parts = vec![LEGEND.to_string()];
     for (load, network) in everywhere() {
         let (load_name, network_name) = (load.name(), network.name());
@@ -63,10 +63,10 @@ pub fn text(cells: &[Cell]) -> String {
 }
 
 /// A row per mechanism and kind of copies.
-fn mechanisms(cells: &[Cell], load: Load, network: Network) -> Table {
+fn mechanisms(cells: &[CombinedCell], load: Load, network: Network) -> Table {
     let mut table = plain_table();
     table.set_header(["mechanism", "copies of"].iter().chain(&NUMBERS));
-    let here = |cell: &&Cell| {
+    let here = |cell: &&CombinedCell| {
         let Setup { copied, gap, .. } = cell.setup;
         (cell.setup.load, cell.setup.network, gap) == (load, network, GAP)
             && copied != Copied::Second
@@ -82,7 +82,7 @@ fn mechanisms(cells: &[Cell], load: Load, network: Network) -> Table {
 }
 
 /// A row per kind of copies and gap.
-fn gaps(cells: &[Cell], network: Network) -> Table {
+fn gaps(cells: &[CombinedCell], network: Network) -> Table {
     let mut table = plain_table();
     let of = ["copies of", "gap"];
     table.set_header(of.iter().chain(&NUMBERS).chain(&["computed (%)"]));

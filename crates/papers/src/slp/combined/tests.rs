@@ -13,13 +13,13 @@ use std::sync::LazyLock;
 const FEW: u64 = 1500;
 
 /// Run once for all tests.
-static FIGURE: LazyLock<Figure<Cell>> = LazyLock::new(|| few(FEW));
+static FIGURE: LazyLock<Figure<CombinedCell>> = LazyLock::new(|| few(FEW));
 
-fn few(flows: u64) -> Figure<Cell> {
+fn few(flows: u64) -> Figure<CombinedCell> {
     figure_of(&Scenario::load("fetch").unwrap(), flows).unwrap()
 }
 
-fn get(load: Load, network: Network, recovery: Recovery, copied: Copied) -> &'static Cell {
+fn get(load: Load, network: Network, recovery: Recovery, copied: Copied) -> &'static CombinedCell {
     let setup = Setup {
         load,
         network,

@@ -1,7 +1,7 @@
 //! The claims of §I and §II-A that the goodputs decide.
 
-use super::{CODES, Cell, Code};
-use crate::claims::{Claim, Verdict, claim};
+use super::{CODES, Code, CodeCell};
+use crate::claims::{Claim, ClaimVerdict, claim};
 
 /// The loss rate of the paper's examples (§II-C1).
 const TYPICAL: f64 = 0.02;
@@ -34,7 +34,7 @@ fn range(number: impl Fn(Code) -> f64, write: impl Fn(f64) -> String) -> String 
 }
 
 /// Checks the claims.
-pub fn all(cells: &[Cell]) -> Vec<Claim> {
+pub fn all(cells: &[CodeCell]) -> Vec<Claim> {
     vec![
         arq_within_the_border(),
         no_retransmission(),
@@ -97,7 +97,7 @@ fn no_retransmission() -> Claim {
             never,
         ),
     );
-    claim.known = Verdict::Fails;
+    claim.known = ClaimVerdict::Fails;
     claim.note = Some(
         "p ≤ k/(n + k) means that a group loses at most k packets on average. The number of losses varies around the mean: at the border a quarter of the smallest code's groups lose more than k packets, and the share approaches half as groups get longer. Only p = 0 ensures that no retransmission is needed".into(),
     );
@@ -135,7 +135,7 @@ fn not_cost_effective() -> Claim {
     claim
 }
 
-fn as_simulated(cells: &[Cell]) -> Claim {
+fn as_simulated(cells: &[CodeCell]) -> Claim {
     let simulated = || cells.iter().flat_map(|cell| [cell.alone, cell.with_arq]);
     let (agree, all) = (
         simulated().filter(|g| g.agrees).count(),

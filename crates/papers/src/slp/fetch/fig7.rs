@@ -100,7 +100,7 @@ pub struct Spent {
 
 /// All runs of a profile.
 #[derive(Clone, Debug)]
-pub struct Cell {
+pub struct FetchCell {
     /// The profile of both hosts.
     pub profile: &'static str,
     /// The seed of the run shown; the seeds of the other runs follow it.
@@ -129,7 +129,7 @@ impl Spent {
     }
 }
 
-impl Cell {
+impl FetchCell {
     fn new(profile: &'static str, seed: u64, runs: &[Run], expected: impl Fn(u64) -> f64) -> Self {
         let mut distribution = BTreeMap::new();
         for time in runs.iter().flat_map(|run| &run.times).flatten() {
@@ -216,7 +216,7 @@ fn by_lost_syns(limit: Duration, initial_rto: Duration, slp: bool) -> f64 {
 ///
 /// # Errors
 /// When settings contradict each other.
-pub fn figure(base: &Scenario, count: usize) -> Result<Figure<Cell>, SettingsError> {
+pub fn figure(base: &Scenario, count: usize) -> Result<Figure<FetchCell>, SettingsError> {
     let mut cells = Vec::new();
     for system in SYSTEMS {
         let [without, with] = system
@@ -230,7 +230,7 @@ pub fn figure(base: &Scenario, count: usize) -> Result<Figure<Cell>, SettingsErr
         {
             let expected =
                 |limit_ms| by_lost_syns(Duration::from_millis(limit_ms), system.initial_rto, slp);
-            let mut cell = Cell::new(name, base.seed, runs, expected);
+            let mut cell = FetchCell::new(name, base.seed, runs, expected);
             cell.spent.compare(&before);
             cell.as_in_the_paper = slp.then(|| as_in_the_paper(&both));
             cells.push(cell);
@@ -262,16 +262,16 @@ fn as_in_the_paper([without, with]: &[Vec<Run>; 2]) -> Share {
 }
 
 /// Draws the distribution functions of the paper's Linux.
-fn chart(cells: &[Cell]) -> LineChart {
+fn chart(cells: &[FetchCell]) -> LineChart {
     let drawn = &cells[..2.min(cells.len())];
-    let times = |cell: &Cell| {
+    let times = |cell: &FetchCell| {
         cell.distribution
             .iter()
             .map(|s| s.fct_ms)
             .collect::<Vec<_>>()
     };
     let last = drawn.iter().flat_map(times).fold(0.0, f64::max);
-    let line = |cell: &Cell, shown: bool| {
+    let line = |cell: &FetchCell, shown: bool| {
         let mut times = times(cell);
         let first = times.first().copied();
         times.push(last);

@@ -103,7 +103,7 @@ impl Fetches {
 
 /// A file.
 #[derive(Clone, Debug)]
-pub struct Cell {
+pub struct SizeCell {
     /// The file's length in bytes.
     pub size: u64,
     /// Fetches by each profile.
@@ -114,7 +114,7 @@ pub struct Cell {
     pub with: Fetches,
 }
 
-impl Cell {
+impl SizeCell {
     /// How much SLP reduces a quantity of the completion times, in percent.
     fn saved(&self, quantity: Quantity) -> f64 {
         100.0 * (1.0 - self.with.fct(quantity) / self.without.fct(quantity))
@@ -140,7 +140,7 @@ impl Cell {
 ///
 /// # Errors
 /// When settings contradict each other.
-pub fn figure(base: &Scenario, effort: Effort) -> Result<Figure<Cell>, SettingsError> {
+pub fn figure(base: &Scenario, effort: Effort) -> Result<Figure<SizeCell>, SettingsError> {
     let cells = (0..SIZES).map(|i| run_cell(base, 250 << i, effort));
     let cells = cells.collect::<Result<Vec<_>, _>>()?;
     Ok(Figure {
@@ -156,7 +156,7 @@ pub fn figure(base: &Scenario, effort: Effort) -> Result<Figure<Cell>, SettingsE
     })
 }
 
-fn run_cell(base: &Scenario, size: u64, effort: Effort) -> Result<Cell, SettingsError> {
+fn run_cell(base: &Scenario, size: u64, effort: Effort) -> Result<SizeCell, SettingsError> {
     let mut scenario = base.clone();
     scenario.profiles = PROFILES.map(profile).to_vec();
     scenario.flows = effort.fetches(size);
@@ -165,7 +165,7 @@ fn run_cell(base: &Scenario, size: u64, effort: Effort) -> Result<Cell, Settings
         .set("writes", &format!("{size}B@0"), Path::new(""))?;
     let results = run(&scenario, cores(), |_| ())?;
     let fetches = |i: usize| Fetches::new(PROFILES[i], &results[i].cost);
-    Ok(Cell {
+    Ok(SizeCell {
         size,
         fetches: scenario.flows,
         without: fetches(0),
@@ -173,8 +173,8 @@ fn run_cell(base: &Scenario, size: u64, effort: Effort) -> Result<Cell, Settings
     })
 }
 
-fn chart(cells: &[Cell]) -> LineChart {
-    let line = |y: fn(&Cell) -> f64| cells.iter().map(|c| (c.kilobytes(), y(c))).collect();
+fn chart(cells: &[SizeCell]) -> LineChart {
+    let line = |y: fn(&SizeCell) -> f64| cells.iter().map(|c| (c.kilobytes(), y(c))).collect();
     LineChart {
         title: "What SLP saves and what it adds, by the length of the file".into(),
         x_label: "file (kB)".into(),
@@ -194,7 +194,7 @@ fn chart(cells: &[Cell]) -> LineChart {
             lines: vec![
                 line(|c| c.saved(|s| s.mean)),
                 line(|c| c.saved(|s| s.p99)),
-                line(Cell::added),
+                line(SizeCell::added),
             ],
         }],
     }

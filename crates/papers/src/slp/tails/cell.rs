@@ -116,7 +116,7 @@ impl Case {
 
 /// One flow.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Cell {
+pub struct TailCell {
     /// The case.
     pub case: Case,
     /// The `ack` setting.
@@ -141,7 +141,7 @@ pub struct Cell {
     pub bytes: u64,
 }
 
-impl Cell {
+impl TailCell {
     /// Whether a data segment was copied. A copy of a SYN or SYN-ACK is one byte of sequence space.
     pub fn copied_data(&self) -> bool {
         self.copied_bytes > self.copies
@@ -156,7 +156,7 @@ pub fn run(
     profile: &'static str,
     seed: u64,
     more: &[(&str, &str)],
-) -> Result<Cell, SettingsError> {
+) -> Result<TailCell, SettingsError> {
     let (rtt, segments) = (format!("{rtt_ms}ms"), case.segments().to_string());
     let own = [
         ("rtt", &*rtt),
@@ -167,7 +167,7 @@ pub fn run(
     ];
     let settings: Vec<(&str, &str)> = own.iter().chain(more).copied().collect();
     let flow = run_flow(case.scenario(), &settings, profile, seed)?;
-    Ok(Cell {
+    Ok(TailCell {
         case,
         ack: acks.name(),
         rtt_ms,

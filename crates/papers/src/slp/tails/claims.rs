@@ -1,7 +1,7 @@
 //! Claims on tails, SYNs and SYN-ACKs that follow from the window rule and the arbitrator.
 
 use super::cell::{run, run_flow};
-use super::{Case, Cell, PROFILES, RTTS};
+use super::{Case, PROFILES, RTTS, TailCell};
 use crate::claims::{Claim, claim};
 use crate::same;
 use crate::tail_loss::Acks;
@@ -21,11 +21,11 @@ const SLP: &str = PROFILES[4];
 const BOTH: &str = PROFILES[5];
 
 /// The cells, found by their settings.
-struct Cells<'a>(&'a [Cell]);
+struct Cells<'a>(&'a [TailCell]);
 
 impl Cells<'_> {
-    fn get(&self, case: Case, acks: Acks, rtt_ms: u64, profile: &str) -> &Cell {
-        let is_it = |c: &&Cell| {
+    fn get(&self, case: Case, acks: Acks, rtt_ms: u64, profile: &str) -> &TailCell {
+        let is_it = |c: &&TailCell| {
             (c.case, c.ack, c.rtt_ms, c.profile) == (case, acks.name(), rtt_ms, profile)
         };
         self.0.iter().find(is_it).expect("a cell of the grid")
@@ -55,7 +55,7 @@ fn over(cases: &[Case], holds: impl Fn(Case, Acks, u64) -> bool) -> (String, boo
 }
 
 /// Checks the claims.
-pub fn all(cells: &[Cell], seed: u64) -> Result<Vec<Claim>, SettingsError> {
+pub fn all(cells: &[TailCell], seed: u64) -> Result<Vec<Claim>, SettingsError> {
     let c = Cells(cells);
     Ok(vec![
         first_window(seed)?,

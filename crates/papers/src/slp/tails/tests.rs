@@ -2,7 +2,7 @@ use super::*;
 use std::sync::LazyLock;
 
 /// Run once for all tests.
-static FIGURE: LazyLock<Figure<Cell>> = LazyLock::new(|| figure(1).unwrap());
+static FIGURE: LazyLock<Figure<TailCell>> = LazyLock::new(|| figure(1).unwrap());
 
 #[test]
 fn verdicts_are_as_expected() {
@@ -28,8 +28,9 @@ fn completion_times_are_as_computed_by_hand() {
         ("linux-3.17+slp", 80.0 + 80.0 + 10.0),
     ] {
         let cells = FIGURE.cells.iter();
-        let is_it =
-            |c: &&Cell| (c.case, c.ack, c.rtt_ms, c.profile) == (Case::Tail8, "quick", 80, profile);
+        let is_it = |c: &&TailCell| {
+            (c.case, c.ack, c.rtt_ms, c.profile) == (Case::Tail8, "quick", 80, profile)
+        };
         let cell = cells.clone().find(is_it).unwrap();
         assert_eq!(cell.fct_ms, Some(fct_ms), "{profile}");
     }

@@ -1,8 +1,8 @@
 //! The claims that figure 1 (one lost segment, by RTT) decides.
 
 use super::{Cells, claim, common, list, same};
-use crate::claims::{Claim, Verdict};
-use crate::tail_loss::cell::{Acks, Cell, FLOWS, First, Mechanism, prepare, run_cell};
+use crate::claims::{Claim, ClaimVerdict};
+use crate::tail_loss::cell::{Acks, FLOWS, First, Mechanism, TailLossCell, prepare, run_cell};
 use crate::tail_loss::{FIG2_RTT, RTTS};
 use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::SettingsError;
@@ -35,7 +35,7 @@ fn in_every_cell(f: impl Fn(Acks, u64) -> bool) -> (String, bool) {
 }
 
 /// Checks the claims.
-pub fn fig1(cells: &[Cell], base: &Scenario) -> Result<Vec<Claim>, SettingsError> {
+pub fn fig1(cells: &[TailLossCell], base: &Scenario) -> Result<Vec<Claim>, SettingsError> {
     let c = Cells(cells);
     let mut claims = restart_claims(&c);
     claims.extend(probe_claims(&c));
@@ -289,7 +289,7 @@ fn ten_ms_exception(c: &Cells, base: &Scenario) -> Result<Claim, SettingsError> 
             holds,
         ),
     );
-    claim.known = Verdict::Fails;
+    claim.known = ClaimVerdict::Fails;
     claim.note = Some(format!(
         "exact timers and an ACK per segment do not give this: all nine ACKs arrive after 10 ms, but \
          equation 1 waits 20 ms. A receiver that sends only eight quick ACKs could explain it. It \

@@ -2,7 +2,7 @@
 
 use super::{Cells, claim, common, list, same};
 use crate::claims::Claim;
-use crate::tail_loss::cell::{Acks, Cell, Mechanism, prepare};
+use crate::tail_loss::cell::{Acks, Mechanism, TailLossCell, prepare};
 use crate::tail_loss::{DEGREES, FIG2_RTT};
 use recoup_lab::scenario::Scenario;
 use recoup_lab::settings::SettingsError;
@@ -12,7 +12,7 @@ use recoup_sim::NoObserver;
 use recoup_units::FlowId;
 
 /// Checks the claims.
-pub fn fig2(cells: &[Cell], base: &Scenario) -> Result<Vec<Claim>, SettingsError> {
+pub fn fig2(cells: &[TailLossCell], base: &Scenario) -> Result<Vec<Claim>, SettingsError> {
     let c = Cells(cells);
     let rtt = FIG2_RTT;
     let every = |degrees: &[u64], f: &dyn Fn(Acks, u64) -> bool| {
@@ -126,13 +126,13 @@ fn early_retransmit_claim(c: &Cells, base: &Scenario) -> Result<Claim, SettingsE
 /// The mechanisms that repair the losses which the probe does not.
 fn repair_claims(c: &Cells) -> [Claim; 3] {
     let repaired_by = |degrees: &[u64], trigger: Trigger| {
-        let as_claimed = |cell: &Cell| {
+        let as_claimed = |cell: &TailLossCell| {
             let rest = cell.lost - 1;
             cell.count(Trigger::Tlp) == 1
                 && cell.count(trigger) == rest
                 && cell.count(Trigger::Rto) == 0
         };
-        let cells: Vec<&Cell> = degrees
+        let cells: Vec<&TailLossCell> = degrees
             .iter()
             .flat_map(|&n| Acks::ALL.map(|acks| (acks, n)))
             .flat_map(|(acks, n)| {

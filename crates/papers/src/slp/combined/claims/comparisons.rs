@@ -2,7 +2,7 @@
 
 use super::{Cells, OURS, by_load, by_network};
 use crate::claims::{Claim, claim};
-use crate::slp::combined::Cell;
+use crate::slp::combined::CombinedCell;
 use crate::slp::combined::grid::{Copied, Load, Network, Recovery, everywhere};
 use recoup_lab::stats::Estimate;
 
@@ -125,7 +125,7 @@ pub fn handshake(c: &Cells<'_>) -> Claim {
 }
 
 /// Milliseconds saved per byte added; infinite if none is added.
-fn per_byte(cell: &Cell) -> f64 {
+fn per_byte(cell: &CombinedCell) -> f64 {
     match cell.added_bytes.mean {
         added if added > 0.0 => cell.saved_ms.mean / added,
         _ if cell.saved_ms.mean > 0.0 => f64::INFINITY,

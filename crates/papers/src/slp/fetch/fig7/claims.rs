@@ -3,13 +3,13 @@
 //! A claim that some fetches of fifty take long, or none, holds if a run is more likely than not to show
 //! it: the whole interval of the probability lies above one half.
 
-use super::{Cell, Copied, FETCHES, Over};
-use crate::claims::{Claim, Verdict, claim};
+use super::{Copied, FETCHES, FetchCell, Over};
+use crate::claims::{Claim, ClaimVerdict, claim};
 use crate::slp::fetch::NEGLIGIBLE;
 use recoup_lab::stats::Share;
 
 /// Checks the claims.
-pub fn all(cells: &[Cell]) -> Vec<Claim> {
+pub fn all(cells: &[FetchCell]) -> Vec<Claim> {
     let [without, with, longer, longer_with] = cells else {
         return vec![];
     };
@@ -23,7 +23,7 @@ pub fn all(cells: &[Cell]) -> Vec<Claim> {
     ]
 }
 
-fn over(cell: &Cell, limit_ms: u64) -> &Over {
+fn over(cell: &FetchCell, limit_ms: u64) -> &Over {
     let over = cell.over.iter().find(|over| over.limit_ms == limit_ms);
     over.expect("a limit of the figure")
 }
@@ -32,7 +32,7 @@ fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }
 
-fn most_within(without: &Cell) -> Claim {
+fn most_within(without: &FetchCell) -> Claim {
     let within = without.share_within(500.0, false);
     claim(
         "most-within-half-a-second",
@@ -43,7 +43,7 @@ fn most_within(without: &Cell) -> Claim {
     )
 }
 
-fn over_one_second(without: &Cell) -> Claim {
+fn over_one_second(without: &FetchCell) -> Claim {
     let over = over(without, 1000);
     let mut claim = claim(
         "some-over-1s",
@@ -63,7 +63,10 @@ fn over_one_second(without: &Cell) -> Claim {
     claim
 }
 
-fn over_two_seconds([without, with]: [&Cell; 2], [longer, longer_with]: [&Cell; 2]) -> Claim {
+fn over_two_seconds(
+    [without, with]: [&FetchCell; 2],
+    [longer, longer_with]: [&FetchCell; 2],
+) -> Claim {
     let (ours, theirs) = (over(without, 2000), over(longer, 2000));
     let mut claim = claim(
         "some-over-2s",
@@ -75,8 +78,8 @@ fn over_two_seconds([without, with]: [&Cell; 2], [longer, longer_with]: [&Cell; 
             ours.runs.is_more_often_than_not(),
         ),
     );
-    let alike = |cell: &Cell| cell.as_in_the_paper.unwrap_or(Share::of(0, 0));
-    claim.known = Verdict::Fails;
+    let alike = |cell: &FetchCell| cell.as_in_the_paper.unwrap_or(Share::of(0, 0));
+    claim.known = ClaimVerdict::Fails;
     claim.note = Some(format!(
         "with an initial RTO of 1 s, a SYN must be lost twice in a row, and 1 − 0.9996^{FETCHES} is {}. The claim needs an initial RTO of 2 s or more: with 3 s ({}), {} of runs have such a fetch. {} of pairs of runs show all three findings of the paper ({}); with 3 s, {}",
         percent(ours.by_lost_syns),
@@ -89,7 +92,7 @@ fn over_two_seconds([without, with]: [&Cell; 2], [longer, longer_with]: [&Cell; 
     claim
 }
 
-fn none_with_slp(with: &Cell) -> Claim {
+fn none_with_slp(with: &FetchCell) -> Claim {
     let over = over(with, 500);
     let none = Share::of(over.runs.trials - over.runs.hits, over.runs.trials);
     let mut claim = claim(
@@ -106,7 +109,7 @@ fn none_with_slp(with: &Cell) -> Claim {
     claim
 }
 
-fn bytes_added([without, with]: [&Cell; 2]) -> Claim {
+fn bytes_added([without, with]: [&FetchCell; 2]) -> Claim {
     let (before, after) = (without.spent.bytes, with.spent.bytes);
     let added = 100.0 * (after / before - 1.0);
     let mut claim = claim(
@@ -123,7 +126,7 @@ fn bytes_added([without, with]: [&Cell; 2]) -> Claim {
     claim
 }
 
-fn packets_added([without, with]: [&Cell; 2]) -> Claim {
+fn packets_added([without, with]: [&FetchCell; 2]) -> Claim {
     let (before, after) = (without.spent.packets, with.spent.packets);
     let added = 100.0 * (after / before - 1.0);
     let copies = |kind: Copied| with.spent.copies.get(kind.name()).copied().unwrap_or(0.0);
@@ -134,7 +137,7 @@ fn packets_added([without, with]: [&Cell; 2]) -> Claim {
         "SLP adds less than 5 % to the packets of a fetch of 34 kB, both directions",
         (format!("{added:.1} %"), added < NEGLIGIBLE),
     );
-    claim.known = Verdict::Fails;
+    claim.known = ClaimVerdict::Fails;
     claim.note = Some(format!(
         "{:.2} packets in addition to the {before:.2} of a fetch without SLP: copies of the SYN, the SYN-ACK and the request ({:.2}, {:.2} and {:.2} per fetch), and the responses to them. SLP does not copy the end of the file ({:.2} per fetch), because a delivery rate of ten segments per round trip is below its threshold. docs/speed.md measures the instructions of a fetch: 22.9 % more",
         after - before,

@@ -1,6 +1,6 @@
 //! The figure's tables and columns.
 
-use super::{Cell, Copied, FETCHES, Figure, ID, Over, Sheet, Spent, Step};
+use super::{Copied, FETCHES, FetchCell, Figure, ID, Over, Sheet, Spent, Step};
 use crate::columns_of_figure;
 use comfy_table::Table;
 use recoup_lab::stats::Share;
@@ -18,7 +18,7 @@ struct Fetch {
 }
 
 /// The figure in every format. CSV has a line per fetch of the runs shown.
-pub fn to_sheet(figure: Figure<Cell>) -> Sheet {
+pub fn to_sheet(figure: Figure<FetchCell>) -> Sheet {
     let cells = &figure.cells;
     let columns = columns();
     let costs = columns.to_text(cells, &COSTS);
@@ -33,7 +33,7 @@ pub fn to_sheet(figure: Figure<Cell>) -> Sheet {
         .with_rows("over", &over_columns(), &over)
 }
 
-fn fetches(cell: &Cell) -> impl Iterator<Item = Fetch> {
+fn fetches(cell: &FetchCell) -> impl Iterator<Item = Fetch> {
     let fetch = |(flow, fct_ms): (u64, &Option<f64>)| Fetch {
         profile: cell.profile,
         seed: cell.seed,
@@ -44,7 +44,7 @@ fn fetches(cell: &Cell) -> impl Iterator<Item = Fetch> {
 }
 
 /// Every part of every cell.
-fn parts<T: Copy>(cells: &[Cell], of: fn(&Cell) -> &Vec<T>) -> Vec<Part<T>> {
+fn parts<T: Copy>(cells: &[FetchCell], of: fn(&FetchCell) -> &Vec<T>) -> Vec<Part<T>> {
     let parts = |cell| of(cell).iter().map(|part| (cell.profile, *part));
     cells.iter().flat_map(parts).collect()
 }
@@ -63,8 +63,8 @@ const COSTS: [&str; 9] = [
 ];
 
 /// A row per profile.
-fn columns() -> Columns<Cell> {
-    columns_of_figure::<Cell>(ID)
+fn columns() -> Columns<FetchCell> {
+    columns_of_figure::<FetchCell>(ID)
         .text(("profile", "", "profile of both hosts"), |c| {
             Some(c.profile.into())
         })
@@ -217,7 +217,7 @@ fn shares(what: &str) -> Columns<Share> {
 }
 
 /// The distribution functions of the paper's Linux: a row per completion time of the run shown.
-fn distributions(cells: &[Cell]) -> Table {
+fn distributions(cells: &[FetchCell]) -> Table {
     let drawn = &cells[..2.min(cells.len())];
     let mut times: Vec<f64> = drawn
         .iter()
@@ -252,7 +252,7 @@ fn distributions(cells: &[Cell]) -> Table {
 }
 
 /// A row per profile and limit.
-fn limits(cells: &[Cell]) -> Table {
+fn limits(cells: &[FetchCell]) -> Table {
     let mut table = plain_table();
     table.set_header([
         "profile",

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 const COUNT: usize = 300;
 
 /// Run once for all tests.
-static FIGURE: LazyLock<Figure<Cell>> =
+static FIGURE: LazyLock<Figure<FetchCell>> =
     LazyLock::new(|| figure(&Scenario::load("fetch").unwrap(), COUNT).unwrap());
 
 #[test]

@@ -1,14 +1,14 @@
 //! The claims of §III-B on files of other lengths.
 
-use super::Cell;
-use crate::claims::{Claim, Verdict, claim};
+use super::SizeCell;
+use crate::claims::{Claim, ClaimVerdict, claim};
 use crate::slp::fetch::NEGLIGIBLE;
 
 /// The smallest visible gain of the mean completion time, in percent.
 const VISIBLE: f64 = 5.0;
 
 /// Checks the claims.
-pub fn all(cells: &[Cell]) -> Vec<Claim> {
+pub fn all(cells: &[SizeCell]) -> Vec<Claim> {
     let files = Files(cells);
     vec![
         tail(&files),
@@ -19,12 +19,12 @@ pub fn all(cells: &[Cell]) -> Vec<Claim> {
 }
 
 /// The files, classified by their completion time without loss.
-struct Files<'a>(&'a [Cell]);
+struct Files<'a>(&'a [SizeCell]);
 
 impl<'a> Files<'a> {
     /// Files selected by the ratio of their fastest fetch to the shortest file's fastest fetch.
-    fn taking(&self, times: impl Fn(f64) -> bool) -> Vec<&'a Cell> {
-        let fastest = |cell: &Cell| cell.without.fct(|s| s.min);
+    fn taking(&self, times: impl Fn(f64) -> bool) -> Vec<&'a SizeCell> {
+        let fastest = |cell: &SizeCell| cell.without.fct(|s| s.min);
         let shortest = self.0.first().map_or(f64::NAN, fastest);
         self.0
             .iter()
@@ -32,29 +32,30 @@ impl<'a> Files<'a> {
             .collect()
     }
 
-    fn short(&self) -> Vec<&'a Cell> {
+    fn short(&self) -> Vec<&'a SizeCell> {
         self.taking(|times| times < 2.0)
     }
 
-    fn long(&self) -> Vec<&'a Cell> {
+    fn long(&self) -> Vec<&'a SizeCell> {
         self.taking(|times| times >= 10.0)
     }
 }
 
 /// The smallest and the largest number of the cells in percent, and the files' lengths.
-fn range(cells: &[&Cell], number: impl Fn(&Cell) -> f64) -> String {
+fn range(cells: &[&SizeCell], number: impl Fn(&SizeCell) -> f64) -> String {
     let numbers = cells.iter().map(|cell| number(cell));
     let (least, most) = numbers.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), n| {
         (low.min(n), high.max(n))
     });
-    let length = |cell: Option<&&Cell>| cell.map_or(String::new(), |c| c.kilobytes().to_string());
+    let length =
+        |cell: Option<&&SizeCell>| cell.map_or(String::new(), |c| c.kilobytes().to_string());
     let (from, to) = (length(cells.first()), length(cells.last()));
     format!("{least:.1} to {most:.1} % (files of {from} to {to} kB)")
 }
 
 fn tail(files: &Files<'_>) -> Claim {
     let short = files.short();
-    let saved = |cell: &Cell| cell.saved(|s| s.p99);
+    let saved = |cell: &SizeCell| cell.saved(|s| s.p99);
     claim(
         "short-tails",
         "III-B",
@@ -67,9 +68,9 @@ fn tail(files: &Files<'_>) -> Claim {
     )
 }
 
-fn syn_timeouts(cells: &[Cell]) -> Claim {
-    let all = |of: fn(&Cell) -> u64| cells.iter().map(of).sum::<u64>();
-    let more = |cell: &&Cell| cell.with.syn_timeouts > cell.without.syn_timeouts;
+fn syn_timeouts(cells: &[SizeCell]) -> Claim {
+    let all = |of: fn(&SizeCell) -> u64| cells.iter().map(of).sum::<u64>();
+    let more = |cell: &&SizeCell| cell.with.syn_timeouts > cell.without.syn_timeouts;
     let more = cells.iter().filter(more).count();
     let [with, without] = [
         all(|cell| cell.with.syn_timeouts),
@@ -92,9 +93,9 @@ fn syn_timeouts(cells: &[Cell]) -> Claim {
 
 fn long_files(files: &Files<'_>) -> Claim {
     let (short, long) = (files.short(), files.long());
-    let saved = |cell: &Cell| cell.saved(|s| s.mean);
+    let saved = |cell: &SizeCell| cell.saved(|s| s.mean);
     let short_least = short.iter().map(|c| saved(c)).fold(f64::INFINITY, f64::min);
-    let invisible = |cell: &&Cell| saved(cell) < VISIBLE && saved(cell) < short_least;
+    let invisible = |cell: &&SizeCell| saved(cell) < VISIBLE && saved(cell) < short_least;
     let mut claim = claim(
         "long-files",
         "III-B",
@@ -109,17 +110,17 @@ fn long_files(files: &Files<'_>) -> Claim {
             !long.is_empty() && long.iter().all(invisible),
         ),
     );
-    let mean = |files: &[&Cell]| {
+    let mean = |files: &[&SizeCell]| {
         let sum: f64 = files.iter().map(|cell| cell.saved_ms()).sum();
         sum / files.len() as f64
     };
-    let all = files.0.iter().map(Cell::saved_ms);
+    let all = files.0.iter().map(SizeCell::saved_ms);
     let (least, most) = (
         all.clone().fold(f64::INFINITY, f64::min),
         all.fold(0.0, f64::max),
     );
     // SLP saves one second with probability 2 %; other losses are rarer or cheaper.
-    let error = |files: &[&Cell]| {
+    let error = |files: &[&SizeCell]| {
         let fetches = files.first().map_or(f64::NAN, |cell| cell.fetches as f64);
         1000.0 * (0.02 * 0.98 / fetches).sqrt()
     };
@@ -133,15 +134,15 @@ fn long_files(files: &Files<'_>) -> Claim {
     claim
 }
 
-fn overhead(cells: &[Cell]) -> Claim {
-    let all: Vec<&Cell> = cells.iter().collect();
+fn overhead(cells: &[SizeCell]) -> Claim {
+    let all: Vec<&SizeCell> = cells.iter().collect();
     let mut claim = claim(
         "overhead-at-any-size",
         "III-B",
         "SLP's overhead in bytes is negligible",
         "SLP adds less than 5 % to the IP bytes, for every file",
         (
-            range(&all, Cell::added),
+            range(&all, SizeCell::added),
             cells.iter().all(|cell| cell.added() < NEGLIGIBLE),
         ),
     );
@@ -152,12 +153,12 @@ fn overhead(cells: &[Cell]) -> Claim {
     let from = from
         .last()
         .map_or("never".into(), |cell| cell.kilobytes().to_string());
-    let bytes = |cell: &Cell| cell.with.bytes - cell.without.bytes;
+    let bytes = |cell: &SizeCell| cell.with.bytes - cell.without.bytes;
     let (least, most) = (
         cells.iter().map(bytes).fold(f64::INFINITY, f64::min),
         cells.iter().map(bytes).fold(0.0, f64::max),
     );
-    claim.known = Verdict::Fails;
+    claim.known = ClaimVerdict::Fails;
     claim.note = Some(format!(
         "the overhead is negligible from {from} kB on. At any length SLP adds {least:.0} to {most:.0} bytes per fetch: copies of the handshake, the request and sometimes the last segment, and the responses to them. A fetch of 0.25 kB has hardly more packets than these",
     ));

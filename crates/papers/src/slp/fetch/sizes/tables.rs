@@ -1,6 +1,6 @@
 //! The figure's table and columns.
 
-use super::{Cell, Fetches, Figure, ID, Quantity, Sheet};
+use super::{Fetches, Figure, ID, Quantity, Sheet, SizeCell};
 use crate::columns_of_figure;
 use recoup_lab::stats::Summary;
 use recoup_table::{Columns, millis, plain_table};
@@ -13,7 +13,7 @@ struct Row {
 }
 
 /// The figure in every format. CSV has a line per file and profile.
-pub fn to_sheet(figure: Figure<Cell>) -> Sheet {
+pub fn to_sheet(figure: Figure<SizeCell>) -> Sheet {
     let text = text(&figure.cells);
     let rows: Vec<Row> = figure.cells.iter().flat_map(rows).collect();
     figure
@@ -21,7 +21,7 @@ pub fn to_sheet(figure: Figure<Cell>) -> Sheet {
         .with_csv_rows("fetches", &fetches_columns(), &rows)
 }
 
-fn rows(cell: &Cell) -> [Row; 2] {
+fn rows(cell: &SizeCell) -> [Row; 2] {
     [&cell.without, &cell.with].map(|fetches| Row {
         size: cell.size,
         count: cell.fetches,
@@ -30,8 +30,8 @@ fn rows(cell: &Cell) -> [Row; 2] {
 }
 
 /// A row per file: what SLP saves and adds.
-fn columns() -> Columns<Cell> {
-    columns_of_figure::<Cell>(ID)
+fn columns() -> Columns<SizeCell> {
+    columns_of_figure::<SizeCell>(ID)
         .integer(("size", "bytes", "length of the file"), |c| Some(c.size))
         .integer(("fetches", "", "fetches by each profile"), |c| {
             Some(c.fetches)
@@ -107,7 +107,7 @@ fn fetches_columns() -> Columns<Row> {
 }
 
 /// A table with a row per file, without SLP and with SLP side by side.
-fn text(cells: &[Cell]) -> String {
+fn text(cells: &[SizeCell]) -> String {
     let mut table = plain_table();
     table.set_header([
         "file (kB)",
