@@ -40,7 +40,7 @@ impl PathSpec {
 
 /// One hop of a path, in one direction.
 ///
-/// A chain has no hop for what the path does not do, such as a rate limit or loss.
+/// A path without a rate limit or without loss has no hop for it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum HopSpec {
     /// Propagation delay: every packet leaves this much later (one way).

@@ -1,4 +1,4 @@
-//! What each packet is.
+//! Follows connections, and classifies each of their packets.
 //!
 //! - **In**: captured packets, each with a time that never goes back.
 //! - **Out**: a [`finding::Connection`](crate::finding::Connection) for each connection, with its

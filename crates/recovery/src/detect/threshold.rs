@@ -60,7 +60,7 @@ pub struct LossVerdict {
     pub lost: Lost,
 }
 
-/// Which segments are lost; SACKed ones never are.
+/// The segments to mark lost. SACKed segments are never marked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lost {
     /// The first n segments.

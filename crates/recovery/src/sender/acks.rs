@@ -104,8 +104,7 @@ impl Sender {
         summary
     }
 
-    /// Whether nothing is outstanding or waiting. Then a plain ACK, such as every data segment carries to its
-    /// receiver, changes nothing.
+    /// Whether nothing is outstanding or waiting to be sent. A plain ACK changes nothing then.
     fn is_idle(&self) -> bool {
         self.board.first().is_none()
             && self.board.nxt() >= self.stream.limit

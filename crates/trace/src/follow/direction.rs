@@ -4,7 +4,7 @@
 //! retransmission, SACK block or duplicate ACK on it has an [`Episode`], which records every step
 //! for the replay and every retransmission for its verdict.
 //!
-//! What a packet below `snd_nxt` is depends on its bytes. If they **were captured before**, it is
+//! A packet below `snd_nxt` is classified by its bytes. If they **were captured before**, it is
 //!
 //! - a duplicate by the network or the capture, if it has the IP identification and timestamp of
 //!   the last copy, or comes sooner than a sender can retransmit;
