@@ -250,7 +250,9 @@ impl Episode {
         for row in answers {
             let since = before.map_or(row.detection, |before| Some(row.at.since(before)));
             before = Some(row.at);
-            row.copy = (row.copy).saturating_sub(u16::try_from(duplicates).unwrap_or(u16::MAX));
+            let earlier = u16::try_from(duplicates).unwrap_or(u16::MAX);
+            // The count starts again where older rows are forgotten.
+            row.copy = row.copy.saturating_sub(earlier).max(1);
             if since.is_some_and(|since| since < at_once) {
                 row.kind = PacketKind::Duplicate;
                 duplicates += 1;
