@@ -1,5 +1,6 @@
 //! What an analysis finds: every retransmission with its trigger and verdict, and every connection.
 
+pub use crate::explain::identify::systems_like;
 use recoup_recovery::Trigger;
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, SeqNumber};
@@ -267,18 +268,18 @@ pub enum Identification {
     /// One profile explains the most retransmissions.
     Profile(Explanation),
     /// Several profiles explain equally many, best first, the most widespread first among equals.
-    Ambiguous(Vec<Explanation>),
+    Several(Vec<Explanation>),
     /// No profile explains even half of them. This one explains the most.
     None(Explanation),
 }
 
 impl Identification {
-    /// The best explanation, ambiguous or not.
+    /// The best explanation.
     pub fn best(&self) -> Option<&Explanation> {
         match self {
             Self::Nothing => None,
             Self::Profile(one) | Self::None(one) => Some(one),
-            Self::Ambiguous(several) => several.first(),
+            Self::Several(several) => several.first(),
         }
     }
 }

@@ -106,9 +106,9 @@ pub struct Study {
     false_positives: ConnectionVolume,
     false_retransmissions: u64,
     bytes: Distribution,
-    /// Ambiguous senders are distinguished by their profiles.
+    /// Senders with several profiles are distinguished by them.
     explained_by_sender: BTreeMap<Sender, Explained>,
-    /// Ambiguous senders are one kind.
+    /// Senders with several profiles are one kind.
     senders: BTreeMap<Sender, SenderTotals>,
 }
 

@@ -178,7 +178,7 @@ fn direction() -> Columns<Direction> {
             (
                 "identification",
                 "",
-                "profile, ambiguous, none (no profile explains half) or nothing (no evidence)",
+                "profile, several (they explain equally many), none (no profile explains half) or nothing (no evidence)",
             ),
             |d| Some(Sender::from(&d.profile).identification().into()),
         )
@@ -186,7 +186,7 @@ fn direction() -> Columns<Direction> {
             (
                 "profile",
                 "",
-                "the profile; of an ambiguous sender all profiles, best first, joined by |",
+                "the profile, or several joined by |, the best first",
             ),
             |d| Some(Sender::from(&d.profile).into_profile()?.into()),
         )

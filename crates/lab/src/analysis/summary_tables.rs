@@ -4,12 +4,12 @@ use super::findings::Analyzed;
 use super::rows::{ms, trigger_name, trigger_row, triggers};
 use super::summary::Summary;
 use super::summary_columns::{left_out, other_traffic};
-use super::tables::{millis, number, right, seconds};
+use super::tables::{either, millis, number, right, seconds};
 use crate::stats::Durations;
 use comfy_table::{Cell, Table};
 use recoup_recovery::Trigger;
 use recoup_table::{millis as digits, plain_table, utc};
-use recoup_trace::finding::{Evidence, Tally, Vantage, Verdict};
+use recoup_trace::finding::{Evidence, Tally, Vantage, Verdict, systems_like};
 use recoup_trace::study::{Explained, Sender};
 use std::time::Duration;
 
@@ -182,18 +182,14 @@ fn count_and_quantiles(times: &Durations) -> [String; 4] {
     ]
 }
 
-/// For an ambiguous sender the table names the most likely profile; JSON names all.
+/// Of more than two profiles the table names the best; JSON names all.
 fn senders(s: &Summary) -> Option<Table> {
-    let mut rows: Vec<(String, Explained)> = Vec::new();
+    let mut rows: Vec<([String; 2], Explained)> = Vec::new();
     for (sender, explained) in s.study.senders() {
         let name = match sender {
-            Sender::Profile(name) => name.clone(),
-            Sender::Ambiguous(names) => {
-                let first = names.split('|').next().unwrap_or_default();
-                format!("ambiguous: {first} or others")
-            }
-            Sender::None => "no known profile".into(),
-            Sender::Nothing => "unidentified".into(),
+            Sender::Profile(names) | Sender::Several(names) => [either(names), systems(names)],
+            Sender::None => ["no known profile".into(), String::new()],
+            Sender::Nothing => ["unidentified".into(), String::new()],
         };
         match rows.iter_mut().find(|(known, _)| *known == name) {
             Some((_, all)) => all.merge(explained),
@@ -203,15 +199,17 @@ fn senders(s: &Summary) -> Option<Table> {
     let mut table = plain_table();
     table.set_header([
         "profile",
+        "as in",
         "senders",
-        "retransmissions",
+        "retrans-\nmissions",
         "replayed",
         "explained",
         "%",
     ]);
-    for (name, all) in rows {
+    for ([name, systems], all) in rows {
         table.add_row([
             Cell::new(name),
+            Cell::new(systems),
             number(all.senders),
             number(all.retransmissions),
             number(all.of),
@@ -220,6 +218,13 @@ fn senders(s: &Summary) -> Option<Table> {
         ]);
     }
     (!table.is_empty()).then_some(table)
+}
+
+/// The systems that behave like one of these profiles.
+fn systems(names: &str) -> String {
+    let mut all: Vec<&str> = names.split('|').filter_map(systems_like).collect();
+    all.dedup();
+    either(&all.join("|"))
 }
 
 fn rtts(s: &Summary) -> Option<Table> {

@@ -92,7 +92,7 @@ pub fn connection_table(analyzed: &Analyzed<AllConnections>) -> String {
 fn direction(sender: SocketAddr, sent: &Direction) -> [String; 7] {
     let profile = match Sender::from(&sent.profile) {
         Sender::Profile(name) => name,
-        Sender::Ambiguous(_) => "ambiguous".into(),
+        Sender::Several(names) => either(&names),
         Sender::None => "none".into(),
         Sender::Nothing => String::new(),
     };
@@ -107,6 +107,16 @@ fn direction(sender: SocketAddr, sent: &Direction) -> [String; 7] {
         millis(Some(sent.recovering)),
         profile,
     ]
+}
+
+/// Names two profiles; of more, the first and how many others.
+pub(super) fn either(names: &str) -> String {
+    let names: Vec<&str> = names.split('|').collect();
+    match names[..] {
+        [first, second] => format!("{first} or {second}"),
+        [first, ..] if names.len() > 2 => format!("{first} or {} others", names.len() - 1),
+        _ => names.concat(),
+    }
 }
 
 /// Aligns columns of numbers to the right.

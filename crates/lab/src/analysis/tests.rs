@@ -94,7 +94,7 @@ fn connection(id: u64, recovering: Duration, retransmissions: &[Retransmission])
             max: ms(60),
             mean: ms(31),
         }),
-        profile: Identification::Ambiguous(["linux-3.17", "linux-6"].map(explanation).into()),
+        profile: Identification::Several(["linux-3.17", "linux-6"].map(explanation).into()),
         episodes: 1,
         recovering,
         ..Direction::default()
@@ -226,7 +226,7 @@ fn a_connection_is_one_row_with_both_senders() {
         ("src_tlp", json!(1)),
         ("src_tlp_spurious", json!(1)),
         ("src_unknown_unknowable", json!(1)),
-        ("src_identification", json!("ambiguous")),
+        ("src_identification", json!("several")),
         ("src_profile", json!("linux-3.17|linux-6")),
         ("src_explained", json!(3)),
         ("src_recovering_ms", json!(500.0)),
@@ -380,9 +380,9 @@ fn a_summary_does_not_depend_on_the_split_into_threads() {
     assert_eq!(s.recovering_connections, 9);
     let slowest: Vec<u64> = s.slowest.iter().map(|slow| slow.connection).collect();
     assert_eq!(slowest, [9, 8, 7, 6, 5]);
-    let ambiguous = Sender::Ambiguous("linux-3.17|linux-6".into());
+    let several = Sender::Several("linux-3.17|linux-6".into());
     let of =
-        |(sender, explained): (&Sender, &Explained)| (*sender == ambiguous).then_some(*explained);
+        |(sender, explained): (&Sender, &Explained)| (*sender == several).then_some(*explained);
     let explained: Explained = s.study.senders().find_map(of).unwrap();
     assert_eq!(
         (explained.senders, explained.explained, explained.of),
@@ -420,7 +420,7 @@ fn a_summary_is_one_row_of_csv_and_json_has_the_same_values() {
     assert_eq!(capture["summary"]["tlp_detection_p50_ms"], json!(300.125));
     assert_eq!(capture["summary"]["data_tlp_spurious"], json!(5));
     assert_eq!(capture["slowest"][0]["connection"], json!(9));
-    assert_eq!(capture["senders"][0]["identification"], "ambiguous");
+    assert_eq!(capture["senders"][0]["identification"], "several");
     assert!(capture["study"]["connections"].is_object());
 }
 

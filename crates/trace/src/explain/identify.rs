@@ -9,23 +9,33 @@ use recoup_recovery::{Mechanisms, Profile};
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-/// The profiles tried, the most widespread today first. Where several explain as much, the first of
-/// them names the triggers.
-const NAMES: [&str; 7] = [
-    "linux-6",
-    // Linux with the sysctl tcp_early_retrans=0.
-    "linux-6+notlp",
-    "linux-3.17",
-    "linux-2.4",
-    "windows-xp",
-    "freebsd-5",
-    "solaris-10",
+/// The profiles tried, and the systems that retransmit by these rules; the most widespread today
+/// first. Where several explain as much, the first of them names the triggers.
+///
+/// Linux's rules changed in 3.5 (early retransmit), 3.10 (tail loss probes), 4.12 (RACK's timer takes
+/// the place of early retransmit), 4.15 (no FACK) and 4.18 (RACK alone detects losses).
+const PROFILES: [(&str, &str); 8] = [
+    ("linux-6", "Linux since 4.18"),
+    ("linux-6+notlp", "Linux since 4.18, tcp_early_retrans=0"),
+    ("linux-3.17+tlp", "Linux 3.10 to 4.11"),
+    ("linux-3.17", "Linux 3.5 to 3.9"),
+    ("linux-2.4", "Linux 2.4"),
+    ("windows-xp", "Windows 2000, XP"),
+    ("freebsd-5", "FreeBSD 5, Mac OS X"),
+    ("solaris-10", "Solaris 10"),
 ];
+
+/// The systems that retransmit by the rules of a profile; `None` for profiles that no sender is
+/// compared with.
+pub fn systems_like(profile: &str) -> Option<&'static str> {
+    let known = PROFILES.iter().find(|(name, _)| *name == profile);
+    known.map(|(_, systems)| *systems)
+}
 
 /// The most profiles that are tried.
 pub(crate) const MOST_CANDIDATES: usize = 8;
 
-const _: () = assert!(NAMES.len() <= MOST_CANDIDATES);
+const _: () = assert!(PROFILES.len() <= MOST_CANDIDATES);
 
 /// A profile that explains a smaller share identifies nobody.
 const LEAST_SHARE: f64 = 0.5;
@@ -44,7 +54,9 @@ pub(crate) struct Candidates(Vec<(String, Mechanisms)>);
 impl Candidates {
     /// All known profiles.
     pub fn known() -> Self {
-        let known = NAMES.iter().filter_map(|name| name.parse::<Profile>().ok());
+        let known = PROFILES
+            .iter()
+            .filter_map(|(name, _)| name.parse::<Profile>().ok());
         Self(known.map(Self::entry).collect())
     }
 
@@ -110,7 +122,7 @@ impl Candidates {
                 Identification::None(explanation(first))
             }
             [one] => Identification::Profile(explanation(one)),
-            several => Identification::Ambiguous(several.iter().map(explanation).collect()),
+            several => Identification::Several(several.iter().map(explanation).collect()),
         }
     }
 }
@@ -211,7 +223,7 @@ mod tests {
                 Identification::Nothing => "nothing".into(),
                 Identification::Profile(one) => one.profile,
                 Identification::None(one) => format!("none, {}", one.profile),
-                Identification::Ambiguous(several) => {
+                Identification::Several(several) => {
                     let names: Vec<String> = several.into_iter().map(|e| e.profile).collect();
                     names.join(" ")
                 }
@@ -243,6 +255,6 @@ mod tests {
 
     #[test]
     fn every_candidate_is_a_profile() {
-        assert_eq!(Candidates::known().len(), NAMES.len());
+        assert_eq!(Candidates::known().len(), PROFILES.len());
     }
 }

@@ -9,7 +9,7 @@ pub enum Sender {
     /// This profile.
     Profile(String),
     /// Several profiles that explain equally many: their names joined by `|`, best first.
-    Ambiguous(String),
+    Several(String),
     /// No profile explains even half.
     None,
     /// Unknown.
@@ -21,7 +21,7 @@ impl Sender {
     pub const fn identification(&self) -> &'static str {
         match self {
             Self::Profile(_) => "profile",
-            Self::Ambiguous(_) => "ambiguous",
+            Self::Several(_) => "several",
             Self::None => "none",
             Self::Nothing => "nothing",
         }
@@ -30,15 +30,15 @@ impl Sender {
     /// The profile, or the profiles that explain equally many.
     pub fn profile(&self) -> Option<&str> {
         match self {
-            Self::Profile(names) | Self::Ambiguous(names) => Some(names),
+            Self::Profile(names) | Self::Several(names) => Some(names),
             Self::None | Self::Nothing => None,
         }
     }
 
-    /// The sender's kind in the study's tables, where all ambiguous senders are one kind.
+    /// The sender's kind in the study's tables, where all senders with several profiles are one kind.
     pub(super) fn kind(&self) -> Self {
         match self {
-            Self::Ambiguous(_) => Self::Ambiguous(String::new()),
+            Self::Several(_) => Self::Several(String::new()),
             other => other.clone(),
         }
     }
@@ -46,7 +46,7 @@ impl Sender {
     /// The same by value.
     pub fn into_profile(self) -> Option<String> {
         match self {
-            Self::Profile(names) | Self::Ambiguous(names) => Some(names),
+            Self::Profile(names) | Self::Several(names) => Some(names),
             Self::None | Self::Nothing => None,
         }
     }
@@ -56,9 +56,9 @@ impl From<&Identification> for Sender {
     fn from(found: &Identification) -> Self {
         match found {
             Identification::Profile(one) => Self::Profile(one.profile.clone()),
-            Identification::Ambiguous(several) => {
+            Identification::Several(several) => {
                 let names: Vec<&str> = several.iter().map(|e| &*e.profile).collect();
-                Self::Ambiguous(names.join("|"))
+                Self::Several(names.join("|"))
             }
             Identification::None(_) => Self::None,
             Identification::Nothing => Self::Nothing,
@@ -67,12 +67,12 @@ impl From<&Identification> for Sender {
 }
 
 impl fmt::Display for Sender {
-    /// The kind's name in the study's tables: the profile's name, `ambiguous`, `none` or
+    /// The kind's name in the study's tables: the profile's name, `several profiles`, `none` or
     /// `unidentified`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Profile(name) => name,
-            Self::Ambiguous(_) => "ambiguous",
+            Self::Several(_) => "several profiles",
             Self::None => "none",
             Self::Nothing => "unidentified",
         })

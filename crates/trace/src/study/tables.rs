@@ -23,7 +23,7 @@ pub struct Report {
     pub false_positives: FalsePositives,
     /// Figure 1: payload bytes of each connection, in both directions.
     pub bytes: Cdf,
-    /// Table IV, Figures 2 and 3: profiles by name, then ambiguous senders, senders without a
+    /// Table IV, Figures 2 and 3: profiles by name, then senders with several profiles, senders without a
     /// profile, and unidentified senders.
     pub senders: Vec<SenderReport>,
     /// The same for all senders together.
@@ -175,7 +175,7 @@ pub struct Reduction {
 /// The results of one kind of senders.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SenderReport {
-    /// The profile's name, `ambiguous`, `none` or `unidentified`; `all` for all senders.
+    /// The profile's name, `several profiles`, `none` or `unidentified`; `all` for all senders.
     pub sender: String,
     /// Ends of connections that retransmitted something.
     pub senders: u64,

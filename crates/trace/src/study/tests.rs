@@ -250,12 +250,12 @@ fn unmeasured_detections_are_counted() {
     assert_eq!(found.fast_retransmits.total(), 1);
 }
 
-/// Two connections of linux-6, one ambiguous, one with false positives only, one unidentified, and
+/// Two connections of linux-6, one with several profiles, one with false positives only, one unidentified, and
 /// one without retransmissions.
 fn capture() -> Vec<(Connection, Vec<Retransmission>)> {
     use Trigger::*;
     let linux = || identified("linux-6");
-    let ambiguous = Identification::Ambiguous(vec![
+    let several = Identification::Several(vec![
         Explanation {
             profile: "linux-6".into(),
             explained: 1,
@@ -289,7 +289,7 @@ fn capture() -> Vec<(Connection, Vec<Retransmission>)> {
     let profiles = [
         linux(),
         linux(),
-        ambiguous,
+        several,
         linux(),
         Identification::Nothing,
         Identification::Nothing,
@@ -346,9 +346,9 @@ fn table_3_counts_lossy_and_explained_connections() {
     assert_eq!(found.false_positives, expected);
 }
 
-/// Ambiguous senders are one kind in the tables, and are also listed by their profiles.
+/// Senders with several profiles are one kind in the tables, and are also listed by them.
 #[test]
-fn ambiguous_senders_are_listed_by_profile_and_counted_as_one_kind() {
+fn senders_with_several_profiles_are_listed_by_profile_and_counted_as_one_kind() {
     let rows = [retransmission(1000, Trigger::Fast, NEEDED)];
     let may_be = |profiles: [&str; 2]| {
         let of = |profile: &str| Explanation {
@@ -356,7 +356,7 @@ fn ambiguous_senders_are_listed_by_profile_and_counted_as_one_kind() {
             explained: 3,
             of: 4,
         };
-        let profile = Identification::Ambiguous(profiles.map(of).into());
+        let profile = Identification::Several(profiles.map(of).into());
         let mut study = Study::default();
         study.add(&one_sided(0, profile, &rows), &rows);
         study
@@ -374,7 +374,7 @@ fn ambiguous_senders_are_listed_by_profile_and_counted_as_one_kind() {
         panic!("{} kinds", report.senders.len());
     };
     let counts = (kind.senders, kind.explained, kind.explained_of);
-    assert_eq!((&*kind.sender, counts), ("ambiguous", (3, 9, 12)));
+    assert_eq!((&*kind.sender, counts), ("several profiles", (3, 9, 12)));
 }
 
 #[test]
@@ -424,7 +424,7 @@ fn both_ends_of_a_connection_may_have_lost() {
 fn table_4_classifies_the_retransmissions_of_each_kind_of_sender() {
     let found = studied().report();
     let names: Vec<_> = found.senders.iter().map(|s| s.sender.as_str()).collect();
-    assert_eq!(names, ["linux-6", "ambiguous", "unidentified"]);
+    assert_eq!(names, ["linux-6", "several profiles", "unidentified"]);
     let split = |needed, spurious, unknowable| Split {
         needed,
         spurious,

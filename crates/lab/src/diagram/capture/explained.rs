@@ -117,7 +117,7 @@ fn panel_title(direction: &finding::Direction) -> String {
     let sender = match &direction.profile {
         Identification::Nothing => "not identified".into(),
         Identification::Profile(one) => one.profile.clone(),
-        Identification::Ambiguous(several) => {
+        Identification::Several(several) => {
             let names: Vec<&str> = several.iter().map(|one| one.profile.as_str()).collect();
             names.join(" or ")
         }

@@ -165,7 +165,7 @@ fn the_panel_title_names_retransmissions_sender_and_capture_point() {
     for (profile, sender) in [
         (Identification::Nothing, "not identified"),
         (Identification::Profile(explanation("linux-6")), "linux-6"),
-        (Identification::Ambiguous(both), "linux-6 or linux-3.17"),
+        (Identification::Several(both), "linux-6 or linux-3.17"),
         (
             Identification::None(explanation("reno")),
             "no known profile",
