@@ -91,7 +91,7 @@ fn classify(capture: &Path, threads: usize) -> Vec<u64> {
     let reader = Reader::open(capture).expect("a capture");
     let found = analyze(reader, &settings, Counted::default, |_| true);
     let mut all = Counted::default();
-    for part in found.expect("a capture").1 {
+    for part in found.expect("a capture").findings {
         all.connections += part.connections;
         all.packets += part.packets;
         all.connections_with_retransmissions += part.connections_with_retransmissions;

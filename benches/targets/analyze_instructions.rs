@@ -33,7 +33,7 @@ fn analyzed(file: Vec<u8>) -> (Vec<u8>, Vec<Kept>) {
         ..Settings::default()
     };
     let found = analyze(reader, &settings, Kept::default, |_| true);
-    let found = found.expect("a capture").1;
+    let found = found.expect("a capture").findings;
     (file, found)
 }
 

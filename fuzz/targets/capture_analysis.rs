@@ -32,9 +32,9 @@ fn found(bytes: &[u8], threads: usize) -> Option<Kept> {
         ..Settings::default()
     };
     let reader = Reader::new("x", bytes).ok()?;
-    let (_, parts) = analyze(reader, &settings, Checked::default, |_| true).ok()?;
+    let analysis = analyze(reader, &settings, Checked::default, |_| true).ok()?;
     let mut all = Kept::default();
-    for Checked(part) in parts {
+    for Checked(part) in analysis.findings {
         all.connections.extend(part.connections);
         all.retransmissions.extend(part.retransmissions);
     }

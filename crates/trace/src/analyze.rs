@@ -21,16 +21,16 @@
 mod feed;
 mod shard;
 
-use crate::explain::identify::Hosts;
 pub use crate::finding::Findings;
 use crate::finding::{Connection, Retransmission};
+use crate::hosts::{Hosts, KnownHosts};
 use crate::read::{CapturedPacket, ClockAnomalies, Counts, ReadError, Reader};
 use feed::{PacketFeed, Round, RoundOrder};
 use rayon::ThreadPoolBuilder;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 use shard::Shard;
 use std::iter;
-use std::mem::swap;
+use std::mem::{swap, take};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -52,6 +52,8 @@ pub struct Settings {
     pub most_connections: usize,
     /// Threads besides the calling one; 0: none.
     pub threads: usize,
+    /// What is known of hosts beforehand, for example from an earlier capture.
+    pub hosts: Arc<Hosts>,
 }
 
 impl Default for Settings {
@@ -61,6 +63,7 @@ impl Default for Settings {
             idle: Duration::from_secs(900),
             most_connections: 2_000_000,
             threads: std::thread::available_parallelism().map_or(1, |n| n.get().saturating_sub(1)),
+            hosts: Arc::default(),
         }
     }
 }
@@ -89,13 +92,23 @@ impl Findings for Kept {
     }
 }
 
+/// What [`analyze`] returns.
+#[derive(Debug)]
+pub struct Analysis<F> {
+    /// Frames and packets read, and frames that could not be read.
+    pub counts: Counts,
+    /// Each of these covers a part of the connections.
+    pub findings: Vec<F>,
+    /// What the capture showed of hosts, without [`Settings::hosts`].
+    pub hosts: Hosts,
+}
+
 /// Analyzes a whole capture, on as many threads as the settings say. Packets that are slightly out
 /// of order are sorted by time. Where the capture's clock was set back, time continues from there.
 /// A single timestamp far from its neighbours is ignored ([`ClockAnomalies`]).
 ///
 /// `watch` is called every few thousand packets, for example to show [`Reader::taken`]. If it
-/// returns `false`, reading stops, and what was read is analyzed. Each of the returned findings
-/// covers a part of the connections.
+/// returns `false`, reading stops, and what was read is analyzed.
 ///
 /// # Errors
 /// Those of [`Reader::finish`].
@@ -104,7 +117,7 @@ pub fn analyze<F: Findings>(
     settings: &Settings,
     findings: impl Fn() -> F,
     mut watch: impl FnMut(&Reader<'_>) -> bool + Send,
-) -> Result<(Counts, Vec<F>), ReadError> {
+) -> Result<Analysis<F>, ReadError> {
     let mut count = 0_u64;
     let packets = iter::from_fn(|| {
         let asked = count.is_multiple_of(PACKETS_PER_WATCH);
@@ -114,10 +127,14 @@ pub fn analyze<F: Findings>(
         }
         reader.next().copied()
     });
-    let (clock, found) = follow_timed(packets.fuse(), settings, findings);
+    let (clock, findings, hosts) = follow_timed(packets.fuse(), settings, findings);
     let mut counts = reader.stop()?;
     counts.clock = clock;
-    Ok((counts, found))
+    Ok(Analysis {
+        counts,
+        findings,
+        hosts,
+    })
 }
 
 /// Analyzes packets as [`analyze`] does those of a capture. Their frame numbers must increase.
@@ -129,13 +146,16 @@ pub fn follow<F: Findings>(
     follow_timed(packets, settings, findings).1
 }
 
-/// The same; also returns the anomalies of their timestamps.
+/// The same; also returns the anomalies of their timestamps, and what was learned of hosts.
 fn follow_timed<F: Findings>(
     packets: impl Iterator<Item = CapturedPacket> + Send,
     settings: &Settings,
     findings: impl Fn() -> F,
-) -> (ClockAnomalies, Vec<F>) {
-    let hosts = Arc::default();
+) -> (ClockAnomalies, Vec<F>, Hosts) {
+    let hosts = Arc::new(RwLock::new(KnownHosts {
+        before: Arc::clone(&settings.hosts),
+        learned: Hosts::default(),
+    }));
     let shards = (0..SHARDS).map(|_| Shard::new(settings, &hosts, findings()));
     let mut all = Shards {
         shards: shards.collect(),
@@ -151,14 +171,15 @@ fn follow_timed<F: Findings>(
         None => all.follow(packets, false),
     };
     let found = all.shards.into_iter().map(Shard::into_findings).collect();
-    (clock, found)
+    let mut hosts = all.hosts.write().unwrap_or_else(PoisonError::into_inner);
+    (clock, found, take(&mut hosts.learned))
 }
 
 /// All shards, and what they share.
 #[derive(Debug)]
 struct Shards<F> {
     shards: Vec<Shard<F>>,
-    hosts: Arc<RwLock<Hosts>>,
+    hosts: Arc<RwLock<KnownHosts>>,
     /// Connections that have a number.
     numbered: u64,
 }
@@ -199,6 +220,7 @@ impl<F: Findings> Shards<F> {
         } else {
             self.shards.iter_mut().for_each(Shard::finish);
         }
+        self.learn();
         feed.clock
     }
 
@@ -210,11 +232,18 @@ impl<F: Findings> Shards<F> {
         let first = self.numbered;
         self.numbered += frames.len() as u64;
         let number = |frame| first + frames.partition_point(|&other| other < frame) as u64;
+        self.shards
+            .iter_mut()
+            .for_each(|shard| shard.number(number));
+        self.learn();
+    }
+
+    /// Collects what each shard learned of hosts.
+    fn learn(&mut self) {
         let mut hosts = self.hosts.write().unwrap_or_else(PoisonError::into_inner);
         for shard in &mut self.shards {
-            shard.number(number);
-            for (host, scores) in shard.host_scores() {
-                hosts.add_scores(host, &scores);
+            for (host, facts) in shard.host_facts() {
+                hosts.learned.add(host, &facts);
             }
         }
     }

@@ -13,6 +13,7 @@
 //! | `explain` | why was it retransmitted? The recovery engine replays the sender. |
 //! | `verdict` | was the retransmission needed? |
 //! | [`finding`] | the results: retransmissions and connections |
+//! | [`hosts`] | what do all connections of a host show of it? |
 //! | [`study`] | the tables and figures of the 2007 loss detection study |
 //!
 //! [`analyze`] runs all stages over a capture.
@@ -21,6 +22,7 @@ pub mod analyze;
 mod explain;
 pub mod finding;
 mod follow;
+pub mod hosts;
 pub mod read;
 pub mod study;
 mod verdict;

@@ -201,12 +201,13 @@ pub fn run<V: Collector>(
         interrupted |= !continues;
         continues
     };
-    let (counts, parts) = analyze(reader, settings, &collector, watch)?;
+    let analysis = analyze(reader, settings, &collector, watch)?;
+    let counts = analysis.counts;
     if let Some(reason) = why_unreadable(&counts) {
         let capture = capture.into();
         return Err(AnalysisError::Unreadable { capture, reason });
     }
-    let findings = parts.into_iter().reduce(|mut all, part| {
+    let findings = analysis.findings.into_iter().reduce(|mut all, part| {
         all.merge(part);
         all
     });

@@ -3,11 +3,11 @@
 use super::feed::RoundOrder;
 use super::{Findings, SHARDS, Settings};
 use crate::explain::context::ReplayContext;
-use crate::explain::identify::{Candidates, Hosts};
+use crate::explain::identify::Candidates;
 use crate::explain::pool::Pools;
-use crate::explain::replay::Score;
 use crate::follow::TimedPacket;
 use crate::follow::table::{ConnectionTable, Limits};
+use crate::hosts::{HostFacts, KnownHosts};
 use recoup_units::Instant;
 use std::net::IpAddr;
 use std::sync::{Arc, RwLock};
@@ -19,7 +19,10 @@ const MOST_HELD: usize = 1024 / SHARDS;
 const MOST_HALF_OPEN: usize = (1 << 15) / SHARDS;
 
 /// An empty table for one shard.
-pub(super) fn connection_table(settings: &Settings, hosts: Arc<RwLock<Hosts>>) -> ConnectionTable {
+pub(super) fn connection_table(
+    settings: &Settings,
+    hosts: Arc<RwLock<KnownHosts>>,
+) -> ConnectionTable {
     let limits = Limits {
         idle: settings.idle,
         most_open: settings.most_connections.div_ceil(SHARDS).max(1),
@@ -46,7 +49,7 @@ pub(super) struct Shard<F> {
 
 impl<F: Findings> Shard<F> {
     /// An empty shard. It reads `hosts`, but does not write it.
-    pub fn new(settings: &Settings, hosts: &Arc<RwLock<Hosts>>, findings: F) -> Self {
+    pub fn new(settings: &Settings, hosts: &Arc<RwLock<KnownHosts>>, findings: F) -> Self {
         Self {
             connections: connection_table(settings, Arc::clone(hosts)),
             findings,
@@ -73,9 +76,9 @@ impl<F: Findings> Shard<F> {
         self.connections.number(number, &mut self.findings);
     }
 
-    /// Removes and returns the scores of hosts.
-    pub fn host_scores(&mut self) -> impl Iterator<Item = (IpAddr, Vec<Score>)> {
-        self.connections.host_scores()
+    /// Removes and returns what connections showed of hosts.
+    pub fn host_facts(&mut self) -> impl Iterator<Item = (IpAddr, HostFacts)> {
+        self.connections.host_facts()
     }
 
     /// The capture is over, and all connections have their numbers.

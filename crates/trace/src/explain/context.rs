@@ -1,8 +1,9 @@
 //! What explanations depend on besides the packets.
 
-use super::identify::{Candidates, Host, Hosts};
+use super::identify::Candidates;
 use super::pool::Pools;
 use crate::finding::Vantage;
+use crate::hosts::{HostFacts, KnownHosts};
 use std::net::IpAddr;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -12,7 +13,7 @@ use std::time::Duration;
 pub(crate) struct ReplayContext {
     pub candidates: Candidates,
     /// All shards share it. Nobody writes while a shard reads.
-    pub hosts: Arc<RwLock<Hosts>>,
+    pub hosts: Arc<RwLock<KnownHosts>>,
     pub pools: Pools,
 }
 
@@ -22,7 +23,7 @@ pub(crate) struct EpisodeContext<'a> {
     /// The profiles that are replayed.
     pub candidates: &'a Candidates,
     /// What earlier connections showed of each host.
-    pub hosts: &'a RwLock<Hosts>,
+    pub hosts: &'a RwLock<KnownHosts>,
     pub pools: &'a Pools,
     pub sender: IpAddr,
     /// SACK was negotiated, or is in use.
@@ -43,9 +44,9 @@ pub(crate) struct EpisodeContext<'a> {
 
 impl EpisodeContext<'_> {
     /// Passes what is known of the data's sender to `look`.
-    pub fn with_host<T>(&self, look: impl FnOnce(&Host) -> T) -> T {
+    pub fn with_sender<T>(&self, look: impl FnOnce(&HostFacts) -> T) -> T {
         // The lock is poisoned only if another thread panicked, which has ended the analysis.
         let hosts = self.hosts.read().unwrap_or_else(PoisonError::into_inner);
-        look(hosts.of(self.sender))
+        look(&hosts.of(self.sender))
     }
 }

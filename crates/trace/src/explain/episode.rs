@@ -9,9 +9,9 @@ mod profile_replay;
 mod row;
 
 use super::context::EpisodeContext;
-use super::replay::Score;
 use super::tape::Tape;
 use crate::finding::{Evidence, Identification, Retransmission, Tally, Triggers, Vantage, Verdict};
+use crate::hosts::{HostFacts, Score};
 use crate::read::CapturedPacket;
 use crate::verdict::acks::AckVerdicts;
 use crate::verdict::arrivals::{ArrivalVerdicts, SeenBytes};
@@ -42,8 +42,8 @@ pub(crate) struct ConnectionEnd {
 pub(crate) struct EpisodeResult {
     pub tally: Tally,
     pub profile: Identification,
-    /// The score of each candidate profile; empty unless captured at the sender.
-    pub scores: Vec<Score>,
+    /// What it shows of the sender; nothing unless captured there.
+    pub sender: HostFacts,
     pub recoveries: u32,
     pub recovering: Duration,
 }
@@ -125,17 +125,17 @@ impl Episode {
         }
     }
 
-    /// The connection has ended. Segments that still come are recorded separately. Returns the
-    /// score of each candidate profile.
-    pub fn on_connection_over(&mut self, context: &EpisodeContext<'_>, now: Instant) -> Vec<Score> {
+    /// The connection has ended. Segments that still come are recorded separately. Returns what
+    /// it showed of the sender.
+    pub fn on_connection_over(&mut self, context: &EpisodeContext<'_>, now: Instant) -> HostFacts {
         if let Some(tape) = &mut self.tape {
             tape.deliver_rest();
             self.replay_and_settle(context, now);
             self.stop_recording(context);
         }
         match context.vantage {
-            Vantage::Sender => self.scores(context),
-            _ => Vec::new(),
+            Vantage::Sender => context.candidates.facts(&self.scores(context)),
+            _ => HostFacts::default(),
         }
     }
 
@@ -334,7 +334,7 @@ impl Episode {
             if self.profile_replays.is_empty() {
                 let plausible_profiles = match context.vantage {
                     Vantage::Sender => {
-                        context.with_host(|host| host.plausible_profiles().collect())
+                        context.with_sender(|host| context.candidates.plausible(host))
                     }
                     _ => Vec::new(),
                 };
@@ -386,11 +386,11 @@ impl Episode {
             rows[index as usize].arrival = arrival;
         });
         let scores = self.scores(context);
-        let best = context.with_host(|host| context.candidates.best(&scores, host));
+        let best = context.with_sender(|host| context.candidates.best(&scores, host));
         let mut result = EpisodeResult::default();
         if vantage == Vantage::Sender {
             result.profile = context.candidates.identification(&scores, &best);
-            result.scores = scores;
+            result.sender = context.candidates.facts(&scores);
         }
         let mut recovery_time = RecoveryTime::default();
         for row in &self.rows {

@@ -3,11 +3,10 @@
 //! Each candidate profile replays the same steps, and the retransmissions that it explains are
 //! counted (the 2007 study §IV-A).
 
-use super::replay::Score;
 use crate::finding::{Explanation, Identification};
+use crate::hosts::{HostFacts, Score};
 use recoup_recovery::{Mechanisms, Profile};
-use std::collections::HashMap;
-use std::net::IpAddr;
+use std::sync::Arc;
 
 /// The profiles tried, and the systems that retransmit by these rules; the most widespread today
 /// first. Where several explain as much, the first of them names the triggers.
@@ -47,9 +46,12 @@ const SIMILAR_SHARE: f64 = 0.02;
 /// be chance.
 const FEW_RETRANSMISSIONS: f64 = 3.0;
 
+/// Explained retransmissions from which on a host counts as known.
+const LEAST_EXPLAINED: u32 = 20;
+
 /// The profiles that a sender is compared with.
 #[derive(Clone, Debug)]
-pub(crate) struct Candidates(Vec<(String, Mechanisms)>);
+pub(crate) struct Candidates(Vec<(Arc<str>, Mechanisms)>);
 
 impl Candidates {
     /// All known profiles.
@@ -65,8 +67,8 @@ impl Candidates {
         Self(vec![Self::entry(profile.clone())])
     }
 
-    fn entry(profile: Profile) -> (String, Mechanisms) {
-        (profile.name().to_owned(), *profile.mechanisms())
+    fn entry(profile: Profile) -> (Arc<str>, Mechanisms) {
+        (profile.name().into(), *profile.mechanisms())
     }
 
     pub fn len(&self) -> usize {
@@ -82,7 +84,7 @@ impl Candidates {
     /// plausible for the `host`, only those remain, ordered by what they explain of the host's
     /// other connections. Otherwise this connection's scores decide. Equals keep the order of the
     /// list.
-    pub fn best(&self, scores: &[Score], host: &Host) -> Vec<usize> {
+    pub fn best(&self, scores: &[Score], host: &HostFacts) -> Vec<usize> {
         let share = |i: usize| scores[i].share();
         let places = 0..scores.len();
         let Some(first) = places
@@ -96,23 +98,53 @@ impl Candidates {
         let similar =
             |i: &usize| behind(*i) < SIMILAR_SHARE || behind(*i) * of < FEW_RETRANSMISSIONS;
         let mut similar: Vec<usize> = places.filter(similar).collect();
-        let plausible: Vec<usize> = host
-            .plausible_profiles()
-            .filter(|i| similar.contains(i))
-            .collect();
+        let mut plausible = self.plausible(host);
+        plausible.retain(|i| similar.contains(i));
         if plausible.is_empty() {
             similar.sort_by(|&a, &b| share(b).total_cmp(&share(a)));
             return similar;
         }
-        similar = plausible;
-        similar.sort_by(|&a, &b| host.share(b).total_cmp(&host.share(a)));
-        similar
+        let on_host = self.scores_on(host);
+        plausible.sort_by(|&a, &b| on_host[b].share().total_cmp(&on_host[a].share()));
+        plausible
+    }
+
+    /// The indices of the profiles that the host may run: the best one, once it explains
+    /// [`LEAST_EXPLAINED`] retransmissions, and those that are behind it by no more than chance.
+    /// Before that, none.
+    pub fn plausible(&self, host: &HostFacts) -> Vec<usize> {
+        let scores = self.scores_on(host);
+        let best = (scores.iter()).max_by(|a, b| a.share().total_cmp(&b.share()));
+        let known = best.filter(|best| best.explained >= LEAST_EXPLAINED);
+        let least = known.map_or(f64::INFINITY, |best| {
+            best.share() - best.chance().max(SIMILAR_SHARE)
+        });
+        let places = 0..scores.len();
+        places.filter(|&i| scores[i].share() > least).collect()
+    }
+
+    /// The host's score of each profile.
+    fn scores_on(&self, host: &HostFacts) -> Vec<Score> {
+        let names = self.0.iter().map(|(name, _)| name);
+        let score = |name| host.profiles.get(name).copied().unwrap_or_default();
+        names.map(score).collect()
+    }
+
+    /// What the `scores` of a connection say of its sender.
+    pub fn facts(&self, scores: &[Score]) -> HostFacts {
+        let names = self.0.iter().map(|(name, _)| Arc::clone(name));
+        let replayed = scores.iter().any(|score| score.of > 0);
+        let profiles = names.zip(scores.iter().copied()).filter(|_| replayed);
+        HostFacts {
+            profiles: profiles.collect(),
+            ..HostFacts::default()
+        }
     }
 
     /// Who the sender is; `best` comes from [`best`](Self::best).
     pub fn identification(&self, scores: &[Score], best: &[usize]) -> Identification {
         let explanation = |&i: &usize| Explanation {
-            profile: self.0[i].0.clone(),
+            profile: self.0[i].0.to_string(),
             explained: scores[i].explained.into(),
             of: scores[i].of.into(),
         };
@@ -127,65 +159,9 @@ impl Candidates {
     }
 }
 
-/// The scores of each host that retransmitted something.
-#[derive(Debug, Default)]
-pub(crate) struct Hosts(HashMap<IpAddr, Host>);
-
-/// What each candidate explains of a host's retransmissions.
-#[derive(Debug, Default)]
-pub(crate) struct Host(Vec<Score>);
-
-/// Explained retransmissions from which on a host counts as known.
-const LEAST_EXPLAINED: u32 = 20;
-
-/// The most hosts remembered.
-const MOST_HOSTS: usize = 1 << 16;
-
-impl Hosts {
-    /// The scores of `host`, none if it is unknown.
-    pub fn of(&self, host: IpAddr) -> &Host {
-        const UNKNOWN_HOST: &Host = &Host(Vec::new());
-        self.0.get(&host).unwrap_or(UNKNOWN_HOST)
-    }
-
-    /// Adds the scores of a connection of `host`.
-    pub fn add_scores(&mut self, host: IpAddr, scores: &[Score]) {
-        if self.0.len() >= MOST_HOSTS && !self.0.contains_key(&host) {
-            return;
-        }
-        let Host(known) = self.0.entry(host).or_default();
-        known.resize(scores.len(), Score::default());
-        for (known, score) in known.iter_mut().zip(scores) {
-            known.explained = known.explained.saturating_add(score.explained);
-            known.of = known.of.saturating_add(score.of);
-        }
-    }
-}
-
-impl Host {
-    fn share(&self, i: usize) -> f64 {
-        self.0.get(i).map_or(0.0, |score| score.share())
-    }
-
-    /// The profiles that the host may run: the best one, once it explains [`LEAST_EXPLAINED`]
-    /// retransmissions, and those that are behind it by no more than chance. Before that, none.
-    pub fn plausible_profiles(&self) -> impl Iterator<Item = usize> + use<'_> {
-        let places = 0..self.0.len();
-        let best = (places.clone()).max_by(|&a, &b| self.share(a).total_cmp(&self.share(b)));
-        let known = best.filter(|best| self.0[*best].explained >= LEAST_EXPLAINED);
-        let least = known.map_or(f64::INFINITY, |best| {
-            self.share(best) - self.0[best].chance().max(SIMILAR_SHARE)
-        });
-        places.filter(move |&i| self.share(i) > least)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::Ipv4Addr;
-
-    const HOST: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 
     /// Scores of linux-6, linux-3.17, linux-2.4, windows-xp, freebsd-5 and solaris-10;
     /// linux-6+notlp explains nothing.
@@ -216,9 +192,8 @@ mod tests {
         ];
         for (explained, host, expected) in cases {
             let scores_of = scores(explained, 10);
-            let mut hosts = Hosts::default();
-            hosts.add_scores(HOST, &scores(host, 100));
-            let best = candidates.best(&scores_of, hosts.of(HOST));
+            let host = candidates.facts(&scores(host, 100));
+            let best = candidates.best(&scores_of, &host);
             let named = match candidates.identification(&scores_of, &best) {
                 Identification::Nothing => "nothing".into(),
                 Identification::Profile(one) => one.profile,
@@ -245,11 +220,10 @@ mod tests {
             ([4000, 20, 20, 9000, 20, 8900], 10_000, &[4, 6]),
         ];
         for (explained, of, plausible) in cases {
-            let mut hosts = Hosts::default();
-            assert_eq!(hosts.of(HOST).plausible_profiles().count(), 0);
-            hosts.add_scores(HOST, &scores(explained, of));
-            let plausible_profiles: Vec<_> = hosts.of(HOST).plausible_profiles().collect();
-            assert_eq!(plausible_profiles, plausible, "{explained:?}");
+            let candidates = Candidates::known();
+            assert!(candidates.plausible(&HostFacts::default()).is_empty());
+            let host = candidates.facts(&scores(explained, of));
+            assert_eq!(candidates.plausible(&host), plausible, "{explained:?}");
         }
     }
 

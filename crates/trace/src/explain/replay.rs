@@ -15,6 +15,7 @@
 use super::context::EpisodeContext;
 use super::tape::{Beginning, Step, Tape};
 use crate::finding::Triggers;
+use crate::hosts::Score;
 use recoup_recovery::sender::ResumeState;
 use recoup_recovery::{Mechanisms, Send, Sender, Timer, Trigger};
 use recoup_units::{Instant, Segments, Span};
@@ -279,41 +280,6 @@ impl HostClock {
 
     fn waits(self, due: Instant) -> Duration {
         due.since(self.since.min(due))
-    }
-}
-
-/// Retransmissions that fit a profile, of those sent and those it would have sent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Score {
-    pub explained: u32,
-    pub of: u32,
-}
-
-impl Score {
-    /// The sum of both.
-    pub fn plus(self, other: Self) -> Self {
-        Self {
-            explained: self.explained + other.explained,
-            of: self.of + other.of,
-        }
-    }
-
-    /// Whether every retransmission is explained.
-    pub fn is_full(self) -> bool {
-        self.explained == self.of
-    }
-
-    /// By how much chance may change the share: two standard deviations. Laplace's rule (one more
-    /// of either kind) keeps it above 0 where all are explained.
-    pub fn chance(self) -> f64 {
-        let of = f64::from(self.of) + 2.0;
-        let share = (f64::from(self.explained) + 1.0) / of;
-        2.0 * (share * (1.0 - share).max(0.0) / of).sqrt()
-    }
-
-    /// The share explained, 0 to 1.
-    pub fn share(self) -> f64 {
-        f64::from(self.explained) / f64::from(self.of.max(1))
     }
 }
 

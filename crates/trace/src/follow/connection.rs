@@ -7,8 +7,8 @@ use super::direction::DirectionState;
 use super::shared::{DirectionContext, Shared};
 use crate::explain::context::ReplayContext;
 use crate::explain::episode::ConnectionEnd;
-use crate::explain::replay::Score;
 use crate::finding::{self, Closing, Opening, Retransmission};
+use crate::hosts::HostFacts;
 use crate::read::CapturedPacket;
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, Flags, Options, Segment};
@@ -290,12 +290,12 @@ impl ConnectionState {
         self.reset || self.directions.iter().all(DirectionState::is_closed)
     }
 
-    /// The connection has just become [over](Self::is_over). Passes the scores of each host to
-    /// `scored`.
+    /// The connection has just become [over](Self::is_over). Passes what it showed of each host to
+    /// `learned`.
     pub fn on_connection_over(
         &mut self,
         replay_context: &ReplayContext,
-        mut scored: impl FnMut(IpAddr, Vec<Score>),
+        mut learned: impl FnMut(IpAddr, HostFacts),
     ) {
         for side in [0, 1] {
             let context = DirectionContext {
@@ -303,9 +303,9 @@ impl ConnectionState {
                 replay_context,
                 side,
             };
-            let scores = self.directions[side].on_connection_over(&context, self.last);
-            if scores.iter().any(|score| score.of > 0) {
-                scored(self.shared.sender(side), scores);
+            let facts = self.directions[side].on_connection_over(&context, self.last);
+            if !facts.is_empty() {
+                learned(self.shared.sender(side), facts);
             }
         }
     }
@@ -339,15 +339,15 @@ impl ConnectionState {
         sides.fold(own, |a, b| a ^ b)
     }
 
-    /// Ends the connection. Appends its retransmissions to `rows`, ordered by frame. Passes the
-    /// scores of each host to `scored`, unless [`on_connection_over`](Self::on_connection_over)
+    /// Ends the connection. Appends its retransmissions to `rows`, ordered by frame. Passes what it
+    /// showed of each host to `learned`, unless [`on_connection_over`](Self::on_connection_over)
     /// already has.
     pub fn close(
         &mut self,
         closing: Closing,
         replay_context: &ReplayContext,
         rows: &mut Vec<Retransmission>,
-        mut scored: impl FnMut(IpAddr, Vec<Score>),
+        mut learned: impl FnMut(IpAddr, HostFacts),
     ) -> finding::Connection {
         let (from, was_over) = (rows.len(), self.is_over());
         let directions = [0, 1].map(|side| {
@@ -365,11 +365,11 @@ impl ConnectionState {
                 side,
             };
             let direction = &mut self.directions[side];
-            let (mut direction, scores) = direction.close(&context, &end, |row| rows.push(row));
+            let (mut direction, facts) = direction.close(&context, &end, |row| rows.push(row));
             direction.absent = !self.has_sent[side];
-            // An earlier end has already passed its scores.
-            if !was_over && scores.iter().any(|score| score.of > 0) {
-                scored(self.shared.sender(side), scores);
+            // An earlier end has already passed the facts.
+            if !was_over && !facts.is_empty() {
+                learned(self.shared.sender(side), facts);
             }
             direction
         });

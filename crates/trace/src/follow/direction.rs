@@ -27,9 +27,9 @@ use crate::explain::context::EpisodeContext;
 use crate::explain::episode::{
     ConnectionEnd, Episode, EpisodeResult, PacketKind, PriorTransmissions,
 };
-use crate::explain::replay::Score;
 use crate::explain::tape::Tape;
 use crate::finding;
+use crate::hosts::HostFacts;
 use crate::read::CapturedPacket;
 use crate::verdict::Transmission;
 use duplicates::{AT_ONCE, RecentPackets};
@@ -430,17 +430,17 @@ impl DirectionState {
         tape
     }
 
-    /// The connection has ended. Returns the score of each candidate profile.
+    /// The connection has ended. Returns what it showed of the direction's sender.
     pub fn on_connection_over(
         &mut self,
         context: &DirectionContext<'_>,
         now: Instant,
-    ) -> Vec<Score> {
+    ) -> HostFacts {
         // Most connections in the table have ended and wait for late packets.
         self.outstanding.shrink_to_fit();
         self.rtts.shrink();
         let episode_context = self.episode_context(context);
-        (self.episode.as_mut()).map_or_else(Vec::new, |episode| {
+        (self.episode.as_mut()).map_or_else(HostFacts::default, |episode| {
             episode.on_connection_over(&episode_context, now)
         })
     }
@@ -467,7 +467,7 @@ impl DirectionState {
         context: &DirectionContext<'_>,
         end: &ConnectionEnd,
         report: impl FnMut(finding::Retransmission),
-    ) -> (finding::Direction, Vec<Score>) {
+    ) -> (finding::Direction, HostFacts) {
         let episode_context = self.episode_context(context);
         let mut result = EpisodeResult::default();
         if let Some(mut episode) = self.episode.take() {
@@ -492,7 +492,7 @@ impl DirectionState {
             episodes: result.recoveries,
             recovering: result.recovering,
         };
-        (direction, result.scores)
+        (direction, result.sender)
     }
 }
 

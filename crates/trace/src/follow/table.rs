@@ -12,8 +12,8 @@ use super::TimedPacket;
 use super::connection::{ConnectionState, Owner};
 use crate::explain::context::ReplayContext;
 use crate::explain::pool::Pool;
-use crate::explain::replay::Score;
 use crate::finding::{self, Closing, Findings, Retransmission};
+use crate::hosts::HostFacts;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use recoup_units::Instant;
@@ -75,8 +75,8 @@ pub(crate) struct ConnectionTable {
     cursor: usize,
     now: Instant,
     rows: Vec<Retransmission>,
-    /// Scores of hosts since [`host_scores`](Self::host_scores) was last called.
-    host_scores: Vec<(IpAddr, Vec<Score>)>,
+    /// Facts about hosts since [`host_facts`](Self::host_facts) was last called.
+    host_facts: Vec<(IpAddr, HostFacts)>,
 }
 
 /// Where a connection is.
@@ -123,7 +123,7 @@ impl ConnectionTable {
             cursor: 0,
             now: Instant::ZERO,
             rows: Vec::new(),
-            host_scores: Vec::new(),
+            host_facts: Vec::new(),
         }
     }
 
@@ -234,9 +234,9 @@ impl ConnectionTable {
             let was_over = connection.is_over();
             connection.on_packet(timed, side, &self.replay_context);
             if !was_over && connection.is_over() {
-                let host_scores = &mut self.host_scores;
-                connection.on_connection_over(&self.replay_context, |host, scores| {
-                    host_scores.push((host, scores))
+                let host_facts = &mut self.host_facts;
+                connection.on_connection_over(&self.replay_context, |host, facts| {
+                    host_facts.push((host, facts))
                 });
                 let until = timed.time + LINGER;
                 self.lingering.push_back((until, slot, connection.serial));
@@ -315,9 +315,9 @@ impl ConnectionTable {
         }
     }
 
-    /// Removes and returns the scores of hosts.
-    pub fn host_scores(&mut self) -> impl Iterator<Item = (IpAddr, Vec<Score>)> {
-        self.host_scores.drain(..)
+    /// Removes and returns what connections showed of hosts.
+    pub fn host_facts(&mut self) -> impl Iterator<Item = (IpAddr, HostFacts)> {
+        self.host_facts.drain(..)
     }
 
     /// Forgets connections that are no longer half-open. If there are too many others, removes the
@@ -406,9 +406,9 @@ impl ConnectionTable {
             false => closing,
         };
         self.rows.clear();
-        let host_scores = &mut self.host_scores;
-        let add_score = |host, scores| host_scores.push((host, scores));
-        let found = connection.close(closing, &self.replay_context, &mut self.rows, add_score);
+        let host_facts = &mut self.host_facts;
+        let learned = |host, facts| host_facts.push((host, facts));
+        let found = connection.close(closing, &self.replay_context, &mut self.rows, learned);
         match connection.number {
             Some(_) => findings.connection(found, &self.rows),
             None => self.unnumbered_closed.push((found, self.rows.clone())),

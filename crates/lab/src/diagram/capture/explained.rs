@@ -25,7 +25,8 @@ const WATCH_INTERVAL: u64 = 4096;
 /// use recoup_trace::read::Reader;
 ///
 /// let path = "server.pcap".as_ref();
-/// let (_, found) = analyze(Reader::open(path)?, &Settings::default(), Kept::default, |_| true)?;
+/// let analysis = analyze(Reader::open(path)?, &Settings::default(), Kept::default, |_| true)?;
+/// let found = analysis.findings;
 /// let all = || found.iter().flat_map(|kept| &kept.retransmissions);
 /// for connection in found.iter().flat_map(|kept| &kept.connections) {
 ///     let own: Vec<_> = all().filter(|r| r.connection == connection.id).copied().collect();

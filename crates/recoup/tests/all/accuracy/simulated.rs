@@ -93,9 +93,8 @@ pub fn analyze_file(path: &Path, profile: Option<Profile>) -> Vec<Retransmission
         profile,
         ..analyze::Settings::default()
     };
-    let (_, kept) =
-        analyze::analyze(reader, &settings, Kept::default, |_| true).expect("a capture");
-    kept.into_iter()
+    let analysis = analyze::analyze(reader, &settings, Kept::default, |_| true).expect("a capture");
+    (analysis.findings.into_iter())
         .flat_map(|kept| kept.retransmissions)
         .collect()
 }

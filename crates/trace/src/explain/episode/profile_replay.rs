@@ -1,9 +1,10 @@
 //! The replays of one episode, one per candidate profile.
 
 use super::super::context::EpisodeContext;
-use super::super::replay::{Replay, Score};
+use super::super::replay::Replay;
 use super::super::tape::Tape;
 use super::row::Row;
+use crate::hosts::Score;
 
 /// Retransmissions after which a profile far behind the best is dropped.
 const ENOUGH_TO_DROP: u32 = 16;

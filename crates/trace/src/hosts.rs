@@ -1,0 +1,232 @@
+//! What the connections of a host show of it.
+//!
+//! - **In**: [`HostFacts`] of each connection, as it ends.
+//! - **Out**: [`Hosts`], the facts by IP address. An analysis starts from the facts that its caller
+//!   knows beforehand, and returns those that it learned itself. So the facts of several captures,
+//!   or of several parts of one, can be stored, merged and used by a later analysis.
+
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+/// The most hosts remembered.
+const MOST_HOSTS: usize = 1 << 16;
+
+/// The most profiles remembered of one host.
+const MOST_PROFILES: usize = 16;
+
+/// The facts about each host, by IP address. At most 65,536 hosts are kept; what would add more is
+/// ignored.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Hosts(BTreeMap<IpAddr, HostFacts>);
+
+/// What is known of one host.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HostFacts {
+    /// How well each profile explains the retransmissions that the host sent, by the profile's name.
+    pub profiles: BTreeMap<Arc<str>, Score>,
+    /// The duplicates that the host received, and which of them it reported.
+    pub duplicates: DuplicateReports,
+}
+
+/// Retransmissions that a profile explains, of those sent and those that it would have sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Score {
+    /// Retransmissions that the profile would have sent at that time and for that reason.
+    pub explained: u32,
+    /// Retransmissions that were replayed, and those that the profile would have sent besides.
+    pub of: u32,
+}
+
+/// How often a receiver reported a duplicate by a DSACK (RFC 2883).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DuplicateReports {
+    /// DSACKs that the capture holds.
+    pub seen: u32,
+    /// Retransmissions that were proven spurious otherwise, and of which no DSACK came although
+    /// later ACKs did.
+    pub missing: u32,
+}
+
+impl Hosts {
+    /// The facts about `host`; `None` if nothing is known of it.
+    pub fn get(&self, host: IpAddr) -> Option<&HostFacts> {
+        self.0.get(&host)
+    }
+
+    /// All hosts, ordered by address.
+    pub fn iter(&self) -> impl Iterator<Item = (IpAddr, &HostFacts)> {
+        self.0.iter().map(|(&host, facts)| (host, facts))
+    }
+
+    /// Whether nothing is known of any host.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Adds facts about `host`.
+    pub fn add(&mut self, host: IpAddr, facts: &HostFacts) {
+        if self.0.len() < MOST_HOSTS || self.0.contains_key(&host) {
+            self.0.entry(host).or_default().merge(facts);
+        }
+    }
+
+    /// Adds all facts of `other`. The facts that both share are counted twice.
+    pub fn merge(&mut self, other: &Self) {
+        for (host, facts) in other.iter() {
+            self.add(host, facts);
+        }
+    }
+}
+
+impl HostFacts {
+    /// Adds other facts about the same host.
+    pub fn merge(&mut self, other: &Self) {
+        for (profile, &score) in &other.profiles {
+            if let Some(known) = self.profiles.get_mut(profile) {
+                *known = known.plus(score);
+            } else if self.profiles.len() < MOST_PROFILES {
+                self.profiles.insert(Arc::clone(profile), score);
+            }
+        }
+        self.duplicates.merge(other.duplicates);
+    }
+
+    /// Whether this says nothing.
+    pub fn is_empty(&self) -> bool {
+        self.profiles.is_empty() && self.duplicates == DuplicateReports::default()
+    }
+}
+
+impl Score {
+    /// The sum of both.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            explained: self.explained.saturating_add(other.explained),
+            of: self.of.saturating_add(other.of),
+        }
+    }
+
+    /// The share explained, 0 to 1.
+    pub fn share(self) -> f64 {
+        f64::from(self.explained) / f64::from(self.of.max(1))
+    }
+
+    /// Whether every retransmission is explained.
+    pub(crate) fn is_full(self) -> bool {
+        self.explained == self.of
+    }
+
+    /// By how much chance may change the share: two standard deviations. Laplace's rule (one more
+    /// of either kind) keeps it above 0 where all are explained.
+    pub(crate) fn chance(self) -> f64 {
+        let of = f64::from(self.of) + 2.0;
+        let share = (f64::from(self.explained) + 1.0) / of;
+        2.0 * (share * (1.0 - share).max(0.0) / of).sqrt()
+    }
+}
+
+impl DuplicateReports {
+    /// Adds the reports of other connections.
+    pub fn merge(&mut self, other: Self) {
+        self.seen = self.seen.saturating_add(other.seen);
+        self.missing = self.missing.saturating_add(other.missing);
+    }
+}
+
+/// The facts that an analysis uses: those known beforehand, and those it has learned so far.
+#[derive(Debug, Default)]
+pub(crate) struct KnownHosts {
+    pub before: Arc<Hosts>,
+    pub learned: Hosts,
+}
+
+impl KnownHosts {
+    /// All facts about `host`.
+    pub fn of(&self, host: IpAddr) -> Cow<'_, HostFacts> {
+        match (self.before.get(host), self.learned.get(host)) {
+            (Some(before), Some(learned)) => {
+                let mut all = before.clone();
+                all.merge(learned);
+                Cow::Owned(all)
+            }
+            (Some(facts), None) | (None, Some(facts)) => Cow::Borrowed(facts),
+            (None, None) => Cow::Owned(HostFacts::default()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+
+    fn host(number: u32) -> IpAddr {
+        Ipv4Addr::from(number).into()
+    }
+
+    fn facts(explained: u32, seen: u32) -> HostFacts {
+        HostFacts {
+            profiles: [("linux-6".into(), Score { explained, of: 20 })].into(),
+            duplicates: DuplicateReports { seen, missing: 1 },
+        }
+    }
+
+    #[test]
+    fn merged_parts_know_what_the_whole_knows() {
+        let (mut whole, mut parts) = (Hosts::default(), [Hosts::default(), Hosts::default()]);
+        for number in 0..10 {
+            let facts = facts(number, number / 2);
+            whole.add(host(number % 3), &facts);
+            parts[number as usize % 2].add(host(number % 3), &facts);
+        }
+        let [mut first, second] = parts;
+        first.merge(&second);
+        assert_eq!(first, whole);
+        let of_one = whole.get(host(0)).expect("known");
+        assert_eq!(of_one.profiles["linux-6"].explained, 3 + 6 + 9);
+        assert_eq!(
+            of_one.duplicates,
+            DuplicateReports {
+                seen: 8,
+                missing: 4
+            }
+        );
+    }
+
+    #[test]
+    fn known_and_learned_facts_count_together() {
+        let mut known = KnownHosts::default();
+        known.learned.add(host(1), &facts(4, 1));
+        assert_eq!(*known.of(host(1)), facts(4, 1));
+        let before = known.learned.clone();
+        known.before = Arc::new(before);
+        assert_eq!(known.of(host(1)).duplicates.seen, 2);
+        assert!(known.of(host(2)).is_empty());
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let mut hosts = Hosts::default();
+        for number in 0..MOST_HOSTS as u32 + 10 {
+            hosts.add(host(number), &facts(1, 0));
+        }
+        hosts.add(host(0), &facts(1, 0));
+        assert_eq!(hosts.iter().count(), MOST_HOSTS);
+        assert_eq!(hosts.get(host(0)).map(|h| h.duplicates.missing), Some(2));
+        let mut one = HostFacts::default();
+        for number in 0..100 {
+            let profile = format!("profile {number}").into();
+            one.merge(&HostFacts {
+                profiles: [(profile, Score::default())].into(),
+                ..HostFacts::default()
+            });
+        }
+        assert_eq!(one.profiles.len(), MOST_PROFILES);
+    }
+}
