@@ -221,6 +221,7 @@ impl<F: Findings> Shards<F> {
             self.shards.iter_mut().for_each(Shard::finish);
         }
         self.learn();
+        self.shards.iter_mut().for_each(Shard::release);
         feed.clock
     }
 

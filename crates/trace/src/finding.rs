@@ -274,6 +274,16 @@ pub enum Identification {
 }
 
 impl Identification {
+    /// Several profiles of which one is left are one profile.
+    pub(crate) fn unwrap_single(&mut self) {
+        if let Self::Several(several) = self
+            && several.len() == 1
+            && let Some(one) = several.pop()
+        {
+            *self = Self::Profile(one);
+        }
+    }
+
     /// The best explanation.
     pub fn best(&self) -> Option<&Explanation> {
         match self {

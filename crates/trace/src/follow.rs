@@ -13,6 +13,7 @@
 //! | --- | --- |
 //! | [`table`] | finds the connection of each packet, in bounded memory |
 //! | [`connection`] | follows the handshake, the end and the next connection between the same ends |
+//! | [`held`] | keeps connections whose sender is not settled yet |
 //! | [`direction`] | follows what one end sends: outstanding data, MSS, duplicates, ACKs |
 //! | [`shared`] | holds what both directions of a connection need |
 //! | [`rtts`] | measures round-trip times and response times |
@@ -20,6 +21,7 @@
 
 pub(crate) mod connection;
 pub(crate) mod direction;
+mod held;
 pub(crate) mod rtts;
 pub(crate) mod shared;
 pub(crate) mod table;

@@ -29,6 +29,8 @@ pub struct Hosts(BTreeMap<IpAddr, HostFacts>);
 pub struct HostFacts {
     /// How well each profile explains the retransmissions that the host sent, by the profile's name.
     pub profiles: BTreeMap<Arc<str>, Score>,
+    /// Whether the host sends tail loss probes.
+    pub probes: ProbeEvidence,
     /// The duplicates that the host received, and which of them it reported.
     pub duplicates: DuplicateReports,
 }
@@ -40,6 +42,25 @@ pub struct Score {
     pub explained: u32,
     /// Retransmissions that were replayed, and those that the profile would have sent besides.
     pub of: u32,
+}
+
+/// What shows whether a host sends tail loss probes (RFC 8985 §7).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProbeEvidence {
+    /// Retransmissions that a profile explains as a probe, and does not explain if it has no
+    /// probes.
+    pub sent: u32,
+    /// Retransmissions that a profile explains as a timeout, and does not explain if it has probes:
+    /// one was due before.
+    pub left_out: u32,
+}
+
+impl ProbeEvidence {
+    /// Adds the evidence of other connections.
+    pub fn merge(&mut self, other: Self) {
+        self.sent = self.sent.saturating_add(other.sent);
+        self.left_out = self.left_out.saturating_add(other.left_out);
+    }
 }
 
 /// How often a receiver reported a duplicate by a DSACK (RFC 2883).
@@ -93,12 +114,15 @@ impl HostFacts {
                 self.profiles.insert(Arc::clone(profile), score);
             }
         }
+        self.probes.merge(other.probes);
         self.duplicates.merge(other.duplicates);
     }
 
     /// Whether this says nothing.
     pub fn is_empty(&self) -> bool {
-        self.profiles.is_empty() && self.duplicates == DuplicateReports::default()
+        self.profiles.is_empty()
+            && self.probes == ProbeEvidence::default()
+            && self.duplicates == DuplicateReports::default()
     }
 }
 
@@ -173,6 +197,10 @@ mod tests {
     fn facts(explained: u32, seen: u32) -> HostFacts {
         HostFacts {
             profiles: [("linux-6".into(), Score { explained, of: 20 })].into(),
+            probes: ProbeEvidence {
+                sent: seen,
+                left_out: 1,
+            },
             duplicates: DuplicateReports { seen, missing: 1 },
         }
     }
@@ -190,6 +218,7 @@ mod tests {
         assert_eq!(first, whole);
         let of_one = whole.get(host(0)).expect("known");
         assert_eq!(of_one.profiles["linux-6"].explained, 3 + 6 + 9);
+        assert_eq!((of_one.probes.sent, of_one.probes.left_out), (8, 4));
         assert_eq!(
             of_one.duplicates,
             DuplicateReports {

@@ -81,9 +81,14 @@ impl<F: Findings> Shard<F> {
         self.connections.host_facts()
     }
 
-    /// The capture is over, and all connections have their numbers.
+    /// The capture is over, and all connections have their numbers. Closes them.
     pub fn finish(&mut self) {
         self.connections.finish(&mut self.findings);
+    }
+
+    /// All connections are closed, and all is known of their hosts.
+    pub fn release(&mut self) {
+        self.connections.release(&mut self.findings);
     }
 
     pub fn into_findings(self) -> F {

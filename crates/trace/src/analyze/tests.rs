@@ -1,6 +1,7 @@
 //! Analyses of whole connections, made packet by packet.
 
 mod clock;
+mod identified;
 mod replayed;
 mod succession;
 
@@ -446,6 +447,7 @@ fn flood(answered: bool) {
     assert!(most <= (1 << 16) / SHARDS + 2, "{most} connections at once");
     connections.on_packets(&all_timed(&rest), &mut kept);
     connections.finish(&mut kept);
+    connections.release(&mut kept);
     assert_eq!(kept.retransmissions.len(), 1);
     let evicted = kept.connections.iter();
     let evicted = evicted.filter(|c| c.closing == Closing::Evicted).count();

@@ -9,6 +9,7 @@ mod profile_replay;
 mod row;
 
 use super::context::EpisodeContext;
+use super::identify::Replayed;
 use super::tape::Tape;
 use crate::finding::{Evidence, Identification, Retransmission, Tally, Triggers, Vantage, Verdict};
 use crate::hosts::{HostFacts, Score};
@@ -134,17 +135,27 @@ impl Episode {
             self.stop_recording(context);
         }
         match context.vantage {
-            Vantage::Sender => context.candidates.facts(&self.scores(context)),
+            Vantage::Sender => context.candidates.facts(&self.replayed(context)),
             _ => HostFacts::default(),
         }
     }
 
-    fn scores(&self, context: &EpisodeContext<'_>) -> Vec<Score> {
-        let mut scores = vec![Score::default(); context.candidates.len()];
+    fn replayed(&self, context: &EpisodeContext<'_>) -> Replayed {
+        let candidates = context.candidates;
+        let mut scores = vec![Score::default(); candidates.len()];
         for replay in &self.profile_replays {
             scores[replay.candidate] = replay.score();
         }
-        scores
+        let replayed = |i| {
+            self.profile_replays
+                .iter()
+                .any(|replay| replay.candidate == i)
+        };
+        let rows = self.rows.iter().map(|row| &row.explained);
+        Replayed {
+            scores,
+            probes: candidates.probe_evidence(rows, replayed),
+        }
     }
 
     fn stop_recording(&mut self, context: &EpisodeContext<'_>) {
@@ -385,12 +396,12 @@ impl Episode {
         self.arrival_verdicts.finish(|index, arrival| {
             rows[index as usize].arrival = arrival;
         });
-        let scores = self.scores(context);
-        let best = context.with_sender(|host| context.candidates.best(&scores, host));
+        let replayed = self.replayed(context);
+        let best = context.with_sender(|host| context.candidates.best(&replayed, host));
         let mut result = EpisodeResult::default();
         if vantage == Vantage::Sender {
-            result.profile = context.candidates.identification(&scores, &best);
-            result.sender = context.candidates.facts(&scores);
+            result.profile = context.candidates.identification(&replayed, &best);
+            result.sender = context.candidates.facts(&replayed);
         }
         let mut recovery_time = RecoveryTime::default();
         for row in &self.rows {

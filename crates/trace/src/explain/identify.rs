@@ -1,11 +1,13 @@
 //! Which profile a sender behaves like.
 //!
 //! Each candidate profile replays the same steps, and the retransmissions that it explains are
-//! counted (the 2007 study §IV-A).
+//! counted (the 2007 study §IV-A). A probe that shows itself at one connection of a host settles that
+//! the host sends probes.
 
+use super::replay::Explained;
 use crate::finding::{Explanation, Identification};
-use crate::hosts::{HostFacts, Score};
-use recoup_recovery::{Mechanisms, Profile};
+use crate::hosts::{HostFacts, ProbeEvidence, Score};
+use recoup_recovery::{Mechanisms, Profile, Trigger};
 use std::sync::Arc;
 
 /// The profiles tried, and the systems that retransmit by these rules; the most widespread today
@@ -31,6 +33,13 @@ pub fn systems_like(profile: &str) -> Option<&'static str> {
     known.map(|(_, systems)| *systems)
 }
 
+/// Profiles of systems on which somebody must have changed a setting, and the profiles without that.
+const CHANGED_SETTINGS: [(&str, &str); 1] = [("linux-6+notlp", "linux-6")];
+
+/// Probes that a host left out before it counts as sending none. One may have been left out for
+/// another reason.
+const LEAST_LEFT_OUT: u32 = 2;
+
 /// The most profiles that are tried.
 pub(crate) const MOST_CANDIDATES: usize = 8;
 
@@ -48,6 +57,14 @@ const FEW_RETRANSMISSIONS: f64 = 3.0;
 
 /// Explained retransmissions from which on a host counts as known.
 const LEAST_EXPLAINED: u32 = 20;
+
+/// What the replays of a connection show of its sender.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Replayed {
+    /// The score of each candidate.
+    pub scores: Vec<Score>,
+    pub probes: ProbeEvidence,
+}
 
 /// The profiles that a sender is compared with.
 #[derive(Clone, Debug)]
@@ -80,33 +97,88 @@ impl Candidates {
         &self.0[i].1
     }
 
-    /// The indices of all profiles that explain as much as the best, best first. If profiles are
-    /// plausible for the `host`, only those remain, ordered by what they explain of the host's
-    /// other connections. Otherwise this connection's scores decide. Equals keep the order of the
-    /// list.
-    pub fn best(&self, scores: &[Score], host: &HostFacts) -> Vec<usize> {
-        let share = |i: usize| scores[i].share();
-        let places = 0..scores.len();
-        let Some(first) = places
-            .clone()
-            .max_by(|&a, &b| share(a).total_cmp(&share(b)))
-        else {
-            return Vec::new();
+    /// The pairs of profiles that differ in their probes alone: with probes, without.
+    fn pairs(&self) -> impl Iterator<Item = (usize, usize)> {
+        let without = |i: usize| Mechanisms {
+            probe: None,
+            ..*self.mechanisms(i)
         };
-        let of = f64::from(scores[first].of);
-        let behind = |i: usize| share(first) - share(i);
-        let similar =
-            |i: &usize| behind(*i) < SIMILAR_SHARE || behind(*i) * of < FEW_RETRANSMISSIONS;
-        let mut similar: Vec<usize> = places.filter(similar).collect();
-        let mut plausible = self.plausible(host);
-        plausible.retain(|i| similar.contains(i));
-        if plausible.is_empty() {
-            similar.sort_by(|&a, &b| share(b).total_cmp(&share(a)));
-            return similar;
+        let places = 0..self.len();
+        let with = places
+            .clone()
+            .filter(|&i| self.mechanisms(i).probe.is_some());
+        with.filter_map(move |with| {
+            let same = places
+                .clone()
+                .find(|&i| *self.mechanisms(i) == without(with))?;
+            Some((with, same))
+        })
+    }
+
+    /// What the explanations of a connection's retransmissions say of probes. `replayed`: whether
+    /// a candidate was replayed.
+    pub fn probe_evidence<'a>(
+        &self,
+        rows: impl Iterator<Item = &'a [Explained; MOST_CANDIDATES]> + Clone,
+        replayed: impl Fn(usize) -> bool,
+    ) -> ProbeEvidence {
+        let both = |&(with, without): &(usize, usize)| replayed(with) && replayed(without);
+        let Some((with, without)) = self.pairs().find(both) else {
+            return ProbeEvidence::default();
+        };
+        let count = |this: usize, other: usize, trigger: Trigger| {
+            let rows = rows.clone().filter(|row| {
+                let [this, other] = [row[this], row[other]];
+                this.fits && this.triggers == trigger.into() && !other.fits
+            });
+            rows.count() as u32
+        };
+        ProbeEvidence {
+            sent: count(with, without, Trigger::Tlp),
+            left_out: count(without, with, Trigger::Rto),
         }
+    }
+
+    /// Leaves out the profiles without probes if the sender is seen to send them. If it is seen to
+    /// leave them out, leaves out those that only differ from another by having them.
+    fn settle_probes(&self, of: &mut Vec<usize>, evidence: ProbeEvidence) {
+        let ProbeEvidence { sent, left_out } = evidence;
+        let probes = |i: usize| self.mechanisms(i).probe.is_some();
+        if sent > left_out && of.iter().any(|&i| probes(i)) {
+            of.retain(|&i| probes(i));
+        } else if left_out > sent && left_out >= LEAST_LEFT_OUT {
+            for (with, without) in self.pairs() {
+                if of.contains(&without) {
+                    of.retain(|&i| i != with);
+                }
+            }
+        }
+    }
+
+    /// The indices of all profiles that explain as much as the best, ordered by what they explain of
+    /// the host's other connections or, if that is little, of this one. Those that explain less of
+    /// the host's other connections are left out, unless that leaves none. Equals keep the order of
+    /// the list.
+    pub fn best(&self, replayed: &Replayed, host: &HostFacts) -> Vec<usize> {
+        let mut best = similar(&replayed.scores);
+        let mut probes = host.probes;
+        probes.merge(replayed.probes);
+        let known = !self.plausible(host).is_empty();
         let on_host = self.scores_on(host);
-        plausible.sort_by(|&a, &b| on_host[b].share().total_cmp(&on_host[a].share()));
-        plausible
+        let order = if known { &on_host } else { &replayed.scores };
+        best.sort_by(|&a, &b| by_share(order, a, b));
+        self.narrow(&mut best, host, probes);
+        best
+    }
+
+    /// Leaves out the profiles that the host's connections and `probes` speak against.
+    fn narrow(&self, of: &mut Vec<usize>, host: &HostFacts, probes: ProbeEvidence) {
+        for likely in [similar(&self.scores_on(host)), self.plausible(host)] {
+            if of.iter().any(|i| likely.contains(i)) {
+                of.retain(|i| likely.contains(i));
+            }
+        }
+        self.settle_probes(of, probes);
     }
 
     /// The indices of the profiles that the host may run: the best one, once it explains
@@ -130,19 +202,33 @@ impl Candidates {
         names.map(score).collect()
     }
 
-    /// What the `scores` of a connection say of its sender.
-    pub fn facts(&self, scores: &[Score]) -> HostFacts {
+    /// What a connection shows of its sender.
+    pub fn facts(&self, replayed: &Replayed) -> HostFacts {
+        let scores = &replayed.scores;
         let names = self.0.iter().map(|(name, _)| Arc::clone(name));
-        let replayed = scores.iter().any(|score| score.of > 0);
-        let profiles = names.zip(scores.iter().copied()).filter(|_| replayed);
+        let any = scores.iter().any(|score| score.of > 0);
+        let profiles = names.zip(scores.iter().copied()).filter(|_| any);
         HostFacts {
             profiles: profiles.collect(),
+            probes: replayed.probes,
             ..HostFacts::default()
         }
     }
 
+    /// Decides between several profiles by what is known of the `host` by now.
+    pub fn settle(&self, found: &mut Identification, host: &HostFacts) {
+        let index = |one: &Explanation| self.0.iter().position(|(name, _)| **name == one.profile);
+        if let Identification::Several(several) = found {
+            let mut left: Vec<usize> = several.iter().filter_map(index).collect();
+            self.narrow(&mut left, host, host.probes);
+            several.retain(|one| index(one).is_some_and(|i| left.contains(&i)));
+        }
+        found.unwrap_single();
+    }
+
     /// Who the sender is; `best` comes from [`best`](Self::best).
-    pub fn identification(&self, scores: &[Score], best: &[usize]) -> Identification {
+    pub fn identification(&self, replayed: &Replayed, best: &[usize]) -> Identification {
+        let scores = &replayed.scores;
         let explanation = |&i: &usize| Explanation {
             profile: self.0[i].0.to_string(),
             explained: scores[i].explained.into(),
@@ -159,15 +245,49 @@ impl Candidates {
     }
 }
 
+/// Nothing more will be known of the sender: no setting counts as changed that need not be.
+pub(crate) fn assume_defaults(found: &mut Identification) {
+    if let Identification::Several(several) = found {
+        for (changed, default) in CHANGED_SETTINGS {
+            if several.iter().any(|one| one.profile == default) {
+                several.retain(|one| one.profile != changed);
+            }
+        }
+    }
+    found.unwrap_single();
+}
+
+/// The indices of the scores that are as good as the best, or behind by what may be chance; none
+/// if nothing was replayed.
+fn similar(scores: &[Score]) -> Vec<usize> {
+    let places = 0..scores.len();
+    let Some(best) = places.clone().max_by(|&a, &b| by_share(scores, b, a)) else {
+        return Vec::new();
+    };
+    let behind = |i: usize| scores[best].share() - scores[i].share();
+    let few = |i: usize| behind(i) * f64::from(scores[best].of) < FEW_RETRANSMISSIONS;
+    places
+        .filter(|&i| behind(i) < SIMILAR_SHARE || few(i))
+        .collect()
+}
+
+/// Puts the greater share first.
+fn by_share(scores: &[Score], a: usize, b: usize) -> std::cmp::Ordering {
+    scores[b].share().total_cmp(&scores[a].share())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     /// Scores of linux-6, linux-3.17, linux-2.4, windows-xp, freebsd-5 and solaris-10;
-    /// linux-6+notlp explains nothing.
-    fn scores([linux, rest @ ..]: [u32; 6], of: u32) -> Vec<Score> {
-        let explained = [linux, 0].into_iter().chain(rest);
-        explained.map(|explained| Score { explained, of }).collect()
+    /// linux-6+notlp and linux-3.17+tlp explain nothing.
+    fn replayed([linux, rest @ ..]: [u32; 6], of: u32) -> Replayed {
+        let explained = [linux, 0, 0].into_iter().chain(rest);
+        Replayed {
+            scores: explained.map(|explained| Score { explained, of }).collect(),
+            probes: ProbeEvidence::default(),
+        }
     }
 
     #[test]
@@ -191,8 +311,8 @@ mod tests {
             ([3, 3, 3, 4, 0, 0], [0; 6], "none, windows-xp"),
         ];
         for (explained, host, expected) in cases {
-            let scores_of = scores(explained, 10);
-            let host = candidates.facts(&scores(host, 100));
+            let scores_of = replayed(explained, 10);
+            let host = candidates.facts(&replayed(host, 100));
             let best = candidates.best(&scores_of, &host);
             let named = match candidates.identification(&scores_of, &best) {
                 Identification::Nothing => "nothing".into(),
@@ -213,16 +333,16 @@ mod tests {
         let cases = [
             ([19, 10, 0, 0, 0, 0], 19, &[] as &[_]),
             ([20, 10, 0, 0, 0, 0], 20, &[0]),
-            ([20, 19, 0, 0, 15, 0], 20, &[0, 2]),
-            ([40, 20, 20, 90, 20, 82], 100, &[4]),
-            ([40, 20, 20, 90, 20, 85], 100, &[4, 6]),
-            ([4000, 20, 20, 9000, 20, 8700], 10_000, &[4]),
-            ([4000, 20, 20, 9000, 20, 8900], 10_000, &[4, 6]),
+            ([20, 19, 0, 0, 15, 0], 20, &[0, 3]),
+            ([40, 20, 20, 90, 20, 82], 100, &[5]),
+            ([40, 20, 20, 90, 20, 85], 100, &[5, 7]),
+            ([4000, 20, 20, 9000, 20, 8700], 10_000, &[5]),
+            ([4000, 20, 20, 9000, 20, 8900], 10_000, &[5, 7]),
         ];
         for (explained, of, plausible) in cases {
             let candidates = Candidates::known();
             assert!(candidates.plausible(&HostFacts::default()).is_empty());
-            let host = candidates.facts(&scores(explained, of));
+            let host = candidates.facts(&replayed(explained, of));
             assert_eq!(candidates.plausible(&host), plausible, "{explained:?}");
         }
     }

@@ -10,6 +10,7 @@
 
 use super::TimedPacket;
 use super::connection::{ConnectionState, Owner};
+use super::held::Held;
 use crate::explain::context::ReplayContext;
 use crate::explain::pool::Pool;
 use crate::finding::{self, Closing, Findings, Retransmission};
@@ -23,6 +24,7 @@ use std::hash::BuildHasher;
 use std::hint::black_box;
 use std::mem::take;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::PoisonError;
 use std::time::Duration;
 
 /// How long a connection is kept after its end, for retransmitted FINs and late segments.
@@ -68,6 +70,7 @@ pub(crate) struct ConnectionTable {
     unnumbered: Vec<Unnumbered>,
     /// Removed connections without a number.
     unnumbered_closed: Vec<(finding::Connection, Vec<Retransmission>)>,
+    held: Held,
     /// Ended connections, and when each is removed.
     lingering: VecDeque<(Instant, u32, u64)>,
     half_open: VecDeque<(u32, u64)>,
@@ -118,6 +121,7 @@ impl ConnectionTable {
             next_serial: 0,
             unnumbered: Vec::new(),
             unnumbered_closed: Vec::new(),
+            held: Held::default(),
             lingering: VecDeque::new(),
             half_open: VecDeque::new(),
             cursor: 0,
@@ -311,7 +315,7 @@ impl ConnectionTable {
             for row in &mut rows {
                 row.connection = connection.id;
             }
-            findings.connection(connection, &rows);
+            self.held.take(connection, &rows, findings);
         }
     }
 
@@ -356,6 +360,7 @@ impl ConnectionTable {
     /// others for silence.
     pub fn sweep(&mut self, now: Instant, findings: &mut impl Findings) {
         self.now = now;
+        self.settle(findings);
         while let Some(&(due, slot, serial)) = self.lingering.front()
             && due <= now
         {
@@ -410,7 +415,7 @@ impl ConnectionTable {
         let learned = |host, facts| host_facts.push((host, facts));
         let found = connection.close(closing, &self.replay_context, &mut self.rows, learned);
         match connection.number {
-            Some(_) => findings.connection(found, &self.rows),
+            Some(_) => self.held.take(found, &self.rows, findings),
             None => self.unnumbered_closed.push((found, self.rows.clone())),
         }
         self.closed.give(connection);
@@ -422,7 +427,22 @@ impl ConnectionTable {
         self.entries.len()
     }
 
-    /// The capture is over, and all connections have their numbers.
+    /// Passes on the connections whose senders are settled by now.
+    pub fn settle(&mut self, findings: &mut impl Findings) {
+        let ReplayContext {
+            hosts, candidates, ..
+        } = &self.replay_context;
+        let hosts = hosts.read().unwrap_or_else(PoisonError::into_inner);
+        self.held.settle(&hosts, candidates, findings);
+    }
+
+    /// All connections are closed, and all is known of their hosts.
+    pub fn release(&mut self, findings: &mut impl Findings) {
+        self.settle(findings);
+        self.held.finish(findings);
+    }
+
+    /// The capture is over, and all connections have their numbers. Closes them.
     pub fn finish(&mut self, findings: &mut impl Findings) {
         for slot in 0..self.slots.len() {
             let closing = match self.is_silent(slot) {

@@ -1,0 +1,87 @@
+//! What the connections of one host together show of it.
+
+use super::*;
+use crate::finding::Identification;
+
+/// Ten segments, of which the last two are not acknowledged; the sender waits.
+fn two_left(at: f64) -> Conversation {
+    let mut conversation = Conversation::opened(at);
+    for i in 0..10 {
+        conversation.data(at + 100.0 + f64::from(i) * 0.01, i64::from(i) * 1000, 1000);
+    }
+    conversation.ack(at + 150.0, 8000, 0, 0);
+    conversation
+}
+
+/// 2·SRTT + 2 ms after the ACK, a probe repeats the last segment.
+fn probed(at: f64) -> Conversation {
+    let mut conversation = two_left(at);
+    conversation.data(at + 252.5, 9000, 1000);
+    conversation.ack(at + 302.6, 10_000, 0, 0);
+    conversation
+}
+
+/// An RTO after the ACK, the sender begins again from the first of the two.
+fn timed_out(at: f64) -> Conversation {
+    let mut conversation = two_left(at);
+    conversation.data(at + 402.0, 8000, 1000);
+    conversation.ack(at + 452.1, 9000, 0, 0);
+    conversation.data(at + 452.2, 9000, 1000);
+    conversation.ack(at + 502.3, 10_000, 0, 0);
+    conversation
+}
+
+/// The profile of each sender, when a connection repaired by SACK is followed by these.
+fn profiles(others: impl IntoIterator<Item = Conversation>) -> Vec<String> {
+    let all = std::iter::once(repaired()).chain(others);
+    let mut packets = Vec::new();
+    for (conversation, port) in all.zip(40_000..) {
+        let mut own = conversation.packets;
+        for packet in &mut own {
+            for end in [&mut packet.endpoints.src, &mut packet.endpoints.dst] {
+                if end.port() != 80 {
+                    end.set_port(port);
+                }
+            }
+        }
+        packets.extend(own);
+    }
+    packets.sort_by_key(|packet: &CapturedPacket| packet.at);
+    for (packet, frame) in packets.iter_mut().zip(1..) {
+        packet.frame = frame;
+    }
+    let kept = analyzed(&packets, &Settings::default());
+    let profile = |connection: &Connection| match &connection.directions[1].profile {
+        Identification::Profile(one) => one.profile.clone(),
+        Identification::Several(several) => {
+            let names: Vec<&str> = several.iter().map(|one| &*one.profile).collect();
+            names.join("|")
+        }
+        other => format!("{other:?}"),
+    };
+    kept.connections.iter().map(profile).collect()
+}
+
+#[test]
+fn a_probe_at_one_connection_settles_the_host() {
+    let found = profiles([probed(1000.0)]);
+    assert_eq!(found, ["linux-6|linux-3.17+tlp"; 2]);
+}
+
+#[test]
+fn probes_left_out_settle_the_host_even_for_earlier_connections() {
+    let found = profiles([timed_out(1000.0), timed_out(2000.0)]);
+    let without = |names: &String| !names.contains("tlp") || names.contains("+notlp");
+    assert!(found.iter().all(without), "{found:?}");
+    assert!(found[0].starts_with("linux-6+notlp|"), "{found:?}");
+}
+
+/// One probe may be left out for another reason.
+#[test]
+fn without_evidence_no_setting_counts_as_changed() {
+    for others in [vec![], vec![timed_out(1000.0)]] {
+        let found = profiles(others);
+        assert!(found[0].starts_with("linux-6|"), "{found:?}");
+        assert!(!found[0].contains("+notlp"), "{found:?}");
+    }
+}
