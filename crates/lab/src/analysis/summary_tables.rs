@@ -224,7 +224,7 @@ fn senders(s: &Summary) -> Option<Table> {
 fn systems(names: &str) -> String {
     let mut all: Vec<&str> = names.split('|').filter_map(systems_like).collect();
     all.dedup();
-    either(&all.join("|"))
+    either(&all.join("|")).replace(" or Linux ", " or ")
 }
 
 fn rtts(s: &Summary) -> Option<Table> {

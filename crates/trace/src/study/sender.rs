@@ -67,12 +67,12 @@ impl From<&Identification> for Sender {
 }
 
 impl fmt::Display for Sender {
-    /// The kind's name in the study's tables: the profile's name, `several profiles`, `none` or
+    /// The kind's name in the study's tables: the profile's name, `several`, `none` or
     /// `unidentified`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Profile(name) => name,
-            Self::Several(_) => "several profiles",
+            Self::Several(_) => "several",
             Self::None => "none",
             Self::Nothing => "unidentified",
         })

@@ -175,7 +175,7 @@ pub struct Reduction {
 /// The results of one kind of senders.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SenderReport {
-    /// The profile's name, `several profiles`, `none` or `unidentified`; `all` for all senders.
+    /// The profile's name, `several`, `none` or `unidentified`; `all` for all senders.
     pub sender: String,
     /// Ends of connections that retransmitted something.
     pub senders: u64,

@@ -86,7 +86,8 @@ fn retransmissions_add_up() {
     assert_eq!((rto[1], rto[5]), ("1", "2"), "{times}");
     // The share explained, and the number of connections in recovery.
     let sender = cells(&text, " linux-3.17 or linux-6");
-    assert_eq!(sender[1..6], ["1", "4", "4", "3", "75.00"]);
+    assert_eq!(sender[1], "Linux 3.5 to 3.9 or since 4.18");
+    assert_eq!(sender[2..7], ["1", "4", "4", "3", "75.00"]);
     assert!(
         text.contains("| in recovery: 1 of 1 connections "),
         "{text}"
