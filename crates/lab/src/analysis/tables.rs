@@ -92,7 +92,8 @@ pub fn connection_table(analyzed: &Analyzed<AllConnections>) -> String {
 fn direction(sender: SocketAddr, sent: &Direction) -> [String; 7] {
     let profile = match Sender::from(&sent.profile) {
         Sender::Profile(name) => name,
-        Sender::Several(names) => either(&names),
+        // The column is narrow.
+        Sender::Several(names) => either(&names).replace(" or linux-", " or "),
         Sender::None => "none".into(),
         Sender::Nothing => String::new(),
     };
