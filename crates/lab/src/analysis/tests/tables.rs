@@ -25,7 +25,7 @@ fn tables_name_quantities_and_units() {
         ][..],
         &["Table IV", "(RTTs)", "Footnote 6"],
         &[
-            "| linux-3.17 or linux-6 ",
+            "| linux-3.17 or 6 ",
             "10 connections",
             "(ms)",
             "in segments",
