@@ -9,9 +9,10 @@
 //! memory. Looking up several at once lets the processor fetch all of those parts at the same time.
 
 use super::TimedPacket;
-use super::connection::{ConnectionState, Owner};
+use super::connection::{ConnectionState, Owner, Row};
 use crate::explain::context::ReplayContext;
 use crate::explain::pool::Pool;
+use crate::explain::provisional::{ChangedHosts, ProvisionalFindings};
 use crate::finding::{self, Closing, Findings, Retransmission};
 use crate::hosts::HostFacts;
 use foldhash::fast::RandomState;
@@ -67,14 +68,15 @@ pub(crate) struct ConnectionTable {
     /// Open connections without a number.
     unnumbered: Vec<Unnumbered>,
     /// Removed connections without a number.
-    unnumbered_closed: Vec<(finding::Connection, Vec<Retransmission>)>,
+    unnumbered_closed: Vec<(finding::Connection, Vec<Row>)>,
     /// Ended connections, and when each is removed.
     lingering: VecDeque<(Instant, u32, u64)>,
     half_open: VecDeque<(u32, u64)>,
     /// The slot that is checked next.
     cursor: usize,
     now: Instant,
-    rows: Vec<Retransmission>,
+    rows: Vec<Row>,
+    provisional: ProvisionalFindings,
     /// Facts about hosts since [`host_facts`](Self::host_facts) was last called.
     host_facts: Vec<(IpAddr, HostFacts)>,
 }
@@ -123,6 +125,7 @@ impl ConnectionTable {
             cursor: 0,
             now: Instant::ZERO,
             rows: Vec::new(),
+            provisional: ProvisionalFindings::default(),
             host_facts: Vec::new(),
         }
     }
@@ -308,16 +311,21 @@ impl ConnectionTable {
         for (mut connection, mut rows) in self.unnumbered_closed.drain(..) {
             // The frame stood in for the number.
             connection.id = number(connection.id);
-            for row in &mut rows {
+            for (row, _) in &mut rows {
                 row.connection = connection.id;
             }
-            findings.connection(connection, &rows);
+            pass_on(connection, &rows, &mut self.provisional, findings);
         }
     }
 
     /// Removes and returns what connections showed of hosts.
     pub fn host_facts(&mut self) -> impl Iterator<Item = (IpAddr, HostFacts)> {
         self.host_facts.drain(..)
+    }
+
+    /// More became known of hosts: revises the findings that depend on it.
+    pub fn revise(&mut self, changed: &ChangedHosts, findings: &mut impl Findings) {
+        self.provisional.revise(changed, findings);
     }
 
     /// Forgets connections that are no longer half-open. If there are too many others, removes the
@@ -410,7 +418,7 @@ impl ConnectionTable {
         let learned = |host, facts| host_facts.push((host, facts));
         let found = connection.close(closing, &self.replay_context, &mut self.rows, learned);
         match connection.number {
-            Some(_) => findings.connection(found, &self.rows),
+            Some(_) => pass_on(found, &self.rows, &mut self.provisional, findings),
             None => self.unnumbered_closed.push((found, self.rows.clone())),
         }
         self.closed.give(connection);
@@ -430,6 +438,22 @@ impl ConnectionTable {
                 false => Closing::CaptureEnd,
             };
             self.close(slot as u32, closing, findings);
+        }
+    }
+}
+
+/// Passes on a connection, and keeps what may be revised.
+fn pass_on(
+    connection: finding::Connection,
+    rows: &[Row],
+    provisional: &mut ProvisionalFindings,
+    findings: &mut impl Findings,
+) {
+    let retransmissions: Vec<Retransmission> = rows.iter().map(|(row, _)| *row).collect();
+    findings.connection(connection, &retransmissions);
+    for &(row, alternative) in rows {
+        if let Some(alternative) = alternative {
+            provisional.push(row, alternative);
         }
     }
 }
