@@ -10,7 +10,7 @@
 use recoup_benches::measure::{self, Cost};
 use recoup_benches::traffic::{self, Content, Traffic};
 use recoup_trace::analyze::{Findings, Settings, analyze};
-use recoup_trace::finding::{Connection, Retransmission, Tally, Verdict};
+use recoup_trace::finding::{Connection, Retransmission, Revision, Tally, Verdict};
 use recoup_trace::read::Reader;
 use std::fs::File;
 use std::hint::black_box;
@@ -78,6 +78,11 @@ impl Findings for Counted {
         self.connections_with_retransmissions += u64::from(server.total() > 0);
         self.retransmissions.merge(&client);
         self.retransmissions.merge(&server);
+    }
+
+    fn revision(&mut self, revision: &Revision) {
+        let new = &revision.retransmission;
+        (self.retransmissions).change(new.triggers, revision.before.0, new.verdict);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use recoup_trace::analyze::{Findings, Kept};
 use recoup_trace::finding::{
-    Connection, Direction, Evidence, Retransmission, RttQuantiles, Tally, Verdict,
+    Connection, Direction, Evidence, Retransmission, Revision, RttQuantiles, Tally, Verdict,
 };
 use recoup_trace::read::CapturedPacket;
 use recoup_wire::Flags;
@@ -17,6 +17,13 @@ impl Findings for Checked {
     fn connection(&mut self, connection: Connection, retransmissions: &[Retransmission]) {
         check(&connection, retransmissions);
         self.0.connection(connection, retransmissions);
+    }
+
+    fn revision(&mut self, revision: &Revision) {
+        assert!(revision.retransmission.provisional);
+        let before = self.0.revisions;
+        self.0.revision(revision);
+        assert_eq!(self.0.revisions, before + 1);
     }
 }
 

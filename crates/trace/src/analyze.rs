@@ -21,16 +21,19 @@
 mod feed;
 mod shard;
 
+use crate::explain::provisional::ChangedHosts;
 pub use crate::finding::Findings;
-use crate::finding::{Connection, Retransmission};
+use crate::finding::{Connection, Retransmission, Revision};
 use crate::hosts::{Hosts, KnownHosts};
 use crate::read::{CapturedPacket, ClockAnomalies, Counts, ReadError, Reader};
 use feed::{PacketFeed, Round, RoundOrder};
 use rayon::ThreadPoolBuilder;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 use shard::Shard;
+use std::collections::HashMap;
 use std::iter;
 use std::mem::{swap, take};
+use std::ops::Range;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -75,11 +78,17 @@ pub struct Kept {
     pub connections: Vec<Connection>,
     /// Retransmissions, in no order.
     pub retransmissions: Vec<Retransmission>,
+    /// Verdicts that were revised.
+    pub revisions: u64,
+    /// Where a connection with provisional verdicts is, and where its retransmissions are, by its
+    /// number.
+    provisional: HashMap<u64, (usize, Range<usize>)>,
 }
 
 impl Kept {
     /// Sorts connections by number and retransmissions by frame.
     pub fn sort(&mut self) {
+        self.provisional.clear();
         self.connections.sort_by_key(|c| c.id);
         self.retransmissions.sort_by_key(|r| r.frame);
     }
@@ -87,8 +96,25 @@ impl Kept {
 
 impl Findings for Kept {
     fn connection(&mut self, connection: Connection, retransmissions: &[Retransmission]) {
+        if retransmissions.iter().any(|row| row.provisional) {
+            let first = self.retransmissions.len();
+            let rows = first..first + retransmissions.len();
+            let places = (self.connections.len(), rows);
+            self.provisional.insert(connection.id, places);
+        }
         self.connections.push(connection);
         self.retransmissions.extend_from_slice(retransmissions);
+    }
+
+    fn revision(&mut self, revision: &Revision) {
+        let number = revision.retransmission.connection;
+        let Some((connection, rows)) = self.provisional.get(&number) else {
+            return;
+        };
+        if revision.apply(&mut self.retransmissions[rows.clone()]) {
+            revision.recount(&mut self.connections[*connection]);
+            self.revisions += 1;
+        }
     }
 }
 
@@ -239,13 +265,24 @@ impl<F: Findings> Shards<F> {
         self.learn();
     }
 
-    /// Collects what each shard learned of hosts.
+    /// Collects what each shard learned of hosts, and revises the findings that this changes.
     fn learn(&mut self) {
         let mut hosts = self.hosts.write().unwrap_or_else(PoisonError::into_inner);
+        let mut changed = ChangedHosts::default();
         for shard in &mut self.shards {
             for (host, facts) in shard.host_facts() {
+                let before = hosts.of(host).duplicates.proof();
                 hosts.learned.add(host, &facts);
+                let now = hosts.of(host).duplicates;
+                if now.proof() != before {
+                    changed.insert(host, now);
+                }
             }
+        }
+        if !changed.is_empty() {
+            self.shards
+                .iter_mut()
+                .for_each(|shard| shard.revise(&changed));
         }
     }
 }

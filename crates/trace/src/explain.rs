@@ -18,12 +18,14 @@
 //! | [`identify`] | chooses the profile that explains most, for a connection and for a host |
 //! | [`rtt_samples`] | holds the RTT samples that a replay's estimator starts from |
 //! | [`context`] | holds what an explanation depends on besides the packets |
+//! | [`provisional`] | keeps verdicts that may be revised when more becomes known of a host |
 //! | [`pool`] | keeps freed episodes, tapes and replays for reuse |
 
 pub(crate) mod context;
 pub(crate) mod episode;
 pub(crate) mod identify;
 pub(crate) mod pool;
+pub(crate) mod provisional;
 pub(crate) mod replay;
 pub(crate) mod rtt_samples;
 pub(crate) mod tape;

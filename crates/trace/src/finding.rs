@@ -1,6 +1,10 @@
 //! What an analysis finds: every retransmission with its trigger and verdict, and every connection.
 
+mod revision;
+
 pub use crate::explain::identify::systems_like;
+pub use revision::{HeldConnections, Revision};
+
 use recoup_recovery::Trigger;
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, SeqNumber};
@@ -12,6 +16,10 @@ use std::time::Duration;
 pub trait Findings: Send {
     /// A connection ended. Its retransmissions are ordered by frame.
     fn connection(&mut self, connection: Connection, retransmissions: &[Retransmission]);
+
+    /// A verdict changes on a retransmission that came before with its connection. Only a
+    /// [provisional](Retransmission::provisional) one is revised, perhaps more than once.
+    fn revision(&mut self, revision: &Revision);
 }
 
 /// Where a direction was captured.
@@ -221,6 +229,9 @@ pub struct Retransmission {
     pub flight: u32,
     /// Where its direction was captured.
     pub vantage: Vantage,
+    /// The verdict depends on whether the receiver reports duplicates, which is not proven yet. A
+    /// [`Revision`] may follow.
+    pub provisional: bool,
 }
 
 impl Retransmission {
@@ -446,6 +457,15 @@ impl Tally {
     /// Counts one retransmission. Of two triggers, the first counts.
     pub fn add(&mut self, triggers: Triggers, verdict: Verdict) {
         self.0[Self::row(triggers.first())][verdict as usize] += 1;
+    }
+
+    /// The verdict on a retransmission that was counted is no longer `from`, but `to`.
+    pub fn change(&mut self, triggers: Triggers, from: Verdict, to: Verdict) {
+        let row = &mut self.0[Self::row(triggers.first())];
+        if row[from as usize] > 0 {
+            row[from as usize] -= 1;
+            row[to as usize] += 1;
+        }
     }
 
     /// Adds another tally.

@@ -17,6 +17,12 @@ const MOST_HOSTS: usize = 1 << 16;
 /// The most profiles remembered of one host.
 const MOST_PROFILES: usize = 16;
 
+/// Missing DSACKs from which on a host that has sent none is believed to send none: RFC 2883 has no
+/// option of its own, and Linux's `tcp_dsack` turns it off. Of a host that sends DSACKs each goes
+/// missing with a probability of a few percent: the duplicate or the ACK is lost. So three in a row
+/// are no chance.
+const ENOUGH_MISSING: u32 = 3;
+
 /// The facts about each host, by IP address. At most 65,536 hosts are kept; what would add more is
 /// ignored.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,6 +77,15 @@ pub struct DuplicateReports {
     /// Retransmissions that were proven spurious otherwise, and of which no DSACK came although
     /// later ACKs did.
     pub missing: u32,
+}
+
+/// Whether a host reports the duplicates that it receives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ReportsDuplicates {
+    /// It sends a DSACK for each.
+    Yes,
+    /// It sends none.
+    No,
 }
 
 impl Hosts {
@@ -161,6 +176,21 @@ impl DuplicateReports {
         self.seen = self.seen.saturating_add(other.seen);
         self.missing = self.missing.saturating_add(other.missing);
     }
+
+    /// What these reports prove; `None` if the host may or may not report duplicates.
+    pub fn proof(self) -> Option<ReportsDuplicates> {
+        match self {
+            Self { seen: 1.., .. } => Some(ReportsDuplicates::Yes),
+            Self { missing, .. } if missing >= ENOUGH_MISSING => Some(ReportsDuplicates::No),
+            _ => None,
+        }
+    }
+
+    /// What to believe of the host. Without proof it reports duplicates, as Linux, FreeBSD, macOS
+    /// and Windows do if SACK was negotiated.
+    pub fn belief(self) -> ReportsDuplicates {
+        self.proof().unwrap_or(ReportsDuplicates::Yes)
+    }
 }
 
 /// The facts that an analysis uses: those known beforehand, and those it has learned so far.
@@ -189,6 +219,23 @@ impl KnownHosts {
 mod tests {
     use super::*;
     use std::net::Ipv4Addr;
+
+    #[test]
+    fn one_dsack_outweighs_any_number_of_missing_ones() {
+        let cases = [
+            ((0, 0), None),
+            ((0, 2), None),
+            ((0, 3), Some(ReportsDuplicates::No)),
+            ((1, 0), Some(ReportsDuplicates::Yes)),
+            ((1, 1000), Some(ReportsDuplicates::Yes)),
+        ];
+        for ((seen, missing), proof) in cases {
+            let reports = DuplicateReports { seen, missing };
+            assert_eq!(reports.proof(), proof, "{reports:?}");
+            let belief = proof.unwrap_or(ReportsDuplicates::Yes);
+            assert_eq!(reports.belief(), belief, "{reports:?}");
+        }
+    }
 
     fn host(number: u32) -> IpAddr {
         Ipv4Addr::from(number).into()

@@ -84,7 +84,6 @@ pub use tables::{
     Reduction, Report, SenderReport, Senders,
 };
 
-use crate::finding::Findings;
 use crate::finding::{Connection, Direction, Retransmission, Tally, Verdict};
 use recoup_units::Instant;
 use saving::{Detector, Saving};
@@ -212,7 +211,7 @@ impl Default for Study {
 }
 
 impl Study {
-    /// Adds a connection with its retransmissions, ordered by frame.
+    /// Adds a connection with its retransmissions, ordered by frame. Their verdicts must be final.
     pub fn add(&mut self, connection: &Connection, retransmissions: &[Retransmission]) {
         let volume = ConnectionVolume::of(connection);
         self.all.merge(&volume);
@@ -301,12 +300,6 @@ impl Study {
             let mine = self.senders.entry(sender.clone());
             mine.or_insert_with(SenderTotals::new).merge(theirs);
         }
-    }
-}
-
-impl Findings for Study {
-    fn connection(&mut self, connection: Connection, retransmissions: &[Retransmission]) {
-        self.add(&connection, retransmissions);
     }
 }
 

@@ -45,6 +45,8 @@ mod pending;
 mod pieces;
 mod sacked;
 
+use crate::finding::{Evidence, Verdict};
+use crate::hosts::ReportsDuplicates;
 use recoup_units::Instant;
 
 /// What the receiver of a direction's data reports.
@@ -52,8 +54,37 @@ use recoup_units::Instant;
 pub(crate) struct ReceiverOptions {
     /// Both ends use timestamps (RFC 7323 §3.2).
     pub timestamps: bool,
-    /// SACK was negotiated, so the receiver should report duplicates (RFC 2883).
+    /// SACK was negotiated, so the receiver may report duplicates (RFC 2883).
     pub reports_duplicates: bool,
+}
+
+/// The verdict on a retransmission, by what its receiver does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ConditionalVerdict {
+    /// If the receiver reports duplicates.
+    pub if_reporting: (Verdict, Evidence),
+    /// If it does not.
+    pub if_silent: (Verdict, Evidence),
+}
+
+impl ConditionalVerdict {
+    /// The verdict if the receiver behaves like this.
+    pub fn given(&self, reports: ReportsDuplicates) -> (Verdict, Evidence) {
+        match reports {
+            ReportsDuplicates::Yes => self.if_reporting,
+            ReportsDuplicates::No => self.if_silent,
+        }
+    }
+}
+
+impl From<(Verdict, Evidence)> for ConditionalVerdict {
+    /// Whatever the receiver does.
+    fn from(found: (Verdict, Evidence)) -> Self {
+        Self {
+            if_reporting: found,
+            if_silent: found,
+        }
+    }
 }
 
 /// One copy of a segment on its way.

@@ -2,9 +2,10 @@
 
 use super::summary::Vantages;
 use recoup_trace::analyze::{Findings, Settings, analyze};
-use recoup_trace::finding::{Connection, Retransmission};
+use recoup_trace::finding::{Connection, Retransmission, Revision};
 use recoup_trace::read::{Counts, Ending, ReadError, Reader, Reason};
 use recoup_units::Instant;
+use std::mem::take;
 use thiserror::Error;
 
 /// Collects the findings of an analysis. Each thread has its own collector.
@@ -27,6 +28,8 @@ pub trait Collector: Findings + Sized {
 pub struct AllConnections {
     /// Ordered by number.
     pub rows: Vec<Connection>,
+    /// Applied to the rows in [`order`](Collector::order), as in [`AllRetransmissions`].
+    revisions: Vec<Revision>,
     vantages: Vantages,
 }
 
@@ -37,6 +40,7 @@ pub struct AllRetransmissions {
     pub rows: Vec<Retransmission>,
     /// The time of the first packet of any connection.
     pub begun: Option<Instant>,
+    revisions: Vec<Revision>,
     connections: u64,
     vantages: Vantages,
 }
@@ -72,6 +76,16 @@ impl Findings for OneConnection {
             self.row = Some((connection, retransmissions.to_vec()));
         }
     }
+
+    fn revision(&mut self, revision: &Revision) {
+        self.vantages.revised += 1;
+        if let Some((connection, rows)) = &mut self.row
+            && revision.retransmission.connection == connection.id
+            && revision.apply(rows)
+        {
+            revision.recount(connection);
+        }
+    }
 }
 
 impl Collector for OneConnection {
@@ -95,16 +109,28 @@ impl Findings for AllConnections {
         self.vantages.add(&connection);
         self.rows.push(connection);
     }
+
+    fn revision(&mut self, revision: &Revision) {
+        self.vantages.revised += 1;
+        self.revisions.push(*revision);
+    }
 }
 
 impl Collector for AllConnections {
     fn merge(&mut self, other: Self) {
         self.vantages.merge(&other.vantages);
         self.rows.extend(other.rows);
+        self.revisions.extend(other.revisions);
     }
 
     fn order(&mut self) {
         self.rows.sort_unstable_by_key(|connection| connection.id);
+        for revision in take(&mut self.revisions) {
+            let number = revision.retransmission.connection;
+            if let Ok(row) = self.rows.binary_search_by_key(&number, |c| c.id) {
+                revision.recount(&mut self.rows[row]);
+            }
+        }
     }
 
     fn connections(&self) -> u64 {
@@ -129,6 +155,11 @@ impl Findings for AllRetransmissions {
         self.vantages.add(&connection);
         self.rows.extend_from_slice(retransmissions);
     }
+
+    fn revision(&mut self, revision: &Revision) {
+        self.vantages.revised += 1;
+        self.revisions.push(*revision);
+    }
 }
 
 impl Collector for AllRetransmissions {
@@ -137,11 +168,15 @@ impl Collector for AllRetransmissions {
         other.begun.into_iter().for_each(|at| self.begin(at));
         self.vantages.merge(&other.vantages);
         self.rows.extend(other.rows);
+        self.revisions.extend(other.revisions);
     }
 
     fn order(&mut self) {
         // A super-segment is one frame and may hold several retransmissions.
         self.rows.sort_by_key(|r| (r.frame, r.seq.0));
+        for revision in take(&mut self.revisions) {
+            revision.apply(&mut self.rows);
+        }
     }
 
     fn connections(&self) -> u64 {

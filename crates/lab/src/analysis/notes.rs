@@ -47,6 +47,12 @@ impl<V: Collector> Analyzed<V> {
                 self.counts.packets
             ));
         }
+        if vantages.revised > 0 {
+            notes.push(format!(
+                "{} verdicts were revised when it became known whether their receivers report duplicates (RFC 2883)",
+                vantages.revised
+            ));
+        }
         notes.extend(capture_point_note(vantages));
         notes
     }

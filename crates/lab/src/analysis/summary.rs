@@ -6,11 +6,13 @@ use crate::stats::Durations;
 use recoup_recovery::Trigger;
 use recoup_trace::analyze::Findings;
 use recoup_trace::finding::{
-    Closing, Connection, Direction, Evidence, Opening, Retransmission, Tally, Vantage, Verdict,
+    Closing, Connection, Direction, Evidence, HeldConnections, Opening, Retransmission, Revision,
+    Tally, Vantage, Verdict,
 };
 use recoup_trace::study::Study;
 use recoup_units::Instant;
 use recoup_wire::Endpoints;
+use std::mem::take;
 use std::time::Duration;
 
 /// How many of the connections with the longest recovery are listed.
@@ -65,6 +67,9 @@ pub struct Summary {
     pub slowest: Vec<SlowConnection>,
     /// Senders that retransmitted, and the tables and figures of the 2007 study.
     pub study: Study,
+    /// Connections whose verdicts may still be revised. They are in none of the totals until
+    /// [`order`](Collector::order).
+    held: HeldConnections,
 }
 
 /// Data by capture point, and what the capture lacks.
@@ -78,6 +83,8 @@ pub struct Vantages {
     pub one_way: u64,
     /// Packets that cannot belong to the connection between their endpoints.
     pub foreign: u64,
+    /// Verdicts that changed when it became known whether their receivers report duplicates.
+    pub revised: u64,
 }
 
 /// Detection and recovery times of one trigger.
@@ -125,24 +132,40 @@ impl Vantages {
         add_all(&mut self.bytes, &other.bytes);
         self.one_way += other.one_way;
         self.foreign += other.foreign;
+        self.revised += other.revised;
     }
 }
 
 impl Findings for Summary {
     fn connection(&mut self, connection: Connection, retransmissions: &[Retransmission]) {
         self.connections += 1;
+        self.vantages.add(&connection);
+        let mut held = take(&mut self.held);
+        held.add(connection, retransmissions, |connection, rows| {
+            self.add(&connection, rows);
+        });
+        self.held = held;
+    }
+
+    fn revision(&mut self, revision: &Revision) {
+        self.vantages.revised += u64::from(self.held.revise(revision));
+    }
+}
+
+impl Summary {
+    /// Adds a connection whose verdicts are final to the totals.
+    fn add(&mut self, connection: &Connection, retransmissions: &[Retransmission]) {
         self.openings[usize::from(connection.opening == Opening::MidConnection)] += 1;
         self.closings[connection.closing as usize] += 1;
         self.widen((connection.begun, connection.ended));
-        self.vantages.add(&connection);
         connection.directions.iter().for_each(|d| self.direction(d));
         retransmissions.iter().for_each(|r| self.retransmission(r));
         if let Some(rtt) = connection.handshake_rtt {
             self.handshake_rtt.add(rtt);
         }
         self.duration += connection.duration();
-        self.study.add(&connection, retransmissions);
-        let slow = SlowConnection::new(&connection);
+        self.study.add(connection, retransmissions);
+        let slow = SlowConnection::new(connection);
         if !slow.recovering.is_zero() {
             self.recovering += slow.recovering;
             self.recovering_connections += 1;
@@ -150,9 +173,7 @@ impl Findings for Summary {
             self.keep_slowest();
         }
     }
-}
 
-impl Summary {
     fn widen(&mut self, (begun, ended): (Instant, Instant)) {
         let span = self.span.get_or_insert((begun, ended));
         *span = (span.0.min(begun), span.1.max(ended));
@@ -227,6 +248,12 @@ impl Collector for Summary {
         self.study.merge(&other.study);
         self.slowest.extend(other.slowest);
         self.keep_slowest();
+        self.held.merge(other.held);
+    }
+
+    fn order(&mut self) {
+        let held = take(&mut self.held);
+        held.release_all(|connection, rows| self.add(&connection, rows));
     }
 
     fn connections(&self) -> u64 {

@@ -60,13 +60,13 @@ pub fn connection_table(analyzed: &Analyzed<AllConnections>) -> String {
     };
     let mut table = plain_table();
     table.set_header([
-        "conn.",
+        "no.",
         "begin\n(s)",
         "duration\n(s)",
         "sender",
         "payload\n(bytes)",
         "retrans-\nmissions",
-        "spurious",
+        "spuri-\nous",
         "RTT p50\n(ms)",
         "recovery\n(ms)",
         "profile",

@@ -56,6 +56,7 @@ fn retransmission() -> Retransmission {
         rtt: Some(ms(30)),
         flight: 9,
         vantage: Vantage::Sender,
+        provisional: false,
     }
 }
 

@@ -31,6 +31,7 @@ fn add(study: &mut Study, profile: &str, bytes: u64, retransmissions: &[(Trigger
         rtt: Some(rtt),
         flight: 8,
         vantage: Vantage::Sender,
+        provisional: false,
     };
     let rows: Vec<Retransmission> = (1..).zip(retransmissions).map(again).collect();
     let mut client = Direction {

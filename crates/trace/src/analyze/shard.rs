@@ -5,6 +5,7 @@ use super::{Findings, SHARDS, Settings};
 use crate::explain::context::ReplayContext;
 use crate::explain::identify::Candidates;
 use crate::explain::pool::Pools;
+use crate::explain::provisional::ChangedHosts;
 use crate::follow::TimedPacket;
 use crate::follow::table::{ConnectionTable, Limits};
 use crate::hosts::{HostFacts, KnownHosts};
@@ -79,6 +80,11 @@ impl<F: Findings> Shard<F> {
     /// Removes and returns what connections showed of hosts.
     pub fn host_facts(&mut self) -> impl Iterator<Item = (IpAddr, HostFacts)> {
         self.connections.host_facts()
+    }
+
+    /// More became known of hosts.
+    pub fn revise(&mut self, changed: &ChangedHosts) {
+        self.connections.revise(changed, &mut self.findings);
     }
 
     /// The capture is over, and all connections have their numbers. Closes them.

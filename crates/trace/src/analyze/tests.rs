@@ -1,6 +1,7 @@
 //! Analyses of whole connections, made packet by packet.
 
 mod clock;
+mod hosts;
 mod identified;
 mod replayed;
 mod succession;

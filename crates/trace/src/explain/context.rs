@@ -3,7 +3,7 @@
 use super::identify::Candidates;
 use super::pool::Pools;
 use crate::finding::Vantage;
-use crate::hosts::{HostFacts, KnownHosts};
+use crate::hosts::{DuplicateReports, HostFacts, KnownHosts};
 use std::net::IpAddr;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -26,6 +26,7 @@ pub(crate) struct EpisodeContext<'a> {
     pub hosts: &'a RwLock<KnownHosts>,
     pub pools: &'a Pools,
     pub sender: IpAddr,
+    pub receiver: IpAddr,
     /// SACK was negotiated, or is in use.
     pub sack: bool,
     /// Timestamps are in use.
@@ -45,8 +46,17 @@ pub(crate) struct EpisodeContext<'a> {
 impl EpisodeContext<'_> {
     /// Passes what is known of the data's sender to `look`.
     pub fn with_sender<T>(&self, look: impl FnOnce(&HostFacts) -> T) -> T {
+        self.with_host(self.sender, look)
+    }
+
+    /// How the data's receiver reported duplicates before.
+    pub fn receiver_reports(&self) -> DuplicateReports {
+        self.with_host(self.receiver, |host| host.duplicates)
+    }
+
+    fn with_host<T>(&self, host: IpAddr, look: impl FnOnce(&HostFacts) -> T) -> T {
         // The lock is poisoned only if another thread panicked, which has ended the analysis.
         let hosts = self.hosts.read().unwrap_or_else(PoisonError::into_inner);
-        look(&hosts.of(self.sender))
+        look(&hosts.of(host))
     }
 }

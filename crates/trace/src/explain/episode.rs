@@ -10,9 +10,10 @@ mod row;
 
 use super::context::EpisodeContext;
 use super::identify::Replayed;
+use super::provisional::{AlternativeVerdict, ProvisionalRow};
 use super::tape::Tape;
 use crate::finding::{Evidence, Identification, Retransmission, Tally, Triggers, Vantage, Verdict};
-use crate::hosts::{HostFacts, Score};
+use crate::hosts::{HostFacts, ReportsDuplicates, Score};
 use crate::read::CapturedPacket;
 use crate::verdict::acks::AckVerdicts;
 use crate::verdict::arrivals::{ArrivalVerdicts, SeenBytes};
@@ -43,10 +44,18 @@ pub(crate) struct ConnectionEnd {
 pub(crate) struct EpisodeResult {
     pub tally: Tally,
     pub profile: Identification,
-    /// What it shows of the sender; nothing unless captured there.
-    pub sender: HostFacts,
+    pub learned: Learned,
     pub recoveries: u32,
     pub recovering: Duration,
+}
+
+/// What a connection shows of the hosts at both ends of a direction.
+#[derive(Debug, Default)]
+pub(crate) struct Learned {
+    /// Of the sender; nothing unless captured there.
+    pub sender: HostFacts,
+    /// Of the receiver.
+    pub receiver: HostFacts,
 }
 
 /// Steps without any sign of loss after which recording stops. Restarting it costs about as much.
@@ -127,16 +136,27 @@ impl Episode {
     }
 
     /// The connection has ended. Segments that still come are recorded separately. Returns what
-    /// it showed of the sender.
-    pub fn on_connection_over(&mut self, context: &EpisodeContext<'_>, now: Instant) -> HostFacts {
+    /// it showed of the hosts.
+    pub fn on_connection_over(&mut self, context: &EpisodeContext<'_>, now: Instant) -> Learned {
         if let Some(tape) = &mut self.tape {
             tape.deliver_rest();
             self.replay_and_settle(context, now);
             self.stop_recording(context);
         }
-        match context.vantage {
-            Vantage::Sender => context.candidates.facts(&self.replayed(context)),
-            _ => HostFacts::default(),
+        Learned {
+            sender: match context.vantage {
+                Vantage::Sender => context.candidates.facts(&self.replayed(context)),
+                _ => HostFacts::default(),
+            },
+            receiver: self.receiver_facts(),
+        }
+    }
+
+    /// What the direction showed of its receiver since this was last called.
+    fn receiver_facts(&mut self) -> HostFacts {
+        HostFacts {
+            duplicates: self.ack_verdicts.take_reports(),
+            ..HostFacts::default()
         }
     }
 
@@ -235,7 +255,7 @@ impl Episode {
                 false => Triggers::UNKNOWN,
             },
             explained: Default::default(),
-            verdict: (Verdict::Unknowable, Evidence::Ambiguous),
+            verdict: (Verdict::Unknowable, Evidence::Ambiguous).into(),
             arrival: None,
         };
         self.rows.push(row);
@@ -326,8 +346,8 @@ impl Episode {
         let rows = &mut self.rows;
         self.ack_verdicts
             .set_receiver_options(receiver_options(context));
-        (self.ack_verdicts).settle(now, context.min_rtt, |index, verdict, evidence| {
-            rows[index as usize].verdict = (verdict, evidence);
+        (self.ack_verdicts).settle(now, context.min_rtt, |index, verdict| {
+            rows[index as usize].verdict = verdict;
         });
         self.arrival_verdicts.settle(now, |index, arrival| {
             rows[index as usize].arrival = arrival;
@@ -379,7 +399,7 @@ impl Episode {
         &mut self,
         context: &EpisodeContext<'_>,
         end: &ConnectionEnd,
-        mut report: impl FnMut(Retransmission),
+        mut report: impl FnMut(ProvisionalRow),
     ) -> EpisodeResult {
         if let Some(tape) = &mut self.tape {
             tape.deliver_rest();
@@ -390,8 +410,8 @@ impl Episode {
         let rows = &mut self.rows;
         self.ack_verdicts
             .set_receiver_options(receiver_options(context));
-        (self.ack_verdicts).finish(end.at, context.min_rtt, |index, verdict, evidence| {
-            rows[index as usize].verdict = (verdict, evidence);
+        (self.ack_verdicts).finish(end.at, context.min_rtt, |index, verdict| {
+            rows[index as usize].verdict = verdict;
         });
         self.arrival_verdicts.finish(|index, arrival| {
             rows[index as usize].arrival = arrival;
@@ -401,20 +421,25 @@ impl Episode {
         let mut result = EpisodeResult::default();
         if vantage == Vantage::Sender {
             result.profile = context.candidates.identification(&replayed, &best);
-            result.sender = context.candidates.facts(&replayed);
+            result.learned.sender = context.candidates.facts(&replayed);
         }
+        result.learned.receiver = self.receiver_facts();
+        let proven = self.ack_verdicts.proof();
+        let by_others = context.receiver_reports();
+        let belief = proven.unwrap_or(by_others.belief());
+        let settled = proven.is_some() || by_others.proof() == Some(ReportsDuplicates::Yes);
         let mut recovery_time = RecoveryTime::default();
         for row in &self.rows {
-            let triggers = match (row.triggers.first(), best.first()) {
-                (None, Some(&best)) => row.explained[best].triggers,
-                _ => row.triggers,
-            };
-            let Some((verdict, evidence)) = row.verdict_at(vantage) else {
+            let by_profile = row.triggers_by_profile();
+            let triggers = best.first().map_or(row.triggers, |&best| by_profile[best]);
+            let Some(found) = row.verdict_at(vantage) else {
                 continue;
             };
+            let (verdict, evidence) = found.given(belief);
+            let alternative = AlternativeVerdict::new(&found, belief).filter(|_| !settled);
             result.tally.add(triggers, verdict);
             recovery_time.add(row);
-            report(Retransmission {
+            let retransmission = Retransmission {
                 frame: row.frame,
                 at: row.captured_at,
                 seq: row.seq,
@@ -430,8 +455,14 @@ impl Episode {
                 rtt: row.rtt,
                 flight: row.flight,
                 vantage,
+                provisional: alternative.is_some(),
                 connection: end.connection,
                 endpoints: end.endpoints,
+            };
+            report(ProvisionalRow {
+                retransmission,
+                alternative,
+                triggers: by_profile,
             });
         }
         result.recoveries = recovery_time.recoveries;

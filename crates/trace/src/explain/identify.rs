@@ -215,6 +215,12 @@ impl Candidates {
         }
     }
 
+    /// The index of the profile that explains most.
+    pub fn first(&self, found: &Identification) -> Option<usize> {
+        let best = found.best()?;
+        self.0.iter().position(|(name, _)| **name == best.profile)
+    }
+
     /// Decides between several profiles by what is known of the `host` by now.
     pub fn settle(&self, found: &mut Identification, host: &HostFacts) {
         let index = |one: &Explanation| self.0.iter().position(|(name, _)| **name == one.profile);

@@ -6,8 +6,9 @@ use super::TimedPacket;
 use super::direction::DirectionState;
 use super::shared::{DirectionContext, Shared};
 use crate::explain::context::ReplayContext;
-use crate::explain::episode::ConnectionEnd;
-use crate::finding::{self, Closing, Opening, Retransmission};
+use crate::explain::episode::{ConnectionEnd, Learned};
+use crate::explain::provisional::ProvisionalRow;
+use crate::finding::{self, Closing, Opening};
 use crate::hosts::HostFacts;
 use crate::read::CapturedPacket;
 use recoup_units::Instant;
@@ -304,9 +305,7 @@ impl ConnectionState {
                 side,
             };
             let facts = self.directions[side].on_connection_over(&context, self.last);
-            if !facts.is_empty() {
-                learned(self.shared.sender(side), facts);
-            }
+            pass_on(facts, &self.shared, side, &mut learned);
         }
     }
 
@@ -346,7 +345,7 @@ impl ConnectionState {
         &mut self,
         closing: Closing,
         replay_context: &ReplayContext,
-        rows: &mut Vec<Retransmission>,
+        rows: &mut Vec<ProvisionalRow>,
         mut learned: impl FnMut(IpAddr, HostFacts),
     ) -> finding::Connection {
         let (from, was_over) = (rows.len(), self.is_over());
@@ -365,15 +364,16 @@ impl ConnectionState {
                 side,
             };
             let direction = &mut self.directions[side];
-            let (mut direction, facts) = direction.close(&context, &end, |row| rows.push(row));
+            let (mut direction, mut facts) = direction.close(&context, &end, |row| rows.push(row));
             direction.absent = !self.has_sent[side];
-            // An earlier end has already passed the facts.
-            if !was_over && !facts.is_empty() {
-                learned(self.shared.sender(side), facts);
+            if was_over {
+                // They were passed on then.
+                facts.sender = HostFacts::default();
             }
+            pass_on(facts, &self.shared, side, &mut learned);
             direction
         });
-        rows[from..].sort_by_key(|row| row.frame);
+        rows[from..].sort_by_key(|row| row.retransmission.frame);
         finding::Connection {
             id: self.id(),
             endpoints: self.shared.endpoints,
@@ -385,6 +385,20 @@ impl ConnectionState {
             packets: self.packets + take(&mut self.pending_syns).len() as u64,
             handshake_rtt: self.handshake.rtt,
             directions,
+        }
+    }
+}
+
+/// Passes what direction `side` showed of the hosts at its ends to `learned`.
+fn pass_on(
+    facts: Learned,
+    shared: &Shared,
+    side: usize,
+    mut learned: impl FnMut(IpAddr, HostFacts),
+) {
+    for (host, facts) in [(side, facts.sender), (1 - side, facts.receiver)] {
+        if !facts.is_empty() {
+            learned(shared.sender(host), facts);
         }
     }
 }

@@ -25,11 +25,11 @@ use super::rtts::Rtts;
 use super::shared::DirectionContext;
 use crate::explain::context::EpisodeContext;
 use crate::explain::episode::{
-    ConnectionEnd, Episode, EpisodeResult, PacketKind, PriorTransmissions,
+    ConnectionEnd, Episode, EpisodeResult, Learned, PacketKind, PriorTransmissions,
 };
+use crate::explain::provisional::ProvisionalRow;
 use crate::explain::tape::Tape;
 use crate::finding;
-use crate::hosts::HostFacts;
 use crate::read::CapturedPacket;
 use crate::verdict::Transmission;
 use duplicates::{AT_ONCE, RecentPackets};
@@ -430,17 +430,13 @@ impl DirectionState {
         tape
     }
 
-    /// The connection has ended. Returns what it showed of the direction's sender.
-    pub fn on_connection_over(
-        &mut self,
-        context: &DirectionContext<'_>,
-        now: Instant,
-    ) -> HostFacts {
+    /// The connection has ended. Returns what it showed of the hosts.
+    pub fn on_connection_over(&mut self, context: &DirectionContext<'_>, now: Instant) -> Learned {
         // Most connections in the table have ended and wait for late packets.
         self.outstanding.shrink_to_fit();
         self.rtts.shrink();
         let episode_context = self.episode_context(context);
-        (self.episode.as_mut()).map_or_else(HostFacts::default, |episode| {
+        (self.episode.as_mut()).map_or_else(Learned::default, |episode| {
             episode.on_connection_over(&episode_context, now)
         })
     }
@@ -461,13 +457,13 @@ impl DirectionState {
         }
     }
 
-    /// Ends the direction. Passes each retransmission to `report`, in order.
+    /// Ends the direction. Passes each retransmission to `report` as [`Episode::close`] does.
     pub fn close(
         &mut self,
         context: &DirectionContext<'_>,
         end: &ConnectionEnd,
-        report: impl FnMut(finding::Retransmission),
-    ) -> (finding::Direction, HostFacts) {
+        report: impl FnMut(ProvisionalRow),
+    ) -> (finding::Direction, Learned) {
         let episode_context = self.episode_context(context);
         let mut result = EpisodeResult::default();
         if let Some(mut episode) = self.episode.take() {
@@ -492,7 +488,7 @@ impl DirectionState {
             episodes: result.recoveries,
             recovering: result.recovering,
         };
-        (direction, result.sender)
+        (direction, result.learned)
     }
 }
 

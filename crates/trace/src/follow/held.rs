@@ -1,38 +1,56 @@
-//! Ended connections whose sender several profiles explain. The host's other connections may show
-//! which profile it is, so a connection waits for them, up to a bound.
+//! Ended connections on their way out.
+//!
+//! - A connection whose sender several profiles explain waits: the host's other connections may show
+//!   which profile it is.
+//! - A verdict that depends on what becomes known of the receiver is revised, even when its
+//!   connection has been passed on.
 
 use crate::explain::identify::{Candidates, assume_defaults};
-use crate::finding::{Connection, Findings, Identification, Retransmission};
+use crate::explain::provisional::{ChangedHosts, ProvisionalFindings, ProvisionalRow};
+use crate::finding::{Connection, Findings, Identification, Retransmission, Tally};
 use crate::hosts::KnownHosts;
 use std::collections::VecDeque;
+use std::mem::take;
 
 /// The most connections that wait.
-const MOST_HELD: usize = 512;
+const MOST_WAITING: usize = 512;
 
 /// The most retransmissions of a connection that waits.
 const MOST_ROWS: usize = 1024;
 
-/// Connections that wait, oldest first.
+/// The connections that wait, oldest first, and the verdicts that may be revised.
 #[derive(Debug, Default)]
-pub(crate) struct Held(VecDeque<(Connection, Vec<Retransmission>)>);
+pub(crate) struct Held {
+    waiting: VecDeque<(Connection, Vec<ProvisionalRow>)>,
+    provisional: ProvisionalFindings,
+}
 
 impl Held {
     /// Passes the connection on or, if its sender may still be settled, keeps it.
     pub fn take(
         &mut self,
         connection: Connection,
-        rows: &[Retransmission],
+        rows: Vec<ProvisionalRow>,
         findings: &mut impl Findings,
     ) {
         if !waits(&connection) || rows.len() > MOST_ROWS {
-            return pass_on(connection, rows, findings);
+            return self.pass_on(connection, &rows, findings);
         }
-        if self.0.len() >= MOST_HELD
-            && let Some((oldest, rows)) = self.0.pop_front()
+        if self.waiting.len() >= MOST_WAITING
+            && let Some((oldest, rows)) = self.waiting.pop_front()
         {
-            pass_on(oldest, &rows, findings);
+            self.pass_on(oldest, &rows, findings);
         }
-        self.0.push_back((connection, rows.to_vec()));
+        self.waiting.push_back((connection, rows));
+    }
+
+    /// More became known of hosts: revises the verdicts that depend on it.
+    pub fn revise(&mut self, changed: &ChangedHosts, findings: &mut impl Findings) {
+        for (connection, rows) in &mut self.waiting {
+            let revisions = rows.iter_mut().filter_map(|row| row.revise(changed));
+            revisions.for_each(|revision| revision.recount(connection));
+        }
+        self.provisional.revise(changed, findings);
     }
 
     /// Decides by what is known of the hosts, and passes on the connections that are settled.
@@ -42,35 +60,65 @@ impl Held {
         candidates: &Candidates,
         findings: &mut impl Findings,
     ) {
-        for (mut connection, rows) in std::mem::take(&mut self.0) {
+        for (mut connection, mut rows) in take(&mut self.waiting) {
             let ends = connection.endpoints;
             let sides = connection.directions.iter_mut().zip([ends.src, ends.dst]);
             for (direction, end) in sides {
+                let before = candidates.first(&direction.profile);
                 candidates.settle(&mut direction.profile, &hosts.of(end.ip()));
+                let now = candidates.first(&direction.profile);
+                if let Some(profile) = now.filter(|_| now != before) {
+                    let own = |row: &&mut ProvisionalRow| row.retransmission.endpoints.src == end;
+                    let own = rows.iter_mut().filter(own);
+                    direction.retransmissions = name_triggers(own, profile);
+                }
             }
             if waits(&connection) {
-                self.0.push_back((connection, rows));
+                self.waiting.push_back((connection, rows));
             } else {
-                findings.connection(connection, &rows);
+                self.pass_on(connection, &rows, findings);
             }
         }
     }
 
     /// Passes on all connections.
     pub fn finish(&mut self, findings: &mut impl Findings) {
-        for (connection, rows) in self.0.drain(..) {
-            pass_on(connection, &rows, findings);
+        for (connection, rows) in take(&mut self.waiting) {
+            self.pass_on(connection, &rows, findings);
         }
     }
-}
 
-fn pass_on(mut connection: Connection, rows: &[Retransmission], findings: &mut impl Findings) {
-    let directions = connection.directions.iter_mut();
-    directions.for_each(|direction| assume_defaults(&mut direction.profile));
-    findings.connection(connection, rows);
+    fn pass_on(
+        &mut self,
+        mut connection: Connection,
+        rows: &[ProvisionalRow],
+        findings: &mut impl Findings,
+    ) {
+        for direction in &mut connection.directions {
+            assume_defaults(&mut direction.profile);
+        }
+        let all: Vec<Retransmission> = rows.iter().map(|row| row.retransmission).collect();
+        findings.connection(connection, &all);
+        for row in rows {
+            if let Some(alternative) = row.alternative {
+                self.provisional.push(row.retransmission, alternative);
+            }
+        }
+    }
 }
 
 fn waits(connection: &Connection) -> bool {
     let mut profiles = connection.directions.iter().map(|d| &d.profile);
     profiles.any(|profile| matches!(profile, Identification::Several(_)))
+}
+
+/// Names the triggers under another profile, and counts them.
+fn name_triggers<'a>(rows: impl Iterator<Item = &'a mut ProvisionalRow>, profile: usize) -> Tally {
+    let mut tally = Tally::default();
+    for row in rows {
+        let retransmission = &mut row.retransmission;
+        retransmission.triggers = row.triggers[profile];
+        tally.add(retransmission.triggers, retransmission.verdict);
+    }
+    tally
 }

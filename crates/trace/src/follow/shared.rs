@@ -124,6 +124,7 @@ impl<'a> DirectionContext<'a> {
             hosts: &replay_context.hosts,
             pools: &replay_context.pools,
             sender: shared.sender(self.side),
+            receiver: shared.sender(1 - self.side),
             sack: shared.sack,
             timestamps: shared.timestamps,
             options_cut: shared.options_cut[1 - self.side],

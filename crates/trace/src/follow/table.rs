@@ -13,7 +13,8 @@ use super::connection::{ConnectionState, Owner};
 use super::held::Held;
 use crate::explain::context::ReplayContext;
 use crate::explain::pool::Pool;
-use crate::finding::{self, Closing, Findings, Retransmission};
+use crate::explain::provisional::{ChangedHosts, ProvisionalRow};
+use crate::finding::{self, Closing, Findings};
 use crate::hosts::HostFacts;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
@@ -69,7 +70,7 @@ pub(crate) struct ConnectionTable {
     /// Open connections without a number.
     unnumbered: Vec<Unnumbered>,
     /// Removed connections without a number.
-    unnumbered_closed: Vec<(finding::Connection, Vec<Retransmission>)>,
+    unnumbered_closed: Vec<(finding::Connection, Vec<ProvisionalRow>)>,
     held: Held,
     /// Ended connections, and when each is removed.
     lingering: VecDeque<(Instant, u32, u64)>,
@@ -77,7 +78,7 @@ pub(crate) struct ConnectionTable {
     /// The slot that is checked next.
     cursor: usize,
     now: Instant,
-    rows: Vec<Retransmission>,
+    rows: Vec<ProvisionalRow>,
     /// Facts about hosts since [`host_facts`](Self::host_facts) was last called.
     host_facts: Vec<(IpAddr, HostFacts)>,
 }
@@ -313,15 +314,20 @@ impl ConnectionTable {
             // The frame stood in for the number.
             connection.id = number(connection.id);
             for row in &mut rows {
-                row.connection = connection.id;
+                row.retransmission.connection = connection.id;
             }
-            self.held.take(connection, &rows, findings);
+            self.held.take(connection, rows, findings);
         }
     }
 
     /// Removes and returns what connections showed of hosts.
     pub fn host_facts(&mut self) -> impl Iterator<Item = (IpAddr, HostFacts)> {
         self.host_facts.drain(..)
+    }
+
+    /// More became known of hosts: revises the findings that depend on it.
+    pub fn revise(&mut self, changed: &ChangedHosts, findings: &mut impl Findings) {
+        self.held.revise(changed, findings);
     }
 
     /// Forgets connections that are no longer half-open. If there are too many others, removes the
@@ -415,7 +421,10 @@ impl ConnectionTable {
         let learned = |host, facts| host_facts.push((host, facts));
         let found = connection.close(closing, &self.replay_context, &mut self.rows, learned);
         match connection.number {
-            Some(_) => self.held.take(found, &self.rows, findings),
+            Some(_) => {
+                let rows = self.rows.clone();
+                self.held.take(found, rows, findings);
+            }
             None => self.unnumbered_closed.push((found, self.rows.clone())),
         }
         self.closed.give(connection);

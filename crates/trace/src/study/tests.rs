@@ -44,6 +44,7 @@ fn retransmission(at: u64, trigger: Trigger, verdict: Verdict) -> Retransmission
         rtt: Some(ms(100)),
         flight: 8,
         vantage: Vantage::Sender,
+        provisional: false,
     }
 }
 
@@ -550,7 +551,7 @@ fn the_order_of_merging_does_not_change_the_report() {
         let mut merged = Study::default();
         for i in order {
             let mut part = Study::default();
-            part.connection(all[i].0.clone(), &all[i].1);
+            part.add(&all[i].0, &all[i].1);
             merged.merge(&part);
         }
         assert_eq!(merged.report(), whole);

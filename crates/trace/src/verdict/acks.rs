@@ -6,8 +6,9 @@ use super::hypothesis::Hypotheses;
 use super::pending::PendingVerdicts;
 use super::pieces::{CoveringAck, DuplicateReport, Piece, Pieces};
 use super::sacked::Sacked;
-use super::{ReceiverOptions, Transmission};
+use super::{ConditionalVerdict, ReceiverOptions, Transmission};
 use crate::finding::{Evidence, Verdict};
+use crate::hosts::{DuplicateReports, ReportsDuplicates};
 use recoup_recovery::Ack;
 use recoup_units::{Instant, Offset, Span};
 use std::collections::VecDeque;
@@ -17,10 +18,6 @@ use std::time::Duration;
 /// How long after a piece was acknowledged or retransmitted a DSACK may still come. Round trips are
 /// shorter, and a stalled path releases its packets together.
 const SETTLED: Duration = Duration::from_secs(3);
-
-/// Proven duplicates without a DSACK from which on the receiver is taken to send none. RFC 2883 has
-/// no option of its own, and Linux's `tcp_dsack` can turn it off.
-const MOST_UNREPORTED: u32 = 3;
 
 /// Steps that verdicts may take per packet, so that hostile SACK blocks and copies do not cost
 /// more. A usual piece takes a few dozen.
@@ -32,6 +29,8 @@ const MOST_SAVED_STEPS: u64 = 1 << 20;
 /// ACKs that are remembered.
 const MOST_ACKS: usize = 64;
 
+const AMBIGUOUS: (Verdict, Evidence) = (Verdict::Unknowable, Evidence::Ambiguous);
+
 /// Decides for one direction which retransmissions were needed, from what the receiver sent back.
 #[derive(Debug, Default)]
 pub(crate) struct AckVerdicts {
@@ -42,10 +41,11 @@ pub(crate) struct AckVerdicts {
     challenge_acks: ChallengeAcks,
     closed_at: Option<Instant>,
     reset_at: Option<Instant>,
-    /// The receiver has sent a DSACK.
-    reported: bool,
-    /// Copies that must have arrived as duplicates, unless lost, and that no DSACK reported.
-    unreported: u32,
+    /// The DSACKs that came, and copies that no DSACK reported although they must have arrived as
+    /// duplicates, unless lost.
+    reports: DuplicateReports,
+    /// Which of them were [taken](Self::take_reports).
+    reports_taken: DuplicateReports,
     /// A DSACK reported bytes that were sent once: the path duplicates packets.
     path_duplicates: bool,
     /// Steps that verdicts may take before the next packet.
@@ -117,8 +117,7 @@ impl AckVerdicts {
         self.pending.begin(index, span.len());
         self.steps_left = MOST_SAVED_STEPS.min(self.steps_left + STEPS_PER_PACKET);
         if self.pieces.is_full() {
-            let ambiguous = (Verdict::Unknowable, Evidence::Ambiguous);
-            return self.pending.decide(index, span.len(), ambiguous);
+            return self.pending.decide(index, span.len(), AMBIGUOUS.into());
         }
         let covered = self.history.cumulative.min(span.end);
         let gaps = self.pieces.gaps(span).into_iter();
@@ -136,8 +135,8 @@ impl AckVerdicts {
         }
         for piece in self.pieces.within(span) {
             if !piece.push_copy(copy, index) {
-                let ambiguous = (Verdict::Unknowable, Evidence::Ambiguous);
-                self.pending.decide(index, piece.span.len(), ambiguous);
+                self.pending
+                    .decide(index, piece.span.len(), AMBIGUOUS.into());
             }
         }
     }
@@ -177,7 +176,7 @@ impl AckVerdicts {
             self.pieces.set_edge(ack.cumulative);
         }
         if let Some(span) = dsack {
-            self.reported = true;
+            self.reports.seen = self.reports.seen.saturating_add(1);
             self.path_duplicates |= !self.pieces.has(span);
             let echo = ts_echo.filter(|_| span.end <= ack.cumulative);
             self.pieces.report(span, DuplicateReport { at: now, echo });
@@ -212,6 +211,23 @@ impl AckVerdicts {
         self.reset_at.get_or_insert(now);
     }
 
+    /// What the connection proves of its receiver; `None` if other connections must decide.
+    pub fn proof(&self) -> Option<ReportsDuplicates> {
+        match self.options.reports_duplicates {
+            true => self.reports.proof(),
+            false => Some(ReportsDuplicates::No),
+        }
+    }
+
+    /// The duplicates that the receiver reported or did not, since this was last called.
+    pub fn take_reports(&mut self) -> DuplicateReports {
+        let before = std::mem::replace(&mut self.reports_taken, self.reports);
+        DuplicateReports {
+            seen: self.reports.seen - before.seen,
+            missing: self.reports.missing - before.missing,
+        }
+    }
+
     /// Whether nothing waits for ACKs.
     pub fn is_idle(&self) -> bool {
         self.pieces.is_empty()
@@ -223,7 +239,7 @@ impl AckVerdicts {
         &mut self,
         now: Instant,
         min_rtt: Option<Duration>,
-        found: impl FnMut(u32, Verdict, Evidence),
+        found: impl FnMut(u32, ConditionalVerdict),
     ) {
         let settled = self.pieces.take_settled(now, SETTLED);
         if !settled.is_empty() {
@@ -237,7 +253,7 @@ impl AckVerdicts {
         &mut self,
         end: Instant,
         min_rtt: Option<Duration>,
-        mut found: impl FnMut(u32, Verdict, Evidence),
+        mut found: impl FnMut(u32, ConditionalVerdict),
     ) {
         let rest = self.pieces.take_all();
         self.decide(&rest, end, min_rtt);
@@ -260,50 +276,75 @@ impl AckVerdicts {
             .filter_map(|evidence| evidence.shortest_round_trip())
             .min();
         context.min_rtt = proven.map_or(context.min_rtt, |proven| proven.min(context.min_rtt));
-        if !self.reported {
-            let unreported = pieces.iter().filter_map(|p| evidence_of(p, context));
-            let unreported_duplicates =
-                unreported.filter(|evidence| evidence.is_unreported_duplicate());
-            self.unreported += unreported_duplicates.count() as u32;
-            context.options.reports_duplicates &= self.unreported < MOST_UNREPORTED;
+        if self.options.reports_duplicates {
+            let evidence = pieces.iter().filter_map(|p| evidence_of(p, context));
+            let missing =
+                evidence.filter(|evidence| evidence.is_unreported_duplicate(self.history.at));
+            let missing = u32::try_from(missing.count()).unwrap_or(u32::MAX);
+            self.reports.missing = self.reports.missing.saturating_add(missing);
         }
         for piece in pieces {
-            let refusal = self.challenge_acks.of(piece);
-            let steps = Hypotheses::steps(piece, refusal);
-            let affordable = steps <= self.steps_left;
-            if affordable {
-                self.steps_left -= steps;
-            }
-            self.decide_piece(piece, refusal, context, affordable);
+            self.decide_piece(piece, context);
         }
     }
 
-    /// Decides a piece for the retransmissions it belongs to; ambiguous if that is not
-    /// `affordable`.
-    fn decide_piece(
-        &mut self,
-        piece: &Piece,
-        refusal: Refusal,
-        context: VerdictContext,
-        affordable: bool,
-    ) {
-        let hypotheses = affordable.then(|| Hypotheses::new(piece, refusal, context));
-        // If the path duplicates packets, a repeated ACK may be such a duplicate.
-        let without_refusal = (affordable && self.path_duplicates)
-            .then(|| Hypotheses::new(piece, Refusal::default(), context));
+    /// Decides a piece for the retransmissions it belongs to; ambiguous if that takes too many
+    /// steps.
+    fn decide_piece(&mut self, piece: &Piece, context: VerdictContext) {
+        let refusal = self.challenge_acks.of(piece);
+        let steps = 2 * Hypotheses::steps(piece, refusal);
+        let affordable = steps <= self.steps_left;
+        if affordable {
+            self.steps_left -= steps;
+        }
+        let may_report = affordable && self.options.reports_duplicates;
+        let reporting = may_report.then(|| PieceVerdicts::new(piece, refusal, context));
+        let may_be_silent = affordable && self.reports.seen == 0;
+        let silent = may_be_silent.then(|| {
+            let mut context = context;
+            context.options.reports_duplicates = false;
+            // A receiver that reports no duplicates answers them with a plain ACK.
+            PieceVerdicts::new(piece, Refusal::default(), context)
+        });
+        let given =
+            |assumed: &Option<PieceVerdicts<'_>>, other: &Option<PieceVerdicts<'_>>, copy| {
+                let verdicts = assumed.as_ref().or(other.as_ref());
+                verdicts.map_or(AMBIGUOUS, |verdicts| verdicts.of(copy))
+            };
         for (number, sent) in piece.copies.iter().enumerate() {
             let Some(row) = sent.row else { continue };
-            let ambiguous = (Verdict::Unknowable, Evidence::Ambiguous);
-            let mut found =
-                (hypotheses.as_ref()).map_or(ambiguous, |hypotheses| hypotheses.verdict(number));
-            if without_refusal
-                .as_ref()
-                .is_some_and(|d| d.verdict(number).0 != found.0)
-            {
-                found = ambiguous;
-            }
+            let found = ConditionalVerdict {
+                if_reporting: given(&reporting, &silent, number),
+                if_silent: given(&silent, &reporting, number),
+            };
             self.pending.decide(row, piece.span.len(), found);
         }
+    }
+}
+
+/// The verdicts on the copies of a piece, under one assumption about the receiver.
+#[derive(Debug)]
+struct PieceVerdicts<'a> {
+    hypotheses: Hypotheses<'a>,
+    /// If the path duplicates packets, a repeated ACK may be such a duplicate.
+    without_refusal: Option<Hypotheses<'a>>,
+}
+
+impl<'a> PieceVerdicts<'a> {
+    fn new(piece: &'a Piece, refusal: Refusal, context: VerdictContext) -> Self {
+        Self {
+            hypotheses: Hypotheses::new(piece, refusal, context),
+            without_refusal: (context.path_duplicates)
+                .then(|| Hypotheses::new(piece, Refusal::default(), context)),
+        }
+    }
+
+    /// The verdict on copy `number`, counted from 1.
+    fn of(&self, number: usize) -> (Verdict, Evidence) {
+        let found = self.hypotheses.verdict(number);
+        let contradicted = (self.without_refusal.as_ref())
+            .is_some_and(|without| without.verdict(number).0 != found.0);
+        if contradicted { AMBIGUOUS } else { found }
     }
 }
 

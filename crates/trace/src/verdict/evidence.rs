@@ -74,11 +74,17 @@ impl<'a> PieceEvidence<'a> {
     }
 
     /// Whether the last copy, unless lost, arrived after another that is proven to have arrived,
-    /// and no DSACK reported it.
-    pub fn is_unreported_duplicate(&self) -> bool {
+    /// and no DSACK reported it, although the receiver sent an ACK later (`heard_until`).
+    pub fn is_unreported_duplicate(&self, heard_until: Instant) -> bool {
         let last = self.piece.copies.len() - 1;
         let identified_before = (0..last).any(|copy| self.is_identified(copy));
-        identified_before && self.piece.reports.is_empty() && self.is_report_due(last, 0)
+        let too_early = !self.context.min_rtt.is_zero() && self.first_answer(last) == NEVER;
+        let mut heard = *self;
+        heard.context.end = heard.context.end.min(heard_until);
+        (identified_before || too_early)
+            && self.piece.reports.is_empty()
+            && !self.is_handshake()
+            && heard.is_report_due(last, 0)
     }
 
     /// The cost if `copy` was lost.

@@ -1,6 +1,9 @@
 //! Verdicts on retransmissions, combined from those on their pieces.
 
+use super::ConditionalVerdict;
 use crate::finding::{Evidence, Verdict};
+
+const AMBIGUOUS: (Verdict, Evidence) = (Verdict::Unknowable, Evidence::Ambiguous);
 
 /// A retransmission with undecided pieces.
 #[derive(Debug)]
@@ -8,7 +11,7 @@ struct Pending {
     index: u32,
     /// Undecided sequence space.
     left: u64,
-    found: Option<(Verdict, Evidence)>,
+    found: Option<ConditionalVerdict>,
 }
 
 /// Retransmissions in the order of their numbers.
@@ -28,7 +31,7 @@ impl PendingVerdicts {
 
     /// Adds a retransmission of `len`, with a higher number than all before.
     pub fn begin(&mut self, index: u32, len: u64) {
-        let found = (len == 0).then_some((Verdict::Unknowable, Evidence::Ambiguous));
+        let found = (len == 0).then_some(AMBIGUOUS.into());
         self.some_decided |= found.is_some();
         self.waiting.push(Pending {
             index,
@@ -38,7 +41,7 @@ impl PendingVerdicts {
     }
 
     /// `len` of retransmission `index` is decided.
-    pub fn decide(&mut self, index: u32, len: u64, found: (Verdict, Evidence)) {
+    pub fn decide(&mut self, index: u32, len: u64, found: ConditionalVerdict) {
         let Ok(at) = self
             .waiting
             .binary_search_by_key(&index, |pending| pending.index)
@@ -56,29 +59,37 @@ impl PendingVerdicts {
     }
 
     /// Passes on the decided ones.
-    pub fn hand_out(&mut self, mut found: impl FnMut(u32, Verdict, Evidence)) {
+    pub fn hand_out(&mut self, mut found: impl FnMut(u32, ConditionalVerdict)) {
         if !std::mem::take(&mut self.some_decided) {
             return;
         }
         self.waiting.retain(|pending| {
             let decided = pending.found.filter(|_| pending.left == 0);
-            if let Some((verdict, evidence)) = decided {
-                found(pending.index, verdict, evidence);
+            if let Some(decided) = decided {
+                found(pending.index, decided);
             }
             decided.is_none()
         });
     }
 
     /// Passes on the undecided ones as ambiguous.
-    pub fn give_up(&mut self, mut found: impl FnMut(u32, Verdict, Evidence)) {
+    pub fn give_up(&mut self, mut found: impl FnMut(u32, ConditionalVerdict)) {
         for pending in self.waiting.drain(..) {
-            found(pending.index, Verdict::Unknowable, Evidence::Ambiguous);
+            found(pending.index, AMBIGUOUS.into());
         }
     }
 }
 
-/// The verdict on two pieces together: needed if one was needed, spurious only if both were.
-fn combined(a: (Verdict, Evidence), b: (Verdict, Evidence)) -> (Verdict, Evidence) {
+/// The verdict on two pieces together.
+fn combined(a: ConditionalVerdict, b: ConditionalVerdict) -> ConditionalVerdict {
+    ConditionalVerdict {
+        if_reporting: of_both(a.if_reporting, b.if_reporting),
+        if_silent: of_both(a.if_silent, b.if_silent),
+    }
+}
+
+/// Needed if one was needed, spurious only if both were.
+fn of_both(a: (Verdict, Evidence), b: (Verdict, Evidence)) -> (Verdict, Evidence) {
     let order = |verdict| match verdict {
         Verdict::Needed => 0,
         Verdict::Unknowable => 1,

@@ -9,6 +9,7 @@ mod several;
 use super::acks::AckVerdicts;
 use super::{ReceiverOptions, Transmission};
 use crate::finding::{Evidence, Verdict};
+use crate::hosts::ReportsDuplicates;
 use Step::{Ack as Acked, Answer, Closed, Ended, Reset, Retransmitted, Sent, Uncaptured};
 use recoup_recovery::Ack;
 use recoup_units::{Instant, Offset, Span};
@@ -115,10 +116,26 @@ fn play_within(rtt: Option<Duration>, options: ReceiverOptions, steps: &[Step]) 
         }
     }
     let mut found = vec![String::new(); retransmissions as usize];
-    verdicts.finish(end, rtt, |index, verdict, evidence| {
+    for (index, verdict, evidence) in finish(&mut verdicts, end, rtt) {
         found[index as usize] = format!("{} {}", verdict.name(), evidence.name());
-    });
+    }
     found
+}
+
+/// All verdicts, if nothing else is known of the receiver.
+fn finish(
+    verdicts: &mut AckVerdicts,
+    end: Instant,
+    rtt: Option<Duration>,
+) -> Vec<(u32, Verdict, Evidence)> {
+    let mut found = Vec::new();
+    verdicts.finish(end, rtt, |index, verdict| found.push((index, verdict)));
+    let reports = verdicts.proof().unwrap_or(ReportsDuplicates::Yes);
+    let given = found.into_iter().map(|(index, found)| {
+        let (verdict, evidence) = found.given(reports);
+        (index, verdict, evidence)
+    });
+    given.collect()
 }
 
 fn check(cases: &[(&str, ReceiverOptions, &[Step], &[&str])]) {
@@ -431,7 +448,7 @@ fn receiver_options_may_come_after_the_first_retransmission() {
             Some(1000),
         );
         verdicts.set_receiver_options(options);
-        verdicts.finish(at(9000), RTT, |_, verdict, _| assert_eq!(verdict, expected));
+        assert_eq!(finish(&mut verdicts, at(9000), RTT)[0].1, expected);
     }
 }
 
@@ -470,16 +487,16 @@ fn final_verdicts_are_passed_on_once() {
         Some(1300),
     );
     let mut found = Vec::new();
-    verdicts.settle(at(1400), RTT, |index, verdict, _| {
-        found.push((index, verdict))
+    verdicts.settle(at(1400), RTT, |index, verdict| {
+        found.push((index, verdict.if_reporting.0))
     });
     assert!(found.is_empty() && !verdicts.is_idle());
-    verdicts.settle(at(4400), RTT, |index, verdict, _| {
-        found.push((index, verdict))
+    verdicts.settle(at(4400), RTT, |index, verdict| {
+        found.push((index, verdict.if_reporting.0))
     });
     assert_eq!(found, [(7, Verdict::Needed)]);
     assert!(verdicts.is_idle());
-    verdicts.finish(at(5000), RTT, |index, _, _| panic!("{index} again"));
+    verdicts.finish(at(5000), RTT, |index, _| panic!("{index} again"));
 }
 
 #[test]
@@ -498,7 +515,7 @@ fn every_retransmission_gets_one_verdict() {
         Some(1050),
     );
     let mut found = Vec::new();
-    verdicts.finish(at(9000), RTT, |index, _, _| found.push(index));
+    verdicts.finish(at(9000), RTT, |index, _| found.push(index));
     found.sort_unstable();
     assert_eq!(found, Vec::from_iter(0..100));
 }

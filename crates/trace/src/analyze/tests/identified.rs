@@ -31,11 +31,21 @@ fn timed_out(at: f64) -> Conversation {
     conversation
 }
 
-/// The profile of each sender, when a connection repaired by SACK is followed by these.
-fn profiles(others: impl IntoIterator<Item = Conversation>) -> Vec<String> {
-    let all = std::iter::once(repaired()).chain(others);
+/// The only segment in flight is lost: a probe and a timeout are due at the same time.
+fn single_lost(at: f64) -> Conversation {
+    let mut conversation = Conversation::opened(at);
+    conversation.data(at + 100.0, 0, 1000);
+    conversation.ack(at + 150.1, 1000, 0, 0);
+    conversation.data(at + 200.0, 1000, 1000);
+    conversation.data(at + 452.0, 1000, 1000);
+    conversation.ack(at + 502.1, 2000, 0, 0);
+    conversation
+}
+
+/// The findings of these connections of one server to clients at different ports.
+fn together(all: impl IntoIterator<Item = Conversation>) -> Kept {
     let mut packets = Vec::new();
-    for (conversation, port) in all.zip(40_000..) {
+    for (conversation, port) in all.into_iter().zip(40_000..) {
         let mut own = conversation.packets;
         for packet in &mut own {
             for end in [&mut packet.endpoints.src, &mut packet.endpoints.dst] {
@@ -50,7 +60,12 @@ fn profiles(others: impl IntoIterator<Item = Conversation>) -> Vec<String> {
     for (packet, frame) in packets.iter_mut().zip(1..) {
         packet.frame = frame;
     }
-    let kept = analyzed(&packets, &Settings::default());
+    analyzed(&packets, &Settings::default())
+}
+
+/// The profile of each sender, when a connection repaired by SACK is followed by these.
+fn profiles(others: impl IntoIterator<Item = Conversation>) -> Vec<String> {
+    let kept = together(std::iter::once(repaired()).chain(others));
     let profile = |connection: &Connection| match &connection.directions[1].profile {
         Identification::Profile(one) => one.profile.clone(),
         Identification::Several(several) => {
@@ -74,6 +89,18 @@ fn probes_left_out_settle_the_host_even_for_earlier_connections() {
     let without = |names: &String| !names.contains("tlp") || names.contains("+notlp");
     assert!(found.iter().all(without), "{found:?}");
     assert!(found[0].starts_with("linux-6+notlp|"), "{found:?}");
+}
+
+#[test]
+fn triggers_follow_the_settled_profile_even_in_earlier_connections() {
+    let later = || [1000.0, 2000.0].map(timed_out);
+    let named = |kept: &Kept| kept.retransmissions[0].triggers;
+    assert_eq!(named(&together([single_lost(0.0)])), Trigger::Tlp.into());
+    let kept = together(std::iter::once(single_lost(0.0)).chain(later()));
+    assert_eq!(named(&kept), Trigger::Rto.into());
+    let tally = kept.connections[0].directions[1].retransmissions;
+    assert_eq!(tally.of_trigger(Some(Trigger::Rto)), 1);
+    assert_eq!(tally.total(), 1);
 }
 
 /// One probe may be left out for another reason.

@@ -3,7 +3,7 @@
 use super::super::identify::MOST_CANDIDATES;
 use super::super::replay::Explained;
 use crate::finding::{Evidence, Triggers, Vantage, Verdict};
-use crate::verdict::Transmission;
+use crate::verdict::{ConditionalVerdict, Transmission};
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::SeqNumber;
 use std::time::Duration;
@@ -64,27 +64,35 @@ pub(super) struct Row {
     pub triggers: Triggers,
     /// One per candidate profile.
     pub explained: [Explained; MOST_CANDIDATES],
-    pub verdict: (Verdict, Evidence),
+    pub verdict: ConditionalVerdict,
     /// The verdict if captured at the receiver; `None` for an original that was overtaken.
     pub arrival: Option<(Verdict, Evidence)>,
 }
 
 impl Row {
+    /// Why it was sent, under each candidate profile.
+    pub fn triggers_by_profile(&self) -> [Triggers; MOST_CANDIDATES] {
+        match self.triggers.first() {
+            Some(_) => [self.triggers; MOST_CANDIDATES],
+            None => self.explained.map(|explained| explained.triggers),
+        }
+    }
+
     /// The verdict that the capture point permits; `None` if the packet is no retransmission.
-    pub fn verdict_at(&self, vantage: Vantage) -> Option<(Verdict, Evidence)> {
+    pub fn verdict_at(&self, vantage: Vantage) -> Option<ConditionalVerdict> {
         match self.kind {
             // Originals are sent in order, and retransmissions after everything seen before them.
             PacketKind::FilledGap(Some(false)) => None,
             PacketKind::Duplicate => None,
-            _ if vantage == Vantage::Receiver => self.arrival,
+            _ if vantage == Vantage::Receiver => self.arrival.map(ConditionalVerdict::from),
             PacketKind::LateOriginal => None,
             // No earlier copy holds all of its bytes.
             _ if vantage == Vantage::Sender && self.span.end > self.recovered_by => {
-                Some((Verdict::Needed, Evidence::NoCopySeen))
+                Some((Verdict::Needed, Evidence::NoCopySeen).into())
             }
             PacketKind::Repeated | PacketKind::FilledGap(Some(true)) => Some(self.verdict),
             PacketKind::FilledGap(None) if vantage == Vantage::Sender => Some(self.verdict),
-            PacketKind::FilledGap(None) => Some((Verdict::Unknowable, Evidence::LooksFirst)),
+            PacketKind::FilledGap(None) => Some((Verdict::Unknowable, Evidence::LooksFirst).into()),
         }
     }
 }

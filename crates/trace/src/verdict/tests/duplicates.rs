@@ -124,9 +124,8 @@ fn without_a_round_trip_time_no_answer_is_slow() {
     let mut syn_ack = Ack::new(Offset(1), 65_535);
     syn_ack.carries_data = true;
     verdicts.on_ack(at(4080), Offset::SYN, &syn_ack, None);
-    let mut found = Vec::new();
-    verdicts.finish(at(60_000), None, |_, verdict, _| found.push(verdict));
-    assert_eq!(found, [Verdict::Unknowable]);
+    let found = finish(&mut verdicts, at(60_000), None);
+    assert_eq!(found[0].1, Verdict::Unknowable);
 }
 
 #[test]

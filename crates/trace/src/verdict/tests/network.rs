@@ -276,11 +276,9 @@ impl Flow {
                 } => self.on_ack(now, cumulative, echo, &blocks),
             }
         }
-        let mut verdicts = BTreeMap::new();
         let end = super::at(now + 1000);
-        self.verdicts.finish(end, RTT, |index, verdict, _| {
-            verdicts.insert(index, verdict);
-        });
+        let found = super::finish(&mut self.verdicts, end, RTT).into_iter();
+        let verdicts: BTreeMap<_, _> = found.map(|(index, verdict, _)| (index, verdict)).collect();
         let truth = (0..)
             .zip(&self.retransmissions)
             .map(|(index, &(segment, copy))| {

@@ -252,10 +252,9 @@ fn verdicts_with_too_many_hypotheses_are_ambiguous() {
             let report = all.with_blocks([span(1, 9001)]);
             verdicts.on_ack(at(3001 + i), Offset(9001), &report, Some(1160));
         }
-        let mut found = Vec::new();
-        verdicts.finish(at(9000), RTT, |_, verdict, _| found.push(verdict));
+        let found = finish(&mut verdicts, at(9000), RTT);
         assert_eq!(found.len(), copies as usize);
-        found.pop()
+        found.last().map(|last| last.1)
     };
     assert_eq!(last_verdict(1, 1), Some(Verdict::Spurious));
     assert_eq!(last_verdict(16, 4), Some(Verdict::Unknowable));

@@ -38,6 +38,7 @@ fn again(frame: u64, triggers: Triggers, verdict: Verdict) -> Retransmission {
         rtt: None,
         flight: 2,
         vantage: Vantage::Sender,
+        provisional: false,
     }
 }
 

@@ -1,0 +1,110 @@
+//! Verdicts that depend on what becomes known of hosts: they are kept until that is proven, and
+//! revised.
+
+use super::identify::MOST_CANDIDATES;
+use crate::finding::{Evidence, Findings, Retransmission, Revision, Triggers, Verdict};
+use crate::hosts::{DuplicateReports, ReportsDuplicates};
+use crate::verdict::ConditionalVerdict;
+use std::collections::{HashMap, VecDeque};
+use std::net::IpAddr;
+
+/// Findings that a shard keeps; beyond, the oldest stay as they are.
+const MOST_KEPT: usize = 4096;
+
+/// A retransmission, and what it becomes if more is known of its hosts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ProvisionalRow {
+    pub retransmission: Retransmission,
+    /// The verdict, if the receiver behaves otherwise than assumed.
+    pub alternative: Option<AlternativeVerdict>,
+    /// The triggers under each candidate profile.
+    pub triggers: [Triggers; MOST_CANDIDATES],
+}
+
+/// The verdict on a retransmission if its receiver behaves otherwise than assumed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct AlternativeVerdict {
+    /// What was assumed of the receiver.
+    assumed: ReportsDuplicates,
+    verdict: (Verdict, Evidence),
+}
+
+impl AlternativeVerdict {
+    /// `None` if the verdict is the same.
+    pub fn new(found: &ConditionalVerdict, assumed: ReportsDuplicates) -> Option<Self> {
+        let verdict = found.given(match assumed {
+            ReportsDuplicates::Yes => ReportsDuplicates::No,
+            ReportsDuplicates::No => ReportsDuplicates::Yes,
+        });
+        (verdict != found.given(assumed)).then_some(Self { assumed, verdict })
+    }
+
+    /// Exchanges the verdicts if the assumption was wrong.
+    fn revise(
+        &mut self,
+        retransmission: &mut Retransmission,
+        reports: DuplicateReports,
+    ) -> Option<Revision> {
+        let fact = reports.belief();
+        if fact == self.assumed {
+            return None;
+        }
+        let before = (retransmission.verdict, retransmission.evidence);
+        (retransmission.verdict, retransmission.evidence) = self.verdict;
+        *self = Self {
+            assumed: fact,
+            verdict: before,
+        };
+        Some(Revision {
+            retransmission: *retransmission,
+            before,
+            host: retransmission.endpoints.dst.ip(),
+            fact,
+        })
+    }
+}
+
+/// Hosts of which more became known between two rounds.
+pub(crate) type ChangedHosts = HashMap<IpAddr, DuplicateReports>;
+
+/// The provisional findings of one shard, in the order they were passed on.
+#[derive(Debug, Default)]
+pub(crate) struct ProvisionalFindings(VecDeque<(Retransmission, AlternativeVerdict)>);
+
+impl ProvisionalRow {
+    /// Revises the verdict by what is now known of the receiver.
+    pub fn revise(&mut self, changed: &ChangedHosts) -> Option<Revision> {
+        let reports = changed.get(&self.retransmission.endpoints.dst.ip())?;
+        let revision = (self.alternative.as_mut()?).revise(&mut self.retransmission, *reports);
+        if reports.proof() == Some(ReportsDuplicates::Yes) {
+            self.alternative = None;
+            self.retransmission.provisional = false;
+        }
+        revision
+    }
+}
+
+impl ProvisionalFindings {
+    /// Keeps a retransmission that was passed on with its connection.
+    pub fn push(&mut self, retransmission: Retransmission, alternative: AlternativeVerdict) {
+        if self.0.len() == MOST_KEPT {
+            self.0.pop_front();
+        }
+        self.0.push_back((retransmission, alternative));
+    }
+
+    /// Revises the verdicts that were based on a wrong assumption about one of the hosts. Forgets
+    /// those that no longer depend on one.
+    pub fn revise(&mut self, changed: &ChangedHosts, findings: &mut impl Findings) {
+        self.0.retain_mut(|(retransmission, alternative)| {
+            let host = retransmission.endpoints.dst.ip();
+            let Some(reports) = changed.get(&host) else {
+                return true;
+            };
+            if let Some(revision) = alternative.revise(retransmission, *reports) {
+                findings.revision(&revision);
+            }
+            reports.proof() != Some(ReportsDuplicates::Yes)
+        });
+    }
+}

@@ -1,0 +1,103 @@
+//! Verdicts that change after their connection was passed on.
+
+use super::{Connection, Evidence, Retransmission, Verdict};
+use crate::hosts::ReportsDuplicates;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+/// Retransmissions that [`HeldConnections`] keeps.
+const MOST_HELD: usize = 1 << 15;
+
+/// A new verdict on a retransmission, because more became known of the host that received it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Revision {
+    /// The retransmission with its new verdict and evidence.
+    pub retransmission: Retransmission,
+    /// The verdict and the evidence that it had before.
+    pub before: (Verdict, Evidence),
+    /// The host that received the retransmission.
+    pub host: IpAddr,
+    /// What became known of the host.
+    pub fact: ReportsDuplicates,
+}
+
+impl Revision {
+    /// Revises the retransmission among the `rows` of its connection, which are ordered by frame.
+    /// Returns whether it was found.
+    pub fn apply(&self, rows: &mut [Retransmission]) -> bool {
+        let new = &self.retransmission;
+        let from = rows.partition_point(|row| row.frame < new.frame);
+        let mut same_frame = rows[from..]
+            .iter_mut()
+            .take_while(|row| row.frame == new.frame);
+        let row = same_frame.find(|row| row.seq == new.seq);
+        row.map(|row| *row = *new).is_some()
+    }
+
+    /// Changes the counts of the retransmission's connection.
+    pub fn recount(&self, connection: &mut Connection) {
+        let new = &self.retransmission;
+        let side = usize::from(new.endpoints.src != connection.endpoints.src);
+        let tally = &mut connection.directions[side].retransmissions;
+        tally.change(new.triggers, self.before.0, new.verdict);
+    }
+}
+
+/// Holds connections back until their verdicts are final. For totals that cannot subtract what they
+/// have added. Memory is bounded: if more than 32,768 retransmissions are held, the connections with
+/// the lowest numbers are released, and their verdicts stay as they are.
+#[derive(Clone, Debug, Default)]
+pub struct HeldConnections {
+    held: BTreeMap<u64, (Connection, Vec<Retransmission>)>,
+    /// Retransmissions of all of them.
+    rows: usize,
+}
+
+impl HeldConnections {
+    /// Passes the connection to `release` if its verdicts are final, and holds it back otherwise.
+    pub fn add(
+        &mut self,
+        connection: Connection,
+        retransmissions: &[Retransmission],
+        mut release: impl FnMut(Connection, &[Retransmission]),
+    ) {
+        if !retransmissions.iter().any(|row| row.provisional) {
+            return release(connection, retransmissions);
+        }
+        self.rows += retransmissions.len();
+        let held = (connection, retransmissions.to_vec());
+        self.held.insert(held.0.id, held);
+        while self.rows > MOST_HELD
+            && let Some((_, (connection, rows))) = self.held.pop_first()
+        {
+            self.rows -= rows.len();
+            release(connection, &rows);
+        }
+    }
+
+    /// Revises a verdict, if its connection is held. Returns whether it is.
+    pub fn revise(&mut self, revision: &Revision) -> bool {
+        let Some((connection, rows)) = self.held.get_mut(&revision.retransmission.connection)
+        else {
+            return false;
+        };
+        let found = revision.apply(rows);
+        if found {
+            revision.recount(connection);
+        }
+        found
+    }
+
+    /// Adds the connections that another thread holds.
+    pub fn merge(&mut self, other: Self) {
+        self.rows += other.rows;
+        self.held.extend(other.held);
+    }
+
+    /// Passes all held connections to `release`: their verdicts are final.
+    pub fn release_all(self, mut release: impl FnMut(Connection, &[Retransmission])) {
+        for (connection, rows) in self.held.into_values() {
+            release(connection, &rows);
+        }
+    }
+}
