@@ -4,7 +4,7 @@ use super::challenge_acks::{ChallengeAcks, Refusal, TOO_MANY};
 use super::evidence::{PieceEvidence, VerdictContext, is_before};
 use super::hypothesis::Hypotheses;
 use super::pending::PendingVerdicts;
-use super::pieces::{CoveringAck, DuplicateReport, Piece, Pieces};
+use super::pieces::{CoveringAck, DuplicateReport, Piece, Pieces, STEPS_PER_PIECE};
 use super::sacked::Sacked;
 use super::{ReceiverOptions, Transmission};
 use crate::finding::{Evidence, Verdict};
@@ -23,8 +23,14 @@ const SETTLED: Duration = Duration::from_secs(3);
 const MOST_UNREPORTED: u32 = 3;
 
 /// Steps that verdicts may take per packet, so that hostile SACK blocks and copies do not cost
-/// more. A usual piece takes a few dozen.
-const STEPS_PER_PACKET: u64 = 2048;
+/// more. A usual piece takes some hundred in all.
+const STEPS_PER_PACKET: u64 = 512;
+
+/// Steps that verdicts may take at first.
+const FREE_STEPS: u64 = 2048;
+
+/// Steps that it takes to see whether a piece may have caused a challenge ACK.
+const STEPS_PER_NOTE: u64 = 4;
 
 /// The most steps saved up for later.
 const MOST_SAVED_STEPS: u64 = 1 << 20;
@@ -50,6 +56,11 @@ pub(crate) struct AckVerdicts {
     path_duplicates: bool,
     /// Steps that verdicts may take before the next packet.
     steps_left: u64,
+    /// Something would have taken too many steps and was left out. Pieces that are known now stay
+    /// undecided.
+    incomplete: bool,
+    /// The same at any time.
+    too_costly: bool,
 }
 
 /// The receiver's ACKs so far.
@@ -81,6 +92,7 @@ impl AckVerdicts {
     pub fn new(options: ReceiverOptions) -> Self {
         Self {
             options,
+            steps_left: FREE_STEPS,
             ..Self::default()
         }
     }
@@ -93,6 +105,7 @@ impl AckVerdicts {
         challenge_acks.clear();
         *self = Self {
             options,
+            steps_left: FREE_STEPS,
             pending,
             challenge_acks,
             ..Self::default()
@@ -115,8 +128,9 @@ impl AckVerdicts {
         original: Option<Transmission>,
     ) {
         self.pending.begin(index, span.len());
-        self.steps_left = MOST_SAVED_STEPS.min(self.steps_left + STEPS_PER_PACKET);
-        if self.pieces.is_full() {
+        self.save_steps();
+        if !self.can_add(span) {
+            self.leave_out();
             let ambiguous = (Verdict::Unknowable, Evidence::Ambiguous);
             return self.pending.decide(index, span.len(), ambiguous);
         }
@@ -140,6 +154,35 @@ impl AckVerdicts {
                 self.pending.decide(index, piece.span.len(), ambiguous);
             }
         }
+        self.spend_steps();
+    }
+
+    /// A packet came, which pays for more steps.
+    fn save_steps(&mut self) {
+        self.steps_left = MOST_SAVED_STEPS.min(self.steps_left + STEPS_PER_PACKET);
+        if self.pieces.is_empty() {
+            self.incomplete = false;
+        }
+    }
+
+    fn spend_steps(&mut self) {
+        self.steps_left = self.steps_left.saturating_sub(self.pieces.take_steps());
+    }
+
+    fn leave_out(&mut self) {
+        self.incomplete = true;
+        self.too_costly = true;
+    }
+
+    /// Whether there is room and time for a retransmission of `span`.
+    fn can_add(&mut self, span: Span) -> bool {
+        if self.pieces.is_full() || !self.pieces.can_visit(span, self.steps_left) {
+            self.spend_steps();
+            return false;
+        }
+        self.spend_steps();
+        let most_new = (self.steps_left / STEPS_PER_PIECE / 2) as usize;
+        !self.history.sacked.has_more_than(most_new, span)
     }
 
     /// The receiver sent an ACK. Needed while anything is undecided (not
@@ -147,7 +190,7 @@ impl AckVerdicts {
     /// nothing new. `una_before` is the highest cumulative ACK before it (without one, any offset
     /// below the data), `ts_echo` its `TSecr`.
     pub fn on_ack(&mut self, now: Instant, una_before: Offset, ack: &Ack, ts_echo: Option<u32>) {
-        self.steps_left = MOST_SAVED_STEPS.min(self.steps_left + STEPS_PER_PACKET);
+        self.save_steps();
         let dsack = ack.dsack();
         let cover = CoveringAck {
             at: now,
@@ -171,6 +214,11 @@ impl AckVerdicts {
             ..cover
         };
         for &span in ack.sack_blocks().iter().chain(&dsack) {
+            self.spend_steps();
+            if self.steps_left == 0 && !self.pieces.is_empty() {
+                self.leave_out();
+                break;
+            }
             self.pieces.cover(span, &above);
         }
         if ack.cumulative < self.history.cumulative {
@@ -180,8 +228,13 @@ impl AckVerdicts {
             self.reported = true;
             self.path_duplicates |= !self.pieces.has(span);
             let echo = ts_echo.filter(|_| span.end <= ack.cumulative);
-            self.pieces.report(span, DuplicateReport { at: now, echo });
+            if self.pieces.can_visit(span, self.steps_left) {
+                self.pieces.report(span, DuplicateReport { at: now, echo });
+            } else {
+                self.leave_out();
+            }
         }
+        self.spend_steps();
         if self.history.has_later_than(una_before, ack) {
             self.history.on_overtaken(now, ack);
         } else {
@@ -194,7 +247,9 @@ impl AckVerdicts {
     fn on_repeated_ack(&mut self, now: Instant, ack: &Ack, ts_echo: Option<u32>) {
         let challenge = self.challenge_acks.on_ack(now, ack, ts_echo);
         let reports = self.options.reports_duplicates && self.pieces.len() < TOO_MANY;
-        if let Some(number) = challenge.filter(|_| reports) {
+        let steps = STEPS_PER_NOTE * self.pieces.len() as u64;
+        if let Some(number) = challenge.filter(|_| reports && steps <= self.steps_left) {
+            self.steps_left -= steps;
             for piece in self.pieces.iter_mut() {
                 self.challenge_acks.note(number, piece);
             }
@@ -212,6 +267,11 @@ impl AckVerdicts {
         self.reset_at.get_or_insert(now);
     }
 
+    /// Whether some verdicts stayed open because they would have taken too long.
+    pub fn is_too_costly(&self) -> bool {
+        self.too_costly
+    }
+
     /// Whether nothing waits for ACKs.
     pub fn is_idle(&self) -> bool {
         self.pieces.is_empty()
@@ -225,7 +285,11 @@ impl AckVerdicts {
         min_rtt: Option<Duration>,
         found: impl FnMut(u32, Verdict, Evidence),
     ) {
+        if self.pieces.covered() as u64 > self.steps_left {
+            return self.pending.hand_out(found);
+        }
         let settled = self.pieces.take_settled(now, SETTLED);
+        self.spend_steps();
         if !settled.is_empty() {
             self.decide(&settled, now, min_rtt);
         }
@@ -270,10 +334,11 @@ impl AckVerdicts {
         for piece in pieces {
             let refusal = self.challenge_acks.of(piece);
             let steps = Hypotheses::steps(piece, refusal);
-            let affordable = steps <= self.steps_left;
+            let affordable = steps <= self.steps_left && !self.incomplete;
             if affordable {
                 self.steps_left -= steps;
             }
+            self.too_costly |= !affordable;
             self.decide_piece(piece, refusal, context, affordable);
         }
     }

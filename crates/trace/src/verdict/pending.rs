@@ -15,25 +15,30 @@ struct Pending {
 #[derive(Debug, Default)]
 pub(super) struct PendingVerdicts {
     waiting: Vec<Pending>,
-    /// Some are decided and not passed on yet.
-    some_decided: bool,
+    /// Decided ones that were not passed on yet.
+    decided: Vec<(u32, Verdict, Evidence)>,
+    /// How many of `waiting` are decided.
+    done: usize,
 }
 
 impl PendingVerdicts {
     /// Removes everything, keeping memory.
     pub fn clear(&mut self) {
         self.waiting.clear();
-        self.some_decided = false;
+        self.decided.clear();
+        self.done = 0;
     }
 
     /// Adds a retransmission of `len`, with a higher number than all before.
     pub fn begin(&mut self, index: u32, len: u64) {
-        let found = (len == 0).then_some((Verdict::Unknowable, Evidence::Ambiguous));
-        self.some_decided |= found.is_some();
+        if len == 0 {
+            let (verdict, evidence) = (Verdict::Unknowable, Evidence::Ambiguous);
+            return self.decided.push((index, verdict, evidence));
+        }
         self.waiting.push(Pending {
             index,
             left: len,
-            found,
+            found: None,
         });
     }
 
@@ -46,32 +51,33 @@ impl PendingVerdicts {
             return;
         };
         let pending = &mut self.waiting[at];
+        if pending.left == 0 {
+            return;
+        }
         pending.left = pending.left.saturating_sub(len);
-        pending.found = Some(
-            pending
-                .found
-                .map_or(found, |before| combined(before, found)),
-        );
-        self.some_decided |= pending.left == 0;
+        let found = (pending.found).map_or(found, |before| combined(before, found));
+        pending.found = Some(found);
+        if pending.left == 0 {
+            self.decided.push((index, found.0, found.1));
+            self.done += 1;
+        }
     }
 
     /// Passes on the decided ones.
     pub fn hand_out(&mut self, mut found: impl FnMut(u32, Verdict, Evidence)) {
-        if !std::mem::take(&mut self.some_decided) {
-            return;
+        for (index, verdict, evidence) in self.decided.drain(..) {
+            found(index, verdict, evidence);
         }
-        self.waiting.retain(|pending| {
-            let decided = pending.found.filter(|_| pending.left == 0);
-            if let Some((verdict, evidence)) = decided {
-                found(pending.index, verdict, evidence);
-            }
-            decided.is_none()
-        });
+        // Each removal is paid for by a decision.
+        if self.done > self.waiting.len() / 2 {
+            self.waiting.retain(|pending| pending.left > 0);
+            self.done = 0;
+        }
     }
 
     /// Passes on the undecided ones as ambiguous.
     pub fn give_up(&mut self, mut found: impl FnMut(u32, Verdict, Evidence)) {
-        for pending in self.waiting.drain(..) {
+        for pending in self.waiting.drain(..).filter(|pending| pending.left > 0) {
             found(pending.index, Verdict::Unknowable, Evidence::Ambiguous);
         }
     }

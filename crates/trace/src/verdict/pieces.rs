@@ -16,6 +16,12 @@ pub(super) const MOST_REPORTS: usize = 4;
 /// cut.
 const MOST_PIECES: usize = 1 << 15;
 
+/// Steps that making a piece takes, and cutting, covering and removing it later.
+pub(super) const STEPS_PER_PIECE: u64 = 48;
+
+/// Steps that visiting a piece takes.
+const STEPS_PER_VISIT: u64 = 8;
+
 /// The most challenge ACKs kept per piece.
 const MOST_CHALLENGE_ACKS: usize = 8;
 
@@ -162,6 +168,8 @@ pub(super) struct Pieces {
     covered: Map,
     /// No verdict is final before this time.
     next_settled: Option<Instant>,
+    /// Steps taken since [`take_steps`](Self::take_steps).
+    steps: u64,
 }
 
 impl Pieces {
@@ -178,11 +186,27 @@ impl Pieces {
         self.open.len() + self.covered.len()
     }
 
+    /// The steps taken since the last call; each takes a few ns.
+    pub fn take_steps(&mut self) -> u64 {
+        std::mem::take(&mut self.steps)
+    }
+
+    /// Whether the pieces inside `span` can be visited in `most` steps.
+    pub fn can_visit(&mut self, span: Span, most: u64) -> bool {
+        let few = (most / STEPS_PER_VISIT) as usize;
+        let both = overlapping(&self.open, span).chain(overlapping(&self.covered, span));
+        let count = both.take(few + 1).count();
+        self.steps += count as u64 * STEPS_PER_VISIT;
+        count <= few
+    }
+
     pub fn insert_open(&mut self, piece: Piece) {
+        self.steps += STEPS_PER_PIECE;
         self.open.insert(piece.span.start, Box::new(piece));
     }
 
     pub fn insert_covered(&mut self, piece: Piece, cover: CoveringAck) {
+        self.steps += STEPS_PER_PIECE;
         self.insert_until_settled(Box::new(piece), cover);
     }
 
@@ -190,6 +214,11 @@ impl Pieces {
         piece.cover = Some(cover);
         self.next_settled.get_or_insert(cover.at);
         self.covered.insert(piece.span.start, piece);
+    }
+
+    /// The number of acknowledged pieces.
+    pub fn covered(&self) -> usize {
+        self.covered.len()
     }
 
     /// Whether any byte of `span` is in a piece.
@@ -218,8 +247,8 @@ impl Pieces {
 
     /// The pieces inside `span`, which are cut at its ends.
     pub fn within(&mut self, span: Span) -> impl Iterator<Item = &mut Piece> {
-        let open = cut(&mut self.open, span);
-        open.chain(cut(&mut self.covered, span))
+        let open = cut(&mut self.open, span, &mut self.steps);
+        open.chain(cut(&mut self.covered, span, &mut self.steps))
     }
 
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Piece> {
@@ -233,7 +262,8 @@ impl Pieces {
         if overlapping(&self.open, span).next().is_none() {
             return false;
         }
-        let starts: Vec<Offset> = cut(&mut self.open, span).map(|p| p.span.start).collect();
+        let inside = cut(&mut self.open, span, &mut self.steps);
+        let starts: Vec<Offset> = inside.map(|piece| piece.span.start).collect();
         for start in starts {
             if let Some(piece) = self.open.remove(&start) {
                 self.insert_until_settled(piece, *cover);
@@ -265,6 +295,7 @@ impl Pieces {
         if self.next_settled.is_none_or(|next| now < next) {
             return Vec::new();
         }
+        self.steps += self.covered.len() as u64;
         let mut starts = Vec::new();
         let mut next = None;
         for (&start, piece) in &self.covered {
@@ -297,11 +328,16 @@ fn overlapping(map: &Map, span: Span) -> impl Iterator<Item = Span> {
 }
 
 /// The pieces inside `span`, after those across its ends were cut in two.
-fn cut(map: &mut Map, span: Span) -> impl Iterator<Item = &mut Piece> {
+fn cut<'a>(
+    map: &'a mut Map,
+    span: Span,
+    steps: &mut u64,
+) -> impl Iterator<Item = &'a mut Piece> + use<'a> {
     let room = map.len() < MOST_PIECES;
     for at in [span.start, span.end] {
         let across = map.range_mut(..at).next_back().map(|(_, piece)| piece);
         if let Some(piece) = across.filter(|piece| piece.span.end > at && room) {
+            *steps += STEPS_PER_PIECE;
             let rest = piece.split_off(at);
             map.insert(at, Box::new(rest));
         }

@@ -46,6 +46,12 @@ impl Sacked {
         }
     }
 
+    /// Whether more than `most` ranges lie in `span`.
+    pub fn has_more_than(&self, most: usize, span: Span) -> bool {
+        let inside = self.0.range(span.start..span.end.max(span.start));
+        inside.take(most + 1).count() > most
+    }
+
     /// `span` cut at the ends of ranges, and whether each part is selectively acknowledged.
     pub fn cut(&self, span: Span) -> Vec<(Span, bool)> {
         let across = self.0.range(..span.start).next_back();
