@@ -430,6 +430,13 @@ impl Scoreboard {
         &self.segments[self.index(id)]
     }
 
+    /// The memory that it holds on the heap, in bytes.
+    pub fn memory(&self) -> usize {
+        self.segments.capacity() * size_of::<SentSegment>()
+            + self.waiting.capacity() * size_of::<Id>()
+            + self.flying.capacity() * size_of::<usize>()
+    }
+
     /// Frees memory beyond what most connections need.
     pub fn trim(&mut self) {
         const USUAL: usize = 256;

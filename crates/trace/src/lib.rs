@@ -21,6 +21,7 @@ pub mod analyze;
 mod explain;
 pub mod finding;
 mod follow;
+mod memory;
 pub mod read;
 pub mod study;
 mod verdict;

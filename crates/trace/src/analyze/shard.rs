@@ -7,7 +7,7 @@ use crate::explain::identify::{Candidates, Hosts};
 use crate::explain::pool::Pools;
 use crate::explain::replay::Score;
 use crate::follow::TimedPacket;
-use crate::follow::table::{ConnectionTable, Limits};
+use crate::follow::table::{ConnectionTable, KeepingCost, Limits};
 use recoup_units::Instant;
 use std::net::IpAddr;
 use std::sync::{Arc, RwLock};
@@ -76,6 +76,24 @@ impl<F: Findings> Shard<F> {
     /// Removes and returns the scores of hosts.
     pub fn host_scores(&mut self) -> impl Iterator<Item = (IpAddr, Vec<Score>)> {
         self.connections.host_scores()
+    }
+
+    /// The memory of its connections, in bytes.
+    pub fn memory(&self) -> usize {
+        self.connections.memory()
+    }
+
+    /// What each open connection costs to keep.
+    pub fn keeping_costs(&self) -> impl Iterator<Item = KeepingCost> {
+        self.connections.keeping_costs()
+    }
+
+    /// Removes the connections in these slots to limit memory.
+    pub fn evict(&mut self, slots: impl Iterator<Item = u32>) {
+        for slot in slots {
+            self.connections.evict(slot, &mut self.findings);
+        }
+        self.connections.forget_evicted();
     }
 
     /// The capture is over, and all connections have their numbers.

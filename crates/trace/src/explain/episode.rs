@@ -12,6 +12,7 @@ use super::context::EpisodeContext;
 use super::replay::{MOST_REPLAYED, Score};
 use super::tape::Tape;
 use crate::finding::{Evidence, Identification, Retransmission, Tally, Triggers, Vantage, Verdict};
+use crate::memory::{HeapSize, allocated};
 use crate::read::CapturedPacket;
 use crate::verdict::acks::AckVerdicts;
 use crate::verdict::arrivals::{ArrivalVerdicts, SeenBytes};
@@ -105,6 +106,18 @@ impl Episode {
         self.without_sack = !context.sack;
         self.arrival_verdicts.clear();
         self.recovering.clear();
+    }
+
+    /// Its memory, in bytes.
+    pub fn memory(&self) -> usize {
+        let replays = self.profile_replays.iter().map(ProfileReplay::memory);
+        allocated(size_of::<Self>())
+            + self.rows.heap_size()
+            + self.recovering.heap_size()
+            + self.ack_verdicts.memory()
+            + self.arrival_verdicts.memory()
+            + self.tape.as_ref().map_or(0, |tape| tape.memory())
+            + replays.sum::<usize>()
     }
 
     /// Whether steps are recorded; if not, [`start_recording`](Self::start_recording) first.

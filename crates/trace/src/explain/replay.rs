@@ -15,6 +15,7 @@
 use super::context::EpisodeContext;
 use super::tape::{Beginning, Step, Tape};
 use crate::finding::Triggers;
+use crate::memory::allocated;
 use recoup_recovery::sender::ResumeState;
 use recoup_recovery::{Mechanisms, Send, Sender, Timer, Trigger};
 use recoup_units::{Instant, Segments, Span};
@@ -163,6 +164,11 @@ impl Replay {
     /// What it has cost since it began: the segments that the engine has visited.
     pub fn work(&self) -> u64 {
         self.sender.board().work()
+    }
+
+    /// Its memory, in bytes.
+    pub fn memory(&self) -> usize {
+        allocated(size_of::<Self>()) + self.sender.board().memory()
     }
 
     /// Frees memory beyond what most replays need.

@@ -30,6 +30,7 @@ use crate::explain::episode::{
 use crate::explain::replay::Score;
 use crate::explain::tape::Tape;
 use crate::finding;
+use crate::memory::HeapSize;
 use crate::read::CapturedPacket;
 use crate::verdict::Transmission;
 use duplicates::{AT_ONCE, RecentPackets};
@@ -149,6 +150,15 @@ impl DirectionState {
             rtts,
             ..Self::default()
         };
+    }
+
+    /// Its memory on the heap, in bytes.
+    #[inline]
+    pub fn memory(&self) -> usize {
+        let episode = self.episode.as_ref();
+        self.outstanding.heap_size()
+            + self.rtts.memory()
+            + episode.map_or(0, |episode| episode.memory())
     }
 
     /// Reads what a packet will change, to have it in the cache by then. The value has no meaning.
@@ -496,7 +506,9 @@ impl DirectionState {
                 self.duplicates += episode.mark_duplicate_syn_acks(AT_ONCE);
             }
             result = episode.close(&episode_context, end, report);
-            episode_context.pools.episodes.give(episode);
+            if episode.memory() <= MOST_POOLED {
+                episode_context.pools.episodes.give(episode);
+            }
         }
         let direction = finding::Direction {
             vantage: episode_context.vantage,
@@ -517,6 +529,9 @@ impl DirectionState {
         (direction, result.scores)
     }
 }
+
+/// The largest episode that is kept for reuse, in bytes.
+const MOST_POOLED: usize = 1 << 14;
 
 /// Packets for which a reused direction keeps memory.
 const USUAL_OUTSTANDING: usize = 32;

@@ -35,6 +35,12 @@ const HALF_OPEN_TIMEOUT: u64 = 75_000_000_000;
 /// Slots checked for silence after each round: a table of n slots is checked every n / 64 rounds.
 const SWEPT_PER_ROUND: usize = 64;
 
+/// Rows for which memory is kept.
+const USUAL_ROWS: usize = 1 << 10;
+
+/// The largest state that is kept for reuse as it is, in bytes.
+const MOST_POOLED: usize = 1 << 14;
+
 /// Packets looked up together.
 const BATCH: usize = 16;
 
@@ -47,6 +53,17 @@ pub(crate) struct Limits {
     pub most_open: usize,
     /// Half-open connections that are kept when there are more than twice as many.
     pub most_half_open: usize,
+}
+
+/// What it costs to keep a connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KeepingCost {
+    /// When its last packet came.
+    pub last: Instant,
+    pub first_frame: u64,
+    pub slot: u32,
+    /// In bytes.
+    pub memory: usize,
 }
 
 /// The lookup table of open connections.
@@ -75,6 +92,8 @@ pub(crate) struct ConnectionTable {
     cursor: usize,
     now: Instant,
     rows: Vec<Retransmission>,
+    /// The memory of all connections, in bytes.
+    memory: usize,
     /// Scores of hosts since [`host_scores`](Self::host_scores) was last called.
     host_scores: Vec<(IpAddr, Vec<Score>)>,
 }
@@ -123,6 +142,7 @@ impl ConnectionTable {
             cursor: 0,
             now: Instant::ZERO,
             rows: Vec::new(),
+            memory: 0,
             host_scores: Vec::new(),
         }
     }
@@ -241,6 +261,7 @@ impl ConnectionTable {
                 let until = timed.time + LINGER;
                 self.lingering.push_back((until, slot, connection.serial));
             }
+            self.memory = self.memory.saturating_add_signed(connection.count_memory());
         }
     }
 
@@ -257,7 +278,7 @@ impl ConnectionTable {
             self.thin_half_open(findings);
         }
         if self.entries.len() >= self.most_open {
-            self.evict(findings);
+            self.evict_one(findings);
         }
         let serial = self.next_serial;
         self.next_serial += 1;
@@ -338,7 +359,7 @@ impl ConnectionTable {
     }
 
     /// Removes the longest silent of a few connections.
-    fn evict(&mut self, findings: &mut impl Findings) {
+    fn evict_one(&mut self, findings: &mut impl Findings) {
         let count = self.slots.len();
         let looked_at = (0..count).map(|i| (self.cursor + i) % count);
         let some = looked_at.filter_map(|slot| {
@@ -413,7 +434,44 @@ impl ConnectionTable {
             Some(_) => findings.connection(found, &self.rows),
             None => self.unnumbered_closed.push((found, self.rows.clone())),
         }
+        self.rows.clear();
+        self.rows.shrink_to(USUAL_ROWS);
+        self.memory = self.memory.saturating_sub(connection.counted_memory);
+        if connection.counted_memory > MOST_POOLED {
+            connection.trim();
+        }
         self.closed.give(connection);
+    }
+
+    /// The memory of all connections, in bytes.
+    pub fn memory(&self) -> usize {
+        self.memory
+    }
+
+    /// What each open connection costs to keep.
+    pub fn keeping_costs(&self) -> impl Iterator<Item = KeepingCost> {
+        self.slots.iter().enumerate().filter_map(|(slot, open)| {
+            let open = open.as_ref()?;
+            Some(KeepingCost {
+                last: open.last,
+                first_frame: open.first_frame(),
+                slot: slot as u32,
+                memory: open.counted_memory,
+            })
+        })
+    }
+
+    /// Removes the connection in `slot` to limit memory.
+    pub fn evict(&mut self, slot: u32, findings: &mut impl Findings) {
+        self.close(slot, Closing::Evicted, findings);
+    }
+
+    /// Connections were removed to limit memory: frees what referred to them.
+    pub fn forget_evicted(&mut self) {
+        let mut lingering = take(&mut self.lingering);
+        lingering
+            .retain(|&(_, slot, serial)| self.get(slot).is_some_and(|open| open.serial == serial));
+        self.lingering = lingering;
     }
 
     /// The number of open connections.

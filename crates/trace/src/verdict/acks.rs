@@ -8,6 +8,7 @@ use super::pieces::{CoveringAck, DuplicateReport, Piece, Pieces, STEPS_PER_PIECE
 use super::sacked::Sacked;
 use super::{ReceiverOptions, Transmission};
 use crate::finding::{Evidence, Verdict};
+use crate::memory::HeapSize;
 use recoup_recovery::Ack;
 use recoup_units::{Instant, Offset, Span};
 use std::collections::VecDeque;
@@ -148,12 +149,16 @@ impl AckVerdicts {
                 self.pieces.insert_open(piece);
             }
         }
+        let mut added = 0;
         for piece in self.pieces.within(span) {
-            if !piece.push_copy(copy, index) {
+            if piece.push_copy(copy, index) {
+                added += 1;
+            } else {
                 let ambiguous = (Verdict::Unknowable, Evidence::Ambiguous);
                 self.pending.decide(index, piece.span.len(), ambiguous);
             }
         }
+        self.pieces.count_copies(added);
         self.spend_steps();
     }
 
@@ -265,6 +270,15 @@ impl AckVerdicts {
     /// Either end sent a reset, so no more duplicates are reported. Only the first call counts.
     pub fn on_reset(&mut self, now: Instant) {
         self.reset_at.get_or_insert(now);
+    }
+
+    /// Its memory on the heap, in bytes.
+    pub fn memory(&self) -> usize {
+        self.pieces.memory()
+            + self.pending.memory()
+            + self.history.sacked.memory()
+            + self.history.last.heap_size()
+            + self.challenge_acks.memory()
     }
 
     /// Whether some verdicts stayed open because they would have taken too long.

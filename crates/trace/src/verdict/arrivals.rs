@@ -16,6 +16,7 @@
 
 use super::Transmission;
 use crate::finding::{Evidence, Verdict};
+use crate::memory::{HeapSize, allocated, tree};
 use recoup_units::{Instant, Offset, Span};
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, VecDeque};
@@ -93,6 +94,13 @@ impl ArrivalVerdicts {
         self.longest = 0;
         self.steps = 0;
         self.too_costly = false;
+    }
+
+    /// Its memory on the heap, in bytes.
+    pub fn memory(&self) -> usize {
+        // Most hold one missing part.
+        let each = allocated(size_of::<Span>()) + tree(1, size_of::<(Offset, u64)>());
+        self.arrivals.heap_size() + self.arrivals.len() * each
     }
 
     /// Whether some verdicts stayed open because they would have taken too long.

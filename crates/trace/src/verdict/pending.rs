@@ -1,6 +1,7 @@
 //! Verdicts on retransmissions, combined from those on their pieces.
 
 use crate::finding::{Evidence, Verdict};
+use crate::memory::HeapSize;
 
 /// A retransmission with undecided pieces.
 #[derive(Debug)]
@@ -27,6 +28,11 @@ impl PendingVerdicts {
         self.waiting.clear();
         self.decided.clear();
         self.done = 0;
+    }
+
+    /// Its memory on the heap, in bytes.
+    pub fn memory(&self) -> usize {
+        self.waiting.heap_size() + self.decided.heap_size()
     }
 
     /// Adds a retransmission of `len`, with a higher number than all before.

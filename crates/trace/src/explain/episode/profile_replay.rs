@@ -63,6 +63,11 @@ impl ProfileReplay {
         }
     }
 
+    /// Its memory on the heap, in bytes.
+    pub fn memory(&self) -> usize {
+        (self.replay.as_ref()).map_or(0, |replay| replay.memory())
+    }
+
     /// The recording is over.
     pub fn end_stretch(&mut self, context: &EpisodeContext<'_>) {
         self.previous = self.score();
