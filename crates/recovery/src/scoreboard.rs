@@ -28,7 +28,7 @@ pub use above::Above;
 pub use order::Sent;
 
 use order::Links;
-use recoup_units::{Instant, Offset, Segments, Span};
+use recoup_units::{Instant, Offset, Segments, Span, partition_point_near};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -78,6 +78,9 @@ impl SentSegment {
     }
 }
 
+/// Segments among which a plain binary search is fastest.
+const FEW: usize = 64;
+
 /// The number of a segment in stream order, starting at 1.
 type Id = u64;
 
@@ -114,6 +117,10 @@ pub struct Scoreboard {
     impossible_blocks: u64,
     /// Total segments and retransmissions marked lost.
     marks: u64,
+    /// Every segment from this index on is SACKed.
+    sacked_tail: u32,
+    /// See [`work`](Self::work).
+    work: u64,
 }
 
 impl Scoreboard {
@@ -203,6 +210,12 @@ impl Scoreboard {
         self.impossible_blocks
     }
 
+    /// Segments visited so far: one for each transmission, and all those that an operation on the whole
+    /// window looks at. It grows with the time that the scoreboard has taken.
+    pub fn work(&self) -> u64 {
+        self.work
+    }
+
     /// Segments thought to be in flight (RFC 6675 §4 "pipe"; Linux's packets_in_flight).
     pub fn pipe(&self) -> Segments {
         let left = self.sacked + self.duplicates + self.lost;
@@ -228,6 +241,7 @@ impl Scoreboard {
     pub fn push(&mut self, now: Instant, span: Span) {
         debug_assert_eq!(span.start, self.nxt);
         self.nxt = span.end;
+        self.work += 1;
         let links = self.append_newest(self.segments.len());
         self.segments.push_back(SentSegment {
             span,
@@ -241,6 +255,7 @@ impl Scoreboard {
             run: 0,
             links,
         });
+        self.sacked_tail = self.segments.len() as u32;
     }
 
     /// Records that outstanding data at `span` was retransmitted. `in_pipe` says whether the retransmission
@@ -253,6 +268,7 @@ impl Scoreboard {
             if !segment.span.overlaps(span) {
                 break;
             }
+            self.work += 1;
             let was_in_flight = segment.in_flight();
             segment.sent_at = now;
             segment.nxt_when_sent = nxt;
@@ -316,7 +332,9 @@ impl Scoreboard {
     /// The last outstanding segment that is not SACKed (RFC 6675 §4 NextSeg rule 4, the rescue
     /// retransmission).
     pub fn last_unsacked(&self) -> Option<&SentSegment> {
-        self.segments.iter().rev().find(|s| !s.sacked)
+        let tail = self.sacked_tail as usize;
+        let segments = self.segments.range(..tail);
+        segments.rev().find(|s| !s.sacked)
     }
 
     /// Forgets every SACK: the receiver has reneged (RFC 2018 §8).
@@ -326,6 +344,7 @@ impl Scoreboard {
             segment.run = 0;
         }
         self.relink();
+        self.sacked_tail = self.segments.len() as u32;
         self.sacked = 0;
         self.fack = 0;
         self.above = Above::default();
@@ -389,6 +408,13 @@ impl Scoreboard {
                 break;
             }
             self.next_hole += if s.sacked { s.run.max(1) } else { 1 };
+            self.work += 1;
+        }
+        while let Some(last) = self.sacked_tail.checked_sub(1)
+            && self.segments[last as usize].sacked
+        {
+            self.sacked_tail = last;
+            self.work += 1;
         }
     }
 
@@ -404,12 +430,34 @@ impl Scoreboard {
         &self.segments[self.index(id)]
     }
 
+    /// The memory that it holds on the heap, in bytes.
+    pub fn memory(&self) -> usize {
+        self.segments.capacity() * size_of::<SentSegment>()
+            + self.waiting.capacity() * size_of::<Id>()
+            + self.flying.capacity() * size_of::<usize>()
+    }
+
+    /// Frees memory beyond what most connections need.
+    pub fn trim(&mut self) {
+        const USUAL: usize = 256;
+        self.segments.shrink_to(USUAL);
+        self.waiting.shrink_to(USUAL);
+        self.flying.shrink_to(USUAL);
+    }
+
     /// The index of the segment that contains `offset`, or the number of segments.
     fn index_of(&self, offset: Offset) -> usize {
         if offset <= self.una {
             return 0;
         }
-        self.segments.partition_point(|s| s.span.end <= offset)
+        let len = self.segments.len();
+        if len <= FEW {
+            return self.segments.partition_point(|s| s.span.end <= offset);
+        }
+        // Most segments are of one length.
+        let part = offset.since(self.una) as f64 / self.nxt.since(self.una).max(1) as f64;
+        let guess = ((part * len as f64) as usize).min(len);
+        partition_point_near(len, guess, |i| self.segments[i].span.end <= offset)
     }
 }
 

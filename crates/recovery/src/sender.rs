@@ -125,6 +125,11 @@ impl Sender {
         self.copying.delivery = delivery;
     }
 
+    /// Frees memory beyond what most connections need.
+    pub fn trim(&mut self) {
+        self.board.trim();
+    }
+
     /// The application wrote `bytes` more. Ignored after [`close`](Self::close).
     pub fn on_written(&mut self, now: Instant, bytes: u64) {
         if self.stream.fin.is_some() {

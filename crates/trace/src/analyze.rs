@@ -24,6 +24,7 @@ mod shard;
 use crate::explain::provisional::ChangedHosts;
 pub use crate::finding::Findings;
 use crate::finding::{Connection, Retransmission, Revision};
+use crate::follow::table::KeepingCost;
 use crate::hosts::{Hosts, KnownHosts};
 use crate::read::{CapturedPacket, ClockAnomalies, Counts, ReadError, Reader};
 use feed::{PacketFeed, Round, RoundOrder};
@@ -40,6 +41,9 @@ use std::time::Duration;
 /// Shards that the connections are divided among.
 const SHARDS: usize = 8;
 
+/// A connection that takes up more than this fraction (1/n) of the memory is large.
+const LARGE: usize = 8;
+
 /// Packets read between two calls of `watch`.
 const PACKETS_PER_WATCH: u64 = 4096;
 
@@ -53,6 +57,10 @@ pub struct Settings {
     /// About how many connections may be open at once. Beyond, connections that were silent for
     /// long are closed.
     pub most_connections: usize,
+    /// About how many bytes the open connections may take up. Beyond, the largest connections are
+    /// closed, and then those that were silent for longest. All memory in use is about 1.3 times as
+    /// much.
+    pub most_memory: usize,
     /// Threads besides the calling one; 0: none.
     pub threads: usize,
     /// What is known of hosts beforehand, for example from an earlier capture.
@@ -65,6 +73,7 @@ impl Default for Settings {
             profile: None,
             idle: Duration::from_secs(900),
             most_connections: 2_000_000,
+            most_memory: 224 << 20,
             threads: std::thread::available_parallelism().map_or(1, |n| n.get().saturating_sub(1)),
             hosts: Arc::default(),
         }
@@ -187,6 +196,7 @@ fn follow_timed<F: Findings>(
         shards: shards.collect(),
         hosts,
         numbered: 0,
+        most_memory: settings.most_memory,
     };
     // Without threads, or if the system provides none, the calling thread does everything.
     let threads = (settings.threads > 0)
@@ -208,6 +218,8 @@ struct Shards<F> {
     hosts: Arc<RwLock<KnownHosts>>,
     /// Connections that have a number.
     numbered: u64,
+    /// Bytes that the connections may take up.
+    most_memory: usize,
 }
 
 impl<F: Findings> Shards<F> {
@@ -283,6 +295,38 @@ impl<F: Findings> Shards<F> {
             self.shards
                 .iter_mut()
                 .for_each(|shard| shard.revise(&changed));
+        }
+        drop(hosts);
+        if self.memory() > self.most_memory {
+            self.make_room();
+        }
+    }
+
+    /// The memory of all connections, in bytes.
+    fn memory(&self) -> usize {
+        self.shards.iter().map(Shard::memory).sum()
+    }
+
+    /// Closes connections until a quarter of the memory is free: first those that take up a large part
+    /// of it, then those that were silent for longest.
+    #[cold]
+    fn make_room(&mut self) {
+        let shards = self.shards.iter().enumerate();
+        let mut open: Vec<(usize, KeepingCost)> = shards
+            .flat_map(|(i, shard)| shard.keeping_costs().map(move |cost| (i, cost)))
+            .collect();
+        let large = self.most_memory / LARGE;
+        open.sort_unstable_by_key(|(_, cost)| (cost.memory < large, cost.last, cost.first_frame));
+        let mut memory = self.memory();
+        let enough = open.iter().take_while(|(_, cost)| {
+            let more = memory > self.most_memory / 4 * 3;
+            memory = memory.saturating_sub(cost.memory);
+            more
+        });
+        let count = enough.count();
+        for (i, shard) in self.shards.iter_mut().enumerate() {
+            let evicted = open[..count].iter().filter(|(of, _)| *of == i);
+            shard.evict(evicted.map(|(_, cost)| cost.slot));
         }
     }
 }

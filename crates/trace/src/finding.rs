@@ -447,6 +447,9 @@ pub struct Direction {
     pub episodes: u32,
     /// Time spent detecting losses and recovering from them, including supposed losses.
     pub recovering: Duration,
+    /// Explaining all of it would have cost too much time: some triggers are unknown, and some
+    /// verdicts stay open.
+    pub too_costly: bool,
 }
 
 /// Retransmissions by trigger (the last row: unknown) and verdict.

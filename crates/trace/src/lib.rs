@@ -23,6 +23,7 @@ mod explain;
 pub mod finding;
 mod follow;
 pub mod hosts;
+mod memory;
 pub mod read;
 pub mod study;
 mod verdict;

@@ -4,12 +4,14 @@
 
 mod ppm;
 mod rate;
+mod search;
 mod size;
 mod span;
 mod time;
 
 pub use ppm::Ppm;
 pub use rate::BitRate;
+pub use search::partition_point_near;
 pub use size::{format_bytes, parse_bytes};
 pub use span::{Offset, Segments, Span};
 pub use time::Instant;

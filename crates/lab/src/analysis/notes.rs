@@ -53,6 +53,19 @@ impl<V: Collector> Analyzed<V> {
                 vantages.revised
             ));
         }
+        if vantages.too_costly > 0 {
+            notes.push(format!(
+                "the retransmissions of {} senders would have taken too long to explain: some of their triggers and verdicts are unknown",
+                vantages.too_costly
+            ));
+        }
+        if vantages.evicted > 0 {
+            notes.push(format!(
+                "{} of {} connections were closed early to limit memory; their later packets count as new connections",
+                vantages.evicted,
+                self.findings.connections()
+            ));
+        }
         notes.extend(capture_point_note(vantages));
         notes
     }
@@ -93,6 +106,10 @@ mod tests {
 
     /// The notes on a connection with these directions.
     fn notes(there: Direction, back: Direction) -> Vec<String> {
+        notes_on(there, back, Closing::CaptureEnd)
+    }
+
+    fn notes_on(there: Direction, back: Direction, closing: Closing) -> Vec<String> {
         let mut findings = Summary::default();
         let connection = Connection {
             id: 0,
@@ -102,7 +119,7 @@ mod tests {
             },
             frames: 1..=1,
             opening: Opening::MidConnection,
-            closing: Closing::CaptureEnd,
+            closing,
             begun: Instant::ZERO,
             ended: Instant::ZERO,
             packets: 9,
@@ -119,6 +136,20 @@ mod tests {
             findings,
         };
         analyzed.notes()
+    }
+
+    #[test]
+    fn notes_count_what_was_left_out_to_limit_time_and_memory() {
+        let costly = Direction {
+            vantage: Vantage::Sender,
+            bytes: 1000,
+            too_costly: true,
+            ..Direction::default()
+        };
+        let notes = notes_on(costly, Direction::default(), Closing::Evicted);
+        assert_eq!(notes.len(), 2, "{notes:?}");
+        assert!(notes[0].starts_with("the retransmissions of 1 senders would have"));
+        assert!(notes[1].starts_with("1 of 1 connections were closed early to limit memory"));
     }
 
     #[test]

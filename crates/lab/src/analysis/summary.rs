@@ -85,6 +85,10 @@ pub struct Vantages {
     pub foreign: u64,
     /// Verdicts that changed when it became known whether their receivers report duplicates.
     pub revised: u64,
+    /// Directions that would have cost too much time to explain in full.
+    pub too_costly: u64,
+    /// Connections closed for want of memory, or because too many were open.
+    pub evicted: u64,
 }
 
 /// Detection and recovery times of one trigger.
@@ -124,6 +128,8 @@ impl Vantages {
         let one_way = (there.absent && back.bytes > 0) || (back.absent && there.bytes > 0);
         self.one_way += u64::from(one_way);
         self.foreign += there.foreign + back.foreign;
+        self.too_costly += u64::from(there.too_costly) + u64::from(back.too_costly);
+        self.evicted += u64::from(connection.closing == Closing::Evicted);
     }
 
     /// Adds the counts of another thread.
@@ -133,6 +139,8 @@ impl Vantages {
         self.one_way += other.one_way;
         self.foreign += other.foreign;
         self.revised += other.revised;
+        self.too_costly += other.too_costly;
+        self.evicted += other.evicted;
     }
 }
 

@@ -170,7 +170,12 @@ impl Scoreboard {
             segment.span.start = cumulative;
         }
         self.una = self.una.max(cumulative.min(self.nxt));
-        for cursor in [&mut self.fack, &mut self.judged, &mut self.next_hole] {
+        for cursor in [
+            &mut self.fack,
+            &mut self.judged,
+            &mut self.next_hole,
+            &mut self.sacked_tail,
+        ] {
             *cursor = cursor.saturating_sub(acked);
         }
     }

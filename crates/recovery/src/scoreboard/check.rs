@@ -30,6 +30,15 @@ impl Scoreboard {
                 count(|s| s.retransmitted && s.sacked),
             ),
             ("fack", self.fack, fack),
+            (
+                "unsacked from the SACKed tail on",
+                0,
+                self.segments
+                    .iter()
+                    .skip(self.sacked_tail as usize)
+                    .filter(|s| !s.sacked)
+                    .count() as u32,
+            ),
         ];
         if let Some((what, kept, counted)) =
             expected.iter().find(|(_, kept, counted)| kept != counted)

@@ -82,6 +82,7 @@ impl Scoreboard {
         let sacked = self.highest_sacked();
         let mut next = self.oldest_in_flight();
         while let Some(i) = next {
+            self.work += 1;
             let segment = self.segments[i];
             if segment.nxt_when_sent >= sacked {
                 break;
@@ -110,6 +111,7 @@ impl Scoreboard {
     /// Marks segments lost after a retransmission timeout: the first one, and the others last sent at or
     /// before `overdue`, or all if it is `None`. SACKed segments stay SACKed (RFC 6675 §5.1).
     pub fn mark_for_timeout(&mut self, overdue: Option<Instant>, mut each: impl FnMut(Span)) {
+        self.work += self.segments.len() as u64;
         for i in 0..self.segments.len() {
             let segment = &self.segments[i];
             let recent = overdue.is_some_and(|overdue| segment.sent_at > overdue);

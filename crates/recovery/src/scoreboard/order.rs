@@ -91,6 +91,8 @@ impl Scoreboard {
 
     /// Rebuilds the list, after segments have come back into flight.
     pub(super) fn relink(&mut self) {
+        // Every segment is visited, sorted and linked.
+        self.work += 4 * self.segments.len() as u64;
         let segments = &self.segments;
         let mut flying = std::mem::take(&mut self.flying);
         flying.extend((0..segments.len()).filter(|&i| segments[i].in_flight()));

@@ -7,7 +7,7 @@ use crate::explain::identify::Candidates;
 use crate::explain::pool::Pools;
 use crate::explain::provisional::ChangedHosts;
 use crate::follow::TimedPacket;
-use crate::follow::table::{ConnectionTable, Limits};
+use crate::follow::table::{ConnectionTable, KeepingCost, Limits};
 use crate::hosts::{HostFacts, KnownHosts};
 use recoup_units::Instant;
 use std::net::IpAddr;
@@ -85,6 +85,24 @@ impl<F: Findings> Shard<F> {
     /// More became known of hosts.
     pub fn revise(&mut self, changed: &ChangedHosts) {
         self.connections.revise(changed, &mut self.findings);
+    }
+
+    /// The memory of its connections, in bytes.
+    pub fn memory(&self) -> usize {
+        self.connections.memory()
+    }
+
+    /// What each open connection costs to keep.
+    pub fn keeping_costs(&self) -> impl Iterator<Item = KeepingCost> {
+        self.connections.keeping_costs()
+    }
+
+    /// Removes the connections in these slots to limit memory.
+    pub fn evict(&mut self, slots: impl Iterator<Item = u32>) {
+        for slot in slots {
+            self.connections.evict(slot, &mut self.findings);
+        }
+        self.connections.forget_evicted();
     }
 
     /// The capture is over, and all connections have their numbers. Closes them.

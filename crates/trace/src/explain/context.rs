@@ -41,6 +41,9 @@ pub(crate) struct EpisodeContext<'a> {
     pub vantage: Vantage,
     /// The round-trip time between the capture point and the sender.
     pub lag: Duration,
+    /// The work that recordings and replays of the direction may take: what its packets so far pay
+    /// for.
+    pub most_work: u64,
 }
 
 impl EpisodeContext<'_> {

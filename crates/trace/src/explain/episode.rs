@@ -11,9 +11,11 @@ mod row;
 use super::context::EpisodeContext;
 use super::identify::Replayed;
 use super::provisional::{AlternativeVerdict, ProvisionalRow};
+use super::replay::MOST_REPLAYED;
 use super::tape::Tape;
 use crate::finding::{Evidence, Identification, Retransmission, Tally, Triggers, Vantage, Verdict};
 use crate::hosts::{HostFacts, ReportsDuplicates, Score};
+use crate::memory::{HeapSize, allocated};
 use crate::read::CapturedPacket;
 use crate::verdict::acks::AckVerdicts;
 use crate::verdict::arrivals::{ArrivalVerdicts, SeenBytes};
@@ -47,6 +49,8 @@ pub(crate) struct EpisodeResult {
     pub learned: Learned,
     pub recoveries: u32,
     pub recovering: Duration,
+    /// Some triggers and verdicts would have cost too much time.
+    pub too_costly: bool,
 }
 
 /// What a connection shows of the hosts at both ends of a direction.
@@ -61,6 +65,9 @@ pub(crate) struct Learned {
 /// Steps without any sign of loss after which recording stops. Restarting it costs about as much.
 const QUIET_STEPS: u32 = 96;
 
+/// The same for long outstanding data: one step for this many packets that a restart repeats.
+const RESTARTED_PER_QUIET_STEP: u32 = 4;
+
 /// Rows for which a reused episode keeps memory.
 const USUAL_ROWS: usize = 16;
 
@@ -74,6 +81,14 @@ pub(crate) struct Episode {
     tape: Option<Box<Tape>>,
     /// Steps since the last retransmission, SACK block or duplicate ACK.
     quiet_steps: u32,
+    /// Quiet steps after which recording stops.
+    most_quiet_steps: u32,
+    /// The work that recordings and replays have taken.
+    work: u64,
+    /// Some of the last tape was not replayed, because it would have cost too much.
+    incomplete: bool,
+    /// The same for any tape, or for a recording that did not start.
+    too_costly: bool,
     /// Rows before this recording.
     explained: usize,
     profile_replays: Vec<ProfileReplay>,
@@ -91,6 +106,9 @@ impl Episode {
     pub fn begin(&mut self, context: &EpisodeContext<'_>) {
         self.tape = None;
         self.quiet_steps = 0;
+        self.work = 0;
+        self.incomplete = false;
+        self.too_costly = false;
         self.explained = 0;
         self.profile_replays.clear();
         self.rows.clear();
@@ -101,13 +119,41 @@ impl Episode {
         self.recovering.clear();
     }
 
+    /// Its memory, in bytes.
+    pub fn memory(&self) -> usize {
+        let replays = self.profile_replays.iter().map(ProfileReplay::memory);
+        allocated(size_of::<Self>())
+            + self.rows.heap_size()
+            + self.recovering.heap_size()
+            + self.ack_verdicts.memory()
+            + self.arrival_verdicts.memory()
+            + self.tape.as_ref().map_or(0, |tape| tape.memory())
+            + replays.sum::<usize>()
+    }
+
     /// Whether steps are recorded; if not, [`start_recording`](Self::start_recording) first.
     pub fn is_recording(&self) -> bool {
         self.tape.is_some()
     }
 
+    /// Whether a recording may start that replays about `segments` outstanding segments. The packets of
+    /// the direction pay for it.
+    pub fn may_record(&mut self, segments: u64, context: &EpisodeContext<'_>) -> bool {
+        let profiles = match self.profile_replays.len() {
+            0 => context.candidates.len(),
+            some => some,
+        };
+        let work = segments.saturating_mul(profiles as u64);
+        let may = segments <= u64::from(MOST_REPLAYED.0) && self.work + work <= context.most_work;
+        self.too_costly |= !may;
+        may
+    }
+
     /// Starts a recording. It knows nothing of earlier steps but the round-trip times.
     pub fn start_recording(&mut self, tape: Box<Tape>) {
+        let outstanding = tape.beginning.outstanding.len() as u32;
+        self.work += u64::from(outstanding);
+        self.most_quiet_steps = QUIET_STEPS.max(outstanding / RESTARTED_PER_QUIET_STEP);
         self.tape = Some(tape);
         self.quiet_steps = 0;
         self.explained = self.rows.len();
@@ -121,7 +167,9 @@ impl Episode {
     }
 
     fn is_quiet(&self) -> bool {
-        self.quiet_steps >= QUIET_STEPS && self.recovering.is_empty() && self.tape.is_some()
+        self.quiet_steps >= self.most_quiet_steps
+            && self.recovering.is_empty()
+            && self.tape.is_some()
     }
 
     /// Explains what is recorded. Stops recording if all is quiet, if nothing was retransmitted, or
@@ -130,7 +178,8 @@ impl Episode {
         let no_retransmission = self.rows.len() == self.explained;
         let no_acks = self.tape.as_ref().is_some_and(|tape| !tape.has_acks());
         self.replay_and_settle(context, now);
-        if self.is_quiet() || no_retransmission || no_acks {
+        let incomplete = std::mem::take(&mut self.incomplete);
+        if self.is_quiet() || no_retransmission || no_acks || incomplete {
             self.stop_recording(context);
         }
     }
@@ -358,40 +407,47 @@ impl Episode {
     /// first, and the others only if each of them leaves a retransmission unexplained. Later tapes
     /// skip the profiles that are far behind.
     fn replay(&mut self, context: &EpisodeContext<'_>) {
-        let Some(tape) = &mut self.tape else { return };
-        let rows = &mut self.rows;
+        let Some(mut tape) = self.tape.take() else {
+            return;
+        };
         // Where the capture cut options, the sender knew more than the replay does.
-        if rows.len() > self.explained && !context.options_cut {
+        if self.rows.len() > self.explained && !context.options_cut {
             if self.profile_replays.is_empty() {
-                let plausible_profiles = match context.vantage {
-                    Vantage::Sender => {
-                        context.with_sender(|host| context.candidates.plausible(host))
-                    }
-                    _ => Vec::new(),
-                };
-                self.profile_replays
-                    .extend(plausible_profiles.iter().map(|&i| ProfileReplay::new(i)));
-                (self.profile_replays.iter_mut())
-                    .for_each(|replay| replay.run(tape, rows, context));
-                if !self
-                    .profile_replays
-                    .iter()
-                    .any(|replay| replay.score().is_full())
-                {
-                    let others =
-                        (0..context.candidates.len()).filter(|i| !plausible_profiles.contains(i));
-                    for mut other in others.map(ProfileReplay::new) {
-                        other.run(tape, rows, context);
-                        self.profile_replays.push(other);
-                    }
-                }
+                self.choose_profiles(&tape, context);
             } else {
                 drop_unlikely(&mut self.profile_replays, context);
-                (self.profile_replays.iter_mut())
-                    .for_each(|replay| replay.run(tape, rows, context));
+                self.run_replays(0, &tape, context);
             }
         }
         tape.clear();
+        self.tape = Some(tape);
+    }
+
+    fn choose_profiles(&mut self, tape: &Tape, context: &EpisodeContext<'_>) {
+        let plausible_profiles: Vec<usize> = match context.vantage {
+            Vantage::Sender => context.with_sender(|host| context.candidates.plausible(host)),
+            _ => Vec::new(),
+        };
+        let new = plausible_profiles.iter().map(|&i| ProfileReplay::new(i));
+        self.profile_replays.extend(new);
+        self.run_replays(0, tape, context);
+        let mut replays = self.profile_replays.iter();
+        if !replays.any(|replay| replay.score().is_full()) {
+            let others = (0..context.candidates.len()).filter(|i| !plausible_profiles.contains(i));
+            self.profile_replays.extend(others.map(ProfileReplay::new));
+            self.run_replays(plausible_profiles.len(), tape, context);
+        }
+    }
+
+    /// Runs the replays from number `first` on.
+    fn run_replays(&mut self, first: usize, tape: &Tape, context: &EpisodeContext<'_>) {
+        for replay in &mut self.profile_replays[first..] {
+            let most = context.most_work.saturating_sub(self.work);
+            let run = replay.run(tape, most, &mut self.rows, context);
+            self.work += run.work;
+            self.incomplete |= !run.complete;
+            self.too_costly |= !run.complete;
+        }
     }
 
     /// Passes each retransmission to `report`, in order.
@@ -465,6 +521,9 @@ impl Episode {
                 triggers: by_profile,
             });
         }
+        result.too_costly = self.too_costly
+            || self.ack_verdicts.is_too_costly()
+            || self.arrival_verdicts.is_too_costly();
         result.recoveries = recovery_time.recoveries;
         result.recovering = recovery_time.time;
         result

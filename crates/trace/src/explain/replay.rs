@@ -16,6 +16,7 @@ use super::context::EpisodeContext;
 use super::tape::{Beginning, Step, Tape};
 use crate::finding::Triggers;
 use crate::hosts::Score;
+use crate::memory::allocated;
 use recoup_recovery::sender::ResumeState;
 use recoup_recovery::{Mechanisms, Send, Sender, Timer, Trigger};
 use recoup_units::{Instant, Segments, Span};
@@ -35,6 +36,9 @@ const AT_ONCE: Duration = Duration::from_millis(10);
 
 /// A segment that an ACK releases follows it within this.
 const PROMPT: Duration = Duration::from_millis(1);
+
+/// The most outstanding segments that are replayed: 95 MB in full segments, or 10 Gbit/s over 76 ms.
+pub(crate) const MOST_REPLAYED: Segments = Segments(1 << 16);
 
 /// What a profile says of one retransmission.
 #[derive(Clone, Copy, Debug, Default)]
@@ -110,10 +114,16 @@ impl Replay {
         self.active = beginning.advanced_at;
     }
 
-    /// Takes the steps of a tape, and passes the explanation of each retransmission to `explain`.
-    pub fn run(&mut self, tape: &Tape, mut explain: impl FnMut(u32, Explained)) {
+    /// Takes the steps of a tape, and passes the explanation of each retransmission to `explain`. Stops
+    /// and returns `false` once the replay has done more than `most` [`work`](Self::work) or holds too
+    /// many segments.
+    pub fn run(&mut self, tape: &Tape, most: u64, mut explain: impl FnMut(u32, Explained)) -> bool {
         let mut written = tape.steps().iter().peekable();
         for step in tape.steps() {
+            let board = self.sender.board();
+            if board.work() > most || board.outstanding() > MOST_REPLAYED {
+                return false;
+            }
             // What is sent within a round trip had been written by the application.
             let until = step.at() + self.sender.rtt().srtt().unwrap_or_default();
             while let Some(ahead) = written.next_if(|ahead| ahead.at() <= until) {
@@ -149,6 +159,22 @@ impl Replay {
                 }
             }
         }
+        true
+    }
+
+    /// What it has cost since it began: the segments that the engine has visited.
+    pub fn work(&self) -> u64 {
+        self.sender.board().work()
+    }
+
+    /// Its memory, in bytes.
+    pub fn memory(&self) -> usize {
+        allocated(size_of::<Self>()) + self.sender.board().memory()
+    }
+
+    /// Frees memory beyond what most replays need.
+    pub fn trim(&mut self) {
+        self.sender.trim();
     }
 
     fn on_new(&mut self, at: Instant, span: Span) {
@@ -300,7 +326,7 @@ fn pieces(span: Span, mss: u64) -> impl Iterator<Item = Span> {
 }
 
 /// More segments than any host sends at once.
-const MOST_PIECES: u64 = 256;
+pub(crate) const MOST_PIECES: u64 = 256;
 
 /// The payload of a segment if nothing is known of it, in bytes: Ethernet with timestamps.
 pub(crate) const USUAL_MSS: u32 = 1448;

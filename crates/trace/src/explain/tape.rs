@@ -1,6 +1,7 @@
 //! A recording of what one sender sent and heard.
 
 use super::rtt_samples::RttSamples;
+use crate::memory::{HeapSize, allocated};
 use recoup_recovery::Ack;
 use recoup_units::{Instant, Offset, Span};
 use std::collections::VecDeque;
@@ -78,8 +79,23 @@ impl Tape {
         self.lag = lag;
     }
 
+    /// Its memory, in bytes.
+    pub fn memory(&self) -> usize {
+        allocated(size_of::<Self>())
+            + self.beginning.outstanding.heap_size()
+            + self.beginning.rtts.latest.heap_size()
+            + self.steps.heap_size()
+            + self.blocks.heap_size()
+            + self.in_transit.heap_size()
+            + self.timestamps.heap_size()
+    }
+
     /// Frees memory beyond what most tapes need.
     pub fn trim(&mut self) {
+        self.beginning.outstanding.clear();
+        self.beginning.outstanding.shrink_to(USUAL_STEPS);
+        self.in_transit.clear();
+        self.in_transit.shrink_to(USUAL_STEPS);
         self.steps.shrink_to(USUAL_STEPS);
         self.blocks.shrink_to(USUAL_STEPS);
         self.timestamps.shrink_to(USUAL_STEPS);

@@ -10,6 +10,7 @@ use crate::explain::episode::{ConnectionEnd, Learned};
 use crate::explain::provisional::ProvisionalRow;
 use crate::finding::{self, Closing, Opening};
 use crate::hosts::HostFacts;
+use crate::memory::{HeapSize, allocated};
 use crate::read::CapturedPacket;
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, Flags, Options, Segment};
@@ -43,7 +44,15 @@ pub(crate) struct ConnectionState {
     directions: [DirectionState; 2],
     /// SYNs that may open the next connection.
     pending_syns: Vec<TimedPacket>,
+    /// Its memory when it was last counted, in bytes.
+    pub counted_memory: usize,
 }
+
+/// Packets of a connection after each of which its memory is counted.
+const EACH_COUNTED: u64 = 32;
+
+/// Later, it is counted once per this many packets.
+const COUNTED_EVERY: u64 = 16;
 
 /// What was seen of the handshake.
 #[derive(Clone, Copy, Debug, Default)]
@@ -84,6 +93,7 @@ impl ConnectionState {
             handshake: Handshake::default(),
             directions: [DirectionState::default(), DirectionState::default()],
             pending_syns: Vec::new(),
+            counted_memory: 0,
         });
         new.begin(serial, timed);
         new
@@ -115,6 +125,7 @@ impl ConnectionState {
             false => Opening::MidConnection,
         };
         self.reset = false;
+        self.counted_memory = 0;
         self.handshake = Handshake::default();
         self.pending_syns.clear();
         self.directions.iter_mut().for_each(DirectionState::clear);
@@ -327,6 +338,36 @@ impl ConnectionState {
     /// Its number or, before it has one, the frame of its first packet.
     fn id(&self) -> u64 {
         self.number.unwrap_or(self.first_frame)
+    }
+
+    /// The frame of its first packet.
+    pub fn first_frame(&self) -> u64 {
+        self.first_frame
+    }
+
+    /// Its memory, in bytes.
+    #[inline]
+    pub fn memory(&self) -> usize {
+        let directions = self.directions.iter().map(DirectionState::memory);
+        allocated(size_of::<Self>()) + directions.sum::<usize>() + self.pending_syns.heap_size()
+    }
+
+    /// Updates [`counted_memory`](Self::counted_memory), if this packet may have changed it much.
+    /// Returns the change.
+    #[inline]
+    pub fn count_memory(&mut self) -> isize {
+        if self.packets > EACH_COUNTED && !self.packets.is_multiple_of(COUNTED_EVERY) {
+            return 0;
+        }
+        let memory = self.memory();
+        let before = replace(&mut self.counted_memory, memory);
+        memory as isize - before as isize
+    }
+
+    /// Frees what it holds on the heap. It must be [begun](Self::begin) again.
+    pub fn trim(&mut self) {
+        self.directions = Default::default();
+        self.pending_syns = Vec::new();
     }
 
     /// Reads what the next packet will change, to have it in the cache by then. The value has no

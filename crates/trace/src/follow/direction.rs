@@ -30,10 +30,11 @@ use crate::explain::episode::{
 use crate::explain::provisional::ProvisionalRow;
 use crate::explain::tape::Tape;
 use crate::finding;
+use crate::memory::HeapSize;
 use crate::read::CapturedPacket;
 use crate::verdict::Transmission;
 use duplicates::{AT_ONCE, RecentPackets};
-use mss::Mss;
+use mss::{LEAST_FULL_SEGMENT, Mss};
 use outstanding::{OutstandingPacket, SentPacket, sent_after_gap};
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::{Flags, SeqNumber};
@@ -50,6 +51,13 @@ const NO_OFFSET: Offset = Offset(u64::MAX);
 /// Packets in flight, none of them acknowledged, up to which they are replayed: more than any
 /// initial window.
 const MOST_UNACKNOWLEDGED: usize = 256;
+
+/// Work that replays may take for each captured segment of a direction, in segments that the engines
+/// visit. Seven profiles visit a new segment once each.
+const WORK_PER_SEGMENT: u64 = 32;
+
+/// Work that replays may take besides: a gap in a short capture.
+const FREE_WORK: u64 = 1024;
 
 /// Sequence numbers farther away than this do not belong to the connection, in bytes.
 const MOST_DISTANCE: u64 = 1 << 30;
@@ -90,6 +98,10 @@ pub(crate) struct DirectionState {
     /// A byte sent into a closed window. It counts as sent once it is acknowledged.
     window_probe: Offset,
     recent: RecentPackets,
+    /// Steps that looking after the outstanding packets has taken.
+    steps: u64,
+    /// More would have cost too much, so something was left out.
+    too_costly: bool,
     pub episode: Option<Box<Episode>>,
 }
 
@@ -119,6 +131,8 @@ impl Default for DirectionState {
             unconfirmed_ack: NO_OFFSET,
             window_probe: NO_OFFSET,
             recent: RecentPackets::default(),
+            steps: 0,
+            too_costly: false,
             episode: None,
         }
     }
@@ -136,6 +150,15 @@ impl DirectionState {
             rtts,
             ..Self::default()
         };
+    }
+
+    /// Its memory on the heap, in bytes.
+    #[inline]
+    pub fn memory(&self) -> usize {
+        let episode = self.episode.as_ref();
+        self.outstanding.heap_size()
+            + self.rtts.memory()
+            + episode.map_or(0, |episode| episode.memory())
     }
 
     /// Reads what a packet will change, to have it in the cache by then. The value has no meaning.
@@ -166,7 +189,14 @@ impl DirectionState {
 
     #[cold]
     fn episode_context<'a>(&self, context: &DirectionContext<'a>) -> EpisodeContext<'a> {
-        context.episode_context(self.mss.bytes(), self.rtts.least())
+        let mss = self.mss.bytes();
+        let most_work = FREE_WORK + WORK_PER_SEGMENT * self.captured_segments();
+        context.episode_context(mss, self.rtts.least(), most_work)
+    }
+
+    /// About how many segments the captured packets hold: what may be spent on them grows with it.
+    fn captured_segments(&self) -> u64 {
+        self.segments + self.bytes / u64::from(self.mss.bytes().max(LEAST_FULL_SEGMENT))
     }
 
     /// Whether everything sent, including a FIN, is acknowledged.
@@ -386,14 +416,14 @@ impl DirectionState {
         {
             return;
         }
-        let tape = self.may_hear_receiver().then(|| self.tape(episode_context));
-        let episode = self.episode.get_or_insert_with(|| {
+        let mut episode = self.episode.take().unwrap_or_else(|| {
             let mut episode = episode_context.pools.episodes.take().unwrap_or_default();
             episode.begin(episode_context);
             episode
         });
-        if let Some(tape) = tape {
-            episode.start_recording(tape);
+        let segments = self.most_segments_outstanding(episode_context.mss);
+        if self.may_hear_receiver() && episode.may_record(segments, episode_context) {
+            episode.start_recording(self.tape(episode_context));
         }
         if let Some(at) = self.peer_closed_at {
             episode.on_close(at);
@@ -401,6 +431,7 @@ impl DirectionState {
         if let Some(at) = self.reset_at {
             episode.on_reset(at);
         }
+        self.episode = Some(episode);
     }
 
     /// Whether the capture may hold the receiver's ACKs. If nothing was ever acknowledged, and more
@@ -471,7 +502,9 @@ impl DirectionState {
                 self.duplicates += episode.mark_duplicate_syn_acks(AT_ONCE);
             }
             result = episode.close(&episode_context, end, report);
-            episode_context.pools.episodes.give(episode);
+            if episode.memory() <= MOST_POOLED {
+                episode_context.pools.episodes.give(episode);
+            }
         }
         let direction = finding::Direction {
             vantage: episode_context.vantage,
@@ -487,10 +520,14 @@ impl DirectionState {
             profile: result.profile,
             episodes: result.recoveries,
             recovering: result.recovering,
+            too_costly: self.too_costly || result.too_costly,
         };
         (direction, result.learned)
     }
 }
+
+/// The largest episode that is kept for reuse, in bytes.
+const MOST_POOLED: usize = 1 << 14;
 
 /// Packets for which a reused direction keeps memory.
 const USUAL_OUTSTANDING: usize = 32;

@@ -3,6 +3,7 @@
 
 use crate::explain::rtt_samples::{RttSample, RttSamples};
 use crate::finding::RttQuantiles;
+use crate::memory::HeapSize;
 use recoup_units::{Instant, Offset};
 use std::mem::take;
 use std::time::Duration;
@@ -60,6 +61,12 @@ impl Rtts {
     pub fn prefetch(&self) -> u64 {
         let sample = self.samples.last().map_or(0, |sample| sample.una);
         self.count ^ self.una.0 ^ u64::from(sample)
+    }
+
+    /// Its memory on the heap, in bytes.
+    #[inline]
+    pub fn memory(&self) -> usize {
+        self.samples.heap_size() + self.quantile_samples.heap_size()
     }
 
     /// Frees spare memory of a connection that has ended.

@@ -108,8 +108,14 @@ pub(crate) struct DirectionContext<'a> {
 }
 
 impl<'a> DirectionContext<'a> {
-    /// What an episode needs to know about its connection. `mss` and `min_rtt` are the direction's.
-    pub fn episode_context(&self, mss: u32, min_rtt: Option<Duration>) -> EpisodeContext<'a> {
+    /// What an episode needs to know about its connection. `mss`, `min_rtt` and `most_work` are the
+    /// direction's.
+    pub fn episode_context(
+        &self,
+        mss: u32,
+        min_rtt: Option<Duration>,
+        most_work: u64,
+    ) -> EpisodeContext<'a> {
         let (shared, replay_context) = (self.shared, self.replay_context);
         let [near, far] =
             [self.side, 1 - self.side].map(|side| shared.response_times[side].least());
@@ -135,6 +141,7 @@ impl<'a> DirectionContext<'a> {
                 Vantage::Sender | Vantage::Unknown => Duration::ZERO,
                 Vantage::Between | Vantage::Receiver => near.unwrap_or_default(),
             },
+            most_work,
         }
     }
 }

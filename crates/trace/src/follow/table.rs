@@ -38,6 +38,12 @@ const HALF_OPEN_TIMEOUT: u64 = 75_000_000_000;
 /// Slots checked for silence after each round: a table of n slots is checked every n / 64 rounds.
 const SWEPT_PER_ROUND: usize = 64;
 
+/// Rows for which memory is kept.
+const USUAL_ROWS: usize = 1 << 10;
+
+/// The largest state that is kept for reuse as it is, in bytes.
+const MOST_POOLED: usize = 1 << 14;
+
 /// Packets looked up together.
 const BATCH: usize = 16;
 
@@ -50,6 +56,17 @@ pub(crate) struct Limits {
     pub most_open: usize,
     /// Half-open connections that are kept when there are more than twice as many.
     pub most_half_open: usize,
+}
+
+/// What it costs to keep a connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KeepingCost {
+    /// When its last packet came.
+    pub last: Instant,
+    pub first_frame: u64,
+    pub slot: u32,
+    /// In bytes.
+    pub memory: usize,
 }
 
 /// The lookup table of open connections.
@@ -81,6 +98,8 @@ pub(crate) struct ConnectionTable {
     rows: Vec<ProvisionalRow>,
     /// Facts about hosts since [`host_facts`](Self::host_facts) was last called.
     host_facts: Vec<(IpAddr, HostFacts)>,
+    /// The memory of all connections, in bytes.
+    memory: usize,
 }
 
 /// Where a connection is.
@@ -129,6 +148,7 @@ impl ConnectionTable {
             now: Instant::ZERO,
             rows: Vec::new(),
             host_facts: Vec::new(),
+            memory: 0,
         }
     }
 
@@ -246,6 +266,7 @@ impl ConnectionTable {
                 let until = timed.time + LINGER;
                 self.lingering.push_back((until, slot, connection.serial));
             }
+            self.memory = self.memory.saturating_add_signed(connection.count_memory());
         }
     }
 
@@ -262,7 +283,7 @@ impl ConnectionTable {
             self.thin_half_open(findings);
         }
         if self.entries.len() >= self.most_open {
-            self.evict(findings);
+            self.evict_one(findings);
         }
         let serial = self.next_serial;
         self.next_serial += 1;
@@ -348,7 +369,7 @@ impl ConnectionTable {
     }
 
     /// Removes the longest silent of a few connections.
-    fn evict(&mut self, findings: &mut impl Findings) {
+    fn evict_one(&mut self, findings: &mut impl Findings) {
         let count = self.slots.len();
         let looked_at = (0..count).map(|i| (self.cursor + i) % count);
         let some = looked_at.filter_map(|slot| {
@@ -427,7 +448,44 @@ impl ConnectionTable {
             }
             None => self.unnumbered_closed.push((found, self.rows.clone())),
         }
+        self.rows.clear();
+        self.rows.shrink_to(USUAL_ROWS);
+        self.memory = self.memory.saturating_sub(connection.counted_memory);
+        if connection.counted_memory > MOST_POOLED {
+            connection.trim();
+        }
         self.closed.give(connection);
+    }
+
+    /// The memory of all connections, in bytes.
+    pub fn memory(&self) -> usize {
+        self.memory
+    }
+
+    /// What each open connection costs to keep.
+    pub fn keeping_costs(&self) -> impl Iterator<Item = KeepingCost> {
+        self.slots.iter().enumerate().filter_map(|(slot, open)| {
+            let open = open.as_ref()?;
+            Some(KeepingCost {
+                last: open.last,
+                first_frame: open.first_frame(),
+                slot: slot as u32,
+                memory: open.counted_memory,
+            })
+        })
+    }
+
+    /// Removes the connection in `slot` to limit memory.
+    pub fn evict(&mut self, slot: u32, findings: &mut impl Findings) {
+        self.close(slot, Closing::Evicted, findings);
+    }
+
+    /// Connections were removed to limit memory: frees what referred to them.
+    pub fn forget_evicted(&mut self) {
+        let mut lingering = take(&mut self.lingering);
+        lingering
+            .retain(|&(_, slot, serial)| self.get(slot).is_some_and(|open| open.serial == serial));
+        self.lingering = lingering;
     }
 
     /// The number of open connections.

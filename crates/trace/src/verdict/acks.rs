@@ -4,11 +4,12 @@ use super::challenge_acks::{ChallengeAcks, Refusal, TOO_MANY};
 use super::evidence::{PieceEvidence, VerdictContext, is_before};
 use super::hypothesis::Hypotheses;
 use super::pending::PendingVerdicts;
-use super::pieces::{CoveringAck, DuplicateReport, Piece, Pieces};
+use super::pieces::{CoveringAck, DuplicateReport, Piece, Pieces, STEPS_PER_PIECE};
 use super::sacked::Sacked;
 use super::{ConditionalVerdict, ReceiverOptions, Transmission};
 use crate::finding::{Evidence, Verdict};
 use crate::hosts::{DuplicateReports, ReportsDuplicates};
+use crate::memory::HeapSize;
 use recoup_recovery::Ack;
 use recoup_units::{Instant, Offset, Span};
 use std::collections::VecDeque;
@@ -20,8 +21,14 @@ use std::time::Duration;
 const SETTLED: Duration = Duration::from_secs(3);
 
 /// Steps that verdicts may take per packet, so that hostile SACK blocks and copies do not cost
-/// more. A usual piece takes a few dozen.
-const STEPS_PER_PACKET: u64 = 2048;
+/// more. A usual piece takes some hundred in all.
+const STEPS_PER_PACKET: u64 = 512;
+
+/// Steps that verdicts may take at first.
+const FREE_STEPS: u64 = 2048;
+
+/// Steps that it takes to see whether a piece may have caused a challenge ACK.
+const STEPS_PER_NOTE: u64 = 4;
 
 /// The most steps saved up for later.
 const MOST_SAVED_STEPS: u64 = 1 << 20;
@@ -50,6 +57,11 @@ pub(crate) struct AckVerdicts {
     path_duplicates: bool,
     /// Steps that verdicts may take before the next packet.
     steps_left: u64,
+    /// Something would have taken too many steps and was left out. Pieces that are known now stay
+    /// undecided.
+    incomplete: bool,
+    /// The same at any time.
+    too_costly: bool,
 }
 
 /// The receiver's ACKs so far.
@@ -81,6 +93,7 @@ impl AckVerdicts {
     pub fn new(options: ReceiverOptions) -> Self {
         Self {
             options,
+            steps_left: FREE_STEPS,
             ..Self::default()
         }
     }
@@ -93,6 +106,7 @@ impl AckVerdicts {
         challenge_acks.clear();
         *self = Self {
             options,
+            steps_left: FREE_STEPS,
             pending,
             challenge_acks,
             ..Self::default()
@@ -115,8 +129,9 @@ impl AckVerdicts {
         original: Option<Transmission>,
     ) {
         self.pending.begin(index, span.len());
-        self.steps_left = MOST_SAVED_STEPS.min(self.steps_left + STEPS_PER_PACKET);
-        if self.pieces.is_full() {
+        self.save_steps();
+        if !self.can_add(span) {
+            self.leave_out();
             return self.pending.decide(index, span.len(), AMBIGUOUS.into());
         }
         let covered = self.history.cumulative.min(span.end);
@@ -133,12 +148,45 @@ impl AckVerdicts {
                 self.pieces.insert_open(piece);
             }
         }
+        let mut added = 0;
         for piece in self.pieces.within(span) {
-            if !piece.push_copy(copy, index) {
+            if piece.push_copy(copy, index) {
+                added += 1;
+            } else {
                 self.pending
                     .decide(index, piece.span.len(), AMBIGUOUS.into());
             }
         }
+        self.pieces.count_copies(added);
+        self.spend_steps();
+    }
+
+    /// A packet came, which pays for more steps.
+    fn save_steps(&mut self) {
+        self.steps_left = MOST_SAVED_STEPS.min(self.steps_left + STEPS_PER_PACKET);
+        if self.pieces.is_empty() {
+            self.incomplete = false;
+        }
+    }
+
+    fn spend_steps(&mut self) {
+        self.steps_left = self.steps_left.saturating_sub(self.pieces.take_steps());
+    }
+
+    fn leave_out(&mut self) {
+        self.incomplete = true;
+        self.too_costly = true;
+    }
+
+    /// Whether there is room and time for a retransmission of `span`.
+    fn can_add(&mut self, span: Span) -> bool {
+        if self.pieces.is_full() || !self.pieces.can_visit(span, self.steps_left) {
+            self.spend_steps();
+            return false;
+        }
+        self.spend_steps();
+        let most_new = (self.steps_left / STEPS_PER_PIECE / 2) as usize;
+        !self.history.sacked.has_more_than(most_new, span)
     }
 
     /// The receiver sent an ACK. Needed while anything is undecided (not
@@ -146,7 +194,7 @@ impl AckVerdicts {
     /// nothing new. `una_before` is the highest cumulative ACK before it (without one, any offset
     /// below the data), `ts_echo` its `TSecr`.
     pub fn on_ack(&mut self, now: Instant, una_before: Offset, ack: &Ack, ts_echo: Option<u32>) {
-        self.steps_left = MOST_SAVED_STEPS.min(self.steps_left + STEPS_PER_PACKET);
+        self.save_steps();
         let dsack = ack.dsack();
         let cover = CoveringAck {
             at: now,
@@ -170,6 +218,11 @@ impl AckVerdicts {
             ..cover
         };
         for &span in ack.sack_blocks().iter().chain(&dsack) {
+            self.spend_steps();
+            if self.steps_left == 0 && !self.pieces.is_empty() {
+                self.leave_out();
+                break;
+            }
             self.pieces.cover(span, &above);
         }
         if ack.cumulative < self.history.cumulative {
@@ -179,8 +232,13 @@ impl AckVerdicts {
             self.reports.seen = self.reports.seen.saturating_add(1);
             self.path_duplicates |= !self.pieces.has(span);
             let echo = ts_echo.filter(|_| span.end <= ack.cumulative);
-            self.pieces.report(span, DuplicateReport { at: now, echo });
+            if self.pieces.can_visit(span, self.steps_left) {
+                self.pieces.report(span, DuplicateReport { at: now, echo });
+            } else {
+                self.leave_out();
+            }
         }
+        self.spend_steps();
         if self.history.has_later_than(una_before, ack) {
             self.history.on_overtaken(now, ack);
         } else {
@@ -193,7 +251,9 @@ impl AckVerdicts {
     fn on_repeated_ack(&mut self, now: Instant, ack: &Ack, ts_echo: Option<u32>) {
         let challenge = self.challenge_acks.on_ack(now, ack, ts_echo);
         let reports = self.options.reports_duplicates && self.pieces.len() < TOO_MANY;
-        if let Some(number) = challenge.filter(|_| reports) {
+        let steps = STEPS_PER_NOTE * self.pieces.len() as u64;
+        if let Some(number) = challenge.filter(|_| reports && steps <= self.steps_left) {
+            self.steps_left -= steps;
             for piece in self.pieces.iter_mut() {
                 self.challenge_acks.note(number, piece);
             }
@@ -228,6 +288,20 @@ impl AckVerdicts {
         }
     }
 
+    /// Its memory on the heap, in bytes.
+    pub fn memory(&self) -> usize {
+        self.pieces.memory()
+            + self.pending.memory()
+            + self.history.sacked.memory()
+            + self.history.last.heap_size()
+            + self.challenge_acks.memory()
+    }
+
+    /// Whether some verdicts stayed open because they would have taken too long.
+    pub fn is_too_costly(&self) -> bool {
+        self.too_costly
+    }
+
     /// Whether nothing waits for ACKs.
     pub fn is_idle(&self) -> bool {
         self.pieces.is_empty()
@@ -241,7 +315,11 @@ impl AckVerdicts {
         min_rtt: Option<Duration>,
         found: impl FnMut(u32, ConditionalVerdict),
     ) {
+        if self.pieces.covered() as u64 > self.steps_left {
+            return self.pending.hand_out(found);
+        }
         let settled = self.pieces.take_settled(now, SETTLED);
+        self.spend_steps();
         if !settled.is_empty() {
             self.decide(&settled, now, min_rtt);
         }
@@ -292,14 +370,16 @@ impl AckVerdicts {
     /// steps.
     fn decide_piece(&mut self, piece: &Piece, context: VerdictContext) {
         let refusal = self.challenge_acks.of(piece);
-        let steps = 2 * Hypotheses::steps(piece, refusal);
-        let affordable = steps <= self.steps_left;
+        let assumptions = [self.options.reports_duplicates, self.reports.seen == 0];
+        let assumed = assumptions.iter().filter(|assumed| **assumed).count() as u64;
+        let steps = assumed * Hypotheses::steps(piece, refusal);
+        let affordable = steps <= self.steps_left && !self.incomplete;
         if affordable {
             self.steps_left -= steps;
         }
-        let may_report = affordable && self.options.reports_duplicates;
+        self.too_costly |= !affordable;
+        let [may_report, may_be_silent] = assumptions.map(|assumed| affordable && assumed);
         let reporting = may_report.then(|| PieceVerdicts::new(piece, refusal, context));
-        let may_be_silent = affordable && self.reports.seen == 0;
         let silent = may_be_silent.then(|| {
             let mut context = context;
             context.options.reports_duplicates = false;

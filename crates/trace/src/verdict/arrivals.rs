@@ -16,6 +16,7 @@
 
 use super::Transmission;
 use crate::finding::{Evidence, Verdict};
+use crate::memory::{HeapSize, allocated, tree};
 use recoup_units::{Instant, Offset, Span};
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, VecDeque};
@@ -25,7 +26,14 @@ use std::time::Duration;
 const SETTLED_AFTER: Duration = Duration::from_secs(60);
 
 /// Segments nearby in the stream that are compared. If there are more, the verdict stays open.
-const MOST_NEARBY: usize = 256;
+const MOST_NEARBY: u64 = 256;
+
+/// Steps that comparing may take per segment; each looks at a segment or at a missing part of one and
+/// takes a few ns.
+const STEPS_PER_SEGMENT: u64 = 64;
+
+/// Steps that it may take besides.
+const FREE_STEPS: u64 = 1 << 15;
 
 /// What had arrived before a segment.
 #[derive(Clone, Copy, Debug, Default)]
@@ -72,6 +80,9 @@ pub(crate) struct ArrivalVerdicts {
     by_start: BTreeSet<(Offset, u64)>,
     /// The length of the longest segment so far.
     longest: u64,
+    /// Steps taken so far.
+    steps: u64,
+    too_costly: bool,
 }
 
 impl ArrivalVerdicts {
@@ -81,6 +92,20 @@ impl ArrivalVerdicts {
         self.by_start.clear();
         self.handed_out = 0;
         self.longest = 0;
+        self.steps = 0;
+        self.too_costly = false;
+    }
+
+    /// Its memory on the heap, in bytes.
+    pub fn memory(&self) -> usize {
+        // Most hold one missing part.
+        let each = allocated(size_of::<Span>()) + tree(1, size_of::<(Offset, u64)>());
+        self.arrivals.heap_size() + self.arrivals.len() * each
+    }
+
+    /// Whether some verdicts stayed open because they would have taken too long.
+    pub fn is_too_costly(&self) -> bool {
+        self.too_costly
     }
 
     /// A segment arrived; `index` is the caller's number. Needed for each segment that begins below
@@ -88,7 +113,10 @@ impl ArrivalVerdicts {
     pub fn on_arrival(&mut self, index: u32, span: Span, copy: Transmission, seen: SeenBytes) {
         let found = match self.overlapping(span) {
             Some(others) => self.classify(span, copy, seen, &others),
-            None => ArrivalKind::Ambiguous,
+            None => {
+                self.too_costly = true;
+                ArrivalKind::Ambiguous
+            }
         };
         let number = self.handed_out + self.arrivals.len() as u64;
         self.by_start.insert((span.start, number));
@@ -160,19 +188,27 @@ impl ArrivalVerdicts {
     }
 
     /// The segments that overlap `span`, in order of arrival; `None` if too many are nearby.
-    fn overlapping(&self, span: Span) -> Option<Vec<usize>> {
+    fn overlapping(&mut self, span: Span) -> Option<Vec<usize>> {
         let from = Offset(span.start.0.saturating_sub(self.longest));
         let near = (from, 0)..(span.end.max(span.start), 0);
         let mut found = Vec::new();
-        for (looked_at, &(_, number)) in self.by_start.range(near).enumerate() {
-            if looked_at == MOST_NEARBY {
+        let segments = self.handed_out + self.arrivals.len() as u64 + 1;
+        let steps_left = FREE_STEPS + STEPS_PER_SEGMENT * segments;
+        let steps_left = steps_left.saturating_sub(self.steps);
+        let most = steps_left.min(MOST_NEARBY);
+        let mut looked_at = 0;
+        for &(_, number) in self.by_start.range(near) {
+            if looked_at == most {
+                self.steps += looked_at;
                 return None;
             }
+            looked_at += 1;
             let at = (number - self.handed_out) as usize;
             if self.arrivals.get(at).is_some_and(|a| a.span.overlaps(span)) {
                 found.push(at);
             }
         }
+        self.steps += looked_at;
         found.sort_unstable();
         Some(found)
     }
@@ -194,7 +230,10 @@ impl ArrivalVerdicts {
                 continue;
             }
             match &mut arrival.found {
-                ArrivalKind::Retransmission { missing } => subtract(missing, span),
+                ArrivalKind::Retransmission { missing } => {
+                    self.steps += missing.len() as u64;
+                    subtract(missing, span);
+                }
                 // It looked like an original, and is a retransmission.
                 ArrivalKind::Unclear => {
                     let mut missing = vec![arrival.span];

@@ -8,6 +8,7 @@
 use super::Transmission;
 use super::evidence::is_before;
 use super::pieces::Piece;
+use crate::memory::HeapSize;
 use recoup_recovery::Ack;
 use recoup_units::{Instant, Offset, Span};
 use std::collections::VecDeque;
@@ -57,6 +58,11 @@ struct LastAck {
 }
 
 impl ChallengeAcks {
+    /// Its memory on the heap, in bytes.
+    pub fn memory(&self) -> usize {
+        self.kept.heap_size() + self.hole_fills.heap_size()
+    }
+
     /// Removes everything, keeping memory.
     pub fn clear(&mut self) {
         self.kept.clear();

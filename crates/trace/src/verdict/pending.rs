@@ -2,6 +2,7 @@
 
 use super::ConditionalVerdict;
 use crate::finding::{Evidence, Verdict};
+use crate::memory::HeapSize;
 
 const AMBIGUOUS: (Verdict, Evidence) = (Verdict::Unknowable, Evidence::Ambiguous);
 
@@ -18,25 +19,34 @@ struct Pending {
 #[derive(Debug, Default)]
 pub(super) struct PendingVerdicts {
     waiting: Vec<Pending>,
-    /// Some are decided and not passed on yet.
-    some_decided: bool,
+    /// Decided ones that were not passed on yet.
+    decided: Vec<(u32, ConditionalVerdict)>,
+    /// How many of `waiting` are decided.
+    done: usize,
 }
 
 impl PendingVerdicts {
     /// Removes everything, keeping memory.
     pub fn clear(&mut self) {
         self.waiting.clear();
-        self.some_decided = false;
+        self.decided.clear();
+        self.done = 0;
+    }
+
+    /// Its memory on the heap, in bytes.
+    pub fn memory(&self) -> usize {
+        self.waiting.heap_size() + self.decided.heap_size()
     }
 
     /// Adds a retransmission of `len`, with a higher number than all before.
     pub fn begin(&mut self, index: u32, len: u64) {
-        let found = (len == 0).then_some(AMBIGUOUS.into());
-        self.some_decided |= found.is_some();
+        if len == 0 {
+            return self.decided.push((index, AMBIGUOUS.into()));
+        }
         self.waiting.push(Pending {
             index,
             left: len,
-            found,
+            found: None,
         });
     }
 
@@ -49,32 +59,33 @@ impl PendingVerdicts {
             return;
         };
         let pending = &mut self.waiting[at];
+        if pending.left == 0 {
+            return;
+        }
         pending.left = pending.left.saturating_sub(len);
-        pending.found = Some(
-            pending
-                .found
-                .map_or(found, |before| combined(before, found)),
-        );
-        self.some_decided |= pending.left == 0;
+        let found = (pending.found).map_or(found, |before| combined(before, found));
+        pending.found = Some(found);
+        if pending.left == 0 {
+            self.decided.push((index, found));
+            self.done += 1;
+        }
     }
 
     /// Passes on the decided ones.
     pub fn hand_out(&mut self, mut found: impl FnMut(u32, ConditionalVerdict)) {
-        if !std::mem::take(&mut self.some_decided) {
-            return;
+        for (index, decided) in self.decided.drain(..) {
+            found(index, decided);
         }
-        self.waiting.retain(|pending| {
-            let decided = pending.found.filter(|_| pending.left == 0);
-            if let Some(decided) = decided {
-                found(pending.index, decided);
-            }
-            decided.is_none()
-        });
+        // Each removal is paid for by a decision.
+        if self.done > self.waiting.len() / 2 {
+            self.waiting.retain(|pending| pending.left > 0);
+            self.done = 0;
+        }
     }
 
     /// Passes on the undecided ones as ambiguous.
     pub fn give_up(&mut self, mut found: impl FnMut(u32, ConditionalVerdict)) {
-        for pending in self.waiting.drain(..) {
+        for pending in self.waiting.drain(..).filter(|pending| pending.left > 0) {
             found(pending.index, AMBIGUOUS.into());
         }
     }

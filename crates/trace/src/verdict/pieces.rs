@@ -2,6 +2,7 @@
 //! and were covered by the same ACK and reported by the same DSACKs.
 
 use super::{Transmission, challenge_acks};
+use crate::memory::{allocated, tree};
 use recoup_units::{Instant, Offset, Span};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,6 +16,12 @@ pub(super) const MOST_REPORTS: usize = 4;
 /// The most pieces per direction: more than a window has segments. Beyond, pieces are no longer
 /// cut.
 const MOST_PIECES: usize = 1 << 15;
+
+/// Steps that making a piece takes, and cutting, covering and removing it later.
+pub(super) const STEPS_PER_PIECE: u64 = 48;
+
+/// Steps that visiting a piece takes.
+const STEPS_PER_VISIT: u64 = 8;
 
 /// The most challenge ACKs kept per piece.
 const MOST_CHALLENGE_ACKS: usize = 8;
@@ -162,6 +169,23 @@ pub(super) struct Pieces {
     covered: Map,
     /// No verdict is final before this time.
     next_settled: Option<Instant>,
+    cost: Cost,
+}
+
+/// What the pieces cost.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cost {
+    /// Steps taken since [`take_steps`](Pieces::take_steps).
+    steps: u64,
+    /// Copies in all pieces.
+    copies: usize,
+}
+
+impl Cost {
+    fn on_new_piece(&mut self, piece: &Piece) {
+        self.steps += STEPS_PER_PIECE;
+        self.copies += piece.copies.len();
+    }
 }
 
 impl Pieces {
@@ -178,11 +202,27 @@ impl Pieces {
         self.open.len() + self.covered.len()
     }
 
+    /// The steps taken since the last call; each takes a few ns.
+    pub fn take_steps(&mut self) -> u64 {
+        std::mem::take(&mut self.cost.steps)
+    }
+
+    /// Whether the pieces inside `span` can be visited in `most` steps.
+    pub fn can_visit(&mut self, span: Span, most: u64) -> bool {
+        let few = (most / STEPS_PER_VISIT) as usize;
+        let both = overlapping(&self.open, span).chain(overlapping(&self.covered, span));
+        let count = both.take(few + 1).count();
+        self.cost.steps += count as u64 * STEPS_PER_VISIT;
+        count <= few
+    }
+
     pub fn insert_open(&mut self, piece: Piece) {
+        self.cost.on_new_piece(&piece);
         self.open.insert(piece.span.start, Box::new(piece));
     }
 
     pub fn insert_covered(&mut self, piece: Piece, cover: CoveringAck) {
+        self.cost.on_new_piece(&piece);
         self.insert_until_settled(Box::new(piece), cover);
     }
 
@@ -190,6 +230,24 @@ impl Pieces {
         piece.cover = Some(cover);
         self.next_settled.get_or_insert(cover.at);
         self.covered.insert(piece.span.start, piece);
+    }
+
+    /// Their memory on the heap, in bytes.
+    pub fn memory(&self) -> usize {
+        // A growing vector is up to twice as long as what it holds.
+        self.len() * allocated(size_of::<Piece>())
+            + tree(self.len(), size_of::<(Offset, usize)>())
+            + 2 * self.cost.copies * size_of::<PieceCopy>()
+    }
+
+    /// Copies were added to pieces.
+    pub fn count_copies(&mut self, added: usize) {
+        self.cost.copies += added;
+    }
+
+    /// The number of acknowledged pieces.
+    pub fn covered(&self) -> usize {
+        self.covered.len()
     }
 
     /// Whether any byte of `span` is in a piece.
@@ -218,8 +276,8 @@ impl Pieces {
 
     /// The pieces inside `span`, which are cut at its ends.
     pub fn within(&mut self, span: Span) -> impl Iterator<Item = &mut Piece> {
-        let open = cut(&mut self.open, span);
-        open.chain(cut(&mut self.covered, span))
+        let open = cut(&mut self.open, span, &mut self.cost);
+        open.chain(cut(&mut self.covered, span, &mut self.cost))
     }
 
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Piece> {
@@ -233,7 +291,8 @@ impl Pieces {
         if overlapping(&self.open, span).next().is_none() {
             return false;
         }
-        let starts: Vec<Offset> = cut(&mut self.open, span).map(|p| p.span.start).collect();
+        let inside = cut(&mut self.open, span, &mut self.cost);
+        let starts: Vec<Offset> = inside.map(|piece| piece.span.start).collect();
         for start in starts {
             if let Some(piece) = self.open.remove(&start) {
                 self.insert_until_settled(piece, *cover);
@@ -265,6 +324,7 @@ impl Pieces {
         if self.next_settled.is_none_or(|next| now < next) {
             return Vec::new();
         }
+        self.cost.steps += self.covered.len() as u64;
         let mut starts = Vec::new();
         let mut next = None;
         for (&start, piece) in &self.covered {
@@ -275,11 +335,15 @@ impl Pieces {
         }
         self.next_settled = next;
         let settled = starts.iter().filter_map(|start| self.covered.remove(start));
-        settled.map(|piece| *piece).collect()
+        let settled: Vec<Piece> = settled.map(|piece| *piece).collect();
+        let copies = settled.iter().map(|piece| piece.copies.len());
+        self.cost.copies -= copies.sum::<usize>();
+        settled
     }
 
     /// Removes and returns all pieces.
     pub fn take_all(&mut self) -> Vec<Piece> {
+        self.cost.copies = 0;
         let open = std::mem::take(&mut self.open);
         let covered = std::mem::take(&mut self.covered);
         let all = open.into_values().chain(covered.into_values());
@@ -297,12 +361,17 @@ fn overlapping(map: &Map, span: Span) -> impl Iterator<Item = Span> {
 }
 
 /// The pieces inside `span`, after those across its ends were cut in two.
-fn cut(map: &mut Map, span: Span) -> impl Iterator<Item = &mut Piece> {
+fn cut<'a>(
+    map: &'a mut Map,
+    span: Span,
+    cost: &mut Cost,
+) -> impl Iterator<Item = &'a mut Piece> + use<'a> {
     let room = map.len() < MOST_PIECES;
     for at in [span.start, span.end] {
         let across = map.range_mut(..at).next_back().map(|(_, piece)| piece);
         if let Some(piece) = across.filter(|piece| piece.span.end > at && room) {
             let rest = piece.split_off(at);
+            cost.on_new_piece(&rest);
             map.insert(at, Box::new(rest));
         }
     }

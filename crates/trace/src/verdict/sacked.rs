@@ -1,6 +1,7 @@
 //! What the receiver has selectively acknowledged above its cumulative ACK. Retransmitting it, as
 //! senders without SACK do, is spurious.
 
+use crate::memory::tree;
 use recoup_units::{Offset, Span};
 use std::collections::BTreeMap;
 
@@ -12,6 +13,11 @@ const MOST_RANGES: usize = 1 << 12;
 pub(super) struct Sacked(BTreeMap<Offset, Offset>);
 
 impl Sacked {
+    /// Its memory on the heap, in bytes.
+    pub fn memory(&self) -> usize {
+        tree(self.0.len(), size_of::<Span>())
+    }
+
     /// Adds a SACK block.
     pub fn insert(&mut self, mut block: Span) {
         if block.is_empty() || self.0.len() >= MOST_RANGES {
@@ -44,6 +50,12 @@ impl Sacked {
         {
             first.remove();
         }
+    }
+
+    /// Whether more than `most` ranges lie in `span`.
+    pub fn has_more_than(&self, most: usize, span: Span) -> bool {
+        let inside = self.0.range(span.start..span.end.max(span.start));
+        inside.take(most + 1).count() > most
     }
 
     /// `span` cut at the ends of ranges, and whether each part is selectively acknowledged.

@@ -22,6 +22,14 @@ pub(super) struct ProfileReplay {
     previous: Score,
 }
 
+/// What replaying a tape cost.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RunCost {
+    pub work: u64,
+    /// All of the tape was replayed.
+    pub complete: bool,
+}
+
 impl ProfileReplay {
     pub fn new(candidate: usize) -> Self {
         Self {
@@ -31,8 +39,15 @@ impl ProfileReplay {
         }
     }
 
-    /// Replays what is on the tape.
-    pub fn run(&mut self, tape: &Tape, rows: &mut [Row], context: &EpisodeContext<'_>) {
+    /// Replays what is on the tape, as far as `most` work allows. Returns what it cost.
+    pub fn run(
+        &mut self,
+        tape: &Tape,
+        most: u64,
+        rows: &mut [Row],
+        context: &EpisodeContext<'_>,
+    ) -> RunCost {
+        let before = self.replay.as_ref().map_or(0, |replay| replay.work());
         let replay = self.replay.get_or_insert_with(|| {
             let mechanisms = context.candidates.mechanisms(self.candidate);
             let used = context.pools.replays.take();
@@ -40,15 +55,25 @@ impl ProfileReplay {
             replay.begin(mechanisms, context, &tape.beginning);
             replay
         });
-        replay.run(tape, |index, explained| {
+        let complete = replay.run(tape, before.saturating_add(most), |index, explained| {
             rows[index as usize].explained[self.candidate] = explained;
         });
+        RunCost {
+            work: replay.work() - before,
+            complete,
+        }
+    }
+
+    /// Its memory on the heap, in bytes.
+    pub fn memory(&self) -> usize {
+        (self.replay.as_ref()).map_or(0, |replay| replay.memory())
     }
 
     /// The recording is over.
     pub fn end_stretch(&mut self, context: &EpisodeContext<'_>) {
         self.previous = self.score();
-        if let Some(replay) = self.replay.take() {
+        if let Some(mut replay) = self.replay.take() {
+            replay.trim();
             context.pools.replays.give(replay);
         }
     }

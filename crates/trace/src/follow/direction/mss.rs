@@ -71,7 +71,7 @@ impl Mss {
 }
 
 /// Full segments are hardly ever shorter, in bytes (RFC 9293 §3.7.1: every IPv4 host accepts this).
-const LEAST_FULL_SEGMENT: u32 = 536;
+pub(super) const LEAST_FULL_SEGMENT: u32 = 536;
 
 #[cfg(test)]
 mod tests {

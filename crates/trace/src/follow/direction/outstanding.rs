@@ -5,13 +5,27 @@
 //! their own.
 
 use super::{DirectionState, SAME_COUNTER};
-use recoup_units::{Instant, Offset, Span};
+use crate::explain::replay::MOST_PIECES;
+use recoup_units::{Instant, Offset, Span, partition_point_near};
 
 /// The most entries kept.
-const MOST_OUTSTANDING: usize = 1 << 17;
+const MOST_OUTSTANDING: usize = 1 << 16;
 
 /// Entries whose segments are counted one by one.
 const MOST_COUNTED: usize = 1024;
+
+/// The same once the packets no longer pay for more.
+const LEAST_COUNTED: usize = 32;
+
+/// Steps that looking after outstanding packets may take for each captured segment. A step counts or
+/// moves an entry and takes about a ns.
+const STEPS_PER_SEGMENT: u64 = 128;
+
+/// Entries that are moved at no cost.
+const FEW_MOVED: usize = 64;
+
+/// Steps that it may take besides.
+const FREE_STEPS: u64 = 4096;
 
 /// An outstanding packet, or outstanding bytes that were not captured.
 #[derive(Clone, Copy, Debug)]
@@ -81,19 +95,53 @@ impl DirectionState {
 
     /// The index of the first entry that ends above `offset`.
     fn first_beyond(&self, offset: Offset) -> usize {
-        self.outstanding.partition_point(|f| f.span.end <= offset)
+        let len = self.outstanding.len();
+        let Some(first) = self.outstanding.front() else {
+            return 0;
+        };
+        // Most packets are of one length.
+        let all = self.nxt.since(first.span.start).max(1) as f64;
+        let guess = offset.since(first.span.start) as f64 / all * len as f64;
+        partition_point_near(len, guess as usize, |i| {
+            self.outstanding[i].span.end <= offset
+        })
+    }
+
+    /// An upper bound of the segments that a replay makes of what is outstanding.
+    pub(super) fn most_segments_outstanding(&self, mss: u32) -> u64 {
+        let packets = (self.outstanding.len() - self.acknowledged) as u64;
+        let bytes = self.nxt.since(self.una);
+        (packets + bytes / u64::from(mss.max(1))).min(packets * MOST_PIECES)
     }
 
     /// The number of outstanding segments of `mss` bytes.
-    pub(super) fn segments_outstanding(&self, mss: u32) -> u32 {
-        let outstanding = self.outstanding.range(self.acknowledged..);
+    pub(super) fn segments_outstanding(&mut self, mss: u32) -> u32 {
+        let len = self.outstanding.len() - self.acknowledged;
         // Counting very many takes too long: each further entry counts as one segment.
-        let rest = outstanding.len().saturating_sub(MOST_COUNTED) as u64;
-        let counted = outstanding.take(MOST_COUNTED).map(|packet| {
+        let most = match self.can_afford(len.min(MOST_COUNTED)) {
+            true => MOST_COUNTED,
+            false => LEAST_COUNTED,
+        };
+        let rest = len.saturating_sub(most) as u64;
+        let mss = u64::from(mss.max(1));
+        let outstanding = self.outstanding.range(self.acknowledged..);
+        let counted = outstanding.take(most).map(|packet| {
             let left = packet.span.end.since(packet.span.start.max(self.una));
-            left.div_ceil(mss.max(1).into())
+            if left <= mss { 1 } else { left.div_ceil(mss) }
         });
         u32::try_from(counted.sum::<u64>() + rest).unwrap_or(u32::MAX)
+    }
+
+    /// Whether the packets of the direction pay for this many more steps, which are then spent.
+    fn can_afford(&mut self, steps: usize) -> bool {
+        let earned = FREE_STEPS + STEPS_PER_SEGMENT * self.captured_segments();
+        let spent = self.steps + steps as u64;
+        let affordable = spent <= earned;
+        if affordable {
+            self.steps = spent;
+        }
+        self.too_costly |= !affordable;
+        affordable
     }
 
     /// `span` was captured: its first copy or, if `again`, another one.
@@ -128,6 +176,11 @@ impl DirectionState {
     fn split_out(&mut self, i: usize, span: Span) -> usize {
         let whole = self.outstanding[i];
         if span.covers(whole.span) || self.outstanding.len() + 2 > MOST_OUTSTANDING {
+            return i;
+        }
+        // Inserting moves the entries on one side.
+        let moved = i.min(self.outstanding.len() - i);
+        if moved > FEW_MOVED && !self.can_afford(2 * moved) {
             return i;
         }
         let middle = Span::new(

@@ -1,0 +1,44 @@
+//! Estimates of the memory that collections hold on the heap, in bytes.
+
+use std::collections::VecDeque;
+
+/// What the allocator adds to an allocation.
+const PER_ALLOCATION: usize = 16;
+
+/// What a B-tree adds to each entry: nodes are two thirds full.
+const PER_TREE_ENTRY: usize = 8;
+
+/// A collection that knows its memory.
+pub(crate) trait HeapSize {
+    /// The bytes that it holds, without what its elements hold.
+    fn heap_size(&self) -> usize;
+}
+
+impl<T> HeapSize for Vec<T> {
+    #[inline]
+    fn heap_size(&self) -> usize {
+        allocated(self.capacity() * size_of::<T>())
+    }
+}
+
+impl<T> HeapSize for VecDeque<T> {
+    #[inline]
+    fn heap_size(&self) -> usize {
+        allocated(self.capacity() * size_of::<T>())
+    }
+}
+
+/// An allocation of this size, none if it is 0.
+#[inline]
+pub(crate) fn allocated(bytes: usize) -> usize {
+    match bytes {
+        0 => 0,
+        bytes => bytes + PER_ALLOCATION,
+    }
+}
+
+/// A B-tree with this many entries of a size.
+#[inline]
+pub(crate) fn tree(entries: usize, size: usize) -> usize {
+    entries * (size + size / 2 + PER_TREE_ENTRY)
+}
