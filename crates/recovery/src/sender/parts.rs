@@ -99,6 +99,8 @@ pub(super) struct Timers {
     pub rto: RetransmissionTimer,
     pub early: Option<Instant>,
     pub reorder: Option<Instant>,
+    /// Until then Linux 6 has the reordering timer pending, even if no segment waits for it any more.
+    pub reorder_pending_until: Instant,
     pub probe: LossProbe,
     pub persist: Persist,
     /// Retransmission timeouts since the last ACK of new data.

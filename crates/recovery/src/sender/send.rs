@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::profile::{AckProcessing, LimitedTransmit, RecoveryFill};
+use crate::tlp::ProbeVersion;
 
 impl Sender {
     /// What the sender would send now. The answer stays the same until an ACK, a timer, a write or a
@@ -138,7 +139,7 @@ impl Sender {
             self.timers.rto.start(now, &self.rtt);
         }
         self.timers.persist = Persist::default();
-        self.schedule_probe(now, false);
+        self.reschedule_probe_after_sending(now);
     }
 
     pub(super) fn put_on_board(&mut self, now: Instant, span: Span) {
@@ -184,9 +185,20 @@ impl Sender {
             self.timers.early = None;
             self.stream.last_sent_at = now;
             self.timers.persist = Persist::default();
-            self.schedule_probe(now, false);
+            self.reschedule_probe_after_sending(now);
         }
         sent
+    }
+
+    /// New data was sent. In Linux 6 the retransmission timer takes the place of a pending probe, unless
+    /// another probe may follow (`tcp_event_new_data_sent`).
+    fn reschedule_probe_after_sending(&mut self, now: Instant) {
+        let shared = (self.mechanisms.probe).is_some_and(|p| p.version == ProbeVersion::Linux6);
+        let pending = self.timers.probe.deadline().is_some();
+        self.schedule_probe(now, false);
+        if shared && pending && self.timers.probe.deadline().is_none() {
+            self.count_timeout_from_head(now);
+        }
     }
 
     fn on_sent_again(&mut self, now: Instant, span: Span, trigger: Trigger) {

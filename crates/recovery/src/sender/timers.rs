@@ -98,6 +98,7 @@ impl Sender {
         self.detect_by_time(now);
         if self.rack_version() == Some(RackVersion::Linux6) {
             self.timers.reorder = None; // Linux does not set it again
+            self.count_timeout_from_head(now);
         }
         let marked = self.board.marks() - before;
         if marked == 0 || self.episode.state == State::Recovery {
@@ -110,6 +111,17 @@ impl Sender {
             ..AckSummary::default()
         };
         self.reduce(&progress, marked, true);
+    }
+
+    /// Linux 6 has one timer for RTO, probe and reordering. When it sets the RTO after one of the others, it
+    /// counts from the last transmission of the earliest outstanding segment (`tcp_rearm_rto`).
+    pub(super) fn count_timeout_from_head(&mut self, now: Instant) {
+        let head = self.board.first().map(|first| first.sent_at);
+        if self.rack_version() == Some(RackVersion::Linux6)
+            && let Some(sent_at) = head
+        {
+            self.timers.rto.start_from_head(now, sent_at, &self.rtt);
+        }
     }
 
     fn on_retransmission_timeout(&mut self, now: Instant) {
