@@ -23,6 +23,7 @@ mod acks;
 mod check;
 mod marking;
 mod order;
+mod split;
 
 pub use above::Above;
 pub use order::Sent;
@@ -54,6 +55,8 @@ pub struct SentSegment {
     /// Whether an undo removed its lost mark, and RACK does not consider it any more
     /// ([`unmark_lost`](Scoreboard::unmark_lost)).
     pub forgotten: bool,
+    /// Whether it is a part of a segment that was cut after it was sent.
+    pub cut: bool,
     /// If `sacked`: at least this many segments from this one on are SACKed, so that walks can skip them.
     run: u32,
     links: Links,
@@ -247,6 +250,7 @@ impl Scoreboard {
             lost: false,
             retransmitted: false,
             forgotten: false,
+            cut: false,
             run: 0,
             links,
         });

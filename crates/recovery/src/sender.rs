@@ -40,6 +40,7 @@
 mod acks;
 mod copies;
 mod parts;
+mod path_mtu;
 mod reason;
 mod reduce;
 mod resume;

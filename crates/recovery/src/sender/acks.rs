@@ -10,6 +10,8 @@ impl Sender {
     /// An ACK arrived. Returns what it changed. An ACK of data never sent is ignored.
     pub fn on_ack(&mut self, now: Instant, ack: &Ack) -> AckSummary {
         self.episode.timeout_unanswered = false;
+        self.stream.last_heard_at = now;
+        self.stream.stopped_clock = None;
         if ack.cumulative > self.board.nxt() || self.timers.gave_up {
             self.totals.counters.impossible_acks += u64::from(!self.timers.gave_up);
             return AckSummary::default();

@@ -115,6 +115,7 @@ impl Sender {
     }
 
     fn on_sent_new(&mut self, now: Instant, span: Span) {
+        self.stream.stopped_clock = None;
         if self.board.first().is_none() {
             self.restart_after_idle(now);
             self.congestion
@@ -212,7 +213,8 @@ impl Sender {
             self.episode.rescue_after = self.episode.recovery_point; // one a recovery
         }
         self.rtt.on_sent_again();
-        self.board.resend(now, span, trigger != Trigger::Tlp);
+        let sent_at = self.stream.stopped_clock.unwrap_or(now);
+        self.board.resend(sent_at, span, trigger != Trigger::Tlp);
         self.totals.counters.retransmissions.add(trigger);
         self.totals.counters.retransmitted_bytes += span.len();
         self.totals.unheard = self.totals.unheard.saturating_add(1);
@@ -228,7 +230,7 @@ impl Sender {
             self.episode.frto = Frto::Off; // there was no new data to tell by
         }
         self.episode.release = Release::ByPipe;
-        self.episode.undo.on_retransmission(now);
+        self.episode.undo.on_retransmission(sent_at);
         if let Some(recovery) = self.totals.recoveries.current() {
             recovery.retransmissions += 1;
         }
@@ -261,7 +263,7 @@ impl Sender {
         }
         match self.episode.state {
             State::Loss if self.episode.timeout_due => Trigger::Rto,
-            State::Loss => Trigger::SlowStart,
+            State::Loss => self.episode.loss_trigger,
             _ => self.episode.trigger,
         }
     }

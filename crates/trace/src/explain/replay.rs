@@ -12,12 +12,15 @@
 //!
 //! Source: the 2007 study §IV-A (the state machines of several senders, fed with a trace).
 
+mod segment_size;
+
 use super::context::EpisodeContext;
 use super::tape::{Beginning, Step, Tape};
 use crate::finding::Triggers;
 use recoup_recovery::sender::ResumeState;
-use recoup_recovery::{Mechanisms, Send, Sender, Timer, Trigger};
+use recoup_recovery::{Mechanisms, Send, Sender, State, Timer, Trigger};
 use recoup_units::{Instant, Segments, Span};
+use segment_size::SegmentSizes;
 use std::time::Duration;
 
 /// How long before its computed deadline a timer may fire: the sender's clock ticks, and it
@@ -60,6 +63,7 @@ pub(crate) struct Replay {
     now: Instant,
     /// When something was last sent, or an ACK last brought news.
     active: Instant,
+    sizes: SegmentSizes,
 }
 
 impl Replay {
@@ -75,6 +79,7 @@ impl Replay {
             total: 0,
             now: Instant::ZERO,
             active: Instant::ZERO,
+            sizes: SegmentSizes::default(),
         }
     }
 
@@ -107,12 +112,13 @@ impl Replay {
         self.total = 0;
         self.now = beginning.advanced_at;
         self.active = beginning.advanced_at;
+        self.sizes = SegmentSizes::default();
     }
 
     /// Takes the steps of a tape, and passes the explanation of each retransmission to `explain`.
     pub fn run(&mut self, tape: &Tape, mut explain: impl FnMut(u32, Explained)) {
         let mut written = tape.steps().iter().peekable();
-        for step in tape.steps() {
+        for (i, step) in tape.steps().iter().enumerate() {
             // What is sent within a round trip had been written by the application.
             let until = step.at() + self.sender.rtt().srtt().unwrap_or_default();
             while let Some(ahead) = written.next_if(|ahead| ahead.at() <= until) {
@@ -136,7 +142,7 @@ impl Replay {
                     retransmission,
                 } => {
                     if let Some(index) = retransmission {
-                        let explained = self.on_again(at, span);
+                        let explained = self.on_again(at, span, &tape.steps()[i + 1..]);
                         self.total += 1;
                         self.explained += u32::from(explained.fits);
                         explain(index, explained);
@@ -160,11 +166,13 @@ impl Replay {
             let is_due = |due| due <= at + EARLY && clock.in_time(due);
             let what = self.sender.send_for_new(at, piece, is_due);
             self.sender.on_sent(at, what);
+            self.sizes.on_new(piece.len());
         }
     }
 
-    fn on_again(&mut self, at: Instant, span: Span) -> Explained {
+    fn on_again(&mut self, at: Instant, span: Span, ahead: &[Step]) -> Explained {
         let known = Span::new(span.start, span.end.min(self.sender.nxt()).max(span.start));
+        self.on_smaller_segment(at, known, ahead);
         let explained = self.explain(at, known);
         let trigger = explained.triggers.first().unwrap_or(Trigger::Fast);
         self.sender.on_sent(at, Send::Again(known, trigger));
@@ -204,7 +212,9 @@ impl Replay {
     /// The trigger of a retransmission that the profile does not explain.
     fn likely(&mut self, at: Instant, span: Span) -> Triggers {
         let round_trip = self.sender.rtt().srtt().unwrap_or(self.sender.rto());
-        let quiet = at.since(self.active) >= round_trip / 2 + EARLY;
+        // In Loss an ACK makes the sender go on, even if it brings no news.
+        let prompted = self.sender.state() == State::Loss && at.since(self.now) <= PROMPT;
+        let quiet = !prompted && at.since(self.active) >= round_trip / 2 + EARLY;
         let likely = self.sender.likely_trigger(at, span, quiet);
         likely.map_or(Triggers::UNKNOWN, Triggers::from)
     }
