@@ -35,6 +35,9 @@ const LATE: Duration = Duration::from_millis(20);
 /// the window permitting.
 const AT_ONCE: Duration = Duration::from_millis(10);
 
+/// No sender's retransmission timeout is shorter (Linux `TCP_RTO_MIN`; RFC 6298 §2.4 asks for a second).
+const LEAST_RTO: Duration = Duration::from_millis(200);
+
 /// A segment that an ACK releases follows it within this.
 const PROMPT: Duration = Duration::from_millis(1);
 
@@ -93,7 +96,7 @@ impl Replay {
         let rtt = (beginning.rtts).estimator(mechanisms.rto, common.timestamps);
         let sender = &mut self.sender;
         sender.reset(mechanisms, common.mss, Trigger::Syn, false);
-        sender.set_sack(common.sack);
+        sender.set_sack(common.may_sack);
         sender.set_user_timeout(Duration::from_secs(1 << 30));
         let mss = u64::from(common.mss);
         sender.resume(ResumeState {
@@ -110,8 +113,9 @@ impl Replay {
         self.absent = 0;
         self.explained = 0;
         self.total = 0;
-        self.now = beginning.advanced_at;
-        self.active = beginning.advanced_at;
+        let last_sent = beginning.outstanding.iter().map(|&(at, _)| at).max();
+        self.now = beginning.advanced_at.max(last_sent.unwrap_or_default());
+        self.active = self.now;
         self.sizes = SegmentSizes::default();
     }
 
@@ -211,12 +215,20 @@ impl Replay {
 
     /// The trigger of a retransmission that the profile does not explain.
     fn likely(&mut self, at: Instant, span: Span) -> Triggers {
-        let round_trip = self.sender.rtt().srtt().unwrap_or(self.sender.rto());
+        let srtt = self.sender.rtt().srtt();
+        let timer = srtt.map_or(LEAST_RTO - EARLY, |srtt| srtt / 2 + EARLY);
         // In Loss an ACK makes the sender go on, even if it brings no news.
         let prompted = self.sender.state() == State::Loss && at.since(self.now) <= PROMPT;
-        let quiet = !prompted && at.since(self.active) >= round_trip / 2 + EARLY;
-        let likely = self.sender.likely_trigger(at, span, quiet);
-        likely.map_or(Triggers::UNKNOWN, Triggers::from)
+        let quiet = !prompted && at.since(self.active) >= timer;
+        // A timeout retransmits the first segment, a probe the last one.
+        let first = self.sender.board().first();
+        let both = first.is_none_or(|first| span.start <= first.span.start);
+        match self.sender.likely_trigger(at, span, quiet) {
+            Some(Trigger::Tlp) if srtt.is_none() && both => {
+                Triggers::either(Trigger::Tlp, Trigger::Rto)
+            }
+            likely => likely.map_or(Triggers::UNKNOWN, Triggers::from),
+        }
     }
 
     fn clock(&self, at: Instant) -> HostClock {

@@ -44,6 +44,9 @@ use std::mem::take;
 /// Where the data of a connection begins whose SYN was not captured. Earlier data fits below.
 const MID_CONNECTION: Offset = Offset(1 << 32);
 
+/// So many duplicate ACKs without SACK show that it is not in use.
+const DUPTHRESH: u8 = 3;
+
 /// Stands for "no unconfirmed ACK" and "no window probe".
 const NO_OFFSET: Offset = Offset(u64::MAX);
 
@@ -83,6 +86,10 @@ pub(crate) struct DirectionState {
     pub missing: u64,
     pub foreign: u64,
     pub fin: Option<Offset>,
+    /// An ACK was captured.
+    heard: bool,
+    /// Duplicate ACKs without SACK.
+    plain_duplicates: u8,
     peer_closed_at: Option<Instant>,
     reset_at: Option<Instant>,
     /// A cumulative ACK above everything captured, until another packet confirms it.
@@ -114,6 +121,8 @@ impl Default for DirectionState {
             missing: 0,
             foreign: 0,
             fin: None,
+            heard: false,
+            plain_duplicates: 0,
             peer_closed_at: None,
             reset_at: None,
             unconfirmed_ack: NO_OFFSET,
@@ -166,7 +175,10 @@ impl DirectionState {
 
     #[cold]
     fn episode_context<'a>(&self, context: &DirectionContext<'a>) -> EpisodeContext<'a> {
-        context.episode_context(self.mss.bytes(), self.rtts.least())
+        let mut episode_context = context.episode_context(self.mss.bytes(), self.rtts.least());
+        let unlikely = !self.heard || self.plain_duplicates >= DUPTHRESH;
+        episode_context.may_sack &= context.shared.sack || !unlikely;
+        episode_context
     }
 
     /// Whether everything sent, including a FIN, is acknowledged.
