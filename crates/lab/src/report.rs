@@ -226,7 +226,7 @@ mod tests {
             (&json!("recoup.run"), &json!(1))
         );
         let expected = json!({"total": 3, "fast": 0, "early": 0, "rto": 1, "slow_start": 2,
-            "tlp": 0, "syn": 0, "syn_ack": 0});
+            "tlp": 0, "pmtu": 0, "mtu_probe": 0, "syn": 0, "syn_ack": 0});
         assert_eq!(first["retransmissions"], expected);
         assert_eq!(first["segments_sent"], json!(13));
     }

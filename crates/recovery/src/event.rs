@@ -20,6 +20,10 @@ pub enum Trigger {
     SlowStart,
     /// A tail loss probe that repeats the last segment.
     Tlp,
+    /// The path MTU fell, and the segment is larger (RFC 1191 §6.4; RFC 8201 §5.4).
+    Pmtu,
+    /// A larger segment that probed for a larger path MTU was lost (RFC 4821 §7.6).
+    MtuProbe,
     /// A SYN retransmitted.
     Syn,
     /// A SYN-ACK retransmitted.
@@ -28,12 +32,14 @@ pub enum Trigger {
 
 impl Trigger {
     /// Every trigger, in the order of reports.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::Fast,
         Self::Early,
         Self::Rto,
         Self::SlowStart,
         Self::Tlp,
+        Self::Pmtu,
+        Self::MtuProbe,
         Self::Syn,
         Self::SynAck,
     ];
@@ -46,6 +52,8 @@ impl Trigger {
             Self::Rto => "rto",
             Self::SlowStart => "slow_start",
             Self::Tlp => "tlp",
+            Self::Pmtu => "pmtu",
+            Self::MtuProbe => "mtu_probe",
             Self::Syn => "syn",
             Self::SynAck => "syn_ack",
         }
@@ -170,6 +178,8 @@ pub enum LossDetector {
     Early,
     /// A retransmission timeout. It marks every segment not SACKed; with RACK, not those sent recently.
     Timeout,
+    /// The segment is larger than the path takes.
+    PathMtu,
 }
 
 impl LossDetector {
@@ -181,6 +191,7 @@ impl LossDetector {
             Self::LostRetransmission => "lost_retransmission",
             Self::Early => "early",
             Self::Timeout => "timeout",
+            Self::PathMtu => "path_mtu",
         }
     }
 }

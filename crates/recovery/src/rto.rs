@@ -10,9 +10,12 @@
 //! `T_earliest` is the time since the latest transmission of the earliest outstanding segment
 //! (tail-loss paper §2.1).
 //!
-//! Deviation: Linux shares one timer between RTO, probe and early retransmit. After a pending probe or
-//! early retransmit, it sets the RTO from the send time of the first outstanding segment. Here the timers
-//! are separate, and only an ACK of new data moves the RTO (RFC 6298 §5.3).
+//! Linux shares one timer between RTO, probe, reordering and early retransmit. After one of the others was
+//! pending, it counts the RTO from the last transmission of the earliest outstanding segment
+//! (`tcp_rearm_rto`). Here the timers are separate. For Linux 6,
+//! [`start_from_head`](RetransmissionTimer::start_from_head) has the same effect.
+//!
+//! Deviation: for Linux 3.17, only an ACK of new data moves the RTO (RFC 6298 §5.3).
 
 use crate::rtt::RttEstimator;
 use recoup_units::{Instant, Segments};
@@ -70,6 +73,12 @@ impl RetransmissionTimer {
         } else {
             self.start(now, rtt);
         }
+    }
+
+    /// Starts the timer for a full RTO from `head_sent_at`, when the earliest outstanding segment was last
+    /// sent, or for now if that has passed (Linux 6 `tcp_rto_delta_us`).
+    pub fn start_from_head(&mut self, now: Instant, head_sent_at: Instant, rtt: &RttEstimator) {
+        self.deadline = Some((head_sent_at + self.rto(rtt)).max(now));
     }
 
     /// Stops the timer, since everything is acknowledged (RFC 6298 §5.2).

@@ -23,6 +23,7 @@ mod acks;
 mod check;
 mod marking;
 mod order;
+mod split;
 
 pub use above::Above;
 pub use order::Sent;
@@ -51,6 +52,11 @@ pub struct SentSegment {
     pub lost: bool,
     /// Whether it was retransmitted since it was marked lost, and so counts in the pipe again.
     pub retransmitted: bool,
+    /// Whether an undo removed its lost mark, and RACK does not consider it any more
+    /// ([`unmark_lost`](Scoreboard::unmark_lost)).
+    pub forgotten: bool,
+    /// Whether it is a part of a segment that was cut after it was sent.
+    pub cut: bool,
     /// If `sacked`: at least this many segments from this one on are SACKed, so that walks can skip them.
     run: u32,
     links: Links,
@@ -75,6 +81,11 @@ impl SentSegment {
     /// Whether its last transmission may still arrive.
     fn in_flight(&self) -> bool {
         !self.sacked && (!self.lost || self.retransmitted)
+    }
+
+    /// Whether it is in the list of segments in flight that RACK walks.
+    fn is_listed(&self) -> bool {
+        self.in_flight() && !self.forgotten
     }
 }
 
@@ -252,6 +263,8 @@ impl Scoreboard {
             copied: false,
             lost: false,
             retransmitted: false,
+            forgotten: false,
+            cut: false,
             run: 0,
             links,
         });
@@ -269,7 +282,8 @@ impl Scoreboard {
                 break;
             }
             self.work += 1;
-            let was_in_flight = segment.in_flight();
+            let was_listed = segment.is_listed();
+            segment.forgotten = false;
             segment.sent_at = now;
             segment.nxt_when_sent = nxt;
             segment.transmissions = segment.transmissions.saturating_add(1);
@@ -277,10 +291,10 @@ impl Scoreboard {
                 segment.retransmitted = true;
                 self.retransmitted += 1;
             }
-            if was_in_flight {
+            if was_listed {
                 self.unlink(i);
             }
-            if self.segments[i].in_flight() {
+            if self.segments[i].is_listed() {
                 self.link_newest(i);
             }
         }

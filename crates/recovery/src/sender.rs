@@ -22,7 +22,8 @@
 //! - An RTT sample from a SACK does not move the retransmission timer.
 //! - A FIN alone does not bypass the congestion window. In Linux 3.17 it does.
 //! - Timers are separate. Linux shares one timer between RTO, probe, reordering and early retransmit, and
-//!   computes the RTO from the head's send time after one of the others was pending.
+//!   computes the RTO from the head's send time after one of the others was pending. `linux-6` does the
+//!   same, `linux-3.17` does not.
 //! - `linux-2.6` leaves out three rules of Linux 2.6: a head older than the RTO is lost
 //!   (`tcp_head_timedout`); its own form of F-RTO (3.17's runs instead); on every doubtful ACK the window
 //!   falls to three more than is in flight (`tcp_moderate_cwnd`).
@@ -39,6 +40,7 @@
 mod acks;
 mod copies;
 mod parts;
+mod path_mtu;
 mod reason;
 mod reduce;
 mod resume;

@@ -152,8 +152,8 @@ impl LossProbe {
     /// Whether the timer may be armed: the last probe is answered. Linux 6 always arms it, and checks for an
     /// unanswered probe when the timer expires (`tcp_send_loss_probe`).
     pub fn may_arm(&self, rules: &ProbeRules) -> bool {
-        let answered = self.out.is_none() || rules.version == ProbeVersion::Linux6;
-        answered && !self.due && !self.spent
+        let answered = self.out.is_none() && !self.spent;
+        !self.due && (answered || rules.version == ProbeVersion::Linux6)
     }
 
     /// Whether no probe waits for its answer.

@@ -144,6 +144,11 @@ impl Undo {
             }
     }
 
+    /// `snd_una` at the start of the episode, while it can be undone.
+    pub fn began_at(&self) -> Option<Offset> {
+        self.marker
+    }
+
     /// Undoes the episode and returns the window to restore.
     pub fn take(&mut self) -> Option<PriorWindow> {
         self.marker = None;

@@ -137,7 +137,7 @@ impl Evidence {
     }
 }
 
-/// Why a segment was retransmitted: one trigger, two if two timers fired at once, or none if
+/// Why a segment was retransmitted: one trigger, two if nothing distinguishes two timers, or none if
 /// unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Triggers {
@@ -152,7 +152,7 @@ impl Triggers {
         second: None,
     };
 
-    /// Two timers that fired at once.
+    /// Two timers that nothing distinguishes.
     pub const fn either(first: Trigger, second: Trigger) -> Self {
         Self {
             first: Some(first),

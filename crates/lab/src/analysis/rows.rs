@@ -35,7 +35,7 @@ pub fn retransmissions() -> Columns<Retransmission> {
             (
                 "trigger",
                 "",
-                "why it was sent: fast, early, rto, slow_start, tlp, syn, syn_ack or unknown",
+                "why it was sent: fast, early, rto, slow_start, tlp, pmtu, mtu_probe, syn, syn_ack or unknown",
             ),
             |r| Some(r.triggers.to_string().into()),
         )

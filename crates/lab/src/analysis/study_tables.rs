@@ -162,6 +162,7 @@ fn classification<'a>(senders: impl Iterator<Item = &'a SenderReport>) -> Table 
         "TLP\nneeded",
         "TLP\nspurious",
         "un-\nknowable",
+        "path\nMTU",
         "SYN",
         "SYN-ACK",
         "unknown",
@@ -173,7 +174,7 @@ fn classification<'a>(senders: impl Iterator<Item = &'a SenderReport>) -> Table 
             .into_iter()
             .flat_map(|split| [split.needed, split.spurious]);
         let unknowable: u64 = three.into_iter().map(|split| split.unknowable).sum();
-        let others = [&c.syn, &c.syn_ack, &c.unknown].map(Split::total);
+        let others = [&c.path_mtu, &c.syn, &c.syn_ack, &c.unknown].map(Split::total);
         let numbers = [c.total]
             .into_iter()
             .chain(split)

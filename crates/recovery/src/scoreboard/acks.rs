@@ -79,7 +79,7 @@ impl Scoreboard {
                 i += segment.run.max(1) as usize;
                 continue;
             }
-            if segment.in_flight() {
+            if segment.is_listed() {
                 self.unlink(i);
             }
             summary.note_delivered(&segment, plausible, false);
@@ -151,7 +151,7 @@ impl Scoreboard {
                     summary.note_reordering(fack_before, acked);
                 }
             }
-            if segment.in_flight() {
+            if segment.is_listed() {
                 self.unlink(acked as usize);
             }
             acked += 1;

@@ -134,9 +134,13 @@ impl Scoreboard {
         self.settle();
     }
 
-    /// Removes every lost mark (undo).
-    pub fn unmark_lost(&mut self) {
+    /// Removes every lost mark (undo). With `forget`, RACK never considers the segments again that were
+    /// waiting for their retransmission: only a timeout marks them. Linux takes a lost segment from the list
+    /// that RACK walks, and an undo does not put it back (Linux 6.12 `tcp_rack_detect_loss`,
+    /// `tcp_undo_cwnd_reduction`).
+    pub fn unmark_lost(&mut self, forget: bool) {
         for segment in &mut self.segments {
+            segment.forgotten |= forget && segment.wants_retransmission();
             segment.lost = false;
         }
         self.relink();
@@ -149,8 +153,11 @@ impl Scoreboard {
     /// Marks the segment at index `i` lost, which must be in flight.
     fn mark(&mut self, i: usize) {
         self.marks += 1;
-        self.unlink(i);
+        if self.segments[i].is_listed() {
+            self.unlink(i);
+        }
         let segment = &mut self.segments[i];
+        segment.forgotten = false;
         if std::mem::take(&mut segment.retransmitted) {
             self.retransmitted -= 1;
             self.lost_retransmissions += 1;

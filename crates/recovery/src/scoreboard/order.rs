@@ -95,7 +95,7 @@ impl Scoreboard {
         self.work += 4 * self.segments.len() as u64;
         let segments = &self.segments;
         let mut flying = std::mem::take(&mut self.flying);
-        flying.extend((0..segments.len()).filter(|&i| segments[i].in_flight()));
+        flying.extend((0..segments.len()).filter(|&i| segments[i].is_listed()));
         flying.sort_unstable_by_key(|&i| Sent::of(&segments[i]));
         self.order = Ends::default();
         for i in flying.drain(..) {
@@ -137,14 +137,14 @@ impl Scoreboard {
         let mut count = 0;
         while let Some(i) = next {
             let segment = &self.segments[i];
-            if !segment.in_flight() || last.is_some_and(|last| last > segment.sent_at) {
+            if !segment.is_listed() || last.is_some_and(|last| last > segment.sent_at) {
                 return Err(format!("{} is out of order in flight", segment.span));
             }
             last = Some(segment.sent_at);
             count += 1;
             next = self.newer_than(i);
         }
-        let expected = self.segments.iter().filter(|s| s.in_flight()).count();
+        let expected = self.segments.iter().filter(|s| s.is_listed()).count();
         if count != expected {
             return Err(format!("in flight: {count} listed, {expected} counted"));
         }

@@ -10,6 +10,8 @@ impl Sender {
     /// An ACK arrived. Returns what it changed. An ACK of data never sent is ignored.
     pub fn on_ack(&mut self, now: Instant, ack: &Ack) -> AckSummary {
         self.episode.timeout_unanswered = false;
+        self.stream.last_heard_at = now;
+        self.stream.stopped_clock = None;
         if ack.cumulative > self.board.nxt() || self.timers.gave_up {
             self.totals.counters.impossible_acks += u64::from(!self.timers.gave_up);
             return AckSummary::default();
@@ -73,7 +75,7 @@ impl Sender {
         } else if grows_before && !self.reducing() {
             self.grow_window(now, summary.newly_acked, &summary);
         }
-        self.move_timers(now, &summary);
+        let replaces_other = self.move_timers(now, &summary);
         if !grows_before {
             self.judge_probe(now, ack, &summary);
         }
@@ -99,6 +101,9 @@ impl Sender {
         }
         self.count(&summary);
         self.reschedule_probe(now, &summary);
+        if replaces_other && self.timers.probe.deadline().is_none() {
+            self.count_timeout_from_head(now);
+        }
         self.update_persist(now);
         self.log_changes(now);
         summary
@@ -280,16 +285,18 @@ impl Sender {
     }
 
     /// The retransmission timer restarts when new data is acknowledged (RFC 6298 §5.2, §5.3) and
-    /// stops when all is; a delayed early retransmit is off until its conditions are seen to hold.
-    fn move_timers(&mut self, now: Instant, summary: &AckSummary) {
+    /// stops when all is; a delayed early retransmit is off until its conditions are seen to hold. `true`: in
+    /// Linux 6 the retransmission timer takes the place of a pending probe or reordering timer
+    /// (`tcp_set_xmit_timer`), unless this ACK sets that one again.
+    fn move_timers(&mut self, now: Instant, summary: &AckSummary) -> bool {
         self.timers.early = None;
         let Some(first) = self.board.first() else {
             self.timers.rto.stop();
             self.timers.reorder = None;
-            return;
+            return false;
         };
         if summary.una_advanced == 0 {
-            return;
+            return false;
         }
         if self.mechanisms.rto_restart
             && self.outstanding_and_unsent() < crate::rto::RESTART_THRESHOLD
@@ -300,6 +307,13 @@ impl Sender {
         } else {
             self.timers.rto.start(now, &self.rtt);
         }
+        if self.rack_version() != Some(RackVersion::Linux6) {
+            return false;
+        }
+        // Retransmitting the head does not stop a pending reordering timer (`tcp_xmit_retransmit_queue`).
+        let until = std::mem::take(&mut self.timers.reorder_pending_until);
+        self.timers.reorder = None;
+        now <= until || self.timers.probe.deadline().is_some()
     }
 
     /// Outstanding segments and the unsent data in segments (RFC 7765 §4). A FIN rides on the last

@@ -25,7 +25,13 @@ pub(super) struct Stream {
     pub nagle: bool,
     /// The end of the last partial segment sent.
     pub partial_to: Offset,
+    /// The end of the segment that probes for a larger path MTU; once acknowledged, it probes no more.
+    pub mtu_probe_end: Offset,
     pub last_sent_at: Instant,
+    pub last_heard_at: Instant,
+    /// The time that segments sent now are taken to be sent at, if not the present. Linux reads its clock
+    /// for ACKs, timers and writes, but not for an ICMP message.
+    pub stopped_clock: Option<Instant>,
 }
 
 /// The congestion window and what changes it.
@@ -65,6 +71,8 @@ pub(super) struct Episode {
     pub recovery_point: Offset,
     /// The trigger of retransmissions in the present recovery.
     pub trigger: Trigger,
+    /// The trigger of retransmissions in Loss, other than the timer's own.
+    pub loss_trigger: Trigger,
     /// Where the last episode ended: without SACK, the next one needs an ACK of this.
     pub settled_to: Offset,
     /// The last episode was a recovery, and no DSACK of it has arrived yet.
@@ -99,6 +107,8 @@ pub(super) struct Timers {
     pub rto: RetransmissionTimer,
     pub early: Option<Instant>,
     pub reorder: Option<Instant>,
+    /// Until then Linux 6 has the reordering timer pending, even if no segment waits for it any more.
+    pub reorder_pending_until: Instant,
     pub probe: LossProbe,
     pub persist: Persist,
     /// Retransmission timeouts since the last ACK of new data.
@@ -154,7 +164,10 @@ impl Stream {
             syn_trigger,
             nagle: false,
             partial_to: Offset::SYN,
+            mtu_probe_end: Offset::SYN,
             last_sent_at: Instant::ZERO,
+            last_heard_at: Instant::ZERO,
+            stopped_clock: None,
         }
     }
 }
@@ -188,6 +201,7 @@ impl Episode {
             state_since: Instant::ZERO,
             recovery_point: Offset::SYN,
             trigger: Trigger::Fast,
+            loss_trigger: Trigger::SlowStart,
             settled_to: Offset::SYN,
             awaits_dsack: false,
             release: Release::ByPipe,

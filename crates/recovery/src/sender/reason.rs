@@ -61,7 +61,7 @@ impl Sender {
             let fires = due
                 && match timer {
                     Timer::Early | Timer::Reorder => true,
-                    Timer::Probe => self.timers.probe.is_answered() && self.is_tail(span),
+                    Timer::Probe => self.timers.probe.is_answered() && self.is_probed(span),
                     Timer::Rto => head,
                     Timer::Persist | Timer::Copy | Timer::User => false,
                 };
@@ -92,7 +92,7 @@ impl Sender {
             let probe = &self.timers.probe;
             let may_probe = probe.deadline().is_some() && probe.is_answered();
             let head = self.is_head(span);
-            if self.is_tail(span) && (may_probe || !head) {
+            if self.is_probed(span) && (may_probe || !head) {
                 return Some(Trigger::Tlp);
             }
             if let Some(deadline) = self.deadline(Timer::Rto).filter(|_| head) {
@@ -103,7 +103,7 @@ impl Sender {
         let board = &self.board;
         let reported = span.start < board.highest_sacked() || board.sacked() > Segments::ZERO;
         match self.episode.state {
-            State::Loss => Some(Trigger::SlowStart),
+            State::Loss => Some(self.episode.loss_trigger),
             State::Recovery => Some(Trigger::Fast),
             // An ACK may have passed the capture point without having reached the sender.
             _ => (outstanding && reported).then_some(Trigger::Fast),
@@ -161,13 +161,18 @@ impl Sender {
         untouched && segment.span.end <= self.board.highest_sacked()
     }
 
+    /// Whether `span` begins where the earliest outstanding segment does, or below: the timeout
+    /// retransmits from there.
     fn is_head(&self, span: Span) -> bool {
         let first = self.board.first();
-        first.is_some_and(|first| first.span.overlaps(span))
+        first.is_some_and(|first| span.start <= first.span.start && first.span.overlaps(span))
     }
 
-    fn is_tail(&self, span: Span) -> bool {
+    /// Whether a tail loss probe may repeat `span`: it is the tail, or a part of it after the MSS fell.
+    fn is_probed(&self, span: Span) -> bool {
         let last = self.board.last();
-        last.is_some_and(|last| last.span.overlaps(span))
+        let is_tail = last.is_some_and(|last| last.span.overlaps(span));
+        let part = self.board.segment_at(span.start);
+        is_tail || (!self.is_head(span) && part.is_some_and(|part| part.cut))
     }
 }

@@ -194,7 +194,9 @@ impl Sender {
         self.timers.reorder = None;
         self.timers.probe.forget();
         self.episode.recovery_point = self.board.nxt();
-        self.episode.frto = match self.mechanisms.frto && (fresh || self.timers.timeouts > 1) {
+        self.episode.loss_trigger = Trigger::SlowStart;
+        let frto = self.mechanisms.frto && !self.is_probing_mtu();
+        self.episode.frto = match frto && (fresh || self.timers.timeouts > 1) {
             true => Frto::Watching,
             false => Frto::Off,
         };

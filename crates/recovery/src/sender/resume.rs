@@ -34,6 +34,7 @@ impl Sender {
         self.episode.rescue_after = una;
         self.congestion.usage.round_end = una;
         self.timers.progress_at = state.advanced_at;
+        self.stream.last_heard_at = state.advanced_at;
         let mut first = None;
         for (at, span) in state.outstanding {
             self.put_on_board(at, span);

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::profile::{AckProcessing, LimitedTransmit, RecoveryFill};
+use crate::tlp::ProbeVersion;
 
 impl Sender {
     /// What the sender would send now. The answer stays the same until an ACK, a timer, a write or a
@@ -114,6 +115,7 @@ impl Sender {
     }
 
     fn on_sent_new(&mut self, now: Instant, span: Span) {
+        self.stream.stopped_clock = None;
         if self.board.first().is_none() {
             self.restart_after_idle(now);
             self.congestion
@@ -138,7 +140,7 @@ impl Sender {
             self.timers.rto.start(now, &self.rtt);
         }
         self.timers.persist = Persist::default();
-        self.schedule_probe(now, false);
+        self.reschedule_probe_after_sending(now);
     }
 
     pub(super) fn put_on_board(&mut self, now: Instant, span: Span) {
@@ -184,9 +186,20 @@ impl Sender {
             self.timers.early = None;
             self.stream.last_sent_at = now;
             self.timers.persist = Persist::default();
-            self.schedule_probe(now, false);
+            self.reschedule_probe_after_sending(now);
         }
         sent
+    }
+
+    /// New data was sent. In Linux 6 the retransmission timer takes the place of a pending probe, unless
+    /// another probe may follow (`tcp_event_new_data_sent`).
+    fn reschedule_probe_after_sending(&mut self, now: Instant) {
+        let shared = (self.mechanisms.probe).is_some_and(|p| p.version == ProbeVersion::Linux6);
+        let pending = self.timers.probe.deadline().is_some();
+        self.schedule_probe(now, false);
+        if shared && pending && self.timers.probe.deadline().is_none() {
+            self.count_timeout_from_head(now);
+        }
     }
 
     fn on_sent_again(&mut self, now: Instant, span: Span, trigger: Trigger) {
@@ -200,7 +213,8 @@ impl Sender {
             self.episode.rescue_after = self.episode.recovery_point; // one a recovery
         }
         self.rtt.on_sent_again();
-        self.board.resend(now, span, trigger != Trigger::Tlp);
+        let sent_at = self.stream.stopped_clock.unwrap_or(now);
+        self.board.resend(sent_at, span, trigger != Trigger::Tlp);
         self.totals.counters.retransmissions.add(trigger);
         self.totals.counters.retransmitted_bytes += span.len();
         self.totals.unheard = self.totals.unheard.saturating_add(1);
@@ -216,7 +230,7 @@ impl Sender {
             self.episode.frto = Frto::Off; // there was no new data to tell by
         }
         self.episode.release = Release::ByPipe;
-        self.episode.undo.on_retransmission(now);
+        self.episode.undo.on_retransmission(sent_at);
         if let Some(recovery) = self.totals.recoveries.current() {
             recovery.retransmissions += 1;
         }
@@ -249,7 +263,7 @@ impl Sender {
         }
         match self.episode.state {
             State::Loss if self.episode.timeout_due => Trigger::Rto,
-            State::Loss => Trigger::SlowStart,
+            State::Loss => self.episode.loss_trigger,
             _ => self.episode.trigger,
         }
     }

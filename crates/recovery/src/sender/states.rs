@@ -126,7 +126,8 @@ impl Sender {
             self.episode.undo.forget_retransmission();
         }
         let last_cwnd = self.congestion.cwnd;
-        self.board.unmark_lost();
+        let forget = self.rack_version() == Some(RackVersion::Linux6);
+        self.board.unmark_lost(forget);
         self.take_back(now, Proof::Timestamp);
         self.note_recovery_ended(now, last_cwnd, Ended::Undone);
         self.keep_open(now);
@@ -210,7 +211,7 @@ impl Sender {
     }
 
     fn leave_loss_undone(&mut self, now: Instant, proof: Proof) {
-        self.board.unmark_lost();
+        self.board.unmark_lost(false);
         self.take_back(now, proof);
         self.timers.timeouts = 0;
         self.leave_loss(now);
@@ -307,6 +308,10 @@ impl Sender {
             .rack_version()
             .map_or(Duration::ZERO, RackVersion::timer_slack);
         self.timers.reorder = waiting.map(|sent| sent + age + slack);
+        if let Some(at) = self.timers.reorder {
+            self.timers.reorder_pending_until = at;
+            self.count_timeout_from_head(now);
+        }
         if self.timers.reorder.is_some() && self.mechanisms.probe.is_some_and(|p| p.is_modern()) {
             self.timers.probe.disarm(); // one timer in Linux; in RFC 8985 §7.2 recovery excludes the probe
         }

@@ -42,7 +42,7 @@ impl Sender {
             Timer::Early => self.timers.early,
             Timer::Reorder => self.timers.reorder,
             Timer::Probe => self.timers.probe.deadline(),
-            Timer::Rto => self.timers.rto.deadline(),
+            Timer::Rto => self.timeout_deadline(),
             Timer::Persist => self.timers.persist.deadline,
             Timer::Copy => self.copying.copies.deadline(),
             Timer::User => {
@@ -59,6 +59,7 @@ impl Sender {
         if self.timers.gave_up || self.deadline(timer).is_none_or(|at| at > now) {
             return;
         }
+        self.stream.stopped_clock = None;
         self.episode.release = Release::ByPipe;
         self.copying.copies.drop_due();
         self.logging.log.push(now, Event::TimerFired { timer });
@@ -68,7 +69,12 @@ impl Sender {
                 self.retransmit_early(now);
             }
             Timer::Reorder => self.on_reordering_timeout(now),
-            Timer::Probe => self.timers.probe.on_expiry(),
+            Timer::Probe => {
+                self.timers.probe.on_expiry();
+                if !self.timers.probe.is_due() {
+                    self.count_timeout_from_head(now);
+                }
+            }
             Timer::Rto => self.on_retransmission_timeout(now),
             Timer::Persist => {
                 self.timers.persist.due = true;
@@ -98,6 +104,7 @@ impl Sender {
         self.detect_by_time(now);
         if self.rack_version() == Some(RackVersion::Linux6) {
             self.timers.reorder = None; // Linux does not set it again
+            self.count_timeout_from_head(now);
         }
         let marked = self.board.marks() - before;
         if marked == 0 || self.episode.state == State::Recovery {
@@ -110,6 +117,32 @@ impl Sender {
             ..AckSummary::default()
         };
         self.reduce(&progress, marked, true);
+    }
+
+    /// The deadline of the retransmission timer. In Linux 6, a probe timer that expires while a probe is
+    /// unanswered makes way for the timeout, which counts from the earliest outstanding segment
+    /// (`tcp_send_loss_probe`).
+    fn timeout_deadline(&self) -> Option<Instant> {
+        let deadline = self.timers.rto.deadline()?;
+        let probe = (self.timers.probe.deadline()).filter(|_| !self.timers.probe.is_answered());
+        let head = self.board.first().map(|first| first.sent_at);
+        match (probe, head) {
+            (Some(probe), Some(head)) if self.rack_version() == Some(RackVersion::Linux6) => {
+                Some(probe.max(head + self.timers.rto.rto(&self.rtt)))
+            }
+            _ => Some(deadline),
+        }
+    }
+
+    /// Linux 6 has one timer for RTO, probe and reordering. When it sets the RTO after one of the others, it
+    /// counts from the last transmission of the earliest outstanding segment (`tcp_rearm_rto`).
+    pub(super) fn count_timeout_from_head(&mut self, now: Instant) {
+        let head = self.board.first().map(|first| first.sent_at);
+        if self.rack_version() == Some(RackVersion::Linux6)
+            && let Some(sent_at) = head
+        {
+            self.timers.rto.start_from_head(now, sent_at, &self.rtt);
+        }
     }
 
     fn on_retransmission_timeout(&mut self, now: Instant) {

@@ -29,6 +29,8 @@ pub(crate) struct EpisodeContext<'a> {
     pub receiver: IpAddr,
     /// SACK was negotiated, or is in use.
     pub sack: bool,
+    /// The same, or the handshake was not captured and nothing shows that SACK is not in use.
+    pub may_sack: bool,
     /// Timestamps are in use.
     pub timestamps: bool,
     /// The capture cut the options of the receiver's ACKs, so its reports are incomplete.

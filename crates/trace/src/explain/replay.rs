@@ -12,14 +12,17 @@
 //!
 //! Source: the 2007 study §IV-A (the state machines of several senders, fed with a trace).
 
+mod segment_size;
+
 use super::context::EpisodeContext;
 use super::tape::{Beginning, Step, Tape};
 use crate::finding::Triggers;
 use crate::hosts::Score;
 use crate::memory::allocated;
 use recoup_recovery::sender::ResumeState;
-use recoup_recovery::{Mechanisms, Send, Sender, Timer, Trigger};
+use recoup_recovery::{Mechanisms, Send, Sender, State, Timer, Trigger};
 use recoup_units::{Instant, Segments, Span};
+use segment_size::SegmentSizes;
 use std::time::Duration;
 
 /// How long before its computed deadline a timer may fire: the sender's clock ticks, and it
@@ -33,6 +36,9 @@ const LATE: Duration = Duration::from_millis(20);
 /// A retransmission that an ACK calls for is sent within this or within an eighth of a round trip,
 /// the window permitting.
 const AT_ONCE: Duration = Duration::from_millis(10);
+
+/// No sender's retransmission timeout is shorter (Linux `TCP_RTO_MIN`; RFC 6298 §2.4 asks for a second).
+const LEAST_RTO: Duration = Duration::from_millis(200);
 
 /// A segment that an ACK releases follows it within this.
 const PROMPT: Duration = Duration::from_millis(1);
@@ -65,6 +71,7 @@ pub(crate) struct Replay {
     now: Instant,
     /// When something was last sent, or an ACK last brought news.
     active: Instant,
+    sizes: SegmentSizes,
 }
 
 impl Replay {
@@ -80,6 +87,7 @@ impl Replay {
             total: 0,
             now: Instant::ZERO,
             active: Instant::ZERO,
+            sizes: SegmentSizes::default(),
         }
     }
 
@@ -93,7 +101,7 @@ impl Replay {
         let rtt = (beginning.rtts).estimator(mechanisms.rto, common.timestamps);
         let sender = &mut self.sender;
         sender.reset(mechanisms, common.mss, Trigger::Syn, false);
-        sender.set_sack(common.sack);
+        sender.set_sack(common.may_sack);
         sender.set_user_timeout(Duration::from_secs(1 << 30));
         let mss = u64::from(common.mss);
         sender.resume(ResumeState {
@@ -110,8 +118,10 @@ impl Replay {
         self.absent = 0;
         self.explained = 0;
         self.total = 0;
-        self.now = beginning.advanced_at;
-        self.active = beginning.advanced_at;
+        let last_sent = beginning.outstanding.iter().map(|&(at, _)| at).max();
+        self.now = beginning.advanced_at.max(last_sent.unwrap_or_default());
+        self.active = self.now;
+        self.sizes = SegmentSizes::default();
     }
 
     /// Takes the steps of a tape, and passes the explanation of each retransmission to `explain`. Stops
@@ -119,7 +129,7 @@ impl Replay {
     /// many segments.
     pub fn run(&mut self, tape: &Tape, most: u64, mut explain: impl FnMut(u32, Explained)) -> bool {
         let mut written = tape.steps().iter().peekable();
-        for step in tape.steps() {
+        for (i, step) in tape.steps().iter().enumerate() {
             let board = self.sender.board();
             if board.work() > most || board.outstanding() > MOST_REPLAYED {
                 return false;
@@ -147,7 +157,7 @@ impl Replay {
                     retransmission,
                 } => {
                     if let Some(index) = retransmission {
-                        let explained = self.on_again(at, span);
+                        let explained = self.on_again(at, span, &tape.steps()[i + 1..]);
                         self.total += 1;
                         self.explained += u32::from(explained.fits);
                         explain(index, explained);
@@ -187,11 +197,13 @@ impl Replay {
             let is_due = |due| due <= at + EARLY && clock.in_time(due);
             let what = self.sender.send_for_new(at, piece, is_due);
             self.sender.on_sent(at, what);
+            self.sizes.on_new(piece.len());
         }
     }
 
-    fn on_again(&mut self, at: Instant, span: Span) -> Explained {
+    fn on_again(&mut self, at: Instant, span: Span, ahead: &[Step]) -> Explained {
         let known = Span::new(span.start, span.end.min(self.sender.nxt()).max(span.start));
+        self.on_smaller_segment(at, known, ahead);
         let explained = self.explain(at, known);
         let trigger = explained.triggers.first().unwrap_or(Trigger::Fast);
         self.sender.on_sent(at, Send::Again(known, trigger));
@@ -230,10 +242,20 @@ impl Replay {
 
     /// The trigger of a retransmission that the profile does not explain.
     fn likely(&mut self, at: Instant, span: Span) -> Triggers {
-        let round_trip = self.sender.rtt().srtt().unwrap_or(self.sender.rto());
-        let quiet = at.since(self.active) >= round_trip / 2 + EARLY;
-        let likely = self.sender.likely_trigger(at, span, quiet);
-        likely.map_or(Triggers::UNKNOWN, Triggers::from)
+        let srtt = self.sender.rtt().srtt();
+        let timer = srtt.map_or(LEAST_RTO - EARLY, |srtt| srtt / 2 + EARLY);
+        // In Loss an ACK makes the sender go on, even if it brings no news.
+        let prompted = self.sender.state() == State::Loss && at.since(self.now) <= PROMPT;
+        let quiet = !prompted && at.since(self.active) >= timer;
+        // A timeout retransmits the first segment, a probe the last one.
+        let first = self.sender.board().first();
+        let both = first.is_none_or(|first| span.start <= first.span.start);
+        match self.sender.likely_trigger(at, span, quiet) {
+            Some(Trigger::Tlp) if srtt.is_none() && both => {
+                Triggers::either(Trigger::Tlp, Trigger::Rto)
+            }
+            likely => likely.map_or(Triggers::UNKNOWN, Triggers::from),
+        }
     }
 
     fn clock(&self, at: Instant) -> HostClock {

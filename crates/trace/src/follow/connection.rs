@@ -253,6 +253,7 @@ impl ConnectionState {
         }
         handshake.scales[side] = (options.window_scale).map(|s| s.min(Options::MAX_WINDOW_SCALE));
         handshake.sack[side] = options.sack_permitted;
+        self.shared.sack_refused |= packet.options_complete && !options.sack_permitted;
         handshake.mss[side] = options.mss;
         handshake.timestamps[side] =
             (packet.options_complete).then_some(options.timestamps.is_some());

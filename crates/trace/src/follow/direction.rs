@@ -45,6 +45,9 @@ use std::mem::take;
 /// Where the data of a connection begins whose SYN was not captured. Earlier data fits below.
 const MID_CONNECTION: Offset = Offset(1 << 32);
 
+/// So many duplicate ACKs without SACK show that it is not in use.
+const DUPTHRESH: u8 = 3;
+
 /// Stands for "no unconfirmed ACK" and "no window probe".
 const NO_OFFSET: Offset = Offset(u64::MAX);
 
@@ -91,6 +94,10 @@ pub(crate) struct DirectionState {
     pub missing: u64,
     pub foreign: u64,
     pub fin: Option<Offset>,
+    /// An ACK was captured.
+    heard: bool,
+    /// Duplicate ACKs without SACK.
+    plain_duplicates: u8,
     peer_closed_at: Option<Instant>,
     reset_at: Option<Instant>,
     /// A cumulative ACK above everything captured, until another packet confirms it.
@@ -126,6 +133,8 @@ impl Default for DirectionState {
             missing: 0,
             foreign: 0,
             fin: None,
+            heard: false,
+            plain_duplicates: 0,
             peer_closed_at: None,
             reset_at: None,
             unconfirmed_ack: NO_OFFSET,
@@ -191,7 +200,10 @@ impl DirectionState {
     fn episode_context<'a>(&self, context: &DirectionContext<'a>) -> EpisodeContext<'a> {
         let mss = self.mss.bytes();
         let most_work = FREE_WORK + WORK_PER_SEGMENT * self.captured_segments();
-        context.episode_context(mss, self.rtts.least(), most_work)
+        let mut episode_context = context.episode_context(mss, self.rtts.least(), most_work);
+        let unlikely = !self.heard || self.plain_duplicates >= DUPTHRESH;
+        episode_context.may_sack &= context.shared.sack || !unlikely;
+        episode_context
     }
 
     /// About how many segments the captured packets hold: what may be spent on them grows with it.

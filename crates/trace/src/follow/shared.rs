@@ -17,6 +17,8 @@ pub(crate) struct Shared {
     pub endpoints: Endpoints,
     /// SACK was negotiated, or is in use.
     pub sack: bool,
+    /// A SYN does not permit SACK.
+    pub sack_refused: bool,
     /// Timestamps are in use.
     pub timestamps: bool,
     /// Packets identical to one just before.
@@ -40,6 +42,7 @@ impl Shared {
         Self {
             endpoints,
             sack: false,
+            sack_refused: false,
             timestamps: false,
             identical_packets: 0,
             syn_duplicated: false,
@@ -132,6 +135,7 @@ impl<'a> DirectionContext<'a> {
             sender: shared.sender(self.side),
             receiver: shared.sender(1 - self.side),
             sack: shared.sack,
+            may_sack: shared.sack || !shared.sack_refused,
             timestamps: shared.timestamps,
             options_cut: shared.options_cut[1 - self.side],
             mss,

@@ -140,6 +140,8 @@ pub struct Classification {
     pub fast_retransmit: Split,
     /// Tail loss probes.
     pub tlp: Split,
+    /// Segments too large for the path: `pmtu` and `mtu_probe`.
+    pub path_mtu: Split,
     /// SYNs.
     pub syn: Split,
     /// SYN-ACKs.
@@ -357,6 +359,7 @@ impl Classification {
             (Some(Detector::Timeout), _) => &mut self.rto,
             (None, Some(Trigger::Syn)) => &mut self.syn,
             (None, Some(Trigger::SynAck)) => &mut self.syn_ack,
+            (None, Some(Trigger::Pmtu | Trigger::MtuProbe)) => &mut self.path_mtu,
             (None, Some(_)) => &mut self.tlp,
             (None, None) => &mut self.unknown,
         }

@@ -3,12 +3,14 @@
 use crate::cli::{Folder, csv_rows, recoup, tail_loss};
 use serde_json::{Value, json};
 
-const TRIGGERS: [&str; 7] = [
+const TRIGGERS: [&str; 9] = [
     "fast",
     "early",
     "rto",
     "slow_start",
     "tlp",
+    "pmtu",
+    "mtu_probe",
     "syn",
     "syn_ack",
 ];

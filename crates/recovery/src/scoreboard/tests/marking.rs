@@ -201,7 +201,7 @@ fn undone_marks_can_be_made_again() {
     board.mark_first(Segments(3), |_| ());
     board.resend(ms(20), segments(1, 1), true);
     assert_eq!(board.pipe(), Segments(5));
-    board.unmark_lost();
+    board.unmark_lost(false);
     board.check().unwrap();
     assert_eq!(
         (board.lost(), board.next_lost().is_none()),

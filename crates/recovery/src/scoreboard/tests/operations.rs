@@ -217,7 +217,7 @@ impl Pair {
                 self.model.forget_sacks();
             }
             Op::UnmarkLost => {
-                self.board.unmark_lost();
+                self.board.unmark_lost(false);
                 self.model.unmark_lost();
             }
             _ => self.mark(op)?,

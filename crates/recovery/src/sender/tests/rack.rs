@@ -373,13 +373,75 @@ fn the_timer_leaves_loss_for_a_recovery_that_repairs_first() {
 fn undoing_looks_at_the_segments_again() {
     // Linux tcp_undo_cwnd_reduction: rack.advanced = 1. Marks are taken back by the echo of 1, and
     // 5, which is overdue all the same, is marked anew.
-    let mut flow = ten("linux-6", 10);
-    flow.at(160).sack(0, &[6..=8]).sends("fast 1-3");
-    flow.at(170).echoing(80).sack(3, &[6..=8]).undone(0, 1, 0);
+    let mut flow = ten("linux-3.17+rack+noer", 10);
+    flow.at(160).sack(0, &[6..=8]).sends("fast 1-4");
+    flow.at(170).echoing(80).sack(4, &[6..=8]).undone(0, 1, 0);
     assert_eq!(flow.marked(), by_rack([1, 2, 3, 4, 5]));
     // The window waits again (80 + 20 − 90 ms left): the path was seen to reorder.
     flow.state(State::Disorder)
-        .timer(Timer::Reorder, 80 + 80 + 20 + 2);
+        .timer(Timer::Reorder, 80 + 80 + 20);
+}
+
+#[test]
+fn linux_6_forgets_a_segment_whose_lost_mark_was_undone_until_the_timeout() {
+    // tcp_rack_detect_loss takes 4 and 5 from the list that RACK walks, and no undo puts them back. The echo
+    // of 1 undoes; from then on, the timeout alone retransmits 4 and 5.
+    let mut flow = ten("linux-6", 10);
+    flow.at(160).sack(0, &[6..=8]).sends("fast 1-3");
+    flow.at(170).echoing(80).sack(3, &[6..=8]).undone(0, 1, 0);
+    flow.state(State::Disorder).no_timer(Timer::Reorder);
+    flow.at(240).sack(3, &[6..=10]).state(State::Disorder);
+    assert_eq!(flow.marked(), by_rack([1, 2, 3, 4, 5]));
+    flow.fires(Timer::Rto);
+    flow.state(State::Loss).sends("rto 4");
+}
+
+#[test]
+fn linux_6_counts_the_timeout_from_the_head_after_a_reordering_timer() {
+    // tcp_rearm_rto: 1 left at 80 ms, and the reordering timer takes the place of the timeout, which goes on
+    // from there. Other profiles have two timers.
+    for (profile, from) in [("linux-6", 80), ("linux-3.17+rack+noer", 150)] {
+        let mut flow = ten(profile, 10);
+        flow.at(150).ack(1).at(151).sack(1, &[3..=3]);
+        assert_eq!(timeout_counts_from(&flow), from, "{profile}");
+    }
+}
+
+/// The time from which the retransmission timeout counts, ms.
+fn timeout_counts_from(flow: &Script) -> u128 {
+    let deadline = flow.sender.deadline(Timer::Rto).unwrap();
+    (deadline - flow.sender.rto())
+        .since(Instant::ZERO)
+        .as_millis()
+}
+
+#[test]
+fn in_linux_6_an_ack_of_new_data_replaces_the_reordering_timer() {
+    // tcp_set_xmit_timer, where RACK has nothing new: 1, a retransmission, is acknowledged sooner than the
+    // shortest round trip, so that RACK does not advance. 4 waits for the timeout.
+    let mut flow = reorders("linux-6");
+    flow.at(240).ack(10).at(300).writes(6).sends("11-16");
+    flow.at(380).sack(10, &[12..=12]);
+    flow.expires(Timer::Reorder, 380 + 20 + 2).sends("fast 11");
+    flow.at(410).sack(10, &[12..=12, 14..=14]);
+    assert!(flow.sender.deadline(Timer::Reorder).is_some());
+    flow.at(420).sack(11, &[12..=12, 14..=14]);
+    flow.no_timer(Timer::Reorder);
+    assert_eq!(timeout_counts_from(&flow), 300);
+}
+
+#[test]
+fn in_linux_6_new_data_brings_back_the_timeout_of_the_head_where_no_probe_may_follow() {
+    // tcp_event_new_data_sent with ICSK_TIME_LOSS_PROBE pending.
+    let mut flow = Script::connected("linux-6", 80);
+    flow.writes(3).sends("1-3");
+    flow.fires(Timer::Probe);
+    flow.sends("tlp 3");
+    flow.at(250).writes(1).sends("4");
+    // Too soon for the probe: RACK does not advance.
+    flow.at(290).sack(0, &[3..=3]).state(State::Disorder);
+    flow.writes(1).sends("5").no_timer(Timer::Probe);
+    assert_eq!(timeout_counts_from(&flow), 80);
 }
 
 #[test]

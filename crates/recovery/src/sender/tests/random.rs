@@ -46,6 +46,13 @@ enum Op {
     Write(u64),
     Close,
     SetMss(u32),
+    /// The path MTU falls, or a probe for a larger one fails.
+    PathMtu {
+        mss: u32,
+        probe: bool,
+    },
+    /// The segment with the byte this far above `snd_una` is retransmitted in two parts.
+    Split(u64),
     /// An ACK that stops on a border of segments and SACKs whole ones, counted from `snd_una`.
     Ack {
         segments: usize,
@@ -82,6 +89,8 @@ fn op() -> impl Strategy<Value = Op> {
         3 => (0..30 * MSS).prop_map(Op::Write),
         1 => Just(Op::Close),
         1 => (0..1500u32).prop_map(Op::SetMss),
+        1 => (0..1500u32, any::<bool>()).prop_map(|(mss, probe)| Op::PathMtu { mss, probe }),
+        1 => (0..20_000u64).prop_map(Op::Split),
         12 => (0..6usize, blocks, window.clone(), any::<bool>(), told()).prop_map(
             |(segments, blocks, window, duplicate, told)| {
                 Op::Ack { segments, blocks, window, duplicate, told }
@@ -161,6 +170,12 @@ impl Run {
             Op::Write(bytes) => self.sender.on_written(self.now, *bytes),
             Op::Close => self.sender.close(self.now),
             Op::SetMss(mss) => self.sender.set_mss(*mss),
+            Op::PathMtu { mss, probe: true } => {
+                self.sender.note_mtu_probe(self.sender.nxt());
+                self.sender.on_mtu_probe_lost(self.now, *mss);
+            }
+            Op::PathMtu { mss, .. } => self.sender.on_path_mtu(self.now, *mss),
+            Op::Split(above) => self.sender.split_segment(self.sender.una() + *above),
             Op::Ack {
                 segments,
                 blocks,

@@ -52,3 +52,78 @@ fn earlier_reordering_does_not_affect_later_losses() {
         assert_eq!(best, Some((1, 1)), "{pairs}: {profile:?}");
     }
 }
+
+/// The triggers of the retransmissions.
+fn triggers(conversation: Conversation) -> Vec<String> {
+    let kept = conversation.analyzed();
+    let rows = kept.retransmissions.iter();
+    rows.map(|row| row.triggers.to_string()).collect()
+}
+
+#[test]
+fn silence_as_long_as_a_timeout_shows_a_timer_where_no_round_trip_time_is_known() {
+    // A single segment, then a FIN: 220 ms may be the probe or the timeout, and a second copy is the
+    // timeout's.
+    for fin in [false, true] {
+        let mut conversation = Conversation::mid_connection();
+        conversation.ack(0.0, 0, 0, 0);
+        for at in [100.0, 320.0, 560.0, 1040.0] {
+            let packet = conversation.data(at, 0, if fin { 0 } else { 500 });
+            if fin {
+                packet.segment.flags = Flags::ACK.union(Flags::FIN);
+            }
+        }
+        assert_eq!(triggers(conversation), ["tlp|rto", "rto", "rto"], "{fin}");
+    }
+}
+
+#[test]
+fn where_sack_was_refused_silence_is_a_timeout() {
+    let mut conversation = Conversation::opened(0.0);
+    for packet in &mut conversation.packets {
+        packet.segment.options.sack_permitted = false;
+    }
+    conversation.data(100.0, 0, 500);
+    conversation.data(350.0, 0, 500);
+    assert_eq!(triggers(conversation), ["rto"]);
+}
+
+#[test]
+fn a_timeout_that_merges_small_segments_is_a_timeout() {
+    // Linux tcp_retrans_try_collapse: one packet holds what were five. The probe before it is unanswered,
+    // and new data brought the timeout of the first segment back.
+    let mut conversation = Conversation::opened(0.0);
+    for i in 0..4 {
+        conversation.data(100.0 + f64::from(i) * 40.0, i64::from(i) * 100, 100);
+    }
+    conversation.data(323.0, 300, 100); // the probe, 2·SRTT + 2 ms after the last segment
+    conversation.data(340.0, 400, 100);
+    conversation.data(352.0, 0, 500);
+    conversation.ack(402.1, 500, 0, 0);
+    assert_eq!(triggers(conversation), ["tlp", "rto"]);
+}
+
+#[test]
+fn a_lost_segment_that_waits_longer_than_the_timeout_was_retransmitted_by_the_timer() {
+    // 1000 and 3000 are lost. The first retransmission turns out to be spurious: the ACK echoes the original.
+    // Linux 6 then forgets that 3000 was lost.
+    let mut conversation = Conversation::opened(0.0);
+    for i in 0..8 {
+        conversation.data(100.0 + f64::from(i) * 0.01, i64::from(i) * 1000, 1000);
+    }
+    let sacks = |conversation: &mut Conversation, at: f64, una: i64, from: i64, to: i64| {
+        let packet = conversation.ack(at, una, from, to);
+        packet.segment.options.timestamps.as_mut().unwrap().echo = 1_000_100;
+    };
+    sacks(&mut conversation, 150.0, 1000, 0, 0);
+    sacks(&mut conversation, 150.01, 1000, 4000, 5000);
+    sacks(&mut conversation, 150.02, 1000, 4000, 6000);
+    sacks(&mut conversation, 150.03, 1000, 4000, 7000);
+    sacks(&mut conversation, 150.04, 1000, 4000, 8000);
+    conversation.data(150.1, 1000, 1000);
+    conversation.data(150.11, 2000, 1000);
+    sacks(&mut conversation, 165.0, 3000, 4000, 8000);
+    conversation.data(420.0, 3000, 1000);
+    conversation.ack(470.1, 8000, 0, 0);
+    assert_eq!(triggers(conversation), ["fast", "fast", "rto"]);
+}

@@ -43,6 +43,7 @@ impl DirectionState {
             self.on_uncaptured(cumulative, now);
         }
         self.unconfirmed_ack = NO_OFFSET;
+        self.heard = true;
         let syn = segment.flags.contains(Flags::SYN);
         let window = u64::from(segment.window) << if syn { 0 } else { self.window_scale };
         let carries_data = segment.sequence_len() > 0;
@@ -53,6 +54,7 @@ impl DirectionState {
             && !carries_data
             && window == self.window
             && self.outstanding.len() > self.acknowledged;
+        self.plain_duplicates = self.plain_duplicates.saturating_add(repeated.into());
         if out_of_order || repeated {
             self.open_episode(&self.episode_context(context));
         }

@@ -1,7 +1,8 @@
 //! The MSS of a direction.
 //!
 //! If both SYNs were captured, it is the smaller MSS option (RFC 9293 §3.7.1), less the room that
-//! timestamps take if both ends use them (RFC 6691 §2).
+//! timestamps take if both ends use them (RFC 6691 §2). A sender's own option may be smaller than what it
+//! sends, if the path MTU that it remembered has expired: a payload as long as the peer accepts shows that.
 //!
 //! Otherwise payloads decide. The longest payload may be several segments, because hosts leave
 //! segmentation to their network card. A payload that fits a 1500-byte packet is one segment. A
@@ -26,6 +27,8 @@ pub(crate) struct Mss {
     bytes: u32,
     /// It comes from the handshake.
     agreed: bool,
+    /// The longest payload that the peer's MSS option permits; 0 if unknown.
+    accepted: u32,
     /// The last payload longer than a 1500-byte packet holds, and how many of that length came in a
     /// row.
     long: (u32, u8),
@@ -43,14 +46,19 @@ impl Mss {
         let options = if timestamps { 12 } else { 0 };
         let most = own.map_or(peer, |own| own.min(peer));
         self.bytes = u32::from(most).saturating_sub(options);
+        self.accepted = u32::from(peer).saturating_sub(options);
         self.agreed = true;
     }
 
     /// A packet with this much payload was sent.
     #[inline]
     pub fn on_payload(&mut self, len: u32) {
-        if len > self.bytes && !self.agreed {
-            self.guess(len);
+        if len > self.bytes {
+            if !self.agreed {
+                self.guess(len);
+            } else if len == self.accepted {
+                self.bytes = len;
+            }
         }
     }
 
@@ -94,6 +102,16 @@ mod tests {
             let mut mss = Mss::default();
             payloads.iter().for_each(|&len| mss.on_payload(len));
             assert_eq!(mss.bytes(), expected, "{payloads:?}");
+        }
+    }
+
+    #[test]
+    fn a_payload_as_long_as_the_peer_accepts_is_one_segment() {
+        let mut mss = Mss::default();
+        mss.agree(Some(1240), 1460, true);
+        for (payload, expected) in [(2456, 1228), (1228, 1228), (1448, 1448), (14_480, 1448)] {
+            mss.on_payload(payload);
+            assert_eq!(mss.bytes(), expected, "{payload}");
         }
     }
 

@@ -230,7 +230,7 @@ impl Counters {
         };
         let rto = of("TCPTimeouts").saturating_sub(syn);
         let tlp = all.saturating_sub(handshake + fast + slow_start + rto);
-        Self([fast, 0, rto, slow_start, tlp, syn, syn_ack])
+        Self([fast, 0, rto, slow_start, tlp, 0, 0, syn, syn_ack])
     }
 
     /// The counters in the clients' output.
