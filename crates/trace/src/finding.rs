@@ -182,6 +182,39 @@ impl fmt::Display for Triggers {
     }
 }
 
+/// Which of several captures, merged into one file, holds a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CapturePoint {
+    /// Its place on the path: 0 is nearest to the end that opened the connection, or that sent the
+    /// first packet.
+    pub number: u32,
+    /// The number of capture points; 1 unless the file is merged.
+    pub count: u32,
+    /// The delay of the path between the first and the last point, if the file shows it.
+    pub apart: Option<Duration>,
+}
+
+impl Default for CapturePoint {
+    fn default() -> Self {
+        Self {
+            number: 0,
+            count: 1,
+            apart: None,
+        }
+    }
+}
+
+impl CapturePoint {
+    /// Whether of all points it is the nearest to the sender of a direction: 0 for what `src` sends,
+    /// 1 for what `dst` sends.
+    pub fn is_nearest_to_sender(&self, direction: usize) -> bool {
+        match direction {
+            0 => self.number == 0,
+            _ => self.number + 1 >= self.count,
+        }
+    }
+}
+
 /// A retransmitted segment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Retransmission {
@@ -220,6 +253,8 @@ pub struct Retransmission {
     pub flight: u32,
     /// Where its direction was captured.
     pub vantage: Vantage,
+    /// The [`CapturePoint::number`] of its connection.
+    pub capture_point: u32,
 }
 
 impl Retransmission {
@@ -383,6 +418,8 @@ pub struct Connection {
     pub packets: u64,
     /// From the SYN to the ACK that completes the handshake, if each of its packets was sent once.
     pub handshake_rtt: Option<Duration>,
+    /// The capture point that the findings apply to. A merged file has a connection for each.
+    pub capture_point: CapturePoint,
     /// What `src` sent, and what `dst` sent.
     pub directions: [Direction; 2],
 }

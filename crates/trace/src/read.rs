@@ -88,6 +88,8 @@ pub struct CapturedPacket {
     pub outgoing: Option<bool>,
     /// The interface of its pcapng section, from 0; 0 in a classic capture.
     pub interface: u32,
+    /// A hash of its two Ethernet addresses, the same in both directions; 0 for other link types.
+    pub link: u32,
 }
 
 /// The format of a capture.

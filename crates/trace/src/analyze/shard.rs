@@ -60,6 +60,9 @@ impl<F: Findings> Shard<F> {
         self.reorder.in_order(part, order, |packets| {
             connections.on_packets(packets, findings);
         });
+        if order == RoundOrder::Last {
+            connections.release_all(findings);
+        }
         connections.sweep(now, findings);
     }
 

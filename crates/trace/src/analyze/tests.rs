@@ -100,6 +100,7 @@ impl Conversation {
             overlong: false,
             outgoing: None,
             interface: 0,
+            link: 0,
         });
         self.packets.last_mut().unwrap()
     }

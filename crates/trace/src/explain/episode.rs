@@ -421,6 +421,7 @@ impl Episode {
                 vantage,
                 connection: end.connection,
                 endpoints: end.endpoints,
+                capture_point: 0,
             });
         }
         result.recoveries = recovery_time.recoveries;
@@ -463,6 +464,7 @@ mod tests {
             overlong: false,
             outgoing: None,
             interface: 0,
+            link: 0,
         };
         let span = Span::at(Offset::DATA, 1000);
         for (before, copy) in [(0, 1), (u16::MAX, u16::MAX)] {

@@ -32,6 +32,7 @@ use crate::explain::tape::Tape;
 use crate::finding;
 use crate::read::CapturedPacket;
 use crate::verdict::Transmission;
+pub(crate) use duplicates::fingerprint;
 use duplicates::{AT_ONCE, RecentPackets};
 use mss::Mss;
 use outstanding::{OutstandingPacket, SentPacket, sent_after_gap};

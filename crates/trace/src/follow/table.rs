@@ -8,12 +8,16 @@
 //! Packets are taken in batches. With thousands of connections, each packet needs another part of
 //! memory. Looking up several at once lets the processor fetch all of those parts at the same time.
 
+mod capture_points;
+
 use super::TimedPacket;
 use super::connection::{ConnectionState, Owner};
+use super::points::{Mark, Pair};
 use crate::explain::context::ReplayContext;
 use crate::explain::pool::Pool;
 use crate::explain::replay::Score;
 use crate::finding::{self, Closing, Findings, Retransmission};
+use capture_points::CapturePoints;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use recoup_units::Instant;
@@ -75,6 +79,7 @@ pub(crate) struct ConnectionTable {
     cursor: usize,
     now: Instant,
     rows: Vec<Retransmission>,
+    points: CapturePoints,
     /// Scores of hosts since [`host_scores`](Self::host_scores) was last called.
     host_scores: Vec<(IpAddr, Vec<Score>)>,
 }
@@ -123,6 +128,7 @@ impl ConnectionTable {
             cursor: 0,
             now: Instant::ZERO,
             rows: Vec::new(),
+            points: CapturePoints::default(),
             host_scores: Vec::new(),
         }
     }
@@ -175,7 +181,13 @@ impl ConnectionTable {
     ) {
         let ends = &timed.packet.endpoints;
         let hit = slot.and_then(|slot| Some((slot, self.get(slot)?.side(ends)?)));
-        let hit = hit.or_else(|| self.find(hash, ends));
+        let mut hit = hit.or_else(|| self.find(hash, ends));
+        if !self.is_at_its_point(hit, timed) {
+            hit = self.place(hash, hit, timed, findings);
+            if hit.is_none() {
+                return;
+            }
+        }
         let (slot, side) = match hit {
             Some((slot, side)) if self.continues(slot, timed) => (slot, side),
             Some((slot, side)) => match self.locate(hash, (slot, side), timed, findings) {
@@ -185,6 +197,17 @@ impl ConnectionTable {
             None => self.begin(hash, timed, findings),
         };
         self.deliver(slot, side, timed);
+    }
+
+    /// Whether the connection was captured where the packet was, or is not open yet.
+    #[inline]
+    fn is_at_its_point(&self, hit: Option<(u32, usize)>, timed: &TimedPacket) -> bool {
+        match hit.and_then(|(slot, side)| Some((self.get(slot)?, side))) {
+            Some((open, side)) => {
+                open.marks[side] == Some(Mark::of(&timed.packet)) && !open.is_held
+            }
+            None => self.points.is_empty(),
+        }
     }
 
     /// Whether a packet certainly belongs to the connection in `slot`.
@@ -261,7 +284,7 @@ impl ConnectionTable {
         }
         let serial = self.next_serial;
         self.next_serial += 1;
-        let connection = match self.closed.take() {
+        let mut connection = match self.closed.take() {
             Some(mut used) => {
                 used.begin(serial, timed);
                 used
@@ -279,6 +302,7 @@ impl ConnectionTable {
             serial,
         });
         let side = connection.side(&packet.endpoints).unwrap_or_default();
+        connection.marks[side] = Some(Mark::of(packet));
         self.slots[slot as usize] = Some(connection);
         let (slots, hasher) = (&self.slots, &self.hasher);
         let entry = TableEntry {
@@ -356,6 +380,7 @@ impl ConnectionTable {
     /// others for silence.
     pub fn sweep(&mut self, now: Instant, findings: &mut impl Findings) {
         self.now = now;
+        self.release_held(false, findings);
         while let Some(&(due, slot, serial)) = self.lingering.front()
             && due <= now
         {
@@ -401,6 +426,10 @@ impl ConnectionTable {
             entry.remove();
         }
         self.free.push(slot);
+        let capture_point = self.points.of(&connection);
+        if connection.in_pair {
+            self.forget_pair(hash, &Pair::of(&connection.shared.endpoints));
+        }
         let closing = match connection.is_over() {
             true => connection.closing(),
             false => closing,
@@ -408,12 +437,21 @@ impl ConnectionTable {
         self.rows.clear();
         let host_scores = &mut self.host_scores;
         let add_score = |host, scores| host_scores.push((host, scores));
-        let found = connection.close(closing, &self.replay_context, &mut self.rows, add_score);
+        let mut found = connection.close(closing, &self.replay_context, &mut self.rows, add_score);
+        found.capture_point = capture_point;
+        for row in &mut self.rows {
+            row.capture_point = capture_point.number;
+        }
         match connection.number {
             Some(_) => findings.connection(found, &self.rows),
             None => self.unnumbered_closed.push((found, self.rows.clone())),
         }
         self.closed.give(connection);
+    }
+
+    /// No more packets will come: passes on those held back.
+    pub fn release_all(&mut self, findings: &mut impl Findings) {
+        self.release_held(true, findings);
     }
 
     /// The number of open connections.
