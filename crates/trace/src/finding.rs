@@ -1,5 +1,7 @@
 //! What an analysis finds: every retransmission with its trigger and verdict, and every connection.
 
+use crate::follow::points::Mark;
+use crate::read::CapturedPacket;
 use recoup_recovery::Trigger;
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, SeqNumber};
@@ -183,7 +185,7 @@ impl fmt::Display for Triggers {
 }
 
 /// Which of several captures, merged into one file, holds a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CapturePoint {
     /// Its place on the path: 0 is nearest to the end that opened the connection, or that sent the
     /// first packet.
@@ -192,6 +194,8 @@ pub struct CapturePoint {
     pub count: u32,
     /// The delay of the path between the first and the last point, if the file shows it.
     pub apart: Option<Duration>,
+    /// The marks of each direction's packets, if the file is merged.
+    pub(crate) marks: [Vec<Mark>; 2],
 }
 
 impl Default for CapturePoint {
@@ -200,11 +204,18 @@ impl Default for CapturePoint {
             number: 0,
             count: 1,
             apart: None,
+            marks: [const { Vec::new() }; 2],
         }
     }
 }
 
 impl CapturePoint {
+    /// Whether it holds a packet of its connection. `direction`: 0 for what `src` sends, 1 for what
+    /// `dst` sends.
+    pub fn holds(&self, direction: usize, packet: &CapturedPacket) -> bool {
+        self.count == 1 || self.marks[direction].contains(&Mark::of(packet))
+    }
+
     /// Whether of all points it is the nearest to the sender of a direction: 0 for what `src` sends,
     /// 1 for what `dst` sends.
     pub fn is_nearest_to_sender(&self, direction: usize) -> bool {

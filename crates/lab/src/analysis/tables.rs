@@ -1,6 +1,6 @@
 //! Retransmissions and connections as text tables. `summary_tables` has those of the summary.
 
-use super::findings::{AllConnections, AllRetransmissions, Analyzed};
+use super::findings::{AllConnections, AllRetransmissions, Analyzed, Collector};
 use super::rows::ms;
 use comfy_table::{Cell, CellAlignment, Table};
 use recoup_table::{plain_table, utc};
@@ -13,8 +13,9 @@ use std::time::Duration;
 /// The retransmissions of a capture.
 pub fn retransmission_table(analyzed: &Analyzed<AllRetransmissions>) -> String {
     let rows = &analyzed.findings.rows;
+    let merged = analyzed.findings.vantages().capture_points > 1;
     let mut table = plain_table();
-    table.set_header([
+    let headers = [
         "frame",
         "time (s)",
         "conn.",
@@ -23,11 +24,13 @@ pub fn retransmission_table(analyzed: &Analyzed<AllRetransmissions>) -> String {
         "verdict",
         "evidence",
         "detection (ms)",
-    ]);
-    right(&mut table, &[0, 1, 2, 7]);
+    ];
+    table.set_header(headers.into_iter().chain(merged.then_some("capture point")));
+    right(&mut table, &[0, 1, 2, 7, 8]);
     let begun = analyzed.findings.begun.unwrap_or_default();
     for r in rows {
-        table.add_row(retransmission(r, begun));
+        let point = merged.then(|| r.capture_point.to_string());
+        table.add_row(retransmission(r, begun).into_iter().chain(point));
     }
     if rows.is_empty() {
         return "no retransmissions\n".into();
@@ -58,8 +61,9 @@ pub fn connection_table(analyzed: &Analyzed<AllConnections>) -> String {
     let Some(first) = rows.iter().map(|connection| connection.begun).min() else {
         return "no connections\n".into();
     };
+    let merged = analyzed.findings.vantages().capture_points > 1;
     let mut table = plain_table();
-    table.set_header([
+    let headers = [
         "conn.",
         "begin\n(s)",
         "duration\n(s)",
@@ -70,13 +74,20 @@ pub fn connection_table(analyzed: &Analyzed<AllConnections>) -> String {
         "RTT p50\n(ms)",
         "recovery\n(ms)",
         "profile",
-    ]);
-    right(&mut table, &[0, 1, 2, 4, 5, 6, 7, 8]);
+    ];
+    table.set_header(
+        headers
+            .into_iter()
+            .chain(merged.then_some("capture\npoint")),
+    );
+    right(&mut table, &[0, 1, 2, 4, 5, 6, 7, 8, 10]);
     for c in rows {
         let [there, back] = &c.directions;
         let [begun, duration] = [c.begun.since(first), c.duration()].map(seconds);
         let own = [c.id.to_string(), begun, duration];
-        table.add_row(own.into_iter().chain(direction(c.endpoints.src, there)));
+        let point = merged.then(|| c.capture_point.number.to_string());
+        let sent = direction(c.endpoints.src, there);
+        table.add_row(own.into_iter().chain(sent).chain(point));
         let own = [const { String::new() }; 3];
         table.add_row(own.into_iter().chain(direction(c.endpoints.dst, back)));
     }

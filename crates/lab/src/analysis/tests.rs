@@ -10,8 +10,8 @@ use recoup_recovery::Trigger;
 use recoup_table::{Columns, Part};
 use recoup_trace::analyze::{Findings, Settings};
 use recoup_trace::finding::{
-    Closing, Connection, Direction, Evidence, Explanation, Identification, Opening, Retransmission,
-    RttQuantiles, Triggers, Vantage, Verdict,
+    CapturePoint, Closing, Connection, Direction, Evidence, Explanation, Identification, Opening,
+    Retransmission, RttQuantiles, Triggers, Vantage, Verdict,
 };
 use recoup_trace::read::{Counts, Reader};
 use recoup_trace::study::{Explained, Sender};
@@ -56,6 +56,7 @@ fn retransmission() -> Retransmission {
         rtt: Some(ms(30)),
         flight: 9,
         vantage: Vantage::Sender,
+        capture_point: 0,
     }
 }
 
@@ -112,6 +113,7 @@ fn connection(id: u64, recovering: Duration, retransmissions: &[Retransmission])
         ended: Instant::from_nanos(BEGIN) + ms(2000),
         packets: 150,
         handshake_rtt: Some(ms(25)),
+        capture_point: CapturePoint::default(),
         directions: [there, Direction::default()],
     }
 }

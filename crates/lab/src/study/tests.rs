@@ -31,6 +31,7 @@ fn add(study: &mut Study, profile: &str, bytes: u64, retransmissions: &[(Trigger
         rtt: Some(rtt),
         flight: 8,
         vantage: Vantage::Sender,
+        capture_point: 0,
     };
     let rows: Vec<Retransmission> = (1..).zip(retransmissions).map(again).collect();
     let mut client = Direction {
@@ -59,6 +60,7 @@ fn add(study: &mut Study, profile: &str, bytes: u64, retransmissions: &[(Trigger
         ended: Instant::from_millis(10_000),
         packets: 20,
         handshake_rtt: None,
+        capture_point: CapturePoint::default(),
         directions: [client, Direction::default()],
     };
     study.add(&connection, &rows);

@@ -438,10 +438,10 @@ impl ConnectionTable {
         let host_scores = &mut self.host_scores;
         let add_score = |host, scores| host_scores.push((host, scores));
         let mut found = connection.close(closing, &self.replay_context, &mut self.rows, add_score);
-        found.capture_point = capture_point;
         for row in &mut self.rows {
             row.capture_point = capture_point.number;
         }
+        found.capture_point = capture_point;
         match connection.number {
             Some(_) => findings.connection(found, &self.rows),
             None => self.unnumbered_closed.push((found, self.rows.clone())),

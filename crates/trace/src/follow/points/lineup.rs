@@ -109,6 +109,11 @@ impl Lineup {
         self.points.iter().filter(complete).count()
     }
 
+    /// The marks of both sides at a point.
+    pub fn marks(&self, point: usize) -> [Vec<Mark>; 2] {
+        self.points.get(point).cloned().unwrap_or_default()
+    }
+
     /// The number of points.
     pub fn count(&self) -> usize {
         self.points.len()

@@ -93,13 +93,20 @@ impl CapturePoints {
         };
         let count = lineup.count() as u32;
         let number = u32::from(point).min(count - 1);
+        let mut marks = lineup.marks(usize::from(point));
+        let is_reversed = pair.side(ends) == 1;
+        if is_reversed {
+            marks.reverse();
+        }
         CapturePoint {
-            number: match pair.side(ends) {
-                0 => number,
-                _ => count - 1 - number,
+            number: if is_reversed {
+                count - 1 - number
+            } else {
+                number
             },
             count,
             apart: lineup.apart,
+            marks,
         }
     }
 }
