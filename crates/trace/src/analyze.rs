@@ -24,6 +24,7 @@ mod shard;
 use crate::explain::identify::Hosts;
 pub use crate::finding::Findings;
 use crate::finding::{Connection, Retransmission};
+use crate::follow::table::Inseparable;
 use crate::read::{CapturedPacket, ClockAnomalies, Counts, ReadError, Reader};
 use feed::{PacketFeed, Round, RoundOrder};
 use rayon::ThreadPoolBuilder;
@@ -98,7 +99,8 @@ impl Findings for Kept {
 /// covers a part of the connections.
 ///
 /// # Errors
-/// Those of [`Reader::finish`].
+/// Those of [`Reader::finish`]. [`ReadError::Merged`] if the file is merged from captures of several
+/// points that cannot be told apart.
 pub fn analyze<F: Findings>(
     mut reader: Reader<'_>,
     settings: &Settings,
@@ -114,10 +116,24 @@ pub fn analyze<F: Findings>(
         }
         reader.next().copied()
     });
-    let (clock, found) = follow_timed(packets.fuse(), settings, findings);
+    let followed = follow_timed(packets.fuse(), settings, findings);
+    let name = reader.name().to_owned();
     let mut counts = reader.stop()?;
-    counts.clock = clock;
-    Ok((counts, found))
+    if let Some(Inseparable {
+        frame,
+        endpoints,
+        why,
+    }) = followed.inseparable
+    {
+        return Err(ReadError::Merged {
+            file: name,
+            frame,
+            endpoints,
+            why,
+        });
+    }
+    counts.clock = followed.clock;
+    Ok((counts, followed.found))
 }
 
 /// Analyzes packets as [`analyze`] does those of a capture. Their frame numbers must increase.
@@ -126,15 +142,22 @@ pub fn follow<F: Findings>(
     settings: &Settings,
     findings: impl Fn() -> F,
 ) -> Vec<F> {
-    follow_timed(packets, settings, findings).1
+    follow_timed(packets, settings, findings).found
 }
 
-/// The same; also returns the anomalies of their timestamps.
+/// The findings, and what limits them.
+struct Followed<F> {
+    found: Vec<F>,
+    clock: ClockAnomalies,
+    inseparable: Option<Inseparable>,
+}
+
+/// The same; also returns what limits the findings.
 fn follow_timed<F: Findings>(
     packets: impl Iterator<Item = CapturedPacket> + Send,
     settings: &Settings,
     findings: impl Fn() -> F,
-) -> (ClockAnomalies, Vec<F>) {
+) -> Followed<F> {
     let hosts = Arc::default();
     let shards = (0..SHARDS).map(|_| Shard::new(settings, &hosts, findings()));
     let mut all = Shards {
@@ -150,8 +173,12 @@ fn follow_timed<F: Findings>(
         Some(pool) => pool.install(|| all.follow(packets, true)),
         None => all.follow(packets, false),
     };
-    let found = all.shards.into_iter().map(Shard::into_findings).collect();
-    (clock, found)
+    let inseparable = all.shards.iter().filter_map(Shard::inseparable);
+    Followed {
+        inseparable: inseparable.min_by_key(|connection| connection.frame),
+        found: all.shards.into_iter().map(Shard::into_findings).collect(),
+        clock,
+    }
 }
 
 /// All shards, and what they share.

@@ -210,10 +210,11 @@ impl Default for CapturePoint {
 }
 
 impl CapturePoint {
-    /// Whether it holds a packet of its connection. `direction`: 0 for what `src` sends, 1 for what
-    /// `dst` sends.
+    /// Whether it may hold a packet of its connection. `direction`: 0 for what `src` sends, 1 for
+    /// what `dst` sends.
     pub fn holds(&self, direction: usize, packet: &CapturedPacket) -> bool {
-        self.count == 1 || self.marks[direction].contains(&Mark::of(packet))
+        let marks = &self.marks[direction];
+        marks.is_empty() || marks.contains(&Mark::of(packet))
     }
 
     /// Whether of all points it is the nearest to the sender of a direction: 0 for what `src` sends,

@@ -267,6 +267,11 @@ impl<'a> Reader<'a> {
         self.taken.load(Ordering::Relaxed)
     }
 
+    /// The name of the input, for messages.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// The size of the file in bytes, if known.
     pub fn size(&self) -> Option<u64> {
         self.size

@@ -7,7 +7,7 @@ use crate::explain::identify::{Candidates, Hosts};
 use crate::explain::pool::Pools;
 use crate::explain::replay::Score;
 use crate::follow::TimedPacket;
-use crate::follow::table::{ConnectionTable, Limits};
+use crate::follow::table::{ConnectionTable, Inseparable, Limits};
 use recoup_units::Instant;
 use std::net::IpAddr;
 use std::sync::{Arc, RwLock};
@@ -84,6 +84,11 @@ impl<F: Findings> Shard<F> {
     /// The capture is over, and all connections have their numbers.
     pub fn finish(&mut self) {
         self.connections.finish(&mut self.findings);
+    }
+
+    /// The first connection, if any, whose capture points cannot be told apart.
+    pub fn inseparable(&self) -> Option<Inseparable> {
+        self.connections.inseparable()
     }
 
     pub fn into_findings(self) -> F {

@@ -3,7 +3,7 @@
 mod succession;
 
 use super::TimedPacket;
-use super::direction::{DirectionState, fingerprint};
+use super::direction::{AT_ONCE, DirectionState, fingerprint};
 use super::points::lineup::Lineup;
 use super::points::sightings::Sighting;
 use super::points::{Mark, Pair};
@@ -40,8 +40,8 @@ pub(crate) struct ConnectionState {
     pub in_pair: bool,
     /// The last SYN of each direction, and when it passed.
     syns: [Option<(u32, Instant)>; 2],
-    /// Its packets are held back until their capture point is known.
-    pub is_held: bool,
+    /// The marks of its packets do not show, or not yet, whether they belong to it.
+    pub has_doubtful_packets: bool,
     /// When the first packet was captured, by its timestamp in the capture.
     begun: Instant,
     first: Instant,
@@ -90,7 +90,7 @@ impl ConnectionState {
             point: None,
             in_pair: false,
             syns: [None; 2],
-            is_held: false,
+            has_doubtful_packets: false,
             begun: packet.at,
             first: timed.time,
             last: timed.time,
@@ -125,7 +125,7 @@ impl ConnectionState {
         self.point = None;
         self.in_pair = false;
         self.syns = [None; 2];
-        self.is_held = false;
+        self.has_doubtful_packets = false;
         // A timestamp far ahead of its neighbours is wrong.
         self.begun = packet.at.min(timed.time);
         self.first = timed.time;
@@ -215,10 +215,19 @@ impl ConnectionState {
                     mark,
                     at,
                     syn: syn.is_some_and(|syn| syn.0 == fingerprint),
+                    identified: true,
                 };
                 each(ends, sighting);
             }
         }
+    }
+
+    /// Whether a packet repeats the last SYN, but not at once.
+    #[cold]
+    pub fn repeats_syn(&self, timed: &TimedPacket, side: usize) -> bool {
+        self.syns[side].is_some_and(|(syn, at)| {
+            syn == fingerprint(&timed.packet) && timed.time.since(at) > AT_ONCE
+        })
     }
 
     /// The capture points are known now. If packets of two of them came before that, forgets them:

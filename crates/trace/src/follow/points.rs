@@ -9,9 +9,11 @@
 //! | module | what it does |
 //! | --- | --- |
 //! | [`sightings`] | finds copies of packets that have different marks |
+//! | [`order`] | tells two points with the same marks apart by the order of the copies |
 //! | [`lineup`] | orders the capture points along the path, and names the point of each packet |
 
 pub(crate) mod lineup;
+pub(crate) mod order;
 pub(crate) mod sightings;
 
 use crate::read::CapturedPacket;

@@ -18,6 +18,7 @@ use crate::explain::pool::Pool;
 use crate::explain::replay::Score;
 use crate::finding::{self, Closing, Findings, Retransmission};
 use capture_points::CapturePoints;
+pub(crate) use capture_points::Inseparable;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use recoup_units::Instant;
@@ -204,7 +205,7 @@ impl ConnectionTable {
     fn is_at_its_point(&self, hit: Option<(u32, usize)>, timed: &TimedPacket) -> bool {
         match hit.and_then(|(slot, side)| Some((self.get(slot)?, side))) {
             Some((open, side)) => {
-                open.marks[side] == Some(Mark::of(&timed.packet)) && !open.is_held
+                open.marks[side] == Some(Mark::of(&timed.packet)) && !open.has_doubtful_packets
             }
             None => self.points.is_empty(),
         }
@@ -230,16 +231,18 @@ impl ConnectionTable {
     ) -> Option<(u32, usize)> {
         let open = self.slots.get_mut(slot as usize)?.as_mut()?;
         if timed.time.nanos_since(open.last) > self.idle {
-            self.close(slot, Closing::Idle, findings);
-            return Some(self.begin(hash, timed, findings));
+            return Some(self.replace(hash, slot, Closing::Idle, timed, findings));
+        }
+        if open.point.is_none() && !open.in_pair && open.repeats_syn(timed, side) {
+            self.begin_hold(hash, Pair::of(&timed.packet.endpoints), timed, findings);
+            return None;
         }
         match open.owner_of(timed, side) {
             Owner::This => Some((slot, side)),
             Owner::Undecided => None,
             Owner::Next(before) => {
-                self.close(slot, Closing::Replaced, findings);
                 let first = before.first().unwrap_or(timed);
-                let (slot, _) = self.begin(hash, first, findings);
+                let (slot, _) = self.replace(hash, slot, Closing::Replaced, first, findings);
                 for timed in &before {
                     let side = self.get(slot)?.side(&timed.packet.endpoints)?;
                     self.deliver(slot, side, timed);
@@ -452,6 +455,11 @@ impl ConnectionTable {
     /// No more packets will come: passes on those held back.
     pub fn release_all(&mut self, findings: &mut impl Findings) {
         self.release_held(true, findings);
+    }
+
+    /// The first connection, if any, whose capture points cannot be told apart.
+    pub fn inseparable(&self) -> Option<Inseparable> {
+        self.points.inseparable
     }
 
     /// The number of open connections.

@@ -2,6 +2,7 @@
 
 use super::window::{InputEnd, Window};
 use super::{Ending, link};
+use recoup_wire::Endpoints;
 use std::io;
 use thiserror::Error;
 
@@ -53,6 +54,20 @@ pub enum ReadError {
         file: String,
         /// The link type.
         link: i32,
+    },
+    /// It is merged from captures of several points that cannot be told apart.
+    #[error(
+        "{file}: merged from captures of several points, which cannot be told apart: {endpoints}, frame {frame}: {why}; expected one capture, or each by itself"
+    )]
+    Merged {
+        /// The file.
+        file: String,
+        /// A frame of a connection that several points captured.
+        frame: u64,
+        /// The ends of that connection.
+        endpoints: Endpoints,
+        /// Why the points cannot be told apart.
+        why: &'static str,
     },
 }
 

@@ -12,6 +12,7 @@
 //! 5. Without a handshake, the clocks are taken to differ by less than the delay.
 
 use super::Mark;
+use super::order::{Repetition, repetition};
 use super::sightings::{Group, Sightings};
 use std::time::Duration;
 
@@ -38,6 +39,10 @@ pub(crate) enum Decision {
     OnePoint,
     /// The capture has several points.
     Points(Lineup),
+    /// It has two, whose packets have the same marks: the delays of both sides, in ns.
+    Ordered([u64; 2]),
+    /// It has several, which cannot be told apart.
+    Inseparable(&'static str),
 }
 
 /// Decides how many capture points there are. `known`: the last decision, if there were several;
@@ -61,6 +66,13 @@ pub(crate) fn decide(evidence: &Sightings, known: Option<&Lineup>, last: bool) -
         true => evidence.are_copies_apart(last),
         false => None,
     };
+    if let Some([there, back]) = evidence.repeats() {
+        match repetition([&there, &back], last) {
+            Repetition::Ordered(delays) => return Decision::Ordered(delays),
+            Repetition::Inseparable(why) => return Decision::Inseparable(why),
+            Repetition::None => {}
+        }
+    }
     match apart {
         Some(true) if complete || known.is_some() || evidence.has_many_copies() => {
             Decision::Points(Lineup::new(evidence, &groups))

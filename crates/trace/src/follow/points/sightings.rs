@@ -36,8 +36,39 @@ pub(crate) struct Sightings {
 struct Side {
     marks: Vec<MarkSeen>,
     fingerprints: Vec<u32>,
-    seen: Vec<(u8, Instant)>,
+    seen: Vec<Seen>,
     copies: Vec<Copies>,
+    repeats: Repeats,
+}
+
+/// Packets seen twice with one mark, longer than [`AT_ONCE`] apart.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Repeats {
+    pub count: u32,
+    /// The shortest time between two sightings, in ns.
+    pub least: u64,
+    /// When the first SYN passed, and when it passed again.
+    pub syn: Option<(Instant, Instant)>,
+    /// All packets but SYNs have a timestamp or an IP identification.
+    pub identified: bool,
+    /// Packets that came long enough ago to have been seen again.
+    due: u32,
+}
+
+impl Repeats {
+    /// Whether most packets were seen twice, as far as that can have happened.
+    pub fn is_most(&self) -> bool {
+        u64::from(self.count) * 5 >= u64::from(self.due) * 3
+    }
+}
+
+/// A packet, with the index of its mark.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    mark: u8,
+    at: Instant,
+    /// It was not seen before.
+    is_first: bool,
 }
 
 /// A mark, and when its first SYN passed.
@@ -67,6 +98,8 @@ pub(crate) struct Sighting {
     pub mark: Mark,
     pub at: Instant,
     pub syn: bool,
+    /// It has a timestamp or an IP identification.
+    pub identified: bool,
 }
 
 impl Sightings {
@@ -81,6 +114,12 @@ impl Sightings {
     /// Adds a packet of `side`.
     pub fn add(&mut self, side: usize, packet: &Sighting) {
         self.sides[side].add(packet);
+    }
+
+    /// The packets that both sides repeat; `None` if one has several marks.
+    pub fn repeats(&self) -> Option<[Repeats; 2]> {
+        let one = self.sides.iter().all(|side| side.marks.len() == 1);
+        one.then(|| [0, 1].map(|side| self.sides[side].repeats()))
     }
 
     /// The marks of `side`, in the order of their first packets.
@@ -114,12 +153,12 @@ impl Sightings {
     pub fn has_many_copies(&self) -> bool {
         self.sides.iter().any(|side| {
             let most = side.copies.iter().max_by_key(|copies| copies.count);
-            let latest = side.seen.iter().map(|(_, at)| *at).max();
+            let latest = side.seen.iter().map(|seen| seen.at).max();
             let (Some(most), Some(latest)) = (most, latest) else {
                 return false;
             };
             let due = |at: Instant| latest.nanos_since(at) >= most.delay.unsigned_abs();
-            let count = side.seen.iter().filter(|(_, at)| due(*at)).count();
+            let count = side.seen.iter().filter(|seen| due(seen.at)).count();
             most.count as usize * 4 >= count
         })
     }
@@ -201,9 +240,13 @@ pub(crate) struct Group(Vec<usize>);
 impl Side {
     fn add(&mut self, packet: &Sighting) {
         let mark = self.index_of(packet.mark);
+        let identified = self.seen.is_empty() || self.repeats.identified;
+        self.repeats.identified = identified && (packet.identified || packet.syn);
+        let is_first = self.add_repeat(mark, packet);
         for i in 0..self.fingerprints.len() {
-            if self.fingerprints[i] == packet.fingerprint && self.seen[i].0 != mark {
-                self.add_copy(self.seen[i], (mark, packet.at), packet.syn);
+            if self.fingerprints[i] == packet.fingerprint && self.seen[i].mark != mark {
+                let seen = self.seen[i];
+                self.add_copy((seen.mark, seen.at), (mark, packet.at), packet.syn);
             }
         }
         if packet.syn {
@@ -213,8 +256,49 @@ impl Side {
         }
         if self.seen.len() < MOST_PACKETS {
             self.fingerprints.push(packet.fingerprint);
-            self.seen.push((mark, packet.at));
+            self.seen.push(Seen {
+                mark,
+                at: packet.at,
+                is_first,
+            });
         }
+    }
+
+    /// Counts a packet that was seen before with the same mark. Returns whether it is new.
+    fn add_repeat(&mut self, mark: u8, packet: &Sighting) -> bool {
+        let places = 0..self.fingerprints.len();
+        let mut earlier = places.filter(|&i| self.fingerprints[i] == packet.fingerprint);
+        let Some(first) = earlier.next().map(|i| self.seen[i]) else {
+            return true;
+        };
+        let since = packet.at.nanos_since(first.at);
+        if first.mark != mark || since <= AT_ONCE.unsigned_abs() || earlier.next().is_some() {
+            return false;
+        }
+        let repeats = &mut self.repeats;
+        repeats.least = match repeats.count {
+            0 => since,
+            _ => repeats.least.min(since),
+        };
+        repeats.count += 1;
+        if packet.syn {
+            repeats.syn.get_or_insert((first.at, packet.at));
+        }
+        false
+    }
+
+    fn repeats(&self) -> Repeats {
+        let latest = self
+            .seen
+            .iter()
+            .map(|seen| seen.at)
+            .max()
+            .unwrap_or_default();
+        let patience = self.repeats.least.saturating_mul(3) / 2;
+        let is_due = |seen: &&Seen| seen.is_first && latest.nanos_since(seen.at) > patience;
+        let mut repeats = self.repeats;
+        repeats.due = self.seen.iter().filter(is_due).count() as u32;
+        repeats
     }
 
     fn index_of(&mut self, mark: Mark) -> u8 {

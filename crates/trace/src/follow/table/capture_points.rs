@@ -12,16 +12,17 @@
 //! ```
 
 use super::{ConnectionState, ConnectionTable, TableEntry};
-use crate::finding::{CapturePoint, Findings};
+use crate::finding::{CapturePoint, Closing, Findings};
 use crate::follow::TimedPacket;
 use crate::follow::direction::fingerprint;
 use crate::follow::points::lineup::{Decision, Lineup, decide};
+use crate::follow::points::order::Order;
 use crate::follow::points::sightings::{Sighting, Sightings};
 use crate::follow::points::{Mark, Pair};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use recoup_units::Instant;
-use recoup_wire::Flags;
+use recoup_wire::{Endpoints, Flags};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -45,6 +46,16 @@ pub(super) struct CapturePoints {
     waiting: VecDeque<(Instant, Pair)>,
     /// Packets held back.
     held: usize,
+    pub inseparable: Option<Inseparable>,
+}
+
+/// A connection whose capture points cannot be told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Inseparable {
+    /// A frame of it.
+    pub frame: u64,
+    pub endpoints: Endpoints,
+    pub why: &'static str,
 }
 
 /// What is known of the marks between two ends.
@@ -56,6 +67,8 @@ enum Points {
     Same(Box<Variants>),
     /// They belong to several.
     Apart(Box<Lineup>),
+    /// They belong to two, in the order of the copies.
+    Ordered(Box<Order>),
 }
 
 /// Packets held back.
@@ -87,13 +100,18 @@ impl CapturePoints {
     pub fn of(&self, connection: &ConnectionState) -> CapturePoint {
         let ends = &connection.shared.endpoints;
         let pair = Pair::of(ends);
-        let (Some(Points::Apart(lineup)), Some(point)) = (self.pairs.get(&pair), connection.point)
-        else {
+        let Some(point) = connection.point else {
             return CapturePoint::default();
         };
-        let count = lineup.count() as u32;
+        let (count, apart, mut marks) = match self.pairs.get(&pair) {
+            Some(Points::Apart(lineup)) => {
+                let marks = lineup.marks(usize::from(point));
+                (lineup.count() as u32, lineup.apart, marks)
+            }
+            Some(Points::Ordered(order)) => (2, Some(order.apart()), Default::default()),
+            _ => return CapturePoint::default(),
+        };
         let number = u32::from(point).min(count - 1);
-        let mut marks = lineup.marks(usize::from(point));
         let is_reversed = pair.side(ends) == 1;
         if is_reversed {
             marks.reverse();
@@ -105,7 +123,7 @@ impl CapturePoints {
                 number
             },
             count,
-            apart: lineup.apart,
+            apart,
             marks,
         }
     }
@@ -124,7 +142,7 @@ impl ConnectionTable {
     ) -> Option<(u32, usize)> {
         let ends = &timed.packet.endpoints;
         let (pair, mark) = (Pair::of(ends), Mark::of(&timed.packet));
-        match self.points.pairs.get(&pair) {
+        match self.points.pairs.get_mut(&pair) {
             Some(Points::Held(_)) => {
                 self.hold(hash, pair, timed, findings);
                 return None;
@@ -135,6 +153,14 @@ impl ConnectionTable {
                     return None;
                 };
                 return Some(self.at_point(hash, point, timed, findings));
+            }
+            Some(Points::Ordered(order)) => {
+                let point = order.point(pair.side(ends), timed);
+                let (slot, side) = self.at_point(hash, point, timed, findings);
+                if let Some(connection) = &mut self.slots[slot as usize] {
+                    connection.has_doubtful_packets = true;
+                }
+                return Some((slot, side));
             }
             Some(Points::Same(variants)) => {
                 let side = pair.side(ends);
@@ -191,6 +217,30 @@ impl ConnectionTable {
         (slot, side)
     }
 
+    /// Closes the connection in `slot`, and begins the next one at the same capture point.
+    #[cold]
+    pub(super) fn replace(
+        &mut self,
+        hash: u64,
+        slot: u32,
+        closing: Closing,
+        first: &TimedPacket,
+        findings: &mut impl Findings,
+    ) -> (u32, usize) {
+        let point = self.get(slot).and_then(|old| old.point);
+        self.close(slot, closing, findings);
+        let (slot, side) = self.begin(hash, first, findings);
+        let pair = Pair::of(&first.packet.endpoints);
+        if let Some(points) = self.points.pairs.get(&pair)
+            && let Some(connection) = &mut self.slots[slot as usize]
+        {
+            connection.point = point;
+            connection.in_pair = true;
+            connection.has_doubtful_packets = matches!(points, Points::Ordered(_));
+        }
+        (slot, side)
+    }
+
     /// The slots of all connections between these ends.
     fn slots_of(&self, hash: u64, pair: &Pair) -> Vec<u32> {
         let tag = TableEntry::tag(hash);
@@ -204,7 +254,7 @@ impl ConnectionTable {
     }
 
     /// From this packet on, holds back those between its ends.
-    fn begin_hold(
+    pub(super) fn begin_hold(
         &mut self,
         hash: u64,
         pair: Pair,
@@ -229,7 +279,7 @@ impl ConnectionTable {
             let Some(connection) = &mut self.slots[slot as usize] else {
                 continue;
             };
-            connection.is_held = true;
+            connection.has_doubtful_packets = true;
             connection.in_pair = true;
             connection.recent_packets(timed.time, |ends, sighting| {
                 hold.evidence.add(pair.side(ends), &sighting);
@@ -251,6 +301,8 @@ impl ConnectionTable {
             mark: Mark::of(packet),
             at: timed.time,
             syn: packet.segment.flags.contains(Flags::SYN),
+            identified: packet.ip_id.is_some_and(|id| id != 0)
+                || packet.segment.options.timestamps.is_some(),
         };
         hold.evidence.add(pair.side(&packet.endpoints), &sighting);
         hold.packets.push(*timed);
@@ -288,18 +340,51 @@ impl ConnectionTable {
             return;
         };
         self.points.held -= hold.packets.len();
+        if let (&Decision::Inseparable(why), Some(first)) = (&decision, hold.packets.first()) {
+            let found = Inseparable {
+                frame: first.packet.frame,
+                endpoints: first.packet.endpoints,
+                why,
+            };
+            self.points.inseparable.get_or_insert(found);
+        }
+        let slots = self.slots_of(hash, &pair);
+        let open = |slot: &u32| self.get(*slot);
         let points = match decision {
             Decision::Points(lineup) => Points::Apart(Box::new(lineup)),
-            Decision::OnePoint | Decision::Wait => Points::Same(Box::new(Variants {
-                marks: [0, 1].map(|side| hold.evidence.marks(side).collect()),
-                decisions: hold.decisions + 1,
-            })),
+            Decision::Ordered(delays) => {
+                let mut order = Order::new(delays);
+                let now = hold
+                    .packets
+                    .first()
+                    .map(|first| first.time)
+                    .unwrap_or_default();
+                for connection in slots.iter().filter_map(open) {
+                    connection.recent_packets(now, |ends, sighting| {
+                        order.remember(pair.side(ends), &sighting);
+                    });
+                }
+                Points::Ordered(Box::new(order))
+            }
+            Decision::OnePoint | Decision::Wait | Decision::Inseparable(_) => {
+                Points::Same(Box::new(Variants {
+                    marks: [0, 1].map(|side| hold.evidence.marks(side).collect()),
+                    decisions: hold.decisions + 1,
+                }))
+            }
         };
-        for slot in self.slots_of(hash, &pair) {
+        for slot in slots {
             if let Some(connection) = &mut self.slots[slot as usize] {
-                connection.is_held = false;
-                if let Points::Apart(lineup) = &points {
-                    connection.settle_at_point(&pair, lineup);
+                connection.has_doubtful_packets = false;
+                match &points {
+                    Points::Apart(lineup) => connection.settle_at_point(&pair, lineup),
+                    // What came before the first copy was captured near the end that opened.
+                    Points::Ordered(_) => {
+                        connection.has_doubtful_packets = true;
+                        let side = pair.side(&connection.shared.endpoints);
+                        connection.point = u8::try_from(side).ok();
+                    }
+                    Points::Held(_) | Points::Same(_) => {}
                 }
             }
         }
