@@ -24,7 +24,7 @@ mod shard;
 use crate::explain::identify::Hosts;
 pub use crate::finding::Findings;
 use crate::finding::{Connection, Retransmission};
-use crate::follow::table::Inseparable;
+use crate::follow::table::Separation;
 use crate::read::{CapturedPacket, ClockAnomalies, Counts, ReadError, Reader};
 use feed::{PacketFeed, Round, RoundOrder};
 use rayon::ThreadPoolBuilder;
@@ -40,6 +40,9 @@ const SHARDS: usize = 8;
 
 /// Packets read between two calls of `watch`.
 const PACKETS_PER_WATCH: u64 = 4096;
+
+/// One inseparable connection for so many that can be told apart makes a merged file unfit.
+const MOST_INSEPARABLE: u64 = 8;
 
 /// How a capture is analyzed.
 #[derive(Clone, Debug)]
@@ -119,18 +122,16 @@ pub fn analyze<F: Findings>(
     let followed = follow_timed(packets.fuse(), settings, findings);
     let name = reader.name().to_owned();
     let mut counts = reader.stop()?;
-    if let Some(Inseparable {
-        frame,
-        endpoints,
-        why,
-    }) = followed.inseparable
-    {
-        return Err(ReadError::Merged {
-            file: name,
-            frame,
-            endpoints,
-            why,
-        });
+    let Separation {
+        apart,
+        inseparable,
+        first,
+    } = followed.separation;
+    if let Some(first) = first {
+        if inseparable * MOST_INSEPARABLE >= apart {
+            return Err(ReadError::Merged { file: name, first });
+        }
+        counts.inseparable = Some((inseparable, first));
     }
     counts.clock = followed.clock;
     Ok((counts, followed.found))
@@ -149,7 +150,7 @@ pub fn follow<F: Findings>(
 struct Followed<F> {
     found: Vec<F>,
     clock: ClockAnomalies,
-    inseparable: Option<Inseparable>,
+    separation: Separation,
 }
 
 /// The same; also returns what limits the findings.
@@ -173,9 +174,12 @@ fn follow_timed<F: Findings>(
         Some(pool) => pool.install(|| all.follow(packets, true)),
         None => all.follow(packets, false),
     };
-    let inseparable = all.shards.iter().filter_map(Shard::inseparable);
+    let mut separation = Separation::default();
+    all.shards
+        .iter()
+        .for_each(|shard| separation.merge(&shard.separation()));
     Followed {
-        inseparable: inseparable.min_by_key(|connection| connection.frame),
+        separation,
         found: all.shards.into_iter().map(Shard::into_findings).collect(),
         clock,
     }

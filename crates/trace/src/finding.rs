@@ -184,6 +184,17 @@ impl fmt::Display for Triggers {
     }
 }
 
+/// A connection whose capture points cannot be told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Inseparable {
+    /// A frame of it.
+    pub frame: u64,
+    /// Its ends.
+    pub endpoints: Endpoints,
+    /// Why the points cannot be told apart.
+    pub why: &'static str,
+}
+
 /// Which of several captures, merged into one file, holds a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CapturePoint {

@@ -7,7 +7,7 @@ use crate::explain::identify::{Candidates, Hosts};
 use crate::explain::pool::Pools;
 use crate::explain::replay::Score;
 use crate::follow::TimedPacket;
-use crate::follow::table::{ConnectionTable, Inseparable, Limits};
+use crate::follow::table::{ConnectionTable, Limits, Separation};
 use recoup_units::Instant;
 use std::net::IpAddr;
 use std::sync::{Arc, RwLock};
@@ -86,9 +86,9 @@ impl<F: Findings> Shard<F> {
         self.connections.finish(&mut self.findings);
     }
 
-    /// The first connection, if any, whose capture points cannot be told apart.
-    pub fn inseparable(&self) -> Option<Inseparable> {
-        self.connections.inseparable()
+    /// Whether the capture points of connections could be told apart.
+    pub fn separation(&self) -> Separation {
+        self.connections.separation()
     }
 
     pub fn into_findings(self) -> F {

@@ -3,9 +3,9 @@
 mod succession;
 
 use super::TimedPacket;
-use super::direction::{AT_ONCE, DirectionState, fingerprint};
+use super::direction::{DirectionState, fingerprint};
 use super::points::lineup::Lineup;
-use super::points::sightings::Sighting;
+use super::points::sightings::{Sighting, WITHIN_A_HOST};
 use super::points::{Mark, Pair};
 use super::shared::{DirectionContext, Shared};
 use crate::explain::context::ReplayContext;
@@ -222,12 +222,27 @@ impl ConnectionState {
         }
     }
 
-    /// Whether a packet repeats the last SYN, but not at once.
+    /// Whether a packet repeats the last SYN, later than a host forwards it.
     #[cold]
     pub fn repeats_syn(&self, timed: &TimedPacket, side: usize) -> bool {
         self.syns[side].is_some_and(|(syn, at)| {
-            syn == fingerprint(&timed.packet) && timed.time.since(at) > AT_ONCE
+            syn == fingerprint(&timed.packet) && timed.time.nanos_since(at) > WITHIN_A_HOST
         })
+    }
+
+    /// Data captured again later than at once, in each direction.
+    pub fn late_copies(&self) -> [u64; 2] {
+        self.directions
+            .each_ref()
+            .map(|direction| direction.late_copies)
+    }
+
+    /// Counts a packet that cannot be analyzed.
+    #[cold]
+    pub fn leave_out(&mut self, timed: &TimedPacket) {
+        self.packets += 1;
+        self.last = self.last.max(timed.time);
+        self.last_frame = timed.packet.frame;
     }
 
     /// The capture points are known now. If packets of two of them came before that, forgets them:

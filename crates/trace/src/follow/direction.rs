@@ -32,8 +32,8 @@ use crate::explain::tape::Tape;
 use crate::finding;
 use crate::read::CapturedPacket;
 use crate::verdict::Transmission;
-use duplicates::RecentPackets;
-pub(crate) use duplicates::{AT_ONCE, fingerprint};
+pub(crate) use duplicates::fingerprint;
+use duplicates::{AT_ONCE, RecentPackets};
 use mss::Mss;
 use outstanding::{OutstandingPacket, SentPacket, sent_after_gap};
 use recoup_units::{Instant, Offset, Span};
@@ -80,6 +80,8 @@ pub(crate) struct DirectionState {
     pub segments: u64,
     pub bytes: u64,
     pub duplicates: u64,
+    /// Of those, packets with the same IP identification as one captured a while before.
+    pub late_copies: u64,
     pub probes: u64,
     pub missing: u64,
     pub foreign: u64,
@@ -111,6 +113,7 @@ impl Default for DirectionState {
             segments: 0,
             bytes: 0,
             duplicates: 0,
+            late_copies: 0,
             probes: 0,
             missing: 0,
             foreign: 0,
@@ -323,6 +326,8 @@ impl DirectionState {
             .is_some_and(|earlier| self.is_same_packet(&earlier, sent, packet, context))
         {
             self.duplicates += 1;
+            let late = earlier.is_some_and(|earlier| now.since(earlier.last_sent_at) > AT_ONCE);
+            self.late_copies += u64::from(late && packet.ip_id.is_some_and(|id| id != 0));
             return;
         } else {
             let last = earlier.map_or_else(|| self.latest_ts_of(span), |packet| packet.ts);

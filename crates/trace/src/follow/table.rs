@@ -18,7 +18,7 @@ use crate::explain::pool::Pool;
 use crate::explain::replay::Score;
 use crate::finding::{self, Closing, Findings, Retransmission};
 use capture_points::CapturePoints;
-pub(crate) use capture_points::Inseparable;
+pub(crate) use capture_points::Separation;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use recoup_units::Instant;
@@ -445,6 +445,7 @@ impl ConnectionTable {
             row.capture_point = capture_point.number;
         }
         found.capture_point = capture_point;
+        self.check_separation(&found, connection.late_copies());
         match connection.number {
             Some(_) => findings.connection(found, &self.rows),
             None => self.unnumbered_closed.push((found, self.rows.clone())),
@@ -457,9 +458,9 @@ impl ConnectionTable {
         self.release_held(true, findings);
     }
 
-    /// The first connection, if any, whose capture points cannot be told apart.
-    pub fn inseparable(&self) -> Option<Inseparable> {
-        self.points.inseparable
+    /// Whether the capture points of connections could be told apart.
+    pub fn separation(&self) -> Separation {
+        self.points.separation
     }
 
     /// The number of open connections.

@@ -2,7 +2,7 @@
 
 use super::window::{InputEnd, Window};
 use super::{Ending, link};
-use recoup_wire::Endpoints;
+use crate::finding::Inseparable;
 use std::io;
 use thiserror::Error;
 
@@ -57,17 +57,14 @@ pub enum ReadError {
     },
     /// It is merged from captures of several points that cannot be told apart.
     #[error(
-        "{file}: merged from captures of several points, which cannot be told apart: {endpoints}, frame {frame}: {why}; expected one capture, or each by itself"
+        "{file}: merged from captures of several points, which cannot be told apart: {}, frame {}: {}; expected one capture, or each by itself",
+        first.endpoints, first.frame, first.why
     )]
     Merged {
         /// The file.
         file: String,
-        /// A frame of a connection that several points captured.
-        frame: u64,
-        /// The ends of that connection.
-        endpoints: Endpoints,
-        /// Why the points cannot be told apart.
-        why: &'static str,
+        /// The first connection that several points captured.
+        first: Inseparable,
     },
 }
 

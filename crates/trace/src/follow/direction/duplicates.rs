@@ -18,7 +18,7 @@ const REMEMBERED: usize = 8;
 
 /// Before the first RTT sample, nothing is retransmitted sooner: the handshake's timer takes a
 /// second (RFC 6298 §2.1), and a fast retransmit waits for an ACK.
-pub(crate) const AT_ONCE: Duration = Duration::from_millis(1);
+pub(super) const AT_ONCE: Duration = Duration::from_millis(1);
 
 /// The same in ticks.
 const TICKS_AT_ONCE: u32 = 977;

@@ -40,14 +40,14 @@ pub(crate) fn repetition(sides: [&Repeats; 2], last: bool) -> Repetition {
     if !both || count < ENOUGH_REPEATS {
         return Repetition::None;
     }
-    if sides.iter().any(|side| !side.identified) {
+    if sides.iter().any(|side| !side.is_identified()) {
         return Repetition::Inseparable(
-            "its packets have neither timestamps nor IP identifications, so that copies and retransmissions look the same",
+            "their packets have neither timestamps nor IP identifications, so that copies and retransmissions look the same",
         );
     }
     let [Some(one), Some(other)] = sides.map(|side| side.syn) else {
         return match last {
-            true => Repetition::Inseparable("the capture does not hold its handshake"),
+            true => Repetition::Inseparable("the capture does not hold their handshake"),
             false => Repetition::None,
         };
     };

@@ -16,6 +16,9 @@ const ENOUGH_COPIES: u32 = 3;
 /// Copies with a smaller delay may have been captured within one host.
 const AT_ONCE: i64 = 1_000_000;
 
+/// Copies with the same mark that come sooner were captured within one host, in ns.
+pub(crate) const WITHIN_A_HOST: u64 = 200_000;
+
 /// The least time, in ns, that a packet takes to another capture point and its answer back. A host
 /// forwards a packet from one interface to the next in less than half of it.
 const ROUND_TRIP: i64 = 100_000;
@@ -41,7 +44,7 @@ struct Side {
     repeats: Repeats,
 }
 
-/// Packets seen twice with one mark, longer than [`AT_ONCE`] apart.
+/// Packets seen twice with one mark, longer than [`WITHIN_A_HOST`] apart.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Repeats {
     pub count: u32,
@@ -49,13 +52,19 @@ pub(crate) struct Repeats {
     pub least: u64,
     /// When the first SYN passed, and when it passed again.
     pub syn: Option<(Instant, Instant)>,
-    /// All packets but SYNs have a timestamp or an IP identification.
-    pub identified: bool,
+    /// Packets without a timestamp and IP identification. SYN-ACKs and resets often have neither.
+    unidentified: u32,
+    packets: u32,
     /// Packets that came long enough ago to have been seen again.
     due: u32,
 }
 
 impl Repeats {
+    /// Whether timestamps or IP identifications distinguish most packets.
+    pub fn is_identified(&self) -> bool {
+        self.unidentified * 2 < self.packets
+    }
+
     /// Whether most packets were seen twice, as far as that can have happened.
     pub fn is_most(&self) -> bool {
         u64::from(self.count) * 5 >= u64::from(self.due) * 3
@@ -240,8 +249,8 @@ pub(crate) struct Group(Vec<usize>);
 impl Side {
     fn add(&mut self, packet: &Sighting) {
         let mark = self.index_of(packet.mark);
-        let identified = self.seen.is_empty() || self.repeats.identified;
-        self.repeats.identified = identified && (packet.identified || packet.syn);
+        self.repeats.packets += 1;
+        self.repeats.unidentified += u32::from(!packet.identified && !packet.syn);
         let is_first = self.add_repeat(mark, packet);
         for i in 0..self.fingerprints.len() {
             if self.fingerprints[i] == packet.fingerprint && self.seen[i].mark != mark {
@@ -272,7 +281,7 @@ impl Side {
             return true;
         };
         let since = packet.at.nanos_since(first.at);
-        if first.mark != mark || since <= AT_ONCE.unsigned_abs() || earlier.next().is_some() {
+        if first.mark != mark || since <= WITHIN_A_HOST || earlier.next().is_some() {
             return false;
         }
         let repeats = &mut self.repeats;

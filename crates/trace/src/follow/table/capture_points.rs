@@ -12,7 +12,7 @@
 //! ```
 
 use super::{ConnectionState, ConnectionTable, TableEntry};
-use crate::finding::{CapturePoint, Closing, Findings};
+use crate::finding::{self, CapturePoint, Closing, Findings, Inseparable};
 use crate::follow::TimedPacket;
 use crate::follow::direction::fingerprint;
 use crate::follow::points::lineup::{Decision, Lineup, decide};
@@ -29,6 +29,15 @@ use std::time::Duration;
 /// How long packets are held back: longer than most round trips and differences between clocks.
 const HELD_FOR: Duration = Duration::from_secs(1);
 
+/// How long a few packets are held back: SYNs and SYN-ACKs are retransmitted after 1, 3 and 7 s.
+const FEW_HELD_FOR: Duration = Duration::from_secs(10);
+
+/// A few packets.
+const FEW: usize = 16;
+
+/// So many late copies of data do not come from the network.
+const MANY_COPIES: u64 = 64;
+
 /// Packets held back between two ends.
 const MOST_HELD: usize = 1024;
 
@@ -42,20 +51,42 @@ const MOST_DECISIONS: u32 = 4;
 #[derive(Debug, Default)]
 pub(super) struct CapturePoints {
     pairs: HashMap<Pair, Points, RandomState>,
-    /// When each pair's first packet was held back, in order.
+    /// When packets between each pair were held back, or still were, in order.
     waiting: VecDeque<(Instant, Pair)>,
     /// Packets held back.
     held: usize,
-    pub inseparable: Option<Inseparable>,
+    pub separation: Separation,
 }
 
-/// A connection whose capture points cannot be told apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Inseparable {
-    /// A frame of it.
-    pub frame: u64,
-    pub endpoints: Endpoints,
-    pub why: &'static str,
+/// Whether the capture points of connections could be told apart.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Separation {
+    /// Connections whose points could be told apart.
+    pub apart: u64,
+    /// Those whose points could not.
+    pub inseparable: u64,
+    /// The first of those.
+    pub first: Option<Inseparable>,
+}
+
+impl Separation {
+    #[cold]
+    fn fail(&mut self, frame: u64, endpoints: Endpoints, why: &'static str) {
+        self.inseparable += 1;
+        self.first.get_or_insert(Inseparable {
+            frame,
+            endpoints,
+            why,
+        });
+    }
+
+    /// Adds those of another table.
+    pub fn merge(&mut self, other: &Self) {
+        self.apart += other.apart;
+        self.inseparable += other.inseparable;
+        let both = self.first.into_iter().chain(other.first);
+        self.first = both.min_by_key(|connection| connection.frame);
+    }
 }
 
 /// What is known of the marks between two ends.
@@ -69,6 +100,8 @@ enum Points {
     Apart(Box<Lineup>),
     /// They belong to two, in the order of the copies.
     Ordered(Box<Order>),
+    /// They belong to several that cannot be told apart. They are counted, but not analyzed.
+    Inseparable,
 }
 
 /// Packets held back.
@@ -87,6 +120,14 @@ struct Hold {
 struct Variants {
     marks: [Vec<Mark>; 2],
     decisions: u32,
+}
+
+/// How long so many packets are held back.
+fn patience(count: usize) -> Duration {
+    match count {
+        0..FEW => FEW_HELD_FOR,
+        _ => HELD_FOR,
+    }
 }
 
 impl CapturePoints {
@@ -153,6 +194,15 @@ impl ConnectionTable {
                     return None;
                 };
                 return Some(self.at_point(hash, point, timed, findings));
+            }
+            Some(Points::Inseparable) => {
+                let (slot, _) = found.unwrap_or_else(|| self.begin(hash, timed, findings));
+                if let Some(connection) = &mut self.slots[slot as usize] {
+                    connection.leave_out(timed);
+                    connection.in_pair = true;
+                    connection.has_doubtful_packets = true;
+                }
+                return None;
             }
             Some(Points::Ordered(order)) => {
                 let point = order.point(pair.side(ends), timed);
@@ -236,7 +286,8 @@ impl ConnectionTable {
         {
             connection.point = point;
             connection.in_pair = true;
-            connection.has_doubtful_packets = matches!(points, Points::Ordered(_));
+            let doubtful = matches!(points, Points::Ordered(_) | Points::Inseparable);
+            connection.has_doubtful_packets = doubtful;
         }
         (slot, side)
     }
@@ -310,7 +361,7 @@ impl ConnectionTable {
         let begun = hold.packets.first().map_or(timed.time, |first| first.time);
         let last = hold.packets.len() >= MOST_HELD
             || self.points.held >= MOST_HELD_IN_ALL
-            || timed.time.since(begun) > HELD_FOR;
+            || timed.time.since(begun) > patience(hold.packets.len());
         match decide(&hold.evidence, hold.known.as_deref(), last) {
             Decision::Wait => {}
             decision => self.release(hash, pair, decision, findings),
@@ -319,20 +370,23 @@ impl ConnectionTable {
 
     /// Passes on the packets that have been held back for long, or all (`last`).
     pub(super) fn release_held(&mut self, last: bool, findings: &mut impl Findings) {
+        let mut again = Vec::new();
         while let Some(&(since, pair)) = self.points.waiting.front()
             && (last || self.now.since(since) > HELD_FOR)
         {
             self.points.waiting.pop_front();
             if let Some(Points::Held(hold)) = self.points.pairs.get(&pair) {
-                let begun = hold.packets.first().map(|first| first.time);
-                // Otherwise those are of a later hold.
-                if begun.is_some_and(|begun| begun <= since) {
+                let begun = hold.packets.first().map_or(since, |first| first.time);
+                if !last && self.now.since(begun) <= patience(hold.packets.len()) {
+                    again.push((self.now, pair));
+                } else {
                     let decision = decide(&hold.evidence, hold.known.as_deref(), true);
                     let hash = super::hash(&self.hasher, &pair.ends());
                     self.release(hash, pair, decision, findings);
                 }
             }
         }
+        self.points.waiting.extend(again);
     }
 
     fn release(&mut self, hash: u64, pair: Pair, decision: Decision, findings: &mut impl Findings) {
@@ -341,12 +395,8 @@ impl ConnectionTable {
         };
         self.points.held -= hold.packets.len();
         if let (&Decision::Inseparable(why), Some(first)) = (&decision, hold.packets.first()) {
-            let found = Inseparable {
-                frame: first.packet.frame,
-                endpoints: first.packet.endpoints,
-                why,
-            };
-            self.points.inseparable.get_or_insert(found);
+            let packet = &first.packet;
+            (self.points.separation).fail(packet.frame, packet.endpoints, why);
         }
         let slots = self.slots_of(hash, &pair);
         let open = |slot: &u32| self.get(*slot);
@@ -366,12 +416,11 @@ impl ConnectionTable {
                 }
                 Points::Ordered(Box::new(order))
             }
-            Decision::OnePoint | Decision::Wait | Decision::Inseparable(_) => {
-                Points::Same(Box::new(Variants {
-                    marks: [0, 1].map(|side| hold.evidence.marks(side).collect()),
-                    decisions: hold.decisions + 1,
-                }))
-            }
+            Decision::Inseparable(_) => Points::Inseparable,
+            Decision::OnePoint | Decision::Wait => Points::Same(Box::new(Variants {
+                marks: [0, 1].map(|side| hold.evidence.marks(side).collect()),
+                decisions: hold.decisions + 1,
+            })),
         };
         for slot in slots {
             if let Some(connection) = &mut self.slots[slot as usize] {
@@ -384,15 +433,33 @@ impl ConnectionTable {
                         let side = pair.side(&connection.shared.endpoints);
                         connection.point = u8::try_from(side).ok();
                     }
+                    Points::Inseparable => connection.has_doubtful_packets = true,
                     Points::Held(_) | Points::Same(_) => {}
                 }
             }
+        }
+        if hold.known.is_none() && matches!(points, Points::Apart(_) | Points::Ordered(_)) {
+            self.points.separation.apart += 1;
         }
         self.points.pairs.insert(pair, points);
         for timed in &hold.packets {
             self.on_packet(timed, hash, None, findings);
         }
         self.forget_pair(hash, &pair);
+    }
+
+    /// A connection ended. Many copies that came late show that its packets came from several points
+    /// all the same: the capture does not hold its handshake.
+    pub(super) fn check_separation(&mut self, found: &finding::Connection, late_copies: [u64; 2]) {
+        let many = found
+            .directions
+            .iter()
+            .zip(late_copies)
+            .any(|(direction, copies)| copies >= MANY_COPIES && copies * 5 >= direction.segments * 2);
+        if many {
+            let why = "the capture does not hold their handshake";
+            (self.points.separation).fail(*found.frames.start(), found.endpoints, why);
+        }
     }
 
     /// Forgets what is known of the marks between these ends, unless a connection is open.
