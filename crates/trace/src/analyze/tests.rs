@@ -14,6 +14,7 @@ use recoup_units::Instant;
 use recoup_wire::{Endpoints, Flags, Options, Segment, SeqNumber, Timestamps};
 
 mod duplicates;
+mod merged;
 mod pieces;
 
 const CLIENT: &str = "192.0.2.1:40000";

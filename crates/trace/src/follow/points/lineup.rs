@@ -38,7 +38,7 @@ pub(crate) enum Decision {
     /// Copies come at once or not at all: the capture has one point.
     OnePoint,
     /// The capture has several points.
-    Points(Lineup),
+    Points(Box<Lineup>),
     /// It has two, whose packets have the same marks: the delays of both sides, in ns.
     Ordered([u64; 2]),
     /// It has several, which cannot be told apart.
@@ -75,7 +75,7 @@ pub(crate) fn decide(evidence: &Sightings, known: Option<&Lineup>, last: bool) -
     }
     match apart {
         Some(true) if complete || known.is_some() || evidence.has_many_copies() => {
-            Decision::Points(Lineup::new(evidence, &groups))
+            Decision::Points(Box::new(Lineup::new(evidence, &groups)))
         }
         Some(false) if complete => Decision::OnePoint,
         _ if last => Decision::OnePoint,

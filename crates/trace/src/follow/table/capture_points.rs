@@ -401,7 +401,7 @@ impl ConnectionTable {
         let slots = self.slots_of(hash, &pair);
         let open = |slot: &u32| self.get(*slot);
         let points = match decision {
-            Decision::Points(lineup) => Points::Apart(Box::new(lineup)),
+            Decision::Points(lineup) => Points::Apart(lineup),
             Decision::Ordered(delays) => {
                 let mut order = Order::new(delays);
                 let now = hold
@@ -455,7 +455,9 @@ impl ConnectionTable {
             .directions
             .iter()
             .zip(late_copies)
-            .any(|(direction, copies)| copies >= MANY_COPIES && copies * 5 >= direction.segments * 2);
+            .any(|(direction, copies)| {
+                copies >= MANY_COPIES && copies * 5 >= direction.segments * 2
+            });
         if many {
             let why = "the capture does not hold their handshake";
             (self.points.separation).fail(*found.frames.start(), found.endpoints, why);
