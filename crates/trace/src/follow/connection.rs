@@ -216,6 +216,8 @@ impl ConnectionState {
                     at,
                     syn: syn.is_some_and(|syn| syn.0 == fingerprint),
                     identified: true,
+                    end: None,
+                    ack: None,
                 };
                 each(ends, sighting);
             }

@@ -299,8 +299,8 @@ fn the_next_connection_between_the_same_ends_has_both_points_too() {
         let mut next = seen_at(&point, &repaired());
         for packet in &mut next {
             packet.at += Duration::from_secs(70);
-            packet.segment.seq = packet.segment.seq + 500_000_000;
-            packet.segment.ack = packet.segment.ack + 500_000_000;
+            packet.segment.seq += 500_000_000;
+            packet.segment.ack += 500_000_000;
             let blocks = packet.segment.options.sack;
             packet.segment.options.sack = Options::NONE.sack;
             for block in blocks.as_slice() {
@@ -357,4 +357,54 @@ fn copies_within_a_host_belong_to_one_point() {
     let kept = conversation.analyzed();
     assert_eq!(kept.connections.len(), 1);
     assert_eq!(kept.retransmissions.len(), 1);
+}
+
+/// Without hop limits, only the ACKs tell which marks belong together: at each point they follow
+/// the data.
+#[test]
+fn acks_pair_the_marks_of_both_sides_where_clocks_differ() {
+    let points: [Point; 2] = [
+        Point {
+            change: |side, p| p.link = [1, 2][side],
+            ..CLIENT_POINT
+        },
+        Point {
+            ahead: 80.0,
+            change: |side, p| p.link = [3, 4][side],
+            ..SERVER_POINT
+        },
+    ];
+    let captures = points.map(|point| {
+        let mut conversation = Conversation::opened(0.0);
+        for i in 0..200_u32 {
+            let at = 100.0 + f64::from(i) * 5.0;
+            conversation.data(at, i64::from(i) * 1000, 1000);
+            conversation.ack(at + 50.0, i64::from(i + 1) * 1000, 0, 0);
+        }
+        conversation.packets.sort_by_key(|packet| packet.at);
+        let seen = seen_at(&point, &conversation);
+        seen.into_iter().skip(100).collect::<Vec<_>>()
+    });
+    let kept = analyzed(&merge(&captures), &Settings::default());
+    assert_eq!(kept.retransmissions, []);
+    let vantages: Vec<_> = (kept.connections.iter())
+        .map(|c| {
+            (
+                c.capture_point.number,
+                c.directions.each_ref().map(|d| d.vantage),
+            )
+        })
+        .collect();
+    assert_eq!(vantages.len(), 2, "{vantages:?}");
+    for connection in &kept.connections {
+        let server = connection.directions.iter().find(|d| d.bytes > 0).unwrap();
+        let near = connection.endpoints.src == SERVER.parse().unwrap();
+        let at_server = (connection.capture_point.number == 0) == near;
+        let expected = if at_server {
+            Vantage::Sender
+        } else {
+            Vantage::Receiver
+        };
+        assert_eq!(server.vantage, expected, "{connection:?}");
+    }
 }

@@ -9,7 +9,8 @@
 //! 4. At each point, the SYN-ACK follows the SYN. If several pairings allow that, the clocks differ
 //!    by less than the delay between the points: the longest and the shortest response belong to
 //!    the outermost points.
-//! 5. Without a handshake, the clocks are taken to differ by less than the delay.
+//! 5. At each point, the ACK follows the data. If several pairings allow that, the clocks are taken
+//!    to differ by less than the delay.
 
 use super::Mark;
 use super::order::{Repetition, repetition};
@@ -243,7 +244,7 @@ fn pairing(there: &Groups<'_>, back: &Groups<'_>) -> Vec<usize> {
     let count = there.len();
     let rest = match there.differ_in_hop_limit() && back.differ_in_hop_limit() {
         true => (0..count).rev().collect(),
-        false => by_handshake(&there, &back).unwrap_or_else(|| by_delay(&there, &back)),
+        false => by_handshake(&there, &back).unwrap_or_else(|| by_responses(&there, &back)),
     };
     for (i, j) in rest.into_iter().enumerate() {
         pairing[there.places[i]] = Some(back.places[j]);
@@ -322,7 +323,35 @@ fn permute(items: &mut Vec<usize>, from: usize, with: &mut impl FnMut(&[usize]))
     }
 }
 
-/// Rule 5: what is captured first on one side is captured last on the other.
+/// Rule 5.
+fn by_responses(there: &Groups<'_>, back: &Groups<'_>) -> Vec<usize> {
+    let usual = by_delay(there, back);
+    let follows = |from: &Groups<'_>, i: usize, to: &Groups<'_>, j: usize| {
+        let response = from
+            .evidence
+            .response(from.side, from.group(i), to.group(j));
+        response.is_none_or(|response| response >= 0)
+    };
+    let count = there.len();
+    let fits: Vec<bool> = (0..count * count)
+        .map(|n| (n / count, n % count))
+        .map(|(i, j)| follows(there, i, back, j) && follows(back, j, there, i))
+        .collect();
+    let is_possible = |order: &[usize]| (0..count).all(|i| fits[i * count + order[i]]);
+    if count > MOST_TRIED || is_possible(&usual) {
+        return usual;
+    }
+    let mut found = None;
+    permute(&mut (0..count).collect(), 0, &mut |order| {
+        if found.is_none() && is_possible(order) {
+            found = Some(order.to_vec());
+        }
+    });
+    found.unwrap_or(usual)
+}
+
+/// What is captured first on one side is captured last on the other, unless clocks differ by more
+/// than the delay.
 fn by_delay(there: &Groups<'_>, back: &Groups<'_>) -> Vec<usize> {
     let order = |side: &Groups<'_>| {
         let mut order: Vec<usize> = (0..side.len()).collect();

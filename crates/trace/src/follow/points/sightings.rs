@@ -2,6 +2,7 @@
 
 use super::Mark;
 use recoup_units::Instant;
+use recoup_wire::SeqNumber;
 use std::cmp::Reverse;
 
 /// Marks kept of each side. A packet with another mark counts as one with the first.
@@ -78,6 +79,8 @@ struct Seen {
     at: Instant,
     /// It was not seen before.
     is_first: bool,
+    end: Option<SeqNumber>,
+    ack: Option<SeqNumber>,
 }
 
 /// A mark, and when its first SYN passed.
@@ -109,6 +112,9 @@ pub(crate) struct Sighting {
     pub syn: bool,
     /// It has a timestamp or an IP identification.
     pub identified: bool,
+    /// The sequence number after it, if it has data, and the one that it acknowledges.
+    pub end: Option<SeqNumber>,
+    pub ack: Option<SeqNumber>,
 }
 
 impl Sightings {
@@ -235,6 +241,27 @@ impl Sightings {
         times.min()
     }
 
+    /// The shortest time, in ns, from data of `side` with a mark of `from` to its ACK with a mark of
+    /// `to`; negative if the ACK came first.
+    pub fn response(&self, side: usize, from: &Group, to: &Group) -> Option<i64> {
+        let within = |group: &Group, seen: &&Seen| group.0.contains(&usize::from(seen.mark));
+        let mut ends: Vec<(u32, Instant)> = (self.sides[side].seen.iter())
+            .filter(|seen| within(from, seen))
+            .filter_map(|seen| Some((seen.end?.0, seen.at)))
+            .collect();
+        ends.sort_unstable();
+        let acks = self.sides[1 - side].seen.iter();
+        let responses = acks.filter(|seen| within(to, seen)).filter_map(|seen| {
+            let ack = seen.ack?.0;
+            // The first copy counts: a later one may have been lost.
+            let first = ends.partition_point(|(end, _)| *end < ack);
+            let (_, sent) = ends.get(first).filter(|(end, _)| *end == ack)?;
+            let [at, sent] = [seen.at, *sent].map(|at| at.as_nanos().cast_signed());
+            Some(at.wrapping_sub(sent))
+        });
+        responses.min()
+    }
+
     /// The marks of `group`.
     pub fn marks_of(&self, side: usize, group: &Group) -> Vec<Mark> {
         let marks = &self.sides[side].marks;
@@ -269,6 +296,8 @@ impl Side {
                 mark,
                 at: packet.at,
                 is_first,
+                end: packet.end,
+                ack: packet.ack,
             });
         }
     }

@@ -347,13 +347,17 @@ impl ConnectionTable {
             return;
         };
         let packet = &timed.packet;
+        let segment = &packet.segment;
+        let len = segment.sequence_len();
         let sighting = Sighting {
             fingerprint: fingerprint(packet),
             mark: Mark::of(packet),
             at: timed.time,
-            syn: packet.segment.flags.contains(Flags::SYN),
+            syn: segment.flags.contains(Flags::SYN),
             identified: packet.ip_id.is_some_and(|id| id != 0)
-                || packet.segment.options.timestamps.is_some(),
+                || segment.options.timestamps.is_some(),
+            end: (len > 0).then(|| segment.seq + len),
+            ack: segment.flags.contains(Flags::ACK).then_some(segment.ack),
         };
         hold.evidence.add(pair.side(&packet.endpoints), &sighting);
         hold.packets.push(*timed);
