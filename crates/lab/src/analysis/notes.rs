@@ -66,9 +66,12 @@ fn merged_note(vantages: &Vantages) -> Option<String> {
         Some((least, most)) if most - least < 0.1 => format!(", {most:.1} ms apart"),
         Some((least, most)) => format!(", {least:.1} to {most:.1} ms apart"),
     };
+    let connections = match vantages.merged {
+        1 => "1 connection".into(),
+        count => format!("{count} connections"),
+    };
     Some(format!(
-        "the capture holds {} connections at {points} capture points{apart}, as a merged file does: each point is analyzed by itself, and the summary counts what each end sent at the point nearest to it",
-        vantages.merged
+        "the capture holds {connections} at {points} capture points{apart}, as a merged file does: each point is analyzed by itself, and the summary counts what each end sent at the point nearest to it"
     ))
 }
 

@@ -10,6 +10,9 @@ use recoup_units::Instant;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+/// Explains the column that tables of merged files have.
+const POINT: &str = "point: capture point; 0 is nearest to the end that opened the connection\n";
+
 /// The retransmissions of a capture.
 pub fn retransmission_table(analyzed: &Analyzed<AllRetransmissions>) -> String {
     let rows = &analyzed.findings.rows;
@@ -25,7 +28,7 @@ pub fn retransmission_table(analyzed: &Analyzed<AllRetransmissions>) -> String {
         "evidence",
         "detection (ms)",
     ];
-    table.set_header(headers.into_iter().chain(merged.then_some("capture point")));
+    table.set_header(headers.into_iter().chain(merged.then_some("point")));
     right(&mut table, &[0, 1, 2, 7, 8]);
     let begun = analyzed.findings.begun.unwrap_or_default();
     for r in rows {
@@ -37,8 +40,9 @@ pub fn retransmission_table(analyzed: &Analyzed<AllRetransmissions>) -> String {
     }
     let count = rows.len();
     let begun = utc(begun);
+    let point = if merged { POINT } else { "" };
     format!(
-        "{count} retransmissions\ntime: since {begun}; detection: since the first transmission\n\n{table}\n"
+        "{count} retransmissions\ntime: since {begun}; detection: since the first transmission\n{point}\n{table}\n"
     )
 }
 
@@ -75,11 +79,7 @@ pub fn connection_table(analyzed: &Analyzed<AllConnections>) -> String {
         "recovery\n(ms)",
         "profile",
     ];
-    table.set_header(
-        headers
-            .into_iter()
-            .chain(merged.then_some("capture\npoint")),
-    );
+    table.set_header(headers.into_iter().chain(merged.then_some("point")));
     right(&mut table, &[0, 1, 2, 4, 5, 6, 7, 8, 10]);
     for c in rows {
         let [there, back] = &c.directions;
@@ -92,10 +92,11 @@ pub fn connection_table(analyzed: &Analyzed<AllConnections>) -> String {
         table.add_row(own.into_iter().chain(direction(c.endpoints.dst, back)));
     }
     let count = rows.len();
+    let point = if merged { POINT } else { "" };
     let first = utc(first);
     format!(
         "{count} connections, two rows each: one per sender; retransmissions in segments\n\
-         begin: since {first}; recovery: time spent detecting losses and recovering from them\n\n{table}\n"
+         begin: since {first}; recovery: time spent detecting losses and recovering from them\n{point}\n{table}\n"
     )
 }
 

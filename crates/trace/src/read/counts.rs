@@ -266,7 +266,7 @@ impl Counts {
         };
         let left_out = self.inseparable.map(|(count, first)| {
             let Inseparable { frame, why, .. } = first;
-            format!("left out {count} connections captured at several points, first frame {frame}: {why}")
+            format!("left out {count} connections that several capture points captured, first frame {frame}: {why}")
         });
         (skipped.chain(odd))
             .chain(self.clock.notes())

@@ -225,7 +225,7 @@ fn paired(groups: &[Groups<'_>; 2]) -> Points {
     // Differences between clocks cancel out: they lengthen one delay and shorten the other.
     let positions = pairing.iter().enumerate().map(|(i, &j)| {
         let (a, b) = (there.delay(0, i)?, back.delay(pairing[0], j)?);
-        Some((a - b) / 2)
+        Some(a.saturating_sub(b) / 2)
     });
     let positions = positions.collect::<Option<Vec<i64>>>();
     (points, positions)
@@ -297,7 +297,9 @@ fn by_handshake(there: &Groups<'_>, back: &Groups<'_>) -> Option<Vec<usize>> {
         if responses().any(|response| response < 0) {
             return;
         }
-        let spread: i128 = responses().map(|response| response * response).sum();
+        let spread = responses().fold(0_i128, |sum, response| {
+            sum.saturating_add(response.saturating_mul(response))
+        });
         if best.as_ref().is_none_or(|(most, _)| spread > *most) {
             best = Some((spread, order.to_vec()));
         }
