@@ -408,3 +408,54 @@ fn acks_pair_the_marks_of_both_sides_where_clocks_differ() {
         assert_eq!(server.vantage, expected, "{connection:?}");
     }
 }
+
+/// Whatever the marks, losses and clocks: every packet counts once.
+#[test]
+fn no_packet_of_any_mixture_is_lost() {
+    for seed in 0..400_u64 {
+        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        // xorshift64
+        let mut draw = |below: u64| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state % below
+        };
+        let points = 1 + draw(4);
+        let mut captures = Vec::new();
+        for _ in 0..points {
+            let point = Point {
+                from_server: draw(26) as f64,
+                ahead: draw(200) as f64 - 100.0,
+                change: |_, _| {},
+            };
+            let (hop, link, outgoing) = (draw(3) as u8, draw(3) as u32, draw(3));
+            let (loss, other, id) = (draw(10), draw(20), draw(3));
+            let mut seen = seen_at(&point, &repaired());
+            seen.retain(|_| draw(100) >= loss);
+            for packet in &mut seen {
+                packet.hop_limit = 64 - hop - u8::from(draw(100) < other);
+                packet.link = link;
+                packet.outgoing = (outgoing < 2).then_some(outgoing == side_of(packet) as u64);
+                match id {
+                    0 => packet.ip_id = None,
+                    1 => packet.segment.options.timestamps = None,
+                    _ => {}
+                }
+            }
+            captures.push(seen);
+        }
+        let merged = merge(&captures);
+        let kept = analyzed(&merged, &Settings::default());
+        let packets: u64 = kept.connections.iter().map(|c| c.packets).sum();
+        assert_eq!(packets, merged.len() as u64, "seed {seed}");
+        for (i, connection) in kept.connections.iter().enumerate() {
+            assert_eq!(connection.id, i as u64, "seed {seed}");
+            let point = &connection.capture_point;
+            assert!(point.number < point.count, "seed {seed}: {point:?}");
+        }
+        let mut frames: Vec<u64> = kept.retransmissions.iter().map(|row| row.frame).collect();
+        frames.dedup();
+        assert_eq!(frames.len(), kept.retransmissions.len(), "seed {seed}");
+    }
+}
