@@ -32,6 +32,7 @@ fn check(connection: &Connection, retransmissions: &[Retransmission]) {
     let mut tallies = [Tally::default(); 2];
     for row in retransmissions {
         assert_eq!(row.connection, connection.id);
+        assert_eq!(row.capture_point, connection.capture_point.number);
         let side = usize::from(row.endpoints != connection.endpoints);
         assert!(side == 0 || row.endpoints == connection.endpoints.reverse());
         let direction = &connection.directions[side];
@@ -39,6 +40,9 @@ fn check(connection: &Connection, retransmissions: &[Retransmission]) {
         check_row(row, connection.duration());
         tallies[side].add(row.triggers, row.verdict);
     }
+    let point = &connection.capture_point;
+    assert!(point.number < point.count, "{point:?}");
+    assert!(point.count > 1 || point.apart.is_none(), "{point:?}");
     let rising = |pair: &[Retransmission]| pair[0].frame < pair[1].frame;
     assert!(retransmissions.windows(2).all(rising));
     let segments: u64 = connection.directions.iter().map(|d| d.segments).sum();

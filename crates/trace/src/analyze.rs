@@ -23,8 +23,8 @@ mod shard;
 
 use crate::explain::provisional::ChangedHosts;
 pub use crate::finding::Findings;
-use crate::finding::{Connection, Retransmission, Revision};
-use crate::follow::table::KeepingCost;
+use crate::finding::{Connection, ConnectionKey, Retransmission, Revision};
+use crate::follow::table::{KeepingCost, Separation};
 use crate::hosts::{Hosts, KnownHosts};
 use crate::read::{CapturedPacket, ClockAnomalies, Counts, ReadError, Reader};
 use feed::{PacketFeed, Round, RoundOrder};
@@ -46,6 +46,9 @@ const LARGE: usize = 8;
 
 /// Packets read between two calls of `watch`.
 const PACKETS_PER_WATCH: u64 = 4096;
+
+/// One inseparable connection for so many that can be told apart makes a merged file unfit.
+const MOST_INSEPARABLE: u64 = 8;
 
 /// How a capture is analyzed.
 #[derive(Clone, Debug)]
@@ -91,7 +94,7 @@ pub struct Kept {
     pub revisions: u64,
     /// Where a connection with provisional verdicts is, and where its retransmissions are, by its
     /// number.
-    provisional: HashMap<u64, (usize, Range<usize>)>,
+    provisional: HashMap<ConnectionKey, (usize, Range<usize>)>,
 }
 
 impl Kept {
@@ -109,15 +112,15 @@ impl Findings for Kept {
             let first = self.retransmissions.len();
             let rows = first..first + retransmissions.len();
             let places = (self.connections.len(), rows);
-            self.provisional.insert(connection.id, places);
+            self.provisional.insert(connection.key(), places);
         }
         self.connections.push(connection);
         self.retransmissions.extend_from_slice(retransmissions);
     }
 
     fn revision(&mut self, revision: &Revision) {
-        let number = revision.retransmission.connection;
-        let Some((connection, rows)) = self.provisional.get(&number) else {
+        let key = revision.retransmission.connection_key();
+        let Some((connection, rows)) = self.provisional.get(&key) else {
             return;
         };
         if revision.apply(&mut self.retransmissions[rows.clone()]) {
@@ -146,7 +149,8 @@ pub struct Analysis<F> {
 /// returns `false`, reading stops, and what was read is analyzed.
 ///
 /// # Errors
-/// Those of [`Reader::finish`].
+/// Those of [`Reader::finish`]. [`ReadError::Merged`] if the file is merged from captures of several
+/// points that cannot be told apart.
 pub fn analyze<F: Findings>(
     mut reader: Reader<'_>,
     settings: &Settings,
@@ -162,13 +166,25 @@ pub fn analyze<F: Findings>(
         }
         reader.next().copied()
     });
-    let (clock, findings, hosts) = follow_timed(packets.fuse(), settings, findings);
+    let followed = follow_timed(packets.fuse(), settings, findings);
+    let name = reader.name().to_owned();
     let mut counts = reader.stop()?;
-    counts.clock = clock;
+    let Separation {
+        apart,
+        inseparable,
+        first,
+    } = followed.separation;
+    if let Some(first) = first {
+        if inseparable * MOST_INSEPARABLE >= apart {
+            return Err(ReadError::Merged { file: name, first });
+        }
+        counts.inseparable = Some((inseparable, first));
+    }
+    counts.clock = followed.clock;
     Ok(Analysis {
         counts,
-        findings,
-        hosts,
+        findings: followed.found,
+        hosts: followed.hosts,
     })
 }
 
@@ -178,15 +194,23 @@ pub fn follow<F: Findings>(
     settings: &Settings,
     findings: impl Fn() -> F,
 ) -> Vec<F> {
-    follow_timed(packets, settings, findings).1
+    follow_timed(packets, settings, findings).found
 }
 
-/// The same; also returns the anomalies of their timestamps, and what was learned of hosts.
+/// The findings, what limits them, and what was learned of hosts.
+struct Followed<F> {
+    found: Vec<F>,
+    hosts: Hosts,
+    clock: ClockAnomalies,
+    separation: Separation,
+}
+
+/// The same; also returns what limits the findings, and what was learned of hosts.
 fn follow_timed<F: Findings>(
     packets: impl Iterator<Item = CapturedPacket> + Send,
     settings: &Settings,
     findings: impl Fn() -> F,
-) -> (ClockAnomalies, Vec<F>, Hosts) {
+) -> Followed<F> {
     let hosts = Arc::new(RwLock::new(KnownHosts {
         before: Arc::clone(&settings.hosts),
         learned: Hosts::default(),
@@ -206,9 +230,18 @@ fn follow_timed<F: Findings>(
         Some(pool) => pool.install(|| all.follow(packets, true)),
         None => all.follow(packets, false),
     };
+    let mut separation = Separation::default();
+    all.shards
+        .iter()
+        .for_each(|shard| separation.merge(&shard.separation()));
     let found = all.shards.into_iter().map(Shard::into_findings).collect();
     let mut hosts = all.hosts.write().unwrap_or_else(PoisonError::into_inner);
-    (clock, found, take(&mut hosts.learned))
+    Followed {
+        separation,
+        found,
+        hosts: take(&mut hosts.learned),
+        clock,
+    }
 }
 
 /// All shards, and what they share.
@@ -259,7 +292,7 @@ impl<F: Findings> Shards<F> {
             self.shards.iter_mut().for_each(Shard::finish);
         }
         self.learn();
-        self.shards.iter_mut().for_each(Shard::release);
+        self.shards.iter_mut().for_each(Shard::pass_on_held);
         feed.clock
     }
 

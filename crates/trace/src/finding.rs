@@ -5,6 +5,8 @@ mod revision;
 pub use crate::explain::identify::systems_like;
 pub use revision::{HeldConnections, Revision};
 
+use crate::follow::points::Mark;
+use crate::read::CapturedPacket;
 use recoup_recovery::Trigger;
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, SeqNumber};
@@ -191,6 +193,60 @@ impl fmt::Display for Triggers {
     }
 }
 
+/// A connection whose capture points cannot be told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Inseparable {
+    /// A frame of it.
+    pub frame: u64,
+    /// Its ends.
+    pub endpoints: Endpoints,
+    /// Why the points cannot be told apart.
+    pub why: &'static str,
+}
+
+/// Which of several captures, merged into one file, holds a connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CapturePoint {
+    /// Its place on the path: 0 is nearest to the end that opened the connection, or that sent the
+    /// first packet.
+    pub number: u32,
+    /// The number of capture points; 1 unless the file is merged.
+    pub count: u32,
+    /// The delay of the path between the first and the last point, if the file shows it.
+    pub apart: Option<Duration>,
+    /// The marks of each direction's packets, if the file is merged.
+    pub(crate) marks: [Vec<Mark>; 2],
+}
+
+impl Default for CapturePoint {
+    fn default() -> Self {
+        Self {
+            number: 0,
+            count: 1,
+            apart: None,
+            marks: [const { Vec::new() }; 2],
+        }
+    }
+}
+
+impl CapturePoint {
+    /// Whether it may hold a packet of its connection. `direction`: 0 for what `src` sends, 1 for
+    /// what `dst` sends.
+    pub fn holds(&self, direction: usize, packet: &CapturedPacket) -> bool {
+        let marks = &self.marks[direction];
+        marks.is_empty() || marks.contains(&Mark::of(packet))
+    }
+
+    /// Whether of all points it is the nearest to the sender of a direction: 0 for what `src` sends,
+    /// 1 for what `dst` sends.
+    pub fn is_nearest_to_sender(&self, direction: usize) -> bool {
+        match direction {
+            0 => self.number == 0,
+            _ => self.number + 1 >= self.count,
+        }
+    }
+}
+
 /// A retransmitted segment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Retransmission {
@@ -232,9 +288,16 @@ pub struct Retransmission {
     /// The verdict depends on whether the receiver reports duplicates, which is not proven yet. A
     /// [`Revision`] may follow.
     pub provisional: bool,
+    /// The [`CapturePoint::number`] of its connection.
+    pub capture_point: u32,
 }
 
 impl Retransmission {
+    /// The [`Connection::key`] of its connection.
+    pub fn connection_key(&self) -> ConnectionKey {
+        (self.connection, self.capture_point)
+    }
+
     /// [`detection`](Self::detection) in round-trip times.
     pub fn detection_rtts(&self) -> Option<f64> {
         in_rtts(self.detection, self.rtt)
@@ -405,11 +468,22 @@ pub struct Connection {
     pub packets: u64,
     /// From the SYN to the ACK that completes the handshake, if each of its packets was sent once.
     pub handshake_rtt: Option<Duration>,
+    /// The capture point that the findings apply to. A merged file has a connection for each.
+    pub capture_point: CapturePoint,
     /// What `src` sent, and what `dst` sent.
     pub directions: [Direction; 2],
 }
 
+/// A connection's number, and the number of the capture point. A merged file has one number for
+/// several capture points.
+pub type ConnectionKey = (u64, u32);
+
 impl Connection {
+    /// What distinguishes it from all others of the file.
+    pub fn key(&self) -> ConnectionKey {
+        (self.id, self.capture_point.number)
+    }
+
     /// From the first packet to the last.
     pub fn duration(&self) -> Duration {
         self.ended.since(self.begun)

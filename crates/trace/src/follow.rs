@@ -12,6 +12,7 @@
 //! | module | what it does |
 //! | --- | --- |
 //! | [`table`] | finds the connection of each packet, in bounded memory |
+//! | [`points`] | tells the capture points of a merged file apart |
 //! | [`connection`] | follows the handshake, the end and the next connection between the same ends |
 //! | [`held`] | keeps connections whose sender is not settled yet |
 //! | [`direction`] | follows what one end sends: outstanding data, MSS, duplicates, ACKs |
@@ -22,6 +23,7 @@
 pub(crate) mod connection;
 pub(crate) mod direction;
 mod held;
+pub(crate) mod points;
 pub(crate) mod rtts;
 pub(crate) mod shared;
 pub(crate) mod table;

@@ -88,6 +88,8 @@ pub struct CapturedPacket {
     pub outgoing: Option<bool>,
     /// The interface of its pcapng section, from 0; 0 in a classic capture.
     pub interface: u32,
+    /// A hash of its two Ethernet addresses, the same in both directions; 0 for other link types.
+    pub link: u32,
 }
 
 /// The format of a capture.
@@ -263,6 +265,11 @@ impl<'a> Reader<'a> {
     /// Bytes of the file read so far, compressed if the file is: for progress bars.
     pub fn taken(&self) -> u64 {
         self.taken.load(Ordering::Relaxed)
+    }
+
+    /// The name of the input, for messages.
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// The size of the file in bytes, if known.

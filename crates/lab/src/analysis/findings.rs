@@ -80,7 +80,7 @@ impl Findings for OneConnection {
     fn revision(&mut self, revision: &Revision) {
         self.vantages.revised += 1;
         if let Some((connection, rows)) = &mut self.row
-            && revision.retransmission.connection == connection.id
+            && revision.retransmission.connection_key() == connection.key()
             && revision.apply(rows)
         {
             revision.recount(connection);
@@ -124,10 +124,10 @@ impl Collector for AllConnections {
     }
 
     fn order(&mut self) {
-        self.rows.sort_unstable_by_key(|connection| connection.id);
+        self.rows.sort_unstable_by_key(Connection::key);
         for revision in take(&mut self.revisions) {
-            let number = revision.retransmission.connection;
-            if let Ok(row) = self.rows.binary_search_by_key(&number, |c| c.id) {
+            let key = revision.retransmission.connection_key();
+            if let Ok(row) = self.rows.binary_search_by_key(&key, Connection::key) {
                 revision.recount(&mut self.rows[row]);
             }
         }

@@ -4,6 +4,7 @@ use super::findings::{Analyzed, Collector};
 use super::summary::Vantages;
 use recoup_trace::finding::Vantage;
 use recoup_trace::read::Oddity;
+use std::time::Duration;
 
 /// Link (with VLAN tags), IPv6 and TCP headers with all options take up to 122 bytes.
 const CUT: &str = "the snaplen cuts TCP options of ACKs: from there on, triggers are unknown and fewer verdicts are possible; capture at least 128 bytes of each packet (tcpdump -s 128)";
@@ -66,9 +67,31 @@ impl<V: Collector> Analyzed<V> {
                 self.findings.connections()
             ));
         }
+        notes.extend(merged_note(vantages));
         notes.extend(capture_point_note(vantages));
         notes
     }
+}
+
+/// How many capture points a merged file has. `None` if it is not merged.
+fn merged_note(vantages: &Vantages) -> Option<String> {
+    let points = vantages.capture_points;
+    if points < 2 {
+        return None;
+    }
+    let ms = |time: Duration| time.as_nanos() as f64 / 1e6;
+    let apart = match vantages.apart.map(|(least, most)| (ms(least), ms(most))) {
+        None => String::new(),
+        Some((least, most)) if most - least < 0.1 => format!(", {most:.1} ms apart"),
+        Some((least, most)) => format!(", {least:.1} to {most:.1} ms apart"),
+    };
+    let connections = match vantages.merged {
+        1 => "1 connection".into(),
+        count => format!("{count} connections"),
+    };
+    Some(format!(
+        "the capture holds {connections} at {points} capture points{apart}, as a merged file does: each point is analyzed by itself, and the summary counts what each end sent at the point nearest to it"
+    ))
 }
 
 /// What the most frequent capture point hides. `None` if it is the sender.
@@ -99,7 +122,7 @@ fn capture_point_note(vantages: &Vantages) -> Option<String> {
 mod tests {
     use crate::analysis::{Analyzed, Summary};
     use recoup_trace::analyze::Findings;
-    use recoup_trace::finding::{Closing, Connection, Direction, Opening, Vantage};
+    use recoup_trace::finding::{CapturePoint, Closing, Connection, Direction, Opening, Vantage};
     use recoup_trace::read::Counts;
     use recoup_units::Instant;
     use recoup_wire::Endpoints;
@@ -124,6 +147,7 @@ mod tests {
             ended: Instant::ZERO,
             packets: 9,
             handshake_rtt: None,
+            capture_point: CapturePoint::default(),
             directions: [there, back],
         };
         findings.connection(connection, &[]);

@@ -116,6 +116,14 @@ pub fn retransmissions() -> Columns<Retransmission> {
             ),
             |r| Some(r.flight.into()),
         )
+        .integer(
+            (
+                "capture_point",
+                "",
+                "capture point of its connection, from 0; a merged file has several",
+            ),
+            |r| Some(r.capture_point.into()),
+        )
 }
 
 /// The columns of a connection. There is one row per connection, as in tcptrace and Tstat, so that rows
@@ -131,7 +139,10 @@ pub fn connections() -> Columns<Connection> {
         .time(("ended", "s", "when its last packet was captured: seconds since 1970"), |c| Some(c.ended))
         .real(("duration_ms", "ms", "from its first packet to its last"), |c| Some(ms(c.duration())))
         .integer(("packets", "packets", "packets captured in both directions"), |c| Some(c.packets))
-        .real(("handshake_rtt_ms", "ms", "from the SYN to the ACK that completes the handshake; empty if the SYN was retransmitted"), |c| c.handshake_rtt.map(ms));
+        .real(("handshake_rtt_ms", "ms", "from the SYN to the ACK that completes the handshake; empty if the SYN was retransmitted"), |c| c.handshake_rtt.map(ms))
+        .integer(("capture_point", "", "where it was captured: 0 is nearest to src; the other end's point comes last"), |c| Some(c.capture_point.number.into()))
+        .integer(("capture_points", "", "capture points of packets between these ends; 1 unless the file is merged"), |c| Some(c.capture_point.count.into()))
+        .real(("capture_points_apart_ms", "ms", "delay of the path from the first capture point to the last; empty if there is one, or if the file does not show it"), |c| c.capture_point.apart.map(ms));
     both.prefixed("src", direction(), |c| Some(&c.directions[0]))
         .prefixed("dst", direction(), |c| Some(&c.directions[1]))
 }

@@ -164,7 +164,7 @@ fn classification<'a>(senders: impl Iterator<Item = &'a SenderReport>) -> Table 
         "un-\nknowable",
         "path\nMTU",
         "SYN",
-        "SYN-ACK",
+        "SYN-\nACK",
         "unknown",
     ]);
     for sender in senders {

@@ -89,6 +89,12 @@ pub struct Vantages {
     pub too_costly: u64,
     /// Connections closed for want of memory, or because too many were open.
     pub evicted: u64,
+    /// The most capture points of a connection; more than 1 if the file is merged.
+    pub capture_points: u32,
+    /// Connections captured at several points, each counted once.
+    pub merged: u64,
+    /// The shortest and the longest delay between the first and the last capture point.
+    pub apart: Option<(Duration, Duration)>,
 }
 
 /// Detection and recovery times of one trigger.
@@ -120,10 +126,16 @@ pub struct SlowConnection {
 impl Vantages {
     /// Adds a connection.
     pub fn add(&mut self, connection: &Connection) {
-        for direction in connection.directions.iter().filter(|d| d.bytes > 0) {
-            self.directions[direction.vantage as usize] += 1;
-            self.bytes[direction.vantage as usize] += direction.bytes;
+        let point = &connection.capture_point;
+        for (i, direction) in connection.directions.iter().enumerate() {
+            if direction.bytes > 0 && point.is_nearest_to_sender(i) {
+                self.directions[direction.vantage as usize] += 1;
+                self.bytes[direction.vantage as usize] += direction.bytes;
+            }
         }
+        self.capture_points = self.capture_points.max(point.count);
+        self.merged += u64::from(point.count > 1 && point.number == 0);
+        self.widen(point.apart.map(|apart| (apart, apart)));
         let [there, back] = &connection.directions;
         let one_way = (there.absent && back.bytes > 0) || (back.absent && there.bytes > 0);
         self.one_way += u64::from(one_way);
@@ -141,16 +153,26 @@ impl Vantages {
         self.revised += other.revised;
         self.too_costly += other.too_costly;
         self.evicted += other.evicted;
+        self.capture_points = self.capture_points.max(other.capture_points);
+        self.merged += other.merged;
+        self.widen(other.apart);
+    }
+
+    fn widen(&mut self, apart: Option<(Duration, Duration)>) {
+        let (Some((least, most)), Some(known)) = (apart, self.apart) else {
+            self.apart = self.apart.or(apart);
+            return;
+        };
+        self.apart = Some((known.0.min(least), known.1.max(most)));
     }
 }
 
 impl Findings for Summary {
     fn connection(&mut self, connection: Connection, retransmissions: &[Retransmission]) {
-        self.connections += 1;
         self.vantages.add(&connection);
         let mut held = take(&mut self.held);
         held.add(connection, retransmissions, |connection, rows| {
-            self.add(&connection, rows);
+            self.add_nearest(connection, rows);
         });
         self.held = held;
     }
@@ -160,18 +182,54 @@ impl Findings for Summary {
     }
 }
 
+/// Leaves out what was captured at another point nearer to its sender, so that totals count nothing
+/// twice.
+fn nearest_to_senders(
+    mut connection: Connection,
+    retransmissions: &[Retransmission],
+) -> (Connection, Vec<Retransmission>) {
+    let nearest = [0, 1].map(|i| connection.capture_point.is_nearest_to_sender(i));
+    let sent_by_src = |r: &Retransmission| r.endpoints == connection.endpoints;
+    let own = retransmissions
+        .iter()
+        .filter(|r| nearest[usize::from(!sent_by_src(r))]);
+    let own = own.copied().collect();
+    for (direction, nearest) in connection.directions.iter_mut().zip(nearest) {
+        if !nearest {
+            // Its packets are in the file, but counted elsewhere.
+            let absent = direction.absent;
+            *direction = Direction {
+                absent,
+                ..Direction::default()
+            };
+        }
+    }
+    (connection, own)
+}
+
 impl Summary {
-    /// Adds a connection whose verdicts are final to the totals.
+    /// Adds what a connection whose verdicts are final shows at the points nearest to the senders.
+    fn add_nearest(&mut self, connection: Connection, retransmissions: &[Retransmission]) {
+        if connection.capture_point.count > 1 {
+            let (connection, own) = nearest_to_senders(connection, retransmissions);
+            return self.add(&connection, &own);
+        }
+        self.add(&connection, retransmissions);
+    }
+
     fn add(&mut self, connection: &Connection, retransmissions: &[Retransmission]) {
-        self.openings[usize::from(connection.opening == Opening::MidConnection)] += 1;
-        self.closings[connection.closing as usize] += 1;
         self.widen((connection.begun, connection.ended));
         connection.directions.iter().for_each(|d| self.direction(d));
         retransmissions.iter().for_each(|r| self.retransmission(r));
-        if let Some(rtt) = connection.handshake_rtt {
-            self.handshake_rtt.add(rtt);
+        if connection.capture_point.number == 0 {
+            self.connections += 1;
+            self.openings[usize::from(connection.opening == Opening::MidConnection)] += 1;
+            self.closings[connection.closing as usize] += 1;
+            if let Some(rtt) = connection.handshake_rtt {
+                self.handshake_rtt.add(rtt);
+            }
+            self.duration += connection.duration();
         }
-        self.duration += connection.duration();
         self.study.add(connection, retransmissions);
         let slow = SlowConnection::new(connection);
         if !slow.recovering.is_zero() {

@@ -162,6 +162,23 @@ fn sent(columns: Columns<Summary>) -> Columns<Summary> {
             ("missing_bytes", "bytes", "payload sent but not captured"),
             |s| Some(s.missing),
         );
+    columns = columns
+        .integer(
+            (
+                "capture_points",
+                "",
+                "capture points of a connection, at most; more than 1 if the file is merged",
+            ),
+            |s| Some(s.vantages.capture_points.into()),
+        )
+        .integer(
+            (
+                "merged_connections",
+                "",
+                "connections captured at several points; the totals count what each end sent at the point nearest to it",
+            ),
+            |s| Some(s.vantages.merged),
+        );
     for vantage in Vantage::ALL {
         let name = vantage.name();
         let about =

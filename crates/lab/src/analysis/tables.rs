@@ -1,6 +1,6 @@
 //! Retransmissions and connections as text tables. `summary_tables` has those of the summary.
 
-use super::findings::{AllConnections, AllRetransmissions, Analyzed};
+use super::findings::{AllConnections, AllRetransmissions, Analyzed, Collector};
 use super::rows::ms;
 use comfy_table::{Cell, CellAlignment, Table};
 use recoup_table::{plain_table, utc};
@@ -10,11 +10,15 @@ use recoup_units::Instant;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+/// Explains the column that tables of merged files have.
+const POINT: &str = "point: capture point; 0 is nearest to the end that opened the connection\n";
+
 /// The retransmissions of a capture.
 pub fn retransmission_table(analyzed: &Analyzed<AllRetransmissions>) -> String {
     let rows = &analyzed.findings.rows;
+    let merged = analyzed.findings.vantages().capture_points > 1;
     let mut table = plain_table();
-    table.set_header([
+    let headers = [
         "frame",
         "time (s)",
         "conn.",
@@ -23,19 +27,22 @@ pub fn retransmission_table(analyzed: &Analyzed<AllRetransmissions>) -> String {
         "verdict",
         "evidence",
         "detection (ms)",
-    ]);
-    right(&mut table, &[0, 1, 2, 7]);
+    ];
+    table.set_header(headers.into_iter().chain(merged.then_some("point")));
+    right(&mut table, &[0, 1, 2, 7, 8]);
     let begun = analyzed.findings.begun.unwrap_or_default();
     for r in rows {
-        table.add_row(retransmission(r, begun));
+        let point = merged.then(|| r.capture_point.to_string());
+        table.add_row(retransmission(r, begun).into_iter().chain(point));
     }
     if rows.is_empty() {
         return "no retransmissions\n".into();
     }
     let count = rows.len();
     let begun = utc(begun);
+    let point = if merged { POINT } else { "" };
     format!(
-        "{count} retransmissions\ntime: since {begun}; detection: since the first transmission\n\n{table}\n"
+        "{count} retransmissions\ntime: since {begun}; detection: since the first transmission\n{point}\n{table}\n"
     )
 }
 
@@ -58,8 +65,9 @@ pub fn connection_table(analyzed: &Analyzed<AllConnections>) -> String {
     let Some(first) = rows.iter().map(|connection| connection.begun).min() else {
         return "no connections\n".into();
     };
+    let merged = analyzed.findings.vantages().capture_points > 1;
     let mut table = plain_table();
-    table.set_header([
+    let headers = [
         "no.",
         "begin\n(s)",
         "duration\n(s)",
@@ -70,21 +78,25 @@ pub fn connection_table(analyzed: &Analyzed<AllConnections>) -> String {
         "RTT p50\n(ms)",
         "recovery\n(ms)",
         "profile",
-    ]);
-    right(&mut table, &[0, 1, 2, 4, 5, 6, 7, 8]);
+    ];
+    table.set_header(headers.into_iter().chain(merged.then_some("point")));
+    right(&mut table, &[0, 1, 2, 4, 5, 6, 7, 8, 10]);
     for c in rows {
         let [there, back] = &c.directions;
         let [begun, duration] = [c.begun.since(first), c.duration()].map(seconds);
         let own = [c.id.to_string(), begun, duration];
-        table.add_row(own.into_iter().chain(direction(c.endpoints.src, there)));
+        let point = merged.then(|| c.capture_point.number.to_string());
+        let sent = direction(c.endpoints.src, there);
+        table.add_row(own.into_iter().chain(sent).chain(point));
         let own = [const { String::new() }; 3];
         table.add_row(own.into_iter().chain(direction(c.endpoints.dst, back)));
     }
     let count = rows.len();
+    let point = if merged { POINT } else { "" };
     let first = utc(first);
     format!(
         "{count} connections, two rows each: one per sender; retransmissions in segments\n\
-         begin: since {first}; recovery: time spent detecting losses and recovering from them\n\n{table}\n"
+         begin: since {first}; recovery: time spent detecting losses and recovering from them\n{point}\n{table}\n"
     )
 }
 

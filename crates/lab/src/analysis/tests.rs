@@ -10,8 +10,8 @@ use recoup_recovery::Trigger;
 use recoup_table::{Columns, Part};
 use recoup_trace::analyze::{Findings, Settings};
 use recoup_trace::finding::{
-    Closing, Connection, Direction, Evidence, Explanation, Identification, Opening, Retransmission,
-    RttQuantiles, Triggers, Vantage, Verdict,
+    CapturePoint, Closing, Connection, Direction, Evidence, Explanation, Identification, Opening,
+    Retransmission, RttQuantiles, Triggers, Vantage, Verdict,
 };
 use recoup_trace::read::{Counts, Reader};
 use recoup_trace::study::{Explained, Sender};
@@ -57,6 +57,7 @@ fn retransmission() -> Retransmission {
         flight: 9,
         vantage: Vantage::Sender,
         provisional: false,
+        capture_point: 0,
     }
 }
 
@@ -113,6 +114,7 @@ fn connection(id: u64, recovering: Duration, retransmissions: &[Retransmission])
         ended: Instant::from_nanos(BEGIN) + ms(2000),
         packets: 150,
         handshake_rtt: Some(ms(25)),
+        capture_point: CapturePoint::default(),
         directions: [there, Direction::default()],
     }
 }
@@ -171,11 +173,11 @@ fn csv_has_one_line_per_retransmission_in_the_order_of_frames() {
     assert_eq!(
         csv(&retransmissions(), &[rows]),
         "frame,time,src,dst,seq,len,trigger,verdict,evidence,copy,detection_ms,recovery_ms,\
-         detection_rtts,recovery_rtts,vantage,connection,syn,fin,flight\n\
+         detection_rtts,recovery_rtts,vantage,connection,syn,fin,flight,capture_point\n\
          2,1700000000.123456789,[2001:db8::1]:5000,[2001:db8::2]:443,4000000000,0,unknown,unknowable,\
-         looks_first,1,,,,,receiver,3,true,false,0\n\
+         looks_first,1,,,,,receiver,3,true,false,0,0\n\
          7,1700000000.123456789,192.0.2.1:80,198.51.100.7:40000,4000000000,1448,tlp|rto,spurious,\
-         dsack,2,300.125,40,10.004167,1.333333,sender,3,false,false,9\n"
+         dsack,2,300.125,40,10.004167,1.333333,sender,3,false,false,9,0\n"
     );
 }
 
@@ -533,4 +535,54 @@ fn a_capture_without_a_readable_frame_is_an_error() {
     );
     let udp = [&[0x45, 0, 0, 28, 0, 0, 0, 0, 64, 17][..], &[0; 18]].concat();
     assert_eq!(run(&capture(&[&udp, cut])).unwrap().counts.frames, 2);
+}
+
+/// A merged file holds a download at the client, where the first packet of a retransmission is the
+/// only one, and at the server.
+#[test]
+fn totals_of_a_merged_file_count_each_direction_at_its_sender() {
+    let at = |number: u32, id: u64, segments: u64| {
+        let mut rows = Vec::new();
+        let mut connection = connection(id, ms(500), &[]);
+        connection.capture_point.number = number;
+        connection.capture_point.count = 2;
+        connection.capture_point.apart = Some(ms(25));
+        connection.directions[1] = Direction {
+            segments,
+            bytes: segments * 1000,
+            ..Direction::default()
+        };
+        if segments == 50 {
+            let row = Retransmission {
+                connection: id,
+                endpoints: connection.endpoints.reverse(),
+                capture_point: number,
+                ..retransmission()
+            };
+            connection.directions[1]
+                .retransmissions
+                .add(row.triggers, row.verdict);
+            rows.push(row);
+        }
+        (connection, rows)
+    };
+    let mut merged = Summary::default();
+    for (connection, rows) in [at(0, 0, 49), at(1, 1, 50)] {
+        merged.connection(connection, &rows);
+    }
+    assert_eq!(merged.connections, 1);
+    assert_eq!((merged.segments, merged.bytes), (150, 144_800 + 50_000));
+    assert_eq!(merged.data.total(), 1);
+    assert_eq!(
+        (merged.vantages.capture_points, merged.vantages.merged),
+        (2, 1)
+    );
+
+    let mut found = analyzed::<AllRetransmissions>(&[at(0, 0, 49), at(1, 1, 50)]);
+    let notes = found.notes();
+    let note = "the capture holds 1 connection at 2 capture points, 25.0 ms apart";
+    assert!(notes.iter().any(|line| line.starts_with(note)), "{notes:?}");
+    assert!(retransmission_table(&found).contains("| point |"));
+    found.findings = AllRetransmissions::default();
+    assert!(!retransmission_table(&found).contains("point"));
 }

@@ -32,6 +32,7 @@ fn add(study: &mut Study, profile: &str, bytes: u64, retransmissions: &[(Trigger
         flight: 8,
         vantage: Vantage::Sender,
         provisional: false,
+        capture_point: 0,
     };
     let rows: Vec<Retransmission> = (1..).zip(retransmissions).map(again).collect();
     let mut client = Direction {
@@ -60,6 +61,7 @@ fn add(study: &mut Study, profile: &str, bytes: u64, retransmissions: &[(Trigger
         ended: Instant::from_millis(10_000),
         packets: 20,
         handshake_rtt: None,
+        capture_point: CapturePoint::default(),
         directions: [client, Direction::default()],
     };
     study.add(&connection, &rows);

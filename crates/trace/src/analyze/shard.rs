@@ -7,7 +7,7 @@ use crate::explain::identify::Candidates;
 use crate::explain::pool::Pools;
 use crate::explain::provisional::ChangedHosts;
 use crate::follow::TimedPacket;
-use crate::follow::table::{ConnectionTable, KeepingCost, Limits};
+use crate::follow::table::{ConnectionTable, KeepingCost, Limits, Separation};
 use crate::hosts::{HostFacts, KnownHosts};
 use recoup_units::Instant;
 use std::net::IpAddr;
@@ -64,6 +64,9 @@ impl<F: Findings> Shard<F> {
         self.reorder.in_order(part, order, |packets| {
             connections.on_packets(packets, findings);
         });
+        if order == RoundOrder::Last {
+            connections.release_all(findings);
+        }
         connections.sweep(now, findings);
     }
 
@@ -111,8 +114,13 @@ impl<F: Findings> Shard<F> {
     }
 
     /// All connections are closed, and all is known of their hosts.
-    pub fn release(&mut self) {
-        self.connections.release(&mut self.findings);
+    pub fn pass_on_held(&mut self) {
+        self.connections.pass_on_held(&mut self.findings);
+    }
+
+    /// Whether the capture points of connections could be told apart.
+    pub fn separation(&self) -> Separation {
+        self.connections.separation()
     }
 
     pub fn into_findings(self) -> F {

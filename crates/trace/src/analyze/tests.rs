@@ -16,6 +16,7 @@ use recoup_units::Instant;
 use recoup_wire::{Endpoints, Flags, Options, Segment, SeqNumber, Timestamps};
 
 mod duplicates;
+mod merged;
 mod path_mtu;
 mod pieces;
 
@@ -103,6 +104,7 @@ impl Conversation {
             overlong: false,
             outgoing: None,
             interface: 0,
+            link: 0,
         });
         self.packets.last_mut().unwrap()
     }
@@ -449,7 +451,7 @@ fn flood(answered: bool) {
     assert!(most <= (1 << 16) / SHARDS + 2, "{most} connections at once");
     connections.on_packets(&all_timed(&rest), &mut kept);
     connections.finish(&mut kept);
-    connections.release(&mut kept);
+    connections.pass_on_held(&mut kept);
     assert_eq!(kept.retransmissions.len(), 1);
     let evicted = kept.connections.iter();
     let evicted = evicted.filter(|c| c.closing == Closing::Evicted).count();

@@ -514,6 +514,7 @@ impl Episode {
                 provisional: alternative.is_some(),
                 connection: end.connection,
                 endpoints: end.endpoints,
+                capture_point: 0,
             };
             report(ProvisionalRow {
                 retransmission,
@@ -564,6 +565,7 @@ mod tests {
             overlong: false,
             outgoing: None,
             interface: 0,
+            link: 0,
         };
         let span = Span::at(Offset::DATA, 1000);
         for (before, copy) in [(0, 1), (u16::MAX, u16::MAX)] {

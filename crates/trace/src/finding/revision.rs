@@ -1,6 +1,6 @@
 //! Verdicts that change after their connection was passed on.
 
-use super::{Connection, Evidence, Retransmission, Verdict};
+use super::{Connection, ConnectionKey, Evidence, Retransmission, Verdict};
 use crate::hosts::ReportsDuplicates;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -48,7 +48,7 @@ impl Revision {
 /// the lowest numbers are released, and their verdicts stay as they are.
 #[derive(Clone, Debug, Default)]
 pub struct HeldConnections {
-    held: BTreeMap<u64, (Connection, Vec<Retransmission>)>,
+    held: BTreeMap<ConnectionKey, (Connection, Vec<Retransmission>)>,
     /// Retransmissions of all of them.
     rows: usize,
 }
@@ -66,7 +66,7 @@ impl HeldConnections {
         }
         self.rows += retransmissions.len();
         let held = (connection, retransmissions.to_vec());
-        self.held.insert(held.0.id, held);
+        self.held.insert(held.0.key(), held);
         while self.rows > MOST_HELD
             && let Some((_, (connection, rows))) = self.held.pop_first()
         {
@@ -77,7 +77,7 @@ impl HeldConnections {
 
     /// Revises a verdict, if its connection is held. Returns whether it is.
     pub fn revise(&mut self, revision: &Revision) -> bool {
-        let Some((connection, rows)) = self.held.get_mut(&revision.retransmission.connection)
+        let Some((connection, rows)) = self.held.get_mut(&revision.retransmission.connection_key())
         else {
             return false;
         };

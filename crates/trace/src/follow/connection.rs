@@ -3,12 +3,15 @@
 mod succession;
 
 use super::TimedPacket;
-use super::direction::DirectionState;
+use super::direction::{DirectionState, fingerprint};
+use super::points::lineup::Lineup;
+use super::points::sightings::{Sighting, WITHIN_A_HOST};
+use super::points::{Mark, Pair};
 use super::shared::{DirectionContext, Shared};
 use crate::explain::context::ReplayContext;
 use crate::explain::episode::{ConnectionEnd, Learned};
 use crate::explain::provisional::ProvisionalRow;
-use crate::finding::{self, Closing, Opening};
+use crate::finding::{self, CapturePoint, Closing, Opening};
 use crate::hosts::HostFacts;
 use crate::memory::{HeapSize, allocated};
 use crate::read::CapturedPacket;
@@ -31,6 +34,16 @@ pub(crate) struct ConnectionState {
     first_frame: u64,
     last_frame: u64,
     pub shared: Shared,
+    /// The mark of the packets of each direction.
+    pub marks: [Option<Mark>; 2],
+    /// Its capture point, from the lower end, if the file holds several.
+    pub point: Option<u8>,
+    /// Packets between its ends had several marks.
+    pub in_pair: bool,
+    /// The last SYN of each direction, and when it passed.
+    syns: [Option<(u32, Instant)>; 2],
+    /// The marks of its packets do not show, or not yet, whether they belong to it.
+    pub has_doubtful_packets: bool,
     /// When the first packet was captured, by its timestamp in the capture.
     begun: Instant,
     first: Instant,
@@ -83,6 +96,11 @@ impl ConnectionState {
             first_frame: packet.frame,
             last_frame: packet.frame,
             shared: Shared::new(packet.endpoints),
+            marks: [None; 2],
+            point: None,
+            in_pair: false,
+            syns: [None; 2],
+            has_doubtful_packets: false,
             begun: packet.at,
             first: timed.time,
             last: timed.time,
@@ -114,6 +132,11 @@ impl ConnectionState {
         self.first_frame = packet.frame;
         self.last_frame = packet.frame;
         self.shared = Shared::new(endpoints);
+        self.marks = [None; 2];
+        self.point = None;
+        self.in_pair = false;
+        self.syns = [None; 2];
+        self.has_doubtful_packets = false;
         // A timestamp far ahead of its neighbours is wrong.
         self.begun = packet.at.min(timed.time);
         self.first = timed.time;
@@ -187,6 +210,78 @@ impl ConnectionState {
         }
     }
 
+    /// Passes the last packets of both directions to `each`, with their ends.
+    #[cold]
+    pub fn recent_packets(&self, now: Instant, mut each: impl FnMut(&Endpoints, Sighting)) {
+        let ends = self.shared.endpoints;
+        for (side, ends) in [ends, ends.reverse()].iter().enumerate() {
+            let Some(mark) = self.marks[side] else {
+                continue;
+            };
+            let syn = self.syns[side];
+            let others = self.directions[side].recent_packets(now);
+            let others = others.filter(|other| syn.is_none_or(|syn| syn.0 != other.0));
+            for (fingerprint, at) in syn.into_iter().chain(others) {
+                let sighting = Sighting {
+                    fingerprint,
+                    mark,
+                    at,
+                    syn: syn.is_some_and(|syn| syn.0 == fingerprint),
+                    identified: true,
+                    end: None,
+                    ack: None,
+                };
+                each(ends, sighting);
+            }
+        }
+    }
+
+    /// Whether a packet repeats the last SYN, later than a host forwards it.
+    #[cold]
+    pub fn repeats_syn(&self, timed: &TimedPacket, side: usize) -> bool {
+        self.syns[side].is_some_and(|(syn, at)| {
+            syn == fingerprint(&timed.packet) && timed.time.nanos_since(at) > WITHIN_A_HOST
+        })
+    }
+
+    /// Data captured again later than at once, in each direction.
+    pub fn late_copies(&self) -> [u64; 2] {
+        self.directions
+            .each_ref()
+            .map(|direction| direction.late_copies)
+    }
+
+    /// Counts a packet that cannot be analyzed.
+    #[cold]
+    pub fn leave_out(&mut self, timed: &TimedPacket) {
+        self.packets += 1;
+        self.last = self.last.max(timed.time);
+        self.last_frame = timed.packet.frame;
+    }
+
+    /// The capture points are known now. If packets of two of them came before that, forgets them:
+    /// the file begins within the connection.
+    #[cold]
+    pub fn settle_at_point(&mut self, pair: &Pair, lineup: &Lineup) {
+        let ends = self.shared.endpoints;
+        let sides = [ends, ends.reverse()].map(|ends| pair.side(&ends));
+        let points = [0, 1].map(|side| {
+            let mark = self.marks[side]?;
+            lineup.point(sides[side], mark)
+        });
+        if let [Some(one), Some(other)] = points
+            && one != other
+        {
+            self.shared = Shared::new(ends);
+            self.handshake = Handshake::default();
+            self.has_sent = [false; 2];
+            self.directions.iter_mut().for_each(DirectionState::clear);
+            self.marks[1] = None;
+        }
+        let point = points[0].or(points[1]);
+        self.point = point.and_then(|point| u8::try_from(point).ok());
+    }
+
     /// Whether a packet identical to a recent one is the same packet captured twice.
     #[cold]
     fn is_duplicate(
@@ -243,6 +338,7 @@ impl ConnectionState {
         if self.directions[side].syn().is_none() && self.directions[side].segments == 0 {
             self.directions[side].begin(segment.seq);
         }
+        self.syns[side] = Some((fingerprint(packet), now));
         let handshake = &mut self.handshake;
         if answer {
             handshake.syn_acks = handshake.syn_acks.saturating_add(1);
@@ -426,6 +522,7 @@ impl ConnectionState {
             ended: self.begun.plus_nanos(self.last.nanos_since(self.first)),
             packets: self.packets + take(&mut self.pending_syns).len() as u64,
             handshake_rtt: self.handshake.rtt,
+            capture_point: CapturePoint::default(),
             directions,
         }
     }

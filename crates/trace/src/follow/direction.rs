@@ -33,6 +33,7 @@ use crate::finding;
 use crate::memory::HeapSize;
 use crate::read::CapturedPacket;
 use crate::verdict::Transmission;
+pub(crate) use duplicates::fingerprint;
 use duplicates::{AT_ONCE, RecentPackets};
 use mss::{LEAST_FULL_SEGMENT, Mss};
 use outstanding::{OutstandingPacket, SentPacket, sent_after_gap};
@@ -90,6 +91,8 @@ pub(crate) struct DirectionState {
     pub segments: u64,
     pub bytes: u64,
     pub duplicates: u64,
+    /// Of those, packets with the same IP identification as one captured a while before.
+    pub late_copies: u64,
     pub probes: u64,
     pub missing: u64,
     pub foreign: u64,
@@ -129,6 +132,7 @@ impl Default for DirectionState {
             segments: 0,
             bytes: 0,
             duplicates: 0,
+            late_copies: 0,
             probes: 0,
             missing: 0,
             foreign: 0,
@@ -364,6 +368,8 @@ impl DirectionState {
             .is_some_and(|earlier| self.is_same_packet(&earlier, sent, packet, context))
         {
             self.duplicates += 1;
+            let late = earlier.is_some_and(|earlier| now.since(earlier.last_sent_at) > AT_ONCE);
+            self.late_copies += u64::from(late && packet.ip_id.is_some_and(|id| id != 0));
             return;
         } else {
             let last = earlier.map_or_else(|| self.latest_ts_of(span), |packet| packet.ts);

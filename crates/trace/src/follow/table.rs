@@ -8,14 +8,19 @@
 //! Packets are taken in batches. With thousands of connections, each packet needs another part of
 //! memory. Looking up several at once lets the processor fetch all of those parts at the same time.
 
+mod capture_points;
+
 use super::TimedPacket;
 use super::connection::{ConnectionState, Owner};
 use super::held::Held;
+use super::points::{Mark, Pair};
 use crate::explain::context::ReplayContext;
 use crate::explain::pool::Pool;
 use crate::explain::provisional::{ChangedHosts, ProvisionalRow};
 use crate::finding::{self, Closing, Findings};
 use crate::hosts::HostFacts;
+use capture_points::CapturePoints;
+pub(crate) use capture_points::Separation;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use recoup_units::Instant;
@@ -100,6 +105,7 @@ pub(crate) struct ConnectionTable {
     host_facts: Vec<(IpAddr, HostFacts)>,
     /// The memory of all connections, in bytes.
     memory: usize,
+    points: CapturePoints,
 }
 
 /// Where a connection is.
@@ -149,6 +155,7 @@ impl ConnectionTable {
             rows: Vec::new(),
             host_facts: Vec::new(),
             memory: 0,
+            points: CapturePoints::default(),
         }
     }
 
@@ -200,7 +207,13 @@ impl ConnectionTable {
     ) {
         let ends = &timed.packet.endpoints;
         let hit = slot.and_then(|slot| Some((slot, self.get(slot)?.side(ends)?)));
-        let hit = hit.or_else(|| self.find(hash, ends));
+        let mut hit = hit.or_else(|| self.find(hash, ends));
+        if !self.is_at_its_point(hit, timed) {
+            hit = self.place(hash, hit, timed, findings);
+            if hit.is_none() {
+                return;
+            }
+        }
         let (slot, side) = match hit {
             Some((slot, side)) if self.continues(slot, timed) => (slot, side),
             Some((slot, side)) => match self.locate(hash, (slot, side), timed, findings) {
@@ -210,6 +223,17 @@ impl ConnectionTable {
             None => self.begin(hash, timed, findings),
         };
         self.deliver(slot, side, timed);
+    }
+
+    /// Whether the connection was captured where the packet was, or is not open yet.
+    #[inline]
+    fn is_at_its_point(&self, hit: Option<(u32, usize)>, timed: &TimedPacket) -> bool {
+        match hit.and_then(|(slot, side)| Some((self.get(slot)?, side))) {
+            Some((open, side)) => {
+                open.marks[side] == Some(Mark::of(&timed.packet)) && !open.has_doubtful_packets
+            }
+            None => self.points.is_empty(),
+        }
     }
 
     /// Whether a packet certainly belongs to the connection in `slot`.
@@ -232,16 +256,18 @@ impl ConnectionTable {
     ) -> Option<(u32, usize)> {
         let open = self.slots.get_mut(slot as usize)?.as_mut()?;
         if timed.time.nanos_since(open.last) > self.idle {
-            self.close(slot, Closing::Idle, findings);
-            return Some(self.begin(hash, timed, findings));
+            return Some(self.replace(hash, slot, Closing::Idle, timed, findings));
+        }
+        if open.point.is_none() && !open.in_pair && open.repeats_syn(timed, side) {
+            self.begin_hold(hash, Pair::of(&timed.packet.endpoints), timed, findings);
+            return None;
         }
         match open.owner_of(timed, side) {
             Owner::This => Some((slot, side)),
             Owner::Undecided => None,
             Owner::Next(before) => {
-                self.close(slot, Closing::Replaced, findings);
                 let first = before.first().unwrap_or(timed);
-                let (slot, _) = self.begin(hash, first, findings);
+                let (slot, _) = self.replace(hash, slot, Closing::Replaced, first, findings);
                 for timed in &before {
                     let side = self.get(slot)?.side(&timed.packet.endpoints)?;
                     self.deliver(slot, side, timed);
@@ -287,7 +313,7 @@ impl ConnectionTable {
         }
         let serial = self.next_serial;
         self.next_serial += 1;
-        let connection = match self.closed.take() {
+        let mut connection = match self.closed.take() {
             Some(mut used) => {
                 used.begin(serial, timed);
                 used
@@ -305,6 +331,7 @@ impl ConnectionTable {
             serial,
         });
         let side = connection.side(&packet.endpoints).unwrap_or_default();
+        connection.marks[side] = Some(Mark::of(packet));
         self.slots[slot as usize] = Some(connection);
         let (slots, hasher) = (&self.slots, &self.hasher);
         let entry = TableEntry {
@@ -388,6 +415,7 @@ impl ConnectionTable {
     pub fn sweep(&mut self, now: Instant, findings: &mut impl Findings) {
         self.now = now;
         self.settle(findings);
+        self.release_held(false, findings);
         while let Some(&(due, slot, serial)) = self.lingering.front()
             && due <= now
         {
@@ -433,6 +461,10 @@ impl ConnectionTable {
             entry.remove();
         }
         self.free.push(slot);
+        let capture_point = self.points.of(&connection);
+        if connection.in_pair {
+            self.forget_pair(hash, &Pair::of(&connection.shared.endpoints));
+        }
         let closing = match connection.is_over() {
             true => connection.closing(),
             false => closing,
@@ -440,7 +472,12 @@ impl ConnectionTable {
         self.rows.clear();
         let host_facts = &mut self.host_facts;
         let learned = |host, facts| host_facts.push((host, facts));
-        let found = connection.close(closing, &self.replay_context, &mut self.rows, learned);
+        let mut found = connection.close(closing, &self.replay_context, &mut self.rows, learned);
+        for row in &mut self.rows {
+            row.retransmission.capture_point = capture_point.number;
+        }
+        found.capture_point = capture_point;
+        self.check_separation(&found, connection.late_copies());
         match connection.number {
             Some(_) => {
                 let rows = self.rows.clone();
@@ -488,6 +525,16 @@ impl ConnectionTable {
         self.lingering = lingering;
     }
 
+    /// No more packets will come: passes on those held back.
+    pub fn release_all(&mut self, findings: &mut impl Findings) {
+        self.release_held(true, findings);
+    }
+
+    /// Whether the capture points of connections could be told apart.
+    pub fn separation(&self) -> Separation {
+        self.points.separation
+    }
+
     /// The number of open connections.
     #[cfg(test)]
     pub fn open(&self) -> usize {
@@ -504,7 +551,7 @@ impl ConnectionTable {
     }
 
     /// All connections are closed, and all is known of their hosts.
-    pub fn release(&mut self, findings: &mut impl Findings) {
+    pub fn pass_on_held(&mut self, findings: &mut impl Findings) {
         self.settle(findings);
         self.held.finish(findings);
     }

@@ -1,5 +1,6 @@
 //! What a capture holds, and what of it could not be read.
 
+use crate::finding::Inseparable;
 use std::fmt;
 use std::time::Duration;
 
@@ -222,6 +223,9 @@ pub struct Counts {
     pub ending: Ending,
     /// Anomalies of its timestamps, once it is analyzed.
     pub clock: ClockAnomalies,
+    /// Connections of a merged file that were left out because their capture points cannot be told
+    /// apart, and the first of them; known once it is analyzed.
+    pub inseparable: Option<(u64, Inseparable)>,
     /// The first unsupported link type.
     pub(super) unknown_link: Option<i32>,
     skipped: [FrameCount; Reason::ALL.len()],
@@ -260,8 +264,13 @@ impl Counts {
             Ending::Whole => None,
             other => Some(format!("after frame {}: {other}", self.frames)),
         };
+        let left_out = self.inseparable.map(|(count, first)| {
+            let Inseparable { frame, why, .. } = first;
+            format!("left out {count} connections that several capture points captured, first frame {frame}: {why}")
+        });
         (skipped.chain(odd))
             .chain(self.clock.notes())
+            .chain(left_out)
             .chain(ending)
             .collect()
     }

@@ -2,6 +2,7 @@
 
 use super::window::{InputEnd, Window};
 use super::{Ending, link};
+use crate::finding::Inseparable;
 use std::io;
 use thiserror::Error;
 
@@ -53,6 +54,17 @@ pub enum ReadError {
         file: String,
         /// The link type.
         link: i32,
+    },
+    /// It is merged from captures of several points that cannot be told apart.
+    #[error(
+        "{file}: merged from captures of several points, which cannot be told apart: {}, frame {}: {}; expected one capture, or each by itself",
+        first.endpoints, first.frame, first.why
+    )]
+    Merged {
+        /// The file.
+        file: String,
+        /// The first connection that several points captured.
+        first: Inseparable,
     },
 }
 

@@ -43,6 +43,7 @@ impl Frames {
             overlong: false,
             outgoing: None,
             interface: 0,
+            link: 0,
         };
         Self {
             packet,
@@ -118,6 +119,7 @@ impl Frames {
         packet.overlong = headers.overlong;
         packet.outgoing = outgoing.or(frame.outgoing);
         packet.interface = frame.interface;
+        packet.link = frame.link.addresses(frame.data);
         packet.at = frame.at.unwrap_or_else(|nearest| {
             self.counts.note(Oddity::Time);
             nearest

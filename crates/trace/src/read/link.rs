@@ -82,6 +82,27 @@ impl Link {
             Self::Hdlc => after_ether_type(frame, 2).map(at),
         }
     }
+
+    /// A hash of the two Ethernet addresses of `frame`, the same in both directions; 0 for other link
+    /// types.
+    #[inline]
+    pub fn addresses(self, frame: &[u8]) -> u32 {
+        let (Self::Ethernet, Some([a, b, c, d, e, f, g, h, i, j, k, l])) =
+            (self, frame.first_chunk())
+        else {
+            return 0;
+        };
+        // Addresses often differ in single bits, so the hash must not be linear: the finalizer of
+        // splitmix64.
+        let address = |bytes: [u8; 8]| {
+            let x = u64::from_be_bytes(bytes);
+            let x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            ((x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb) >> 32) as u32
+        };
+        let to = address([0, 0, *a, *b, *c, *d, *e, *f]);
+        let from = address([0, 0, *g, *h, *i, *j, *k, *l]);
+        to.wrapping_add(from)
+    }
 }
 
 #[inline]

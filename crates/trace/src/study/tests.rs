@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::finding::{
-    Closing, Evidence, Explanation, Identification, Opening, RttQuantiles, Triggers, Vantage,
+    CapturePoint, Closing, Evidence, Explanation, Identification, Opening, RttQuantiles, Triggers,
+    Vantage,
 };
 use recoup_recovery::Trigger;
 use recoup_wire::{Endpoints, SeqNumber};
@@ -45,6 +46,7 @@ fn retransmission(at: u64, trigger: Trigger, verdict: Verdict) -> Retransmission
         flight: 8,
         vantage: Vantage::Sender,
         provisional: false,
+        capture_point: 0,
     }
 }
 
@@ -89,6 +91,7 @@ fn connection(id: u64, directions: [Direction; 2]) -> Connection {
         ended: Instant::from_millis(1000 * id + 10_000),
         packets: 100,
         handshake_rtt: None,
+        capture_point: CapturePoint::default(),
         directions,
     }
 }

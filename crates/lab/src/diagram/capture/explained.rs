@@ -65,7 +65,12 @@ pub fn explain(
             break;
         };
         let either = [packet.endpoints, packet.endpoints.reverse()];
-        if either.contains(&connection.endpoints) && connection.frames.contains(&packet.frame) {
+        let Some(direction) = either.iter().position(|ends| *ends == connection.endpoints) else {
+            continue;
+        };
+        if connection.frames.contains(&packet.frame)
+            && connection.capture_point.holds(direction, packet)
+        {
             packets.take(packet, true);
         }
     }

@@ -85,7 +85,11 @@ impl Visits {
             packet.frame = i as u64 + 1;
         }
         let packets = self.conversation.packets.into_iter();
-        let (_, parts, hosts) = follow_timed(packets, settings, Log::default);
+        let Followed {
+            found: parts,
+            hosts,
+            ..
+        } = follow_timed(packets, settings, Log::default);
         let (mut given, mut kept) = (Vec::new(), Vec::new());
         for part in parts {
             given.extend(part.given);

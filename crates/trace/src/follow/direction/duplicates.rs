@@ -59,6 +59,17 @@ impl RecentPackets {
         Some(u64::from(ticks) << TICK_BITS)
     }
 
+    /// The fingerprints, and when the packets were captured.
+    fn all(&self, now: Instant) -> impl Iterator<Item = (u32, Instant)> {
+        let all = self.fingerprints.iter().zip(&self.captured_at);
+        let all = all.filter(|(fingerprint, _)| **fingerprint != 0);
+        all.map(move |(&fingerprint, &captured_at)| {
+            let age = u64::from(tick(now).wrapping_sub(captured_at)) << TICK_BITS;
+            let at = now.as_nanos().saturating_sub(age);
+            (fingerprint, Instant::from_nanos(at))
+        })
+    }
+
     /// Adds a packet.
     #[inline]
     pub fn push(&mut self, fingerprint: u32, now: Instant) {
@@ -84,7 +95,7 @@ fn tick(at: Instant) -> u32 {
 
 /// A multilinear hash of all TCP fields and the IP identification.
 #[inline]
-fn fingerprint(packet: &CapturedPacket) -> u32 {
+pub(crate) fn fingerprint(packet: &CapturedPacket) -> u32 {
     let segment = &packet.segment;
     let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
     let timestamps = segment.options.timestamps;
@@ -105,6 +116,12 @@ fn fingerprint(packet: &CapturedPacket) -> u32 {
 }
 
 impl DirectionState {
+    /// The fingerprints of the last packets, and about when they were captured.
+    #[cold]
+    pub fn recent_packets(&self, now: Instant) -> impl Iterator<Item = (u32, Instant)> {
+        self.recent.all(now)
+    }
+
     /// Whether a packet is identical to one just before. If not, it is remembered.
     #[inline]
     pub fn is_identical_to_recent(&mut self, packet: &CapturedPacket, now: Instant) -> bool {

@@ -2,7 +2,9 @@ use super::super::tests::{CLIENT, SERVER, download, expected, packet_between, ra
 use super::*;
 use recoup_draw::sequence::{Mark, MarkKind, Necessity};
 use recoup_recovery::Trigger;
-use recoup_trace::finding::{Closing, Evidence, Explanation, Opening, Triggers, Vantage};
+use recoup_trace::finding::{
+    CapturePoint, Closing, Evidence, Explanation, Opening, Triggers, Vantage,
+};
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::{Endpoints, Flags, SeqNumber};
 
@@ -39,6 +41,7 @@ fn again(frame: u64, triggers: Triggers, verdict: Verdict) -> Retransmission {
         flight: 2,
         vantage: Vantage::Sender,
         provisional: false,
+        capture_point: 0,
     }
 }
 
@@ -58,6 +61,7 @@ fn connection(down: &[Retransmission]) -> finding::Connection {
         ended: at(35),
         packets: 8,
         handshake_rtt: None,
+        capture_point: CapturePoint::default(),
         directions,
     }
 }

@@ -1,0 +1,75 @@
+//! Tells the packets of several capture points apart, where their captures were merged into one
+//! file.
+//!
+//! A packet that passes two capture points is in such a file twice, one path delay apart. Taken as
+//! one capture, the second copy looks like a retransmission. The copies differ in their [`Mark`]:
+//! routers decrement the hop limit and replace the Ethernet addresses, pcapng files number their
+//! interfaces, and a host receives what another one sends.
+//!
+//! | module | what it does |
+//! | --- | --- |
+//! | [`sightings`] | finds copies of packets that have different marks |
+//! | [`order`] | tells two points with the same marks apart by the order of the copies |
+//! | [`lineup`] | orders the capture points along the path, and names the point of each packet |
+
+pub(crate) mod lineup;
+pub(crate) mod order;
+pub(crate) mod sightings;
+
+use crate::read::CapturedPacket;
+use recoup_wire::Endpoints;
+use std::net::SocketAddr;
+
+/// What may distinguish the copies of a packet that were captured at different points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mark {
+    interface: u32,
+    link: u32,
+    hop_limit: u8,
+    outgoing: Option<bool>,
+}
+
+impl Mark {
+    /// The mark of a packet.
+    #[inline]
+    pub fn of(packet: &CapturedPacket) -> Self {
+        Self {
+            interface: packet.interface,
+            link: packet.link,
+            hop_limit: packet.hop_limit,
+            outgoing: packet.outgoing,
+        }
+    }
+
+    /// How much it differs from another: the interface counts most, the hop limit least.
+    fn distance(&self, other: &Self) -> (bool, bool, bool, u8) {
+        (
+            self.interface != other.interface,
+            self.outgoing != other.outgoing,
+            self.link != other.link,
+            self.hop_limit.abs_diff(other.hop_limit),
+        )
+    }
+}
+
+/// Two ends in ascending order. The lower one sends side 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Pair([SocketAddr; 2]);
+
+impl Pair {
+    /// The ends of a packet.
+    pub fn of(ends: &Endpoints) -> Self {
+        Self([ends.src.min(ends.dst), ends.src.max(ends.dst)])
+    }
+
+    /// The side that a packet with these ends belongs to.
+    pub fn side(&self, ends: &Endpoints) -> usize {
+        usize::from(ends.src != self.0[0])
+    }
+
+    /// The ends of the packets of side 0.
+    pub fn ends(&self) -> Endpoints {
+        let [src, dst] = self.0;
+        Endpoints { src, dst }
+    }
+}
