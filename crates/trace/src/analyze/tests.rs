@@ -2,6 +2,7 @@
 
 mod clock;
 mod hosts;
+mod middle;
 mod replayed;
 mod succession;
 

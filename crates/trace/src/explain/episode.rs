@@ -291,6 +291,12 @@ impl Episode {
             .unwrap_or(0)
     }
 
+    /// Whether a recent row holds all of `span`.
+    pub fn has_copy_of(&self, span: Span) -> bool {
+        let mut recent = self.rows.iter().rev().take(RECENT_ROWS);
+        recent.any(|row| row.span.covers(span))
+    }
+
     /// The timestamp of the latest copy of `span`, among recent rows.
     pub fn latest_ts_of(&self, span: Span) -> Option<u32> {
         let recent = self.rows.iter().rev().take(RECENT_ROWS);
@@ -299,7 +305,7 @@ impl Episode {
         same.next()?.ts
     }
 
-    /// The receiver sent an ACK. `una` is `snd_una` before it.
+    /// The receiver sent an ACK. `una` is the highest cumulative ACK captured before it.
     pub fn on_ack(&mut self, at: Instant, una: Offset, ack: &Ack, echo: Option<u32>) {
         if let Some(tape) = &mut self.tape {
             let shows_loss = ack.has_blocks() || ack.cumulative == una;

@@ -34,7 +34,7 @@ use crate::read::CapturedPacket;
 use crate::verdict::Transmission;
 use duplicates::{AT_ONCE, RecentPackets};
 use mss::Mss;
-use outstanding::{OutstandingPacket, SentPacket, sent_after_gap};
+use outstanding::{OutstandingPacket, SentPacket, sent_after, sent_after_gap};
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::{Flags, SeqNumber};
 use std::cmp::Ordering;
@@ -65,6 +65,9 @@ const SAME_COUNTER: i16 = 2048;
 pub(crate) struct DirectionState {
     isn: Option<SeqNumber>,
     una: Offset,
+    /// The highest cumulative ACK that was captured. If the SYN was not, `una` begins at the first
+    /// packet, acknowledged or not.
+    acked: Option<Offset>,
     nxt: Offset,
     window_edge: Offset,
     window: u64,
@@ -98,6 +101,7 @@ impl Default for DirectionState {
         Self {
             isn: None,
             una: MID_CONNECTION,
+            acked: None,
             nxt: MID_CONNECTION,
             window_edge: MID_CONNECTION,
             window: 0,
@@ -314,9 +318,13 @@ impl DirectionState {
         };
         let first = self.outstanding_at(span.start);
         let earlier = first.map(|i| self.outstanding[i]);
+        let before_capture = self.is_before_capture(span);
         let uncaptured =
             earlier.is_some_and(|packet| !packet.captured && span.end <= packet.span.end);
-        let kind = if uncaptured {
+        let kind = if before_capture {
+            let first_captured = self.outstanding.front();
+            PacketKind::FilledGap(first_captured.and_then(|first| sent_after(sent, first)))
+        } else if uncaptured {
             PacketKind::FilledGap(earlier.and_then(|gap| sent_after_gap(sent, &gap)))
         } else if earlier
             .is_some_and(|earlier| self.is_same_packet(&earlier, sent, packet, context))
@@ -339,6 +347,7 @@ impl DirectionState {
                 ts_value: packet.ts.filter(|_| packet.copies == 0),
             }),
             has_new_bytes: span.end > self.nxt
+                || before_capture
                 || first.is_some_and(|i| self.has_uncaptured(i, span)),
             copies: earlier.map(|packet| packet.copies),
             revealed_ts: earlier.filter(|_| uncaptured).and_then(|gap| gap.ts),
@@ -362,6 +371,16 @@ impl DirectionState {
             ));
             self.nxt = span.end;
         }
+    }
+
+    /// Whether the capture may have begun after the first transmission of `span`: nothing shows
+    /// whether an earlier copy arrived.
+    fn is_before_capture(&self, span: Span) -> bool {
+        let seen = || (self.episode.as_ref()).is_some_and(|episode| episode.has_copy_of(span));
+        self.nxt >= MID_CONNECTION
+            && span.start < MID_CONNECTION
+            && self.acked.is_none_or(|acked| acked < span.end)
+            && !seen()
     }
 
     /// Whether part of `span` was not captured; `at` is the index of the packet with its first

@@ -63,8 +63,8 @@ struct AckHistory {
     sacked_up_to: Offset,
     /// What was selectively acknowledged above the cumulative ACK.
     sacked: Sacked,
-    /// The cumulative ACK of the last duplicate ACK: what begins here was overtaken.
-    asked_for: Option<Offset>,
+    /// The last duplicate ACK: its cumulative ACK, and when it came.
+    asked_for: Option<(Offset, Instant)>,
     /// The newest timestamp echoed.
     newest_echo: Option<u32>,
     /// When the last overtaken ACK came.
@@ -151,6 +151,7 @@ impl AckVerdicts {
         let cover = CoveringAck {
             at: now,
             after: self.history.at,
+            cumulative: ack.cumulative,
             edge: una_before,
             echo: ts_echo,
             dsack,
@@ -166,6 +167,7 @@ impl AckVerdicts {
         }
         // Bytes above the cumulative ACK are not echoed.
         let above = CoveringAck {
+            cumulative: Offset::SYN,
             echo: None,
             ..cover
         };
@@ -173,7 +175,7 @@ impl AckVerdicts {
             self.pieces.cover(span, &above);
         }
         if ack.cumulative < self.history.cumulative {
-            self.pieces.set_edge(ack.cumulative);
+            self.pieces.on_late_ack(&cover);
         }
         if let Some(span) = dsack {
             self.reports.seen = self.reports.seen.saturating_add(1);
@@ -191,7 +193,8 @@ impl AckVerdicts {
 
     /// An ACK that repeats the last one may answer a refused copy.
     fn on_repeated_ack(&mut self, now: Instant, ack: &Ack, ts_echo: Option<u32>) {
-        let challenge = self.challenge_acks.on_ack(now, ack, ts_echo);
+        let newest = self.history.newest_echo;
+        let challenge = self.challenge_acks.on_ack(now, ack, ts_echo, newest);
         let reports = self.options.reports_duplicates && self.pieces.len() < TOO_MANY;
         if let Some(number) = challenge.filter(|_| reports) {
             for piece in self.pieces.iter_mut() {
@@ -303,8 +306,7 @@ impl AckVerdicts {
         let silent = may_be_silent.then(|| {
             let mut context = context;
             context.options.reports_duplicates = false;
-            // A receiver that reports no duplicates answers them with a plain ACK.
-            PieceVerdicts::new(piece, Refusal::default(), context)
+            PieceVerdicts::new(piece, refusal, context)
         });
         let given =
             |assumed: &Option<PieceVerdicts<'_>>, other: &Option<PieceVerdicts<'_>>, copy| {
@@ -326,7 +328,8 @@ impl AckVerdicts {
 #[derive(Debug)]
 struct PieceVerdicts<'a> {
     hypotheses: Hypotheses<'a>,
-    /// If the path duplicates packets, a repeated ACK may be such a duplicate.
+    /// If a repeated ACK need not be a refusal: it may be a duplicate by the path, or answer a
+    /// duplicate that the receiver does not report.
     without_refusal: Option<Hypotheses<'a>>,
 }
 
@@ -334,7 +337,7 @@ impl<'a> PieceVerdicts<'a> {
     fn new(piece: &'a Piece, refusal: Refusal, context: VerdictContext) -> Self {
         Self {
             hypotheses: Hypotheses::new(piece, refusal, context),
-            without_refusal: (context.path_duplicates)
+            without_refusal: (context.path_duplicates || !context.options.reports_duplicates)
                 .then(|| Hypotheses::new(piece, Refusal::default(), context)),
         }
     }
@@ -383,7 +386,7 @@ impl AckHistory {
             && ack.window == self.window
             && ack.dsack().is_none();
         if duplicate {
-            self.asked_for = Some(ack.cumulative);
+            self.asked_for = Some((ack.cumulative, now));
         }
         self.window = ack.window;
         if let Some(echo) = echo

@@ -83,8 +83,16 @@ impl ChallengeAcks {
         fill.map(|(at, _)| *at)
     }
 
-    /// Takes an ACK. If it is a challenge ACK, returns its number.
-    pub fn on_ack(&mut self, at: Instant, ack: &Ack, echo: Option<u32>) -> Option<Number> {
+    /// Takes an ACK. If it is a challenge ACK, returns its number. `newest_echo` is the newest
+    /// timestamp echoed before: a refused segment does not change what is echoed, so an ACK with a
+    /// new echo answers the segment with that timestamp, which arrived as a duplicate.
+    pub fn on_ack(
+        &mut self,
+        at: Instant,
+        ack: &Ack,
+        echo: Option<u32>,
+        newest_echo: Option<u32>,
+    ) -> Option<Number> {
         let now = LastAck {
             cumulative: ack.cumulative,
             newest_block: ack.sack_blocks().first().copied(),
@@ -97,7 +105,8 @@ impl ChallengeAcks {
             && now.newest_block == before.newest_block
             && now.cumulative == before.cumulative
             && now.window < before.window.saturating_mul(2);
-        let echo = echo.filter(|_| repeats_last)?;
+        let is_known = |echo: u32| newest_echo.is_some_and(|newest| !is_before(newest, echo));
+        let echo = echo.filter(|&echo| repeats_last && is_known(echo))?;
         if self.kept.len() == MOST_KEPT {
             self.kept.pop_front();
             self.forgotten += 1;

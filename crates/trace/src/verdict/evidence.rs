@@ -128,7 +128,22 @@ impl<'a> PieceEvidence<'a> {
             (Some(echo), Some(ts)) if self.is_handshake() && echo != ts => NEVER,
             _ => 0,
         };
-        self.first_answer(copy) + LOST + self.lateness(copy, not_before) + echo
+        let lateness = self.lateness(copy, not_before);
+        let unseen = if self.may_be_merged(copy) {
+            LATE.max(lateness)
+        } else {
+            LOST + lateness
+        };
+        self.first_answer(copy) + unseen + echo
+    }
+
+    /// Whether the ACK that covers the piece may answer `copy` and a later one together, and echo
+    /// the later one: TS.Recent follows a duplicate of bytes that are not acknowledged yet (RFC 7323
+    /// §4.3). A receiver that reports duplicates would report this one. The ACK of a segment that
+    /// fills a hole is not delayed (RFC 5681 §4.2).
+    fn may_be_merged(&self, copy: usize) -> bool {
+        let is_last = copy + 1 == self.piece.copies.len();
+        !self.context.options.reports_duplicates && !is_last && !self.was_overtaken()
     }
 
     /// The cost if `copy` arrived as a duplicate and drew `report`.
@@ -228,6 +243,18 @@ impl<'a> PieceEvidence<'a> {
             .is_some_and(|echo| self.ts(copy) != Some(echo))
     }
 
+    /// Whether the echo is older than `copy`.
+    pub fn echoes_older(&self, copy: usize) -> bool {
+        let both = self.edge_echo().zip(self.ts(copy));
+        both.is_some_and(|(echo, ts)| is_before(echo, ts))
+    }
+
+    /// Whether neither the first transmission nor a round trip was captured. Then no time is too
+    /// early, and a DSACK may report an earlier duplicate.
+    pub fn lacks_beginning(&self) -> bool {
+        self.piece.copies[0].copy.is_none() && self.context.min_rtt.is_zero()
+    }
+
     /// Whether the echo is new and belongs to `copy` alone.
     pub fn is_identified(&self, copy: usize) -> bool {
         let is_new = |echo: &u32| {
@@ -320,7 +347,8 @@ impl<'a> PieceEvidence<'a> {
     /// Whether a segment sent after the first transmission arrived before it.
     fn was_overtaken(&self) -> bool {
         let span = self.piece.span;
-        self.cover.sacked_up_to > span.end || self.cover.asked_for == Some(span.start)
+        let asked_for = |(at, when): (Offset, Instant)| at == span.start && when > self.sent(0);
+        self.cover.sacked_up_to > span.end || self.cover.asked_for.is_some_and(asked_for)
     }
 
     /// The cost if `copy` arrived first and was answered at `at` or later.

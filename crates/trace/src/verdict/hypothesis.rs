@@ -92,6 +92,15 @@ impl<'a> Hypotheses<'a> {
         let (spurious, needed) = (cheapest(before), cheapest(from));
         let identified = (number..self.copies).any(|copy| evidence.is_identified(copy));
         let reports = evidence.context.options.reports_duplicates;
+        if evidence.lacks_beginning() {
+            return match (spurious < needed, identified) {
+                (false, true) if needed < spurious => (Verdict::Needed, Evidence::TimestampEcho),
+                (true, _) if evidence.echoes_older(number) => {
+                    (Verdict::Spurious, Evidence::TimestampEcho)
+                }
+                _ => AMBIGUOUS,
+            };
+        }
         if spurious < needed {
             let why = why_spurious(evidence, number);
             why.map_or(AMBIGUOUS, |why| (Verdict::Spurious, why))

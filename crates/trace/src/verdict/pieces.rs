@@ -16,6 +16,9 @@ pub(super) const MOST_REPORTS: usize = 4;
 /// cut.
 const MOST_PIECES: usize = 1 << 15;
 
+/// The most pieces that a late ACK covers.
+const MOST_COVERED_LATE: usize = 64;
+
 /// The most challenge ACKs kept per piece.
 const MOST_CHALLENGE_ACKS: usize = 8;
 
@@ -35,6 +38,8 @@ pub(super) struct CoveringAck {
     pub at: Instant,
     /// When the ACK before it came, which did not cover the piece.
     pub after: Instant,
+    /// Its cumulative ACK, if that covers the piece.
+    pub cumulative: Offset,
     /// The highest cumulative ACK before it.
     pub edge: Offset,
     /// Its `TSecr`.
@@ -43,8 +48,8 @@ pub(super) struct CoveringAck {
     pub dsack: Option<Span>,
     /// The end of the highest SACK block before it.
     pub sacked_up_to: Offset,
-    /// The cumulative ACK of the last duplicate ACK before it.
-    pub asked_for: Option<Offset>,
+    /// The last duplicate ACK before it: its cumulative ACK, and when it came.
+    pub asked_for: Option<(Offset, Instant)>,
     /// It carries data, so it may not have been sent at once.
     pub carries_data: bool,
     /// The newest timestamp echoed before it.
@@ -59,6 +64,7 @@ impl CoveringAck {
         Self {
             at: now,
             after: Instant::ZERO,
+            cumulative: Offset::SYN,
             edge: Offset::SYN,
             echo: None,
             dsack: None,
@@ -242,12 +248,22 @@ impl Pieces {
         true
     }
 
-    /// An ACK of everything below `edge` came late: the receiver sent it before the ACK that covers
-    /// the piece at `edge`.
-    pub fn set_edge(&mut self, edge: Offset) {
+    /// An ACK came late: the receiver sent it before those with a higher cumulative ACK. So it
+    /// covered the pieces below before they did, and is the edge of the piece that begins there.
+    pub fn on_late_ack(&mut self, late: &CoveringAck) {
+        let edge = late.cumulative;
         let piece = self.covered.get_mut(&edge);
         if let Some(cover) = piece.and_then(|piece| piece.cover.as_mut()) {
             cover.edge = edge;
+        }
+        let below = self.covered.range_mut(..edge).rev().take(MOST_COVERED_LATE);
+        let below = below.filter(|(_, piece)| piece.span.end <= edge);
+        let covers = below.filter_map(|(_, piece)| piece.cover.as_mut());
+        for cover in covers.take_while(|cover| cover.cumulative > edge) {
+            cover.cumulative = edge;
+            cover.echo = late.echo;
+            cover.dsack = late.dsack;
+            cover.carries_data = late.carries_data;
         }
     }
 

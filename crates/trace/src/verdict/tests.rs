@@ -356,7 +356,7 @@ fn one_retransmission_above_a_hole() {
                 Acked(1190, 3001, 1130, &[]),
                 Acked(1192, 1001, 1063, &[(2001, 3001)]),
             ],
-            &["needed no_duplicate", "needed timestamp_echo"],
+            &["needed timestamp_echo", "needed timestamp_echo"],
         ),
     ]);
 }
@@ -423,6 +423,50 @@ fn short_round_trips_shorten_the_wait_for_a_dsack() {
         ["unknowable ambiguous"],
         "a DSACK may still come"
     );
+}
+
+#[test]
+fn without_original_and_round_trip_only_echoes_count() {
+    // (the steps, the verdict without a known round trip, and with one)
+    let early = [
+        Uncaptured(1, 1001),
+        Retransmitted(1062, 1, 1001),
+        Acked(1063, 3001, 900, &[]),
+    ];
+    let answered = [
+        Uncaptured(1, 1001),
+        Retransmitted(1062, 1, 1001),
+        Acked(1122, 3001, 900, &[]),
+    ];
+    let reported = [
+        Uncaptured(1, 1001),
+        Retransmitted(1062, 1, 1001),
+        Acked(1122, 3001, 900, &[]),
+        Acked(1123, 3001, 900, &[(1, 1001)]),
+    ];
+    let cases = [
+        (&early[..], "spurious ack_too_early"),
+        (&answered[..], "needed no_duplicate"),
+        (&reported[..], "spurious dsack"),
+    ];
+    for (steps, known) in cases {
+        assert_eq!(play_within(None, SACK, steps), ["unknowable ambiguous"]);
+        assert_eq!(play(SACK, steps), [known]);
+    }
+}
+
+#[test]
+fn a_keep_alive_answered_before_the_data_overtook_nothing() {
+    // The ACKs of the original and the probe are lost. Either may have arrived first.
+    let steps = [
+        Acked(500, 1, 400, &[]),
+        Acked(501, 1, 400, &[]),
+        Sent(1000, 1, 1001),
+        Retransmitted(1130, 1, 1001),
+        Retransmitted(1400, 1, 1001),
+        Acked(1460, 1001, 1400, &[(1, 1001)]),
+    ];
+    assert_eq!(play(BOTH, &steps)[0], "unknowable ambiguous");
 }
 
 #[test]

@@ -151,6 +151,14 @@ impl DirectionState {
     }
 }
 
+/// Whether `sent` was sent after `other`; `None` if nothing shows it.
+pub(super) fn sent_after(sent: SentPacket, other: &OutstandingPacket) -> Option<bool> {
+    match (sent.ts, other.ts) {
+        (Some(ts), Some(other)) if ts == other => None,
+        _ => sent_after_gap(sent, other),
+    }
+}
+
 /// Whether a packet that fills a gap was sent after the packet that revealed the gap. If so, it is
 /// a retransmission: originals are sent in order. `None` if nothing shows it.
 pub(super) fn sent_after_gap(sent: SentPacket, gap: &OutstandingPacket) -> Option<bool> {
