@@ -47,7 +47,7 @@ mod sacked;
 
 use crate::finding::{Evidence, Verdict};
 use crate::hosts::ReportsDuplicates;
-use recoup_units::Instant;
+use recoup_units::{Instant, Offset, Span};
 
 /// What the receiver of a direction's data reports.
 #[derive(Clone, Copy, Debug, Default)]
@@ -95,6 +95,16 @@ pub(crate) struct Transmission {
     /// Its `TSval`.
     pub ts_value: Option<u32>,
 }
+
+/// A segment that was captured and sent once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SentOnce {
+    pub span: Span,
+    pub copy: Transmission,
+}
+
+/// Finds the segment with the byte at an offset, if it was sent once.
+pub(crate) type SentSegments<'a> = &'a dyn Fn(Offset) -> Option<SentOnce>;
 
 #[cfg(test)]
 mod tests;

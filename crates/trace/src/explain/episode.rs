@@ -16,7 +16,7 @@ use crate::hosts::{HostFacts, ReportsDuplicates, Score};
 use crate::read::CapturedPacket;
 use crate::verdict::acks::AckVerdicts;
 use crate::verdict::arrivals::{ArrivalVerdicts, SeenBytes};
-use crate::verdict::{ReceiverOptions, Transmission};
+use crate::verdict::{ReceiverOptions, SentSegments, Transmission};
 use profile_replay::{ProfileReplay, drop_unlikely};
 use recoup_recovery::{Ack, Trigger};
 use recoup_units::{Instant, Offset, Span};
@@ -306,14 +306,22 @@ impl Episode {
     }
 
     /// The receiver sent an ACK. `una` is the highest cumulative ACK captured before it.
-    pub fn on_ack(&mut self, at: Instant, una: Offset, ack: &Ack, echo: Option<u32>) {
+    /// `sent` finds segments that it may cover.
+    pub fn on_ack(
+        &mut self,
+        at: Instant,
+        una: Offset,
+        ack: &Ack,
+        echo: Option<u32>,
+        sent: SentSegments<'_>,
+    ) {
         if let Some(tape) = &mut self.tape {
             let shows_loss = ack.has_blocks() || ack.cumulative == una;
             self.quiet_steps = if shows_loss { 0 } else { self.quiet_steps + 1 };
             tape.on_ack(at, ack, echo);
         }
         if !self.ack_verdicts.is_idle() || ack.has_blocks() || self.without_sack {
-            self.ack_verdicts.on_ack(at, una, ack, echo);
+            self.ack_verdicts.on_ack(at, una, ack, echo, sent);
         }
         while let Some(&index) = self.recovering.front() {
             let row = &mut self.rows[index as usize];

@@ -4,9 +4,9 @@ use super::challenge_acks::{ChallengeAcks, Refusal, TOO_MANY};
 use super::evidence::{PieceEvidence, VerdictContext, is_before};
 use super::hypothesis::Hypotheses;
 use super::pending::PendingVerdicts;
-use super::pieces::{CoveringAck, DuplicateReport, Piece, Pieces};
+use super::pieces::{CoveringAck, DuplicateReport, Neighbor, Piece, Pieces};
 use super::sacked::Sacked;
-use super::{ConditionalVerdict, ReceiverOptions, Transmission};
+use super::{ConditionalVerdict, ReceiverOptions, SentSegments, Transmission};
 use crate::finding::{Evidence, Verdict};
 use crate::hosts::{DuplicateReports, ReportsDuplicates};
 use recoup_recovery::Ack;
@@ -67,6 +67,8 @@ struct AckHistory {
     asked_for: Option<(Offset, Instant)>,
     /// The newest timestamp echoed.
     newest_echo: Option<u32>,
+    /// The last segment sent once that was acknowledged.
+    neighbor: Option<Neighbor>,
     /// When the last overtaken ACK came.
     overtaken_at: Option<Instant>,
     /// The longest delay of an overtaken ACK behind the first that overtook it.
@@ -119,6 +121,7 @@ impl AckVerdicts {
         if self.pieces.is_full() {
             return self.pending.decide(index, span.len(), AMBIGUOUS.into());
         }
+        self.pieces.on_lost_above(span.start);
         let covered = self.history.cumulative.min(span.end);
         let gaps = self.pieces.gaps(span).into_iter();
         for (new, sacked) in gaps.flat_map(|gap| self.history.sacked.cut(gap)) {
@@ -144,10 +147,25 @@ impl AckVerdicts {
     /// The receiver sent an ACK. Needed while anything is undecided (not
     /// [`is_idle`](Self::is_idle)), and whenever the ACK carries SACK blocks or acknowledges
     /// nothing new. `una_before` is the highest cumulative ACK before it (without one, any offset
-    /// below the data), `ts_echo` its `TSecr`.
-    pub fn on_ack(&mut self, now: Instant, una_before: Offset, ack: &Ack, ts_echo: Option<u32>) {
+    /// below the data), `ts_echo` its `TSecr`. `sent` finds segments that it may cover.
+    pub fn on_ack(
+        &mut self,
+        now: Instant,
+        una_before: Offset,
+        ack: &Ack,
+        ts_echo: Option<u32>,
+        sent: SentSegments<'_>,
+    ) {
         self.steps_left = MOST_SAVED_STEPS.min(self.steps_left + STEPS_PER_PACKET);
-        let dsack = ack.dsack();
+        let dsack = (ack.dsack()).filter(|&span| !self.history.is_stale(span, una_before, ack));
+        let (mut echo_shared, mut above_sent_at) = (false, None);
+        if self.pieces.has_open() {
+            self.history.note_neighbor(now, una_before, ack, sent);
+            echo_shared = ts_echo.is_some_and(|echo| {
+                (self.history).is_echo_shared(echo, una_before, ack.cumulative, sent)
+            });
+            above_sent_at = sent(ack.cumulative).map(|above| above.copy.at);
+        }
         let cover = CoveringAck {
             at: now,
             after: self.history.at,
@@ -159,6 +177,9 @@ impl AckVerdicts {
             asked_for: self.history.asked_for,
             carries_data: ack.carries_data,
             newest_echo: self.history.newest_echo,
+            echo_shared,
+            above_sent_at,
+            neighbor: self.history.neighbor,
             overtaken_at: self.history.overtaken_at,
         };
         let below = Span::new(Offset::SYN, ack.cumulative);
@@ -169,6 +190,7 @@ impl AckVerdicts {
         let above = CoveringAck {
             cumulative: Offset::SYN,
             echo: None,
+            above_sent_at: None,
             ..cover
         };
         for &span in ack.sack_blocks().iter().chain(&dsack) {
@@ -294,7 +316,11 @@ impl AckVerdicts {
     /// Decides a piece for the retransmissions it belongs to; ambiguous if that takes too many
     /// steps.
     fn decide_piece(&mut self, piece: &Piece, context: VerdictContext) {
-        let refusal = self.challenge_acks.of(piece);
+        let mut refusal = self.challenge_acks.of(piece);
+        if !self.options.reports_duplicates {
+            // Without SACK, an ACK that repeats the last one answers any segment above a hole.
+            refusal.repeated_at = None;
+        }
         let steps = 2 * Hypotheses::steps(piece, refusal);
         let affordable = steps <= self.steps_left;
         if affordable {
@@ -338,7 +364,7 @@ impl<'a> PieceVerdicts<'a> {
         Self {
             hypotheses: Hypotheses::new(piece, refusal, context),
             without_refusal: (context.path_duplicates || !context.options.reports_duplicates)
-                .then(|| Hypotheses::new(piece, Refusal::default(), context)),
+                .then(|| Hypotheses::new(piece, refusal.none(), context)),
         }
     }
 
@@ -352,6 +378,60 @@ impl<'a> PieceVerdicts<'a> {
 }
 
 impl AckHistory {
+    /// Whether a block below the cumulative ACK is no DSACK. Linux repeats a SACK block when the
+    /// hole below it is filled, if the block holds the FIN. A DSACK reports the segment that drew
+    /// the ACK (RFC 2883 §4), and that filled the hole.
+    fn is_stale(&self, block: Span, una_before: Offset, ack: &Ack) -> bool {
+        una_before < block.start && block.end <= ack.cumulative && self.sacked.has(block)
+    }
+
+    /// Remembers the oldest segment sent once that `ack` newly covers.
+    fn note_neighbor(
+        &mut self,
+        now: Instant,
+        una_before: Offset,
+        ack: &Ack,
+        sent: SentSegments<'_>,
+    ) {
+        let is_new = |at: Offset| !self.sacked.has(Span::at(at, 1));
+        let last_of = |block: &Span| Offset(block.end.0.saturating_sub(1));
+        let (at, in_order) = match ack.sack_blocks().first().map(last_of) {
+            _ if ack.cumulative > una_before => (Some(una_before), true),
+            newest => (newest, false),
+        };
+        if let Some(segment) = at.filter(|&at| is_new(at)).and_then(sent) {
+            self.neighbor = Some(Neighbor {
+                sent: segment.copy.at,
+                acked: now,
+                // Of two segments in order the first may wait for the second (RFC 5681 §4.2).
+                withheld_from: match in_order {
+                    true => segment.span.end + segment.span.len(),
+                    false => Offset::SYN,
+                },
+            });
+        }
+    }
+
+    /// Whether a segment that the ACK covers first may have brought the timestamp `echo` that the
+    /// ACK echoes: new data is often sent together with a retransmission.
+    fn is_echo_shared(
+        &self,
+        echo: u32,
+        una_before: Offset,
+        cumulative: Offset,
+        sent: SentSegments<'_>,
+    ) -> bool {
+        let from = self.sacked_up_to.max(una_before);
+        if cumulative <= from {
+            return false;
+        }
+        let ts = |at: Offset| sent(at)?.copy.ts_value;
+        match [from, Offset(cumulative.0 - 1)].map(ts) {
+            [Some(first), Some(last)] => !is_before(echo, first) && !is_before(last, echo),
+            [first, last] => first == Some(echo) || last == Some(echo),
+        }
+    }
+
     /// Whether later ACKs than `ack` have come: one of its blocks lies inside a longer one.
     fn has_later_than(&self, una_before: Offset, ack: &Ack) -> bool {
         let first = ack.sack_blocks().first();

@@ -42,6 +42,8 @@ pub(super) struct ChallengeAcks {
     kept: VecDeque<ChallengeAck>,
     /// How many were removed.
     forgotten: Number,
+    /// When ACKs came that repeat the last one.
+    repeats: VecDeque<Instant>,
     /// The last ACK.
     before: LastAck,
     /// When retransmissions filled holes, and the timestamps echoed then.
@@ -60,6 +62,7 @@ impl ChallengeAcks {
     /// Removes everything, keeping memory.
     pub fn clear(&mut self) {
         self.kept.clear();
+        self.repeats.clear();
         self.forgotten = 0;
         self.before = LastAck::default();
         self.hole_fills.clear();
@@ -105,6 +108,12 @@ impl ChallengeAcks {
             && now.newest_block == before.newest_block
             && now.cumulative == before.cumulative
             && now.window < before.window.saturating_mul(2);
+        if repeats_last {
+            if self.repeats.len() == MOST_KEPT {
+                self.repeats.pop_front();
+            }
+            self.repeats.push_back(at);
+        }
         let is_known = |echo: u32| newest_echo.is_some_and(|newest| !is_before(newest, echo));
         let echo = echo.filter(|&echo| repeats_last && is_known(echo))?;
         if self.kept.len() == MOST_KEPT {
@@ -150,8 +159,16 @@ impl ChallengeAcks {
             echo: (challenge_acks().map(|ack| ack.echo).reduce(newest))
                 .filter(|_| odds >= LEAST_LIKELIHOOD),
             certain: challenge_acks().any(|ack| ack.causes == 1),
+            repeated_at: self.first_repeat_after(piece),
             outdated_at: (piece.copies[0].copy).and_then(|first| self.outdated_at(&first)),
         }
+    }
+
+    /// When the first ACK came, after the piece was covered, that repeats the last one.
+    fn first_repeat_after(&self, piece: &Piece) -> Option<Instant> {
+        let covered_at = piece.cover.as_ref()?.at;
+        let first = self.repeats.partition_point(|at| *at <= covered_at);
+        self.repeats.get(first).copied()
     }
 
     fn get(&self, number: Number) -> Option<&ChallengeAck> {
@@ -176,6 +193,16 @@ impl ChallengeAck {
     }
 }
 
+impl Refusal {
+    /// The same, if no copy was refused.
+    pub fn none(self) -> Self {
+        Self {
+            repeated_at: self.repeated_at,
+            ..Self::default()
+        }
+    }
+}
+
 /// What challenge ACKs say of a piece.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Refusal {
@@ -184,6 +211,8 @@ pub(super) struct Refusal {
     /// A challenge ACK that only a copy of this piece, or a duplicate by the network, can have
     /// caused.
     pub certain: bool,
+    /// When the first ACK came, after the piece was covered, that repeats the last one.
+    pub repeated_at: Option<Instant>,
     /// When the first transmission became too old to be accepted.
     pub outdated_at: Option<Instant>,
 }

@@ -106,10 +106,10 @@ impl<'a> Hypotheses<'a> {
             why.map_or(AMBIGUOUS, |why| (Verdict::Spurious, why))
         } else if needed < spurious && identified {
             (Verdict::Needed, Evidence::TimestampEcho)
+        } else if needed < spurious && (reports || evidence.is_on_time()) {
+            (Verdict::Needed, Evidence::NoDuplicate)
         } else if !reports {
             (Verdict::Unknowable, Evidence::NoReports)
-        } else if needed < spurious {
-            (Verdict::Needed, Evidence::NoDuplicate)
         } else {
             AMBIGUOUS
         }
@@ -171,6 +171,7 @@ fn cost_of(evidence: &PieceEvidence<'_>, hypothesis: Hypothesis, least: u32) -> 
     };
     let unexplained = evidence.must_be_refused() && refused.is_none();
     let known_cost = (0..earliest).map(|copy| evidence.lost(copy)).sum::<u32>()
+        + evidence.unexplained_repeat(first)
         + taken
         + if unexplained { UNEXPLAINED } else { 0 };
     if known_cost >= least {

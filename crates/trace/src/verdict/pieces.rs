@@ -16,8 +16,8 @@ pub(super) const MOST_REPORTS: usize = 4;
 /// cut.
 const MOST_PIECES: usize = 1 << 15;
 
-/// The most pieces that a late ACK covers.
-const MOST_COVERED_LATE: usize = 64;
+/// The most pieces whose covering ACK is revised at once.
+const MOST_REVISED: usize = 64;
 
 /// The most challenge ACKs kept per piece.
 const MOST_CHALLENGE_ACKS: usize = 8;
@@ -54,8 +54,23 @@ pub(super) struct CoveringAck {
     pub carries_data: bool,
     /// The newest timestamp echoed before it.
     pub newest_echo: Option<u32>,
+    /// The timestamp echoed may belong to another segment.
+    pub echo_shared: bool,
+    /// When the segment above the cumulative ACK was sent, if that was once.
+    pub above_sent_at: Option<Instant>,
+    /// The last segment sent once that this ACK or an earlier one covered.
+    pub neighbor: Option<Neighbor>,
     /// When the last overtaken ACK before it came.
     pub overtaken_at: Option<Instant>,
+}
+
+/// A segment that was sent once, and the ACK that covered it first.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Neighbor {
+    pub sent: Instant,
+    pub acked: Instant,
+    /// What begins here or above would have drawn an ACK at once.
+    pub withheld_from: Offset,
 }
 
 impl CoveringAck {
@@ -72,6 +87,9 @@ impl CoveringAck {
             asked_for: None,
             carries_data: false,
             newest_echo: None,
+            echo_shared: false,
+            above_sent_at: None,
+            neighbor: None,
             overtaken_at: None,
         }
     }
@@ -175,6 +193,11 @@ impl Pieces {
         self.open.is_empty() && self.covered.is_empty()
     }
 
+    /// Whether any piece is not acknowledged.
+    pub fn has_open(&self) -> bool {
+        !self.open.is_empty()
+    }
+
     /// Whether no more pieces can be added.
     pub fn is_full(&self) -> bool {
         self.len() >= MOST_PIECES
@@ -256,7 +279,7 @@ impl Pieces {
         if let Some(cover) = piece.and_then(|piece| piece.cover.as_mut()) {
             cover.edge = edge;
         }
-        let below = self.covered.range_mut(..edge).rev().take(MOST_COVERED_LATE);
+        let below = self.covered.range_mut(..edge).rev().take(MOST_REVISED);
         let below = below.filter(|(_, piece)| piece.span.end <= edge);
         let covers = below.filter_map(|(_, piece)| piece.cover.as_mut());
         for cover in covers.take_while(|cover| cover.cumulative > edge) {
@@ -264,6 +287,15 @@ impl Pieces {
             cover.echo = late.echo;
             cover.dsack = late.dsack;
             cover.carries_data = late.carries_data;
+        }
+    }
+
+    /// The segment at `start` was lost: nothing follows from an ACK that does not cover it.
+    pub fn on_lost_above(&mut self, start: Offset) {
+        let below = self.covered.range_mut(..start).rev().take(MOST_REVISED);
+        let covers = below.filter_map(|(_, piece)| piece.cover.as_mut());
+        for cover in covers.filter(|cover| cover.cumulative == start) {
+            cover.above_sent_at = None;
         }
     }
 

@@ -5,9 +5,10 @@ mod arrivals;
 mod duplicates;
 mod network;
 mod several;
+mod silent;
 
 use super::acks::AckVerdicts;
-use super::{ReceiverOptions, Transmission};
+use super::{ReceiverOptions, SentOnce, Transmission};
 use crate::finding::{Evidence, Verdict};
 use crate::hosts::ReportsDuplicates;
 use Step::{Ack as Acked, Answer, Closed, Ended, Reset, Retransmitted, Sent, Uncaptured};
@@ -77,6 +78,7 @@ fn play(options: ReceiverOptions, steps: &[Step]) -> Vec<String> {
 /// The same with `rtt` as the shortest round trip.
 fn play_within(rtt: Option<Duration>, options: ReceiverOptions, steps: &[Step]) -> Vec<String> {
     let mut verdicts = AckVerdicts::new(options);
+    let mut retransmitted = Vec::new();
     let (mut originals, mut una, mut retransmissions, mut end) =
         (Vec::new(), Offset(1), 0, at(60_000));
     for &step in steps {
@@ -94,6 +96,7 @@ fn play_within(rtt: Option<Duration>, options: ReceiverOptions, steps: &[Step]) 
                     first.and_then(|f| f.1),
                 );
                 retransmissions += 1;
+                retransmitted.push(span(from, to));
             }
             Acked(ms, cumulative, echo, blocks) | Answer(ms, cumulative, echo, blocks) => {
                 let blocks = blocks.iter().map(|&(from, to)| span(from, to));
@@ -107,7 +110,14 @@ fn play_within(rtt: Option<Duration>, options: ReceiverOptions, steps: &[Step]) 
                 } else {
                     una
                 };
-                verdicts.on_ack(at(ms), una_before, &ack, Some(echo));
+                let sent = |offset| {
+                    let (span, copy) = *originals.iter().find(|(span, _)| span.contains(offset))?;
+                    let once = !retransmitted
+                        .iter()
+                        .any(|other: &Span| other.overlaps(span));
+                    copy.filter(|_| once).map(|copy| SentOnce { span, copy })
+                };
+                verdicts.on_ack(at(ms), una_before, &ack, Some(echo), &sent);
                 una = una.max(Offset(cumulative));
             }
             Closed(ms) => verdicts.on_close(at(ms)),
@@ -490,6 +500,7 @@ fn receiver_options_may_come_after_the_first_retransmission() {
             Offset::SYN,
             &Ack::new(Offset(1), 65_535),
             Some(1000),
+            &|_| None,
         );
         verdicts.set_receiver_options(options);
         assert_eq!(finish(&mut verdicts, at(9000), RTT)[0].1, expected);
@@ -529,6 +540,7 @@ fn final_verdicts_are_passed_on_once() {
         Offset(1),
         &Ack::new(Offset(1001), 1000),
         Some(1300),
+        &|_| None,
     );
     let mut found = Vec::new();
     verdicts.settle(at(1400), RTT, |index, verdict| {
@@ -548,7 +560,13 @@ fn every_retransmission_gets_one_verdict() {
     let mut verdicts = AckVerdicts::new(BOTH);
     let pieces = [(1, 1001), (1, 1), (501, 1501), (1, 3001), (2001, 2001)];
     for index in 0..100 {
-        verdicts.on_ack(at(900), Offset(1), &Ack::new(Offset(1), 1000), Some(950));
+        verdicts.on_ack(
+            at(900),
+            Offset(1),
+            &Ack::new(Offset(1), 1000),
+            Some(950),
+            &|_| None,
+        );
         let (from, to) = pieces[index as usize % pieces.len()];
         verdicts.on_retransmission(index, span(from, to), copy(1000 + u64::from(index)), None);
     }
@@ -557,6 +575,7 @@ fn every_retransmission_gets_one_verdict() {
         Offset(1),
         &Ack::new(Offset(1201), 1000),
         Some(1050),
+        &|_| None,
     );
     let mut found = Vec::new();
     verdicts.finish(at(9000), RTT, |index, _| found.push(index));

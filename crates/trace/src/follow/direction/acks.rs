@@ -1,7 +1,7 @@
 //! What the peer's ACKs say of a direction: what has arrived, the round-trip times, and data that
 //! was not captured.
 
-use super::outstanding::{OutstandingPacket, SentPacket};
+use super::outstanding::{OutstandingPacket, SentPacket, sent_once};
 use super::{DirectionState, MOST_DISTANCE, NO_OFFSET};
 use crate::follow::shared::DirectionContext;
 use crate::read::CapturedPacket;
@@ -106,7 +106,9 @@ impl DirectionState {
         // If options were cut, the echo may belong to a duplicate that a lost DSACK block reports.
         let whole = packet.options_complete;
         let echo = (segment.options.timestamps.filter(|_| whole)).map(|ts| ts.echo);
-        episode.on_ack(now, acked, &ack, echo);
+        let outstanding = &self.outstanding;
+        let sent = |at| sent_once(outstanding, at);
+        episode.on_ack(now, acked, &ack, echo, &sent);
         self.explain_if_due(now, context);
     }
 

@@ -5,7 +5,9 @@
 //! their own.
 
 use super::{DirectionState, SAME_COUNTER};
+use crate::verdict::{SentOnce, Transmission};
 use recoup_units::{Instant, Offset, Span};
+use std::collections::VecDeque;
 
 /// The most entries kept.
 const MOST_OUTSTANDING: usize = 1 << 17;
@@ -149,6 +151,23 @@ impl DirectionState {
         }
         i
     }
+}
+
+/// The segment with the byte at `offset`, if it was captured and sent once.
+pub(super) fn sent_once(
+    outstanding: &VecDeque<OutstandingPacket>,
+    offset: Offset,
+) -> Option<SentOnce> {
+    let i = outstanding.partition_point(|packet| packet.span.end <= offset);
+    let packet = outstanding.get(i)?;
+    let once = packet.captured && packet.copies == 0 && packet.span.start <= offset;
+    once.then_some(SentOnce {
+        span: packet.span,
+        copy: Transmission {
+            at: packet.at,
+            ts_value: packet.ts,
+        },
+    })
 }
 
 /// Whether `sent` was sent after `other`; `None` if nothing shows it.
