@@ -26,6 +26,10 @@
 //! Copies may be segmented differently: a packet of many segments is retransmitted in single ones,
 //! small segments as one. Hence the pieces. A retransmission was needed if one of its pieces was.
 //!
+//! Whether the receiver reports duplicates may not be known yet, so each verdict is given for both
+//! cases ([`ConditionalVerdict`]). The DSACKs that came and those that are missing are counted for
+//! all connections of a host ([`hosts`](crate::hosts)).
+//!
 //! Sources: RFC 2883 §4 (DSACK), RFC 7323 §4.3 (which timestamp is echoed), RFC 3522 (Eifel). Where
 //! Linux's receiver does more than the RFCs say, see [`hypothesis`].
 //!

@@ -48,9 +48,12 @@ impl<V: Collector> Analyzed<V> {
             ));
         }
         if vantages.revised > 0 {
+            let verdicts = match vantages.revised {
+                1 => "1 verdict was".into(),
+                revised => format!("{revised} verdicts were"),
+            };
             notes.push(format!(
-                "{} verdicts were revised when it became known whether their receivers report duplicates (RFC 2883)",
-                vantages.revised
+                "{verdicts} revised when it became known whether the receiver reports duplicates (RFC 2883)"
             ));
         }
         notes.extend(capture_point_note(vantages));
@@ -84,17 +87,82 @@ fn capture_point_note(vantages: &Vantages) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use crate::analysis::{Analyzed, Summary};
+    use crate::analysis::{Analyzed, Collector, Summary};
     use recoup_trace::analyze::Findings;
-    use recoup_trace::finding::{Closing, Connection, Direction, Opening, Vantage};
+    use recoup_trace::finding::{
+        Closing, Connection, Direction, Evidence, Opening, Retransmission, Revision, Triggers,
+        Vantage, Verdict,
+    };
+    use recoup_trace::hosts::ReportsDuplicates;
     use recoup_trace::read::Counts;
     use recoup_units::Instant;
-    use recoup_wire::Endpoints;
+    use recoup_wire::{Endpoints, SeqNumber};
 
-    /// The notes on a connection with these directions.
-    fn notes(there: Direction, back: Direction) -> Vec<String> {
-        let mut findings = Summary::default();
-        let connection = Connection {
+    /// A retransmission that is needed, if its receiver reports duplicates.
+    fn provisional(endpoints: Endpoints) -> Retransmission {
+        Retransmission {
+            frame: 1,
+            at: Instant::ZERO,
+            connection: 0,
+            endpoints,
+            seq: SeqNumber(1),
+            len: 1000,
+            syn: false,
+            fin: false,
+            triggers: Triggers::UNKNOWN,
+            verdict: Verdict::Needed,
+            evidence: Evidence::NoDuplicate,
+            copy: 1,
+            detection: None,
+            recovery: None,
+            rtt: None,
+            flight: 1,
+            vantage: Vantage::Sender,
+            provisional: true,
+        }
+    }
+
+    #[test]
+    fn revised_verdicts_count_once_in_the_totals() {
+        let mut summary = Summary::default();
+        let endpoints = Endpoints {
+            src: ([192, 0, 2, 1], 1).into(),
+            dst: ([192, 0, 2, 2], 2).into(),
+        };
+        let row = provisional(endpoints);
+        let mut there = Direction::default();
+        there.retransmissions.add(row.triggers, row.verdict);
+        let connection = connection(there, Direction::default());
+        summary.connection(connection, &[row]);
+        let new = Retransmission {
+            verdict: Verdict::Unknowable,
+            evidence: Evidence::NoReports,
+            ..row
+        };
+        summary.revision(&Revision {
+            retransmission: new,
+            before: (row.verdict, row.evidence),
+            host: endpoints.dst.ip(),
+            fact: ReportsDuplicates::No,
+        });
+        summary.order();
+        let verdicts = Verdict::ALL.map(|verdict| summary.data.of_verdict(verdict));
+        assert_eq!(verdicts, [0, 0, 1]);
+        assert_eq!((summary.connections, summary.slowest.len()), (1, 0));
+        let mut counts = Counts::default();
+        (counts.frames, counts.packets) = (9, 9);
+        let notes = Analyzed {
+            capture: "a.pcap".into(),
+            counts,
+            interrupted: false,
+            findings: summary,
+        };
+        let notes = notes.notes();
+        assert!(notes[0].starts_with("1 verdict was revised"), "{notes:?}");
+    }
+
+    fn connection(there: Direction, back: Direction) -> Connection {
+        Connection {
             id: 0,
             endpoints: Endpoints {
                 src: ([192, 0, 2, 1], 1).into(),
@@ -108,7 +176,13 @@ mod tests {
             packets: 9,
             handshake_rtt: None,
             directions: [there, back],
-        };
+        }
+    }
+
+    /// The notes on a connection with these directions.
+    fn notes(there: Direction, back: Direction) -> Vec<String> {
+        let mut findings = Summary::default();
+        let connection = connection(there, back);
         findings.connection(connection, &[]);
         let mut counts = Counts::default();
         (counts.frames, counts.packets) = (9, 9);
