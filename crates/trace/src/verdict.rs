@@ -20,6 +20,7 @@
 //! | [`hypothesis`] | decides each piece: the cheapest account of which copies arrived |
 //! | [`evidence`] | computes what each part of such an account costs |
 //! | [`challenge_acks`] | finds ACKs by which the receiver refuses a segment |
+//! | [`history`] | holds what the receiver's ACKs have said so far |
 //! | [`sacked`] | holds what the receiver has selectively acknowledged |
 //! | [`pending`] | combines the verdicts on pieces into those on retransmissions |
 //!
@@ -44,6 +45,7 @@ pub(crate) mod acks;
 pub(crate) mod arrivals;
 mod challenge_acks;
 mod evidence;
+mod history;
 mod hypothesis;
 mod pending;
 mod pieces;

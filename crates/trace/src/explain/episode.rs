@@ -6,12 +6,13 @@
 //! itself.
 
 mod profile_replay;
+mod result;
 mod row;
 
 use super::context::EpisodeContext;
 use super::provisional::AlternativeVerdict;
 use super::tape::Tape;
-use crate::finding::{Evidence, Identification, Retransmission, Tally, Triggers, Vantage, Verdict};
+use crate::finding::{Evidence, Retransmission, Triggers, Vantage, Verdict};
 use crate::hosts::{HostFacts, ReportsDuplicates, Score};
 use crate::read::CapturedPacket;
 use crate::verdict::acks::AckVerdicts;
@@ -20,42 +21,13 @@ use crate::verdict::{ReceiverOptions, SentSegments, Transmission};
 use profile_replay::{ProfileReplay, drop_unlikely};
 use recoup_recovery::{Ack, Trigger};
 use recoup_units::{Instant, Offset, Span};
-use recoup_wire::{Endpoints, Flags};
+use recoup_wire::Flags;
 use row::{RecoveryTime, Row};
 use std::collections::VecDeque;
 use std::time::Duration;
 
+pub(crate) use result::{ConnectionEnd, EpisodeResult, Learned};
 pub(crate) use row::{PacketKind, PriorTransmissions};
-
-/// What an episode needs to know when its connection ends.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ConnectionEnd {
-    /// The connection's number.
-    pub connection: u64,
-    /// The endpoints of this direction.
-    pub endpoints: Endpoints,
-    /// When the last packet was captured.
-    pub at: Instant,
-}
-
-/// What an episode found.
-#[derive(Debug, Default)]
-pub(crate) struct EpisodeResult {
-    pub tally: Tally,
-    pub profile: Identification,
-    pub learned: Learned,
-    pub recoveries: u32,
-    pub recovering: Duration,
-}
-
-/// What a connection shows of the hosts at both ends of a direction.
-#[derive(Debug, Default)]
-pub(crate) struct Learned {
-    /// Of the sender; nothing unless captured there.
-    pub sender: HostFacts,
-    /// Of the receiver.
-    pub receiver: HostFacts,
-}
 
 /// Steps without any sign of loss after which recording stops. Restarting it costs about as much.
 const QUIET_STEPS: u32 = 96;
@@ -485,7 +457,7 @@ fn receiver_options(context: &EpisodeContext<'_>) -> ReceiverOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recoup_wire::{Options, Segment, SeqNumber};
+    use recoup_wire::{Endpoints, Options, Segment, SeqNumber};
 
     #[test]
     fn the_copy_count_saturates() {

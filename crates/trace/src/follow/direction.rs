@@ -373,24 +373,6 @@ impl DirectionState {
         }
     }
 
-    /// Whether the capture may have begun after the first transmission of `span`: nothing shows
-    /// whether an earlier copy arrived.
-    fn is_before_capture(&self, span: Span) -> bool {
-        let seen = || (self.episode.as_ref()).is_some_and(|episode| episode.has_copy_of(span));
-        self.nxt >= MID_CONNECTION
-            && span.start < MID_CONNECTION
-            && self.acked.is_none_or(|acked| acked < span.end)
-            && !seen()
-    }
-
-    /// Whether part of `span` was not captured; `at` is the index of the packet with its first
-    /// byte.
-    fn has_uncaptured(&self, at: usize, span: Span) -> bool {
-        let packets = self.outstanding.range(at..);
-        let mut inside = packets.take_while(|packet| packet.span.start < span.end);
-        inside.any(|packet| !packet.captured)
-    }
-
     /// The timestamp of the latest copy of bytes that are no longer outstanding.
     fn latest_ts_of(&self, span: Span) -> Option<u32> {
         self.episode.as_ref()?.latest_ts_of(span)

@@ -4,7 +4,7 @@
 //! packet holds many segments. When some of them are retransmitted, their bytes get an entry of
 //! their own.
 
-use super::{DirectionState, SAME_COUNTER};
+use super::{DirectionState, MID_CONNECTION, SAME_COUNTER};
 use crate::verdict::{SentOnce, Transmission};
 use recoup_units::{Instant, Offset, Span};
 use std::collections::VecDeque;
@@ -79,6 +79,24 @@ impl DirectionState {
     pub(super) fn outstanding_at(&self, offset: Offset) -> Option<usize> {
         let i = self.first_beyond(offset);
         (self.outstanding.get(i)?.span.start <= offset).then_some(i)
+    }
+
+    /// Whether the capture may have begun after the first transmission of `span`: nothing shows
+    /// whether an earlier copy arrived.
+    pub(super) fn is_before_capture(&self, span: Span) -> bool {
+        let seen = || (self.episode.as_ref()).is_some_and(|episode| episode.has_copy_of(span));
+        self.nxt >= MID_CONNECTION
+            && span.start < MID_CONNECTION
+            && self.acked.is_none_or(|acked| acked < span.end)
+            && !seen()
+    }
+
+    /// Whether part of `span` was not captured; `at` is the index of the packet with its first
+    /// byte.
+    pub(super) fn has_uncaptured(&self, at: usize, span: Span) -> bool {
+        let packets = self.outstanding.range(at..);
+        let mut inside = packets.take_while(|packet| packet.span.start < span.end);
+        inside.any(|packet| !packet.captured)
     }
 
     /// The index of the first entry that ends above `offset`.

@@ -1,4 +1,5 @@
-//! Receivers that report no duplicates, and what else proves that a copy arrived.
+//! Receivers that report no duplicates, captures that begin late, and what else proves that a copy
+//! arrived.
 
 use super::*;
 
@@ -173,4 +174,72 @@ fn a_block_that_stays_when_the_hole_below_is_filled_is_no_dsack() {
     ];
     let expected = ["needed no_duplicate", "needed timestamp_echo"];
     assert_eq!(play(BOTH, &steps), expected);
+}
+
+#[test]
+fn without_original_and_round_trip_only_echoes_count() {
+    // (the steps, the verdict without a known round trip, and with one)
+    let early = [
+        Uncaptured(1, 1001),
+        Retransmitted(1062, 1, 1001),
+        Acked(1063, 3001, 900, &[]),
+    ];
+    let answered = [
+        Uncaptured(1, 1001),
+        Retransmitted(1062, 1, 1001),
+        Acked(1122, 3001, 900, &[]),
+    ];
+    let reported = [
+        Uncaptured(1, 1001),
+        Retransmitted(1062, 1, 1001),
+        Acked(1122, 3001, 900, &[]),
+        Acked(1123, 3001, 900, &[(1, 1001)]),
+    ];
+    let cases = [
+        (&early[..], "spurious ack_too_early"),
+        (&answered[..], "needed no_duplicate"),
+        (&reported[..], "spurious dsack"),
+    ];
+    for (steps, known) in cases {
+        assert_eq!(play_within(None, SACK, steps), ["unknowable ambiguous"]);
+        assert_eq!(play(SACK, steps), [known]);
+    }
+}
+
+#[test]
+fn a_keep_alive_answered_before_the_data_overtook_nothing() {
+    // The ACKs of the original and the probe are lost. Either may have arrived first.
+    let steps = [
+        Acked(500, 1, 400, &[]),
+        Acked(501, 1, 400, &[]),
+        Sent(1000, 1, 1001),
+        Retransmitted(1130, 1, 1001),
+        Retransmitted(1400, 1, 1001),
+        Acked(1460, 1001, 1400, &[(1, 1001)]),
+    ];
+    assert_eq!(play(BOTH, &steps)[0], "unknowable ambiguous");
+}
+
+#[test]
+fn a_receiver_that_never_sends_a_dsack_is_not_expected_to() {
+    let stall = |i: u64| {
+        let (from, to, ms) = (1 + i * 1000, 1001 + i * 1000, 1000 * (i + 1));
+        [
+            Sent(ms, from, to),
+            Retransmitted(ms + 300, from, to),
+            Acked(ms + 500, to, ms as u32, &[]),
+        ]
+    };
+    let tail = [
+        Sent(9000, 3001, 4001),
+        Retransmitted(9130, 3001, 4001),
+        Answer(9190, 4001, 9131, &[]),
+    ];
+    let silent: Vec<Step> = (0..3).flat_map(stall).chain(tail).collect();
+    assert_eq!(play(BOTH, &silent)[3], "unknowable no_reports");
+    let fresh = tail.map(|step| match step {
+        Answer(ms, _, echo, blocks) => Acked(ms, 4001, echo, blocks),
+        other => other,
+    });
+    assert_eq!(play(BOTH, &fresh), ["needed no_duplicate"]);
 }
