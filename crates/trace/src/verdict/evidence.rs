@@ -334,10 +334,11 @@ impl<'a> PieceEvidence<'a> {
     /// reports a copy of that by the network, or an earlier one that comes after its replacement:
     /// both are rare.
     pub fn undrawn_report(&self) -> u32 {
-        let identified = || (1..self.piece.copies.len()).any(|copy| self.is_identified(copy));
+        let mut retransmissions = 1..self.piece.copies.len();
+        let mut identified = || retransmissions.any(|copy| self.is_identified(copy));
         if self.context.path_duplicates {
             0
-        } else if identified() {
+        } else if self.cover.dsack.is_none() && identified() {
             DUPLICATE_OF_IDENTIFIED
         } else {
             NETWORK_DUPLICATE

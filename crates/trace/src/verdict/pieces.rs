@@ -294,7 +294,7 @@ impl Pieces {
     pub fn on_lost_above(&mut self, start: Offset) {
         let below = self.covered.range_mut(..start).rev().take(MOST_REVISED);
         let covers = below.filter_map(|(_, piece)| piece.cover.as_mut());
-        for cover in covers.filter(|cover| cover.cumulative == start) {
+        for cover in covers.take_while(|cover| cover.cumulative == start) {
             cover.above_sent_at = None;
         }
     }

@@ -163,6 +163,18 @@ fn when_everything_is_late_a_late_original_is_likely() {
 }
 
 #[test]
+fn two_reports_prove_three_arrivals() {
+    let steps = [
+        Sent(1000, 1, 1001),
+        Retransmitted(1130, 1, 1001),
+        Retransmitted(1400, 1, 1001),
+        Acked(1490, 1001, 1130, &[(1, 1001)]),
+        Acked(1491, 1001, 1400, &[(1, 1001)]),
+    ];
+    assert_eq!(play(BOTH, &steps), ["spurious dsack", "spurious dsack"]);
+}
+
+#[test]
 fn a_block_that_stays_when_the_hole_below_is_filled_is_no_dsack() {
     let steps = [
         Sent(1000, 1, 1001),
