@@ -89,8 +89,8 @@ pub enum Evidence {
     TimestampEcho,
     /// It was acknowledged before it can have arrived.
     AckTooEarly,
-    /// It was acknowledged when it can have arrived. The receiver reports duplicates, and reported
-    /// none.
+    /// It was acknowledged when it can have arrived, and the receiver reported no duplicate. If the
+    /// receiver never does, it filled a hole just when it was due.
     NoDuplicate,
     /// The capture shows another copy arriving.
     CopySeen,
@@ -98,7 +98,7 @@ pub enum Evidence {
     NoCopySeen,
     /// None: the capture holds no ACK of it.
     NotAcknowledged,
-    /// None: the receiver neither reports duplicates nor echoes timestamps.
+    /// None: the receiver reports no duplicates, and no echo identifies the copy that arrived.
     NoReports,
     /// None: it looks like a first transmission.
     LooksFirst,

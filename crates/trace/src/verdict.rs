@@ -20,11 +20,16 @@
 //! | [`hypothesis`] | decides each piece: the cheapest account of which copies arrived |
 //! | [`evidence`] | computes what each part of such an account costs |
 //! | [`challenge_acks`] | finds ACKs by which the receiver refuses a segment |
+//! | [`history`] | holds what the receiver's ACKs have said so far |
 //! | [`sacked`] | holds what the receiver has selectively acknowledged |
 //! | [`pending`] | combines the verdicts on pieces into those on retransmissions |
 //!
 //! Copies may be segmented differently: a packet of many segments is retransmitted in single ones,
 //! small segments as one. Hence the pieces. A retransmission was needed if one of its pieces was.
+//!
+//! Whether the receiver reports duplicates may not be known yet, so each verdict is given for both
+//! cases ([`ConditionalVerdict`]). The DSACKs that came and those that are missing are counted for
+//! all connections of a host ([`hosts`](crate::hosts)).
 //!
 //! Sources: RFC 2883 §4 (DSACK), RFC 7323 §4.3 (which timestamp is echoed), RFC 3522 (Eifel). Where
 //! Linux's receiver does more than the RFCs say, see [`hypothesis`].
@@ -40,6 +45,7 @@ pub(crate) mod acks;
 pub(crate) mod arrivals;
 mod challenge_acks;
 mod evidence;
+mod history;
 mod hypothesis;
 mod pending;
 mod pieces;
@@ -47,7 +53,7 @@ mod sacked;
 
 use crate::finding::{Evidence, Verdict};
 use crate::hosts::ReportsDuplicates;
-use recoup_units::Instant;
+use recoup_units::{Instant, Offset, Span};
 
 /// What the receiver of a direction's data reports.
 #[derive(Clone, Copy, Debug, Default)]
@@ -95,6 +101,16 @@ pub(crate) struct Transmission {
     /// Its `TSval`.
     pub ts_value: Option<u32>,
 }
+
+/// A segment that was captured and sent once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SentOnce {
+    pub span: Span,
+    pub copy: Transmission,
+}
+
+/// Finds the segment with the byte at an offset, if it was sent once.
+pub(crate) type SentSegments<'a> = &'a dyn Fn(Offset) -> Option<SentOnce>;
 
 #[cfg(test)]
 mod tests;

@@ -49,9 +49,12 @@ impl<V: Collector> Analyzed<V> {
             ));
         }
         if vantages.revised > 0 {
+            let verdicts = match vantages.revised {
+                1 => "1 verdict was".into(),
+                revised => format!("{revised} verdicts were"),
+            };
             notes.push(format!(
-                "{} verdicts were revised when it became known whether their receivers report duplicates (RFC 2883)",
-                vantages.revised
+                "{verdicts} revised when it became known whether the receiver reports duplicates (RFC 2883)"
             ));
         }
         if vantages.too_costly > 0 {
@@ -120,21 +123,83 @@ fn capture_point_note(vantages: &Vantages) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use crate::analysis::{Analyzed, Summary};
+    use crate::analysis::{Analyzed, Collector, Summary};
     use recoup_trace::analyze::Findings;
-    use recoup_trace::finding::{CapturePoint, Closing, Connection, Direction, Opening, Vantage};
+    use recoup_trace::finding::{
+        CapturePoint, Closing, Connection, Direction, Evidence, Opening, Retransmission, Revision,
+        Triggers, Vantage, Verdict,
+    };
+    use recoup_trace::hosts::ReportsDuplicates;
     use recoup_trace::read::Counts;
     use recoup_units::Instant;
-    use recoup_wire::Endpoints;
+    use recoup_wire::{Endpoints, SeqNumber};
 
-    /// The notes on a connection with these directions.
-    fn notes(there: Direction, back: Direction) -> Vec<String> {
-        notes_on(there, back, Closing::CaptureEnd)
+    /// A retransmission that is needed, if its receiver reports duplicates.
+    fn provisional(endpoints: Endpoints) -> Retransmission {
+        Retransmission {
+            frame: 1,
+            at: Instant::ZERO,
+            connection: 0,
+            endpoints,
+            seq: SeqNumber(1),
+            len: 1000,
+            syn: false,
+            fin: false,
+            triggers: Triggers::UNKNOWN,
+            verdict: Verdict::Needed,
+            evidence: Evidence::NoDuplicate,
+            copy: 1,
+            detection: None,
+            recovery: None,
+            rtt: None,
+            flight: 1,
+            vantage: Vantage::Sender,
+            provisional: true,
+            capture_point: 0,
+        }
     }
 
-    fn notes_on(there: Direction, back: Direction, closing: Closing) -> Vec<String> {
-        let mut findings = Summary::default();
-        let connection = Connection {
+    #[test]
+    fn revised_verdicts_count_once_in_the_totals() {
+        let mut summary = Summary::default();
+        let endpoints = Endpoints {
+            src: ([192, 0, 2, 1], 1).into(),
+            dst: ([192, 0, 2, 2], 2).into(),
+        };
+        let row = provisional(endpoints);
+        let mut there = Direction::default();
+        there.retransmissions.add(row.triggers, row.verdict);
+        let connection = connection(there, Direction::default());
+        summary.connection(connection, &[row]);
+        let new = Retransmission {
+            verdict: Verdict::Unknowable,
+            evidence: Evidence::NoReports,
+            ..row
+        };
+        summary.revision(&Revision {
+            retransmission: new,
+            before: (row.verdict, row.evidence),
+            host: endpoints.dst.ip(),
+            fact: ReportsDuplicates::No,
+        });
+        summary.order();
+        let verdicts = Verdict::ALL.map(|verdict| summary.data.of_verdict(verdict));
+        assert_eq!(verdicts, [0, 0, 1]);
+        assert_eq!((summary.connections, summary.slowest.len()), (1, 0));
+        let mut counts = Counts::default();
+        (counts.frames, counts.packets) = (9, 9);
+        let notes = Analyzed {
+            capture: "a.pcap".into(),
+            counts,
+            interrupted: false,
+            findings: summary,
+        };
+        let notes = notes.notes();
+        assert!(notes[0].starts_with("1 verdict was revised"), "{notes:?}");
+    }
+
+    fn connection(there: Direction, back: Direction) -> Connection {
+        Connection {
             id: 0,
             endpoints: Endpoints {
                 src: ([192, 0, 2, 1], 1).into(),
@@ -142,14 +207,23 @@ mod tests {
             },
             frames: 1..=1,
             opening: Opening::MidConnection,
-            closing,
+            closing: Closing::CaptureEnd,
             begun: Instant::ZERO,
             ended: Instant::ZERO,
             packets: 9,
             handshake_rtt: None,
             capture_point: CapturePoint::default(),
             directions: [there, back],
-        };
+        }
+    }
+
+    /// The notes on a connection with these directions.
+    fn notes(there: Direction, back: Direction) -> Vec<String> {
+        notes_on(connection(there, back))
+    }
+
+    fn notes_on(connection: Connection) -> Vec<String> {
+        let mut findings = Summary::default();
         findings.connection(connection, &[]);
         let mut counts = Counts::default();
         (counts.frames, counts.packets) = (9, 9);
@@ -170,7 +244,10 @@ mod tests {
             too_costly: true,
             ..Direction::default()
         };
-        let notes = notes_on(costly, Direction::default(), Closing::Evicted);
+        let notes = notes_on(Connection {
+            closing: Closing::Evicted,
+            ..connection(costly, Direction::default())
+        });
         assert_eq!(notes.len(), 2, "{notes:?}");
         assert!(notes[0].starts_with("the retransmissions of 1 senders would have"));
         assert!(notes[1].starts_with("1 of 1 connections were closed early to limit memory"));

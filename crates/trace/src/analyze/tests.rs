@@ -3,6 +3,7 @@
 mod clock;
 mod hosts;
 mod identified;
+mod middle;
 mod replayed;
 mod succession;
 

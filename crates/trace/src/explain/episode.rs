@@ -6,6 +6,7 @@
 //! itself.
 
 mod profile_replay;
+mod result;
 mod row;
 
 use super::context::EpisodeContext;
@@ -13,54 +14,23 @@ use super::identify::Replayed;
 use super::provisional::{AlternativeVerdict, ProvisionalRow};
 use super::replay::MOST_REPLAYED;
 use super::tape::Tape;
-use crate::finding::{Evidence, Identification, Retransmission, Tally, Triggers, Vantage, Verdict};
+use crate::finding::{Evidence, Retransmission, Triggers, Vantage, Verdict};
 use crate::hosts::{HostFacts, ReportsDuplicates, Score};
 use crate::memory::{HeapSize, allocated};
 use crate::read::CapturedPacket;
 use crate::verdict::acks::AckVerdicts;
 use crate::verdict::arrivals::{ArrivalVerdicts, SeenBytes};
-use crate::verdict::{ReceiverOptions, Transmission};
+use crate::verdict::{ReceiverOptions, SentSegments, Transmission};
 use profile_replay::{ProfileReplay, drop_unlikely};
 use recoup_recovery::{Ack, Trigger};
 use recoup_units::{Instant, Offset, Span};
-use recoup_wire::{Endpoints, Flags};
+use recoup_wire::Flags;
 use row::{RecoveryTime, Row};
 use std::collections::VecDeque;
 use std::time::Duration;
 
+pub(crate) use result::{ConnectionEnd, EpisodeResult, Learned};
 pub(crate) use row::{PacketKind, PriorTransmissions};
-
-/// What an episode needs to know when its connection ends.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ConnectionEnd {
-    /// The connection's number.
-    pub connection: u64,
-    /// The endpoints of this direction.
-    pub endpoints: Endpoints,
-    /// When the last packet was captured.
-    pub at: Instant,
-}
-
-/// What an episode found.
-#[derive(Debug, Default)]
-pub(crate) struct EpisodeResult {
-    pub tally: Tally,
-    pub profile: Identification,
-    pub learned: Learned,
-    pub recoveries: u32,
-    pub recovering: Duration,
-    /// Some triggers and verdicts would have cost too much time.
-    pub too_costly: bool,
-}
-
-/// What a connection shows of the hosts at both ends of a direction.
-#[derive(Debug, Default)]
-pub(crate) struct Learned {
-    /// Of the sender; nothing unless captured there.
-    pub sender: HostFacts,
-    /// Of the receiver.
-    pub receiver: HostFacts,
-}
 
 /// Steps without any sign of loss after which recording stops. Restarting it costs about as much.
 const QUIET_STEPS: u32 = 96;
@@ -351,6 +321,12 @@ impl Episode {
             .unwrap_or(0)
     }
 
+    /// Whether a recent row holds all of `span`.
+    pub fn has_copy_of(&self, span: Span) -> bool {
+        let mut recent = self.rows.iter().rev().take(RECENT_ROWS);
+        recent.any(|row| row.span.covers(span))
+    }
+
     /// The timestamp of the latest copy of `span`, among recent rows.
     pub fn latest_ts_of(&self, span: Span) -> Option<u32> {
         let recent = self.rows.iter().rev().take(RECENT_ROWS);
@@ -359,15 +335,23 @@ impl Episode {
         same.next()?.ts
     }
 
-    /// The receiver sent an ACK. `una` is `snd_una` before it.
-    pub fn on_ack(&mut self, at: Instant, una: Offset, ack: &Ack, echo: Option<u32>) {
+    /// The receiver sent an ACK. `una` is the highest cumulative ACK captured before it.
+    /// `sent` finds segments that it may cover.
+    pub fn on_ack(
+        &mut self,
+        at: Instant,
+        una: Offset,
+        ack: &Ack,
+        echo: Option<u32>,
+        sent: SentSegments<'_>,
+    ) {
         if let Some(tape) = &mut self.tape {
             let shows_loss = ack.has_blocks() || ack.cumulative == una;
             self.quiet_steps = if shows_loss { 0 } else { self.quiet_steps + 1 };
             tape.on_ack(at, ack, echo);
         }
         if !self.ack_verdicts.is_idle() || ack.has_blocks() || self.without_sack {
-            self.ack_verdicts.on_ack(at, una, ack, echo);
+            self.ack_verdicts.on_ack(at, una, ack, echo, sent);
         }
         while let Some(&index) = self.recovering.front() {
             let row = &mut self.rows[index as usize];
@@ -542,7 +526,7 @@ fn receiver_options(context: &EpisodeContext<'_>) -> ReceiverOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recoup_wire::{Options, Segment, SeqNumber};
+    use recoup_wire::{Endpoints, Options, Segment, SeqNumber};
 
     #[test]
     fn the_copy_count_saturates() {

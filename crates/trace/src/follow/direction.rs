@@ -36,7 +36,7 @@ use crate::verdict::Transmission;
 pub(crate) use duplicates::fingerprint;
 use duplicates::{AT_ONCE, RecentPackets};
 use mss::{LEAST_FULL_SEGMENT, Mss};
-use outstanding::{OutstandingPacket, SentPacket, sent_after_gap};
+use outstanding::{OutstandingPacket, SentPacket, sent_after, sent_after_gap};
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::{Flags, SeqNumber};
 use std::cmp::Ordering;
@@ -77,6 +77,9 @@ const SAME_COUNTER: i16 = 2048;
 pub(crate) struct DirectionState {
     isn: Option<SeqNumber>,
     una: Offset,
+    /// The highest cumulative ACK that was captured. If the SYN was not, `una` begins at the first
+    /// packet, acknowledged or not.
+    acked: Option<Offset>,
     nxt: Offset,
     window_edge: Offset,
     window: u64,
@@ -120,6 +123,7 @@ impl Default for DirectionState {
         Self {
             isn: None,
             una: MID_CONNECTION,
+            acked: None,
             nxt: MID_CONNECTION,
             window_edge: MID_CONNECTION,
             window: 0,
@@ -360,9 +364,13 @@ impl DirectionState {
         };
         let first = self.outstanding_at(span.start);
         let earlier = first.map(|i| self.outstanding[i]);
+        let before_capture = self.is_before_capture(span);
         let uncaptured =
             earlier.is_some_and(|packet| !packet.captured && span.end <= packet.span.end);
-        let kind = if uncaptured {
+        let kind = if before_capture {
+            let first_captured = self.outstanding.front();
+            PacketKind::FilledGap(first_captured.and_then(|first| sent_after(sent, first)))
+        } else if uncaptured {
             PacketKind::FilledGap(earlier.and_then(|gap| sent_after_gap(sent, &gap)))
         } else if earlier
             .is_some_and(|earlier| self.is_same_packet(&earlier, sent, packet, context))
@@ -387,6 +395,7 @@ impl DirectionState {
                 ts_value: packet.ts.filter(|_| packet.copies == 0),
             }),
             has_new_bytes: span.end > self.nxt
+                || before_capture
                 || first.is_some_and(|i| self.has_uncaptured(i, span)),
             copies: earlier.map(|packet| packet.copies),
             revealed_ts: earlier.filter(|_| uncaptured).and_then(|gap| gap.ts),
@@ -410,14 +419,6 @@ impl DirectionState {
             ));
             self.nxt = span.end;
         }
-    }
-
-    /// Whether part of `span` was not captured; `at` is the index of the packet with its first
-    /// byte.
-    fn has_uncaptured(&self, at: usize, span: Span) -> bool {
-        let packets = self.outstanding.range(at..);
-        let mut inside = packets.take_while(|packet| packet.span.start < span.end);
-        inside.any(|packet| !packet.captured)
     }
 
     /// The timestamp of the latest copy of bytes that are no longer outstanding.

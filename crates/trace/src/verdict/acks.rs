@@ -1,18 +1,17 @@
 //! Verdicts from the receiver's ACKs.
 
 use super::challenge_acks::{ChallengeAcks, Refusal, TOO_MANY};
-use super::evidence::{PieceEvidence, VerdictContext, is_before};
+use super::evidence::{PieceEvidence, VerdictContext};
+use super::history::AckHistory;
 use super::hypothesis::Hypotheses;
 use super::pending::PendingVerdicts;
 use super::pieces::{CoveringAck, DuplicateReport, Piece, Pieces, STEPS_PER_PIECE};
-use super::sacked::Sacked;
-use super::{ConditionalVerdict, ReceiverOptions, Transmission};
+use super::{ConditionalVerdict, ReceiverOptions, SentSegments, Transmission};
 use crate::finding::{Evidence, Verdict};
 use crate::hosts::{DuplicateReports, ReportsDuplicates};
 use crate::memory::HeapSize;
 use recoup_recovery::Ack;
 use recoup_units::{Instant, Offset, Span};
-use std::collections::VecDeque;
 use std::mem::take;
 use std::time::Duration;
 
@@ -32,9 +31,6 @@ const STEPS_PER_NOTE: u64 = 4;
 
 /// The most steps saved up for later.
 const MOST_SAVED_STEPS: u64 = 1 << 20;
-
-/// ACKs that are remembered.
-const MOST_ACKS: usize = 64;
 
 const AMBIGUOUS: (Verdict, Evidence) = (Verdict::Unknowable, Evidence::Ambiguous);
 
@@ -62,30 +58,6 @@ pub(crate) struct AckVerdicts {
     incomplete: bool,
     /// The same at any time.
     too_costly: bool,
-}
-
-/// The receiver's ACKs so far.
-#[derive(Debug, Default)]
-struct AckHistory {
-    /// When the last one came.
-    at: Instant,
-    /// The highest cumulative ACK.
-    cumulative: Offset,
-    /// The end of the highest SACK block.
-    sacked_up_to: Offset,
-    /// What was selectively acknowledged above the cumulative ACK.
-    sacked: Sacked,
-    /// The cumulative ACK of the last duplicate ACK: what begins here was overtaken.
-    asked_for: Option<Offset>,
-    /// The newest timestamp echoed.
-    newest_echo: Option<u32>,
-    /// When the last overtaken ACK came.
-    overtaken_at: Option<Instant>,
-    /// The longest delay of an overtaken ACK behind the first that overtook it.
-    longest_delay: Duration,
-    /// The last ACKs: time, cumulative ACK, and end of the first SACK block.
-    last: VecDeque<(Instant, Offset, Offset)>,
-    window: u64,
 }
 
 impl AckVerdicts {
@@ -134,6 +106,7 @@ impl AckVerdicts {
             self.leave_out();
             return self.pending.decide(index, span.len(), AMBIGUOUS.into());
         }
+        self.pieces.on_lost_above(span.start);
         let covered = self.history.cumulative.min(span.end);
         let gaps = self.pieces.gaps(span).into_iter();
         for (new, sacked) in gaps.flat_map(|gap| self.history.sacked.cut(gap)) {
@@ -192,13 +165,29 @@ impl AckVerdicts {
     /// The receiver sent an ACK. Needed while anything is undecided (not
     /// [`is_idle`](Self::is_idle)), and whenever the ACK carries SACK blocks or acknowledges
     /// nothing new. `una_before` is the highest cumulative ACK before it (without one, any offset
-    /// below the data), `ts_echo` its `TSecr`.
-    pub fn on_ack(&mut self, now: Instant, una_before: Offset, ack: &Ack, ts_echo: Option<u32>) {
+    /// below the data), `ts_echo` its `TSecr`. `sent` finds segments that it may cover.
+    pub fn on_ack(
+        &mut self,
+        now: Instant,
+        una_before: Offset,
+        ack: &Ack,
+        ts_echo: Option<u32>,
+        sent: SentSegments<'_>,
+    ) {
         self.save_steps();
-        let dsack = ack.dsack();
+        let dsack = (ack.dsack()).filter(|&span| !self.history.is_stale(span, una_before, ack));
+        let (mut echo_shared, mut above_sent_at) = (false, None);
+        if self.pieces.has_open() {
+            self.history.note_neighbor(now, una_before, ack, sent);
+            echo_shared = ts_echo.is_some_and(|echo| {
+                (self.history).is_echo_shared(echo, una_before, ack.cumulative, sent)
+            });
+            above_sent_at = sent(ack.cumulative).map(|above| above.copy.at);
+        }
         let cover = CoveringAck {
             at: now,
             after: self.history.at,
+            cumulative: ack.cumulative,
             edge: una_before,
             echo: ts_echo,
             dsack,
@@ -206,6 +195,9 @@ impl AckVerdicts {
             asked_for: self.history.asked_for,
             carries_data: ack.carries_data,
             newest_echo: self.history.newest_echo,
+            echo_shared,
+            above_sent_at,
+            neighbor: self.history.neighbor,
             overtaken_at: self.history.overtaken_at,
         };
         let below = Span::new(Offset::SYN, ack.cumulative);
@@ -214,7 +206,9 @@ impl AckVerdicts {
         }
         // Bytes above the cumulative ACK are not echoed.
         let above = CoveringAck {
+            cumulative: Offset::SYN,
             echo: None,
+            above_sent_at: None,
             ..cover
         };
         for &span in ack.sack_blocks().iter().chain(&dsack) {
@@ -226,7 +220,7 @@ impl AckVerdicts {
             self.pieces.cover(span, &above);
         }
         if ack.cumulative < self.history.cumulative {
-            self.pieces.set_edge(ack.cumulative);
+            self.pieces.on_late_ack(&cover);
         }
         if let Some(span) = dsack {
             self.reports.seen = self.reports.seen.saturating_add(1);
@@ -249,7 +243,8 @@ impl AckVerdicts {
 
     /// An ACK that repeats the last one may answer a refused copy.
     fn on_repeated_ack(&mut self, now: Instant, ack: &Ack, ts_echo: Option<u32>) {
-        let challenge = self.challenge_acks.on_ack(now, ack, ts_echo);
+        let newest = self.history.newest_echo;
+        let challenge = self.challenge_acks.on_ack(now, ack, ts_echo, newest);
         let reports = self.options.reports_duplicates && self.pieces.len() < TOO_MANY;
         let steps = STEPS_PER_NOTE * self.pieces.len() as u64;
         if let Some(number) = challenge.filter(|_| reports && steps <= self.steps_left) {
@@ -369,7 +364,11 @@ impl AckVerdicts {
     /// Decides a piece for the retransmissions it belongs to; ambiguous if that takes too many
     /// steps.
     fn decide_piece(&mut self, piece: &Piece, context: VerdictContext) {
-        let refusal = self.challenge_acks.of(piece);
+        let mut refusal = self.challenge_acks.of(piece);
+        if !self.options.reports_duplicates {
+            // Without SACK, an ACK that repeats the last one answers any segment above a hole.
+            refusal.repeated_at = None;
+        }
         let assumptions = [self.options.reports_duplicates, self.reports.seen == 0];
         let assumed = assumptions.iter().filter(|assumed| **assumed).count() as u64;
         let steps = assumed * Hypotheses::steps(piece, refusal);
@@ -383,8 +382,7 @@ impl AckVerdicts {
         let silent = may_be_silent.then(|| {
             let mut context = context;
             context.options.reports_duplicates = false;
-            // A receiver that reports no duplicates answers them with a plain ACK.
-            PieceVerdicts::new(piece, Refusal::default(), context)
+            PieceVerdicts::new(piece, refusal, context)
         });
         let given =
             |assumed: &Option<PieceVerdicts<'_>>, other: &Option<PieceVerdicts<'_>>, copy| {
@@ -406,7 +404,8 @@ impl AckVerdicts {
 #[derive(Debug)]
 struct PieceVerdicts<'a> {
     hypotheses: Hypotheses<'a>,
-    /// If the path duplicates packets, a repeated ACK may be such a duplicate.
+    /// If a repeated ACK need not be a refusal: it may be a duplicate by the path, or answer a
+    /// duplicate that the receiver does not report.
     without_refusal: Option<Hypotheses<'a>>,
 }
 
@@ -414,8 +413,8 @@ impl<'a> PieceVerdicts<'a> {
     fn new(piece: &'a Piece, refusal: Refusal, context: VerdictContext) -> Self {
         Self {
             hypotheses: Hypotheses::new(piece, refusal, context),
-            without_refusal: (context.path_duplicates)
-                .then(|| Hypotheses::new(piece, Refusal::default(), context)),
+            without_refusal: (context.path_duplicates || !context.options.reports_duplicates)
+                .then(|| Hypotheses::new(piece, refusal.none(), context)),
         }
     }
 
@@ -426,57 +425,4 @@ impl<'a> PieceVerdicts<'a> {
             .is_some_and(|without| without.verdict(number).0 != found.0);
         if contradicted { AMBIGUOUS } else { found }
     }
-}
-
-impl AckHistory {
-    /// Whether later ACKs than `ack` have come: one of its blocks lies inside a longer one.
-    fn has_later_than(&self, una_before: Offset, ack: &Ack) -> bool {
-        let first = ack.sack_blocks().first();
-        ack.cumulative < una_before || first.is_some_and(|block| self.sacked.exceeds(*block))
-    }
-
-    /// Later ACKs have overtaken `ack`.
-    fn on_overtaken(&mut self, now: Instant, ack: &Ack) {
-        self.overtaken_at = Some(now);
-        let (cumulative, end) = (ack.cumulative, first_end(ack));
-        let mut last = self.last.iter();
-        let first = last.find(|&&(_, c, e)| c > cumulative || c == cumulative && e > end);
-        let longest_delay = first.map_or(Duration::ZERO, |(at, ..)| now.since(*at));
-        self.longest_delay = self.longest_delay.max(longest_delay);
-    }
-
-    fn note(&mut self, now: Instant, una_before: Offset, ack: &Ack, echo: Option<u32>) {
-        if self.last.len() == MOST_ACKS {
-            self.last.pop_front();
-        }
-        self.last.push_back((now, ack.cumulative, first_end(ack)));
-        self.at = self.at.max(now);
-        self.cumulative = self.cumulative.max(ack.cumulative).max(una_before);
-        for block in ack.sack_blocks() {
-            self.sacked_up_to = self.sacked_up_to.max(block.end);
-            self.sacked.insert(*block);
-        }
-        self.sacked.forget(self.cumulative);
-        // A duplicate ACK (RFC 5681 §2).
-        let duplicate = ack.cumulative == una_before
-            && !ack.carries_data
-            && ack.window == self.window
-            && ack.dsack().is_none();
-        if duplicate {
-            self.asked_for = Some(ack.cumulative);
-        }
-        self.window = ack.window;
-        if let Some(echo) = echo
-            && self
-                .newest_echo
-                .is_none_or(|newest_echo| is_before(newest_echo, echo))
-        {
-            self.newest_echo = Some(echo);
-        }
-    }
-}
-
-/// The end of the first SACK block.
-fn first_end(ack: &Ack) -> Offset {
-    (ack.sack_blocks().first()).map_or(Offset::SYN, |block| block.end)
 }

@@ -43,6 +43,8 @@ pub(super) struct ChallengeAcks {
     kept: VecDeque<ChallengeAck>,
     /// How many were removed.
     forgotten: Number,
+    /// When ACKs came that repeat the last one.
+    repeats: VecDeque<Instant>,
     /// The last ACK.
     before: LastAck,
     /// When retransmissions filled holes, and the timestamps echoed then.
@@ -66,6 +68,7 @@ impl ChallengeAcks {
     /// Removes everything, keeping memory.
     pub fn clear(&mut self) {
         self.kept.clear();
+        self.repeats.clear();
         self.forgotten = 0;
         self.before = LastAck::default();
         self.hole_fills.clear();
@@ -89,8 +92,16 @@ impl ChallengeAcks {
         fill.map(|(at, _)| *at)
     }
 
-    /// Takes an ACK. If it is a challenge ACK, returns its number.
-    pub fn on_ack(&mut self, at: Instant, ack: &Ack, echo: Option<u32>) -> Option<Number> {
+    /// Takes an ACK. If it is a challenge ACK, returns its number. `newest_echo` is the newest
+    /// timestamp echoed before: a refused segment does not change what is echoed, so an ACK with a
+    /// new echo answers the segment with that timestamp, which arrived as a duplicate.
+    pub fn on_ack(
+        &mut self,
+        at: Instant,
+        ack: &Ack,
+        echo: Option<u32>,
+        newest_echo: Option<u32>,
+    ) -> Option<Number> {
         let now = LastAck {
             cumulative: ack.cumulative,
             newest_block: ack.sack_blocks().first().copied(),
@@ -103,7 +114,14 @@ impl ChallengeAcks {
             && now.newest_block == before.newest_block
             && now.cumulative == before.cumulative
             && now.window < before.window.saturating_mul(2);
-        let echo = echo.filter(|_| repeats_last)?;
+        if repeats_last {
+            if self.repeats.len() == MOST_KEPT {
+                self.repeats.pop_front();
+            }
+            self.repeats.push_back(at);
+        }
+        let is_known = |echo: u32| newest_echo.is_some_and(|newest| !is_before(newest, echo));
+        let echo = echo.filter(|&echo| repeats_last && is_known(echo))?;
         if self.kept.len() == MOST_KEPT {
             self.kept.pop_front();
             self.forgotten += 1;
@@ -147,8 +165,16 @@ impl ChallengeAcks {
             echo: (challenge_acks().map(|ack| ack.echo).reduce(newest))
                 .filter(|_| odds >= LEAST_LIKELIHOOD),
             certain: challenge_acks().any(|ack| ack.causes == 1),
+            repeated_at: self.first_repeat_after(piece),
             outdated_at: (piece.copies[0].copy).and_then(|first| self.outdated_at(&first)),
         }
+    }
+
+    /// When the first ACK came, after the piece was covered, that repeats the last one.
+    fn first_repeat_after(&self, piece: &Piece) -> Option<Instant> {
+        let covered_at = piece.cover.as_ref()?.at;
+        let first = self.repeats.partition_point(|at| *at <= covered_at);
+        self.repeats.get(first).copied()
     }
 
     fn get(&self, number: Number) -> Option<&ChallengeAck> {
@@ -173,6 +199,16 @@ impl ChallengeAck {
     }
 }
 
+impl Refusal {
+    /// The same, if no copy was refused.
+    pub fn none(self) -> Self {
+        Self {
+            repeated_at: self.repeated_at,
+            ..Self::default()
+        }
+    }
+}
+
 /// What challenge ACKs say of a piece.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Refusal {
@@ -181,6 +217,8 @@ pub(super) struct Refusal {
     /// A challenge ACK that only a copy of this piece, or a duplicate by the network, can have
     /// caused.
     pub certain: bool,
+    /// When the first ACK came, after the piece was covered, that repeats the last one.
+    pub repeated_at: Option<Instant>,
     /// When the first transmission became too old to be accepted.
     pub outdated_at: Option<Instant>,
 }

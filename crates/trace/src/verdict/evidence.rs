@@ -11,6 +11,7 @@ pub(super) const LOST: u32 = 1;
 pub(super) const LATE: u32 = 1;
 pub(super) const OVERTAKEN: u32 = 2;
 const NETWORK_DUPLICATE: u32 = 3;
+const DUPLICATE_OF_IDENTIFIED: u32 = 1;
 pub(super) const UNEXPLAINED: u32 = 1;
 const TOO_FAST: u32 = 1;
 const TOO_OLD: u32 = 2;
@@ -27,6 +28,9 @@ const ANSWER_DELAY: Duration = Duration::from_millis(50);
 /// trips. On short paths only timers and busy hosts are slow, and neither delays the answer to a
 /// duplicate.
 const DUPLICATE_DELAY: (Duration, u32) = (Duration::from_millis(10), 2);
+
+/// The longest that a receiver delays an ACK (Linux: `TCP_DELACK_MAX`).
+const LONGEST_DELAYED_ACK: Duration = Duration::from_millis(200);
 
 /// Copies sent within this cannot be told apart by the time of the answer: at most this long, and
 /// this fraction (1/n) of a round trip.
@@ -116,8 +120,54 @@ impl<'a> PieceEvidence<'a> {
         self.first_answer(copy)
             + self.lateness(copy, cover.at)
             + self.not_echoed(copy)
+            + self.coincidence(copy)
             + if slow { LOST } else { 0 }
             + if too_old { TOO_OLD } else { 0 }
+    }
+
+    /// The cost if `copy` is late, arrived first and is answered just when a later copy is due. A
+    /// receiver that reports duplicates would report the later one.
+    fn coincidence(&self, copy: usize) -> u32 {
+        let silent = !self.context.options.reports_duplicates;
+        let mut later = copy + 1..self.piece.copies.len();
+        let coincides = silent
+            && copy == 0
+            && self.was_overtaken()
+            && later.any(|k| self.is_due(k, self.cover.at) && self.covers_all_before(k));
+        if coincides { LATE } else { 0 }
+    }
+
+    /// Whether a hole was filled just when a retransmission is due.
+    pub fn is_on_time(&self) -> bool {
+        self.coincidence(0) > 0
+    }
+
+    /// Whether the ACK that covers the piece covers what was sent before `copy`, as the answer to
+    /// `copy` does unless that has overtaken something.
+    fn covers_all_before(&self, copy: usize) -> bool {
+        self.cover
+            .above_sent_at
+            .is_none_or(|above| above >= self.sent(copy))
+    }
+
+    /// Whether an ACK at `at` comes just when `copy` is answered, if that is not delayed.
+    fn is_due(&self, copy: usize, at: Instant) -> bool {
+        let VerdictContext { min_rtt, .. } = self.context;
+        let latest = self.sent(copy) + min_rtt + min_rtt / 4;
+        !min_rtt.is_zero() && self.answer(copy, at) == 0 && at <= latest
+    }
+
+    /// The cost of an ACK that repeats the last one just when `copy` is answered, if `copy` arrived
+    /// first. A receiver that reports no duplicates answers them so.
+    pub fn unexplained_repeat(&self, copy: usize) -> u32 {
+        let silent = !self.context.options.reports_duplicates;
+        let repeated = self.refusal.repeated_at;
+        let due = |at| silent && self.is_due(copy, at);
+        if repeated.is_some_and(due) {
+            UNEXPLAINED
+        } else {
+            0
+        }
     }
 
     /// The cost if `copy` arrived first, its ACK was lost, and a later ACK covers the piece.
@@ -128,7 +178,22 @@ impl<'a> PieceEvidence<'a> {
             (Some(echo), Some(ts)) if self.is_handshake() && echo != ts => NEVER,
             _ => 0,
         };
-        self.first_answer(copy) + LOST + self.lateness(copy, not_before) + echo
+        let lateness = self.lateness(copy, not_before);
+        let unseen = if self.may_be_merged(copy) {
+            LATE.max(lateness)
+        } else {
+            LOST + lateness
+        };
+        self.first_answer(copy) + unseen + echo
+    }
+
+    /// Whether the ACK that covers the piece may answer `copy` and a later one together, and echo
+    /// the later one: TS.Recent follows a duplicate of bytes that are not acknowledged yet (RFC 7323
+    /// §4.3). A receiver that reports duplicates would report this one. The ACK of a segment that
+    /// fills a hole is not delayed (RFC 5681 §4.2).
+    fn may_be_merged(&self, copy: usize) -> bool {
+        let is_last = copy + 1 == self.piece.copies.len();
+        !self.context.options.reports_duplicates && !is_last && !self.was_overtaken()
     }
 
     /// The cost if `copy` arrived as a duplicate and drew `report`.
@@ -164,7 +229,9 @@ impl<'a> PieceEvidence<'a> {
             && self.edge_echo().is_some()
             && self.answer(copy, self.cover.at) == 0;
         // It drew an ACK before the one that covers the piece.
-        let unseen = another_answered || self.replaceable(copy, self.cover.at) > 0;
+        let merged = self.may_be_merged(first);
+        let answered_before = !merged && self.replaceable(copy, self.cover.at) > 0;
+        let unseen = another_answered || answered_before;
         let due = !self.is_handshake() && self.is_report_due(copy, first);
         if unseen || context.options.reports_duplicates && (identified || due) {
             LOST
@@ -228,6 +295,18 @@ impl<'a> PieceEvidence<'a> {
             .is_some_and(|echo| self.ts(copy) != Some(echo))
     }
 
+    /// Whether the echo is older than `copy`.
+    pub fn echoes_older(&self, copy: usize) -> bool {
+        let both = self.edge_echo().zip(self.ts(copy));
+        both.is_some_and(|(echo, ts)| is_before(echo, ts))
+    }
+
+    /// Whether neither the first transmission nor a round trip was captured. Then no time is too
+    /// early, and a DSACK may report an earlier duplicate.
+    pub fn lacks_beginning(&self) -> bool {
+        self.piece.copies[0].copy.is_none() && self.context.min_rtt.is_zero()
+    }
+
     /// Whether the echo is new and belongs to `copy` alone.
     pub fn is_identified(&self, copy: usize) -> bool {
         let is_new = |echo: &u32| {
@@ -237,7 +316,10 @@ impl<'a> PieceEvidence<'a> {
             return false;
         };
         let others = (0..self.piece.copies.len()).filter(|&other| other != copy);
-        self.ts(copy) == Some(echo) && others.map(|o| self.ts(o)).all(|ts| ts != Some(echo))
+        let shared = self.cover.echo_shared && !self.covers_all_before(copy);
+        !shared
+            && self.ts(copy) == Some(echo)
+            && others.map(|o| self.ts(o)).all(|ts| ts != Some(echo))
     }
 
     /// Whether the echo is new and equals the timestamp of `copy`, which other segments may share.
@@ -248,10 +330,16 @@ impl<'a> PieceEvidence<'a> {
         echo.is_some_and(is_new) && self.ts(copy) == echo
     }
 
-    /// The cost of a DSACK that no copy drew.
+    /// The cost of a DSACK that no copy drew. If the echo identifies the copy that arrived first, it
+    /// reports a copy of that by the network, or an earlier one that comes after its replacement:
+    /// both are rare.
     pub fn undrawn_report(&self) -> u32 {
+        let mut retransmissions = 1..self.piece.copies.len();
+        let mut identified = || retransmissions.any(|copy| self.is_identified(copy));
         if self.context.path_duplicates {
             0
+        } else if self.cover.dsack.is_none() && identified() {
+            DUPLICATE_OF_IDENTIFIED
         } else {
             NETWORK_DUPLICATE
         }
@@ -320,16 +408,35 @@ impl<'a> PieceEvidence<'a> {
     /// Whether a segment sent after the first transmission arrived before it.
     fn was_overtaken(&self) -> bool {
         let span = self.piece.span;
-        self.cover.sacked_up_to > span.end || self.cover.asked_for == Some(span.start)
+        let asked_for = |(at, when): (Offset, Instant)| at == span.start && when > self.sent(0);
+        self.cover.sacked_up_to > span.end || self.cover.asked_for.is_some_and(asked_for)
     }
 
     /// The cost if `copy` arrived first and was answered at `at` or later.
     fn lateness(&self, copy: usize, at: Instant) -> u32 {
         if copy == 0 && self.was_overtaken() {
             LATE
+        } else if copy == 0 && self.is_neighbor_late() {
+            0
         } else {
             self.replaceable(copy, at)
         }
+    }
+
+    /// Whether a segment sent before the first transmission was acknowledged just as late, although
+    /// it was sent once: the path stalled, or the receiver did. Then nothing is strange about a late
+    /// first transmission.
+    fn is_neighbor_late(&self) -> bool {
+        let VerdictContext { min_rtt, .. } = self.context;
+        let (Some(neighbor), Some(first)) = (self.cover.neighbor, self.piece.copies[0].copy) else {
+            return false;
+        };
+        let took = neighbor.acked.since(neighbor.sent);
+        let withheld = self.piece.span.start >= neighbor.withheld_from
+            || took >= min_rtt + LONGEST_DELAYED_ACK;
+        let late = !min_rtt.is_zero() && took >= min_rtt + min_rtt / 2;
+        let together = neighbor.acked + min_rtt / 4 >= self.cover.at;
+        neighbor.sent <= first.at && late && together && withheld
     }
 
     /// The cost if a later copy, not sent along with `copy`, could have been answered by `at`.

@@ -9,9 +9,11 @@
 //! 1  LATE               a copy arrives after a segment sent later, or when a later copy could have
 //! 2  OVERTAKEN          a copy arrives after one sent to replace it
 //! 1  TOO_FAST           an arrival is answered sooner than any before
-//! 3  NETWORK_DUPLICATE  no copy drew a DSACK: the network duplicated a packet; 0 if it is known to
+//! 3  NETWORK_DUPLICATE  no copy drew a DSACK: the network duplicated a packet; 0 if it is known to;
+//!                       1 if the echo identifies a retransmission as the copy accepted first
 //! 2  TOO_OLD            a copy is accepted although older than a timestamp echoed before (PAWS)
-//! 1  UNEXPLAINED        only a copy of this piece can have caused a challenge ACK, and none did
+//! 1  UNEXPLAINED        only a copy of this piece can have caused a challenge ACK, and none did; or
+//!                       an ACK repeats the last one just when a duplicate is answered without DSACK
 //! 2  COINCIDENCE        the echo is that of a lost copy: another segment has the same timestamp
 //! 1  STALE              a copy fills the hole and is not echoed; 3 if it is the last (STALE_LAST)
 //! ```
@@ -24,11 +26,14 @@
 //! What rules a hypothesis out or raises its cost:
 //!
 //! - **Time.** No answer takes much less than the shortest round-trip time, unless it echoes the
-//!   copy's own timestamp.
+//!   copy's own timestamp. A late copy costs nothing if a segment sent before it, which was sent
+//!   once, was answered just as late. If neither the first transmission nor a round trip was
+//!   captured, only echoes decide.
 //! - **Timestamps** (RFC 7323 §4.3). At the left edge of the window, the segment that fills the
 //!   hole becomes TS.Recent and is echoed. So an older echo proves that another copy filled it.
 //!   Above a hole, or after another segment in the same delayed ACK, the echo says nothing. A duplicate
-//!   below the left edge is echoed in its DSACK (RFC 7323; not in RFC 1323). Linux keeps TS.Recent
+//!   below the left edge is echoed in its DSACK (RFC 7323; not in RFC 1323). An echo identifies no
+//!   copy if new data that the ACK covers has the same timestamp. Linux keeps TS.Recent
 //!   if the segment acknowledges less than an earlier one (STALE). Its request socket always echoes
 //!   the first SYN, and a client the first SYN-ACK.
 //! - **Age** (RFC 7323 §5.3, PAWS). A segment older than TS.Recent is refused, see
@@ -38,6 +43,10 @@
 //!   SYN draws none. Nothing draws one after the receiver closed or the capture ended. A DSACK of
 //!   bytes that were sent once shows that the path duplicates packets: then a DSACK proves no
 //!   second copy.
+//! - **No DSACKs.** A receiver that sends none answers a duplicate by repeating its last ACK (RFC
+//!   9293 §3.10.7.4). It may acknowledge the original late, together with the retransmission, and
+//!   echo the latter. But a hole is acknowledged as soon as it is filled (RFC 5681 §4.2). So if that
+//!   happens just when the retransmission is due, the retransmission filled it.
 
 use super::challenge_acks::Refusal;
 use super::evidence::{LATE, NEVER, OVERTAKEN, PieceEvidence, UNEXPLAINED, VerdictContext};
@@ -92,15 +101,24 @@ impl<'a> Hypotheses<'a> {
         let (spurious, needed) = (cheapest(before), cheapest(from));
         let identified = (number..self.copies).any(|copy| evidence.is_identified(copy));
         let reports = evidence.context.options.reports_duplicates;
+        if evidence.lacks_beginning() {
+            return match (spurious < needed, identified) {
+                (false, true) if needed < spurious => (Verdict::Needed, Evidence::TimestampEcho),
+                (true, _) if evidence.echoes_older(number) => {
+                    (Verdict::Spurious, Evidence::TimestampEcho)
+                }
+                _ => AMBIGUOUS,
+            };
+        }
         if spurious < needed {
             let why = why_spurious(evidence, number);
             why.map_or(AMBIGUOUS, |why| (Verdict::Spurious, why))
         } else if needed < spurious && identified {
             (Verdict::Needed, Evidence::TimestampEcho)
+        } else if needed < spurious && (reports || evidence.is_on_time()) {
+            (Verdict::Needed, Evidence::NoDuplicate)
         } else if !reports {
             (Verdict::Unknowable, Evidence::NoReports)
-        } else if needed < spurious {
-            (Verdict::Needed, Evidence::NoDuplicate)
         } else {
             AMBIGUOUS
         }
@@ -162,6 +180,7 @@ fn cost_of(evidence: &PieceEvidence<'_>, hypothesis: Hypothesis, least: u32) -> 
     };
     let unexplained = evidence.must_be_refused() && refused.is_none();
     let known_cost = (0..earliest).map(|copy| evidence.lost(copy)).sum::<u32>()
+        + evidence.unexplained_repeat(first)
         + taken
         + if unexplained { UNEXPLAINED } else { 0 };
     if known_cost >= least {

@@ -22,6 +22,8 @@ pub(super) const STEPS_PER_PIECE: u64 = 48;
 
 /// Steps that visiting a piece takes.
 const STEPS_PER_VISIT: u64 = 8;
+/// The most pieces whose covering ACK is revised at once.
+const MOST_REVISED: usize = 64;
 
 /// The most challenge ACKs kept per piece.
 const MOST_CHALLENGE_ACKS: usize = 8;
@@ -42,6 +44,8 @@ pub(super) struct CoveringAck {
     pub at: Instant,
     /// When the ACK before it came, which did not cover the piece.
     pub after: Instant,
+    /// Its cumulative ACK, if that covers the piece.
+    pub cumulative: Offset,
     /// The highest cumulative ACK before it.
     pub edge: Offset,
     /// Its `TSecr`.
@@ -50,14 +54,29 @@ pub(super) struct CoveringAck {
     pub dsack: Option<Span>,
     /// The end of the highest SACK block before it.
     pub sacked_up_to: Offset,
-    /// The cumulative ACK of the last duplicate ACK before it.
-    pub asked_for: Option<Offset>,
+    /// The last duplicate ACK before it: its cumulative ACK, and when it came.
+    pub asked_for: Option<(Offset, Instant)>,
     /// It carries data, so it may not have been sent at once.
     pub carries_data: bool,
     /// The newest timestamp echoed before it.
     pub newest_echo: Option<u32>,
+    /// The timestamp echoed may belong to another segment.
+    pub echo_shared: bool,
+    /// When the segment above the cumulative ACK was sent, if that was once.
+    pub above_sent_at: Option<Instant>,
+    /// The last segment sent once that this ACK or an earlier one covered.
+    pub neighbor: Option<Neighbor>,
     /// When the last overtaken ACK before it came.
     pub overtaken_at: Option<Instant>,
+}
+
+/// A segment that was sent once, and the ACK that covered it first.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Neighbor {
+    pub sent: Instant,
+    pub acked: Instant,
+    /// What begins here or above would have drawn an ACK at once.
+    pub withheld_from: Offset,
 }
 
 impl CoveringAck {
@@ -66,6 +85,7 @@ impl CoveringAck {
         Self {
             at: now,
             after: Instant::ZERO,
+            cumulative: Offset::SYN,
             edge: Offset::SYN,
             echo: None,
             dsack: None,
@@ -73,6 +93,9 @@ impl CoveringAck {
             asked_for: None,
             carries_data: false,
             newest_echo: None,
+            echo_shared: false,
+            above_sent_at: None,
+            neighbor: None,
             overtaken_at: None,
         }
     }
@@ -193,6 +216,11 @@ impl Pieces {
         self.open.is_empty() && self.covered.is_empty()
     }
 
+    /// Whether any piece is not acknowledged.
+    pub fn has_open(&self) -> bool {
+        !self.open.is_empty()
+    }
+
     /// Whether no more pieces can be added.
     pub fn is_full(&self) -> bool {
         self.len() >= MOST_PIECES
@@ -301,12 +329,31 @@ impl Pieces {
         true
     }
 
-    /// An ACK of everything below `edge` came late: the receiver sent it before the ACK that covers
-    /// the piece at `edge`.
-    pub fn set_edge(&mut self, edge: Offset) {
+    /// An ACK came late: the receiver sent it before those with a higher cumulative ACK. So it
+    /// covered the pieces below before they did, and is the edge of the piece that begins there.
+    pub fn on_late_ack(&mut self, late: &CoveringAck) {
+        let edge = late.cumulative;
         let piece = self.covered.get_mut(&edge);
         if let Some(cover) = piece.and_then(|piece| piece.cover.as_mut()) {
             cover.edge = edge;
+        }
+        let below = self.covered.range_mut(..edge).rev().take(MOST_REVISED);
+        let below = below.filter(|(_, piece)| piece.span.end <= edge);
+        let covers = below.filter_map(|(_, piece)| piece.cover.as_mut());
+        for cover in covers.take_while(|cover| cover.cumulative > edge) {
+            cover.cumulative = edge;
+            cover.echo = late.echo;
+            cover.dsack = late.dsack;
+            cover.carries_data = late.carries_data;
+        }
+    }
+
+    /// The segment at `start` was lost: nothing follows from an ACK that does not cover it.
+    pub fn on_lost_above(&mut self, start: Offset) {
+        let below = self.covered.range_mut(..start).rev().take(MOST_REVISED);
+        let covers = below.filter_map(|(_, piece)| piece.cover.as_mut());
+        for cover in covers.take_while(|cover| cover.cumulative == start) {
+            cover.above_sent_at = None;
         }
     }
 

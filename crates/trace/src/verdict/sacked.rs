@@ -43,6 +43,12 @@ impl Sacked {
         })
     }
 
+    /// Whether all of `span` lies in one range.
+    pub fn has(&self, span: Span) -> bool {
+        let last = self.0.range(..=span.start).next_back();
+        last.is_some_and(|(_, &end)| span.end <= end)
+    }
+
     /// Removes ranges that end below `cumulative`.
     pub fn forget(&mut self, cumulative: Offset) {
         while let Some(first) = self.0.first_entry()

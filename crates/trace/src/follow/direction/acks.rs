@@ -1,7 +1,7 @@
 //! What the peer's ACKs say of a direction: what has arrived, the round-trip times, and data that
 //! was not captured.
 
-use super::outstanding::{OutstandingPacket, SentPacket};
+use super::outstanding::{OutstandingPacket, SentPacket, sent_once};
 use super::{DirectionState, MOST_DISTANCE, NO_OFFSET};
 use crate::follow::shared::DirectionContext;
 use crate::read::CapturedPacket;
@@ -59,8 +59,13 @@ impl DirectionState {
             self.open_episode(&self.episode_context(context));
         }
         self.window = window;
+        let acked = self
+            .acked
+            .replace(self.acked.unwrap_or_default().max(cumulative));
         if self.episode.is_some() {
-            self.pass_ack_to_episode(packet, now, isn, Ack::new(cumulative, window), context);
+            let acked = acked.unwrap_or(Offset::SYN);
+            let ack = Ack::new(cumulative, window);
+            self.pass_ack_to_episode(packet, now, isn, (acked, ack), context);
         }
         if cumulative > self.una {
             self.window_edge = cumulative + window;
@@ -75,14 +80,15 @@ impl DirectionState {
         }
     }
 
-    /// Passes an ACK with its SACK blocks to the episode.
+    /// Passes an ACK with its SACK blocks to the episode; `acked` is the highest cumulative ACK
+    /// before it.
     #[inline(never)]
     fn pass_ack_to_episode(
         &mut self,
         packet: &CapturedPacket,
         now: Instant,
         isn: SeqNumber,
-        mut ack: Ack,
+        (acked, mut ack): (Offset, Ack),
         context: &DirectionContext<'_>,
     ) {
         let Some(episode) = &mut self.episode else {
@@ -102,7 +108,9 @@ impl DirectionState {
         // If options were cut, the echo may belong to a duplicate that a lost DSACK block reports.
         let whole = packet.options_complete;
         let echo = (segment.options.timestamps.filter(|_| whole)).map(|ts| ts.echo);
-        episode.on_ack(now, self.una, &ack, echo);
+        let outstanding = &self.outstanding;
+        let sent = |at| sent_once(outstanding, at);
+        episode.on_ack(now, acked, &ack, echo, &sent);
         self.explain_if_due(now, context);
     }
 

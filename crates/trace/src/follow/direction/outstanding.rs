@@ -4,9 +4,11 @@
 //! packet holds many segments. When some of them are retransmitted, their bytes get an entry of
 //! their own.
 
-use super::{DirectionState, SAME_COUNTER};
+use super::{DirectionState, MID_CONNECTION, SAME_COUNTER};
 use crate::explain::replay::MOST_PIECES;
+use crate::verdict::{SentOnce, Transmission};
 use recoup_units::{Instant, Offset, Span, partition_point_near};
+use std::collections::VecDeque;
 
 /// The most entries kept.
 const MOST_OUTSTANDING: usize = 1 << 16;
@@ -91,6 +93,24 @@ impl DirectionState {
     pub(super) fn outstanding_at(&self, offset: Offset) -> Option<usize> {
         let i = self.first_beyond(offset);
         (self.outstanding.get(i)?.span.start <= offset).then_some(i)
+    }
+
+    /// Whether the capture may have begun after the first transmission of `span`: nothing shows
+    /// whether an earlier copy arrived.
+    pub(super) fn is_before_capture(&self, span: Span) -> bool {
+        let seen = || (self.episode.as_ref()).is_some_and(|episode| episode.has_copy_of(span));
+        self.nxt >= MID_CONNECTION
+            && span.start < MID_CONNECTION
+            && self.acked.is_none_or(|acked| acked < span.end)
+            && !seen()
+    }
+
+    /// Whether part of `span` was not captured; `at` is the index of the packet with its first
+    /// byte.
+    pub(super) fn has_uncaptured(&self, at: usize, span: Span) -> bool {
+        let packets = self.outstanding.range(at..);
+        let mut inside = packets.take_while(|packet| packet.span.start < span.end);
+        inside.any(|packet| !packet.captured)
     }
 
     /// The index of the first entry that ends above `offset`.
@@ -201,6 +221,31 @@ impl DirectionState {
             return i + 1;
         }
         i
+    }
+}
+
+/// The segment with the byte at `offset`, if it was captured and sent once.
+pub(super) fn sent_once(
+    outstanding: &VecDeque<OutstandingPacket>,
+    offset: Offset,
+) -> Option<SentOnce> {
+    let i = outstanding.partition_point(|packet| packet.span.end <= offset);
+    let packet = outstanding.get(i)?;
+    let once = packet.captured && packet.copies == 0 && packet.span.start <= offset;
+    once.then_some(SentOnce {
+        span: packet.span,
+        copy: Transmission {
+            at: packet.at,
+            ts_value: packet.ts,
+        },
+    })
+}
+
+/// Whether `sent` was sent after `other`; `None` if nothing shows it.
+pub(super) fn sent_after(sent: SentPacket, other: &OutstandingPacket) -> Option<bool> {
+    match (sent.ts, other.ts) {
+        (Some(ts), Some(other)) if ts == other => None,
+        _ => sent_after_gap(sent, other),
     }
 }
 

@@ -235,7 +235,7 @@ impl Flow {
     fn on_ack(&mut self, now: u64, cumulative: u64, echo: u32, blocks: &[(u64, u64)]) {
         let spans = blocks.iter().map(|&(a, b)| span(a, b));
         let ack = Ack::new(Offset(cumulative), 65_535).with_blocks(spans);
-        (self.verdicts).on_ack(at(now), Offset(self.una), &ack, Some(echo));
+        (self.verdicts).on_ack(at(now), Offset(self.una), &ack, Some(echo), &|_| None);
         for segment in 0..self.next {
             let span = self.span(segment);
             self.segments[segment].sacked |= ack.sack_blocks().iter().any(|b| b.covers(span));

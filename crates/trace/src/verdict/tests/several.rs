@@ -244,13 +244,13 @@ fn verdicts_with_too_many_hypotheses_are_ambiguous() {
                 .map(|at| 11 + 6 * i + at)
                 .map(|at| span(at, at + 1));
             let ack = Ack::new(Offset(1), 65_535).with_blocks(blocks);
-            verdicts.on_ack(at(1200 + i), Offset(1), &ack, Some(1000));
+            verdicts.on_ack(at(1200 + i), Offset(1), &ack, Some(1000), &|_| None);
         }
         let all = Ack::new(Offset(9001), 65_535);
-        verdicts.on_ack(at(3000), Offset(1), &all, Some(1000));
+        verdicts.on_ack(at(3000), Offset(1), &all, Some(1000), &|_| None);
         for i in 0..reports {
             let report = all.with_blocks([span(1, 9001)]);
-            verdicts.on_ack(at(3001 + i), Offset(9001), &report, Some(1160));
+            verdicts.on_ack(at(3001 + i), Offset(9001), &report, Some(1160), &|_| None);
         }
         let found = finish(&mut verdicts, at(9000), RTT);
         assert_eq!(found.len(), copies as usize);
