@@ -142,6 +142,15 @@ impl Sightings {
         self.sides[side].marks.iter().map(|seen| seen.mark)
     }
 
+    /// Whether packets with each mark have copies: others may come from a point not known so far.
+    pub fn all_marks_have_copies(&self) -> bool {
+        let of_side = |side: &Side| {
+            let count = side.marks.len();
+            (0..count).all(|i| (0..count).any(|j| side.copies_of(i, j).is_some()))
+        };
+        self.sides.iter().all(of_side)
+    }
+
     /// Whether the copies are a path delay apart; otherwise they were captured within one host.
     /// `None` if more copies must tell.
     pub fn are_copies_apart(&self, last: bool) -> Option<bool> {
@@ -190,8 +199,14 @@ impl Sightings {
         let mut groups: Vec<Group> = Vec::new();
         for i in copied {
             let share = |group: &Group| group.0.iter().any(|&j| side.copies_of(i, j).is_some());
-            match groups.iter_mut().rev().find(|group| !share(group)) {
-                Some(group) => group.0.push(i),
+            let hop_limit = |&j: &usize| side.marks[j].mark.hop_limit;
+            let same_hops = |group: &Group| group.0.iter().any(|j| hop_limit(j) == hop_limit(&i));
+            // Beyond a point with copies of its packets lies another, even if their copies are not
+            // yet complete.
+            let last = groups.len().saturating_sub(1);
+            let mut fits = groups.iter_mut().enumerate().rev();
+            match fits.find(|(n, group)| !share(group) && (*n == last || same_hops(group))) {
+                Some((_, group)) => group.0.push(i),
                 None => groups.push(Group(vec![i])),
             }
         }
