@@ -126,9 +126,12 @@ impl Sightings {
         }
     }
 
-    /// Adds a packet of `side`.
-    pub fn add(&mut self, side: usize, packet: &Sighting) {
-        self.sides[side].add(packet);
+    /// Adds a packet of `side`. Returns whether it may change a decision: it is a copy, or has a new
+    /// mark.
+    pub fn add(&mut self, side: usize, packet: &Sighting) -> bool {
+        let marks = self.sides[side].marks.len();
+        let is_first = self.sides[side].add(packet);
+        !is_first || self.sides[side].marks.len() > marks
     }
 
     /// The packets that both sides repeat; `None` if one has several marks.
@@ -289,7 +292,8 @@ impl Sightings {
 pub(crate) struct Group(Vec<usize>);
 
 impl Side {
-    fn add(&mut self, packet: &Sighting) {
+    /// Returns whether the packet is new.
+    fn add(&mut self, packet: &Sighting) -> bool {
         let mark = self.index_of(packet.mark);
         self.repeats.packets += 1;
         self.repeats.unidentified += u32::from(!packet.identified && !packet.syn);
@@ -315,6 +319,7 @@ impl Side {
                 ack: packet.ack,
             });
         }
+        is_first
     }
 
     /// Counts a packet that was seen before with the same mark. Returns whether it is new.
