@@ -33,9 +33,12 @@ cross, unknowable ones grey with a diamond, each with its trigger. It reads the 
 capture is read. An interrupt (Ctrl-C) ends the reading; the packets read so far are analyzed, and
 the findings are printed.
 
+A file that merges captures of several points, such as both ends, is analyzed point by point. A note
+says so.
+
 Exit status: 0 analyzed, with notes on standard error where a capture is cut off or partly
-unreadable; 2 wrong use, or a capture in which nothing can be read (the other captures are analyzed
-and printed all the same).";
+unreadable; 2 wrong use, a capture in which nothing can be read, or a merged file whose capture points
+cannot be told apart (the other captures are analyzed and printed all the same).";
 
 /// The formats that findings can be printed in.
 const FORMATS: &[Format] = &[Format::Table, Format::Json, Format::Csv, Format::Parquet];

@@ -189,6 +189,7 @@ pub fn analyze<F: Findings>(
 }
 
 /// Analyzes packets as [`analyze`] does those of a capture. Their frame numbers must increase.
+/// Connections whose capture points cannot be told apart are counted, but have no retransmissions.
 pub fn follow<F: Findings>(
     packets: impl Iterator<Item = CapturedPacket> + Send,
     settings: &Settings,

@@ -57,7 +57,7 @@ pub enum ReadError {
     },
     /// It is merged from captures of several points that cannot be told apart.
     #[error(
-        "{file}: merged from captures of several points, which cannot be told apart: {}, frame {}: {}; expected one capture, or each by itself",
+        "{file}: merged from captures of several points, which cannot be told apart: {}, frame {}: {}; analyze each capture by itself",
         first.endpoints, first.frame, first.why
     )]
     Merged {

@@ -1,8 +1,9 @@
 //! Packets that the capture holds twice.
 //!
 //! A mirrored port shows a packet on its way in and on its way out. A capture of all interfaces of
-//! a bridge shows it on each, and a merged file holds what both captures saw. Such a duplicate says
-//! the same in every TCP field and follows at once. It also has the same IP identification, if
+//! a bridge shows it on each, and a file merged from captures of one host holds what each of them
+//! saw. Such a duplicate says the same in every TCP field and follows at once. Copies a path delay
+//! apart are told apart before, by [`points`](crate::follow::points). It also has the same IP identification, if
 //! there is one (RFC 6864 §4: it may be 0 in packets that are not fragmented; IPv6 has none).
 
 use super::DirectionState;

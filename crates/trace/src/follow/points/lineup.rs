@@ -51,7 +51,7 @@ pub(crate) enum Decision {
 pub(crate) fn decide(evidence: &Sightings, known: Option<&Lineup>, last: bool) -> Decision {
     let mut groups = [0, 1].map(|side| evidence.groups(side));
     let most = groups.iter().map(Vec::len).max().unwrap_or(0);
-    if most > 1 {
+    if most > 1 && last {
         // Super-segments at one point have no copies at the other.
         for (side, groups) in groups.iter_mut().enumerate() {
             let by_hop_limit = evidence.groups_by_hop_limit(side);
@@ -61,7 +61,8 @@ pub(crate) fn decide(evidence: &Sightings, known: Option<&Lineup>, last: bool) -
         }
     }
     let known_points = known.map_or(1, Lineup::complete);
-    let complete = most > known_points && groups[0].len() == groups[1].len();
+    let equal = most > known_points && groups[0].len() == groups[1].len();
+    let complete = equal && (last || evidence.all_marks_have_copies());
     let several = most > 1 && (complete || last);
     let apart = match several {
         true => evidence.are_copies_apart(last),

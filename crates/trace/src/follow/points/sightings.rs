@@ -126,9 +126,12 @@ impl Sightings {
         }
     }
 
-    /// Adds a packet of `side`.
-    pub fn add(&mut self, side: usize, packet: &Sighting) {
-        self.sides[side].add(packet);
+    /// Adds a packet of `side`. Returns whether it may change a decision: it is a copy, or has a new
+    /// mark.
+    pub fn add(&mut self, side: usize, packet: &Sighting) -> bool {
+        let marks = self.sides[side].marks.len();
+        let is_first = self.sides[side].add(packet);
+        !is_first || self.sides[side].marks.len() > marks
     }
 
     /// The packets that both sides repeat; `None` if one has several marks.
@@ -140,6 +143,15 @@ impl Sightings {
     /// The marks of `side`, in the order of their first packets.
     pub fn marks(&self, side: usize) -> impl Iterator<Item = Mark> {
         self.sides[side].marks.iter().map(|seen| seen.mark)
+    }
+
+    /// Whether packets with each mark have copies: others may come from a point not known so far.
+    pub fn all_marks_have_copies(&self) -> bool {
+        let of_side = |side: &Side| {
+            let count = side.marks.len();
+            (0..count).all(|i| (0..count).any(|j| side.copies_of(i, j).is_some()))
+        };
+        self.sides.iter().all(of_side)
     }
 
     /// Whether the copies are a path delay apart; otherwise they were captured within one host.
@@ -190,8 +202,14 @@ impl Sightings {
         let mut groups: Vec<Group> = Vec::new();
         for i in copied {
             let share = |group: &Group| group.0.iter().any(|&j| side.copies_of(i, j).is_some());
-            match groups.iter_mut().rev().find(|group| !share(group)) {
-                Some(group) => group.0.push(i),
+            let hop_limit = |&j: &usize| side.marks[j].mark.hop_limit;
+            let same_hops = |group: &Group| group.0.iter().any(|j| hop_limit(j) == hop_limit(&i));
+            // Beyond a point with copies of its packets lies another, even if their copies are not
+            // yet complete.
+            let last = groups.len().saturating_sub(1);
+            let mut fits = groups.iter_mut().enumerate().rev();
+            match fits.find(|(n, group)| !share(group) && (*n == last || same_hops(group))) {
+                Some((_, group)) => group.0.push(i),
                 None => groups.push(Group(vec![i])),
             }
         }
@@ -274,7 +292,8 @@ impl Sightings {
 pub(crate) struct Group(Vec<usize>);
 
 impl Side {
-    fn add(&mut self, packet: &Sighting) {
+    /// Returns whether the packet is new.
+    fn add(&mut self, packet: &Sighting) -> bool {
         let mark = self.index_of(packet.mark);
         self.repeats.packets += 1;
         self.repeats.unidentified += u32::from(!packet.identified && !packet.syn);
@@ -300,6 +319,7 @@ impl Side {
                 ack: packet.ack,
             });
         }
+        is_first
     }
 
     /// Counts a packet that was seen before with the same mark. Returns whether it is new.

@@ -336,7 +336,11 @@ impl ConnectionTable {
                 hold.evidence.add(pair.side(ends), &sighting);
             });
         }
-        self.points.waiting.push_back((timed.time, pair));
+        let CapturePoints { pairs, waiting, .. } = &mut self.points;
+        if waiting.len() >= 2 * MOST_HELD_IN_ALL {
+            waiting.retain(|(_, pair)| matches!(pairs.get(pair), Some(Points::Held(_))));
+        }
+        waiting.push_back((timed.time, pair));
         self.points.pairs.insert(pair, Points::Held(Box::new(hold)));
         self.hold(hash, pair, timed, findings);
     }
@@ -359,13 +363,16 @@ impl ConnectionTable {
             end: (len > 0).then(|| segment.seq + len),
             ack: segment.flags.contains(Flags::ACK).then_some(segment.ack),
         };
-        hold.evidence.add(pair.side(&packet.endpoints), &sighting);
+        let matters = hold.evidence.add(pair.side(&packet.endpoints), &sighting);
         hold.packets.push(*timed);
         self.points.held += 1;
         let begun = hold.packets.first().map_or(timed.time, |first| first.time);
         let last = hold.packets.len() >= MOST_HELD
             || self.points.held >= MOST_HELD_IN_ALL
             || timed.time.since(begun) > patience(hold.packets.len());
+        if !matters && !last {
+            return;
+        }
         match decide(&hold.evidence, hold.known.as_deref(), last) {
             Decision::Wait => {}
             decision => self.release(hash, pair, decision, findings),
