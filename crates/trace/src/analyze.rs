@@ -112,7 +112,7 @@ pub fn analyze<F: Findings>(
         if asked && !watch(&reader) {
             return None;
         }
-        reader.next().copied()
+        reader.next_or_message().copied()
     });
     let (clock, found) = follow_timed(packets.fuse(), settings, findings);
     let mut counts = reader.stop()?;

@@ -101,6 +101,7 @@ impl Conversation {
             overlong: false,
             outgoing: None,
             interface: 0,
+            path_mtu: None,
         });
         self.packets.last_mut().unwrap()
     }

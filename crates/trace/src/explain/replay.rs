@@ -140,6 +140,11 @@ impl Replay {
                     }
                     self.note_wants(heard.at());
                 }
+                &Step::PathMtu { at, mss } => {
+                    self.miss_timers(at);
+                    self.sender.on_path_mtu(at, mss);
+                    self.note_wants(at);
+                }
                 &Step::Sent {
                     at,
                     span,

@@ -17,6 +17,8 @@ pub(crate) enum Step {
     },
     /// It heard an ACK.
     Heard(HeardAck),
+    /// An ICMP message said that the path takes segments of at most `mss` bytes of payload.
+    PathMtu { at: Instant, mss: u32 },
 }
 
 /// An ACK without its SACK blocks, which the tape keeps apart.
@@ -107,6 +109,12 @@ impl Tape {
             span,
             retransmission,
         });
+    }
+
+    /// The path takes segments of at most `mss` bytes of payload.
+    pub fn on_path_mtu(&mut self, at: Instant, mss: u32) {
+        self.deliver_until(at);
+        self.steps.push(Step::PathMtu { at, mss });
     }
 
     /// An ACK that echoes `echo` passed on its way to the sender.
@@ -208,7 +216,7 @@ impl Step {
     /// When it happened.
     pub fn at(&self) -> Instant {
         match self {
-            Self::Sent { at, .. } => *at,
+            Self::Sent { at, .. } | Self::PathMtu { at, .. } => *at,
             Self::Heard(heard) => heard.at,
         }
     }

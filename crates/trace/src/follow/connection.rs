@@ -175,6 +175,23 @@ impl ConnectionState {
         }
     }
 
+    /// An ICMP message says that a segment of direction `side` was too large for the path.
+    #[cold]
+    pub fn on_path_mtu(
+        &mut self,
+        timed: &TimedPacket,
+        side: usize,
+        replay_context: &ReplayContext,
+    ) {
+        let context = DirectionContext {
+            shared: &self.shared,
+            replay_context,
+            side,
+        };
+        let now = timed.time.max(self.last);
+        self.directions[side].on_path_mtu(&timed.packet, now, &context);
+    }
+
     /// Whether a packet identical to a recent one is the same packet captured twice.
     #[cold]
     fn is_duplicate(

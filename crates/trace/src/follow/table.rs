@@ -176,6 +176,9 @@ impl ConnectionTable {
         let ends = &timed.packet.endpoints;
         let hit = slot.and_then(|slot| Some((slot, self.get(slot)?.side(ends)?)));
         let hit = hit.or_else(|| self.find(hash, ends));
+        if timed.packet.path_mtu.is_some() {
+            return self.on_path_mtu(timed, hit);
+        }
         let (slot, side) = match hit {
             Some((slot, side)) if self.continues(slot, timed) => (slot, side),
             Some((slot, side)) => match self.locate(hash, (slot, side), timed, findings) {
@@ -185,6 +188,16 @@ impl ConnectionTable {
             None => self.begin(hash, timed, findings),
         };
         self.deliver(slot, side, timed);
+    }
+
+    /// Passes an ICMP message to the connection of the segment that it quotes.
+    #[cold]
+    fn on_path_mtu(&mut self, timed: &TimedPacket, hit: Option<(u32, usize)>) {
+        if let Some((slot, side)) = hit
+            && let Some(connection) = &mut self.slots[slot as usize]
+        {
+            connection.on_path_mtu(timed, side, &self.replay_context);
+        }
     }
 
     /// Whether a packet certainly belongs to the connection in `slot`.

@@ -222,6 +222,8 @@ pub struct Counts {
     pub ending: Ending,
     /// Anomalies of its timestamps, once it is analyzed.
     pub clock: ClockAnomalies,
+    /// ICMP messages that a TCP segment was too large for its path. The analysis uses them.
+    pub path_mtu_messages: FrameCount,
     /// The first unsupported link type.
     pub(super) unknown_link: Option<i32>,
     skipped: [FrameCount; Reason::ALL.len()],
@@ -260,7 +262,9 @@ impl Counts {
             Ending::Whole => None,
             other => Some(format!("after frame {}: {other}", self.frames)),
         };
-        (skipped.chain(odd))
+        let messages = "ICMP: segments too large for their path";
+        let messages = line(self.path_mtu_messages, "", &messages);
+        (skipped.chain(odd).chain(messages))
             .chain(self.clock.notes())
             .chain(ending)
             .collect()
@@ -270,6 +274,12 @@ impl Counts {
     #[inline]
     pub(super) fn skip(&mut self, reason: Reason) {
         self.skipped[reason as usize].add(self.frames);
+    }
+
+    /// The last frame counted is an ICMP message that a segment was too large for its path.
+    #[cold]
+    pub(super) fn on_path_mtu_message(&mut self) {
+        self.path_mtu_messages.add(self.frames);
     }
 
     /// The last frame counted is odd.
