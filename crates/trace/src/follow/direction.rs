@@ -19,6 +19,7 @@ mod acks;
 mod duplicates;
 mod mss;
 mod outstanding;
+mod path_mtu;
 mod probes;
 
 use super::rtts::Rtts;
@@ -40,7 +41,6 @@ use recoup_wire::{Flags, SeqNumber};
 use std::cmp::Ordering;
 use std::collections::VecDeque;
 use std::mem::take;
-use std::net::SocketAddr;
 
 /// Where the data of a connection begins whose SYN was not captured. Earlier data fits below.
 const MID_CONNECTION: Offset = Offset(1 << 32);
@@ -228,38 +228,6 @@ impl DirectionState {
             self.on_below_nxt(packet, now, span, context);
         }
         self.explain_if_due(now, context);
-    }
-
-    /// An ICMP message quotes a segment that was too large for the path. It counts if the segment is
-    /// outstanding (RFC 5927 §4.1).
-    #[cold]
-    pub fn on_path_mtu(
-        &mut self,
-        message: &CapturedPacket,
-        now: Instant,
-        context: &DirectionContext<'_>,
-    ) {
-        let seq = self
-            .isn
-            .and_then(|isn| message.segment.seq.unwrap(isn, self.nxt));
-        let outstanding = seq.is_some_and(|seq| self.una <= seq && seq < self.nxt);
-        let headers = match message.endpoints.src {
-            SocketAddr::V4(_) => 20 + 20,
-            SocketAddr::V6(_) => 40 + 20,
-        } + if context.shared.timestamps { 12 } else { 0 };
-        let mss = message.path_mtu.map(u32::from);
-        let mss = mss
-            .and_then(|mtu| mtu.checked_sub(headers))
-            .filter(|mss| *mss > 0);
-        if let Some(mss) = mss
-            && outstanding
-        {
-            self.open_episode(&self.episode_context(context));
-            if let Some(episode) = &mut self.episode {
-                episode.on_path_mtu(now, mss);
-            }
-            self.explain_if_due(now, context);
-        }
     }
 
     /// Lets the episode explain what it has recorded, if that is due. Without this, a direction

@@ -185,3 +185,23 @@ fn a_fin_sent_again_after_the_close_is_found() {
     let found: Vec<_> = found.map(|row| (row.fin, row.copy)).collect();
     assert_eq!(found, [(true, 1), (true, 2)]);
 }
+
+#[test]
+fn after_silence_the_timeout_retransmits_even_what_sacks_showed_lost() {
+    // SACKs show at 300 ms that 1000 is lost. It goes 120 ms later, when nothing prompts it and the timeout of
+    // its first transmission has passed.
+    for (at, expected) in [(300.1, "fast"), (420.0, "rto")] {
+        let mut conversation = Conversation::opened(0.0);
+        for i in 0..8 {
+            conversation.data(100.0 + f64::from(i) * 0.01, i64::from(i) * 1000, 1000);
+        }
+        conversation.ack(150.0, 0, 1000, 2000);
+        conversation.ack(300.0, 1000, 0, 0);
+        for i in 3..=6 {
+            conversation.ack(300.0 + f64::from(i) * 0.01, 1000, 2000, i64::from(i) * 1000);
+        }
+        conversation.data(at, 1000, 1000);
+        conversation.ack(at + 50.1, 8000, 0, 0);
+        assert_eq!(triggers(conversation), [expected], "{at}");
+    }
+}
