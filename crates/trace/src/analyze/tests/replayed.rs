@@ -188,20 +188,35 @@ fn a_fin_sent_again_after_the_close_is_found() {
 
 #[test]
 fn after_silence_the_timeout_retransmits_even_what_sacks_showed_lost() {
-    // SACKs show at 300 ms that 1000 is lost. It goes 120 ms later, when nothing prompts it and the timeout of
-    // its first transmission has passed.
-    for (at, expected) in [(300.1, "fast"), (420.0, "rto")] {
+    // SACKs show at 150 ms that 0 and 4000 are lost. 4000 goes at once, or so late that nothing prompts it and
+    // the timeout of its first transmission has passed.
+    for (at, expected) in [(150.11, "fast"), (385.0, "rto")] {
         let mut conversation = Conversation::opened(0.0);
-        for i in 0..8 {
+        for i in 0..9 {
             conversation.data(100.0 + f64::from(i) * 0.01, i64::from(i) * 1000, 1000);
         }
-        conversation.ack(150.0, 0, 1000, 2000);
-        conversation.ack(300.0, 1000, 0, 0);
-        for i in 3..=6 {
-            conversation.ack(300.0 + f64::from(i) * 0.01, 1000, 2000, i64::from(i) * 1000);
+        for i in 2..=4 {
+            conversation.ack(150.0 + f64::from(i) * 0.01, 0, 1000, i64::from(i) * 1000);
         }
-        conversation.data(at, 1000, 1000);
-        conversation.ack(at + 50.1, 8000, 0, 0);
-        assert_eq!(triggers(conversation), [expected], "{at}");
+        for i in 6..=9 {
+            let packet =
+                conversation.ack(150.0 + f64::from(i) * 0.01, 0, 5000, i64::from(i) * 1000);
+            let number = |n: u32| SeqNumber(ISN[1].wrapping_add(n + 1));
+            packet
+                .segment
+                .options
+                .sack
+                .push([number(1000), number(4000)]);
+        }
+        conversation.data(150.1, 0, 1000);
+        if at < 200.0 {
+            conversation.data(at, 4000, 1000);
+        }
+        conversation.ack(200.2, 4000, 5000, 9000);
+        if at > 200.0 {
+            conversation.data(at, 4000, 1000);
+        }
+        conversation.ack(at + 50.1, 9000, 0, 0);
+        assert_eq!(triggers(conversation), ["fast", expected], "{at}");
     }
 }
