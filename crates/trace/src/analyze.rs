@@ -164,7 +164,7 @@ pub fn analyze<F: Findings>(
         if asked && !watch(&reader) {
             return None;
         }
-        reader.next().copied()
+        reader.next_or_message().copied()
     });
     let followed = follow_timed(packets.fuse(), settings, findings);
     let name = reader.name().to_owned();

@@ -36,6 +36,7 @@ mod clock;
 mod counts;
 mod error;
 mod frames;
+mod icmp;
 mod link;
 mod sections;
 mod sniff;
@@ -90,6 +91,9 @@ pub struct CapturedPacket {
     pub interface: u32,
     /// A hash of its two Ethernet addresses, the same in both directions; 0 for other link types.
     pub link: u32,
+    /// `Some`: it is no segment, but an ICMP message about one, with its endpoints and sequence number. The
+    /// path of that segment takes packets of so many bytes at most.
+    pub path_mtu: Option<u16>,
 }
 
 /// The format of a capture.
@@ -220,6 +224,18 @@ impl<'a> Reader<'a> {
     #[allow(clippy::should_implement_trait)]
     #[inline]
     pub fn next(&mut self) -> Option<&CapturedPacket> {
+        loop {
+            // The packet stays where it is: the borrow of this call ends here.
+            let is_segment = self.next_or_message()?.path_mtu.is_none();
+            if is_segment {
+                return Some(self.frames.packet());
+            }
+        }
+    }
+
+    /// The next TCP segment, or the next ICMP message about one.
+    #[inline]
+    pub(crate) fn next_or_message(&mut self) -> Option<&CapturedPacket> {
         while self.ending.is_none() {
             let step = match &mut self.container {
                 Container::Classic(classic) => classic.step(&mut self.window, &mut self.frames),

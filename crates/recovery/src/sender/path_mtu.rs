@@ -24,7 +24,7 @@ impl Sender {
     /// The path takes segments with at most `mss` bytes of payload, fewer than before. Larger outstanding
     /// segments are lost.
     pub fn on_path_mtu(&mut self, now: Instant, mss: u32) {
-        self.set_mss(mss);
+        self.set_mss(mss.min(self.peer.mss));
         self.retransmit_smaller(now, mss, Trigger::Pmtu);
         if self.rack_version() == Some(RackVersion::Linux6) {
             let stream = &mut self.stream;
@@ -77,10 +77,11 @@ impl Sender {
     }
 
     fn retransmit_smaller(&mut self, now: Instant, mss: u32, trigger: Trigger) {
+        let marks = self.board.marks();
         let losses = self.logging.log.losses(now, LossDetector::PathMtu);
         self.board.lose_larger(u64::from(mss.max(1)), losses);
         self.copying.copies.drop_waiting();
-        if self.board.lost() == Segments::ZERO {
+        if self.board.marks() == marks {
             return;
         }
         self.episode.loss_trigger = trigger;

@@ -105,8 +105,15 @@ impl Sender {
         match self.episode.state {
             State::Loss => Some(self.episode.loss_trigger),
             State::Recovery => Some(Trigger::Fast),
-            // An ACK may have passed the capture point without having reached the sender.
-            _ => (outstanding && reported).then_some(Trigger::Fast),
+            // An ACK may have passed the capture point without having reached the sender. The sender is in
+            // recovery now, whatever began it.
+            _ if outstanding && reported => {
+                self.enter_recovery(now, Trigger::Fast);
+                self.mark_head(now);
+                self.note_recovery_begun(now);
+                Some(Trigger::Fast)
+            }
+            _ => None,
         }
     }
 

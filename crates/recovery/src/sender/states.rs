@@ -336,7 +336,7 @@ impl Sender {
         }
     }
 
-    fn mark_head(&mut self, now: Instant) {
+    pub(super) fn mark_head(&mut self, now: Instant) {
         self.board
             .mark_head(self.logging.log.losses(now, LossDetector::Threshold));
     }

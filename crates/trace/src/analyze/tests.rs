@@ -106,6 +106,7 @@ impl Conversation {
             outgoing: None,
             interface: 0,
             link: 0,
+            path_mtu: None,
         });
         self.packets.last_mut().unwrap()
     }

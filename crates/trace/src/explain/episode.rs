@@ -224,6 +224,14 @@ impl Episode {
         }
     }
 
+    /// The sender learned that the path takes segments of at most `mss` bytes.
+    pub fn on_path_mtu(&mut self, at: Instant, mss: u32) {
+        if let Some(tape) = &mut self.tape {
+            self.quiet_steps = 0;
+            tape.on_path_mtu(at, mss);
+        }
+    }
+
     /// The segment holds bytes below `snd_nxt`.
     pub fn on_below_nxt(
         &mut self,
@@ -550,6 +558,7 @@ mod tests {
             outgoing: None,
             interface: 0,
             link: 0,
+            path_mtu: None,
         };
         let span = Span::at(Offset::DATA, 1000);
         for (before, copy) in [(0, 1), (u16::MAX, u16::MAX)] {

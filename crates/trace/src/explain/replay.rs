@@ -151,6 +151,11 @@ impl Replay {
                     }
                     self.note_wants(heard.at());
                 }
+                &Step::PathMtu { at, mss } => {
+                    self.miss_timers(at);
+                    self.sender.on_path_mtu(at, mss);
+                    self.note_wants(at);
+                }
                 &Step::Sent {
                     at,
                     span,
@@ -219,7 +224,8 @@ impl Replay {
         self.note_overdue(at);
         let prompted = !self.overdue && at.since(self.now) <= PROMPT;
         let clock = self.clock(at);
-        let is_due = |_, due| clock.is_due(due);
+        let stalled = self.is_stalled(at);
+        let is_due = |timer, due| clock.is_due(due) || (stalled && timer == Timer::Rto);
         let Some(reason) = self.sender.reason_for(at, span, prompted, is_due) else {
             return Explained {
                 triggers: self.likely(at, span),
@@ -238,6 +244,16 @@ impl Replay {
             triggers: reason.trigger.into(),
             fits,
         }
+    }
+
+    /// Whether the engine has wanted to retransmit for long, and nothing but a timer can have made the sender
+    /// do it now: it heard and sent nothing just before, and the first segment is older than the timeout.
+    fn is_stalled(&self, at: Instant) -> bool {
+        let first = self.sender.board().first();
+        let timed_out = |sent_at: Instant| at.since(sent_at) + EARLY >= self.sender.rtt().rto();
+        self.overdue
+            && at.since(self.now) > PROMPT
+            && first.is_some_and(|first| timed_out(first.sent_at))
     }
 
     /// The trigger of a retransmission that the profile does not explain.

@@ -18,6 +18,8 @@ pub(crate) enum Step {
     },
     /// It heard an ACK.
     Heard(HeardAck),
+    /// An ICMP message said that the path takes segments of at most `mss` bytes of payload.
+    PathMtu { at: Instant, mss: u32 },
 }
 
 /// An ACK without its SACK blocks, which the tape keeps apart.
@@ -125,6 +127,12 @@ impl Tape {
         });
     }
 
+    /// The path takes segments of at most `mss` bytes of payload.
+    pub fn on_path_mtu(&mut self, at: Instant, mss: u32) {
+        self.deliver_until(at);
+        self.steps.push(Step::PathMtu { at, mss });
+    }
+
     /// An ACK that echoes `echo` passed on its way to the sender.
     pub fn on_ack(&mut self, at: Instant, ack: &Ack, echo: Option<u32>) {
         self.deliver_until(at);
@@ -224,7 +232,7 @@ impl Step {
     /// When it happened.
     pub fn at(&self) -> Instant {
         match self {
-            Self::Sent { at, .. } => *at,
+            Self::Sent { at, .. } | Self::PathMtu { at, .. } => *at,
             Self::Heard(heard) => heard.at,
         }
     }

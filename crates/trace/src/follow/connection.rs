@@ -282,6 +282,23 @@ impl ConnectionState {
         self.point = point.and_then(|point| u8::try_from(point).ok());
     }
 
+    /// An ICMP message says that a segment of direction `side` was too large for the path.
+    #[cold]
+    pub fn on_path_mtu(
+        &mut self,
+        timed: &TimedPacket,
+        side: usize,
+        replay_context: &ReplayContext,
+    ) {
+        let context = DirectionContext {
+            shared: &self.shared,
+            replay_context,
+            side,
+        };
+        let now = timed.time.max(self.last);
+        self.directions[side].on_path_mtu(&timed.packet, now, &context);
+    }
+
     /// Whether a packet identical to a recent one is the same packet captured twice.
     #[cold]
     fn is_duplicate(

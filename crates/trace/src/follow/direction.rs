@@ -19,6 +19,7 @@ mod acks;
 mod duplicates;
 mod mss;
 mod outstanding;
+mod path_mtu;
 mod probes;
 
 use super::rtts::Rtts;

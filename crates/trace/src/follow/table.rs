@@ -208,6 +208,9 @@ impl ConnectionTable {
         let ends = &timed.packet.endpoints;
         let hit = slot.and_then(|slot| Some((slot, self.get(slot)?.side(ends)?)));
         let mut hit = hit.or_else(|| self.find(hash, ends));
+        if timed.packet.path_mtu.is_some() {
+            return self.on_path_mtu(timed, hit);
+        }
         if !self.is_at_its_point(hit, timed) {
             hit = self.place(hash, hit, timed, findings);
             if hit.is_none() {
@@ -233,6 +236,16 @@ impl ConnectionTable {
                 open.marks[side] == Some(Mark::of(&timed.packet)) && !open.has_doubtful_packets
             }
             None => self.points.is_empty(),
+        }
+    }
+
+    /// Passes an ICMP message to the connection of the segment that it quotes.
+    #[cold]
+    fn on_path_mtu(&mut self, timed: &TimedPacket, hit: Option<(u32, usize)>) {
+        if let Some((slot, side)) = hit
+            && let Some(connection) = &mut self.slots[slot as usize]
+        {
+            connection.on_path_mtu(timed, side, &self.replay_context);
         }
     }
 

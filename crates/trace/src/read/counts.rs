@@ -226,6 +226,8 @@ pub struct Counts {
     /// Connections of a merged file that were left out because their capture points cannot be told
     /// apart, and the first of them; known once it is analyzed.
     pub inseparable: Option<(u64, Inseparable)>,
+    /// ICMP messages that a TCP segment was too large for its path. The analysis uses them.
+    pub path_mtu_messages: FrameCount,
     /// The first unsupported link type.
     pub(super) unknown_link: Option<i32>,
     skipped: [FrameCount; Reason::ALL.len()],
@@ -268,7 +270,9 @@ impl Counts {
             let Inseparable { frame, why, .. } = first;
             format!("left out {count} connections that several capture points captured, first frame {frame}: {why}")
         });
-        (skipped.chain(odd))
+        let messages = "ICMP: segments too large for their path";
+        let messages = line(self.path_mtu_messages, "", &messages);
+        (skipped.chain(odd).chain(messages))
             .chain(self.clock.notes())
             .chain(left_out)
             .chain(ending)
@@ -279,6 +283,12 @@ impl Counts {
     #[inline]
     pub(super) fn skip(&mut self, reason: Reason) {
         self.skipped[reason as usize].add(self.frames);
+    }
+
+    /// The last frame counted is an ICMP message that a segment was too large for its path.
+    #[cold]
+    pub(super) fn on_path_mtu_message(&mut self) {
+        self.path_mtu_messages.add(self.frames);
     }
 
     /// The last frame counted is odd.

@@ -1,5 +1,6 @@
 //! Decodes frames into segments, and counts them.
 
+use super::icmp::{self, ICMP_V4, ICMP_V6};
 use super::link::{IpStart, Link};
 use super::{CapturedPacket, Counts, Oddity, Reason};
 use recoup_units::Instant;
@@ -44,6 +45,7 @@ impl Frames {
             outgoing: None,
             interface: 0,
             link: 0,
+            path_mtu: None,
         };
         Self {
             packet,
@@ -85,11 +87,16 @@ impl Frames {
         self.counts.dropped = Some(before.saturating_add(count));
     }
 
-    /// Counts a frame; true if it is a segment, which [`packet`](Self::packet) then returns.
+    /// Counts a frame; true if it is a segment or an ICMP message about one, which
+    /// [`packet`](Self::packet) then returns.
     #[inline(always)]
     pub fn take(&mut self, frame: &Frame<'_>) -> bool {
         self.counts.frames += 1;
         match self.read(frame) {
+            Ok(()) if self.packet.path_mtu.is_some() => {
+                self.counts.on_path_mtu_message();
+                true
+            }
             Ok(()) => {
                 self.counts.packets += 1;
                 true
@@ -110,8 +117,12 @@ impl Frames {
         }
         let on_wire = frame.on_wire.saturating_sub(start);
         let packet = &mut self.packet;
-        let headers = decode_headers(ip, on_wire, &mut packet.endpoints, &mut packet.segment)
-            .map_err(|e| reason(&e, ip))?;
+        let headers = decode_headers(ip, on_wire, &mut packet.endpoints, &mut packet.segment);
+        let headers = match headers {
+            Ok(headers) => headers,
+            Err(error) => return self.read_message(frame, &error, ip),
+        };
+        packet.path_mtu = None;
         packet.frame = self.counts.frames;
         packet.ip_id = headers.ip_id;
         packet.hop_limit = headers.hop_limit;
@@ -130,6 +141,39 @@ impl Frames {
         if !headers.options_complete {
             self.counts.note(Oddity::Options);
         }
+        Ok(())
+    }
+}
+
+impl Frames {
+    /// Reads an IP packet that is no segment, as an ICMP message about one.
+    #[cold]
+    fn read_message(
+        &mut self,
+        frame: &Frame<'_>,
+        error: &DecodeError,
+        ip: &[u8],
+    ) -> Result<(), Reason> {
+        let is_icmp = matches!(error, DecodeError::NotTcp(ICMP_V4 | ICMP_V6));
+        let Some(found) = is_icmp.then(|| icmp::too_big(ip)).flatten() else {
+            return Err(reason(error, ip));
+        };
+        self.packet = CapturedPacket {
+            frame: self.counts.frames,
+            at: frame.at.unwrap_or_else(|nearest| nearest),
+            endpoints: found.endpoints,
+            segment: Segment {
+                seq: found.seq,
+                ..Segment::default()
+            },
+            ip_id: None,
+            hop_limit: 0,
+            options_complete: true,
+            overlong: false,
+            outgoing: None,
+            interface: frame.interface,
+            path_mtu: Some(found.mtu),
+        };
         Ok(())
     }
 }

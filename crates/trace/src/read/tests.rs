@@ -30,6 +30,32 @@ fn classic_captures_of_every_kind() {
 }
 
 #[test]
+fn icmp_messages_about_segments_are_counted_and_no_segments() {
+    let segment = ip(&segment(0), false);
+    // Type 3, code 4, an MTU of 1280 bytes, and the first 28 bytes of the segment's packet.
+    let mut message = segment[..20].to_vec();
+    message[3] = 56;
+    message[9] = 1;
+    message.extend([3, 4, 0, 0, 0, 0, 5, 0]);
+    message.extend(&segment[..28]);
+    let file = classic(Little, MICROS, RAW, &[segment, message]);
+    let mut reader = Reader::new("x.pcap", &file[..]).unwrap();
+    reader.next_or_message().unwrap();
+    let found = *reader.next_or_message().unwrap();
+    assert_eq!((found.frame, found.path_mtu), (2, Some(1280)));
+    assert_eq!(found.endpoints.src.to_string(), "192.0.2.1:9");
+    assert_eq!(found.segment.seq.0, u32::MAX - 150);
+
+    let (found, counts) = read(&file).unwrap();
+    assert_eq!((found.len(), counts.frames, counts.packets), (1, 2, 1));
+    assert_eq!(counts.path_mtu_messages.count, 1);
+    assert_eq!(
+        counts.notes(),
+        ["frame 2: ICMP: segments too large for their path"]
+    );
+}
+
+#[test]
 fn sections_in_both_orders() {
     let packets = packets(5);
     for order in [Little, Big] {

@@ -81,3 +81,14 @@ fn new_data_is_a_probe_if_only_the_window_limits_it() {
         assert_eq!(sender.send_for_new(now, span, |_| due), expected);
     }
 }
+
+#[test]
+fn a_retransmission_that_the_engine_did_not_expect_begins_its_recovery() {
+    let mut flow = Script::connected("linux-6", 80);
+    flow.writes(5).sends("1-5");
+    flow.at(160).sack(0, &[2..=2]).state(State::Disorder);
+    let now = Instant::from_millis(161);
+    let trigger = flow.sender.likely_trigger(now, segments(1, 1), false);
+    assert_eq!(trigger, Some(Trigger::Fast));
+    flow.state(State::Recovery).sends("fast 1");
+}

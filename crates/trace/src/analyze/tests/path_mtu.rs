@@ -124,3 +124,41 @@ fn a_probe_repeats_the_last_part_of_a_tail_whose_segments_became_smaller() {
     conversation.ack(470.2, 6000, 0, 0);
     assert_eq!(outline(conversation), all("tlp", &[400]));
 }
+
+/// The ICMP message that the segment at `seq` was larger than the 752 bytes that the path takes.
+fn too_big(conversation: &mut Conversation, at: f64, seq: i64) {
+    let packet = conversation.data(at, seq, 0);
+    packet.path_mtu = Some(752);
+    packet.segment.options.timestamps = None;
+}
+
+#[test]
+fn an_icmp_message_explains_what_goes_again_in_parts() {
+    // One segment is outstanding, and its second part waits for a round trip: nothing else shows the reason.
+    let with_message = |message: Option<i64>| {
+        let mut conversation = Conversation::opened(0.0);
+        conversation.data(100.0, 0, 1000);
+        if let Some(seq) = message {
+            too_big(&mut conversation, 110.0, seq);
+        }
+        conversation.data(110.05, 0, 700);
+        conversation.ack(160.1, 700, 0, 0);
+        conversation.data(160.2, 700, 300);
+        conversation.ack(210.3, 1000, 0, 0);
+        conversation
+    };
+    assert_eq!(outline(with_message(Some(0))), all("pmtu", &[700, 300]));
+    assert_eq!(outline(with_message(None)), all("unknown", &[700, 300]));
+    // A message about data that is not outstanding counts for nothing (RFC 5927 §4.1).
+    assert_eq!(
+        outline(with_message(Some(5000))),
+        all("unknown", &[700, 300])
+    );
+}
+
+#[test]
+fn an_icmp_message_begins_no_connection() {
+    let mut conversation = Conversation::mid_connection();
+    too_big(&mut conversation, 0.0, 0);
+    assert!(conversation.analyzed().connections.is_empty());
+}

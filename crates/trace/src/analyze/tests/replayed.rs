@@ -127,3 +127,96 @@ fn a_lost_segment_that_waits_longer_than_the_timeout_was_retransmitted_by_the_ti
     conversation.ack(470.1, 8000, 0, 0);
     assert_eq!(triggers(conversation), ["fast", "fast", "rto"]);
 }
+
+#[test]
+fn a_syn_ack_sent_twice_is_found_without_its_syn() {
+    for answered in [false, true] {
+        let mut conversation = Conversation::mid_connection();
+        for at in [0.0, 1010.0] {
+            conversation.packet(at, 1, -1, 0, 0, |segment| {
+                segment.flags = Flags::SYN.union(Flags::ACK);
+                segment.options.mss = Some(1012);
+            });
+        }
+        if answered {
+            conversation.ack(1060.0, 0, 0, 0);
+            conversation.data(1100.0, 0, 500);
+            conversation.ack(1150.0, 500, 0, 0);
+        }
+        assert_eq!(triggers(conversation), ["syn_ack"], "{answered}");
+    }
+}
+
+#[test]
+fn a_keep_alive_that_acknowledges_a_retransmission_is_heard() {
+    let mut conversation = Conversation::opened(0.0);
+    conversation.packet(60.0, 0, 0, 100, 0, |_| {});
+    conversation.packet(61.0, 1, 0, 500, 100, |_| {});
+    conversation.packet(310.0, 1, 0, 500, 100, |_| {});
+    // The ACK of the first copy is lost; the keep-alive, one byte below what the server expects, acknowledges.
+    for len in [0, 1] {
+        let mut conversation = Conversation {
+            packets: conversation.packets.clone(),
+            ..Conversation::mid_connection()
+        };
+        conversation.packet(560.0, 1, 0, 500, 100, |_| {});
+        conversation.packet(1040.0, 1, 0, 500, 100, |_| {});
+        conversation.packet(1300.0, 0, 99, len, 500, |_| {});
+        conversation.packet(1400.0, 1, 500, 500, 100, |_| {});
+        conversation.packet(1450.0, 0, 100, 0, 1000, |_| {});
+        assert_eq!(triggers(conversation), ["tlp", "rto", "rto"], "{len}");
+    }
+}
+
+#[test]
+fn a_fin_sent_again_after_the_close_is_found() {
+    let fin = |segment: &mut Segment| segment.flags = Flags::ACK.union(Flags::FIN);
+    let mut conversation = Conversation::opened(0.0);
+    conversation.packet(100.0, 1, 0, 0, 0, fin);
+    conversation.packet(150.0, 0, 0, 0, 1, fin);
+    conversation.packet(150.1, 1, 1, 0, 1, |_| {});
+    // The last ACK is lost: the client's FIN comes again, after both ends have closed.
+    conversation.packet(480.0, 0, 0, 0, 1, fin);
+    conversation.packet(480.1, 1, 1, 0, 1, |_| {});
+    conversation.packet(960.0, 0, 0, 0, 1, fin);
+    conversation.packet(960.1, 1, 1, 0, 1, |_| {});
+    let kept = conversation.analyzed();
+    let found = kept.retransmissions.iter();
+    let found: Vec<_> = found.map(|row| (row.fin, row.copy)).collect();
+    assert_eq!(found, [(true, 1), (true, 2)]);
+}
+
+#[test]
+fn after_silence_the_timeout_retransmits_even_what_sacks_showed_lost() {
+    // SACKs show at 150 ms that 0 and 4000 are lost. 4000 goes at once, or so late that nothing prompts it and
+    // the timeout of its first transmission has passed.
+    for (at, expected) in [(150.11, "fast"), (385.0, "rto")] {
+        let mut conversation = Conversation::opened(0.0);
+        for i in 0..9 {
+            conversation.data(100.0 + f64::from(i) * 0.01, i64::from(i) * 1000, 1000);
+        }
+        for i in 2..=4 {
+            conversation.ack(150.0 + f64::from(i) * 0.01, 0, 1000, i64::from(i) * 1000);
+        }
+        for i in 6..=9 {
+            let packet =
+                conversation.ack(150.0 + f64::from(i) * 0.01, 0, 5000, i64::from(i) * 1000);
+            let number = |n: u32| SeqNumber(ISN[1].wrapping_add(n + 1));
+            packet
+                .segment
+                .options
+                .sack
+                .push([number(1000), number(4000)]);
+        }
+        conversation.data(150.1, 0, 1000);
+        if at < 200.0 {
+            conversation.data(at, 4000, 1000);
+        }
+        conversation.ack(200.2, 4000, 5000, 9000);
+        if at > 200.0 {
+            conversation.data(at, 4000, 1000);
+        }
+        conversation.ack(at + 50.1, 9000, 0, 0);
+        assert_eq!(triggers(conversation), ["fast", expected], "{at}");
+    }
+}
