@@ -48,7 +48,7 @@ pub(crate) struct ConnectionState {
 }
 
 /// Packets of a connection after each of which its memory is counted.
-const EACH_COUNTED: u64 = 32;
+const EACH_COUNTED: u64 = 8;
 
 /// Later, it is counted once per this many packets.
 const COUNTED_EVERY: u64 = 16;

@@ -35,7 +35,7 @@ use crate::read::CapturedPacket;
 use crate::verdict::Transmission;
 use duplicates::{AT_ONCE, RecentPackets};
 use mss::{LEAST_FULL_SEGMENT, Mss};
-use outstanding::{OutstandingPacket, SentPacket, sent_after_gap};
+use outstanding::{MOST_COUNTED, OutstandingPacket, SentPacket, sent_after_gap};
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::{Flags, SeqNumber};
 use std::cmp::Ordering;
@@ -57,7 +57,7 @@ const MOST_UNACKNOWLEDGED: usize = 256;
 const WORK_PER_SEGMENT: u64 = 32;
 
 /// Work that replays may take besides: a gap in a short capture.
-const FREE_WORK: u64 = 1024;
+const FREE_WORK: u64 = 2048;
 
 /// Sequence numbers farther away than this do not belong to the connection, in bytes.
 const MOST_DISTANCE: u64 = 1 << 30;
@@ -189,7 +189,7 @@ impl DirectionState {
 
     #[cold]
     fn episode_context<'a>(&self, context: &DirectionContext<'a>) -> EpisodeContext<'a> {
-        let mss = self.mss.bytes();
+        let mss = self.mss.bytes_or_usual();
         let most_work = FREE_WORK + WORK_PER_SEGMENT * self.captured_segments();
         context.episode_context(mss, self.rtts.least(), most_work)
     }
@@ -397,7 +397,7 @@ impl DirectionState {
     /// Whether part of `span` was not captured; `at` is the index of the packet with its first
     /// byte.
     fn has_uncaptured(&self, at: usize, span: Span) -> bool {
-        let packets = self.outstanding.range(at..);
+        let packets = self.outstanding.range(at..).take(MOST_COUNTED);
         let mut inside = packets.take_while(|packet| packet.span.start < span.end);
         inside.any(|packet| !packet.captured)
     }
