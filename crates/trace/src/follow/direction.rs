@@ -57,7 +57,7 @@ const MOST_UNACKNOWLEDGED: usize = 256;
 const WORK_PER_SEGMENT: u64 = 32;
 
 /// Work that replays may take besides: a gap in a short capture.
-const FREE_WORK: u64 = 2048;
+const FREE_WORK: u64 = 4096;
 
 /// Sequence numbers farther away than this do not belong to the connection, in bytes.
 const MOST_DISTANCE: u64 = 1 << 30;
