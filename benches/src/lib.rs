@@ -1,5 +1,6 @@
 //! What several benches share: captures to read, and the cost of a program's run.
 
+pub mod attacks;
 pub mod made;
 pub mod measure;
 pub mod traffic;

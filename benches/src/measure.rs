@@ -49,22 +49,25 @@ impl Cost {
 
 /// The median of several runs of `case` of this program, see [`report`].
 pub fn own(case: &str, capture: &Path) -> Cost {
+    median(|| once(case, capture))
+}
+
+/// One run of `case` of this program, see [`report`].
+pub fn once(case: &str, capture: &Path) -> Cost {
     let program = std::env::current_exe().expect("this program");
-    median(|| {
-        let mut command = Command::new(&program);
-        command.args(["case", case]).arg(capture);
-        let output = command.stderr(Stdio::inherit()).output();
-        let output = output.expect("this program again");
-        assert!(output.status.success(), "{case}: {}", output.status);
-        let text = String::from_utf8(output.stdout).expect("numbers");
-        let mut numbers = text.split_whitespace().map(|n| n.parse().expect("numbers"));
-        Cost {
-            time: Duration::from_nanos(numbers.next().expect("a time")),
-            cpu: Duration::from_nanos(numbers.next().expect("a time")),
-            peak: numbers.next().expect("a peak"),
-            counted: numbers.collect(),
-        }
-    })
+    let mut command = Command::new(&program);
+    command.args(["case", case]).arg(capture);
+    let output = command.stderr(Stdio::inherit()).output();
+    let output = output.expect("this program again");
+    assert!(output.status.success(), "{case}: {}", output.status);
+    let text = String::from_utf8(output.stdout).expect("numbers");
+    let mut numbers = text.split_whitespace().map(|n| n.parse().expect("numbers"));
+    Cost {
+        time: Duration::from_nanos(numbers.next().expect("a time")),
+        cpu: Duration::from_nanos(numbers.next().expect("a time")),
+        peak: numbers.next().expect("a peak"),
+        counted: numbers.collect(),
+    }
 }
 
 /// Runs a case in the process that [`own`] started, and prints its cost for that.
@@ -98,6 +101,13 @@ pub fn other(program: &str, arguments: &[&str], capture: &Path) -> Option<Cost> 
     };
     cost.time = begun.elapsed();
     status.success().then_some(cost)
+}
+
+/// The processor time of this thread so far.
+pub fn thread_time() -> Duration {
+    let text = fs::read_to_string("/proc/thread-self/schedstat").expect("Linux");
+    let nanos = text.split_whitespace().next().expect("a time");
+    Duration::from_nanos(nanos.parse().expect("a time"))
 }
 
 fn median(run: impl FnMut() -> Cost) -> Cost {

@@ -60,9 +60,9 @@ pub struct Settings {
     /// About how many connections may be open at once. Beyond, connections that were silent for
     /// long are closed.
     pub most_connections: usize,
-    /// About how many bytes the open connections may take up. Beyond, the largest connections are
-    /// closed, and then those that were silent for longest. All memory in use is about 1.3 times as
-    /// much.
+    /// About how many bytes the connections may take up. Beyond, those that take up an eighth of it or
+    /// more are closed, then those that have ended, and then those that were silent for longest. The whole analysis uses up
+    /// to 1.7 times as much.
     pub most_memory: usize,
     /// Threads besides the calling one; 0: none.
     pub threads: usize,
@@ -76,7 +76,7 @@ impl Default for Settings {
             profile: None,
             idle: Duration::from_secs(900),
             most_connections: 2_000_000,
-            most_memory: 224 << 20,
+            most_memory: 192 << 20,
             threads: std::thread::available_parallelism().map_or(1, |n| n.get().saturating_sub(1)),
             hosts: Arc::default(),
         }
@@ -342,7 +342,7 @@ impl<F: Findings> Shards<F> {
     }
 
     /// Closes connections until a quarter of the memory is free: first those that take up a large part
-    /// of it, then those that were silent for longest.
+    /// of it, then those that have ended, and then those that were silent for longest.
     #[cold]
     fn make_room(&mut self) {
         let shards = self.shards.iter().enumerate();
@@ -350,7 +350,9 @@ impl<F: Findings> Shards<F> {
             .flat_map(|(i, shard)| shard.keeping_costs().map(move |cost| (i, cost)))
             .collect();
         let large = self.most_memory / LARGE;
-        open.sort_unstable_by_key(|(_, cost)| (cost.memory < large, cost.last, cost.first_frame));
+        open.sort_unstable_by_key(|(_, cost)| {
+            (cost.memory < large, !cost.over, cost.last, cost.first_frame)
+        });
         let mut memory = self.memory();
         let enough = open.iter().take_while(|(_, cost)| {
             let more = memory > self.most_memory / 4 * 3;

@@ -344,3 +344,31 @@ fn the_segments_that_wait_together_are_told_from_any_of_them_on() {
         assert_eq!(found, waiting, "from {start}");
     }
 }
+
+#[test]
+fn work_counts_the_segments_visited() {
+    let mut board = Scoreboard::new(Offset::SYN);
+    for i in 0..100 {
+        board.push(Instant::from_millis(i), Span::at(board.nxt(), 10));
+    }
+    assert_eq!(board.work(), 100);
+    board.mark_for_timeout(None, |_| {});
+    assert_eq!(board.work(), 200);
+    board.unmark_lost();
+    assert!(board.work() >= 300);
+    // Segments that a search from the end has passed are not visited again.
+    let all = Span::new(board.una() + 10, board.nxt());
+    let ack = Ack::new(board.una(), 1000).with_blocks([all]);
+    board.on_ack(&ack, Instant::from_millis(100));
+    assert_eq!(
+        board.last_unsacked().map(|s| s.span.start),
+        Some(board.una())
+    );
+    let work = board.work();
+    board.on_ack(&ack, Instant::from_millis(100));
+    assert_eq!(board.work(), work);
+    board.reset(Offset::SYN);
+    assert_eq!(board.work(), 0);
+    board.trim();
+    assert!(board.memory() < 100 * size_of::<SentSegment>() * 8);
+}

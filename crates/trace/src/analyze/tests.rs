@@ -1,5 +1,6 @@
 //! Analyses of whole connections, made packet by packet.
 
+mod bounds;
 mod clock;
 mod hosts;
 mod identified;

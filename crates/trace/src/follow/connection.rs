@@ -61,12 +61,6 @@ pub(crate) struct ConnectionState {
     pub counted_memory: usize,
 }
 
-/// Packets of a connection after each of which its memory is counted.
-const EACH_COUNTED: u64 = 32;
-
-/// Later, it is counted once per this many packets.
-const COUNTED_EVERY: u64 = 16;
-
 /// What was seen of the handshake.
 #[derive(Clone, Copy, Debug, Default)]
 struct Handshake {
@@ -470,7 +464,13 @@ impl ConnectionState {
     /// Returns the change.
     #[inline]
     pub fn count_memory(&mut self) -> isize {
-        if self.packets > EACH_COUNTED && !self.packets.is_multiple_of(COUNTED_EVERY) {
+        // Vectors grow at powers of two.
+        let every = match self.packets {
+            0..=8 => 1,
+            9..=64 => 4,
+            _ => 16,
+        };
+        if !self.packets.is_multiple_of(every) {
             return 0;
         }
         let memory = self.memory();

@@ -62,7 +62,7 @@ const MOST_UNACKNOWLEDGED: usize = 256;
 const WORK_PER_SEGMENT: u64 = 32;
 
 /// Work that replays may take besides: a gap in a short capture.
-const FREE_WORK: u64 = 1024;
+const FREE_WORK: u64 = 4096;
 
 /// Sequence numbers farther away than this do not belong to the connection, in bytes.
 const MOST_DISTANCE: u64 = 1 << 30;
@@ -207,7 +207,7 @@ impl DirectionState {
 
     #[cold]
     fn episode_context<'a>(&self, context: &DirectionContext<'a>) -> EpisodeContext<'a> {
-        let mss = self.mss.bytes();
+        let mss = self.mss.bytes_or_usual();
         let most_work = FREE_WORK + WORK_PER_SEGMENT * self.captured_segments();
         let mut episode_context = context.episode_context(mss, self.rtts.least(), most_work);
         let unlikely = !self.heard || self.plain_duplicates >= DUPTHRESH;

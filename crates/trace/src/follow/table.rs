@@ -69,6 +69,8 @@ pub(crate) struct KeepingCost {
     /// When its last packet came.
     pub last: Instant,
     pub first_frame: u64,
+    /// Whether it has ended and waits for late packets.
+    pub over: bool,
     pub slot: u32,
     /// In bytes.
     pub memory: usize,
@@ -519,6 +521,7 @@ impl ConnectionTable {
             Some(KeepingCost {
                 last: open.last,
                 first_frame: open.first_frame(),
+                over: open.is_over(),
                 slot: slot as u32,
                 memory: open.counted_memory,
             })

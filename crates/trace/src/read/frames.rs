@@ -172,6 +172,7 @@ impl Frames {
             overlong: false,
             outgoing: None,
             interface: frame.interface,
+            link: 0,
             path_mtu: Some(found.mtu),
         };
         Ok(())

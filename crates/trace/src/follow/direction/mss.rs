@@ -40,6 +40,14 @@ impl Mss {
         self.bytes.max(1)
     }
 
+    /// The same, but the usual MSS while nothing is known.
+    pub fn bytes_or_usual(&self) -> u32 {
+        match self.bytes {
+            0 => USUAL_MSS,
+            known => known,
+        }
+    }
+
     /// Takes the MSS options of the handshake: the sender's own, if it was captured, and the
     /// peer's.
     pub fn agree(&mut self, own: Option<u16>, peer: u16, timestamps: bool) {

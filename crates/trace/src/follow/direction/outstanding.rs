@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 const MOST_OUTSTANDING: usize = 1 << 16;
 
 /// Entries whose segments are counted one by one.
-const MOST_COUNTED: usize = 1024;
+pub(super) const MOST_COUNTED: usize = 1024;
 
 /// The same once the packets no longer pay for more.
 const LEAST_COUNTED: usize = 32;
@@ -23,8 +23,8 @@ const LEAST_COUNTED: usize = 32;
 /// moves an entry and takes about a ns.
 const STEPS_PER_SEGMENT: u64 = 128;
 
-/// Entries that are moved at no cost.
-const FEW_MOVED: usize = 64;
+/// Entries that are visited or moved at no cost.
+const FEW: usize = 64;
 
 /// Steps that it may take besides.
 const FREE_STEPS: u64 = 4096;
@@ -108,7 +108,7 @@ impl DirectionState {
     /// Whether part of `span` was not captured; `at` is the index of the packet with its first
     /// byte.
     pub(super) fn has_uncaptured(&self, at: usize, span: Span) -> bool {
-        let packets = self.outstanding.range(at..);
+        let packets = self.outstanding.range(at..).take(MOST_COUNTED);
         let mut inside = packets.take_while(|packet| packet.span.start < span.end);
         inside.any(|packet| !packet.captured)
     }
@@ -119,6 +119,9 @@ impl DirectionState {
         let Some(first) = self.outstanding.front() else {
             return 0;
         };
+        if len <= FEW {
+            return self.outstanding.partition_point(|f| f.span.end <= offset);
+        }
         // Most packets are of one length.
         let all = self.nxt.since(first.span.start).max(1) as f64;
         let guess = offset.since(first.span.start) as f64 / all * len as f64;
@@ -166,12 +169,17 @@ impl DirectionState {
 
     /// `span` was captured: its first copy or, if `again`, another one.
     pub(super) fn mark_sent(&mut self, span: Span, sent: SentPacket, again: bool) {
-        let mut i = self.first_beyond(span.start);
+        let first = self.first_beyond(span.start);
+        let mut i = first;
         while self
             .outstanding
             .get(i)
             .is_some_and(|f| f.span.overlaps(span))
         {
+            // A packet may hold very many short ones.
+            if i > first && (i - first).is_multiple_of(FEW) && !self.can_afford(4 * FEW) {
+                break;
+            }
             i = self.split_out(i, span);
             let packet = &mut self.outstanding[i];
             packet.copies = packet.copies.saturating_add(u16::from(again));
@@ -200,7 +208,7 @@ impl DirectionState {
         }
         // Inserting moves the entries on one side.
         let moved = i.min(self.outstanding.len() - i);
-        if moved > FEW_MOVED && !self.can_afford(2 * moved) {
+        if moved > FEW && !self.can_afford(2 * moved) {
             return i;
         }
         let middle = Span::new(

@@ -259,3 +259,33 @@ fn verdicts_with_too_many_hypotheses_are_ambiguous() {
     assert_eq!(last_verdict(1, 1), Some(Verdict::Spurious));
     assert_eq!(last_verdict(16, 4), Some(Verdict::Unknowable));
 }
+
+#[test]
+fn a_retransmission_of_very_many_pieces_stays_undecided() {
+    let mut verdicts = AckVerdicts::new(BOTH);
+    for i in 0..1300 {
+        let blocks = [1, 3, 5]
+            .map(|offset| 6 * i + offset)
+            .map(|from| span(from, from + 1));
+        let ack = Ack::new(Offset(1), 65_535).with_blocks(blocks);
+        verdicts.on_ack(at(1000 + i), Offset(1), &ack, Some(900));
+    }
+    assert!(!verdicts.is_too_costly());
+    // Each cuts thousands of pieces or visits them.
+    for index in 0..2000 {
+        let again = copy(3000 + 10 * u64::from(index));
+        verdicts.on_retransmission(index, span(1, 7801), again, Some(copy(900)));
+    }
+    assert!(verdicts.is_too_costly());
+    let mut found = Vec::new();
+    verdicts.on_ack(at(30_000), Offset(1), &Ack::new(Offset(7801), 65_535), None);
+    verdicts.finish(at(60_000), RTT, |_, verdict, _| found.push(verdict));
+    assert_eq!(found, vec![Verdict::Unknowable; 2000]);
+    // Once all is decided, verdicts are given again.
+    verdicts.on_retransmission(2000, span(8000, 9000), copy(61_000), Some(copy(60_500)));
+    let ack = Ack::new(Offset(9000), 65_535);
+    verdicts.on_ack(at(61_100), Offset(8000), &ack, Some(61_000));
+    let mut found = Vec::new();
+    verdicts.finish(at(70_000), RTT, |_, verdict, _| found.push(verdict));
+    assert_eq!(found, [Verdict::Needed]);
+}
