@@ -10,7 +10,7 @@ mod row;
 
 use super::context::EpisodeContext;
 use super::replay::Score;
-use super::tape::Tape;
+use super::tape::{Departure, Tape};
 use crate::finding::{Evidence, Identification, Retransmission, Tally, Triggers, Vantage, Verdict};
 use crate::read::CapturedPacket;
 use crate::verdict::acks::AckVerdicts;
@@ -19,7 +19,7 @@ use crate::verdict::{ReceiverOptions, Transmission};
 use profile_replay::{ProfileReplay, drop_unlikely};
 use recoup_recovery::{Ack, Trigger};
 use recoup_units::{Instant, Offset, Span};
-use recoup_wire::{Endpoints, Flags};
+use recoup_wire::{Endpoints, Flags, Segment, SeqNumber};
 use row::{RecoveryTime, Row};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -42,7 +42,7 @@ pub(crate) struct ConnectionEnd {
 pub(crate) struct EpisodeResult {
     pub tally: Tally,
     pub profile: Identification,
-    /// The score of each candidate profile; empty unless captured at the sender.
+    /// The score of each candidate profile; empty if the capture point is unknown.
     pub scores: Vec<Score>,
     pub recoveries: u32,
     pub recovering: Duration,
@@ -134,8 +134,8 @@ impl Episode {
             self.stop_recording(context);
         }
         match context.vantage {
-            Vantage::Sender => self.scores(context),
-            _ => Vec::new(),
+            Vantage::Unknown => Vec::new(),
+            _ => self.scores(context),
         }
     }
 
@@ -157,11 +157,11 @@ impl Episode {
         }
     }
 
-    /// A segment with timestamp `value` was sent.
+    /// The sender sent `segment`, with or without data. `again`: the end of a retransmission.
     #[inline]
-    pub fn on_timestamp(&mut self, at: Instant, value: u32) {
+    pub fn on_segment(&mut self, sent: Departure, segment: &Segment, again: Option<Offset>) {
         if let Some(tape) = &mut self.tape {
-            tape.on_timestamp(at, value);
+            tape.on_segment(sent, segment, again);
         }
     }
 
@@ -234,7 +234,7 @@ impl Episode {
             self.ack_verdicts
                 .on_retransmission(index, old, copy, prior.original);
             if let Some(tape) = &mut self.tape {
-                tape.on_sent(at, span, Some(index));
+                tape.on_sent(prior.sent_at, span, Some(index));
             }
             self.recovering.push_back(index);
         }
@@ -279,12 +279,27 @@ impl Episode {
         same.next()?.ts
     }
 
-    /// The receiver sent an ACK. `una` is `snd_una` before it.
-    pub fn on_ack(&mut self, at: Instant, una: Offset, ack: &Ack, echo: Option<u32>) {
+    /// The sender has answered in `nanos`, the shortest time so far, seen from the capture point.
+    pub fn on_lag(&mut self, nanos: u64) {
+        if let Some(tape) = &mut self.tape {
+            tape.on_lag(nanos);
+        }
+    }
+
+    /// The receiver sent an ACK. `una` is `snd_una` before it. `ts`: the ACK's own timestamp value
+    /// and sequence number.
+    pub fn on_ack(
+        &mut self,
+        at: Instant,
+        una: Offset,
+        ack: &Ack,
+        echo: Option<u32>,
+        ts: Option<(u32, SeqNumber)>,
+    ) {
         if let Some(tape) = &mut self.tape {
             let shows_loss = ack.has_blocks() || ack.cumulative == una;
             self.quiet_steps = if shows_loss { 0 } else { self.quiet_steps + 1 };
-            tape.on_ack(at, ack, echo);
+            tape.on_ack(at, ack, echo, ts);
         }
         if !self.ack_verdicts.is_idle() || ack.has_blocks() || self.without_sack {
             self.ack_verdicts.on_ack(at, una, ack, echo);
@@ -333,10 +348,8 @@ impl Episode {
         if rows.len() > self.explained && !context.options_cut {
             if self.profile_replays.is_empty() {
                 let plausible_profiles = match context.vantage {
-                    Vantage::Sender => {
-                        context.with_host(|host| host.plausible_profiles().collect())
-                    }
-                    _ => Vec::new(),
+                    Vantage::Unknown => Vec::new(),
+                    _ => context.with_host(|host| host.plausible_profiles().collect()),
                 };
                 self.profile_replays
                     .extend(plausible_profiles.iter().map(|&i| ProfileReplay::new(i)));
@@ -386,10 +399,13 @@ impl Episode {
             rows[index as usize].arrival = arrival;
         });
         let scores = self.scores(context);
-        let best = context.with_host(|host| context.candidates.best(&scores, host));
+        let exact = vantage == Vantage::Sender;
+        let best = context.with_host(|host| context.candidates.best(&scores, host, exact));
         let mut result = EpisodeResult::default();
-        if vantage == Vantage::Sender {
+        if exact {
             result.profile = context.candidates.identification(&scores, &best);
+        }
+        if vantage != Vantage::Unknown {
             result.scores = scores;
         }
         let mut recovery_time = RecoveryTime::default();
@@ -474,6 +490,7 @@ mod tests {
                 rtt: None,
                 flight: 1,
                 nxt: span.end,
+                sent_at: Instant::ZERO,
             };
             let mut episode = Episode::default();
             episode.on_below_nxt(&packet, Instant::ZERO, span, PacketKind::Repeated, &prior);

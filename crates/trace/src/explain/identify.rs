@@ -68,9 +68,10 @@ impl Candidates {
 
     /// The indices of all profiles that explain as much as the best, best first. If profiles are
     /// plausible for the `host`, only those remain, ordered by what they explain of the host's
-    /// other connections. Otherwise this connection's scores decide. Equals keep the order of the
-    /// list.
-    pub fn best(&self, scores: &[Score], host: &Host) -> Vec<usize> {
+    /// other connections. Otherwise this connection's scores decide if it was captured at its sender
+    /// (`exact`). Elsewhere losses before the capture point blur the scores, so all similar profiles
+    /// count as equal. Equals keep the order of the list.
+    pub fn best(&self, scores: &[Score], host: &Host, exact: bool) -> Vec<usize> {
         let share = |i: usize| scores[i].share();
         let places = 0..scores.len();
         let Some(first) = places
@@ -88,11 +89,17 @@ impl Candidates {
             .plausible_profiles()
             .filter(|i| similar.contains(i))
             .collect();
+        if plausible.is_empty() && !exact {
+            return similar;
+        }
         if plausible.is_empty() {
             similar.sort_by(|&a, &b| share(b).total_cmp(&share(a)));
             return similar;
         }
         similar = plausible;
+        if !exact {
+            return similar;
+        }
         similar.sort_by(|&a, &b| host.share(b).total_cmp(&host.share(a)));
         similar
     }
@@ -206,7 +213,7 @@ mod tests {
             let scores_of = scores(explained, 10);
             let mut hosts = Hosts::default();
             hosts.add_scores(HOST, &scores(host, 100));
-            let best = candidates.best(&scores_of, hosts.of(HOST));
+            let best = candidates.best(&scores_of, hosts.of(HOST), true);
             let named = match candidates.identification(&scores_of, &best) {
                 Identification::Nothing => "nothing".into(),
                 Identification::Profile(one) => one.profile,

@@ -16,10 +16,16 @@
 //! Without either it stays open.
 
 mod acks;
+mod away;
 mod duplicates;
+mod id_counter;
 mod mss;
 mod outstanding;
 mod probes;
+mod recent_acks;
+mod recording;
+mod send_clock;
+mod unseen_original;
 
 use super::rtts::Rtts;
 use super::shared::DirectionContext;
@@ -28,11 +34,13 @@ use crate::explain::episode::{
     ConnectionEnd, Episode, EpisodeResult, PacketKind, PriorTransmissions,
 };
 use crate::explain::replay::Score;
-use crate::explain::tape::Tape;
+use crate::explain::tape::Departure;
 use crate::finding;
 use crate::read::CapturedPacket;
 use crate::verdict::Transmission;
+use away::{Arrival, AwayState};
 use duplicates::{AT_ONCE, RecentPackets};
+use id_counter::IdCounter;
 use mss::Mss;
 use outstanding::{OutstandingPacket, SentPacket, sent_after_gap};
 use recoup_units::{Instant, Offset, Span};
@@ -46,10 +54,6 @@ const MID_CONNECTION: Offset = Offset(1 << 32);
 
 /// Stands for "no unconfirmed ACK" and "no window probe".
 const NO_OFFSET: Offset = Offset(u64::MAX);
-
-/// Packets in flight, none of them acknowledged, up to which they are replayed: more than any
-/// initial window.
-const MOST_UNACKNOWLEDGED: usize = 256;
 
 /// Sequence numbers farther away than this do not belong to the connection, in bytes.
 const MOST_DISTANCE: u64 = 1 << 30;
@@ -90,6 +94,9 @@ pub(crate) struct DirectionState {
     /// A byte sent into a closed window. It counts as sent once it is acknowledged.
     window_probe: Offset,
     recent: RecentPackets,
+    ids: IdCounter,
+    /// What is known of the way from the sender, where the capture point is away from it.
+    away: Option<Box<AwayState>>,
     pub episode: Option<Box<Episode>>,
 }
 
@@ -119,6 +126,8 @@ impl Default for DirectionState {
             unconfirmed_ack: NO_OFFSET,
             window_probe: NO_OFFSET,
             recent: RecentPackets::default(),
+            ids: IdCounter::default(),
+            away: None,
             episode: None,
         }
     }
@@ -183,15 +192,22 @@ impl DirectionState {
         context: &DirectionContext<'_>,
     ) {
         let segment = &packet.segment;
-        if let (Some(episode), Some(ts)) = (&mut self.episode, segment.options.timestamps) {
-            episode.on_timestamp(now, ts.value);
-        }
+        let Arrival {
+            mut departure,
+            before,
+        } = self.on_arrival(packet, now, context);
         let len = u64::from(segment.sequence_len());
         let isn = match self.isn {
             Some(isn) => isn,
             None => self.begin_mid_connection(segment.seq),
         };
+        if len == 0 && !segment.flags.contains(Flags::RST) {
+            self.on_next_number(packet, isn, &departure, context);
+        }
         if len == 0 || segment.flags.contains(Flags::RST) {
+            if let Some(episode) = &mut self.episode {
+                episode.on_segment(departure, segment, None);
+            }
             self.probes += u64::from(self.is_bare_probe(segment.seq, isn, segment.payload_len));
             return;
         }
@@ -209,10 +225,17 @@ impl DirectionState {
         if segment.flags.contains(Flags::FIN) {
             self.fin = Some(span.end);
         }
+        if let Some(before) = before
+            && span.start == self.nxt
+            && self.repeats_unseen(packet, &before, context)
+        {
+            self.on_unseen_original(span, &before);
+            departure.unseen = Some(before.lost_since - 1);
+        }
         if span.start >= self.nxt {
-            self.on_new(packet, now, span);
+            self.on_new(packet, now, departure, span);
         } else {
-            self.on_below_nxt(packet, now, span, context);
+            self.on_below_nxt(packet, now, departure, span, context);
         }
         self.explain_if_due(now, context);
     }
@@ -261,7 +284,8 @@ impl DirectionState {
         })
     }
 
-    fn on_new(&mut self, packet: &CapturedPacket, now: Instant, span: Span) {
+    /// Takes a packet above `snd_nxt`.
+    fn on_new(&mut self, packet: &CapturedPacket, now: Instant, departure: Departure, span: Span) {
         let segment = &packet.segment;
         if segment.payload_len == 1 && self.is_beyond_closed_window(span) {
             self.probes += 1;
@@ -283,7 +307,16 @@ impl DirectionState {
         self.push(OutstandingPacket::first(span, sent));
         self.mss.on_payload(segment.payload_len);
         if let Some(episode) = &mut self.episode {
-            episode.on_new(now, Span::new(self.nxt, span.end));
+            episode.on_segment(departure, segment, None);
+            if span.start > self.nxt {
+                let lost_since = self.away.as_ref().and_then(|away| away.lost_since());
+                let lost_at = lost_since.unwrap_or(departure.at);
+                episode.on_new(lost_at, Span::new(self.nxt, span.start));
+            }
+            episode.on_new(departure.at, span);
+        }
+        if let Some(away) = &mut self.away {
+            away.on_new();
         }
         self.nxt = span.end;
         if self.unconfirmed_ack <= self.nxt {
@@ -297,6 +330,7 @@ impl DirectionState {
         &mut self,
         packet: &CapturedPacket,
         now: Instant,
+        departure: Departure,
         span: Span,
         context: &DirectionContext<'_>,
     ) {
@@ -331,7 +365,11 @@ impl DirectionState {
                 false => PacketKind::Repeated,
             }
         };
-        self.open_episode(&episode_context);
+        let again = match kind {
+            PacketKind::Repeated | PacketKind::FilledGap(None | Some(true)) => Some(span.end),
+            _ => None,
+        };
+        self.open_episode(&episode_context, again.map(|_| span));
         let captured = earlier.filter(|packet| packet.captured);
         let prior = PriorTransmissions {
             original: captured.map(|packet| Transmission {
@@ -345,14 +383,13 @@ impl DirectionState {
             rtt: self.rtts.average().map(|rtt| rtt + episode_context.lag),
             flight: self.segments_outstanding(episode_context.mss),
             nxt: self.nxt,
+            sent_at: departure.at,
         };
         if kind != PacketKind::LateOriginal {
             self.mark_sent(span, sent, kind != PacketKind::FilledGap(Some(false)));
         }
         if let Some(episode) = &mut self.episode {
-            if let Some(ts) = ts {
-                episode.on_timestamp(now, ts);
-            }
+            episode.on_segment(departure, segment, again);
             episode.on_below_nxt(packet, now, span, kind, &prior);
         }
         if span.end > self.nxt {
@@ -375,59 +412,6 @@ impl DirectionState {
     /// The timestamp of the latest copy of bytes that are no longer outstanding.
     fn latest_ts_of(&self, span: Span) -> Option<u32> {
         self.episode.as_ref()?.latest_ts_of(span)
-    }
-
-    /// From here on, steps are recorded.
-    fn open_episode(&mut self, episode_context: &EpisodeContext<'_>) {
-        if self
-            .episode
-            .as_ref()
-            .is_some_and(|episode| episode.is_recording())
-        {
-            return;
-        }
-        let tape = self.may_hear_receiver().then(|| self.tape(episode_context));
-        let episode = self.episode.get_or_insert_with(|| {
-            let mut episode = episode_context.pools.episodes.take().unwrap_or_default();
-            episode.begin(episode_context);
-            episode
-        });
-        if let Some(tape) = tape {
-            episode.start_recording(tape);
-        }
-        if let Some(at) = self.peer_closed_at {
-            episode.on_close(at);
-        }
-        if let Some(at) = self.reset_at {
-            episode.on_reset(at);
-        }
-    }
-
-    /// Whether the capture may hold the receiver's ACKs. If nothing was ever acknowledged, and more
-    /// is in flight than any handshake leaves open, it does not, and no trigger can be named.
-    fn may_hear_receiver(&self) -> bool {
-        let outstanding = self.outstanding.len() - self.acknowledged;
-        self.advanced_at > Instant::ZERO || outstanding <= MOST_UNACKNOWLEDGED
-    }
-
-    /// An empty tape that begins in the current state.
-    fn tape(&self, episode_context: &EpisodeContext<'_>) -> Box<Tape> {
-        let mut tape = episode_context.pools.tapes.take().unwrap_or_default();
-        tape.begin(episode_context.lag);
-        let beginning = &mut tape.beginning;
-        beginning.una = self.una;
-        beginning.window_edge = self.window_edge.max(self.una);
-        beginning.advanced_at = self.advanced_at;
-        self.rtts
-            .copy_into(&mut beginning.rtts, episode_context.lag);
-        for packet in self.outstanding.range(self.acknowledged..) {
-            let left = Span::new(packet.span.start.max(self.una), packet.span.end);
-            tape.beginning.outstanding.push((packet.at, left));
-            if let Some(ts) = packet.ts {
-                tape.on_timestamp(packet.at, ts);
-            }
-        }
-        tape
     }
 
     /// The connection has ended. Returns the score of each candidate profile.

@@ -80,7 +80,7 @@ impl DirectionState {
     }
 
     /// The index of the first entry that ends above `offset`.
-    fn first_beyond(&self, offset: Offset) -> usize {
+    pub(super) fn first_beyond(&self, offset: Offset) -> usize {
         self.outstanding.partition_point(|f| f.span.end <= offset)
     }
 
