@@ -471,6 +471,7 @@ impl DirectionState {
             probes: self.probes,
             missing: self.missing,
             foreign: self.foreign,
+            to_sender: context.shared.response_times[context.side].least(),
             rtt: self.rtts.quantiles(),
             profile: result.profile,
             episodes: result.recoveries,

@@ -181,3 +181,11 @@ fn the_number_of_a_bare_ack_shows_what_was_sent_before() {
     assert_eq!((row.fin, row.triggers), (true, Trigger::Tlp.into()));
     assert_eq!(row.verdict, Verdict::Needed);
 }
+
+#[test]
+fn the_distance_to_the_sender_is_the_shortest_round_trip() {
+    let kept = request_answered().analyzed();
+    let [client, server] = &kept.connections[0].directions;
+    assert_eq!(client.to_sender, Some(Duration::from_micros(49_990)));
+    assert_eq!(server.to_sender, Some(Duration::from_micros(10)));
+}
