@@ -14,6 +14,7 @@
 //! | --- | --- |
 //! | [`episode`] | keeps what one direction retransmitted, and has it replayed and judged |
 //! | [`tape`] | records the steps that a replay takes |
+//! | [`way_back`] | says which ACKs had reached a sender far from the capture point |
 //! | [`replay`] | replays a tape under one profile, and names each retransmission's trigger |
 //! | [`identify`] | chooses the profile that explains most, for a connection and for a host |
 //! | [`rtt_samples`] | holds the RTT samples that a replay's estimator starts from |
@@ -29,3 +30,4 @@ pub(crate) mod provisional;
 pub(crate) mod replay;
 pub(crate) mod rtt_samples;
 pub(crate) mod tape;
+mod way_back;

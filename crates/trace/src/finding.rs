@@ -513,6 +513,9 @@ pub struct Direction {
     /// Packets that do not belong to the connection: sequence numbers far from its own, resets
     /// beyond the window.
     pub foreign: u64,
+    /// The shortest round-trip time between the capture point and its sender, which includes the time
+    /// the sender took to answer; `None` if it answered nothing.
+    pub to_sender: Option<Duration>,
     /// Round-trip times of its data; `None` without samples.
     pub rtt: Option<RttQuantiles>,
     /// The profile its sender behaves like.

@@ -266,6 +266,7 @@ mod tests {
         };
         let stray = Direction {
             foreign: 2,
+            to_sender: None,
             ..Direction::default()
         };
         // (the directions, the beginning of each note)

@@ -181,6 +181,14 @@ fn direction() -> Columns<Direction> {
             ("missing_bytes", "bytes", "payload sent but not captured"),
             |d| Some(d.missing),
         )
+        .real(
+            (
+                "to_sender_ms",
+                "ms",
+                "shortest round-trip time between the capture point and the sender",
+            ),
+            |d| d.to_sender.map(ms),
+        )
         .integer(("rtt_samples", "", "round-trip time samples"), |d| {
             Some(d.rtt.map_or(0, |rtt| rtt.samples))
         });

@@ -17,6 +17,7 @@ use recoup_recovery::Trigger;
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, Flags, Options, Segment, SeqNumber, Timestamps};
 
+mod away;
 mod duplicates;
 mod merged;
 mod path_mtu;

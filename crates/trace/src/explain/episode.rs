@@ -13,9 +13,9 @@ use super::context::EpisodeContext;
 use super::identify::Replayed;
 use super::provisional::{AlternativeVerdict, ProvisionalRow};
 use super::replay::MOST_REPLAYED;
-use super::tape::Tape;
+use super::tape::{Departure, Tape};
 use crate::finding::{Evidence, Retransmission, Triggers, Vantage, Verdict};
-use crate::hosts::{HostFacts, ReportsDuplicates, Score};
+use crate::hosts::{HostFacts, ProbeEvidence, ReportsDuplicates, Score};
 use crate::memory::{HeapSize, allocated};
 use crate::read::CapturedPacket;
 use crate::verdict::acks::AckVerdicts;
@@ -24,7 +24,7 @@ use crate::verdict::{ReceiverOptions, SentSegments, Transmission};
 use profile_replay::{ProfileReplay, drop_unlikely};
 use recoup_recovery::{Ack, Trigger};
 use recoup_units::{Instant, Offset, Span};
-use recoup_wire::Flags;
+use recoup_wire::{Flags, Segment, SeqNumber};
 use row::{RecoveryTime, Row};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -163,12 +163,21 @@ impl Episode {
             self.stop_recording(context);
         }
         Learned {
-            sender: match context.vantage {
-                Vantage::Sender => context.candidates.facts(&self.replayed(context)),
-                _ => HostFacts::default(),
-            },
+            sender: self.sender_facts(context),
             receiver: self.receiver_facts(),
         }
+    }
+
+    /// What the direction showed of its sender. Away from the sender the scores are blurred, and
+    /// show no probes.
+    fn sender_facts(&self, context: &EpisodeContext<'_>) -> HostFacts {
+        let mut replayed = self.replayed(context);
+        match context.vantage {
+            Vantage::Unknown => return HostFacts::default(),
+            Vantage::Sender => {}
+            Vantage::Between | Vantage::Receiver => replayed.probes = ProbeEvidence::default(),
+        }
+        context.candidates.facts(&replayed)
     }
 
     /// What the direction showed of its receiver since this was last called.
@@ -207,11 +216,11 @@ impl Episode {
         }
     }
 
-    /// A segment with timestamp `value` was sent.
+    /// The sender sent `segment`, with or without data. `again`: the end of a retransmission.
     #[inline]
-    pub fn on_timestamp(&mut self, at: Instant, value: u32) {
+    pub fn on_segment(&mut self, sent: Departure, segment: &Segment, again: Option<Offset>) {
         if let Some(tape) = &mut self.tape {
-            tape.on_timestamp(at, value);
+            tape.on_segment(sent, segment, again);
         }
     }
 
@@ -292,7 +301,7 @@ impl Episode {
             self.ack_verdicts
                 .on_retransmission(index, old, copy, prior.original);
             if let Some(tape) = &mut self.tape {
-                tape.on_sent(at, span, Some(index));
+                tape.on_sent(prior.sent_at, span, Some(index));
             }
             self.recovering.push_back(index);
         }
@@ -343,20 +352,28 @@ impl Episode {
         same.next()?.ts
     }
 
-    /// The receiver sent an ACK. `una` is the highest cumulative ACK captured before it.
-    /// `sent` finds segments that it may cover.
+    /// The sender has answered in `nanos`, the shortest time so far, seen from the capture point.
+    pub fn on_lag(&mut self, nanos: u64) {
+        if let Some(tape) = &mut self.tape {
+            tape.on_lag(nanos);
+        }
+    }
+
+    /// The receiver sent an ACK. `una` is the highest cumulative ACK captured before it. `ts`: the
+    /// ACK's own timestamp value and sequence number. `sent` finds segments that it may cover.
     pub fn on_ack(
         &mut self,
         at: Instant,
         una: Offset,
         ack: &Ack,
         echo: Option<u32>,
+        ts: Option<(u32, SeqNumber)>,
         sent: SentSegments<'_>,
     ) {
         if let Some(tape) = &mut self.tape {
             let shows_loss = ack.has_blocks() || ack.cumulative == una;
             self.quiet_steps = if shows_loss { 0 } else { self.quiet_steps + 1 };
-            tape.on_ack(at, ack, echo);
+            tape.on_ack(at, ack, echo, ts);
         }
         if !self.ack_verdicts.is_idle() || ack.has_blocks() || self.without_sack {
             self.ack_verdicts.on_ack(at, una, ack, echo, sent);
@@ -465,12 +482,13 @@ impl Episode {
             rows[index as usize].arrival = arrival;
         });
         let replayed = self.replayed(context);
-        let best = context.with_sender(|host| context.candidates.best(&replayed, host));
+        let exact = vantage == Vantage::Sender;
+        let best = context.with_sender(|host| context.candidates.best(&replayed, host, exact));
         let mut result = EpisodeResult::default();
-        if vantage == Vantage::Sender {
+        if exact {
             result.profile = context.candidates.identification(&replayed, &best);
-            result.learned.sender = context.candidates.facts(&replayed);
         }
+        result.learned.sender = self.sender_facts(context);
         result.learned.receiver = self.receiver_facts();
         let proven = self.ack_verdicts.proof();
         let by_others = context.receiver_reports();
@@ -570,6 +588,7 @@ mod tests {
                 rtt: None,
                 flight: 1,
                 nxt: span.end,
+                sent_at: Instant::ZERO,
             };
             let mut episode = Episode::default();
             episode.on_below_nxt(&packet, Instant::ZERO, span, PacketKind::Repeated, &prior);

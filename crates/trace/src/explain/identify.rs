@@ -156,17 +156,20 @@ impl Candidates {
     }
 
     /// The indices of all profiles that explain as much as the best, ordered by what they explain of
-    /// the host's other connections or, if that is little, of this one. Those that explain less of
+    /// the host's other connections or, if that is little, of this one. Away from the sender (not
+    /// `exact`) losses blur the scores, so all of them count as equal. Those that explain less of
     /// the host's other connections are left out, unless that leaves none. Equals keep the order of
     /// the list.
-    pub fn best(&self, replayed: &Replayed, host: &HostFacts) -> Vec<usize> {
+    pub fn best(&self, replayed: &Replayed, host: &HostFacts, exact: bool) -> Vec<usize> {
         let mut best = similar(&replayed.scores);
         let mut probes = host.probes;
         probes.merge(replayed.probes);
         let known = !self.plausible(host).is_empty();
         let on_host = self.scores_on(host);
         let order = if known { &on_host } else { &replayed.scores };
-        best.sort_by(|&a, &b| by_share(order, a, b));
+        if exact {
+            best.sort_by(|&a, &b| by_share(order, a, b));
+        }
         self.narrow(&mut best, host, probes);
         best
     }
@@ -319,7 +322,7 @@ mod tests {
         for (explained, host, expected) in cases {
             let scores_of = replayed(explained, 10);
             let host = candidates.facts(&replayed(host, 100));
-            let best = candidates.best(&scores_of, &host);
+            let best = candidates.best(&scores_of, &host, true);
             let named = match candidates.identification(&scores_of, &best) {
                 Identification::Nothing => "nothing".into(),
                 Identification::Profile(one) => one.profile,

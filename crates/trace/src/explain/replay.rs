@@ -6,6 +6,9 @@
 //! host knows what its clock says. A timer fires when the capture shows the segment that it makes a sender
 //! send, if it was due within the tolerances below.
 //!
+//! Away from the sender, what the engine would have sent may have been lost before the capture point
+//! ([`unseen`]).
+//!
 //! A retransmission that the engine does not explain gets the most likely trigger
 //! ([`Sender::likely_trigger`]) and counts against the profile. A retransmission that the engine would
 //! have sent and that the capture does not show counts against it, too.
@@ -13,6 +16,7 @@
 //! Source: the 2007 study §IV-A (the state machines of several senders, fed with a trace).
 
 mod segment_size;
+mod unseen;
 
 use super::context::EpisodeContext;
 use super::tape::{Beginning, Step, Tape};
@@ -23,7 +27,9 @@ use recoup_recovery::sender::ResumeState;
 use recoup_recovery::{Mechanisms, Send, Sender, State, Timer, Trigger};
 use recoup_units::{Instant, Segments, Span};
 use segment_size::SegmentSizes;
+use std::collections::VecDeque;
 use std::time::Duration;
+use unseen::Unseen;
 
 /// How long before its computed deadline a timer may fire: the sender's clock ticks, and it
 /// measures RTTs elsewhere in the host.
@@ -72,6 +78,12 @@ pub(crate) struct Replay {
     /// When something was last sent, or an ACK last brought news.
     active: Instant,
     sizes: SegmentSizes,
+    /// Captured away from the sender: packets may be lost before the capture point.
+    away: bool,
+    /// What the engine sent and the capture has not shown.
+    unseen: VecDeque<Unseen>,
+    /// How many more packets may be assumed lost before the next one captured; `None`: any number.
+    may_assume: Option<u32>,
 }
 
 impl Replay {
@@ -88,6 +100,9 @@ impl Replay {
             now: Instant::ZERO,
             active: Instant::ZERO,
             sizes: SegmentSizes::default(),
+            away: false,
+            unseen: VecDeque::new(),
+            may_assume: None,
         }
     }
 
@@ -122,6 +137,9 @@ impl Replay {
         self.now = beginning.advanced_at.max(last_sent.unwrap_or_default());
         self.active = self.now;
         self.sizes = SegmentSizes::default();
+        self.away = !beginning.rtts.lag.is_zero();
+        self.unseen.clear();
+        self.may_assume = None;
     }
 
     /// Takes the steps of a tape, and passes the explanation of each retransmission to `explain`. Stops
@@ -134,6 +152,7 @@ impl Replay {
             if board.work() > most || board.outstanding() > MOST_REPLAYED {
                 return false;
             }
+            self.allow_unseen(tape, i);
             // What is sent within a round trip had been written by the application.
             let until = step.at() + self.sender.rtt().srtt().unwrap_or_default();
             while let Some(ahead) = written.next_if(|ahead| ahead.at() <= until) {
@@ -142,6 +161,7 @@ impl Replay {
                     self.sender.on_written(step.at(), more);
                 }
             }
+            self.send_unseen(step.at());
             match step {
                 Step::Heard(heard) => {
                     self.miss_timers(heard.at());
@@ -160,6 +180,7 @@ impl Replay {
                     at,
                     span,
                     retransmission,
+                    ..
                 } => {
                     if let Some(index) = retransmission {
                         let explained = self.on_again(at, span, &tape.steps()[i + 1..]);
@@ -193,6 +214,7 @@ impl Replay {
     }
 
     fn on_new(&mut self, at: Instant, span: Span) {
+        self.send_unseen_before(at, None);
         self.miss_timers(at);
         let span = Span::new(self.sender.nxt(), span.end.max(self.sender.nxt()));
         for piece in pieces(span, self.mss) {
@@ -209,6 +231,7 @@ impl Replay {
     fn on_again(&mut self, at: Instant, span: Span, ahead: &[Step]) -> Explained {
         let known = Span::new(span.start, span.end.min(self.sender.nxt()).max(span.start));
         self.on_smaller_segment(at, known, ahead);
+        self.send_unseen_before(at, Some(known));
         let explained = self.explain(at, known);
         let trigger = explained.triggers.first().unwrap_or(Trigger::Fast);
         self.sender.on_sent(at, Send::Again(known, trigger));
@@ -227,10 +250,10 @@ impl Replay {
         let stalled = self.is_stalled(at);
         let is_due = |timer, due| clock.is_due(due) || (stalled && timer == Timer::Rto);
         let Some(reason) = self.sender.reason_for(at, span, prompted, is_due) else {
-            return Explained {
+            return self.late_trigger(at, span).unwrap_or_else(|| Explained {
                 triggers: self.likely(at, span),
                 fits: false,
-            };
+            });
         };
         let probed = reason.skipped_probe.is_none_or(|due| clock.in_time(due));
         let fits = match reason.timer {
@@ -258,6 +281,13 @@ impl Replay {
 
     /// The trigger of a retransmission that the profile does not explain.
     fn likely(&mut self, at: Instant, span: Span) -> Triggers {
+        if self.away {
+            // Several copies may be held up and come at once, so silence says little. But only a
+            // timer makes a sender retransmit what no ACK has reported missing.
+            let quiet = !self.is_reported(span);
+            let likely = self.sender.likely_trigger(at, span, quiet);
+            return likely.map_or(Triggers::UNKNOWN, Triggers::from);
+        }
         let srtt = self.sender.rtt().srtt();
         let timer = srtt.map_or(LEAST_RTO - EARLY, |srtt| srtt / 2 + EARLY);
         // In Loss an ACK makes the sender go on, even if it brings no news.
@@ -304,9 +334,14 @@ impl Replay {
         self.note_overdue(at);
     }
 
-    fn note_overdue(&mut self, at: Instant) {
+    /// Whether what the engine has wanted to send since `since` is late at `at`.
+    fn is_overdue(&self, since: Instant, at: Instant) -> bool {
         let patience = AT_ONCE.max(self.sender.rtt().srtt().unwrap_or_default() / 8);
-        let waited = self.wanting.is_some_and(|since| at.since(since) > patience);
+        at.since(since) > patience
+    }
+
+    fn note_overdue(&mut self, at: Instant) {
+        let waited = self.wanting.is_some_and(|since| self.is_overdue(since, at));
         if waited && !self.overdue {
             self.overdue = true;
             self.absent += 1;

@@ -9,6 +9,8 @@ use std::time::Duration;
 pub(crate) struct RttSample {
     /// In µs, the clock of most senders.
     pub rtt: u32,
+    /// How long the data was held up before the capture point, in µs.
+    pub held_up: u32,
     /// The lower half of `snd_una`: the samples of one direction are close together.
     pub una: u32,
     /// From `snd_una` to `snd_nxt`, in bytes.
@@ -44,7 +46,8 @@ impl RttSamples {
             }
             let nxt = una + u64::from(sample.outstanding);
             flight_end = Some(nxt);
-            let rtt = Duration::from_micros(sample.rtt.into()) + self.lag;
+            let micros = u64::from(sample.rtt) + u64::from(sample.held_up);
+            let rtt = Duration::from_micros(micros) + self.lag;
             estimator.on_sample(rtt, una, nxt);
         }
         estimator

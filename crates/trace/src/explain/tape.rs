@@ -1,9 +1,11 @@
 //! A recording of what one sender sent and heard.
 
 use super::rtt_samples::RttSamples;
+use super::way_back::{PassedAck, WayBack};
 use crate::memory::{HeapSize, allocated};
 use recoup_recovery::Ack;
 use recoup_units::{Instant, Offset, Span};
+use recoup_wire::{Segment, SeqNumber};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -15,11 +17,35 @@ pub(crate) enum Step {
         at: Instant,
         span: Span,
         retransmission: Option<u32>,
+        /// How many of its packets since the last captured data are not captured, if known.
+        unseen: Option<u32>,
     },
     /// It heard an ACK.
     Heard(HeardAck),
     /// An ICMP message said that the path takes segments of at most `mss` bytes of payload.
     PathMtu { at: Instant, mss: u32 },
+}
+
+/// What is known of a segment's way from its sender to the capture point.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Departure {
+    /// When it would have passed the capture point if nothing had held it up.
+    pub at: Instant,
+    /// That is no mere upper bound.
+    pub is_exact: bool,
+    /// How many packets of its sender were lost since the last one with data, if known.
+    pub unseen: Option<u32>,
+}
+
+impl Departure {
+    /// The segment passed at `at` and was not held up.
+    pub const fn exact(at: Instant) -> Self {
+        Self {
+            at,
+            is_exact: true,
+            unseen: None,
+        }
+    }
 }
 
 /// An ACK without its SACK blocks, which the tape keeps apart.
@@ -52,6 +78,12 @@ const MOST_STEPS: usize = 2048;
 /// Steps for which an unused tape keeps memory.
 const USUAL_STEPS: usize = 128;
 
+/// Steps that one packet is searched for among, where others overtook it.
+const MOST_OVERTAKEN: usize = 64;
+
+/// Steps among which ACKs turn out not to have arrived.
+const MOST_RETRACTED: usize = 256;
+
 /// Timestamps of the sender that are remembered.
 const MOST_TIMESTAMPS: usize = 512;
 
@@ -61,11 +93,9 @@ pub(crate) struct Tape {
     pub beginning: Beginning,
     steps: Vec<Step>,
     blocks: Vec<Span>,
-    /// The round-trip time between the capture point and the sender: the sender's answer to an ACK
-    /// passes the capture point this much later.
-    lag: Duration,
-    /// ACKs that have passed the capture point but not reached the sender.
-    in_transit: VecDeque<(HeardAck, [Span; 4])>,
+    way_back: WayBack,
+    /// Packets lost before the current one and after the last one with data, if known.
+    unseen: Option<u32>,
     /// The sender's timestamps: the value, and when it was first and last sent.
     timestamps: VecDeque<(u32, Instant, Instant)>,
 }
@@ -76,9 +106,14 @@ impl Tape {
         self.beginning.outstanding.clear();
         self.steps.clear();
         self.blocks.clear();
-        self.in_transit.clear();
         self.timestamps.clear();
-        self.lag = lag;
+        self.way_back.begin(lag);
+        self.unseen = None;
+    }
+
+    /// The sender has answered in `nanos`, the shortest time so far, seen from the capture point.
+    pub fn on_lag(&mut self, nanos: u64) {
+        self.way_back.shorten_lag(Duration::from_nanos(nanos));
     }
 
     /// Its memory, in bytes.
@@ -88,7 +123,7 @@ impl Tape {
             + self.beginning.rtts.latest.heap_size()
             + self.steps.heap_size()
             + self.blocks.heap_size()
-            + self.in_transit.heap_size()
+            + self.way_back.memory()
             + self.timestamps.heap_size()
     }
 
@@ -96,11 +131,29 @@ impl Tape {
     pub fn trim(&mut self) {
         self.beginning.outstanding.clear();
         self.beginning.outstanding.shrink_to(USUAL_STEPS);
-        self.in_transit.clear();
-        self.in_transit.shrink_to(USUAL_STEPS);
         self.steps.shrink_to(USUAL_STEPS);
         self.blocks.shrink_to(USUAL_STEPS);
         self.timestamps.shrink_to(USUAL_STEPS);
+        self.way_back.shrink_to(USUAL_STEPS);
+    }
+
+    /// The sender sent `segment`, with or without data. `again`: the end of a retransmission.
+    pub fn on_segment(&mut self, sent: Departure, segment: &Segment, again: Option<Offset>) {
+        let at = sent.at;
+        self.unseen = sent.unseen;
+        if let Some(end) = again.filter(|_| !self.way_back.lag().is_zero()) {
+            self.retract_acks(at, end);
+        }
+        let Self {
+            way_back,
+            steps,
+            blocks,
+            ..
+        } = self;
+        way_back.on_segment(sent, segment, again, |ack| push_ack(steps, blocks, ack));
+        if let Some(ts) = segment.options.timestamps {
+            self.on_timestamp(at, ts.value);
+        }
     }
 
     /// A segment with timestamp `value` was sent.
@@ -117,26 +170,79 @@ impl Tape {
         }
     }
 
-    /// A segment was sent.
+    /// A segment was sent; [`on_segment`](Self::on_segment) came first. It takes its place among the
+    /// latest steps by its time. New data was sent in order.
     pub fn on_sent(&mut self, at: Instant, span: Span, retransmission: Option<u32>) {
-        self.deliver_until(at);
-        self.steps.push(Step::Sent {
-            at,
+        let is_new = |step: &Step| {
+            matches!(
+                step,
+                Step::Sent {
+                    retransmission: None,
+                    ..
+                }
+            )
+        };
+        let latest = self.steps.iter().rev().take(MOST_OVERTAKEN);
+        let overtaken =
+            latest.take_while(|step| step.at() > at && (retransmission.is_some() || !is_new(step)));
+        let i = self.steps.len() - overtaken.count();
+        let before = i.checked_sub(1).map(|before| self.steps[before].at());
+        let step = Step::Sent {
+            at: at.max(before.unwrap_or(at)),
             span,
             retransmission,
-        });
+            unseen: self.unseen,
+        };
+        self.steps.insert(i, step);
     }
 
     /// The path takes segments of at most `mss` bytes of payload.
     pub fn on_path_mtu(&mut self, at: Instant, mss: u32) {
-        self.deliver_until(at);
-        self.steps.push(Step::PathMtu { at, mss });
+        let Self {
+            way_back,
+            steps,
+            blocks,
+            ..
+        } = self;
+        way_back.arrive_below(at, Offset(u64::MAX), |ack| push_ack(steps, blocks, ack));
+        steps.push(Step::PathMtu { at, mss });
     }
 
-    /// An ACK that echoes `echo` passed on its way to the sender.
-    pub fn on_ack(&mut self, at: Instant, ack: &Ack, echo: Option<u32>) {
-        self.deliver_until(at);
-        let at = at + self.lag;
+    /// New data was sent before the recording started. Only the time says which ACKs came before,
+    /// none of them of `end`.
+    pub fn on_sent_before(&mut self, at: Instant, span: Span, end: Offset) {
+        let Self {
+            way_back,
+            steps,
+            blocks,
+            ..
+        } = self;
+        way_back.arrive_below(at, end, |ack| push_ack(steps, blocks, ack));
+        self.on_sent(at, span, None);
+    }
+
+    /// The sender did not know at `at` that `end` had arrived: it heard no ACK of that.
+    fn retract_acks(&mut self, at: Instant, end: Offset) {
+        let wrong = |step: &Step| matches!(step, Step::Heard(heard) if heard.cumulative >= end && heard.at <= at);
+        let from = self.steps.len().saturating_sub(MOST_RETRACTED);
+        if self.steps[from..].iter().any(wrong) {
+            let latest = self.steps.split_off(from);
+            self.steps
+                .extend(latest.into_iter().filter(|step| !wrong(step)));
+        }
+    }
+
+    /// An ACK that echoes `echo` passed on its way to the sender. `ts`: its own timestamp value and
+    /// sequence number.
+    pub fn on_ack(
+        &mut self,
+        at: Instant,
+        ack: &Ack,
+        echo: Option<u32>,
+        ts: Option<(u32, SeqNumber)>,
+    ) {
+        let lag = self.way_back.lag();
+        let at = at + lag;
         let echoed = echo.and_then(|echo| self.sending_of(echo));
         let mut blocks = [Span::new(Offset(0), Offset(0)); 4];
         let mut count = 0;
@@ -154,10 +260,17 @@ impl Tape {
             blocks: (0, count),
             carries_data: ack.carries_data,
         };
-        if self.lag.is_zero() {
-            self.push_ack(heard, blocks);
+        let passed = PassedAck { heard, blocks, ts };
+        let Self {
+            way_back,
+            steps,
+            blocks,
+            ..
+        } = self;
+        if lag.is_zero() {
+            push_ack(steps, blocks, passed);
         } else {
-            self.in_transit.push_back((heard, blocks));
+            way_back.push(passed, |ack| push_ack(steps, blocks, ack));
         }
     }
 
@@ -170,30 +283,15 @@ impl Tape {
         Some((tick.1, tick.2))
     }
 
-    fn push_ack(&mut self, mut heard: HeardAck, blocks: [Span; 4]) {
-        heard.blocks.0 = self.blocks.len() as u32;
-        self.blocks
-            .extend_from_slice(&blocks[..usize::from(heard.blocks.1)]);
-        self.steps.push(Step::Heard(heard));
-    }
-
-    /// Records the ACKs that have reached the sender by `now`.
-    fn deliver_until(&mut self, now: Instant) {
-        while self
-            .in_transit
-            .front()
-            .is_some_and(|(heard, _)| heard.at <= now)
-            && let Some((heard, blocks)) = self.in_transit.pop_front()
-        {
-            self.push_ack(heard, blocks);
-        }
-    }
-
-    /// Records all ACKs still in transit.
+    /// Records all ACKs on their way.
     pub fn deliver_rest(&mut self) {
-        while let Some((heard, blocks)) = self.in_transit.pop_front() {
-            self.push_ack(heard, blocks);
-        }
+        let Self {
+            way_back,
+            steps,
+            blocks,
+            ..
+        } = self;
+        way_back.arrive_all(|ack| push_ack(steps, blocks, ack));
     }
 
     /// Whether it should be replayed now.
@@ -228,6 +326,19 @@ impl Tape {
     }
 }
 
+/// Records that the sender heard `ack`, no earlier than the step before.
+fn push_ack(steps: &mut Vec<Step>, recorded: &mut Vec<Span>, ack: PassedAck) {
+    let PassedAck {
+        mut heard, blocks, ..
+    } = ack;
+    if let Some(last) = steps.last() {
+        heard.at = heard.at.max(last.at());
+    }
+    heard.blocks.0 = recorded.len() as u32;
+    recorded.extend_from_slice(&blocks[..usize::from(heard.blocks.1)]);
+    steps.push(Step::Heard(heard));
+}
+
 impl Step {
     /// When it happened.
     pub fn at(&self) -> Instant {
@@ -242,5 +353,20 @@ impl HeardAck {
     /// When it reached the sender.
     pub fn at(&self) -> Instant {
         self.at
+    }
+
+    /// Everything below has arrived.
+    pub fn cumulative(&self) -> Offset {
+        self.cumulative
+    }
+
+    /// It reached the sender after `at`.
+    pub fn arrive_after(&mut self, at: Instant) {
+        self.at = self.at.max(at.plus_nanos(1));
+    }
+
+    /// It reached the sender by `at`.
+    pub fn arrive_by(&mut self, at: Instant) {
+        self.at = self.at.min(at);
     }
 }

@@ -16,11 +16,17 @@
 //! Without either it stays open.
 
 mod acks;
+mod away;
 mod duplicates;
+mod id_counter;
 mod mss;
 mod outstanding;
 mod path_mtu;
 mod probes;
+mod recent_acks;
+mod recording;
+mod send_clock;
+mod unseen_original;
 
 use super::rtts::Rtts;
 use super::shared::DirectionContext;
@@ -29,13 +35,15 @@ use crate::explain::episode::{
     ConnectionEnd, Episode, EpisodeResult, Learned, PacketKind, PriorTransmissions,
 };
 use crate::explain::provisional::ProvisionalRow;
-use crate::explain::tape::Tape;
+use crate::explain::tape::Departure;
 use crate::finding;
 use crate::memory::HeapSize;
 use crate::read::CapturedPacket;
 use crate::verdict::Transmission;
+use away::{Arrival, AwayState};
 pub(crate) use duplicates::fingerprint;
 use duplicates::{AT_ONCE, RecentPackets};
+use id_counter::IdCounter;
 use mss::{LEAST_FULL_SEGMENT, Mss};
 use outstanding::{OutstandingPacket, SentPacket, sent_after, sent_after_gap};
 use recoup_units::{Instant, Offset, Span};
@@ -52,10 +60,6 @@ const DUPTHRESH: u8 = 3;
 
 /// Stands for "no unconfirmed ACK" and "no window probe".
 const NO_OFFSET: Offset = Offset(u64::MAX);
-
-/// Packets in flight, none of them acknowledged, up to which they are replayed: more than any
-/// initial window.
-const MOST_UNACKNOWLEDGED: usize = 256;
 
 /// Work that replays may take for each captured segment of a direction, in segments that the engines
 /// visit. Seven profiles visit a new segment once each.
@@ -116,6 +120,9 @@ pub(crate) struct DirectionState {
     steps: u64,
     /// More would have cost too much, so something was left out.
     too_costly: bool,
+    ids: IdCounter,
+    /// What is known of the way from the sender, where the capture point is away from it.
+    away: Option<Box<AwayState>>,
     pub episode: Option<Box<Episode>>,
 }
 
@@ -151,6 +158,8 @@ impl Default for DirectionState {
             recent: RecentPackets::default(),
             steps: 0,
             too_costly: false,
+            ids: IdCounter::default(),
+            away: None,
             episode: None,
         }
     }
@@ -234,15 +243,22 @@ impl DirectionState {
         context: &DirectionContext<'_>,
     ) {
         let segment = &packet.segment;
-        if let (Some(episode), Some(ts)) = (&mut self.episode, segment.options.timestamps) {
-            episode.on_timestamp(now, ts.value);
-        }
+        let Arrival {
+            mut departure,
+            before,
+        } = self.on_arrival(packet, now, context);
         let len = u64::from(segment.sequence_len());
         let isn = match self.isn {
             Some(isn) => isn,
             None => self.begin_mid_connection(segment.seq),
         };
+        if len == 0 && !segment.flags.contains(Flags::RST) {
+            self.on_next_number(packet, isn, &departure, context);
+        }
         if len == 0 || segment.flags.contains(Flags::RST) {
+            if let Some(episode) = &mut self.episode {
+                episode.on_segment(departure, segment, None);
+            }
             self.probes += u64::from(self.is_bare_probe(segment.seq, isn, segment.payload_len));
             return;
         }
@@ -260,10 +276,17 @@ impl DirectionState {
         if segment.flags.contains(Flags::FIN) {
             self.fin = Some(span.end);
         }
+        if let Some(before) = before
+            && span.start == self.nxt
+            && self.repeats_unseen(packet, &before, context)
+        {
+            self.on_unseen_original(span, &before);
+            departure.unseen = Some(before.lost_since - 1);
+        }
         if span.start >= self.nxt {
-            self.on_new(packet, now, span);
+            self.on_new(packet, now, departure, span);
         } else {
-            self.on_below_nxt(packet, now, span, context);
+            self.on_below_nxt(packet, now, departure, span, context);
         }
         self.explain_if_due(now, context);
     }
@@ -312,7 +335,8 @@ impl DirectionState {
         })
     }
 
-    fn on_new(&mut self, packet: &CapturedPacket, now: Instant, span: Span) {
+    /// Takes a packet above `snd_nxt`.
+    fn on_new(&mut self, packet: &CapturedPacket, now: Instant, departure: Departure, span: Span) {
         let segment = &packet.segment;
         if segment.payload_len == 1 && self.is_beyond_closed_window(span) {
             self.probes += 1;
@@ -334,7 +358,16 @@ impl DirectionState {
         self.push(OutstandingPacket::first(span, sent));
         self.mss.on_payload(segment.payload_len);
         if let Some(episode) = &mut self.episode {
-            episode.on_new(now, Span::new(self.nxt, span.end));
+            episode.on_segment(departure, segment, None);
+            if span.start > self.nxt {
+                let lost_since = self.away.as_ref().and_then(|away| away.lost_since());
+                let lost_at = lost_since.unwrap_or(departure.at);
+                episode.on_new(lost_at, Span::new(self.nxt, span.start));
+            }
+            episode.on_new(departure.at, span);
+        }
+        if let Some(away) = &mut self.away {
+            away.on_new();
         }
         self.nxt = span.end;
         if self.unconfirmed_ack <= self.nxt {
@@ -348,6 +381,7 @@ impl DirectionState {
         &mut self,
         packet: &CapturedPacket,
         now: Instant,
+        departure: Departure,
         span: Span,
         context: &DirectionContext<'_>,
     ) {
@@ -388,7 +422,11 @@ impl DirectionState {
                 false => PacketKind::Repeated,
             }
         };
-        self.open_episode(&episode_context);
+        let again = match kind {
+            PacketKind::Repeated | PacketKind::FilledGap(None | Some(true)) => Some(span.end),
+            _ => None,
+        };
+        self.open_episode(&episode_context, again.map(|_| span));
         let captured = earlier.filter(|packet| packet.captured);
         let prior = PriorTransmissions {
             original: captured.map(|packet| Transmission {
@@ -403,14 +441,13 @@ impl DirectionState {
             rtt: self.rtts.average().map(|rtt| rtt + episode_context.lag),
             flight: self.segments_outstanding(episode_context.mss),
             nxt: self.nxt,
+            sent_at: departure.at,
         };
         if kind != PacketKind::LateOriginal {
             self.mark_sent(span, sent, kind != PacketKind::FilledGap(Some(false)));
         }
         if let Some(episode) = &mut self.episode {
-            if let Some(ts) = ts {
-                episode.on_timestamp(now, ts);
-            }
+            episode.on_segment(departure, segment, again);
             episode.on_below_nxt(packet, now, span, kind, &prior);
         }
         if span.end > self.nxt {
@@ -425,60 +462,6 @@ impl DirectionState {
     /// The timestamp of the latest copy of bytes that are no longer outstanding.
     fn latest_ts_of(&self, span: Span) -> Option<u32> {
         self.episode.as_ref()?.latest_ts_of(span)
-    }
-
-    /// From here on, steps are recorded.
-    fn open_episode(&mut self, episode_context: &EpisodeContext<'_>) {
-        if self
-            .episode
-            .as_ref()
-            .is_some_and(|episode| episode.is_recording())
-        {
-            return;
-        }
-        let mut episode = self.episode.take().unwrap_or_else(|| {
-            let mut episode = episode_context.pools.episodes.take().unwrap_or_default();
-            episode.begin(episode_context);
-            episode
-        });
-        let segments = self.most_segments_outstanding(episode_context.mss);
-        if self.may_hear_receiver() && episode.may_record(segments, episode_context) {
-            episode.start_recording(self.tape(episode_context));
-        }
-        if let Some(at) = self.peer_closed_at {
-            episode.on_close(at);
-        }
-        if let Some(at) = self.reset_at {
-            episode.on_reset(at);
-        }
-        self.episode = Some(episode);
-    }
-
-    /// Whether the capture may hold the receiver's ACKs. If nothing was ever acknowledged, and more
-    /// is in flight than any handshake leaves open, it does not, and no trigger can be named.
-    fn may_hear_receiver(&self) -> bool {
-        let outstanding = self.outstanding.len() - self.acknowledged;
-        self.advanced_at > Instant::ZERO || outstanding <= MOST_UNACKNOWLEDGED
-    }
-
-    /// An empty tape that begins in the current state.
-    fn tape(&self, episode_context: &EpisodeContext<'_>) -> Box<Tape> {
-        let mut tape = episode_context.pools.tapes.take().unwrap_or_default();
-        tape.begin(episode_context.lag);
-        let beginning = &mut tape.beginning;
-        beginning.una = self.una;
-        beginning.window_edge = self.window_edge.max(self.una);
-        beginning.advanced_at = self.advanced_at;
-        self.rtts
-            .copy_into(&mut beginning.rtts, episode_context.lag);
-        for packet in self.outstanding.range(self.acknowledged..) {
-            let left = Span::new(packet.span.start.max(self.una), packet.span.end);
-            tape.beginning.outstanding.push((packet.at, left));
-            if let Some(ts) = packet.ts {
-                tape.on_timestamp(packet.at, ts);
-            }
-        }
-        tape
     }
 
     /// The connection has ended. Returns what it showed of the hosts.
@@ -536,6 +519,7 @@ impl DirectionState {
             probes: self.probes,
             missing: self.missing,
             foreign: self.foreign,
+            to_sender: context.shared.response_times[context.side].least(),
             rtt: self.rtts.quantiles(),
             profile: result.profile,
             episodes: result.recoveries,

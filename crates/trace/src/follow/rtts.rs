@@ -74,14 +74,15 @@ impl Rtts {
         self.samples.shrink_to_fit();
     }
 
-    /// An ACK covered data sent once, `rtt` ns ago. `newest` is the time since the newest of that
-    /// data was sent, in ns.
+    /// An ACK covered data sent once, `rtt` ns ago, after it was held up for `held_up` ns before the
+    /// capture point. `newest` is the time since the newest of that data was sent, in ns.
     #[inline]
-    pub fn on_sample(&mut self, rtt: u64, newest: u64, una: Offset, nxt: Offset) {
+    pub fn on_sample(&mut self, rtt: u64, held_up: u64, newest: u64, una: Offset, nxt: Offset) {
         let micros = u32::try_from(rtt / 1000).unwrap_or(u32::MAX);
         self.una = una;
         let sample = RttSample {
             rtt: micros,
+            held_up: u32::try_from(held_up / 1000).unwrap_or(u32::MAX),
             una: una.0 as u32,
             outstanding: u32::try_from(nxt.since(una)).unwrap_or(u32::MAX),
         };
@@ -227,6 +228,12 @@ impl ResponseTime {
     #[inline]
     pub fn nanos(&self) -> u64 {
         self.least.unwrap_or_default()
+    }
+
+    /// The same; `None` without one.
+    #[inline]
+    pub fn least_nanos(&self) -> Option<u64> {
+        self.least
     }
 
     /// The shortest response time.

@@ -21,6 +21,8 @@ pub(crate) struct Shared {
     pub sack_refused: bool,
     /// Timestamps are in use.
     pub timestamps: bool,
+    /// When each end's last packet was captured.
+    pub last_packet_at: [Instant; 2],
     /// Packets identical to one just before.
     pub identical_packets: u64,
     /// The capture holds the SYN twice before the SYN-ACK.
@@ -44,6 +46,7 @@ impl Shared {
             sack: false,
             sack_refused: false,
             timestamps: false,
+            last_packet_at: [Instant::ZERO; 2],
             identical_packets: 0,
             syn_duplicated: false,
             response_times: Default::default(),
@@ -58,6 +61,20 @@ impl Shared {
         match side {
             0 => self.endpoints.src.ip(),
             _ => self.endpoints.dst.ip(),
+        }
+    }
+
+    /// Whether direction `side` was captured away from its sender, as far as known. Where
+    /// [`vantage`] says so, this does, too.
+    #[inline]
+    pub fn is_away(&self, side: usize) -> bool {
+        let [near, far] = [side, 1 - side].map(|side| self.response_times[side].least_nanos());
+        let Some(near) = near.filter(|near| *near > 0) else {
+            return false;
+        };
+        match self.outgoing[side] {
+            Some(outgoing) => !outgoing,
+            None => far.is_some_and(|far| near.saturating_mul(9) >= far),
         }
     }
 
@@ -76,6 +93,7 @@ impl Shared {
         {
             self.on_new_origin(packet.outgoing, side);
         }
+        self.last_packet_at[side] = now;
         let options = &packet.segment.options;
         if let Some(ts) = options.timestamps {
             // The peer may decline timestamps that a SYN offers (RFC 7323 §3.2).

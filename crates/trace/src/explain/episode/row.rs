@@ -39,6 +39,8 @@ pub(crate) struct PriorTransmissions {
     pub flight: u32,
     /// `snd_nxt` before the packet.
     pub nxt: Offset,
+    /// When the packet would have come if nothing had held it up.
+    pub sent_at: Instant,
 }
 
 /// A packet with bytes below `snd_nxt`.

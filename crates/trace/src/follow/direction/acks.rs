@@ -2,6 +2,7 @@
 //! was not captured.
 
 use super::outstanding::{OutstandingPacket, SentPacket, sent_once};
+use super::recent_acks::RecentAck;
 use super::{DirectionState, MOST_DISTANCE, NO_OFFSET};
 use crate::follow::shared::DirectionContext;
 use crate::read::CapturedPacket;
@@ -56,16 +57,20 @@ impl DirectionState {
             && self.outstanding.len() > self.acknowledged;
         self.plain_duplicates = self.plain_duplicates.saturating_add(repeated.into());
         if out_of_order || repeated {
-            self.open_episode(&self.episode_context(context));
+            self.open_episode(&self.episode_context(context), None);
         }
         self.window = window;
         let acked = self
             .acked
             .replace(self.acked.unwrap_or_default().max(cumulative));
+        let mut ack = Ack::new(cumulative, window);
+        ack.carries_data = carries_data;
         if self.episode.is_some() {
             let acked = acked.unwrap_or(Offset::SYN);
-            let ack = Ack::new(cumulative, window);
-            self.pass_ack_to_episode(packet, now, isn, (acked, ack), context);
+            self.pass_ack_to_episode(packet, now, isn, (acked, &mut ack), context);
+        }
+        if context.shared.is_away(context.side) {
+            self.remember_ack(packet, now, &ack, context);
         }
         if cumulative > self.una {
             self.window_edge = cumulative + window;
@@ -88,14 +93,13 @@ impl DirectionState {
         packet: &CapturedPacket,
         now: Instant,
         isn: SeqNumber,
-        (acked, mut ack): (Offset, Ack),
+        (acked, ack): (Offset, &mut Ack),
         context: &DirectionContext<'_>,
     ) {
         let Some(episode) = &mut self.episode else {
             return;
         };
         let segment = &packet.segment;
-        ack.carries_data = segment.sequence_len() > 0;
         for [left, right] in segment.options.sack.as_slice() {
             // An old ACK may carry DSACK blocks too: they are unwrapped relative to this ACK.
             let near = |number: &SeqNumber| number.unwrap(isn, ack.cumulative);
@@ -108,10 +112,32 @@ impl DirectionState {
         // If options were cut, the echo may belong to a duplicate that a lost DSACK block reports.
         let whole = packet.options_complete;
         let echo = (segment.options.timestamps.filter(|_| whole)).map(|ts| ts.echo);
+        let ts = (segment.options.timestamps).map(|ts| (ts.value, segment.seq));
+        episode.on_lag(context.shared.response_times[context.side].nanos());
         let outstanding = &self.outstanding;
         let sent = |at| sent_once(outstanding, at);
-        episode.on_ack(now, acked, &ack, echo, &sent);
+        episode.on_ack(now, acked, ack, echo, ts, &sent);
         self.explain_if_due(now, context);
+    }
+
+    /// Keeps an ACK for recordings that start before it has reached the sender.
+    fn remember_ack(
+        &mut self,
+        packet: &CapturedPacket,
+        now: Instant,
+        ack: &Ack,
+        context: &DirectionContext<'_>,
+    ) {
+        let segment = &packet.segment;
+        let timestamps = segment.options.timestamps;
+        let echo = timestamps
+            .filter(|_| packet.options_complete)
+            .map(|ts| ts.echo);
+        let ts = timestamps.map(|ts| (ts.value, segment.seq));
+        let way = context.shared.response_times[context.side].nanos();
+        let recent = RecentAck::new(now, ack, echo, ts);
+        let away = self.away.get_or_insert_default();
+        away.recent_acks.push(recent, way.saturating_mul(2));
     }
 
     /// An ACK above everything captured: either the capture lacks packets, or the ACK is foreign.
@@ -164,16 +190,18 @@ impl DirectionState {
             self.outstanding.pop_front();
             self.acknowledged -= 1;
         }
-        let (first, newest) = times?;
+        let ((first, ts), newest) = times?;
         let (rtt, newest) = (now.nanos_since(first), now.nanos_since(newest));
-        self.rtts.on_sample(rtt, newest, una, self.nxt);
+        let clock = (self.away.as_ref()).map(|away| &away.clock);
+        let held_up = clock.map_or(0, |clock| first.nanos_since(clock.unhindered(ts, first).at));
+        self.rtts.on_sample(rtt, held_up, newest, una, self.nxt);
         Some(newest)
     }
 
     /// Advances `snd_una`. Returns when the first and last acknowledged packets were sent, if all
-    /// of them were sent once.
+    /// of them were sent once, and the timestamp of the first.
     #[inline]
-    fn advance_una(&mut self, una: Offset) -> Option<(Instant, Instant)> {
+    fn advance_una(&mut self, una: Offset) -> Option<((Instant, Option<u32>), Instant)> {
         let mut first = None;
         let mut newest = None;
         let mut ambiguous = false;
@@ -185,7 +213,7 @@ impl DirectionState {
             if packet.copies > 0 || !packet.captured {
                 ambiguous = true;
             } else if packet.span.end <= una || packet.span.start >= self.una {
-                first = first.or(Some(packet.at));
+                first = first.or(Some((packet.at, packet.ts)));
                 newest = Some(packet.at);
             }
             if packet.span.end > una {

@@ -114,7 +114,7 @@ impl DirectionState {
     }
 
     /// The index of the first entry that ends above `offset`.
-    fn first_beyond(&self, offset: Offset) -> usize {
+    pub(super) fn first_beyond(&self, offset: Offset) -> usize {
         let len = self.outstanding.len();
         let Some(first) = self.outstanding.front() else {
             return 0;

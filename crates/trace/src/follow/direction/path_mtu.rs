@@ -31,7 +31,7 @@ impl DirectionState {
         if let Some(mss) = mss
             && outstanding
         {
-            self.open_episode(&self.episode_context(context));
+            self.open_episode(&self.episode_context(context), None);
             if let Some(episode) = &mut self.episode {
                 episode.on_path_mtu(now, mss);
             }

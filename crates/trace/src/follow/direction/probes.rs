@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// The shortest silence before a keep-alive: TCP_KEEPIDLE is set in seconds. Retransmissions of
 /// acknowledged data come sooner.
-const LEAST_IDLE: Duration = Duration::from_secs(1);
+pub(super) const LEAST_IDLE: Duration = Duration::from_secs(1);
 
 impl DirectionState {
     /// A probe without payload: a keep-alive or window probe just below `snd_una`.

@@ -1,0 +1,191 @@
+//! Data captured at its receiver: the client's, 50 ms away from its sender.
+
+use super::*;
+
+/// The time of the SYN-ACK.
+const SYN_ACK: f64 = 0.01;
+
+impl Conversation {
+    /// Data from the client that passes at `at`. Without a hold-up it would have passed at `sent`. It
+    /// echoes the server's packet of the time `echo`.
+    fn upload(&mut self, at: f64, sent: f64, seq: i64, len: u32, echo: f64) -> &mut CapturedPacket {
+        self.packet(at, 0, seq, len, 0, |segment| {
+            segment.options.timestamps = Some(Timestamps {
+                value: ticks(sent),
+                echo: ticks(echo),
+            });
+        })
+    }
+
+    /// The server's ACK of the client's data.
+    fn upload_ack(&mut self, at: f64, ack: i64, from: i64, to: i64) {
+        self.packet(at, 1, 0, 0, ack, |segment| {
+            if to > from {
+                let number = |n: i64| SeqNumber(ISN[0].wrapping_add((n + 1) as u32));
+                segment.options.sack.push([number(from), number(to)]);
+            }
+        });
+    }
+
+    /// The next packet of the client does not reach the capture point.
+    fn lose_upload(&mut self) {
+        self.ip_id[0] += 1;
+    }
+
+    fn upload_triggers(self) -> Vec<Triggers> {
+        let kept = self.analyzed();
+        let rows = kept.retransmissions.iter();
+        rows.map(|row| row.triggers).collect()
+    }
+}
+
+fn ticks(at: f64) -> u32 {
+    1_000_000 + at as u32
+}
+
+#[test]
+fn an_ack_that_the_sender_does_not_echo_did_not_reach_it() {
+    let mut conversation = Conversation::opened(0.0);
+    conversation.upload(60.0, 60.0, 0, 100, SYN_ACK);
+    conversation.upload_ack(60.1, 100, 0, 0); // lost
+    conversation.upload(311.0, 311.0, 0, 100, SYN_ACK);
+    conversation.upload_ack(311.1, 100, 0, 100);
+    assert_eq!(conversation.upload_triggers(), [Trigger::Tlp.into()]);
+}
+
+#[test]
+fn a_lost_fast_retransmission_is_followed_by_a_timeout() {
+    let mut conversation = Conversation::opened(0.0);
+    for i in 0..10 {
+        let at = 60.0 + f64::from(i) * 0.01;
+        if i == 3 {
+            conversation.lose_upload();
+            continue;
+        }
+        let end = i64::from(i + 1) * 1000;
+        conversation.upload(at, at, end - 1000, 1000, SYN_ACK);
+        let from = if i > 3 { 4000 } else { end };
+        conversation.upload_ack(at + 0.005, end.min(3000), from, end);
+    }
+    conversation.lose_upload();
+    conversation.upload(365.0, 365.0, 3000, 1000, 60.0);
+    conversation.upload_ack(365.1, 10_000, 0, 0);
+    assert_eq!(conversation.upload_triggers(), [Trigger::Rto.into()]);
+}
+
+#[test]
+fn timestamps_show_when_held_up_copies_were_sent() {
+    let mut conversation = Conversation::opened(0.0);
+    conversation.upload(700.0, 60.0, 0, 100, SYN_ACK);
+    conversation.upload_ack(700.02, 100, 0, 0);
+    conversation.upload(700.1, 311.0, 0, 100, SYN_ACK);
+    conversation.upload_ack(700.12, 100, 0, 100);
+    conversation.upload(700.2, 565.0, 0, 100, SYN_ACK);
+    conversation.upload_ack(700.22, 100, 0, 100);
+    assert_eq!(
+        conversation.upload_triggers(),
+        [Trigger::Tlp.into(), Trigger::Rto.into()]
+    );
+}
+
+#[test]
+fn a_lost_small_segment_is_apart_from_the_one_above_it() {
+    let mut conversation = Conversation::opened(0.0);
+    conversation.upload(60.0, 60.0, 0, 100, SYN_ACK);
+    conversation.upload_ack(60.1, 100, 0, 0);
+    conversation.lose_upload();
+    conversation.upload(130.0, 130.0, 150, 100, 60.0);
+    conversation.upload_ack(130.1, 100, 150, 250);
+    conversation.upload(182.0, 182.0, 100, 50, 130.0);
+    conversation.upload_ack(182.1, 250, 0, 0);
+    assert_eq!(conversation.upload_triggers(), [Trigger::Fast.into()]);
+}
+
+/// A request and its answer, whose ACK passes at 101.
+fn request_answered() -> Conversation {
+    let mut conversation = Conversation::opened(0.0);
+    conversation.upload(51.0, 51.0, 0, 100, SYN_ACK);
+    conversation.packet(51.1, 1, 0, 200, 100, |_| {});
+    conversation.packet(101.3, 0, 100, 0, 200, |_| {});
+    conversation
+}
+
+/// The next request, which passes at `at`.
+fn next_request(conversation: &mut Conversation, at: f64) -> &mut CapturedPacket {
+    conversation.packet(at, 0, 100, 100, 200, |segment| {
+        segment.options.timestamps = Some(Timestamps {
+            value: ticks(at),
+            echo: ticks(51.0),
+        });
+    })
+}
+
+#[test]
+fn a_missing_packet_can_only_have_been_the_original() {
+    let mut conversation = request_answered();
+    conversation.lose_upload();
+    next_request(&mut conversation, 360.0);
+    conversation.upload_ack(360.1, 200, 0, 0);
+    let kept = conversation.analyzed();
+    let [row] = kept.retransmissions.as_slice() else {
+        panic!("{:?}", kept.retransmissions);
+    };
+    assert_eq!(row.triggers, Trigger::Tlp.into());
+    assert_eq!(
+        (row.verdict, row.evidence),
+        (Verdict::Needed, Evidence::NoCopySeen)
+    );
+    assert_eq!(row.vantage, Vantage::Receiver);
+}
+
+#[test]
+fn a_missing_packet_may_have_been_something_else() {
+    let first_transmission = |lost: bool, at: f64, window: u16| {
+        let mut conversation = request_answered();
+        if lost {
+            conversation.lose_upload();
+        }
+        next_request(&mut conversation, at).segment.window = window;
+        conversation.upload_ack(at + 0.1, 200, 0, 0);
+        assert_eq!(conversation.analyzed().retransmissions, []);
+    };
+    first_transmission(false, 360.0, 1000);
+    // A window update.
+    first_transmission(true, 360.0, 1001);
+    // A keep-alive.
+    first_transmission(true, 1500.0, 1000);
+    // The ACK of what the server sent again.
+    let mut conversation = request_answered();
+    conversation.packet(101.35, 1, 0, 200, 100, |_| {});
+    conversation.lose_upload();
+    next_request(&mut conversation, 360.0);
+    let kept = conversation.analyzed();
+    let client = CLIENT.parse().unwrap();
+    let mut rows = kept.retransmissions.iter();
+    assert!(rows.all(|row| row.endpoints.src != client));
+}
+
+#[test]
+fn the_number_of_a_bare_ack_shows_what_was_sent_before() {
+    let mut conversation = request_answered();
+    conversation.lose_upload(); // the FIN
+    conversation.packet(160.0, 1, 200, 300, 100, |_| {});
+    conversation.packet(210.1, 0, 101, 0, 500, |_| {});
+    let fin = conversation.packet(360.0, 0, 100, 0, 500, |_| {});
+    fin.segment.flags = Flags::FIN.union(Flags::ACK);
+    conversation.upload_ack(360.1, 101, 0, 0);
+    let kept = conversation.analyzed();
+    let [row] = kept.retransmissions.as_slice() else {
+        panic!("{:?}", kept.retransmissions);
+    };
+    assert_eq!((row.fin, row.triggers), (true, Trigger::Tlp.into()));
+    assert_eq!(row.verdict, Verdict::Needed);
+}
+
+#[test]
+fn the_distance_to_the_sender_is_the_shortest_round_trip() {
+    let kept = request_answered().analyzed();
+    let [client, server] = &kept.connections[0].directions;
+    assert_eq!(client.to_sender, Some(Duration::from_micros(49_990)));
+    assert_eq!(server.to_sender, Some(Duration::from_micros(10)));
+}

@@ -1,0 +1,275 @@
+//! The ACKs between the capture point and the sender of the data.
+//!
+//! ```text
+//! sender ◄──────── capture ◄──────── receiver
+//!          lag: the round-trip time between the sender and the capture point
+//! ```
+//! An ACK that passes the capture point reaches the sender later, or never. What the sender sends
+//! next passes the capture point a full `lag` after the ACK did.
+//!
+//! With timestamps, the sender's segments show which ACKs it had. A segment echoes the highest
+//! timestamp value that the sender had received in sequence (RFC 7323 §4.3). So of the ACKs that
+//! may have changed the echo,
+//!
+//! - those with lower values had arrived, or were lost and no longer matter;
+//! - one with the same value had arrived;
+//! - those with higher values had not arrived. If it was past their time, they were held up or lost.
+//!
+//! An ACK that was lost counts as arrived when a later one does: what it says is no news by then.
+//!
+//! With or without timestamps, a sender retransmits nothing that it knows to have arrived. So a
+//! retransmission shows that no ACK of its last byte had arrived.
+
+use super::tape::{Departure, HeardAck};
+use crate::memory::HeapSize;
+use recoup_units::{Instant, Offset, Span};
+use recoup_wire::{Segment, SeqNumber};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// By how much the round-trip time between the capture point and the sender may be overestimated.
+const UNCERTAIN: Duration = Duration::from_millis(1);
+
+/// ACKs on their way at once. Beyond, the oldest count as arrived.
+const MOST_ON_THE_WAY: usize = 4096;
+
+/// An ACK on its way to the sender.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PassedAck {
+    /// Its time is when it reaches the sender, if it is not held up.
+    pub heard: HeardAck,
+    pub blocks: [Span; 4],
+    /// Its timestamp value and its sequence number, if it carries timestamps.
+    pub ts: Option<(u32, SeqNumber)>,
+}
+
+/// The ACKs on their way to one sender.
+#[derive(Clone, Debug, Default)]
+pub(super) struct WayBack {
+    lag: Duration,
+    acks: VecDeque<PassedAck>,
+    /// The highest timestamp that the sender echoed, and what it acknowledged with it.
+    latest: Option<(u32, SeqNumber)>,
+    /// When the sender sent its latest segment. It had not heard the ACKs still on their way.
+    sent_at: Instant,
+}
+
+impl WayBack {
+    /// Empties the way and sets its round-trip time.
+    pub fn begin(&mut self, lag: Duration) {
+        self.acks.clear();
+        self.latest = None;
+        self.sent_at = Instant::ZERO;
+        self.lag = lag;
+    }
+
+    /// The round-trip time between the capture point and the sender.
+    pub fn lag(&self) -> Duration {
+        self.lag
+    }
+
+    /// The round-trip time is not longer than `lag`.
+    pub fn shorten_lag(&mut self, lag: Duration) {
+        if !lag.is_zero() {
+            self.lag = self.lag.min(lag);
+        }
+    }
+
+    /// Its memory on the heap, in bytes.
+    pub fn memory(&self) -> usize {
+        self.acks.heap_size()
+    }
+
+    /// Frees memory beyond `usual` ACKs.
+    pub fn shrink_to(&mut self, usual: usize) {
+        self.acks.shrink_to(usual);
+    }
+
+    /// An ACK passed the capture point. Passes on ACKs that are too many to keep.
+    pub fn push(&mut self, ack: PassedAck, mut arrive: impl FnMut(PassedAck)) {
+        if self.acks.len() >= MOST_ON_THE_WAY
+            && let Some(oldest) = self.acks.pop_front()
+        {
+            arrive(oldest);
+        }
+        self.acks.push_back(ack);
+    }
+
+    /// The sender sent a segment. Passes the ACKs that had reached it by then to `arrive`, in order.
+    /// `again`: the end of the segment, if it is a retransmission.
+    pub fn on_segment(
+        &mut self,
+        sent: Departure,
+        segment: &Segment,
+        again: Option<Offset>,
+        mut arrive: impl FnMut(PassedAck),
+    ) {
+        let at = sent.at;
+        let end = again.unwrap_or(Offset(u64::MAX));
+        // An ACK may have prompted a retransmission, though the shortest way is not quite known.
+        let uncertain = |by: Duration| match again {
+            Some(_) => at + by,
+            None => at,
+        };
+        let Some(ts) = segment.options.timestamps else {
+            // No echo shows which ACKs had arrived, and few answers come at once.
+            let latest = uncertain(UNCERTAIN.max(self.lag / 8));
+            return self.arrive_below(latest, end, |mut ack| {
+                ack.heard.arrive_by(at);
+                arrive(ack);
+            });
+        };
+        let is_new = |(echo, _): (u32, _)| ts.echo.wrapping_sub(echo).cast_signed() >= 0;
+        // A segment that was overtaken shows nothing new, and a SYN echoes nothing.
+        if ts.echo == 0 || !self.latest.is_none_or(is_new) {
+            return;
+        }
+        let newest = segment.ack;
+        // An ACK that arrives counts if the sender had acknowledged all before it by then.
+        let acknowledged = self.latest.map_or(newest, |(_, before)| before);
+        self.latest = Some((ts.echo, newest));
+        let count = self.heard_by(uncertain(UNCERTAIN), ts.echo, acknowledged, end);
+        for mut ack in self.acks.drain(..count) {
+            ack.heard.arrive_after(self.sent_at);
+            ack.heard.arrive_by(at);
+            arrive(ack);
+        }
+        if sent.is_exact {
+            self.sent_at = at;
+        }
+    }
+
+    /// How many of the ACKs the sender had received when it sent a segment that echoes `echo` and
+    /// acknowledges `acknowledged`, while it did not know that `end` had arrived.
+    fn heard_by(&self, at: Instant, echo: u32, acknowledged: SeqNumber, end: Offset) -> usize {
+        let mut count = 0;
+        let mut echo_explained = false;
+        for (i, ack) in self.acks.iter().enumerate() {
+            if ack.heard.cumulative() >= end {
+                break;
+            }
+            let in_time = ack.heard.at() <= at;
+            match ack.ts.filter(|_| ack.shows_in_echo(acknowledged)) {
+                Some((value, _)) => {
+                    let beyond = value.wrapping_sub(echo).cast_signed();
+                    if beyond > 0 {
+                        break;
+                    }
+                    if beyond == 0 && echo_explained && !in_time {
+                        break;
+                    }
+                    echo_explained |= beyond == 0;
+                }
+                None if in_time => {}
+                None => break,
+            }
+            count = i + 1;
+        }
+        count
+    }
+
+    /// Passes on the ACKs below `end` that have had the time to reach the sender by `at`.
+    pub fn arrive_below(&mut self, at: Instant, end: Offset, mut arrive: impl FnMut(PassedAck)) {
+        while let Some(ack) = self.acks.front()
+            && ack.heard.at() <= at
+            && ack.heard.cumulative() < end
+            && let Some(ack) = self.acks.pop_front()
+        {
+            arrive(ack);
+        }
+    }
+
+    /// Passes on all ACKs.
+    pub fn arrive_all(&mut self, arrive: impl FnMut(PassedAck)) {
+        self.acks.drain(..).for_each(arrive);
+    }
+}
+
+impl PassedAck {
+    /// Whether its timestamp is echoed once the sender, which has acknowledged up to
+    /// `acknowledged`, receives it: beyond that, it does not count (RFC 7323 §4.3 (2)).
+    fn shows_in_echo(&self, acknowledged: SeqNumber) -> bool {
+        self.ts.is_some_and(|(_, seq)| !seq.after(acknowledged))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::explain::tape::{Step, Tape};
+    use recoup_recovery::Ack;
+    use recoup_wire::{Flags, Options, Timestamps};
+
+    const LAG: u64 = 50;
+
+    fn segment(echo: Option<u32>) -> Segment {
+        let mut options = Options::NONE;
+        options.timestamps = echo.map(|echo| Timestamps { value: 1, echo });
+        Segment {
+            seq: SeqNumber(1),
+            ack: SeqNumber(1),
+            payload_len: 0,
+            window: 1000,
+            flags: Flags::ACK,
+            options,
+        }
+    }
+
+    /// What a sender 50 ms away has heard of the ACKs of 100, 200 and 300, which pass after 10, 11
+    /// and 12 ms with these times as their timestamps. The segments are given by when they would
+    /// have passed, their echo, and the end of a retransmission. The result: what is acknowledged
+    /// after each segment, and since when.
+    fn heard(segments: &[(u64, Option<u32>, Option<u64>)]) -> Vec<(u64, u64)> {
+        let mut tape = Tape::default();
+        tape.begin(Duration::from_millis(LAG));
+        for (at, cumulative) in [(10, 100), (11, 200), (12, 300)] {
+            let ts = Some((at as u32, SeqNumber(1)));
+            let ack = Ack::new(Offset(cumulative), 1000);
+            tape.on_ack(Instant::from_millis(at), &ack, None, ts);
+        }
+        let mut results = Vec::new();
+        for &(at, echo, again) in segments {
+            let departure = Departure::exact(Instant::from_millis(at));
+            tape.on_segment(departure, &segment(echo), again.map(Offset));
+            let latest = tape.steps().iter().rev().find_map(|step| match step {
+                Step::Heard(ack) => Some((ack.cumulative().0, ack.at().as_nanos() / 1_000_000)),
+                Step::Sent { .. } | Step::PathMtu { .. } => None,
+            });
+            results.push(latest.unwrap_or_default());
+        }
+        results
+    }
+
+    #[test]
+    fn the_echo_shows_which_acks_had_arrived() {
+        // In time.
+        assert_eq!(heard(&[(61, Some(11), None)]), [(200, 61)]);
+        // Before the time that the shortest way takes.
+        assert_eq!(heard(&[(58, Some(11), None)]), [(200, 58)]);
+        // The later ACKs were held up until after the first segment.
+        let late = [(90, Some(10), None), (95, Some(12), None)];
+        assert_eq!(heard(&late), [(100, 60), (300, 90)]);
+        // The first segment overtook the second.
+        let overtaken = [(62, Some(12), None), (60, Some(10), None)];
+        assert_eq!(heard(&overtaken), [(300, 62), (300, 62)]);
+    }
+
+    #[test]
+    fn without_timestamps_the_time_shows_it() {
+        let segments = [(59, None, None), (61, None, None), (90, None, None)];
+        assert_eq!(heard(&segments), [(0, 0), (200, 61), (300, 62)]);
+    }
+
+    #[test]
+    fn what_is_retransmitted_was_not_known_to_have_arrived() {
+        for echo in [None, Some(12)] {
+            let segments = [(90, echo, Some(200)), (95, echo, None)];
+            assert_eq!(heard(&segments)[0].0, 100, "{echo:?}");
+            assert_eq!(heard(&segments)[1].0, 300, "{echo:?}");
+            // ACKs counted as heard before turn out to be lost.
+            let segments = [(90, echo, None), (95, echo, Some(200))];
+            let heard = heard(&segments);
+            assert_eq!((heard[0].0, heard[1].0), (300, 100), "{echo:?}");
+        }
+    }
+}

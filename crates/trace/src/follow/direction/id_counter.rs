@@ -1,0 +1,98 @@
+//! Packets of one direction that were lost before the capture point, by the IP identification.
+//!
+//! Many hosts number the packets of each connection one by one (Linux does, RFC 6864 §4.1 permits
+//! it). Then a gap in the numbers counts the packets lost between two captured ones. A host that
+//! numbers otherwise is soon noticed: its numbers do not follow one another.
+
+/// Packets that must have followed their predecessors for each that did not.
+const FOLLOWED_PER_GAP: u16 = 3;
+
+/// Packets that must have followed their predecessors at all.
+const LEAST_FOLLOWED: u16 = 2;
+
+/// Larger gaps do not come from losses.
+const MOST_LOST: u16 = 1024;
+
+/// The identifications of one direction.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct IdCounter {
+    /// The identification that the next packet has if none is lost.
+    next: Option<u16>,
+    followed: u16,
+    gaps: u16,
+}
+
+impl IdCounter {
+    /// A packet of so many segments was captured. Returns how many were lost just before it, if the
+    /// numbers show that.
+    pub fn on_packet(&mut self, id: Option<u16>, segments: u32) -> Option<u16> {
+        let id = id.filter(|id| *id != 0)?;
+        let after = id.wrapping_add(u16::try_from(segments.max(1)).unwrap_or(1));
+        let Some(next) = self.next else {
+            self.next = Some(after);
+            return None;
+        };
+        let lost = id.wrapping_sub(next);
+        // Overtaken packets are behind.
+        let behind = lost.cast_signed() < 0 && lost.wrapping_neg() < MOST_LOST;
+        if behind {
+            return self.is_reliable().then_some(0);
+        }
+        let reliable = self.is_reliable();
+        self.next = Some(after);
+        match lost {
+            0 => self.followed = self.followed.saturating_add(1),
+            1..MOST_LOST => self.gaps = self.gaps.saturating_add(1),
+            _ => self.gaps = self.gaps.saturating_add(FOLLOWED_PER_GAP),
+        }
+        (reliable && lost < MOST_LOST).then_some(lost)
+    }
+
+    fn is_reliable(&self) -> bool {
+        let needed = LEAST_FOLLOWED.max(self.gaps.saturating_mul(FOLLOWED_PER_GAP));
+        self.followed >= needed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is known to be lost before each packet of one segment.
+    fn lost(ids: &[u16]) -> Vec<Option<u16>> {
+        let mut counter = IdCounter::default();
+        let ids = ids.iter();
+        ids.map(|&id| counter.on_packet(Some(id), 1)).collect()
+    }
+
+    #[test]
+    fn gaps_count_once_the_numbers_have_followed_one_another() {
+        let known = [None, None, None, Some(0), Some(2), Some(0)];
+        assert_eq!(lost(&[7, 8, 9, 10, 13, 14]), known);
+    }
+
+    #[test]
+    fn overtaken_packets_close_no_gap() {
+        let known = [None, None, None, Some(0), Some(1), Some(0), Some(0)];
+        assert_eq!(lost(&[7, 8, 9, 10, 12, 11, 13]), known);
+    }
+
+    #[test]
+    fn numbers_of_another_kind_tell_nothing() {
+        assert_eq!(lost(&[7, 900, 31, 5000, 40_000, 12]), [None; 6]);
+        assert_eq!(lost(&[0; 5]), [None; 5]);
+        // A counter of all connections of the host.
+        assert_eq!(lost(&[7, 9, 12, 13, 17, 20]), [None; 6]);
+    }
+
+    #[test]
+    fn one_packet_of_several_segments_takes_as_many_numbers() {
+        let mut counter = IdCounter::default();
+        for id in [1, 2, 3] {
+            counter.on_packet(Some(id), 1);
+        }
+        assert_eq!(counter.on_packet(Some(4), 10), Some(0));
+        assert_eq!(counter.on_packet(Some(14), 1), Some(0));
+        assert_eq!(counter.on_packet(Some(16), 1), Some(1));
+    }
+}

@@ -1,0 +1,140 @@
+//! What a recording begins with.
+//!
+//! At the sender it begins in the current state. Away from it, the sender may not have heard the
+//! latest ACKs, so the recording begins before them.
+
+use super::DirectionState;
+use super::away::AwayState;
+use super::recent_acks::HeardSoFar;
+use crate::explain::context::EpisodeContext;
+use crate::explain::tape::Tape;
+use recoup_units::{Instant, Offset, Span};
+use std::time::Duration;
+
+/// Packets in flight, none of them acknowledged, up to which they are replayed: more than any
+/// initial window.
+const MOST_UNACKNOWLEDGED: usize = 256;
+
+impl DirectionState {
+    /// From here on, steps are recorded. `again`: the retransmission that the recording begins with.
+    pub(super) fn open_episode(
+        &mut self,
+        episode_context: &EpisodeContext<'_>,
+        again: Option<Span>,
+    ) {
+        if self
+            .episode
+            .as_ref()
+            .is_some_and(|episode| episode.is_recording())
+        {
+            return;
+        }
+        let mut episode = self.episode.take().unwrap_or_else(|| {
+            let mut episode = episode_context.pools.episodes.take().unwrap_or_default();
+            episode.begin(episode_context);
+            episode
+        });
+        let segments = self.most_segments_outstanding(episode_context.mss);
+        if self.may_hear_receiver() && episode.may_record(segments, episode_context) {
+            episode.start_recording(self.tape(episode_context, again));
+        }
+        if let Some(at) = self.peer_closed_at {
+            episode.on_close(at);
+        }
+        if let Some(at) = self.reset_at {
+            episode.on_reset(at);
+        }
+        self.episode = Some(episode);
+    }
+
+    /// Whether the capture may hold the receiver's ACKs. If nothing was ever acknowledged, and more
+    /// is in flight than any handshake leaves open, it does not, and no trigger can be named.
+    fn may_hear_receiver(&self) -> bool {
+        let outstanding = self.outstanding.len() - self.acknowledged;
+        self.advanced_at > Instant::ZERO || outstanding <= MOST_UNACKNOWLEDGED
+    }
+
+    /// An empty tape that begins in the current state or, away from the sender, before it.
+    fn tape(&self, episode_context: &EpisodeContext<'_>, again: Option<Span>) -> Box<Tape> {
+        let mut tape = episode_context.pools.tapes.take().unwrap_or_default();
+        let lag = episode_context.lag;
+        tape.begin(lag);
+        self.rtts.copy_into(&mut tape.beginning.rtts, lag);
+        if let Some(away) = self.away.as_ref().filter(|_| !lag.is_zero()) {
+            self.begin_in_the_past(away, &mut tape, lag, again);
+            return tape;
+        }
+        let beginning = &mut tape.beginning;
+        beginning.una = self.una;
+        beginning.window_edge = self.window_edge.max(self.una);
+        beginning.advanced_at = self.advanced_at;
+        for packet in self.outstanding.range(self.acknowledged..) {
+            let left = Span::new(packet.span.start.max(self.una), packet.span.end);
+            tape.beginning.outstanding.push((packet.at, left));
+            if let Some(ts) = packet.ts {
+                tape.on_timestamp(packet.at, ts);
+            }
+        }
+        tape
+    }
+
+    /// Begins a recording away from the sender, `lag` from it: with what the sender knew before the
+    /// ACKs kept, and then with these ACKs and the packets since. `again`: the retransmission that
+    /// the recording begins with; the sender did not know that its end had arrived.
+    fn begin_in_the_past(
+        &self,
+        away: &AwayState,
+        tape: &mut Tape,
+        lag: Duration,
+        again: Option<Span>,
+    ) {
+        let mut heard = away.recent_acks.before().unwrap_or(HeardSoFar {
+            una: self.una,
+            at: self.advanced_at,
+            window_edge: self.window_edge,
+        });
+        // It had not heard that. What it sends again was outstanding, captured or not.
+        let contradicts = |again: &Span| again.end <= heard.una;
+        let forgotten = again.filter(contradicts).map(|again| again.start);
+        heard.una = forgotten.unwrap_or(heard.una);
+        let from = self.first_beyond(heard.una);
+        let kept = self.outstanding.get(from).map(|packet| packet.span.start);
+        // Packets before the first one kept were acknowledged long ago.
+        let first_kept = heard.una.max(kept.unwrap_or(heard.una));
+        let una = forgotten.unwrap_or(first_kept);
+        let heard_at = heard.at + lag;
+        let beginning = &mut tape.beginning;
+        beginning.una = una;
+        beginning.window_edge = heard.window_edge.max(una);
+        beginning.advanced_at = heard_at;
+        if first_kept > una {
+            let forgotten = Span::new(una, first_kept);
+            beginning.outstanding.push((heard_at, forgotten));
+        }
+        let mut acks = (away.recent_acks.iter().filter(|ack| ack.cumulative >= una)).peekable();
+        let end = again.map_or(Offset(u64::MAX), |again| again.end);
+        let mut since = false;
+        for packet in self.outstanding.range(from..) {
+            let sent_at = match packet.copies {
+                0 => away.clock.unhindered(packet.ts, packet.at).at,
+                _ => packet.at,
+            };
+            if let Some(ts) = packet.ts {
+                tape.on_timestamp(sent_at, ts);
+            }
+            let left = Span::new(packet.span.start.max(una), packet.span.end);
+            since |= sent_at > heard_at;
+            if !since {
+                tape.beginning.outstanding.push((sent_at, left));
+                continue;
+            }
+            while let Some(ack) = acks.next_if(|ack| ack.at <= packet.at) {
+                tape.on_ack(ack.at, &ack.ack(), ack.echo, ack.ts);
+            }
+            tape.on_sent_before(sent_at, left, end);
+        }
+        for ack in acks {
+            tape.on_ack(ack.at, &ack.ack(), ack.echo, ack.ts);
+        }
+    }
+}

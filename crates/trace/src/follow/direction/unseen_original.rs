@@ -1,0 +1,148 @@
+//! Retransmissions whose original was lost before the capture point, with nothing above it captured.
+//!
+//! They look like first transmissions. They are known as retransmissions only if a packet is missing
+//! just before them (IP identification) and that packet can only have been the original:
+//!
+//! - The packet before the missing one is a bare ACK, and everything sent until then was
+//!   acknowledged, as the echoed timestamp shows. So the missing packet repeats nothing older.
+//! - The peer sent nothing meanwhile, and acknowledgment number, echo and window stayed the same. So
+//!   the missing packet is no ACK and no window update.
+//! - The time is too short for a keep-alive.
+//!
+//! New data is sent in order, so the missing packet began with the same byte.
+//!
+//! A bare ACK shows more: its sequence number is that of the next new byte (RFC 9293 §3.10.7.4), so
+//! all below was sent before.
+
+use super::DirectionState;
+use super::outstanding::{OutstandingPacket, SentPacket};
+use super::probes::LEAST_IDLE;
+use crate::explain::tape::Departure;
+use crate::follow::shared::DirectionContext;
+use crate::read::CapturedPacket;
+use recoup_units::{Instant, Offset, Span};
+use recoup_wire::{Flags, SeqNumber, Timestamps};
+
+/// What a packet showed of its sender's state.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SenderShown {
+    at: Instant,
+    timestamps: Timestamps,
+    ip_id: Option<u16>,
+    ack: SeqNumber,
+    window: u16,
+    is_bare: bool,
+    /// How many packets of the sender are missing after it.
+    pub lost_since: u32,
+}
+
+impl SenderShown {
+    /// What `packet` shows, if it is an ACK with timestamps.
+    pub fn by(packet: &CapturedPacket, at: Instant) -> Option<Self> {
+        let segment = &packet.segment;
+        let timestamps = segment.options.timestamps?;
+        (segment.flags.contains(Flags::ACK)).then_some(Self {
+            at,
+            timestamps,
+            ip_id: packet.ip_id,
+            ack: segment.ack,
+            window: segment.window,
+            is_bare: segment.sequence_len() == 0,
+            lost_since: 0,
+        })
+    }
+
+    /// The same; `lost` packets of the sender are missing after it.
+    pub fn before(self, lost: u32) -> Self {
+        Self {
+            lost_since: lost,
+            ..self
+        }
+    }
+}
+
+impl DirectionState {
+    /// Whether a packet with the next new byte was sent before. `before`: what the packet captured
+    /// before it showed; others are missing between the two.
+    pub(super) fn repeats_unseen(
+        &self,
+        packet: &CapturedPacket,
+        before: &SenderShown,
+        context: &DirectionContext<'_>,
+    ) -> bool {
+        let (Some(shown), Some(away)) = (SenderShown::by(packet, before.at), &self.away) else {
+            return false;
+        };
+        let unchanged = shown.ack == before.ack
+            && shown.window == before.window
+            && shown.timestamps.echo == before.timestamps.echo;
+        let way = context.shared.response_times[context.side].nanos();
+        let peer_sent_at = context.shared.last_packet_at[1 - context.side];
+        let peer_was_silent =
+            before.at.nanos_since(peer_sent_at) >= way && peer_sent_at <= before.at;
+        let elapsed = (away.clock).between(before.timestamps.value, shown.timestamps.value);
+        before.is_bare
+            && unchanged
+            && peer_was_silent
+            && elapsed.is_some_and(|elapsed| elapsed < LEAST_IDLE)
+            && self.had_all_acknowledged(before.timestamps.echo)
+    }
+
+    /// `packet` is a bare ACK. Its sequence number shows what its sender had sent by then.
+    pub(super) fn on_next_number(
+        &mut self,
+        packet: &CapturedPacket,
+        isn: SeqNumber,
+        departure: &Departure,
+        context: &DirectionContext<'_>,
+    ) {
+        let segment = &packet.segment;
+        let (ts, ip_id) = (
+            segment.options.timestamps,
+            packet.ip_id.filter(|id| *id != 0),
+        );
+        let in_window = |next: &Offset| *next > self.nxt && *next <= self.window_edge;
+        let next = segment.seq.unwrap(isn, self.nxt).filter(in_window);
+        let is_away = context.shared.is_away(context.side);
+        if let Some(next) = next.filter(|_| is_away && (ts.is_some() || ip_id.is_some()))
+            && let Some(away) = &mut self.away
+        {
+            let sent = SentPacket {
+                // One of the packets missing since then held it.
+                at: away.lost_since().unwrap_or(departure.at),
+                ts: ts.map(|ts| ts.value),
+                ip_id,
+            };
+            away.on_unseen_data();
+            self.push_unseen(Span::new(self.nxt, next), sent);
+        }
+    }
+
+    /// Whether the ACK of everything captured had reached the sender when it echoed `echo`.
+    fn had_all_acknowledged(&self, echo: u32) -> bool {
+        let mut acks = self.away.iter().flat_map(|away| away.recent_acks.iter());
+        let last = acks.find(|ack| ack.cumulative >= self.nxt);
+        let value = last.and_then(|ack| ack.ts).map(|(value, _)| value);
+        value.is_some_and(|value| echo.wrapping_sub(value).cast_signed() >= 0)
+    }
+
+    /// `span` was sent after the packet that showed `before`, and lost.
+    pub(super) fn on_unseen_original(&mut self, span: Span, before: &SenderShown) {
+        let sent = SentPacket {
+            at: before.at,
+            ts: Some(before.timestamps.value),
+            ip_id: before.ip_id,
+        };
+        self.push_unseen(span, sent);
+    }
+
+    /// `span` was sent before `sent`, and was not captured.
+    fn push_unseen(&mut self, span: Span, sent: SentPacket) {
+        self.missing += span.len();
+        self.push(OutstandingPacket::uncaptured(span, sent));
+        self.nxt = span.end;
+        if let Some(episode) = &mut self.episode {
+            episode.on_new(sent.at, span);
+        }
+    }
+}
