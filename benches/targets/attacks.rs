@@ -8,7 +8,7 @@
 use recoup_benches::attacks::{ATTACKS, Attack};
 use recoup_benches::measure;
 use recoup_trace::analyze::{Findings, Settings, follow};
-use recoup_trace::finding::{Closing, Connection, Retransmission};
+use recoup_trace::finding::{Closing, Connection, Retransmission, Revision};
 use std::path::Path;
 
 /// The cost of a packet may grow by this factor.
@@ -86,6 +86,8 @@ impl Findings for Counted {
         self.evicted += u64::from(connection.closing == Closing::Evicted);
         self.retransmissions += rows.len() as u64;
     }
+
+    fn revision(&mut self, _: &Revision) {}
 }
 
 fn bench(sizes: &Sizes) {

@@ -340,6 +340,7 @@ impl Capture {
                 .outgoing
                 .map(|server| server == matches!(side, Side::Server)),
             interface: 0,
+            path_mtu: None,
             link: 0,
         });
     }

@@ -163,6 +163,8 @@ impl Wire {
             overlong: false,
             outgoing: None,
             interface: 0,
+            link: 0,
+            path_mtu: None,
         });
     }
 }

@@ -354,7 +354,7 @@ fn work_counts_the_segments_visited() {
     assert_eq!(board.work(), 100);
     board.mark_for_timeout(None, |_| {});
     assert_eq!(board.work(), 200);
-    board.unmark_lost();
+    board.unmark_lost(false);
     assert!(board.work() >= 300);
     // Segments that a search from the end has passed are not visited again.
     let all = Span::new(board.una() + 10, board.nxt());
