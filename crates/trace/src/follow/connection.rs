@@ -41,7 +41,7 @@ pub(crate) struct ConnectionState {
     /// Packets between its ends had several marks.
     pub in_pair: bool,
     /// The last SYN of each direction, and when it passed.
-    syns: [Option<(u32, Instant)>; 2],
+    syns: [Option<LastSyn>; 2],
     /// The marks of its packets do not show, or not yet, whether they belong to it.
     pub has_doubtful_packets: bool,
     /// When the first packet was captured, by its timestamp in the capture.
@@ -59,6 +59,15 @@ pub(crate) struct ConnectionState {
     pending_syns: Vec<TimedPacket>,
     /// Its memory when it was last counted, in bytes.
     pub counted_memory: usize,
+}
+
+/// The last SYN of a direction.
+#[derive(Clone, Copy, Debug)]
+struct LastSyn {
+    fingerprint: u32,
+    time: Instant,
+    /// By its timestamp in the capture.
+    captured_at: Instant,
 }
 
 /// What was seen of the handshake.
@@ -214,13 +223,14 @@ impl ConnectionState {
             };
             let syn = self.syns[side];
             let others = self.directions[side].recent_packets(now);
-            let others = others.filter(|other| syn.is_none_or(|syn| syn.0 != other.0));
-            for (fingerprint, at) in syn.into_iter().chain(others) {
+            let others = others.filter(|other| syn.is_none_or(|syn| syn.fingerprint != other.0));
+            let own = syn.map(|syn| (syn.fingerprint, syn.time));
+            for (fingerprint, at) in own.into_iter().chain(others) {
                 let sighting = Sighting {
                     fingerprint,
                     mark,
                     at,
-                    syn: syn.is_some_and(|syn| syn.0 == fingerprint),
+                    syn: syn.is_some_and(|syn| syn.fingerprint == fingerprint),
                     identified: true,
                     end: None,
                     ack: None,
@@ -230,11 +240,14 @@ impl ConnectionState {
         }
     }
 
-    /// Whether a packet repeats the last SYN, later than a host forwards it.
+    /// Whether a packet repeats the last SYN, later than a host forwards it. A packet with the same
+    /// timestamp is not from another capture point: the file holds one capture twice.
     #[cold]
     pub fn repeats_syn(&self, timed: &TimedPacket, side: usize) -> bool {
-        self.syns[side].is_some_and(|(syn, at)| {
-            syn == fingerprint(&timed.packet) && timed.time.nanos_since(at) > WITHIN_A_HOST
+        self.syns[side].is_some_and(|syn| {
+            timed.time.nanos_since(syn.time) > WITHIN_A_HOST
+                && timed.packet.at != syn.captured_at
+                && fingerprint(&timed.packet) == syn.fingerprint
         })
     }
 
@@ -349,7 +362,11 @@ impl ConnectionState {
         if self.directions[side].syn().is_none() && self.directions[side].segments == 0 {
             self.directions[side].begin(segment.seq);
         }
-        self.syns[side] = Some((fingerprint(packet), now));
+        self.syns[side] = Some(LastSyn {
+            fingerprint: fingerprint(packet),
+            time: now,
+            captured_at: packet.at,
+        });
         let handshake = &mut self.handshake;
         if answer {
             handshake.syn_acks = handshake.syn_acks.saturating_add(1);

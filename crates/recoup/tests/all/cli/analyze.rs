@@ -9,7 +9,7 @@ use std::fs::{self, File};
 const SENDER: &str = "caps/linux-3.17-sender.pcap";
 const RECEIVER: &str = "caps/linux-3.17-receiver.pcap";
 const HEADER: &str = "frame,time,src,dst,seq,len,trigger,verdict,evidence,copy,detection_ms,recovery_ms,\
-                      detection_rtts,recovery_rtts,vantage,connection,syn,fin,flight";
+                      detection_rtts,recovery_rtts,vantage,connection,syn,fin,flight,capture_point";
 
 /// A folder with captures of flows that lost their last two segments, and the number of
 /// retransmissions.
@@ -187,8 +187,8 @@ fn several_captures_are_analyzed_separately() {
     let (first, second) = rows[1..].split_at(retransmissions as usize);
     assert_eq!(first.len(), second.len());
     for (a, b) in first.iter().zip(second) {
-        assert_eq!((a[19], b[19]), (SENDER, "b.pcap"));
-        assert_eq!(a[..19], b[..19]);
+        assert_eq!((a[20], b[20]), (SENDER, "b.pcap"));
+        assert_eq!(a[..20], b[..20]);
     }
     let json = dir.recoup(&[&args[..], &["json"]].concat()).json();
     assert_eq!(json["captures"][1]["capture"], "b.pcap");
