@@ -81,7 +81,7 @@ fn super_segments_resent(wire: &mut Wire) {
 
 fn tiny_resends(wire: &mut Wire) {
     opened(wire, true);
-    if wire.steps % 4 == 0 {
+    if wire.steps.is_multiple_of(4) {
         wire.new_data(MSS);
     }
     let seq = wire.outstanding(1);
@@ -103,7 +103,7 @@ fn random_resends(wire: &mut Wire) {
 
 fn any_resends(wire: &mut Wire) {
     opened(wire, true);
-    if wire.steps % 2 == 0 {
+    if wire.steps.is_multiple_of(2) {
         wire.new_data(MSS);
     }
     let seq = wire.outstanding(1);
@@ -199,7 +199,7 @@ fn random_sacks(wire: &mut Wire) {
         [seq + MSS, seq + 2 * MSS]
     });
     wire.ack(wire.una, &blocks);
-    if wire.steps % 8 == 0 {
+    if wire.steps.is_multiple_of(8) {
         let seq = wire.outstanding(MSS);
         wire.data(seq, MSS);
     }
@@ -384,13 +384,13 @@ fn old_echoes(wire: &mut Wire) {
     wire.gap = 1_000_000;
     wire.new_data(MSS);
     wire.new_data(MSS);
-    if wire.steps % 8 == 0 {
+    if wire.steps.is_multiple_of(8) {
         wire.data(wire.una, MSS);
     }
     wire.timestamp = Some(1);
     wire.ack(wire.una, &[[wire.una + MSS, wire.una + 2 * MSS]]);
     wire.timestamp = None;
-    if wire.steps % 64 == 0 {
+    if wire.steps.is_multiple_of(64) {
         wire.advance(64 * 2 * MSS);
     }
 }
@@ -399,7 +399,7 @@ fn old_echoes(wire: &mut Wire) {
 fn syns(wire: &mut Wire) {
     wire.open(true);
     wire.new_data(MSS);
-    if wire.steps % 50 == 0 {
+    if wire.steps.is_multiple_of(50) {
         wire.connection += 1;
     }
 }
