@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn revised_verdicts_count_once_in_the_totals() {
+    fn revised_verdicts_of_two_capture_points_count_once_in_the_totals() {
         let mut summary = Summary::default();
         let endpoints = Endpoints {
             src: ([192, 0, 2, 1], 1).into(),
@@ -169,8 +169,22 @@ mod tests {
         let row = provisional(endpoints);
         let mut there = Direction::default();
         there.retransmissions.add(row.triggers, row.verdict);
-        let connection = connection(there, Direction::default());
-        summary.connection(connection, &[row]);
+        let point = |number| {
+            let mut point = CapturePoint::default();
+            (point.number, point.count) = (number, 2);
+            point
+        };
+        for number in [0, 1] {
+            let connection = Connection {
+                capture_point: point(number),
+                ..connection(there.clone(), Direction::default())
+            };
+            let row = Retransmission {
+                capture_point: number,
+                ..row
+            };
+            summary.connection(connection, &[row]);
+        }
         let new = Retransmission {
             verdict: Verdict::Unknowable,
             evidence: Evidence::NoReports,

@@ -319,7 +319,7 @@ impl Collector for Summary {
 
     fn order(&mut self) {
         let held = take(&mut self.held);
-        held.release_all(|connection, rows| self.add(&connection, rows));
+        held.release_all(|connection, rows| self.add_nearest(connection, rows));
     }
 
     fn connections(&self) -> u64 {
