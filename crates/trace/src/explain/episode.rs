@@ -94,6 +94,8 @@ impl Episode {
         let replays = self.profile_replays.iter().map(ProfileReplay::memory);
         allocated(size_of::<Self>())
             + self.rows.heap_size()
+            // When the connection closes, its rows become findings.
+            + self.rows.len() * (size_of::<ProvisionalRow>() + size_of::<Retransmission>())
             + self.recovering.heap_size()
             + self.ack_verdicts.memory()
             + self.arrival_verdicts.memory()

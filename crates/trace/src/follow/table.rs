@@ -43,9 +43,6 @@ const HALF_OPEN_TIMEOUT: u64 = 75_000_000_000;
 /// Slots checked for silence after each round: a table of n slots is checked every n / 64 rounds.
 const SWEPT_PER_ROUND: usize = 64;
 
-/// Rows for which memory is kept.
-const USUAL_ROWS: usize = 1 << 10;
-
 /// The largest state that is kept for reuse as it is, in bytes.
 const MOST_POOLED: usize = 1 << 14;
 
@@ -102,7 +99,6 @@ pub(crate) struct ConnectionTable {
     /// The slot that is checked next.
     cursor: usize,
     now: Instant,
-    rows: Vec<ProvisionalRow>,
     /// Facts about hosts since [`host_facts`](Self::host_facts) was last called.
     host_facts: Vec<(IpAddr, HostFacts)>,
     /// The memory of all connections, in bytes.
@@ -154,7 +150,6 @@ impl ConnectionTable {
             half_open: VecDeque::new(),
             cursor: 0,
             now: Instant::ZERO,
-            rows: Vec::new(),
             host_facts: Vec::new(),
             memory: 0,
             points: CapturePoints::default(),
@@ -484,24 +479,19 @@ impl ConnectionTable {
             true => connection.closing(),
             false => closing,
         };
-        self.rows.clear();
+        let mut rows = Vec::new();
         let host_facts = &mut self.host_facts;
         let learned = |host, facts| host_facts.push((host, facts));
-        let mut found = connection.close(closing, &self.replay_context, &mut self.rows, learned);
-        for row in &mut self.rows {
+        let mut found = connection.close(closing, &self.replay_context, &mut rows, learned);
+        for row in &mut rows {
             row.retransmission.capture_point = capture_point.number;
         }
         found.capture_point = capture_point;
         self.check_separation(&found, connection.late_copies());
         match connection.number {
-            Some(_) => {
-                let rows = self.rows.clone();
-                self.held.take(found, rows, findings);
-            }
-            None => self.unnumbered_closed.push((found, self.rows.clone())),
+            Some(_) => self.held.take(found, rows, findings),
+            None => self.unnumbered_closed.push((found, rows)),
         }
-        self.rows.clear();
-        self.rows.shrink_to(USUAL_ROWS);
         self.memory = self.memory.saturating_sub(connection.counted_memory);
         if connection.counted_memory > MOST_POOLED {
             connection.trim();
