@@ -56,7 +56,7 @@ pub struct Settings {
     pub most_connections: usize,
     /// About how many bytes the connections may take up. Beyond, those that take up an eighth of it or
     /// more are closed, then those that have ended, and then those that were silent for longest. The whole analysis uses up
-    /// to 1.7 times as much.
+    /// to 1.3 times as much.
     pub most_memory: usize,
     /// Threads besides the calling one; 0: none.
     pub threads: usize,
@@ -68,7 +68,7 @@ impl Default for Settings {
             profile: None,
             idle: Duration::from_secs(900),
             most_connections: 2_000_000,
-            most_memory: 192 << 20,
+            most_memory: 240 << 20,
             threads: std::thread::available_parallelism().map_or(1, |n| n.get().saturating_sub(1)),
         }
     }

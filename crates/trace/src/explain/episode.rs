@@ -111,8 +111,9 @@ impl Episode {
     /// Its memory, in bytes.
     pub fn memory(&self) -> usize {
         let replays = self.profile_replays.iter().map(ProfileReplay::memory);
+        // When the direction is closed, its findings take up as much as its rows.
         allocated(size_of::<Self>())
-            + self.rows.heap_size()
+            + 2 * self.rows.heap_size()
             + self.recovering.heap_size()
             + self.ack_verdicts.memory()
             + self.arrival_verdicts.memory()
