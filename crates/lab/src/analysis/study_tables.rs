@@ -164,8 +164,8 @@ fn classification<'a>(senders: impl Iterator<Item = &'a SenderReport>) -> Table 
         "un-\nknowable",
         "path\nMTU",
         "SYN",
-        "SYN-ACK",
-        "unknown",
+        "SYN-\nACK",
+        "un-\nknown",
     ]);
     for sender in senders {
         let c: &Classification = &sender.retransmissions;
