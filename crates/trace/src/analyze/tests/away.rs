@@ -189,3 +189,35 @@ fn the_distance_to_the_sender_is_the_shortest_round_trip() {
     assert_eq!(client.to_sender, Some(Duration::from_micros(49_990)));
     assert_eq!(server.to_sender, Some(Duration::from_micros(10)));
 }
+
+/// Five segments, of which the second, a shorter third and the fourth are lost. The capture does not show
+/// where one ended and the next began.
+#[test]
+fn lost_segments_of_several_lengths_are_not_too_large_for_the_path() {
+    let mut conversation = Conversation::opened(0.0);
+    let ends = [1000, 2000, 2700, 3700, 4700, 5700, 6700];
+    let mut start = 0;
+    for (i, &end) in ends.iter().enumerate() {
+        let at = 60.0 + i as f64 * 0.01;
+        if (1..4).contains(&i) {
+            conversation.lose_upload();
+        } else {
+            conversation.upload(at, at, start, (end - start) as u32, SYN_ACK);
+            let from = if i > 3 { 3700 } else { end };
+            conversation.upload_ack(at + 0.005, 1000, from, end);
+        }
+        start = end;
+    }
+    for (i, range) in [(1000, 2000), (2000, 2700), (2700, 3700)]
+        .iter()
+        .enumerate()
+    {
+        let at = 110.1 + i as f64 * 0.01;
+        let (start, end) = *range;
+        conversation.upload(at, at, start, (end - start) as u32, 60.0);
+        conversation.upload_ack(at + 0.005, end, 3700, 6700);
+    }
+    conversation.upload(160.0, 160.0, 6700, 1000, 110.0);
+    conversation.upload_ack(160.1, 7700, 0, 0);
+    assert_eq!(conversation.upload_triggers(), [Trigger::Fast.into(); 3]);
+}

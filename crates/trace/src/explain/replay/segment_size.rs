@@ -23,7 +23,7 @@ const MOST_WALKED: usize = 1 << 16;
 /// No path MTU permits fewer bytes of payload (Linux `TCP_MIN_SND_MSS`).
 const LEAST_SIZE: u64 = 48;
 
-/// Segments looked at to learn which size was last in use.
+/// Segments looked at to learn which size was in use just before, or is just after.
 const FEW: usize = 3;
 
 /// Segments after the retransmitted one among which a probe is searched.
@@ -85,7 +85,8 @@ impl Replay {
             let size = u32::try_from(part.len()).unwrap_or(u32::MAX);
             let is_news = part.len() < self.sizes.parts;
             self.sizes.parts = part.len().min(self.sizes.parts);
-            let rest_follows = rest_follows(at, part, ahead);
+            let rest_follows = rest_follows(at, part, ahead)
+                && (!self.away || is_never_exceeded(part.len(), ahead));
             if rest_follows && self.is_probe(&first, part) {
                 return self.sender.on_mtu_probe_lost(at, size);
             }
@@ -136,6 +137,16 @@ impl Replay {
             self.sender.note_mtu_probe(probe[0].end);
         }
     }
+}
+
+/// Whether none of the next segments is longer than `size`. Away from the sender, the capture does not
+/// show how lost bytes were divided into segments, so parts alone prove nothing.
+fn is_never_exceeded(size: u64, ahead: &[Step]) -> bool {
+    let sent = ahead.iter().filter_map(|step| match step {
+        Step::Sent { span, .. } => Some(span.len()),
+        Step::Heard(_) | Step::PathMtu { .. } => None,
+    });
+    sent.take(FEW).all(|len| len <= size + 1)
 }
 
 /// Whether the rest of the segment follows `part` at once.
