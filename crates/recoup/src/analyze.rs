@@ -33,8 +33,7 @@ cross, unknowable ones grey with a diamond, each with its trigger. It reads the 
 capture is read. An interrupt (Ctrl-C) ends the reading; the packets read so far are analyzed, and
 the findings are printed.
 
-A file that merges captures of several points, such as both ends, is analyzed point by point. A note
-says so.
+A file merged from captures at several points is analyzed point by point, and a note says so.
 
 Exit status: 0 analyzed, with notes on standard error where a capture is cut off or partly
 unreadable; 2 wrong use, a capture in which nothing can be read, or a merged file whose capture points

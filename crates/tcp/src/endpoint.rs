@@ -124,7 +124,7 @@ pub struct Endpoint {
     pub(crate) traffic: Traffic,
     pusher: Pusher,
     ecn: EcnState,
-    /// Whether the SYN-ACK must be sent again, because the peer repeated its SYN.
+    /// Whether the SYN-ACK must be retransmitted, because the peer repeated its SYN.
     syn_ack_due: bool,
     /// The segment copied last carried PSH.
     copy_pushed: bool,

@@ -13,7 +13,7 @@
 //! makes the sender retransmit counts as sent at the time of the last ACK or transmission, so that RACK may
 //! soon find it lost.
 //!
-//! Deviation: this sender sends no path MTU probes of its own. It is told of those that a capture shows.
+//! Deviation: this sender sends no path MTU probes of its own. A replay reports the probes that its capture shows.
 
 use super::*;
 use crate::counters::Ended;

@@ -154,7 +154,7 @@ fn a_missing_packet_may_have_been_something_else() {
     first_transmission(true, 360.0, 1001);
     // A keep-alive.
     first_transmission(true, 1500.0, 1000);
-    // The ACK of what the server sent again.
+    // The ACK of the server's retransmission.
     let mut conversation = request_answered();
     conversation.packet(101.35, 1, 0, 200, 100, |_| {});
     conversation.lose_upload();

@@ -198,8 +198,8 @@ impl DirectionState {
         Some(newest)
     }
 
-    /// Advances `snd_una`. Returns when the first and last acknowledged packets were sent, if all
-    /// of them were sent once, and the timestamp of the first.
+    /// Advances `snd_una`. If each acknowledged packet was sent once, returns when the first one was
+    /// sent, its timestamp, and when the last one was sent.
     #[inline]
     fn advance_una(&mut self, una: Offset) -> Option<((Instant, Option<u32>), Instant)> {
         let mut first = None;

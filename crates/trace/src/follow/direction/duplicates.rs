@@ -2,9 +2,10 @@
 //!
 //! A mirrored port shows a packet on its way in and on its way out. A capture of all interfaces of
 //! a bridge shows it on each, and a file merged from captures of one host holds what each of them
-//! saw. Such a duplicate says the same in every TCP field and follows at once. Copies a path delay
-//! apart are told apart before, by [`points`](crate::follow::points). It also has the same IP identification, if
-//! there is one (RFC 6864 §4: it may be 0 in packets that are not fragmented; IPv6 has none).
+//! saw. Such a duplicate says the same in every TCP field and follows at once. It also has the same
+//! IP identification, if there is one (RFC 6864 §4: it may be 0 in packets that are not fragmented;
+//! IPv6 has none). Copies that come a path delay later are from another capture point, and
+//! [`points`](crate::follow::points) has separated them before.
 
 use super::DirectionState;
 use super::outstanding::{OutstandingPacket, SentPacket};

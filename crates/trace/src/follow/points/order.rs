@@ -19,7 +19,7 @@ const MOST_REMEMBERED: usize = 1024;
 /// A packet waits for its copy for four path delays and this long, in ns.
 const PATIENCE: u64 = 1_000_000_000;
 
-/// Packets whose copies must have come before the points are told apart.
+/// Copied packets that it takes to separate the points.
 const ENOUGH_REPEATS: u32 = 3;
 
 /// What repeated packets with one mark show.
