@@ -26,7 +26,7 @@ pub use crate::finding::Findings;
 use crate::finding::{Connection, ConnectionKey, Retransmission, Revision};
 use crate::follow::table::{KeepingCost, Separation};
 use crate::hosts::{Hosts, KnownHosts};
-use crate::read::{CapturedPacket, ClockAnomalies, Counts, ReadError, Reader};
+use crate::read::{CapturedPacket, ClockAnomalies, Counts, PacketSource, ReadError};
 use feed::{PacketFeed, Round, RoundOrder};
 use rayon::ThreadPoolBuilder;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
@@ -145,30 +145,30 @@ pub struct Analysis<F> {
 /// of order are sorted by time. Where the capture's clock was set back, time continues from there.
 /// A single timestamp far from its neighbours is ignored ([`ClockAnomalies`]).
 ///
-/// `watch` is called every few thousand packets, for example to show [`Reader::taken`]. If it
+/// `watch` is called every few thousand packets, for example to show [`PacketSource::taken`]. If it
 /// returns `false`, reading stops, and what was read is analyzed.
 ///
 /// # Errors
-/// Those of [`Reader::finish`]. [`ReadError::Merged`] if the file is merged from captures of several
+/// Those of [`PacketSource::stop`]. [`ReadError::Merged`] if the file is merged from captures of several
 /// points that cannot be told apart.
-pub fn analyze<F: Findings>(
-    mut reader: Reader<'_>,
+pub fn analyze<F: Findings, S: PacketSource>(
+    mut source: S,
     settings: &Settings,
     findings: impl Fn() -> F,
-    mut watch: impl FnMut(&Reader<'_>) -> bool + Send,
+    mut watch: impl FnMut(&S) -> bool + Send,
 ) -> Result<Analysis<F>, ReadError> {
     let mut count = 0_u64;
     let packets = iter::from_fn(|| {
         let asked = count.is_multiple_of(PACKETS_PER_WATCH);
         count += 1;
-        if asked && !watch(&reader) {
+        if asked && !watch(&source) {
             return None;
         }
-        reader.next_or_message().copied()
+        source.next_or_message().copied()
     });
     let followed = follow_timed(packets.fuse(), settings, findings);
-    let name = reader.name().to_owned();
-    let mut counts = reader.stop()?;
+    let name = source.name().to_owned();
+    let mut counts = source.stop()?;
     let Separation {
         apart,
         inseparable,

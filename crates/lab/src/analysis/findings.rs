@@ -3,7 +3,7 @@
 use super::summary::Vantages;
 use recoup_trace::analyze::{Findings, Settings, analyze};
 use recoup_trace::finding::{Connection, Retransmission, Revision};
-use recoup_trace::read::{Counts, Ending, ReadError, Reader, Reason};
+use recoup_trace::read::{Counts, Ending, PacketSource, ReadError, Reason};
 use recoup_units::Instant;
 use std::mem::take;
 use thiserror::Error;
@@ -217,26 +217,26 @@ pub enum AnalysisError {
     },
 }
 
-/// Analyzes the capture that `reader` reads. `capture` is the user's name for it, and `collector` makes
+/// Analyzes the capture that `source` reads. `capture` is the user's name for it, and `collector` makes
 /// a collector for each thread. `watch` is called every few thousand packets, and ends the reading by
 /// returning `false`.
 ///
 /// # Errors
 /// If no frame of the capture is readable.
-pub fn run<V: Collector>(
+pub fn run<V: Collector, S: PacketSource>(
     capture: &str,
-    reader: Reader<'_>,
+    source: S,
     settings: &Settings,
     collector: impl Fn() -> V,
-    mut watch: impl FnMut(&Reader<'_>) -> bool + Send,
+    mut watch: impl FnMut(&S) -> bool + Send,
 ) -> Result<Analyzed<V>, AnalysisError> {
     let mut interrupted = false;
-    let watch = |reader: &Reader<'_>| {
-        let continues = watch(reader);
+    let watch = |source: &S| {
+        let continues = watch(source);
         interrupted |= !continues;
         continues
     };
-    let analysis = analyze(reader, settings, &collector, watch)?;
+    let analysis = analyze(source, settings, &collector, watch)?;
     let counts = analysis.counts;
     if let Some(reason) = why_unreadable(&counts) {
         let capture = capture.into();
