@@ -16,6 +16,7 @@ pub const MIN_SSTHRESH: Segments = Segments(2);
 
 /// A congestion control algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Algorithm {
     /// RFC 5681.
     Reno,
@@ -38,6 +39,7 @@ impl Algorithm {
 
 /// The state of a congestion control.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Congestion {
     control: Control,
     /// Segments acknowledged since the window last grew.
@@ -45,6 +47,7 @@ pub struct Congestion {
 }
 
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 enum Control {
     Reno,
     Cubic(Cubic),

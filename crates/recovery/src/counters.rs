@@ -8,6 +8,7 @@ use std::time::Duration;
 
 /// Retransmissions by trigger.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Retransmissions([u64; Trigger::ALL.len()]);
 
 impl Retransmissions {
@@ -34,6 +35,7 @@ impl Retransmissions {
 
 /// Counts since the start of the connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Counters {
     /// Segments delivered, by cumulative ACK, SACK or DSACK.
     pub delivered: u64,
@@ -145,6 +147,7 @@ impl Counters {
 
 /// One fast recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Recovery {
     /// When it began.
     pub entered_at: Instant,
@@ -168,6 +171,7 @@ pub struct Recovery {
 
 /// How a recovery ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Ended {
     /// The recovery point was acknowledged.
     Complete,
@@ -182,6 +186,7 @@ const KEPT: usize = 1024;
 
 /// The recoveries of a connection.
 #[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Recoveries {
     finished: VecDeque<Recovery>,
     current: Option<Recovery>,

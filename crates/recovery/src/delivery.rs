@@ -22,6 +22,7 @@ use std::time::Duration;
 
 /// The connection state when a range of the stream was sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 struct Stamp {
     delivered: u64,
     delivered_at: Instant,
@@ -31,6 +32,7 @@ struct Stamp {
 
 /// Measures a connection's delivery rate.
 #[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct DeliveryRate {
     delivered: u64,
     delivered_at: Instant,

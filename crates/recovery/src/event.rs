@@ -9,6 +9,7 @@ use std::time::Duration;
 
 /// What triggered a retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Trigger {
     /// Fast recovery: marked lost by the loss detector, or a hole below the highest SACK.
     Fast,
@@ -62,6 +63,7 @@ impl Trigger {
 
 /// One segment that is to be sent, or was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Send {
     /// Data (or SYN, or FIN) for the first time.
     New(Span),
@@ -95,6 +97,7 @@ impl Send {
 
 /// The sender's state, by Linux's names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum State {
     /// No SACK, duplicate ACK or loss is outstanding.
     Open,
@@ -133,6 +136,7 @@ impl State {
 
 /// The timers: what makes the sender act without an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Timer {
     /// Delayed early retransmit.
     Early,
@@ -167,6 +171,7 @@ impl Timer {
 
 /// What marked a segment lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum LossDetector {
     /// Counting: duplicate ACKs, SACKed segments, or FACK.
     Threshold,
@@ -198,6 +203,7 @@ impl LossDetector {
 
 /// One thing the sender did or learned.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Event {
     /// A segment was sent.
     Sent {
@@ -296,6 +302,7 @@ pub enum Event {
 
 /// The events in the order in which they happened. Empty unless switched on.
 #[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct EventLog {
     on: bool,
     events: Vec<(Instant, Event)>,

@@ -20,6 +20,7 @@
 
 /// The state of the test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Frto {
     /// No test: the timeout counts as genuine.
     #[default]

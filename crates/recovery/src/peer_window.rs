@@ -16,6 +16,7 @@ use recoup_units::Offset;
 
 /// What the peer accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PeerWindow {
     edge: Offset,
     largest: u64,

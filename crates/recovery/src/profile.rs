@@ -24,6 +24,7 @@ use std::time::Duration;
 
 /// All settings that determine a sender's behaviour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Mechanisms {
     /// Selective acknowledgments are offered and used (RFC 2018).
     pub sack: bool,
@@ -65,6 +66,7 @@ pub struct Mechanisms {
 
 /// Limited transmit: new data on duplicate ACKs too few to begin a recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum LimitedTransmit {
     /// No new data.
     Off,
@@ -76,6 +78,7 @@ pub enum LimitedTransmit {
 
 /// What recovery sends when no segment is marked lost and no new data may be sent (RFC 6675 §4 NextSeg).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum RecoveryFill {
     /// Nothing.
     Nothing,
@@ -87,6 +90,7 @@ pub enum RecoveryFill {
 
 /// The quantity from which a loss computes ssthresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum ReductionBase {
     /// The congestion window (Linux).
     Cwnd,
@@ -106,6 +110,7 @@ pub enum ReductionBase {
 /// | the window counts as used | when more is outstanding than before in the round trip | the same | also as soon as it is full |
 /// | an undo with no window to restore | raises the window to ssthresh | the same | leaves the window |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum AckProcessing {
     /// Linux before 3.13. RFC 5681 §3.1 lets the window grow in the same way.
     Linux2_6,

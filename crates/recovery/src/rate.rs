@@ -15,6 +15,7 @@ use recoup_units::Segments;
 
 /// A rate control for recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum RateControl {
     /// The window falls to ssthresh at once, and the sender fills it as the pipe shrinks (RFC 3517, RFC 6675
     /// §5; the 2011 paper's algorithm 1).
@@ -90,6 +91,7 @@ pub struct AckProgress {
 
 /// A window reduction in progress.
 #[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Reduction {
     /// The window fell at once.
     #[default]

@@ -26,6 +26,7 @@ pub const RESTART_THRESHOLD: Segments = Segments(4);
 
 /// The retransmission timer of one sender.
 #[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RetransmissionTimer {
     deadline: Option<Instant>,
     backoff: u32,

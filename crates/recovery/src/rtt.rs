@@ -37,6 +37,7 @@ pub const FALLBACK: Duration = Duration::from_secs(3);
 
 /// How RTTVAR follows the samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Smoothing {
     /// Linux: RTTVAR rises at once and falls at most once per round trip.
     Linux,
@@ -46,6 +47,7 @@ pub enum Smoothing {
 
 /// Which ACKs give a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Sampling {
     /// Every ACK that covers a segment sent once, or that echoes a timestamp (Linux, Solaris).
     Segment,
@@ -60,6 +62,7 @@ pub const FULL_SRTT: u8 = 4;
 
 /// The parameters of the RTT estimator and the RTO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RtoRules {
     /// How RTTVAR follows the samples.
     pub smoothing: Smoothing,
@@ -83,6 +86,7 @@ pub struct RtoRules {
 
 /// SRTT, RTTVAR and the RTO before back-off.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RttEstimator {
     rules: RtoRules,
     /// 8·SRTT in ns; 0 until the first sample.

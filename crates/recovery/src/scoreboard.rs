@@ -35,6 +35,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 /// An outstanding segment.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SentSegment {
     /// The sequence space it covers.
     pub span: Span,
@@ -97,6 +98,7 @@ type Id = u64;
 
 /// All outstanding segments of a connection, in stream order.
 #[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Scoreboard {
     segments: VecDeque<SentSegment>,
     /// Segments acknowledged so far; the first outstanding segment has the next [`Id`].

@@ -74,6 +74,7 @@ pub use resume::ResumeState;
 
 /// One direction of a connection, as its sender sees it.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Sender {
     mechanisms: Mechanisms,
     peer: Peer,

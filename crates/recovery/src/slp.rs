@@ -58,6 +58,7 @@ pub(crate) const FIRST_GAP: Duration = Duration::from_millis(5);
 
 /// The parameters of the arbitrator and of pacing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SlpRules {
     /// p: the probability that a packet is lost.
     pub loss: LossRate,
@@ -84,6 +85,7 @@ impl SlpRules {
 
 /// The source of p, the loss rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum LossRate {
     /// A configured value.
     Fixed(Ppm),
@@ -103,6 +105,7 @@ impl LossRate {
 
 /// The arbitrator's classes of segments. A segment can belong to several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Kind {
     /// A SYN without ACK.
     Syn,
@@ -148,6 +151,7 @@ impl Kind {
 
 /// q for each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Likelihoods([Ppm; Kind::ALL.len()]);
 
 impl Likelihoods {

@@ -36,6 +36,7 @@ pub const WORST_DELAYED_ACK: Duration = Duration::from_millis(200);
 
 /// The version of TLP: its probe timeout and its rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum ProbeVersion {
     /// draft-dukkipati-tcpm-tcp-loss-probe-01, as in the tail-loss paper and from Linux 3.10 on.
     Draft01,
@@ -47,6 +48,7 @@ pub enum ProbeVersion {
 
 /// The rules of the tail loss probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ProbeRules {
     /// The version of TLP.
     pub version: ProbeVersion,
@@ -109,6 +111,7 @@ impl ProbeRules {
 
 /// The probe timer and the unanswered probe of one sender.
 #[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LossProbe {
     deadline: Option<Instant>,
     due: bool,
@@ -120,6 +123,7 @@ pub struct LossProbe {
 
 /// A probe that waits for its answer.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 struct Unanswered {
     /// `snd_nxt` when it was sent (the draft's TLPHighRxt, RFC 8985's TLP.end_seq).
     high: Offset,

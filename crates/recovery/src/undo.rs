@@ -18,6 +18,7 @@ use recoup_units::{Instant, Offset, Segments, Span};
 
 /// The kinds of proof a profile accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct UndoRules {
     /// Accept DSACKs for all retransmissions.
     pub dsack: bool,
@@ -40,6 +41,7 @@ impl UndoRules {
 
 /// The proof that a reduction was unnecessary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Proof {
     /// Every retransmission was reported as a duplicate.
     Dsack,
@@ -65,6 +67,7 @@ impl Proof {
 
 /// The window before a reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PriorWindow {
     /// The congestion window.
     pub cwnd: Segments,
@@ -74,6 +77,7 @@ pub struct PriorWindow {
 
 /// The undo state of the current episode.
 #[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Undo {
     /// `snd_una` at the start of the episode (Linux's undo_marker).
     marker: Option<Offset>,

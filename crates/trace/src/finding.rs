@@ -10,6 +10,7 @@ use crate::read::CapturedPacket;
 use recoup_recovery::Trigger;
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, SeqNumber};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -25,7 +26,9 @@ pub trait Findings: Send {
 }
 
 /// Where a direction was captured.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub enum Vantage {
     /// At its sender: the capture shows everything it sent, when it was sent.
     Sender,
@@ -55,7 +58,9 @@ impl Vantage {
 
 /// Whether a retransmission was needed. It was spurious if an earlier copy delivered every byte of
 /// it, even one that arrived later.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub enum Verdict {
     /// No earlier copy delivered some of its bytes.
     Needed,
@@ -81,7 +86,9 @@ impl Verdict {
 }
 
 /// What a verdict rests on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub enum Evidence {
     /// The receiver reported a duplicate (RFC 2883).
     Dsack,
@@ -141,7 +148,7 @@ impl Evidence {
 
 /// Why a segment was retransmitted: one trigger, two if nothing distinguishes two timers, or none if
 /// unknown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Triggers {
     first: Option<Trigger>,
     second: Option<Trigger>,
@@ -194,18 +201,41 @@ impl fmt::Display for Triggers {
 }
 
 /// A connection whose capture points cannot be told apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Inseparable {
     /// A frame of it.
     pub frame: u64,
     /// Its ends.
     pub endpoints: Endpoints,
     /// Why the points cannot be told apart.
-    pub why: &'static str,
+    pub why: WhyInseparable,
+}
+
+/// Why the capture points of a connection cannot be told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum WhyInseparable {
+    /// Its packets have neither timestamps nor IP identifications.
+    Unidentified,
+    /// The capture does not hold its handshake.
+    NoHandshake,
+    /// The clocks of the captures differ by more than the path delay.
+    Clocks,
+}
+
+impl fmt::Display for WhyInseparable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Unidentified => {
+                "their packets have neither timestamps nor IP identifications, so that copies and retransmissions look the same"
+            }
+            Self::NoHandshake => "the capture does not hold their handshake",
+            Self::Clocks => "the clocks of the captures differ by more than the path delay",
+        })
+    }
 }
 
 /// Which of several captures, merged into one file, holds a connection.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CapturePoint {
     /// Its place on the path: 0 is nearest to the end that opened the connection, or that sent the
     /// first packet.
@@ -248,7 +278,7 @@ impl CapturePoint {
 }
 
 /// A retransmitted segment.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Retransmission {
     /// Its frame in the capture, from 1.
     pub frame: u64,
@@ -315,7 +345,7 @@ fn in_rtts(time: Option<Duration>, rtt: Option<Duration>) -> Option<f64> {
 }
 
 /// Round-trip times between the capture point and the receiver of the data.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RttQuantiles {
     /// The number of samples.
     pub samples: u64,
@@ -334,7 +364,7 @@ pub struct RttQuantiles {
 }
 
 /// Which profile a sender behaves like.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub enum Identification {
     /// Unknown: it retransmitted nothing that shows it, or was not captured at the sender.
     #[default]
@@ -369,7 +399,7 @@ impl Identification {
 }
 
 /// How well a profile explains a sender's retransmissions.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Explanation {
     /// The profile's name.
     pub profile: String,
@@ -387,7 +417,7 @@ impl Explanation {
 }
 
 /// How a connection begins in the capture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Opening {
     /// With a SYN.
     Handshake,
@@ -406,7 +436,7 @@ impl Opening {
 }
 
 /// How a connection ends in the capture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Closing {
     /// Both FINs were acknowledged.
     Closed,
@@ -447,7 +477,7 @@ impl Closing {
 }
 
 /// A connection in a capture.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Connection {
     /// Connections are numbered from 0 in the order of their first packets. This equals Wireshark's
     /// `tcp.stream` as long as both separate successive connections at the same packets.
@@ -491,7 +521,7 @@ impl Connection {
 }
 
 /// What one end of a connection sent.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Direction {
     /// Where it was captured.
     pub vantage: Vantage,
@@ -530,7 +560,7 @@ pub struct Direction {
 }
 
 /// Retransmissions by trigger (the last row: unknown) and verdict.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally([[u64; Verdict::ALL.len()]; Trigger::ALL.len() + 1]);
 
 impl Tally {

@@ -31,9 +31,10 @@ mod vantage;
 
 use crate::read::CapturedPacket;
 use recoup_units::Instant;
+use serde::{Deserialize, Serialize};
 
 /// A packet with its time by a clock that never goes back.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct TimedPacket {
     pub time: Instant,
     pub packet: CapturedPacket,

@@ -80,7 +80,7 @@ pub struct DuplicateReports {
 }
 
 /// Whether a host reports the duplicates that it receives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ReportsDuplicates {
     /// It sends a DSACK for each.
     Yes,
@@ -194,7 +194,7 @@ impl DuplicateReports {
 }
 
 /// The facts that an analysis uses: those known beforehand, and those it has learned so far.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct KnownHosts {
     pub before: Arc<Hosts>,
     pub learned: Hosts,

@@ -45,6 +45,7 @@ mod window;
 
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, Segment};
+use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::path::Path;
@@ -65,7 +66,7 @@ pub use error::ReadError;
 pub const LARGEST_RECORD: usize = 1 << 18;
 
 /// A TCP segment of a capture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CapturedPacket {
     /// The number of its record in the capture, from 1.
     pub frame: u64,

@@ -54,9 +54,10 @@ mod sacked;
 use crate::finding::{Evidence, Verdict};
 use crate::hosts::ReportsDuplicates;
 use recoup_units::{Instant, Offset, Span};
+use serde::{Deserialize, Serialize};
 
 /// What the receiver of a direction's data reports.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct ReceiverOptions {
     /// Both ends use timestamps (RFC 7323 §3.2).
     pub timestamps: bool,
@@ -65,7 +66,7 @@ pub(crate) struct ReceiverOptions {
 }
 
 /// The verdict on a retransmission, by what its receiver does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ConditionalVerdict {
     /// If the receiver reports duplicates.
     pub if_reporting: (Verdict, Evidence),
@@ -94,7 +95,7 @@ impl From<(Verdict, Evidence)> for ConditionalVerdict {
 }
 
 /// One copy of a segment on its way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Transmission {
     /// When it was captured.
     pub at: Instant,

@@ -3,6 +3,7 @@ use std::time::Duration;
 
 /// A share or probability from 0 to 1, in parts per million.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Ppm(u32);
 
 impl Ppm {

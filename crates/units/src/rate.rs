@@ -5,6 +5,7 @@ use std::time::Duration;
 
 /// A rate in bits per second, never zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct BitRate(std::num::NonZeroU64);
 
 impl BitRate {

@@ -8,6 +8,7 @@ use std::ops::{Add, AddAssign, Sub, SubAssign};
 /// The SYN occupies offset 0, the first data byte is offset 1, and a FIN occupies the offset after
 /// the last data byte (RFC 9293 §3.4). 32-bit sequence numbers exist only on the wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Offset(pub u64);
 
 impl Offset {
@@ -37,6 +38,7 @@ impl fmt::Display for Offset {
 
 /// A half-open range of sequence space, `start..end`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Span {
     /// The first offset covered.
     pub start: Offset,
@@ -89,6 +91,7 @@ impl fmt::Display for Span {
 
 /// A number of segments, Linux's unit for windows, pipe and thresholds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Segments(pub u32);
 
 impl Segments {

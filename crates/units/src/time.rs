@@ -9,6 +9,7 @@ use std::time::Duration;
 ///
 /// 64 bits hold 584 years. Additions saturate instead of wrapping.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Instant(u64);
 
 impl Instant {

@@ -10,6 +10,7 @@ use crate::IpVersion;
 /// A packet carries neither flow label nor scope: both are 0 in what [`decode`](crate::decode)
 /// returns, and ignored by [`encode`](crate::encode).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Endpoints {
     /// The sender.
     pub src: SocketAddr,

@@ -12,6 +12,7 @@ use std::ops::{BitOr, BitOrAssign};
 /// assert_eq!(flags.to_string(), "[S.]");
 /// ```
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Flags(u8);
 
 impl Flags {

@@ -16,6 +16,7 @@ pub(crate) const MAX_LEN: usize = 40;
 
 /// The options of one segment; the default has none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Options {
     /// Timestamps (RFC 7323 §3).
     pub timestamps: Option<Timestamps>,
@@ -44,6 +45,7 @@ impl Options {
 
 /// The timestamps option: clock readings in the sender's own units (RFC 7323 §3.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Timestamps {
     /// The sender's clock (`TSval`).
     pub value: u32,
@@ -57,6 +59,7 @@ pub struct Timestamps {
 /// Blocks are kept unchanged, even if they are reversed or outside the window. The endpoint validates
 /// them.
 #[derive(Clone, Copy, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SackBlocks {
     blocks: [[SeqNumber; 2]; Self::MAX],
     count: u8,

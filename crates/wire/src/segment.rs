@@ -11,6 +11,7 @@ pub const TCP_HEADER_LEN: u32 = 20;
 ///
 /// The default is an empty segment: no flags, no payload, no options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Segment {
     /// Sequence number: of the SYN if there is one, else of the first payload byte.
     pub seq: SeqNumber,

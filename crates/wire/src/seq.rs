@@ -11,6 +11,7 @@ use recoup_units::Offset;
 
 /// A 32-bit TCP sequence number, or the initial one (ISN) that offsets are counted from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SeqNumber(pub u32);
 
 impl SeqNumber {

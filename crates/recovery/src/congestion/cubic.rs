@@ -39,6 +39,7 @@ const LOOK: Duration = Duration::from_nanos(1_000_000_000 / 32);
 
 /// CUBIC's state.
 #[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Cubic {
     /// The window before the last reduction (Linux's last_max_cwnd); 0 before the first.
     w_max: u64,
@@ -52,6 +53,7 @@ pub struct Cubic {
 
 /// One growth curve, from a reduction to the next.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 struct Epoch {
     start: Instant,
     /// When the curve reaches `origin`, in 1/1024 s after `start`.

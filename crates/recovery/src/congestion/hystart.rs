@@ -44,6 +44,7 @@ pub struct Round {
 
 /// The state of HyStart in the current round.
 #[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct HyStart {
     found: bool,
     began: Instant,

@@ -27,6 +27,7 @@ const OUTSTANDING_BELOW: Segments = Segments(4);
 
 /// The form of early retransmit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum EarlyRetransmit {
     /// Early retransmit never acts.
     Off,

@@ -31,6 +31,7 @@ const PERSIST: u8 = 16;
 
 /// The version of RACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum RackVersion {
     /// RACK of RFC 8985.
     Rfc8985,
@@ -50,6 +51,7 @@ impl RackVersion {
 
 /// The state of RACK on one path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Rack {
     newest: Option<Sent>,
     rtt: Duration,

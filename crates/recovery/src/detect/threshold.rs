@@ -29,6 +29,7 @@ pub const MAX_DUPTHRESH: Segments = Segments(127);
 
 /// The rule by which a segment is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum LossRule {
     /// Its distance to the highest SACK.
     Fack,
@@ -42,6 +43,7 @@ pub enum LossRule {
 
 /// The parameters of loss detection by counting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Rules {
     /// What makes a segment lost.
     pub rule: LossRule,
@@ -95,6 +97,7 @@ impl Lost {
 
 /// The counting detector, with the reordering it has detected on the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Threshold {
     rules: Rules,
     dupthresh: Segments,

@@ -13,6 +13,7 @@ use recoup_units::Segments;
 
 /// The state of one reduction.
 #[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Halving {
     /// Whether an odd number of ACKs has arrived.
     odd: bool,

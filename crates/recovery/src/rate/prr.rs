@@ -28,6 +28,7 @@ use recoup_units::Segments;
 
 /// How fast the sender refills the pipe after losses took it below ssthresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Bound {
     /// To ssthresh at once.
     Unlimited,
@@ -41,6 +42,7 @@ pub enum Bound {
 
 /// The state of one reduction.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Prr {
     bound: Bound,
     recover_flight: Segments,

@@ -5,6 +5,7 @@ use super::Scoreboard;
 
 /// The amount of SACKed data from some segment on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Above {
     /// Segments.
     pub segments: u32,

@@ -9,6 +9,7 @@ use recoup_units::{Instant, Offset};
 
 /// A segment's neighbours in the list, or 0 for none. In the oldest segment, `older` is meaningless.
 #[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Links {
     older: Id,
     newer: Id,
@@ -16,6 +17,7 @@ pub(super) struct Links {
 
 /// The ends of the list and its cursor, or 0 for none.
 #[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Ends {
     oldest: Id,
     newest: Id,
@@ -25,6 +27,7 @@ pub(super) struct Ends {
 
 /// The sort key of a transmission: time, then sequence (RFC 8985 §6.1 `RACK_sent_after`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Sent {
     /// When it was sent.
     pub at: Instant,

@@ -4,6 +4,7 @@ use super::*;
 
 /// What the peer and the path accept.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Peer {
     /// Largest payload of a segment, in bytes.
     pub mss: u32,
@@ -14,6 +15,7 @@ pub(super) struct Peer {
 
 /// What the application wrote, and what was sent of it last.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Stream {
     /// End of what the application has written, SYN and FIN included.
     pub limit: Offset,
@@ -36,6 +38,7 @@ pub(super) struct Stream {
 
 /// The congestion window and what changes it.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Window {
     pub cwnd: Segments,
     pub ssthresh: Segments,
@@ -46,6 +49,7 @@ pub(super) struct Window {
 
 /// Whether the congestion window was what limited sending (Linux `tcp_cwnd_validate`).
 #[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct WindowUsage {
     pub most_outstanding: Segments,
     pub round_end: Offset,
@@ -54,6 +58,7 @@ pub(super) struct WindowUsage {
 
 /// What finds losses.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Losses {
     pub threshold: Threshold,
     pub rack: Rack,
@@ -64,6 +69,7 @@ pub(super) struct Losses {
 /// The state, and what is known of the present episode or the last one. An episode is the time the
 /// sender spends in CWR, Recovery or Loss.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Episode {
     pub state: State,
     pub state_since: Instant,
@@ -91,6 +97,7 @@ pub(super) struct Episode {
 
 /// Whether retransmissions may go, until the next ACK or timer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) enum Release {
     /// They go as the pipe has room.
     #[default]
@@ -103,6 +110,7 @@ pub(super) enum Release {
 
 /// The timers.
 #[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Timers {
     pub rto: RetransmissionTimer,
     pub early: Option<Instant>,
@@ -121,6 +129,7 @@ pub(super) struct Timers {
 
 /// Zero-window probing.
 #[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Persist {
     pub deadline: Option<Instant>,
     pub backoff: u32,
@@ -131,6 +140,7 @@ pub(super) struct Persist {
 
 /// Selective loss prevention.
 #[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Copying {
     pub copies: Copies,
     /// Measured only by a sender that sends copies.
@@ -139,6 +149,7 @@ pub(super) struct Copying {
 
 /// What is counted over the whole connection.
 #[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Totals {
     pub counters: Counters,
     pub recoveries: Recoveries,
@@ -150,6 +161,7 @@ pub(super) struct Totals {
 
 /// Events, and what was last logged where only changes are.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Logging {
     pub log: EventLog,
     pub timers: [Option<Instant>; Timer::ALL.len()],

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 /// The state of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 enum Phase {
     /// The copy waits until this instant, the end of its gap.
     Paced(Instant),
@@ -22,6 +23,7 @@ const ANSWERS: usize = 4;
 
 /// A copy whose arrival the receiver may still report.
 #[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 struct Unanswered {
     span: Span,
     /// `snd_nxt` when the copy was sent: the highest ACK number its arrival can trigger.
@@ -30,6 +32,7 @@ struct Unanswered {
 
 /// The copies of one sender: the current one and those not yet answered.
 #[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Copies {
     /// The unacknowledged part of the copied segment: it starts at dup_seq and is dup_bytes long.
     current: Option<(Span, Phase)>,

@@ -19,6 +19,7 @@ use crate::follow::TimedPacket;
 use crate::read::{CapturedPacket, ClockAnomalies};
 use recoup_units::Instant;
 use recoup_wire::Endpoints;
+use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 
 /// Packets per round: enough to make starting a round cheap, and few enough to stay in the caches.
@@ -34,7 +35,7 @@ const LATEST: u64 = 1 << 63;
 const FALLBACK: Instant = Instant::from_nanos(1 << 60);
 
 /// The order of packets in the capture.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum RoundOrder {
     /// Ordered by time.
     #[default]
@@ -46,7 +47,7 @@ pub(super) enum RoundOrder {
 }
 
 /// Packets that are analyzed together.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Round {
     /// One part per shard.
     pub parts: [Vec<TimedPacket>; SHARDS],

@@ -11,6 +11,7 @@ use crate::follow::TimedPacket;
 use crate::follow::table::{ConnectionTable, KeepingCost, Limits, Separation};
 use crate::hosts::{HostFacts, KnownHosts};
 use recoup_units::Instant;
+use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 use std::sync::{Arc, RwLock};
 
@@ -133,7 +134,7 @@ impl<F: Findings> Shard<F> {
 }
 
 /// Packets held back because packets of the next round may belong before them.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Reorder(Vec<TimedPacket>);
 
 impl Reorder {

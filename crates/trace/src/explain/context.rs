@@ -9,7 +9,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 /// What all episodes of a shard have in common.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct ReplayContext {
     pub candidates: Candidates,
     /// All shards share it. Nobody writes while a shard reads.

@@ -27,6 +27,7 @@ use recoup_recovery::{Ack, Trigger};
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::{Flags, Segment, SeqNumber};
 use row::{RecoveryTime, Row};
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -46,7 +47,7 @@ const USUAL_ROWS: usize = 16;
 const RECENT_ROWS: usize = 64;
 
 /// The recording, the possible retransmissions and their verdicts of one direction.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Episode {
     /// `None` while nothing is recorded.
     tape: Option<Box<Tape>>,

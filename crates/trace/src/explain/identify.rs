@@ -8,6 +8,7 @@ use super::replay::Explained;
 use crate::finding::{Explanation, Identification};
 use crate::hosts::{HostFacts, ProbeEvidence, Score};
 use recoup_recovery::{Mechanisms, Profile, Trigger};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// The profiles tried, and the systems that retransmit by these rules; the most widespread today
@@ -67,7 +68,7 @@ pub(crate) struct Replayed {
 }
 
 /// The profiles that a sender is compared with.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Candidates(Vec<(Arc<str>, Mechanisms)>);
 
 impl Candidates {

@@ -5,6 +5,7 @@ use super::identify::MOST_CANDIDATES;
 use crate::finding::{Evidence, Findings, Retransmission, Revision, Triggers, Verdict};
 use crate::hosts::{DuplicateReports, ReportsDuplicates};
 use crate::verdict::ConditionalVerdict;
+use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
 
@@ -12,7 +13,7 @@ use std::net::IpAddr;
 const MOST_KEPT: usize = 4096;
 
 /// A retransmission, and what it becomes if more is known of its hosts.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct ProvisionalRow {
     pub retransmission: Retransmission,
     /// The verdict, if the receiver behaves otherwise than assumed.
@@ -22,7 +23,7 @@ pub(crate) struct ProvisionalRow {
 }
 
 /// The verdict on a retransmission if its receiver behaves otherwise than assumed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct AlternativeVerdict {
     /// What was assumed of the receiver.
     assumed: ReportsDuplicates,
@@ -68,7 +69,7 @@ impl AlternativeVerdict {
 pub(crate) type ChangedHosts = HashMap<IpAddr, DuplicateReports>;
 
 /// The provisional findings of one shard, in the order they were passed on.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct ProvisionalFindings(VecDeque<(Retransmission, AlternativeVerdict)>);
 
 impl ProvisionalRow {

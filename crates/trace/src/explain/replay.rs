@@ -27,6 +27,7 @@ use recoup_recovery::sender::ResumeState;
 use recoup_recovery::{Mechanisms, Send, Sender, State, Timer, Trigger};
 use recoup_units::{Instant, Segments, Span};
 use segment_size::SegmentSizes;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::time::Duration;
 use unseen::Unseen;
@@ -53,7 +54,7 @@ const PROMPT: Duration = Duration::from_millis(1);
 pub(crate) const MOST_REPLAYED: Segments = Segments(1 << 16);
 
 /// What a profile says of one retransmission.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Explained {
     pub triggers: Triggers,
     /// The profile would have sent it at that time and for that reason.
@@ -61,7 +62,7 @@ pub(crate) struct Explained {
 }
 
 /// One sender, replayed under one profile.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Replay {
     sender: Sender,
     mss: u64,

@@ -2,10 +2,11 @@
 
 use recoup_recovery::rtt::{RtoRules, RttEstimator, Sampling};
 use recoup_units::Offset;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// One RTT sample. Directions keep hundreds of them, so it is small.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct RttSample {
     /// In µs, the clock of most senders.
     pub rtt: u32,
@@ -18,7 +19,7 @@ pub(crate) struct RttSample {
 }
 
 /// RTT samples as the sender measured them.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct RttSamples {
     pub latest: Vec<RttSample>,
     pub lag: Duration,

@@ -6,11 +6,12 @@ use crate::memory::{HeapSize, allocated};
 use recoup_recovery::Ack;
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::{Segment, SeqNumber};
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::time::Duration;
 
 /// Something that happened at the sender.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) enum Step {
     /// It sent `span`. If that repeats bytes, `retransmission` is the number of its row.
     Sent {
@@ -49,7 +50,7 @@ impl Departure {
 }
 
 /// An ACK without its SACK blocks, which the tape keeps apart.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct HeardAck {
     at: Instant,
     cumulative: Offset,
@@ -61,7 +62,7 @@ pub(crate) struct HeardAck {
 }
 
 /// The sender's state when the tape begins.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Beginning {
     pub una: Offset,
     pub window_edge: Offset,
@@ -88,7 +89,7 @@ const MOST_RETRACTED: usize = 256;
 const MOST_TIMESTAMPS: usize = 512;
 
 /// The steps of one direction, in the order in which its sender saw them.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Tape {
     pub beginning: Beginning,
     steps: Vec<Step>,

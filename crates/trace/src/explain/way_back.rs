@@ -24,6 +24,7 @@ use super::tape::{Departure, HeardAck};
 use crate::memory::HeapSize;
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::{Segment, SeqNumber};
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -34,7 +35,7 @@ const UNCERTAIN: Duration = Duration::from_millis(1);
 const MOST_ON_THE_WAY: usize = 4096;
 
 /// An ACK on its way to the sender.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct PassedAck {
     /// Its time is when it reaches the sender, if it is not held up.
     pub heard: HeardAck,
@@ -44,7 +45,7 @@ pub(super) struct PassedAck {
 }
 
 /// The ACKs on their way to one sender.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct WayBack {
     lag: Duration,
     acks: VecDeque<PassedAck>,

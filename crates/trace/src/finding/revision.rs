@@ -2,6 +2,7 @@
 
 use super::{Connection, ConnectionKey, Evidence, Retransmission, Verdict};
 use crate::hosts::ReportsDuplicates;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -9,7 +10,7 @@ use std::net::IpAddr;
 const MOST_HELD: usize = 1 << 15;
 
 /// A new verdict on a retransmission, because more became known of the host that received it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Revision {
     /// The retransmission with its new verdict and evidence.
     pub retransmission: Retransmission,
@@ -46,7 +47,7 @@ impl Revision {
 /// Holds connections back until their verdicts are final. For totals that cannot subtract what they
 /// have added. Memory is bounded: if more than 32,768 retransmissions are held, the connections with
 /// the lowest numbers are released, and their verdicts stay as they are.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct HeldConnections {
     held: BTreeMap<ConnectionKey, (Connection, Vec<Retransmission>)>,
     /// Retransmissions of all of them.

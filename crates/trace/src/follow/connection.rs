@@ -18,6 +18,7 @@ use crate::memory::{HeapSize, allocated};
 use crate::read::CapturedPacket;
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, Flags, Options, Segment};
+use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::mem::{replace, take};
 use std::net::IpAddr;
@@ -26,7 +27,7 @@ use std::time::Duration;
 pub(crate) use succession::Owner;
 
 /// The state of one connection.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ConnectionState {
     /// Distinguishes connections that used the same slot.
     pub serial: u64,
@@ -63,7 +64,7 @@ pub(crate) struct ConnectionState {
 }
 
 /// The last SYN of a direction.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct LastSyn {
     fingerprint: u32,
     time: Instant,
@@ -72,7 +73,7 @@ struct LastSyn {
 }
 
 /// What was seen of the handshake.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Handshake {
     /// When the SYN passed; `None` if it passed more than once.
     syn_at: Option<Instant>,

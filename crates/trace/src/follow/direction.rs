@@ -48,6 +48,7 @@ use mss::{LEAST_FULL_SEGMENT, Mss};
 use outstanding::{OutstandingPacket, SentPacket, sent_after, sent_after_gap};
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::{Flags, SeqNumber};
+use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::collections::VecDeque;
 use std::mem::take;
@@ -78,7 +79,7 @@ const UNKNOWN_WINDOW: u64 = 1 << 16;
 const SAME_COUNTER: i16 = 2048;
 
 /// The state of one direction.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct DirectionState {
     isn: Option<SeqNumber>,
     una: Offset,

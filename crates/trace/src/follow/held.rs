@@ -9,6 +9,7 @@ use crate::explain::identify::{Candidates, assume_defaults};
 use crate::explain::provisional::{ChangedHosts, ProvisionalFindings, ProvisionalRow};
 use crate::finding::{Connection, Findings, Identification, Retransmission, Tally};
 use crate::hosts::KnownHosts;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::mem::take;
 
@@ -19,7 +20,7 @@ const MOST_WAITING: usize = 512;
 const MOST_ROWS: usize = 1024;
 
 /// The connections that wait, oldest first, and the verdicts that may be revised.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Held {
     waiting: VecDeque<(Connection, Vec<ProvisionalRow>)>,
     provisional: ProvisionalFindings,

@@ -18,10 +18,11 @@ pub(crate) mod sightings;
 
 use crate::read::CapturedPacket;
 use recoup_wire::Endpoints;
+use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 
 /// What may distinguish the copies of a packet that were captured at different points.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Mark {
     interface: u32,
     link: u32,
@@ -53,7 +54,7 @@ impl Mark {
 }
 
 /// Two ends in ascending order. The lower one sends side 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) struct Pair([SocketAddr; 2]);
 
 impl Pair {

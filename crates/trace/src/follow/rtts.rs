@@ -5,6 +5,7 @@ use crate::explain::rtt_samples::{RttSample, RttSamples};
 use crate::finding::RttQuantiles;
 use crate::memory::HeapSize;
 use recoup_units::{Instant, Offset};
+use serde::{Deserialize, Serialize};
 use std::mem::take;
 use std::time::Duration;
 
@@ -19,7 +20,7 @@ const MOST_QUANTILE_SAMPLES: usize = 128;
 const USUAL_SAMPLES: usize = 32;
 
 /// Round-trip times between the capture point and the receiver of the data, in ns.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Rtts {
     count: u64,
     sum: u64,
@@ -186,7 +187,7 @@ impl Rtts {
 }
 
 /// How fast an end responds, as seen from the capture point.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct ResponseTime {
     /// In ns.
     least: Option<u64>,

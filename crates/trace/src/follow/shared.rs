@@ -7,11 +7,12 @@ use crate::finding::Vantage;
 use crate::read::CapturedPacket;
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, Flags};
+use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 use std::time::Duration;
 
 /// What both directions of a connection need.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Shared {
     /// `src` sends direction 0.
     pub endpoints: Endpoints,

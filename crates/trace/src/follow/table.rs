@@ -25,6 +25,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use recoup_units::Instant;
 use recoup_wire::Endpoints;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::hash::BuildHasher;
 use std::hint::black_box;
@@ -73,19 +74,23 @@ pub(crate) struct KeepingCost {
     pub memory: usize,
 }
 
-/// The lookup table of open connections.
-#[derive(Debug)]
+/// The lookup table of open connections. What is not saved, a resumed analysis makes anew.
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ConnectionTable {
+    #[serde(skip)]
     replay_context: ReplayContext,
     /// In ns.
     idle: u64,
     most_open: usize,
     most_half_open: usize,
+    #[serde(skip)]
     hasher: RandomState,
+    #[serde(skip)]
     entries: HashTable<TableEntry>,
     slots: Vec<Option<Box<ConnectionState>>>,
     free: Vec<u32>,
     /// States of removed connections, for reuse.
+    #[serde(skip)]
     closed: Pool<ConnectionState>,
     next_serial: u64,
     /// Open connections without a number.
@@ -122,7 +127,7 @@ impl TableEntry {
 }
 
 /// A connection without a number.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Unnumbered {
     frame: u64,
     slot: u32,

@@ -1,11 +1,12 @@
 //! What a capture holds, and what of it could not be read.
 
 use crate::finding::Inseparable;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
 /// A number of frames.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FrameCount {
     /// How many frames.
     pub count: u64,
@@ -123,7 +124,7 @@ impl fmt::Display for Oddity {
 }
 
 /// Timestamps that cannot be the time of their packet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockAnomalies {
     /// The clock was set, usually back: time continues from there.
     pub set: Anomaly,
@@ -133,7 +134,7 @@ pub struct ClockAnomalies {
 }
 
 /// Frames with such timestamps.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Anomaly {
     /// The frames.
     pub frames: FrameCount,
@@ -173,7 +174,7 @@ impl ClockAnomalies {
 }
 
 /// How a capture ends.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ending {
     /// After a complete record.
     #[default]
@@ -211,7 +212,7 @@ impl fmt::Display for Ending {
 }
 
 /// What a capture holds.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Records, numbered as in Wireshark.
     pub frames: u64,

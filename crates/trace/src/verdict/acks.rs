@@ -12,6 +12,7 @@ use crate::hosts::{DuplicateReports, ReportsDuplicates};
 use crate::memory::HeapSize;
 use recoup_recovery::Ack;
 use recoup_units::{Instant, Offset, Span};
+use serde::{Deserialize, Serialize};
 use std::mem::take;
 use std::time::Duration;
 
@@ -35,7 +36,7 @@ const MOST_SAVED_STEPS: u64 = 1 << 20;
 const AMBIGUOUS: (Verdict, Evidence) = (Verdict::Unknowable, Evidence::Ambiguous);
 
 /// Decides for one direction which retransmissions were needed, from what the receiver sent back.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct AckVerdicts {
     options: ReceiverOptions,
     pieces: Pieces,

@@ -18,6 +18,7 @@ use super::Transmission;
 use crate::finding::{Evidence, Verdict};
 use crate::memory::{HeapSize, allocated, tree};
 use recoup_units::{Instant, Offset, Span};
+use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
@@ -48,7 +49,7 @@ pub(crate) struct SeenBytes {
 }
 
 /// A segment that arrived below the highest byte seen.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Arrival {
     index: u32,
     span: Span,
@@ -56,7 +57,7 @@ struct Arrival {
     found: ArrivalKind,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 enum ArrivalKind {
     /// Certainly a retransmission; no older copy has brought the `missing` bytes.
     Retransmission { missing: Vec<Span> },
@@ -71,7 +72,7 @@ enum ArrivalKind {
 }
 
 /// Decides what the segments are that arrive below the highest byte seen.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct ArrivalVerdicts {
     arrivals: VecDeque<Arrival>,
     /// How many were passed on.

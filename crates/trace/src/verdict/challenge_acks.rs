@@ -11,6 +11,7 @@ use super::pieces::Piece;
 use crate::memory::HeapSize;
 use recoup_recovery::Ack;
 use recoup_units::{Instant, Offset, Span};
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// Challenge ACKs that are remembered.
@@ -24,7 +25,7 @@ const LEAST_LIKELIHOOD: f64 = 1.0 / 32.0;
 pub(super) const TOO_MANY: usize = 256;
 
 /// An ACK that reports nothing new.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct ChallengeAck {
     at: Instant,
     /// The timestamp echoed; the refused segment's is older.
@@ -38,7 +39,7 @@ struct ChallengeAck {
 pub(super) type Number = u64;
 
 /// The challenge ACKs of one direction.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct ChallengeAcks {
     kept: VecDeque<ChallengeAck>,
     /// How many were removed.
@@ -52,7 +53,7 @@ pub(super) struct ChallengeAcks {
 }
 
 /// What a challenge ACK repeats.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct LastAck {
     cumulative: Offset,
     newest_block: Option<Span>,

@@ -6,6 +6,7 @@ use super::pieces::Neighbor;
 use super::sacked::Sacked;
 use recoup_recovery::Ack;
 use recoup_units::{Instant, Offset, Span};
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use std::time::Duration;
 const MOST_ACKS: usize = 64;
 
 /// The receiver's ACKs so far.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct AckHistory {
     /// When the last one came.
     pub at: Instant,

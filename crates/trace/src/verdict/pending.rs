@@ -3,11 +3,12 @@
 use super::ConditionalVerdict;
 use crate::finding::{Evidence, Verdict};
 use crate::memory::HeapSize;
+use serde::{Deserialize, Serialize};
 
 const AMBIGUOUS: (Verdict, Evidence) = (Verdict::Unknowable, Evidence::Ambiguous);
 
 /// A retransmission with undecided pieces.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Pending {
     index: u32,
     /// Undecided sequence space.
@@ -16,7 +17,7 @@ struct Pending {
 }
 
 /// Retransmissions in the order of their numbers.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct PendingVerdicts {
     waiting: Vec<Pending>,
     /// Decided ones that were not passed on yet.

@@ -4,6 +4,7 @@
 use super::{Transmission, challenge_acks};
 use crate::memory::{allocated, tree};
 use recoup_units::{Instant, Offset, Span};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -29,7 +30,7 @@ const MOST_REVISED: usize = 64;
 const MOST_CHALLENGE_ACKS: usize = 8;
 
 /// One copy of a piece.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct PieceCopy {
     /// `None` if it was not captured; it was sent before all others.
     pub copy: Option<Transmission>,
@@ -38,7 +39,7 @@ pub(super) struct PieceCopy {
 }
 
 /// The ACK that first covered a piece.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct CoveringAck {
     /// When it came.
     pub at: Instant,
@@ -71,7 +72,7 @@ pub(super) struct CoveringAck {
 }
 
 /// A segment that was sent once, and the ACK that covered it first.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Neighbor {
     pub sent: Instant,
     pub acked: Instant,
@@ -102,7 +103,7 @@ impl CoveringAck {
 }
 
 /// A DSACK.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct DuplicateReport {
     /// When it came.
     pub at: Instant,
@@ -111,7 +112,7 @@ pub(super) struct DuplicateReport {
 }
 
 /// A piece of the stream that was sent more than once.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Piece {
     pub span: Span,
     /// In the order they were sent, beginning with the first transmission.
@@ -184,7 +185,7 @@ impl Piece {
 type Map = BTreeMap<Offset, Box<Piece>>;
 
 /// Pieces by where they begin. They do not overlap.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Pieces {
     /// Not acknowledged.
     open: Map,
@@ -196,7 +197,7 @@ pub(super) struct Pieces {
 }
 
 /// What the pieces cost.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Cost {
     /// Steps taken since [`take_steps`](Pieces::take_steps).
     steps: u64,

@@ -3,13 +3,14 @@
 
 use crate::memory::tree;
 use recoup_units::{Offset, Span};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The most ranges kept.
 const MOST_RANGES: usize = 1 << 12;
 
 /// Ranges that neither overlap nor touch: where each begins, and where it ends.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Sacked(BTreeMap<Offset, Offset>);
 
 impl Sacked {

@@ -5,6 +5,7 @@ use super::super::replay::Replay;
 use super::super::tape::Tape;
 use super::row::Row;
 use crate::hosts::Score;
+use serde::{Deserialize, Serialize};
 
 /// Retransmissions after which a profile far behind the best is dropped.
 const ENOUGH_TO_DROP: u32 = 16;
@@ -13,7 +14,7 @@ const ENOUGH_TO_DROP: u32 = 16;
 const FAR_BEHIND: f64 = 0.25;
 
 /// One candidate profile's replay of an episode.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct ProfileReplay {
     pub candidate: usize,
     /// The replay of the current recording.

@@ -6,10 +6,11 @@ use crate::finding::{Evidence, Triggers, Vantage, Verdict};
 use crate::verdict::{ConditionalVerdict, Transmission};
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::SeqNumber;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// What was known of a packet's bytes when it came.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum PacketKind {
     /// They had been captured before.
     Repeated,
@@ -44,7 +45,7 @@ pub(crate) struct PriorTransmissions {
 }
 
 /// A packet with bytes below `snd_nxt`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Row {
     pub frame: u64,
     pub captured_at: Instant,

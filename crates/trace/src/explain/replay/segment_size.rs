@@ -16,6 +16,7 @@ use super::{PROMPT, Replay, Step};
 use recoup_recovery::State;
 use recoup_recovery::scoreboard::SentSegment;
 use recoup_units::{Instant, Offset, Span};
+use serde::{Deserialize, Serialize};
 
 /// Segments walked per recording in order to cut some: each cut is a walk over everything outstanding.
 const MOST_WALKED: usize = 1 << 16;
@@ -30,7 +31,7 @@ const FEW: usize = 3;
 const MOST_SEARCHED: usize = 64;
 
 /// The sizes of a sender's segments, as a replay learns them.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct SegmentSizes {
     /// The payload of the parts that were retransmitted, in bytes, until new segments are larger again.
     parts: u64,

@@ -9,6 +9,7 @@ use super::{Explained, LATE, Replay};
 use crate::finding::Triggers;
 use recoup_recovery::{Send, State, Timer, Trigger};
 use recoup_units::{Instant, Segments, Span};
+use serde::{Deserialize, Serialize};
 
 /// Retransmissions that are assumed between two steps.
 const MOST_AT_ONCE: usize = 256;
@@ -20,7 +21,7 @@ const MOST_REMEMBERED: usize = 64;
 const MOST_OUTSTANDING: Segments = Segments(1024);
 
 /// A retransmission that the engine sent and the capture did not show in time.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Unseen {
     at: Instant,
     span: Span,

@@ -15,10 +15,11 @@ use crate::explain::tape::Departure;
 use crate::follow::shared::DirectionContext;
 use crate::read::CapturedPacket;
 use recoup_units::Instant;
+use serde::{Deserialize, Serialize};
 use std::mem::replace;
 
 /// The state of a direction captured away from its sender.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct AwayState {
     pub clock: SendClock,
     pub recent_acks: RecentAcks,

@@ -13,6 +13,7 @@ use crate::follow::shared::DirectionContext;
 use crate::read::CapturedPacket;
 use recoup_units::Instant;
 use recoup_wire::Flags;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Packets remembered: hosts forward packets in batches of about this size.
@@ -30,7 +31,7 @@ const TICKS_AT_ONCE: u32 = 977;
 const WITHIN_A_HOST: Duration = Duration::from_micros(20);
 
 /// Fingerprints of the last packets, and when they were captured.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct RecentPackets {
     fingerprints: [u32; REMEMBERED],
     /// In ticks.

@@ -4,6 +4,8 @@
 //! it). Then a gap in the numbers counts the packets lost between two captured ones. A host that
 //! numbers otherwise is soon noticed: its numbers do not follow one another.
 
+use serde::{Deserialize, Serialize};
+
 /// Packets that must have followed their predecessors for each that did not.
 const FOLLOWED_PER_GAP: u16 = 3;
 
@@ -14,7 +16,7 @@ const LEAST_FOLLOWED: u16 = 2;
 const MOST_LOST: u16 = 1024;
 
 /// The identifications of one direction.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct IdCounter {
     /// The identification that the next packet has if none is lost.
     next: Option<u16>,

@@ -10,6 +10,7 @@
 //! larger size in use.
 
 use crate::explain::replay::USUAL_MSS;
+use serde::{Deserialize, Serialize};
 
 /// The most payload of a 1500-byte packet (IPv4 and TCP without options), in bytes.
 const ETHERNET_PAYLOAD: u32 = 1460;
@@ -22,7 +23,7 @@ const JUMBO_PAYLOADS: std::ops::RangeInclusive<u32> = 8868..=8960;
 const IN_A_ROW: u8 = 4;
 
 /// The largest payload of a segment, in bytes.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Mss {
     bytes: u32,
     /// It comes from the handshake.

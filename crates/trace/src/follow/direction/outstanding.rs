@@ -8,6 +8,7 @@ use super::{DirectionState, MID_CONNECTION, SAME_COUNTER};
 use crate::explain::replay::MOST_PIECES;
 use crate::verdict::{SentOnce, Transmission};
 use recoup_units::{Instant, Offset, Span, partition_point_near};
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// The most entries kept.
@@ -30,7 +31,7 @@ const FEW: usize = 64;
 const FREE_STEPS: u64 = 4096;
 
 /// An outstanding packet, or outstanding bytes that were not captured.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct OutstandingPacket {
     pub span: Span,
     /// When it was first sent. For bytes that were not captured: when the packet that revealed them

@@ -6,6 +6,7 @@
 use recoup_recovery::Ack;
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::SeqNumber;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// ACKs that are always kept: the last ones of a flight may all be lost.
@@ -15,7 +16,7 @@ const LEAST_KEPT: usize = 8;
 const MOST_KEPT: usize = 256;
 
 /// An ACK that passed the capture point.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct RecentAck {
     pub at: Instant,
     pub cumulative: Offset,
@@ -60,7 +61,7 @@ impl RecentAck {
 }
 
 /// What the sender had heard at a time.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct HeardSoFar {
     pub una: Offset,
     /// When the ACK of that passed the capture point.
@@ -69,7 +70,7 @@ pub(super) struct HeardSoFar {
 }
 
 /// The latest ACKs.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct RecentAcks {
     acks: VecDeque<RecentAck>,
     /// What older ACKs acknowledged.

@@ -7,6 +7,7 @@
 
 use crate::explain::tape::Departure;
 use recoup_units::Instant;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// The ticks of timestamp clocks, in ns, and the fewest ticks a second that count as each (RFC 7323
@@ -37,7 +38,7 @@ const USUAL_TICK: u64 = 1_000_000;
 const PERIOD: u64 = 10_000_000_000;
 
 /// The timestamp clock of a sender, by the clock of the capture.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct SendClock {
     /// The first value, and when it passed.
     first: Option<(u32, Instant)>,

@@ -22,9 +22,10 @@ use crate::follow::shared::DirectionContext;
 use crate::read::CapturedPacket;
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::{Flags, SeqNumber, Timestamps};
+use serde::{Deserialize, Serialize};
 
 /// What a packet showed of its sender's state.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct SenderShown {
     at: Instant,
     timestamps: Timestamps,

@@ -15,13 +15,15 @@
 use super::Mark;
 use super::order::{Repetition, repetition};
 use super::sightings::{Group, Sightings};
+use crate::finding::WhyInseparable;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Capture points of which all orders are tried (rule 4).
 const MOST_TRIED: usize = 5;
 
 /// The capture points of a connection, from the sender of side 0 to the sender of side 1.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Lineup {
     /// The marks of both sides at each point.
     points: Vec<[Vec<Mark>; 2]>,
@@ -43,7 +45,7 @@ pub(crate) enum Decision {
     /// It has two, whose packets have the same marks: the delays of both sides, in ns.
     Ordered([u64; 2]),
     /// It has several, which cannot be told apart.
-    Inseparable(&'static str),
+    Inseparable(WhyInseparable),
 }
 
 /// Decides how many capture points there are. `known`: the last decision, if there were several;

@@ -6,10 +6,12 @@
 //! handshake shows: the SYN-ACK leaves after the SYN has arrived.
 
 use super::sightings::{Repeats, Sighting};
+use crate::finding::WhyInseparable;
 use crate::follow::TimedPacket;
 use crate::follow::direction::fingerprint;
 use recoup_units::Instant;
 use recoup_wire::SeqNumber;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -30,7 +32,7 @@ pub(crate) enum Repetition {
     /// Two capture points, this many ns apart on each side.
     Ordered([u64; 2]),
     /// Two capture points that cannot be told apart.
-    Inseparable(&'static str),
+    Inseparable(WhyInseparable),
 }
 
 /// What the repeated packets of both sides show. `last`: no more packets will come.
@@ -41,13 +43,11 @@ pub(crate) fn repetition(sides: [&Repeats; 2], last: bool) -> Repetition {
         return Repetition::None;
     }
     if sides.iter().any(|side| !side.is_identified()) {
-        return Repetition::Inseparable(
-            "their packets have neither timestamps nor IP identifications, so that copies and retransmissions look the same",
-        );
+        return Repetition::Inseparable(WhyInseparable::Unidentified);
     }
     let [Some(one), Some(other)] = sides.map(|side| side.syn) else {
         return match last {
-            true => Repetition::Inseparable("the capture does not hold their handshake"),
+            true => Repetition::Inseparable(WhyInseparable::NoHandshake),
             false => Repetition::None,
         };
     };
@@ -58,14 +58,12 @@ pub(crate) fn repetition(sides: [&Repeats; 2], last: bool) -> Repetition {
     };
     match syn_ack.0 >= syn.1 {
         true => Repetition::Ordered(sides.map(|side| side.least)),
-        false => {
-            Repetition::Inseparable("the clocks of the captures differ by more than the path delay")
-        }
+        false => Repetition::Inseparable(WhyInseparable::Clocks),
     }
 }
 
 /// Two capture points told apart by the order of copies.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Order {
     /// Path delays of both sides, in ns.
     delays: [u64; 2],
@@ -73,7 +71,7 @@ pub(crate) struct Order {
 }
 
 /// A packet captured near its sender.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Sent {
     fingerprint: u32,
     at: Instant,

@@ -3,6 +3,7 @@
 use super::Mark;
 use recoup_units::Instant;
 use recoup_wire::SeqNumber;
+use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 
 /// Marks kept of each side. A packet with another mark counts as one with the first.
@@ -31,12 +32,12 @@ const LATEST_FORWARDED: i64 = 5_000_000;
 const MANY_COPIES: u32 = 16;
 
 /// What was seen of the packets of a connection, and with which marks.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Sightings {
     sides: [Side; 2],
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Side {
     marks: Vec<MarkSeen>,
     fingerprints: Vec<u32>,
@@ -46,7 +47,7 @@ struct Side {
 }
 
 /// Packets seen twice with one mark, longer than [`WITHIN_A_HOST`] apart.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Repeats {
     pub count: u32,
     /// The shortest time between two sightings, in ns.
@@ -73,7 +74,7 @@ impl Repeats {
 }
 
 /// A packet, with the index of its mark.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Seen {
     mark: u8,
     at: Instant,
@@ -84,14 +85,14 @@ struct Seen {
 }
 
 /// A mark, and when its first SYN passed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct MarkSeen {
     mark: Mark,
     syn_at: Option<Instant>,
 }
 
 /// Packets seen with both of two marks.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Copies {
     /// The indices of the marks, in ascending order.
     marks: [u8; 2],

@@ -12,7 +12,7 @@
 //! ```
 
 use super::{ConnectionState, ConnectionTable, TableEntry};
-use crate::finding::{self, CapturePoint, Closing, Findings, Inseparable};
+use crate::finding::{self, CapturePoint, Closing, Findings, Inseparable, WhyInseparable};
 use crate::follow::TimedPacket;
 use crate::follow::direction::fingerprint;
 use crate::follow::points::lineup::{Decision, Lineup, decide};
@@ -23,7 +23,8 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, Flags};
-use std::collections::VecDeque;
+use serde::{Deserialize, Serialize, Serializer};
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 /// How long packets are held back: longer than most round trips and differences between clocks.
@@ -48,8 +49,9 @@ const MOST_HELD_IN_ALL: usize = 8192;
 const MOST_DECISIONS: u32 = 4;
 
 /// The pairs of ends whose packets have several marks.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct CapturePoints {
+    #[serde(serialize_with = "in_order")]
     pairs: HashMap<Pair, Points, RandomState>,
     /// When packets between each pair were held back, or still were, in order.
     waiting: VecDeque<(Instant, Pair)>,
@@ -59,7 +61,7 @@ pub(super) struct CapturePoints {
 }
 
 /// Whether the capture points of connections could be told apart.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Separation {
     /// Connections whose points could be told apart.
     pub apart: u64,
@@ -71,7 +73,7 @@ pub(crate) struct Separation {
 
 impl Separation {
     #[cold]
-    fn fail(&mut self, frame: u64, endpoints: Endpoints, why: &'static str) {
+    fn fail(&mut self, frame: u64, endpoints: Endpoints, why: WhyInseparable) {
         self.inseparable += 1;
         self.first.get_or_insert(Inseparable {
             frame,
@@ -89,8 +91,16 @@ impl Separation {
     }
 }
 
+/// Saves the pairs in order, so that the same analysis is always saved as the same bytes.
+fn in_order<S: Serializer>(
+    pairs: &HashMap<Pair, Points, RandomState>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(pairs.iter().collect::<BTreeMap<_, _>>())
+}
+
 /// What is known of the marks between two ends.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 enum Points {
     /// Not enough. Packets are held back.
     Held(Box<Hold>),
@@ -105,7 +115,7 @@ enum Points {
 }
 
 /// Packets held back.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Hold {
     packets: Vec<TimedPacket>,
     evidence: Sightings,
@@ -116,7 +126,7 @@ struct Hold {
 }
 
 /// Marks of one capture point.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Variants {
     marks: [Vec<Mark>; 2],
     decisions: u32,
@@ -470,7 +480,7 @@ impl ConnectionTable {
                 copies >= MANY_COPIES && copies * 5 >= direction.segments * 2
             });
         if many {
-            let why = "the capture does not hold their handshake";
+            let why = WhyInseparable::NoHandshake;
             (self.points.separation).fail(*found.frames.start(), found.endpoints, why);
         }
     }
