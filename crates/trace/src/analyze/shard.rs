@@ -2,6 +2,7 @@
 
 use super::feed::RoundOrder;
 use super::{Findings, SHARDS, Settings};
+use crate::ablation::{Step, reaches};
 use crate::explain::context::ReplayContext;
 use crate::explain::identify::Candidates;
 use crate::explain::pool::Pools;
@@ -61,6 +62,9 @@ impl<F: Findings> Shard<F> {
 
     /// Takes its part of a round that ends at `now`.
     pub fn take(&mut self, part: &[TimedPacket], order: RoundOrder, now: Instant) {
+        if !reaches(Step::Find) {
+            return;
+        }
         let (connections, findings) = (&mut self.connections, &mut self.findings);
         self.reorder.in_order(part, order, |packets| {
             connections.on_packets(packets, findings);
