@@ -6,6 +6,7 @@
 //!                              └─► text tables, notes
 //! ```
 
+mod changes;
 mod document;
 mod findings;
 mod given_out;
@@ -17,9 +18,11 @@ mod summary_columns;
 mod summary_tables;
 mod tables;
 
+pub use changes::{Changes, Continued, SavedConnections, SavedRetransmissions};
 pub use document::{Document, write_json};
 pub use findings::{
-    AllConnections, AllRetransmissions, AnalysisError, Analyzed, Collector, OneConnection, run,
+    AllConnections, AllRetransmissions, AnalysisError, Analyzed, Collector, OneConnection, View,
+    run,
 };
 pub use given_out::{Change, GivenOut, Record, RetransmissionKey, Row};
 pub use rows::{connections, retransmissions};
@@ -27,7 +30,9 @@ pub use study_tables::study_tables;
 pub use summary::{LossTimes, SlowConnection, Summary, Vantages};
 pub use summary_columns::summaries;
 pub use summary_tables::summary_tables;
-pub use tables::{connection_table, retransmission_table};
+pub use tables::{
+    changed_connection_table, changed_retransmission_table, connection_table, retransmission_table,
+};
 
 #[cfg(test)]
 mod tests;

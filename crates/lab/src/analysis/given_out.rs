@@ -9,6 +9,7 @@ use recoup_table::Columns;
 use recoup_trace::finding::{Connection, ConnectionKey, Retransmission};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 use twox_hash::XxHash3_64;
 
 /// What a [`Record`] does to the row that was given out before with its key.
@@ -34,9 +35,9 @@ impl Change {
 }
 
 /// A row that is given out run by run.
-pub trait Row: Sized + 'static {
+pub trait Row: Sized + Debug + 'static {
     /// Distinguishes the row from all others, in the order of the view.
-    type Key: Ord + Copy;
+    type Key: Ord + Copy + Debug;
 
     /// Its key.
     fn key(&self) -> Self::Key;
@@ -61,7 +62,7 @@ pub struct Record<R: Row> {
 }
 
 impl<R: Row> Record<R> {
-    /// The column that says what changed, and those of the row.
+    /// The columns of the row, and the one that says what changed.
     fn columns() -> Columns<Self> {
         let change = (
             "record",
@@ -69,8 +70,8 @@ impl<R: Row> Record<R> {
             "new: first given out; revised: replaces the row given out before with the same key; withdrawn: removes that row",
         );
         Columns::new()
-            .text(change, |record: &Self| Some(record.change.name().into()))
-            .all_of(R::columns(), |record| record.row.as_ref())
+            .all_of(R::columns(), |record: &Self| record.row.as_ref())
+            .text(change, |record| Some(record.change.name().into()))
     }
 }
 
@@ -305,10 +306,11 @@ mod tests {
         let csv = Retransmission::record_columns().to_csv(&[record((12, 4_000_000_000))]);
         let (header, row) = csv.trim_end().split_once('\n').unwrap();
         assert!(
-            header.starts_with("record,frame,time,src,dst,seq,len,"),
+            header.starts_with("frame,time,src,dst,seq,len,") && header.ends_with(",record"),
             "{header}"
         );
-        assert!(row.starts_with("withdrawn,12,,,,4000000000,,"), "{row}");
+        assert!(row.starts_with("12,,,,4000000000,,"), "{row}");
+        assert!(row.ends_with(",withdrawn"), "{row}");
         let record = Record::<Connection> {
             change: Withdrawn,
             key: (3, 1),
@@ -316,7 +318,7 @@ mod tests {
         };
         let csv = Connection::record_columns().to_csv(&[record]);
         let row = csv.lines().nth(1).unwrap();
-        assert!(row.starts_with("withdrawn,3,,"), "{row}");
+        assert!(row.starts_with("3,,"), "{row}");
         assert_eq!(
             row.matches(|c: char| c.is_ascii_digit()).count(),
             2,
