@@ -136,6 +136,17 @@ impl Conversation {
     }
 }
 
+/// Analyzes all packets, and says whether capture points could be told apart.
+fn finished<F: Findings>(
+    packets: &[CapturedPacket],
+    settings: &Settings,
+    findings: impl Fn() -> F,
+) -> (Analysis<F>, Separation) {
+    let mut analyzer = Analyzer::new(settings, findings);
+    analyzer.follow(packets.iter().copied());
+    analyzer.finish_all()
+}
+
 fn analyzed(packets: &[CapturedPacket], settings: &Settings) -> Kept {
     let found = follow(packets.iter().copied(), settings, Kept::default);
     let mut all = Kept::default();
