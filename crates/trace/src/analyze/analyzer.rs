@@ -30,7 +30,7 @@ const MOST_INSEPARABLE: u64 = 8;
 /// through.
 #[derive(Debug)]
 pub struct Analyzer<F> {
-    state: SavedAnalysis,
+    pub(super) state: SavedAnalysis,
     /// Those of each shard.
     findings: Vec<F>,
     /// Without threads, or if the system provides none, the calling thread does everything.

@@ -78,8 +78,10 @@ impl Round {
 }
 
 /// Divides packets among the shards.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct PacketFeed {
+    /// Packets per round.
+    pub round: usize,
     /// The latest time so far; `None` before the first packet.
     latest: Option<Instant>,
     /// What is added to timestamps and subtracted from them, in ns. One of them is 0.
@@ -90,6 +92,20 @@ pub(super) struct PacketFeed {
     next: Option<Box<CapturedPacket>>,
     /// Anomalies of the timestamps so far.
     pub clock: ClockAnomalies,
+}
+
+impl Default for PacketFeed {
+    fn default() -> Self {
+        Self {
+            round: ROUND,
+            latest: None,
+            add: 0,
+            take: 0,
+            unsorted: false,
+            next: None,
+            clock: ClockAnomalies::default(),
+        }
+    }
 }
 
 impl PacketFeed {
@@ -123,7 +139,7 @@ impl PacketFeed {
         round: &mut Round,
         last: bool,
     ) -> bool {
-        for _ in round.len()..ROUND {
+        for _ in round.len()..self.round {
             let packet = match self.next.take() {
                 Some(ahead) => Some(*ahead),
                 None => packets.next(),

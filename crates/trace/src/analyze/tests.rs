@@ -21,6 +21,7 @@ mod away;
 mod duplicates;
 mod merged;
 mod path_mtu;
+mod paused;
 mod pieces;
 
 const CLIENT: &str = "192.0.2.1:40000";
@@ -148,11 +149,17 @@ fn finished<F: Findings>(
 }
 
 fn analyzed(packets: &[CapturedPacket], settings: &Settings) -> Kept {
-    let found = follow(packets.iter().copied(), settings, Kept::default);
+    paused::check(packets, settings);
+    merged_parts(follow(packets.iter().copied(), settings, Kept::default))
+}
+
+/// The sorted findings of all shards.
+fn merged_parts(parts: Vec<Kept>) -> Kept {
     let mut all = Kept::default();
-    for part in found {
+    for part in parts {
         all.connections.extend(part.connections);
         all.retransmissions.extend(part.retransmissions);
+        all.revisions += part.revisions;
     }
     all.sort();
     all
