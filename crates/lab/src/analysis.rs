@@ -8,6 +8,7 @@
 
 mod document;
 mod findings;
+mod given_out;
 mod notes;
 mod rows;
 mod study_tables;
@@ -20,6 +21,7 @@ pub use document::{Document, write_json};
 pub use findings::{
     AllConnections, AllRetransmissions, AnalysisError, Analyzed, Collector, OneConnection, run,
 };
+pub use given_out::{Change, GivenOut, Record, RetransmissionKey, Row};
 pub use rows::{connections, retransmissions};
 pub use study_tables::study_tables;
 pub use summary::{LossTimes, SlowConnection, Summary, Vantages};

@@ -2,6 +2,7 @@
 
 use super::feed::RoundOrder;
 use super::{Findings, SHARDS, Settings};
+use crate::ablation::{Step, reaches};
 use crate::explain::context::ReplayContext;
 use crate::explain::identify::Candidates;
 use crate::explain::pool::Pools;
@@ -82,6 +83,9 @@ impl Shard {
         now: Instant,
         findings: &mut impl Findings,
     ) {
+        if !reaches(Step::Find) {
+            return;
+        }
         let connections = &mut self.connections;
         self.reorder.in_order(part, order, |packets| {
             connections.on_packets(packets, findings);
