@@ -7,6 +7,7 @@
 //! ```
 
 mod changes;
+mod continuation;
 mod document;
 mod findings;
 mod given_out;
@@ -19,6 +20,7 @@ mod summary_tables;
 mod tables;
 
 pub use changes::{Changes, Continued, SavedConnections, SavedRetransmissions};
+pub use continuation::{Continuation, ContinueError, FinishError};
 pub use document::{Document, write_json};
 pub use findings::{
     AllConnections, AllRetransmissions, AnalysisError, Analyzed, Collector, OneConnection, View,

@@ -201,6 +201,11 @@ impl StateReader {
         Ok(Some(Self { file, parts }))
     }
 
+    /// The file's name, for messages.
+    pub fn name(&self) -> &str {
+        &self.file
+    }
+
     /// The next part.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use recoup_draw::sequence::Diagram;
 use recoup_lab::analysis::{OneConnection, View};
 use recoup_lab::diagram::explain;
 use recoup_trace::analyze::Settings;
-use recoup_trace::read::Reader;
+use recoup_trace::read::{PacketSource, Reader};
 use std::path::Path;
 
 /// A connection's diagram, and what the user should know of it.

@@ -3,7 +3,7 @@
 use super::summary::Vantages;
 use recoup_trace::analyze::{Findings, Settings, analyze};
 use recoup_trace::finding::{Connection, ConnectionKey, Retransmission, Revision};
-use recoup_trace::read::{Counts, Ending, ReadError, Reader, Reason};
+use recoup_trace::read::{Counts, Ending, PacketSource, ReadError, Reason};
 use recoup_units::Instant;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -39,7 +39,7 @@ pub struct AllConnections {
     /// The retransmissions of each connection whose verdicts may be revised.
     pub(super) provisional: BTreeMap<ConnectionKey, Vec<Retransmission>>,
     /// Applied to the rows in [`order`](Collector::order), as in [`AllRetransmissions`].
-    revisions: Vec<Revision>,
+    pub(super) revisions: Vec<Revision>,
     pub(super) overview: Overview,
 }
 
@@ -50,7 +50,7 @@ pub struct AllRetransmissions {
     pub rows: Vec<Retransmission>,
     /// As in [`AllConnections`].
     pub(super) settled: Vec<Retransmission>,
-    revisions: Vec<Revision>,
+    pub(super) revisions: Vec<Revision>,
     pub(super) overview: Overview,
 }
 
@@ -260,26 +260,26 @@ pub enum AnalysisError {
     },
 }
 
-/// Analyzes the capture that `reader` reads. `capture` is the user's name for it, and `collector` makes
+/// Analyzes the capture that `source` reads. `capture` is the user's name for it, and `collector` makes
 /// a collector for each thread. `watch` is called every few thousand packets, and ends the reading by
 /// returning `false`.
 ///
 /// # Errors
 /// If no frame of the capture is readable.
-pub fn run<V: Collector>(
+pub fn run<V: Collector, S: PacketSource>(
     capture: &str,
-    reader: Reader<'_>,
+    source: S,
     settings: &Settings,
     collector: impl Fn() -> V,
-    mut watch: impl FnMut(&Reader<'_>) -> bool + Send,
+    mut watch: impl FnMut(&S) -> bool + Send,
 ) -> Result<Analyzed<V>, AnalysisError> {
     let mut interrupted = false;
-    let watch = |reader: &Reader<'_>| {
-        let continues = watch(reader);
+    let watch = |source: &S| {
+        let continues = watch(source);
         interrupted |= !continues;
         continues
     };
-    let analysis = analyze(reader, settings, &collector, watch)?;
+    let analysis = analyze(source, settings, &collector, watch)?;
     let counts = analysis.counts;
     if let Some(reason) = why_unreadable(&counts) {
         let capture = capture.into();
@@ -300,7 +300,7 @@ pub fn run<V: Collector>(
 }
 
 /// Why no frame is readable. `None` if a frame is readable, or if the capture is whole and empty.
-fn why_unreadable(counts: &Counts) -> Option<String> {
+pub(super) fn why_unreadable(counts: &Counts) -> Option<String> {
     if counts.frames == 0 {
         return match &counts.ending {
             Ending::Whole => None,
