@@ -210,13 +210,15 @@ impl ConnectionTable {
         self.slots.get(slot as usize)?.as_deref()
     }
 
-    /// The slot of the connection between these ends, and the packet's direction.
+    /// The first slot of a connection between these ends, and the packet's direction.
     fn find(&self, hash: u64, ends: &Endpoints) -> Option<(u32, usize)> {
         let tag = TableEntry::tag(hash);
-        let side = |slot| self.get(slot)?.side(ends);
-        let is_it = |entry: &TableEntry| entry.tag == tag && side(entry.slot).is_some();
-        let slot = self.entries.find(hash, is_it)?.slot;
-        Some((slot, side(slot)?))
+        let entries = self.entries.iter_hash(hash);
+        let slots = entries
+            .filter(|entry| entry.tag == tag)
+            .map(|entry| entry.slot);
+        let found = slots.filter_map(|slot| Some((slot, self.get(slot)?.side(ends)?)));
+        found.min()
     }
 
     /// Takes the next packet; `slot` is probably that of its connection.
@@ -229,7 +231,12 @@ impl ConnectionTable {
         findings: &mut impl Findings,
     ) {
         let ends = &timed.packet.endpoints;
-        let hit = slot.and_then(|slot| Some((slot, self.get(slot)?.side(ends)?)));
+        let hit = slot.and_then(|slot| {
+            let open = self.get(slot)?;
+            // There may be several between these ends: always take the same one.
+            let is_only = !open.in_pair;
+            Some((slot, open.side(ends).filter(|_| is_only)?))
+        });
         let mut hit = hit.or_else(|| self.find(hash, ends));
         if timed.packet.path_mtu.is_some() {
             return self.on_path_mtu(timed, hit);
