@@ -1,14 +1,18 @@
 //! What an analysis costs: packets per second and memory, on one thread and on all.
 //!
 //! The bench makes a capture of more than 20 million packets in 300,000 connections. It also times
-//! reading alone, counting records, and tcptrace and tshark if they are installed.
+//! reading alone, counting records, and tcptrace and tshark if they are installed. It says what each
+//! step of the analysis costs: the difference between an analysis that ends with the step and one that
+//! ends with the step before. A step that touches the memory that the next one needs pays for both.
 //!
 //! `RECOUP_BENCH_CONNECTIONS` sets the number of connections (300,000), `RECOUP_BENCH_SEED` the
 //! seed of the traffic (1), and `RECOUP_BENCH_CAPTURE` where the capture is kept; otherwise it is
 //! removed.
 
+use mimalloc::MiMalloc;
 use recoup_benches::measure::{self, Cost};
 use recoup_benches::traffic::{self, Content, Traffic};
+use recoup_trace::ablation::{self, Step};
 use recoup_trace::analyze::{Findings, Settings, analyze};
 use recoup_trace::finding::{Connection, Retransmission, Revision, Tally, Verdict};
 use recoup_trace::read::{PacketSource, Reader};
@@ -19,6 +23,20 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Instant;
 use tempfile::TempDir;
+
+/// The allocator of the program.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
+
+/// The steps of an analysis after reading.
+const STEPS: [(&str, Step); 6] = [
+    ("deal", Step::Deal),
+    ("find and open", Step::Find),
+    ("follow", Step::Follow),
+    ("duplicates and RTTs", Step::Sample),
+    ("cases and verdicts", Step::Judge),
+    ("replay", Step::Replay),
+];
 
 /// Packets for other programs: for all of them, tshark would take minutes and 10 GB.
 const SLICE: u64 = 2_000_000;
@@ -38,10 +56,15 @@ fn main() {
 
 /// Runs one case in this process.
 fn run(case: &str, capture: &Path) {
-    measure::report(|| match case {
-        "records" => vec![count(capture, u64::MAX).expect("a capture").0],
-        "read" => vec![read(capture)],
-        threads => classify(capture, threads.parse().expect("a number of threads")),
+    let step = STEPS.iter().find(|(name, _)| *name == case);
+    measure::report(|| match (case, step) {
+        ("records", _) => vec![count(capture, u64::MAX).expect("a capture").0],
+        ("read", _) => vec![read(capture)],
+        (_, Some((_, step))) => {
+            ablation::stop_after(*step);
+            classify(capture, 0)
+        }
+        (threads, None) => classify(capture, threads.parse().expect("a number of threads")),
     });
 }
 
@@ -132,6 +155,7 @@ fn bench(connections: u64) {
     one.print("analyzed on one thread", content.packets);
     let more = measure::own(&threads.to_string(), &capture);
     more.print(&format!("analyzed on {}", 1 + threads), content.packets);
+    print_steps(&capture, content.packets);
     compare_programs(&capture, &folder.path().join("slice.pcap"));
     found(&one, &content);
     assert_eq!(one.counted, more.counted, "threads change what is found");
@@ -168,6 +192,19 @@ fn make(capture: &Path, connections: u64) -> Content {
         begun.elapsed().as_secs_f64()
     );
     content
+}
+
+/// Prints what each step of an analysis on one thread costs.
+fn print_steps(capture: &Path, packets: u64) {
+    println!("of which, in ns of processor time a packet:");
+    let cpu = |case| measure::own(case, capture).cpu.as_secs_f64() * 1e9 / packets as f64;
+    let mut before = cpu("read");
+    println!("  {:<24} {before:>6.1}", "read");
+    for (name, _) in STEPS {
+        let with = cpu(name);
+        println!("  {name:<24} {:>6.1}", with - before);
+        before = with;
+    }
 }
 
 /// Times other programs on a slice of the capture.

@@ -18,6 +18,10 @@
 //!
 //! [`analyze`] runs all stages over a capture.
 
+#[cfg(not(feature = "ablation"))]
+mod ablation;
+#[cfg(feature = "ablation")]
+pub mod ablation;
 pub mod analyze;
 mod explain;
 pub mod finding;

@@ -2,7 +2,7 @@
 
 use super::{AnalyzeError, Progress, analyze};
 use recoup_draw::sequence::Diagram;
-use recoup_lab::analysis::{Collector, OneConnection};
+use recoup_lab::analysis::{OneConnection, View};
 use recoup_lab::diagram::explain;
 use recoup_trace::analyze::Settings;
 use recoup_trace::read::{PacketSource, Reader};

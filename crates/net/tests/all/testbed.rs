@@ -138,6 +138,10 @@ impl Stage {
     }
 }
 
+/// Where timers decide what is sent, one of so many flows must be as expected: while a busy machine
+/// pauses, timers fire before the packets that would have stopped them.
+const TRIES: u64 = 5;
+
 /// Retransmissions of data, as the senders count them.
 fn sent_again(flow: &FlowRecord) -> u64 {
     let of_data = |trigger: &Trigger| !matches!(trigger, Trigger::Syn | Trigger::SynAck);
@@ -279,12 +283,17 @@ fn without_probes_the_kernel_waits_for_its_rto() {
         let facts = stage.testbed.kernel(Host::Server).unwrap().unwrap();
         assert_eq!(facts.switches[Switch::Tlp as usize], on, "{facts:?}");
         assert_eq!(Kernel::profile(), format!("kernel-{}", facts.version));
-        let flow = stage.play(&path(&[], &["data:10"]), 0);
-        assert!(flow.completed(), "{flow:?}");
-        let again = flow.counters.retransmissions;
-        assert_eq!(flow.counters.probes, probes, "probes {on}: {flow:?}");
-        assert_eq!(again.of(Trigger::Tlp), probes, "probes {on}: {flow:?}");
-        assert_eq!(again.of(Trigger::Rto), timeouts, "probes {on}: {flow:?}");
+        let mut seen = Vec::new();
+        let as_expected = (0..TRIES).any(|flow| {
+            let flow = stage.play(&path(&[], &["data:10"]), flow);
+            assert!(flow.completed(), "{flow:?}");
+            let again = flow.counters.retransmissions;
+            assert_eq!(again.of(Trigger::Tlp), flow.counters.probes, "{flow:?}");
+            let counts = (flow.counters.probes, again.of(Trigger::Rto));
+            seen.push(flow);
+            counts == (probes, timeouts)
+        });
+        assert!(as_expected, "probes {on}: {seen:#?}");
     }
 }
 
@@ -461,10 +470,6 @@ impl Observer for SentBy {
     }
 }
 
-/// Flows of which at least one must equal the simulated one. Where a busy machine pauses, timers fire
-/// before the packets that would have stopped them.
-const FLOWS_COMPARED: u64 = 5;
-
 #[test]
 fn senders_send_the_same_over_real_packets_as_in_the_simulator() {
     let path = path(&[], &["data:9-10"]);
@@ -488,7 +493,7 @@ fn senders_send_the_same_over_real_packets_as_in_the_simulator() {
             return;
         };
         let mut others = Vec::new();
-        let same = (0..FLOWS_COMPARED).any(|flow| {
+        let same = (0..TRIES).any(|flow| {
             let outcome = stage.run(&path, flow);
             let (mut real, mut dropped) = (SentBy::default(), 0);
             for event in &outcome.events {

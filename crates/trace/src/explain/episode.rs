@@ -14,6 +14,7 @@ use super::identify::Replayed;
 use super::provisional::{AlternativeVerdict, ProvisionalRow};
 use super::replay::MOST_REPLAYED;
 use super::tape::{Departure, Tape};
+use crate::ablation::{Step, reaches};
 use crate::finding::{Evidence, Retransmission, Triggers, Vantage, Verdict};
 use crate::hosts::{HostFacts, ProbeEvidence, ReportsDuplicates, Score};
 use crate::memory::{HeapSize, allocated};
@@ -453,6 +454,9 @@ impl Episode {
 
     /// Runs the replays from number `first` on.
     fn run_replays(&mut self, first: usize, tape: &Tape, context: &EpisodeContext<'_>) {
+        if !reaches(Step::Replay) {
+            return;
+        }
         for replay in &mut self.profile_replays[first..] {
             let most = context.most_work.saturating_sub(self.work);
             let run = replay.run(tape, most, &mut self.rows, context);

@@ -8,6 +8,7 @@ use super::points::lineup::Lineup;
 use super::points::sightings::{Sighting, WITHIN_A_HOST};
 use super::points::{Mark, Pair};
 use super::shared::{DirectionContext, Shared};
+use crate::ablation::{Step, reaches};
 use crate::explain::context::ReplayContext;
 use crate::explain::episode::{ConnectionEnd, Learned};
 use crate::explain::provisional::ProvisionalRow;
@@ -178,7 +179,12 @@ impl ConnectionState {
         self.packets += 1;
         self.last_frame = packet.frame;
         self.has_sent[side] = true;
-        if self.directions[side].is_identical_to_recent(packet, now)
+        if !reaches(Step::Follow) {
+            self.reset |= (packet.segment.flags).intersects(Flags::FIN.union(Flags::RST));
+            return;
+        }
+        if reaches(Step::Sample)
+            && self.directions[side].is_identical_to_recent(packet, now)
             && self.is_duplicate(packet, now, side, replay_context)
         {
             return;

@@ -187,6 +187,12 @@ impl Anomaly {
 }
 
 impl ClockAnomalies {
+    /// Adds those of a later capture. `place` gives the number of one of its frames here.
+    pub(crate) fn append(&mut self, later: &Self, place: impl Fn(u64) -> u64) {
+        self.set.append(later.set, &place);
+        self.outliers.append(later.outliers, &place);
+    }
+
     fn notes(&self) -> impl Iterator<Item = String> {
         let set = "away from the frame before, as if the clock was set: time continues from there";
         let outliers = "away from the frames on both sides: taken as captured with them";
@@ -289,8 +295,7 @@ impl Counts {
             (Some(dropped), Some(more)) => Some(dropped.saturating_add(more)),
             (dropped, more) => dropped.or(more),
         };
-        self.clock.set.append(later.clock.set, &place);
-        self.clock.outliers.append(later.clock.outliers, &place);
+        self.clock.append(&later.clock, &place);
         if let Some((count, first)) = later.inseparable {
             let first = Inseparable {
                 frame: place(first.frame),

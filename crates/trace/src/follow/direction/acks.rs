@@ -4,6 +4,7 @@
 use super::outstanding::{OutstandingPacket, SentPacket, sent_once};
 use super::recent_acks::RecentAck;
 use super::{DirectionState, MOST_DISTANCE, NO_OFFSET};
+use crate::ablation::{Step, reaches};
 use crate::follow::shared::DirectionContext;
 use crate::read::CapturedPacket;
 use recoup_recovery::Ack;
@@ -194,7 +195,9 @@ impl DirectionState {
         let (rtt, newest) = (now.nanos_since(first), now.nanos_since(newest));
         let clock = (self.away.as_ref()).map(|away| &away.clock);
         let held_up = clock.map_or(0, |clock| first.nanos_since(clock.unhindered(ts, first).at));
-        self.rtts.on_sample(rtt, held_up, newest, una, self.nxt);
+        if reaches(Step::Sample) {
+            self.rtts.on_sample(rtt, held_up, newest, una, self.nxt);
+        }
         Some(newest)
     }
 

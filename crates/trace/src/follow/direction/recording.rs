@@ -6,6 +6,7 @@
 use super::DirectionState;
 use super::away::AwayState;
 use super::recent_acks::HeardSoFar;
+use crate::ablation::{Step, reaches};
 use crate::explain::context::EpisodeContext;
 use crate::explain::tape::Tape;
 use recoup_units::{Instant, Offset, Span};
@@ -27,6 +28,9 @@ impl DirectionState {
             .as_ref()
             .is_some_and(|episode| episode.is_recording())
         {
+            return;
+        }
+        if !reaches(Step::Judge) {
             return;
         }
         let mut episode = self.episode.take().unwrap_or_else(|| {
