@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -201,6 +201,22 @@ pub(crate) struct KnownHosts {
 }
 
 impl KnownHosts {
+    /// Adds what another analysis has learned; both knew the same before. Returns the hosts of which
+    /// more is known now than one of them knew.
+    pub fn merge(&mut self, other: &Self) -> BTreeSet<IpAddr> {
+        let proof = |known: &Self, host: IpAddr| known.of(host).duplicates.proof();
+        let hosts = self.learned.iter().chain(other.learned.iter());
+        let before: BTreeMap<IpAddr, _> = hosts
+            .map(|(host, _)| (host, [proof(self, host), proof(other, host)]))
+            .collect();
+        self.learned.merge(&other.learned);
+        let changed = before.into_iter().filter(|&(host, before)| {
+            let now = proof(self, host);
+            before.iter().any(|before| *before != now)
+        });
+        changed.map(|(host, _)| host).collect()
+    }
+
     /// All facts about `host`.
     pub fn of(&self, host: IpAddr) -> Cow<'_, HostFacts> {
         match (self.before.get(host), self.learned.get(host)) {

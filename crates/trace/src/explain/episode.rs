@@ -15,7 +15,7 @@ use super::provisional::{AlternativeVerdict, ProvisionalRow};
 use super::replay::MOST_REPLAYED;
 use super::tape::{Departure, Tape};
 use crate::ablation::{Step, reaches};
-use crate::finding::{Evidence, Retransmission, Triggers, Vantage, Verdict};
+use crate::finding::{Evidence, Renumbering, Retransmission, Triggers, Vantage, Verdict};
 use crate::hosts::{HostFacts, ProbeEvidence, ReportsDuplicates, Score};
 use crate::memory::{HeapSize, allocated};
 use crate::read::CapturedPacket;
@@ -89,6 +89,13 @@ impl Episode {
         self.without_sack = !context.sack;
         self.arrival_verdicts.clear();
         self.recovering.clear();
+    }
+
+    /// Gives its frames other numbers.
+    pub fn renumber(&mut self, by: Renumbering) {
+        for row in &mut self.rows {
+            row.frame = row.frame.saturating_add(by.frames);
+        }
     }
 
     /// Its memory, in bytes.

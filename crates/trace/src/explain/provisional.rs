@@ -2,7 +2,9 @@
 //! revised.
 
 use super::identify::MOST_CANDIDATES;
-use crate::finding::{Evidence, Findings, Retransmission, Revision, Triggers, Verdict};
+use crate::finding::{
+    Evidence, Findings, Renumbering, Retransmission, Revision, Triggers, Verdict,
+};
 use crate::hosts::{DuplicateReports, ReportsDuplicates};
 use crate::verdict::ConditionalVerdict;
 use serde::{Deserialize, Serialize};
@@ -88,10 +90,21 @@ impl ProvisionalRow {
 impl ProvisionalFindings {
     /// Keeps a retransmission that was passed on with its connection.
     pub fn push(&mut self, retransmission: Retransmission, alternative: AlternativeVerdict) {
-        if self.0.len() == MOST_KEPT {
+        while self.0.len() >= MOST_KEPT {
             self.0.pop_front();
         }
         self.0.push_back((retransmission, alternative));
+    }
+
+    /// Gives all connections and frames other numbers.
+    pub fn renumber(&mut self, by: Renumbering) {
+        let retransmissions = self.0.iter_mut().map(|(retransmission, _)| retransmission);
+        retransmissions.for_each(|retransmission| retransmission.renumber(by));
+    }
+
+    /// Adds those of another analysis.
+    pub fn merge(&mut self, other: Self) {
+        self.0.extend(other.0);
     }
 
     /// Revises the verdicts that were based on a wrong assumption about one of the hosts. Forgets

@@ -7,7 +7,7 @@
 
 use crate::explain::identify::{Candidates, assume_defaults};
 use crate::explain::provisional::{ChangedHosts, ProvisionalFindings, ProvisionalRow};
-use crate::finding::{Connection, Findings, Identification, Retransmission, Tally};
+use crate::finding::{Connection, Findings, Identification, Renumbering, Retransmission, Tally};
 use crate::hosts::KnownHosts;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -37,7 +37,7 @@ impl Held {
         if !waits(&connection) || rows.len() > MOST_ROWS {
             return self.pass_on(connection, &rows, findings);
         }
-        if self.waiting.len() >= MOST_WAITING
+        while self.waiting.len() >= MOST_WAITING
             && let Some((oldest, rows)) = self.waiting.pop_front()
         {
             self.pass_on(oldest, &rows, findings);
@@ -80,6 +80,22 @@ impl Held {
                 self.pass_on(connection, &rows, findings);
             }
         }
+    }
+
+    /// Gives all connections and frames other numbers.
+    pub fn renumber(&mut self, by: Renumbering) {
+        for (connection, rows) in &mut self.waiting {
+            connection.renumber(by);
+            rows.iter_mut()
+                .for_each(|row| row.retransmission.renumber(by));
+        }
+        self.provisional.renumber(by);
+    }
+
+    /// Adds those of another analysis.
+    pub fn merge(&mut self, other: Self) {
+        self.waiting.extend(other.waiting);
+        self.provisional.merge(other.provisional);
     }
 
     /// Passes on all connections.
