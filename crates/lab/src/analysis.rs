@@ -27,7 +27,7 @@ pub use findings::{
     run,
 };
 pub use given_out::{Change, GivenOut, Record, RetransmissionKey, Row};
-pub use rows::{connections, retransmissions};
+pub use rows::{changed_retransmissions_in, connections, retransmissions, retransmissions_in};
 pub use study_tables::study_tables;
 pub use summary::{LossTimes, SlowConnection, Summary, Vantages};
 pub use summary_columns::summaries;
