@@ -8,6 +8,7 @@
 
 mod changes;
 mod continuation;
+mod continuity;
 mod document;
 mod findings;
 mod given_out;
@@ -21,6 +22,7 @@ mod tables;
 
 pub use changes::{Changes, Continued, SavedConnections, SavedRetransmissions};
 pub use continuation::{Continuation, ContinueError, FinishError};
+pub use continuity::{CaptureEnds, WithEnds, rotation_note};
 pub use document::{Document, write_json};
 pub use findings::{
     AllConnections, AllRetransmissions, AnalysisError, Analyzed, Collector, OneConnection, View,

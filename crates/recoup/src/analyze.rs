@@ -22,8 +22,11 @@ Triggers: fast, early, rto, slow_start, tlp, syn, syn_ack, unknown. Two timers t
 instant are joined, as in tlp|rto. Verdicts: needed; spurious, if an earlier copy of every byte
 arrived; unknowable, if the capture does not show whether one did.
 
-To analyze a capture that was written in parts, join the parts:
-`cat a.pcap b.pcap | recoup analyze -`.
+--join analyzes the files of one capture as one, as tcpdump -C, -G or -W and dumpcap write them:
+`recoup analyze --join dumps/*.pcap`. Files are read in the order of their times, whatever the order
+given, and connections go on from one file to the next. Frames are numbered through all files; the
+columns file and file_frame say where each frame is. Notes say where files overlap, or where one
+seems to be missing.
 
 --plot draws time to the right and sequence numbers upwards, for the direction with more
 retransmissions: first transmissions black, needed retransmissions red, spurious ones blue with a
@@ -45,9 +48,13 @@ const FORMATS: &[Format] = &[Format::Table, Format::Json, Format::Csv, Format::P
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {
-    /// Captures (pcap, pcapng; plain, gzip or zstd), each analyzed by itself; - for standard input
+    /// Captures (pcap, pcapng; plain, gzip or zstd), each analyzed by itself unless they are joined; -
+    /// for standard input
     #[arg(required = true, value_name = "CAPTURE")]
     captures: Vec<PathBuf>,
+    /// Analyze all files as one capture, in the order of their times
+    #[arg(long)]
+    join: bool,
     /// Show the totals of each capture (the default view)
     #[arg(long, group = "view")]
     summary: bool,
@@ -166,8 +173,12 @@ fn check_paths(args: &Args) -> Result<(), Failure> {
         let line = "-: standard input can be read only once";
         return Err(Failure::Wrong(line.into()));
     }
-    if args.figures.is_some() && args.captures.len() > 1 {
-        let line = "--figures: expected one capture";
+    if args.join && args.captures.len() > 1 && args.captures.iter().any(|path| is_stdin(&path)) {
+        let line = "--join: standard input cannot be joined with files: expected files only";
+        return Err(Failure::Wrong(line.into()));
+    }
+    if args.figures.is_some() && args.captures.len() > 1 && !args.join {
+        let line = "--figures: expected one capture, or --join";
         return Err(Failure::Wrong(line.into()));
     }
     let to_stdout = args.output == Path::new("-");

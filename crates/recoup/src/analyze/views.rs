@@ -4,12 +4,15 @@ use super::Args;
 use super::progress::{CaptureBar, display_name};
 use crate::output::{Format, Output, cannot_write};
 use crate::{Failure, console, interrupt};
-use recoup_api::analyze::analyze_all;
-use recoup_lab::analysis::{self, AllConnections, AllRetransmissions, Analyzed, Document, Summary};
+use recoup_api::analyze::{analyze_all, analyze_joined};
+use recoup_lab::analysis::{
+    self, AllConnections, AllRetransmissions, Analyzed, Collector, Document, Summary,
+};
 use recoup_lab::output_file::{OutputFile, create_folder};
 use recoup_lab::study::figures;
 use recoup_table::{Columns, Part};
 use recoup_trace::analyze::Settings;
+use recoup_trace::read::JoinedFiles;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -18,7 +21,8 @@ pub trait Printable: Document + Default + 'static {
     /// A row of CSV and Parquet.
     type Row: 'static;
 
-    fn columns() -> Columns<Self::Row>;
+    /// The columns, if the captures consist of these files.
+    fn columns(files: &JoinedFiles) -> Columns<Self::Row>;
 
     fn rows(analyzed: &Analyzed<Self>) -> &[Self::Row];
 
@@ -38,8 +42,8 @@ pub trait Printable: Document + Default + 'static {
 impl Printable for AllRetransmissions {
     type Row = recoup_trace::finding::Retransmission;
 
-    fn columns() -> Columns<Self::Row> {
-        analysis::retransmissions()
+    fn columns(files: &JoinedFiles) -> Columns<Self::Row> {
+        analysis::retransmissions_in(files)
     }
 
     fn rows(analyzed: &Analyzed<Self>) -> &[Self::Row] {
@@ -54,7 +58,7 @@ impl Printable for AllRetransmissions {
 impl Printable for AllConnections {
     type Row = recoup_trace::finding::Connection;
 
-    fn columns() -> Columns<Self::Row> {
+    fn columns(_: &JoinedFiles) -> Columns<Self::Row> {
         analysis::connections()
     }
 
@@ -70,7 +74,7 @@ impl Printable for AllConnections {
 impl Printable for Summary {
     type Row = Analyzed<Self>;
 
-    fn columns() -> Columns<Self::Row> {
+    fn columns(_: &JoinedFiles) -> Columns<Self::Row> {
         analysis::summaries()
     }
 
@@ -92,15 +96,21 @@ impl Printable for Summary {
 }
 
 /// Analyzes the captures and prints a view of those that could be read.
-pub fn show<V: Printable>(args: &Args, settings: &Settings) -> Result<(), Failure> {
+pub fn show<V: Printable + Collector + Default>(
+    args: &Args,
+    settings: &Settings,
+) -> Result<(), Failure> {
     let format = args.format()?;
     let output = Output::create(&args.output)?;
     if let Some(dir) = &args.figures {
         create_folder(dir)?;
     }
     interrupt::defer();
-    let bar = CaptureBar::new(args.captures.len() > 1);
-    let all = analyze_all::<V>(&args.captures, settings, &bar);
+    let bar = CaptureBar::new(args.captures.len() > 1 && !args.join);
+    let all = match args.join {
+        true => analyze_joined::<V>(&args.captures, settings, &bar),
+        false => analyze_all::<V>(&args.captures, settings, &bar),
+    };
     let interrupted = interrupt::stop_deferring();
     for failure in &all.failures {
         console::error(&failure.to_string());
@@ -110,6 +120,9 @@ pub fn show<V: Printable>(args: &Args, settings: &Settings) -> Result<(), Failur
             let capture = display_name(&analyzed.capture);
             console::note(format_args!("{capture}: {note}"));
         }
+    }
+    if let Some(note) = &all.rotation {
+        console::note(format_args!("{note}"));
     }
     for capture in args.captures.iter().skip(all.begun) {
         let capture = capture.display();
@@ -140,16 +153,19 @@ fn print<V: Printable>(
             rows: V::rows(analyzed),
         });
         // The columns are those of several captures even where one alone could be read.
-        let without = args.captures.iter().skip(captures.len()).map(|_| Part {
+        let all = if args.join { 1 } else { args.captures.len() };
+        let without = (captures.len()..all).map(|_| Part {
             name: "",
             rows: &[],
         });
         rows.chain(without).collect()
     };
+    let files = captures.first().map(|analyzed| &analyzed.counts.files);
+    let columns = || V::columns(files.unwrap_or(&JoinedFiles::default()));
     match format {
         Format::Json => analysis::write_json(captures, out),
-        Format::Csv => V::columns().write_csv(&rows(), out),
-        Format::Parquet => V::columns().write_parquet(&rows(), out),
+        Format::Csv => columns().write_csv(&rows(), out),
+        Format::Parquet => columns().write_parquet(&rows(), out),
         _ => {
             for (i, analyzed) in captures.iter().enumerate() {
                 let gap = if i == 0 { "" } else { "\n" };
