@@ -212,10 +212,7 @@ fn follow_timed<F: Findings>(
     settings: &Settings,
     findings: impl Fn() -> F,
 ) -> Followed<F> {
-    let hosts = Arc::new(RwLock::new(KnownHosts {
-        before: Arc::clone(&settings.hosts),
-        learned: Hosts::default(),
-    }));
+    let hosts = Arc::new(RwLock::new(KnownHosts::new(Arc::clone(&settings.hosts))));
     let shards = (0..SHARDS).map(|_| Shard::new(settings, &hosts, findings()));
     let mut all = Shards {
         shards: shards.collect(),
@@ -315,15 +312,9 @@ impl<F: Findings> Shards<F> {
     fn learn(&mut self) {
         let mut hosts = self.hosts.write().unwrap_or_else(PoisonError::into_inner);
         let mut changed = ChangedHosts::default();
+        hosts.forget_changes();
         for shard in &mut self.shards {
-            for (host, facts) in shard.host_facts() {
-                let before = hosts.of(host).duplicates.proof();
-                hosts.learned.add(host, &facts);
-                let now = hosts.of(host).duplicates;
-                if now.proof() != before {
-                    changed.insert(host, now);
-                }
-            }
+            shard.pass_on_host_facts(&mut hosts, &mut changed);
         }
         if !changed.is_empty() {
             self.shards
