@@ -195,10 +195,7 @@ struct Shards {
 
 impl Shards {
     fn new(settings: &Settings) -> Self {
-        let hosts = Arc::new(RwLock::new(KnownHosts {
-            before: Arc::clone(&settings.hosts),
-            learned: Hosts::default(),
-        }));
+        let hosts = Arc::new(RwLock::new(KnownHosts::new(Arc::clone(&settings.hosts))));
         let shards = (0..SHARDS).map(|_| Shard::new(settings, &hosts));
         Self {
             shards: shards.collect(),
@@ -274,19 +271,13 @@ impl Shards {
     /// Collects what each shard learned of hosts, and revises the findings that this changes.
     fn learn<F: Findings>(&mut self, findings: &mut [F]) {
         let mut hosts = self.hosts.write().unwrap_or_else(PoisonError::into_inner);
+        hosts.forget_changes();
         let changed = take(&mut self.changed).into_iter();
         let mut changed: ChangedHosts = changed
-            .map(|host| (host, hosts.of(host).duplicates))
+            .map(|host| (host, hosts.duplicates_of(host)))
             .collect();
         for shard in &mut self.shards {
-            for (host, facts) in shard.host_facts() {
-                let before = hosts.of(host).duplicates.proof();
-                hosts.learned.add(host, &facts);
-                let now = hosts.of(host).duplicates;
-                if now.proof() != before {
-                    changed.insert(host, now);
-                }
-            }
+            shard.pass_on_host_facts(&mut hosts, &mut changed);
         }
         if !changed.is_empty() {
             for (shard, findings) in self.shards.iter_mut().zip(&mut *findings) {

@@ -11,10 +11,9 @@ use crate::finding::Renumbering;
 use crate::follow::TimedPacket;
 use crate::follow::points::Pair;
 use crate::follow::table::{ConnectionTable, KeepingCost, Limits, Separation};
-use crate::hosts::{HostFacts, KnownHosts};
+use crate::hosts::KnownHosts;
 use recoup_units::Instant;
 use serde::{Deserialize, Serialize};
-use std::net::IpAddr;
 use std::sync::{Arc, RwLock};
 
 /// Packets held back for sorting, once some came out of order.
@@ -133,9 +132,9 @@ impl Shard {
         self.connections.number(number, findings);
     }
 
-    /// Removes and returns what connections showed of hosts.
-    pub fn host_facts(&mut self) -> impl Iterator<Item = (IpAddr, HostFacts)> {
-        self.connections.host_facts()
+    /// Passes on what connections showed of hosts.
+    pub fn pass_on_host_facts(&mut self, hosts: &mut KnownHosts, changed: &mut ChangedHosts) {
+        self.connections.pass_on_host_facts(hosts, changed);
     }
 
     /// More became known of hosts.

@@ -19,7 +19,7 @@ use crate::explain::context::ReplayContext;
 use crate::explain::pool::Pool;
 use crate::explain::provisional::{ChangedHosts, ProvisionalRow};
 use crate::finding::{self, Closing, Findings};
-use crate::hosts::HostFacts;
+use crate::hosts::{HostFacts, KnownHosts};
 use capture_points::CapturePoints;
 pub(crate) use capture_points::Separation;
 use foldhash::fast::RandomState;
@@ -105,7 +105,7 @@ pub(crate) struct ConnectionTable {
     /// The slot that is checked next.
     cursor: usize,
     now: Instant,
-    /// Facts about hosts since [`host_facts`](Self::host_facts) was last called.
+    /// Facts about hosts that were not [passed on](Self::pass_on_host_facts) yet.
     host_facts: Vec<(IpAddr, HostFacts)>,
     /// The memory of all connections, in bytes.
     memory: usize,
@@ -417,9 +417,17 @@ impl ConnectionTable {
         }
     }
 
-    /// Removes and returns what connections showed of hosts.
-    pub fn host_facts(&mut self) -> impl Iterator<Item = (IpAddr, HostFacts)> {
-        self.host_facts.drain(..)
+    /// Passes on what connections showed of hosts. Adds those that are now proven to report duplicates
+    /// or not to `changed`.
+    pub fn pass_on_host_facts(&mut self, hosts: &mut KnownHosts, changed: &mut ChangedHosts) {
+        for (host, facts) in self.host_facts.drain(..) {
+            let before = hosts.duplicates_of(host).proof();
+            hosts.learn(host, &facts, &self.replay_context.candidates);
+            let now = hosts.duplicates_of(host);
+            if now.proof() != before {
+                changed.insert(host, now);
+            }
+        }
     }
 
     /// More became known of hosts: revises the findings that depend on it.
@@ -586,7 +594,7 @@ impl ConnectionTable {
     }
 
     /// Passes on the connections whose senders are settled by now.
-    pub fn settle(&mut self, findings: &mut impl Findings) {
+    fn settle(&mut self, findings: &mut impl Findings) {
         let ReplayContext {
             hosts, candidates, ..
         } = &self.replay_context;
@@ -596,8 +604,11 @@ impl ConnectionTable {
 
     /// All connections are closed, and all is known of their hosts.
     pub fn pass_on_held(&mut self, findings: &mut impl Findings) {
-        self.settle(findings);
-        self.held.finish(findings);
+        let ReplayContext {
+            hosts, candidates, ..
+        } = &self.replay_context;
+        let hosts = hosts.read().unwrap_or_else(PoisonError::into_inner);
+        self.held.finish(&hosts, candidates, findings);
     }
 
     /// The capture is over, and all connections have their numbers. Closes them.
