@@ -198,7 +198,11 @@ impl DirectionState {
             .map_or(0, |packet| packet.span.end.0);
         let first = self.outstanding.get(self.acknowledged);
         let first = first.map_or(0, |packet| packet.span.start.0);
-        let rest = self.rtts.prefetch() ^ self.recent.prefetch();
+        let episode = self
+            .episode
+            .as_ref()
+            .map_or(0, |episode| episode.prefetch());
+        let rest = self.rtts.prefetch() ^ self.recent.prefetch() ^ episode;
         last ^ first ^ self.una.0 ^ self.segments ^ self.window ^ rest
     }
 
