@@ -15,7 +15,7 @@ use recoup_benches::traffic::{self, Content, Traffic};
 use recoup_trace::ablation::{self, Step};
 use recoup_trace::analyze::{Findings, Settings, analyze};
 use recoup_trace::finding::{Connection, Retransmission, Revision, Tally, Verdict};
-use recoup_trace::read::Reader;
+use recoup_trace::read::{PacketSource, Reader};
 use std::fs::File;
 use std::hint::black_box;
 use std::io::{self, BufReader, BufWriter, Read, Write};

@@ -7,7 +7,7 @@
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
 use recoup_benches::made;
-use recoup_trace::read::Reader;
+use recoup_trace::read::{PacketSource, Reader};
 use std::hint::black_box;
 use std::io::Write;
 use std::path::Path;

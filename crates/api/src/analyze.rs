@@ -7,7 +7,7 @@ pub use connection::{Drawing, draw_connection};
 
 use recoup_lab::analysis::{self, AnalysisError, Analyzed, Collector};
 use recoup_trace::analyze::Settings;
-use recoup_trace::read::{ReadError, Reader};
+use recoup_trace::read::{PacketSource, ReadError, Reader};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 

@@ -6,8 +6,11 @@
 //!                              └─► text tables, notes
 //! ```
 
+mod changes;
+mod continuation;
 mod document;
 mod findings;
+mod given_out;
 mod notes;
 mod rows;
 mod study_tables;
@@ -16,16 +19,22 @@ mod summary_columns;
 mod summary_tables;
 mod tables;
 
+pub use changes::{Changes, Continued, SavedConnections, SavedRetransmissions};
+pub use continuation::{Continuation, ContinueError, FinishError};
 pub use document::{Document, write_json};
 pub use findings::{
-    AllConnections, AllRetransmissions, AnalysisError, Analyzed, Collector, OneConnection, run,
+    AllConnections, AllRetransmissions, AnalysisError, Analyzed, Collector, OneConnection, View,
+    run,
 };
+pub use given_out::{Change, GivenOut, Record, RetransmissionKey, Row};
 pub use rows::{connections, retransmissions};
 pub use study_tables::study_tables;
 pub use summary::{LossTimes, SlowConnection, Summary, Vantages};
 pub use summary_columns::summaries;
 pub use summary_tables::summary_tables;
-pub use tables::{connection_table, retransmission_table};
+pub use tables::{
+    changed_connection_table, changed_retransmission_table, connection_table, retransmission_table,
+};
 
 #[cfg(test)]
 mod tests;

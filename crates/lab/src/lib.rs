@@ -14,6 +14,7 @@ pub mod run;
 pub mod scenario;
 pub mod settings;
 pub mod stage;
+pub mod state_file;
 pub mod stats;
 pub mod study;
 pub mod suggest;

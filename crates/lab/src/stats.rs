@@ -7,7 +7,8 @@ pub use confidence::{Estimate, Share};
 pub use integers::{Integers, Signs};
 
 use hdrhistogram::Histogram;
-use serde::Serialize;
+use recoup_trace::study::recorded;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -18,9 +19,10 @@ const EXACT: usize = 4096;
 ///
 /// It is exact up to 4,096 distinct values, and within 0.01 % beyond. Minimum, maximum and mean are
 /// always exact. The order of additions and merges does not matter.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Durations {
     exact: BTreeMap<u64, u64>,
+    #[serde(with = "recorded")]
     coarse: Option<Histogram<u64>>,
     count: u64,
     sum: u128,
@@ -187,6 +189,20 @@ mod tests {
             );
         }
         assert_eq!((s.min, s.max, s.mean), (1.0, 100_000.0, 50_000.5));
+    }
+
+    #[test]
+    fn a_saved_distribution_goes_on_as_if_it_was_not_saved() {
+        for n in [10, 10_000] {
+            let mut whole = of(0..n);
+            let bytes = postcard::to_stdvec(&whole).unwrap();
+            let mut loaded: Durations = postcard::from_bytes(&bytes).unwrap();
+            for ms in [3, 7 * n] {
+                whole.add(Duration::from_millis(ms));
+                loaded.add(Duration::from_millis(ms));
+            }
+            assert_eq!(loaded.summary(), whole.summary());
+        }
     }
 
     #[test]

@@ -241,3 +241,34 @@ fn a_files_ending_names_the_format() {
         assert_eq!(Format::of_file(Path::new(file)), format, "{file}");
     }
 }
+
+#[test]
+fn rows_have_equal_cells_only_if_they_read_the_same_in_csv() {
+    let columns = columns();
+    let cells = columns.cells();
+    let bytes = |flow: &Flow| {
+        let mut bytes = Vec::new();
+        cells(flow, &mut bytes);
+        bytes
+    };
+    let [one, other] = rows();
+    assert_eq!(bytes(&one), bytes(&one.clone()));
+    assert_ne!(bytes(&one), bytes(&other));
+    // What moves from one cell to the next is a difference.
+    let joined = |profile, flows| Flow {
+        profile,
+        flows,
+        ..one.clone()
+    };
+    assert_ne!(bytes(&joined("linux-1", 2)), bytes(&joined("linux-", 12)));
+}
+
+#[test]
+fn a_column_of_a_missing_part_can_have_a_value_of_its_own() {
+    let columns = Columns::<(u64, Option<Flow>)>::new()
+        .all_of(columns(), |(_, flow)| flow.as_ref())
+        .integer_from("flows", |(flows, _)| Some(*flows));
+    let csv = columns.to_csv(&[(7, None)]);
+    let row = csv.lines().nth(1).expect("a row");
+    assert!(row.starts_with(",7,,"), "{row}");
+}

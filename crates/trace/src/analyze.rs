@@ -15,10 +15,14 @@
 //!
 //! | module | what it does |
 //! | --- | --- |
+//! | `analyzer` | reads one capture after the other, and can pause in between |
+//! | `saved` | keeps a paused analysis, and merges several |
 //! | `feed` | divides packets among the shards, with times that never go back |
 //! | `shard` | analyzes the connections of one shard |
 
+mod analyzer;
 mod feed;
+mod saved;
 mod shard;
 
 use crate::explain::provisional::ChangedHosts;
@@ -26,14 +30,17 @@ pub use crate::finding::Findings;
 use crate::finding::{Connection, ConnectionKey, Retransmission, Revision};
 use crate::follow::table::{KeepingCost, Separation};
 use crate::hosts::{Hosts, KnownHosts};
-use crate::read::{CapturedPacket, ClockAnomalies, Counts, ReadError, Reader};
-use feed::{PacketFeed, Round, RoundOrder};
-use rayon::ThreadPoolBuilder;
+use crate::read::{CapturedPacket, Counts, PacketSource, ReadError};
+pub use analyzer::{Analyzer, ResumeError};
+use feed::{Round, RoundOrder};
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
+use recoup_units::Instant;
+pub use saved::{MergeError, SavedAnalysis};
+use serde::{Deserialize, Serialize};
 use shard::Shard;
-use std::collections::HashMap;
-use std::iter;
-use std::mem::{swap, take};
+use std::collections::{BTreeSet, HashMap};
+use std::mem::take;
+use std::net::IpAddr;
 use std::ops::Range;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -43,12 +50,6 @@ const SHARDS: usize = 8;
 
 /// A connection that takes up more than this fraction (1/n) of the memory is large.
 const LARGE: usize = 8;
-
-/// Packets read between two calls of `watch`.
-const PACKETS_PER_WATCH: u64 = 4096;
-
-/// One inseparable connection for so many that can be told apart makes a merged file unfit.
-const MOST_INSEPARABLE: u64 = 8;
 
 /// How a capture is analyzed.
 #[derive(Clone, Debug)]
@@ -143,49 +144,23 @@ pub struct Analysis<F> {
 
 /// Analyzes a whole capture, on as many threads as the settings say. Packets that are slightly out
 /// of order are sorted by time. Where the capture's clock was set back, time continues from there.
-/// A single timestamp far from its neighbours is ignored ([`ClockAnomalies`]).
+/// A single timestamp far from its neighbours is ignored ([`ClockAnomalies`](crate::read::ClockAnomalies)).
 ///
-/// `watch` is called every few thousand packets, for example to show [`Reader::taken`]. If it
+/// `watch` is called every few thousand packets, for example to show [`PacketSource::taken`]. If it
 /// returns `false`, reading stops, and what was read is analyzed.
 ///
 /// # Errors
-/// Those of [`Reader::finish`]. [`ReadError::Merged`] if the file is merged from captures of several
-/// points that cannot be told apart.
-pub fn analyze<F: Findings>(
-    mut reader: Reader<'_>,
+/// Those of [`Analyzer::read`] and [`Analyzer::finish`].
+pub fn analyze<F: Findings, S: PacketSource>(
+    source: S,
     settings: &Settings,
     findings: impl Fn() -> F,
-    mut watch: impl FnMut(&Reader<'_>) -> bool + Send,
+    watch: impl FnMut(&S) -> bool + Send,
 ) -> Result<Analysis<F>, ReadError> {
-    let mut count = 0_u64;
-    let packets = iter::from_fn(|| {
-        let asked = count.is_multiple_of(PACKETS_PER_WATCH);
-        count += 1;
-        if asked && !watch(&reader) {
-            return None;
-        }
-        reader.next_or_message().copied()
-    });
-    let followed = follow_timed(packets.fuse(), settings, findings);
-    let name = reader.name().to_owned();
-    let mut counts = reader.stop()?;
-    let Separation {
-        apart,
-        inseparable,
-        first,
-    } = followed.separation;
-    if let Some(first) = first {
-        if inseparable * MOST_INSEPARABLE >= apart {
-            return Err(ReadError::Merged { file: name, first });
-        }
-        counts.inseparable = Some((inseparable, first));
-    }
-    counts.clock = followed.clock;
-    Ok(Analysis {
-        counts,
-        findings: followed.found,
-        hosts: followed.hosts,
-    })
+    let mut analyzer = Analyzer::new(settings, findings);
+    // What was read is analyzed first, as it is if reading fails later.
+    analyzer.read(source, watch)?;
+    analyzer.finish()
 }
 
 /// Analyzes packets as [`analyze`] does those of a capture. Their frame numbers must increase.
@@ -195,144 +170,120 @@ pub fn follow<F: Findings>(
     settings: &Settings,
     findings: impl Fn() -> F,
 ) -> Vec<F> {
-    follow_timed(packets, settings, findings).found
+    let mut analyzer = Analyzer::new(settings, findings);
+    analyzer.follow(packets);
+    let (analysis, _) = analyzer.finish_all();
+    analysis.findings
 }
 
-/// The findings, what limits them, and what was learned of hosts.
-struct Followed<F> {
-    found: Vec<F>,
-    hosts: Hosts,
-    clock: ClockAnomalies,
-    separation: Separation,
-}
-
-/// The same; also returns what limits the findings, and what was learned of hosts.
-fn follow_timed<F: Findings>(
-    packets: impl Iterator<Item = CapturedPacket> + Send,
-    settings: &Settings,
-    findings: impl Fn() -> F,
-) -> Followed<F> {
-    let hosts = Arc::new(RwLock::new(KnownHosts {
-        before: Arc::clone(&settings.hosts),
-        learned: Hosts::default(),
-    }));
-    let shards = (0..SHARDS).map(|_| Shard::new(settings, &hosts, findings()));
-    let mut all = Shards {
-        shards: shards.collect(),
-        hosts,
-        numbered: 0,
-        most_memory: settings.most_memory,
-    };
-    // Without threads, or if the system provides none, the calling thread does everything.
-    let threads = (settings.threads > 0)
-        .then(|| ThreadPoolBuilder::new().num_threads(settings.threads + 1))
-        .and_then(|pool| pool.build().ok());
-    let clock = match threads {
-        Some(pool) => pool.install(|| all.follow(packets, true)),
-        None => all.follow(packets, false),
-    };
-    let mut separation = Separation::default();
-    all.shards
-        .iter()
-        .for_each(|shard| separation.merge(&shard.separation()));
-    let found = all.shards.into_iter().map(Shard::into_findings).collect();
-    let mut hosts = all.hosts.write().unwrap_or_else(PoisonError::into_inner);
-    Followed {
-        separation,
-        found,
-        hosts: take(&mut hosts.learned),
-        clock,
-    }
-}
-
-/// All shards, and what they share.
-#[derive(Debug)]
-struct Shards<F> {
-    shards: Vec<Shard<F>>,
+/// All shards, and what they share. The findings of each shard are passed in, in the order of the
+/// shards.
+#[derive(Debug, Serialize, Deserialize)]
+struct Shards {
+    shards: Vec<Shard>,
     hosts: Arc<RwLock<KnownHosts>>,
+    /// Hosts of which more became known than some findings were based on.
+    changed: BTreeSet<IpAddr>,
     /// Connections that have a number.
     numbered: u64,
     /// Bytes that the connections may take up.
     most_memory: usize,
 }
 
-impl<F: Findings> Shards<F> {
-    /// Analyzes round after round. `in_parallel`: on several threads. Returns the anomalies of the
-    /// timestamps.
-    fn follow(
-        &mut self,
-        packets: impl Iterator<Item = CapturedPacket> + Send,
-        in_parallel: bool,
-    ) -> ClockAnomalies {
-        let mut feed = PacketFeed::new(packets);
-        let (mut read, mut coming) = (Round::default(), Round::default());
-        let mut more = feed.fill(&mut coming);
-        while more {
-            swap(&mut read, &mut coming);
-            if in_parallel {
-                let analyze = || {
-                    let both = self.shards.par_iter_mut().zip(&read.parts);
-                    both.for_each(|(shard, part)| shard.take(part, read.order, read.latest));
-                };
-                (more, ()) = rayon::join(|| feed.fill(&mut coming), analyze);
-            } else {
-                for (shard, part) in self.shards.iter_mut().zip(&read.parts) {
-                    shard.take(part, read.order, read.latest);
-                }
-                more = feed.fill(&mut coming);
-            }
-            self.settle();
+impl Shards {
+    fn new(settings: &Settings) -> Self {
+        let hosts = Arc::new(RwLock::new(KnownHosts::new(Arc::clone(&settings.hosts))));
+        let shards = (0..SHARDS).map(|_| Shard::new(settings, &hosts));
+        Self {
+            shards: shards.collect(),
+            hosts,
+            changed: BTreeSet::new(),
+            numbered: 0,
+            most_memory: settings.most_memory,
         }
+    }
+
+    /// Makes anew what is not saved.
+    fn resume(&mut self, settings: &Settings) {
         for shard in &mut self.shards {
-            shard.take(&[], RoundOrder::Last, read.latest);
+            shard.resume(settings, &self.hosts);
         }
-        self.settle();
+    }
+
+    /// Analyzes one round. `in_parallel`: on several threads.
+    fn take<F: Findings>(&mut self, round: &Round, findings: &mut [F], in_parallel: bool) {
         if in_parallel {
-            self.shards.par_iter_mut().for_each(Shard::finish);
+            let shards = self.shards.par_iter_mut().zip(findings).zip(&round.parts);
+            shards.for_each(|((shard, findings), part)| {
+                shard.take(part, round.order, round.latest, findings);
+            });
         } else {
-            self.shards.iter_mut().for_each(Shard::finish);
+            let shards = self.shards.iter_mut().zip(findings).zip(&round.parts);
+            for ((shard, findings), part) in shards {
+                shard.take(part, round.order, round.latest, findings);
+            }
         }
-        self.learn();
-        self.shards.iter_mut().for_each(Shard::pass_on_held);
-        feed.clock
+    }
+
+    /// All packets were taken, the last of them at `latest`. Closes all connections.
+    fn finish<F: Findings>(&mut self, latest: Instant, findings: &mut [F], in_parallel: bool) {
+        for (shard, findings) in self.shards.iter_mut().zip(&mut *findings) {
+            shard.take(&[], RoundOrder::Last, latest, findings);
+        }
+        self.settle(findings);
+        if in_parallel {
+            let shards = self.shards.par_iter_mut().zip(&mut *findings);
+            shards.for_each(|(shard, findings)| shard.finish(findings));
+        } else {
+            let shards = self.shards.iter_mut().zip(&mut *findings);
+            shards.for_each(|(shard, findings)| shard.finish(findings));
+        }
+        self.learn(findings);
+        let shards = self.shards.iter_mut().zip(findings);
+        shards.for_each(|(shard, findings)| shard.pass_on_held(findings));
+    }
+
+    /// Whether the capture points of connections could be told apart.
+    fn separation(&self) -> Separation {
+        let mut separation = Separation::default();
+        let shards = self.shards.iter();
+        shards.for_each(|shard| separation.merge(&shard.separation()));
+        separation
     }
 
     /// Between two rounds: numbers new connections in the order of their first packets, and
     /// collects what each shard learned of hosts.
-    fn settle(&mut self) {
+    fn settle<F: Findings>(&mut self, findings: &mut [F]) {
         let mut frames: Vec<u64> = self.shards.iter().flat_map(Shard::unnumbered).collect();
         frames.sort_unstable();
         let first = self.numbered;
         self.numbered += frames.len() as u64;
         let number = |frame| first + frames.partition_point(|&other| other < frame) as u64;
-        self.shards
-            .iter_mut()
-            .for_each(|shard| shard.number(number));
-        self.learn();
+        for (shard, findings) in self.shards.iter_mut().zip(&mut *findings) {
+            shard.number(number, findings);
+        }
+        self.learn(findings);
     }
 
     /// Collects what each shard learned of hosts, and revises the findings that this changes.
-    fn learn(&mut self) {
+    fn learn<F: Findings>(&mut self, findings: &mut [F]) {
         let mut hosts = self.hosts.write().unwrap_or_else(PoisonError::into_inner);
-        let mut changed = ChangedHosts::default();
+        hosts.forget_changes();
+        let changed = take(&mut self.changed).into_iter();
+        let mut changed: ChangedHosts = changed
+            .map(|host| (host, hosts.of(host).duplicates))
+            .collect();
         for shard in &mut self.shards {
-            for (host, facts) in shard.host_facts() {
-                let before = hosts.of(host).duplicates.proof();
-                hosts.learned.add(host, &facts);
-                let now = hosts.of(host).duplicates;
-                if now.proof() != before {
-                    changed.insert(host, now);
-                }
-            }
+            shard.pass_on_host_facts(&mut hosts, &mut changed);
         }
         if !changed.is_empty() {
-            self.shards
-                .iter_mut()
-                .for_each(|shard| shard.revise(&changed));
+            for (shard, findings) in self.shards.iter_mut().zip(&mut *findings) {
+                shard.revise(&changed, findings);
+            }
         }
         drop(hosts);
         if self.memory() > self.most_memory {
-            self.make_room();
+            self.make_room(findings);
         }
     }
 
@@ -344,7 +295,7 @@ impl<F: Findings> Shards<F> {
     /// Closes connections until a quarter of the memory is free: first those that take up a large part
     /// of it, then those that have ended, and then those that were silent for longest.
     #[cold]
-    fn make_room(&mut self) {
+    fn make_room<F: Findings>(&mut self, findings: &mut [F]) {
         let shards = self.shards.iter().enumerate();
         let mut open: Vec<(usize, KeepingCost)> = shards
             .flat_map(|(i, shard)| shard.keeping_costs().map(move |cost| (i, cost)))
@@ -360,9 +311,9 @@ impl<F: Findings> Shards<F> {
             more
         });
         let count = enough.count();
-        for (i, shard) in self.shards.iter_mut().enumerate() {
+        for (i, (shard, findings)) in self.shards.iter_mut().zip(findings).enumerate() {
             let evicted = open[..count].iter().filter(|(of, _)| *of == i);
-            shard.evict(evicted.map(|(_, cost)| cost.slot));
+            shard.evict(evicted.map(|(_, cost)| cost.slot), findings);
         }
     }
 }

@@ -20,8 +20,10 @@
 //! | [`rtt_samples`] | holds the RTT samples that a replay's estimator starts from |
 //! | [`context`] | holds what an explanation depends on besides the packets |
 //! | [`provisional`] | keeps verdicts that may be revised when more becomes known of a host |
+//! | [`by_host`] | finds what depends on a host |
 //! | [`pool`] | keeps freed episodes, tapes and replays for reuse |
 
+pub(crate) mod by_host;
 pub(crate) mod context;
 pub(crate) mod episode;
 pub(crate) mod identify;

@@ -5,9 +5,10 @@
 //!   knows beforehand, and returns those that it learned itself. So the facts of several captures,
 //!   or of several parts of one, can be stored, merged and used by a later analysis.
 
+use crate::explain::identify::{Candidates, HostProfiles};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -198,9 +199,23 @@ impl DuplicateReports {
 pub(crate) struct KnownHosts {
     pub before: Arc<Hosts>,
     pub learned: Hosts,
+    /// The profiles of the hosts of which retransmissions were learned.
+    #[serde(skip)]
+    profiles: HashMap<IpAddr, HostProfiles>,
+    /// The hosts among them whose profiles changed lately.
+    #[serde(skip)]
+    changed: BTreeSet<IpAddr>,
 }
 
 impl KnownHosts {
+    /// Knows `before`, and has learned nothing.
+    pub fn new(before: Arc<Hosts>) -> Self {
+        Self {
+            before,
+            ..Self::default()
+        }
+    }
+
     /// All facts about `host`.
     pub fn of(&self, host: IpAddr) -> Cow<'_, HostFacts> {
         match (self.before.get(host), self.learned.get(host)) {
@@ -212,6 +227,45 @@ impl KnownHosts {
             (Some(facts), None) | (None, Some(facts)) => Cow::Borrowed(facts),
             (None, None) => Cow::Owned(HostFacts::default()),
         }
+    }
+
+    /// Which duplicates `host` reported.
+    pub fn duplicates_of(&self, host: IpAddr) -> DuplicateReports {
+        let mut all = DuplicateReports::default();
+        let facts = [self.before.get(host), self.learned.get(host)];
+        facts
+            .into_iter()
+            .flatten()
+            .for_each(|facts| all.merge(facts.duplicates));
+        all
+    }
+
+    /// The profiles that `host` may run. An analysis always asks for the same `candidates`.
+    pub fn profiles_of(&self, host: IpAddr, candidates: &Candidates) -> HostProfiles {
+        let known = self.profiles.get(&host).copied();
+        known.unwrap_or_else(|| candidates.profiles_on(&self.of(host)))
+    }
+
+    /// Adds facts about `host`.
+    pub fn learn(&mut self, host: IpAddr, facts: &HostFacts, candidates: &Candidates) {
+        self.learned.add(host, facts);
+        let of_sender = !facts.profiles.is_empty() || facts.probes != ProbeEvidence::default();
+        if of_sender && self.learned.get(host).is_some() {
+            let now = candidates.profiles_on(&self.of(host));
+            if self.profiles.insert(host, now) != Some(now) {
+                self.changed.insert(host);
+            }
+        }
+    }
+
+    /// The hosts whose profiles changed since [`forget_changes`](Self::forget_changes).
+    pub fn changed_profiles(&self) -> impl Iterator<Item = IpAddr> {
+        self.changed.iter().copied()
+    }
+
+    /// All shards know of the changes.
+    pub fn forget_changes(&mut self) {
+        self.changed.clear();
     }
 }
 
@@ -284,6 +338,39 @@ mod tests {
         known.before = Arc::new(before);
         assert_eq!(known.of(host(1)).duplicates.seen, 2);
         assert!(known.of(host(2)).is_empty());
+    }
+
+    #[test]
+    fn only_hosts_whose_profiles_change_are_looked_at_again() {
+        let candidates = Candidates::known();
+        let of = |explained| HostFacts {
+            profiles: [("linux-6".into(), Score { explained, of: 20 })].into(),
+            ..HostFacts::default()
+        };
+        let duplicates = HostFacts {
+            duplicates: DuplicateReports {
+                seen: 1,
+                missing: 0,
+            },
+            ..HostFacts::default()
+        };
+        let mut known = KnownHosts::default();
+        // (facts, whether they change which profiles the host may run)
+        let steps = [
+            (duplicates, false),
+            (of(0), true),
+            (of(0), false),
+            (of(20), true),
+            (of(20), false),
+        ];
+        for (i, (facts, changes)) in steps.iter().enumerate() {
+            known.forget_changes();
+            known.learn(host(1), facts, &candidates);
+            let changed: Vec<IpAddr> = known.changed_profiles().collect();
+            assert_eq!(changed == [host(1)], *changes, "step {i}");
+            let anew = candidates.profiles_on(&known.of(host(1)));
+            assert_eq!(known.profiles_of(host(1), &candidates), anew, "step {i}");
+        }
     }
 
     #[test]

@@ -97,6 +97,44 @@ pub struct CapturedPacket {
     pub path_mtu: Option<u16>,
 }
 
+/// Gives the packets of a capture, one after another, and counts its frames.
+pub trait PacketSource: Send {
+    /// The next TCP segment, or the next ICMP message about one ([`CapturedPacket::path_mtu`]); `None`
+    /// when reading has ended.
+    fn next_or_message(&mut self) -> Option<&CapturedPacket>;
+
+    /// The next TCP segment; `None` when reading has ended.
+    #[inline]
+    fn next_segment(&mut self) -> Option<CapturedPacket> {
+        loop {
+            let packet = self.next_or_message()?;
+            if packet.path_mtu.is_none() {
+                return Some(*packet);
+            }
+        }
+    }
+
+    /// The counts so far.
+    fn counts(&self) -> &Counts;
+
+    /// Bytes read so far, compressed if the capture is: for progress bars.
+    fn taken(&self) -> u64;
+
+    /// The size of the capture in bytes, if known.
+    fn size(&self) -> Option<u64>;
+
+    /// The name of the capture, for messages.
+    fn name(&self) -> &str;
+
+    /// Stops reading and returns the counts.
+    ///
+    /// # Errors
+    /// If the capture has frames, but none of a known link type.
+    fn stop(self) -> Result<Counts, ReadError>
+    where
+        Self: Sized;
+}
+
 /// The format of a capture.
 #[derive(Debug)]
 enum Container {
@@ -234,22 +272,6 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The next TCP segment, or the next ICMP message about one.
-    #[inline]
-    pub(crate) fn next_or_message(&mut self) -> Option<&CapturedPacket> {
-        while self.ending.is_none() {
-            let step = match &mut self.container {
-                Container::Classic(classic) => classic.step(&mut self.window, &mut self.frames),
-                Container::Sections(ng) => ng.step(&mut self.window, &mut self.frames),
-            };
-            match step {
-                Step::Found => return Some(self.frames.packet()),
-                other => self.advance(other),
-            }
-        }
-        None
-    }
-
     /// Continues with the next capture in the file, or ends.
     #[cold]
     fn advance(&mut self, step: Step) {
@@ -269,45 +291,54 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The counts so far.
-    pub fn counts(&self) -> &Counts {
-        self.frames.counts()
-    }
-
     /// How the capture ended, once [`next`](Self::next) has returned `None`.
     pub fn ending(&self) -> Option<&Ending> {
         self.ending.as_ref()
     }
 
-    /// Bytes of the file read so far, compressed if the file is: for progress bars.
-    pub fn taken(&self) -> u64 {
-        self.taken.load(Ordering::Relaxed)
-    }
-
-    /// The name of the input, for messages.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// The size of the file in bytes, if known.
-    pub fn size(&self) -> Option<u64> {
-        self.size
-    }
-
     /// Reads the rest and returns the counts.
     ///
     /// # Errors
-    /// If the capture has frames, but none of a known link type.
+    /// Those of [`stop`](PacketSource::stop).
     pub fn finish(mut self) -> Result<Counts, ReadError> {
         while self.next().is_some() {}
         self.stop()
     }
+}
 
-    /// Stops reading and returns the counts.
-    ///
-    /// # Errors
-    /// As [`finish`](Self::finish).
-    pub fn stop(self) -> Result<Counts, ReadError> {
+impl PacketSource for Reader<'_> {
+    #[inline]
+    fn next_or_message(&mut self) -> Option<&CapturedPacket> {
+        while self.ending.is_none() {
+            let step = match &mut self.container {
+                Container::Classic(classic) => classic.step(&mut self.window, &mut self.frames),
+                Container::Sections(ng) => ng.step(&mut self.window, &mut self.frames),
+            };
+            match step {
+                Step::Found => return Some(self.frames.packet()),
+                other => self.advance(other),
+            }
+        }
+        None
+    }
+
+    fn counts(&self) -> &Counts {
+        self.frames.counts()
+    }
+
+    fn taken(&self) -> u64 {
+        self.taken.load(Ordering::Relaxed)
+    }
+
+    fn size(&self) -> Option<u64> {
+        self.size
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn stop(self) -> Result<Counts, ReadError> {
         let mut counts = self.frames.into_counts();
         let unknown = counts.skipped(Reason::LinkType).count;
         if unknown > 0 && unknown == counts.frames {

@@ -22,6 +22,7 @@
 //! | `sender` | names senders by their profile, and counts what is explained |
 //! | `saving` | computes what ideal loss detection would have saved |
 //! | `distribution` | keeps distributions in bounded memory |
+//! | [`recorded`] | saves and loads histograms |
 //! | `tables`, `claims` | make the tables, and compute the study's statements for this capture |
 //!
 //! `fast` and `early` are the study's FR/R; `rto` and `slow_start` are its RTO. The study knows no
@@ -71,6 +72,7 @@
 
 mod claims;
 mod distribution;
+pub mod recorded;
 mod saving;
 mod sender;
 mod tables;
@@ -87,10 +89,11 @@ pub use tables::{
 use crate::finding::{Connection, Direction, Retransmission, Tally, Verdict};
 use recoup_units::Instant;
 use saving::{Detector, Saving};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Collects what the report is made of.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Study {
     /// From the first packet of any connection to the last.
     span: Option<(Instant, Instant)>,
@@ -112,7 +115,7 @@ pub struct Study {
 }
 
 /// The size of a group of connections.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct ConnectionVolume {
     connections: u64,
     bytes: u64,
@@ -136,7 +139,7 @@ impl ConnectionVolume {
 }
 
 /// The results of all senders of one kind.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct SenderTotals {
     explained: Explained,
     retransmissions: Tally,

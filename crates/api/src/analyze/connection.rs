@@ -2,10 +2,10 @@
 
 use super::{AnalyzeError, Progress, analyze};
 use recoup_draw::sequence::Diagram;
-use recoup_lab::analysis::{Collector, OneConnection};
+use recoup_lab::analysis::{OneConnection, View};
 use recoup_lab::diagram::explain;
 use recoup_trace::analyze::Settings;
-use recoup_trace::read::Reader;
+use recoup_trace::read::{PacketSource, Reader};
 use std::path::Path;
 
 /// A connection's diagram, and what the user should know of it.

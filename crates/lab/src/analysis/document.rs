@@ -1,11 +1,14 @@
 //! Findings as JSON, one object per capture:
 //! `{"schema": …, "version": …, "captures": [{"capture": …, …}, …]}`.
 
-use super::findings::{AllConnections, AllRetransmissions, Analyzed, Collector};
+use super::changes::Changes;
+use super::findings::{AllConnections, AllRetransmissions, Analyzed, View};
+use super::given_out::Row;
 use super::rows::{connections, ms, retransmissions};
 use super::summary::{SlowConnection, Summary};
 use super::summary_columns::summaries;
 use recoup_table::{Layout, Schema};
+use recoup_trace::finding::{Connection, Retransmission};
 use recoup_trace::study::{Explained, Sender};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -13,7 +16,7 @@ use serde_json::{Value, json};
 use std::io::{self, Write};
 
 /// Findings that JSON documents contain, in addition to the capture's name and notes.
-pub trait Document: Collector {
+pub trait Document: View + Sized {
     /// The document's name and version.
     const SCHEMA: Schema;
 
@@ -59,6 +62,42 @@ impl Document for AllConnections {
     ) -> Result<(), M::Error> {
         let rows = &analyzed.findings.rows;
         object.serialize_entry("connections", &connections().to_json(rows))
+    }
+}
+
+/// Rows that changed since they were last given out. Of withdrawn rows only the key is not `null`.
+impl Document for Changes<Retransmission> {
+    const SCHEMA: Schema = Schema {
+        name: "recoup.analyze.retransmissions.records",
+        version: 1,
+    };
+    const ROWS: bool = true;
+
+    fn serialize<M: SerializeMap>(
+        analyzed: &Analyzed<Self>,
+        object: &mut M,
+    ) -> Result<(), M::Error> {
+        let columns = Retransmission::record_columns();
+        let records = columns.to_json(&analyzed.findings.records);
+        object.serialize_entry("retransmissions", &records)
+    }
+}
+
+/// As for retransmissions.
+impl Document for Changes<Connection> {
+    const SCHEMA: Schema = Schema {
+        name: "recoup.analyze.connections.records",
+        version: 1,
+    };
+    const ROWS: bool = true;
+
+    fn serialize<M: SerializeMap>(
+        analyzed: &Analyzed<Self>,
+        object: &mut M,
+    ) -> Result<(), M::Error> {
+        let columns = Connection::record_columns();
+        let records = columns.to_json(&analyzed.findings.records);
+        object.serialize_entry("connections", &records)
     }
 }
 

@@ -2,20 +2,16 @@
 
 use super::summary::Vantages;
 use recoup_trace::analyze::{Findings, Settings, analyze};
-use recoup_trace::finding::{Connection, Retransmission, Revision};
-use recoup_trace::read::{Counts, Ending, ReadError, Reader, Reason};
+use recoup_trace::finding::{Connection, ConnectionKey, Retransmission, Revision};
+use recoup_trace::read::{Counts, Ending, PacketSource, ReadError, Reason};
 use recoup_units::Instant;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::mem::take;
 use thiserror::Error;
 
-/// Collects the findings of an analysis. Each thread has its own collector.
-pub trait Collector: Findings + Sized {
-    /// Adds the findings of another thread.
-    fn merge(&mut self, other: Self);
-
-    /// Sorts the findings once all are collected.
-    fn order(&mut self) {}
-
+/// What is said of every view.
+pub trait View {
     /// The number of connections.
     fn connections(&self) -> u64;
 
@@ -23,14 +19,28 @@ pub trait Collector: Findings + Sized {
     fn vantages(&self) -> &Vantages;
 }
 
+/// Collects the findings of an analysis. Each thread has its own collector.
+pub trait Collector: Findings + View + Sized {
+    /// Adds the findings of another thread.
+    fn merge(&mut self, other: Self);
+
+    /// Sorts the findings once all are collected.
+    fn order(&mut self) {}
+}
+
 /// The connections of a capture.
 #[derive(Debug, Default)]
 pub struct AllConnections {
     /// Ordered by number.
     pub rows: Vec<Connection>,
+    /// Those that were final when the analysis was saved, as it never is for a single capture. The others
+    /// are in `rows`.
+    pub(super) settled: Vec<Connection>,
+    /// The retransmissions of each connection whose verdicts may be revised.
+    pub(super) provisional: BTreeMap<ConnectionKey, Vec<Retransmission>>,
     /// Applied to the rows in [`order`](Collector::order), as in [`AllRetransmissions`].
-    revisions: Vec<Revision>,
-    vantages: Vantages,
+    pub(super) revisions: Vec<Revision>,
+    pub(super) overview: Overview,
 }
 
 /// The retransmissions of a capture.
@@ -38,11 +48,37 @@ pub struct AllConnections {
 pub struct AllRetransmissions {
     /// Ordered by frame.
     pub rows: Vec<Retransmission>,
+    /// As in [`AllConnections`].
+    pub(super) settled: Vec<Retransmission>,
+    pub(super) revisions: Vec<Revision>,
+    pub(super) overview: Overview,
+}
+
+/// What a view of rows says besides them.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Overview {
+    pub connections: u64,
     /// The time of the first packet of any connection.
     pub begun: Option<Instant>,
-    revisions: Vec<Revision>,
-    connections: u64,
-    vantages: Vantages,
+    pub vantages: Vantages,
+}
+
+impl Overview {
+    fn add(&mut self, connection: &Connection) {
+        self.connections += 1;
+        self.begin(connection.begun);
+        self.vantages.add(connection);
+    }
+
+    fn begin(&mut self, at: Instant) {
+        self.begun = Some(self.begun.map_or(at, |begun| begun.min(at)));
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.connections += other.connections;
+        other.begun.into_iter().for_each(|at| self.begin(at));
+        self.vantages.merge(&other.vantages);
+    }
 }
 
 /// One connection of a capture.
@@ -88,13 +124,7 @@ impl Findings for OneConnection {
     }
 }
 
-impl Collector for OneConnection {
-    fn merge(&mut self, other: Self) {
-        self.connections += other.connections;
-        self.vantages.merge(&other.vantages);
-        self.row = self.row.take().or(other.row);
-    }
-
+impl View for OneConnection {
     fn connections(&self) -> u64 {
         self.connections
     }
@@ -104,22 +134,47 @@ impl Collector for OneConnection {
     }
 }
 
+impl Collector for OneConnection {
+    fn merge(&mut self, other: Self) {
+        self.connections += other.connections;
+        self.vantages.merge(&other.vantages);
+        self.row = self.row.take().or(other.row);
+    }
+}
+
 impl Findings for AllConnections {
-    fn connection(&mut self, connection: Connection, _: &[Retransmission]) {
-        self.vantages.add(&connection);
+    fn connection(&mut self, connection: Connection, retransmissions: &[Retransmission]) {
+        self.overview.add(&connection);
+        let provisional = retransmissions.iter().filter(|row| row.provisional);
+        let provisional: Vec<Retransmission> = provisional.copied().collect();
+        if !provisional.is_empty() {
+            self.provisional.insert(connection.key(), provisional);
+        }
         self.rows.push(connection);
     }
 
     fn revision(&mut self, revision: &Revision) {
-        self.vantages.revised += 1;
+        self.overview.vantages.revised += 1;
         self.revisions.push(*revision);
+    }
+}
+
+impl View for AllConnections {
+    fn connections(&self) -> u64 {
+        self.overview.connections
+    }
+
+    fn vantages(&self) -> &Vantages {
+        &self.overview.vantages
     }
 }
 
 impl Collector for AllConnections {
     fn merge(&mut self, other: Self) {
-        self.vantages.merge(&other.vantages);
+        self.overview.merge(&other.overview);
         self.rows.extend(other.rows);
+        self.settled.extend(other.settled);
+        self.provisional.extend(other.provisional);
         self.revisions.extend(other.revisions);
     }
 
@@ -130,44 +185,40 @@ impl Collector for AllConnections {
             if let Ok(row) = self.rows.binary_search_by_key(&key, Connection::key) {
                 revision.recount(&mut self.rows[row]);
             }
+            if let Some(rows) = self.provisional.get_mut(&key) {
+                revision.apply(rows);
+            }
         }
-    }
-
-    fn connections(&self) -> u64 {
-        self.rows.len() as u64
-    }
-
-    fn vantages(&self) -> &Vantages {
-        &self.vantages
-    }
-}
-
-impl AllRetransmissions {
-    fn begin(&mut self, at: Instant) {
-        self.begun = Some(self.begun.map_or(at, |begun| begun.min(at)));
     }
 }
 
 impl Findings for AllRetransmissions {
     fn connection(&mut self, connection: Connection, retransmissions: &[Retransmission]) {
-        self.connections += 1;
-        self.begin(connection.begun);
-        self.vantages.add(&connection);
+        self.overview.add(&connection);
         self.rows.extend_from_slice(retransmissions);
     }
 
     fn revision(&mut self, revision: &Revision) {
-        self.vantages.revised += 1;
+        self.overview.vantages.revised += 1;
         self.revisions.push(*revision);
+    }
+}
+
+impl View for AllRetransmissions {
+    fn connections(&self) -> u64 {
+        self.overview.connections
+    }
+
+    fn vantages(&self) -> &Vantages {
+        &self.overview.vantages
     }
 }
 
 impl Collector for AllRetransmissions {
     fn merge(&mut self, other: Self) {
-        self.connections += other.connections;
-        other.begun.into_iter().for_each(|at| self.begin(at));
-        self.vantages.merge(&other.vantages);
+        self.overview.merge(&other.overview);
         self.rows.extend(other.rows);
+        self.settled.extend(other.settled);
         self.revisions.extend(other.revisions);
     }
 
@@ -177,14 +228,6 @@ impl Collector for AllRetransmissions {
         for revision in take(&mut self.revisions) {
             revision.apply(&mut self.rows);
         }
-    }
-
-    fn connections(&self) -> u64 {
-        self.connections
-    }
-
-    fn vantages(&self) -> &Vantages {
-        &self.vantages
     }
 }
 
@@ -217,26 +260,26 @@ pub enum AnalysisError {
     },
 }
 
-/// Analyzes the capture that `reader` reads. `capture` is the user's name for it, and `collector` makes
+/// Analyzes the capture that `source` reads. `capture` is the user's name for it, and `collector` makes
 /// a collector for each thread. `watch` is called every few thousand packets, and ends the reading by
 /// returning `false`.
 ///
 /// # Errors
 /// If no frame of the capture is readable.
-pub fn run<V: Collector>(
+pub fn run<V: Collector, S: PacketSource>(
     capture: &str,
-    reader: Reader<'_>,
+    source: S,
     settings: &Settings,
     collector: impl Fn() -> V,
-    mut watch: impl FnMut(&Reader<'_>) -> bool + Send,
+    mut watch: impl FnMut(&S) -> bool + Send,
 ) -> Result<Analyzed<V>, AnalysisError> {
     let mut interrupted = false;
-    let watch = |reader: &Reader<'_>| {
-        let continues = watch(reader);
+    let watch = |source: &S| {
+        let continues = watch(source);
         interrupted |= !continues;
         continues
     };
-    let analysis = analyze(reader, settings, &collector, watch)?;
+    let analysis = analyze(source, settings, &collector, watch)?;
     let counts = analysis.counts;
     if let Some(reason) = why_unreadable(&counts) {
         let capture = capture.into();
@@ -257,7 +300,7 @@ pub fn run<V: Collector>(
 }
 
 /// Why no frame is readable. `None` if a frame is readable, or if the capture is whole and empty.
-fn why_unreadable(counts: &Counts) -> Option<String> {
+pub(super) fn why_unreadable(counts: &Counts) -> Option<String> {
     if counts.frames == 0 {
         return match &counts.ending {
             Ending::Whole => None,

@@ -1,6 +1,6 @@
 //! Notes on what limits the figures of a capture.
 
-use super::findings::{Analyzed, Collector};
+use super::findings::{Analyzed, View};
 use super::summary::Vantages;
 use recoup_trace::finding::Vantage;
 use recoup_trace::read::Oddity;
@@ -9,7 +9,7 @@ use std::time::Duration;
 /// Link (with VLAN tags), IPv6 and TCP headers with all options take up to 122 bytes.
 const CUT: &str = "the snaplen cuts TCP options of ACKs: from there on, triggers are unknown and fewer verdicts are possible; capture at least 128 bytes of each packet (tcpdump -s 128)";
 
-impl<V: Collector> Analyzed<V> {
+impl<V: View> Analyzed<V> {
     /// One line for each limit: frames that could not be read, packets the capture lacks, and a capture
     /// point other than the sender.
     pub fn notes(&self) -> Vec<String> {

@@ -1,6 +1,6 @@
 //! The totals of a capture, in memory that does not grow with it.
 
-use super::findings::Collector;
+use super::findings::{Collector, View};
 use super::rows::trigger_row;
 use crate::stats::Durations;
 use recoup_recovery::Trigger;
@@ -12,6 +12,7 @@ use recoup_trace::finding::{
 use recoup_trace::study::Study;
 use recoup_units::Instant;
 use recoup_wire::Endpoints;
+use serde::{Deserialize, Serialize};
 use std::mem::take;
 use std::time::Duration;
 
@@ -19,7 +20,7 @@ use std::time::Duration;
 const SLOWEST: usize = 5;
 
 /// The totals of a capture.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Summary {
     /// Connections.
     pub connections: u64,
@@ -73,7 +74,7 @@ pub struct Summary {
 }
 
 /// Data by capture point, and what the capture lacks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Vantages {
     /// Directions that carry data, by [`Vantage`].
     pub directions: [u64; Vantage::ALL.len()],
@@ -98,7 +99,7 @@ pub struct Vantages {
 }
 
 /// Detection and recovery times of one trigger.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct LossTimes {
     /// From the first transmission to the retransmission.
     pub detection: Durations,
@@ -107,7 +108,7 @@ pub struct LossTimes {
 }
 
 /// A connection and its time in recovery.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SlowConnection {
     /// The connection's number.
     pub connection: u64,
@@ -321,7 +322,9 @@ impl Collector for Summary {
         let held = take(&mut self.held);
         held.release_all(|connection, rows| self.add_nearest(connection, rows));
     }
+}
 
+impl View for Summary {
     fn connections(&self) -> u64 {
         self.connections
     }

@@ -1,10 +1,12 @@
 //! Retransmissions and connections as text tables. `summary_tables` has those of the summary.
 
-use super::findings::{AllConnections, AllRetransmissions, Analyzed, Collector};
+use super::changes::Changes;
+use super::findings::{AllConnections, AllRetransmissions, Analyzed, Overview};
+use super::given_out::{Change, Record, Row};
 use super::rows::ms;
 use comfy_table::{Cell, CellAlignment, Table};
 use recoup_table::{plain_table, utc};
-use recoup_trace::finding::{Direction, Retransmission, Verdict};
+use recoup_trace::finding::{Connection, Direction, Retransmission, Verdict};
 use recoup_trace::study::Sender;
 use recoup_units::Instant;
 use std::net::SocketAddr;
@@ -15,8 +17,36 @@ const POINT: &str = "point: capture point; 0 is nearest to the end that opened t
 
 /// The retransmissions of a capture.
 pub fn retransmission_table(analyzed: &Analyzed<AllRetransmissions>) -> String {
-    let rows = &analyzed.findings.rows;
-    let merged = analyzed.findings.vantages().capture_points > 1;
+    let AllRetransmissions { rows, overview, .. } = &analyzed.findings;
+    let lines = rows.iter().map(|row| (row.key(), Some(row), None));
+    retransmission_lines(lines, overview)
+}
+
+/// The retransmissions that changed since they were last given out.
+pub fn changed_retransmission_table(analyzed: &Analyzed<Changes<Retransmission>>) -> String {
+    let Changes { records, overview } = &analyzed.findings;
+    let lines = records.iter().map(Record::line);
+    retransmission_lines(lines, overview)
+}
+
+/// A row's key, the row unless it is withdrawn, and what changed if that is shown.
+type TableLine<'a, R> = (<R as Row>::Key, Option<&'a R>, Option<Change>);
+
+impl<R: Row> Record<R> {
+    fn line(&self) -> TableLine<'_, R> {
+        (self.key, self.row.as_ref(), Some(self.change))
+    }
+}
+
+fn retransmission_lines<'a>(
+    lines: impl Iterator<Item = TableLine<'a, Retransmission>>,
+    overview: &Overview,
+) -> String {
+    let mut lines = lines.peekable();
+    let Some((.., change)) = lines.peek() else {
+        return "no retransmissions\n".into();
+    };
+    let merged = overview.vantages.capture_points > 1;
     let mut table = plain_table();
     let headers = [
         "frame",
@@ -28,22 +58,36 @@ pub fn retransmission_table(analyzed: &Analyzed<AllRetransmissions>) -> String {
         "evidence",
         "detection (ms)",
     ];
-    table.set_header(headers.into_iter().chain(merged.then_some("point")));
-    right(&mut table, &[0, 1, 2, 7, 8]);
-    let begun = analyzed.findings.begun.unwrap_or_default();
-    for r in rows {
-        let point = merged.then(|| r.capture_point.to_string());
-        table.add_row(retransmission(r, begun).into_iter().chain(point));
+    let more = [merged.then_some("point"), change.map(|_| "record")];
+    table.set_header(headers.into_iter().chain(more.into_iter().flatten()));
+    right(&mut table, &[0, 1, 2, 7]);
+    if merged {
+        right(&mut table, &[8]);
     }
-    if rows.is_empty() {
-        return "no retransmissions\n".into();
+    let begun = overview.begun.unwrap_or_default();
+    let mut count = 0;
+    for ((frame, _), row, change) in lines {
+        count += 1;
+        let withdrawn = || blank(frame.to_string());
+        let cells = row.map_or_else(withdrawn, |r| retransmission(r, begun));
+        let point = row.map(|r| r.capture_point.to_string()).unwrap_or_default();
+        let more = [merged.then_some(point), change.map(|c| c.name().into())];
+        table.add_row(cells.into_iter().chain(more.into_iter().flatten()));
     }
-    let count = rows.len();
     let begun = utc(begun);
     let point = if merged { POINT } else { "" };
     format!(
         "{count} retransmissions\ntime: since {begun}; detection: since the first transmission\n{point}\n{table}\n"
     )
+}
+
+/// Cells of which only the first is known.
+fn blank<const N: usize>(first: String) -> [String; N] {
+    let mut cells = [const { String::new() }; N];
+    if let Some(cell) = cells.first_mut() {
+        *cell = first;
+    }
+    cells
 }
 
 fn retransmission(r: &Retransmission, begin: Instant) -> [String; 8] {
@@ -61,11 +105,27 @@ fn retransmission(r: &Retransmission, begin: Instant) -> [String; 8] {
 
 /// The connections of a capture. Each has two rows: one for what each end sent.
 pub fn connection_table(analyzed: &Analyzed<AllConnections>) -> String {
-    let rows = &analyzed.findings.rows;
-    let Some(first) = rows.iter().map(|connection| connection.begun).min() else {
+    let AllConnections { rows, overview, .. } = &analyzed.findings;
+    let lines = rows.iter().map(|row| (row.key(), Some(row), None));
+    connection_lines(lines, overview)
+}
+
+/// The connections that changed since they were last given out.
+pub fn changed_connection_table(analyzed: &Analyzed<Changes<Connection>>) -> String {
+    let Changes { records, overview } = &analyzed.findings;
+    let lines = records.iter().map(Record::line);
+    connection_lines(lines, overview)
+}
+
+fn connection_lines<'a>(
+    lines: impl Iterator<Item = TableLine<'a, Connection>>,
+    overview: &Overview,
+) -> String {
+    let mut lines = lines.peekable();
+    let Some((.., change)) = lines.peek() else {
         return "no connections\n".into();
     };
-    let merged = analyzed.findings.vantages().capture_points > 1;
+    let merged = overview.vantages.capture_points > 1;
     let mut table = plain_table();
     let headers = [
         "no.",
@@ -79,19 +139,31 @@ pub fn connection_table(analyzed: &Analyzed<AllConnections>) -> String {
         "recovery\n(ms)",
         "profile",
     ];
-    table.set_header(headers.into_iter().chain(merged.then_some("point")));
-    right(&mut table, &[0, 1, 2, 4, 5, 6, 7, 8, 10]);
-    for c in rows {
+    let more = [merged.then_some("point"), change.map(|_| "record")];
+    table.set_header(headers.into_iter().chain(more.into_iter().flatten()));
+    right(&mut table, &[0, 1, 2, 4, 5, 6, 7, 8]);
+    if merged {
+        right(&mut table, &[10]);
+    }
+    let first = overview.begun.unwrap_or_default();
+    let mut count = 0;
+    for ((id, point), row, change) in lines {
+        count += 1;
+        let point = merged.then(|| point.to_string());
+        let more = [point, change.map(|c| c.name().into())];
+        let more = more.into_iter().flatten();
+        let Some(c) = row else {
+            table.add_row(blank::<10>(id.to_string()).into_iter().chain(more));
+            continue;
+        };
         let [there, back] = &c.directions;
         let [begun, duration] = [c.begun.since(first), c.duration()].map(seconds);
-        let own = [c.id.to_string(), begun, duration];
-        let point = merged.then(|| c.capture_point.number.to_string());
+        let own = [id.to_string(), begun, duration];
         let sent = direction(c.endpoints.src, there);
-        table.add_row(own.into_iter().chain(sent).chain(point));
+        table.add_row(own.into_iter().chain(sent).chain(more));
         let own = [const { String::new() }; 3];
         table.add_row(own.into_iter().chain(direction(c.endpoints.dst, back)));
     }
-    let count = rows.len();
     let point = if merged { POINT } else { "" };
     let first = utc(first);
     format!(

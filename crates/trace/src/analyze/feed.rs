@@ -57,7 +57,8 @@ pub(super) struct Round {
 }
 
 impl Round {
-    fn clear(&mut self) {
+    /// Removes all packets.
+    pub fn clear(&mut self) {
         self.parts.iter_mut().for_each(Vec::clear);
         self.order = RoundOrder::Sorted;
     }
@@ -70,28 +71,33 @@ impl Round {
     fn is_empty(&self) -> bool {
         self.parts.iter().all(Vec::is_empty)
     }
+
+    fn len(&self) -> usize {
+        self.parts.iter().map(Vec::len).sum()
+    }
 }
 
 /// Divides packets among the shards.
-#[derive(Debug)]
-pub(super) struct PacketFeed<P> {
-    packets: P,
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct PacketFeed {
+    /// Packets per round.
+    pub round: usize,
     /// The latest time so far; `None` before the first packet.
     latest: Option<Instant>,
     /// What is added to timestamps and subtracted from them, in ns. One of them is 0.
     add: u64,
     take: u64,
     unsorted: bool,
-    /// A packet read ahead. Boxed, because it is rare and the struct is moved.
+    /// A packet read ahead, or one whose time depends on the packet after it. Boxed, because it is rare and the struct is moved.
     next: Option<Box<CapturedPacket>>,
     /// Anomalies of the timestamps so far.
     pub clock: ClockAnomalies,
 }
 
-impl<P: Iterator<Item = CapturedPacket>> PacketFeed<P> {
-    pub fn new(packets: P) -> Self {
+impl Default for PacketFeed {
+    fn default() -> Self {
         Self {
-            packets,
+            round: ROUND,
             latest: None,
             add: 0,
             take: 0,
@@ -100,24 +106,46 @@ impl<P: Iterator<Item = CapturedPacket>> PacketFeed<P> {
             clock: ClockAnomalies::default(),
         }
     }
+}
 
-    /// Replaces the content of `round` by the next round; `false` if there is none.
-    pub fn fill(&mut self, round: &mut Round) -> bool {
-        round.clear();
-        self.deal(round);
-        round.latest = self.latest.unwrap_or_default();
-        !round.is_empty()
+impl PacketFeed {
+    /// Adds packets to `round` until it is complete; `false` if there are too few for that. `last`:
+    /// none will come after `packets`, so the last round may be smaller.
+    pub fn fill(
+        &mut self,
+        packets: &mut impl Iterator<Item = CapturedPacket>,
+        round: &mut Round,
+        last: bool,
+    ) -> bool {
+        let is_full = self.deal(packets, round, last);
+        round.latest = self.latest();
+        round.order = match self.unsorted {
+            _ if !is_full => RoundOrder::Last,
+            true => RoundOrder::Unsorted,
+            false => RoundOrder::Sorted,
+        };
+        is_full || (last && !round.is_empty())
     }
 
-    fn deal(&mut self, round: &mut Round) {
-        for _ in 0..ROUND {
+    /// The latest time so far.
+    pub fn latest(&self) -> Instant {
+        self.latest.unwrap_or_default()
+    }
+
+    /// Adds packets to `round`; `false` if it is not full then.
+    fn deal(
+        &mut self,
+        packets: &mut impl Iterator<Item = CapturedPacket>,
+        round: &mut Round,
+        last: bool,
+    ) -> bool {
+        for _ in round.len()..self.round {
             let packet = match self.next.take() {
                 Some(ahead) => Some(*ahead),
-                None => self.packets.next(),
+                None => packets.next(),
             };
             let Some(packet) = packet else {
-                round.order = RoundOrder::Last;
-                return;
+                return false;
             };
             let latest = match self.latest {
                 Some(latest) => latest,
@@ -126,14 +154,25 @@ impl<P: Iterator<Item = CapturedPacket>> PacketFeed<P> {
             let mut time = self.corrected(packet.at);
             // If `time` is before the latest, the difference wraps and is large.
             if time.as_nanos().wrapping_sub(latest.as_nanos()) > MOST_LATE {
+                if self.depends_on_next(time, latest) && self.next.is_none() {
+                    self.next = packets.next().map(Box::new);
+                    if self.next.is_none() && !last {
+                        self.next = Some(Box::new(packet));
+                        return false;
+                    }
+                }
                 time = self.resolve_jump(&packet, time, latest);
             }
             self.latest = Some(latest.max(time));
             round.push(TimedPacket { time, packet });
         }
-        if self.unsorted {
-            round.order = RoundOrder::Unsorted;
-        }
+        true
+    }
+
+    /// Whether a packet's `time` is too far from the latest to be taken as it is.
+    #[cold]
+    fn depends_on_next(&self, time: Instant, latest: Instant) -> bool {
+        time >= latest || latest.nanos_since(time) > MOST_LATE
     }
 
     /// The first timestamp sets the time.
@@ -161,12 +200,9 @@ impl<P: Iterator<Item = CapturedPacket>> PacketFeed<P> {
     /// The time of a packet whose timestamp, corrected to `time`, is far from the `latest`.
     #[cold]
     fn resolve_jump(&mut self, packet: &CapturedPacket, time: Instant, latest: Instant) -> Instant {
-        if time < latest && latest.nanos_since(time) <= MOST_LATE {
+        if !self.depends_on_next(time, latest) {
             self.unsorted = true;
             return time;
-        }
-        if self.next.is_none() {
-            self.next = self.packets.next().map(Box::new);
         }
         let next = self.next.as_ref().map(|next| self.corrected(next.at));
         let timestamp = Instant::from_nanos(latest.as_nanos().saturating_sub(self.add));

@@ -9,10 +9,9 @@ use crate::explain::pool::Pools;
 use crate::explain::provisional::ChangedHosts;
 use crate::follow::TimedPacket;
 use crate::follow::table::{ConnectionTable, KeepingCost, Limits, Separation};
-use crate::hosts::{HostFacts, KnownHosts};
+use crate::hosts::KnownHosts;
 use recoup_units::Instant;
 use serde::{Deserialize, Serialize};
-use std::net::IpAddr;
 use std::sync::{Arc, RwLock};
 
 /// Packets held back for sorting, once some came out of order.
@@ -21,51 +20,72 @@ const MOST_HELD: usize = 1024 / SHARDS;
 /// Half-open connections that one shard keeps.
 const MOST_HALF_OPEN: usize = (1 << 15) / SHARDS;
 
+/// The profiles that senders are compared with.
+pub(super) fn candidates(settings: &Settings) -> Candidates {
+    match &settings.profile {
+        Some(profile) => Candidates::only(profile),
+        None => Candidates::known(),
+    }
+}
+
 /// An empty table for one shard.
 pub(super) fn connection_table(
     settings: &Settings,
     hosts: Arc<RwLock<KnownHosts>>,
 ) -> ConnectionTable {
-    let limits = Limits {
+    ConnectionTable::new(limits(settings), replay_context(settings, hosts))
+}
+
+fn limits(settings: &Settings) -> Limits {
+    Limits {
         idle: settings.idle,
         most_open: settings.most_connections.div_ceil(SHARDS).max(1),
         most_half_open: MOST_HALF_OPEN,
-    };
-    let replay_context = ReplayContext {
-        candidates: match &settings.profile {
-            Some(profile) => Candidates::only(profile),
-            None => Candidates::known(),
-        },
+    }
+}
+
+fn replay_context(settings: &Settings, hosts: Arc<RwLock<KnownHosts>>) -> ReplayContext {
+    ReplayContext {
+        candidates: candidates(settings),
         hosts,
         pools: Pools::default(),
-    };
-    ConnectionTable::new(limits, replay_context)
+    }
 }
 
 /// The connections of one shard, with their findings.
-#[derive(Debug)]
-pub(super) struct Shard<F> {
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Shard {
     connections: ConnectionTable,
-    findings: F,
     reorder: Reorder,
 }
 
-impl<F: Findings> Shard<F> {
+impl Shard {
     /// An empty shard. It reads `hosts`, but does not write it.
-    pub fn new(settings: &Settings, hosts: &Arc<RwLock<KnownHosts>>, findings: F) -> Self {
+    pub fn new(settings: &Settings, hosts: &Arc<RwLock<KnownHosts>>) -> Self {
         Self {
             connections: connection_table(settings, Arc::clone(hosts)),
-            findings,
             reorder: Reorder::default(),
         }
     }
 
+    /// Makes anew what is not saved.
+    pub fn resume(&mut self, settings: &Settings, hosts: &Arc<RwLock<KnownHosts>>) {
+        let replay_context = replay_context(settings, Arc::clone(hosts));
+        self.connections.resume(limits(settings), replay_context);
+    }
+
     /// Takes its part of a round that ends at `now`.
-    pub fn take(&mut self, part: &[TimedPacket], order: RoundOrder, now: Instant) {
+    pub fn take(
+        &mut self,
+        part: &[TimedPacket],
+        order: RoundOrder,
+        now: Instant,
+        findings: &mut impl Findings,
+    ) {
         if !reaches(Step::Find) {
             return;
         }
-        let (connections, findings) = (&mut self.connections, &mut self.findings);
+        let connections = &mut self.connections;
         self.reorder.in_order(part, order, |packets| {
             connections.on_packets(packets, findings);
         });
@@ -81,18 +101,23 @@ impl<F: Findings> Shard<F> {
     }
 
     /// Numbers those connections; `number` maps the frame to the number.
-    pub fn number(&mut self, number: impl Fn(u64) -> u64) {
-        self.connections.number(number, &mut self.findings);
+    pub fn number(&mut self, number: impl Fn(u64) -> u64, findings: &mut impl Findings) {
+        self.connections.number(number, findings);
     }
 
-    /// Removes and returns what connections showed of hosts.
-    pub fn host_facts(&mut self) -> impl Iterator<Item = (IpAddr, HostFacts)> {
-        self.connections.host_facts()
+    /// Passes on what connections showed of hosts.
+    pub fn pass_on_host_facts(&mut self, hosts: &mut KnownHosts, changed: &mut ChangedHosts) {
+        self.connections.pass_on_host_facts(hosts, changed);
     }
 
     /// More became known of hosts.
-    pub fn revise(&mut self, changed: &ChangedHosts) {
-        self.connections.revise(changed, &mut self.findings);
+    pub fn revise(&mut self, changed: &ChangedHosts, findings: &mut impl Findings) {
+        self.connections.revise(changed, findings);
+    }
+
+    /// The number of open connections.
+    pub fn open(&self) -> usize {
+        self.connections.open()
     }
 
     /// The memory of its connections, in bytes.
@@ -106,30 +131,26 @@ impl<F: Findings> Shard<F> {
     }
 
     /// Removes the connections in these slots to limit memory.
-    pub fn evict(&mut self, slots: impl Iterator<Item = u32>) {
+    pub fn evict(&mut self, slots: impl Iterator<Item = u32>, findings: &mut impl Findings) {
         for slot in slots {
-            self.connections.evict(slot, &mut self.findings);
+            self.connections.evict(slot, findings);
         }
         self.connections.forget_evicted();
     }
 
     /// The capture is over, and all connections have their numbers. Closes them.
-    pub fn finish(&mut self) {
-        self.connections.finish(&mut self.findings);
+    pub fn finish(&mut self, findings: &mut impl Findings) {
+        self.connections.finish(findings);
     }
 
     /// All connections are closed, and all is known of their hosts.
-    pub fn pass_on_held(&mut self) {
-        self.connections.pass_on_held(&mut self.findings);
+    pub fn pass_on_held(&mut self, findings: &mut impl Findings) {
+        self.connections.pass_on_held(findings);
     }
 
     /// Whether the capture points of connections could be told apart.
     pub fn separation(&self) -> Separation {
         self.connections.separation()
-    }
-
-    pub fn into_findings(self) -> F {
-        self.findings
     }
 }
 

@@ -21,6 +21,7 @@ mod away;
 mod duplicates;
 mod merged;
 mod path_mtu;
+mod paused;
 mod pieces;
 
 const CLIENT: &str = "192.0.2.1:40000";
@@ -136,12 +137,29 @@ impl Conversation {
     }
 }
 
+/// Analyzes all packets, and says whether capture points could be told apart.
+fn finished<F: Findings>(
+    packets: &[CapturedPacket],
+    settings: &Settings,
+    findings: impl Fn() -> F,
+) -> (Analysis<F>, Separation) {
+    let mut analyzer = Analyzer::new(settings, findings);
+    analyzer.follow(packets.iter().copied());
+    analyzer.finish_all()
+}
+
 fn analyzed(packets: &[CapturedPacket], settings: &Settings) -> Kept {
-    let found = follow(packets.iter().copied(), settings, Kept::default);
+    paused::check(packets, settings);
+    merged_parts(follow(packets.iter().copied(), settings, Kept::default))
+}
+
+/// The sorted findings of all shards.
+fn merged_parts(parts: Vec<Kept>) -> Kept {
     let mut all = Kept::default();
-    for part in found {
+    for part in parts {
         all.connections.extend(part.connections);
         all.retransmissions.extend(part.retransmissions);
+        all.revisions += part.revisions;
     }
     all.sort();
     all

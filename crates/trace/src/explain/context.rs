@@ -1,11 +1,11 @@
 //! What explanations depend on besides the packets.
 
-use super::identify::Candidates;
+use super::identify::{Candidates, HostProfiles};
 use super::pool::Pools;
 use crate::finding::Vantage;
 use crate::hosts::{DuplicateReports, HostFacts, KnownHosts};
 use std::net::IpAddr;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
 /// What all episodes of a shard have in common.
@@ -51,17 +51,21 @@ pub(crate) struct EpisodeContext<'a> {
 impl EpisodeContext<'_> {
     /// Passes what is known of the data's sender to `look`.
     pub fn with_sender<T>(&self, look: impl FnOnce(&HostFacts) -> T) -> T {
-        self.with_host(self.sender, look)
+        look(&self.known().of(self.sender))
+    }
+
+    /// The profiles that the data's sender may run.
+    pub fn sender_profiles(&self) -> HostProfiles {
+        self.known().profiles_of(self.sender, self.candidates)
     }
 
     /// How the data's receiver reported duplicates before.
     pub fn receiver_reports(&self) -> DuplicateReports {
-        self.with_host(self.receiver, |host| host.duplicates)
+        self.known().duplicates_of(self.receiver)
     }
 
-    fn with_host<T>(&self, host: IpAddr, look: impl FnOnce(&HostFacts) -> T) -> T {
+    fn known(&self) -> RwLockReadGuard<'_, KnownHosts> {
         // The lock is poisoned only if another thread panicked, which has ended the analysis.
-        let hosts = self.hosts.read().unwrap_or_else(PoisonError::into_inner);
-        look(&hosts.of(host))
+        self.hosts.read().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -438,7 +438,7 @@ impl Episode {
 
     fn choose_profiles(&mut self, tape: &Tape, context: &EpisodeContext<'_>) {
         let plausible_profiles: Vec<usize> = match context.vantage {
-            Vantage::Sender => context.with_sender(|host| context.candidates.plausible(host)),
+            Vantage::Sender => context.sender_profiles().plausible().collect(),
             _ => Vec::new(),
         };
         let new = plausible_profiles.iter().map(|&i| ProfileReplay::new(i));

@@ -44,7 +44,7 @@ const LEAST_LEFT_OUT: u32 = 2;
 /// The most profiles that are tried.
 pub(crate) const MOST_CANDIDATES: usize = 8;
 
-const _: () = assert!(PROFILES.len() <= MOST_CANDIDATES);
+const _: () = assert!(PROFILES.len() <= MOST_CANDIDATES && MOST_CANDIDATES <= u8::BITS as usize);
 
 /// A profile that explains a smaller share identifies nobody.
 const LEAST_SHARE: f64 = 0.5;
@@ -67,9 +67,73 @@ pub(crate) struct Replayed {
     pub probes: ProbeEvidence,
 }
 
+/// A set of candidates, one bit each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct ProfileSet(u8);
+
+impl ProfileSet {
+    fn contains(self, candidate: usize) -> bool {
+        self.0 >> candidate & 1 == 1
+    }
+
+    fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+}
+
+impl FromIterator<usize> for ProfileSet {
+    fn from_iter<I: IntoIterator<Item = usize>>(candidates: I) -> Self {
+        Self(candidates.into_iter().fold(0, |set, i| set | 1 << i))
+    }
+}
+
+/// Whether a sender is seen to send tail loss probes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Probing {
+    #[default]
+    Unknown,
+    Sends,
+    LeavesOut,
+}
+
+impl From<ProbeEvidence> for Probing {
+    fn from(ProbeEvidence { sent, left_out }: ProbeEvidence) -> Self {
+        if sent > left_out {
+            Self::Sends
+        } else if left_out > sent && left_out >= LEAST_LEFT_OUT {
+            Self::LeavesOut
+        } else {
+            Self::Unknown
+        }
+    }
+}
+
+/// The profiles that a host may run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct HostProfiles {
+    /// Those that explain about as much as the best.
+    similar: ProfileSet,
+    /// The best one, once it explains enough, and those that are behind it by no more than chance.
+    /// Before that, none.
+    plausible: ProfileSet,
+    probing: Probing,
+}
+
+impl HostProfiles {
+    /// The best one, once it explains enough, and those that are behind it by no more than chance.
+    /// Before that, none.
+    pub fn plausible(self) -> impl Iterator<Item = usize> {
+        (0..MOST_CANDIDATES).filter(move |&i| self.plausible.contains(i))
+    }
+}
+
 /// The profiles that a sender is compared with.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Candidates(Vec<(Arc<str>, Mechanisms)>);
+pub(crate) struct Candidates {
+    profiles: Vec<(Arc<str>, Mechanisms)>,
+    /// Those that differ in their probes alone: with probes, without.
+    pairs: Vec<(usize, usize)>,
+}
 
 impl Candidates {
     /// All known profiles.
@@ -77,43 +141,37 @@ impl Candidates {
         let known = PROFILES
             .iter()
             .filter_map(|(name, _)| name.parse::<Profile>().ok());
-        Self(known.map(Self::entry).collect())
+        Self::new(known.collect())
     }
 
     /// The profile that the user chose.
     pub fn only(profile: &Profile) -> Self {
-        Self(vec![Self::entry(profile.clone())])
+        Self::new(vec![profile.clone()])
     }
 
-    fn entry(profile: Profile) -> (Arc<str>, Mechanisms) {
-        (profile.name().into(), *profile.mechanisms())
+    fn new(profiles: Vec<Profile>) -> Self {
+        let entry = |profile: Profile| (profile.name().into(), *profile.mechanisms());
+        let profiles: Vec<(Arc<str>, Mechanisms)> = profiles.into_iter().map(entry).collect();
+        let pair = |with: usize| {
+            let without = Mechanisms {
+                probe: None,
+                ..profiles[with].1
+            };
+            let same = profiles.iter().position(|(_, other)| *other == without);
+            same.map(|without| (with, without))
+        };
+        let with = (0..profiles.len()).filter(|&i| profiles[i].1.probe.is_some());
+        let pairs = with.filter_map(pair).collect();
+        Self { profiles, pairs }
     }
 
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.profiles.len()
     }
 
     /// The mechanisms of the `i`-th profile.
     pub fn mechanisms(&self, i: usize) -> &Mechanisms {
-        &self.0[i].1
-    }
-
-    /// The pairs of profiles that differ in their probes alone: with probes, without.
-    fn pairs(&self) -> impl Iterator<Item = (usize, usize)> {
-        let without = |i: usize| Mechanisms {
-            probe: None,
-            ..*self.mechanisms(i)
-        };
-        let places = 0..self.len();
-        let with = places
-            .clone()
-            .filter(|&i| self.mechanisms(i).probe.is_some());
-        with.filter_map(move |with| {
-            let same = places
-                .clone()
-                .find(|&i| *self.mechanisms(i) == without(with))?;
-            Some((with, same))
-        })
+        &self.profiles[i].1
     }
 
     /// What the explanations of a connection's retransmissions say of probes. `replayed`: whether
@@ -124,7 +182,7 @@ impl Candidates {
         replayed: impl Fn(usize) -> bool,
     ) -> ProbeEvidence {
         let both = |&(with, without): &(usize, usize)| replayed(with) && replayed(without);
-        let Some((with, without)) = self.pairs().find(both) else {
+        let Some(&(with, without)) = self.pairs.iter().find(|pair| both(pair)) else {
             return ProbeEvidence::default();
         };
         let count = |this: usize, other: usize, trigger: Trigger| {
@@ -142,15 +200,20 @@ impl Candidates {
 
     /// Leaves out the profiles without probes if the sender is seen to send them. If it is seen to
     /// leave them out, leaves out those that only differ from another by having them.
-    fn settle_probes(&self, of: &mut Vec<usize>, evidence: ProbeEvidence) {
-        let ProbeEvidence { sent, left_out } = evidence;
+    fn settle_probes(&self, of: &mut Vec<usize>, probing: Probing) {
         let probes = |i: usize| self.mechanisms(i).probe.is_some();
-        if sent > left_out && of.iter().any(|&i| probes(i)) {
-            of.retain(|&i| probes(i));
-        } else if left_out > sent && left_out >= LEAST_LEFT_OUT {
-            for (with, without) in self.pairs() {
-                if of.contains(&without) {
-                    of.retain(|&i| i != with);
+        match probing {
+            Probing::Unknown => {}
+            Probing::Sends => {
+                if of.iter().any(|&i| probes(i)) {
+                    of.retain(|&i| probes(i));
+                }
+            }
+            Probing::LeavesOut => {
+                for &(with, without) in &self.pairs {
+                    if of.contains(&without) {
+                        of.retain(|&i| i != with);
+                    }
                 }
             }
         }
@@ -165,43 +228,47 @@ impl Candidates {
         let mut best = similar(&replayed.scores);
         let mut probes = host.probes;
         probes.merge(replayed.probes);
-        let known = !self.plausible(host).is_empty();
-        let on_host = self.scores_on(host);
-        let order = if known { &on_host } else { &replayed.scores };
+        let on_host = HostProfiles {
+            probing: probes.into(),
+            ..self.profiles_on(host)
+        };
         if exact {
+            let scores_on_host;
+            let order = if on_host.plausible.is_empty() {
+                &replayed.scores
+            } else {
+                scores_on_host = self.scores_on(host);
+                &scores_on_host
+            };
             best.sort_by(|&a, &b| by_share(order, a, b));
         }
-        self.narrow(&mut best, host, probes);
+        self.narrow(&mut best, on_host);
         best
     }
 
-    /// Leaves out the profiles that the host's connections and `probes` speak against.
-    fn narrow(&self, of: &mut Vec<usize>, host: &HostFacts, probes: ProbeEvidence) {
-        for likely in [similar(&self.scores_on(host)), self.plausible(host)] {
-            if of.iter().any(|i| likely.contains(i)) {
-                of.retain(|i| likely.contains(i));
+    /// Leaves out the profiles that the host's connections and its probes speak against.
+    fn narrow(&self, of: &mut Vec<usize>, on_host: HostProfiles) {
+        for likely in [on_host.similar, on_host.plausible] {
+            if of.iter().any(|&i| likely.contains(i)) {
+                of.retain(|&i| likely.contains(i));
             }
         }
-        self.settle_probes(of, probes);
+        self.settle_probes(of, on_host.probing);
     }
 
-    /// The indices of the profiles that the host may run: the best one, once it explains
-    /// [`LEAST_EXPLAINED`] retransmissions, and those that are behind it by no more than chance.
-    /// Before that, none.
-    pub fn plausible(&self, host: &HostFacts) -> Vec<usize> {
+    /// The profiles that the host may run.
+    pub fn profiles_on(&self, host: &HostFacts) -> HostProfiles {
         let scores = self.scores_on(host);
-        let best = (scores.iter()).max_by(|a, b| a.share().total_cmp(&b.share()));
-        let known = best.filter(|best| best.explained >= LEAST_EXPLAINED);
-        let least = known.map_or(f64::INFINITY, |best| {
-            best.share() - best.chance().max(SIMILAR_SHARE)
-        });
-        let places = 0..scores.len();
-        places.filter(|&i| scores[i].share() > least).collect()
+        HostProfiles {
+            similar: similar(&scores).into_iter().collect(),
+            plausible: plausible(&scores),
+            probing: host.probes.into(),
+        }
     }
 
     /// The host's score of each profile.
     fn scores_on(&self, host: &HostFacts) -> Vec<Score> {
-        let names = self.0.iter().map(|(name, _)| name);
+        let names = self.profiles.iter().map(|(name, _)| name);
         let score = |name| host.profiles.get(name).copied().unwrap_or_default();
         names.map(score).collect()
     }
@@ -209,7 +276,7 @@ impl Candidates {
     /// What a connection shows of its sender.
     pub fn facts(&self, replayed: &Replayed) -> HostFacts {
         let scores = &replayed.scores;
-        let names = self.0.iter().map(|(name, _)| Arc::clone(name));
+        let names = self.profiles.iter().map(|(name, _)| Arc::clone(name));
         let any = scores.iter().any(|score| score.of > 0);
         let profiles = names.zip(scores.iter().copied()).filter(|_| any);
         HostFacts {
@@ -221,17 +288,20 @@ impl Candidates {
 
     /// The index of the profile that explains most.
     pub fn first(&self, found: &Identification) -> Option<usize> {
-        let best = found.best()?;
-        self.0.iter().position(|(name, _)| **name == best.profile)
+        self.index_of(found.best()?)
     }
 
-    /// Decides between several profiles by what is known of the `host` by now.
-    pub fn settle(&self, found: &mut Identification, host: &HostFacts) {
-        let index = |one: &Explanation| self.0.iter().position(|(name, _)| **name == one.profile);
+    fn index_of(&self, one: &Explanation) -> Option<usize> {
+        let mut profiles = self.profiles.iter();
+        profiles.position(|(name, _)| **name == one.profile)
+    }
+
+    /// Decides between several profiles by what is known of the host by now.
+    pub fn settle(&self, found: &mut Identification, on_host: HostProfiles) {
         if let Identification::Several(several) = found {
-            let mut left: Vec<usize> = several.iter().filter_map(index).collect();
-            self.narrow(&mut left, host, host.probes);
-            several.retain(|one| index(one).is_some_and(|i| left.contains(&i)));
+            let mut left: Vec<usize> = several.iter().filter_map(|s| self.index_of(s)).collect();
+            self.narrow(&mut left, on_host);
+            several.retain(|one| self.index_of(one).is_some_and(|i| left.contains(&i)));
         }
         found.unwrap_single();
     }
@@ -240,7 +310,7 @@ impl Candidates {
     pub fn identification(&self, replayed: &Replayed, best: &[usize]) -> Identification {
         let scores = &replayed.scores;
         let explanation = |&i: &usize| Explanation {
-            profile: self.0[i].0.to_string(),
+            profile: self.profiles[i].0.to_string(),
             explained: scores[i].explained.into(),
             of: scores[i].of.into(),
         };
@@ -279,6 +349,19 @@ fn similar(scores: &[Score]) -> Vec<usize> {
     places
         .filter(|&i| behind(i) < SIMILAR_SHARE || few(i))
         .collect()
+}
+
+/// The profiles that a host with these scores may run: the best one, once it explains
+/// [`LEAST_EXPLAINED`] retransmissions, and those that are behind it by no more than chance. Before
+/// that, none.
+fn plausible(scores: &[Score]) -> ProfileSet {
+    let best = (scores.iter()).max_by(|a, b| a.share().total_cmp(&b.share()));
+    let known = best.filter(|best| best.explained >= LEAST_EXPLAINED);
+    let least = known.map_or(f64::INFINITY, |best| {
+        best.share() - best.chance().max(SIMILAR_SHARE)
+    });
+    let places = 0..scores.len();
+    places.filter(|&i| scores[i].share() > least).collect()
 }
 
 /// Puts the greater share first.
@@ -351,9 +434,11 @@ mod tests {
         ];
         for (explained, of, plausible) in cases {
             let candidates = Candidates::known();
-            assert!(candidates.plausible(&HostFacts::default()).is_empty());
+            let plausible_on =
+                |host: &HostFacts| candidates.profiles_on(host).plausible().collect::<Vec<_>>();
+            assert!(plausible_on(&HostFacts::default()).is_empty());
             let host = candidates.facts(&replayed(explained, of));
-            assert_eq!(candidates.plausible(&host), plausible, "{explained:?}");
+            assert_eq!(plausible_on(&host), plausible, "{explained:?}");
         }
     }
 

@@ -1,12 +1,13 @@
 //! Verdicts that depend on what becomes known of hosts: they are kept until that is proven, and
 //! revised.
 
+use super::by_host::{OfHosts, QueueByHost};
 use super::identify::MOST_CANDIDATES;
 use crate::finding::{Evidence, Findings, Retransmission, Revision, Triggers, Verdict};
 use crate::hosts::{DuplicateReports, ReportsDuplicates};
 use crate::verdict::ConditionalVerdict;
 use serde::{Deserialize, Serialize};
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::net::IpAddr;
 
 /// Findings that a shard keeps; beyond, the oldest stay as they are.
@@ -70,7 +71,20 @@ pub(crate) type ChangedHosts = HashMap<IpAddr, DuplicateReports>;
 
 /// The provisional findings of one shard, in the order they were passed on.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(crate) struct ProvisionalFindings(VecDeque<(Retransmission, AlternativeVerdict)>);
+pub(crate) struct ProvisionalFindings(QueueByHost<ProvisionalFinding>);
+
+/// A retransmission that was passed on, and its other verdict.
+#[derive(Debug, Serialize, Deserialize)]
+struct ProvisionalFinding {
+    retransmission: Retransmission,
+    alternative: AlternativeVerdict,
+}
+
+impl OfHosts for ProvisionalFinding {
+    fn hosts(&self) -> impl Iterator<Item = IpAddr> {
+        std::iter::once(self.retransmission.endpoints.dst.ip())
+    }
+}
 
 impl ProvisionalRow {
     /// Revises the verdict by what is now known of the receiver.
@@ -88,24 +102,32 @@ impl ProvisionalRow {
 impl ProvisionalFindings {
     /// Keeps a retransmission that was passed on with its connection.
     pub fn push(&mut self, retransmission: Retransmission, alternative: AlternativeVerdict) {
-        if self.0.len() == MOST_KEPT {
-            self.0.pop_front();
+        if self.0.len() >= MOST_KEPT {
+            self.0.pop_first();
         }
-        self.0.push_back((retransmission, alternative));
+        self.0.push(ProvisionalFinding {
+            retransmission,
+            alternative,
+        });
     }
 
     /// Revises the verdicts that were based on a wrong assumption about one of the hosts. Forgets
     /// those that no longer depend on one.
     pub fn revise(&mut self, changed: &ChangedHosts, findings: &mut impl Findings) {
-        self.0.retain_mut(|(retransmission, alternative)| {
-            let host = retransmission.endpoints.dst.ip();
-            let Some(reports) = changed.get(&host) else {
-                return true;
+        for number in self.0.numbers_of(changed.keys().copied()) {
+            let Some(finding) = self.0.get_mut(number) else {
+                continue;
             };
-            if let Some(revision) = alternative.revise(retransmission, *reports) {
+            let Some(reports) = changed.get(&finding.retransmission.endpoints.dst.ip()) else {
+                continue;
+            };
+            let retransmission = &mut finding.retransmission;
+            if let Some(revision) = finding.alternative.revise(retransmission, *reports) {
                 findings.revision(&revision);
             }
-            reports.proof() != Some(ReportsDuplicates::Yes)
-        });
+            if reports.proof() == Some(ReportsDuplicates::Yes) {
+                self.0.remove(number);
+            }
+        }
     }
 }

@@ -5,13 +5,13 @@
 //! - A verdict that depends on what becomes known of the receiver is revised, even when its
 //!   connection has been passed on.
 
+use crate::explain::by_host::{OfHosts, QueueByHost};
 use crate::explain::identify::{Candidates, assume_defaults};
 use crate::explain::provisional::{ChangedHosts, ProvisionalFindings, ProvisionalRow};
 use crate::finding::{Connection, Findings, Identification, Retransmission, Tally};
 use crate::hosts::KnownHosts;
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
-use std::mem::take;
+use std::net::IpAddr;
 
 /// The most connections that wait.
 const MOST_WAITING: usize = 512;
@@ -22,8 +22,47 @@ const MOST_ROWS: usize = 1024;
 /// The connections that wait, oldest first, and the verdicts that may be revised.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Held {
-    waiting: VecDeque<(Connection, Vec<ProvisionalRow>)>,
+    waiting: QueueByHost<Waiting>,
+    /// The waiting connections below this number were compared with what is known of their hosts.
+    #[serde(skip)]
+    compared: u64,
     provisional: ProvisionalFindings,
+}
+
+/// A connection that waits.
+#[derive(Debug, Serialize, Deserialize)]
+struct Waiting {
+    connection: Connection,
+    rows: Vec<ProvisionalRow>,
+}
+
+impl OfHosts for Waiting {
+    fn hosts(&self) -> impl Iterator<Item = IpAddr> {
+        let ends = self.connection.endpoints;
+        [ends.src.ip(), ends.dst.ip()].into_iter()
+    }
+}
+
+impl Waiting {
+    /// Decides by what is known of the hosts.
+    fn settle(&mut self, hosts: &KnownHosts, candidates: &Candidates) {
+        let ends = self.connection.endpoints;
+        let directions = self.connection.directions.iter_mut();
+        for (direction, end) in directions.zip([ends.src, ends.dst]) {
+            if !matches!(direction.profile, Identification::Several(_)) {
+                continue;
+            }
+            let before = candidates.first(&direction.profile);
+            let known = hosts.profiles_of(end.ip(), candidates);
+            candidates.settle(&mut direction.profile, known);
+            let now = candidates.first(&direction.profile);
+            if let Some(profile) = now.filter(|_| now != before) {
+                let own = |row: &&mut ProvisionalRow| row.retransmission.endpoints.src == end;
+                let own = self.rows.iter_mut().filter(own);
+                direction.retransmissions = name_triggers(own, profile);
+            }
+        }
+    }
 }
 
 impl Held {
@@ -38,53 +77,60 @@ impl Held {
             return self.pass_on(connection, &rows, findings);
         }
         if self.waiting.len() >= MOST_WAITING
-            && let Some((oldest, rows)) = self.waiting.pop_front()
+            && let Some(Waiting { connection, rows }) = self.waiting.pop_first()
         {
-            self.pass_on(oldest, &rows, findings);
+            self.pass_on(connection, &rows, findings);
         }
-        self.waiting.push_back((connection, rows));
+        self.waiting.push(Waiting { connection, rows });
     }
 
     /// More became known of hosts: revises the verdicts that depend on it.
     pub fn revise(&mut self, changed: &ChangedHosts, findings: &mut impl Findings) {
-        for (connection, rows) in &mut self.waiting {
-            let revisions = rows.iter_mut().filter_map(|row| row.revise(changed));
-            revisions.for_each(|revision| revision.recount(connection));
+        for number in self.waiting.numbers_of(changed.keys().copied()) {
+            if let Some(Waiting { connection, rows }) = self.waiting.get_mut(number) {
+                let revisions = rows.iter_mut().filter_map(|row| row.revise(changed));
+                revisions.for_each(|revision| revision.recount(connection));
+            }
         }
         self.provisional.revise(changed, findings);
     }
 
-    /// Decides by what is known of the hosts, and passes on the connections that are settled.
+    /// Decides by what is known of the hosts, and passes on the connections that are settled. Looks at
+    /// those that are new since the last call, and at those of hosts of which more has become known.
     pub fn settle(
         &mut self,
         hosts: &KnownHosts,
         candidates: &Candidates,
         findings: &mut impl Findings,
     ) {
-        for (mut connection, mut rows) in take(&mut self.waiting) {
-            let ends = connection.endpoints;
-            let sides = connection.directions.iter_mut().zip([ends.src, ends.dst]);
-            for (direction, end) in sides {
-                let before = candidates.first(&direction.profile);
-                candidates.settle(&mut direction.profile, &hosts.of(end.ip()));
-                let now = candidates.first(&direction.profile);
-                if let Some(profile) = now.filter(|_| now != before) {
-                    let own = |row: &&mut ProvisionalRow| row.retransmission.endpoints.src == end;
-                    let own = rows.iter_mut().filter(own);
-                    direction.retransmissions = name_triggers(own, profile);
-                }
-            }
-            if waits(&connection) {
-                self.waiting.push_back((connection, rows));
-            } else {
+        let new = self.compared;
+        self.compared = self.waiting.next_number();
+        let mut numbers = self.waiting.numbers_of(hosts.changed_profiles());
+        numbers.retain(|&number| number < new);
+        numbers.extend(self.waiting.numbers_from(new));
+        for number in numbers {
+            let Some(waiting) = self.waiting.get_mut(number) else {
+                continue;
+            };
+            waiting.settle(hosts, candidates);
+            if !waits(&waiting.connection)
+                && let Some(Waiting { connection, rows }) = self.waiting.remove(number)
+            {
                 self.pass_on(connection, &rows, findings);
             }
         }
     }
 
-    /// Passes on all connections.
-    pub fn finish(&mut self, findings: &mut impl Findings) {
-        for (connection, rows) in take(&mut self.waiting) {
+    /// Decides by what is known of the hosts, and passes on all connections.
+    pub fn finish(
+        &mut self,
+        hosts: &KnownHosts,
+        candidates: &Candidates,
+        findings: &mut impl Findings,
+    ) {
+        self.compared = 0;
+        self.settle(hosts, candidates, findings);
+        while let Some(Waiting { connection, rows }) = self.waiting.pop_first() {
             self.pass_on(connection, &rows, findings);
         }
     }

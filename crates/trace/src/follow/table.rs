@@ -18,7 +18,7 @@ use crate::explain::context::ReplayContext;
 use crate::explain::pool::Pool;
 use crate::explain::provisional::{ChangedHosts, ProvisionalRow};
 use crate::finding::{self, Closing, Findings};
-use crate::hosts::HostFacts;
+use crate::hosts::{HostFacts, KnownHosts};
 use capture_points::CapturePoints;
 pub(crate) use capture_points::Separation;
 use foldhash::fast::RandomState;
@@ -104,7 +104,7 @@ pub(crate) struct ConnectionTable {
     /// The slot that is checked next.
     cursor: usize,
     now: Instant,
-    /// Facts about hosts since [`host_facts`](Self::host_facts) was last called.
+    /// Facts about hosts that were not [passed on](Self::pass_on_host_facts) yet.
     host_facts: Vec<(IpAddr, HostFacts)>,
     /// The memory of all connections, in bytes.
     memory: usize,
@@ -161,6 +161,27 @@ impl ConnectionTable {
         }
     }
 
+    /// Makes anew what a saved table lacks.
+    pub fn resume(&mut self, limits: Limits, replay_context: ReplayContext) {
+        let Limits {
+            idle,
+            most_open,
+            most_half_open,
+        } = limits;
+        self.idle = u64::try_from(idle.as_nanos()).unwrap_or(u64::MAX);
+        (self.most_open, self.most_half_open) = (most_open, most_half_open);
+        self.replay_context = replay_context;
+        self.memory = 0;
+        self.entries.clear();
+        for slot in 0..self.slots.len() {
+            if let Some(connection) = &self.slots[slot] {
+                self.memory = self.memory.saturating_add(connection.counted_memory);
+                let hash = hash(&self.hasher, &connection.shared.endpoints);
+                self.add_entry(hash, slot as u32);
+            }
+        }
+    }
+
     /// Takes the next packets of the capture. Connections that begin here get a
     /// [number](Self::number) later, and are reported only then.
     pub fn on_packets(&mut self, packets: &[TimedPacket], findings: &mut impl Findings) {
@@ -189,13 +210,15 @@ impl ConnectionTable {
         self.slots.get(slot as usize)?.as_deref()
     }
 
-    /// The slot of the connection between these ends, and the packet's direction.
+    /// The first slot of a connection between these ends, and the packet's direction.
     fn find(&self, hash: u64, ends: &Endpoints) -> Option<(u32, usize)> {
         let tag = TableEntry::tag(hash);
-        let side = |slot| self.get(slot)?.side(ends);
-        let is_it = |entry: &TableEntry| entry.tag == tag && side(entry.slot).is_some();
-        let slot = self.entries.find(hash, is_it)?.slot;
-        Some((slot, side(slot)?))
+        let entries = self.entries.iter_hash(hash);
+        let slots = entries
+            .filter(|entry| entry.tag == tag)
+            .map(|entry| entry.slot);
+        let found = slots.filter_map(|slot| Some((slot, self.get(slot)?.side(ends)?)));
+        found.min()
     }
 
     /// Takes the next packet; `slot` is probably that of its connection.
@@ -208,7 +231,12 @@ impl ConnectionTable {
         findings: &mut impl Findings,
     ) {
         let ends = &timed.packet.endpoints;
-        let hit = slot.and_then(|slot| Some((slot, self.get(slot)?.side(ends)?)));
+        let hit = slot.and_then(|slot| {
+            let open = self.get(slot)?;
+            // There may be several between these ends: always take the same one.
+            let is_only = !open.in_pair;
+            Some((slot, open.side(ends).filter(|_| is_only)?))
+        });
         let mut hit = hit.or_else(|| self.find(hash, ends));
         if timed.packet.path_mtu.is_some() {
             return self.on_path_mtu(timed, hit);
@@ -348,6 +376,12 @@ impl ConnectionTable {
         let side = connection.side(&packet.endpoints).unwrap_or_default();
         connection.marks[side] = Some(Mark::of(packet));
         self.slots[slot as usize] = Some(connection);
+        self.add_entry(hash, slot);
+        (slot, side)
+    }
+
+    /// Adds the connection in `slot` to the lookup table.
+    fn add_entry(&mut self, hash: u64, slot: u32) {
         let (slots, hasher) = (&self.slots, &self.hasher);
         let entry = TableEntry {
             tag: TableEntry::tag(hash),
@@ -357,7 +391,6 @@ impl ConnectionTable {
             (slots[entry.slot as usize].as_ref())
                 .map_or(0, |c| self::hash(hasher, &c.shared.endpoints))
         });
-        (slot, side)
     }
 
     /// The frames in which connections without a number begin.
@@ -383,9 +416,17 @@ impl ConnectionTable {
         }
     }
 
-    /// Removes and returns what connections showed of hosts.
-    pub fn host_facts(&mut self) -> impl Iterator<Item = (IpAddr, HostFacts)> {
-        self.host_facts.drain(..)
+    /// Passes on what connections showed of hosts. Adds those that are now proven to report duplicates
+    /// or not to `changed`.
+    pub fn pass_on_host_facts(&mut self, hosts: &mut KnownHosts, changed: &mut ChangedHosts) {
+        for (host, facts) in self.host_facts.drain(..) {
+            let before = hosts.duplicates_of(host).proof();
+            hosts.learn(host, &facts, &self.replay_context.candidates);
+            let now = hosts.duplicates_of(host);
+            if now.proof() != before {
+                changed.insert(host, now);
+            }
+        }
     }
 
     /// More became known of hosts: revises the findings that depend on it.
@@ -547,13 +588,12 @@ impl ConnectionTable {
     }
 
     /// The number of open connections.
-    #[cfg(test)]
     pub fn open(&self) -> usize {
         self.entries.len()
     }
 
     /// Passes on the connections whose senders are settled by now.
-    pub fn settle(&mut self, findings: &mut impl Findings) {
+    fn settle(&mut self, findings: &mut impl Findings) {
         let ReplayContext {
             hosts, candidates, ..
         } = &self.replay_context;
@@ -563,8 +603,11 @@ impl ConnectionTable {
 
     /// All connections are closed, and all is known of their hosts.
     pub fn pass_on_held(&mut self, findings: &mut impl Findings) {
-        self.settle(findings);
-        self.held.finish(findings);
+        let ReplayContext {
+            hosts, candidates, ..
+        } = &self.replay_context;
+        let hosts = hosts.read().unwrap_or_else(PoisonError::into_inner);
+        self.held.finish(&hosts, candidates, findings);
     }
 
     /// The capture is over, and all connections have their numbers. Closes them.

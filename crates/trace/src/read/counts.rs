@@ -21,6 +21,14 @@ impl FrameCount {
         }
         self.count += 1;
     }
+
+    /// Adds frames of a later capture, before which there are `before` frames.
+    fn append(&mut self, later: Self, before: u64) {
+        if self.count == 0 && later.count > 0 {
+            self.first_frame = before + later.first_frame;
+        }
+        self.count += later.count;
+    }
 }
 
 /// Why a frame is no segment.
@@ -143,6 +151,14 @@ pub struct Anomaly {
 }
 
 impl Anomaly {
+    /// Adds those of a later capture, before which there are `before` frames.
+    fn append(&mut self, later: &Self, before: u64) {
+        if self.frames.count == 0 {
+            self.first_by = later.first_by;
+        }
+        self.frames.append(later.frames, before);
+    }
+
     #[cold]
     pub(crate) fn add(&mut self, frame: u64, by: Duration) {
         if self.frames.count == 0 {
@@ -165,6 +181,12 @@ impl Anomaly {
 }
 
 impl ClockAnomalies {
+    /// Adds those of a later capture, before which there are `before` frames.
+    pub(crate) fn append(&mut self, later: &Self, before: u64) {
+        self.set.append(&later.set, before);
+        self.outliers.append(&later.outliers, before);
+    }
+
     fn notes(&self) -> impl Iterator<Item = String> {
         let set = "away from the frame before, as if the clock was set: time continues from there";
         let outliers = "away from the frames on both sides: taken as captured with them";
@@ -244,6 +266,35 @@ impl Counts {
     /// Segments with this oddity.
     pub fn odd(&self, oddity: Oddity) -> FrameCount {
         self.odd[oddity as usize]
+    }
+
+    /// Adds what was read after this: the frames of `later` are numbered on from these.
+    pub fn append(&mut self, later: Self) {
+        let before = self.frames;
+        self.frames += later.frames;
+        self.packets += later.packets;
+        self.dropped = match (self.dropped, later.dropped) {
+            (Some(one), Some(other)) => Some(one + other),
+            (one, other) => one.or(other),
+        };
+        self.ending = later.ending;
+        self.clock.append(&later.clock, before);
+        self.inseparable = match (self.inseparable, later.inseparable) {
+            (Some((one, first)), Some((other, _))) => Some((one + other, first)),
+            (None, Some((count, mut first))) => {
+                first.frame += before;
+                Some((count, first))
+            }
+            (one, None) => one,
+        };
+        (self.path_mtu_messages).append(later.path_mtu_messages, before);
+        self.unknown_link = self.unknown_link.or(later.unknown_link);
+        for (mine, theirs) in self.skipped.iter_mut().zip(later.skipped) {
+            mine.append(theirs, before);
+        }
+        for (mine, theirs) in self.odd.iter_mut().zip(later.odd) {
+            mine.append(theirs, before);
+        }
     }
 
     /// What a user should know, one line each: frames left out that may matter, oddities, and how

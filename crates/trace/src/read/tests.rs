@@ -1,7 +1,7 @@
 mod hostile;
 mod made;
 
-use super::{CapturedPacket, Ending, Oddity, Reader, Reason};
+use super::{CapturedPacket, Ending, Oddity, PacketSource, Reader, Reason};
 use made::*;
 use recoup_wire::Flags;
 

@@ -1,7 +1,7 @@
 //! Distributions in bounded memory.
 
 use hdrhistogram::Histogram;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Significant digits.
 const DIGITS: u8 = 3;
@@ -14,11 +14,12 @@ const POINTS: u64 = 200;
 
 /// A distribution of non-negative numbers: exact up to 2,048 steps, within 0.1 % beyond, in at most
 /// half a MB. The order of merging does not matter.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Distribution {
     /// The size of a step.
     step: f64,
     /// `None` until the first value.
+    #[serde(with = "super::recorded")]
     histogram: Option<Histogram<u64>>,
     min: u64,
     max: u64,

@@ -4,7 +4,7 @@ use crate::finding::{Connection, Direction, Retransmission, Verdict};
 use recoup_recovery::Trigger;
 use recoup_units::Instant;
 use recoup_wire::SeqNumber;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ impl Detector {
 }
 
 /// Counts by verdict.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Split {
     /// Needed.
     pub needed: u64,
@@ -91,7 +91,7 @@ fn goodput_time(segments: f64, x: f64, time: f64) -> f64 {
 }
 
 /// What ideal loss detection would have saved one sender.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Saving {
     /// Whole nanoseconds, so that the sum does not depend on the order.
     pub time: Duration,

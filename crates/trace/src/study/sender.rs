@@ -1,10 +1,11 @@
 //! Senders by profile, and how many of their retransmissions are explained.
 
 use crate::finding::{Direction, Identification};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Which profile a sender behaves like.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Sender {
     /// This profile.
     Profile(String),
@@ -80,7 +81,7 @@ impl fmt::Display for Sender {
 }
 
 /// How many retransmissions of some senders are explained.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Explained {
     /// Ends of connections that retransmitted something.
     pub senders: u64,

@@ -7,7 +7,7 @@
 use super::super::source::Source;
 use super::connections::{CaptureConnection, Ends, RetransmissionsByFrame};
 use recoup_trace::finding::{self, Identification, Retransmission, Tally, Verdict};
-use recoup_trace::read::{ReadError, Reader};
+use recoup_trace::read::{PacketSource, ReadError};
 use recoup_units::Direction;
 
 /// The number of packets between two calls of `watch`.
@@ -42,12 +42,12 @@ const WATCH_INTERVAL: u64 = 4096;
 /// ```
 ///
 /// # Errors
-/// Those of [`Reader::stop`].
-pub fn explain(
-    mut reader: Reader<'_>,
+/// Those of [`PacketSource::stop`].
+pub fn explain<S: PacketSource>(
+    mut source: S,
     connection: &finding::Connection,
     retransmissions: &[Retransmission],
-    mut watch: impl FnMut(&Reader<'_>) -> bool,
+    mut watch: impl FnMut(&S) -> bool,
 ) -> Result<Source, ReadError> {
     let ends = Ends {
         client: connection.endpoints.src,
@@ -58,10 +58,10 @@ pub fn explain(
     loop {
         let due = count.is_multiple_of(WATCH_INTERVAL);
         count += 1;
-        if due && !watch(&reader) {
+        if due && !watch(&source) {
             break;
         }
-        let Some(packet) = reader.next() else {
+        let Some(packet) = source.next_segment() else {
             break;
         };
         let either = [packet.endpoints, packet.endpoints.reverse()];
@@ -69,13 +69,13 @@ pub fn explain(
             continue;
         };
         if connection.frames.contains(&packet.frame)
-            && connection.capture_point.holds(direction, packet)
+            && connection.capture_point.holds(direction, &packet)
         {
-            packets.take(packet, true);
+            packets.take(&packet, true);
         }
     }
     packets.sort();
-    let notes = reader.stop()?.notes();
+    let notes = source.stop()?.notes();
     Ok(diagram(&packets, connection, retransmissions, notes))
 }
 

@@ -1,13 +1,15 @@
 //! Timestamps that jump.
 
 use super::*;
+use crate::analyze::feed::PacketFeed;
 use crate::analyze::shard::Reorder;
+use crate::read::ClockAnomalies;
 
 /// The times at which packets with these timestamps are analyzed, in order and in ms, and the
 /// anomalies.
 fn timed(timestamps: &[u64]) -> (Vec<u64>, ClockAnomalies) {
     let packet = *repaired().packets.first().unwrap();
-    let packets = timestamps
+    let mut packets = timestamps
         .iter()
         .enumerate()
         .map(|(i, &at)| CapturedPacket {
@@ -15,9 +17,9 @@ fn timed(timestamps: &[u64]) -> (Vec<u64>, ClockAnomalies) {
             at: Instant::from_millis(at),
             ..packet
         });
-    let mut feed = PacketFeed::new(packets);
+    let mut feed = PacketFeed::default();
     let (mut round, mut reorder, mut got) = (Round::default(), Reorder::default(), Vec::new());
-    while feed.fill(&mut round) {
+    while feed.fill(&mut packets, &mut round, true) {
         for part in &round.parts {
             reorder.in_order(part, round.order, |packets| {
                 let times = packets
@@ -26,6 +28,7 @@ fn timed(timestamps: &[u64]) -> (Vec<u64>, ClockAnomalies) {
                 got.extend(times);
             });
         }
+        round.clear();
     }
     (got, feed.clock)
 }

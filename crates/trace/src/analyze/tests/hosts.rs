@@ -84,14 +84,13 @@ impl Visits {
         for (i, packet) in self.conversation.packets.iter_mut().enumerate() {
             packet.frame = i as u64 + 1;
         }
-        let packets = self.conversation.packets.into_iter();
-        let Followed {
-            found: parts,
-            hosts,
-            ..
-        } = follow_timed(packets, settings, Log::default);
+        let packets = &self.conversation.packets;
+        let (analysis, _) = finished(packets, settings, Log::default);
+        let Analysis {
+            findings, hosts, ..
+        } = analysis;
         let (mut given, mut kept) = (Vec::new(), Vec::new());
-        for part in parts {
+        for part in findings {
             given.extend(part.given);
             kept.extend(part.kept.retransmissions.iter().map(|row| {
                 let connection = part.kept.connections.iter();

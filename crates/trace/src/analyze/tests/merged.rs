@@ -100,8 +100,7 @@ fn check(what: &str, captures: &[Vec<CapturedPacket>]) {
 }
 
 fn separation(packets: &[CapturedPacket]) -> crate::follow::table::Separation {
-    let settings = Settings::default();
-    follow_timed(packets.iter().copied(), &settings, Kept::default).separation
+    finished(packets, &Settings::default(), Kept::default).1
 }
 
 /// The hop limit falls by two on the way, which is all that differs.

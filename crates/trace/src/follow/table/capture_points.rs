@@ -261,13 +261,14 @@ impl ConnectionTable {
         let point = u8::try_from(point).ok();
         let tag = TableEntry::tag(hash);
         let entries = self.entries.iter_hash(hash);
-        let mut slots = entries
+        let slots = entries
             .filter(|entry| entry.tag == tag)
             .map(|entry| entry.slot);
-        let found = slots.find_map(|slot| {
+        let found = slots.filter_map(|slot| {
             let connection = self.get(slot).filter(|open| open.point == point)?;
             Some((slot, connection.side(ends)?))
         });
+        let found = found.min();
         let (slot, side) = found.unwrap_or_else(|| self.begin(hash, timed, findings));
         if let Some(connection) = &mut self.slots[slot as usize] {
             connection.marks[side] = Some(Mark::of(&timed.packet));
@@ -302,7 +303,7 @@ impl ConnectionTable {
         (slot, side)
     }
 
-    /// The slots of all connections between these ends.
+    /// The slots of all connections between these ends, in order.
     fn slots_of(&self, hash: u64, pair: &Pair) -> Vec<u32> {
         let tag = TableEntry::tag(hash);
         let entries = self
@@ -311,7 +312,10 @@ impl ConnectionTable {
             .filter(|entry| entry.tag == tag);
         let ends = pair.ends();
         let is_theirs = |slot: &u32| self.get(*slot).is_some_and(|c| c.side(&ends).is_some());
-        entries.map(|entry| entry.slot).filter(is_theirs).collect()
+        let mut slots: Vec<u32> = entries.map(|entry| entry.slot).filter(is_theirs).collect();
+        // The lookup table has no order that a resumed analysis would share.
+        slots.sort_unstable();
+        slots
     }
 
     /// From this packet on, holds back those between its ends.

@@ -5,6 +5,7 @@ use recoup_recovery::Trigger;
 use recoup_trace::finding::{
     CapturePoint, Closing, Evidence, Explanation, Opening, Triggers, Vantage,
 };
+use recoup_trace::read::Reader;
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::{Endpoints, Flags, SeqNumber};
 

@@ -1,0 +1,228 @@
+//! Reads one capture after the other, and can pause in between.
+//!
+//! ```text
+//! read ─► read ─► finish ─► Analysis
+//!   └─► save ─► … ─► resume ─► read ─► finish
+//! ```
+//!
+//! A resumed analysis finds what it would have found without the pause. Facts about hosts are
+//! exchanged after each round of packets, so the end of a capture must not end a round: the packets
+//! of an incomplete round wait for the next capture, or for the end.
+
+use super::feed::Round;
+use super::saved::SavedAnalysis;
+use super::{Analysis, Findings, Settings};
+use crate::finding::Retransmission;
+use crate::follow::table::Separation;
+use crate::hosts::ReportsDuplicates;
+use crate::read::{CapturedPacket, Counts, PacketSource, ReadError};
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::iter;
+use std::mem::{swap, take};
+use std::sync::{Arc, PoisonError};
+use thiserror::Error;
+
+/// Packets read between two calls of `watch`.
+const PACKETS_PER_WATCH: u64 = 4096;
+
+/// One inseparable connection for so many that can be told apart makes a merged file unfit.
+const MOST_INSEPARABLE: u64 = 8;
+
+/// An analysis that goes on from one capture to the next. Frames and connections are numbered
+/// through.
+#[derive(Debug)]
+pub struct Analyzer<F> {
+    pub(super) state: SavedAnalysis,
+    /// Those of each shard.
+    findings: Vec<F>,
+    /// Without threads, or if the system provides none, the calling thread does everything.
+    threads: Option<ThreadPool>,
+}
+
+/// Why a saved analysis cannot be resumed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum ResumeError {
+    /// The settings differ in what the state depends on.
+    #[error("the saved analysis was made with another {0}")]
+    Settings(&'static str),
+    /// The state contradicts itself.
+    #[error("the saved analysis is damaged: {0}")]
+    Damaged(&'static str),
+}
+
+impl<F: Findings> Analyzer<F> {
+    /// An analysis that has read nothing yet. `findings` is called once for each shard of the
+    /// connections.
+    pub fn new(settings: &Settings, findings: impl Fn() -> F) -> Self {
+        Self::with(SavedAnalysis::new(settings), settings, findings)
+    }
+
+    /// Goes on with a saved analysis. Connections stay in their shard, so `findings` is called in the
+    /// order in which [`findings_mut`](Self::findings_mut) gave them when it was saved.
+    ///
+    /// # Errors
+    /// If the saved analysis was made with other settings, or is damaged. The number of threads may
+    /// differ.
+    pub fn resume(
+        mut saved: SavedAnalysis,
+        settings: &Settings,
+        findings: impl Fn() -> F,
+    ) -> Result<Self, ResumeError> {
+        saved.resume(settings)?;
+        Ok(Self::with(saved, settings, findings))
+    }
+
+    fn with(state: SavedAnalysis, settings: &Settings, findings: impl Fn() -> F) -> Self {
+        Self {
+            findings: state.shards.shards.iter().map(|_| findings()).collect(),
+            state,
+            threads: (settings.threads > 0)
+                .then(|| ThreadPoolBuilder::new().num_threads(settings.threads + 1))
+                .and_then(|pool| pool.build().ok()),
+        }
+    }
+
+    /// Analyzes the next capture. Its frames are numbered on from those read before. `watch` is called
+    /// every few thousand packets. If it returns `false`, reading stops.
+    ///
+    /// # Errors
+    /// Those of [`PacketSource::stop`].
+    pub fn read<S: PacketSource>(
+        &mut self,
+        mut source: S,
+        mut watch: impl FnMut(&S) -> bool + Send,
+    ) -> Result<(), ReadError> {
+        let before = self.state.counts.frames;
+        let mut count = 0_u64;
+        let packets = iter::from_fn(|| {
+            let asked = count.is_multiple_of(PACKETS_PER_WATCH);
+            count += 1;
+            if asked && !watch(&source) {
+                return None;
+            }
+            let mut packet = *source.next_or_message()?;
+            packet.frame += before;
+            Some(packet)
+        });
+        self.follow(packets);
+        source.name().clone_into(&mut self.state.name);
+        self.state.counts.append(source.stop()?);
+        Ok(())
+    }
+
+    /// Analyzes the next packets. Their frame numbers must increase.
+    pub(super) fn follow(&mut self, packets: impl Iterator<Item = CapturedPacket> + Send) {
+        self.on_threads(|this, in_parallel| this.rounds(packets, false, in_parallel));
+    }
+
+    /// Calls `run` on the threads, and says whether there are several.
+    fn on_threads(&mut self, run: impl FnOnce(&mut Self, bool) + Send) {
+        match self.threads.take() {
+            Some(pool) => {
+                pool.install(|| run(self, true));
+                self.threads = Some(pool);
+            }
+            None => run(self, false),
+        }
+    }
+
+    /// Analyzes round after round. An incomplete one waits for more packets, unless there will be none
+    /// (`last`).
+    fn rounds(
+        &mut self,
+        packets: impl Iterator<Item = CapturedPacket> + Send,
+        last: bool,
+        in_parallel: bool,
+    ) {
+        let mut packets = packets.fuse();
+        let SavedAnalysis {
+            shards,
+            feed,
+            begun: coming,
+            ..
+        } = &mut self.state;
+        let findings = self.findings.as_mut_slice();
+        let mut read = Round::default();
+        let mut more = feed.fill(&mut packets, coming, last);
+        while more {
+            swap(&mut read, coming);
+            coming.clear();
+            if in_parallel {
+                let analyze = || shards.take(&read, findings, true);
+                (more, ()) = rayon::join(|| feed.fill(&mut packets, coming, last), analyze);
+            } else {
+                shards.take(&read, findings, false);
+                more = feed.fill(&mut packets, coming, last);
+            }
+            shards.settle(findings);
+        }
+    }
+
+    /// What is needed to go on after a pause. Save it before [`finish`](Self::finish).
+    pub fn save(&self) -> &SavedAnalysis {
+        &self.state
+    }
+
+    /// Whether a retransmission that was passed on may still be revised, by what is known of its
+    /// receiver now.
+    pub fn may_be_revised(&self) -> impl Fn(&Retransmission) -> bool + use<F> {
+        let hosts = Arc::clone(&self.state.shards.hosts);
+        move |row| {
+            let hosts = hosts.read().unwrap_or_else(PoisonError::into_inner);
+            let reports = hosts.of(row.endpoints.dst.ip()).duplicates;
+            row.provisional && reports.proof() != Some(ReportsDuplicates::Yes)
+        }
+    }
+
+    /// The findings of each shard, so far.
+    pub fn findings_mut(&mut self) -> impl Iterator<Item = &mut F> {
+        self.findings.iter_mut()
+    }
+
+    /// What was read so far, also before the analysis was saved.
+    pub fn counts(&self) -> Counts {
+        let mut counts = self.state.counts.clone();
+        counts.clock = self.state.feed.clock;
+        let Separation {
+            inseparable, first, ..
+        } = self.state.shards.separation();
+        counts.inseparable = first.map(|first| (inseparable, first));
+        counts
+    }
+
+    /// No more captures will come: analyzes the packets held back, closes all connections and returns
+    /// the findings.
+    ///
+    /// # Errors
+    /// [`ReadError::Merged`] if the last capture is merged from captures of several points that cannot
+    /// be told apart.
+    pub fn finish(self) -> Result<Analysis<F>, ReadError> {
+        let name = self.state.name.clone();
+        let (analysis, Separation { apart, .. }) = self.finish_all();
+        match analysis.counts.inseparable {
+            Some((inseparable, first)) if inseparable * MOST_INSEPARABLE >= apart => {
+                Err(ReadError::Merged { file: name, first })
+            }
+            _ => Ok(analysis),
+        }
+    }
+
+    /// The same. Also returns whether capture points could be told apart.
+    pub(super) fn finish_all(mut self) -> (Analysis<F>, Separation) {
+        self.on_threads(|this, in_parallel| {
+            this.rounds(iter::empty(), true, in_parallel);
+            let latest = this.state.feed.latest();
+            let findings = &mut this.findings;
+            this.state.shards.finish(latest, findings, in_parallel);
+        });
+        let counts = self.counts();
+        let shards = &self.state.shards;
+        let mut hosts = shards.hosts.write().unwrap_or_else(PoisonError::into_inner);
+        let analysis = Analysis {
+            counts,
+            findings: self.findings,
+            hosts: take(&mut hosts.learned),
+        };
+        (analysis, shards.separation())
+    }
+}

@@ -1,0 +1,122 @@
+//! An analysis between two captures, as it is saved.
+
+use super::analyzer::ResumeError;
+use super::feed::{PacketFeed, Round};
+use super::{Settings, Shards, shard};
+use crate::explain::identify::Candidates;
+use crate::hosts::Hosts;
+use crate::read::Counts;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use std::time::Duration;
+use thiserror::Error;
+
+/// All that an analysis keeps between two captures: open connections, packets held back, what is
+/// known of hosts, and what was counted.
+///
+/// It is serializable in any format that is not self-describing. Its layout has a version
+/// ([`VERSION`](Self::VERSION)): store that beside it, and compare it before reading. Also store a
+/// checksum: what is read is checked for contradictions, but not for wrong numbers.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct SavedAnalysis {
+    settings: SavedSettings,
+    pub(super) shards: Shards,
+    pub(super) feed: PacketFeed,
+    /// The round of packets that is not complete yet.
+    pub(super) begun: Round,
+    /// What was read, in all captures.
+    pub(super) counts: Counts,
+    /// The name of the last capture.
+    pub(super) name: String,
+}
+
+/// The settings that a state depends on.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct SavedSettings {
+    profiles: Candidates,
+    idle: Duration,
+    most_connections: usize,
+    most_memory: usize,
+    hosts: Arc<Hosts>,
+}
+
+impl SavedSettings {
+    fn of(settings: &Settings) -> Self {
+        Self {
+            profiles: shard::candidates(settings),
+            idle: settings.idle,
+            most_connections: settings.most_connections,
+            most_memory: settings.most_memory,
+            hosts: Arc::clone(&settings.hosts),
+        }
+    }
+
+    /// The name of the first setting that differs.
+    fn difference(&self, other: &Self) -> Option<&'static str> {
+        [
+            ("profile", self.profiles != other.profiles),
+            ("idle time", self.idle != other.idle),
+            (
+                "limit of connections",
+                self.most_connections != other.most_connections,
+            ),
+            ("limit of memory", self.most_memory != other.most_memory),
+            ("set of known hosts", self.hosts != other.hosts),
+        ]
+        .into_iter()
+        .find_map(|(name, differs)| differs.then_some(name))
+    }
+}
+
+impl SavedAnalysis {
+    /// The version of the layout. A state of another version cannot be read.
+    pub const VERSION: u32 = 1;
+
+    pub(super) fn new(settings: &Settings) -> Self {
+        Self {
+            settings: SavedSettings::of(settings),
+            shards: Shards::new(settings),
+            feed: PacketFeed::default(),
+            begun: Round::default(),
+            counts: Counts::default(),
+            name: String::new(),
+        }
+    }
+
+    /// The frames read so far. Those of the next capture are numbered on from here.
+    pub fn frames(&self) -> u64 {
+        self.counts.frames
+    }
+
+    /// The connections numbered so far.
+    pub fn connections(&self) -> u64 {
+        self.shards.numbered
+    }
+
+    /// The connections that are open or have just ended.
+    pub fn open(&self) -> usize {
+        self.shards.shards.iter().map(shard::Shard::open).sum()
+    }
+
+    /// What was read so far.
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// Makes anew what is not saved.
+    pub(super) fn resume(&mut self, settings: &Settings) -> Result<(), ResumeError> {
+        if let Some(setting) = self.settings.difference(&SavedSettings::of(settings)) {
+            return Err(ResumeError::Settings(setting));
+        }
+        self.shards.resume(settings);
+        Ok(())
+    }
+}
+
+/// Why two saved analyses cannot be merged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum MergeError {
+    /// They were made with different settings.
+    #[error("the saved analyses were made with different settings: {0}")]
+    Settings(&'static str),
+}
