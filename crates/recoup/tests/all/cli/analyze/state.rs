@@ -292,7 +292,11 @@ fn a_state_that_cannot_be_continued_is_refused_and_stays() {
         ),
         (
             &["--state", "s", "--connections", "--merge-state", "rows"],
-            &["'--merge-state <FILE>'", "cannot be used with", "--connections"],
+            &[
+                "'--merge-state <FILE>'",
+                "cannot be used with",
+                "--connections",
+            ],
         ),
         (
             &["--state", "s", "--plot", "0", "b.pcap"],
