@@ -16,12 +16,14 @@
 //! | module | what it does |
 //! | --- | --- |
 //! | `analyzer` | reads one capture after the other, and can pause in between |
-//! | `saved` | keeps a paused analysis, and merges several |
+//! | `saved` | keeps a paused analysis |
+//! | `merge` | merges paused analyses |
 //! | `feed` | divides packets among the shards, with times that never go back |
 //! | `shard` | analyzes the connections of one shard |
 
 mod analyzer;
 mod feed;
+mod merge;
 mod saved;
 mod shard;
 
@@ -33,9 +35,10 @@ use crate::hosts::{Hosts, KnownHosts};
 use crate::read::{CapturedPacket, Counts, PacketSource, ReadError};
 pub use analyzer::{Analyzer, ResumeError};
 use feed::{Round, RoundOrder};
+pub use merge::MergeError;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 use recoup_units::Instant;
-pub use saved::{MergeError, SavedAnalysis};
+pub use saved::SavedAnalysis;
 use serde::{Deserialize, Serialize};
 use shard::Shard;
 use std::collections::{BTreeSet, HashMap};
@@ -271,7 +274,7 @@ impl Shards {
         hosts.forget_changes();
         let changed = take(&mut self.changed).into_iter();
         let mut changed: ChangedHosts = changed
-            .map(|host| (host, hosts.of(host).duplicates))
+            .map(|host| (host, hosts.duplicates_of(host)))
             .collect();
         for shard in &mut self.shards {
             shard.pass_on_host_facts(&mut hosts, &mut changed);

@@ -1,8 +1,10 @@
 //! What an analysis finds: every retransmission with its trigger and verdict, and every connection.
 
+mod renumber;
 mod revision;
 
 pub use crate::explain::identify::systems_like;
+pub use renumber::Renumbering;
 pub use revision::{HeldConnections, Revision};
 
 use crate::follow::points::Mark;

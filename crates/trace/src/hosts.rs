@@ -208,6 +208,24 @@ pub(crate) struct KnownHosts {
 }
 
 impl KnownHosts {
+    /// Adds what another analysis has learned; both knew the same before. Returns the hosts of which
+    /// more is known now than one of them knew.
+    pub fn merge(&mut self, other: &Self) -> BTreeSet<IpAddr> {
+        let proof = |known: &Self, host: IpAddr| known.duplicates_of(host).proof();
+        let hosts = self.learned.iter().chain(other.learned.iter());
+        let before: BTreeMap<IpAddr, _> = hosts
+            .map(|(host, _)| (host, [proof(self, host), proof(other, host)]))
+            .collect();
+        self.learned.merge(&other.learned);
+        self.profiles.clear();
+        self.changed.clear();
+        let changed = before.into_iter().filter(|&(host, before)| {
+            let now = proof(self, host);
+            before.iter().any(|before| *before != now)
+        });
+        changed.map(|(host, _)| host).collect()
+    }
+
     /// Knows `before`, and has learned nothing.
     pub fn new(before: Arc<Hosts>) -> Self {
         Self {

@@ -15,11 +15,15 @@
 //! A clock set forward looks like silence, unless it shows an impossible time.
 
 use super::SHARDS;
+use crate::finding::Renumbering;
 use crate::follow::TimedPacket;
+use crate::follow::points::Pair;
 use crate::read::{CapturedPacket, ClockAnomalies};
 use recoup_units::Instant;
 use recoup_wire::Endpoints;
 use serde::{Deserialize, Serialize};
+use std::iter;
+use std::mem::replace;
 use std::net::SocketAddr;
 
 /// Packets per round: enough to make starting a round cheap, and few enough to stay in the caches.
@@ -66,6 +70,26 @@ impl Round {
     #[inline]
     fn push(&mut self, timed: TimedPacket) {
         self.parts[shard_of(&timed.packet.endpoints)].push(timed);
+    }
+
+    /// The ends of all packets.
+    pub fn pairs(&self) -> impl Iterator<Item = Pair> {
+        let packets = self.parts.iter().flatten();
+        packets.map(|timed| Pair::of(&timed.packet.endpoints))
+    }
+
+    /// Gives all frames other numbers.
+    pub fn renumber(&mut self, by: Renumbering) {
+        let packets = self.parts.iter_mut().flatten();
+        packets.for_each(|timed| timed.packet.renumber(by));
+    }
+
+    /// Adds the packets of `other`, ordered by time.
+    pub fn merge(&mut self, other: Self) {
+        for (mine, theirs) in self.parts.iter_mut().zip(other.parts) {
+            mine.extend(theirs);
+            mine.sort_by_key(|timed| timed.time);
+        }
     }
 
     fn is_empty(&self) -> bool {
@@ -125,6 +149,27 @@ impl PacketFeed {
             false => RoundOrder::Sorted,
         };
         is_full || (last && !round.is_empty())
+    }
+
+    /// The packet read ahead, if there is one.
+    pub fn ahead(&self) -> Option<&CapturedPacket> {
+        self.next.as_deref()
+    }
+
+    /// The packets end here for now: adds one that was read ahead to `round`, which may grow by it.
+    pub fn take_ahead(&mut self, round: &mut Round) {
+        let most = replace(&mut self.round, usize::MAX);
+        self.deal(&mut iter::empty(), round, true);
+        self.round = most;
+    }
+
+    /// Goes on by the clock that shows the later time.
+    pub fn merge(&mut self, other: Self, frames: u64) {
+        self.unsorted |= other.unsorted;
+        self.clock.append(&other.clock, |frame| frame + frames);
+        if other.latest > self.latest {
+            (self.latest, self.add, self.take) = (other.latest, other.add, other.take);
+        }
     }
 
     /// The latest time so far.

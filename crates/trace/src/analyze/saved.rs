@@ -4,12 +4,12 @@ use super::analyzer::ResumeError;
 use super::feed::{PacketFeed, Round};
 use super::{Settings, Shards, shard};
 use crate::explain::identify::Candidates;
+use crate::finding::Renumbering;
 use crate::hosts::Hosts;
 use crate::read::Counts;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
-use thiserror::Error;
 
 /// All that an analysis keeps between two captures: open connections, packets held back, what is
 /// known of hosts, and what was counted.
@@ -19,7 +19,7 @@ use thiserror::Error;
 /// checksum: what is read is checked for contradictions, but not for wrong numbers.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct SavedAnalysis {
-    settings: SavedSettings,
+    pub(super) settings: SavedSettings,
     pub(super) shards: Shards,
     pub(super) feed: PacketFeed,
     /// The round of packets that is not complete yet.
@@ -32,7 +32,7 @@ pub struct SavedAnalysis {
 
 /// The settings that a state depends on.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct SavedSettings {
+pub(super) struct SavedSettings {
     profiles: Candidates,
     idle: Duration,
     most_connections: usize,
@@ -52,7 +52,7 @@ impl SavedSettings {
     }
 
     /// The name of the first setting that differs.
-    fn difference(&self, other: &Self) -> Option<&'static str> {
+    pub fn difference(&self, other: &Self) -> Option<&'static str> {
         [
             ("profile", self.profiles != other.profiles),
             ("idle time", self.idle != other.idle),
@@ -103,6 +103,14 @@ impl SavedAnalysis {
         &self.counts
     }
 
+    /// What [`merge`](Self::merge) adds to the numbers of the other analysis.
+    pub fn renumbering(&self) -> Renumbering {
+        Renumbering {
+            frames: self.frames(),
+            connections: self.connections(),
+        }
+    }
+
     /// Makes anew what is not saved.
     pub(super) fn resume(&mut self, settings: &Settings) -> Result<(), ResumeError> {
         if let Some(setting) = self.settings.difference(&SavedSettings::of(settings)) {
@@ -111,12 +119,4 @@ impl SavedAnalysis {
         self.shards.resume(settings);
         Ok(())
     }
-}
-
-/// Why two saved analyses cannot be merged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum MergeError {
-    /// They were made with different settings.
-    #[error("the saved analyses were made with different settings: {0}")]
-    Settings(&'static str),
 }

@@ -7,7 +7,9 @@ use crate::explain::context::ReplayContext;
 use crate::explain::identify::Candidates;
 use crate::explain::pool::Pools;
 use crate::explain::provisional::ChangedHosts;
+use crate::finding::Renumbering;
 use crate::follow::TimedPacket;
+use crate::follow::points::Pair;
 use crate::follow::table::{ConnectionTable, KeepingCost, Limits, Separation};
 use crate::hosts::KnownHosts;
 use recoup_units::Instant;
@@ -72,6 +74,31 @@ impl Shard {
     pub fn resume(&mut self, settings: &Settings, hosts: &Arc<RwLock<KnownHosts>>) {
         let replay_context = replay_context(settings, Arc::clone(hosts));
         self.connections.resume(limits(settings), replay_context);
+    }
+
+    /// The ends of all connections that are open, or whose packets are held back.
+    pub fn pairs(&self) -> impl Iterator<Item = Pair> {
+        let held = self.reorder.0.iter();
+        let held = held.map(|timed| Pair::of(&timed.packet.endpoints));
+        self.connections.pairs().chain(held)
+    }
+
+    /// The number of slots for connections.
+    pub fn slots(&self) -> usize {
+        self.connections.slots()
+    }
+
+    /// Gives all connections and frames other numbers.
+    pub fn renumber(&mut self, by: Renumbering) {
+        self.connections.renumber(by);
+        let held = self.reorder.0.iter_mut();
+        held.for_each(|timed| timed.packet.renumber(by));
+    }
+
+    /// Adds the connections of `other`, whose numbers come after these.
+    pub fn merge(&mut self, other: Self) {
+        self.connections.merge(other.connections);
+        self.reorder.0.extend(other.reorder.0);
     }
 
     /// Takes its part of a round that ends at `now`.

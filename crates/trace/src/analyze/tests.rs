@@ -20,6 +20,7 @@ use recoup_wire::{Endpoints, Flags, Options, Segment, SeqNumber, Timestamps};
 mod away;
 mod duplicates;
 mod merged;
+mod merged_analyses;
 mod path_mtu;
 mod paused;
 mod pieces;

@@ -1,6 +1,6 @@
 //! A queue in which the values of a host are found quickly.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
@@ -11,7 +11,7 @@ pub(crate) trait OfHosts {
 }
 
 /// Values in the order in which they were added, numbered from 0.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 pub(crate) struct QueueByHost<T> {
     /// Boxed, because the nodes of a tree are half empty.
     values: BTreeMap<u64, Box<T>>,
@@ -59,6 +59,14 @@ impl<T: OfHosts> QueueByHost<T> {
         Some(value)
     }
 
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.values.values_mut().map(Box::as_mut)
+    }
+
+    pub fn into_values(self) -> impl Iterator<Item = T> {
+        self.values.into_values().map(|value| *value)
+    }
+
     /// Removes the oldest value.
     pub fn pop_first(&mut self) -> Option<T> {
         let (&number, _) = self.values.first_key_value()?;
@@ -83,6 +91,22 @@ impl<T: OfHosts> QueueByHost<T> {
         numbers.sort_unstable();
         numbers.dedup();
         numbers
+    }
+}
+
+/// Only the values are saved, in order.
+impl<T: Serialize> Serialize for QueueByHost<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.values.values())
+    }
+}
+
+impl<'de, T: OfHosts + Deserialize<'de>> Deserialize<'de> for QueueByHost<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut queue = Self::default();
+        let values: Vec<T> = Vec::deserialize(deserializer)?;
+        values.into_iter().for_each(|value| queue.push(value));
+        Ok(queue)
     }
 }
 

@@ -3,7 +3,9 @@
 
 use super::by_host::{OfHosts, QueueByHost};
 use super::identify::MOST_CANDIDATES;
-use crate::finding::{Evidence, Findings, Retransmission, Revision, Triggers, Verdict};
+use crate::finding::{
+    Evidence, Findings, Renumbering, Retransmission, Revision, Triggers, Verdict,
+};
 use crate::hosts::{DuplicateReports, ReportsDuplicates};
 use crate::verdict::ConditionalVerdict;
 use serde::{Deserialize, Serialize};
@@ -102,13 +104,28 @@ impl ProvisionalRow {
 impl ProvisionalFindings {
     /// Keeps a retransmission that was passed on with its connection.
     pub fn push(&mut self, retransmission: Retransmission, alternative: AlternativeVerdict) {
-        if self.0.len() >= MOST_KEPT {
+        while self.0.len() >= MOST_KEPT {
             self.0.pop_first();
         }
         self.0.push(ProvisionalFinding {
             retransmission,
             alternative,
         });
+    }
+
+    /// Gives all connections and frames other numbers.
+    pub fn renumber(&mut self, by: Renumbering) {
+        for finding in self.0.values_mut() {
+            finding.retransmission.renumber(by);
+        }
+    }
+
+    /// Adds those of another analysis.
+    pub fn merge(&mut self, other: Self) {
+        other
+            .0
+            .into_values()
+            .for_each(|finding| self.0.push(finding));
     }
 
     /// Revises the verdicts that were based on a wrong assumption about one of the hosts. Forgets

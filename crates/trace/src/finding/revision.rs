@@ -1,6 +1,6 @@
 //! Verdicts that change after their connection was passed on.
 
-use super::{Connection, ConnectionKey, Evidence, Retransmission, Verdict};
+use super::{Connection, ConnectionKey, Evidence, Renumbering, Retransmission, Verdict};
 use crate::hosts::ReportsDuplicates;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -87,6 +87,18 @@ impl HeldConnections {
             revision.recount(connection);
         }
         found
+    }
+
+    /// Gives all connections and frames other numbers.
+    pub fn renumber(&mut self, by: Renumbering) {
+        let held = std::mem::take(&mut self.held).into_values();
+        self.held = held
+            .map(|(mut connection, mut rows)| {
+                connection.renumber(by);
+                rows.iter_mut().for_each(|row| row.renumber(by));
+                (connection.key(), (connection, rows))
+            })
+            .collect();
     }
 
     /// Adds the connections that another thread holds.

@@ -12,7 +12,7 @@ use crate::ablation::{Step, reaches};
 use crate::explain::context::ReplayContext;
 use crate::explain::episode::{ConnectionEnd, Learned};
 use crate::explain::provisional::ProvisionalRow;
-use crate::finding::{self, CapturePoint, Closing, Opening};
+use crate::finding::{self, CapturePoint, Closing, Opening, Renumbering};
 use crate::hosts::HostFacts;
 use crate::memory::{HeapSize, allocated};
 use crate::read::CapturedPacket;
@@ -492,6 +492,24 @@ impl ConnectionState {
     /// The frame of its first packet.
     pub fn first_frame(&self) -> u64 {
         self.first_frame
+    }
+
+    /// Gives it another number, and its frames too.
+    pub fn renumber(&mut self, by: Renumbering) {
+        if let Some(number) = &mut self.number {
+            *number = number.saturating_add(by.connections);
+        }
+        for frame in [&mut self.first_frame, &mut self.last_frame] {
+            *frame = frame.saturating_add(by.frames);
+        }
+        for timed in &mut self.pending_syns {
+            timed.packet.renumber(by);
+        }
+        for direction in &mut self.directions {
+            if let Some(episode) = &mut direction.episode {
+                episode.renumber(by);
+            }
+        }
     }
 
     /// Its memory, in bytes.

@@ -220,7 +220,8 @@ impl DirectionState {
         let first = self.outstanding.get(self.acknowledged as usize);
         let heap = last.map_or(0, |packet| packet.span.end.0)
             ^ first.map_or(0, |packet| packet.span.start.0)
-            ^ self.away.as_ref().map_or(0, |away| away.prefetch());
+            ^ self.away.as_ref().map_or(0, |away| away.prefetch())
+            ^ (self.episode.as_ref()).map_or(0, |episode| episode.prefetch());
         self.una.0 ^ self.recent.prefetch() ^ self.segments ^ self.rtts.prefetch() ^ heap
     }
 

@@ -8,7 +8,7 @@
 use crate::explain::by_host::{OfHosts, QueueByHost};
 use crate::explain::identify::{Candidates, assume_defaults};
 use crate::explain::provisional::{ChangedHosts, ProvisionalFindings, ProvisionalRow};
-use crate::finding::{Connection, Findings, Identification, Retransmission, Tally};
+use crate::finding::{Connection, Findings, Identification, Renumbering, Retransmission, Tally};
 use crate::hosts::KnownHosts;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
@@ -76,7 +76,7 @@ impl Held {
         if !waits(&connection) || rows.len() > MOST_ROWS {
             return self.pass_on(connection, &rows, findings);
         }
-        if self.waiting.len() >= MOST_WAITING
+        while self.waiting.len() >= MOST_WAITING
             && let Some(Waiting { connection, rows }) = self.waiting.pop_first()
         {
             self.pass_on(connection, &rows, findings);
@@ -119,6 +119,23 @@ impl Held {
                 self.pass_on(connection, &rows, findings);
             }
         }
+    }
+
+    /// Gives all connections and frames other numbers.
+    pub fn renumber(&mut self, by: Renumbering) {
+        for Waiting { connection, rows } in self.waiting.values_mut() {
+            connection.renumber(by);
+            rows.iter_mut()
+                .for_each(|row| row.retransmission.renumber(by));
+        }
+        self.provisional.renumber(by);
+    }
+
+    /// Adds those of another analysis, whose facts are known to both now.
+    pub fn merge(&mut self, other: Self) {
+        (other.waiting.into_values()).for_each(|waiting| self.waiting.push(waiting));
+        self.compared = 0;
+        self.provisional.merge(other.provisional);
     }
 
     /// Decides by what is known of the hosts, and passes on all connections.

@@ -5,14 +5,14 @@ use crate::hosts::{DuplicateReports, HostFacts, ReportsDuplicates};
 use std::net::IpAddr;
 
 /// Connections to one client, one after the other, each from another port.
-struct Visits {
-    conversation: Conversation,
+pub struct Visits {
+    pub conversation: Conversation,
     timestamps: bool,
-    begun: u16,
+    pub begun: u16,
 }
 
 impl Visits {
-    fn new(timestamps: bool) -> Self {
+    pub fn new(timestamps: bool) -> Self {
         Self {
             conversation: Conversation::mid_connection(),
             timestamps,
@@ -58,12 +58,12 @@ impl Visits {
     }
 
     /// The retransmission may have been needed or not: only a DSACK would show it.
-    fn doubtful(&mut self) {
+    pub fn doubtful(&mut self) {
         self.visit(50.0, false);
     }
 
     /// The ACK comes before the retransmission can have arrived.
-    fn spurious(&mut self, dsack: bool) {
+    pub fn spurious(&mut self, dsack: bool) {
         self.visit(5.0, dsack);
     }
 
@@ -117,8 +117,8 @@ fn outline(row: &Retransmission) -> String {
 
 /// Keeps findings both as they were passed on, and as they are revised.
 #[derive(Default)]
-struct Log {
-    given: Vec<String>,
+pub struct Log {
+    pub given: Vec<String>,
     kept: Kept,
 }
 

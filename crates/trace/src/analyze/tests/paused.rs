@@ -8,16 +8,16 @@ const ROUNDS: [usize; 2] = [1, 7];
 
 /// All that an analysis returns.
 #[derive(Debug, PartialEq)]
-struct Outcome {
-    connections: Vec<Connection>,
-    retransmissions: Vec<Retransmission>,
+pub struct Outcome {
+    pub connections: Vec<Connection>,
+    pub retransmissions: Vec<Retransmission>,
     revisions: u64,
     hosts: Hosts,
     counts: Counts,
 }
 
 impl Outcome {
-    fn of(analyzer: Analyzer<Kept>) -> Self {
+    pub fn of(analyzer: Analyzer<Kept>) -> Self {
         let (analysis, _) = analyzer.finish_all();
         let kept = merged_parts(analysis.findings);
         Self {
@@ -35,7 +35,7 @@ fn bytes(analyzer: &Analyzer<Kept>) -> Vec<u8> {
 }
 
 /// Goes on with the saved bytes, and with the findings so far.
-fn resumed(mut before: Analyzer<Kept>, settings: &Settings) -> Analyzer<Kept> {
+pub fn resumed(mut before: Analyzer<Kept>, settings: &Settings) -> Analyzer<Kept> {
     let bytes = bytes(&before);
     let kept: Vec<Kept> = before.findings_mut().map(std::mem::take).collect();
     drop(before);

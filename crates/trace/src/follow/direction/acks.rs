@@ -57,7 +57,7 @@ impl DirectionState {
             && window == self.window
             && self.unacknowledged() > 0;
         self.plain_duplicates = self.plain_duplicates.saturating_add(repeated.into());
-        if out_of_order || repeated {
+        if (out_of_order || repeated) && !self.is_recording() {
             self.open_episode(&self.episode_context(context), None);
         }
         self.window = window;

@@ -23,11 +23,7 @@ impl DirectionState {
         episode_context: &EpisodeContext<'_>,
         again: Option<Span>,
     ) {
-        if self
-            .episode
-            .as_ref()
-            .is_some_and(|episode| episode.is_recording())
-        {
+        if self.is_recording() {
             return;
         }
         if !reaches(Step::Judge) {
@@ -49,6 +45,12 @@ impl DirectionState {
             episode.on_reset(at);
         }
         self.episode = Some(episode);
+    }
+
+    /// Whether steps are recorded.
+    pub(super) fn is_recording(&self) -> bool {
+        let episode = self.episode.as_ref();
+        episode.is_some_and(|episode| episode.is_recording())
     }
 
     /// Whether the capture may hold the receiver's ACKs. If nothing was ever acknowledged, and more

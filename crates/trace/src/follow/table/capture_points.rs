@@ -12,7 +12,9 @@
 //! ```
 
 use super::{ConnectionState, ConnectionTable, TableEntry};
-use crate::finding::{self, CapturePoint, Closing, Findings, Inseparable, WhyInseparable};
+use crate::finding::{
+    self, CapturePoint, Closing, Findings, Inseparable, Renumbering, WhyInseparable,
+};
 use crate::follow::TimedPacket;
 use crate::follow::direction::fingerprint;
 use crate::follow::points::lineup::{Decision, Lineup, decide};
@@ -52,11 +54,11 @@ const MOST_DECISIONS: u32 = 4;
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct CapturePoints {
     #[serde(serialize_with = "in_order")]
-    pairs: HashMap<Pair, Points, RandomState>,
+    pub(super) pairs: HashMap<Pair, Points, RandomState>,
     /// When packets between each pair were held back, or still were, in order.
-    waiting: VecDeque<(Instant, Pair)>,
+    pub(super) waiting: VecDeque<(Instant, Pair)>,
     /// Packets held back.
-    held: usize,
+    pub(super) held: usize,
     pub separation: Separation,
 }
 
@@ -101,7 +103,7 @@ fn in_order<S: Serializer>(
 
 /// What is known of the marks between two ends.
 #[derive(Debug, Serialize, Deserialize)]
-enum Points {
+pub(super) enum Points {
     /// Not enough. Packets are held back.
     Held(Box<Hold>),
     /// All belong to one capture point.
@@ -116,7 +118,7 @@ enum Points {
 
 /// Packets held back.
 #[derive(Debug, Serialize, Deserialize)]
-struct Hold {
+pub(super) struct Hold {
     packets: Vec<TimedPacket>,
     evidence: Sightings,
     /// The last decision, if there were several points.
@@ -127,7 +129,7 @@ struct Hold {
 
 /// Marks of one capture point.
 #[derive(Debug, Serialize, Deserialize)]
-struct Variants {
+pub(super) struct Variants {
     marks: [Vec<Mark>; 2],
     decisions: u32,
 }
@@ -137,6 +139,16 @@ fn patience(count: usize) -> Duration {
     match count {
         0..FEW => FEW_HELD_FOR,
         _ => HELD_FOR,
+    }
+}
+
+impl Points {
+    /// Gives the frames held back other numbers.
+    pub(super) fn renumber(&mut self, by: Renumbering) {
+        if let Self::Held(hold) = self {
+            let packets = hold.packets.iter_mut();
+            packets.for_each(|timed| timed.packet.renumber(by));
+        }
     }
 }
 
