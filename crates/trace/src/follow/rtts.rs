@@ -6,7 +6,7 @@ use crate::finding::RttQuantiles;
 use crate::memory::HeapSize;
 use recoup_units::{Instant, Offset};
 use serde::{Deserialize, Serialize};
-use std::mem::take;
+use std::mem::{replace, take};
 use std::time::Duration;
 
 /// Samples kept to rebuild an estimator. SRTT holds (7/8)^256 of an older sample, which is nothing.
@@ -15,6 +15,12 @@ const MOST_SAMPLES: usize = 256;
 
 /// Samples kept for quantiles. Beyond, every other one is dropped.
 const MOST_QUANTILE_SAMPLES: usize = 128;
+
+/// Samples kept of a direction that ended a while ago.
+const LAST_SAMPLES: usize = 8;
+
+/// The quantiles that are reported, in percent.
+const QUANTILES: [usize; 3] = [50, 90, 99];
 
 /// Samples for which a reused direction keeps memory.
 const USUAL_SAMPLES: usize = 32;
@@ -40,6 +46,8 @@ pub(crate) struct Rtts {
     stride: u32,
     /// Samples for quantiles, in µs; empty while `samples` holds all.
     quantile_samples: Vec<u32>,
+    /// The quantiles in µs, once most samples are [forgotten](Self::forget_most).
+    quantiles: Option<Box<[u32; QUANTILES.len()]>>,
 }
 
 impl Rtts {
@@ -74,6 +82,18 @@ impl Rtts {
     /// Frees spare memory of a connection that has ended.
     pub fn shrink(&mut self) {
         self.samples.shrink_to_fit();
+    }
+
+    /// Keeps the quantiles and the last samples: the direction has ended, and few packets come after that.
+    pub fn forget_most(&mut self) {
+        if self.samples.len() > LAST_SAMPLES {
+            self.quantiles = self.quantile_micros().map(Box::new);
+            self.quantile_samples = Vec::new();
+            let oldest = replace(&mut self.oldest, 0) as usize;
+            self.samples.rotate_left(oldest);
+            self.samples.drain(..self.samples.len() - LAST_SAMPLES);
+            self.samples.shrink_to_fit();
+        }
     }
 
     /// An ACK covered data sent once, `rtt` ns ago, after it was held up for `held_up` ns before the
@@ -162,25 +182,32 @@ impl Rtts {
         samples.una = self.una;
     }
 
-    /// Quantiles of all samples.
-    pub fn quantiles(&self) -> Option<RttQuantiles> {
+    /// The quantiles of all samples, in µs.
+    fn quantile_micros(&self) -> Option<[u32; QUANTILES.len()]> {
+        if let Some(quantiles) = &self.quantiles {
+            return Some(**quantiles);
+        }
         let mut quantile_samples = match self.quantile_samples.as_slice() {
             [] => self.samples.iter().map(|sample| sample.rtt).collect(),
             quantile_samples => quantile_samples.to_vec(),
         };
         quantile_samples.sort_unstable();
         let last = quantile_samples.len().checked_sub(1)?;
-        let quantile = |percent: usize| {
-            let micros = quantile_samples[(last * percent).div_ceil(100)];
-            // Minimum and maximum are exact.
-            Duration::from_nanos((u64::from(micros) * 1000).clamp(self.min, self.max))
-        };
+        Some(QUANTILES.map(|percent| quantile_samples[(last * percent).div_ceil(100)]))
+    }
+
+    /// Quantiles of all samples.
+    pub fn quantiles(&self) -> Option<RttQuantiles> {
+        // Minimum and maximum are exact.
+        let exact =
+            |micros| Duration::from_nanos((u64::from(micros) * 1000).clamp(self.min, self.max));
+        let [p50, p90, p99] = self.quantile_micros()?.map(exact);
         Some(RttQuantiles {
             samples: self.count,
             min: Duration::from_nanos(self.min),
-            p50: quantile(50),
-            p90: quantile(90),
-            p99: quantile(99),
+            p50,
+            p90,
+            p99,
             max: Duration::from_nanos(self.max),
             mean: Duration::from_nanos(self.sum / self.count.max(1)),
         })
