@@ -3,14 +3,19 @@
 
 mod connection;
 mod continued;
+mod joined;
 
-pub use connection::{Drawing, draw_connection};
+pub use connection::{Drawing, draw_connection, draw_joined_connection};
 pub use continued::{Run, StateFiles, continue_analysis};
+pub use joined::analyze_joined;
 
-use recoup_lab::analysis::{self, AnalysisError, Analyzed, Collector, ContinueError, FinishError};
+use recoup_lab::analysis::{
+    self, AnalysisError, Analyzed, CaptureEnds, Collector, ContinueError, FinishError, WithEnds,
+    rotation_note,
+};
 use recoup_trace::analyze::Settings;
 use recoup_trace::read::{PacketSource, ReadError, Reader};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use thiserror::Error;
 
 /// The captures that were analyzed.
@@ -22,6 +27,8 @@ pub struct Captures<V> {
     pub failures: Vec<AnalyzeError>,
     /// How many captures were begun. [`Progress::is_stopped`] leaves the others unread.
     pub begun: usize,
+    /// A note, if captures continue each other. Each was analyzed by itself.
+    pub rotation: Option<String>,
 }
 
 /// Follows an analysis, and may end it. Calls come from any thread.
@@ -117,34 +124,50 @@ pub fn analyze_all<V: Collector + Default>(
         analyzed: Vec::new(),
         failures: Vec::new(),
         begun: 0,
+        rotation: None,
     };
+    let mut ends: Vec<CaptureEnds> = Vec::new();
     for path in captures {
         all.begun += 1;
-        match analyze(path, settings, progress, V::default) {
-            Ok(analyzed) => all.analyzed.push(analyzed),
+        let name = path.display().to_string();
+        let opened = Reader::open(path).map_err(AnalyzeError::from);
+        let analyzed =
+            opened.and_then(|reader| analyze(&name, reader, settings, progress, WithEnds::default));
+        match analyzed {
+            Ok(analyzed) => {
+                let WithEnds { view, ends: own } = analyzed.findings;
+                ends.push(own);
+                all.analyzed.push(Analyzed {
+                    capture: analyzed.capture,
+                    counts: analyzed.counts,
+                    interrupted: analyzed.interrupted,
+                    findings: view,
+                });
+            }
             Err(error) => all.failures.push(error),
         }
         if progress.is_stopped() {
             break;
         }
     }
+    let names = all.analyzed.iter().map(|analyzed| &*analyzed.capture);
+    all.rotation = rotation_note(&names.zip(&ends).collect::<Vec<_>>());
     all
 }
 
-fn analyze<V: Collector>(
-    path: &Path,
+fn analyze<V: Collector, S: PacketSource>(
+    name: &str,
+    source: S,
     settings: &Settings,
     progress: &dyn Progress,
     view: impl Fn() -> V,
 ) -> Result<Analyzed<V>, AnalyzeError> {
-    let name = path.display().to_string();
-    let reader = Reader::open(path)?;
-    progress.capture_begins(&name, reader.size());
-    let watch = |reader: &Reader<'_>| {
-        progress.bytes_read(reader.taken());
+    progress.capture_begins(name, source.size());
+    let watch = |source: &S| {
+        progress.bytes_read(source.taken());
         !progress.is_stopped()
     };
-    let analyzed = analysis::run(&name, reader, settings, view, watch);
+    let analyzed = analysis::run(name, source, settings, view, watch);
     progress.capture_ends();
     Ok(analyzed?)
 }

@@ -8,6 +8,7 @@
 
 mod changes;
 mod continuation;
+mod continuity;
 mod document;
 mod findings;
 mod given_out;
@@ -21,13 +22,14 @@ mod tables;
 
 pub use changes::{Changes, Continued, SavedConnections, SavedRetransmissions};
 pub use continuation::{Continuation, ContinueError, FinishError};
+pub use continuity::{CaptureEnds, WithEnds, rotation_note};
 pub use document::{Document, write_json};
 pub use findings::{
     AllConnections, AllRetransmissions, AnalysisError, Analyzed, Collector, OneConnection, View,
     run,
 };
 pub use given_out::{Change, GivenOut, Record, RetransmissionKey, Row};
-pub use rows::{connections, retransmissions};
+pub use rows::{changed_retransmissions_in, connections, retransmissions, retransmissions_in};
 pub use study_tables::study_tables;
 pub use summary::{LossTimes, SlowConnection, Summary, Vantages};
 pub use summary_columns::summaries;

@@ -24,8 +24,11 @@ Triggers: fast, early, rto, slow_start, tlp, syn, syn_ack, unknown. Two timers t
 instant are joined, as in tlp|rto. Verdicts: needed; spurious, if an earlier copy of every byte
 arrived; unknowable, if the capture does not show whether one did.
 
-To analyze a capture that was written in parts, join the parts:
-`cat a.pcap b.pcap | recoup analyze -`.
+--join analyzes the files of one capture as one, as tcpdump -C, -G or -W and dumpcap write them:
+`recoup analyze --join dumps/*.pcap`. Files are read in the order of their times, whatever the order
+given, and connections go on from one file to the next. Frames are numbered through all files; the
+columns file and file_frame say where each frame is. Notes say where files overlap, or where one
+seems to be missing.
 
 --plot draws time to the right and sequence numbers upwards, for the direction with more
 retransmissions: first transmissions black, needed retransmissions red, spurious ones blue with a
@@ -57,9 +60,13 @@ const FORMATS: &[Format] = &[Format::Table, Format::Json, Format::Csv, Format::P
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {
-    /// Captures (pcap, pcapng; plain, gzip or zstd), each analyzed by itself; - for standard input
+    /// Captures (pcap, pcapng; plain, gzip or zstd), each analyzed by itself unless they are joined; -
+    /// for standard input
     #[arg(required_unless_present_any = ["state", "merge_state"], value_name = "CAPTURE")]
     captures: Vec<PathBuf>,
+    /// Analyze all files as one capture, in the order of their times
+    #[arg(long)]
+    join: bool,
     /// Show the totals of each capture (the default view)
     #[arg(long, group = "view")]
     summary: bool,
@@ -119,6 +126,11 @@ pub struct Args {
 }
 
 impl Args {
+    /// Whether all captures are one.
+    fn is_joined(&self) -> bool {
+        self.join || self.has_state()
+    }
+
     /// Whether the run begins with the states of other runs, or leaves one.
     fn has_state(&self) -> bool {
         self.state.is_some() || !self.merge_state.is_empty()
@@ -204,8 +216,13 @@ fn check_paths(args: &Args) -> Result<(), Failure> {
         let line = "--merge-state: expected no captures, or --state FILE to save the analysis in";
         return Err(Failure::Wrong(line.into()));
     }
-    if args.figures.is_some() && args.captures.len() > 1 && !args.has_state() {
-        let line = "--figures: expected one capture";
+    let several = args.captures.len() > 1;
+    if args.is_joined() && several && args.captures.iter().any(|path| is_stdin(&path)) {
+        let line = "-: standard input cannot be joined with files: expected files only";
+        return Err(Failure::Wrong(line.into()));
+    }
+    if args.figures.is_some() && several && !args.is_joined() {
+        let line = "--figures: expected one capture, or --join";
         return Err(Failure::Wrong(line.into()));
     }
     check_overwriting(args)?;

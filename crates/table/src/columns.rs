@@ -270,6 +270,17 @@ impl<R: 'static> Columns<R> {
         self
     }
 
+    /// Adds columns behind the column of this name.
+    pub fn behind(mut self, name: &str, columns: Self) -> Self {
+        let place = self.0.iter().position(|node| match node {
+            Node::Column(column) => column.name == name,
+            Node::Group(_) => false,
+        });
+        let place = place.map_or(self.0.len(), |place| place + 1);
+        self.0.splice(place..place, columns.0);
+        self
+    }
+
     /// The names of the columns as in CSV and Parquet, in order.
     pub fn names(&self) -> Vec<String> {
         self.leaves().into_iter().map(|leaf| leaf.name).collect()

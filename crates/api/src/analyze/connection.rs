@@ -5,12 +5,14 @@ use recoup_draw::sequence::Diagram;
 use recoup_lab::analysis::{OneConnection, View};
 use recoup_lab::diagram::explain;
 use recoup_trace::analyze::Settings;
-use recoup_trace::read::{PacketSource, Reader};
-use std::path::Path;
+use recoup_trace::read::{Joined, JoinedFiles, PacketSource, ReadError, Reader};
+use std::path::{Path, PathBuf};
 
 /// A connection's diagram, and what the user should know of it.
 #[derive(Debug)]
 pub struct Drawing {
+    /// The name of the capture.
+    pub capture: String,
     /// The diagram, or why there is none.
     pub diagram: Result<Diagram, AnalyzeError>,
     /// Notes on the capture, a line each.
@@ -30,7 +32,45 @@ pub fn draw_connection(
 ) -> Result<Drawing, AnalyzeError> {
     check_rereadable(path)?;
     let capture = path.display().to_string();
-    let analyzed = analyze(path, settings, progress, || OneConnection::of(number))?;
+    draw(&capture, || Reader::open(path), number, settings, progress)
+}
+
+/// Draws a connection of several captures that are one stream, as [`draw_connection`] does.
+///
+/// # Errors
+/// If none of the captures can be read, or one cannot be read twice.
+pub fn draw_joined_connection(
+    captures: &[PathBuf],
+    number: u64,
+    settings: &Settings,
+    progress: &dyn Progress,
+) -> Result<Drawing, AnalyzeError> {
+    captures
+        .iter()
+        .try_for_each(|path| check_rereadable(path))?;
+    let open = || {
+        let mut joined = Joined::open(captures, &JoinedFiles::default());
+        let failure = joined.failures().into_iter().next();
+        match failure.filter(|_| joined.files_to_read() == 0) {
+            Some(failure) => Err(failure),
+            None => Ok(joined),
+        }
+    };
+    let capture = open()?.name().to_owned();
+    draw(&capture, open, number, settings, progress)
+}
+
+/// Draws a connection of the capture that `open` opens.
+fn draw<S: PacketSource>(
+    capture: &str,
+    open: impl Fn() -> Result<S, ReadError>,
+    number: u64,
+    settings: &Settings,
+    progress: &dyn Progress,
+) -> Result<Drawing, AnalyzeError> {
+    let analyzed = analyze(capture, open()?, settings, progress, || {
+        OneConnection::of(number)
+    })?;
     let mut notes = analyzed.notes();
     let connections = analyzed.findings.connections();
     let stopped_before = progress.is_stopped();
@@ -38,14 +78,13 @@ pub fn draw_connection(
         Some((connection, retransmissions)) => {
             // The second reading goes no further than the first.
             let frames = analyzed.counts.frames;
-            let go_on = |reader: &Reader<'_>| {
-                reader.counts().frames < frames && (stopped_before || !progress.is_stopped())
+            let go_on = |source: &S| {
+                source.counts().frames < frames && (stopped_before || !progress.is_stopped())
             };
-            let reader = Reader::open(path)?;
-            explain(reader, connection, retransmissions, go_on).map_err(AnalyzeError::from)
+            explain(open()?, connection, retransmissions, go_on).map_err(AnalyzeError::from)
         }
         None => Err(AnalyzeError::NoConnection {
-            capture: capture.clone(),
+            capture: capture.into(),
             number,
             connections,
         }),
@@ -68,11 +107,15 @@ pub fn draw_connection(
             ..Diagram::default()
         };
         match diagram.is_blank() {
-            true => Err(AnalyzeError::Blank(capture)),
+            true => Err(AnalyzeError::Blank(capture.into())),
             false => Ok(diagram),
         }
     });
-    Ok(Drawing { diagram, notes })
+    Ok(Drawing {
+        capture: capture.into(),
+        diagram,
+        notes,
+    })
 }
 
 /// Checks that a capture can be read twice. Opening it finds all other errors.

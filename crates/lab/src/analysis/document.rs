@@ -4,7 +4,7 @@
 use super::changes::Changes;
 use super::findings::{AllConnections, AllRetransmissions, Analyzed, View};
 use super::given_out::Row;
-use super::rows::{connections, ms, retransmissions};
+use super::rows::{changed_retransmissions_in, connections, ms, retransmissions_in};
 use super::summary::{SlowConnection, Summary};
 use super::summary_columns::summaries;
 use recoup_table::{Layout, Schema};
@@ -45,7 +45,8 @@ impl Document for AllRetransmissions {
         object: &mut M,
     ) -> Result<(), M::Error> {
         let rows = &analyzed.findings.rows;
-        object.serialize_entry("retransmissions", &retransmissions().to_json(rows))
+        let columns = retransmissions_in(&analyzed.counts.files);
+        object.serialize_entry("retransmissions", &columns.to_json(rows))
     }
 }
 
@@ -77,7 +78,7 @@ impl Document for Changes<Retransmission> {
         analyzed: &Analyzed<Self>,
         object: &mut M,
     ) -> Result<(), M::Error> {
-        let columns = Retransmission::record_columns();
+        let columns = changed_retransmissions_in(&analyzed.counts.files);
         let records = columns.to_json(&analyzed.findings.records);
         object.serialize_entry("retransmissions", &records)
     }

@@ -1,9 +1,12 @@
 //! The columns of retransmissions and of connections.
 
+use super::given_out::{Record, Row};
 use recoup_recovery::Trigger;
 use recoup_table::Columns;
 use recoup_trace::finding::{Connection, Direction, Retransmission, RttQuantiles, Tally, Verdict};
+use recoup_trace::read::JoinedFiles;
 use recoup_trace::study::Sender;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The columns of a retransmission, in the order that Wireshark's users expect.
@@ -124,6 +127,42 @@ pub fn retransmissions() -> Columns<Retransmission> {
             ),
             |r| Some(r.capture_point.into()),
         )
+}
+
+/// The columns of a retransmission in a capture that consists of these files: if there are any, they
+/// include the file and the frame in it.
+pub fn retransmissions_in(files: &JoinedFiles) -> Columns<Retransmission> {
+    with_files(retransmissions(), files, |r| r.frame)
+}
+
+/// The same for retransmissions that changed since they were last given out.
+pub fn changed_retransmissions_in(files: &JoinedFiles) -> Columns<Record<Retransmission>> {
+    with_files(Retransmission::record_columns(), files, |record| {
+        record.key.0
+    })
+}
+
+/// Adds the file of a row's frame, and the frame in that file, if the capture consists of several files.
+fn with_files<R: 'static>(
+    columns: Columns<R>,
+    files: &JoinedFiles,
+    frame: fn(&R) -> u64,
+) -> Columns<R> {
+    if files.is_empty() {
+        return columns;
+    }
+    let files = Arc::new(files.clone());
+    let same_files = Arc::clone(&files);
+    let places = Columns::new()
+        .text(("file", "", "the file that holds the frame"), move |row| {
+            let (file, _) = files.locate(frame(row))?;
+            Some(file.name.clone().into())
+        })
+        .integer(
+            ("file_frame", "", "number of the frame in its file, from 1"),
+            move |row| Some(same_files.locate(frame(row))?.1),
+        );
+    columns.behind("frame", places)
 }
 
 /// The columns of a connection. There is one row per connection, as in tcptrace and Tstat, so that rows

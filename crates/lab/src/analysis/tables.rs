@@ -7,6 +7,7 @@ use super::rows::ms;
 use comfy_table::{Cell, CellAlignment, Table};
 use recoup_table::{plain_table, utc};
 use recoup_trace::finding::{Connection, Direction, Retransmission, Verdict};
+use recoup_trace::read::JoinedFiles;
 use recoup_trace::study::Sender;
 use recoup_units::Instant;
 use std::net::SocketAddr;
@@ -19,14 +20,14 @@ const POINT: &str = "point: capture point; 0 is nearest to the end that opened t
 pub fn retransmission_table(analyzed: &Analyzed<AllRetransmissions>) -> String {
     let AllRetransmissions { rows, overview, .. } = &analyzed.findings;
     let lines = rows.iter().map(|row| (row.key(), Some(row), None));
-    retransmission_lines(lines, overview)
+    retransmission_lines(lines, overview, &analyzed.counts.files)
 }
 
 /// The retransmissions that changed since they were last given out.
 pub fn changed_retransmission_table(analyzed: &Analyzed<Changes<Retransmission>>) -> String {
     let Changes { records, overview } = &analyzed.findings;
     let lines = records.iter().map(Record::line);
-    retransmission_lines(lines, overview)
+    retransmission_lines(lines, overview, &analyzed.counts.files)
 }
 
 /// A row's key, the row unless it is withdrawn, and what changed if that is shown.
@@ -41,6 +42,7 @@ impl<R: Row> Record<R> {
 fn retransmission_lines<'a>(
     lines: impl Iterator<Item = TableLine<'a, Retransmission>>,
     overview: &Overview,
+    files: &JoinedFiles,
 ) -> String {
     let mut lines = lines.peekable();
     let Some((.., change)) = lines.peek() else {
@@ -58,7 +60,12 @@ fn retransmission_lines<'a>(
         "evidence",
         "detection (ms)",
     ];
-    let more = [merged.then_some("point"), change.map(|_| "record")];
+    let joined = !files.is_empty();
+    let more = [
+        merged.then_some("point"),
+        change.map(|_| "record"),
+        joined.then_some("frame in file"),
+    ];
     table.set_header(headers.into_iter().chain(more.into_iter().flatten()));
     right(&mut table, &[0, 1, 2, 7]);
     if merged {
@@ -71,7 +78,12 @@ fn retransmission_lines<'a>(
         let withdrawn = || blank(frame.to_string());
         let cells = row.map_or_else(withdrawn, |r| retransmission(r, begun));
         let point = row.map(|r| r.capture_point.to_string()).unwrap_or_default();
-        let more = [merged.then_some(point), change.map(|c| c.name().into())];
+        let place = joined.then(|| place(files, frame));
+        let more = [
+            merged.then_some(point),
+            change.map(|c| c.name().into()),
+            place,
+        ];
         table.add_row(cells.into_iter().chain(more.into_iter().flatten()));
     }
     let begun = utc(begun);
@@ -79,6 +91,14 @@ fn retransmission_lines<'a>(
     format!(
         "{count} retransmissions\ntime: since {begun}; detection: since the first transmission\n{point}\n{table}\n"
     )
+}
+
+/// The frame in its file, and the file.
+fn place(files: &JoinedFiles, frame: u64) -> String {
+    let place = files.locate(frame);
+    place.map_or_else(String::new, |(file, frame)| {
+        format!("{frame} in {}", file.name)
+    })
 }
 
 /// Cells of which only the first is known.

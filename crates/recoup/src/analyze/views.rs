@@ -4,7 +4,7 @@ use super::Args;
 use super::progress::{CaptureBar, display_name};
 use crate::output::{Format, Output, cannot_write};
 use crate::{Failure, console, interrupt};
-use recoup_api::analyze::analyze_all;
+use recoup_api::analyze::{analyze_all, analyze_joined};
 use recoup_lab::analysis::{
     self, AllConnections, AllRetransmissions, Analyzed, Changes, Collector, Document, Record,
     Row as _, Summary,
@@ -14,6 +14,7 @@ use recoup_lab::study::figures;
 use recoup_table::{Columns, Part};
 use recoup_trace::analyze::Settings;
 use recoup_trace::finding::{Connection, Retransmission};
+use recoup_trace::read::JoinedFiles;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -22,7 +23,8 @@ pub trait Printable: Document + 'static {
     /// A row of CSV and Parquet.
     type Row: 'static;
 
-    fn columns() -> Columns<Self::Row>;
+    /// The columns, if the captures consist of these files.
+    fn columns(files: &JoinedFiles) -> Columns<Self::Row>;
 
     fn rows(analyzed: &Analyzed<Self>) -> &[Self::Row];
 
@@ -42,8 +44,8 @@ pub trait Printable: Document + 'static {
 impl Printable for AllRetransmissions {
     type Row = Retransmission;
 
-    fn columns() -> Columns<Self::Row> {
-        analysis::retransmissions()
+    fn columns(files: &JoinedFiles) -> Columns<Self::Row> {
+        analysis::retransmissions_in(files)
     }
 
     fn rows(analyzed: &Analyzed<Self>) -> &[Self::Row] {
@@ -58,7 +60,7 @@ impl Printable for AllRetransmissions {
 impl Printable for AllConnections {
     type Row = Connection;
 
-    fn columns() -> Columns<Self::Row> {
+    fn columns(_: &JoinedFiles) -> Columns<Self::Row> {
         analysis::connections()
     }
 
@@ -74,8 +76,8 @@ impl Printable for AllConnections {
 impl Printable for Changes<Retransmission> {
     type Row = Record<Retransmission>;
 
-    fn columns() -> Columns<Self::Row> {
-        Retransmission::record_columns()
+    fn columns(files: &JoinedFiles) -> Columns<Self::Row> {
+        analysis::changed_retransmissions_in(files)
     }
 
     fn rows(analyzed: &Analyzed<Self>) -> &[Self::Row] {
@@ -90,7 +92,7 @@ impl Printable for Changes<Retransmission> {
 impl Printable for Changes<Connection> {
     type Row = Record<Connection>;
 
-    fn columns() -> Columns<Self::Row> {
+    fn columns(_: &JoinedFiles) -> Columns<Self::Row> {
         Connection::record_columns()
     }
 
@@ -106,7 +108,7 @@ impl Printable for Changes<Connection> {
 impl Printable for Summary {
     type Row = Analyzed<Self>;
 
-    fn columns() -> Columns<Self::Row> {
+    fn columns(_: &JoinedFiles) -> Columns<Self::Row> {
         analysis::summaries()
     }
 
@@ -138,13 +140,19 @@ pub fn show<V: Printable + Collector + Default>(
         create_folder(dir)?;
     }
     interrupt::defer();
-    let bar = CaptureBar::new(args.captures.len() > 1);
-    let all = analyze_all::<V>(&args.captures, settings, &bar);
+    let bar = CaptureBar::new(args.captures.len() > 1 && !args.join);
+    let all = match args.join {
+        true => analyze_joined::<V>(&args.captures, settings, &bar),
+        false => analyze_all::<V>(&args.captures, settings, &bar),
+    };
     let interrupted = interrupt::stop_deferring();
     for failure in &all.failures {
         console::error(&failure.to_string());
     }
     all.analyzed.iter().for_each(print_notes);
+    if let Some(note) = &all.rotation {
+        console::note(format_args!("{note}"));
+    }
     for capture in args.captures.iter().skip(all.begun) {
         let capture = capture.display();
         console::note(format_args!("{capture}: interrupted before it was read"));
@@ -183,18 +191,22 @@ pub fn print<V: Printable>(
             rows: V::rows(analyzed),
         });
         // The columns are those of several captures even where one alone could be read.
-        let joined = args.has_state();
-        let without = args.captures.iter().skip(captures.len());
-        let without = without.filter(|_| !joined).map(|_| Part {
+        let all = match args.is_joined() {
+            true => 1,
+            false => args.captures.len(),
+        };
+        let without = (captures.len()..all).map(|_| Part {
             name: "",
             rows: &[],
         });
         rows.chain(without).collect()
     };
+    let files = captures.first().map(|analyzed| &analyzed.counts.files);
+    let columns = || V::columns(files.unwrap_or(&JoinedFiles::default()));
     match format {
         Format::Json => analysis::write_json(captures, out),
-        Format::Csv => V::columns().write_csv(&rows(), out),
-        Format::Parquet => V::columns().write_parquet(&rows(), out),
+        Format::Csv => columns().write_csv(&rows(), out),
+        Format::Parquet => columns().write_parquet(&rows(), out),
         _ => {
             for (i, analyzed) in captures.iter().enumerate() {
                 let gap = if i == 0 { "" } else { "\n" };

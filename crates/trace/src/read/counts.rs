@@ -18,6 +18,16 @@ pub struct FrameCount {
 }
 
 impl FrameCount {
+    /// How many, and the first of them; `None` if there are none.
+    fn display(&self, files: &JoinedFiles) -> Option<String> {
+        let first = files.display(self.first_frame);
+        match self.count {
+            0 => None,
+            1 => Some(format!("frame {first}")),
+            count => Some(format!("{count} frames, first frame {first}")),
+        }
+    }
+
     fn add(&mut self, frame: u64) {
         if self.count == 0 {
             self.first_frame = frame;
@@ -174,14 +184,9 @@ impl Anomaly {
     }
 
     /// A line for the user; `None` if there are no such frames.
-    fn note(&self, what: &str) -> Option<String> {
-        let FrameCount { count, first_frame } = self.frames;
-        let frames = match count {
-            0 => return None,
-            1 => format!("frame {first_frame}"),
-            _ => format!("{count} frames, first frame {first_frame}"),
-        };
+    fn note(&self, what: &str, files: &JoinedFiles) -> Option<String> {
         let by = self.first_by.as_secs_f64();
+        let frames = self.frames.display(files)?;
         Some(format!("{frames}: timestamp {by:.3} s {what}"))
     }
 }
@@ -193,10 +198,13 @@ impl ClockAnomalies {
         self.outliers.append(later.outliers, &place);
     }
 
-    fn notes(&self) -> impl Iterator<Item = String> {
+    fn notes(&self, files: &JoinedFiles) -> impl Iterator<Item = String> {
         let set = "away from the frame before, as if the clock was set: time continues from there";
         let outliers = "away from the frames on both sides: taken as captured with them";
-        let notes = [self.set.note(set), self.outliers.note(outliers)];
+        let notes = [
+            self.set.note(set, files),
+            self.outliers.note(outliers, files),
+        ];
         notes.into_iter().flatten()
     }
 }
@@ -316,15 +324,10 @@ impl Counts {
     /// What a user should know, one line each: frames left out that may matter, oddities, and how
     /// the capture ended unless it is complete.
     pub fn notes(&self) -> Vec<String> {
-        let line = |tally: FrameCount, left_out: &str, what: &dyn fmt::Display| match tally {
-            FrameCount { count: 0, .. } => None,
-            FrameCount {
-                count: 1,
-                first_frame,
-            } => Some(format!("{left_out}frame {first_frame}: {what}")),
-            FrameCount { count, first_frame } => Some(format!(
-                "{left_out}{count} frames, first frame {first_frame}: {what}"
-            )),
+        let files = &self.files;
+        let line = |tally: FrameCount, left_out: &str, what: &dyn fmt::Display| {
+            let frames = tally.display(files)?;
+            Some(format!("{left_out}{frames}: {what}"))
         };
         let skipped = Reason::ALL.iter().filter(|reason| reason.matters());
         let skipped = skipped.filter_map(|r| line(self.skipped(*r), "left out ", r));
@@ -336,12 +339,13 @@ impl Counts {
         };
         let left_out = self.inseparable.map(|(count, first)| {
             let Inseparable { frame, why, .. } = first;
+            let frame = files.display(frame);
             format!("left out {count} connections that several capture points captured, first frame {frame}: {why}")
         });
         let messages = "ICMP: segments too large for their path";
         let messages = line(self.path_mtu_messages, "", &messages);
         (skipped.chain(odd).chain(messages))
-            .chain(self.clock.notes())
+            .chain(self.clock.notes(files))
             .chain(left_out)
             .chain(ending)
             .chain(self.files.notes())

@@ -30,7 +30,7 @@ mod look;
 mod open_file;
 
 use super::{CapturedPacket, Counts, Ending, PacketSource, ReadError};
-use files::JoinedFile as File;
+use files::{JoinedFile as File, STDIN};
 use look::Beginning;
 use open_file::{Ahead, OpenFile};
 use recoup_units::Instant;
@@ -96,11 +96,14 @@ pub struct Joined {
     taken: u64,
     /// When the latest packet of the earlier runs was captured.
     read_until: Option<Instant>,
+    /// When the latest packet of the closed files was captured, or of those that earlier runs read.
+    latest: Option<Instant>,
 }
 
 impl Joined {
     /// Looks at files and plans to read them in the order of their times, whatever the order given.
-    /// Files that cannot be read are left out ([`failures`](Self::failures)).
+    /// Files that cannot be read are left out ([`failures`](Self::failures)). Standard input (`-`) can
+    /// only be read alone.
     ///
     /// `before` are the files that earlier runs read. A file of those that has grown is read from where
     /// reading ended, and the others not at all. Names do not matter: a file may have been renamed or
@@ -118,6 +121,7 @@ impl Joined {
             size: 0,
             taken: 0,
             read_until: before.latest(),
+            latest: before.latest(),
         };
         joined.plan(paths, before);
         joined.size = joined.planned.iter().map(|file| file.beginning.size).sum();
@@ -145,6 +149,19 @@ impl Joined {
     }
 
     fn plan(&mut self, paths: &[PathBuf], before: &JoinedFiles) {
+        if let [path] = paths
+            && path.as_os_str() == STDIN
+        {
+            let path = path.clone();
+            self.planned.push_back(PlannedFile {
+                path,
+                name: STDIN.into(),
+                beginning: Beginning::default(),
+                begins: None,
+                read_before: 0,
+            });
+            return;
+        }
         let mut planned: Vec<PlannedFile> = Vec::new();
         let mut by_first_packet: HashMap<u64, Vec<usize>> = HashMap::new();
         for path in paths {
@@ -169,8 +186,10 @@ impl Joined {
                     planned.push(file);
                 }
                 Err(error) => {
-                    let missing = &mut self.counts.files.missing;
-                    missing.push(path.display().to_string());
+                    if !matches!(error, ReadError::Early { .. }) {
+                        let missing = &mut self.counts.files.missing;
+                        missing.push(path.display().to_string());
+                    }
                     self.failures.push(error);
                 }
             }
@@ -229,7 +248,7 @@ impl Joined {
         };
         match OpenFile::open(planned, index, self.read_until) {
             Ok(open) => {
-                if let (Some(begins), Some(latest)) = (open.begins(), self.counts.files.latest())
+                if let (Some(begins), Some(latest)) = (open.begins(), self.latest)
                     && self.open.is_empty()
                 {
                     file.gap = begins.since(latest);
@@ -286,6 +305,7 @@ impl Joined {
         self.number(place, last);
         let closed = self.open.remove(place);
         self.taken += closed.taken();
+        self.latest = self.latest.max(closed.latest());
         for other in &self.open {
             let shared = closed.overlap(other);
             let later = if closed.begins() > other.begins() {
@@ -428,7 +448,7 @@ impl PacketSource for Joined {
     }
 
     fn size(&self) -> Option<u64> {
-        Some(self.size)
+        (self.size > 0).then_some(self.size)
     }
 
     fn name(&self) -> &str {

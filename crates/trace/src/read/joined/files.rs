@@ -10,6 +10,9 @@ use std::time::Duration;
 /// The most files that are kept. Beyond, the oldest are forgotten.
 const MOST_FILES: usize = 1 << 16;
 
+/// Standard input. It is never the same again.
+pub(super) const STDIN: &str = "-";
+
 /// Files named in one note.
 const MOST_NAMED: usize = 3;
 
@@ -69,6 +72,14 @@ impl JoinedFiles {
         let (file, frame) = self.map.locate(frame)?;
         let file = file.checked_sub(self.forgotten)?;
         Some((self.files.get(file as usize)?, frame))
+    }
+
+    /// A frame for messages, with its place in its file.
+    pub fn display(&self, frame: u64) -> String {
+        match self.locate(frame) {
+            Some((file, in_file)) => format!("{frame} (frame {in_file} of {})", file.name),
+            None => frame.to_string(),
+        }
     }
 
     /// The file that begins with these packets, or else, if it had no packets when it was read, the one
@@ -202,7 +213,7 @@ impl JoinedFile {
     fn is_same(&self, name: &str, packets: &FirstPackets) -> bool {
         match self.first_packets.key() {
             Some(_) => self.first_packets.same_as(packets),
-            None => self.name == name,
+            None => self.name == name && name != STDIN,
         }
     }
 

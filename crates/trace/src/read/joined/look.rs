@@ -68,6 +68,9 @@ impl Beginning {
             file: file(),
             source,
         };
+        if path.as_os_str() == "-" {
+            return Err(ReadError::NoFile { file: file() });
+        }
         let about = path.metadata().map_err(unreadable)?;
         if about.is_dir() {
             return Err(ReadError::Directory { file: file() });

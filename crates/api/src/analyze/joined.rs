@@ -1,0 +1,32 @@
+//! Captures that are one stream: `--join`.
+
+use super::{Captures, Progress, analyze};
+use recoup_lab::analysis::Collector;
+use recoup_trace::analyze::Settings;
+use recoup_trace::read::{Joined, JoinedFiles, PacketSource};
+use std::path::PathBuf;
+
+/// Analyzes several captures as one, in the order of their times. Captures that cannot be read are
+/// left out.
+pub fn analyze_joined<V: Collector + Default>(
+    captures: &[PathBuf],
+    settings: &Settings,
+    progress: &dyn Progress,
+) -> Captures<V> {
+    let mut joined = Joined::open(captures, &JoinedFiles::default());
+    let failures = joined.failures().into_iter();
+    let mut all = Captures {
+        analyzed: Vec::new(),
+        failures: failures.map(Into::into).collect(),
+        begun: captures.len(),
+        rotation: None,
+    };
+    if joined.files_to_read() > 0 {
+        let name = joined.name().to_owned();
+        match analyze(&name, joined, settings, progress, V::default) {
+            Ok(analyzed) => all.analyzed.push(analyzed),
+            Err(error) => all.failures.push(error),
+        }
+    }
+    all
+}
