@@ -189,6 +189,7 @@ impl Sender {
         }
         if sent > 0 {
             // Each of them would have set these. The segment before them set the rest.
+            self.stream.stopped_clock = None;
             self.rtt.on_sent(now, start);
             self.count_sent(Span::new(start, self.board.nxt()), sent);
             self.timers.early = None;
