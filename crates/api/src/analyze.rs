@@ -2,10 +2,12 @@
 //! without its arguments and its printing.
 
 mod connection;
+mod continued;
 
 pub use connection::{Drawing, draw_connection};
+pub use continued::{Run, StateFiles, continue_analysis};
 
-use recoup_lab::analysis::{self, AnalysisError, Analyzed, Collector};
+use recoup_lab::analysis::{self, AnalysisError, Analyzed, Collector, ContinueError, FinishError};
 use recoup_trace::analyze::Settings;
 use recoup_trace::read::{PacketSource, ReadError, Reader};
 use std::path::{Path, PathBuf};
@@ -48,6 +50,9 @@ pub enum AnalyzeError {
     /// Nothing in it can be analyzed.
     #[error(transparent)]
     Analysis(#[from] AnalysisError),
+    /// A state cannot be used.
+    #[error(transparent)]
+    State(#[from] ContinueError),
     /// It has no connection of this number.
     #[error("{capture}: no connection {number}: {}", existing(*.connections))]
     NoConnection {
@@ -64,6 +69,15 @@ pub enum AnalyzeError {
     /// The capture must be read twice and cannot be.
     #[error("{0}: --plot reads the capture twice: expected a file")]
     ReadOnce(String),
+}
+
+impl From<FinishError> for AnalyzeError {
+    fn from(error: FinishError) -> Self {
+        match error {
+            FinishError::Analysis(error) => error.into(),
+            FinishError::State(error) => ContinueError::from(error).into(),
+        }
+    }
 }
 
 /// Says which connections there are.

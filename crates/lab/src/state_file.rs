@@ -18,9 +18,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::fs::File;
-use std::io::{
-    self, BufReader, BufWriter, ErrorKind, IntoInnerError, Read, Seek, SeekFrom, Take, Write,
-};
+use std::io::{self, BufReader, BufWriter, IntoInnerError, Read, Seek, SeekFrom, Take, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use thiserror::Error;
@@ -153,21 +151,17 @@ pub struct StateReader {
 
 impl StateReader {
     /// Opens a state and checks all of it. `analysis` is the version of what is in it besides lab's own.
-    /// `None` if there is no such file.
     ///
     /// # Errors
-    /// A file that is no state, that is damaged, or that another version, view or setting made.
-    pub fn open(path: &Path, analysis: u32, expected: &Origin) -> Result<Option<Self>, StateError> {
+    /// A file that cannot be read, that is no state, that is damaged, or that another version, view or
+    /// setting made.
+    pub fn open(path: &Path, analysis: u32, expected: &Origin) -> Result<Self, StateError> {
         let file = path.display().to_string();
         let unreadable = |source| StateError::Unreadable {
             file: file.clone(),
             source,
         };
-        let mut input = match File::open(path) {
-            Ok(input) => input,
-            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(e) => return Err(unreadable(e)),
-        };
+        let mut input = File::open(path).map_err(unreadable)?;
         let about = input.metadata().map_err(unreadable)?;
         if !about.is_file() || !begins_with_magic(&mut input).map_err(unreadable)? {
             return Err(StateError::Foreign(file));
@@ -198,7 +192,7 @@ impl StateReader {
         }
         let parts = zstd::Decoder::with_buffer(input).map_err(unreadable)?;
         let parts = BufReader::new(parts.take(MOST_BYTES));
-        Ok(Some(Self { file, parts }))
+        Ok(Self { file, parts })
     }
 
     /// The file's name, for messages.

@@ -2,20 +2,22 @@
 
 mod plot;
 mod progress;
+mod state;
 mod views;
 
 use crate::Failure;
 use crate::output::{Format, format_of_output, format_parser};
 use plot::plot;
-use recoup_lab::analysis::{AllConnections, AllRetransmissions, Summary};
+use recoup_lab::analysis::{AllConnections, AllRetransmissions, Continued, Summary};
 use recoup_lab::output_file::same_file;
 use recoup_lab::profile::parse_profile;
 use recoup_lab::quantity::parse_duration;
 use recoup_trace::analyze::Settings;
+use state::go_on;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use views::show;
+use views::{Printable, show};
 
 const HELP: &str = "\
 Triggers: fast, early, rto, slow_start, tlp, syn, syn_ack, unknown. Two timers that fire at the same
@@ -33,6 +35,16 @@ cross, unknowable ones grey with a diamond, each with its trigger. It reads the 
 capture is read. An interrupt (Ctrl-C) ends the reading; the packets read so far are analyzed, and
 the findings are printed.
 
+--state FILE lets one analysis go on in later captures, for example as tcpdump fills a directory:
+`recoup analyze --state day.state --retransmissions --format csv dumps/*.pcap`, again and again.
+Each run reads only what is new, and its connections go on across files. Each run shows what an
+analysis of everything so far shows: all totals, but only those rows that are new or have changed. A
+row is new, revised or withdrawn; the column record says which. The latest record of every key (frame
+and seq, or connection and capture_point) is the row of one analysis of all captures. FILE is
+replaced after the findings are printed, also after an interrupt: the next run goes on where the
+reading stopped. If anything fails, FILE stays as it was. --merge-state adds the totals of analyses
+of other connections, made with --state elsewhere. Without captures, the totals of FILE are shown.
+
 A file merged from captures at several points is analyzed point by point, and a note says so.
 
 Exit status: 0 analyzed, with notes on standard error where a capture is cut off or partly
@@ -46,7 +58,7 @@ const FORMATS: &[Format] = &[Format::Table, Format::Json, Format::Csv, Format::P
 #[command(after_help = HELP)]
 pub struct Args {
     /// Captures (pcap, pcapng; plain, gzip or zstd), each analyzed by itself; - for standard input
-    #[arg(required = true, value_name = "CAPTURE")]
+    #[arg(required_unless_present_any = ["state", "merge_state"], value_name = "CAPTURE")]
     captures: Vec<PathBuf>,
     /// Show the totals of each capture (the default view)
     #[arg(long, group = "view")]
@@ -81,6 +93,13 @@ pub struct Args {
     /// Draw the figures of the 2007 loss detection study for one capture, as SVG files in this folder
     #[arg(long, value_name = "DIR", conflicts_with_all = ["connections", "retransmissions", "plot"])]
     figures: Option<PathBuf>,
+    /// Go on from the analysis in this file, and save it there for the next run; the first run creates
+    /// the file. The captures are joined
+    #[arg(long, value_name = "FILE", conflicts_with = "plot")]
+    state: Option<PathBuf>,
+    /// Add the totals in this file, which --state wrote for other connections; may be repeated
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["plot", "connections", "retransmissions"])]
+    merge_state: Vec<PathBuf>,
     /// Explain every sender by this profile, such as linux-6 or linux-3.17+tlp [default: for each
     /// sender, the profile that explains most]
     #[arg(long, value_name = "PROFILE")]
@@ -100,6 +119,11 @@ pub struct Args {
 }
 
 impl Args {
+    /// Whether the run begins with the states of other runs, or leaves one.
+    fn has_state(&self) -> bool {
+        self.state.is_some() || !self.merge_state.is_empty()
+    }
+
     /// The format of `--format`, or else of the output file's ending.
     fn format(&self) -> Result<Format, Failure> {
         match self.format {
@@ -134,11 +158,21 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     if let Some(number) = args.plot {
         plot(args, number, &settings)
     } else if args.retransmissions {
-        show::<AllRetransmissions>(args, &settings)
+        show_view::<AllRetransmissions>(args, &settings)
     } else if args.connections {
-        show::<AllConnections>(args, &settings)
+        show_view::<AllConnections>(args, &settings)
     } else {
-        show::<Summary>(args, &settings)
+        show_view::<Summary>(args, &settings)
+    }
+}
+
+fn show_view<V: Printable + Continued<Shown: Printable>>(
+    args: &Args,
+    settings: &Settings,
+) -> Result<(), Failure> {
+    match args.has_state() {
+        true => go_on::<V>(args, settings),
+        false => show::<V>(args, settings),
     }
 }
 
@@ -166,23 +200,16 @@ fn check_paths(args: &Args) -> Result<(), Failure> {
         let line = "-: standard input can be read only once";
         return Err(Failure::Wrong(line.into()));
     }
-    if args.figures.is_some() && args.captures.len() > 1 {
+    if args.state.is_none() && args.has_state() && !args.captures.is_empty() {
+        let line = "--merge-state: expected no captures, or --state FILE to save the analysis in";
+        return Err(Failure::Wrong(line.into()));
+    }
+    if args.figures.is_some() && args.captures.len() > 1 && !args.has_state() {
         let line = "--figures: expected one capture";
         return Err(Failure::Wrong(line.into()));
     }
+    check_overwriting(args)?;
     let to_stdout = args.output == Path::new("-");
-    for capture in args.captures.iter().filter(|_| !to_stdout) {
-        let (input, name) = match is_stdin(&capture) {
-            true => (Path::new("/dev/stdin"), "standard input".to_owned()),
-            false => (capture.as_path(), capture.display().to_string()),
-        };
-        if same_file(input, &args.output) {
-            let output = args.output.display();
-            return Err(Failure::Wrong(format!(
-                "cannot write `{output}`: it is {name}, which is read"
-            )));
-        }
-    }
     let format = args.format()?;
     if args.study && matches!(format, Format::Csv | Format::Parquet) {
         let line = "--study: expected --format table or json: CSV and Parquet have no study tables";
@@ -193,4 +220,35 @@ fn check_paths(args: &Args) -> Result<(), Failure> {
         return Err(Failure::Wrong(line.into()));
     }
     Ok(recoup_api::analyze::check(&args.captures)?)
+}
+
+/// Checks that nothing that is read is overwritten, except the state.
+fn check_overwriting(args: &Args) -> Result<(), Failure> {
+    let output = Some(&args.output).filter(|output| output.as_path() != Path::new("-"));
+    for written in [output, args.state.as_ref()].into_iter().flatten() {
+        let captures = args.captures.iter().map(|capture| match capture.to_str() {
+            Some("-") => (Path::new("/dev/stdin"), "standard input".to_owned()),
+            _ => (capture.as_path(), capture.display().to_string()),
+        });
+        let states = args.merge_state.iter();
+        let states = states.map(|state| (state.as_path(), state.display().to_string()));
+        let read = captures.chain(states);
+        for (input, name) in read {
+            if same_file(input, written) {
+                let written = written.display();
+                return Err(Failure::Wrong(format!(
+                    "cannot write `{written}`: it is {name}, which is read"
+                )));
+            }
+        }
+    }
+    match (output, &args.state) {
+        (Some(output), Some(state)) if output == state || same_file(output, state) => {
+            Err(Failure::Wrong(format!(
+                "--state {}: expected another file than --output",
+                state.display()
+            )))
+        }
+        _ => Ok(()),
+    }
 }

@@ -14,6 +14,7 @@
 //! | `classic`, `sections` | read the records of pcap and the blocks of pcapng |
 //! | `clock` | converts ticks of a capture's clock to nanoseconds since 1970 |
 //! | `link`, `frames` | find the IP packet in a frame; decode the segment and count frames |
+//! | `joined` | reads several files as one capture |
 //! | `counts`, `error` | what was read and skipped; why a capture cannot be read |
 //!
 //! Formats: classic pcap (draft-ietf-opsawg-pcap) in both byte orders, in µs and ns, and the
@@ -37,6 +38,7 @@ mod counts;
 mod error;
 mod frames;
 mod icmp;
+mod joined;
 mod link;
 mod sections;
 mod sniff;
@@ -60,6 +62,7 @@ use window::Window;
 
 pub use counts::{Anomaly, ClockAnomalies, Counts, Ending, FrameCount, Oddity, Reason};
 pub use error::ReadError;
+pub use joined::{Joined, JoinedFile, JoinedFiles};
 
 /// The longest record of a classic capture, and the longest packet block of pcapng without its
 /// headers, in bytes: the limit of tcpdump, Wireshark and libpcap.
@@ -291,6 +294,33 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// The time of the first frame that is no segment.
+    fn first_skipped_at(&self) -> Option<Instant> {
+        self.frames.first_skipped_at()
+    }
+
+    /// The latest packet.
+    fn packet_mut(&mut self) -> &mut CapturedPacket {
+        self.frames.packet_mut()
+    }
+
+    /// Counts no frame up to this one by what it is: another run did.
+    fn count_after(&mut self, frame: u64) {
+        self.frames.count_after(frame);
+    }
+
+    /// Forgets the segments counted so far but for the latest `count`, and what was dropped.
+    fn forget_segments(&mut self, count: u64) {
+        self.frames.forget_segments(count);
+    }
+
+    /// The counts, and how reading ended.
+    fn into_counts(self) -> Counts {
+        let mut counts = self.frames.into_counts();
+        counts.ending = self.ending.unwrap_or(Ending::Whole);
+        counts
+    }
+
     /// How the capture ended, once [`next`](Self::next) has returned `None`.
     pub fn ending(&self) -> Option<&Ending> {
         self.ending.as_ref()
@@ -339,16 +369,8 @@ impl PacketSource for Reader<'_> {
     }
 
     fn stop(self) -> Result<Counts, ReadError> {
-        let mut counts = self.frames.into_counts();
-        let unknown = counts.skipped(Reason::LinkType).count;
-        if unknown > 0 && unknown == counts.frames {
-            return Err(ReadError::LinkType {
-                file: self.name,
-                link: counts.unknown_link.unwrap_or_default(),
-            });
-        }
-        counts.ending = self.ending.unwrap_or(Ending::Whole);
-        Ok(counts)
+        let file = self.name.clone();
+        self.into_counts().of_known_link(file)
     }
 }
 

@@ -6,7 +6,7 @@
 use super::findings::{AllConnections, AllRetransmissions, Collector, Overview, View};
 use super::given_out::{GivenOut, Record, RetransmissionKey, Row};
 use super::summary::{Summary, Vantages};
-use recoup_trace::finding::{Connection, ConnectionKey, Retransmission};
+use recoup_trace::finding::{Connection, ConnectionKey, Renumbering, Retransmission};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::mem::take;
@@ -28,6 +28,10 @@ pub trait Continued: Collector + Default + 'static {
 
     /// What a run shows.
     type Shown: View;
+
+    /// Adds what another state saved of a collector, renumbered. `None` for rows: those that the other
+    /// state's runs have given out would have other numbers than here.
+    const MERGE: Option<fn(&mut Self::Saved, Self::Saved, Renumbering)> = None;
 
     /// What is to be saved of the findings so far. Whatever is collected later is tentative.
     /// `is_provisional`: whether the verdict on a retransmission may still be revised.
@@ -64,6 +68,10 @@ impl Continued for Summary {
     type Saved = Self;
     type GivenOut = ();
     type Shown = Self;
+    const MERGE: Option<fn(&mut Self, Self, Renumbering)> = Some(|mine, mut theirs, by| {
+        theirs.renumber(by);
+        mine.merge(theirs);
+    });
 
     fn save(&mut self, _: &dyn Fn(&Retransmission) -> bool) -> Self {
         self.clone()

@@ -25,6 +25,27 @@ impl<V: Continued> State<V> {
             given_out: file.part()?,
         })
     }
+
+    /// Adds another state, of other connections. Its numbers go on after those of this one.
+    fn merge(&mut self, mut file: StateReader) -> Result<(), ContinueError> {
+        let name = file.name().to_owned();
+        let Some(merge) = V::MERGE else {
+            return Err(ContinueError::Rows(name));
+        };
+        let by = self.analysis.renumbering();
+        let Self {
+            analysis,
+            collectors,
+            ..
+        } = Self::read(&mut file)?;
+        let merged = self.analysis.merge(analysis);
+        merged.map_err(|why| ContinueError::Merge { file: name, why })?;
+        // Connections stay with the collector of their number.
+        for (mine, theirs) in self.collectors.iter_mut().zip(collectors) {
+            merge(mine, theirs, by);
+        }
+        Ok(())
+    }
 }
 
 /// Why a state cannot be used. Each message is one line.
@@ -41,6 +62,9 @@ pub enum ContinueError {
         /// The reason.
         why: ResumeError,
     },
+    /// It holds rows.
+    #[error("{0}: rows of several states cannot be merged: expected states of --summary")]
+    Rows(String),
     /// It cannot be merged into another one.
     #[error("{file}: {why}")]
     Merge {
@@ -59,21 +83,25 @@ pub struct Continuation<V: Continued> {
 }
 
 impl<V: Continued> Continuation<V> {
-    /// An analysis that has read nothing yet.
-    pub fn new(settings: &Settings) -> Self {
-        Self {
-            analyzer: Analyzer::new(settings, V::default),
-            given_out: V::GivenOut::default(),
-            interrupted: false,
-        }
-    }
-
-    /// Goes on from a state, with other states merged into it.
+    /// Goes on from a state, or begins, with other states merged into it.
     ///
     /// # Errors
-    /// A file that cannot be decoded, or a state made with other settings.
-    pub fn load(mut file: StateReader, settings: &Settings) -> Result<Self, ContinueError> {
-        let state = State::<V>::read(&mut file)?;
+    /// A file that cannot be decoded, a state made with other settings, and states that cannot be merged.
+    pub fn load(
+        state: Option<StateReader>,
+        merged: Vec<StateReader>,
+        settings: &Settings,
+    ) -> Result<Self, ContinueError> {
+        let mut files = state.into_iter().chain(merged);
+        let Some(mut file) = files.next() else {
+            return Ok(Self {
+                analyzer: Analyzer::new(settings, V::default),
+                given_out: V::GivenOut::default(),
+                interrupted: false,
+            });
+        };
+        let mut state = State::<V>::read(&mut file)?;
+        files.try_for_each(|file| state.merge(file))?;
         let collectors = RefCell::new(state.collectors.into_iter());
         // Each thread goes on with its own.
         let next = || {
@@ -83,12 +111,9 @@ impl<V: Continued> Continuation<V> {
                 .map_or_else(V::default, V::load)
         };
         let analyzer = Analyzer::resume(state.analysis, settings, next);
-        let analyzer = analyzer.map_err(|why| ContinueError::Resume {
-            file: file.name().into(),
-            why,
-        })?;
+        let file = file.name().into();
         Ok(Self {
-            analyzer,
+            analyzer: analyzer.map_err(|why| ContinueError::Resume { file, why })?,
             given_out: state.given_out,
             interrupted: false,
         })

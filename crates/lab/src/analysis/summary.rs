@@ -6,8 +6,8 @@ use crate::stats::Durations;
 use recoup_recovery::Trigger;
 use recoup_trace::analyze::Findings;
 use recoup_trace::finding::{
-    Closing, Connection, Direction, Evidence, HeldConnections, Opening, Retransmission, Revision,
-    Tally, Vantage, Verdict,
+    Closing, Connection, Direction, Evidence, HeldConnections, Opening, Renumbering,
+    Retransmission, Revision, Tally, Vantage, Verdict,
 };
 use recoup_trace::study::Study;
 use recoup_units::Instant;
@@ -239,6 +239,14 @@ impl Summary {
             self.slowest.push(slow);
             self.keep_slowest();
         }
+    }
+
+    /// Gives all connections and frames other numbers.
+    pub(super) fn renumber(&mut self, by: Renumbering) {
+        for slow in &mut self.slowest {
+            slow.connection = slow.connection.saturating_add(by.connections);
+        }
+        self.held.renumber(by);
     }
 
     fn widen(&mut self, (begun, ended): (Instant, Instant)) {

@@ -5,16 +5,20 @@ use super::progress::{CaptureBar, display_name};
 use crate::output::{Format, Output, cannot_write};
 use crate::{Failure, console, interrupt};
 use recoup_api::analyze::analyze_all;
-use recoup_lab::analysis::{self, AllConnections, AllRetransmissions, Analyzed, Document, Summary};
+use recoup_lab::analysis::{
+    self, AllConnections, AllRetransmissions, Analyzed, Changes, Collector, Document, Record,
+    Row as _, Summary,
+};
 use recoup_lab::output_file::{OutputFile, create_folder};
 use recoup_lab::study::figures;
 use recoup_table::{Columns, Part};
 use recoup_trace::analyze::Settings;
+use recoup_trace::finding::{Connection, Retransmission};
 use std::io::{self, Write};
 use std::path::Path;
 
 /// A view of captures in all formats.
-pub trait Printable: Document + Default + 'static {
+pub trait Printable: Document + 'static {
     /// A row of CSV and Parquet.
     type Row: 'static;
 
@@ -36,7 +40,7 @@ pub trait Printable: Document + Default + 'static {
 }
 
 impl Printable for AllRetransmissions {
-    type Row = recoup_trace::finding::Retransmission;
+    type Row = Retransmission;
 
     fn columns() -> Columns<Self::Row> {
         analysis::retransmissions()
@@ -52,7 +56,7 @@ impl Printable for AllRetransmissions {
 }
 
 impl Printable for AllConnections {
-    type Row = recoup_trace::finding::Connection;
+    type Row = Connection;
 
     fn columns() -> Columns<Self::Row> {
         analysis::connections()
@@ -64,6 +68,38 @@ impl Printable for AllConnections {
 
     fn table(analyzed: &Analyzed<Self>) -> String {
         analysis::connection_table(analyzed)
+    }
+}
+
+impl Printable for Changes<Retransmission> {
+    type Row = Record<Retransmission>;
+
+    fn columns() -> Columns<Self::Row> {
+        Retransmission::record_columns()
+    }
+
+    fn rows(analyzed: &Analyzed<Self>) -> &[Self::Row] {
+        &analyzed.findings.records
+    }
+
+    fn table(analyzed: &Analyzed<Self>) -> String {
+        analysis::changed_retransmission_table(analyzed)
+    }
+}
+
+impl Printable for Changes<Connection> {
+    type Row = Record<Connection>;
+
+    fn columns() -> Columns<Self::Row> {
+        Connection::record_columns()
+    }
+
+    fn rows(analyzed: &Analyzed<Self>) -> &[Self::Row] {
+        &analyzed.findings.records
+    }
+
+    fn table(analyzed: &Analyzed<Self>) -> String {
+        analysis::changed_connection_table(analyzed)
     }
 }
 
@@ -92,7 +128,10 @@ impl Printable for Summary {
 }
 
 /// Analyzes the captures and prints a view of those that could be read.
-pub fn show<V: Printable>(args: &Args, settings: &Settings) -> Result<(), Failure> {
+pub fn show<V: Printable + Collector + Default>(
+    args: &Args,
+    settings: &Settings,
+) -> Result<(), Failure> {
     let format = args.format()?;
     let output = Output::create(&args.output)?;
     if let Some(dir) = &args.figures {
@@ -105,12 +144,7 @@ pub fn show<V: Printable>(args: &Args, settings: &Settings) -> Result<(), Failur
     for failure in &all.failures {
         console::error(&failure.to_string());
     }
-    for analyzed in &all.analyzed {
-        for note in analyzed.notes() {
-            let capture = display_name(&analyzed.capture);
-            console::note(format_args!("{capture}: {note}"));
-        }
-    }
+    all.analyzed.iter().for_each(print_notes);
     for capture in args.captures.iter().skip(all.begun) {
         let capture = capture.display();
         console::note(format_args!("{capture}: interrupted before it was read"));
@@ -128,7 +162,16 @@ pub fn show<V: Printable>(args: &Args, settings: &Settings) -> Result<(), Failur
     }
 }
 
-fn print<V: Printable>(
+/// Prints the notes on a capture.
+pub fn print_notes<V: Printable>(analyzed: &Analyzed<V>) {
+    for note in analyzed.notes() {
+        let capture = display_name(&analyzed.capture);
+        console::note(format_args!("{capture}: {note}"));
+    }
+}
+
+/// Prints a view of captures.
+pub fn print<V: Printable>(
     args: &Args,
     format: Format,
     captures: &[Analyzed<V>],
@@ -140,7 +183,9 @@ fn print<V: Printable>(
             rows: V::rows(analyzed),
         });
         // The columns are those of several captures even where one alone could be read.
-        let without = args.captures.iter().skip(captures.len()).map(|_| Part {
+        let joined = args.has_state();
+        let without = args.captures.iter().skip(captures.len());
+        let without = without.filter(|_| !joined).map(|_| Part {
             name: "",
             rows: &[],
         });

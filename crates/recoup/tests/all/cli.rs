@@ -194,6 +194,8 @@ fn help_lists_every_command_and_every_option() {
                 "--profile",
                 "--idle",
                 "--threads",
+                "--state",
+                "--merge-state",
                 "unknowable",
                 "Exit status",
             ],

@@ -166,7 +166,7 @@ impl PacketFeed {
     /// Goes on by the clock that shows the later time.
     pub fn merge(&mut self, other: Self, frames: u64) {
         self.unsorted |= other.unsorted;
-        self.clock.append(&other.clock, frames);
+        self.clock.append(&other.clock, |frame| frame + frames);
         if other.latest > self.latest {
             (self.latest, self.add, self.take) = (other.latest, other.add, other.take);
         }

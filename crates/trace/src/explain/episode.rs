@@ -13,6 +13,7 @@ use super::context::EpisodeContext;
 use super::identify::Replayed;
 use super::provisional::{AlternativeVerdict, ProvisionalRow};
 use super::replay::MOST_REPLAYED;
+use super::rtt_samples::Estimators;
 use super::tape::{Departure, Tape};
 use crate::ablation::{Step, reaches};
 use crate::finding::{Evidence, Renumbering, Retransmission, Triggers, Vantage, Verdict};
@@ -110,6 +111,14 @@ impl Episode {
             + self.arrival_verdicts.memory()
             + self.tape.as_ref().map_or(0, |tape| tape.memory())
             + replays.sum::<usize>()
+    }
+
+    /// Reads what a packet will change, to have it in the cache by then. The value has no meaning.
+    #[inline]
+    pub fn prefetch(&self) -> u64 {
+        let tape = self.tape.as_ref().map_or(0, |tape| tape.prefetch());
+        let recovering = self.recovering.front().map_or(0, |&row| u64::from(row));
+        tape ^ recovering ^ self.ack_verdicts.prefetch()
     }
 
     /// Whether steps are recorded; if not, [`start_recording`](Self::start_recording) first.
@@ -464,9 +473,10 @@ impl Episode {
         if !reaches(Step::Replay) {
             return;
         }
+        let mut estimators = Estimators::new(&tape.beginning.rtts, context.timestamps);
         for replay in &mut self.profile_replays[first..] {
             let most = context.most_work.saturating_sub(self.work);
-            let run = replay.run(tape, most, &mut self.rows, context);
+            let run = replay.run(tape, &mut estimators, most, &mut self.rows, context);
             self.work += run.work;
             self.incomplete |= !run.complete;
             self.too_costly |= !run.complete;

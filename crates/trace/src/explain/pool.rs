@@ -6,7 +6,7 @@ use super::tape::Tape;
 use std::cell::RefCell;
 
 /// Values that a pool keeps at most.
-const MOST_KEPT: usize = 64;
+const MOST_KEPT: usize = 16;
 
 /// The pools of one shard.
 #[derive(Debug, Default)]

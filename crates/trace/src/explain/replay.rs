@@ -23,6 +23,7 @@ use super::tape::{Beginning, Step, Tape};
 use crate::finding::Triggers;
 use crate::hosts::Score;
 use crate::memory::allocated;
+use recoup_recovery::rtt::RttEstimator;
 use recoup_recovery::sender::ResumeState;
 use recoup_recovery::{Mechanisms, Send, Sender, State, Timer, Trigger};
 use recoup_units::{Instant, Segments, Span};
@@ -107,14 +108,14 @@ impl Replay {
         }
     }
 
-    /// Begins in the state `beginning`, with the round-trip times measured so far.
+    /// Begins in the state `beginning`. `rtt`: the state of the estimator then.
     pub fn begin(
         &mut self,
         mechanisms: &Mechanisms,
         common: &EpisodeContext<'_>,
         beginning: &Beginning,
+        rtt: RttEstimator,
     ) {
-        let rtt = (beginning.rtts).estimator(mechanisms.rto, common.timestamps);
         let sender = &mut self.sender;
         sender.reset(mechanisms, common.mss, Trigger::Syn, false);
         sender.set_sack(common.may_sack);

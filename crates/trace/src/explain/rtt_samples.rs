@@ -31,7 +31,7 @@ impl RttSamples {
     /// The state of an RTT estimator with these rules after all samples. An estimator that times
     /// one segment per flight uses a sample only when all data outstanding at the previous one is
     /// acknowledged.
-    pub fn estimator(&self, rules: RtoRules, timestamps: bool) -> RttEstimator {
+    fn estimator(&self, rules: RtoRules, timestamps: bool) -> RttEstimator {
         let mut estimator = RttEstimator::new(rules);
         let once_per_flight = match rules.sampling {
             Sampling::Segment => false,
@@ -52,5 +52,33 @@ impl RttSamples {
             estimator.on_sample(rtt, una, nxt);
         }
         estimator
+    }
+}
+
+/// The estimators that the replays of one tape start from. Profiles with the same rules share one.
+pub(crate) struct Estimators<'a> {
+    samples: &'a RttSamples,
+    timestamps: bool,
+    known: Vec<RttEstimator>,
+}
+
+impl<'a> Estimators<'a> {
+    pub fn new(samples: &'a RttSamples, timestamps: bool) -> Self {
+        Self {
+            samples,
+            timestamps,
+            known: Vec::new(),
+        }
+    }
+
+    /// The state of the estimator with these rules after all samples.
+    pub fn with(&mut self, rules: RtoRules) -> RttEstimator {
+        let mut known = self.known.iter();
+        if let Some(known) = known.find(|known| known.rules() == rules) {
+            return *known;
+        }
+        let new = self.samples.estimator(rules, self.timestamps);
+        self.known.push(new);
+        new
     }
 }

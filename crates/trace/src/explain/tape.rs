@@ -49,15 +49,19 @@ impl Departure {
     }
 }
 
-/// An ACK without its SACK blocks, which the tape keeps apart.
+/// An ACK without its SACK blocks, which the tape keeps apart. Small, because tapes hold many.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct HeardAck {
     at: Instant,
     cumulative: Offset,
-    window: u64,
-    echo_age: Option<Duration>,
-    echo_sent_before: Option<Instant>,
-    blocks: (u32, u8),
+    /// How long before the ACK passed its echo was first sent, in ns.
+    echo_age: u64,
+    /// The echo was sent before this; [`Instant::ZERO`] if the ACK echoes nothing known.
+    echo_sent_before: Instant,
+    /// Windows have at most 30 bits (RFC 7323 §2.3).
+    window: u32,
+    first_block: u32,
+    blocks: u8,
     carries_data: bool,
 }
 
@@ -115,6 +119,14 @@ impl Tape {
     /// The sender has answered in `nanos`, the shortest time so far, seen from the capture point.
     pub fn on_lag(&mut self, nanos: u64) {
         self.way_back.shorten_lag(Duration::from_nanos(nanos));
+    }
+
+    /// Reads what the next step will change, to have it in the cache by then. The value has no meaning.
+    #[inline]
+    pub fn prefetch(&self) -> u64 {
+        let step = self.steps.last().map_or(0, |step| step.at().as_nanos());
+        let timestamp = self.timestamps.back().map_or(0, |&(value, ..)| value);
+        step ^ u64::from(timestamp)
     }
 
     /// Its memory, in bytes.
@@ -245,23 +257,17 @@ impl Tape {
         let lag = self.way_back.lag();
         let at = at + lag;
         let echoed = echo.and_then(|echo| self.sending_of(echo));
-        let mut blocks = [Span::new(Offset(0), Offset(0)); 4];
-        let mut count = 0;
-        for (slot, block) in blocks.iter_mut().zip(ack.blocks()) {
-            *slot = *block;
-            count += 1;
-        }
         let heard = HeardAck {
             at,
             cumulative: ack.cumulative,
-            window: ack.window,
-            echo_age: echoed.map(|(first, _)| at.since(first)),
+            echo_age: echoed.map_or(0, |(first, _)| at.nanos_since(first)),
             // The ACK may echo the last packet with that timestamp.
-            echo_sent_before: echoed.map(|(_, last)| last.plus_nanos(1)),
-            blocks: (0, count),
+            echo_sent_before: echoed.map_or(Instant::ZERO, |(_, last)| last.plus_nanos(1)),
+            window: u32::try_from(ack.window).unwrap_or(u32::MAX),
+            first_block: 0,
+            blocks: 0,
             carries_data: ack.carries_data,
         };
-        let passed = PassedAck { heard, blocks, ts };
         let Self {
             way_back,
             steps,
@@ -269,10 +275,18 @@ impl Tape {
             ..
         } = self;
         if lag.is_zero() {
-            push_ack(steps, blocks, passed);
-        } else {
-            way_back.push(passed, |ack| push_ack(steps, blocks, ack));
+            return push_heard(steps, blocks, heard, ack.blocks());
         }
+        let mut passed = PassedAck {
+            heard,
+            blocks: [Span::new(Offset(0), Offset(0)); 4],
+            ts,
+        };
+        for (slot, block) in passed.blocks.iter_mut().zip(ack.blocks()) {
+            *slot = *block;
+            passed.heard.blocks += 1;
+        }
+        way_back.push(passed, |ack| push_ack(steps, blocks, ack));
     }
 
     /// When the timestamp `echo` was first and last sent. If it was not captured, the one before it
@@ -306,11 +320,14 @@ impl Tape {
 
     /// The ACK as the engine takes it.
     pub fn ack(&self, heard: &HeardAck) -> Ack {
-        let (from, count) = (heard.blocks.0 as usize, usize::from(heard.blocks.1));
+        let (from, count) = (heard.first_block as usize, usize::from(heard.blocks));
         let blocks = self.blocks[from..from + count].iter().copied();
-        let mut ack = Ack::new(heard.cumulative, heard.window).with_blocks(blocks);
-        ack.timestamp_rtt = heard.echo_age;
-        ack.echo_sent_before = heard.echo_sent_before;
+        let window = u64::from(heard.window);
+        let mut ack = Ack::new(heard.cumulative, window).with_blocks(blocks);
+        if heard.echo_sent_before > Instant::ZERO {
+            ack.timestamp_rtt = Some(Duration::from_nanos(heard.echo_age));
+            ack.echo_sent_before = Some(heard.echo_sent_before);
+        }
         ack.carries_data = heard.carries_data;
         ack
     }
@@ -329,16 +346,27 @@ impl Tape {
 
 /// Records that the sender heard `ack`, no earlier than the step before.
 fn push_ack(steps: &mut Vec<Step>, recorded: &mut Vec<Span>, ack: PassedAck) {
-    let PassedAck {
-        mut heard, blocks, ..
-    } = ack;
+    let blocks = &ack.blocks[..usize::from(ack.heard.blocks)];
+    push_heard(steps, recorded, ack.heard, blocks);
+}
+
+/// The same for an ACK with these SACK blocks, four at most.
+fn push_heard(
+    steps: &mut Vec<Step>,
+    recorded: &mut Vec<Span>,
+    mut heard: HeardAck,
+    blocks: &[Span],
+) {
     if let Some(last) = steps.last() {
         heard.at = heard.at.max(last.at());
     }
-    heard.blocks.0 = recorded.len() as u32;
-    recorded.extend_from_slice(&blocks[..usize::from(heard.blocks.1)]);
+    heard.first_block = recorded.len() as u32;
+    heard.blocks = blocks.len() as u8;
+    recorded.extend_from_slice(blocks);
     steps.push(Step::Heard(heard));
 }
+
+const _: () = assert!(size_of::<Step>() <= 48);
 
 impl Step {
     /// When it happened.

@@ -20,48 +20,57 @@ use recoup_units::Instant;
 use recoup_wire::{Endpoints, Flags, Options, Segment};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
-use std::mem::{replace, take};
+use std::mem::{offset_of, replace, take};
 use std::net::IpAddr;
 use std::time::Duration;
 
 pub(crate) use succession::Owner;
 
-/// The state of one connection.
+/// The state of one connection. What each packet needs comes first, as in [`DirectionState`].
 #[derive(Debug, Serialize, Deserialize)]
+#[repr(C, align(64))]
 pub(crate) struct ConnectionState {
+    // The first cache line: what every packet needs.
+    pub last: Instant,
+    packets: u64,
+    last_frame: u64,
+    /// The mark of the packets of each direction.
+    pub marks: [Option<Mark>; 2],
+    /// Its memory when it was last counted, in bytes.
+    pub counted_memory: usize,
+    /// Which ends have sent a packet.
+    has_sent: [bool; 2],
+    reset: bool,
+    /// The marks of its packets do not show, or not yet, whether they belong to it.
+    pub has_doubtful_packets: bool,
+    /// Packets between its ends had several marks.
+    pub in_pair: bool,
+    /// Its capture point, from the lower end, if the file holds several.
+    pub point: Option<u8>,
+    opening: Opening,
+
+    // The next three.
+    pub shared: Shared,
+    /// SYNs that may open the next connection.
+    pending_syns: Vec<TimedPacket>,
+
+    directions: [DirectionState; 2],
+
+    // What few packets need.
+    handshake: Handshake,
     /// Distinguishes connections that used the same slot.
     pub serial: u64,
     /// The connection's number in the capture, once it has one.
     pub number: Option<u64>,
     first_frame: u64,
-    last_frame: u64,
-    pub shared: Shared,
-    /// The mark of the packets of each direction.
-    pub marks: [Option<Mark>; 2],
-    /// Its capture point, from the lower end, if the file holds several.
-    pub point: Option<u8>,
-    /// Packets between its ends had several marks.
-    pub in_pair: bool,
-    /// The last SYN of each direction, and when it passed.
-    syns: [Option<LastSyn>; 2],
-    /// The marks of its packets do not show, or not yet, whether they belong to it.
-    pub has_doubtful_packets: bool,
     /// When the first packet was captured, by its timestamp in the capture.
     begun: Instant,
     first: Instant,
-    pub last: Instant,
-    packets: u64,
-    /// Which ends have sent a packet.
-    has_sent: [bool; 2],
-    opening: Opening,
-    reset: bool,
-    handshake: Handshake,
-    directions: [DirectionState; 2],
-    /// SYNs that may open the next connection.
-    pending_syns: Vec<TimedPacket>,
-    /// Its memory when it was last counted, in bytes.
-    pub counted_memory: usize,
+    /// The last SYN of each direction, and when it passed.
+    syns: [Option<LastSyn>; 2],
 }
+
+const _: () = assert!(offset_of!(ConnectionState, shared) == 64);
 
 /// The last SYN of a direction.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -506,8 +515,9 @@ impl ConnectionState {
     /// Returns the change.
     #[inline]
     pub fn count_memory(&mut self) -> isize {
-        // Vectors grow at powers of two.
+        // Vectors grow at powers of two. Once the connection is over, they are shrunk.
         let every = match self.packets {
+            _ if self.is_over() => 1,
             0..=8 => 1,
             9..=64 => 4,
             _ => 16,
@@ -531,7 +541,7 @@ impl ConnectionState {
     #[inline]
     pub fn prefetch(&self) -> u64 {
         let sides = self.directions.iter().map(DirectionState::prefetch);
-        let own = self.packets ^ self.last.as_nanos() ^ self.pending_syns.len() as u64;
+        let own = self.packets ^ self.shared.prefetch() ^ self.pending_syns.len() as u64;
         sides.fold(own, |a, b| a ^ b)
     }
 

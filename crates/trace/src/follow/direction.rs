@@ -51,7 +51,7 @@ use recoup_wire::{Flags, SeqNumber};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::collections::VecDeque;
-use std::mem::take;
+use std::mem::{offset_of, take};
 
 /// Where the data of a connection begins whose SYN was not captured. Earlier data fits below.
 const MID_CONNECTION: Offset = Offset(1 << 32);
@@ -59,7 +59,7 @@ const MID_CONNECTION: Offset = Offset(1 << 32);
 /// So many duplicate ACKs without SACK show that it is not in use.
 const DUPTHRESH: u8 = 3;
 
-/// Stands for "no unconfirmed ACK" and "no window probe".
+/// Stands for "no unconfirmed ACK", "no window probe" and "no FIN".
 const NO_OFFSET: Offset = Offset(u64::MAX);
 
 /// Work that replays may take for each captured segment of a direction, in segments that the engines
@@ -78,90 +78,111 @@ const UNKNOWN_WINDOW: u64 = 1 << 16;
 /// IP identifications that differ by less come from one counter.
 const SAME_COUNTER: i16 = 2048;
 
-/// The state of one direction.
+/// The state of one direction. With thousands of connections, most of the time goes into fetching it from
+/// memory. So what each packet needs stands together, in as few cache lines as possible.
 #[derive(Debug, Serialize, Deserialize)]
+#[repr(C, align(64))]
 pub(crate) struct DirectionState {
-    isn: Option<SeqNumber>,
+    // The first cache line: what every packet of either direction needs.
     una: Offset,
-    /// The highest cumulative ACK that was captured. If the SYN was not, `una` begins at the first
-    /// packet, acknowledged or not.
-    acked: Option<Offset>,
     nxt: Offset,
+    isn: Option<SeqNumber>,
     window_edge: Offset,
-    window: u64,
+    /// A cumulative ACK above everything captured, until another packet confirms it.
+    unconfirmed_ack: Offset,
+    /// The end of the FIN, if one was captured.
+    fin: Offset,
+    advanced_at: Instant,
+    window: u32,
     /// The window scale of ACKs of this direction.
     pub window_scale: u8,
-    pub mss: Mss,
-    outstanding: VecDeque<OutstandingPacket>,
-    /// How many of the `outstanding` packets are acknowledged; they are kept for late duplicates.
-    acknowledged: usize,
-    advanced_at: Instant,
-    pub rtts: Rtts,
-    pub segments: u64,
-    pub bytes: u64,
-    pub duplicates: u64,
-    /// Of those, packets with the same IP identification as one captured a while before.
-    pub late_copies: u64,
-    pub probes: u64,
-    pub missing: u64,
-    pub foreign: u64,
-    pub fin: Option<Offset>,
     /// An ACK was captured.
     heard: bool,
     /// Duplicate ACKs without SACK.
     plain_duplicates: u8,
-    peer_closed_at: Option<Instant>,
-    reset_at: Option<Instant>,
-    /// A cumulative ACK above everything captured, until another packet confirms it.
-    unconfirmed_ack: Offset,
-    /// A byte sent into a closed window. It counts as sent once it is acknowledged.
-    window_probe: Offset,
-    recent: RecentPackets,
-    /// Steps that looking after the outstanding packets has taken.
-    steps: u64,
     /// More would have cost too much, so something was left out.
     too_costly: bool,
+
+    // The second: what data and the ACKs of data need.
+    outstanding: VecDeque<OutstandingPacket>,
+    /// How many of the `outstanding` packets are acknowledged; they are kept for late duplicates.
+    acknowledged: u32,
     ids: IdCounter,
     /// What is known of the way from the sender, where the capture point is away from it.
     away: Option<Box<AwayState>>,
     pub episode: Option<Box<Episode>>,
+
+    // The third: what the packets of this direction need.
+    recent: RecentPackets,
+
+    // The fourth.
+    pub segments: u64,
+    pub bytes: u64,
+    pub mss: Mss,
+    /// The highest cumulative ACK that was captured; offset 0 before. If the SYN was not captured, `una`
+    /// begins at the first packet, acknowledged or not.
+    acked: Offset,
+    pub duplicates: u64,
+    pub probes: u64,
+
+    // The fifth and sixth: what the first ACK of data needs.
+    pub rtts: Rtts,
+
+    // What few packets need.
+    /// Duplicates with the same IP identification as a packet captured a while before.
+    pub late_copies: u64,
+    pub missing: u64,
+    pub foreign: u64,
+    peer_closed_at: Option<Instant>,
+    reset_at: Option<Instant>,
+    /// A byte sent into a closed window. It counts as sent once it is acknowledged.
+    window_probe: Offset,
+    /// Steps that looking after the outstanding packets has taken.
+    steps: u64,
 }
+
+const _: () = {
+    assert!(offset_of!(DirectionState, outstanding) == 64);
+    assert!(offset_of!(DirectionState, recent) == 128);
+    assert!(offset_of!(DirectionState, segments) == 192);
+    assert!(offset_of!(DirectionState, rtts) == 256);
+};
 
 impl Default for DirectionState {
     fn default() -> Self {
         Self {
-            isn: None,
             una: MID_CONNECTION,
-            acked: None,
             nxt: MID_CONNECTION,
+            isn: None,
             window_edge: MID_CONNECTION,
+            unconfirmed_ack: NO_OFFSET,
+            fin: NO_OFFSET,
+            advanced_at: Instant::ZERO,
             window: 0,
             window_scale: 0,
-            mss: Mss::default(),
-            outstanding: VecDeque::new(),
-            acknowledged: 0,
-            advanced_at: Instant::ZERO,
-            rtts: Rtts::default(),
-            segments: 0,
-            bytes: 0,
-            duplicates: 0,
-            late_copies: 0,
-            probes: 0,
-            missing: 0,
-            foreign: 0,
-            fin: None,
             heard: false,
             plain_duplicates: 0,
-            peer_closed_at: None,
-            reset_at: None,
-            unconfirmed_ack: NO_OFFSET,
-            window_probe: NO_OFFSET,
-            recent: RecentPackets::default(),
-            steps: 0,
             too_costly: false,
+            outstanding: VecDeque::new(),
+            acknowledged: 0,
             ids: IdCounter::default(),
             away: None,
             episode: None,
+            recent: RecentPackets::default(),
+            segments: 0,
+            bytes: 0,
+            mss: Mss::default(),
+            acked: Offset::SYN,
+            duplicates: 0,
+            probes: 0,
+            rtts: Rtts::default(),
+            late_copies: 0,
+            missing: 0,
+            foreign: 0,
+            peer_closed_at: None,
+            reset_at: None,
+            window_probe: NO_OFFSET,
+            steps: 0,
         }
     }
 }
@@ -184,22 +205,24 @@ impl DirectionState {
     #[inline]
     pub fn memory(&self) -> usize {
         let episode = self.episode.as_ref();
+        let away = self.away.as_ref();
         self.outstanding.heap_size()
             + self.rtts.memory()
+            + away.map_or(0, |away| away.memory())
             + episode.map_or(0, |episode| episode.memory())
     }
 
-    /// Reads what a packet will change, to have it in the cache by then. The value has no meaning.
+    /// Reads one field of each cache line that a packet needs, to have the lines in the cache by then. The
+    /// value has no meaning.
     #[inline]
     pub fn prefetch(&self) -> u64 {
-        let last = self
-            .outstanding
-            .back()
-            .map_or(0, |packet| packet.span.end.0);
-        let first = self.outstanding.get(self.acknowledged);
-        let first = first.map_or(0, |packet| packet.span.start.0);
-        let rest = self.rtts.prefetch() ^ self.recent.prefetch();
-        last ^ first ^ self.una.0 ^ self.segments ^ self.window ^ rest
+        let last = self.outstanding.back();
+        let first = self.outstanding.get(self.acknowledged as usize);
+        let heap = last.map_or(0, |packet| packet.span.end.0)
+            ^ first.map_or(0, |packet| packet.span.start.0)
+            ^ self.away.as_ref().map_or(0, |away| away.prefetch())
+            ^ (self.episode.as_ref()).map_or(0, |episode| episode.prefetch());
+        self.una.0 ^ self.recent.prefetch() ^ self.segments ^ self.rtts.prefetch() ^ heap
     }
 
     /// The first SYN was sent.
@@ -232,7 +255,7 @@ impl DirectionState {
 
     /// Whether everything sent, including a FIN, is acknowledged.
     pub fn is_closed(&self) -> bool {
-        self.fin.is_some_and(|end| self.una >= end)
+        self.una >= self.fin
     }
 
     /// Takes a packet of this direction.
@@ -275,7 +298,7 @@ impl DirectionState {
         self.segments += 1;
         self.bytes += u64::from(segment.payload_len);
         if segment.flags.contains(Flags::FIN) {
-            self.fin = Some(span.end);
+            self.fin = span.end;
         }
         if let Some(before) = before
             && span.start == self.nxt
@@ -470,6 +493,9 @@ impl DirectionState {
         // Most connections in the table have ended and wait for late packets.
         self.outstanding.shrink_to_fit();
         self.rtts.shrink();
+        if let Some(away) = &mut self.away {
+            away.recent_acks.shrink();
+        }
         let episode_context = self.episode_context(context);
         (self.episode.as_mut()).map_or_else(Learned::default, |episode| {
             episode.on_connection_over(&episode_context, now)

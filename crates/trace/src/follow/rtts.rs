@@ -21,24 +21,25 @@ const USUAL_SAMPLES: usize = 32;
 
 /// Round-trip times between the capture point and the receiver of the data, in ns.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[repr(C)]
 pub(crate) struct Rtts {
+    /// The latest samples; a ring once it is full.
+    samples: Vec<RttSample>,
+    /// `snd_una` at the latest sample.
+    una: Offset,
     count: u64,
-    sum: u64,
     min: u64,
-    max: u64,
     /// The shortest time in which anything was acknowledged.
     least: u64,
     average: u64,
-    /// The latest samples; a ring once it is full.
-    samples: Vec<RttSample>,
+    sum: u64,
+    max: u64,
     /// Where the ring begins.
     oldest: u32,
     /// One of every `stride` samples is in `quantile_samples`.
     stride: u32,
     /// Samples for quantiles, in µs; empty while `samples` holds all.
     quantile_samples: Vec<u32>,
-    /// `snd_una` at the latest sample.
-    una: Offset,
 }
 
 impl Rtts {
@@ -61,7 +62,7 @@ impl Rtts {
     #[inline]
     pub fn prefetch(&self) -> u64 {
         let sample = self.samples.last().map_or(0, |sample| sample.una);
-        self.count ^ self.una.0 ^ u64::from(sample)
+        self.count ^ self.max ^ u64::from(sample)
     }
 
     /// Its memory on the heap, in bytes.
@@ -187,58 +188,76 @@ impl Rtts {
 }
 
 /// How fast an end responds, as seen from the capture point.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct ResponseTime {
-    /// In ns.
-    least: Option<u64>,
-    /// A timestamp sent to this end, and when it passed, until it is echoed.
-    pending: Option<(u32, Instant)>,
+    /// In ns; `u64::MAX` without one.
+    least: u64,
+    /// When the pending timestamp passed.
+    pending_at: Instant,
+    /// A timestamp sent to this end, until it is echoed.
+    pending: u32,
     /// The last timestamp sent to this end. An echo can only be matched to the first packet with
     /// it.
-    last_value: Option<u32>,
+    last_value: u32,
+    is_pending: bool,
+    has_last: bool,
+}
+
+impl Default for ResponseTime {
+    fn default() -> Self {
+        Self {
+            least: u64::MAX,
+            pending_at: Instant::ZERO,
+            pending: 0,
+            last_value: 0,
+            is_pending: false,
+            has_last: false,
+        }
+    }
 }
 
 impl ResponseTime {
     /// The end responded within `time` ns.
     #[inline]
     pub fn on_response(&mut self, time: u64) {
-        self.least = Some(self.least.map_or(time, |least| least.min(time)));
+        self.least = self.least.min(time);
     }
 
     /// A timestamp was sent to this end.
     #[inline]
     pub fn on_timestamp(&mut self, at: Instant, value: u32) {
-        if self.last_value != Some(value) && self.pending.is_none() {
-            self.pending = Some((value, at));
+        let is_new = !self.has_last || self.last_value != value;
+        if is_new && !self.is_pending {
+            (self.pending, self.pending_at) = (value, at);
+            self.is_pending = true;
         }
-        self.last_value = Some(value);
+        self.last_value = value;
+        self.has_last = true;
     }
 
     /// The end echoed a timestamp.
     #[inline]
     pub fn on_echo(&mut self, at: Instant, echo: u32) {
-        if let Some((value, sent_at)) = self.pending
-            && echo.wrapping_sub(value).cast_signed() >= 0
-        {
-            self.pending = None;
-            self.on_response(at.nanos_since(sent_at));
+        if self.is_pending && echo.wrapping_sub(self.pending).cast_signed() >= 0 {
+            self.is_pending = false;
+            self.on_response(at.nanos_since(self.pending_at));
         }
     }
 
     /// The shortest response time, in ns; 0 without one.
     #[inline]
     pub fn nanos(&self) -> u64 {
-        self.least.unwrap_or_default()
+        self.least_nanos().unwrap_or_default()
     }
 
     /// The same; `None` without one.
     #[inline]
     pub fn least_nanos(&self) -> Option<u64> {
-        self.least
+        (self.least != u64::MAX).then_some(self.least)
     }
 
     /// The shortest response time.
     pub fn least(&self) -> Option<Duration> {
-        self.least.map(Duration::from_nanos)
+        self.least_nanos().map(Duration::from_nanos)
     }
 }

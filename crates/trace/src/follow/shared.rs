@@ -13,31 +13,32 @@ use std::time::Duration;
 
 /// What both directions of a connection need.
 #[derive(Debug, Serialize, Deserialize)]
+#[repr(C)]
 pub(crate) struct Shared {
-    /// `src` sends direction 0.
-    pub endpoints: Endpoints,
+    /// How fast each end responds.
+    pub response_times: [ResponseTime; 2],
+    /// When each end's last packet was captured.
+    pub last_packet_at: [Instant; 2],
+    /// Packets identical to one just before.
+    pub identical_packets: u64,
     /// SACK was negotiated, or is in use.
     pub sack: bool,
     /// A SYN does not permit SACK.
     pub sack_refused: bool,
     /// Timestamps are in use.
     pub timestamps: bool,
-    /// When each end's last packet was captured.
-    pub last_packet_at: [Instant; 2],
-    /// Packets identical to one just before.
-    pub identical_packets: u64,
     /// The capture holds the SYN twice before the SYN-ACK.
     pub syn_duplicated: bool,
-    /// How fast each end responds.
-    pub response_times: [ResponseTime; 2],
+    /// Options of each direction's ACKs were cut or malformed. SACK blocks come last, so they are
+    /// lost first.
+    pub options_cut: [bool; 2],
     /// Whether the capturing host sent each direction, where the capture says so.
     pub outgoing: [Option<bool>; 2],
     /// The capture says both of one direction: it comes from a router or bridge, which receives and
     /// sends every packet.
     contradicted: bool,
-    /// Options of each direction's ACKs were cut or malformed. SACK blocks come last, so they are
-    /// lost first.
-    pub options_cut: [bool; 2],
+    /// `src` sends direction 0.
+    pub endpoints: Endpoints,
 }
 
 impl Shared {
@@ -55,6 +56,12 @@ impl Shared {
             contradicted: false,
             options_cut: [false; 2],
         }
+    }
+
+    /// Reads what a packet needs, to have it in the cache by then. The value has no meaning.
+    #[inline]
+    pub fn prefetch(&self) -> u64 {
+        self.response_times[0].nanos() ^ self.last_packet_at[0].as_nanos()
     }
 
     /// The address that sends direction `side`.

@@ -1,8 +1,11 @@
 //! What a capture holds, and what of it could not be read.
 
+use super::ReadError;
+use super::joined::JoinedFiles;
 use crate::finding::Inseparable;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::mem::take;
 use std::time::Duration;
 
 /// A number of frames.
@@ -22,12 +25,16 @@ impl FrameCount {
         self.count += 1;
     }
 
-    /// Adds frames of a later capture, before which there are `before` frames.
-    fn append(&mut self, later: Self, before: u64) {
-        if self.count == 0 && later.count > 0 {
-            self.first_frame = before + later.first_frame;
+    /// Adds frames of another capture. `place` gives the number of one of its frames here.
+    fn append(&mut self, later: Self, place: impl Fn(u64) -> u64) {
+        if later.count > 0 {
+            let first = place(later.first_frame);
+            self.first_frame = match self.count {
+                0 => first,
+                _ => self.first_frame.min(first),
+            };
+            self.count += later.count;
         }
-        self.count += later.count;
     }
 }
 
@@ -151,20 +158,19 @@ pub struct Anomaly {
 }
 
 impl Anomaly {
-    /// Adds those of a later capture, before which there are `before` frames.
-    fn append(&mut self, later: &Self, before: u64) {
-        if self.frames.count == 0 {
-            self.first_by = later.first_by;
-        }
-        self.frames.append(later.frames, before);
-    }
-
     #[cold]
     pub(crate) fn add(&mut self, frame: u64, by: Duration) {
         if self.frames.count == 0 {
             self.first_by = by;
         }
         self.frames.add(frame);
+    }
+
+    fn append(&mut self, later: Self, place: impl Fn(u64) -> u64) {
+        if self.frames.count == 0 {
+            self.first_by = later.first_by;
+        }
+        self.frames.append(later.frames, place);
     }
 
     /// A line for the user; `None` if there are no such frames.
@@ -181,10 +187,10 @@ impl Anomaly {
 }
 
 impl ClockAnomalies {
-    /// Adds those of a later capture, before which there are `before` frames.
-    pub(crate) fn append(&mut self, later: &Self, before: u64) {
-        self.set.append(&later.set, before);
-        self.outliers.append(&later.outliers, before);
+    /// Adds those of a later capture. `place` gives the number of one of its frames here.
+    pub(crate) fn append(&mut self, later: &Self, place: impl Fn(u64) -> u64) {
+        self.set.append(later.set, &place);
+        self.outliers.append(later.outliers, &place);
     }
 
     fn notes(&self) -> impl Iterator<Item = String> {
@@ -251,6 +257,11 @@ pub struct Counts {
     pub inseparable: Option<(u64, Inseparable)>,
     /// ICMP messages that a TCP segment was too large for its path. The analysis uses them.
     pub path_mtu_messages: FrameCount,
+    /// The files, if several were joined.
+    pub files: JoinedFiles,
+    /// Frames up to this one were counted by an earlier run.
+    #[serde(skip)]
+    pub(super) counted_before: u64,
     /// The first unsupported link type.
     pub(super) unknown_link: Option<i32>,
     skipped: [FrameCount; Reason::ALL.len()],
@@ -268,33 +279,38 @@ impl Counts {
         self.odd[oddity as usize]
     }
 
-    /// Adds what was read after this: the frames of `later` are numbered on from these.
-    pub fn append(&mut self, later: Self) {
+    /// Adds what was read after this. Its frames go on after those counted so far.
+    pub fn append(&mut self, mut later: Self) {
         let before = self.frames;
+        self.files.append(take(&mut later.files), before);
+        self.merge(&later, |frame| before + frame);
         self.frames += later.frames;
+        self.ending = later.ending;
+    }
+
+    /// Adds all but the frames, files and ending of `later`. `place` gives the number of one of its frames here.
+    pub(super) fn merge(&mut self, later: &Self, place: impl Fn(u64) -> u64) {
         self.packets += later.packets;
         self.dropped = match (self.dropped, later.dropped) {
-            (Some(one), Some(other)) => Some(one + other),
-            (one, other) => one.or(other),
+            (Some(dropped), Some(more)) => Some(dropped.saturating_add(more)),
+            (dropped, more) => dropped.or(more),
         };
-        self.ending = later.ending;
-        self.clock.append(&later.clock, before);
-        self.inseparable = match (self.inseparable, later.inseparable) {
-            (Some((one, first)), Some((other, _))) => Some((one + other, first)),
-            (None, Some((count, mut first))) => {
-                first.frame += before;
-                Some((count, first))
-            }
-            (one, None) => one,
-        };
-        (self.path_mtu_messages).append(later.path_mtu_messages, before);
+        self.clock.append(&later.clock, &place);
+        if let Some((count, first)) = later.inseparable {
+            let first = Inseparable {
+                frame: place(first.frame),
+                ..first
+            };
+            let (before, first) = self.inseparable.unwrap_or((0, first));
+            self.inseparable = Some((before + count, first));
+        }
+        self.path_mtu_messages
+            .append(later.path_mtu_messages, &place);
         self.unknown_link = self.unknown_link.or(later.unknown_link);
-        for (mine, theirs) in self.skipped.iter_mut().zip(later.skipped) {
-            mine.append(theirs, before);
-        }
-        for (mine, theirs) in self.odd.iter_mut().zip(later.odd) {
-            mine.append(theirs, before);
-        }
+        let skipped = self.skipped.iter_mut().zip(later.skipped);
+        skipped.for_each(|(all, more)| all.append(more, &place));
+        let odd = self.odd.iter_mut().zip(later.odd);
+        odd.for_each(|(all, more)| all.append(more, &place));
     }
 
     /// What a user should know, one line each: frames left out that may matter, oddities, and how
@@ -328,24 +344,44 @@ impl Counts {
             .chain(self.clock.notes())
             .chain(left_out)
             .chain(ending)
+            .chain(self.files.notes())
             .collect()
+    }
+
+    /// These counts, unless `file` has only frames of unsupported link types.
+    pub(super) fn of_known_link(self, file: String) -> Result<Self, ReadError> {
+        let unknown = self.skipped(Reason::LinkType).count;
+        if unknown > 0 && unknown == self.frames {
+            let link = self.unknown_link.unwrap_or_default();
+            return Err(ReadError::LinkType { file, link });
+        }
+        Ok(self)
     }
 
     /// The last frame counted is no segment.
     #[inline]
     pub(super) fn skip(&mut self, reason: Reason) {
+        if self.frames <= self.counted_before {
+            return;
+        }
         self.skipped[reason as usize].add(self.frames);
     }
 
     /// The last frame counted is an ICMP message that a segment was too large for its path.
     #[cold]
     pub(super) fn on_path_mtu_message(&mut self) {
+        if self.frames <= self.counted_before {
+            return;
+        }
         self.path_mtu_messages.add(self.frames);
     }
 
     /// The last frame counted is odd.
     #[cold]
     pub(super) fn note(&mut self, oddity: Oddity) {
+        if self.frames <= self.counted_before {
+            return;
+        }
         self.odd[oddity as usize].add(self.frames);
     }
 }

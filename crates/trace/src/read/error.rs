@@ -4,6 +4,7 @@ use super::window::{InputEnd, Window};
 use super::{Ending, link};
 use crate::finding::Inseparable;
 use std::io;
+use std::time::Duration;
 use thiserror::Error;
 
 /// Why a capture cannot be read at all. Each message is one line.
@@ -22,6 +23,37 @@ pub enum ReadError {
     Directory {
         /// The file.
         file: String,
+    },
+    /// It is a pipe or another kind of stream, which cannot be looked at before it is read.
+    #[error("{file}: expected a file, because joined captures are looked at before they are read")]
+    NoFile {
+        /// The stream.
+        file: String,
+    },
+    /// It is the same capture as another one.
+    #[error("{file}: the same packets as in {other}: expected each capture once")]
+    Repeated {
+        /// The file.
+        file: String,
+        /// The other one.
+        other: String,
+    },
+    /// Another capture was written to it after it was looked at.
+    #[error("{file}: overwritten while the captures were read")]
+    Overwritten {
+        /// The file.
+        file: String,
+    },
+    /// It begins before the end of what was read earlier.
+    #[error(
+        "{file}: begins {:.1} s before the end of the captures that were read before: expected later packets",
+        by.as_secs_f64()
+    )]
+    Early {
+        /// The file.
+        file: String,
+        /// By how much.
+        by: Duration,
     },
     /// It is no capture.
     #[error(

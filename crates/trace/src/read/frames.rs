@@ -25,6 +25,8 @@ pub(super) struct Frame<'a> {
 pub(super) struct Frames {
     packet: CapturedPacket,
     counts: Counts,
+    /// The time of the first frame that is no segment.
+    first_skipped_at: Option<Instant>,
 }
 
 impl Frames {
@@ -50,6 +52,7 @@ impl Frames {
         Self {
             packet,
             counts: Counts::default(),
+            first_skipped_at: None,
         }
     }
 
@@ -57,6 +60,25 @@ impl Frames {
     #[inline]
     pub fn packet(&self) -> &CapturedPacket {
         &self.packet
+    }
+
+    pub fn packet_mut(&mut self) -> &mut CapturedPacket {
+        &mut self.packet
+    }
+
+    /// The time of the first frame that is no segment.
+    pub fn first_skipped_at(&self) -> Option<Instant> {
+        self.first_skipped_at
+    }
+
+    /// Counts no frame up to this one.
+    pub fn count_after(&mut self, frame: u64) {
+        self.counts.counted_before = frame;
+    }
+
+    /// Forgets the segments counted so far but for the latest `count`, and what was dropped.
+    pub fn forget_segments(&mut self, count: u64) {
+        (self.counts.packets, self.counts.dropped) = (count, None);
     }
 
     pub fn counts(&self) -> &Counts {
@@ -102,6 +124,8 @@ impl Frames {
                 true
             }
             Err(reason) => {
+                let at = frame.at.unwrap_or_else(|nearest| nearest);
+                self.first_skipped_at.get_or_insert(at);
                 self.counts.skip(reason);
                 false
             }

@@ -1,5 +1,5 @@
 mod hostile;
-mod made;
+pub(super) mod made;
 
 use super::{CapturedPacket, Ending, Oddity, PacketSource, Reader, Reason};
 use made::*;

@@ -140,12 +140,13 @@ impl StateFile {
         }
     }
 
+    fn open<V: Continued>(path: &Path) -> StateReader {
+        StateReader::open(path, VERSION, &Self::origin::<V>()).unwrap()
+    }
+
     fn load<V: Continued>(path: &Path) -> Continuation<V> {
-        let file = StateReader::open(path, VERSION, &Self::origin::<V>()).unwrap();
-        file.map_or_else(
-            || Continuation::new(&settings()),
-            |file| Continuation::load(file, &settings()).unwrap(),
-        )
+        let file = path.exists().then(|| Self::open::<V>(path));
+        Continuation::load(file, Vec::new(), &settings()).unwrap()
     }
 
     /// Goes on with the state, in these packets.
@@ -317,7 +318,7 @@ fn every_summary_is_that_of_the_packets_so_far() {
 fn an_interrupted_run_goes_on_where_it_stopped() {
     let packets = packets();
     let bytes = capture(&packets);
-    let mut analysis = Continuation::<Summary>::new(&settings());
+    let mut analysis = Continuation::<Summary>::load(None, Vec::new(), &settings()).unwrap();
     let mut calls = 0;
     let reader = Reader::new("x", &bytes[..]).unwrap();
     let watch = |_: &Reader<'_>| {
@@ -344,10 +345,8 @@ fn a_state_of_something_else_is_refused() {
     let mut file = StateWriter::create(&state.path, VERSION, &origin).unwrap();
     file.part(&"not an analysis").unwrap();
     file.complete().unwrap().publish().unwrap();
-    let file = StateReader::open(&state.path, VERSION, &origin)
-        .unwrap()
-        .unwrap();
-    let Err(error) = Continuation::<Summary>::load(file, &settings()) else {
+    let file = StateFile::open::<Summary>(&state.path);
+    let Err(error) = Continuation::<Summary>::load(Some(file), Vec::new(), &settings()) else {
         panic!("accepted");
     };
     let line = error.to_string();

@@ -1,6 +1,7 @@
 //! `recoup analyze`.
 
 mod endings;
+mod state;
 
 use crate::cli::{Folder, Outcome, csv_rows};
 use serde_json::Value;

@@ -125,6 +125,12 @@ fn analyses_have_the_fields_of_their_versions() {
         assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
         let document = serde_json::from_str(&outcome.stdout).expect("JSON");
         check(&document, "", Fields::new());
+        // With a state, rows are records; the summary is the same document.
+        let args = [
+            "analyze", "--state", &view, capture, &view, "--format", "json",
+        ];
+        let document = folder.recoup(&args).json();
+        check(&document, "", Fields::new());
     }
 }
 

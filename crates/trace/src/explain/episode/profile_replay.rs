@@ -2,6 +2,7 @@
 
 use super::super::context::EpisodeContext;
 use super::super::replay::Replay;
+use super::super::rtt_samples::Estimators;
 use super::super::tape::Tape;
 use super::row::Row;
 use crate::hosts::Score;
@@ -44,6 +45,7 @@ impl ProfileReplay {
     pub fn run(
         &mut self,
         tape: &Tape,
+        estimators: &mut Estimators<'_>,
         most: u64,
         rows: &mut [Row],
         context: &EpisodeContext<'_>,
@@ -53,7 +55,8 @@ impl ProfileReplay {
             let mechanisms = context.candidates.mechanisms(self.candidate);
             let used = context.pools.replays.take();
             let mut replay = used.unwrap_or_else(|| Box::new(Replay::new(mechanisms)));
-            replay.begin(mechanisms, context, &tape.beginning);
+            let rtt = estimators.with(mechanisms.rto);
+            replay.begin(mechanisms, context, &tape.beginning, rtt);
             replay
         });
         let complete = replay.run(tape, before.saturating_add(most), |index, explained| {

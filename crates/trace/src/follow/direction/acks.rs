@@ -13,10 +13,10 @@ use recoup_wire::{Flags, SeqNumber};
 use std::mem::replace;
 
 /// Acknowledged packets that are always kept, for their late duplicates.
-const REMEMBERED: usize = 4;
+const REMEMBERED: u32 = 4;
 
 /// The most acknowledged packets kept for a round trip: a duplicate by the network may be late.
-const MOST_REMEMBERED: usize = 256;
+const MOST_REMEMBERED: u32 = 256;
 
 impl DirectionState {
     /// Takes an ACK from the peer. Returns how long it took, in ns, if it covers data that was sent
@@ -47,7 +47,7 @@ impl DirectionState {
         self.unconfirmed_ack = NO_OFFSET;
         self.heard = true;
         let syn = segment.flags.contains(Flags::SYN);
-        let window = u64::from(segment.window) << if syn { 0 } else { self.window_scale };
+        let window = u32::from(segment.window) << if syn { 0 } else { self.window_scale };
         let carries_data = segment.sequence_len() > 0;
         let blocks = segment.options.sack.as_slice();
         let out_of_order = blocks.iter().any(|[left, _]| left.after(segment.ack));
@@ -55,19 +55,18 @@ impl DirectionState {
             && cumulative == self.una
             && !carries_data
             && window == self.window
-            && self.outstanding.len() > self.acknowledged;
+            && self.unacknowledged() > 0;
         self.plain_duplicates = self.plain_duplicates.saturating_add(repeated.into());
-        if out_of_order || repeated {
+        if (out_of_order || repeated) && !self.is_recording() {
             self.open_episode(&self.episode_context(context), None);
         }
         self.window = window;
-        let acked = self
-            .acked
-            .replace(self.acked.unwrap_or_default().max(cumulative));
+        let acked = self.acked;
+        self.acked = acked.max(cumulative);
+        let window = u64::from(window);
         let mut ack = Ack::new(cumulative, window);
         ack.carries_data = carries_data;
         if self.episode.is_some() {
-            let acked = acked.unwrap_or(Offset::SYN);
             self.pass_ack_to_episode(packet, now, isn, (acked, &mut ack), context);
         }
         if context.shared.is_away(context.side) {
@@ -134,9 +133,8 @@ impl DirectionState {
         let echo = timestamps
             .filter(|_| packet.options_complete)
             .map(|ts| ts.echo);
-        let ts = timestamps.map(|ts| (ts.value, segment.seq));
         let way = context.shared.response_times[context.side].nanos();
-        let recent = RecentAck::new(now, ack, echo, ts);
+        let recent = RecentAck::new(now, ack, segment, echo);
         let away = self.away.get_or_insert_default();
         away.recent_acks.push(recent, way.saturating_mul(2));
     }
@@ -208,7 +206,7 @@ impl DirectionState {
         let mut first = None;
         let mut newest = None;
         let mut ambiguous = false;
-        let mut i = self.acknowledged;
+        let mut i = self.acknowledged as usize;
         while let Some(packet) = self.outstanding.get(i)
             && packet.span.start < una
         {
@@ -224,7 +222,7 @@ impl DirectionState {
             }
             i += 1;
         }
-        self.acknowledged = i;
+        self.acknowledged = i as u32;
         self.una = una;
         if ambiguous { None } else { first.zip(newest) }
     }

@@ -13,6 +13,7 @@ use super::send_clock::SendClock;
 use super::unseen_original::SenderShown;
 use crate::explain::tape::Departure;
 use crate::follow::shared::DirectionContext;
+use crate::memory::allocated;
 use crate::read::CapturedPacket;
 use recoup_units::Instant;
 use serde::{Deserialize, Serialize};
@@ -42,6 +43,17 @@ pub(super) struct Arrival {
 }
 
 impl AwayState {
+    /// Its memory, in bytes.
+    pub fn memory(&self) -> usize {
+        allocated(size_of::<Self>()) + self.recent_acks.memory()
+    }
+
+    /// Reads what the next packet needs, to have it in the cache by then. The value has no meaning.
+    #[inline]
+    pub fn prefetch(&self) -> u64 {
+        self.departed_at.as_nanos() ^ self.recent_acks.prefetch()
+    }
+
     /// A packet was captured at `now`, of which `lost` before it were not.
     fn on_packet(&mut self, packet: &CapturedPacket, now: Instant, lost: Option<u16>) -> Arrival {
         let segment = &packet.segment;

@@ -30,13 +30,12 @@ const TICKS_AT_ONCE: u32 = 977;
 /// interface to the next within this time.
 const WITHIN_A_HOST: Duration = Duration::from_micros(20);
 
-/// Fingerprints of the last packets, and when they were captured.
+/// Fingerprints of the last packets, newest first, and when they were captured.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct RecentPackets {
     fingerprints: [u32; REMEMBERED],
     /// In ticks.
     captured_at: [u32; REMEMBERED],
-    next: u8,
 }
 
 impl RecentPackets {
@@ -76,16 +75,16 @@ impl RecentPackets {
     /// Adds a packet.
     #[inline]
     pub fn push(&mut self, fingerprint: u32, now: Instant) {
-        let i = usize::from(self.next) % REMEMBERED;
-        self.fingerprints[i] = fingerprint;
-        self.captured_at[i] = tick(now);
-        self.next = self.next.wrapping_add(1);
+        self.fingerprints.copy_within(..REMEMBERED - 1, 1);
+        self.captured_at.copy_within(..REMEMBERED - 1, 1);
+        self.fingerprints[0] = fingerprint;
+        self.captured_at[0] = tick(now);
     }
 
     /// Reads what a packet will change, to have it in the cache by then. The value has no meaning.
     #[inline]
     pub fn prefetch(&self) -> u64 {
-        u64::from(self.fingerprints[0] ^ self.next as u32)
+        self.fingerprints[0].into()
     }
 }
 

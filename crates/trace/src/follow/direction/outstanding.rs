@@ -90,6 +90,11 @@ impl DirectionState {
         self.outstanding.push_back(packet);
     }
 
+    /// How many entries are not acknowledged.
+    pub(super) fn unacknowledged(&self) -> usize {
+        self.outstanding.len() - self.acknowledged as usize
+    }
+
     /// The index of the entry that holds `offset`, acknowledged or not.
     pub(super) fn outstanding_at(&self, offset: Offset) -> Option<usize> {
         let i = self.first_beyond(offset);
@@ -102,7 +107,7 @@ impl DirectionState {
         let seen = || (self.episode.as_ref()).is_some_and(|episode| episode.has_copy_of(span));
         self.nxt >= MID_CONNECTION
             && span.start < MID_CONNECTION
-            && self.acked.is_none_or(|acked| acked < span.end)
+            && self.acked < span.end
             && !seen()
     }
 
@@ -133,14 +138,14 @@ impl DirectionState {
 
     /// An upper bound of the segments that a replay makes of what is outstanding.
     pub(super) fn most_segments_outstanding(&self, mss: u32) -> u64 {
-        let packets = (self.outstanding.len() - self.acknowledged) as u64;
+        let packets = self.unacknowledged() as u64;
         let bytes = self.nxt.since(self.una);
         (packets + bytes / u64::from(mss.max(1))).min(packets * MOST_PIECES)
     }
 
     /// The number of outstanding segments of `mss` bytes.
     pub(super) fn segments_outstanding(&mut self, mss: u32) -> u32 {
-        let len = self.outstanding.len() - self.acknowledged;
+        let len = self.unacknowledged();
         // Counting very many takes too long: each further entry counts as one segment.
         let most = match self.can_afford(len.min(MOST_COUNTED)) {
             true => MOST_COUNTED,
@@ -148,7 +153,7 @@ impl DirectionState {
         };
         let rest = len.saturating_sub(most) as u64;
         let mss = u64::from(mss.max(1));
-        let outstanding = self.outstanding.range(self.acknowledged..);
+        let outstanding = self.outstanding.range(self.acknowledged as usize..);
         let counted = outstanding.take(most).map(|packet| {
             let left = packet.span.end.since(packet.span.start.max(self.una));
             if left <= mss { 1 } else { left.div_ceil(mss) }
@@ -194,7 +199,7 @@ impl DirectionState {
             }
             i += 1;
         }
-        while (self.outstanding.get(self.acknowledged))
+        while (self.outstanding.get(self.acknowledged as usize))
             .is_some_and(|packet| packet.span.end <= self.una)
         {
             self.acknowledged += 1;
@@ -221,12 +226,12 @@ impl DirectionState {
         if middle.end < whole.span.end {
             self.outstanding
                 .insert(i + 1, part(Span::new(middle.end, whole.span.end)));
-            self.acknowledged += usize::from(i < self.acknowledged);
+            self.acknowledged += u32::from(i < self.acknowledged as usize);
         }
         if whole.span.start < middle.start {
             self.outstanding
                 .insert(i, part(Span::new(whole.span.start, middle.start)));
-            self.acknowledged += usize::from(i < self.acknowledged);
+            self.acknowledged += u32::from(i < self.acknowledged as usize);
             return i + 1;
         }
         i

@@ -30,7 +30,7 @@ impl DirectionState {
     /// A byte that the peer has acknowledged, or has no window for, sent to draw an answer.
     pub(super) fn is_probe(&self, payload: u32, span: Span, now: Instant) -> bool {
         let one = payload == 1 && span.len() == 1 && span.start > Offset::SYN;
-        let is_fin = self.fin == Some(span.end);
+        let is_fin = self.fin == span.end;
         let silent = self.una == self.nxt && now.since(self.advanced_at) >= LEAST_IDLE;
         let alive = span.end == self.una && silent;
         let window_closed = span.start == self.una && self.window_edge <= self.una;

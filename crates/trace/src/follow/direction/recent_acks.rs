@@ -2,10 +2,14 @@
 //!
 //! They may not have reached the sender yet, or may be lost on the way to it. A recording that
 //! starts later therefore begins before them.
+//!
+//! While the receiver sends new data, each of its segments repeats the same ACK. Of these only the first and
+//! the last are kept.
 
+use crate::memory::HeapSize;
 use recoup_recovery::Ack;
 use recoup_units::{Instant, Offset, Span};
-use recoup_wire::SeqNumber;
+use recoup_wire::{Flags, Segment, SeqNumber};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -15,7 +19,7 @@ const LEAST_KEPT: usize = 8;
 /// The most ACKs kept.
 const MOST_KEPT: usize = 256;
 
-/// An ACK that passed the capture point.
+/// An ACK that passed the capture point, or the last of several that repeat the one before.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct RecentAck {
     pub at: Instant,
@@ -25,13 +29,18 @@ pub(super) struct RecentAck {
     /// Its own timestamp value and its sequence number.
     pub ts: Option<(u32, SeqNumber)>,
     carries_data: bool,
+    /// It comes with payload, and without a FIN.
+    in_stream: bool,
+    /// How many ACKs repeat the one before, of which this is the last; 0 if it says something else.
+    repeats: u32,
     /// Its SACK blocks; most ACKs have none.
     blocks: Option<Box<[Span]>>,
 }
 
 impl RecentAck {
     /// The ACK `ack`, which passed at `at`.
-    pub fn new(at: Instant, ack: &Ack, echo: Option<u32>, ts: Option<(u32, SeqNumber)>) -> Self {
+    pub fn new(at: Instant, ack: &Ack, segment: &Segment, echo: Option<u32>) -> Self {
+        let ts = segment.options.timestamps.map(|ts| (ts.value, segment.seq));
         Self {
             at,
             cumulative: ack.cumulative,
@@ -39,8 +48,29 @@ impl RecentAck {
             echo,
             ts,
             carries_data: ack.carries_data,
+            in_stream: segment.payload_len > 0 && !segment.flags.contains(Flags::FIN),
+            repeats: 0,
             blocks: ack.has_blocks().then(|| ack.blocks().into()),
         }
+    }
+
+    /// Whether this ACK comes with new data and says the same as `before`.
+    fn repeats(&self, before: &Self) -> bool {
+        // The timestamp of a retransmission may be echoed on its own.
+        let is_new =
+            (self.ts.zip(before.ts)).is_none_or(|((_, now), (_, before))| now.after(before));
+        is_new
+            && self.in_stream
+            && before.in_stream
+            && self.cumulative == before.cumulative
+            && self.window == before.window
+            && self.blocks.is_none()
+            && before.blocks.is_none()
+    }
+
+    /// How many ACKs this stands for.
+    fn count(&self) -> usize {
+        self.repeats.max(1) as usize
     }
 
     fn heard(&self) -> HeardSoFar {
@@ -48,6 +78,7 @@ impl RecentAck {
             una: self.cumulative,
             at: self.at,
             window_edge: self.cumulative + u64::from(self.window),
+            ts: self.ts.map(|(value, _)| value),
         }
     }
 
@@ -67,30 +98,62 @@ pub(super) struct HeardSoFar {
     /// When the ACK of that passed the capture point.
     pub at: Instant,
     pub window_edge: Offset,
+    /// The timestamp value of that ACK.
+    pub ts: Option<u32>,
 }
 
 /// The latest ACKs.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct RecentAcks {
     acks: VecDeque<RecentAck>,
+    /// The ACKs that `acks` stand for.
+    count: usize,
     /// What older ACKs acknowledged.
     before: Option<HeardSoFar>,
 }
 
 impl RecentAcks {
+    /// Its memory on the heap, in bytes.
+    pub fn memory(&self) -> usize {
+        self.acks.heap_size()
+    }
+
+    /// Reads what the next ACK will change, to have it in the cache by then. The value has no meaning.
+    #[inline]
+    pub fn prefetch(&self) -> u64 {
+        self.acks.back().map_or(0, |last| u64::from(last.repeats))
+    }
+
+    /// Frees spare memory.
+    pub fn shrink(&mut self) {
+        self.acks.shrink_to_fit();
+    }
+
     /// Adds an ACK. Those that passed more than `way` ns ago are forgotten, except the last few.
-    pub fn push(&mut self, ack: RecentAck, way: u64) {
-        while self.acks.len() >= LEAST_KEPT
-            && let Some(oldest) = self.acks.front()
-            && (self.acks.len() >= MOST_KEPT || ack.at.nanos_since(oldest.at) > way)
+    pub fn push(&mut self, mut ack: RecentAck, way: u64) {
+        while let Some(oldest) = self.acks.front()
+            && (self.acks.len() >= MOST_KEPT
+                || self.count > LEAST_KEPT - 2 + oldest.count()
+                    && ack.at.nanos_since(oldest.at) > way)
         {
             let heard = oldest.heard();
+            self.count -= oldest.count();
             self.acks.pop_front();
             if self.before.is_none_or(|before| heard.una > before.una) {
                 self.before = Some(heard);
             }
         }
-        self.acks.push_back(ack);
+        self.count += 1;
+        match self.acks.back_mut().filter(|last| ack.repeats(last)) {
+            Some(last) if last.repeats > 0 => {
+                ack.repeats = last.repeats.saturating_add(1);
+                *last = ack;
+            }
+            last => {
+                ack.repeats = u32::from(last.is_some());
+                self.acks.push_back(ack);
+            }
+        }
     }
 
     /// What was acknowledged before the ACKs kept, or by the first of them.
@@ -99,8 +162,98 @@ impl RecentAcks {
         self.before.or(first)
     }
 
+    /// The timestamp value of the first ACK of everything below `end`.
+    pub fn ts_of(&self, end: Offset) -> Option<u32> {
+        let before = self.before.filter(|before| before.una >= end);
+        let mut acks = before
+            .into_iter()
+            .chain(self.acks.iter().map(RecentAck::heard));
+        acks.find(|heard| heard.una >= end)?.ts
+    }
+
     /// The ACKs kept, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &RecentAck> {
         self.acks.iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recoup_wire::Timestamps;
+
+    const WAY: u64 = 100;
+
+    /// The sequence number is the time if there is payload.
+    fn push(acks: &mut RecentAcks, at: u64, cumulative: u64, payload_len: u32) {
+        let mut ack = Ack::new(Offset(cumulative), 1000);
+        ack.carries_data = payload_len > 0;
+        let mut segment = Segment {
+            seq: SeqNumber(at as u32 * payload_len.min(1)),
+            payload_len,
+            ..Segment::default()
+        };
+        segment.options.timestamps = Some(Timestamps {
+            value: at as u32,
+            echo: 1,
+        });
+        let ack = RecentAck::new(Instant::from_nanos(at), &ack, &segment, Some(1));
+        acks.push(ack, WAY);
+    }
+
+    /// When the ACKs kept passed, and what they acknowledge.
+    fn kept(acks: &RecentAcks) -> Vec<(u64, u64)> {
+        let acks = acks.iter();
+        acks.map(|ack| (ack.at.as_nanos(), ack.cumulative.0))
+            .collect()
+    }
+
+    #[test]
+    fn of_the_acks_with_data_that_say_the_same_the_first_and_the_last_are_kept() {
+        let mut acks = RecentAcks::default();
+        for at in 1..=50 {
+            push(&mut acks, at, 10, 1);
+        }
+        push(&mut acks, 51, 20, 1);
+        assert_eq!(kept(&acks), [(1, 10), (50, 10), (51, 20)]);
+    }
+
+    #[test]
+    fn duplicate_acks_are_all_kept() {
+        let mut acks = RecentAcks::default();
+        for at in 1..=4 {
+            push(&mut acks, at, 10, 0);
+        }
+        assert_eq!(kept(&acks), [(1, 10), (2, 10), (3, 10), (4, 10)]);
+    }
+
+    #[test]
+    fn the_first_ack_of_everything_is_known_after_it_is_forgotten() {
+        let mut acks = RecentAcks::default();
+        for at in 1..=400 {
+            push(&mut acks, at, 10, 1);
+        }
+        assert_eq!(kept(&acks), [(400, 10)]);
+        assert_eq!(acks.ts_of(Offset(10)), Some(1));
+        assert_eq!(acks.ts_of(Offset(11)), None);
+    }
+
+    #[test]
+    fn old_acks_are_forgotten_but_not_the_last_eight() {
+        let mut acks = RecentAcks::default();
+        for i in 1..=6 {
+            push(&mut acks, i, i * 10, 1);
+        }
+        for at in 200..=201 {
+            push(&mut acks, at, 70, 1);
+        }
+        assert_eq!(kept(&acks)[0], (1, 10));
+        // The last of these stands for many, but an old ACK before them need not be among the last eight.
+        for at in 202..=230 {
+            push(&mut acks, at, 70, 1);
+        }
+        assert_eq!(kept(&acks), [(200, 70), (230, 70)]);
+        assert_eq!(acks.before().map(|before| before.una), Some(Offset(60)));
+        assert_eq!(acks.ts_of(Offset(65)), Some(200));
     }
 }

@@ -23,11 +23,7 @@ impl DirectionState {
         episode_context: &EpisodeContext<'_>,
         again: Option<Span>,
     ) {
-        if self
-            .episode
-            .as_ref()
-            .is_some_and(|episode| episode.is_recording())
-        {
+        if self.is_recording() {
             return;
         }
         if !reaches(Step::Judge) {
@@ -51,10 +47,16 @@ impl DirectionState {
         self.episode = Some(episode);
     }
 
+    /// Whether steps are recorded.
+    pub(super) fn is_recording(&self) -> bool {
+        let episode = self.episode.as_ref();
+        episode.is_some_and(|episode| episode.is_recording())
+    }
+
     /// Whether the capture may hold the receiver's ACKs. If nothing was ever acknowledged, and more
     /// is in flight than any handshake leaves open, it does not, and no trigger can be named.
     fn may_hear_receiver(&self) -> bool {
-        let outstanding = self.outstanding.len() - self.acknowledged;
+        let outstanding = self.unacknowledged();
         self.advanced_at > Instant::ZERO || outstanding <= MOST_UNACKNOWLEDGED
     }
 
@@ -72,7 +74,7 @@ impl DirectionState {
         beginning.una = self.una;
         beginning.window_edge = self.window_edge.max(self.una);
         beginning.advanced_at = self.advanced_at;
-        for packet in self.outstanding.range(self.acknowledged..) {
+        for packet in self.outstanding.range(self.acknowledged as usize..) {
             let left = Span::new(packet.span.start.max(self.una), packet.span.end);
             tape.beginning.outstanding.push((packet.at, left));
             if let Some(ts) = packet.ts {
@@ -96,6 +98,7 @@ impl DirectionState {
             una: self.una,
             at: self.advanced_at,
             window_edge: self.window_edge,
+            ts: None,
         });
         // It had not heard that. What it sends again was outstanding, captured or not.
         let contradicts = |again: &Span| again.end <= heard.una;

@@ -121,9 +121,7 @@ impl DirectionState {
 
     /// Whether the ACK of everything captured had reached the sender when it echoed `echo`.
     fn had_all_acknowledged(&self, echo: u32) -> bool {
-        let mut acks = self.away.iter().flat_map(|away| away.recent_acks.iter());
-        let last = acks.find(|ack| ack.cumulative >= self.nxt);
-        let value = last.and_then(|ack| ack.ts).map(|(value, _)| value);
+        let value = (self.away.as_ref()).and_then(|away| away.recent_acks.ts_of(self.nxt));
         value.is_some_and(|value| echo.wrapping_sub(value).cast_signed() >= 0)
     }
 

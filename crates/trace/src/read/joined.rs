@@ -1,0 +1,526 @@
+//! Reads several files as one capture: rotated captures, and captures that overlap.
+//!
+//! Files are read in the order of their first packets. Packets at a cut between two files may be
+//! slightly out of order, as within a file. So a file that begins up to [`MOST_LATE`] before the end of
+//! the file before it still follows that one, and the packets are those of the whole capture. From a
+//! longer overlap on, both files are merged by time:
+//!
+//! ```text
+//! a │▇▇▇▇▇▇▇▇▇▇▇▇▇▇│              a │▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇│
+//! b              │▇▇▇▇▇▇▇▇▇▇│     b         │▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇│
+//!    a, then b                       a   │ a and b by time  │ b
+//! ```
+//!
+//! To find out, [`Joined`] reads ahead in a file from the first packet that is later than the next
+//! file's first one. A packet that two merged files hold counts once.
+//!
+//! Frames are numbered through all files in the order in which they are read. [`JoinedFiles`] knows the
+//! file of each.
+//!
+//! | module | what it does |
+//! | --- | --- |
+//! | `look` | looks at the beginning of a file: when it begins, and which capture it is |
+//! | `open_file` | a file that is being read, and its packets that wait |
+//! | `files` | what was read of each file, and notes on it |
+//! | `frame_map` | the file of each frame |
+
+mod files;
+mod frame_map;
+mod look;
+mod open_file;
+
+use super::{CapturedPacket, Counts, Ending, PacketSource, ReadError};
+use files::JoinedFile as File;
+use look::Beginning;
+use open_file::{Ahead, OpenFile};
+use recoup_units::Instant;
+use std::cmp::Ordering;
+use std::collections::{HashMap, VecDeque};
+use std::path::PathBuf;
+use std::time::Duration;
+
+pub use files::{JoinedFile, JoinedFiles};
+
+/// Packets of a capture may be out of order by this much, in ns.
+const MOST_LATE: u64 = 1_000_000_000;
+
+/// The most files that are open at once.
+const MOST_OPEN: usize = 64;
+
+/// Latest packets of merged files that are compared with those of the other files.
+const MOST_RECENT: usize = 1 << 12;
+
+/// Later than any packet.
+const NEVER: Instant = Instant::from_nanos(u64::MAX);
+
+/// A file that is yet to be read.
+#[derive(Debug)]
+struct PlannedFile {
+    path: PathBuf,
+    name: String,
+    beginning: Beginning,
+    /// When its first packet that is to be read was captured; `None` if it has no packets.
+    begins: Option<Instant>,
+    /// Frames that an earlier run read.
+    read_before: u64,
+}
+
+/// Reads the packets of several files as if they were one capture.
+///
+/// ```no_run
+/// use recoup_trace::read::{Joined, JoinedFiles, PacketSource};
+///
+/// let parts = ["day.pcap0".into(), "day.pcap1".into()];
+/// let mut joined = Joined::open(&parts, &JoinedFiles::default());
+/// while let Some(packet) = joined.next_segment() {
+///     println!("{} {}", packet.frame, packet.endpoints);
+/// }
+/// # Ok::<(), recoup_trace::read::ReadError>(())
+/// ```
+#[derive(Debug)]
+pub struct Joined {
+    /// The files that are yet to be read, the next one first.
+    planned: VecDeque<PlannedFile>,
+    /// When the next one begins; [`NEVER`] if there is none.
+    next_begins: Instant,
+    /// The files that are being read.
+    open: Vec<OpenFile>,
+    /// The latest packet, if it had to wait.
+    packet: Option<CapturedPacket>,
+    counts: Counts,
+    failures: Vec<ReadError>,
+    recent: RecentPackets,
+    name: String,
+    size: u64,
+    /// Bytes read of files that are closed again.
+    taken: u64,
+    /// When the latest packet of the earlier runs was captured.
+    read_until: Option<Instant>,
+}
+
+impl Joined {
+    /// Looks at files and plans to read them in the order of their times, whatever the order given.
+    /// Files that cannot be read are left out ([`failures`](Self::failures)).
+    ///
+    /// `before` are the files that earlier runs read. A file of those that has grown is read from where
+    /// reading ended, and the others not at all. Names do not matter: a file may have been renamed or
+    /// compressed since.
+    pub fn open(paths: &[PathBuf], before: &JoinedFiles) -> Self {
+        let mut joined = Self {
+            planned: VecDeque::new(),
+            next_begins: NEVER,
+            open: Vec::new(),
+            packet: None,
+            counts: Counts::default(),
+            failures: Vec::new(),
+            recent: RecentPackets::default(),
+            name: String::new(),
+            size: 0,
+            taken: 0,
+            read_until: before.latest(),
+        };
+        joined.plan(paths, before);
+        joined.size = joined.planned.iter().map(|file| file.beginning.size).sum();
+        let names = (joined.planned.front(), joined.planned.back());
+        joined.name = match (names, joined.planned.len()) {
+            ((Some(first), Some(last)), count @ 2..) => {
+                format!("{} to {} ({count} files)", first.name, last.name)
+            }
+            ((Some(only), _), _) => only.name.clone(),
+            _ => "no new files".into(),
+        };
+        joined.next_begins = joined.when_next_begins();
+        joined
+    }
+
+    /// Why files were left out: they cannot be read, or hold the same capture as another file, or begin
+    /// before the end of what earlier runs read.
+    pub fn failures(&mut self) -> Vec<ReadError> {
+        std::mem::take(&mut self.failures)
+    }
+
+    /// How many files are to be read.
+    pub fn files_to_read(&self) -> usize {
+        self.planned.len() + self.open.len()
+    }
+
+    fn plan(&mut self, paths: &[PathBuf], before: &JoinedFiles) {
+        let mut planned: Vec<PlannedFile> = Vec::new();
+        let mut by_first_packet: HashMap<u64, Vec<usize>> = HashMap::new();
+        for path in paths {
+            match self.look(path, before) {
+                Ok(None) => {}
+                Ok(Some(file)) => {
+                    let packets = &file.beginning.packets;
+                    let key = packets.key();
+                    let alike = key.map(|key| by_first_packet.entry(key).or_default());
+                    let alike = alike.unwrap_or(&mut Vec::new()).clone();
+                    let is_same = |i: &&usize| planned[**i].beginning.packets.same_as(packets);
+                    if let Some(same) = alike.iter().find(is_same) {
+                        self.failures.push(ReadError::Repeated {
+                            file: file.name,
+                            other: planned[*same].name.clone(),
+                        });
+                        continue;
+                    }
+                    key.into_iter().for_each(|key| {
+                        by_first_packet.entry(key).or_default().push(planned.len())
+                    });
+                    planned.push(file);
+                }
+                Err(error) => {
+                    let missing = &mut self.counts.files.missing;
+                    missing.push(path.display().to_string());
+                    self.failures.push(error);
+                }
+            }
+        }
+        self.planned = in_order(planned).into();
+    }
+
+    /// Looks at a file; `None` if an earlier run read all of it.
+    fn look(
+        &self,
+        path: &std::path::Path,
+        before: &JoinedFiles,
+    ) -> Result<Option<PlannedFile>, ReadError> {
+        let beginning = Beginning::of(path)?;
+        let name = path.display().to_string();
+        let mut begins = beginning.at;
+        let mut read_before = 0;
+        if let Some(known) = before.recognize(&name, &beginning.packets) {
+            if known.size == Some(beginning.size) {
+                return Ok(None);
+            }
+            read_before = known.frames;
+            begins = known.times.map(|(_, last)| last).or(begins);
+        } else if let (Some(begins), Some(until)) = (begins, self.read_until)
+            && until.nanos_since(begins) > MOST_LATE
+        {
+            let by = until.since(begins);
+            return Err(ReadError::Early { file: name, by });
+        }
+        Ok(Some(PlannedFile {
+            path: path.to_owned(),
+            name,
+            beginning,
+            begins,
+            read_before,
+        }))
+    }
+
+    fn when_next_begins(&self) -> Instant {
+        let next = self.planned.front();
+        next.and_then(|file| file.begins).unwrap_or(NEVER)
+    }
+
+    /// Opens the next file; `false` if there is none.
+    fn open_next(&mut self) -> bool {
+        let Some(planned) = self.planned.pop_front() else {
+            return false;
+        };
+        self.next_begins = self.when_next_begins();
+        let index = self.counts.files.files.len() as u32;
+        let mut file = File {
+            name: planned.name.clone(),
+            frames: planned.read_before,
+            first_packets: planned.beginning.packets.clone(),
+            ..File::default()
+        };
+        match OpenFile::open(planned, index, self.read_until) {
+            Ok(open) => {
+                if let (Some(begins), Some(latest)) = (open.begins(), self.counts.files.latest())
+                    && self.open.is_empty()
+                {
+                    file.gap = begins.since(latest);
+                }
+                self.open.push(open);
+            }
+            // Nothing of it is written yet.
+            Err(ReadError::Cut { .. } | ReadError::Unknown { found: "empty", .. }) => {
+                file.ending = Ending::Cut { offset: 0 };
+            }
+            Err(error) => {
+                let why = error.to_string();
+                file.ending = Ending::Unreadable { offset: 0, why };
+            }
+        }
+        self.counts.files.files.push(file);
+        if self.open.len() > 1 {
+            let files = &self.counts.files.files;
+            let names = self
+                .open
+                .iter()
+                .map(|open| &*files[open.index as usize].name);
+            self.name = names.take(4).collect::<Vec<_>>().join(", ");
+        }
+        true
+    }
+
+    /// The next file would be one too many: leaves it out.
+    fn leave_out_next(&mut self) {
+        if let Some(planned) = self.planned.pop_front() {
+            let why = format!("it overlaps {MOST_OPEN} other files");
+            self.counts.files.files.push(File {
+                name: planned.name,
+                ending: Ending::Unreadable { offset: 0, why },
+                ..File::default()
+            });
+        }
+        self.next_begins = self.when_next_begins();
+    }
+
+    /// Numbers the frames of an open file up to `frame`, as the file counts.
+    fn number(&mut self, place: usize, frame: u64) {
+        let file = &mut self.open[place];
+        let count = frame.saturating_sub(file.numbered);
+        let map = &mut self.counts.files.map;
+        map.add(file.index, file.numbered + 1, count);
+        file.numbered += count;
+        self.counts.frames = map.frames();
+    }
+
+    /// Closes an open file, and counts its frames.
+    fn close(&mut self, place: usize) {
+        let last = self.open[place].last_frame();
+        self.number(place, last);
+        let closed = self.open.remove(place);
+        self.taken += closed.taken();
+        for other in &self.open {
+            let shared = closed.overlap(other);
+            let later = if closed.begins() > other.begins() {
+                &closed
+            } else {
+                other
+            };
+            let file = &mut self.counts.files.files[later.index as usize];
+            file.overlap = file.overlap.max(shared);
+        }
+        let files = &mut self.counts.files;
+        files.longest_pause = files
+            .longest_pause
+            .max(Duration::from_nanos(closed.longest_pause));
+        let index = closed.index;
+        let counts = closed.finish(&mut files.files[index as usize]);
+        let files = std::mem::take(&mut self.counts.files);
+        let place = |frame| files.map.find(index, frame).unwrap_or(frame);
+        self.counts.merge(&counts, place);
+        self.counts.files = files;
+    }
+
+    /// Reads the next packet of the only open file, as long as no packet waits and the next file has
+    /// not begun.
+    #[inline]
+    fn step_in_order(&mut self) -> bool {
+        let [file] = &mut self.open[..] else {
+            return false;
+        };
+        if self.recent.until.is_some() {
+            return false;
+        }
+        let Some(frame) = file.step_in_order(self.next_begins) else {
+            return false;
+        };
+        // The frames of this file that are numbered are the latest of all.
+        self.counts.frames = self.counts.files.map.frames() + (frame - file.numbered);
+        file.packet_mut().frame = self.counts.frames;
+        true
+    }
+
+    /// Reads the next packet in all other cases.
+    #[cold]
+    fn step(&mut self) -> bool {
+        loop {
+            let next = match self.open.len() {
+                0 if self.open_next() => None,
+                0 => return false,
+                1 => self.step_one(),
+                _ => self.step_merged(),
+            };
+            if let Some((place, mut packet)) = next {
+                self.number(place, packet.frame);
+                packet.frame = self.counts.frames;
+                self.packet = Some(packet);
+                return true;
+            }
+        }
+    }
+
+    /// The next packet of the only open file. `None` after the file was closed, or another one was
+    /// opened.
+    fn step_one(&mut self) -> Option<(usize, CapturedPacket)> {
+        match self.open[0].look_ahead(self.next_begins) {
+            Ahead::Follows => {
+                let packet = self.open[0].pop()?;
+                self.once(0, packet)
+            }
+            Ahead::Over => {
+                self.close(0);
+                None
+            }
+            Ahead::Overlaps => {
+                let given = self.open[0].last_given;
+                self.number(0, given);
+                self.open_next();
+                None
+            }
+        }
+    }
+
+    /// The earliest packet of all open files. `None` after a file was closed or opened, or if another
+    /// file had this packet as well.
+    fn step_merged(&mut self) -> Option<(usize, CapturedPacket)> {
+        let mut earliest = (NEVER, 0);
+        for place in 0..self.open.len() {
+            match self.open[place].due() {
+                None => {
+                    self.close(place);
+                    return None;
+                }
+                Some(due) if due < earliest.0 => earliest = (due, place),
+                Some(_) => {}
+            }
+        }
+        let (due, place) = earliest;
+        if self.next_begins <= due && self.next_begins < NEVER {
+            match self.open.len() < MOST_OPEN {
+                true => drop(self.open_next()),
+                false => self.leave_out_next(),
+            }
+            return None;
+        }
+        let packet = self.open[place].pop()?;
+        self.recent.until = self.recent.until.max(Some(due));
+        self.once(place, packet)
+    }
+
+    /// Passes a packet of an open file on, unless another file had it as well.
+    fn once(&mut self, place: usize, packet: CapturedPacket) -> Option<(usize, CapturedPacket)> {
+        let index = self.open[place].index;
+        if self.recent.is_repeated(&packet, index) {
+            self.number(place, packet.frame);
+            self.counts.files.files[index as usize].repeated += 1;
+            return None;
+        }
+        Some((place, packet))
+    }
+}
+
+impl PacketSource for Joined {
+    #[inline]
+    fn next_or_message(&mut self) -> Option<&CapturedPacket> {
+        if self.step_in_order() {
+            return self.open.first_mut().map(|file| &*file.packet_mut());
+        }
+        match self.step() {
+            true => self.packet.as_ref(),
+            false => None,
+        }
+    }
+
+    /// The counts of the files that are closed again, with the frames of all packets so far.
+    fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    fn taken(&self) -> u64 {
+        self.taken + self.open.iter().map(OpenFile::taken).sum::<u64>()
+    }
+
+    fn size(&self) -> Option<u64> {
+        Some(self.size)
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn stop(mut self) -> Result<Counts, ReadError> {
+        while !self.open.is_empty() {
+            self.close(0);
+        }
+        if self.counts.frames == 0 {
+            let mut endings = self.counts.files.iter().map(|file| &file.ending);
+            let early = endings.find(|ending| **ending != Ending::Whole);
+            self.counts.ending = early.cloned().unwrap_or_default();
+        }
+        self.counts.of_known_link(self.name)
+    }
+}
+
+/// Sorts files by the times of their first packets, and by their names where those are equal. A file
+/// without packets stays behind the one that was given before it.
+fn in_order(mut planned: Vec<PlannedFile>) -> Vec<PlannedFile> {
+    let mut before = Instant::ZERO;
+    let mut keys: Vec<Instant> = Vec::new();
+    for file in &planned {
+        before = file.begins.unwrap_or(before);
+        keys.push(before);
+    }
+    let mut keyed: Vec<_> = keys.into_iter().zip(planned.drain(..)).collect();
+    keyed.sort_by(|(at, file), (other_at, other)| {
+        at.cmp(other_at)
+            .then_with(|| by_number(&file.name, &other.name))
+    });
+    keyed.into_iter().map(|(_, file)| file).collect()
+}
+
+/// Compares names, and numbers in them by value: `day.pcap9` is before `day.pcap10`.
+fn by_number(a: &str, b: &str) -> Ordering {
+    let (mut a, mut b) = (a.as_bytes(), b.as_bytes());
+    loop {
+        let digits = |text: &[u8]| text.iter().take_while(|c| c.is_ascii_digit()).count();
+        let (in_a, in_b) = (digits(a), digits(b));
+        if in_a > 0 && in_b > 0 {
+            let ((number_a, rest_a), (number_b, rest_b)) = (a.split_at(in_a), b.split_at(in_b));
+            let value = |number: &[u8]| {
+                let zeros = number.iter().take_while(|c| **c == b'0').count();
+                (number.len() - zeros, number[zeros..].to_vec())
+            };
+            match value(number_a).cmp(&value(number_b)) {
+                Ordering::Equal => (a, b) = (rest_a, rest_b),
+                other => return other,
+            }
+            continue;
+        }
+        match (a.split_first(), b.split_first()) {
+            (Some((x, rest_a)), Some((y, rest_b))) if x == y => (a, b) = (rest_a, rest_b),
+            _ => return a.cmp(b),
+        }
+    }
+}
+
+/// The latest packets of merged files.
+#[derive(Debug, Default)]
+struct RecentPackets {
+    /// A digest and its file, by some bits of the digest.
+    slots: Vec<Option<(u64, u32)>>,
+    /// Until when files were merged; `None` if that was long ago.
+    until: Option<Instant>,
+}
+
+impl RecentPackets {
+    /// Whether another file than `file` had this packet a moment ago.
+    fn is_repeated(&mut self, packet: &CapturedPacket, file: u32) -> bool {
+        match self.until {
+            None => return false,
+            Some(until) if packet.at.nanos_since(until) > MOST_LATE => {
+                *self = Self::default();
+                return false;
+            }
+            Some(_) => self.slots.resize(MOST_RECENT, None),
+        }
+        let digest = look::digest(packet);
+        let slot = &mut self.slots[digest as usize % MOST_RECENT];
+        match *slot {
+            Some((known, of)) if known == digest && of != file => true,
+            _ => {
+                *slot = Some((digest, file));
+                false
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
