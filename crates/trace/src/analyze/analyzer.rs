@@ -110,8 +110,9 @@ impl<F: Findings> Analyzer<F> {
         Ok(())
     }
 
-    /// Analyzes the next packets. Their frame numbers must increase.
-    pub(super) fn follow(&mut self, packets: impl Iterator<Item = CapturedPacket> + Send) {
+    /// Analyzes the next packets as [`read`](Self::read) does those of a capture. Their frame numbers
+    /// must increase.
+    pub fn follow(&mut self, packets: impl Iterator<Item = CapturedPacket> + Send) {
         self.on_threads(|this, in_parallel| this.rounds(packets, false, in_parallel));
     }
 

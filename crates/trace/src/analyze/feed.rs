@@ -72,6 +72,15 @@ impl Round {
         self.parts[shard_of(&timed.packet.endpoints)].push(timed);
     }
 
+    /// Whether each packet is in the part of its shard.
+    pub fn is_consistent(&self) -> bool {
+        let mut parts = self.parts.iter().enumerate();
+        parts.all(|(number, part)| {
+            let mut packets = part.iter();
+            packets.all(|timed| shard_of(&timed.packet.endpoints) == number)
+        })
+    }
+
     /// The ends of all packets.
     pub fn pairs(&self) -> impl Iterator<Item = Pair> {
         let packets = self.parts.iter().flatten();
@@ -149,6 +158,11 @@ impl PacketFeed {
             false => RoundOrder::Sorted,
         };
         is_full || (last && !round.is_empty())
+    }
+
+    /// Whether rounds have a usual size, and the clock is corrected in one direction.
+    pub fn is_consistent(&self) -> bool {
+        (1..=ROUND).contains(&self.round) && (self.add == 0 || self.take == 0)
     }
 
     /// The packet read ahead, if there is one.
@@ -276,7 +290,7 @@ impl PacketFeed {
 
 /// The shard of the connection between these ends, the same in both directions and in every run.
 #[inline]
-fn shard_of(ends: &Endpoints) -> usize {
+pub(super) fn shard_of(ends: &Endpoints) -> usize {
     let (src, dst) = (end(&ends.src), end(&ends.dst));
     // The multiplication carries every bit to the upper ones (Knuth, The Art of Computer
     // Programming, §6.4).

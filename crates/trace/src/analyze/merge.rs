@@ -16,6 +16,9 @@ pub enum MergeError {
     /// A connection is open in both.
     #[error("both saved analyses hold the connection between {} and {}", .0[0], .0[1])]
     Connection([SocketAddr; 2]),
+    /// One of them contradicts itself.
+    #[error("a saved analysis is damaged: {0}")]
+    Damaged(&'static str),
     /// Together they have more connections than an analysis can hold.
     #[error("the saved analyses have too many connections")]
     TooMany,
@@ -61,6 +64,9 @@ impl SavedAnalysis {
     fn check_mergeable(&self, other: &Self) -> Result<(), MergeError> {
         if let Some(setting) = self.settings.difference(&other.settings) {
             return Err(MergeError::Settings(setting));
+        }
+        for one in [self, other] {
+            one.check_counts().map_err(MergeError::Damaged)?;
         }
         let both = self.shards.shards.iter().zip(&other.shards.shards);
         let slots = both.map(|(mine, theirs)| mine.slots() + theirs.slots());

@@ -2,7 +2,7 @@
 
 use super::analyzer::ResumeError;
 use super::feed::{PacketFeed, Round};
-use super::{Settings, Shards, shard};
+use super::{SHARDS, Settings, Shards, shard};
 use crate::explain::identify::Candidates;
 use crate::finding::Renumbering;
 use crate::hosts::Hosts;
@@ -11,12 +11,16 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
 
+/// No capture has more frames or connections.
+const MOST_COUNTED: u64 = 1 << 58;
+
 /// All that an analysis keeps between two captures: open connections, packets held back, what is
 /// known of hosts, and what was counted.
 ///
 /// It is serializable in any format that is not self-describing. Its layout has a version
 /// ([`VERSION`](Self::VERSION)): store that beside it, and compare it before reading. Also store a
-/// checksum: what is read is checked for contradictions, but not for wrong numbers.
+/// checksum, and compare it too: a resumed analysis refuses what refers to something that is not there,
+/// but it cannot recognize a wrong number.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct SavedAnalysis {
     pub(super) settings: SavedSettings,
@@ -111,11 +115,39 @@ impl SavedAnalysis {
         }
     }
 
+    /// Checks what the analysis relies on: that what refers to a slot, a row, or a packet finds it.
+    fn check(&self, settings: &Settings) -> Result<(), &'static str> {
+        self.check_counts()?;
+        if !self.feed.is_consistent() || !self.begun.is_consistent() {
+            return Err("a round of packets is not divided among the shards");
+        }
+        let mut shards = self.shards.shards.iter().enumerate();
+        shards.try_for_each(|(number, shard)| shard.check(number, settings))
+    }
+
+    /// Checks how much there is.
+    pub(super) fn check_counts(&self) -> Result<(), &'static str> {
+        if self.shards.shards.len() != SHARDS {
+            return Err("shards are missing");
+        }
+        let Counts {
+            frames, packets, ..
+        } = self.counts;
+        if [self.shards.numbered, frames, packets]
+            .iter()
+            .any(|&count| count > MOST_COUNTED)
+        {
+            return Err("too many frames or connections were counted");
+        }
+        Ok(())
+    }
+
     /// Makes anew what is not saved.
     pub(super) fn resume(&mut self, settings: &Settings) -> Result<(), ResumeError> {
         if let Some(setting) = self.settings.difference(&SavedSettings::of(settings)) {
             return Err(ResumeError::Settings(setting));
         }
+        self.check(settings).map_err(ResumeError::Damaged)?;
         self.shards.resume(settings);
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! Analyzes the connections of one shard.
 
-use super::feed::RoundOrder;
+use super::feed::{RoundOrder, shard_of};
 use super::{Findings, SHARDS, Settings};
 use crate::ablation::{Step, reaches};
 use crate::explain::context::ReplayContext;
@@ -74,6 +74,21 @@ impl Shard {
     pub fn resume(&mut self, settings: &Settings, hosts: &Arc<RwLock<KnownHosts>>) {
         let replay_context = replay_context(settings, Arc::clone(hosts));
         self.connections.resume(limits(settings), replay_context);
+    }
+
+    /// Checks that the shard with this number does not contradict itself.
+    pub fn check(&self, number: usize, settings: &Settings) -> Result<(), &'static str> {
+        let profiles = candidates(settings).len();
+        let is_here = |pair: &Pair| shard_of(&pair.ends()) == number;
+        if !self
+            .reorder
+            .0
+            .iter()
+            .all(|timed| is_here(&Pair::of(&timed.packet.endpoints)))
+        {
+            return Err("a packet is in another shard");
+        }
+        self.connections.check(profiles, is_here)
     }
 
     /// The ends of all connections that are open, or whose packets are held back.

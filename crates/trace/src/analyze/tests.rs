@@ -2,6 +2,7 @@
 
 mod bounds;
 mod clock;
+mod damaged;
 mod hosts;
 mod identified;
 mod middle;

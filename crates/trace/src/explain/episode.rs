@@ -92,6 +92,21 @@ impl Episode {
         self.recovering.clear();
     }
 
+    /// Whether its parts refer to rows and profiles that are there.
+    pub fn is_consistent(&self, profiles: usize) -> bool {
+        let rows = self.rows.len();
+        let replays = self.profile_replays.iter();
+        self.explained <= rows
+            && self.recovering.iter().all(|&row| (row as usize) < rows)
+            && replays
+                .into_iter()
+                .all(|replay| replay.candidate < profiles)
+            && self
+                .tape
+                .as_ref()
+                .is_none_or(|tape| tape.is_consistent(rows))
+    }
+
     /// Gives its frames other numbers.
     pub fn renumber(&mut self, by: Renumbering) {
         for row in &mut self.rows {
@@ -425,10 +440,14 @@ impl Episode {
         self.ack_verdicts
             .set_receiver_options(receiver_options(context));
         (self.ack_verdicts).settle(now, context.min_rtt, |index, verdict| {
-            rows[index as usize].verdict = verdict;
+            if let Some(row) = rows.get_mut(index as usize) {
+                row.verdict = verdict;
+            }
         });
         self.arrival_verdicts.settle(now, |index, arrival| {
-            rows[index as usize].arrival = arrival;
+            if let Some(row) = rows.get_mut(index as usize) {
+                row.arrival = arrival;
+            }
         });
     }
 
@@ -500,10 +519,14 @@ impl Episode {
         self.ack_verdicts
             .set_receiver_options(receiver_options(context));
         (self.ack_verdicts).finish(end.at, context.min_rtt, |index, verdict| {
-            rows[index as usize].verdict = verdict;
+            if let Some(row) = rows.get_mut(index as usize) {
+                row.verdict = verdict;
+            }
         });
         self.arrival_verdicts.finish(|index, arrival| {
-            rows[index as usize].arrival = arrival;
+            if let Some(row) = rows.get_mut(index as usize) {
+                row.arrival = arrival;
+            }
         });
         let replayed = self.replayed(context);
         let exact = vantage == Vantage::Sender;

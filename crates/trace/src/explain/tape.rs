@@ -318,6 +318,20 @@ impl Tape {
         &self.steps
     }
 
+    /// Whether its steps refer to SACK blocks, and to rows below `rows`, that are there.
+    pub fn is_consistent(&self, rows: usize) -> bool {
+        self.steps.iter().all(|step| match step {
+            Step::Sent { retransmission, .. } => {
+                retransmission.is_none_or(|row| (row as usize) < rows)
+            }
+            Step::Heard(heard) => {
+                let from = heard.first_block as usize;
+                from + usize::from(heard.blocks) <= self.blocks.len()
+            }
+            Step::PathMtu { .. } => true,
+        })
+    }
+
     /// The ACK as the engine takes it.
     pub fn ack(&self, heard: &HeardAck) -> Ack {
         let (from, count) = (heard.first_block as usize, usize::from(heard.blocks));

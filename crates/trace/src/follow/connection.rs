@@ -494,6 +494,12 @@ impl ConnectionState {
         self.first_frame
     }
 
+    /// Whether the recoveries of both directions refer to what is there.
+    pub fn is_consistent(&self, profiles: usize) -> bool {
+        let directions = self.directions.iter();
+        directions.into_iter().all(|d| d.is_consistent(profiles))
+    }
+
     /// Gives it another number, and its frames too.
     pub fn renumber(&mut self, by: Renumbering) {
         if let Some(number) = &mut self.number {

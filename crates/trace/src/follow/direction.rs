@@ -188,6 +188,14 @@ impl Default for DirectionState {
 }
 
 impl DirectionState {
+    /// Whether its parts refer to what is there. `profiles`: how many are replayed.
+    pub fn is_consistent(&self, profiles: usize) -> bool {
+        let episode = self.episode.as_ref();
+        self.acknowledged as usize <= self.outstanding.len()
+            && self.rtts.is_consistent()
+            && episode.is_none_or(|episode| episode.is_consistent(profiles))
+    }
+
     /// Resets the state to nothing sent, keeping its memory.
     pub fn clear(&mut self) {
         let (mut outstanding, mut rtts) = (take(&mut self.outstanding), take(&mut self.rtts));

@@ -55,6 +55,13 @@ pub(crate) struct Rtts {
 const _: () = assert!(offset_of!(Rtts, max) == 64);
 
 impl Rtts {
+    /// Whether the samples are as many as are kept, and the oldest is among them.
+    pub fn is_consistent(&self) -> bool {
+        self.samples.len() <= MOST_SAMPLES
+            && (self.oldest as usize) <= self.samples.len().saturating_sub(1)
+            && self.quantile_samples.len() <= MOST_QUANTILE_SAMPLES
+    }
+
     /// Removes all samples, keeping memory.
     pub fn clear(&mut self) {
         let (mut samples, mut quantile_samples) =

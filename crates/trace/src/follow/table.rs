@@ -9,6 +9,7 @@
 //! memory. Looking up several at once lets the processor fetch all of those parts at the same time.
 
 mod capture_points;
+mod check;
 mod merge;
 
 use super::TimedPacket;

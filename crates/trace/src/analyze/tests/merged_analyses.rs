@@ -20,7 +20,9 @@ fn analysis<F: Findings + Default>(
 fn follow_on<F: Findings>(analyzer: &mut Analyzer<F>, packets: &[CapturedPacket], before: u64) {
     let numbered = packets.iter().zip(before + 1..);
     analyzer.follow(numbered.map(|(packet, frame)| CapturedPacket { frame, ..*packet }));
-    analyzer.state.counts.frames = before + packets.len() as u64;
+    let mut counts = Counts::default();
+    counts.frames = packets.len() as u64;
+    analyzer.state.counts.append(counts);
 }
 
 /// The same conversation between other hosts, `ms` later.

@@ -31,7 +31,7 @@ impl Outcome {
     }
 }
 
-fn bytes(analyzer: &Analyzer<Kept>) -> Vec<u8> {
+pub fn bytes(analyzer: &Analyzer<Kept>) -> Vec<u8> {
     postcard::to_allocvec(analyzer.save()).unwrap()
 }
 
@@ -75,7 +75,7 @@ pub fn check(packets: &[CapturedPacket], settings: &Settings) {
 }
 
 /// A capture that leaves much open: verdicts that may be revised, and a recovery that goes on.
-fn unfinished() -> Vec<CapturedPacket> {
+pub fn unfinished() -> Vec<CapturedPacket> {
     let mut visits = Visits::new(true);
     (0..3).for_each(|_| visits.doubtful());
     let mut packets = visits.conversation.packets;

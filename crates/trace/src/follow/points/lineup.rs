@@ -114,6 +114,11 @@ impl Lineup {
         }
     }
 
+    /// Whether it has a point, and its evidence refers to known marks.
+    pub fn is_consistent(&self) -> bool {
+        !self.points.is_empty() && self.evidence.is_consistent()
+    }
+
     /// What this rests on, without packets.
     pub fn evidence(&self) -> Sightings {
         self.evidence.clone()

@@ -119,6 +119,19 @@ pub(crate) struct Sighting {
 }
 
 impl Sightings {
+    /// Whether each packet and each copy has a known mark.
+    pub fn is_consistent(&self) -> bool {
+        self.sides.iter().all(|side| {
+            let is_known = |mark: u8| usize::from(mark) < side.marks.len();
+            side.fingerprints.len() == side.seen.len()
+                && side.seen.iter().all(|seen| is_known(seen.mark))
+                && side
+                    .copies
+                    .iter()
+                    .all(|copies| copies.marks.into_iter().all(is_known))
+        })
+    }
+
     /// Forgets the packets, but neither marks nor copies.
     pub fn forget_packets(&mut self) {
         for side in &mut self.sides {

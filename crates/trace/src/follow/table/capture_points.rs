@@ -153,6 +153,24 @@ impl Points {
 }
 
 impl CapturePoints {
+    /// Whether as many packets are held back as were counted, and each lineup has a point.
+    pub fn is_consistent(&self) -> bool {
+        let mut held = 0;
+        let lineups = self.pairs.values().all(|points| match points {
+            Points::Held(hold) => {
+                held += hold.packets.len();
+                hold.evidence.is_consistent()
+                    && hold
+                        .known
+                        .as_ref()
+                        .is_none_or(|known| known.is_consistent())
+            }
+            Points::Apart(lineup) => lineup.is_consistent(),
+            Points::Same(_) | Points::Ordered(_) | Points::Inseparable => true,
+        });
+        lineups && held == self.held
+    }
+
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.pairs.is_empty()

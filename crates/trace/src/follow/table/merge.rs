@@ -99,7 +99,7 @@ impl super::CapturePoints {
         self.waiting
             .make_contiguous()
             .sort_by_key(|(since, _)| *since);
-        self.held += other.held;
+        self.held = self.held.saturating_add(other.held);
         self.separation.merge(&other.separation);
     }
 }
