@@ -58,9 +58,12 @@ impl<V: View> Analyzed<V> {
             ));
         }
         if vantages.too_costly > 0 {
+            let senders = match vantages.too_costly {
+                1 => "1 sender".into(),
+                senders => format!("{senders} senders"),
+            };
             notes.push(format!(
-                "the retransmissions of {} senders would have taken too long to explain: some of their triggers and verdicts are unknown",
-                vantages.too_costly
+                "the retransmissions of {senders} would have taken too long to explain: some of their triggers and verdicts are unknown"
             ));
         }
         if vantages.evicted > 0 {
@@ -263,7 +266,7 @@ mod tests {
             ..connection(costly, Direction::default())
         });
         assert_eq!(notes.len(), 2, "{notes:?}");
-        assert!(notes[0].starts_with("the retransmissions of 1 senders would have"));
+        assert!(notes[0].starts_with("the retransmissions of 1 sender would have"));
         assert!(notes[1].starts_with("1 of 1 connections were closed early to limit memory"));
     }
 

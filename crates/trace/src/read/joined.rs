@@ -19,6 +19,7 @@
 //!
 //! | module | what it does |
 //! | --- | --- |
+//! | `plan` | decides which files are read, and in which order |
 //! | `look` | looks at the beginning of a file: when it begins, and which capture it is |
 //! | `open_file` | a file that is being read, and its packets that wait |
 //! | `files` | what was read of each file, and notes on it |
@@ -28,14 +29,14 @@ mod files;
 mod frame_map;
 mod look;
 mod open_file;
+mod plan;
 
 use super::{CapturedPacket, Counts, Ending, PacketSource, ReadError};
-use files::{JoinedFile as File, STDIN};
-use look::Beginning;
+use files::JoinedFile as File;
 use open_file::{Ahead, OpenFile};
+use plan::{Plan, PlannedFile};
 use recoup_units::Instant;
-use std::cmp::Ordering;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -52,18 +53,6 @@ const MOST_RECENT: usize = 1 << 12;
 
 /// Later than any packet.
 const NEVER: Instant = Instant::from_nanos(u64::MAX);
-
-/// A file that is yet to be read.
-#[derive(Debug)]
-struct PlannedFile {
-    path: PathBuf,
-    name: String,
-    beginning: Beginning,
-    /// When its first packet that is to be read was captured; `None` if it has no packets.
-    begins: Option<Instant>,
-    /// Frames that an earlier run read.
-    read_before: u64,
-}
 
 /// Reads the packets of several files as if they were one capture.
 ///
@@ -109,30 +98,26 @@ impl Joined {
     /// reading ended, and the others not at all. Names do not matter: a file may have been renamed or
     /// compressed since.
     pub fn open(paths: &[PathBuf], before: &JoinedFiles) -> Self {
+        let Plan {
+            files: planned,
+            failures,
+            missing,
+        } = Plan::of(paths, before);
         let mut joined = Self {
-            planned: VecDeque::new(),
             next_begins: NEVER,
             open: Vec::new(),
             packet: None,
             counts: Counts::default(),
-            failures: Vec::new(),
+            failures,
             recent: RecentPackets::default(),
-            name: String::new(),
-            size: 0,
+            name: display_name(&planned),
+            size: planned.iter().map(|file| file.beginning.size).sum(),
             taken: 0,
             read_until: before.latest(),
             latest: before.latest(),
+            planned,
         };
-        joined.plan(paths, before);
-        joined.size = joined.planned.iter().map(|file| file.beginning.size).sum();
-        let names = (joined.planned.front(), joined.planned.back());
-        joined.name = match (names, joined.planned.len()) {
-            ((Some(first), Some(last)), count @ 2..) => {
-                format!("{} to {} ({count} files)", first.name, last.name)
-            }
-            ((Some(only), _), _) => only.name.clone(),
-            _ => "no new files".into(),
-        };
+        joined.counts.files.missing = missing;
         joined.next_begins = joined.when_next_begins();
         joined
     }
@@ -146,86 +131,6 @@ impl Joined {
     /// How many files are to be read.
     pub fn files_to_read(&self) -> usize {
         self.planned.len() + self.open.len()
-    }
-
-    fn plan(&mut self, paths: &[PathBuf], before: &JoinedFiles) {
-        if let [path] = paths
-            && path.as_os_str() == STDIN
-        {
-            let path = path.clone();
-            self.planned.push_back(PlannedFile {
-                path,
-                name: STDIN.into(),
-                beginning: Beginning::default(),
-                begins: None,
-                read_before: 0,
-            });
-            return;
-        }
-        let mut planned: Vec<PlannedFile> = Vec::new();
-        let mut by_first_packet: HashMap<u64, Vec<usize>> = HashMap::new();
-        for path in paths {
-            match self.look(path, before) {
-                Ok(None) => {}
-                Ok(Some(file)) => {
-                    let packets = &file.beginning.packets;
-                    let key = packets.key();
-                    let alike = key.map(|key| by_first_packet.entry(key).or_default());
-                    let alike = alike.unwrap_or(&mut Vec::new()).clone();
-                    let is_same = |i: &&usize| planned[**i].beginning.packets.same_as(packets);
-                    if let Some(same) = alike.iter().find(is_same) {
-                        self.failures.push(ReadError::Repeated {
-                            file: file.name,
-                            other: planned[*same].name.clone(),
-                        });
-                        continue;
-                    }
-                    key.into_iter().for_each(|key| {
-                        by_first_packet.entry(key).or_default().push(planned.len())
-                    });
-                    planned.push(file);
-                }
-                Err(error) => {
-                    if !matches!(error, ReadError::Early { .. }) {
-                        let missing = &mut self.counts.files.missing;
-                        missing.push(path.display().to_string());
-                    }
-                    self.failures.push(error);
-                }
-            }
-        }
-        self.planned = in_order(planned).into();
-    }
-
-    /// Looks at a file; `None` if an earlier run read all of it.
-    fn look(
-        &self,
-        path: &std::path::Path,
-        before: &JoinedFiles,
-    ) -> Result<Option<PlannedFile>, ReadError> {
-        let beginning = Beginning::of(path)?;
-        let name = path.display().to_string();
-        let mut begins = beginning.at;
-        let mut read_before = 0;
-        if let Some(known) = before.recognize(&name, &beginning.packets) {
-            if known.size == Some(beginning.size) {
-                return Ok(None);
-            }
-            read_before = known.frames;
-            begins = known.times.map(|(_, last)| last).or(begins);
-        } else if let (Some(begins), Some(until)) = (begins, self.read_until)
-            && until.nanos_since(begins) > MOST_LATE
-        {
-            let by = until.since(begins);
-            return Err(ReadError::Early { file: name, by });
-        }
-        Ok(Some(PlannedFile {
-            path: path.to_owned(),
-            name,
-            beginning,
-            begins,
-            read_before,
-        }))
     }
 
     fn when_next_begins(&self) -> Instant {
@@ -468,45 +373,14 @@ impl PacketSource for Joined {
     }
 }
 
-/// Sorts files by the times of their first packets, and by their names where those are equal. A file
-/// without packets stays behind the one that was given before it.
-fn in_order(mut planned: Vec<PlannedFile>) -> Vec<PlannedFile> {
-    let mut before = Instant::ZERO;
-    let mut keys: Vec<Instant> = Vec::new();
-    for file in &planned {
-        before = file.begins.unwrap_or(before);
-        keys.push(before);
-    }
-    let mut keyed: Vec<_> = keys.into_iter().zip(planned.drain(..)).collect();
-    keyed.sort_by(|(at, file), (other_at, other)| {
-        at.cmp(other_at)
-            .then_with(|| by_number(&file.name, &other.name))
-    });
-    keyed.into_iter().map(|(_, file)| file).collect()
-}
-
-/// Compares names, and numbers in them by value: `day.pcap9` is before `day.pcap10`.
-fn by_number(a: &str, b: &str) -> Ordering {
-    let (mut a, mut b) = (a.as_bytes(), b.as_bytes());
-    loop {
-        let digits = |text: &[u8]| text.iter().take_while(|c| c.is_ascii_digit()).count();
-        let (in_a, in_b) = (digits(a), digits(b));
-        if in_a > 0 && in_b > 0 {
-            let ((number_a, rest_a), (number_b, rest_b)) = (a.split_at(in_a), b.split_at(in_b));
-            let value = |number: &[u8]| {
-                let zeros = number.iter().take_while(|c| **c == b'0').count();
-                (number.len() - zeros, number[zeros..].to_vec())
-            };
-            match value(number_a).cmp(&value(number_b)) {
-                Ordering::Equal => (a, b) = (rest_a, rest_b),
-                other => return other,
-            }
-            continue;
+/// What a capture of these files is called.
+fn display_name(files: &VecDeque<PlannedFile>) -> String {
+    match (files.front(), files.back(), files.len()) {
+        (Some(first), Some(last), count @ 2..) => {
+            format!("{} to {} ({count} files)", first.name, last.name)
         }
-        match (a.split_first(), b.split_first()) {
-            (Some((x, rest_a)), Some((y, rest_b))) if x == y => (a, b) = (rest_a, rest_b),
-            _ => return a.cmp(b),
-        }
+        (Some(only), ..) => only.name.clone(),
+        _ => "no new files".into(),
     }
 }
 

@@ -1,7 +1,8 @@
 //! A file of a joined capture that is being read.
 
 use super::super::{CapturedPacket, Counts, Ending, PacketSource, ReadError, Reader};
-use super::{JoinedFile, MOST_LATE, PlannedFile};
+use super::plan::PlannedFile;
+use super::{JoinedFile, MOST_LATE};
 use recoup_units::Instant;
 use std::collections::VecDeque;
 use std::time::Duration;

@@ -119,10 +119,7 @@ fn drain(mut source: impl PacketSource) -> (Vec<CapturedPacket>, Counts) {
     let mut packets = Vec::new();
     while let Some(packet) = source.next_or_message() {
         packets.push(*packet);
-        assert_eq!(
-            source.counts().frames >= packets.last().unwrap().frame,
-            true
-        );
+        assert_eq!(source.counts().frames, packets.last().unwrap().frame);
     }
     (packets, source.stop().unwrap())
 }
@@ -211,10 +208,6 @@ fn files_that_begin_at_the_same_time_are_in_the_order_of_their_numbers() {
     let mut files = Files::new(parts.iter().copied());
     files.paths.reverse();
     check(&parts, &files);
-    assert_eq!(by_number("a10", "a9"), Ordering::Greater);
-    assert_eq!(by_number("a09", "a10"), Ordering::Less);
-    assert_eq!(by_number("a1b", "a01c"), Ordering::Less);
-    assert_eq!(by_number("a", "a1"), Ordering::Less);
 }
 
 #[test]
