@@ -194,6 +194,7 @@ fn help_lists_every_command_and_every_option() {
                 "--profile",
                 "--idle",
                 "--threads",
+                "--join",
                 "--state",
                 "--merge-state",
                 "unknowable",

@@ -461,6 +461,14 @@ impl ConnectionState {
         }
     }
 
+    /// It ended a while ago, so few packets will come. Frees most of what it holds on the heap.
+    #[cold]
+    pub fn forget_most(&mut self) {
+        self.directions
+            .iter_mut()
+            .for_each(DirectionState::forget_most);
+    }
+
     /// How it ended, if it is over.
     pub fn closing(&self) -> Closing {
         match self.reset {

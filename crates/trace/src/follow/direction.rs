@@ -125,7 +125,7 @@ pub(crate) struct DirectionState {
     pub duplicates: u64,
     pub probes: u64,
 
-    // The fifth and sixth: what the first ACK of data needs.
+    // The fifth begins with what each round-trip time needs.
     pub rtts: Rtts,
 
     // What few packets need.
@@ -502,6 +502,15 @@ impl DirectionState {
         })
     }
 
+    /// The connection ended a while ago. Most packets that may still come need only the last ones sent.
+    pub fn forget_most(&mut self) {
+        let forgotten = self.outstanding.len().saturating_sub(LAST_OUTSTANDING);
+        self.outstanding.drain(..forgotten);
+        self.outstanding.shrink_to_fit();
+        self.acknowledged = self.acknowledged.saturating_sub(forgotten as u32);
+        self.rtts.forget_most();
+    }
+
     /// This end has acknowledged the peer's FIN: the peer may no longer report duplicates.
     pub fn on_close(&mut self, now: Instant) {
         let at = *self.peer_closed_at.get_or_insert(now);
@@ -559,6 +568,9 @@ impl DirectionState {
 
 /// The largest episode that is kept for reuse, in bytes.
 const MOST_POOLED: usize = 1 << 14;
+
+/// Packets kept of a direction that ended a while ago: the FIN and the segment before it.
+const LAST_OUTSTANDING: usize = 2;
 
 /// Packets for which a reused direction keeps memory.
 const USUAL_OUTSTANDING: usize = 32;

@@ -6,7 +6,7 @@ use crate::finding::RttQuantiles;
 use crate::memory::HeapSize;
 use recoup_units::{Instant, Offset};
 use serde::{Deserialize, Serialize};
-use std::mem::take;
+use std::mem::{offset_of, replace, take};
 use std::time::Duration;
 
 /// Samples kept to rebuild an estimator. SRTT holds (7/8)^256 of an older sample, which is nothing.
@@ -16,23 +16,31 @@ const MOST_SAMPLES: usize = 256;
 /// Samples kept for quantiles. Beyond, every other one is dropped.
 const MOST_QUANTILE_SAMPLES: usize = 128;
 
+/// Samples kept of a direction that ended a while ago.
+const LAST_SAMPLES: usize = 8;
+
+/// The quantiles that are reported, in percent.
+const QUANTILES: [usize; 3] = [50, 90, 99];
+
 /// Samples for which a reused direction keeps memory.
 const USUAL_SAMPLES: usize = 32;
 
-/// Round-trip times between the capture point and the receiver of the data, in ns.
+/// Round-trip times between the capture point and the receiver of the data, in ns. What each sample changes
+/// fills one cache line.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[repr(C)]
 pub(crate) struct Rtts {
     /// The latest samples; a ring once it is full.
     samples: Vec<RttSample>,
-    /// `snd_una` at the latest sample.
-    una: Offset,
-    count: u64,
     min: u64,
     /// The shortest time in which anything was acknowledged.
     least: u64,
     average: u64,
     sum: u64,
+    count: u32,
+    /// `max` in whole µs.
+    max_micros: u32,
+
     max: u64,
     /// Where the ring begins.
     oldest: u32,
@@ -40,7 +48,11 @@ pub(crate) struct Rtts {
     stride: u32,
     /// Samples for quantiles, in µs; empty while `samples` holds all.
     quantile_samples: Vec<u32>,
+    /// The quantiles in µs, once most samples are [forgotten](Self::forget_most).
+    quantiles: Option<Box<[u32; QUANTILES.len()]>>,
 }
+
+const _: () = assert!(offset_of!(Rtts, max) == 64);
 
 impl Rtts {
     /// Removes all samples, keeping memory.
@@ -62,7 +74,7 @@ impl Rtts {
     #[inline]
     pub fn prefetch(&self) -> u64 {
         let sample = self.samples.last().map_or(0, |sample| sample.una);
-        self.count ^ self.max ^ u64::from(sample)
+        self.sum ^ u64::from(sample)
     }
 
     /// Its memory on the heap, in bytes.
@@ -76,12 +88,23 @@ impl Rtts {
         self.samples.shrink_to_fit();
     }
 
+    /// Keeps the quantiles and the last samples: the direction has ended, and few packets come after that.
+    pub fn forget_most(&mut self) {
+        if self.samples.len() > LAST_SAMPLES {
+            self.quantiles = self.quantile_micros().map(Box::new);
+            self.quantile_samples = Vec::new();
+            let oldest = replace(&mut self.oldest, 0) as usize;
+            self.samples.rotate_left(oldest);
+            self.samples.drain(..self.samples.len() - LAST_SAMPLES);
+            self.samples.shrink_to_fit();
+        }
+    }
+
     /// An ACK covered data sent once, `rtt` ns ago, after it was held up for `held_up` ns before the
     /// capture point. `newest` is the time since the newest of that data was sent, in ns.
     #[inline]
     pub fn on_sample(&mut self, rtt: u64, held_up: u64, newest: u64, una: Offset, nxt: Offset) {
         let micros = u32::try_from(rtt / 1000).unwrap_or(u32::MAX);
-        self.una = una;
         let sample = RttSample {
             rtt: micros,
             held_up: u32::try_from(held_up / 1000).unwrap_or(u32::MAX),
@@ -105,9 +128,12 @@ impl Rtts {
             self.least = self.least.min(newest);
             self.average = self.average.saturating_mul(3).saturating_add(rtt) / 4;
         }
-        self.max = self.max.max(rtt);
+        if micros >= self.max_micros {
+            self.max_micros = micros;
+            self.max = self.max.max(rtt);
+        }
         self.sum = self.sum.saturating_add(rtt);
-        self.count += 1;
+        self.count = self.count.saturating_add(1);
     }
 
     /// Keeps one of every `stride` samples for quantiles.
@@ -119,7 +145,7 @@ impl Rtts {
                 .extend(all.step_by(MOST_SAMPLES / MOST_QUANTILE_SAMPLES));
             self.stride = (MOST_SAMPLES / MOST_QUANTILE_SAMPLES) as u32;
         }
-        if !self.count.is_multiple_of(self.stride.into()) {
+        if !self.count.is_multiple_of(self.stride) {
             return;
         }
         if self.quantile_samples.len() == MOST_QUANTILE_SAMPLES {
@@ -130,7 +156,7 @@ impl Rtts {
             });
             self.stride = self.stride.saturating_mul(2);
         }
-        if self.count.is_multiple_of(self.stride.into()) {
+        if self.count.is_multiple_of(self.stride) {
             self.quantile_samples.push(micros);
         }
     }
@@ -152,37 +178,50 @@ impl Rtts {
     }
 
     /// Copies the latest samples into `samples`, oldest first. `lag` is the round-trip time between
-    /// the capture point and the sender.
-    pub fn copy_into(&self, samples: &mut RttSamples, lag: Duration) {
+    /// the capture point and the sender, `una` the direction's.
+    pub fn copy_into(&self, samples: &mut RttSamples, lag: Duration, una: Offset) {
         let (newer, older) = self.samples.split_at(self.oldest as usize);
         samples.latest.clear();
         samples.latest.extend_from_slice(older);
         samples.latest.extend_from_slice(newer);
         samples.lag = lag;
-        samples.una = self.una;
+        // The samples hold the lower half of `snd_una`.
+        let latest = samples
+            .latest
+            .last()
+            .map_or(una.0 as u32, |sample| sample.una);
+        let behind = (una.0 as u32).wrapping_sub(latest);
+        samples.una = Offset(una.0.saturating_sub(behind.into()));
     }
 
-    /// Quantiles of all samples.
-    pub fn quantiles(&self) -> Option<RttQuantiles> {
+    /// The quantiles of all samples, in µs.
+    fn quantile_micros(&self) -> Option<[u32; QUANTILES.len()]> {
+        if let Some(quantiles) = &self.quantiles {
+            return Some(**quantiles);
+        }
         let mut quantile_samples = match self.quantile_samples.as_slice() {
             [] => self.samples.iter().map(|sample| sample.rtt).collect(),
             quantile_samples => quantile_samples.to_vec(),
         };
         quantile_samples.sort_unstable();
         let last = quantile_samples.len().checked_sub(1)?;
-        let quantile = |percent: usize| {
-            let micros = quantile_samples[(last * percent).div_ceil(100)];
-            // Minimum and maximum are exact.
-            Duration::from_nanos((u64::from(micros) * 1000).clamp(self.min, self.max))
-        };
+        Some(QUANTILES.map(|percent| quantile_samples[(last * percent).div_ceil(100)]))
+    }
+
+    /// Quantiles of all samples.
+    pub fn quantiles(&self) -> Option<RttQuantiles> {
+        // Minimum and maximum are exact.
+        let exact =
+            |micros| Duration::from_nanos((u64::from(micros) * 1000).clamp(self.min, self.max));
+        let [p50, p90, p99] = self.quantile_micros()?.map(exact);
         Some(RttQuantiles {
-            samples: self.count,
+            samples: self.count.into(),
             min: Duration::from_nanos(self.min),
-            p50: quantile(50),
-            p90: quantile(90),
-            p99: quantile(99),
+            p50,
+            p90,
+            p99,
             max: Duration::from_nanos(self.max),
-            mean: Duration::from_nanos(self.sum / self.count.max(1)),
+            mean: Duration::from_nanos(self.sum / u64::from(self.count.max(1))),
         })
     }
 }

@@ -38,6 +38,9 @@ use std::time::Duration;
 /// How long a connection is kept after its end, for retransmitted FINs and late segments.
 const LINGER: Duration = Duration::from_secs(5);
 
+/// How long after its end a connection remembers all its packets.
+const LINGER_WHOLE: Duration = Duration::from_secs(1);
+
 /// A SYN is answered or retransmitted within this time (RFC 6298 §5.5 and Linux's six retries: 64 s
 /// at most), in ns.
 const HALF_OPEN_TIMEOUT: u64 = 75_000_000_000;
@@ -101,6 +104,9 @@ pub(crate) struct ConnectionTable {
     held: Held,
     /// Ended connections, and when each is removed.
     lingering: VecDeque<(Instant, u32, u64)>,
+    /// How many of these, from the oldest on, have forgotten most packets. A resumed analysis looks again.
+    #[serde(skip)]
+    forgetful: usize,
     half_open: VecDeque<(u32, u64)>,
     /// The slot that is checked next.
     cursor: usize,
@@ -153,6 +159,7 @@ impl ConnectionTable {
             unnumbered_closed: Vec::new(),
             held: Held::default(),
             lingering: VecDeque::new(),
+            forgetful: 0,
             half_open: VecDeque::new(),
             cursor: 0,
             now: Instant::ZERO,
@@ -477,6 +484,7 @@ impl ConnectionTable {
             && due <= now
         {
             self.lingering.pop_front();
+            self.forgetful = self.forgetful.saturating_sub(1);
             let Some(over) = self.get(slot).filter(|over| over.serial == serial) else {
                 continue;
             };
@@ -489,10 +497,27 @@ impl ConnectionTable {
                 self.close(slot, closing, findings);
             }
         }
+        self.forget_ended(now);
         for _ in 0..self.slots.len().min(SWEPT_PER_ROUND) {
             self.cursor = (self.cursor + 1) % self.slots.len();
             if self.is_silent(self.cursor) {
                 self.close(self.cursor as u32, Closing::Idle, findings);
+            }
+        }
+    }
+
+    /// Lets connections that ended a while ago, and were silent since, forget most packets.
+    fn forget_ended(&mut self, now: Instant) {
+        while let Some(&(due, slot, serial)) = self.lingering.get(self.forgetful)
+            && due <= now + (LINGER - LINGER_WHOLE)
+        {
+            self.forgetful += 1;
+            if let Some(over) = &mut self.slots[slot as usize]
+                && over.serial == serial
+                && now.since(over.last) >= LINGER_WHOLE / 2
+            {
+                over.forget_most();
+                self.memory = self.memory.saturating_add_signed(over.count_memory());
             }
         }
     }
@@ -576,6 +601,7 @@ impl ConnectionTable {
         lingering
             .retain(|&(_, slot, serial)| self.get(slot).is_some_and(|open| open.serial == serial));
         self.lingering = lingering;
+        self.forgetful = 0;
     }
 
     /// No more packets will come: passes on those held back.

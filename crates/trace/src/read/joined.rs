@@ -96,6 +96,8 @@ pub struct Joined {
     taken: u64,
     /// When the latest packet of the earlier runs was captured.
     read_until: Option<Instant>,
+    /// When the latest packet of the closed files was captured, or of those that earlier runs read.
+    latest: Option<Instant>,
 }
 
 impl Joined {
@@ -119,6 +121,7 @@ impl Joined {
             size: 0,
             taken: 0,
             read_until: before.latest(),
+            latest: before.latest(),
         };
         joined.plan(paths, before);
         joined.size = joined.planned.iter().map(|file| file.beginning.size).sum();
@@ -245,7 +248,7 @@ impl Joined {
         };
         match OpenFile::open(planned, index, self.read_until) {
             Ok(open) => {
-                if let (Some(begins), Some(latest)) = (open.begins(), self.counts.files.latest())
+                if let (Some(begins), Some(latest)) = (open.begins(), self.latest)
                     && self.open.is_empty()
                 {
                     file.gap = begins.since(latest);
@@ -302,6 +305,7 @@ impl Joined {
         self.number(place, last);
         let closed = self.open.remove(place);
         self.taken += closed.taken();
+        self.latest = self.latest.max(closed.latest());
         for other in &self.open {
             let shared = closed.overlap(other);
             let later = if closed.begins() > other.begins() {

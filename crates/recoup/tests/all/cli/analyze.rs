@@ -1,6 +1,7 @@
 //! `recoup analyze`.
 
 mod endings;
+mod join;
 mod state;
 
 use crate::cli::{Folder, Outcome, csv_rows};

@@ -138,6 +138,9 @@ fn analyses_have_the_fields_of_their_versions() {
         let document = folder.recoup(&args).json();
         check(&document, "", Fields::new());
     }
+    let args = "analyze --join caps/linux-3.17-sender.pcap --retransmissions --format json";
+    let args: Vec<&str> = args.split_whitespace().collect();
+    check(&folder.recoup(&args).json(), ".joined", Fields::new());
 }
 
 #[test]

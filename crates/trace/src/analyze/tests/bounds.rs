@@ -127,3 +127,72 @@ fn parts_of_very_many_packets_are_not_told_apart() {
         assert_eq!(direction.too_costly, too_costly, "{packets}");
     }
 }
+
+/// A connection with 200 acknowledged segments, closed by both ends at about 5300 ms.
+fn closed() -> Conversation {
+    let mut conversation = Conversation::opened(0.0);
+    for i in 0..200_u32 {
+        let (at, end) = (100.0 + 25.0 * f64::from(i), i64::from(i + 1) * 1000);
+        conversation.data(at, end - 1000, 1000);
+        conversation.ack(at + 50.0 + f64::from(i % 7), end, 0, 0);
+    }
+    let mut fin = |at, side, seq, ack| {
+        let end = |segment: &mut Segment| segment.flags = Flags::FIN.union(Flags::ACK);
+        conversation.packet(at, side, seq, 0, ack, end);
+    };
+    fin(5200.0, 1, 200_000, 0);
+    fin(5250.0, 0, 0, 200_001);
+    conversation.packet(5250.01, 1, 200_001, 0, 1, |_| {});
+    conversation
+}
+
+/// What is found if the table is swept after `swept`, in ms after the end, and `late` packets follow. Also
+/// its memory in between.
+fn found_late(late: &[CapturedPacket], swept: u64) -> (Kept, usize) {
+    let timed = |packet: &CapturedPacket| TimedPacket {
+        time: packet.at,
+        packet: *packet,
+    };
+    let packets: Vec<_> = closed().packets.iter().map(timed).collect();
+    let end = packets.last().unwrap().time;
+    let mut connections = connection_table(&Settings::default(), Arc::default());
+    let mut kept = Kept::default();
+    connections.on_packets(&packets, &mut kept);
+    connections.number(|_| 0, &mut kept);
+    connections.sweep(end + Duration::from_millis(swept), &mut kept);
+    let memory = connections.memory();
+    let late: Vec<_> = late.iter().map(timed).collect();
+    connections.on_packets(&late, &mut kept);
+    connections.finish(&mut kept);
+    connections.pass_on_held(&mut kept);
+    (kept, memory)
+}
+
+#[test]
+fn a_connection_that_ended_forgets_most_packets_but_no_finding() {
+    let (whole, before) = found_late(&[], 0);
+    let (young, young_memory) = found_late(&[], 500);
+    let (old, old_memory) = found_late(&[], 2000);
+    assert_eq!(young_memory, before);
+    assert!(old_memory + 2000 < before, "{old_memory} of {before}");
+    assert!(whole.connections[0].directions[1].rtt.is_some());
+    assert_eq!(young.connections, whole.connections);
+    assert_eq!(old.connections, whole.connections);
+}
+
+#[test]
+fn late_retransmissions_are_explained_after_most_packets_are_forgotten() {
+    let mut conversation = closed();
+    let before = conversation.packets.len();
+    let fin = |segment: &mut Segment| segment.flags = Flags::FIN.union(Flags::ACK);
+    // The FINs, the server's last segment, and one that was acknowledged long before.
+    conversation.packet(7500.0, 1, 200_000, 0, 0, fin);
+    conversation.packet(7501.0, 1, 199_000, 1000, 0, |_| {});
+    conversation.packet(7502.0, 0, 0, 0, 200_001, fin);
+    conversation.packet(7503.0, 1, 2000, 1000, 0, |_| {});
+    let late = &conversation.packets[before..];
+    let [whole, old] = [0, 2000].map(|swept| found_late(late, swept).0);
+    assert_eq!(whole.retransmissions.len(), 4);
+    assert_eq!(old.retransmissions, whole.retransmissions);
+    assert_eq!(old.connections, whole.connections);
+}

@@ -220,7 +220,7 @@ impl OpenFile {
     }
 
     /// When its latest packet was captured. A single timestamp far ahead does not count.
-    fn latest(&self) -> Option<Instant> {
+    pub fn latest(&self) -> Option<Instant> {
         let [_, latest, before] = self.times?;
         Some(match latest.nanos_since(before) > MOST_LATE {
             true => before,
