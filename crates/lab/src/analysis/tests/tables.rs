@@ -142,17 +142,17 @@ fn tables_of_changes_have_a_column_for_the_record() {
     let records = given_out.records([(connection(1, ms(6), &[]), true)]);
     let table = changed_connection_table(&shown(records));
     assert_eq!(
-        cells(&table, " 1").last_chunk::<2>(),
+        cells(&table, "   1").last_chunk::<2>(),
         Some(&["revised", ""]),
         "{table}"
     );
     assert_eq!(
-        cells(&table, " 2").last_chunk::<2>(),
+        cells(&table, "   2").last_chunk::<2>(),
         Some(&["withdrawn", ""]),
         "{table}"
     );
     let none = changed_connection_table(&shown(Vec::new()));
-    assert_eq!(none, "no connections\n");
+    assert_eq!(none, "no new connections\n");
 }
 
 fn shown<R: Row>(records: Vec<Record<R>>) -> Analyzed<Changes<R>> {
