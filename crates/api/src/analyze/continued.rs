@@ -18,6 +18,16 @@ pub struct StateFiles<'a> {
     pub merged: &'a [PathBuf],
 }
 
+impl StateFiles<'_> {
+    /// The names of all states, for a run without captures.
+    fn names(&self) -> String {
+        let merged = self.merged.iter().map(PathBuf::as_path);
+        let all = self.state.into_iter().chain(merged);
+        let names: Vec<String> = all.map(|path| path.display().to_string()).collect();
+        names.join(", ")
+    }
+}
+
 /// What a run shows, and what the next one continues.
 #[derive(Debug)]
 pub struct Run<V: Continued> {
@@ -26,8 +36,8 @@ pub struct Run<V: Continued> {
     pub analyzed: Option<Analyzed<V::Shown>>,
     /// Why captures could not be read, in order.
     pub failures: Vec<AnalyzeError>,
-    /// The new state, which gets its name when it is published: once the findings are out. `None` if
-    /// nothing was to be read.
+    /// The new state, which gets its name when it is published: once the findings are out. `None` if it
+    /// is as it was.
     pub state: Option<OutputFile>,
 }
 
@@ -52,23 +62,16 @@ pub fn continue_analysis<V: Continued>(
         let state = StateReader::open(path, SavedAnalysis::VERSION, &origin);
         state.map_err(ContinueError::from)
     };
-    let changes = !captures.is_empty() || !files.merged.is_empty();
     // The first run begins a state. Without captures there must be one to show.
-    let before = files.state.filter(|path| !changes || path.exists());
+    let begins = !captures.is_empty() || !files.merged.is_empty();
+    let before = files.state.filter(|path| !begins || path.exists());
     let before = before.map(open).transpose()?;
     let merged = files.merged.iter().map(|path| open(path));
     let merged = merged.collect::<Result<Vec<StateReader>, _>>()?;
     let mut analysis = Continuation::<V>::load(before, merged, settings)?;
-    let writer = files.state.filter(|_| changes);
-    let writer = writer.map(|path| StateWriter::create(path, SavedAnalysis::VERSION, &origin));
-    let writer = writer.transpose().map_err(ContinueError::from)?;
-
     let mut joined = Joined::open(captures, &analysis.counts().files);
-    let failures: Vec<AnalyzeError> = joined
-        .failures()
-        .into_iter()
-        .map(AnalyzeError::from)
-        .collect();
+    let failures = joined.failures().into_iter();
+    let failures: Vec<AnalyzeError> = failures.map(AnalyzeError::from).collect();
     if joined.files_to_read() == 0 && !failures.is_empty() {
         return Ok(Run {
             analyzed: None,
@@ -76,8 +79,12 @@ pub fn continue_analysis<V: Continued>(
             state: None,
         });
     }
-    let name = match (captures, files.state) {
-        ([], Some(state)) => state.display().to_string(),
+    let changes = joined.files_to_read() > 0 || !files.merged.is_empty();
+    let writer = files.state.filter(|_| changes);
+    let writer = writer.map(|path| StateWriter::create(path, SavedAnalysis::VERSION, &origin));
+    let writer = writer.transpose().map_err(ContinueError::from)?;
+    let name = match captures {
+        [] => files.names(),
         _ => joined.name().to_owned(),
     };
     if joined.files_to_read() > 0 {

@@ -52,6 +52,16 @@ pub struct Changes<R: Row> {
     pub(super) overview: Overview,
 }
 
+#[cfg(test)]
+impl<R: Row> Changes<R> {
+    pub(super) fn of(records: Vec<Record<R>>) -> Self {
+        Self {
+            records,
+            overview: Overview::default(),
+        }
+    }
+}
+
 impl<R: Row> View for Changes<R> {
     fn connections(&self) -> u64 {
         self.overview.connections

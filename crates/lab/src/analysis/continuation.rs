@@ -5,7 +5,7 @@ use super::findings::{AnalysisError, Analyzed, why_unreadable};
 use crate::output_file::OutputFile;
 use crate::state_file::{StateError, StateReader, StateWriter};
 use recoup_trace::analyze::{Analyzer, MergeError, ResumeError, SavedAnalysis, Settings};
-use recoup_trace::read::{Counts, PacketSource, ReadError};
+use recoup_trace::read::{Counts, JoinedFile, JoinedFiles, PacketSource, ReadError};
 use std::cell::RefCell;
 use thiserror::Error;
 
@@ -38,6 +38,11 @@ impl<V: Continued> State<V> {
             collectors,
             ..
         } = Self::read(&mut file)?;
+        let both = [&self.analysis, &analysis].map(|analysis| &analysis.counts().files);
+        if let Some(capture) = capture_of_both(both) {
+            let file = name;
+            return Err(ContinueError::Repeated { file, capture });
+        }
         let merged = self.analysis.merge(analysis);
         merged.map_err(|why| ContinueError::Merge { file: name, why })?;
         // Connections stay with the collector of their number.
@@ -46,6 +51,13 @@ impl<V: Continued> State<V> {
         }
         Ok(())
     }
+}
+
+/// The name of a capture that two analyses have read.
+fn capture_of_both([mine, theirs]: [&JoinedFiles; 2]) -> Option<String> {
+    let is_mine = |theirs: &&JoinedFile| mine.iter().any(|mine| mine.is_same_capture(theirs));
+    let mut both = theirs.iter().filter(is_mine);
+    both.next().map(|file| file.name.clone())
 }
 
 /// Why a state cannot be used. Each message is one line.
@@ -65,6 +77,14 @@ pub enum ContinueError {
     /// It holds rows.
     #[error("{0}: rows of several states cannot be merged: expected states of --summary")]
     Rows(String),
+    /// What it holds is merged already.
+    #[error("{file}: the totals contain the capture {capture} already")]
+    Repeated {
+        /// The file.
+        file: String,
+        /// A capture that was read for both.
+        capture: String,
+    },
     /// It cannot be merged into another one.
     #[error("{file}: {why}")]
     Merge {

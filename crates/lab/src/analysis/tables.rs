@@ -26,6 +26,9 @@ pub fn retransmission_table(analyzed: &Analyzed<AllRetransmissions>) -> String {
 /// The retransmissions that changed since they were last given out.
 pub fn changed_retransmission_table(analyzed: &Analyzed<Changes<Retransmission>>) -> String {
     let Changes { records, overview } = &analyzed.findings;
+    if records.is_empty() {
+        return "no new retransmissions\n".into();
+    }
     let lines = records.iter().map(Record::line);
     retransmission_lines(lines, overview, &analyzed.counts.files)
 }
@@ -133,6 +136,9 @@ pub fn connection_table(analyzed: &Analyzed<AllConnections>) -> String {
 /// The connections that changed since they were last given out.
 pub fn changed_connection_table(analyzed: &Analyzed<Changes<Connection>>) -> String {
     let Changes { records, overview } = &analyzed.findings;
+    if records.is_empty() {
+        return "no new connections\n".into();
+    }
     let lines = records.iter().map(Record::line);
     connection_lines(lines, overview)
 }

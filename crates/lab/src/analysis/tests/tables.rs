@@ -105,3 +105,61 @@ fn the_table_of_connections_shows_when_each_begins() {
     assert!(rows[0].contains("| 0.000000 | 2.000000 |"), "{text}");
     assert!(rows[1].contains("| 1.250000 | 0.750000 |"), "{text}");
 }
+
+/// A table of changes says what changed. Of a withdrawn row it has the key only.
+#[test]
+fn tables_of_changes_have_a_column_for_the_record() {
+    let changes = |found: Analyzed<AllRetransmissions>| {
+        let mut given_out = GivenOut::default();
+        let first = found.findings.rows.iter().map(|row| (*row, true));
+        given_out.records(first.chain([(bare(), true)]));
+        let now = Retransmission {
+            verdict: Verdict::Needed,
+            ..retransmission()
+        };
+        let new = Retransmission { frame: 9, ..now };
+        given_out.records([(now, true), (new, true)])
+    };
+    let findings = analyzed::<AllRetransmissions>(&ten());
+    let records = changes(findings);
+    let names: Vec<&str> = records.iter().map(|record| record.change.name()).collect();
+    assert_eq!(names, ["withdrawn", "revised", "new"]);
+    let table = changed_retransmission_table(&shown(records));
+    for (frame, expected) in [("2", "withdrawn"), ("7", "revised"), ("9", "new")] {
+        let line = table
+            .lines()
+            .find(|line| line.starts_with(&format!("| {frame:>5} |")));
+        let line = line.unwrap_or_else(|| panic!("{frame}\n{table}"));
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        assert_eq!(cells[cells.len() - 2], expected, "{table}");
+        assert_eq!(cells[2].is_empty(), expected == "withdrawn", "{table}");
+    }
+    assert!(table.starts_with("3 retransmissions\n"), "{table}");
+
+    let mut given_out = GivenOut::default();
+    let old = connection(1, ms(5), &[]);
+    given_out.records([(old.clone(), true), (connection(2, ms(5), &[]), true)]);
+    let records = given_out.records([(connection(1, ms(6), &[]), true)]);
+    let table = changed_connection_table(&shown(records));
+    assert_eq!(
+        cells(&table, "   1").last_chunk::<2>(),
+        Some(&["revised", ""]),
+        "{table}"
+    );
+    assert_eq!(
+        cells(&table, "   2").last_chunk::<2>(),
+        Some(&["withdrawn", ""]),
+        "{table}"
+    );
+    let none = changed_connection_table(&shown(Vec::new()));
+    assert_eq!(none, "no new connections\n");
+}
+
+fn shown<R: Row>(records: Vec<Record<R>>) -> Analyzed<Changes<R>> {
+    Analyzed {
+        capture: "a.pcap".into(),
+        counts: Counts::default(),
+        interrupted: false,
+        findings: Changes::of(records),
+    }
+}

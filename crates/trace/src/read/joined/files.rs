@@ -208,6 +208,11 @@ impl JoinedFiles {
 }
 
 impl JoinedFile {
+    /// Whether it is the same capture as a file of another analysis.
+    pub fn is_same_capture(&self, other: &Self) -> bool {
+        self.frames > 0 && self.first_packets.same_as(&other.first_packets)
+    }
+
     /// Whether it is the file that begins with these packets, or else, if it had none when it was read,
     /// the one of this name.
     fn is_same(&self, name: &str, packets: &FirstPackets) -> bool {

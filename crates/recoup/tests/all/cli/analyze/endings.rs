@@ -116,7 +116,7 @@ fn an_interrupt_draws_the_packets_read_so_far() {
 
 /// Sends the signal of Ctrl-C.
 #[cfg(unix)]
-fn interrupt(child: &Child) {
+pub fn interrupt(child: &Child) {
     let sent = Command::new("kill")
         .args(["-INT", &child.id().to_string()])
         .status();

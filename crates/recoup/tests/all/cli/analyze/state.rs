@@ -5,6 +5,16 @@ use crate::cli::{Folder, csv_rows};
 use std::collections::BTreeMap;
 use std::fs;
 
+#[cfg(unix)]
+use {
+    super::endings::interrupt,
+    serde_json::Value,
+    std::io::Write,
+    std::os::unix::process::ExitStatusExt,
+    std::process::Stdio,
+    std::time::{Duration, Instant},
+};
+
 /// A folder with a capture, the same in two parts (a.pcap, b.pcap), cut within a connection.
 fn in_parts() -> Folder {
     let (dir, _) = captured("20");
@@ -207,6 +217,10 @@ fn states_of_other_connections_are_merged() {
     json(&["--state", "all", "--merge-state", "one"]);
     json(&["--state", "all", "--merge-state", "other"]);
     assert_eq!(json(&["--state", "all"])["summary"], merged["summary"]);
+    assert_eq!(merged["capture"], "one, other");
+    // Nothing is merged twice.
+    let line = format!("one: the totals contain the capture {SENDER} already");
+    refuses(&dir, &["--state", "all", "--merge-state", "one"], &[&line]);
 }
 
 /// Checks that `args` are refused with one line that has all `parts`, and that all files stay as they were.
@@ -345,4 +359,38 @@ fn a_state_is_replaced_only_after_the_findings_are_printed() {
             .count(),
         0
     );
+}
+
+/// After an interrupt the next run goes on where the reading stopped.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_saves_how_far_it_came() {
+    let (dir, _) = captured("20");
+    let capture = fs::read(dir.path(SENDER)).expect("a capture");
+    let args = ["analyze", "--state", "s", "-", "--format", "json"];
+    let mut child = dir
+        .command(&args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut input = child.stdin.take().expect("a pipe");
+    // More than a pipe's buffer: once it is written, the program is reading.
+    input.write_all(&capture).expect("it reads");
+    interrupt(&child);
+    let begun = Instant::now();
+    while input.write_all(&capture).is_ok() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "it reads on");
+    }
+    let output = child.wait_with_output().expect("the program ends");
+    assert_eq!(output.status.signal(), Some(2), "{output:?}");
+    let shown: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let outcome = dir.recoup(&["analyze", "--state", "s", "--format", "json"]);
+    let saved: Value = serde_json::from_str(&outcome.stdout).expect("JSON");
+    let of = |document: &Value, total: &str| document["captures"][0]["summary"][total].clone();
+    for total in ["frames", "connections", "data_retransmissions"] {
+        assert_eq!(of(&saved, total), of(&shown, total), "{total}");
+    }
+    assert!(of(&saved, "frames").as_u64() > Some(0));
 }
