@@ -515,6 +515,7 @@ impl ConnectionTable {
             self.forgetful += 1;
             if let Some(over) = &mut self.slots[slot as usize]
                 && over.serial == serial
+                && over.is_over()
                 && now.since(over.last) >= LINGER_WHOLE / 2
             {
                 over.forget_most();

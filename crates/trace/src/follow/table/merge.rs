@@ -65,6 +65,7 @@ impl ConnectionTable {
         self.unnumbered_closed.extend(other.unnumbered_closed);
         self.held.merge(other.held);
         let lingering = other.lingering.into_iter();
+        self.forgetful = 0;
         self.lingering
             .extend(lingering.map(|(until, s, number)| (until, slot(s), serial(number))));
         self.lingering
