@@ -52,7 +52,7 @@ const SWEPT_PER_ROUND: usize = 64;
 const MOST_POOLED: usize = 1 << 14;
 
 /// Packets looked up together.
-const BATCH: usize = 16;
+pub(crate) const BATCH: usize = 16;
 
 /// When a table removes connections whose end it has not seen.
 #[derive(Clone, Copy, Debug)]
