@@ -237,7 +237,7 @@ impl RttEstimator {
     }
 
     /// The smoothed RTT in nanoseconds, once there is a sample.
-    pub(crate) fn srtt_nanos(&self) -> Option<u64> {
+    pub fn srtt_nanos(&self) -> Option<u64> {
         (self.srtt8 > 0).then_some(self.srtt8 >> 3)
     }
 

@@ -411,7 +411,14 @@ impl Scoreboard {
     }
 
     /// Drops stale entries from the retransmission cursors.
+    #[inline]
     fn settle(&mut self) {
+        if self.fack > 0 || !self.waiting.is_empty() {
+            self.settle_cursors();
+        }
+    }
+
+    fn settle_cursors(&mut self) {
         while let Some(&Reverse(id)) = self.waiting.peek() {
             if id > self.gone && self.named(id).wants_retransmission() {
                 break;

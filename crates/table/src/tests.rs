@@ -74,6 +74,19 @@ fn csv_joins_the_names_of_groups_and_leaves_unknown_cells_empty() {
 }
 
 #[test]
+fn columns_can_be_added_behind_another() {
+    let more = || {
+        Columns::<Flow>::new()
+            .integer(("open", "", "flows left"), |f| Some(f.flows - f.completed))
+            .flag(("all", "", "all completed"), |f| f.completed == f.flows)
+    };
+    let names = columns().behind("flows", more()).names();
+    assert_eq!(names[..4], ["profile", "flows", "open", "all"]);
+    let names = columns().behind("no such column", more()).names();
+    assert_eq!(names[names.len() - 2..], ["open", "all"]);
+}
+
+#[test]
 fn with_several_parts_csv_names_the_part_last() {
     let rows = rows();
     let parts = [("a.pcap", &rows[..1]), ("b.pcap", &rows[1..])];

@@ -14,6 +14,14 @@ impl Sender {
         self.next_called_for(now).or_else(|| self.next_copy())
     }
 
+    /// Whether [`next_send`](Self::next_send) is a retransmission. Faster, because mostly it is none.
+    pub fn wants_to_retransmit(&self, now: Instant) -> bool {
+        let may = self.board.next_lost().is_some()
+            || self.episode.state == State::Recovery
+            || self.timers.probe.is_due();
+        may && matches!(self.next_send(now), Some(Send::Again(..)))
+    }
+
     /// What the sender sends apart from copies.
     fn next_called_for(&self, now: Instant) -> Option<Send> {
         if self.timers.persist.due {

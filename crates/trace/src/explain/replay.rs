@@ -148,22 +148,27 @@ impl Replay {
     /// and returns `false` once the replay has done more than `most` [`work`](Self::work) or holds too
     /// many segments.
     pub fn run(&mut self, tape: &Tape, most: u64, mut explain: impl FnMut(u32, Explained)) -> bool {
-        let mut written = tape.steps().iter().peekable();
-        for (i, step) in tape.steps().iter().enumerate() {
+        let steps = tape.steps();
+        let mut written = steps.iter();
+        for (i, step) in steps.iter().enumerate() {
             let board = self.sender.board();
             if board.work() > most || board.outstanding() > MOST_REPLAYED {
                 return false;
             }
             self.allow_unseen(tape, i);
             // What is sent within a round trip had been written by the application.
-            let until = step.at() + self.sender.rtt().srtt().unwrap_or_default();
-            while let Some(ahead) = written.next_if(|ahead| ahead.at() <= until) {
+            let at = step.at();
+            let until = at.plus_nanos(self.sender.rtt().srtt_nanos().unwrap_or_default());
+            while let Some(ahead) = written.as_slice().first()
+                && ahead.at() <= until
+            {
+                written.next();
                 if let Step::Sent { span, .. } = ahead {
                     let more = span.end.since(self.sender.limit());
-                    self.sender.on_written(step.at(), more);
+                    self.sender.on_written(at, more);
                 }
             }
-            self.send_unseen(step.at());
+            self.send_unseen(at);
             match step {
                 Step::Heard(heard) => {
                     self.miss_timers(heard.at());
@@ -185,7 +190,7 @@ impl Replay {
                     ..
                 } => {
                     if let Some(index) = retransmission {
-                        let explained = self.on_again(at, span, &tape.steps()[i + 1..]);
+                        let explained = self.on_again(at, span, &steps[i + 1..]);
                         self.total += 1;
                         self.explained += u32::from(explained.fits);
                         explain(index, explained);
@@ -326,8 +331,7 @@ impl Replay {
     /// Notes since when the engine has wanted to retransmit.
     fn note_wants(&mut self, at: Instant) {
         self.now = at;
-        let wants = matches!(self.sender.next_send(at), Some(Send::Again(..)));
-        if !wants {
+        if !self.sender.wants_to_retransmit(at) {
             self.wanting = None;
             self.overdue = false;
             return;
@@ -370,17 +374,24 @@ struct HostClock {
 
 impl HostClock {
     /// Whether a timer with the deadline `due` may have fired by now.
+    #[inline]
     fn is_due(self, due: Instant) -> bool {
-        due <= self.at + EARLY.max(self.waits(due) / 32)
+        due <= self
+            .at
+            .plus_nanos((EARLY.as_nanos() as u64).max(self.waits(due) / 32))
     }
 
     /// Whether a timer with the deadline `due` may have fired as late as now.
+    #[inline]
     fn in_time(self, due: Instant) -> bool {
-        self.at <= due + LATE + self.waits(due) / 8
+        let late = (LATE.as_nanos() as u64).saturating_add(self.waits(due) / 8);
+        self.at <= due.plus_nanos(late)
     }
 
-    fn waits(self, due: Instant) -> Duration {
-        due.since(self.since.min(due))
+    /// For how long the timer runs, in ns.
+    #[inline]
+    fn waits(self, due: Instant) -> u64 {
+        due.nanos_since(self.since)
     }
 }
 

@@ -125,7 +125,7 @@ pub(crate) struct DirectionState {
     pub duplicates: u64,
     pub probes: u64,
 
-    // The fifth and sixth: what the first ACK of data needs.
+    // The fifth begins with what each round-trip time needs.
     pub rtts: Rtts,
 
     // What few packets need.

@@ -6,7 +6,7 @@ use crate::finding::RttQuantiles;
 use crate::memory::HeapSize;
 use recoup_units::{Instant, Offset};
 use serde::{Deserialize, Serialize};
-use std::mem::{replace, take};
+use std::mem::{offset_of, replace, take};
 use std::time::Duration;
 
 /// Samples kept to rebuild an estimator. SRTT holds (7/8)^256 of an older sample, which is nothing.
@@ -25,20 +25,22 @@ const QUANTILES: [usize; 3] = [50, 90, 99];
 /// Samples for which a reused direction keeps memory.
 const USUAL_SAMPLES: usize = 32;
 
-/// Round-trip times between the capture point and the receiver of the data, in ns.
+/// Round-trip times between the capture point and the receiver of the data, in ns. What each sample changes
+/// fills one cache line.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[repr(C)]
 pub(crate) struct Rtts {
     /// The latest samples; a ring once it is full.
     samples: Vec<RttSample>,
-    /// `snd_una` at the latest sample.
-    una: Offset,
-    count: u64,
     min: u64,
     /// The shortest time in which anything was acknowledged.
     least: u64,
     average: u64,
     sum: u64,
+    count: u32,
+    /// `max` in whole µs.
+    max_micros: u32,
+
     max: u64,
     /// Where the ring begins.
     oldest: u32,
@@ -49,6 +51,8 @@ pub(crate) struct Rtts {
     /// The quantiles in µs, once most samples are [forgotten](Self::forget_most).
     quantiles: Option<Box<[u32; QUANTILES.len()]>>,
 }
+
+const _: () = assert!(offset_of!(Rtts, max) == 64);
 
 impl Rtts {
     /// Removes all samples, keeping memory.
@@ -70,7 +74,7 @@ impl Rtts {
     #[inline]
     pub fn prefetch(&self) -> u64 {
         let sample = self.samples.last().map_or(0, |sample| sample.una);
-        self.count ^ self.max ^ u64::from(sample)
+        self.sum ^ u64::from(sample)
     }
 
     /// Its memory on the heap, in bytes.
@@ -101,7 +105,6 @@ impl Rtts {
     #[inline]
     pub fn on_sample(&mut self, rtt: u64, held_up: u64, newest: u64, una: Offset, nxt: Offset) {
         let micros = u32::try_from(rtt / 1000).unwrap_or(u32::MAX);
-        self.una = una;
         let sample = RttSample {
             rtt: micros,
             held_up: u32::try_from(held_up / 1000).unwrap_or(u32::MAX),
@@ -125,9 +128,12 @@ impl Rtts {
             self.least = self.least.min(newest);
             self.average = self.average.saturating_mul(3).saturating_add(rtt) / 4;
         }
-        self.max = self.max.max(rtt);
+        if micros >= self.max_micros {
+            self.max_micros = micros;
+            self.max = self.max.max(rtt);
+        }
         self.sum = self.sum.saturating_add(rtt);
-        self.count += 1;
+        self.count = self.count.saturating_add(1);
     }
 
     /// Keeps one of every `stride` samples for quantiles.
@@ -139,7 +145,7 @@ impl Rtts {
                 .extend(all.step_by(MOST_SAMPLES / MOST_QUANTILE_SAMPLES));
             self.stride = (MOST_SAMPLES / MOST_QUANTILE_SAMPLES) as u32;
         }
-        if !self.count.is_multiple_of(self.stride.into()) {
+        if !self.count.is_multiple_of(self.stride) {
             return;
         }
         if self.quantile_samples.len() == MOST_QUANTILE_SAMPLES {
@@ -150,7 +156,7 @@ impl Rtts {
             });
             self.stride = self.stride.saturating_mul(2);
         }
-        if self.count.is_multiple_of(self.stride.into()) {
+        if self.count.is_multiple_of(self.stride) {
             self.quantile_samples.push(micros);
         }
     }
@@ -172,14 +178,20 @@ impl Rtts {
     }
 
     /// Copies the latest samples into `samples`, oldest first. `lag` is the round-trip time between
-    /// the capture point and the sender.
-    pub fn copy_into(&self, samples: &mut RttSamples, lag: Duration) {
+    /// the capture point and the sender, `una` the direction's.
+    pub fn copy_into(&self, samples: &mut RttSamples, lag: Duration, una: Offset) {
         let (newer, older) = self.samples.split_at(self.oldest as usize);
         samples.latest.clear();
         samples.latest.extend_from_slice(older);
         samples.latest.extend_from_slice(newer);
         samples.lag = lag;
-        samples.una = self.una;
+        // The samples hold the lower half of `snd_una`.
+        let latest = samples
+            .latest
+            .last()
+            .map_or(una.0 as u32, |sample| sample.una);
+        let behind = (una.0 as u32).wrapping_sub(latest);
+        samples.una = Offset(una.0.saturating_sub(behind.into()));
     }
 
     /// The quantiles of all samples, in µs.
@@ -203,13 +215,13 @@ impl Rtts {
             |micros| Duration::from_nanos((u64::from(micros) * 1000).clamp(self.min, self.max));
         let [p50, p90, p99] = self.quantile_micros()?.map(exact);
         Some(RttQuantiles {
-            samples: self.count,
+            samples: self.count.into(),
             min: Duration::from_nanos(self.min),
             p50,
             p90,
             p99,
             max: Duration::from_nanos(self.max),
-            mean: Duration::from_nanos(self.sum / self.count.max(1)),
+            mean: Duration::from_nanos(self.sum / u64::from(self.count.max(1))),
         })
     }
 }

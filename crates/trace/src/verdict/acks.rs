@@ -418,9 +418,10 @@ struct PieceVerdicts<'a> {
 
 impl<'a> PieceVerdicts<'a> {
     fn new(piece: &'a Piece, refusal: Refusal, context: VerdictContext) -> Self {
+        let may_be_none = context.path_duplicates || !context.options.reports_duplicates;
         Self {
             hypotheses: Hypotheses::new(piece, refusal, context),
-            without_refusal: (context.path_duplicates || !context.options.reports_duplicates)
+            without_refusal: (may_be_none && refusal != refusal.none())
                 .then(|| Hypotheses::new(piece, refusal.none(), context)),
         }
     }

@@ -211,7 +211,7 @@ impl Refusal {
 }
 
 /// What challenge ACKs say of a piece.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Refusal {
     /// The newest timestamp echoed, if older copies may have been refused.
     pub echo: Option<u32>,

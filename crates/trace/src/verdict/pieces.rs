@@ -189,6 +189,8 @@ type Map = BTreeMap<Offset, Box<Piece>>;
 pub(super) struct Pieces {
     /// Not acknowledged.
     open: Map,
+    /// All of them lie inside this.
+    open_within: Span,
     /// Acknowledged; a DSACK may still come.
     covered: Map,
     /// No verdict is final before this time.
@@ -247,6 +249,12 @@ impl Pieces {
 
     pub fn insert_open(&mut self, piece: Piece) {
         self.cost.on_new_piece(&piece);
+        let within = match self.open.is_empty() {
+            true => piece.span,
+            false => self.open_within,
+        };
+        let start = within.start.min(piece.span.start);
+        self.open_within = Span::new(start, within.end.max(piece.span.end));
         self.open.insert(piece.span.start, Box::new(piece));
     }
 
@@ -317,7 +325,7 @@ impl Pieces {
     /// An ACK covers `span`. Returns whether any piece waited for it.
     pub fn cover(&mut self, span: Span, cover: &CoveringAck) -> bool {
         // Most ACKs cover no waiting piece.
-        if overlapping(&self.open, span).next().is_none() {
+        if !self.open_within.overlaps(span) || overlapping(&self.open, span).next().is_none() {
             return false;
         }
         let inside = cut(&mut self.open, span, &mut self.cost);
@@ -327,6 +335,8 @@ impl Pieces {
                 self.insert_until_settled(piece, *cover);
             }
         }
+        let first = self.open.keys().next().copied();
+        self.open_within.start = first.unwrap_or(self.open_within.end);
         true
     }
 

@@ -127,7 +127,13 @@ fn analyses_have_the_fields_of_their_versions() {
         check(&document, "", Fields::new());
         // With a state, rows are records; the summary is the same document.
         let args = [
-            "analyze", "--state", &view, capture, &view, "--format", "json",
+            "analyze",
+            "--state",
+            &view[2..],
+            capture,
+            &view,
+            "--format",
+            "json",
         ];
         let document = folder.recoup(&args).json();
         check(&document, "", Fields::new());

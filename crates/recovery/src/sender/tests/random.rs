@@ -386,6 +386,10 @@ impl Run {
             "asking changes it"
         );
         prop_assert_eq!(
+            sender.wants_to_retransmit(self.now),
+            matches!(sender.next_send(self.now), Some(Send::Again(..)))
+        );
+        prop_assert_eq!(
             sender.next_timer(),
             sender.next_timer(),
             "asking changes it"

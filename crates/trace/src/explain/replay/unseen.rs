@@ -31,10 +31,14 @@ pub(super) struct Unseen {
 impl Replay {
     /// Before step `i`: how many packets may be assumed lost before the next one captured. Called
     /// for every step, it looks ahead once per captured packet.
+    #[inline]
     pub(super) fn allow_unseen(&mut self, tape: &Tape, i: usize) {
+        if !self.away {
+            return;
+        }
         let is_sent = |step: &Step| matches!(step, Step::Sent { .. });
         let steps = tape.steps();
-        if self.away && (i == 0 || is_sent(&steps[i - 1])) {
+        if i == 0 || is_sent(&steps[i - 1]) {
             self.may_assume = steps[i..]
                 .iter()
                 .find(|step| is_sent(step))
@@ -106,7 +110,7 @@ impl Replay {
         }
         self.unseen.push_back(Unseen { at, span, trigger });
         self.active = self.active.max(at);
-        let more = matches!(self.sender.next_send(at), Some(Send::Again(..)));
+        let more = self.sender.wants_to_retransmit(at);
         self.wanting = more.then_some(at);
         true
     }

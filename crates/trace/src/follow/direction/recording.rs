@@ -65,7 +65,7 @@ impl DirectionState {
         let mut tape = episode_context.pools.tapes.take().unwrap_or_default();
         let lag = episode_context.lag;
         tape.begin(lag);
-        self.rtts.copy_into(&mut tape.beginning.rtts, lag);
+        self.rtts.copy_into(&mut tape.beginning.rtts, lag, self.una);
         if let Some(away) = self.away.as_ref().filter(|_| !lag.is_zero()) {
             self.begin_in_the_past(away, &mut tape, lag, again);
             return tape;

@@ -36,9 +36,9 @@ fn joined(dir: &Folder, files: &[String], args: &[&str]) -> crate::cli::Outcome 
 
 #[test]
 fn joined_files_show_what_the_whole_capture_shows() {
-    for frames in [1, 7, 50, 200] {
+    for frames in [1, 7, 50, 120] {
         let (dir, files) = in_files(frames);
-        assert!(files.len() > 2, "{frames}");
+        assert!(files.len() > 1, "{frames}");
         for view in ["--summary", "--connections", "--retransmissions"] {
             let csv = [view, "--format", "csv"];
             let whole = dir.recoup(&[&["analyze", SENDER][..], &csv].concat());
@@ -91,24 +91,27 @@ fn tables_and_json_say_in_which_file_a_frame_is() {
 
 #[test]
 fn a_note_says_that_captures_continue_each_other() {
-    let (dir, mut files) = in_files(101);
-    files.truncate(3);
-    let note = |files: &[String]| {
-        let files: Vec<&str> = files.iter().map(String::as_str).collect();
+    let (dir, files) = in_files(41);
+    let notes = |files: &[&String]| {
+        let files: Vec<&str> = files.iter().map(|file| file.as_str()).collect();
         let outcome = dir.recoup(&[&["analyze"], &files[..]].concat());
         assert_eq!(outcome.status, Some(0));
         outcome.stderr
     };
-    let both = note(&files);
-    let expected = format!("recoup: note: {} continues {}: ", files[1], files[2]);
-    assert!(both.contains(&expected), "{both}");
-    assert!(
-        both.contains("; so does another capture; --join analyzes"),
-        "{both}"
-    );
-    // The others do not continue this one.
-    assert!(!note(&[files[0].clone(), files[2].clone()]).contains("continues"));
-    assert!(!note(&files[..1]).contains("continues"));
+    let all = notes(&files.iter().collect::<Vec<_>>());
+    let note = all.lines().find(|line| line.contains(" continues "));
+    let note = note.unwrap_or_else(|| panic!("{all}"));
+    assert!(note.starts_with("recoup: note: part"), "{note}");
+    for part in [
+        "1 connection goes on from one to the other; so do ",
+        "; --join analyzes the files of one capture as one",
+    ] {
+        assert!(note.contains(part), "{note}");
+    }
+    // Files that do not follow each other, and one alone.
+    let apart = [&files[0], &files[files.len() - 1]];
+    assert!(!notes(&apart).contains("continues"));
+    assert!(!notes(&apart[..1]).contains("continues"));
 }
 
 #[test]
@@ -158,9 +161,7 @@ fn a_missing_file_and_standard_input_are_told() {
     let outcome = joined(&dir, &files, &[]);
     assert_eq!(outcome.status, Some(2));
     assert!(
-        outcome
-            .stderr
-            .contains("--join: standard input cannot be joined"),
+        outcome.stderr.contains("standard input cannot be joined"),
         "{}",
         outcome.stderr
     );
