@@ -15,7 +15,7 @@ use recoup_benches::traffic::{self, Content, Traffic};
 use recoup_trace::ablation::{self, Step};
 use recoup_trace::analyze::{Findings, Settings, analyze};
 use recoup_trace::finding::{Connection, Retransmission, Revision, Tally, Verdict};
-use recoup_trace::read::{PacketSource, Reader};
+use recoup_trace::read::{Packet, PacketSource, Reader};
 use std::fs::File;
 use std::hint::black_box;
 use std::io::{self, BufReader, BufWriter, Read, Write};
@@ -75,11 +75,12 @@ fn count(capture: &Path, most: u64) -> io::Result<(u64, u64)> {
     )
 }
 
-/// Reads all segments.
+/// Reads all packets, as an analysis does.
 fn read(capture: &Path) -> u64 {
     let mut reader = Reader::open(capture).expect("a capture");
-    while let Some(packet) = reader.next() {
-        black_box(packet);
+    let mut packet = Packet::default();
+    while reader.next_into(&mut packet) {
+        black_box(&packet);
     }
     reader.counts().packets
 }

@@ -30,6 +30,7 @@ mod shard;
 use crate::explain::provisional::ChangedHosts;
 pub use crate::finding::Findings;
 use crate::finding::{Connection, ConnectionKey, Retransmission, Revision};
+use crate::follow::packed::PackedPackets;
 use crate::follow::table::{KeepingCost, Separation};
 use crate::hosts::{Hosts, KnownHosts};
 use crate::read::{CapturedPacket, Counts, PacketSource, ReadError};
@@ -231,7 +232,12 @@ impl Shards {
     /// All packets were taken, the last of them at `latest`. Closes all connections.
     fn finish<F: Findings>(&mut self, latest: Instant, findings: &mut [F], in_parallel: bool) {
         for (shard, findings) in self.shards.iter_mut().zip(&mut *findings) {
-            shard.take(&[], RoundOrder::Last, latest, findings);
+            shard.take(
+                &PackedPackets::default(),
+                RoundOrder::Last,
+                latest,
+                findings,
+            );
         }
         self.settle(findings);
         if in_parallel {

@@ -11,6 +11,7 @@
 //!
 //! | module | what it does |
 //! | --- | --- |
+//! | [`packed`] | keeps packets compact until their shard takes them |
 //! | [`table`] | finds the connection of each packet, in bounded memory |
 //! | [`points`] | tells the capture points of a merged file apart |
 //! | [`connection`] | follows the handshake, the end and the next connection between the same ends |
@@ -23,13 +24,14 @@
 pub(crate) mod connection;
 pub(crate) mod direction;
 mod held;
+pub(crate) mod packed;
 pub(crate) mod points;
 pub(crate) mod rtts;
 pub(crate) mod shared;
 pub(crate) mod table;
 mod vantage;
 
-use crate::read::CapturedPacket;
+use crate::read::{CapturedPacket, Packet};
 use recoup_units::Instant;
 use serde::{Deserialize, Serialize};
 
@@ -38,4 +40,14 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct TimedPacket {
     pub time: Instant,
     pub packet: CapturedPacket,
+}
+
+impl Default for TimedPacket {
+    /// Says nothing.
+    fn default() -> Self {
+        Self {
+            time: Instant::ZERO,
+            packet: CapturedPacket::from(&Packet::default()),
+        }
+    }
 }

@@ -13,6 +13,7 @@
 //! | `unpack`, `window` | decompress ahead on a thread; hold the bytes that are being read |
 //! | `classic`, `sections` | read the records of pcap and the blocks of pcapng |
 //! | `clock` | converts ticks of a capture's clock to nanoseconds since 1970 |
+//! | `packet` | passes packets on in a compact form |
 //! | `link`, `frames` | find the IP packet in a frame; decode the segment and count frames |
 //! | `joined` | reads several files as one capture |
 //! | `counts`, `error` | what was read and skipped; why a capture cannot be read |
@@ -40,6 +41,7 @@ mod frames;
 mod icmp;
 mod joined;
 mod link;
+mod packet;
 mod sections;
 mod sniff;
 mod unpack;
@@ -63,6 +65,7 @@ use window::Window;
 pub use counts::{Anomaly, ClockAnomalies, Counts, Ending, FrameCount, Oddity, Reason};
 pub use error::ReadError;
 pub use joined::{Joined, JoinedFile, JoinedFiles};
+pub use packet::Packet;
 
 /// The longest record of a classic capture, and the longest packet block of pcapng without its
 /// headers, in bytes: the limit of tcpdump, Wireshark and libpcap.
@@ -105,6 +108,13 @@ pub trait PacketSource: Send {
     /// The next TCP segment, or the next ICMP message about one ([`CapturedPacket::path_mtu`]); `None`
     /// when reading has ended.
     fn next_or_message(&mut self) -> Option<&CapturedPacket>;
+
+    /// The same into `packet`, which is cheaper; `false` when reading has ended.
+    #[inline]
+    fn next_into(&mut self, packet: &mut Packet) -> bool {
+        let next = self.next_or_message().map(Packet::from);
+        next.map(|next| *packet = next).is_some()
+    }
 
     /// The next TCP segment; `None` when reading has ended.
     #[inline]
@@ -175,6 +185,8 @@ pub struct Reader<'a> {
     window: Window<'a>,
     container: Container,
     frames: Frames,
+    /// The packet last given out in full.
+    given_out: CapturedPacket,
     ending: Option<Ending>,
     taken: Arc<AtomicU64>,
     size: Option<u64>,
@@ -254,7 +266,8 @@ impl<'a> Reader<'a> {
             name,
             window,
             container,
-            frames: Frames::new(),
+            frames: Frames::default(),
+            given_out: CapturedPacket::from(&Packet::default()),
             ending: None,
             taken,
             size,
@@ -270,9 +283,27 @@ impl<'a> Reader<'a> {
             // The packet stays where it is: the borrow of this call ends here.
             let is_segment = self.next_or_message()?.path_mtu.is_none();
             if is_segment {
-                return Some(self.frames.packet());
+                return Some(&self.given_out);
             }
         }
+    }
+
+    /// Reads the next segment or ICMP message into `packet`; `false` when reading has ended.
+    #[inline]
+    fn step(&mut self, packet: &mut Packet) -> bool {
+        while self.ending.is_none() {
+            let step = match &mut self.container {
+                Container::Classic(classic) => {
+                    classic.step(&mut self.window, &mut self.frames, packet)
+                }
+                Container::Sections(ng) => ng.step(&mut self.window, &mut self.frames, packet),
+            };
+            match step {
+                Step::Found => return true,
+                other => self.advance(other),
+            }
+        }
+        false
     }
 
     /// Continues with the next capture in the file, or ends.
@@ -301,7 +332,7 @@ impl<'a> Reader<'a> {
 
     /// The latest packet.
     fn packet_mut(&mut self) -> &mut CapturedPacket {
-        self.frames.packet_mut()
+        &mut self.given_out
     }
 
     /// Counts no frame up to this one by what it is: another run did.
@@ -339,17 +370,17 @@ impl<'a> Reader<'a> {
 impl PacketSource for Reader<'_> {
     #[inline]
     fn next_or_message(&mut self) -> Option<&CapturedPacket> {
-        while self.ending.is_none() {
-            let step = match &mut self.container {
-                Container::Classic(classic) => classic.step(&mut self.window, &mut self.frames),
-                Container::Sections(ng) => ng.step(&mut self.window, &mut self.frames),
-            };
-            match step {
-                Step::Found => return Some(self.frames.packet()),
-                other => self.advance(other),
-            }
+        let mut packet = Packet::default();
+        if !self.step(&mut packet) {
+            return None;
         }
-        None
+        self.given_out = CapturedPacket::from(&packet);
+        Some(&self.given_out)
+    }
+
+    #[inline]
+    fn next_into(&mut self, packet: &mut Packet) -> bool {
+        self.step(packet)
     }
 
     fn counts(&self) -> &Counts {

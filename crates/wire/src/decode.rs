@@ -13,7 +13,7 @@ use etherparse::{IpNumber, LaxIpSlice};
 use thiserror::Error;
 
 use crate::checksum::{self, Checksum};
-use crate::{Endpoints, Flags, IpVersion, Segment, SeqNumber, TCP_HEADER_LEN};
+use crate::{Endpoints, Flags, IpVersion, Options, Segment, SeqNumber, TCP_HEADER_LEN};
 
 /// A decoded packet: the segment, and the packet's other facts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,8 +111,16 @@ fn read(
     let (src, dst) = (ip.source_addr(), ip.destination_addr());
     let extent = Extent::of(packet, packet.len(), &ip);
     let tcp = packet.get(extent.captured.clone()).unwrap_or_default();
-    let mut segment = Segment::default();
-    let header = TcpHeader::read(tcp, extent.on_wire, &mut segment)?;
+    let header = TcpHeader::read(tcp, extent.on_wire)?;
+    let mut segment = Segment {
+        seq: header.seq,
+        ack: header.ack,
+        payload_len: header.payload_len,
+        window: header.window,
+        flags: header.flags,
+        options: Options::NONE,
+    };
+    let sound = segment.options.read_all(header.options);
     let tcp_checksum = if tcp.len() < extent.on_wire {
         Checksum::Unverifiable
     } else {
@@ -129,7 +137,7 @@ fn read(
         tcp_checksum,
         ip_checksum_ok,
         ip_id,
-        options_complete: header.options_complete,
+        options_complete: sound && !header.options_cut,
     })
 }
 
@@ -163,29 +171,34 @@ impl Extent {
     }
 }
 
-/// Facts of a TCP header that are not part of the segment.
-pub(crate) struct TcpHeader {
+/// The length of the fixed part of a TCP header.
+const FIXED_LEN: usize = TCP_HEADER_LEN as usize;
+
+/// A TCP header.
+pub(crate) struct TcpHeader<'a> {
     pub(crate) src_port: u16,
     pub(crate) dst_port: u16,
+    pub(crate) seq: SeqNumber,
+    pub(crate) ack: SeqNumber,
+    /// The payload's length on the wire, in bytes.
+    pub(crate) payload_len: u32,
+    pub(crate) window: u16,
+    pub(crate) flags: Flags,
     checksum: u16,
     /// The header's length on the wire, in bytes. Other layouts of options than ours may make it differ
     /// from [`Segment::header_len`].
     len: usize,
-    pub(crate) options_complete: bool,
+    /// The captured bytes of the options.
+    pub(crate) options: &'a [u8],
+    /// The capture ends within the options.
+    pub(crate) options_cut: bool,
 }
 
-impl TcpHeader {
-    const FIXED_LEN: usize = TCP_HEADER_LEN as usize;
-
-    /// Reads the header at the start of `tcp`, the captured part of `on_wire` bytes, into `segment`.
-    /// Without a header, `segment` is unchanged.
+impl<'a> TcpHeader<'a> {
+    /// Reads the header at the start of `tcp`, the captured part of `on_wire` bytes.
     #[inline(always)]
-    pub(crate) fn read(
-        tcp: &[u8],
-        on_wire: usize,
-        segment: &mut Segment,
-    ) -> Result<Self, DecodeError> {
-        let Some((fixed, rest)) = tcp.split_first_chunk::<{ Self::FIXED_LEN }>() else {
+    pub(crate) fn read(tcp: &'a [u8], on_wire: usize) -> Result<Self, DecodeError> {
+        let Some((fixed, rest)) = tcp.split_first_chunk::<FIXED_LEN>() else {
             return Err(DecodeError::TcpCut(tcp.len()));
         };
         let u16_at = |at: usize| u16::from_be_bytes([fixed[at], fixed[at + 1]]);
@@ -194,26 +207,26 @@ impl TcpHeader {
         };
         let words = fixed[12] >> 4;
         let len = 4 * usize::from(words);
-        if len < Self::FIXED_LEN || len > on_wire {
+        if len < FIXED_LEN || len > on_wire {
             return Err(DecodeError::DataOffset {
                 words,
                 available: on_wire,
             });
         }
-        let options_on_wire = len - Self::FIXED_LEN;
+        let options_on_wire = len - FIXED_LEN;
         let options = &rest[..options_on_wire.min(rest.len())];
-        segment.seq = SeqNumber(u32_at(4));
-        segment.ack = SeqNumber(u32_at(8));
-        segment.payload_len = u32::try_from(on_wire - len).unwrap_or(u32::MAX);
-        segment.window = u16_at(14);
-        segment.flags = Flags::from_bits(fixed[13]);
-        let sound = segment.options.read_all(options);
         Ok(Self {
             src_port: u16_at(0),
             dst_port: u16_at(2),
+            seq: SeqNumber(u32_at(4)),
+            ack: SeqNumber(u32_at(8)),
+            payload_len: u32::try_from(on_wire - len).unwrap_or(u32::MAX),
+            window: u16_at(14),
+            flags: Flags::from_bits(fixed[13]),
             checksum: u16_at(16),
             len,
-            options_complete: sound && options.len() == options_on_wire,
+            options,
+            options_cut: options.len() < options_on_wire,
         })
     }
 }

@@ -5,38 +5,249 @@
 //! before TCP, and malformed packets, take the slow path of [`decode`](crate::decode), which uses
 //! etherparse. Both paths agree on every packet.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4};
 
 use etherparse::{IpNumber, LaxIpSlice};
 
 use crate::checksum::TCP;
 use crate::decode::{Extent, TcpHeader};
-use crate::{DecodeError, Endpoints, IpVersion, Segment};
+use crate::{DecodeError, Endpoints, Flags, IpVersion, Options, Segment, SeqNumber, Timestamps};
 
 /// The authentication header, which may stand before TCP over IPv4 too (RFC 4302).
 const AUTHENTICATION: u8 = 51;
 const UDP: u8 = 17;
 const ICMP_V6: u8 = 58;
 
-/// Facts of a packet's headers in addition to endpoints and segment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The headers of a packet, in 40 bytes. What few packets have is in [`RareHeaders`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Headers {
-    /// The IPv4 identification, which distinguishes a retransmission from a duplicate made by the network.
-    pub ip_id: Option<u16>,
+    /// The IPv4 addresses of sender and receiver; 0 over IPv6.
+    pub addresses: [u32; 2],
+    /// The ports of sender and receiver.
+    pub ports: [u16; 2],
+    /// Sequence number, as in [`Segment::seq`].
+    pub seq: SeqNumber,
+    /// Acknowledgement number, as in [`Segment::ack`].
+    pub ack: SeqNumber,
+    /// Payload bytes on the wire.
+    pub payload_len: u32,
+    timestamps: Timestamps,
+    /// The receive window, not scaled.
+    pub window: u16,
+    ip_id: u16,
+    /// Control bits.
+    pub flags: Flags,
     /// The time to live, or IPv6's hop limit. Each router on the way lowers it.
     pub hop_limit: u8,
+    facts: u8,
+}
+
+const _: () = assert!(size_of::<Headers>() == 40);
+
+/// The headers that few packets have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct RareHeaders {
+    /// The IPv6 addresses of sender and receiver; meaningful over IPv6.
+    pub addresses: [Ipv6Addr; 2],
+    /// All options; meaningful if there are others than timestamps.
+    pub options: Options,
+}
+
+impl RareHeaders {
+    /// For a packet that has none.
+    pub const NONE: Self = Self {
+        addresses: [Ipv6Addr::UNSPECIFIED; 2],
+        options: Options::NONE,
+    };
+}
+
+impl Default for RareHeaders {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
+/// The bits of [`Headers::facts`].
+mod fact {
+    pub(super) const IPV6: u8 = 1;
+    pub(super) const IP_ID: u8 = 1 << 1;
+    pub(super) const TIMESTAMPS: u8 = 1 << 2;
+    pub(super) const OTHER_OPTIONS: u8 = 1 << 3;
+    pub(super) const OPTIONS_INCOMPLETE: u8 = 1 << 4;
+    pub(super) const OVERLONG: u8 = 1 << 5;
+}
+
+impl Headers {
+    /// The headers of a packet with these endpoints and this segment. Flow labels and scopes are lost,
+    /// and so is an IP version that is not that of the other end.
+    pub fn new(endpoints: &Endpoints, segment: &Segment) -> (Self, RareHeaders) {
+        let Endpoints { src, dst } = endpoints;
+        let mut headers = Self {
+            ports: [src.port(), dst.port()],
+            seq: segment.seq,
+            ack: segment.ack,
+            payload_len: segment.payload_len,
+            window: segment.window,
+            flags: segment.flags,
+            ..Self::default()
+        };
+        let mut rare = RareHeaders::default();
+        match (src.ip(), dst.ip()) {
+            (IpAddr::V4(src), IpAddr::V4(dst)) => {
+                headers.addresses = [src.to_bits(), dst.to_bits()];
+            }
+            ends => {
+                headers.facts |= fact::IPV6;
+                rare.addresses = <[IpAddr; 2]>::from(ends).map(|ip| match ip {
+                    IpAddr::V4(ip) => ip.to_ipv6_mapped(),
+                    IpAddr::V6(ip) => ip,
+                });
+            }
+        }
+        headers.set_options(&segment.options, &mut rare);
+        (headers, rare)
+    }
+
+    fn set_options(&mut self, options: &Options, rare: &mut RareHeaders) {
+        if let Some(timestamps) = options.timestamps {
+            self.set_timestamps(timestamps);
+        }
+        let others = Options {
+            timestamps: None,
+            ..*options
+        };
+        if others != Options::NONE {
+            self.facts |= fact::OTHER_OPTIONS;
+            rare.options = *options;
+        }
+    }
+
+    #[inline]
+    fn set_timestamps(&mut self, timestamps: Timestamps) {
+        self.timestamps = timestamps;
+        self.facts |= fact::TIMESTAMPS;
+    }
+
+    #[inline]
+    const fn has(&self, fact: u8) -> bool {
+        self.facts & fact != 0
+    }
+
+    /// Whether some headers are in [`RareHeaders`].
+    #[inline]
+    pub const fn has_rare(&self) -> bool {
+        self.has(fact::IPV6 | fact::OTHER_OPTIONS)
+    }
+
+    /// The version of the Internet Protocol.
+    #[inline]
+    pub const fn ip_version(&self) -> IpVersion {
+        match self.has(fact::IPV6) {
+            true => IpVersion::V6,
+            false => IpVersion::V4,
+        }
+    }
+
+    /// The IPv4 identification, which distinguishes a retransmission from a duplicate made by the network.
+    #[inline]
+    pub fn ip_id(&self) -> Option<u16> {
+        self.has(fact::IP_ID).then_some(self.ip_id)
+    }
+
+    /// Sets the IPv4 identification.
+    #[inline]
+    pub fn set_ip_id(&mut self, id: Option<u16>) {
+        self.ip_id = id.unwrap_or_default();
+        self.set(fact::IP_ID, id.is_some());
+    }
+
     /// Whether all options were read, as in [`Decoded`](crate::Decoded::options_complete).
-    pub options_complete: bool,
+    #[inline]
+    pub const fn options_complete(&self) -> bool {
+        !self.has(fact::OPTIONS_INCOMPLETE)
+    }
+
+    /// Sets [`options_complete`](Self::options_complete).
+    #[inline]
+    pub fn set_options_complete(&mut self, complete: bool) {
+        self.set(fact::OPTIONS_INCOMPLETE, !complete);
+    }
+
     /// Whether the IP header's length exceeds the packet's length on the wire. Either the header is
     /// wrong, or the capture lost the packet's length when it cut the packet.
-    pub overlong: bool,
+    #[inline]
+    pub const fn overlong(&self) -> bool {
+        self.has(fact::OVERLONG)
+    }
+
+    /// Sets [`overlong`](Self::overlong).
+    #[inline]
+    pub fn set_overlong(&mut self, overlong: bool) {
+        self.set(fact::OVERLONG, overlong);
+    }
+
+    #[inline]
+    fn set(&mut self, fact: u8, holds: bool) {
+        self.facts = self.facts & !fact | if holds { fact } else { 0 };
+    }
+
+    /// The addresses and ports; `rare` belongs to the same packet.
+    #[inline]
+    pub fn endpoints(&self, rare: &RareHeaders) -> Endpoints {
+        let [src, dst] = match self.ip_version() {
+            IpVersion::V4 => self.addresses.map(|bits| Ipv4Addr::from_bits(bits).into()),
+            IpVersion::V6 => rare.addresses.map(IpAddr::V6),
+        };
+        Endpoints {
+            src: SocketAddr::new(src, self.ports[0]),
+            dst: SocketAddr::new(dst, self.ports[1]),
+        }
+    }
+
+    /// The segment; `rare` belongs to the same packet.
+    #[inline]
+    pub fn segment(&self, rare: &RareHeaders) -> Segment {
+        let mut segment = Segment::default();
+        self.write_usual_segment(&mut segment);
+        if self.has(fact::OTHER_OPTIONS) {
+            segment.options = rare.options;
+        }
+        segment
+    }
+
+    /// Writes endpoints and segment in place, which saves copies. The packet has no
+    /// [rare headers](Self::has_rare).
+    #[inline]
+    pub fn write_usual(&self, endpoints: &mut Endpoints, segment: &mut Segment) {
+        let [src, dst] = self.addresses.map(Ipv4Addr::from_bits);
+        endpoints.src = SocketAddr::V4(SocketAddrV4::new(src, self.ports[0]));
+        endpoints.dst = SocketAddr::V4(SocketAddrV4::new(dst, self.ports[1]));
+        self.write_usual_segment(segment);
+    }
+
+    #[inline]
+    fn write_usual_segment(&self, segment: &mut Segment) {
+        segment.seq = self.seq;
+        segment.ack = self.ack;
+        segment.payload_len = self.payload_len;
+        segment.window = self.window;
+        segment.flags = self.flags;
+        let options = &mut segment.options;
+        options.timestamps = self.has(fact::TIMESTAMPS).then_some(self.timestamps);
+        options.sack.clear();
+        options.mss = None;
+        options.window_scale = None;
+        options.sack_permitted = false;
+    }
 }
 
 /// Decodes the headers of an IP packet of `on_wire` bytes that carries TCP; `packet` is its captured
 /// part.
 ///
-/// Endpoints and segment are written in place, which saves copies. They are unchanged on an error. The
-/// segment's `payload_len` is the payload's length on the wire.
+/// Headers are written in place, which saves copies. They are unchanged on an error; rare headers are
+/// written only where [`Headers`] refers to them. `payload_len` is the payload's length on the wire.
 ///
 /// The result is that of [`decode_unverified`](crate::decode_unverified) with two differences. A length
 /// field of 0, from segmentation offload or a packet beyond 64 KiB, means `on_wire`. A length field
@@ -48,11 +259,11 @@ pub struct Headers {
 pub fn decode_headers(
     packet: &[u8],
     on_wire: usize,
-    endpoints: &mut Endpoints,
-    segment: &mut Segment,
-) -> Result<Headers, DecodeError> {
+    headers: &mut Headers,
+    rare: &mut RareHeaders,
+) -> Result<(), DecodeError> {
     let on_wire = on_wire.max(packet.len());
-    let into = Into { endpoints, segment };
+    let into = Into { headers, rare };
     match packet.first() {
         Some(0x45..=0x4f) => v4(packet, on_wire, into),
         Some(0x60..=0x6f) => v6(packet, on_wire, into),
@@ -62,12 +273,12 @@ pub fn decode_headers(
 
 /// The values to fill.
 struct Into<'a> {
-    endpoints: &'a mut Endpoints,
-    segment: &'a mut Segment,
+    headers: &'a mut Headers,
+    rare: &'a mut RareHeaders,
 }
 
 #[inline(always)]
-fn v4(packet: &[u8], on_wire: usize, into: Into<'_>) -> Result<Headers, DecodeError> {
+fn v4(packet: &[u8], on_wire: usize, into: Into<'_>) -> Result<(), DecodeError> {
     let Some(header) = packet.first_chunk::<20>() else {
         return by_etherparse(packet, on_wire, into);
     };
@@ -84,25 +295,22 @@ fn v4(packet: &[u8], on_wire: usize, into: Into<'_>) -> Result<Headers, DecodeEr
     let total = usize::from(u16::from_be_bytes([header[2], header[3]]));
     let end = end_on_wire(total, len, on_wire)?;
     let address = |at: usize| {
-        IpAddr::V4(Ipv4Addr::new(
-            header[at],
-            header[at + 1],
-            header[at + 2],
-            header[at + 3],
-        ))
+        u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
     };
-    let front = Front {
-        src: address(12),
-        dst: address(16),
-        ip_id: Some(u16::from_be_bytes([header[4], header[5]])),
+    let tcp = TcpHeader::read(&packet[len..end.min(packet.len())], end - len)?;
+    let ip = Headers {
+        addresses: [address(12), address(16)],
+        ip_id: u16::from_be_bytes([header[4], header[5]]),
         hop_limit: header[8],
+        facts: fact::IP_ID,
+        ..Headers::default()
     };
-    let tcp = &packet[len..end.min(packet.len())];
-    front.with_tcp(tcp, end - len, end > on_wire, into)
+    into.write(ip, &tcp, end > on_wire);
+    Ok(())
 }
 
 #[inline(always)]
-fn v6(packet: &[u8], on_wire: usize, into: Into<'_>) -> Result<Headers, DecodeError> {
+fn v6(packet: &[u8], on_wire: usize, into: Into<'_>) -> Result<(), DecodeError> {
     const LEN: usize = IpVersion::V6.header_len() as usize;
     let Some(header) = packet.first_chunk::<LEN>() else {
         return by_etherparse(packet, on_wire, into);
@@ -119,16 +327,17 @@ fn v6(packet: &[u8], on_wire: usize, into: Into<'_>) -> Result<Headers, DecodeEr
     let address = |at: usize| {
         let mut octets = [0; 16];
         octets.copy_from_slice(&header[at..at + 16]);
-        IpAddr::V6(Ipv6Addr::from(octets))
+        Ipv6Addr::from(octets)
     };
-    let front = Front {
-        src: address(8),
-        dst: address(24),
-        ip_id: None,
+    let tcp = TcpHeader::read(&packet[LEN..end.min(packet.len())], end - LEN)?;
+    into.rare.addresses = [address(8), address(24)];
+    let ip = Headers {
         hop_limit: header[7],
+        facts: fact::IPV6,
+        ..Headers::default()
     };
-    let tcp = &packet[LEN..end.min(packet.len())];
-    front.with_tcp(tcp, end - LEN, end > on_wire, into)
+    into.write(ip, &tcp, end > on_wire);
+    Ok(())
 }
 
 /// The end on the wire of an IPv4 packet whose length field is `total`.
@@ -147,7 +356,7 @@ fn end_on_wire(total: usize, header: usize, on_wire: usize) -> Result<usize, Dec
 /// Decodes packets with extension headers, and packets without TCP.
 #[cold]
 #[inline(never)]
-fn by_etherparse(packet: &[u8], on_wire: usize, into: Into<'_>) -> Result<Headers, DecodeError> {
+fn by_etherparse(packet: &[u8], on_wire: usize, into: Into<'_>) -> Result<(), DecodeError> {
     let (ip, _) = LaxIpSlice::from_slice(packet).map_err(DecodeError::Ip)?;
     if ip.payload_ip_number() != IpNumber::TCP {
         return Err(DecodeError::NotTcp(ip.payload_ip_number().0));
@@ -155,54 +364,77 @@ fn by_etherparse(packet: &[u8], on_wire: usize, into: Into<'_>) -> Result<Header
     if ip.is_fragmenting_payload() {
         return Err(DecodeError::Fragment);
     }
-    let (ip_id, hop_limit) = match &ip {
-        LaxIpSlice::Ipv4(v4) => {
-            let header = v4.header();
-            let total = usize::from(header.total_len());
-            end_on_wire(total, header.slice().len(), on_wire)?;
-            (Some(header.identification()), header.ttl())
-        }
-        LaxIpSlice::Ipv6(v6) => (None, v6.header().hop_limit()),
-    };
+    if let LaxIpSlice::Ipv4(v4) = &ip {
+        let header = v4.header();
+        end_on_wire(
+            usize::from(header.total_len()),
+            header.slice().len(),
+            on_wire,
+        )?;
+    }
     let extent = Extent::of(packet, on_wire, &ip);
     let end = extent.on_wire + extent.captured.start;
-    let front = Front {
-        src: ip.source_addr(),
-        dst: ip.destination_addr(),
-        ip_id,
-        hop_limit,
-    };
     let tcp = packet.get(extent.captured).unwrap_or_default();
-    front.with_tcp(tcp, extent.on_wire, end > on_wire, into)
+    let tcp = TcpHeader::read(tcp, extent.on_wire)?;
+    let ip = match &ip {
+        LaxIpSlice::Ipv4(v4) => Headers {
+            addresses: [v4.header().source(), v4.header().destination()].map(u32::from_be_bytes),
+            ip_id: v4.header().identification(),
+            hop_limit: v4.header().ttl(),
+            facts: fact::IP_ID,
+            ..Headers::default()
+        },
+        LaxIpSlice::Ipv6(v6) => {
+            let header = v6.header();
+            into.rare.addresses = [header.source_addr(), header.destination_addr()];
+            Headers {
+                hop_limit: header.hop_limit(),
+                facts: fact::IPV6,
+                ..Headers::default()
+            }
+        }
+    };
+    into.write(ip, &tcp, end > on_wire);
+    Ok(())
 }
 
-/// The headers before TCP.
-struct Front {
-    src: IpAddr,
-    dst: IpAddr,
-    ip_id: Option<u16>,
-    hop_limit: u8,
-}
-
-impl Front {
-    /// Adds the TCP header at the start of `tcp`, the captured part of `tcp_on_wire` bytes.
+impl Into<'_> {
+    /// Writes the headers of a packet with these IP and TCP headers.
     #[inline(always)]
-    fn with_tcp(
-        self,
-        tcp: &[u8],
-        tcp_on_wire: usize,
-        overlong: bool,
-        into: Into<'_>,
-    ) -> Result<Headers, DecodeError> {
-        let header = TcpHeader::read(tcp, tcp_on_wire, into.segment)?;
-        into.endpoints.src = SocketAddr::new(self.src, header.src_port);
-        into.endpoints.dst = SocketAddr::new(self.dst, header.dst_port);
-        Ok(Headers {
-            ip_id: self.ip_id,
-            hop_limit: self.hop_limit,
-            options_complete: header.options_complete,
-            overlong,
-        })
+    fn write(self, ip: Headers, tcp: &TcpHeader<'_>, overlong: bool) {
+        let timestamps = Options::timestamps_alone(tcp.options);
+        let facts = [
+            (fact::TIMESTAMPS, timestamps.is_some()),
+            (fact::OPTIONS_INCOMPLETE, tcp.options_cut),
+            (fact::OVERLONG, overlong),
+        ];
+        *self.headers = Headers {
+            ports: [tcp.src_port, tcp.dst_port],
+            seq: tcp.seq,
+            ack: tcp.ack,
+            payload_len: tcp.payload_len,
+            window: tcp.window,
+            flags: tcp.flags,
+            timestamps: timestamps.unwrap_or_default(),
+            facts: facts.iter().fold(ip.facts, |all, (fact, holds)| {
+                all | (fact * u8::from(*holds))
+            }),
+            ..ip
+        };
+        if timestamps.is_none() && !tcp.options.is_empty() {
+            self.headers.read_options(tcp.options, self.rare);
+        }
+    }
+}
+
+impl Headers {
+    /// Reads options in any layout.
+    #[inline(never)]
+    fn read_options(&mut self, bytes: &[u8], rare: &mut RareHeaders) {
+        let mut options = Options::NONE;
+        let sound = options.read_all(bytes);
+        self.set_options(&options, rare);
+        self.set_options_complete(sound && self.options_complete());
     }
 }
 

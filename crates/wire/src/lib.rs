@@ -47,7 +47,7 @@ pub use encode::{
 };
 pub use endpoints::Endpoints;
 pub use flags::Flags;
-pub use headers::{Headers, decode_headers};
+pub use headers::{Headers, RareHeaders, decode_headers};
 pub use options::{Options, SackBlocks, Timestamps};
 pub use segment::{IpVersion, Segment, TCP_HEADER_LEN, ip_len};
 pub use seq::SeqNumber;

@@ -87,6 +87,12 @@ impl SackBlocks {
         true
     }
 
+    /// Removes all blocks.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.count = 0;
+    }
+
     /// The blocks in order.
     #[inline]
     pub fn as_slice(&self) -> &[[SeqNumber; 2]] {

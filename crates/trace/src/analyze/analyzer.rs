@@ -15,9 +15,8 @@ use super::{Analysis, Findings, Settings};
 use crate::finding::Retransmission;
 use crate::follow::table::Separation;
 use crate::hosts::ReportsDuplicates;
-use crate::read::{CapturedPacket, Counts, PacketSource, ReadError};
+use crate::read::{CapturedPacket, Counts, Packet, PacketSource, ReadError};
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use std::iter;
 use std::mem::{swap, take};
 use std::sync::{Arc, PoisonError};
 use thiserror::Error;
@@ -94,17 +93,14 @@ impl<F: Findings> Analyzer<F> {
     ) -> Result<(), ReadError> {
         let before = self.state.counts.frames;
         let mut count = 0_u64;
-        let packets = iter::from_fn(|| {
+        let packets = |packet: &mut Packet| {
             let asked = count.is_multiple_of(PACKETS_PER_WATCH);
             count += 1;
-            if asked && !watch(&source) {
-                return None;
-            }
-            let mut packet = *source.next_or_message()?;
+            let more = (!asked || watch(&source)) && source.next_into(packet);
             packet.frame += before;
-            Some(packet)
-        });
-        self.follow(packets);
+            more
+        };
+        self.on_threads(|this, in_parallel| this.rounds(packets, false, in_parallel));
         source.name().clone_into(&mut self.state.name);
         self.state.counts.append(source.stop()?);
         Ok(())
@@ -112,7 +108,11 @@ impl<F: Findings> Analyzer<F> {
 
     /// Analyzes the next packets as [`read`](Self::read) does those of a capture. Their frame numbers
     /// must increase.
-    pub fn follow(&mut self, packets: impl Iterator<Item = CapturedPacket> + Send) {
+    pub fn follow(&mut self, mut packets: impl Iterator<Item = CapturedPacket> + Send) {
+        let packets = |packet: &mut Packet| {
+            let next = packets.next().map(|next| Packet::from(&next));
+            next.map(|next| *packet = next).is_some()
+        };
         self.on_threads(|this, in_parallel| this.rounds(packets, false, in_parallel));
     }
 
@@ -131,11 +131,15 @@ impl<F: Findings> Analyzer<F> {
     /// (`last`).
     fn rounds(
         &mut self,
-        packets: impl Iterator<Item = CapturedPacket> + Send,
+        mut packets: impl FnMut(&mut Packet) -> bool + Send,
         last: bool,
         in_parallel: bool,
     ) {
-        let mut packets = packets.fuse();
+        let mut more_packets = true;
+        let mut packets = |packet: &mut Packet| {
+            more_packets = more_packets && packets(packet);
+            more_packets
+        };
         let SavedAnalysis {
             shards,
             feed,
@@ -211,7 +215,7 @@ impl<F: Findings> Analyzer<F> {
     /// The same. Also returns whether capture points could be told apart.
     pub(super) fn finish_all(mut self) -> (Analysis<F>, Separation) {
         self.on_threads(|this, in_parallel| {
-            this.rounds(iter::empty(), true, in_parallel);
+            this.rounds(|_| false, true, in_parallel);
             let latest = this.state.feed.latest();
             let findings = &mut this.findings;
             this.state.shards.finish(latest, findings, in_parallel);

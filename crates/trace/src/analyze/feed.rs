@@ -16,15 +16,14 @@
 
 use super::SHARDS;
 use crate::finding::Renumbering;
-use crate::follow::TimedPacket;
+use crate::follow::packed::PackedPackets;
 use crate::follow::points::Pair;
-use crate::read::{CapturedPacket, ClockAnomalies};
+use crate::read::{CapturedPacket, ClockAnomalies, Packet};
 use recoup_units::Instant;
-use recoup_wire::Endpoints;
+use recoup_wire::{Endpoints, IpVersion};
 use serde::{Deserialize, Serialize};
-use std::iter;
 use std::mem::replace;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv6Addr};
 
 /// Packets per round: enough to make starting a round cheap, and few enough to stay in the caches.
 const ROUND: usize = 4096;
@@ -54,7 +53,7 @@ pub(super) enum RoundOrder {
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Round {
     /// One part per shard.
-    pub parts: [Vec<TimedPacket>; SHARDS],
+    pub parts: [PackedPackets; SHARDS],
     pub order: RoundOrder,
     /// The latest time so far.
     pub latest: Instant,
@@ -63,13 +62,13 @@ pub(super) struct Round {
 impl Round {
     /// Removes all packets.
     pub fn clear(&mut self) {
-        self.parts.iter_mut().for_each(Vec::clear);
+        self.parts.iter_mut().for_each(PackedPackets::clear);
         self.order = RoundOrder::Sorted;
     }
 
     #[inline]
-    fn push(&mut self, timed: TimedPacket) {
-        self.parts[shard_of(&timed.packet.endpoints)].push(timed);
+    fn push(&mut self, packet: &Packet, time: Instant) {
+        self.parts[shard_of(packet)].push(packet, time);
     }
 
     /// Whether each packet is in the part of its shard.
@@ -77,36 +76,34 @@ impl Round {
         let mut parts = self.parts.iter().enumerate();
         parts.all(|(number, part)| {
             let mut packets = part.iter();
-            packets.all(|timed| shard_of(&timed.packet.endpoints) == number)
+            packets.all(|timed| shard_of_ends(&timed.packet.endpoints) == number)
         })
     }
 
     /// The ends of all packets.
     pub fn pairs(&self) -> impl Iterator<Item = Pair> {
-        let packets = self.parts.iter().flatten();
+        let packets = self.parts.iter().flat_map(PackedPackets::iter);
         packets.map(|timed| Pair::of(&timed.packet.endpoints))
     }
 
     /// Gives all frames other numbers.
     pub fn renumber(&mut self, by: Renumbering) {
-        let packets = self.parts.iter_mut().flatten();
-        packets.for_each(|timed| timed.packet.renumber(by));
+        self.parts.iter_mut().for_each(|part| part.renumber(by));
     }
 
     /// Adds the packets of `other`, ordered by time.
-    pub fn merge(&mut self, other: Self) {
-        for (mine, theirs) in self.parts.iter_mut().zip(other.parts) {
-            mine.extend(theirs);
-            mine.sort_by_key(|timed| timed.time);
+    pub fn merge(&mut self, other: &Self) {
+        for (mine, theirs) in self.parts.iter_mut().zip(&other.parts) {
+            mine.merge(theirs);
         }
     }
 
     fn is_empty(&self) -> bool {
-        self.parts.iter().all(Vec::is_empty)
+        self.parts.iter().all(PackedPackets::is_empty)
     }
 
     fn len(&self) -> usize {
-        self.parts.iter().map(Vec::len).sum()
+        self.parts.iter().map(PackedPackets::len).sum()
     }
 }
 
@@ -122,7 +119,7 @@ pub(super) struct PacketFeed {
     take: u64,
     unsorted: bool,
     /// A packet read ahead, or one whose time depends on the packet after it. Boxed, because it is rare and the struct is moved.
-    next: Option<Box<CapturedPacket>>,
+    next: Option<Box<Packet>>,
     /// Anomalies of the timestamps so far.
     pub clock: ClockAnomalies,
 }
@@ -142,11 +139,12 @@ impl Default for PacketFeed {
 }
 
 impl PacketFeed {
-    /// Adds packets to `round` until it is complete; `false` if there are too few for that. `last`:
-    /// none will come after `packets`, so the last round may be smaller.
+    /// Adds packets to `round` until it is complete; `false` if there are too few for that. `packets`
+    /// gives them one by one until it returns `false`. `last`: none will come after those, so the last
+    /// round may be smaller.
     pub fn fill(
         &mut self,
-        packets: &mut impl Iterator<Item = CapturedPacket>,
+        packets: &mut impl FnMut(&mut Packet) -> bool,
         round: &mut Round,
         last: bool,
     ) -> bool {
@@ -166,14 +164,14 @@ impl PacketFeed {
     }
 
     /// The packet read ahead, if there is one.
-    pub fn ahead(&self) -> Option<&CapturedPacket> {
-        self.next.as_deref()
+    pub fn ahead(&self) -> Option<CapturedPacket> {
+        self.next.as_deref().map(CapturedPacket::from)
     }
 
     /// The packets end here for now: adds one that was read ahead to `round`, which may grow by it.
     pub fn take_ahead(&mut self, round: &mut Round) {
         let most = replace(&mut self.round, usize::MAX);
-        self.deal(&mut iter::empty(), round, true);
+        self.deal(&mut |_| false, round, true);
         self.round = most;
     }
 
@@ -194,18 +192,17 @@ impl PacketFeed {
     /// Adds packets to `round`; `false` if it is not full then.
     fn deal(
         &mut self,
-        packets: &mut impl Iterator<Item = CapturedPacket>,
+        packets: &mut impl FnMut(&mut Packet) -> bool,
         round: &mut Round,
         last: bool,
     ) -> bool {
+        let mut packet = Packet::default();
         for _ in round.len()..self.round {
-            let packet = match self.next.take() {
-                Some(ahead) => Some(*ahead),
-                None => packets.next(),
-            };
-            let Some(packet) = packet else {
-                return false;
-            };
+            match self.next.take() {
+                Some(ahead) => packet = *ahead,
+                None if packets(&mut packet) => {}
+                None => return false,
+            }
             let latest = match self.latest {
                 Some(latest) => latest,
                 None => self.start_clock(packet.at),
@@ -214,8 +211,10 @@ impl PacketFeed {
             // If `time` is before the latest, the difference wraps and is large.
             if time.as_nanos().wrapping_sub(latest.as_nanos()) > MOST_LATE {
                 if self.depends_on_next(time, latest) && self.next.is_none() {
-                    self.next = packets.next().map(Box::new);
-                    if self.next.is_none() && !last {
+                    let mut next = Box::<Packet>::default();
+                    if packets(&mut next) {
+                        self.next = Some(next);
+                    } else if !last {
                         self.next = Some(Box::new(packet));
                         return false;
                     }
@@ -223,7 +222,7 @@ impl PacketFeed {
                 time = self.resolve_jump(&packet, time, latest);
             }
             self.latest = Some(latest.max(time));
-            round.push(TimedPacket { time, packet });
+            round.push(&packet, time);
         }
         true
     }
@@ -258,7 +257,7 @@ impl PacketFeed {
 
     /// The time of a packet whose timestamp, corrected to `time`, is far from the `latest`.
     #[cold]
-    fn resolve_jump(&mut self, packet: &CapturedPacket, time: Instant, latest: Instant) -> Instant {
+    fn resolve_jump(&mut self, packet: &Packet, time: Instant, latest: Instant) -> Instant {
         if !self.depends_on_next(time, latest) {
             self.unsorted = true;
             return time;
@@ -288,30 +287,49 @@ impl PacketFeed {
     }
 }
 
-/// The shard of the connection between these ends, the same in both directions and in every run.
+/// The shard of the connection of a packet, the same in both directions and in every run.
 #[inline]
-pub(super) fn shard_of(ends: &Endpoints) -> usize {
-    let (src, dst) = (end(&ends.src), end(&ends.dst));
-    // The multiplication carries every bit to the upper ones (Knuth, The Art of Computer
-    // Programming, §6.4).
-    let spread = (src ^ dst).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (spread >> (u64::BITS - SHARDS.ilog2())) as usize
+fn shard_of(packet: &Packet) -> usize {
+    let headers = &packet.headers;
+    let [src, dst] = match headers.ip_version() {
+        IpVersion::V4 => headers.addresses.map(from_v4),
+        IpVersion::V6 => packet.rare.addresses.map(from_v6),
+    };
+    let [src_port, dst_port] = headers.ports.map(u64::from);
+    spread(src ^ src_port ^ dst ^ dst_port)
+}
+
+/// The shard of the connection between these ends.
+pub(super) fn shard_of_ends(ends: &Endpoints) -> usize {
+    let [src, dst] = [ends.src, ends.dst].map(|end| match end.ip() {
+        IpAddr::V4(ip) => from_v4(ip.to_bits()) ^ u64::from(end.port()),
+        IpAddr::V6(ip) => from_v6(ip) ^ u64::from(end.port()),
+    });
+    spread(src ^ dst)
 }
 
 #[inline]
-fn end(end: &SocketAddr) -> u64 {
-    match end {
-        SocketAddr::V4(end) => u64::from(end.ip().to_bits()) << 16 | u64::from(end.port()),
-        SocketAddr::V6(end) => {
-            let bits = end.ip().to_bits();
-            (bits ^ (bits >> 64)) as u64 ^ u64::from(end.port())
-        }
-    }
+fn from_v4(bits: u32) -> u64 {
+    u64::from(bits) << 16
+}
+
+#[inline]
+fn from_v6(address: Ipv6Addr) -> u64 {
+    let bits = address.to_bits();
+    (bits ^ (bits >> 64)) as u64
+}
+
+/// The multiplication carries every bit to the upper ones (Knuth, The Art of Computer Programming,
+/// §6.4).
+#[inline]
+fn spread(bits: u64) -> usize {
+    (bits.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - SHARDS.ilog2())) as usize
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use recoup_wire::{Headers, Segment};
 
     #[test]
     fn both_directions_share_a_shard_and_connections_spread() {
@@ -325,8 +343,16 @@ mod tests {
                     src: (src.parse::<std::net::IpAddr>().unwrap(), 40_000 + i).into(),
                     dst: (dst.parse::<std::net::IpAddr>().unwrap(), 443).into(),
                 };
-                assert_eq!(shard_of(&ends), shard_of(&ends.reverse()));
-                counts[shard_of(&ends)] += 1;
+                let shard = |ends: &Endpoints| {
+                    let (headers, rare) = Headers::new(ends, &Segment::default());
+                    shard_of(&Packet {
+                        headers,
+                        rare,
+                        ..Packet::default()
+                    })
+                };
+                assert_eq!(shard(&ends), shard(&ends.reverse()));
+                counts[shard(&ends)] += 1;
             }
         }
         assert!(

@@ -44,7 +44,7 @@ impl SavedAnalysis {
         other.feed.take_ahead(&mut other.begun);
         let by = self.renumbering();
         other.begun.renumber(by);
-        self.begun.merge(other.begun);
+        self.begun.merge(&other.begun);
         for (shard, mut other) in self.shards.shards.iter_mut().zip(other.shards.shards) {
             other.renumber(by);
             shard.merge(other);

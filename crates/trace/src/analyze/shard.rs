@@ -1,6 +1,6 @@
 //! Analyzes the connections of one shard.
 
-use super::feed::{RoundOrder, shard_of};
+use super::feed::{RoundOrder, shard_of_ends};
 use super::{Findings, SHARDS, Settings};
 use crate::ablation::{Step, reaches};
 use crate::explain::context::ReplayContext;
@@ -9,8 +9,9 @@ use crate::explain::pool::Pools;
 use crate::explain::provisional::ChangedHosts;
 use crate::finding::Renumbering;
 use crate::follow::TimedPacket;
+use crate::follow::packed::PackedPackets;
 use crate::follow::points::Pair;
-use crate::follow::table::{ConnectionTable, KeepingCost, Limits, Separation};
+use crate::follow::table::{BATCH, ConnectionTable, KeepingCost, Limits, Separation};
 use crate::hosts::KnownHosts;
 use recoup_units::Instant;
 use serde::{Deserialize, Serialize};
@@ -59,6 +60,18 @@ fn replay_context(settings: &Settings, hosts: Arc<RwLock<KnownHosts>>) -> Replay
 pub(super) struct Shard {
     connections: ConnectionTable,
     reorder: Reorder,
+    #[serde(skip)]
+    batch: Batch,
+}
+
+/// Holds the packets that the table takes next.
+#[derive(Debug)]
+struct Batch(Box<[TimedPacket; BATCH]>);
+
+impl Default for Batch {
+    fn default() -> Self {
+        Self(Box::new([TimedPacket::default(); BATCH]))
+    }
 }
 
 impl Shard {
@@ -67,6 +80,7 @@ impl Shard {
         Self {
             connections: connection_table(settings, Arc::clone(hosts)),
             reorder: Reorder::default(),
+            batch: Batch::default(),
         }
     }
 
@@ -79,7 +93,7 @@ impl Shard {
     /// Checks that the shard with this number does not contradict itself.
     pub fn check(&self, number: usize, settings: &Settings) -> Result<(), &'static str> {
         let profiles = candidates(settings).len();
-        let is_here = |pair: &Pair| shard_of(&pair.ends()) == number;
+        let is_here = |pair: &Pair| shard_of_ends(&pair.ends()) == number;
         if !self
             .reorder
             .0
@@ -119,7 +133,7 @@ impl Shard {
     /// Takes its part of a round that ends at `now`.
     pub fn take(
         &mut self,
-        part: &[TimedPacket],
+        part: &PackedPackets,
         order: RoundOrder,
         now: Instant,
         findings: &mut impl Findings,
@@ -128,9 +142,12 @@ impl Shard {
             return;
         }
         let connections = &mut self.connections;
-        self.reorder.in_order(part, order, |packets| {
-            connections.on_packets(packets, findings);
-        });
+        let take = |packets: &[TimedPacket]| connections.on_packets(packets, findings);
+        if order == RoundOrder::Sorted && self.reorder.is_empty() {
+            part.in_batches(&mut *self.batch.0, take);
+        } else {
+            self.reorder.in_order(part.iter(), order, take);
+        }
         if order == RoundOrder::Last {
             connections.release_all(findings);
         }
@@ -201,17 +218,19 @@ impl Shard {
 pub(super) struct Reorder(Vec<TimedPacket>);
 
 impl Reorder {
+    /// Whether none is held back.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Passes on the packets held back and those of `part`, ordered by time.
     pub fn in_order(
         &mut self,
-        part: &[TimedPacket],
+        part: impl Iterator<Item = TimedPacket>,
         order: RoundOrder,
         hand_out: impl FnOnce(&[TimedPacket]),
     ) {
-        if order == RoundOrder::Sorted && self.0.is_empty() {
-            return hand_out(part);
-        }
-        self.0.extend_from_slice(part);
+        self.0.extend(part);
         self.0.sort_by_key(|timed| timed.time);
         let ready = match order {
             RoundOrder::Sorted | RoundOrder::Last => self.0.len(),

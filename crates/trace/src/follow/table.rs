@@ -53,7 +53,7 @@ const SWEPT_PER_ROUND: usize = 64;
 const MOST_POOLED: usize = 1 << 14;
 
 /// Packets looked up together.
-const BATCH: usize = 16;
+pub(crate) const BATCH: usize = 16;
 
 /// When a table removes connections whose end it has not seen.
 #[derive(Clone, Copy, Debug)]
@@ -111,6 +111,10 @@ pub(crate) struct ConnectionTable {
     half_open: VecDeque<(u32, u64)>,
     /// The slot that is checked next.
     cursor: usize,
+    /// The connection in each slot is not silent for too long before this time, as far as known: so it need
+    /// not be looked at.
+    #[serde(skip)]
+    not_silent_until: Vec<Instant>,
     now: Instant,
     /// Facts about hosts that were not [passed on](Self::pass_on_host_facts) yet.
     host_facts: Vec<(IpAddr, HostFacts)>,
@@ -163,6 +167,7 @@ impl ConnectionTable {
             forgetful: 0,
             half_open: VecDeque::new(),
             cursor: 0,
+            not_silent_until: Vec::new(),
             now: Instant::ZERO,
             host_facts: Vec::new(),
             memory: 0,
@@ -499,10 +504,23 @@ impl ConnectionTable {
             }
         }
         self.forget_ended(now);
+        self.check_for_silence(findings);
+    }
+
+    /// Removes those of a few connections that were silent for too long.
+    fn check_for_silence(&mut self, findings: &mut impl Findings) {
+        self.not_silent_until
+            .resize(self.slots.len(), Instant::ZERO);
         for _ in 0..self.slots.len().min(SWEPT_PER_ROUND) {
             self.cursor = (self.cursor + 1) % self.slots.len();
+            if self.now <= self.not_silent_until[self.cursor] {
+                continue;
+            }
             if self.is_silent(self.cursor) {
                 self.close(self.cursor as u32, Closing::Idle, findings);
+            } else if let Some(open) = &self.slots[self.cursor] {
+                let least = self.idle.min(HALF_OPEN_TIMEOUT);
+                self.not_silent_until[self.cursor] = open.last.plus_nanos(least);
             }
         }
     }
@@ -545,6 +563,9 @@ impl ConnectionTable {
             entry.remove();
         }
         self.free.push(slot);
+        if let Some(until) = self.not_silent_until.get_mut(slot as usize) {
+            *until = Instant::ZERO;
+        }
         let capture_point = self.points.of(&connection);
         if connection.in_pair {
             self.forget_pair(hash, &Pair::of(&connection.shared.endpoints));

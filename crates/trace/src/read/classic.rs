@@ -4,6 +4,7 @@ use super::clock;
 use super::error::Header;
 use super::frames::{Frame, Frames};
 use super::link::Link;
+use super::packet::Packet;
 use super::sniff::Kind;
 use super::window::Window;
 use super::{Ending, LARGEST_RECORD, Step, sniff};
@@ -54,7 +55,12 @@ impl Classic {
 
     /// Reads up to the next segment.
     #[inline(always)]
-    pub fn step(&mut self, window: &mut Window<'_>, frames: &mut Frames) -> Step {
+    pub fn step(
+        &mut self,
+        window: &mut Window<'_>,
+        frames: &mut Frames,
+        packet: &mut Packet,
+    ) -> Step {
         loop {
             let Some(record) = Record::at_start(window.bytes(), self.big_endian) else {
                 if window.fill(Record::SHORTEST) {
@@ -75,14 +81,17 @@ impl Classic {
                 }
             };
             let found = match self.link {
-                Ok(link) => frames.take(&Frame {
-                    at: clock::of_record(record.seconds, record.fraction, self.nanos),
-                    link,
-                    interface: 0,
-                    outgoing: None,
-                    data,
-                    on_wire: record.length as usize,
-                }),
+                Ok(link) => {
+                    let frame = Frame {
+                        at: clock::of_record(record.seconds, record.fraction, self.nanos),
+                        link,
+                        interface: 0,
+                        outgoing: None,
+                        data,
+                        on_wire: record.length as usize,
+                    };
+                    frames.take(&frame, packet)
+                }
                 Err(number) => {
                     frames.skip_link(number);
                     false

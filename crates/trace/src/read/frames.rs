@@ -2,10 +2,10 @@
 
 use super::icmp::{self, ICMP_V4, ICMP_V6};
 use super::link::{IpStart, Link};
-use super::{CapturedPacket, Counts, Oddity, Reason};
+use super::packet::Packet;
+use super::{Counts, Oddity, Reason};
 use recoup_units::Instant;
-use recoup_wire::{DecodeError, Endpoints, Segment, decode_headers};
-use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use recoup_wire::{DecodeError, Headers, Segment, decode_headers};
 
 /// A frame of a capture.
 pub(super) struct Frame<'a> {
@@ -20,52 +20,15 @@ pub(super) struct Frame<'a> {
     pub on_wire: usize,
 }
 
-/// The frames of a capture: the current segment, and the counts so far.
-#[derive(Debug)]
+/// Counts the frames of a capture.
+#[derive(Debug, Default)]
 pub(super) struct Frames {
-    packet: CapturedPacket,
     counts: Counts,
     /// The time of the first frame that is no segment.
     first_skipped_at: Option<Instant>,
 }
 
 impl Frames {
-    pub fn new() -> Self {
-        let nobody = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0));
-        let packet = CapturedPacket {
-            frame: 0,
-            at: Instant::ZERO,
-            endpoints: Endpoints {
-                src: nobody,
-                dst: nobody,
-            },
-            segment: Segment::default(),
-            ip_id: None,
-            hop_limit: 0,
-            options_complete: true,
-            overlong: false,
-            outgoing: None,
-            interface: 0,
-            link: 0,
-            path_mtu: None,
-        };
-        Self {
-            packet,
-            counts: Counts::default(),
-            first_skipped_at: None,
-        }
-    }
-
-    /// The latest segment.
-    #[inline]
-    pub fn packet(&self) -> &CapturedPacket {
-        &self.packet
-    }
-
-    pub fn packet_mut(&mut self) -> &mut CapturedPacket {
-        &mut self.packet
-    }
-
     /// The time of the first frame that is no segment.
     pub fn first_skipped_at(&self) -> Option<Instant> {
         self.first_skipped_at
@@ -109,13 +72,12 @@ impl Frames {
         self.counts.dropped = Some(before.saturating_add(count));
     }
 
-    /// Counts a frame; true if it is a segment or an ICMP message about one, which
-    /// [`packet`](Self::packet) then returns.
+    /// Counts a frame; true if it is a segment or an ICMP message about one, which is then in `packet`.
     #[inline(always)]
-    pub fn take(&mut self, frame: &Frame<'_>) -> bool {
+    pub fn take(&mut self, frame: &Frame<'_>, packet: &mut Packet) -> bool {
         self.counts.frames += 1;
-        match self.read(frame) {
-            Ok(()) if self.packet.path_mtu.is_some() => {
+        match self.read(frame, packet) {
+            Ok(()) if packet.path_mtu.is_some() => {
                 self.counts.on_path_mtu_message();
                 true
             }
@@ -133,25 +95,18 @@ impl Frames {
     }
 
     #[inline(always)]
-    fn read(&mut self, frame: &Frame<'_>) -> Result<(), Reason> {
+    fn read(&mut self, frame: &Frame<'_>, packet: &mut Packet) -> Result<(), Reason> {
         let IpStart { start, outgoing } = frame.link.ip_packet(frame.data)?;
         let ip = frame.data.get(start..).ok_or(Reason::Cut)?;
         if ip.is_empty() {
             return Err(Reason::Cut);
         }
         let on_wire = frame.on_wire.saturating_sub(start);
-        let packet = &mut self.packet;
-        let headers = decode_headers(ip, on_wire, &mut packet.endpoints, &mut packet.segment);
-        let headers = match headers {
-            Ok(headers) => headers,
-            Err(error) => return self.read_message(frame, &error, ip),
-        };
+        if let Err(error) = decode_headers(ip, on_wire, &mut packet.headers, &mut packet.rare) {
+            return self.read_message(frame, &error, ip, packet);
+        }
         packet.path_mtu = None;
         packet.frame = self.counts.frames;
-        packet.ip_id = headers.ip_id;
-        packet.hop_limit = headers.hop_limit;
-        packet.options_complete = headers.options_complete;
-        packet.overlong = headers.overlong;
         packet.outgoing = outgoing.or(frame.outgoing);
         packet.interface = frame.interface;
         packet.link = frame.link.addresses(frame.data);
@@ -159,10 +114,10 @@ impl Frames {
             self.counts.note(Oddity::Time);
             nearest
         });
-        if headers.overlong {
+        if packet.headers.overlong() {
             self.counts.note(Oddity::Overlong);
         }
-        if !headers.options_complete {
+        if !packet.headers.options_complete() {
             self.counts.note(Oddity::Options);
         }
         Ok(())
@@ -177,27 +132,26 @@ impl Frames {
         frame: &Frame<'_>,
         error: &DecodeError,
         ip: &[u8],
+        packet: &mut Packet,
     ) -> Result<(), Reason> {
         let is_icmp = matches!(error, DecodeError::NotTcp(ICMP_V4 | ICMP_V6));
         let Some(found) = is_icmp.then(|| icmp::too_big(ip)).flatten() else {
             return Err(reason(error, ip));
         };
-        self.packet = CapturedPacket {
+        let segment = Segment {
+            seq: found.seq,
+            ..Segment::default()
+        };
+        let (headers, rare) = Headers::new(&found.endpoints, &segment);
+        *packet = Packet {
             frame: self.counts.frames,
             at: frame.at.unwrap_or_else(|nearest| nearest),
-            endpoints: found.endpoints,
-            segment: Segment {
-                seq: found.seq,
-                ..Segment::default()
-            },
-            ip_id: None,
-            hop_limit: 0,
-            options_complete: true,
-            overlong: false,
-            outgoing: None,
-            interface: frame.interface,
+            headers,
             link: 0,
+            interface: frame.interface,
+            outgoing: None,
             path_mtu: Some(found.mtu),
+            rare,
         };
         Ok(())
     }

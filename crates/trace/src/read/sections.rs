@@ -5,6 +5,7 @@ use super::clock::Clock;
 use super::error::Header;
 use super::frames::{Frame, Frames};
 use super::link::Link;
+use super::packet::Packet;
 use super::window::Window;
 use super::{Ending, Reason, Step};
 use pcap_parser::{Block, OptionCode, parse_block_be, parse_block_le, parse_sectionheaderblock};
@@ -95,7 +96,12 @@ impl Sections {
 
     /// Reads up to the next segment.
     #[inline]
-    pub fn step(&mut self, window: &mut Window<'_>, frames: &mut Frames) -> Step {
+    pub fn step(
+        &mut self,
+        window: &mut Window<'_>,
+        frames: &mut Frames,
+        packet: &mut Packet,
+    ) -> Step {
         loop {
             if window.bytes().len() < 8 && !window.fill(8) {
                 return Step::End(window.ending(window.offset()));
@@ -119,8 +125,8 @@ impl Sections {
                 return damaged(window.offset(), LENGTHS_DIFFER.into());
             }
             let found = match kind {
-                kind::ENHANCED_PACKET => self.enhanced(block, frames),
-                _ => self.other(kind, block, frames),
+                kind::ENHANCED_PACKET => self.enhanced(block, frames, packet),
+                _ => self.other(kind, block, frames, packet),
             };
             window.consume(length);
             if found {
@@ -163,7 +169,7 @@ impl Sections {
     /// An enhanced packet block: its fields have fixed places. Its options are rare and left to
     /// pcap-parser, which would make everything half as slow again.
     #[inline(always)]
-    fn enhanced(&self, block: &[u8], frames: &mut Frames) -> bool {
+    fn enhanced(&self, block: &[u8], frames: &mut Frames, packet: &mut Packet) -> bool {
         const DATA: usize = 28;
         let captured = self.word(block, 20) as usize;
         let inner = block.get(DATA..block.len() - 4);
@@ -182,7 +188,7 @@ impl Sections {
             outgoing,
             on_wire: self.word(block, 24),
         };
-        self.packet(seen, data, frames)
+        self.packet(seen, data, frames, packet)
     }
 
     /// The direction in the flags of an enhanced packet block.
@@ -201,7 +207,13 @@ impl Sections {
     }
 
     #[inline(always)]
-    fn packet(&self, seen: PacketFields, data: &[u8], frames: &mut Frames) -> bool {
+    fn packet(
+        &self,
+        seen: PacketFields,
+        data: &[u8],
+        frames: &mut Frames,
+        packet: &mut Packet,
+    ) -> bool {
         let number = seen.interface;
         let Some(interface) = self.interfaces.get(number as usize) else {
             frames.skip(Reason::NoInterface);
@@ -218,22 +230,23 @@ impl Sections {
             frames.skip(Reason::NoClock);
             return false;
         };
-        frames.take(&Frame {
+        let frame = Frame {
             at: clock.instant(seen.ticks),
             link,
             interface: number,
             outgoing: seen.outgoing,
             data,
             on_wire: seen.on_wire as usize,
-        })
+        };
+        frames.take(&frame, packet)
     }
 
     /// Another block; true if it holds a segment.
     #[cold]
-    fn other(&mut self, kind: u32, block: &[u8], frames: &mut Frames) -> bool {
+    fn other(&mut self, kind: u32, block: &[u8], frames: &mut Frames, packet: &mut Packet) -> bool {
         match kind {
             kind::SIMPLE_PACKET => frames.skip(Reason::NoTime),
-            kind::OLD_PACKET => return self.old_packet(block, frames),
+            kind::OLD_PACKET => return self.old_packet(block, frames, packet),
             kind::INTERFACE if self.interfaces.len() < MOST_INTERFACES => {
                 self.interfaces.push(self.interface(block));
             }
@@ -244,7 +257,7 @@ impl Sections {
     }
 
     /// Like an enhanced packet block, but interface and drop count share a word.
-    fn old_packet(&self, block: &[u8], frames: &mut Frames) -> bool {
+    fn old_packet(&self, block: &[u8], frames: &mut Frames, packet: &mut Packet) -> bool {
         let captured = self.word(block, 20) as usize;
         let inner = block.get(28..block.len() - 4);
         let Some(data) = inner.and_then(|inner| inner.get(..captured)) else {
@@ -262,7 +275,7 @@ impl Sections {
             outgoing: None,
             on_wire: self.word(block, 24),
         };
-        self.packet(seen, data, frames)
+        self.packet(seen, data, frames, packet)
     }
 
     fn parse<'b>(&self, block: &'b [u8]) -> Option<Block<'b>> {

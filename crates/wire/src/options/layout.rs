@@ -108,26 +108,26 @@ impl Options {
 }
 
 impl Options {
+    /// The timestamps in the option bytes of a header that has no other option, in the usual layout (RFC
+    /// 7323 appendix A): so it is in nearly all segments.
+    #[inline]
+    pub(crate) fn timestamps_alone(bytes: &[u8]) -> Option<Timestamps> {
+        match bytes {
+            [
+                kind::NOP,
+                kind::NOP,
+                kind::TIMESTAMPS,
+                TIMESTAMPS_LEN,
+                value @ ..,
+            ] => timestamps(value),
+            _ => None,
+        }
+    }
+
     /// Replaces the options by those in the option bytes of a header, all or as many as were captured.
     /// Returns `false` when an option has an impossible length, which ends decoding.
-    ///
-    /// It works in place, because captures have millions of packets and options are large.
-    #[inline]
     pub(crate) fn read_all(&mut self, bytes: &[u8]) -> bool {
         *self = Self::NONE;
-        // Nearly all segments have timestamps only (RFC 7323 appendix A).
-        if let &[
-            kind::NOP,
-            kind::NOP,
-            kind::TIMESTAMPS,
-            TIMESTAMPS_LEN,
-            ref value @ ..,
-        ] = bytes
-            && let Some(timestamps) = timestamps(value)
-        {
-            self.timestamps = Some(timestamps);
-            return true;
-        }
         self.read_each(bytes)
     }
 

@@ -1,0 +1,290 @@
+//! The packets of a round as they wait for their shard. Most take up one cache line.
+
+use super::TimedPacket;
+use crate::finding::Renumbering;
+use crate::read::{CapturedPacket, Packet};
+use recoup_units::Instant;
+use recoup_wire::{Headers, RareHeaders};
+use serde::{Deserialize, Serialize};
+
+/// Packets in the order they were read.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct PackedPackets {
+    packets: Vec<PackedPacket>,
+    rare: Vec<RareFacts>,
+    /// The frame of the first packet.
+    first_frame: u64,
+}
+
+/// A packet in 64 bytes.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[repr(align(64))]
+struct PackedPacket {
+    time: Instant,
+    headers: Headers,
+    link: u32,
+    /// From the first packet's frame to this one's.
+    frames_after: u32,
+    /// The index of its [`RareFacts`], or [`NONE`].
+    rare: u32,
+    outgoing: Option<bool>,
+}
+
+const _: () = assert!(size_of::<PackedPacket>() == 64);
+
+/// Stands for "no rare facts".
+const NONE: u32 = u32::MAX;
+
+/// Facts of packets that are unusual in one of them.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct RareFacts {
+    /// By its timestamp in the capture, if that is not its time.
+    at: Instant,
+    frame: u64,
+    interface: u32,
+    path_mtu: Option<u16>,
+    headers: RareHeaders,
+}
+
+impl PackedPackets {
+    /// Removes all packets.
+    pub fn clear(&mut self) {
+        self.packets.clear();
+        self.rare.clear();
+    }
+
+    /// The number of packets.
+    pub fn len(&self) -> usize {
+        self.packets.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.packets.is_empty()
+    }
+
+    /// Adds a packet.
+    #[inline]
+    pub fn push(&mut self, packet: &Packet, time: Instant) {
+        if self.packets.is_empty() {
+            self.first_frame = packet.frame;
+        }
+        let frames_after = packet.frame.wrapping_sub(self.first_frame);
+        let usual = !packet.headers.has_rare()
+            && packet.at == time
+            && packet.interface == 0
+            && packet.path_mtu.is_none()
+            && frames_after <= u64::from(u32::MAX);
+        let rare = if usual { NONE } else { self.push_rare(packet) };
+        self.packets.push(PackedPacket {
+            time,
+            headers: packet.headers,
+            link: packet.link,
+            frames_after: frames_after as u32,
+            rare,
+            outgoing: packet.outgoing,
+        });
+    }
+
+    fn push_rare(&mut self, packet: &Packet) -> u32 {
+        self.rare.push(RareFacts {
+            at: packet.at,
+            frame: packet.frame,
+            interface: packet.interface,
+            path_mtu: packet.path_mtu,
+            headers: packet.rare,
+        });
+        (self.rare.len() - 1) as u32
+    }
+
+    /// Gives all frames other numbers.
+    pub fn renumber(&mut self, by: Renumbering) {
+        self.first_frame = self.first_frame.saturating_add(by.frames);
+        for rare in &mut self.rare {
+            rare.frame = rare.frame.saturating_add(by.frames);
+        }
+    }
+
+    /// Adds the packets of `other`, ordered by time.
+    pub fn merge(&mut self, other: &Self) {
+        let mut all: Vec<TimedPacket> = self.iter().chain(other.iter()).collect();
+        all.sort_by_key(|timed| timed.time);
+        self.clear();
+        for timed in all {
+            self.push(&Packet::from(&timed.packet), timed.time);
+        }
+    }
+
+    /// All packets, in full.
+    pub fn iter(&self) -> impl Iterator<Item = TimedPacket> {
+        self.packets.iter().map(|packet| {
+            let mut full = TimedPacket::default();
+            self.unpack(packet, &mut full);
+            full
+        })
+    }
+
+    /// Passes the packets on in full, in batches as large as `batch`, which holds them meanwhile.
+    #[inline]
+    pub fn in_batches(&self, batch: &mut [TimedPacket], mut each: impl FnMut(&[TimedPacket])) {
+        for packets in self.packets.chunks(batch.len().max(1)) {
+            for (full, packed) in batch.iter_mut().zip(packets) {
+                self.unpack(packed, full);
+            }
+            each(&batch[..packets.len()]);
+        }
+    }
+
+    #[inline]
+    fn unpack(&self, packed: &PackedPacket, full: &mut TimedPacket) {
+        if let Some(rare) = self.rare.get(packed.rare as usize) {
+            return packed.unpack_with(rare, full);
+        }
+        let TimedPacket { time, packet } = full;
+        let headers = &packed.headers;
+        *time = packed.time;
+        packet.frame = self.first_frame.saturating_add(packed.frames_after.into());
+        packet.at = packed.time;
+        headers.write_usual(&mut packet.endpoints, &mut packet.segment);
+        packet.ip_id = headers.ip_id();
+        packet.hop_limit = headers.hop_limit;
+        packet.options_complete = headers.options_complete();
+        packet.overlong = headers.overlong();
+        packet.outgoing = packed.outgoing;
+        packet.interface = 0;
+        packet.link = packed.link;
+        packet.path_mtu = None;
+    }
+}
+
+impl PackedPacket {
+    #[inline(never)]
+    fn unpack_with(&self, rare: &RareFacts, full: &mut TimedPacket) {
+        let packet = Packet {
+            frame: rare.frame,
+            at: rare.at,
+            headers: self.headers,
+            link: self.link,
+            interface: rare.interface,
+            outgoing: self.outgoing,
+            path_mtu: rare.path_mtu,
+            rare: rare.headers,
+        };
+        full.time = self.time;
+        full.packet = CapturedPacket::from(&packet);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recoup_wire::{Endpoints, Flags, Options, SackBlocks, Segment, SeqNumber, Timestamps};
+
+    fn packet(frame: u64) -> CapturedPacket {
+        CapturedPacket {
+            frame,
+            at: Instant::from_millis(frame),
+            endpoints: Endpoints {
+                src: "192.0.2.1:40000".parse().unwrap(),
+                dst: "198.51.100.2:80".parse().unwrap(),
+            },
+            segment: Segment {
+                seq: SeqNumber(7),
+                ack: SeqNumber(9),
+                payload_len: 1448,
+                window: 500,
+                flags: Flags::ACK,
+                options: Options {
+                    timestamps: Some(Timestamps { value: 1, echo: 2 }),
+                    ..Options::NONE
+                },
+            },
+            ip_id: Some(5),
+            hop_limit: 64,
+            options_complete: true,
+            overlong: false,
+            outgoing: None,
+            interface: 0,
+            link: 17,
+            path_mtu: None,
+        }
+    }
+
+    /// Usual packets, and one for each fact that is unusual.
+    fn all() -> Vec<CapturedPacket> {
+        type Change = fn(&mut CapturedPacket);
+        let changes: [Change; 14] = [
+            |_| {},
+            |p| p.segment.options = Options::NONE,
+            |p| {
+                let block = [SeqNumber(1), SeqNumber(2)];
+                p.segment.options.sack = SackBlocks::from_iter([block; 3]);
+            },
+            |p| {
+                p.segment.options.mss = Some(1460);
+                p.segment.options.window_scale = Some(7);
+                p.segment.options.sack_permitted = true;
+            },
+            |p| {
+                p.endpoints.src = "[2001:db8::1]:40000".parse().unwrap();
+                p.endpoints.dst = "[2001:db8::2]:80".parse().unwrap();
+            },
+            |p| p.ip_id = None,
+            |p| p.options_complete = false,
+            |p| p.overlong = true,
+            |p| p.outgoing = Some(true),
+            |p| p.outgoing = Some(false),
+            |p| p.interface = 1 << 20,
+            |p| p.path_mtu = Some(1280),
+            |p| p.at = Instant::from_millis(9_000),
+            |p| p.frame += 1 << 40,
+        ];
+        let changed = (100..).zip(changes).flat_map(|(frame, change)| {
+            let mut changed = packet(frame);
+            change(&mut changed);
+            [changed, packet(frame)]
+        });
+        changed.collect()
+    }
+
+    fn packed(packets: &[CapturedPacket]) -> PackedPackets {
+        let mut packed = PackedPackets::default();
+        for full in packets {
+            packed.push(&Packet::from(full), Instant::from_millis(full.frame));
+        }
+        packed
+    }
+
+    #[test]
+    fn packets_are_unpacked_as_they_were() {
+        assert_eq!(size_of::<PackedPacket>(), 64);
+        let packets = all();
+        let mut batch = [TimedPacket::default(); 3];
+        let mut unpacked = Vec::new();
+        packed(&packets).in_batches(&mut batch, |some| unpacked.extend_from_slice(some));
+        assert_eq!(unpacked.len(), packets.len());
+        for (timed, full) in unpacked.iter().zip(&packets) {
+            assert_eq!(timed.packet, *full);
+            assert_eq!(timed.time, Instant::from_millis(full.frame));
+        }
+        let usual = packets.iter().filter(|full| **full == packet(full.frame));
+        let rare = packed(&packets).rare.len();
+        assert!(
+            usual.count() + rare <= packets.len(),
+            "usual packets have no rare facts"
+        );
+    }
+
+    #[test]
+    fn merged_packets_are_ordered_by_time() {
+        let [early, late] = [1, 2].map(|first| [first, first + 2].map(packet));
+        let mut merged = packed(&late);
+        merged.merge(&packed(&early));
+        merged.renumber(Renumbering {
+            frames: 10,
+            connections: 0,
+        });
+        let frames: Vec<u64> = merged.iter().map(|timed| timed.packet.frame).collect();
+        assert_eq!(frames, [11, 12, 13, 14]);
+    }
+}
