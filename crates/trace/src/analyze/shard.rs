@@ -11,7 +11,7 @@ use crate::finding::Renumbering;
 use crate::follow::TimedPacket;
 use crate::follow::packed::PackedPackets;
 use crate::follow::points::Pair;
-use crate::follow::table::{BATCH, ConnectionTable, KeepingCost, Limits, Separation};
+use crate::follow::table::{ConnectionTable, KeepingCost, Limits, Separation};
 use crate::hosts::KnownHosts;
 use recoup_units::Instant;
 use serde::{Deserialize, Serialize};
@@ -60,18 +60,6 @@ fn replay_context(settings: &Settings, hosts: Arc<RwLock<KnownHosts>>) -> Replay
 pub(super) struct Shard {
     connections: ConnectionTable,
     reorder: Reorder,
-    #[serde(skip)]
-    batch: Batch,
-}
-
-/// Holds the packets that the table takes next.
-#[derive(Debug)]
-struct Batch(Box<[TimedPacket; BATCH]>);
-
-impl Default for Batch {
-    fn default() -> Self {
-        Self(Box::new([TimedPacket::default(); BATCH]))
-    }
 }
 
 impl Shard {
@@ -80,7 +68,6 @@ impl Shard {
         Self {
             connections: connection_table(settings, Arc::clone(hosts)),
             reorder: Reorder::default(),
-            batch: Batch::default(),
         }
     }
 
@@ -142,10 +129,10 @@ impl Shard {
             return;
         }
         let connections = &mut self.connections;
-        let take = |packets: &[TimedPacket]| connections.on_packets(packets, findings);
         if order == RoundOrder::Sorted && self.reorder.is_empty() {
-            part.in_batches(&mut *self.batch.0, take);
+            connections.on_packets(part, findings);
         } else {
+            let take = |packets: &[TimedPacket]| connections.on_packets(packets, findings);
             self.reorder.in_order(part.iter(), order, take);
         }
         if order == RoundOrder::Last {

@@ -456,7 +456,7 @@ fn flood(answered: bool) {
         packet: *packet,
     };
     let all_timed = |packets: &[CapturedPacket]| packets.iter().map(timed).collect::<Vec<_>>();
-    connections.on_packets(&all_timed(&conversation.packets), &mut kept);
+    connections.on_packets(&all_timed(&conversation.packets)[..], &mut kept);
     let mut most = 0;
     for i in 0..200_000_u32 {
         let port = (i % 60_000) as u16 + 1;
@@ -473,7 +473,7 @@ fn flood(answered: bool) {
         most = most.max(connections.open());
     }
     assert!(most <= (1 << 16) / SHARDS + 2, "{most} connections at once");
-    connections.on_packets(&all_timed(&rest), &mut kept);
+    connections.on_packets(&all_timed(&rest)[..], &mut kept);
     connections.finish(&mut kept);
     connections.pass_on_held(&mut kept);
     assert_eq!(kept.retransmissions.len(), 1);

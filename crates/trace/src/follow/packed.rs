@@ -4,7 +4,7 @@ use super::TimedPacket;
 use crate::finding::Renumbering;
 use crate::read::{CapturedPacket, Packet};
 use recoup_units::Instant;
-use recoup_wire::{Headers, RareHeaders};
+use recoup_wire::{Endpoints, Headers, RareHeaders};
 use serde::{Deserialize, Serialize};
 
 /// Packets in the order they were read.
@@ -124,17 +124,6 @@ impl PackedPackets {
         })
     }
 
-    /// Passes the packets on in full, in batches as large as `batch`, which holds them meanwhile.
-    #[inline]
-    pub fn in_batches(&self, batch: &mut [TimedPacket], mut each: impl FnMut(&[TimedPacket])) {
-        for packets in self.packets.chunks(batch.len().max(1)) {
-            for (full, packed) in batch.iter_mut().zip(packets) {
-                self.unpack(packed, full);
-            }
-            each(&batch[..packets.len()]);
-        }
-    }
-
     #[inline]
     fn unpack(&self, packed: &PackedPacket, full: &mut TimedPacket) {
         if let Some(rare) = self.rare.get(packed.rare as usize) {
@@ -154,6 +143,55 @@ impl PackedPackets {
         packet.interface = 0;
         packet.link = packed.link;
         packet.path_mtu = None;
+    }
+}
+
+/// Packets that can be taken in any order.
+pub(crate) trait Packets {
+    /// The number of packets.
+    fn len(&self) -> usize;
+
+    /// The ends of a packet.
+    fn endpoints(&self, index: usize) -> Endpoints;
+
+    /// A packet in full. `room` may hold it.
+    fn full<'a>(&'a self, index: usize, room: &'a mut TimedPacket) -> &'a TimedPacket;
+}
+
+impl Packets for [TimedPacket] {
+    fn len(&self) -> usize {
+        self.len()
+    }
+
+    #[inline]
+    fn endpoints(&self, index: usize) -> Endpoints {
+        self[index].packet.endpoints
+    }
+
+    #[inline]
+    fn full<'a>(&'a self, index: usize, _: &'a mut TimedPacket) -> &'a TimedPacket {
+        &self[index]
+    }
+}
+
+impl Packets for PackedPackets {
+    fn len(&self) -> usize {
+        self.len()
+    }
+
+    #[inline]
+    fn endpoints(&self, index: usize) -> Endpoints {
+        let packed = &self.packets[index];
+        match self.rare.get(packed.rare as usize) {
+            Some(rare) => packed.headers.endpoints(&rare.headers),
+            None => packed.headers.endpoints(&RareHeaders::default()),
+        }
+    }
+
+    #[inline]
+    fn full<'a>(&'a self, index: usize, room: &'a mut TimedPacket) -> &'a TimedPacket {
+        self.unpack(&self.packets[index], room);
+        room
     }
 }
 
@@ -259,13 +297,15 @@ mod tests {
     fn packets_are_unpacked_as_they_were() {
         assert_eq!(size_of::<PackedPacket>(), 64);
         let packets = all();
-        let mut batch = [TimedPacket::default(); 3];
-        let mut unpacked = Vec::new();
-        packed(&packets).in_batches(&mut batch, |some| unpacked.extend_from_slice(some));
-        assert_eq!(unpacked.len(), packets.len());
-        for (timed, full) in unpacked.iter().zip(&packets) {
+        let all = packed(&packets);
+        assert_eq!(all.len(), packets.len());
+        // One room for all: nothing is left of the packet before.
+        let mut room = TimedPacket::default();
+        for (index, full) in packets.iter().enumerate() {
+            let timed = all.full(index, &mut room);
             assert_eq!(timed.packet, *full);
             assert_eq!(timed.time, Instant::from_millis(full.frame));
+            assert_eq!(all.endpoints(index), full.endpoints);
         }
         let usual = packets.iter().filter(|full| **full == packet(full.frame));
         let rare = packed(&packets).rare.len();

@@ -5,8 +5,8 @@
 //! [`Limits::most_half_open`] half-open connections are kept, so a SYN flood costs no more memory,
 //! answered or not.
 //!
-//! Packets are taken in batches. With thousands of connections, each packet needs another part of
-//! memory. Looking up several at once lets the processor fetch all of those parts at the same time.
+//! Packets are taken connection by connection. With thousands of connections, each needs another part
+//! of memory. Looking up several at once lets the processor fetch all of those parts at the same time.
 
 mod capture_points;
 mod check;
@@ -15,6 +15,7 @@ mod merge;
 use super::TimedPacket;
 use super::connection::{ConnectionState, Owner};
 use super::held::Held;
+use super::packed::Packets;
 use super::points::{Mark, Pair};
 use crate::explain::context::ReplayContext;
 use crate::explain::pool::Pool;
@@ -52,8 +53,8 @@ const SWEPT_PER_ROUND: usize = 64;
 /// The largest state that is kept for reuse as it is, in bytes.
 const MOST_POOLED: usize = 1 << 14;
 
-/// Packets looked up together.
-pub(crate) const BATCH: usize = 16;
+/// Connections looked up together.
+const BATCH: usize = 16;
 
 /// When a table removes connections whose end it has not seen.
 #[derive(Clone, Copy, Debug)]
@@ -115,12 +116,23 @@ pub(crate) struct ConnectionTable {
     /// not be looked at.
     #[serde(skip)]
     not_silent_until: Vec<Instant>,
+    /// The order of the packets that are being taken; empty in between.
+    #[serde(skip)]
+    queue: Vec<QueuedPacket>,
     now: Instant,
     /// Facts about hosts that were not [passed on](Self::pass_on_host_facts) yet.
     host_facts: Vec<(IpAddr, HostFacts)>,
     /// The memory of all connections, in bytes.
     memory: usize,
     points: CapturePoints,
+}
+
+/// A packet that is about to be taken.
+#[derive(Clone, Copy, Debug)]
+struct QueuedPacket {
+    /// Of its connection.
+    hash: u64,
+    index: u32,
 }
 
 /// Where a connection is.
@@ -168,6 +180,7 @@ impl ConnectionTable {
             half_open: VecDeque::new(),
             cursor: 0,
             not_silent_until: Vec::new(),
+            queue: Vec::new(),
             now: Instant::ZERO,
             host_facts: Vec::new(),
             memory: 0,
@@ -196,28 +209,61 @@ impl ConnectionTable {
         }
     }
 
-    /// Takes the next packets of the capture. Connections that begin here get a
+    /// Takes the next packets of the capture, those of each connection together: its state is then
+    /// fetched from memory once, however many they are. Connections that begin here get a
     /// [number](Self::number) later, and are reported only then.
-    pub fn on_packets(&mut self, packets: &[TimedPacket], findings: &mut impl Findings) {
-        for batch in packets.chunks(BATCH) {
-            let mut found = [(0, None); BATCH];
-            let mut sum = 0;
-            for (timed, found) in batch.iter().zip(&mut found) {
-                let hash = hash(&self.hasher, &timed.packet.endpoints);
-                let tag = TableEntry::tag(hash);
-                let entry = self.entries.find(hash, |entry| entry.tag == tag);
-                *found = (hash, entry.map(|entry| entry.slot));
+    pub fn on_packets(&mut self, packets: &(impl Packets + ?Sized), findings: &mut impl Findings) {
+        let mut room = TimedPacket::default();
+        let mut queue = take(&mut self.queue);
+        self.order_by_connection(packets, &mut queue);
+        let mut runs = queue.chunk_by(|one, next| one.hash == next.hash);
+        loop {
+            let mut batch = [(&[][..], None); BATCH];
+            let mut count = 0;
+            for (place, run) in batch.iter_mut().zip(&mut runs) {
+                *place = (run, self.slot_of(run[0].hash));
+                count += 1;
             }
-            for (_, slot) in found {
-                if let Some(connection) = slot.and_then(|slot| self.get(slot)) {
-                    sum ^= connection.prefetch();
+            let batch = &batch[..count];
+            if batch.is_empty() {
+                break;
+            }
+            let open = batch.iter().filter_map(|(_, slot)| self.get((*slot)?));
+            black_box(open.fold(0, |sum, connection| sum ^ connection.prefetch()));
+            for (run, slot) in batch {
+                for queued in *run {
+                    let timed = packets.full(queued.index as usize, &mut room);
+                    self.on_packet(timed, queued.hash, *slot, findings);
                 }
             }
-            black_box(sum);
-            for (timed, (hash, slot)) in batch.iter().zip(found) {
-                self.on_packet(timed, hash, slot, findings);
-            }
         }
+        queue.clear();
+        self.queue = queue;
+    }
+
+    /// Lists the packets by connection, those of each in their order. The capture points of a merged
+    /// file are told apart by the order of all packets, so they keep it.
+    fn order_by_connection(
+        &self,
+        packets: &(impl Packets + ?Sized),
+        queue: &mut Vec<QueuedPacket>,
+    ) {
+        let queued = (0..packets.len()).map(|index| QueuedPacket {
+            hash: hash(&self.hasher, &packets.endpoints(index)),
+            index: index as u32,
+        });
+        queue.clear();
+        queue.extend(queued);
+        if self.points.is_empty() {
+            queue.sort_unstable_by_key(|queued| (queued.hash, queued.index));
+        }
+    }
+
+    /// The slot of what is probably the connection with this hash.
+    fn slot_of(&self, hash: u64) -> Option<u32> {
+        let tag = TableEntry::tag(hash);
+        let entry = self.entries.find(hash, |entry| entry.tag == tag);
+        entry.map(|entry| entry.slot)
     }
 
     fn get(&self, slot: u32) -> Option<&ConnectionState> {

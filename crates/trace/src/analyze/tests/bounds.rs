@@ -157,12 +157,12 @@ fn found_late(late: &[CapturedPacket], swept: u64) -> (Kept, usize) {
     let end = packets.last().unwrap().time;
     let mut connections = connection_table(&Settings::default(), Arc::default());
     let mut kept = Kept::default();
-    connections.on_packets(&packets, &mut kept);
+    connections.on_packets(&packets[..], &mut kept);
     connections.number(|_| 0, &mut kept);
     connections.sweep(end + Duration::from_millis(swept), &mut kept);
     let memory = connections.memory();
     let late: Vec<_> = late.iter().map(timed).collect();
-    connections.on_packets(&late, &mut kept);
+    connections.on_packets(&late[..], &mut kept);
     connections.finish(&mut kept);
     connections.pass_on_held(&mut kept);
     (kept, memory)
