@@ -20,7 +20,7 @@ mod summary_columns;
 mod summary_tables;
 mod tables;
 
-pub use changes::{Changes, Continued, SavedConnections, SavedRetransmissions};
+pub use changes::{Changes, Continued, MergeSaved, SavedConnections, SavedRetransmissions};
 pub use continuation::{Continuation, ContinueError, FinishError};
 pub use continuity::{CaptureEnds, WithEnds, rotation_note};
 pub use document::{Document, write_json};

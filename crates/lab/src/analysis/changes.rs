@@ -15,6 +15,9 @@ use std::mem::take;
 /// An analysis revises no more (`explain::provisional` in `recoup_trace`).
 const MOST_PROVISIONAL: usize = 4096;
 
+/// Adds what another state saved of a collector, renumbered.
+pub type MergeSaved<S> = fn(&mut S, S, Renumbering);
+
 /// A view that later captures continue.
 pub trait Continued: Collector + Default + 'static {
     /// The argument that asks for it.
@@ -29,9 +32,9 @@ pub trait Continued: Collector + Default + 'static {
     /// What a run shows.
     type Shown: View;
 
-    /// Adds what another state saved of a collector, renumbered. `None` for rows: those that the other
-    /// state's runs have given out would have other numbers than here.
-    const MERGE: Option<fn(&mut Self::Saved, Self::Saved, Renumbering)> = None;
+    /// `None` for rows: those that the other state's runs have given out would have other numbers than
+    /// here.
+    const MERGE: Option<MergeSaved<Self::Saved>> = None;
 
     /// What is to be saved of the findings so far. Whatever is collected later is tentative.
     /// `is_provisional`: whether the verdict on a retransmission may still be revised.
@@ -78,7 +81,7 @@ impl Continued for Summary {
     type Saved = Self;
     type GivenOut = ();
     type Shown = Self;
-    const MERGE: Option<fn(&mut Self, Self, Renumbering)> = Some(|mine, mut theirs, by| {
+    const MERGE: Option<MergeSaved<Self>> = Some(|mine, mut theirs, by| {
         theirs.renumber(by);
         mine.merge(theirs);
     });

@@ -291,7 +291,7 @@ fn the_last_summary_is_that_of_the_whole() {
         let shown = cut(&packets, at)
             .into_iter()
             .map(|part| state.run::<Summary>(part));
-        let last = shown.last().unwrap();
+        let last = shown.reduce(|_, last| last).unwrap();
         assert_eq!(json(last), expected, "{at:?}");
         // A state alone shows the same.
         let (shown, _) = StateFile::load::<Summary>(&state.path)
