@@ -25,9 +25,16 @@ use serde::{Deserialize, Serialize};
 use std::mem::replace;
 use std::net::{IpAddr, Ipv6Addr};
 
-/// Packets per round: enough that most connections get several, since taking these together costs less, and
-/// few enough to take little memory.
-const ROUND: usize = 1 << 15;
+/// Packets of the first rounds. What a round shows of hosts is known to the next one, so early rounds are
+/// short.
+const FIRST_ROUND: usize = 1 << 12;
+
+/// Later, a round is this fraction (1/n) of the capture so far.
+const ROUNDS: u64 = 64;
+
+/// Packets of the longest rounds: enough that most connections get several, since taking these together costs
+/// less, and few enough to take little memory.
+const LONGEST_ROUND: usize = 1 << 15;
 
 /// A timestamp this much before the latest is no late packet, in ns.
 const MOST_LATE: u64 = 1_000_000_000;
@@ -111,8 +118,10 @@ impl Round {
 /// Divides packets among the shards.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct PacketFeed {
-    /// Packets per round.
+    /// Packets of the first rounds.
     pub round: usize,
+    /// Packets of all complete rounds.
+    dealt: u64,
     /// The latest time so far; `None` before the first packet.
     latest: Option<Instant>,
     /// What is added to timestamps and subtracted from them, in ns. One of them is 0.
@@ -128,7 +137,8 @@ pub(super) struct PacketFeed {
 impl Default for PacketFeed {
     fn default() -> Self {
         Self {
-            round: ROUND,
+            round: FIRST_ROUND,
+            dealt: 0,
             latest: None,
             add: 0,
             take: 0,
@@ -156,12 +166,15 @@ impl PacketFeed {
             true => RoundOrder::Unsorted,
             false => RoundOrder::Sorted,
         };
+        if is_full {
+            self.dealt = self.dealt.saturating_add(round.len() as u64);
+        }
         is_full || (last && !round.is_empty())
     }
 
     /// Whether rounds have a usual size, and the clock is corrected in one direction.
     pub fn is_consistent(&self) -> bool {
-        (1..=ROUND).contains(&self.round) && (self.add == 0 || self.take == 0)
+        (1..=LONGEST_ROUND).contains(&self.round) && (self.add == 0 || self.take == 0)
     }
 
     /// The packet read ahead, if there is one.
@@ -179,6 +192,7 @@ impl PacketFeed {
     /// Goes on by the clock that shows the later time.
     pub fn merge(&mut self, other: Self, frames: u64) {
         self.unsorted |= other.unsorted;
+        self.dealt = self.dealt.saturating_add(other.dealt);
         self.clock.append(&other.clock, |frame| frame + frames);
         if other.latest > self.latest {
             (self.latest, self.add, self.take) = (other.latest, other.add, other.take);
@@ -190,6 +204,12 @@ impl PacketFeed {
         self.latest.unwrap_or_default()
     }
 
+    /// How many packets make the next round complete.
+    fn packets_of_round(&self) -> usize {
+        let grown = (self.dealt / ROUNDS).min(LONGEST_ROUND as u64) as usize;
+        self.round.max(grown)
+    }
+
     /// Adds packets to `round`; `false` if it is not full then.
     fn deal(
         &mut self,
@@ -198,7 +218,7 @@ impl PacketFeed {
         last: bool,
     ) -> bool {
         let mut packet = Packet::default();
-        for _ in round.len()..self.round {
+        for _ in round.len()..self.packets_of_round() {
             match self.next.take() {
                 Some(ahead) => packet = *ahead,
                 None if packets(&mut packet) => {}

@@ -47,8 +47,8 @@ const LINGER_WHOLE: Duration = Duration::from_secs(1);
 /// at most), in ns.
 const HALF_OPEN_TIMEOUT: u64 = 75_000_000_000;
 
-/// Slots checked for silence after each round: a table of n slots is checked every n / 64 rounds.
-const SWEPT_PER_ROUND: usize = 64;
+/// Slots checked for silence after each round: a table of n slots is checked every n / 256 rounds.
+const SWEPT_PER_ROUND: usize = 256;
 
 /// The largest state that is kept for reuse as it is, in bytes.
 const MOST_POOLED: usize = 1 << 14;
@@ -214,6 +214,7 @@ impl ConnectionTable {
     /// [number](Self::number) later, and are reported only then.
     pub fn on_packets(&mut self, packets: &(impl Packets + ?Sized), findings: &mut impl Findings) {
         let mut room = TimedPacket::default();
+        let lingered = self.lingering.len();
         let mut queue = take(&mut self.queue);
         self.order_by_connection(packets, &mut queue);
         let mut runs = queue.chunk_by(|one, next| one.hash == next.hash);
@@ -239,6 +240,8 @@ impl ConnectionTable {
         }
         queue.clear();
         self.queue = queue;
+        let ended = &mut self.lingering.make_contiguous()[lingered..];
+        ended.sort_by_key(|(until, ..)| *until);
     }
 
     /// Lists the packets by connection, those of each in their order. The capture points of a merged
