@@ -343,7 +343,7 @@ impl Network {
     /// Delivers all segments in flight, or expires the next timer. Returns false if there is neither.
     fn calm_step(&mut self) -> bool {
         if self.under_way.iter().any(|q| !q.is_empty()) {
-            self.now = self.now + DELAY;
+            self.now += DELAY;
             for side in [0, 1] {
                 for segment in std::mem::take(&mut self.under_way[side]) {
                     self.ends[side].on_segment(self.now, &segment);
