@@ -2,12 +2,10 @@
 
 use super::Args;
 use super::progress::CaptureBar;
-use super::views::{Printable, print, print_notes};
-use crate::output::Output;
+use super::views::{Printable, prepare_output, print, print_notes};
 use crate::{Failure, console, interrupt};
 use recoup_api::analyze::{StateFiles, continue_analysis};
 use recoup_lab::analysis::Continued;
-use recoup_lab::output_file::create_folder;
 use recoup_trace::analyze::Settings;
 use std::slice;
 
@@ -16,11 +14,7 @@ pub fn go_on<V: Continued<Shown: Printable>>(
     args: &Args,
     settings: &Settings,
 ) -> Result<(), Failure> {
-    let format = args.format()?;
-    let output = Output::create(&args.output)?;
-    if let Some(dir) = &args.figures {
-        create_folder(dir)?;
-    }
+    let (format, output) = prepare_output(args)?;
     let files = StateFiles {
         state: args.state.as_deref(),
         merged: &args.merge_state,

@@ -129,16 +129,22 @@ impl Printable for Summary {
     }
 }
 
-/// Analyzes the captures and prints a view of those that could be read.
-pub fn show<V: Printable + Collector + Default>(
-    args: &Args,
-    settings: &Settings,
-) -> Result<(), Failure> {
+/// Makes the output file and the folder of the figures, before anything is read.
+pub fn prepare_output(args: &Args) -> Result<(Format, Output), Failure> {
     let format = args.format()?;
     let output = Output::create(&args.output)?;
     if let Some(dir) = &args.figures {
         create_folder(dir)?;
     }
+    Ok((format, output))
+}
+
+/// Analyzes the captures and prints a view of those that could be read.
+pub fn show<V: Printable + Collector + Default>(
+    args: &Args,
+    settings: &Settings,
+) -> Result<(), Failure> {
+    let (format, output) = prepare_output(args)?;
     interrupt::defer();
     let bar = CaptureBar::new(args.captures.len() > 1 && !args.join);
     let all = match args.join {

@@ -339,7 +339,7 @@ fn a_state_that_cannot_be_continued_is_refused_and_stays() {
     }
 }
 
-/// What could not be printed was not given out: the state stays as it was.
+/// If the findings cannot be printed, the state stays as it was.
 #[test]
 fn a_state_is_replaced_only_after_the_findings_are_printed() {
     let dir = in_parts();
