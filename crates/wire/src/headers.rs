@@ -5,7 +5,7 @@
 //! before TCP, and malformed packets, take the slow path of [`decode`](crate::decode), which uses
 //! etherparse. Both paths agree on every packet.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 
 use etherparse::{IpNumber, LaxIpSlice};
 
@@ -114,11 +114,7 @@ impl Headers {
         if let Some(timestamps) = options.timestamps {
             self.set_timestamps(timestamps);
         }
-        let others = Options {
-            timestamps: None,
-            ..*options
-        };
-        if others != Options::NONE {
+        if options.has_others_than_timestamps() {
             self.facts |= fact::OTHER_OPTIONS;
             rare.options = *options;
         }
@@ -133,6 +129,12 @@ impl Headers {
     #[inline]
     const fn has(&self, fact: u8) -> bool {
         self.facts & fact != 0
+    }
+
+    /// Whether it is [overlong](Self::overlong), or not all options were read.
+    #[inline]
+    pub const fn is_odd(&self) -> bool {
+        self.has(fact::OVERLONG | fact::OPTIONS_INCOMPLETE)
     }
 
     /// Whether some headers are in [`RareHeaders`].
@@ -217,14 +219,28 @@ impl Headers {
         segment
     }
 
-    /// Writes endpoints and segment in place, which saves copies. The packet has no
-    /// [rare headers](Self::has_rare).
+    /// Writes endpoints and segment in place, which saves copies. If the packet has
+    /// [rare headers](Self::has_rare), [`write_rare`](Self::write_rare) must follow.
     #[inline]
     pub fn write_usual(&self, endpoints: &mut Endpoints, segment: &mut Segment) {
         let [src, dst] = self.addresses.map(Ipv4Addr::from_bits);
         endpoints.src = SocketAddr::V4(SocketAddrV4::new(src, self.ports[0]));
         endpoints.dst = SocketAddr::V4(SocketAddrV4::new(dst, self.ports[1]));
         self.write_usual_segment(segment);
+    }
+
+    /// Writes what [`write_usual`](Self::write_usual) does not know of a packet with
+    /// [rare headers](Self::has_rare).
+    #[inline]
+    pub fn write_rare(&self, rare: &RareHeaders, endpoints: &mut Endpoints, segment: &mut Segment) {
+        if self.has(fact::IPV6) {
+            let [src, dst] = rare.addresses;
+            endpoints.src = SocketAddr::V6(SocketAddrV6::new(src, self.ports[0], 0, 0));
+            endpoints.dst = SocketAddr::V6(SocketAddrV6::new(dst, self.ports[1], 0, 0));
+        }
+        if self.has(fact::OTHER_OPTIONS) {
+            segment.options = rare.options;
+        }
     }
 
     #[inline]
@@ -246,8 +262,8 @@ impl Headers {
 /// Decodes the headers of an IP packet of `on_wire` bytes that carries TCP; `packet` is its captured
 /// part.
 ///
-/// Headers are written in place, which saves copies. They are unchanged on an error; rare headers are
-/// written only where [`Headers`] refers to them. `payload_len` is the payload's length on the wire.
+/// Headers are written in place, which saves copies. They are unchanged on an error. Rare headers that
+/// [`Headers`] does not refer to mean nothing. `payload_len` is the payload's length on the wire.
 ///
 /// The result is that of [`decode_unverified`](crate::decode_unverified) with two differences. A length
 /// field of 0, from segmentation offload or a packet beyond 64 KiB, means `on_wire`. A length field
@@ -265,7 +281,8 @@ pub fn decode_headers(
     let on_wire = on_wire.max(packet.len());
     let into = Into { headers, rare };
     match packet.first() {
-        Some(0x45..=0x4f) => v4(packet, on_wire, into),
+        Some(0x45) => v4(packet, 20, on_wire, into),
+        Some(0x46..=0x4f) => v4_with_options(packet, on_wire, into),
         Some(0x60..=0x6f) => v6(packet, on_wire, into),
         _ => by_etherparse(packet, on_wire, into),
     }
@@ -277,34 +294,54 @@ struct Into<'a> {
     rare: &'a mut RareHeaders,
 }
 
+/// What an IP header says.
+struct IpFields {
+    /// The IPv4 addresses of sender and receiver; 0 over IPv6.
+    addresses: [u32; 2],
+    ip_id: u16,
+    hop_limit: u8,
+    facts: u8,
+}
+
+/// Nearly no IPv4 header has options.
+#[cold]
+#[inline(never)]
+fn v4_with_options(packet: &[u8], on_wire: usize, into: Into<'_>) -> Result<(), DecodeError> {
+    let words = packet.first().map_or(0, |first| first & 0x0f);
+    v4(packet, 4 * usize::from(words), on_wire, into)
+}
+
+/// Decodes an IPv4 packet whose header has `len` bytes, 20 at least.
 #[inline(always)]
-fn v4(packet: &[u8], on_wire: usize, into: Into<'_>) -> Result<(), DecodeError> {
+fn v4(packet: &[u8], len: usize, on_wire: usize, into: Into<'_>) -> Result<(), DecodeError> {
     let Some(header) = packet.first_chunk::<20>() else {
         return by_etherparse(packet, on_wire, into);
     };
-    let len = 4 * usize::from(header[0] & 0x0f);
     // The "more fragments" bit and the fragment offset.
     let fragment = u16::from_be_bytes([header[6], header[7]]) & 0x3fff;
-    match header[9] {
-        _ if packet.len() < len => return by_etherparse(packet, on_wire, into),
-        TCP if fragment == 0 => {}
-        TCP => return Err(DecodeError::Fragment),
-        AUTHENTICATION => return by_etherparse(packet, on_wire, into),
-        other => return Err(DecodeError::NotTcp(other)),
+    if header[9] != TCP || fragment != 0 || packet.len() < len {
+        return match header[9] {
+            _ if packet.len() < len => by_etherparse(packet, on_wire, into),
+            TCP => Err(DecodeError::Fragment),
+            AUTHENTICATION => by_etherparse(packet, on_wire, into),
+            other => Err(DecodeError::NotTcp(other)),
+        };
     }
     let total = usize::from(u16::from_be_bytes([header[2], header[3]]));
     let end = end_on_wire(total, len, on_wire)?;
     let address = |at: usize| {
         u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
     };
-    let tcp = TcpHeader::read(&packet[len..end.min(packet.len())], end - len)?;
-    let ip = Headers {
+    let ip = IpFields {
         addresses: [address(12), address(16)],
         ip_id: u16::from_be_bytes([header[4], header[5]]),
         hop_limit: header[8],
         facts: fact::IP_ID,
-        ..Headers::default()
     };
+    let Some(tcp) = packet.get(len..end.min(packet.len())) else {
+        return Err(DecodeError::TcpCut(0));
+    };
+    let tcp = TcpHeader::read(tcp, end - len)?;
     into.write(ip, &tcp, end > on_wire);
     Ok(())
 }
@@ -329,13 +366,17 @@ fn v6(packet: &[u8], on_wire: usize, into: Into<'_>) -> Result<(), DecodeError> 
         octets.copy_from_slice(&header[at..at + 16]);
         Ipv6Addr::from(octets)
     };
-    let tcp = TcpHeader::read(&packet[LEN..end.min(packet.len())], end - LEN)?;
-    into.rare.addresses = [address(8), address(24)];
-    let ip = Headers {
+    let ip = IpFields {
+        addresses: [0; 2],
+        ip_id: 0,
         hop_limit: header[7],
         facts: fact::IPV6,
-        ..Headers::default()
     };
+    let Some(tcp) = packet.get(LEN..end.min(packet.len())) else {
+        return Err(DecodeError::TcpCut(0));
+    };
+    let tcp = TcpHeader::read(tcp, end - LEN)?;
+    into.rare.addresses = [address(8), address(24)];
     into.write(ip, &tcp, end > on_wire);
     Ok(())
 }
@@ -377,20 +418,20 @@ fn by_etherparse(packet: &[u8], on_wire: usize, into: Into<'_>) -> Result<(), De
     let tcp = packet.get(extent.captured).unwrap_or_default();
     let tcp = TcpHeader::read(tcp, extent.on_wire)?;
     let ip = match &ip {
-        LaxIpSlice::Ipv4(v4) => Headers {
+        LaxIpSlice::Ipv4(v4) => IpFields {
             addresses: [v4.header().source(), v4.header().destination()].map(u32::from_be_bytes),
             ip_id: v4.header().identification(),
             hop_limit: v4.header().ttl(),
             facts: fact::IP_ID,
-            ..Headers::default()
         },
         LaxIpSlice::Ipv6(v6) => {
             let header = v6.header();
             into.rare.addresses = [header.source_addr(), header.destination_addr()];
-            Headers {
+            IpFields {
+                addresses: [0; 2],
+                ip_id: 0,
                 hop_limit: header.hop_limit(),
                 facts: fact::IPV6,
-                ..Headers::default()
             }
         }
     };
@@ -401,28 +442,28 @@ fn by_etherparse(packet: &[u8], on_wire: usize, into: Into<'_>) -> Result<(), De
 impl Into<'_> {
     /// Writes the headers of a packet with these IP and TCP headers.
     #[inline(always)]
-    fn write(self, ip: Headers, tcp: &TcpHeader<'_>, overlong: bool) {
-        let timestamps = Options::timestamps_alone(tcp.options);
-        let facts = [
-            (fact::TIMESTAMPS, timestamps.is_some()),
-            (fact::OPTIONS_INCOMPLETE, tcp.options_cut),
-            (fact::OVERLONG, overlong),
-        ];
-        *self.headers = Headers {
-            ports: [tcp.src_port, tcp.dst_port],
-            seq: tcp.seq,
-            ack: tcp.ack,
-            payload_len: tcp.payload_len,
-            window: tcp.window,
-            flags: tcp.flags,
-            timestamps: timestamps.unwrap_or_default(),
-            facts: facts.iter().fold(ip.facts, |all, (fact, holds)| {
-                all | (fact * u8::from(*holds))
-            }),
-            ..ip
-        };
-        if timestamps.is_none() && !tcp.options.is_empty() {
-            self.headers.read_options(tcp.options, self.rare);
+    fn write(self, ip: IpFields, tcp: &TcpHeader<'_>, overlong: bool) {
+        let headers = self.headers;
+        headers.addresses = ip.addresses;
+        headers.ports = [tcp.src_port, tcp.dst_port];
+        headers.seq = tcp.seq;
+        headers.ack = tcp.ack;
+        headers.payload_len = tcp.payload_len;
+        headers.window = tcp.window;
+        headers.ip_id = ip.ip_id;
+        headers.flags = tcp.flags;
+        headers.hop_limit = ip.hop_limit;
+        headers.facts = ip.facts
+            | (fact::OVERLONG * u8::from(overlong))
+            | (fact::OPTIONS_INCOMPLETE * u8::from(tcp.options_cut));
+        match Options::leading_timestamps(tcp.options) {
+            Some((timestamps, [])) => headers.set_timestamps(timestamps),
+            _ => {
+                headers.timestamps = Timestamps::default();
+                if !tcp.options.is_empty() {
+                    headers.read_options(tcp.options, self.rare);
+                }
+            }
         }
     }
 }
@@ -431,10 +472,17 @@ impl Headers {
     /// Reads options in any layout.
     #[inline(never)]
     fn read_options(&mut self, bytes: &[u8], rare: &mut RareHeaders) {
-        let mut options = Options::NONE;
-        let sound = options.read_all(bytes);
-        self.set_options(&options, rare);
-        self.set_options_complete(sound && self.options_complete());
+        let sound = rare.options.read_all(bytes);
+        let options = &rare.options;
+        if let Some(timestamps) = options.timestamps {
+            self.set_timestamps(timestamps);
+        }
+        if options.has_others_than_timestamps() {
+            self.facts |= fact::OTHER_OPTIONS;
+        }
+        if !sound {
+            self.facts |= fact::OPTIONS_INCOMPLETE;
+        }
     }
 }
 

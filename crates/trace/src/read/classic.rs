@@ -62,7 +62,8 @@ impl Classic {
         packet: &mut Packet,
     ) -> Step {
         loop {
-            let Some(record) = Record::at_start(window.bytes(), self.big_endian) else {
+            let bytes = window.bytes();
+            let Some(record) = Record::at_start(bytes, self.big_endian) else {
                 if window.fill(Record::SHORTEST) {
                     continue;
                 }
@@ -70,11 +71,8 @@ impl Classic {
             };
             let size = self.head.saturating_add(record.captured as usize);
             let plausible = 1..=LARGEST_RECORD as u32;
-            let Some(data) = window
-                .bytes()
-                .get(self.head..size)
-                .filter(|_| plausible.contains(&record.captured))
-            else {
+            let data = bytes.get(self.head..size);
+            let Some(data) = data.filter(|_| plausible.contains(&record.captured)) else {
                 match self.unusual(record, window, frames) {
                     None => continue,
                     Some(step) => return step,
@@ -90,7 +88,7 @@ impl Classic {
                         data,
                         on_wire: record.length as usize,
                     };
-                    frames.take(&frame, packet)
+                    frames.take(frame, packet)
                 }
                 Err(number) => {
                     frames.skip_link(number);
@@ -154,16 +152,17 @@ impl Record {
     /// Decoded by hand: with pcap-parser it would take as long as everything else.
     #[inline(always)]
     fn at_start(bytes: &[u8], big_endian: bool) -> Option<Self> {
-        let (words, _) = bytes.first_chunk::<{ Self::SHORTEST }>()?.as_chunks::<4>();
-        let word = |i: usize| match big_endian {
-            true => u32::from_be_bytes(words[i]),
-            false => u32::from_le_bytes(words[i]),
+        let words = bytes.as_chunks().0.first_chunk()?;
+        let words = words.map(u32::from_le_bytes);
+        let [seconds, fraction, captured, length] = match big_endian {
+            true => words.map(u32::swap_bytes),
+            false => words,
         };
         Some(Self {
-            seconds: word(0),
-            fraction: word(1),
-            captured: word(2),
-            length: word(3),
+            seconds,
+            fraction,
+            captured,
+            length,
         })
     }
 }

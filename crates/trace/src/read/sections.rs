@@ -67,7 +67,9 @@ impl Sections {
             interfaces: Vec::new(),
         };
         let length = section.word(window.bytes(), 4);
-        check_length(length, LARGEST_BLOCK).map_err(Header::Damaged)?;
+        if !is_block_length(length, LARGEST_BLOCK) {
+            return Err(Header::Damaged(impossible_length(length, LARGEST_BLOCK)));
+        }
         let length = length as usize;
         if !window.fill(length) {
             return Err(Header::Over(window.ending(offset)));
@@ -103,24 +105,29 @@ impl Sections {
         packet: &mut Packet,
     ) -> Step {
         loop {
-            if window.bytes().len() < 8 && !window.fill(8) {
+            let bytes = window.bytes();
+            let Some([kind, length]) = self.words(bytes) else {
+                if window.fill(8) {
+                    continue;
+                }
                 return Step::End(window.ending(window.offset()));
-            }
-            let (kind, length) = (self.word(window.bytes(), 0), self.word(window.bytes(), 4));
-            if !is_read(kind) {
+            };
+            if kind != kind::ENHANCED_PACKET && !is_read(kind) {
                 match self.skip_block(kind, length, window, frames) {
                     None => continue,
                     Some(step) => return step,
                 }
             }
-            if let Err(what) = check_length(length, LARGEST_BLOCK) {
-                return damaged(window.offset(), what);
+            if !is_block_length(length, LARGEST_BLOCK) {
+                return damaged(window.offset(), impossible_length(length, LARGEST_BLOCK));
             }
             let length = length as usize;
-            if window.bytes().len() < length && !window.fill(length) {
+            let Some(block) = bytes.get(..length) else {
+                if window.fill(length) {
+                    continue;
+                }
                 return Step::End(window.ending(window.offset()));
-            }
-            let block = &window.bytes()[..length];
+            };
             if self.word(block, length - 4) as usize != length {
                 return damaged(window.offset(), LENGTHS_DIFFER.into());
             }
@@ -150,8 +157,8 @@ impl Sections {
             return Some(Step::Another(kind));
         }
         // A skipped block may be of any length.
-        if let Err(what) = check_length(length, usize::MAX) {
-            return Some(damaged(offset, what));
+        if !is_block_length(length, usize::MAX) {
+            return Some(damaged(offset, impossible_length(length, usize::MAX)));
         }
         if !window.skip(u64::from(length) - 4) || !window.fill(4) {
             return Some(Step::End(window.ending(offset)));
@@ -171,10 +178,15 @@ impl Sections {
     #[inline(always)]
     fn enhanced(&self, block: &[u8], frames: &mut Frames, packet: &mut Packet) -> bool {
         const DATA: usize = 28;
-        let captured = self.word(block, 20) as usize;
-        let inner = block.get(DATA..block.len() - 4);
-        let Some((data, inner)) = inner.and_then(|inner| Some((inner.get(..captured)?, inner)))
+        let fields = self.words(block);
+        let (Some(inner), Some([_, _, interface, high, low, captured, on_wire])) =
+            (block.get(DATA..block.len() - 4), fields)
         else {
+            frames.skip(Reason::Record);
+            return false;
+        };
+        let captured = captured as usize;
+        let Some(data) = inner.get(..captured) else {
             frames.skip(Reason::Record);
             return false;
         };
@@ -183,10 +195,10 @@ impl Sections {
             false => None,
         };
         let seen = PacketFields {
-            interface: self.word(block, 8),
-            ticks: u64::from(self.word(block, 12)) << 32 | u64::from(self.word(block, 16)),
+            interface,
+            ticks: u64::from(high) << 32 | u64::from(low),
             outgoing,
-            on_wire: self.word(block, 24),
+            on_wire,
         };
         self.packet(seen, data, frames, packet)
     }
@@ -226,7 +238,7 @@ impl Sections {
                 return false;
             }
         };
-        let Some(clock) = interface.clock else {
+        let Some(clock) = &interface.clock else {
             frames.skip(Reason::NoClock);
             return false;
         };
@@ -238,7 +250,7 @@ impl Sections {
             data,
             on_wire: seen.on_wire as usize,
         };
-        frames.take(&frame, packet)
+        frames.take(frame, packet)
     }
 
     /// Another block; true if it holds a segment.
@@ -327,6 +339,17 @@ impl Sections {
         }
     }
 
+    /// The first words.
+    #[inline(always)]
+    fn words<const COUNT: usize>(&self, bytes: &[u8]) -> Option<[u32; COUNT]> {
+        let words = bytes.as_chunks().0.first_chunk::<COUNT>()?;
+        let words = words.map(u32::from_le_bytes);
+        Some(match self.big_endian {
+            true => words.map(u32::swap_bytes),
+            false => words,
+        })
+    }
+
     #[inline(always)]
     fn word(&self, bytes: &[u8], at: usize) -> u32 {
         match bytes.get(at..) {
@@ -364,14 +387,17 @@ fn damaged(offset: u64, what: String) -> Step {
 }
 
 #[inline]
-fn check_length(length: u32, largest: usize) -> Result<(), String> {
+fn is_block_length(length: u32, largest: usize) -> bool {
+    let length = length as usize;
+    length.is_multiple_of(4) && (FRAMING..=largest).contains(&length)
+}
+
+#[cold]
+fn impossible_length(length: u32, largest: usize) -> String {
     match length as usize {
-        length if length < FRAMING || !length.is_multiple_of(4) => Err(format!(
-            "a block of {length} bytes: expected a multiple of 4, at least {FRAMING}"
-        )),
-        length if length > largest => Err(format!(
-            "a block of {length} bytes: expected {largest} at most"
-        )),
-        _ => Ok(()),
+        length if length < FRAMING || !length.is_multiple_of(4) => {
+            format!("a block of {length} bytes: expected a multiple of 4, at least {FRAMING}")
+        }
+        length => format!("a block of {length} bytes: expected {largest} at most"),
     }
 }
