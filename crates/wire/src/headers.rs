@@ -1,7 +1,7 @@
 //! Decodes only the headers of captured packets, without checksums.
 //!
 //! Captures hold millions of packets. Nearly all are IPv4 (RFC 791 §3.1) or IPv6 (RFC 8200 §3) packets
-//! with TCP right behind the IP header, and the fast path here reads them. Packets with other headers
+//! with TCP right behind a plain IP header, and the fast path here reads them. Packets with other headers
 //! before TCP, and malformed packets, take the slow path of [`decode`](crate::decode), which uses
 //! etherparse. Both paths agree on every packet.
 
@@ -13,8 +13,7 @@ use crate::checksum::TCP;
 use crate::decode::{Extent, TcpHeader};
 use crate::{DecodeError, Endpoints, Flags, IpVersion, Options, Segment, SeqNumber, Timestamps};
 
-/// The authentication header, which may stand before TCP over IPv4 too (RFC 4302).
-const AUTHENTICATION: u8 = 51;
+const ICMP: u8 = 1;
 const UDP: u8 = 17;
 const ICMP_V6: u8 = 58;
 
@@ -279,12 +278,15 @@ pub fn decode_headers(
     rare: &mut RareHeaders,
 ) -> Result<(), DecodeError> {
     let on_wire = on_wire.max(packet.len());
-    let into = Into { headers, rare };
-    match packet.first() {
-        Some(0x45) => v4(packet, 20, on_wire, into),
-        Some(0x46..=0x4f) => v4_with_options(packet, on_wire, into),
-        Some(0x60..=0x6f) => v6(packet, on_wire, into),
-        _ => by_etherparse(packet, on_wire, into),
+    let mut into = Into { headers, rare };
+    let is_usual = match packet.first() {
+        Some(0x45) => v4(packet, on_wire, &mut into),
+        Some(0x60..=0x6f) => v6(packet, on_wire, &mut into),
+        _ => None,
+    };
+    match is_usual {
+        Some(()) => Ok(()),
+        None => unusual(packet, on_wire, into),
     }
 }
 
@@ -303,32 +305,19 @@ struct IpFields {
     facts: u8,
 }
 
-/// Nearly no IPv4 header has options.
-#[cold]
-#[inline(never)]
-fn v4_with_options(packet: &[u8], on_wire: usize, into: Into<'_>) -> Result<(), DecodeError> {
-    let words = packet.first().map_or(0, |first| first & 0x0f);
-    v4(packet, 4 * usize::from(words), on_wire, into)
-}
-
-/// Decodes an IPv4 packet whose header has `len` bytes, 20 at least.
+/// Decodes an IPv4 packet whose header has no options; `None`, and nothing is written, unless TCP follows
+/// and all is well.
 #[inline(always)]
-fn v4(packet: &[u8], len: usize, on_wire: usize, into: Into<'_>) -> Result<(), DecodeError> {
-    let Some(header) = packet.first_chunk::<20>() else {
-        return by_etherparse(packet, on_wire, into);
-    };
+fn v4(packet: &[u8], on_wire: usize, into: &mut Into<'_>) -> Option<()> {
+    const LEN: usize = IpVersion::V4.header_len() as usize;
+    let header = packet.first_chunk::<LEN>()?;
     // The "more fragments" bit and the fragment offset.
     let fragment = u16::from_be_bytes([header[6], header[7]]) & 0x3fff;
-    if header[9] != TCP || fragment != 0 || packet.len() < len {
-        return match header[9] {
-            _ if packet.len() < len => by_etherparse(packet, on_wire, into),
-            TCP => Err(DecodeError::Fragment),
-            AUTHENTICATION => by_etherparse(packet, on_wire, into),
-            other => Err(DecodeError::NotTcp(other)),
-        };
+    if header[9] != TCP || fragment != 0 {
+        return None;
     }
     let total = usize::from(u16::from_be_bytes([header[2], header[3]]));
-    let end = end_on_wire(total, len, on_wire)?;
+    let end = end_on_wire(total, LEN, on_wire).ok()?;
     let address = |at: usize| {
         u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
     };
@@ -338,24 +327,19 @@ fn v4(packet: &[u8], len: usize, on_wire: usize, into: Into<'_>) -> Result<(), D
         hop_limit: header[8],
         facts: fact::IP_ID,
     };
-    let Some(tcp) = packet.get(len..end.min(packet.len())) else {
-        return Err(DecodeError::TcpCut(0));
-    };
-    let tcp = TcpHeader::read(tcp, end - len)?;
+    let tcp = packet.get(LEN..end.min(packet.len()))?;
+    let tcp = TcpHeader::read(tcp, end - LEN).ok()?;
     into.write(ip, &tcp, end > on_wire);
-    Ok(())
+    Some(())
 }
 
+/// Decodes an IPv6 packet; `None`, and nothing is written, unless TCP follows and all is well.
 #[inline(always)]
-fn v6(packet: &[u8], on_wire: usize, into: Into<'_>) -> Result<(), DecodeError> {
+fn v6(packet: &[u8], on_wire: usize, into: &mut Into<'_>) -> Option<()> {
     const LEN: usize = IpVersion::V6.header_len() as usize;
-    let Some(header) = packet.first_chunk::<LEN>() else {
-        return by_etherparse(packet, on_wire, into);
-    };
-    match header[6] {
-        TCP => {}
-        UDP | ICMP_V6 => return Err(DecodeError::NotTcp(header[6])),
-        _ => return by_etherparse(packet, on_wire, into),
+    let header = packet.first_chunk::<LEN>()?;
+    if header[6] != TCP {
+        return None;
     }
     let end = match u16::from_be_bytes([header[4], header[5]]) {
         0 => on_wire,
@@ -372,13 +356,27 @@ fn v6(packet: &[u8], on_wire: usize, into: Into<'_>) -> Result<(), DecodeError> 
         hop_limit: header[7],
         facts: fact::IPV6,
     };
-    let Some(tcp) = packet.get(LEN..end.min(packet.len())) else {
-        return Err(DecodeError::TcpCut(0));
-    };
-    let tcp = TcpHeader::read(tcp, end - LEN)?;
+    let tcp = packet.get(LEN..end.min(packet.len()))?;
+    let tcp = TcpHeader::read(tcp, end - LEN).ok()?;
     into.rare.addresses = [address(8), address(24)];
     into.write(ip, &tcp, end > on_wire);
-    Ok(())
+    Some(())
+}
+
+/// Decodes all other packets. Nearly all of them carry something else than TCP, and need no more than a
+/// look.
+#[cold]
+#[inline(never)]
+fn unusual(packet: &[u8], on_wire: usize, into: Into<'_>) -> Result<(), DecodeError> {
+    let protocol = match packet {
+        [0x45, ..] => packet.get(9).filter(|_| packet.len() >= 20),
+        [0x60..=0x6f, ..] => packet.get(6).filter(|_| packet.len() >= 40),
+        _ => None,
+    };
+    match protocol {
+        Some(&other @ (UDP | ICMP | ICMP_V6)) => Err(DecodeError::NotTcp(other)),
+        _ => by_etherparse(packet, on_wire, into),
+    }
 }
 
 /// The end on the wire of an IPv4 packet whose length field is `total`.
@@ -397,7 +395,7 @@ fn end_on_wire(total: usize, header: usize, on_wire: usize) -> Result<usize, Dec
 /// Decodes packets with extension headers, and packets without TCP.
 #[cold]
 #[inline(never)]
-fn by_etherparse(packet: &[u8], on_wire: usize, into: Into<'_>) -> Result<(), DecodeError> {
+fn by_etherparse(packet: &[u8], on_wire: usize, mut into: Into<'_>) -> Result<(), DecodeError> {
     let (ip, _) = LaxIpSlice::from_slice(packet).map_err(DecodeError::Ip)?;
     if ip.payload_ip_number() != IpNumber::TCP {
         return Err(DecodeError::NotTcp(ip.payload_ip_number().0));
@@ -442,8 +440,8 @@ fn by_etherparse(packet: &[u8], on_wire: usize, into: Into<'_>) -> Result<(), De
 impl Into<'_> {
     /// Writes the headers of a packet with these IP and TCP headers.
     #[inline(always)]
-    fn write(self, ip: IpFields, tcp: &TcpHeader<'_>, overlong: bool) {
-        let headers = self.headers;
+    fn write(&mut self, ip: IpFields, tcp: &TcpHeader<'_>, overlong: bool) {
+        let headers = &mut *self.headers;
         headers.addresses = ip.addresses;
         headers.ports = [tcp.src_port, tcp.dst_port];
         headers.seq = tcp.seq;

@@ -54,7 +54,8 @@ impl Classic {
     }
 
     /// Reads up to the next segment.
-    #[inline(always)]
+    // Called once a packet: inlined beside the other format, registers would not suffice.
+    #[inline(never)]
     pub fn step(
         &mut self,
         window: &mut Window<'_>,

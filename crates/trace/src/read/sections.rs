@@ -97,7 +97,8 @@ impl Sections {
     }
 
     /// Reads up to the next segment.
-    #[inline]
+    // Called once a packet: inlined beside the other format, registers would not suffice.
+    #[inline(never)]
     pub fn step(
         &mut self,
         window: &mut Window<'_>,
