@@ -53,8 +53,8 @@ impl Classic {
         Ok(classic)
     }
 
-    /// Reads up to the next segment.
-    // Called once a packet: inlined beside the other format, registers would not suffice.
+    /// Reads the next record.
+    // Inlined into one function, the formats would run out of registers.
     #[inline(never)]
     pub fn step(
         &mut self,
@@ -62,70 +62,61 @@ impl Classic {
         frames: &mut Frames,
         packet: &mut Packet,
     ) -> Step {
-        loop {
-            let bytes = window.bytes();
-            let Some(record) = Record::at_start(bytes, self.big_endian) else {
-                if window.fill(Record::SHORTEST) {
-                    continue;
-                }
-                return Step::End(window.ending(window.offset()));
-            };
-            let size = self.head.saturating_add(record.captured as usize);
-            let plausible = 1..=LARGEST_RECORD as u32;
-            let data = bytes.get(self.head..size);
-            let Some(data) = data.filter(|_| plausible.contains(&record.captured)) else {
-                match self.unusual(record, window, frames) {
-                    None => continue,
-                    Some(step) => return step,
-                }
-            };
-            let found = match self.link {
-                Ok(link) => {
-                    let frame = Frame {
-                        at: clock::of_record(record.seconds, record.fraction, self.nanos),
-                        link,
-                        interface: 0,
-                        outgoing: None,
-                        data,
-                        on_wire: record.length as usize,
-                    };
-                    frames.take(frame, packet)
-                }
-                Err(number) => {
-                    frames.skip_link(number);
-                    false
-                }
-            };
-            window.consume(size);
-            if found {
-                return Step::Found;
+        let bytes = window.bytes();
+        let Some(record) = Record::at_start(bytes, self.big_endian) else {
+            if window.fill(Record::SHORTEST) {
+                return Step::Passed;
             }
+            return Step::End(window.ending(window.offset()));
+        };
+        let size = self.head.saturating_add(record.captured as usize);
+        let plausible = 1..=LARGEST_RECORD as u32;
+        let data = bytes.get(self.head..size);
+        let Some(data) = data.filter(|_| plausible.contains(&record.captured)) else {
+            return self.unusual(record, window, frames);
+        };
+        let found = match self.link {
+            Ok(link) => {
+                let frame = Frame {
+                    at: clock::of_record(record.seconds, record.fraction, self.nanos),
+                    link,
+                    interface: 0,
+                    outgoing: None,
+                    data,
+                    on_wire: record.length as usize,
+                };
+                frames.take(frame, packet)
+            }
+            Err(number) => {
+                frames.skip_link(number);
+                false
+            }
+        };
+        window.consume(size);
+        match found {
+            true => Step::Found,
+            false => Step::Passed,
         }
     }
 
-    /// A record that is empty, incomplete or damaged; `None` to continue.
+    /// A record that is empty, incomplete or damaged.
     #[cold]
-    fn unusual(
-        &self,
-        record: Record,
-        window: &mut Window<'_>,
-        frames: &mut Frames,
-    ) -> Option<Step> {
+    fn unusual(&self, record: Record, window: &mut Window<'_>, frames: &mut Frames) -> Step {
         let offset = window.offset();
         let captured = record.captured as usize;
         if (captured == 0 || captured > LARGEST_RECORD)
             && let Some(kind) = joined_capture(window)
         {
-            return Some(Step::Another(kind));
+            return Step::Another(kind);
         }
         if captured > LARGEST_RECORD {
-            return Some(Step::End(Ending::Damaged {
+            return Step::End(Ending::Damaged {
                 offset,
                 what: format!("a packet of {captured} bytes: expected {LARGEST_RECORD} at most"),
-            }));
+            });
         }
         if !window.fill(self.head + captured) {
-            return Some(Step::End(window.ending(offset)));
+            return Step::End(window.ending(offset));
         }
         if captured == 0 {
             match self.link {
@@ -134,7 +125,7 @@ impl Classic {
             }
             window.consume(self.head);
         }
-        None
+        Step::Passed
     }
 }
 

@@ -96,8 +96,8 @@ impl Sections {
         }
     }
 
-    /// Reads up to the next segment.
-    // Called once a packet: inlined beside the other format, registers would not suffice.
+    /// Reads the next block.
+    // Inlined into one function, the formats would run out of registers.
     #[inline(never)]
     pub fn step(
         &mut self,
@@ -105,46 +105,41 @@ impl Sections {
         frames: &mut Frames,
         packet: &mut Packet,
     ) -> Step {
-        loop {
-            let bytes = window.bytes();
-            let Some([kind, length]) = self.words(bytes) else {
-                if window.fill(8) {
-                    continue;
-                }
-                return Step::End(window.ending(window.offset()));
-            };
-            if kind != kind::ENHANCED_PACKET && !is_read(kind) {
-                match self.skip_block(kind, length, window, frames) {
-                    None => continue,
-                    Some(step) => return step,
-                }
+        let bytes = window.bytes();
+        let Some([kind, length]) = self.words(bytes) else {
+            if window.fill(8) {
+                return Step::Passed;
             }
-            if !is_block_length(length, LARGEST_BLOCK) {
-                return damaged(window.offset(), impossible_length(length, LARGEST_BLOCK));
+            return Step::End(window.ending(window.offset()));
+        };
+        if kind != kind::ENHANCED_PACKET && !is_read(kind) {
+            return self.skip_block(kind, length, window, frames);
+        }
+        if !is_block_length(length, LARGEST_BLOCK) {
+            return damaged(window.offset(), impossible_length(length, LARGEST_BLOCK));
+        }
+        let length = length as usize;
+        let Some(block) = bytes.get(..length) else {
+            if window.fill(length) {
+                return Step::Passed;
             }
-            let length = length as usize;
-            let Some(block) = bytes.get(..length) else {
-                if window.fill(length) {
-                    continue;
-                }
-                return Step::End(window.ending(window.offset()));
-            };
-            if self.word(block, length - 4) as usize != length {
-                return damaged(window.offset(), LENGTHS_DIFFER.into());
-            }
-            let found = match kind {
-                kind::ENHANCED_PACKET => self.enhanced(block, frames, packet),
-                _ => self.other(kind, block, frames, packet),
-            };
-            window.consume(length);
-            if found {
-                return Step::Found;
-            }
+            return Step::End(window.ending(window.offset()));
+        };
+        if self.word(block, length - 4) as usize != length {
+            return damaged(window.offset(), LENGTHS_DIFFER.into());
+        }
+        let found = match kind {
+            kind::ENHANCED_PACKET => self.enhanced(block, frames, packet),
+            _ => self.other(kind, block, frames, packet),
+        };
+        window.consume(length);
+        match found {
+            true => Step::Found,
+            false => Step::Passed,
         }
     }
 
-    /// Skips a block that is not read, unless it begins another section or capture; `None` to
-    /// continue.
+    /// Skips a block that is not read, unless it begins another section or capture.
     #[cold]
     fn skip_block(
         &self,
@@ -152,26 +147,26 @@ impl Sections {
         length: u32,
         window: &mut Window<'_>,
         frames: &mut Frames,
-    ) -> Option<Step> {
+    ) -> Step {
         let offset = window.offset();
         if let Some(kind) = joined_capture(window) {
-            return Some(Step::Another(kind));
+            return Step::Another(kind);
         }
         // A skipped block may be of any length.
         if !is_block_length(length, usize::MAX) {
-            return Some(damaged(offset, impossible_length(length, usize::MAX)));
+            return damaged(offset, impossible_length(length, usize::MAX));
         }
         if !window.skip(u64::from(length) - 4) || !window.fill(4) {
-            return Some(Step::End(window.ending(offset)));
+            return Step::End(window.ending(offset));
         }
         if self.word(window.bytes(), 0) != length {
-            return Some(damaged(offset, LENGTHS_DIFFER.into()));
+            return damaged(offset, LENGTHS_DIFFER.into());
         }
         window.consume(4);
         if kind == kind::JOURNAL || kind::CUSTOM.contains(&kind) {
             frames.skip(Reason::NotPacket);
         }
-        None
+        Step::Passed
     }
 
     /// An enhanced packet block: its fields have fixed places. Its options are rare and left to
