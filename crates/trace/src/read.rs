@@ -291,7 +291,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the next segment or ICMP message into `packet`; `false` when reading has ended.
-    #[inline]
+    #[inline(always)]
     fn step(&mut self, packet: &mut Packet) -> bool {
         while self.ending.is_none() {
             let step = match &mut self.container {

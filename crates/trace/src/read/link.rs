@@ -93,11 +93,18 @@ impl Link {
     }
 }
 
-/// Hashes the two Ethernet addresses of frames. Most captures hold few links, so it remembers the last one.
+/// Hashes the two Ethernet addresses of frames. Most captures hold one or two links, so it remembers two.
 #[derive(Debug, Default)]
 pub(super) struct LinkHash {
-    /// The two addresses, each in the last six bytes, and their hash.
-    last: [u64; 2],
+    recent: [KnownLink; 2],
+    /// The one that is forgotten next.
+    older: bool,
+}
+
+/// Two addresses, each in the last six bytes, and their hash.
+#[derive(Clone, Copy, Debug, Default)]
+struct KnownLink {
+    ends: [u64; 2],
     hash: u32,
 }
 
@@ -114,11 +121,21 @@ impl LinkHash {
                 .map_or(0, |b| u64::from_le_bytes(*b))
         };
         let [to, from] = [bytes(0) << 16, bytes(4) >> 16 << 16];
-        if self.last != [to, from] && self.last != [from, to] {
-            self.last = [to, from];
-            self.hash = hash_address(to).wrapping_add(hash_address(from));
+        for known in &self.recent {
+            if known.ends == [to, from] || known.ends == [from, to] {
+                return known.hash;
+            }
         }
-        self.hash
+        self.add([to, from])
+    }
+
+    #[inline(never)]
+    fn add(&mut self, ends: [u64; 2]) -> u32 {
+        let [to, from] = ends.map(hash_address);
+        let hash = to.wrapping_add(from);
+        self.recent[usize::from(self.older)] = KnownLink { ends, hash };
+        self.older = !self.older;
+        hash
     }
 }
 
