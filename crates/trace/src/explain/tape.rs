@@ -28,7 +28,7 @@ pub(crate) enum Step {
 }
 
 /// What is known of a segment's way from its sender to the capture point.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Departure {
     /// When it would have passed the capture point if nothing had held it up.
     pub at: Instant,
@@ -39,6 +39,15 @@ pub(crate) struct Departure {
 }
 
 impl Departure {
+    /// The segment passed at `at`; nothing shows whether it was held up.
+    pub const fn unknown(at: Instant) -> Self {
+        Self {
+            at,
+            is_exact: false,
+            unseen: None,
+        }
+    }
+
     /// The segment passed at `at` and was not held up.
     pub const fn exact(at: Instant) -> Self {
         Self {

@@ -37,10 +37,16 @@ pub(crate) struct ConnectionState {
     /// The mark of the packets of each direction.
     pub marks: [Option<Mark>; 2],
     /// Its memory when it was last counted, in bytes.
-    pub counted_memory: usize,
+    counted_memory: u32,
+    /// Which ends know that the other one has closed.
+    knows_close: [bool; 2],
+    /// It was [over](Self::is_over) after its last packet.
+    was_over: bool,
     /// Which ends have sent a packet.
     has_sent: [bool; 2],
     reset: bool,
+    /// A SYN came after the last ACK of the end that sends direction 0.
+    in_handshake: bool,
     /// The marks of its packets do not show, or not yet, whether they belong to it.
     pub has_doubtful_packets: bool,
     /// Packets between its ends had several marks.
@@ -100,6 +106,20 @@ struct Handshake {
     timestamps: [Option<bool>; 2],
 }
 
+impl Handshake {
+    /// The end that sent the SYN acknowledged the SYN-ACK, if there was one.
+    #[cold]
+    fn on_final_ack(&mut self, now: Instant) {
+        if self.rtt.is_none()
+            && self.syns == 1
+            && self.syn_acks == 1
+            && let Some(syn_at) = self.syn_at.take()
+        {
+            self.rtt = Some(now.since(syn_at));
+        }
+    }
+}
+
 impl ConnectionState {
     /// A connection whose first packet is this one.
     pub fn new(serial: u64, timed: &TimedPacket) -> Box<Self> {
@@ -122,10 +142,13 @@ impl ConnectionState {
             has_sent: [false; 2],
             opening: Opening::MidConnection,
             reset: false,
+            in_handshake: false,
             handshake: Handshake::default(),
             directions: [DirectionState::default(), DirectionState::default()],
             pending_syns: Vec::new(),
             counted_memory: 0,
+            knows_close: [false; 2],
+            was_over: false,
         });
         new.begin(serial, timed);
         new
@@ -162,7 +185,10 @@ impl ConnectionState {
             false => Opening::MidConnection,
         };
         self.reset = false;
+        self.in_handshake = false;
         self.counted_memory = 0;
+        self.knows_close = [false; 2];
+        self.was_over = false;
         self.handshake = Handshake::default();
         self.pending_syns.clear();
         self.directions.iter_mut().for_each(DirectionState::clear);
@@ -207,26 +233,49 @@ impl ConnectionState {
             crosses_syn = flags.contains(Flags::SYN) && self.on_syn(packet, now, side);
         }
         self.shared.on_packet(packet, now, side);
-        if flags.contains(Flags::ACK) {
-            self.on_ack(packet, now, side, replay_context);
-        }
-        let context = DirectionContext {
-            shared: &self.shared,
-            replay_context,
-            side,
+        let [first, second] = &mut self.directions;
+        let (own, peer) = match side {
+            0 => (first, second),
+            _ => (second, first),
         };
+        if flags.contains(Flags::ACK) {
+            let context = DirectionContext {
+                shared: &self.shared,
+                replay_context,
+                side: 1 - side,
+            };
+            if let Some(took) = peer.on_ack(packet, now, &context) {
+                self.shared.on_response(took, side);
+            }
+            if side == 0 && self.in_handshake {
+                self.in_handshake = false;
+                self.handshake.on_final_ack(now);
+            }
+        }
         if !crosses_syn {
-            self.directions[side].on_packet(packet, now, &context);
+            let context = DirectionContext {
+                shared: &self.shared,
+                replay_context,
+                side,
+            };
+            own.on_packet(packet, now, &context);
         }
-        if flags.contains(Flags::RST) {
-            self.reset = true;
-        }
+        self.reset |= flags.contains(Flags::RST);
         if self.reset {
-            self.directions.iter_mut().for_each(|d| d.on_reset(now));
+            own.on_reset(now);
+            peer.on_reset(now);
         }
-        if self.directions[1 - side].is_closed() {
-            self.directions[side].on_close(now);
+        if peer.is_closed() && !self.knows_close[side] {
+            self.knows_close[side] = true;
+            own.on_close(now);
         }
+    }
+
+    /// Whether the packet that was just taken ended the connection.
+    #[inline]
+    pub fn has_just_ended(&mut self) -> bool {
+        let is_over = self.is_over();
+        !replace(&mut self.was_over, is_over) && is_over
     }
 
     /// Passes the last packets of both directions to `each`, with their ends.
@@ -298,6 +347,8 @@ impl ConnectionState {
             self.shared = Shared::new(ends);
             self.handshake = Handshake::default();
             self.has_sent = [false; 2];
+            self.knows_close = [false; 2];
+            self.was_over = self.reset;
             self.directions.iter_mut().for_each(DirectionState::clear);
             self.marks[1] = None;
         }
@@ -343,32 +394,6 @@ impl ConnectionState {
         is_duplicate
     }
 
-    fn on_ack(
-        &mut self,
-        packet: &CapturedPacket,
-        now: Instant,
-        side: usize,
-        replay_context: &ReplayContext,
-    ) {
-        let context = DirectionContext {
-            shared: &self.shared,
-            replay_context,
-            side: 1 - side,
-        };
-        if let Some(took) = self.directions[1 - side].on_ack(packet, now, &context) {
-            self.shared.response_times[side].on_response(took);
-        }
-        let handshake = &mut self.handshake;
-        let completes = side == 0 && handshake.rtt.is_none();
-        if completes
-            && handshake.syns == 1
-            && handshake.syn_acks == 1
-            && let Some(syn_at) = handshake.syn_at.take()
-        {
-            handshake.rtt = Some(now.since(syn_at));
-        }
-    }
-
     /// A SYN or SYN-ACK. Returns whether it is the SYN-ACK of a simultaneous open (RFC 9293 §3.5,
     /// figure 8): it repeats the SYN's sequence number without being a retransmission.
     fn on_syn(&mut self, packet: &CapturedPacket, now: Instant, side: usize) -> bool {
@@ -383,6 +408,7 @@ impl ConnectionState {
             time: now,
             captured_at: packet.at,
         });
+        self.in_handshake = true;
         let handshake = &mut self.handshake;
         if answer {
             handshake.syn_acks = handshake.syn_acks.saturating_add(1);
@@ -439,6 +465,7 @@ impl ConnectionState {
     }
 
     /// Whether both ends have closed, or one sent a reset.
+    #[inline]
     pub fn is_over(&self) -> bool {
         self.reset || self.directions.iter().all(DirectionState::is_closed)
     }
@@ -525,23 +552,23 @@ impl ConnectionState {
         allocated(size_of::<Self>()) + directions.sum::<usize>() + self.pending_syns.heap_size()
     }
 
-    /// Updates [`counted_memory`](Self::counted_memory), if this packet may have changed it much.
-    /// Returns the change.
+    /// Whether the memory should be [counted](Self::count_memory): this packet may have changed it much.
     #[inline]
-    pub fn count_memory(&mut self) -> isize {
+    pub fn may_have_grown(&self) -> bool {
         // Vectors grow at powers of two. Once the connection is over, they are shrunk.
-        let every = match self.packets {
-            _ if self.is_over() => 1,
-            0..=8 => 1,
-            9..=64 => 4,
-            _ => 16,
-        };
-        if !self.packets.is_multiple_of(every) {
-            return 0;
-        }
-        let memory = self.memory();
+        self.was_over || self.packets.is_multiple_of(16) || self.packets.is_power_of_two()
+    }
+
+    /// Updates [`counted_memory`](Self::counted_memory). Returns the change.
+    pub fn count_memory(&mut self) -> isize {
+        let memory = u32::try_from(self.memory()).unwrap_or(u32::MAX);
         let before = replace(&mut self.counted_memory, memory);
         memory as isize - before as isize
+    }
+
+    /// Its memory when it was last counted, in bytes.
+    pub fn counted_memory(&self) -> usize {
+        self.counted_memory as usize
     }
 
     /// Frees what it holds on the heap. It must be [begun](Self::begin) again.

@@ -53,7 +53,7 @@ impl ConnectionTable {
             ),
             (
                 "a connection takes up too much memory",
-                open().all(|open| open.counted_memory <= MOST_MEMORY),
+                open().all(|open| open.counted_memory() <= MOST_MEMORY),
             ),
             (
                 "a connection is in another shard",

@@ -161,8 +161,8 @@ impl ConnectionTable {
             Some(_) => self.held.take(found, rows, findings),
             None => self.unnumbered_closed.push((found, rows)),
         }
-        self.memory = self.memory.saturating_sub(connection.counted_memory);
-        if connection.counted_memory > MOST_POOLED {
+        self.memory = self.memory.saturating_sub(connection.counted_memory());
+        if connection.counted_memory() > MOST_POOLED {
             connection.trim();
         }
         self.closed.give(connection);
