@@ -492,10 +492,11 @@ impl Episode {
         if !reaches(Step::Replay) {
             return;
         }
+        let acks = tape.acks();
         let mut estimators = Estimators::new(&tape.beginning.rtts, context.timestamps);
         for replay in &mut self.profile_replays[first..] {
             let most = context.most_work.saturating_sub(self.work);
-            let run = replay.run(tape, &mut estimators, most, &mut self.rows, context);
+            let run = replay.run(tape, &acks, &mut estimators, most, &mut self.rows, context);
             self.work += run.work;
             self.incomplete |= !run.complete;
             self.too_costly |= !run.complete;
