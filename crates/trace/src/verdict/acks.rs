@@ -278,6 +278,13 @@ impl AckVerdicts {
             + self.challenge_acks.memory()
     }
 
+    /// Frees spare memory.
+    pub fn shrink(&mut self) {
+        self.pending.shrink();
+        self.history.last.shrink_to_fit();
+        self.challenge_acks.shrink();
+    }
+
     /// Whether some verdicts stayed open because they would have taken too long.
     pub fn is_too_costly(&self) -> bool {
         self.too_costly

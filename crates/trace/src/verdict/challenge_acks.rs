@@ -66,6 +66,13 @@ impl ChallengeAcks {
         self.kept.heap_size() + self.hole_fills.heap_size()
     }
 
+    /// Frees spare memory.
+    pub fn shrink(&mut self) {
+        self.kept.shrink_to_fit();
+        self.repeats.shrink_to_fit();
+        self.hole_fills.shrink_to_fit();
+    }
+
     /// Removes everything, keeping memory.
     pub fn clear(&mut self) {
         self.kept.clear();
