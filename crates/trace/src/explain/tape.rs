@@ -28,7 +28,7 @@ pub(crate) enum Step {
 }
 
 /// What is known of a segment's way from its sender to the capture point.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Departure {
     /// When it would have passed the capture point if nothing had held it up.
     pub at: Instant,
@@ -39,6 +39,15 @@ pub(crate) struct Departure {
 }
 
 impl Departure {
+    /// The segment passed at `at`; nothing shows whether it was held up.
+    pub const fn unknown(at: Instant) -> Self {
+        Self {
+            at,
+            is_exact: false,
+            unseen: None,
+        }
+    }
+
     /// The segment passed at `at` and was not held up.
     pub const fn exact(at: Instant) -> Self {
         Self {
@@ -80,8 +89,12 @@ pub(crate) struct Beginning {
 /// Steps after which a tape is replayed and cleared.
 const MOST_STEPS: usize = 2048;
 
-/// Steps for which an unused tape keeps memory.
-const USUAL_STEPS: usize = 128;
+/// Steps, and round-trip times, for which an unused tape keeps memory. A thousand tapes are in use at a time,
+/// and most are short.
+const USUAL_STEPS: usize = 32;
+
+/// ACKs on their way for which it keeps memory.
+const USUAL_ON_THE_WAY: usize = 8;
 
 /// Steps that one packet is searched for among, where others overtook it.
 const MOST_OVERTAKEN: usize = 64;
@@ -142,12 +155,19 @@ impl Tape {
 
     /// Frees memory beyond what most tapes need.
     pub fn trim(&mut self) {
-        self.beginning.outstanding.clear();
-        self.beginning.outstanding.shrink_to(USUAL_STEPS);
+        self.clear();
+        let Beginning {
+            outstanding, rtts, ..
+        } = &mut self.beginning;
+        outstanding.clear();
+        outstanding.shrink_to(USUAL_STEPS);
+        rtts.latest.clear();
+        rtts.latest.shrink_to(USUAL_STEPS);
         self.steps.shrink_to(USUAL_STEPS);
         self.blocks.shrink_to(USUAL_STEPS);
+        self.timestamps.clear();
         self.timestamps.shrink_to(USUAL_STEPS);
-        self.way_back.shrink_to(USUAL_STEPS);
+        self.way_back.trim(USUAL_ON_THE_WAY);
     }
 
     /// The sender sent `segment`, with or without data. `again`: the end of a retransmission.
@@ -344,6 +364,15 @@ impl Tape {
         }
         ack.carries_data = heard.carries_data;
         ack
+    }
+
+    /// All of its ACKs as the engine takes them, in order.
+    pub fn acks(&self) -> Vec<Ack> {
+        let acks = self.steps.iter().filter_map(|step| match step {
+            Step::Heard(heard) => Some(self.ack(heard)),
+            Step::Sent { .. } | Step::PathMtu { .. } => None,
+        });
+        acks.collect()
     }
 
     pub fn has_acks(&self) -> bool {

@@ -14,7 +14,7 @@ use crate::explain::episode::{ConnectionEnd, Learned};
 use crate::explain::provisional::ProvisionalRow;
 use crate::finding::{self, CapturePoint, Closing, Opening, Renumbering};
 use crate::hosts::HostFacts;
-use crate::memory::{HeapSize, allocated};
+use crate::memory::{HeapSize, OptionalU64, allocated};
 use crate::read::CapturedPacket;
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, Flags, Options, Segment};
@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::mem::{offset_of, replace, take};
 use std::net::IpAddr;
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 pub(crate) use succession::Owner;
@@ -37,10 +38,16 @@ pub(crate) struct ConnectionState {
     /// The mark of the packets of each direction.
     pub marks: [Option<Mark>; 2],
     /// Its memory when it was last counted, in bytes.
-    pub counted_memory: usize,
+    counted_memory: u32,
+    /// Which ends know that the other one has closed.
+    knows_close: [bool; 2],
+    /// It was [over](Self::is_over) after its last packet.
+    was_over: bool,
     /// Which ends have sent a packet.
     has_sent: [bool; 2],
     reset: bool,
+    /// A SYN came after the last ACK of the end that sends direction 0.
+    in_handshake: bool,
     /// The marks of its packets do not show, or not yet, whether they belong to it.
     pub has_doubtful_packets: bool,
     /// Packets between its ends had several marks.
@@ -61,7 +68,7 @@ pub(crate) struct ConnectionState {
     /// Distinguishes connections that used the same slot.
     pub serial: u64,
     /// The connection's number in the capture, once it has one.
-    pub number: Option<u64>,
+    pub number: OptionalU64,
     first_frame: u64,
     /// When the first packet was captured, by its timestamp in the capture.
     begun: Instant,
@@ -70,12 +77,16 @@ pub(crate) struct ConnectionState {
     syns: [Option<LastSyn>; 2],
 }
 
-const _: () = assert!(offset_of!(ConnectionState, shared) == 64);
+const _: () = {
+    assert!(offset_of!(ConnectionState, shared) == 64);
+    // Tens of thousands are kept, and the allocator has blocks of this size.
+    assert!(size_of::<ConnectionState>() <= 1280);
+};
 
 /// The last SYN of a direction.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct LastSyn {
-    fingerprint: u32,
+    fingerprint: NonZeroU32,
     time: Instant,
     /// By its timestamp in the capture.
     captured_at: Instant,
@@ -84,14 +95,15 @@ struct LastSyn {
 /// What was seen of the handshake.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Handshake {
-    /// When the SYN passed; `None` if it passed more than once.
-    syn_at: Option<Instant>,
+    /// When the SYN passed, in ns; none if it passed more than once.
+    syn_at: OptionalU64,
     syns: u8,
     syn_acks: u8,
     /// Which ends sent a SYN, and which answered the other's.
     opened: [bool; 2],
     answered: [bool; 2],
-    rtt: Option<Duration>,
+    /// In ns.
+    rtt: OptionalU64,
     /// The window scale options, until both are known.
     scales: [Option<u8>; 2],
     sack: [bool; 2],
@@ -100,13 +112,27 @@ struct Handshake {
     timestamps: [Option<bool>; 2],
 }
 
+impl Handshake {
+    /// The end that sent the SYN acknowledged the SYN-ACK, if there was one.
+    #[cold]
+    fn on_final_ack(&mut self, now: Instant) {
+        if self.rtt.get().is_none()
+            && self.syns == 1
+            && self.syn_acks == 1
+            && let Some(syn_at) = take(&mut self.syn_at).get()
+        {
+            self.rtt = now.nanos_since(Instant::from_nanos(syn_at)).into();
+        }
+    }
+}
+
 impl ConnectionState {
     /// A connection whose first packet is this one.
     pub fn new(serial: u64, timed: &TimedPacket) -> Box<Self> {
         let packet = &timed.packet;
         let mut new = Box::new(Self {
             serial,
-            number: None,
+            number: OptionalU64::NONE,
             first_frame: packet.frame,
             last_frame: packet.frame,
             shared: Shared::new(packet.endpoints),
@@ -122,10 +148,13 @@ impl ConnectionState {
             has_sent: [false; 2],
             opening: Opening::MidConnection,
             reset: false,
+            in_handshake: false,
             handshake: Handshake::default(),
             directions: [DirectionState::default(), DirectionState::default()],
             pending_syns: Vec::new(),
             counted_memory: 0,
+            knows_close: [false; 2],
+            was_over: false,
         });
         new.begin(serial, timed);
         new
@@ -142,7 +171,7 @@ impl ConnectionState {
             false => packet.endpoints,
         };
         self.serial = serial;
-        self.number = None;
+        self.number = OptionalU64::NONE;
         self.first_frame = packet.frame;
         self.last_frame = packet.frame;
         self.shared = Shared::new(endpoints);
@@ -162,7 +191,10 @@ impl ConnectionState {
             false => Opening::MidConnection,
         };
         self.reset = false;
+        self.in_handshake = false;
         self.counted_memory = 0;
+        self.knows_close = [false; 2];
+        self.was_over = false;
         self.handshake = Handshake::default();
         self.pending_syns.clear();
         self.directions.iter_mut().for_each(DirectionState::clear);
@@ -207,26 +239,49 @@ impl ConnectionState {
             crosses_syn = flags.contains(Flags::SYN) && self.on_syn(packet, now, side);
         }
         self.shared.on_packet(packet, now, side);
-        if flags.contains(Flags::ACK) {
-            self.on_ack(packet, now, side, replay_context);
-        }
-        let context = DirectionContext {
-            shared: &self.shared,
-            replay_context,
-            side,
+        let [first, second] = &mut self.directions;
+        let (own, peer) = match side {
+            0 => (first, second),
+            _ => (second, first),
         };
+        if flags.contains(Flags::ACK) {
+            let context = DirectionContext {
+                shared: &self.shared,
+                replay_context,
+                side: 1 - side,
+            };
+            if let Some(took) = peer.on_ack(packet, now, &context) {
+                self.shared.on_response(took, side);
+            }
+            if side == 0 && self.in_handshake {
+                self.in_handshake = false;
+                self.handshake.on_final_ack(now);
+            }
+        }
         if !crosses_syn {
-            self.directions[side].on_packet(packet, now, &context);
+            let context = DirectionContext {
+                shared: &self.shared,
+                replay_context,
+                side,
+            };
+            own.on_packet(packet, now, &context);
         }
-        if flags.contains(Flags::RST) {
-            self.reset = true;
-        }
+        self.reset |= flags.contains(Flags::RST);
         if self.reset {
-            self.directions.iter_mut().for_each(|d| d.on_reset(now));
+            own.on_reset(now);
+            peer.on_reset(now);
         }
-        if self.directions[1 - side].is_closed() {
-            self.directions[side].on_close(now);
+        if peer.is_closed() && !self.knows_close[side] {
+            self.knows_close[side] = true;
+            own.on_close(now);
         }
+    }
+
+    /// Whether the packet that was just taken ended the connection.
+    #[inline]
+    pub fn has_just_ended(&mut self) -> bool {
+        let is_over = self.is_over();
+        !replace(&mut self.was_over, is_over) && is_over
     }
 
     /// Passes the last packets of both directions to `each`, with their ends.
@@ -239,14 +294,15 @@ impl ConnectionState {
             };
             let syn = self.syns[side];
             let others = self.directions[side].recent_packets(now);
-            let others = others.filter(|other| syn.is_none_or(|syn| syn.fingerprint != other.0));
-            let own = syn.map(|syn| (syn.fingerprint, syn.time));
+            let fingerprint_of_syn = syn.map(|syn| syn.fingerprint.get());
+            let others = others.filter(|other| fingerprint_of_syn != Some(other.0));
+            let own = syn.map(|syn| (syn.fingerprint.get(), syn.time));
             for (fingerprint, at) in own.into_iter().chain(others) {
                 let sighting = Sighting {
                     fingerprint,
                     mark,
                     at,
-                    syn: syn.is_some_and(|syn| syn.fingerprint == fingerprint),
+                    syn: fingerprint_of_syn == Some(fingerprint),
                     identified: true,
                     end: None,
                     ack: None,
@@ -263,7 +319,7 @@ impl ConnectionState {
         self.syns[side].is_some_and(|syn| {
             timed.time.nanos_since(syn.time) > WITHIN_A_HOST
                 && timed.packet.at != syn.captured_at
-                && fingerprint(&timed.packet) == syn.fingerprint
+                && fingerprint_of_syn(&timed.packet) == syn.fingerprint
         })
     }
 
@@ -298,6 +354,8 @@ impl ConnectionState {
             self.shared = Shared::new(ends);
             self.handshake = Handshake::default();
             self.has_sent = [false; 2];
+            self.knows_close = [false; 2];
+            self.was_over = self.reset;
             self.directions.iter_mut().for_each(DirectionState::clear);
             self.marks[1] = None;
         }
@@ -343,32 +401,6 @@ impl ConnectionState {
         is_duplicate
     }
 
-    fn on_ack(
-        &mut self,
-        packet: &CapturedPacket,
-        now: Instant,
-        side: usize,
-        replay_context: &ReplayContext,
-    ) {
-        let context = DirectionContext {
-            shared: &self.shared,
-            replay_context,
-            side: 1 - side,
-        };
-        if let Some(took) = self.directions[1 - side].on_ack(packet, now, &context) {
-            self.shared.response_times[side].on_response(took);
-        }
-        let handshake = &mut self.handshake;
-        let completes = side == 0 && handshake.rtt.is_none();
-        if completes
-            && handshake.syns == 1
-            && handshake.syn_acks == 1
-            && let Some(syn_at) = handshake.syn_at.take()
-        {
-            handshake.rtt = Some(now.since(syn_at));
-        }
-    }
-
     /// A SYN or SYN-ACK. Returns whether it is the SYN-ACK of a simultaneous open (RFC 9293 §3.5,
     /// figure 8): it repeats the SYN's sequence number without being a retransmission.
     fn on_syn(&mut self, packet: &CapturedPacket, now: Instant, side: usize) -> bool {
@@ -379,16 +411,20 @@ impl ConnectionState {
             self.directions[side].begin(segment.seq);
         }
         self.syns[side] = Some(LastSyn {
-            fingerprint: fingerprint(packet),
+            fingerprint: fingerprint_of_syn(packet),
             time: now,
             captured_at: packet.at,
         });
+        self.in_handshake = true;
         let handshake = &mut self.handshake;
         if answer {
             handshake.syn_acks = handshake.syn_acks.saturating_add(1);
         } else {
             handshake.syns = handshake.syns.saturating_add(1);
-            handshake.syn_at = (handshake.syns == 1).then_some(now);
+            handshake.syn_at = match handshake.syns {
+                1 => now.as_nanos().into(),
+                _ => OptionalU64::NONE,
+            };
             handshake.opened[side] = true;
         }
         handshake.scales[side] = (options.window_scale).map(|s| s.min(Options::MAX_WINDOW_SCALE));
@@ -439,6 +475,7 @@ impl ConnectionState {
     }
 
     /// Whether both ends have closed, or one sent a reset.
+    #[inline]
     pub fn is_over(&self) -> bool {
         self.reset || self.directions.iter().all(DirectionState::is_closed)
     }
@@ -486,7 +523,7 @@ impl ConnectionState {
 
     /// Its number or, before it has one, the frame of its first packet.
     fn id(&self) -> u64 {
-        self.number.unwrap_or(self.first_frame)
+        self.number.get().unwrap_or(self.first_frame)
     }
 
     /// The frame of its first packet.
@@ -502,8 +539,8 @@ impl ConnectionState {
 
     /// Gives it another number, and its frames too.
     pub fn renumber(&mut self, by: Renumbering) {
-        if let Some(number) = &mut self.number {
-            *number = number.saturating_add(by.connections);
+        if let Some(number) = self.number.get() {
+            self.number = number.saturating_add(by.connections).into();
         }
         for frame in [&mut self.first_frame, &mut self.last_frame] {
             *frame = frame.saturating_add(by.frames);
@@ -525,23 +562,23 @@ impl ConnectionState {
         allocated(size_of::<Self>()) + directions.sum::<usize>() + self.pending_syns.heap_size()
     }
 
-    /// Updates [`counted_memory`](Self::counted_memory), if this packet may have changed it much.
-    /// Returns the change.
+    /// Whether the memory should be [counted](Self::count_memory): this packet may have changed it much.
     #[inline]
-    pub fn count_memory(&mut self) -> isize {
+    pub fn may_have_grown(&self) -> bool {
         // Vectors grow at powers of two. Once the connection is over, they are shrunk.
-        let every = match self.packets {
-            _ if self.is_over() => 1,
-            0..=8 => 1,
-            9..=64 => 4,
-            _ => 16,
-        };
-        if !self.packets.is_multiple_of(every) {
-            return 0;
-        }
-        let memory = self.memory();
+        self.was_over || self.packets.is_multiple_of(16) || self.packets.is_power_of_two()
+    }
+
+    /// Updates [`counted_memory`](Self::counted_memory). Returns the change.
+    pub fn count_memory(&mut self) -> isize {
+        let memory = u32::try_from(self.memory()).unwrap_or(u32::MAX);
         let before = replace(&mut self.counted_memory, memory);
         memory as isize - before as isize
+    }
+
+    /// Its memory when it was last counted, in bytes.
+    pub fn counted_memory(&self) -> usize {
+        self.counted_memory as usize
     }
 
     /// Frees what it holds on the heap. It must be [begun](Self::begin) again.
@@ -604,11 +641,16 @@ impl ConnectionState {
             begun: self.begun,
             ended: self.begun.plus_nanos(self.last.nanos_since(self.first)),
             packets: self.packets + take(&mut self.pending_syns).len() as u64,
-            handshake_rtt: self.handshake.rtt,
+            handshake_rtt: self.handshake.rtt.get().map(Duration::from_nanos),
             capture_point: CapturePoint::default(),
             directions,
         }
     }
+}
+
+/// The fingerprint of a SYN; 1 stands for 0.
+fn fingerprint_of_syn(packet: &CapturedPacket) -> NonZeroU32 {
+    NonZeroU32::new(fingerprint(packet)).unwrap_or(NonZeroU32::MIN)
 }
 
 /// Passes what direction `side` showed of the hosts at its ends to `learned`.

@@ -35,19 +35,18 @@ use crate::explain::episode::{
     ConnectionEnd, Episode, EpisodeResult, Learned, PacketKind, PriorTransmissions,
 };
 use crate::explain::provisional::ProvisionalRow;
-use crate::explain::tape::Departure;
 use crate::finding;
 use crate::memory::HeapSize;
 use crate::read::CapturedPacket;
 use crate::verdict::Transmission;
-use away::{Arrival, AwayState};
+use away::AwayState;
 pub(crate) use duplicates::fingerprint;
 use duplicates::{AT_ONCE, RecentPackets};
 use id_counter::IdCounter;
 use mss::{LEAST_FULL_SEGMENT, Mss};
 use outstanding::{OutstandingPacket, SentPacket, sent_after, sent_after_gap};
 use recoup_units::{Instant, Offset, Span};
-use recoup_wire::{Flags, SeqNumber};
+use recoup_wire::{Flags, Segment, SeqNumber};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::collections::VecDeque;
@@ -59,7 +58,7 @@ const MID_CONNECTION: Offset = Offset(1 << 32);
 /// So many duplicate ACKs without SACK show that it is not in use.
 const DUPTHRESH: u8 = 3;
 
-/// Stands for "no unconfirmed ACK", "no window probe" and "no FIN".
+/// Stands for "no window probe" and "no FIN".
 const NO_OFFSET: Offset = Offset(u64::MAX);
 
 /// Work that replays may take for each captured segment of a direction, in segments that the engines
@@ -88,8 +87,9 @@ pub(crate) struct DirectionState {
     nxt: Offset,
     isn: Option<SeqNumber>,
     window_edge: Offset,
-    /// A cumulative ACK above everything captured, until another packet confirms it.
-    unconfirmed_ack: Offset,
+    /// The highest cumulative ACK that was captured; offset 0 before. If the SYN was not captured, `una`
+    /// begins at the first packet, acknowledged or not.
+    acked: Offset,
     /// The end of the FIN, if one was captured.
     fin: Offset,
     advanced_at: Instant,
@@ -98,10 +98,10 @@ pub(crate) struct DirectionState {
     pub window_scale: u8,
     /// An ACK was captured.
     heard: bool,
+    /// The last ACK is an `unconfirmed_ack`.
+    is_unconfirmed: bool,
     /// Duplicate ACKs without SACK.
     plain_duplicates: u8,
-    /// More would have cost too much, so something was left out.
-    too_costly: bool,
 
     // The second: what data and the ACKs of data need.
     outstanding: VecDeque<OutstandingPacket>,
@@ -119,11 +119,9 @@ pub(crate) struct DirectionState {
     pub segments: u64,
     pub bytes: u64,
     pub mss: Mss,
-    /// The highest cumulative ACK that was captured; offset 0 before. If the SYN was not captured, `una`
-    /// begins at the first packet, acknowledged or not.
-    acked: Offset,
     pub duplicates: u64,
     pub probes: u64,
+    pub foreign: u64,
 
     // The fifth begins with what each round-trip time needs.
     pub rtts: Rtts,
@@ -132,13 +130,16 @@ pub(crate) struct DirectionState {
     /// Duplicates with the same IP identification as a packet captured a while before.
     pub late_copies: u64,
     pub missing: u64,
-    pub foreign: u64,
     peer_closed_at: Option<Instant>,
     reset_at: Option<Instant>,
+    /// A cumulative ACK above everything captured, which no other packet has confirmed yet.
+    unconfirmed_ack: Offset,
     /// A byte sent into a closed window. It counts as sent once it is acknowledged.
     window_probe: Offset,
     /// Steps that looking after the outstanding packets has taken.
     steps: u64,
+    /// More would have cost too much, so something was left out.
+    too_costly: bool,
 }
 
 const _: () = {
@@ -155,14 +156,14 @@ impl Default for DirectionState {
             nxt: MID_CONNECTION,
             isn: None,
             window_edge: MID_CONNECTION,
-            unconfirmed_ack: NO_OFFSET,
+            acked: Offset::SYN,
             fin: NO_OFFSET,
             advanced_at: Instant::ZERO,
             window: 0,
             window_scale: 0,
             heard: false,
+            is_unconfirmed: false,
             plain_duplicates: 0,
-            too_costly: false,
             outstanding: VecDeque::new(),
             acknowledged: 0,
             ids: IdCounter::default(),
@@ -172,7 +173,6 @@ impl Default for DirectionState {
             segments: 0,
             bytes: 0,
             mss: Mss::default(),
-            acked: Offset::SYN,
             duplicates: 0,
             probes: 0,
             rtts: Rtts::default(),
@@ -181,8 +181,10 @@ impl Default for DirectionState {
             foreign: 0,
             peer_closed_at: None,
             reset_at: None,
+            unconfirmed_ack: NO_OFFSET,
             window_probe: NO_OFFSET,
             steps: 0,
+            too_costly: false,
         }
     }
 }
@@ -262,6 +264,7 @@ impl DirectionState {
     }
 
     /// Whether everything sent, including a FIN, is acknowledged.
+    #[inline]
     pub fn is_closed(&self) -> bool {
         self.una >= self.fin
     }
@@ -275,50 +278,46 @@ impl DirectionState {
         context: &DirectionContext<'_>,
     ) {
         let segment = &packet.segment;
-        let Arrival {
-            mut departure,
-            before,
-        } = self.on_arrival(packet, now, context);
-        let len = u64::from(segment.sequence_len());
+        let follows_lost = self.on_arrival(packet, now, context);
         let isn = match self.isn {
             Some(isn) => isn,
             None => self.begin_mid_connection(segment.seq),
         };
-        if len == 0 && !segment.flags.contains(Flags::RST) {
-            self.on_next_number(packet, isn, &departure, context);
-        }
-        if len == 0 || segment.flags.contains(Flags::RST) {
-            if let Some(episode) = &mut self.episode {
-                episode.on_segment(departure, segment, None);
+        let len = segment.sequence_len();
+        let reset = segment.flags.contains(Flags::RST);
+        if len == 0 || reset {
+            // A bare ACK usually has the number of the next byte.
+            if !reset && segment.seq != isn.at(self.nxt) && context.shared.is_away(context.side) {
+                self.on_next_number(packet, isn);
             }
-            self.probes += u64::from(self.is_bare_probe(segment.seq, isn, segment.payload_len));
+            if self.is_recording() {
+                let departure = self.departure(now, context);
+                if let Some(episode) = &mut self.episode {
+                    episode.on_segment(departure, segment, None);
+                }
+            }
+            if segment.seq + 1 == isn.at(self.una) {
+                self.probes += u64::from(self.is_bare_probe(segment.seq, isn, segment.payload_len));
+            }
             return;
         }
-        let start = segment.seq.unwrap(isn, self.nxt);
-        let near = |at: &Offset| {
-            at.since(self.nxt) <= MOST_DISTANCE && self.nxt.since(*at) <= MOST_DISTANCE
-        };
-        let Some(start) = start.filter(near) else {
+        let Some(start) = offset_near(segment.seq, isn, self.nxt) else {
             self.foreign += 1;
             return;
         };
-        let span = Span::at(start, len);
+        let span = Span::at(start, len.into());
         self.segments += 1;
         self.bytes += u64::from(segment.payload_len);
         if segment.flags.contains(Flags::FIN) {
             self.fin = span.end;
         }
-        if let Some(before) = before
-            && span.start == self.nxt
-            && self.repeats_unseen(packet, &before, context)
-        {
-            self.on_unseen_original(span, &before);
-            departure.unseen = Some(before.lost_since - 1);
+        if follows_lost && span.start == self.nxt {
+            self.look_for_unseen_original(packet, span, context);
         }
         if span.start >= self.nxt {
-            self.on_new(packet, now, departure, span);
+            self.on_new(packet, now, span, context);
         } else {
-            self.on_below_nxt(packet, now, departure, span, context);
+            self.on_below_nxt(packet, now, span, context);
         }
         self.explain_if_due(now, context);
     }
@@ -368,7 +367,14 @@ impl DirectionState {
     }
 
     /// Takes a packet above `snd_nxt`.
-    fn on_new(&mut self, packet: &CapturedPacket, now: Instant, departure: Departure, span: Span) {
+    #[inline]
+    fn on_new(
+        &mut self,
+        packet: &CapturedPacket,
+        now: Instant,
+        span: Span,
+        context: &DirectionContext<'_>,
+    ) {
         let segment = &packet.segment;
         if segment.payload_len == 1 && self.is_beyond_closed_window(span) {
             self.probes += 1;
@@ -389,6 +395,27 @@ impl DirectionState {
         }
         self.push(OutstandingPacket::first(span, sent));
         self.mss.on_payload(segment.payload_len);
+        if self.is_recording() {
+            self.record_new(segment, now, span, context);
+        }
+        if let Some(away) = &mut self.away {
+            away.on_new();
+        }
+        self.nxt = span.end;
+        if self.is_unconfirmed && self.unconfirmed_ack <= self.nxt {
+            self.accept_unconfirmed_ack();
+        }
+    }
+
+    /// Records a packet above `snd_nxt`.
+    fn record_new(
+        &mut self,
+        segment: &Segment,
+        now: Instant,
+        span: Span,
+        context: &DirectionContext<'_>,
+    ) {
+        let departure = self.departure(now, context);
         if let Some(episode) = &mut self.episode {
             episode.on_segment(departure, segment, None);
             if span.start > self.nxt {
@@ -398,13 +425,6 @@ impl DirectionState {
             }
             episode.on_new(departure.at, span);
         }
-        if let Some(away) = &mut self.away {
-            away.on_new();
-        }
-        self.nxt = span.end;
-        if self.unconfirmed_ack <= self.nxt {
-            self.accept_unconfirmed_ack();
-        }
     }
 
     /// Takes a packet that holds bytes below `snd_nxt`.
@@ -413,10 +433,10 @@ impl DirectionState {
         &mut self,
         packet: &CapturedPacket,
         now: Instant,
-        departure: Departure,
         span: Span,
         context: &DirectionContext<'_>,
     ) {
+        let departure = self.departure(now, context);
         let episode_context = self.episode_context(context);
         let segment = &packet.segment;
         if self.is_probe(segment.payload_len, span, now) {
@@ -563,7 +583,7 @@ impl DirectionState {
             probes: self.probes,
             missing: self.missing,
             foreign: self.foreign,
-            to_sender: context.shared.response_times[context.side].least(),
+            to_sender: context.shared.least_response_time(context.side),
             rtt: self.rtts.quantiles(),
             profile: result.profile,
             episodes: result.recoveries,
@@ -572,6 +592,18 @@ impl DirectionState {
         };
         (direction, result.learned)
     }
+}
+
+/// The offset of a sequence number close to `near`; `None` if it is too far away to belong to the
+/// connection.
+#[inline]
+fn offset_near(number: SeqNumber, isn: SeqNumber, near: Offset) -> Option<Offset> {
+    let distance = i64::from(number.distance_from(isn.at(near)));
+    let most = MOST_DISTANCE.cast_signed();
+    if !(-most..=most).contains(&distance) {
+        return None;
+    }
+    near.0.checked_add_signed(distance).map(Offset)
 }
 
 /// The largest episode that is kept for reuse, in bytes.

@@ -114,7 +114,10 @@ impl Rtts {
         let micros = u32::try_from(rtt / 1000).unwrap_or(u32::MAX);
         let sample = RttSample {
             rtt: micros,
-            held_up: u32::try_from(held_up / 1000).unwrap_or(u32::MAX),
+            held_up: match held_up {
+                0 => 0,
+                _ => u32::try_from(held_up / 1000).unwrap_or(u32::MAX),
+            },
             una: una.0 as u32,
             outstanding: u32::try_from(nxt.since(una)).unwrap_or(u32::MAX),
         };
@@ -263,10 +266,14 @@ impl Default for ResponseTime {
 }
 
 impl ResponseTime {
-    /// The end responded within `time` ns.
+    /// The end responded within `time` ns. Returns whether that is the shortest time so far.
     #[inline]
-    pub fn on_response(&mut self, time: u64) {
-        self.least = self.least.min(time);
+    pub fn on_response(&mut self, time: u64) -> bool {
+        let is_least = time < self.least;
+        if is_least {
+            self.least = time;
+        }
+        is_least
     }
 
     /// A timestamp was sent to this end.
@@ -281,13 +288,16 @@ impl ResponseTime {
         self.has_last = true;
     }
 
-    /// The end echoed a timestamp.
+    /// The end echoed a timestamp. Returns how long that took, in ns, if it is the first echo of the pending
+    /// timestamp.
     #[inline]
-    pub fn on_echo(&mut self, at: Instant, echo: u32) {
-        if self.is_pending && echo.wrapping_sub(self.pending).cast_signed() >= 0 {
-            self.is_pending = false;
-            self.on_response(at.nanos_since(self.pending_at));
+    pub fn on_echo(&mut self, at: Instant, echo: u32) -> Option<u64> {
+        let is_response = self.is_pending && echo.wrapping_sub(self.pending).cast_signed() >= 0;
+        if !is_response {
+            return None;
         }
+        self.is_pending = false;
+        Some(at.nanos_since(self.pending_at))
     }
 
     /// The shortest response time, in ns; 0 without one.

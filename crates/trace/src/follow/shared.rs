@@ -16,7 +16,7 @@ use std::time::Duration;
 #[repr(C)]
 pub(crate) struct Shared {
     /// How fast each end responds.
-    pub response_times: [ResponseTime; 2],
+    response_times: [ResponseTime; 2],
     /// When each end's last packet was captured.
     pub last_packet_at: [Instant; 2],
     /// Packets identical to one just before.
@@ -34,6 +34,8 @@ pub(crate) struct Shared {
     pub options_cut: [bool; 2],
     /// Whether the capturing host sent each direction, where the capture says so.
     pub outgoing: [Option<bool>; 2],
+    /// Whether each direction was captured [away](Self::is_away) from its sender.
+    away: [bool; 2],
     /// The capture says both of one direction: it comes from a router or bridge, which receives and
     /// sends every packet.
     contradicted: bool,
@@ -53,6 +55,7 @@ impl Shared {
             syn_duplicated: false,
             response_times: Default::default(),
             outgoing: [None; 2],
+            away: [false; 2],
             contradicted: false,
             options_cut: [false; 2],
         }
@@ -76,14 +79,42 @@ impl Shared {
     /// [`vantage`] says so, this does, too.
     #[inline]
     pub fn is_away(&self, side: usize) -> bool {
-        let [near, far] = [side, 1 - side].map(|side| self.response_times[side].least_nanos());
-        let Some(near) = near.filter(|near| *near > 0) else {
-            return false;
-        };
-        match self.outgoing[side] {
-            Some(outgoing) => !outgoing,
-            None => far.is_some_and(|far| near.saturating_mul(9) >= far),
+        self.away[side]
+    }
+
+    /// The shortest time in which end `side` responded, in ns; 0 without one.
+    #[inline]
+    pub fn response_time(&self, side: usize) -> u64 {
+        self.response_times[side].nanos()
+    }
+
+    /// The same; `None` without one.
+    pub fn least_response_time(&self, side: usize) -> Option<Duration> {
+        self.response_times[side].least()
+    }
+
+    /// End `side` responded within `time` ns.
+    #[inline]
+    pub fn on_response(&mut self, time: u64, side: usize) {
+        if self.response_times[side].on_response(time) {
+            self.locate();
         }
+    }
+
+    /// A response time or the origin of a direction has changed: finds out which directions were captured
+    /// away from their senders. Response times rarely become shorter, but each packet asks for this.
+    #[cold]
+    fn locate(&mut self) {
+        self.away = [0, 1].map(|side| {
+            let [near, far] = [side, 1 - side].map(|side| self.response_times[side].least_nanos());
+            let Some(near) = near.filter(|near| *near > 0) else {
+                return false;
+            };
+            match self.outgoing[side] {
+                Some(outgoing) => !outgoing,
+                None => far.is_some_and(|far| near.saturating_mul(9) >= far),
+            }
+        });
     }
 
     /// Whether both ends are on one host.
@@ -108,14 +139,17 @@ impl Shared {
             let flags = packet.segment.flags;
             self.timestamps |= !flags.contains(Flags::SYN) || flags.contains(Flags::ACK);
             self.response_times[1 - side].on_timestamp(now, ts.value);
-            if ts.echo != 0 {
-                self.response_times[side].on_echo(now, ts.echo);
+            if ts.echo != 0
+                && let Some(took) = self.response_times[side].on_echo(now, ts.echo)
+            {
+                self.on_response(took, side);
             }
         }
         self.sack |= !options.sack.is_empty();
-        // A SYN carries no SACK blocks.
-        self.options_cut[side] |=
-            !packet.options_complete && !packet.segment.flags.contains(Flags::SYN);
+        if !packet.options_complete {
+            // A SYN carries no SACK blocks.
+            self.options_cut[side] |= !packet.segment.flags.contains(Flags::SYN);
+        }
     }
 
     /// The capture says something new about who sends direction `side`.
@@ -125,6 +159,7 @@ impl Shared {
         let outgoing = outgoing.filter(|_| !self.contradicted);
         self.outgoing[side] = outgoing;
         self.outgoing[1 - side] = outgoing.map(|outgoing| !outgoing);
+        self.locate();
     }
 }
 

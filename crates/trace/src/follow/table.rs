@@ -192,7 +192,7 @@ impl ConnectionTable {
         self.entries.clear();
         for slot in 0..self.slots.len() {
             if let Some(connection) = &self.slots[slot] {
-                self.memory = self.memory.saturating_add(connection.counted_memory);
+                self.memory = self.memory.saturating_add(connection.counted_memory());
                 let hash = hash(&self.hasher, &connection.shared.endpoints);
                 self.add_entry(hash, slot as u32);
             }
@@ -389,9 +389,8 @@ impl ConnectionTable {
     #[inline]
     fn deliver(&mut self, slot: u32, side: usize, timed: &TimedPacket) {
         if let Some(connection) = &mut self.slots[slot as usize] {
-            let was_over = connection.is_over();
             connection.on_packet(timed, side, &self.replay_context);
-            if !was_over && connection.is_over() {
+            if connection.has_just_ended() {
                 let host_facts = &mut self.host_facts;
                 connection.on_connection_over(&self.replay_context, |host, facts| {
                     host_facts.push((host, facts))
@@ -399,7 +398,9 @@ impl ConnectionTable {
                 let until = timed.time + LINGER;
                 self.lingering.push_back((until, slot, connection.serial));
             }
-            self.memory = self.memory.saturating_add_signed(connection.count_memory());
+            if connection.may_have_grown() {
+                self.memory = self.memory.saturating_add_signed(connection.count_memory());
+            }
         }
     }
 
@@ -467,7 +468,7 @@ impl ConnectionTable {
         for unnumbered in self.unnumbered.drain(..) {
             let open = self.slots[unnumbered.slot as usize].as_mut();
             if let Some(open) = open.filter(|open| open.serial == unnumbered.serial) {
-                open.number = Some(number(unnumbered.frame));
+                open.number = number(unnumbered.frame).into();
             }
         }
         for (mut connection, mut rows) in self.unnumbered_closed.drain(..) {
@@ -512,7 +513,7 @@ impl ConnectionTable {
                 first_frame: open.first_frame(),
                 over: open.is_over(),
                 slot: slot as u32,
-                memory: open.counted_memory,
+                memory: open.counted_memory(),
             })
         })
     }

@@ -2,15 +2,14 @@
 //! was not captured.
 
 use super::outstanding::{OutstandingPacket, SentPacket, sent_once};
-use super::recent_acks::RecentAck;
-use super::{DirectionState, MOST_DISTANCE, NO_OFFSET};
+use super::recent_acks::PassingAck;
+use super::{DirectionState, offset_near};
 use crate::ablation::{Step, reaches};
 use crate::follow::shared::DirectionContext;
 use crate::read::CapturedPacket;
 use recoup_recovery::Ack;
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::{Flags, SeqNumber};
-use std::mem::replace;
 
 /// Acknowledged packets that are always kept, for their late duplicates.
 const REMEMBERED: u32 = 4;
@@ -33,24 +32,21 @@ impl DirectionState {
             Some(isn) => isn,
             None => self.begin_mid_connection(segment.ack),
         };
-        let cumulative = segment.ack.unwrap(isn, self.una)?;
-        if cumulative.since(self.una) > MOST_DISTANCE || self.una.since(cumulative) > MOST_DISTANCE
-        {
-            return None;
-        }
+        let cumulative = offset_near(segment.ack, isn, self.una)?;
         if cumulative > self.nxt {
             if !self.is_confirmed(cumulative) {
                 return None;
             }
             self.on_uncaptured(cumulative, now);
         }
-        self.unconfirmed_ack = NO_OFFSET;
+        self.is_unconfirmed = false;
         self.heard = true;
         let syn = segment.flags.contains(Flags::SYN);
         let window = u32::from(segment.window) << if syn { 0 } else { self.window_scale };
         let carries_data = segment.sequence_len() > 0;
         let blocks = segment.options.sack.as_slice();
-        let out_of_order = blocks.iter().any(|[left, _]| left.after(segment.ack));
+        let out_of_order =
+            !blocks.is_empty() && blocks.iter().any(|[left, _]| left.after(segment.ack));
         let repeated = !context.shared.sack
             && cumulative == self.una
             && !carries_data
@@ -63,26 +59,26 @@ impl DirectionState {
         self.window = window;
         let acked = self.acked;
         self.acked = acked.max(cumulative);
-        let window = u64::from(window);
-        let mut ack = Ack::new(cumulative, window);
-        ack.carries_data = carries_data;
+        let mut ack;
+        let mut blocks: &[Span] = &[];
         if self.episode.is_some() {
+            ack = Ack::new(cumulative, window.into());
+            ack.carries_data = carries_data;
             self.pass_ack_to_episode(packet, now, isn, (acked, &mut ack), context);
+            blocks = ack.blocks();
         }
         if context.shared.is_away(context.side) {
-            self.remember_ack(packet, now, &ack, context);
+            self.remember_ack(packet, now, cumulative, blocks, context);
         }
-        if cumulative > self.una {
-            self.window_edge = cumulative + window;
-            self.advanced_at = now;
-            let remembered = context.shared.response_times[context.side].nanos();
-            self.remember_acknowledged(cumulative, now, remembered)
-        } else {
-            if cumulative == self.una {
-                self.window_edge = cumulative + window;
-            }
-            None
+        if cumulative < self.una {
+            return None;
         }
+        self.window_edge = cumulative + u64::from(window);
+        if cumulative == self.una {
+            return None;
+        }
+        self.advanced_at = now;
+        self.remember_acknowledged(cumulative, now, context.shared.response_time(context.side))
     }
 
     /// Passes an ACK with its SACK blocks to the episode; `acked` is the highest cumulative ACK
@@ -113,30 +109,35 @@ impl DirectionState {
         let whole = packet.options_complete;
         let echo = (segment.options.timestamps.filter(|_| whole)).map(|ts| ts.echo);
         let ts = (segment.options.timestamps).map(|ts| (ts.value, segment.seq));
-        episode.on_lag(context.shared.response_times[context.side].nanos());
+        episode.on_lag(context.shared.response_time(context.side));
         let outstanding = &self.outstanding;
         let sent = |at| sent_once(outstanding, at);
         episode.on_ack(now, acked, ack, echo, ts, &sent);
         self.explain_if_due(now, context);
     }
 
-    /// Keeps an ACK for recordings that start before it has reached the sender.
+    /// Keeps an ACK of all below `cumulative` for recordings that start before it has reached the sender.
+    #[inline]
     fn remember_ack(
         &mut self,
         packet: &CapturedPacket,
         now: Instant,
-        ack: &Ack,
+        cumulative: Offset,
+        blocks: &[Span],
         context: &DirectionContext<'_>,
     ) {
-        let segment = &packet.segment;
-        let timestamps = segment.options.timestamps;
-        let echo = timestamps
-            .filter(|_| packet.options_complete)
-            .map(|ts| ts.echo);
-        let way = context.shared.response_times[context.side].nanos();
-        let recent = RecentAck::new(now, ack, segment, echo);
+        let timestamps = packet.segment.options.timestamps;
+        let ack = PassingAck {
+            at: now,
+            cumulative,
+            window: self.window,
+            blocks,
+            segment: &packet.segment,
+            echo: (timestamps.filter(|_| packet.options_complete)).map(|ts| ts.echo),
+        };
+        let way = context.shared.response_time(context.side);
         let away = self.away.get_or_insert_default();
-        away.recent_acks.push(recent, way.saturating_mul(2));
+        away.recent_acks.push(&ack, way.saturating_mul(2));
     }
 
     /// An ACK above everything captured: either the capture lacks packets, or the ACK is foreign.
@@ -144,15 +145,18 @@ impl DirectionState {
     /// counts.
     #[cold]
     fn is_confirmed(&mut self, cumulative: Offset) -> bool {
-        let before = replace(&mut self.unconfirmed_ack, cumulative);
+        let confirms = self.is_unconfirmed && self.unconfirmed_ack <= cumulative;
+        self.is_unconfirmed = true;
+        self.unconfirmed_ack = cumulative;
         let takes_probe = self.window_probe == self.nxt && cumulative == self.nxt + 1;
-        self.segments == 0 || before <= cumulative || takes_probe
+        self.segments == 0 || confirms || takes_probe
     }
 
     /// The data below the unconfirmed ACK was sent. The ACK gives no round-trip time.
     #[cold]
     pub(super) fn accept_unconfirmed_ack(&mut self) {
-        let una = replace(&mut self.unconfirmed_ack, NO_OFFSET);
+        self.is_unconfirmed = false;
+        let una = self.unconfirmed_ack;
         self.advance_una(una);
         self.window_edge = self.window_edge.max(una);
     }

@@ -17,29 +17,22 @@ use crate::memory::allocated;
 use crate::read::CapturedPacket;
 use recoup_units::Instant;
 use serde::{Deserialize, Serialize};
-use std::mem::replace;
 
 /// The state of a direction captured away from its sender.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct AwayState {
-    pub clock: SendClock,
-    pub recent_acks: RecentAcks,
+    /// When the latest packet left.
+    departed: Departure,
     /// Packets lost since the last one with data, if known.
     unseen: Option<u32>,
-    /// When the packet left that was captured before the first one missing, since the last new data.
-    lost_since: Option<Instant>,
-    /// When the latest packet left.
-    departed_at: Instant,
+    pub clock: SendClock,
+    pub recent_acks: RecentAcks,
     /// What the latest packet showed of its sender.
     shown: Option<SenderShown>,
-}
-
-/// What is known of a packet's way.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Arrival {
-    pub departure: Departure,
     /// What the packet before it showed, if packets are missing between the two.
-    pub before: Option<SenderShown>,
+    shown_before: Option<SenderShown>,
+    /// When the packet left that was captured before the first one missing, since the last new data.
+    lost_since: Option<Instant>,
 }
 
 impl AwayState {
@@ -51,36 +44,45 @@ impl AwayState {
     /// Reads what the next packet needs, to have it in the cache by then. The value has no meaning.
     #[inline]
     pub fn prefetch(&self) -> u64 {
-        self.departed_at.as_nanos() ^ self.recent_acks.prefetch()
+        let shown = self.shown.map_or(0, |shown| u64::from(shown.lost_since));
+        self.departed.at.as_nanos() ^ self.recent_acks.prefetch() ^ shown
     }
 
-    /// A packet was captured at `now`, of which `lost` before it were not.
-    fn on_packet(&mut self, packet: &CapturedPacket, now: Instant, lost: Option<u16>) -> Arrival {
+    /// A packet was captured at `now`, of which `lost` before it were not. Returns whether packets are
+    /// missing before it.
+    #[inline]
+    fn on_packet(&mut self, packet: &CapturedPacket, now: Instant, lost: Option<u16>) -> bool {
         let segment = &packet.segment;
-        let ts = segment.options.timestamps.map(|ts| ts.value);
-        if let Some(value) = ts {
-            self.clock.on_segment(value, now);
-        }
+        let mut departure = match segment.options.timestamps {
+            Some(ts) => self.clock.on_segment(ts.value, now),
+            None => Departure::unknown(now),
+        };
         let lost = lost.map(u32::from);
         let unseen = (self.unseen.zip(lost)).map(|(before, more)| before.saturating_add(more));
         self.unseen = match segment.sequence_len() {
             0 => unseen,
             _ => Some(0),
         };
-        let departure = Departure {
-            unseen,
-            ..self.clock.unhindered(ts, now)
-        };
-        let departed_at = replace(&mut self.departed_at, departure.at);
-        let shown = replace(&mut self.shown, SenderShown::by(packet, now));
         let lost = lost.unwrap_or(0);
         if lost > 0 {
-            self.lost_since.get_or_insert(departed_at);
+            self.on_lost(lost);
         }
-        Arrival {
-            departure,
-            before: shown.filter(|_| lost > 0).map(|shown| shown.before(lost)),
-        }
+        departure.unseen = unseen;
+        self.departed = departure;
+        self.shown = SenderShown::by(packet, now);
+        lost > 0
+    }
+
+    /// So many packets are missing after the latest one.
+    #[cold]
+    fn on_lost(&mut self, lost: u32) {
+        self.lost_since.get_or_insert(self.departed.at);
+        self.shown_before = self.shown.map(|shown| shown.before(lost));
+    }
+
+    /// What the packet before the latest one showed, if packets are missing between the two.
+    pub fn shown_before(&self) -> Option<SenderShown> {
+        self.shown_before
     }
 
     /// New data was captured, which accounts for the packets missing before it.
@@ -93,29 +95,50 @@ impl AwayState {
         self.lost_since
     }
 
+    /// When the latest packet left.
+    pub fn departed_at(&self) -> Instant {
+        self.departed.at
+    }
+
     /// Data was sent in one of the packets missing.
     pub fn on_unseen_data(&mut self) {
         self.unseen = self.unseen.map(|unseen| unseen.saturating_sub(1));
     }
+
+    /// The latest packet is a retransmission. Its original was one of the `lost` packets missing before it.
+    pub fn on_unseen_original(&mut self, lost: u32) {
+        self.departed.unseen = Some(lost.saturating_sub(1));
+    }
 }
 
 impl DirectionState {
-    /// What is known of the way of a packet captured `now`.
+    /// Learns the way of a packet captured `now`. Returns whether packets of its sender are missing before
+    /// it.
+    #[inline]
     pub(super) fn on_arrival(
         &mut self,
         packet: &CapturedPacket,
         now: Instant,
         context: &DirectionContext<'_>,
-    ) -> Arrival {
-        let segments = packet.segment.payload_len.div_ceil(self.mss.bytes());
+    ) -> bool {
+        let payload = packet.segment.payload_len;
+        let segments = match payload <= 1 || payload <= self.mss.bytes() {
+            true => 1,
+            false => payload.div_ceil(self.mss.bytes()),
+        };
         let lost = self.ids.on_packet(packet.ip_id, segments);
         if !context.shared.is_away(context.side) {
-            return Arrival {
-                departure: Departure::exact(now),
-                before: None,
-            };
+            return false;
         }
         let away = self.away.get_or_insert_default();
         away.on_packet(packet, now, lost)
+    }
+
+    /// When the latest packet left, which was captured `now`.
+    pub(super) fn departure(&self, now: Instant, context: &DirectionContext<'_>) -> Departure {
+        match &self.away {
+            Some(away) if context.shared.is_away(context.side) => away.departed,
+            _ => Departure::exact(now),
+        }
     }
 }

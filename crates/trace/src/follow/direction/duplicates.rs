@@ -42,12 +42,18 @@ impl RecentPackets {
     /// Whether an identical packet was captured just now.
     #[inline]
     pub fn contains(&self, fingerprint: u32, now: Instant) -> bool {
+        let same = self.fingerprints.iter().map(|other| *other == fingerprint);
+        // Without an early end, this takes a few instructions.
+        same.fold(false, |any, same| any | same) && self.contains_just_now(fingerprint, now)
+    }
+
+    #[cold]
+    fn contains_just_now(&self, fingerprint: u32, now: Instant) -> bool {
         let tick = tick(now);
-        let mut found = false;
-        for (&other, &captured_at) in self.fingerprints.iter().zip(&self.captured_at) {
-            found |= other == fingerprint && tick.wrapping_sub(captured_at) <= TICKS_AT_ONCE;
-        }
-        found
+        let mut all = self.fingerprints.iter().zip(&self.captured_at);
+        all.any(|(other, captured_at)| {
+            *other == fingerprint && tick.wrapping_sub(*captured_at) <= TICKS_AT_ONCE
+        })
     }
 
     /// The time since the last identical packet, in ns.
@@ -101,13 +107,14 @@ pub(crate) fn fingerprint(packet: &CapturedPacket) -> u32 {
     let segment = &packet.segment;
     let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
     let timestamps = segment.options.timestamps;
-    let timestamps = timestamps.map_or(0, |timestamps| pair(timestamps.value, timestamps.echo));
+    let timestamps = timestamps.map_or(0, |timestamps| pair(timestamps.echo, timestamps.value));
     let id = u32::from(packet.ip_id.unwrap_or_default());
     let rest = pair(
         segment.payload_len ^ u32::from(segment.flags.bits()) << 24,
         id << 16 | u32::from(segment.window),
     );
-    let mut sum = pair(segment.seq.0, segment.ack.0).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    // Numbers that follow one another in memory are read at once.
+    let mut sum = pair(segment.ack.0, segment.seq.0).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     sum = sum.wrapping_add(timestamps.wrapping_mul(0xbf58_476d_1ce4_e5b9));
     sum = sum.wrapping_add(rest.wrapping_mul(0x94d0_49bb_1331_11eb));
     for [left, right] in segment.options.sack.as_slice() {

@@ -21,38 +21,38 @@ pub(super) struct IdCounter {
     /// The identification that the next packet has if none is lost.
     next: Option<u16>,
     followed: u16,
-    gaps: u16,
+    /// How many packets must have followed because of the gaps.
+    needed: u16,
 }
 
 impl IdCounter {
-    /// A packet of so many segments was captured. Returns how many were lost just before it, if the
+    /// A packet of so many segments, at least one, was captured. Returns how many were lost just before it, if the
     /// numbers show that.
+    #[inline]
     pub fn on_packet(&mut self, id: Option<u16>, segments: u32) -> Option<u16> {
         let id = id.filter(|id| *id != 0)?;
-        let after = id.wrapping_add(u16::try_from(segments.max(1)).unwrap_or(1));
+        let after = id.wrapping_add(u16::try_from(segments).unwrap_or(1));
         let Some(next) = self.next else {
             self.next = Some(after);
             return None;
         };
         let lost = id.wrapping_sub(next);
+        let reliable = self.followed >= LEAST_FOLLOWED.max(self.needed);
+        if lost == 0 {
+            self.followed = self.followed.saturating_add(1);
+            self.next = Some(after);
+            return reliable.then_some(0);
+        }
         // Overtaken packets are behind.
         let behind = lost.cast_signed() < 0 && lost.wrapping_neg() < MOST_LOST;
         if behind {
-            return self.is_reliable().then_some(0);
+            return reliable.then_some(0);
         }
-        let reliable = self.is_reliable();
         self.next = Some(after);
-        match lost {
-            0 => self.followed = self.followed.saturating_add(1),
-            1..MOST_LOST => self.gaps = self.gaps.saturating_add(1),
-            _ => self.gaps = self.gaps.saturating_add(FOLLOWED_PER_GAP),
-        }
-        (reliable && lost < MOST_LOST).then_some(lost)
-    }
-
-    fn is_reliable(&self) -> bool {
-        let needed = LEAST_FOLLOWED.max(self.gaps.saturating_mul(FOLLOWED_PER_GAP));
-        self.followed >= needed
+        let is_loss = lost < MOST_LOST;
+        let gaps = if is_loss { 1 } else { FOLLOWED_PER_GAP };
+        self.needed = self.needed.saturating_add(gaps * FOLLOWED_PER_GAP);
+        (reliable && is_loss).then_some(lost)
     }
 }
 

@@ -37,6 +37,7 @@ pub(crate) struct Mss {
 
 impl Mss {
     /// At least 1.
+    #[inline]
     pub fn bytes(&self) -> u32 {
         self.bytes.max(1)
     }

@@ -37,38 +37,65 @@ pub(super) struct RecentAck {
     blocks: Option<Box<[Span]>>,
 }
 
-impl RecentAck {
-    /// The ACK `ack`, which passed at `at`.
-    pub fn new(at: Instant, ack: &Ack, segment: &Segment, echo: Option<u32>) -> Self {
-        let ts = segment.options.timestamps.map(|ts| (ts.value, segment.seq));
-        Self {
-            at,
-            cumulative: ack.cumulative,
-            window: u32::try_from(ack.window).unwrap_or(u32::MAX),
-            echo,
-            ts,
-            carries_data: ack.carries_data,
-            in_stream: segment.payload_len > 0 && !segment.flags.contains(Flags::FIN),
-            repeats: 0,
-            blocks: ack.has_blocks().then(|| ack.blocks().into()),
-        }
+/// An ACK that passes the capture point.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PassingAck<'a> {
+    pub at: Instant,
+    pub cumulative: Offset,
+    /// Scaled.
+    pub window: u32,
+    /// Its SACK blocks.
+    pub blocks: &'a [Span],
+    pub segment: &'a Segment,
+    pub echo: Option<u32>,
+}
+
+impl PassingAck<'_> {
+    /// Its timestamp value and its sequence number.
+    fn ts(&self) -> Option<(u32, SeqNumber)> {
+        let ts = self.segment.options.timestamps?;
+        Some((ts.value, self.segment.seq))
+    }
+
+    /// Whether it comes with payload, and without a FIN.
+    fn is_in_stream(&self) -> bool {
+        self.segment.payload_len > 0 && !self.segment.flags.contains(Flags::FIN)
     }
 
     /// Whether this ACK comes with new data and says the same as `before`.
-    fn repeats(&self, before: &Self) -> bool {
+    #[inline]
+    fn repeats(&self, before: &RecentAck) -> bool {
         // The timestamp of a retransmission may be echoed on its own.
         let is_new =
-            (self.ts.zip(before.ts)).is_none_or(|((_, now), (_, before))| now.after(before));
-        is_new
-            && self.in_stream
-            && before.in_stream
-            && self.cumulative == before.cumulative
+            || (self.ts().zip(before.ts)).is_none_or(|((_, now), (_, before))| now.after(before));
+        self.cumulative == before.cumulative
             && self.window == before.window
-            && self.blocks.is_none()
+            && before.in_stream
+            && self.is_in_stream()
+            && is_new()
+            && self.blocks.is_empty()
             && before.blocks.is_none()
+    }
+}
+
+impl RecentAck {
+    /// The ACK `ack`, to be kept.
+    fn new(ack: &PassingAck<'_>, repeats: bool) -> Self {
+        Self {
+            at: ack.at,
+            cumulative: ack.cumulative,
+            window: ack.window,
+            echo: ack.echo,
+            ts: ack.ts(),
+            carries_data: ack.segment.sequence_len() > 0,
+            in_stream: ack.is_in_stream(),
+            repeats: repeats.into(),
+            blocks: (!ack.blocks.is_empty()).then(|| ack.blocks.into()),
+        }
     }
 
     /// How many ACKs this stands for.
+    #[inline]
     fn count(&self) -> usize {
         self.repeats.max(1) as usize
     }
@@ -105,8 +132,11 @@ pub(super) struct HeardSoFar {
 /// The latest ACKs.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct RecentAcks {
+    /// Apart from the others: most ACKs repeat it.
+    last: Option<RecentAck>,
+    /// Those before, oldest first.
     acks: VecDeque<RecentAck>,
-    /// The ACKs that `acks` stand for.
+    /// The ACKs that these stand for.
     count: usize,
     /// What older ACKs acknowledged.
     before: Option<HeardSoFar>,
@@ -121,7 +151,7 @@ impl RecentAcks {
     /// Reads what the next ACK will change, to have it in the cache by then. The value has no meaning.
     #[inline]
     pub fn prefetch(&self) -> u64 {
-        self.acks.back().map_or(0, |last| u64::from(last.repeats))
+        self.last.as_ref().map_or(0, |last| last.at.as_nanos())
     }
 
     /// Frees spare memory.
@@ -130,50 +160,65 @@ impl RecentAcks {
     }
 
     /// Adds an ACK. Those that passed more than `way` ns ago are forgotten, except the last few.
-    pub fn push(&mut self, mut ack: RecentAck, way: u64) {
+    #[inline]
+    pub fn push(&mut self, ack: &PassingAck<'_>, way: u64) {
         while let Some(oldest) = self.acks.front()
-            && (self.acks.len() >= MOST_KEPT
+            && (self.acks.len() + 1 >= MOST_KEPT
                 || self.count > LEAST_KEPT - 2 + oldest.count()
                     && ack.at.nanos_since(oldest.at) > way)
         {
-            let heard = oldest.heard();
+            self.forget_oldest();
+        }
+        self.count += 1;
+        let repeated = self.last.as_mut().filter(|last| ack.repeats(last));
+        let repeats = repeated.is_some();
+        match repeated.filter(|last| last.repeats > 0) {
+            Some(last) => {
+                // All else is the same.
+                (last.at, last.echo, last.ts) = (ack.at, ack.echo, ack.ts());
+                last.repeats = last.repeats.saturating_add(1);
+            }
+            None => self.add(RecentAck::new(ack, repeats)),
+        }
+    }
+
+    #[inline(never)]
+    fn forget_oldest(&mut self) {
+        if let Some(oldest) = self.acks.pop_front() {
             self.count -= oldest.count();
-            self.acks.pop_front();
+            let heard = oldest.heard();
             if self.before.is_none_or(|before| heard.una > before.una) {
                 self.before = Some(heard);
             }
         }
-        self.count += 1;
-        match self.acks.back_mut().filter(|last| ack.repeats(last)) {
-            Some(last) if last.repeats > 0 => {
-                ack.repeats = last.repeats.saturating_add(1);
-                *last = ack;
+    }
+
+    #[inline(never)]
+    fn add(&mut self, ack: RecentAck) {
+        if let Some(before) = self.last.replace(ack) {
+            if self.acks.capacity() == 0 {
+                self.acks.reserve(LEAST_KEPT);
             }
-            last => {
-                ack.repeats = u32::from(last.is_some());
-                self.acks.push_back(ack);
-            }
+            self.acks.push_back(before);
         }
     }
 
     /// What was acknowledged before the ACKs kept, or by the first of them.
     pub fn before(&self) -> Option<HeardSoFar> {
-        let first = self.acks.front().map(RecentAck::heard);
+        let first = self.iter().next().map(RecentAck::heard);
         self.before.or(first)
     }
 
     /// The timestamp value of the first ACK of everything below `end`.
     pub fn ts_of(&self, end: Offset) -> Option<u32> {
         let before = self.before.filter(|before| before.una >= end);
-        let mut acks = before
-            .into_iter()
-            .chain(self.acks.iter().map(RecentAck::heard));
+        let mut acks = before.into_iter().chain(self.iter().map(RecentAck::heard));
         acks.find(|heard| heard.una >= end)?.ts
     }
 
     /// The ACKs kept, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &RecentAck> {
-        self.acks.iter()
+        self.acks.iter().chain(&self.last)
     }
 }
 
@@ -186,8 +231,6 @@ mod tests {
 
     /// The sequence number is the time if there is payload.
     fn push(acks: &mut RecentAcks, at: u64, cumulative: u64, payload_len: u32) {
-        let mut ack = Ack::new(Offset(cumulative), 1000);
-        ack.carries_data = payload_len > 0;
         let mut segment = Segment {
             seq: SeqNumber(at as u32 * payload_len.min(1)),
             payload_len,
@@ -197,8 +240,15 @@ mod tests {
             value: at as u32,
             echo: 1,
         });
-        let ack = RecentAck::new(Instant::from_nanos(at), &ack, &segment, Some(1));
-        acks.push(ack, WAY);
+        let ack = PassingAck {
+            at: Instant::from_nanos(at),
+            cumulative: Offset(cumulative),
+            window: 1000,
+            blocks: &[],
+            segment: &segment,
+            echo: Some(1),
+        };
+        acks.push(&ack, WAY);
     }
 
     /// When the ACKs kept passed, and what they acknowledge.

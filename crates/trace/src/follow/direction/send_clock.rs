@@ -44,8 +44,8 @@ pub(super) struct SendClock {
     first: Option<(u32, Instant)>,
     /// The length of a tick in ns; 0 while unknown.
     tick: u64,
-    /// The time after which the tick is measured again, in ns.
-    measured: u64,
+    /// When the tick is measured again, in ns since the first value.
+    measured_at: u64,
     /// When this period began, in ns since the first value.
     began: u64,
     /// The least delay in this period and in the one before, in ns relative to the first value's.
@@ -54,38 +54,49 @@ pub(super) struct SendClock {
 }
 
 impl SendClock {
-    /// A segment with timestamp `value` passed at `at`.
-    pub fn on_segment(&mut self, value: u32, at: Instant) {
+    /// A segment with timestamp `value` passed at `at`. Returns when it would have passed if it had not been
+    /// held up.
+    #[inline]
+    pub fn on_segment(&mut self, value: u32, at: Instant) -> Departure {
         let &mut (first_value, first_at) = self.first.get_or_insert((value, at));
         let elapsed = at.nanos_since(first_at);
         let ticks = i64::from(value.wrapping_sub(first_value).cast_signed());
-        if elapsed >= LEAST_TIME_USUAL.max(self.measured.saturating_mul(2)) {
+        if elapsed >= self.measured_at {
             self.measure(ticks, elapsed);
         }
         if self.tick == 0 {
-            return;
+            return Departure::unknown(at);
         }
         let delay = self.delay(ticks, elapsed);
         let age = elapsed.saturating_sub(self.began);
         if age > PERIOD {
-            self.before = match age > 2 * PERIOD {
-                true => delay,
-                false => self.least,
-            };
-            self.least = delay;
-            self.began = elapsed;
+            self.begin_period(age, delay, elapsed);
         }
         self.least = self.least.min(delay);
+        self.departure(at, delay)
+    }
+
+    /// A period begins with a segment that took `delay`; the last one began `age` ns before.
+    #[cold]
+    fn begin_period(&mut self, age: u64, delay: i64, elapsed: u64) {
+        self.before = match age > 2 * PERIOD {
+            true => delay,
+            false => self.least,
+        };
+        self.least = delay;
+        self.began = elapsed;
     }
 
     /// Measures the tick, and starts the delays again if it is another one.
+    #[cold]
     fn measure(&mut self, ticks: i64, elapsed: u64) {
-        self.measured = elapsed;
+        self.measured_at = LEAST_TIME_USUAL.max(elapsed.saturating_mul(2));
+        let measured = elapsed;
         let elapsed = i64::try_from(elapsed).unwrap_or(i64::MAX);
         let rate = ticks.saturating_mul(1_000_000) / (elapsed / 1000).max(1);
         let known = TICKS.iter().find(|(_, least)| rate >= *least);
         let known = known.filter(|(tick, _)| {
-            let seen_enough = *tick == USUAL_TICK || self.measured >= LEAST_TIME;
+            let seen_enough = *tick == USUAL_TICK || measured >= LEAST_TIME;
             seen_enough && rate <= TOO_FAST
         });
         let tick = known.map_or(self.tick, |(tick, _)| *tick);
@@ -115,14 +126,15 @@ impl SendClock {
     pub fn unhindered(&self, value: Option<u32>, at: Instant) -> Departure {
         let (Some(value), Some((first_value, first_at)), 1..) = (value, self.first, self.tick)
         else {
-            return Departure {
-                at,
-                is_exact: false,
-                unseen: None,
-            };
+            return Departure::unknown(at);
         };
         let ticks = i64::from(value.wrapping_sub(first_value).cast_signed());
-        let delay = self.delay(ticks, at.nanos_since(first_at));
+        self.departure(at, self.delay(ticks, at.nanos_since(first_at)))
+    }
+
+    /// When a segment that passed at `at` after `delay` would have passed if it had not been held up.
+    #[inline]
+    fn departure(&self, at: Instant, delay: i64) -> Departure {
         let least = self.least.min(self.before);
         // The value stands for any time within the tick.
         let held_up = delay

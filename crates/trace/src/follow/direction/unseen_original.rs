@@ -17,7 +17,6 @@
 use super::DirectionState;
 use super::outstanding::{OutstandingPacket, SentPacket};
 use super::probes::LEAST_IDLE;
-use crate::explain::tape::Departure;
 use crate::follow::shared::DirectionContext;
 use crate::read::CapturedPacket;
 use recoup_units::{Instant, Offset, Span};
@@ -63,9 +62,29 @@ impl SenderShown {
 }
 
 impl DirectionState {
+    /// Other packets are missing before a packet with the next new byte: finds out whether its original is
+    /// among them.
+    #[cold]
+    pub(super) fn look_for_unseen_original(
+        &mut self,
+        packet: &CapturedPacket,
+        span: Span,
+        context: &DirectionContext<'_>,
+    ) {
+        let before = self.away.as_ref().and_then(|away| away.shown_before());
+        if let Some(before) = before
+            && self.repeats_unseen(packet, &before, context)
+        {
+            self.on_unseen_original(span, &before);
+            if let Some(away) = &mut self.away {
+                away.on_unseen_original(before.lost_since);
+            }
+        }
+    }
+
     /// Whether a packet with the next new byte was sent before. `before`: what the packet captured
     /// before it showed; others are missing between the two.
-    pub(super) fn repeats_unseen(
+    fn repeats_unseen(
         &self,
         packet: &CapturedPacket,
         before: &SenderShown,
@@ -77,7 +96,7 @@ impl DirectionState {
         let unchanged = shown.ack == before.ack
             && shown.window == before.window
             && shown.timestamps.echo == before.timestamps.echo;
-        let way = context.shared.response_times[context.side].nanos();
+        let way = context.shared.response_time(context.side);
         let peer_sent_at = context.shared.last_packet_at[1 - context.side];
         let peer_was_silent =
             before.at.nanos_since(peer_sent_at) >= way && peer_sent_at <= before.at;
@@ -89,14 +108,10 @@ impl DirectionState {
             && self.had_all_acknowledged(before.timestamps.echo)
     }
 
-    /// `packet` is a bare ACK. Its sequence number shows what its sender had sent by then.
-    pub(super) fn on_next_number(
-        &mut self,
-        packet: &CapturedPacket,
-        isn: SeqNumber,
-        departure: &Departure,
-        context: &DirectionContext<'_>,
-    ) {
+    /// `packet` is a bare ACK. Its sequence number shows what its sender, which is away from the capture
+    /// point, had sent by then.
+    #[cold]
+    pub(super) fn on_next_number(&mut self, packet: &CapturedPacket, isn: SeqNumber) {
         let segment = &packet.segment;
         let (ts, ip_id) = (
             segment.options.timestamps,
@@ -104,13 +119,12 @@ impl DirectionState {
         );
         let in_window = |next: &Offset| *next > self.nxt && *next <= self.window_edge;
         let next = segment.seq.unwrap(isn, self.nxt).filter(in_window);
-        let is_away = context.shared.is_away(context.side);
-        if let Some(next) = next.filter(|_| is_away && (ts.is_some() || ip_id.is_some()))
+        if let Some(next) = next.filter(|_| ts.is_some() || ip_id.is_some())
             && let Some(away) = &mut self.away
         {
             let sent = SentPacket {
                 // One of the packets missing since then held it.
-                at: away.lost_since().unwrap_or(departure.at),
+                at: away.lost_since().unwrap_or(away.departed_at()),
                 ts: ts.map(|ts| ts.value),
                 ip_id,
             };
@@ -126,7 +140,7 @@ impl DirectionState {
     }
 
     /// `span` was sent after the packet that showed `before`, and lost.
-    pub(super) fn on_unseen_original(&mut self, span: Span, before: &SenderShown) {
+    fn on_unseen_original(&mut self, span: Span, before: &SenderShown) {
         let sent = SentPacket {
             at: before.at,
             ts: Some(before.timestamps.value),

@@ -43,7 +43,7 @@ impl ConnectionTable {
             (
                 "too many connections were counted",
                 self.next_serial <= MOST_COUNTED
-                    && open().all(|open| open.number <= Some(MOST_COUNTED)),
+                    && open().all(|open| open.number.get() <= Some(MOST_COUNTED)),
             ),
             (
                 "a connection to number has no slot",
@@ -53,7 +53,7 @@ impl ConnectionTable {
             ),
             (
                 "a connection takes up too much memory",
-                open().all(|open| open.counted_memory <= MOST_MEMORY),
+                open().all(|open| open.counted_memory() <= MOST_MEMORY),
             ),
             (
                 "a connection is in another shard",

@@ -157,12 +157,12 @@ impl ConnectionTable {
         }
         found.capture_point = capture_point;
         self.check_separation(&found, connection.late_copies());
-        match connection.number {
+        match connection.number.get() {
             Some(_) => self.held.take(found, rows, findings),
             None => self.unnumbered_closed.push((found, rows)),
         }
-        self.memory = self.memory.saturating_sub(connection.counted_memory);
-        if connection.counted_memory > MOST_POOLED {
+        self.memory = self.memory.saturating_sub(connection.counted_memory());
+        if connection.counted_memory() > MOST_POOLED {
             connection.trim();
         }
         self.closed.give(connection);
