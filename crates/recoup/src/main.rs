@@ -24,7 +24,8 @@ use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 use mimalloc::MiMalloc;
 use std::process::ExitCode;
 
-/// An analysis allocates and frees much: with the system's allocator it takes a quarter longer.
+/// An analysis allocates and frees much: with the system's allocator it takes a quarter longer. Huge pages are
+/// off (`no_thp`): they take a sixth more memory, and save no time.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 

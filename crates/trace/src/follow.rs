@@ -11,6 +11,7 @@
 //!
 //! | module | what it does |
 //! | --- | --- |
+//! | [`ends`] | the ends of a connection as integers |
 //! | [`packed`] | keeps packets compact until their shard takes them |
 //! | [`table`] | finds the connection of each packet, in bounded memory |
 //! | [`points`] | tells the capture points of a merged file apart |
@@ -23,6 +24,7 @@
 
 pub(crate) mod connection;
 pub(crate) mod direction;
+mod ends;
 mod held;
 pub(crate) mod packed;
 pub(crate) mod points;

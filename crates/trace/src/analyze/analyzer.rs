@@ -147,16 +147,18 @@ impl<F: Findings> Analyzer<F> {
             ..
         } = &mut self.state;
         let findings = self.findings.as_mut_slice();
+        // One thread takes a round before it reads the next, so it needs the memory of one.
         let mut read = Round::default();
         let mut more = feed.fill(&mut packets, coming, last);
         while more {
-            swap(&mut read, coming);
-            coming.clear();
             if in_parallel {
+                swap(&mut read, coming);
+                coming.clear();
                 let analyze = || shards.take(&read, findings, true);
                 (more, ()) = rayon::join(|| feed.fill(&mut packets, coming, last), analyze);
             } else {
-                shards.take(&read, findings, false);
+                shards.take(coming, findings, false);
+                coming.clear();
                 more = feed.fill(&mut packets, coming, last);
             }
             shards.settle(findings);

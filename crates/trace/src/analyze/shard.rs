@@ -8,7 +8,6 @@ use crate::explain::identify::Candidates;
 use crate::explain::pool::Pools;
 use crate::explain::provisional::ChangedHosts;
 use crate::finding::Renumbering;
-use crate::follow::TimedPacket;
 use crate::follow::packed::PackedPackets;
 use crate::follow::points::Pair;
 use crate::follow::table::{ConnectionTable, KeepingCost, Limits, Separation};
@@ -107,14 +106,13 @@ impl Shard {
     /// Gives all connections and frames other numbers.
     pub fn renumber(&mut self, by: Renumbering) {
         self.connections.renumber(by);
-        let held = self.reorder.0.iter_mut();
-        held.for_each(|timed| timed.packet.renumber(by));
+        self.reorder.0.renumber(by);
     }
 
     /// Adds the connections of `other`, whose numbers come after these.
     pub fn merge(&mut self, other: Self) {
         self.connections.merge(other.connections);
-        self.reorder.0.extend(other.reorder.0);
+        self.reorder.0.merge(&other.reorder.0);
     }
 
     /// Takes its part of a round that ends at `now`.
@@ -132,8 +130,8 @@ impl Shard {
         if order == RoundOrder::Sorted && self.reorder.is_empty() {
             connections.on_packets(part, findings);
         } else {
-            let take = |packets: &[TimedPacket]| connections.on_packets(packets, findings);
-            self.reorder.in_order(part.iter(), order, take);
+            let take = |packets: &PackedPackets| connections.on_packets(packets, findings);
+            self.reorder.in_order(part, order, take);
         }
         if order == RoundOrder::Last {
             connections.release_all(findings);
@@ -202,7 +200,7 @@ impl Shard {
 
 /// Packets held back because packets of the next round may belong before them.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct Reorder(Vec<TimedPacket>);
+pub(super) struct Reorder(PackedPackets);
 
 impl Reorder {
     /// Whether none is held back.
@@ -213,17 +211,17 @@ impl Reorder {
     /// Passes on the packets held back and those of `part`, ordered by time.
     pub fn in_order(
         &mut self,
-        part: impl Iterator<Item = TimedPacket>,
+        part: &PackedPackets,
         order: RoundOrder,
-        hand_out: impl FnOnce(&[TimedPacket]),
+        hand_out: impl FnOnce(&PackedPackets),
     ) {
-        self.0.extend(part);
-        self.0.sort_by_key(|timed| timed.time);
+        self.0.merge(part);
         let ready = match order {
             RoundOrder::Sorted | RoundOrder::Last => self.0.len(),
             RoundOrder::Unsorted => self.0.len().saturating_sub(MOST_HELD),
         };
-        hand_out(&self.0[..ready]);
-        self.0.drain(..ready);
+        let held = self.0.split_off(ready);
+        hand_out(&self.0);
+        self.0 = held;
     }
 }

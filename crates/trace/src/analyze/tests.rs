@@ -12,8 +12,7 @@ mod succession;
 use super::*;
 use crate::analyze::shard::connection_table;
 use crate::finding::{Closing, Evidence, Opening, Triggers, Vantage, Verdict};
-use crate::follow::TimedPacket;
-use crate::read::CapturedPacket;
+use crate::read::{CapturedPacket, Packet};
 use recoup_recovery::Trigger;
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, Flags, Options, Segment, SeqNumber, Timestamps};
@@ -438,6 +437,14 @@ fn connections_between_the_same_ends_are_separate() {
     assert_eq!(rows.collect::<Vec<_>>(), [0, 1]);
 }
 
+/// Packets as a shard takes them, at the times of their timestamps.
+fn packed(packets: &[CapturedPacket]) -> PackedPackets {
+    let mut all = PackedPackets::default();
+    let packets = packets.iter();
+    packets.for_each(|packet| all.push(&Packet::from(packet), packet.at));
+    all
+}
+
 #[test]
 fn a_flood_of_syns_costs_bounded_memory_and_harms_no_connection() {
     for answered in [false, true] {
@@ -451,12 +458,7 @@ fn flood(answered: bool) {
     let handshake = [conversation.packets[0], conversation.packets[1]];
     let mut connections = connection_table(&Settings::default(), Arc::default());
     let mut kept = Kept::default();
-    let timed = |packet: &CapturedPacket| TimedPacket {
-        time: packet.at,
-        packet: *packet,
-    };
-    let all_timed = |packets: &[CapturedPacket]| packets.iter().map(timed).collect::<Vec<_>>();
-    connections.on_packets(&all_timed(&conversation.packets)[..], &mut kept);
+    connections.on_packets(&packed(&conversation.packets), &mut kept);
     let mut most = 0;
     for i in 0..200_000_u32 {
         let port = (i % 60_000) as u16 + 1;
@@ -467,13 +469,13 @@ fn flood(answered: bool) {
         }
         syn.endpoints.src = (ip, port).into();
         answer.endpoints.dst = (ip, port).into();
-        let packets = all_timed(&[syn, answer]);
-        connections.on_packets(&packets[..1 + usize::from(answered)], &mut kept);
+        let packets = &[syn, answer][..1 + usize::from(answered)];
+        connections.on_packets(&packed(packets), &mut kept);
         connections.number(|frame| frame, &mut kept);
         most = most.max(connections.open());
     }
     assert!(most <= (1 << 16) / SHARDS + 2, "{most} connections at once");
-    connections.on_packets(&all_timed(&rest)[..], &mut kept);
+    connections.on_packets(&packed(&rest), &mut kept);
     connections.finish(&mut kept);
     connections.pass_on_held(&mut kept);
     assert_eq!(kept.retransmissions.len(), 1);

@@ -89,8 +89,12 @@ pub(crate) struct Beginning {
 /// Steps after which a tape is replayed and cleared.
 const MOST_STEPS: usize = 2048;
 
-/// Steps for which an unused tape keeps memory.
-const USUAL_STEPS: usize = 128;
+/// Steps, and round-trip times, for which an unused tape keeps memory. A thousand tapes are in use at a time,
+/// and most are short.
+const USUAL_STEPS: usize = 32;
+
+/// ACKs on their way for which it keeps memory.
+const USUAL_ON_THE_WAY: usize = 8;
 
 /// Steps that one packet is searched for among, where others overtook it.
 const MOST_OVERTAKEN: usize = 64;
@@ -151,12 +155,19 @@ impl Tape {
 
     /// Frees memory beyond what most tapes need.
     pub fn trim(&mut self) {
-        self.beginning.outstanding.clear();
-        self.beginning.outstanding.shrink_to(USUAL_STEPS);
+        self.clear();
+        let Beginning {
+            outstanding, rtts, ..
+        } = &mut self.beginning;
+        outstanding.clear();
+        outstanding.shrink_to(USUAL_STEPS);
+        rtts.latest.clear();
+        rtts.latest.shrink_to(USUAL_STEPS);
         self.steps.shrink_to(USUAL_STEPS);
         self.blocks.shrink_to(USUAL_STEPS);
+        self.timestamps.clear();
         self.timestamps.shrink_to(USUAL_STEPS);
-        self.way_back.shrink_to(USUAL_STEPS);
+        self.way_back.trim(USUAL_ON_THE_WAY);
     }
 
     /// The sender sent `segment`, with or without data. `again`: the end of a retransmission.

@@ -81,8 +81,9 @@ impl WayBack {
         self.acks.heap_size()
     }
 
-    /// Frees memory beyond `usual` ACKs.
-    pub fn shrink_to(&mut self, usual: usize) {
+    /// Forgets the ACKs, and frees memory beyond `usual` of them.
+    pub fn trim(&mut self, usual: usize) {
+        self.acks.clear();
         self.acks.shrink_to(usual);
     }
 

@@ -1,10 +1,11 @@
 //! The packets of a round as they wait for their shard. Most take up one cache line.
 
 use super::TimedPacket;
+use super::ends::ConnectionEnds;
 use crate::finding::Renumbering;
 use crate::read::{CapturedPacket, Packet};
 use recoup_units::Instant;
-use recoup_wire::{Endpoints, Headers, RareHeaders};
+use recoup_wire::{Headers, IpVersion, RareHeaders};
 use serde::{Deserialize, Serialize};
 
 /// Packets in the order they were read.
@@ -105,34 +106,79 @@ impl PackedPackets {
         }
     }
 
-    /// Adds the packets of `other`, ordered by time.
+    /// Adds the packets of `other`, and orders all by time.
     pub fn merge(&mut self, other: &Self) {
-        let mut all: Vec<TimedPacket> = self.iter().chain(other.iter()).collect();
-        all.sort_by_key(|timed| timed.time);
-        self.clear();
-        for timed in all {
-            self.push(&Packet::from(&timed.packet), timed.time);
+        self.extend_from(other, 0);
+        self.packets.sort_by_key(|packet| packet.time);
+    }
+
+    /// Removes all packets but the first `count`, and returns them.
+    pub fn split_off(&mut self, count: usize) -> Self {
+        let mut rest = Self::default();
+        rest.extend_from(self, count);
+        self.packets.truncate(count);
+        rest
+    }
+
+    /// Adds the packets of `other` from this index on.
+    fn extend_from(&mut self, other: &Self, first: usize) {
+        for packed in other.packets.iter().skip(first) {
+            self.push(&other.packet(packed), packed.time);
         }
     }
 
     /// All packets, in full.
     pub fn iter(&self) -> impl Iterator<Item = TimedPacket> {
-        self.packets.iter().map(|packet| {
-            let mut full = TimedPacket::default();
-            self.unpack(packet, &mut full);
-            full
+        self.packets.iter().map(|packed| TimedPacket {
+            time: packed.time,
+            packet: CapturedPacket::from(&self.packet(packed)),
         })
     }
 
+    fn frame(&self, packed: &PackedPacket) -> u64 {
+        self.first_frame.saturating_add(packed.frames_after.into())
+    }
+
+    fn packet(&self, packed: &PackedPacket) -> Packet {
+        let rare = self.rare.get(packed.rare as usize);
+        Packet {
+            frame: rare.map_or_else(|| self.frame(packed), |rare| rare.frame),
+            at: rare.map_or(packed.time, |rare| rare.at),
+            headers: packed.headers,
+            link: packed.link,
+            interface: rare.map_or(0, |rare| rare.interface),
+            outgoing: packed.outgoing,
+            path_mtu: rare.and_then(|rare| rare.path_mtu),
+            rare: rare.map_or(RareHeaders::NONE, |rare| rare.headers),
+        }
+    }
+
+    /// The connection of a packet, and whether its upper end sent the packet.
     #[inline]
-    fn unpack(&self, packed: &PackedPacket, full: &mut TimedPacket) {
+    pub fn ends(&self, index: usize) -> (ConnectionEnds, bool) {
+        let packed = &self.packets[index];
+        let headers = &packed.headers;
+        match headers.ip_version() {
+            IpVersion::V4 => ConnectionEnds::of_v4(headers.addresses, headers.ports),
+            IpVersion::V6 => {
+                let rare = self.rare.get(packed.rare as usize);
+                let addresses = rare.map_or(RareHeaders::NONE.addresses, |r| r.headers.addresses);
+                ConnectionEnds::of_v6(addresses, headers.ports)
+            }
+        }
+    }
+
+    /// Writes a packet in full to `full`, which may hold another one.
+    #[inline]
+    pub fn unpack(&self, index: usize, full: &mut TimedPacket) {
+        let packed = &self.packets[index];
         if let Some(rare) = self.rare.get(packed.rare as usize) {
             return packed.unpack_with(rare, full);
         }
         let TimedPacket { time, packet } = full;
         let headers = &packed.headers;
         *time = packed.time;
-        packet.frame = self.first_frame.saturating_add(packed.frames_after.into());
+        packet.frame = self.frame(packed);
         packet.at = packed.time;
         headers.write_usual(&mut packet.endpoints, &mut packet.segment);
         packet.ip_id = headers.ip_id();
@@ -143,55 +189,6 @@ impl PackedPackets {
         packet.interface = 0;
         packet.link = packed.link;
         packet.path_mtu = None;
-    }
-}
-
-/// Packets that can be taken in any order.
-pub(crate) trait Packets {
-    /// The number of packets.
-    fn len(&self) -> usize;
-
-    /// The ends of a packet.
-    fn endpoints(&self, index: usize) -> Endpoints;
-
-    /// A packet in full. `room` may hold it.
-    fn full<'a>(&'a self, index: usize, room: &'a mut TimedPacket) -> &'a TimedPacket;
-}
-
-impl Packets for [TimedPacket] {
-    fn len(&self) -> usize {
-        self.len()
-    }
-
-    #[inline]
-    fn endpoints(&self, index: usize) -> Endpoints {
-        self[index].packet.endpoints
-    }
-
-    #[inline]
-    fn full<'a>(&'a self, index: usize, _: &'a mut TimedPacket) -> &'a TimedPacket {
-        &self[index]
-    }
-}
-
-impl Packets for PackedPackets {
-    fn len(&self) -> usize {
-        self.len()
-    }
-
-    #[inline]
-    fn endpoints(&self, index: usize) -> Endpoints {
-        let packed = &self.packets[index];
-        match self.rare.get(packed.rare as usize) {
-            Some(rare) => packed.headers.endpoints(&rare.headers),
-            None => packed.headers.endpoints(&RareHeaders::default()),
-        }
-    }
-
-    #[inline]
-    fn full<'a>(&'a self, index: usize, room: &'a mut TimedPacket) -> &'a TimedPacket {
-        self.unpack(&self.packets[index], room);
-        room
     }
 }
 
@@ -302,11 +299,13 @@ mod tests {
         // One room for all: nothing is left of the packet before.
         let mut room = TimedPacket::default();
         for (index, full) in packets.iter().enumerate() {
-            let timed = all.full(index, &mut room);
-            assert_eq!(timed.packet, *full);
-            assert_eq!(timed.time, Instant::from_millis(full.frame));
-            assert_eq!(all.endpoints(index), full.endpoints);
+            all.unpack(index, &mut room);
+            assert_eq!(room.packet, *full);
+            assert_eq!(room.time, Instant::from_millis(full.frame));
+            assert_eq!(all.ends(index), ConnectionEnds::of(&full.endpoints));
         }
+        let listed: Vec<_> = all.iter().map(|timed| timed.packet).collect();
+        assert_eq!(listed, packets);
         let usual = packets.iter().filter(|full| **full == packet(full.frame));
         let rare = packed(&packets).rare.len();
         assert!(
@@ -324,7 +323,15 @@ mod tests {
             frames: 10,
             connections: 0,
         });
-        let frames: Vec<u64> = merged.iter().map(|timed| timed.packet.frame).collect();
-        assert_eq!(frames, [11, 12, 13, 14]);
+        let frames = |packets: &PackedPackets| {
+            let frames = packets.iter().map(|timed| timed.packet.frame);
+            frames.collect::<Vec<u64>>()
+        };
+        assert_eq!(frames(&merged), [11, 12, 13, 14]);
+        let last = merged.split_off(3);
+        assert_eq!(
+            (frames(&merged), frames(&last)),
+            (vec![11, 12, 13], vec![14])
+        );
     }
 }

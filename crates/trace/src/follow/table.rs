@@ -10,13 +10,15 @@
 
 mod capture_points;
 mod check;
+mod groups;
 mod merge;
 mod removal;
 
 use super::TimedPacket;
 use super::connection::{ConnectionState, Owner};
+use super::ends::ConnectionEnds;
 use super::held::Held;
-use super::packed::Packets;
+use super::packed::PackedPackets;
 use super::points::{Mark, Pair};
 use crate::explain::context::ReplayContext;
 use crate::explain::pool::Pool;
@@ -26,15 +28,15 @@ use crate::hosts::{HostFacts, KnownHosts};
 use capture_points::CapturePoints;
 pub(crate) use capture_points::Separation;
 use foldhash::fast::RandomState;
+use groups::{Group, Groups};
 use hashbrown::HashTable;
 use recoup_units::Instant;
 use recoup_wire::Endpoints;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
-use std::hash::BuildHasher;
 use std::hint::black_box;
 use std::mem::take;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::PoisonError;
 use std::time::Duration;
 
@@ -104,23 +106,15 @@ pub(crate) struct ConnectionTable {
     /// not be looked at.
     #[serde(skip)]
     not_silent_until: Vec<Instant>,
-    /// The order of the packets that are being taken; empty in between.
+    /// The packets that are being taken.
     #[serde(skip)]
-    queue: Vec<QueuedPacket>,
+    groups: Groups,
     now: Instant,
     /// Facts about hosts that were not [passed on](Self::pass_on_host_facts) yet.
     host_facts: Vec<(IpAddr, HostFacts)>,
     /// The memory of all connections, in bytes.
     memory: usize,
     points: CapturePoints,
-}
-
-/// A packet that is about to be taken.
-#[derive(Clone, Copy, Debug)]
-struct QueuedPacket {
-    /// Of its connection.
-    hash: u64,
-    index: u32,
 }
 
 /// Where a connection is.
@@ -136,6 +130,14 @@ impl TableEntry {
     fn tag(hash: u64) -> u32 {
         (hash >> 16) as u32
     }
+}
+
+/// A connection that no other shares its ends with.
+#[derive(Clone, Copy, Debug)]
+struct OnlyConnection {
+    slot: u32,
+    /// Whether the upper end sends direction 0.
+    opened_by_upper: bool,
 }
 
 /// A connection without a number.
@@ -168,7 +170,7 @@ impl ConnectionTable {
             half_open: VecDeque::new(),
             cursor: 0,
             not_silent_until: Vec::new(),
-            queue: Vec::new(),
+            groups: Groups::default(),
             now: Instant::ZERO,
             host_facts: Vec::new(),
             memory: 0,
@@ -200,53 +202,51 @@ impl ConnectionTable {
     /// Takes the next packets of the capture, those of each connection together: its state is then
     /// fetched from memory once, however many they are. Connections that begin here get a
     /// [number](Self::number) later, and are reported only then.
-    pub fn on_packets(&mut self, packets: &(impl Packets + ?Sized), findings: &mut impl Findings) {
-        let mut room = TimedPacket::default();
+    pub fn on_packets(&mut self, packets: &PackedPackets, findings: &mut impl Findings) {
         let lingered = self.lingering.len();
-        let mut queue = take(&mut self.queue);
-        self.order_by_connection(packets, &mut queue);
-        let mut runs = queue.chunk_by(|one, next| one.hash == next.hash);
-        loop {
-            let mut batch = [(&[][..], None); BATCH];
-            let mut count = 0;
-            for (place, run) in batch.iter_mut().zip(&mut runs) {
-                *place = (run, self.slot_of(run[0].hash));
-                count += 1;
+        let mut groups = take(&mut self.groups);
+        // The capture points of a merged file are told apart by the order of all packets.
+        groups.group(packets, &self.hasher, !self.points.is_empty());
+        for batch in groups.groups().chunks(BATCH) {
+            let mut slots = [None; BATCH];
+            for (slot, group) in slots.iter_mut().zip(batch) {
+                *slot = self.slot_of(group.hash);
             }
-            let batch = &batch[..count];
-            if batch.is_empty() {
-                break;
-            }
-            let open = batch.iter().filter_map(|(_, slot)| self.get((*slot)?));
+            let open = slots.iter().filter_map(|slot| self.get((*slot)?));
             black_box(open.fold(0, |sum, connection| sum ^ connection.prefetch()));
-            for (run, slot) in batch {
-                for queued in *run {
-                    let timed = packets.full(queued.index as usize, &mut room);
-                    self.on_packet(timed, queued.hash, *slot, findings);
-                }
+            for (group, slot) in batch.iter().zip(slots) {
+                self.on_group(packets, group, groups.members(group), slot, findings);
             }
         }
-        queue.clear();
-        self.queue = queue;
+        self.groups = groups;
         let ended = &mut self.lingering.make_contiguous()[lingered..];
         ended.sort_by_key(|(until, ..)| *until);
     }
 
-    /// Lists the packets by connection, those of each in their order. The capture points of a merged
-    /// file are told apart by the order of all packets, so they keep it.
-    fn order_by_connection(
-        &self,
-        packets: &(impl Packets + ?Sized),
-        queue: &mut Vec<QueuedPacket>,
+    /// Takes the packets of one connection, which is probably in `slot`.
+    fn on_group(
+        &mut self,
+        packets: &PackedPackets,
+        group: &Group,
+        members: impl Iterator<Item = (usize, bool)>,
+        slot: Option<u32>,
+        findings: &mut impl Findings,
     ) {
-        let queued = (0..packets.len()).map(|index| QueuedPacket {
-            hash: hash(&self.hasher, &packets.endpoints(index)),
-            index: index as u32,
-        });
-        queue.clear();
-        queue.extend(queued);
-        if self.points.is_empty() {
-            queue.sort_unstable_by_key(|queued| (queued.hash, queued.index));
+        let mut room = TimedPacket::default();
+        let mut only = self.only_connection(slot, group);
+        for (index, from_upper) in members {
+            packets.unpack(index, &mut room);
+            let timed = &room;
+            let hit = only.map(|only| (only.slot, usize::from(from_upper != only.opened_by_upper)));
+            match hit {
+                Some((slot, side)) if self.is_expected(slot, side, timed) => {
+                    self.deliver(slot, side, timed);
+                }
+                _ => {
+                    self.on_packet(timed, group.hash, hit, findings);
+                    only = self.only_connection(self.slot_of(group.hash), group);
+                }
+            }
         }
     }
 
@@ -255,6 +255,18 @@ impl ConnectionTable {
         let tag = TableEntry::tag(hash);
         let entry = self.entries.find(hash, |entry| entry.tag == tag);
         entry.map(|entry| entry.slot)
+    }
+
+    /// The connection in `slot`, if its ends are those of the group and no other connection has the same.
+    #[inline]
+    fn only_connection(&self, slot: Option<u32>, group: &Group) -> Option<OnlyConnection> {
+        let slot = slot?;
+        let open = self.get(slot)?;
+        let (ends, opened_by_upper) = ConnectionEnds::of(&open.shared.endpoints);
+        (ends == group.ends && !open.in_pair).then_some(OnlyConnection {
+            slot,
+            opened_by_upper,
+        })
     }
 
     fn get(&self, slot: u32) -> Option<&ConnectionState> {
@@ -272,23 +284,24 @@ impl ConnectionTable {
         found.min()
     }
 
-    /// Takes the next packet; `slot` is probably that of its connection.
+    /// Whether a packet certainly belongs to the connection in `slot`, and was captured where that was.
     #[inline]
+    fn is_expected(&self, slot: u32, side: usize, timed: &TimedPacket) -> bool {
+        timed.packet.path_mtu.is_none()
+            && self.is_at_its_point(Some((slot, side)), timed)
+            && self.continues(slot, timed)
+    }
+
+    /// Takes a packet, which may begin or end a connection; `hit` is where its only connection is, if known.
+    #[inline(never)]
     fn on_packet(
         &mut self,
         timed: &TimedPacket,
         hash: u64,
-        slot: Option<u32>,
+        hit: Option<(u32, usize)>,
         findings: &mut impl Findings,
     ) {
-        let ends = &timed.packet.endpoints;
-        let hit = slot.and_then(|slot| {
-            let open = self.get(slot)?;
-            // There may be several between these ends: always take the same one.
-            let is_only = !open.in_pair;
-            Some((slot, open.side(ends).filter(|_| is_only)?))
-        });
-        let mut hit = hit.or_else(|| self.find(hash, ends));
+        let mut hit = hit.or_else(|| self.find(hash, &timed.packet.endpoints));
         if timed.packet.path_mtu.is_some() {
             return self.on_path_mtu(timed, hit);
         }
@@ -565,22 +578,6 @@ impl ConnectionTable {
 }
 
 /// The same for both directions.
-#[inline]
 fn hash(hasher: &RandomState, endpoints: &Endpoints) -> u64 {
-    match (endpoints.src, endpoints.dst) {
-        (SocketAddr::V4(src), SocketAddr::V4(dst)) => {
-            let end = |ip: u32, port: u16| u64::from(ip) << 16 | u64::from(port);
-            let src = end(src.ip().to_bits(), src.port());
-            let dst = end(dst.ip().to_bits(), dst.port());
-            hasher.hash_one((src.min(dst), src.max(dst)))
-        }
-        (src, dst) => {
-            let end = |end: SocketAddr| match end.ip() {
-                IpAddr::V4(ip) => (ip.to_ipv6_mapped().to_bits(), end.port()),
-                IpAddr::V6(ip) => (ip.to_bits(), end.port()),
-            };
-            let (src, dst) = (end(src), end(dst));
-            hasher.hash_one((src.min(dst), src.max(dst)))
-        }
-    }
+    ConnectionEnds::of(endpoints).0.hash(hasher)
 }

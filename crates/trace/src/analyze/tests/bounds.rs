@@ -149,20 +149,15 @@ fn closed() -> Conversation {
 /// What is found if the table is swept after `swept`, in ms after the end, and `late` packets follow. Also
 /// its memory in between.
 fn found_late(late: &[CapturedPacket], swept: u64) -> (Kept, usize) {
-    let timed = |packet: &CapturedPacket| TimedPacket {
-        time: packet.at,
-        packet: *packet,
-    };
-    let packets: Vec<_> = closed().packets.iter().map(timed).collect();
-    let end = packets.last().unwrap().time;
+    let packets = closed().packets;
+    let end = packets.last().unwrap().at;
     let mut connections = connection_table(&Settings::default(), Arc::default());
     let mut kept = Kept::default();
-    connections.on_packets(&packets[..], &mut kept);
+    connections.on_packets(&packed(&packets), &mut kept);
     connections.number(|_| 0, &mut kept);
     connections.sweep(end + Duration::from_millis(swept), &mut kept);
     let memory = connections.memory();
-    let late: Vec<_> = late.iter().map(timed).collect();
-    connections.on_packets(&late[..], &mut kept);
+    connections.on_packets(&packed(late), &mut kept);
     connections.finish(&mut kept);
     connections.pass_on_held(&mut kept);
     (kept, memory)

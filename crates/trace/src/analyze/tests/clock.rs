@@ -3,7 +3,7 @@
 use super::*;
 use crate::analyze::feed::PacketFeed;
 use crate::analyze::shard::Reorder;
-use crate::read::{ClockAnomalies, Packet};
+use crate::read::ClockAnomalies;
 
 /// The times at which packets with these timestamps are analyzed, in order and in ms, and the
 /// anomalies.
@@ -25,7 +25,7 @@ fn timed(timestamps: &[u64]) -> (Vec<u64>, ClockAnomalies) {
     let (mut round, mut reorder, mut got) = (Round::default(), Reorder::default(), Vec::new());
     while feed.fill(&mut packets, &mut round, true) {
         for part in &round.parts {
-            reorder.in_order(part.iter(), round.order, |packets| {
+            reorder.in_order(part, round.order, |packets| {
                 let times = packets
                     .iter()
                     .map(|timed| timed.time.as_nanos() / 1_000_000);
