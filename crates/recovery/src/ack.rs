@@ -4,6 +4,7 @@
 //!
 //! Source: RFC 2018 §3 (SACK blocks), RFC 2883 §4 (the first block may report a duplicate).
 
+use crate::rtt::nanos;
 use crate::scoreboard::{Sent, SentSegment};
 use recoup_units::{Instant, Offset, Segments, Span};
 use std::time::Duration;
@@ -205,11 +206,20 @@ impl AckSummary {
     /// never retransmitted where no retransmission is acknowledged with it, else from the timestamp
     /// when new data was acknowledged (RFC 7323 §4.1).
     pub fn rtt_sample(&self, now: Instant, ack: &Ack) -> Option<Duration> {
+        self.rtt_sample_nanos(now, ack).map(Duration::from_nanos)
+    }
+
+    /// The same in nanoseconds.
+    pub(crate) fn rtt_sample_nanos(&self, now: Instant, ack: &Ack) -> Option<u64> {
         self.first_original_acked
             .filter(|_| !self.retransmission_acked)
             .or(self.first_original_sacked)
-            .map(|sent| now.since(sent))
-            .or(ack.timestamp_rtt.filter(|_| self.una_advanced > 0))
+            .map(|sent| now.nanos_since(sent))
+            .or_else(|| {
+                ack.timestamp_rtt
+                    .filter(|_| self.una_advanced > 0)
+                    .map(nanos)
+            })
     }
 }
 

@@ -45,18 +45,20 @@ impl RetransmissionTimer {
 
     /// The current RTO, back-off included.
     pub fn rto(&self, rtt: &RttEstimator) -> Duration {
+        Duration::from_nanos(self.rto_nanos(rtt))
+    }
+
+    /// The same in nanoseconds.
+    pub fn rto_nanos(&self, rtt: &RttEstimator) -> u64 {
         match self.backoff {
-            0 => rtt.rto(),
-            n => rtt
-                .rto()
-                .saturating_mul(1 << n.min(20))
-                .min(rtt.rules().max),
+            0 => rtt.rto_nanos(),
+            n => rtt.backed_off_nanos(n),
         }
     }
 
     /// Starts the timer for a full RTO from now.
     pub fn start(&mut self, now: Instant, rtt: &RttEstimator) {
-        self.deadline = Some(now + self.rto(rtt));
+        self.deadline = Some(now.plus_nanos(self.rto_nanos(rtt)));
     }
 
     /// Starts the timer for `delay`, or for the RTO if that is shorter.
@@ -68,7 +70,7 @@ impl RetransmissionTimer {
     /// Restarts with RTO − T_earliest, where `earliest` is when the earliest outstanding segment was
     /// last sent.
     pub fn start_from_earliest(&mut self, now: Instant, earliest: Instant, rtt: &RttEstimator) {
-        let deadline = earliest + self.rto(rtt);
+        let deadline = earliest.plus_nanos(self.rto_nanos(rtt));
         if deadline > now {
             self.deadline = Some(deadline);
         } else {
@@ -79,7 +81,7 @@ impl RetransmissionTimer {
     /// Starts the timer for a full RTO from `head_sent_at`, when the earliest outstanding segment was last
     /// sent, or for now if that has passed (Linux 6 `tcp_rto_delta_us`).
     pub fn start_from_head(&mut self, now: Instant, head_sent_at: Instant, rtt: &RttEstimator) {
-        self.deadline = Some((head_sent_at + self.rto(rtt)).max(now));
+        self.deadline = Some(head_sent_at.plus_nanos(self.rto_nanos(rtt)).max(now));
     }
 
     /// Stops the timer, since everything is acknowledged (RFC 6298 §5.2).

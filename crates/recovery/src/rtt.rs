@@ -57,6 +57,14 @@ pub enum Sampling {
     FlightOrTimestamps,
 }
 
+/// The smallest sample, in ns, while there is none.
+const NO_SAMPLE: u64 = u64::MAX;
+
+/// `d` in ns, saturating at 584 years.
+pub(crate) fn nanos(d: Duration) -> u64 {
+    u64::try_from(d.as_nanos()).unwrap_or(u64::MAX)
+}
+
 /// The weight 1 of SRTT in the RTO, in quarters.
 pub const FULL_SRTT: u8 = 4;
 
@@ -99,9 +107,14 @@ pub struct RttEstimator {
     rttvar4: u64,
     /// The current round trip ends when `snd_una` passes this.
     round_end: Offset,
-    min: Option<Duration>,
-    /// The RTO from the fields above, cached because it is read far more often than it changes.
-    rto: Duration,
+    /// The smallest sample in ns; [`NO_SAMPLE`] until the first one.
+    min: u64,
+    /// The RTO in ns from the fields above, cached because it is read far more often than it changes.
+    rto: u64,
+    /// The floor of 4·RTTVAR, and the bounds of the RTO, in ns: times in ns are cheaper than durations.
+    min_variance: u64,
+    least_rto: u64,
+    most_rto: u64,
     /// Whether the RTO is RFC 6298's formula on an exact clock.
     plain: bool,
     /// With one sample per flight: the start of the timed segment, and when it was sent.
@@ -113,13 +126,16 @@ impl RttEstimator {
     pub fn new(rules: RtoRules) -> Self {
         let mut new = Self {
             rules,
-            rto: Duration::ZERO,
+            rto: 0,
             srtt8: 0,
             mdev4: 0,
             mdev4_max: 0,
             rttvar4: 0,
             round_end: Offset::SYN,
-            min: None,
+            min: NO_SAMPLE,
+            min_variance: nanos(rules.min_variance),
+            least_rto: nanos(rules.min),
+            most_rto: nanos(rules.max),
             plain: rules.srtt_quarters == FULL_SRTT && rules.granularity.is_zero(),
             timed: None,
         };
@@ -167,15 +183,20 @@ impl RttEstimator {
 
     /// Adds a sample. `una` and `nxt`, after the ACK was applied, delimit the round trips.
     pub fn on_sample(&mut self, rtt: Duration, una: Offset, nxt: Offset) {
+        self.on_sample_nanos(nanos(rtt), una, nxt);
+    }
+
+    /// The same for a sample in nanoseconds: the fast path, since most ACKs give a sample.
+    pub fn on_sample_nanos(&mut self, rtt: u64, una: Offset, nxt: Offset) {
         self.take_sample(rtt, una, nxt);
         self.keep_rto();
     }
 
-    fn take_sample(&mut self, rtt: Duration, una: Offset, nxt: Offset) {
+    fn take_sample(&mut self, rtt: u64, una: Offset, nxt: Offset) {
         // A sample of zero would mean "none yet"; no clock resolves less than 1 ns.
-        let m = (rtt.as_nanos() as u64).clamp(1, 1 << 50);
-        let floor = self.rules.min_variance.as_nanos() as u64;
-        self.min = Some(self.min.map_or(rtt, |min| min.min(rtt)));
+        let m = rtt.clamp(1, 1 << 50);
+        let floor = self.min_variance;
+        self.min = self.min.min(rtt.min(NO_SAMPLE - 1));
         if self.srtt8 == 0 {
             self.srtt8 = m << 3;
             self.mdev4 = m << 1;
@@ -248,37 +269,52 @@ impl RttEstimator {
 
     /// The smallest sample.
     pub fn min(&self) -> Option<Duration> {
-        self.min
+        self.min_nanos().map(Duration::from_nanos)
+    }
+
+    /// The smallest sample in nanoseconds.
+    pub fn min_nanos(&self) -> Option<u64> {
+        (self.min != NO_SAMPLE).then_some(self.min)
     }
 
     /// The RTO without back-off.
     pub fn rto(&self) -> Duration {
+        Duration::from_nanos(self.rto)
+    }
+
+    /// The RTO without back-off, in nanoseconds.
+    pub fn rto_nanos(&self) -> u64 {
         self.rto
+    }
+
+    /// The RTO in nanoseconds after it doubled `times`.
+    pub(crate) fn backed_off_nanos(&self, times: u32) -> u64 {
+        let doubled = self.rto.saturating_mul(1 << times.min(20));
+        doubled.min(self.most_rto)
     }
 
     fn keep_rto(&mut self) {
         self.rto = match self.srtt8 {
-            0 => self.rules.initial.min(self.rules.max),
-            srtt8 if self.plain => Duration::from_nanos((srtt8 >> 3) + self.rttvar4)
-                .max(self.rules.min)
-                .min(self.rules.max),
+            0 => nanos(self.rules.initial).min(self.most_rto),
+            srtt8 if self.plain => ((srtt8 >> 3) + self.rttvar4)
+                .max(self.least_rto)
+                .min(self.most_rto),
             srtt8 => self.coarse_rto(srtt8 >> 3),
         };
     }
 
     /// The RTO with a weighted SRTT (in ns) or a coarse clock, rounded up to whole ticks.
     #[inline(never)] // most senders never come here
-    fn coarse_rto(&self, srtt: u64) -> Duration {
-        let nanos = |d: Duration| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX);
+    fn coarse_rto(&self, srtt: u64) -> u64 {
         let rules = &self.rules;
         // Samples are bounded: no weight makes this overflow.
         let weighted = srtt * u64::from(rules.srtt_quarters) / u64::from(FULL_SRTT);
-        let exact = weighted.saturating_add(self.rttvar4).max(nanos(rules.min));
+        let exact = weighted.saturating_add(self.rttvar4).max(self.least_rto);
         let rounded = match nanos(rules.granularity) {
             0 => exact,
             tick => exact.div_ceil(tick).saturating_mul(tick),
         };
-        Duration::from_nanos(rounded).min(rules.max)
+        rounded.min(self.most_rto)
     }
 
     /// The rules in force.

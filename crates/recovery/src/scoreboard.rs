@@ -28,6 +28,7 @@ mod split;
 pub use above::Above;
 pub use order::Sent;
 
+use crate::ack::MAX_SACK_BLOCKS;
 use order::Links;
 use recoup_units::{Instant, Offset, Segments, Span, partition_point_near};
 use std::cmp::Reverse;
@@ -90,9 +91,6 @@ impl SentSegment {
     }
 }
 
-/// Segments among which a plain binary search is fastest.
-const FEW: usize = 64;
-
 /// The number of a segment in stream order, starting at 1.
 type Id = u64;
 
@@ -122,6 +120,8 @@ pub struct Scoreboard {
     next_hole: u32,
     /// Segments in flight in the order of their last transmission.
     order: order::Ends,
+    /// The blocks of the last ACK that had any. Everything that they cover is SACKed.
+    reported: [Span; MAX_SACK_BLOCKS],
     /// Scratch buffer, empty between calls and kept for its allocation.
     flying: Vec<usize>,
     /// Total retransmissions found lost.
@@ -355,6 +355,7 @@ impl Scoreboard {
 
     /// Forgets every SACK: the receiver has reneged (RFC 2018 §8).
     pub fn forget_sacks(&mut self) {
+        self.reported = Default::default();
         for segment in &mut self.segments {
             segment.sacked = false;
             segment.run = 0;
@@ -474,12 +475,10 @@ impl Scoreboard {
             return 0;
         }
         let len = self.segments.len();
-        if len <= FEW {
-            return self.segments.partition_point(|s| s.span.end <= offset);
-        }
         // Most segments are of one length.
-        let part = offset.since(self.una) as f64 / self.nxt.since(self.una).max(1) as f64;
-        let guess = ((part * len as f64) as usize).min(len);
+        let part = offset.since(self.una).saturating_mul(len as u64);
+        let guess = part / self.nxt.since(self.una).max(1);
+        let guess = len.min(guess as usize);
         partition_point_near(len, guess, |i| self.segments[i].span.end <= offset)
     }
 }

@@ -32,6 +32,12 @@ impl Instant {
         Self(self.0.saturating_add(nanos))
     }
 
+    /// `nanos` nanoseconds earlier, or the epoch if that is later.
+    #[must_use]
+    pub const fn minus_nanos(self, nanos: u64) -> Self {
+        Self(self.0.saturating_sub(nanos))
+    }
+
     /// Nanoseconds since the epoch.
     pub const fn as_nanos(self) -> u64 {
         self.0

@@ -1,7 +1,7 @@
 //! Applies an ACK to the scoreboard.
 
 use super::{Id, Scoreboard};
-use crate::ack::{Ack, AckSummary};
+use crate::ack::{Ack, AckSummary, MAX_SACK_BLOCKS};
 use recoup_units::{Instant, Offset, Segments, Span};
 
 impl Scoreboard {
@@ -11,31 +11,55 @@ impl Scoreboard {
     /// A retransmission sent after `plausible` cannot have been acknowledged yet, so the ACK is for the
     /// original (RFC 8985 §6.2 step 2).
     pub fn on_ack(&mut self, ack: &Ack, plausible: Instant) -> AckSummary {
-        let dsack = ack.dsack();
-        let mut summary = AckSummary {
-            dsack: dsack.filter(|duplicate| duplicate.end <= self.nxt),
-            ..AckSummary::default()
-        };
-        self.impossible_blocks += u64::from(summary.dsack != dsack);
+        let mut summary = AckSummary::default();
+        self.apply(ack, plausible, &mut summary);
+        summary
+    }
+
+    /// The same. Adds what the ACK changed to `summary`, which is large and costs time to move.
+    pub(crate) fn apply(&mut self, ack: &Ack, plausible: Instant, summary: &mut AckSummary) {
         // Only SACKs before this ACK are evidence of reordering: within one ACK, the receiver chose the order
         // of the blocks.
         let fack_before = self.fack;
-        if let Some(duplicate) = summary.dsack {
-            self.note_duplicate(duplicate, fack_before, &mut summary);
-        }
-        let una = self.una.max(ack.cumulative);
-        for &block in ack.sack_blocks() {
-            if block.end > self.nxt || (block.start <= una && block.end > una) {
-                self.impossible_blocks += 1;
-            } else {
-                self.sack(block, fack_before, plausible, &mut summary);
-            }
+        if ack.has_blocks() {
+            self.apply_blocks(ack, fack_before, plausible, summary);
         }
         let before = self.una;
-        self.advance(ack.cumulative, fack_before, plausible, &mut summary);
+        self.advance(ack.cumulative, fack_before, plausible, summary);
         summary.una_advanced = self.una.since(before);
         self.settle();
-        summary
+    }
+
+    fn apply_blocks(
+        &mut self,
+        ack: &Ack,
+        fack_before: u32,
+        plausible: Instant,
+        summary: &mut AckSummary,
+    ) {
+        let dsack = ack.dsack();
+        if let Some(duplicate) = dsack {
+            if duplicate.end <= self.nxt {
+                summary.dsack = dsack;
+                self.note_duplicate(duplicate, fack_before, summary);
+            } else {
+                self.impossible_blocks += 1;
+            }
+        }
+        let una = self.una.max(ack.cumulative);
+        let before = std::mem::take(&mut self.reported);
+        let blocks = &ack.blocks()[usize::from(dsack.is_some())..];
+        for (&block, reported) in blocks.iter().zip(0..MAX_SACK_BLOCKS) {
+            if block.end > self.nxt || (block.start <= una && block.end > una) {
+                self.impossible_blocks += 1;
+                continue;
+            }
+            // Most blocks repeat one of the ACK before (Linux `recv_sack_cache`).
+            if !before.contains(&block) {
+                self.sack(block, fack_before, plausible, summary);
+            }
+            self.reported[reported] = block;
+        }
     }
 
     /// Handles a DSACK for an outstanding segment: it was retransmitted although it had arrived, after
@@ -71,7 +95,7 @@ impl Scoreboard {
             i += 1; // partly covered
         }
         let from = i;
-        while let Some(&segment) = self.segments.get(i) {
+        while let Some(segment) = self.segments.get(i) {
             if segment.span.end > block.end {
                 break;
             }
@@ -79,6 +103,7 @@ impl Scoreboard {
                 i += segment.run.max(1) as usize;
                 continue;
             }
+            let segment = *segment;
             if segment.is_listed() {
                 self.unlink(i);
             }

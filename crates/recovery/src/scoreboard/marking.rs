@@ -16,7 +16,6 @@ impl Scoreboard {
             }
             self.judge_next(&mut each);
         }
-        self.settle();
     }
 
     /// Marks unjudged segments lost, in stream order, while `enough` holds for the data SACKed above them.
@@ -29,7 +28,6 @@ impl Scoreboard {
             }
             self.judge_next(&mut each);
         }
-        self.settle();
     }
 
     /// Marks the hole at the cursor lost. This judges the first transmission only: an earlier forward
@@ -72,7 +70,6 @@ impl Scoreboard {
             each(segment.span);
             self.mark(i);
         }
-        self.settle();
         self.newest_before(before)
     }
 
@@ -93,7 +90,6 @@ impl Scoreboard {
                 self.mark(i);
             }
         }
-        self.settle();
     }
 
     /// Marks the first segment lost, even if it was retransmitted since: NewReno's response to a partial ACK
@@ -105,7 +101,6 @@ impl Scoreboard {
         {
             self.mark_first_transmission(0, &mut each);
         }
-        self.settle();
     }
 
     /// Marks segments lost after a retransmission timeout: the first one, and the others last sent at or

@@ -72,6 +72,8 @@ impl Scoreboard {
     }
 
     fn count_anew(&mut self, highest_sacked: Offset) {
+        // A block may cover a part of what was one segment.
+        self.reported = Default::default();
         let segments = &self.segments;
         let count = |is: fn(&SentSegment) -> bool| segments.iter().filter(|s| is(s)).count() as u32;
         self.lost = count(|s| s.lost);

@@ -4,55 +4,59 @@ use super::*;
 use crate::ack::AckSummary;
 use crate::detect::RackVersion;
 use crate::profile::AckProcessing;
+use crate::rtt::nanos;
 use crate::tlp::ProbeAnswer;
 
 impl Sender {
     /// An ACK arrived. Returns what it changed. An ACK of data never sent is ignored.
     pub fn on_ack(&mut self, now: Instant, ack: &Ack) -> AckSummary {
+        let mut summary = AckSummary::default();
+        self.take_ack(now, ack, &mut summary);
+        summary
+    }
+
+    /// Adds what the ACK changed to `summary`, which is large and costs time to move.
+    fn take_ack(&mut self, now: Instant, ack: &Ack, summary: &mut AckSummary) {
         self.episode.timeout_unanswered = false;
         self.stream.last_heard_at = now;
         self.stream.stopped_clock = None;
         if ack.cumulative > self.board.nxt() || self.timers.gave_up {
             self.totals.counters.impossible_acks += u64::from(!self.timers.gave_up);
-            return AckSummary::default();
+            return;
         }
         // Without an agreement on SACK, blocks mean nothing.
         let bare;
-        let ack = if self.peer.sack {
+        let ack = if self.peer.sack || !ack.has_blocks() {
             ack
         } else {
             bare = ack.without_blocks();
             &bare
         };
         let una = self.board.una();
-        let window_changed = self.peer.window.on_ack(una, ack.cumulative, ack.window);
+        summary.window_changed = self.peer.window.on_ack(una, ack.cumulative, ack.window);
         self.timers.persist.unanswered = 0;
         self.episode.release = Release::ByPipe;
         self.copying.copies.drop_due();
-        if self.is_idle() && !ack.has_blocks() {
-            let mut summary = AckSummary {
-                window_changed,
-                ..AckSummary::default()
-            };
-            if self.sends_copies() {
-                self.take_report_of_copy(ack, &mut summary);
-            }
-            return summary;
-        }
-        let syn_acked = self.board.una() == Offset::SYN && ack.cumulative > Offset::SYN;
-        let syn_transmissions = self.board.first().map_or(0, |s| s.transmissions);
-        let plausible = self.rtt.min().map_or(Instant::ZERO, |min| now - min);
-        let mut summary = self.board.on_ack(ack, plausible);
-        summary.window_changed = window_changed;
         let copies = self.sends_copies();
-        if copies {
-            self.take_report_of_copy(ack, &mut summary);
+        if self.is_idle() && !ack.has_blocks() {
+            if copies {
+                self.take_report_of_copy(ack, summary);
+            }
+            return;
         }
-        self.note_progress(now, ack, &mut summary);
+        let syn_acked = una == Offset::SYN && ack.cumulative > Offset::SYN;
+        let syn_transmissions = self.board.first().map_or(0, |s| s.transmissions);
+        let min_rtt = self.rtt.min_nanos();
+        let plausible = min_rtt.map_or(Instant::ZERO, |min| now.minus_nanos(min));
+        self.board.apply(ack, plausible, summary);
+        if copies {
+            self.take_report_of_copy(ack, summary);
+        }
+        self.note_progress(now, ack, summary);
         if copies && summary.reports_copy_alone() {
             self.update_persist(now);
             self.log_changes(now);
-            return summary;
+            return;
         }
         let unsure;
         let ack = if copies && summary.copied_delivered {
@@ -61,23 +65,23 @@ impl Sender {
         } else {
             ack
         };
-        self.take_dsack(&mut summary);
-        self.take_rtt(now, ack, &summary);
+        self.take_dsack(summary);
+        self.take_rtt(now, ack, summary);
         if !syn_acked {
-            self.watch_slow_start(now, &summary);
+            self.watch_slow_start(now, summary);
         }
         if self.goes_by_time() {
-            self.losses.rack.on_ack(now, &summary);
+            self.losses.rack.on_ack(now, summary);
         }
         let grows_before = self.mechanisms.ack_processing != AckProcessing::Linux4_13;
         if syn_acked {
             self.open(syn_transmissions);
         } else if grows_before && !self.reducing() {
-            self.grow_window(now, summary.newly_acked, &summary);
+            self.grow_window(now, summary.newly_acked, summary);
         }
-        let replaces_other = self.move_timers(now, &summary);
+        let replaces_other = self.move_timers(now, summary);
         if !grows_before {
-            self.judge_probe(now, ack, &summary);
+            self.judge_probe(now, ack, summary);
         }
         let marks = self.board.marks();
         // An ACK older than the last one may report SACKs, but clocks nothing (Linux since 4.13).
@@ -87,26 +91,25 @@ impl Sender {
             && summary.is_plain_progress()
             && self.board.is_clean()
             && self.episode.undo.first_retransmission().is_none();
-        let entering = !quiet && self.run_states(now, ack, &mut summary);
+        let entering = !quiet && self.run_states(now, ack, summary);
         if clocks && self.reducing() {
-            self.reduce(&summary, self.board.marks() - marks, entering);
+            self.reduce(summary, self.board.marks() - marks, entering);
         } else if clocks && !grows_before && !syn_acked {
-            self.grow_window(now, summary.delivered, &summary);
+            self.grow_window(now, summary.delivered, summary);
         }
         if grows_before {
-            self.judge_probe(now, ack, &summary);
+            self.judge_probe(now, ack, summary);
         }
         if copies {
-            self.follow_copied(now, &summary);
+            self.follow_copied(now, summary);
         }
-        self.count(&summary);
-        self.reschedule_probe(now, &summary);
+        self.count(summary);
+        self.reschedule_probe(now, summary);
         if replaces_other && self.timers.probe.deadline().is_none() {
             self.count_timeout_from_head(now);
         }
         self.update_persist(now);
         self.log_changes(now);
-        summary
     }
 
     /// Whether nothing is outstanding or waiting to be sent. A plain ACK changes nothing then.
@@ -197,21 +200,24 @@ impl Sender {
 
     fn take_rtt(&mut self, now: Instant, ack: &Ack, summary: &AckSummary) {
         let sample = match self.rtt.times_flights() {
-            false => summary.rtt_sample(now, ack),
+            false => summary.rtt_sample_nanos(now, ack),
             true => {
                 let timestamp = ack.timestamp_rtt.filter(|_| summary.una_advanced > 0);
-                self.rtt.flight_sample(now, self.board.una(), timestamp)
+                let sample = self.rtt.flight_sample(now, self.board.una(), timestamp);
+                sample.map(nanos)
             }
         };
         let Some(mut rtt) = sample else {
             return;
         };
         if summary.copied_delivered && summary.newly_acked == Segments::ONE {
-            rtt = self.rtt_of_copied(rtt, ack);
+            rtt = nanos(self.rtt_of_copied(Duration::from_nanos(rtt), ack));
         }
-        self.rtt.on_sample(rtt, self.board.una(), self.board.nxt());
+        let (una, nxt) = (self.board.una(), self.board.nxt());
+        self.rtt.on_sample_nanos(rtt, una, nxt);
         self.timers.rto.reset_backoff();
         if self.logging.log.is_on() {
+            let rtt = Duration::from_nanos(rtt);
             let (srtt, rto) = (self.rtt.srtt().unwrap_or(rtt), self.rtt.rto());
             self.logging
                 .log

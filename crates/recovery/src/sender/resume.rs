@@ -37,11 +37,13 @@ impl Sender {
         self.stream.last_heard_at = state.advanced_at;
         let mut first = None;
         for (at, span) in state.outstanding {
-            self.put_on_board(at, span);
+            self.board.push(at, span);
             self.rtt.on_sent(at, span.start);
             self.stream.last_sent_at = at;
             first.get_or_insert(at);
         }
+        self.stream.limit = self.board.nxt();
+        self.note_usage();
         self.congestion.cwnd = self.congestion.cwnd.max(self.board.outstanding());
         if let Some(first) = first {
             self.totals.busy_since = Some(first);

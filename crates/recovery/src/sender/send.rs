@@ -17,8 +17,8 @@ impl Sender {
     /// Whether [`next_send`](Self::next_send) is a retransmission. Faster, because mostly it is none.
     pub fn wants_to_retransmit(&self, now: Instant) -> bool {
         let may = self.board.next_lost().is_some()
-            || self.episode.state == State::Recovery
-            || self.timers.probe.is_due();
+            || self.timers.probe.is_due()
+            || (self.episode.state == State::Recovery && self.next_fill().is_some());
         may && matches!(self.next_send(now), Some(Send::Again(..)))
     }
 
@@ -371,7 +371,7 @@ impl Sender {
     /// Notes whether the congestion window limits sending (Linux `tcp_cwnd_validate`). It is decided once
     /// per round trip, and again when more is outstanding than before in that round trip; since Linux 4.13
     /// also as soon as the window is full.
-    fn note_usage(&mut self) {
+    pub(super) fn note_usage(&mut self) {
         let outstanding = self.board.outstanding();
         let limited = self.room() == Segments::ZERO;
         let usage = &mut self.congestion.usage;

@@ -124,11 +124,13 @@ impl Sender {
     /// (`tcp_send_loss_probe`).
     fn timeout_deadline(&self) -> Option<Instant> {
         let deadline = self.timers.rto.deadline()?;
-        let probe = (self.timers.probe.deadline()).filter(|_| !self.timers.probe.is_answered());
+        if self.timers.probe.is_answered() {
+            return Some(deadline);
+        }
         let head = self.board.first().map(|first| first.sent_at);
-        match (probe, head) {
+        match (self.timers.probe.deadline(), head) {
             (Some(probe), Some(head)) if self.rack_version() == Some(RackVersion::Linux6) => {
-                Some(probe.max(head + self.timers.rto.rto(&self.rtt)))
+                Some(probe.max(head.plus_nanos(self.timers.rto.rto_nanos(&self.rtt))))
             }
             _ => Some(deadline),
         }
@@ -208,13 +210,17 @@ impl Sender {
             return;
         };
         let at = if rules.restart {
-            let rto = last.sent_at + self.timers.rto.rto(&self.rtt);
+            let rto = last
+                .sent_at
+                .plus_nanos(self.timers.rto.rto_nanos(&self.rtt));
             last.sent_at.plus_nanos(pto).min(rto)
         } else {
             now.plus_nanos(pto)
         };
         if rules.version == ProbeVersion::Linux6 && !on_ack {
-            let of_head = first.sent_at + self.timers.rto.rto(&self.rtt);
+            let of_head = first
+                .sent_at
+                .plus_nanos(self.timers.rto.rto_nanos(&self.rtt));
             if of_head > now {
                 rto_at = rto_at.min(of_head);
             }

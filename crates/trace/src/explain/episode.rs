@@ -42,7 +42,7 @@ const QUIET_STEPS: u32 = 96;
 const RESTARTED_PER_QUIET_STEP: u32 = 4;
 
 /// Rows for which a reused episode keeps memory.
-const USUAL_ROWS: usize = 16;
+const USUAL_ROWS: usize = 4;
 
 /// Rows searched for earlier copies of bytes that are no longer outstanding.
 const RECENT_ROWS: usize = 64;
@@ -197,10 +197,19 @@ impl Episode {
             self.replay_and_settle(context, now);
             self.stop_recording(context);
         }
+        self.shrink();
         Learned {
             sender: self.sender_facts(context),
             receiver: self.receiver_facts(),
         }
+    }
+
+    /// Frees spare memory: little will be added.
+    fn shrink(&mut self) {
+        self.rows.shrink_to_fit();
+        self.recovering.shrink_to_fit();
+        self.ack_verdicts.shrink();
+        self.arrival_verdicts.shrink();
     }
 
     /// What the direction showed of its sender. Away from the sender the scores are blurred, and
@@ -492,10 +501,11 @@ impl Episode {
         if !reaches(Step::Replay) {
             return;
         }
+        let acks = tape.acks();
         let mut estimators = Estimators::new(&tape.beginning.rtts, context.timestamps);
         for replay in &mut self.profile_replays[first..] {
             let most = context.most_work.saturating_sub(self.work);
-            let run = replay.run(tape, &mut estimators, most, &mut self.rows, context);
+            let run = replay.run(tape, &acks, &mut estimators, most, &mut self.rows, context);
             self.work += run.work;
             self.incomplete |= !run.complete;
             self.too_costly |= !run.complete;

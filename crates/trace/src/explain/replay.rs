@@ -25,8 +25,8 @@ use crate::hosts::Score;
 use crate::memory::allocated;
 use recoup_recovery::rtt::RttEstimator;
 use recoup_recovery::sender::ResumeState;
-use recoup_recovery::{Mechanisms, Send, Sender, State, Timer, Trigger};
-use recoup_units::{Instant, Segments, Span};
+use recoup_recovery::{Ack, Mechanisms, Send, Sender, State, Timer, Trigger};
+use recoup_units::{Instant, Offset, Segments, Span};
 use segment_size::SegmentSizes;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -144,11 +144,18 @@ impl Replay {
         self.may_assume = None;
     }
 
-    /// Takes the steps of a tape, and passes the explanation of each retransmission to `explain`. Stops
-    /// and returns `false` once the replay has done more than `most` [`work`](Self::work) or holds too
-    /// many segments.
-    pub fn run(&mut self, tape: &Tape, most: u64, mut explain: impl FnMut(u32, Explained)) -> bool {
+    /// Takes the steps of a tape, whose ACKs are `acks`, and passes the explanation of each
+    /// retransmission to `explain`. Stops and returns `false` once the replay has done more than `most`
+    /// [`work`](Self::work) or holds too many segments.
+    pub fn run(
+        &mut self,
+        tape: &Tape,
+        acks: &[Ack],
+        most: u64,
+        mut explain: impl FnMut(u32, Explained),
+    ) -> bool {
         let steps = tape.steps();
+        let mut acks = acks.iter();
         let mut written = steps.iter();
         for (i, step) in steps.iter().enumerate() {
             let board = self.sender.board();
@@ -164,19 +171,21 @@ impl Replay {
             {
                 written.next();
                 if let Step::Sent { span, .. } = ahead {
-                    let more = span.end.since(self.sender.limit());
-                    self.sender.on_written(at, more);
+                    self.write_to(at, span.end);
                 }
             }
             self.send_unseen(at);
             match step {
-                Step::Heard(heard) => {
-                    self.miss_timers(heard.at());
-                    let news = self.sender.on_ack(heard.at(), &tape.ack(heard));
+                Step::Heard(_) => {
+                    let Some(ack) = acks.next() else {
+                        return true;
+                    };
+                    self.miss_timers(at);
+                    let news = self.sender.on_ack(at, ack);
                     if news.una_advanced > 0 || news.newly_sacked > Segments::ZERO {
-                        self.active = heard.at();
+                        self.active = at;
                     }
-                    self.note_wants(heard.at());
+                    self.note_wants(at);
                 }
                 &Step::PathMtu { at, mss } => {
                     self.miss_timers(at);
@@ -205,6 +214,15 @@ impl Replay {
         true
     }
 
+    /// The application has written everything below `end`.
+    #[inline]
+    fn write_to(&mut self, at: Instant, end: Offset) {
+        let more = end.since(self.sender.limit());
+        if more > 0 {
+            self.sender.on_written(at, more);
+        }
+    }
+
     /// What it has cost since it began: the segments that the engine has visited.
     pub fn work(&self) -> u64 {
         self.sender.board().work()
@@ -225,8 +243,7 @@ impl Replay {
         self.miss_timers(at);
         let span = Span::new(self.sender.nxt(), span.end.max(self.sender.nxt()));
         for piece in pieces(span, self.mss) {
-            let more = piece.end.since(self.sender.limit());
-            self.sender.on_written(at, more);
+            self.write_to(at, piece.end);
             let clock = self.clock(at);
             let is_due = |due| due <= at + EARLY && clock.in_time(due);
             let what = self.sender.send_for_new(at, piece, is_due);
@@ -322,9 +339,12 @@ impl Replay {
     /// retransmit, counts against the profile: the real sender did not have it.
     fn miss_timers(&mut self, at: Instant) {
         let clock = self.clock(at);
-        let missed = |due: Instant| !clock.in_time(due) && due > clock.since;
-        let missed = self.sender.retransmission_deadlines().any(missed);
-        self.absent += u32::from(missed);
+        // What was due since the last step is not late yet if that was a moment ago.
+        if at.since(clock.since) > LATE {
+            let missed = |due: Instant| !clock.in_time(due) && due > clock.since;
+            let missed = self.sender.retransmission_deadlines().any(missed);
+            self.absent += u32::from(missed);
+        }
         self.now = at;
     }
 
@@ -420,7 +440,6 @@ pub(crate) const USUAL_MSS: u32 = 1448;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recoup_units::Offset;
 
     #[test]
     fn packets_are_cut_into_segments_and_the_fin_goes_with_the_last() {

@@ -366,6 +366,15 @@ impl Tape {
         ack
     }
 
+    /// All of its ACKs as the engine takes them, in order.
+    pub fn acks(&self) -> Vec<Ack> {
+        let acks = self.steps.iter().filter_map(|step| match step {
+            Step::Heard(heard) => Some(self.ack(heard)),
+            Step::Sent { .. } | Step::PathMtu { .. } => None,
+        });
+        acks.collect()
+    }
+
     pub fn has_acks(&self) -> bool {
         let is_ack = |step: &Step| matches!(step, Step::Heard(_));
         self.steps.iter().any(is_ack)

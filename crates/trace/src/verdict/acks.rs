@@ -2,7 +2,7 @@
 
 use super::challenge_acks::{ChallengeAcks, Refusal, TOO_MANY};
 use super::evidence::{PieceEvidence, VerdictContext};
-use super::history::AckHistory;
+use super::history::{AckHistory, ReceivedAck};
 use super::hypothesis::Hypotheses;
 use super::pending::PendingVerdicts;
 use super::pieces::{CoveringAck, DuplicateReport, Piece, Pieces, STEPS_PER_PIECE};
@@ -73,14 +73,19 @@ impl AckVerdicts {
 
     /// Removes everything, keeping memory.
     pub fn begin(&mut self, options: ReceiverOptions) {
-        let (mut pending, mut challenge_acks) =
-            (take(&mut self.pending), take(&mut self.challenge_acks));
+        let (mut pending, mut history, mut challenge_acks) = (
+            take(&mut self.pending),
+            take(&mut self.history),
+            take(&mut self.challenge_acks),
+        );
         pending.clear();
+        history.clear();
         challenge_acks.clear();
         *self = Self {
             options,
             steps_left: FREE_STEPS,
             pending,
+            history,
             challenge_acks,
             ..Self::default()
         };
@@ -176,52 +181,32 @@ impl AckVerdicts {
         sent: SentSegments<'_>,
     ) {
         self.save_steps();
-        let dsack = (ack.dsack()).filter(|&span| !self.history.is_stale(span, una_before, ack));
-        let (mut echo_shared, mut above_sent_at) = (false, None);
+        let ack = ReceivedAck::new(now, una_before, ack, ts_echo);
+        let dsack = (ack.dsack).filter(|&span| !self.history.is_stale(span, &ack));
         if self.pieces.has_open() {
-            self.history.note_neighbor(now, una_before, ack, sent);
-            echo_shared = ts_echo.is_some_and(|echo| {
-                (self.history).is_echo_shared(echo, una_before, ack.cumulative, sent)
-            });
-            above_sent_at = sent(ack.cumulative).map(|above| above.copy.at);
+            self.history.note_neighbor(&ack, sent);
         }
-        let cover = CoveringAck {
-            at: now,
-            after: self.history.at,
-            cumulative: ack.cumulative,
-            edge: una_before,
-            echo: ts_echo,
-            dsack,
-            sacked_up_to: self.history.sacked_up_to,
-            asked_for: self.history.asked_for,
-            carries_data: ack.carries_data,
-            newest_echo: self.history.newest_echo,
-            echo_shared,
-            above_sent_at,
-            neighbor: self.history.neighbor,
-            overtaken_at: self.history.overtaken_at,
-        };
         let below = Span::new(Offset::SYN, ack.cumulative);
-        if self.pieces.cover(below, &cover) {
+        let covering = || self.history.covering(&ack, dsack, sent);
+        if self.pieces.cover(below, covering) {
             self.challenge_acks.on_fill(now, ts_echo);
         }
-        // Bytes above the cumulative ACK are not echoed.
-        let above = CoveringAck {
-            cumulative: Offset::SYN,
-            echo: None,
-            above_sent_at: None,
-            ..cover
-        };
-        for &span in ack.sack_blocks().iter().chain(&dsack) {
+        for &span in ack.sacked.iter().chain(&dsack) {
             self.spend_steps();
             if self.steps_left == 0 && !self.pieces.is_empty() {
                 self.leave_out();
                 break;
             }
-            self.pieces.cover(span, &above);
+            // Bytes above the cumulative ACK are not echoed.
+            self.pieces.cover(span, || CoveringAck {
+                cumulative: Offset::SYN,
+                echo: None,
+                above_sent_at: None,
+                ..self.history.covering(&ack, dsack, sent)
+            });
         }
         if ack.cumulative < self.history.cumulative {
-            self.pieces.on_late_ack(&cover);
+            self.pieces.on_late_ack(&ack, dsack);
         }
         if let Some(span) = dsack {
             self.reports.seen = self.reports.seen.saturating_add(1);
@@ -234,18 +219,18 @@ impl AckVerdicts {
             }
         }
         self.spend_steps();
-        if self.history.has_later_than(una_before, ack) {
-            self.history.on_overtaken(now, ack);
+        if self.history.has_later_than(&ack) {
+            self.history.on_overtaken(&ack);
         } else {
-            self.on_repeated_ack(now, ack, ts_echo);
+            self.on_repeated_ack(&ack);
         }
-        self.history.note(now, una_before, ack, ts_echo);
+        self.history.note(&ack);
     }
 
     /// An ACK that repeats the last one may answer a refused copy.
-    fn on_repeated_ack(&mut self, now: Instant, ack: &Ack, ts_echo: Option<u32>) {
+    fn on_repeated_ack(&mut self, ack: &ReceivedAck<'_>) {
         let newest = self.history.newest_echo;
-        let challenge = self.challenge_acks.on_ack(now, ack, ts_echo, newest);
+        let challenge = self.challenge_acks.on_ack(ack, newest);
         let reports = self.options.reports_duplicates && self.pieces.len() < TOO_MANY;
         let steps = STEPS_PER_NOTE * self.pieces.len() as u64;
         if let Some(number) = challenge.filter(|_| reports && steps <= self.steps_left) {
@@ -291,6 +276,13 @@ impl AckVerdicts {
             + self.history.sacked.memory()
             + self.history.last.heap_size()
             + self.challenge_acks.memory()
+    }
+
+    /// Frees spare memory.
+    pub fn shrink(&mut self) {
+        self.pending.shrink();
+        self.history.last.shrink_to_fit();
+        self.challenge_acks.shrink();
     }
 
     /// Whether some verdicts stayed open because they would have taken too long.
@@ -344,18 +336,16 @@ impl AckVerdicts {
     fn decide(&mut self, pieces: &[Piece], end: Instant, min_rtt: Option<Duration>) {
         let mut context = VerdictContext {
             options: self.options,
-            min_rtt: min_rtt.unwrap_or_default(),
+            min_rtt: min_rtt.map_or(0, nanos),
             end: self.reset_at.map_or(end, |reset_at| reset_at.min(end)),
             closed_at: self.closed_at,
             path_duplicates: self.path_duplicates,
-            longest_delay: self.history.longest_delay,
+            longest_delay: nanos(self.history.longest_delay),
         };
         let evidence_of = |piece, context| PieceEvidence::of(piece, Refusal::default(), context);
         let round_trips = pieces.iter().filter_map(|p| evidence_of(p, context));
-        let proven = round_trips
-            .filter_map(|evidence| evidence.shortest_round_trip())
-            .min();
-        context.min_rtt = proven.map_or(context.min_rtt, |proven| proven.min(context.min_rtt));
+        let proven = round_trips.filter_map(|evidence| evidence.proven_round_trip());
+        context.min_rtt = proven.fold(context.min_rtt, u64::min);
         if self.options.reports_duplicates {
             let evidence = pieces.iter().filter_map(|p| evidence_of(p, context));
             let missing =
@@ -405,6 +395,11 @@ impl AckVerdicts {
             self.pending.decide(row, piece.span.len(), found);
         }
     }
+}
+
+/// In whole ns, saturating.
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// The verdicts on the copies of a piece, under one assumption about the receiver.

@@ -7,9 +7,9 @@
 
 use super::Transmission;
 use super::evidence::is_before;
+use super::history::ReceivedAck;
 use super::pieces::Piece;
 use crate::memory::HeapSize;
-use recoup_recovery::Ack;
 use recoup_units::{Instant, Offset, Span};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -66,6 +66,13 @@ impl ChallengeAcks {
         self.kept.heap_size() + self.hole_fills.heap_size()
     }
 
+    /// Frees spare memory.
+    pub fn shrink(&mut self) {
+        self.kept.shrink_to_fit();
+        self.repeats.shrink_to_fit();
+        self.hole_fills.shrink_to_fit();
+    }
+
     /// Removes everything, keeping memory.
     pub fn clear(&mut self) {
         self.kept.clear();
@@ -96,39 +103,33 @@ impl ChallengeAcks {
     /// Takes an ACK. If it is a challenge ACK, returns its number. `newest_echo` is the newest
     /// timestamp echoed before: a refused segment does not change what is echoed, so an ACK with a
     /// new echo answers the segment with that timestamp, which arrived as a duplicate.
-    pub fn on_ack(
-        &mut self,
-        at: Instant,
-        ack: &Ack,
-        echo: Option<u32>,
-        newest_echo: Option<u32>,
-    ) -> Option<Number> {
+    pub fn on_ack(&mut self, ack: &ReceivedAck<'_>, newest_echo: Option<u32>) -> Option<Number> {
         let now = LastAck {
             cumulative: ack.cumulative,
-            newest_block: ack.sack_blocks().first().copied(),
+            newest_block: ack.sacked.first().copied(),
             window: ack.window,
         };
         let before = std::mem::replace(&mut self.before, now);
         // Linux reports a larger window on its own once it has doubled.
-        let repeats_last = ack.dsack().is_none()
+        let repeats_last = now.cumulative == before.cumulative
+            && ack.dsack.is_none()
             && !ack.carries_data
             && now.newest_block == before.newest_block
-            && now.cumulative == before.cumulative
             && now.window < before.window.saturating_mul(2);
         if repeats_last {
             if self.repeats.len() == MOST_KEPT {
                 self.repeats.pop_front();
             }
-            self.repeats.push_back(at);
+            self.repeats.push_back(ack.at);
         }
         let is_known = |echo: u32| newest_echo.is_some_and(|newest| !is_before(newest, echo));
-        let echo = echo.filter(|&echo| repeats_last && is_known(echo))?;
+        let echo = (ack.echo).filter(|&echo| repeats_last && is_known(echo))?;
         if self.kept.len() == MOST_KEPT {
             self.kept.pop_front();
             self.forgotten += 1;
         }
         self.kept.push_back(ChallengeAck {
-            at,
+            at: ack.at,
             echo,
             cumulative: ack.cumulative,
             causes: u32::from(now.window > before.window),

@@ -5,7 +5,6 @@ use super::ReceiverOptions;
 use super::challenge_acks::Refusal;
 use super::pieces::{CoveringAck, DuplicateReport, Piece};
 use recoup_units::{Instant, Offset};
-use std::time::Duration;
 
 pub(super) const LOST: u32 = 1;
 pub(super) const LATE: u32 = 1;
@@ -21,34 +20,38 @@ const STALE_LAST: u32 = 3;
 /// More than any hypothesis costs.
 pub(super) const NEVER: u32 = 1000;
 
+/// A millisecond in ns, the unit of all times here.
+const MILLISECOND: u64 = 1_000_000;
+
 /// What an answer may take beyond the round trip: a busy host, a delayed ACK.
-const ANSWER_DELAY: Duration = Duration::from_millis(50);
+const ANSWER_DELAY: u64 = 50 * MILLISECOND;
 
 /// The same for a duplicate, which is answered at once: at most this long, and this many round
 /// trips. On short paths only timers and busy hosts are slow, and neither delays the answer to a
 /// duplicate.
-const DUPLICATE_DELAY: (Duration, u32) = (Duration::from_millis(10), 2);
+const DUPLICATE_DELAY: (u64, u64) = (10 * MILLISECOND, 2);
 
 /// The longest that a receiver delays an ACK (Linux: `TCP_DELACK_MAX`).
-const LONGEST_DELAYED_ACK: Duration = Duration::from_millis(200);
+const LONGEST_DELAYED_ACK: u64 = 200 * MILLISECOND;
 
 /// Copies sent within this cannot be told apart by the time of the answer: at most this long, and
 /// this fraction (1/n) of a round trip.
-const SENT_TOGETHER: (Duration, u32) = (Duration::from_millis(1), 2);
+const SENT_TOGETHER: (u64, u64) = (MILLISECOND, 2);
 
 /// What is known of the connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct VerdictContext {
     pub options: ReceiverOptions,
-    pub min_rtt: Duration,
+    /// The shortest round-trip time in ns; 0 if unknown.
+    pub min_rtt: u64,
     /// When the capture or the connection ended.
     pub end: Instant,
     /// When the sender acknowledged the receiver's FIN.
     pub closed_at: Option<Instant>,
     /// The path is known to duplicate packets.
     pub path_duplicates: bool,
-    /// The longest delay of an overtaken ACK.
-    pub longest_delay: Duration,
+    /// The longest delay of an overtaken ACK, in ns.
+    pub longest_delay: u64,
 }
 
 /// The evidence on an acknowledged piece.
@@ -58,31 +61,37 @@ pub(super) struct PieceEvidence<'a> {
     pub cover: &'a CoveringAck,
     pub refusal: Refusal,
     pub context: VerdictContext,
+    /// The copy that the echo identifies: the echo is new and belongs to this copy alone.
+    identified: Option<usize>,
 }
 
 impl<'a> PieceEvidence<'a> {
     /// `None` if the piece was never acknowledged.
     pub fn of(piece: &'a Piece, refusal: Refusal, context: VerdictContext) -> Option<Self> {
         let cover = piece.cover.as_ref()?;
-        Some(Self {
+        let mut evidence = Self {
             piece,
             cover,
             refusal,
             context,
-        })
+            identified: None,
+        };
+        evidence.identified = evidence.find_identified();
+        Some(evidence)
     }
 
-    /// The shortest proven round trip.
-    pub fn shortest_round_trip(&self) -> Option<Duration> {
-        (0..self.piece.copies.len()).find_map(|copy| self.round_trip(copy))
+    /// The proven round trip, in ns.
+    pub fn proven_round_trip(&self) -> Option<u64> {
+        let sent = self.sent(self.identified?);
+        (sent <= self.cover.at).then(|| self.cover.at.nanos_since(sent))
     }
 
     /// Whether the last copy, unless lost, arrived after another that is proven to have arrived,
     /// and no DSACK reported it, although the receiver sent an ACK later (`heard_until`).
     pub fn is_unreported_duplicate(&self, heard_until: Instant) -> bool {
         let last = self.piece.copies.len() - 1;
-        let identified_before = (0..last).any(|copy| self.is_identified(copy));
-        let too_early = !self.context.min_rtt.is_zero() && self.first_answer(last) == NEVER;
+        let identified_before = self.identified.is_some_and(|copy| copy < last);
+        let too_early = self.context.min_rtt != 0 && self.first_answer(last) == NEVER;
         let mut heard = *self;
         heard.context.end = heard.context.end.min(heard_until);
         (identified_before || too_early)
@@ -113,9 +122,9 @@ impl<'a> PieceEvidence<'a> {
         let other = cover.carries_data || cover.dsack.is_some();
         // The answer to a SYN carries one and is sent at once. Without a known round trip nothing
         // is slow.
-        let timed = !self.is_handshake() && !self.context.min_rtt.is_zero();
-        let slow =
-            other && timed && self.sent(copy) + self.context.min_rtt * 2 + ANSWER_DELAY <= cover.at;
+        let timed = !self.is_handshake() && self.context.min_rtt != 0;
+        let usual = (self.context.min_rtt.saturating_mul(2)).saturating_add(ANSWER_DELAY);
+        let slow = other && timed && self.sent(copy).plus_nanos(usual) <= cover.at;
         let too_old = self.is_older(copy, cover.newest_echo);
         self.first_answer(copy)
             + self.lateness(copy, cover.at)
@@ -153,8 +162,8 @@ impl<'a> PieceEvidence<'a> {
     /// Whether an ACK at `at` comes just when `copy` is answered, if that is not delayed.
     fn is_due(&self, copy: usize, at: Instant) -> bool {
         let VerdictContext { min_rtt, .. } = self.context;
-        let latest = self.sent(copy) + min_rtt + min_rtt / 4;
-        !min_rtt.is_zero() && self.answer(copy, at) == 0 && at <= latest
+        let latest = self.sent(copy).plus_nanos(min_rtt).plus_nanos(min_rtt / 4);
+        min_rtt != 0 && self.answer(copy, at) == 0 && at <= latest
     }
 
     /// The cost of an ACK that repeats the last one just when `copy` is answered, if `copy` arrived
@@ -172,7 +181,8 @@ impl<'a> PieceEvidence<'a> {
 
     /// The cost if `copy` arrived first, its ACK was lost, and a later ACK covers the piece.
     pub fn drew_lost_ack(&self, copy: usize) -> u32 {
-        let not_before = self.cover.after.max(self.sent(copy) + self.context.min_rtt);
+        let earliest = self.sent(copy).plus_nanos(self.context.min_rtt);
+        let not_before = self.cover.after.max(earliest);
         let echo = match (self.edge_echo(), self.ts(copy)) {
             (Some(echo), Some(ts)) if is_before(echo, ts) => self.stale_echo(copy),
             (Some(echo), Some(ts)) if self.is_handshake() && echo != ts => NEVER,
@@ -263,7 +273,7 @@ impl<'a> PieceEvidence<'a> {
         // Retransmissions sent along with it fill holes a round trip after it should have arrived.
         let late = longest_delay.min(min_rtt / 4 * 3);
         let overtaken_at = self.cover.overtaken_at.is_some_and(|at| at >= sent);
-        let soon = |outdated: Instant| outdated <= sent + min_rtt + late;
+        let soon = |outdated: Instant| outdated <= sent.plus_nanos(min_rtt).plus_nanos(late);
         overtaken_at && self.refusal.outdated_at.is_some_and(soon)
     }
 
@@ -304,22 +314,23 @@ impl<'a> PieceEvidence<'a> {
     /// Whether neither the first transmission nor a round trip was captured. Then no time is too
     /// early, and a DSACK may report an earlier duplicate.
     pub fn lacks_beginning(&self) -> bool {
-        self.piece.copies[0].copy.is_none() && self.context.min_rtt.is_zero()
+        self.piece.copies[0].copy.is_none() && self.context.min_rtt == 0
     }
 
     /// Whether the echo is new and belongs to `copy` alone.
     pub fn is_identified(&self, copy: usize) -> bool {
+        self.identified == Some(copy)
+    }
+
+    fn find_identified(&self) -> Option<usize> {
         let is_new = |echo: &u32| {
             (self.cover.newest_echo).is_none_or(|newest_echo| is_before(newest_echo, *echo))
         };
-        let Some(echo) = self.edge_echo().filter(is_new) else {
-            return false;
-        };
-        let others = (0..self.piece.copies.len()).filter(|&other| other != copy);
+        let echo = self.edge_echo().filter(is_new)?;
+        let mut echoed = (0..self.piece.copies.len()).filter(|&copy| self.ts(copy) == Some(echo));
+        let copy = echoed.next()?;
         let shared = self.cover.echo_shared && !self.covers_all_before(copy);
-        !shared
-            && self.ts(copy) == Some(echo)
-            && others.map(|o| self.ts(o)).all(|ts| ts != Some(echo))
+        (!shared && echoed.next().is_none()).then_some(copy)
     }
 
     /// Whether the echo is new and equals the timestamp of `copy`, which other segments may share.
@@ -334,21 +345,14 @@ impl<'a> PieceEvidence<'a> {
     /// reports a copy of that by the network, or an earlier one that comes after its replacement:
     /// both are rare.
     pub fn undrawn_report(&self) -> u32 {
-        let mut retransmissions = 1..self.piece.copies.len();
-        let mut identified = || retransmissions.any(|copy| self.is_identified(copy));
+        let identified = self.identified.is_some_and(|copy| copy > 0);
         if self.context.path_duplicates {
             0
-        } else if self.cover.dsack.is_none() && identified() {
+        } else if self.cover.dsack.is_none() && identified {
             DUPLICATE_OF_IDENTIFIED
         } else {
             NETWORK_DUPLICATE
         }
-    }
-
-    /// The round-trip time of `copy`, if it is proven to be the one answered.
-    pub fn round_trip(&self, copy: usize) -> Option<Duration> {
-        let sent = self.sent(copy);
-        (self.is_identified(copy) && sent <= self.cover.at).then(|| self.cover.at.since(sent))
     }
 
     /// Whether the DSACK of `copy` should have come: the copy that arrived `first` was on time, or
@@ -361,32 +365,37 @@ impl<'a> PieceEvidence<'a> {
             ..
         } = self.context;
         let (sent, covered) = (self.sent(copy), self.cover.at);
-        let mut due = covered.max(sent + min_rtt + min_rtt / 4);
+        let mut due = covered.max(sent.plus_nanos(min_rtt).plus_nanos(min_rtt / 4));
         if first == 0 && !self.was_overtaken() && self.piece.copies[0].copy.is_some() {
-            due = due.max(sent + covered.since(self.sent(first)));
+            due = due.max(sent.plus_nanos(covered.nanos_since(self.sent(first))));
         }
         // The receiver closed when it heard of the FIN, and its packets took half a round trip.
-        due + self.duplicate_delay()
-            <= closed_at.map_or(end, |closed_at| end.min(closed_at + min_rtt))
+        let heard = |closed_at: Instant| end.min(closed_at.plus_nanos(min_rtt));
+        due.plus_nanos(self.duplicate_delay()) <= closed_at.map_or(end, heard)
     }
 
-    fn duplicate_delay(&self) -> Duration {
+    fn duplicate_delay(&self) -> u64 {
         let (most, round_trips) = DUPLICATE_DELAY;
-        let scaled = Some(self.context.min_rtt).filter(|rtt| !rtt.is_zero());
-        scaled.map_or(most, |rtt| most.min(rtt * round_trips))
+        match self.context.min_rtt {
+            0 => most,
+            rtt => most.min(rtt.saturating_mul(round_trips)),
+        }
     }
 
-    fn sent_together(&self) -> Duration {
+    fn sent_together(&self) -> u64 {
         let (most, part) = SENT_TOGETHER;
-        let scaled = Some(self.context.min_rtt).filter(|rtt| !rtt.is_zero());
-        scaled.map_or(most, |rtt| most.min(rtt / part))
+        match self.context.min_rtt {
+            0 => most,
+            rtt => most.min(rtt / part),
+        }
     }
 
     /// The cost if an ACK at `at` answers `copy`.
     fn answer(&self, copy: usize, at: Instant) -> u32 {
         let VerdictContext { min_rtt, .. } = self.context;
-        let took = at.since(self.sent(copy));
-        if at < self.sent(copy) || took < min_rtt / 2 {
+        let sent = self.sent(copy);
+        let took = at.nanos_since(sent);
+        if at < sent || took < min_rtt / 2 {
             NEVER
         } else if took < min_rtt - min_rtt / 10 {
             TOO_FAST
@@ -398,7 +407,7 @@ impl<'a> PieceEvidence<'a> {
     /// The cost if the ACK that covers the piece answers `copy`. An echo of its own proves that a
     /// round trip can be this short.
     fn first_answer(&self, copy: usize) -> u32 {
-        if self.round_trip(copy).is_some() {
+        if self.is_identified(copy) && self.sent(copy) <= self.cover.at {
             0
         } else {
             self.answer(copy, self.cover.at)
@@ -431,17 +440,17 @@ impl<'a> PieceEvidence<'a> {
         let (Some(neighbor), Some(first)) = (self.cover.neighbor, self.piece.copies[0].copy) else {
             return false;
         };
-        let took = neighbor.acked.since(neighbor.sent);
+        let took = neighbor.acked.nanos_since(neighbor.sent);
         let withheld = self.piece.span.start >= neighbor.withheld_from
-            || took >= min_rtt + LONGEST_DELAYED_ACK;
-        let late = !min_rtt.is_zero() && took >= min_rtt + min_rtt / 2;
-        let together = neighbor.acked + min_rtt / 4 >= self.cover.at;
+            || took >= min_rtt.saturating_add(LONGEST_DELAYED_ACK);
+        let late = min_rtt != 0 && took >= min_rtt.saturating_add(min_rtt / 2);
+        let together = neighbor.acked.plus_nanos(min_rtt / 4) >= self.cover.at;
         neighbor.sent <= first.at && late && together && withheld
     }
 
     /// The cost if a later copy, not sent along with `copy`, could have been answered by `at`.
     fn replaceable(&self, copy: usize, at: Instant) -> u32 {
-        let sent_together = self.sent(copy) + self.sent_together();
+        let sent_together = self.sent(copy).plus_nanos(self.sent_together());
         let mut later = copy + 1..self.piece.copies.len();
         if later.any(|copy| self.sent(copy) > sent_together && self.answer(copy, at) == 0) {
             LATE

@@ -50,7 +50,7 @@
 
 use super::challenge_acks::Refusal;
 use super::evidence::{LATE, NEVER, OVERTAKEN, PieceEvidence, UNEXPLAINED, VerdictContext};
-use super::pieces::{MOST_REPORTS, Piece};
+use super::pieces::{MOST_COPIES, MOST_REPORTS, Piece};
 use crate::finding::{Evidence, Verdict};
 
 const AMBIGUOUS: (Verdict, Evidence) = (Verdict::Unknowable, Evidence::Ambiguous);
@@ -62,7 +62,34 @@ pub(super) struct Hypotheses<'a> {
     /// `None` if the piece was never acknowledged.
     evidence: Option<PieceEvidence<'a>>,
     /// The lowest cost by the first-sent copy that arrived.
-    least: Vec<u32>,
+    least: [u32; MOST_COPIES],
+}
+
+/// What the fate of one copy costs, whatever became of the others.
+#[derive(Clone, Copy, Debug, Default)]
+struct CopyCosts {
+    lost: u32,
+    /// It was accepted first and drew the ACK that covers the piece.
+    drew_covering: u32,
+    /// It was accepted first, and its ACK was lost.
+    drew_lost: u32,
+    /// It was refused, and no challenge ACK is seen.
+    refused_unseen: u32,
+    /// A challenge ACK may answer it.
+    may_be_refused: bool,
+}
+
+impl CopyCosts {
+    fn of(copy: usize, evidence: &PieceEvidence<'_>) -> Self {
+        let repeat = evidence.unexplained_repeat(copy);
+        Self {
+            lost: evidence.lost(copy),
+            drew_covering: repeat + evidence.drew_covering_ack(copy),
+            drew_lost: repeat + evidence.drew_lost_ack(copy),
+            refused_unseen: evidence.refused_unseen(copy),
+            may_be_refused: evidence.was_refused(copy),
+        }
+    }
 }
 
 /// What the costs of the other copies depend on.
@@ -81,12 +108,20 @@ struct Hypothesis {
 impl<'a> Hypotheses<'a> {
     pub fn new(piece: &'a Piece, refusal: Refusal, context: VerdictContext) -> Self {
         let evidence = PieceEvidence::of(piece, refusal, context);
-        let copies = piece.copies.len();
-        let least =
-            |evidence: &PieceEvidence<'_>| (0..copies).map(|m| least_cost(evidence, m)).collect();
+        let copies = piece.copies.len().min(MOST_COPIES);
+        let mut least = [NEVER; MOST_COPIES];
+        if let Some(evidence) = &evidence {
+            let mut costs = [CopyCosts::default(); MOST_COPIES];
+            for (copy, costs) in costs[..copies].iter_mut().enumerate() {
+                *costs = CopyCosts::of(copy, evidence);
+            }
+            for (earliest, least) in least[..copies].iter_mut().enumerate() {
+                *least = least_cost(evidence, &costs[..copies], earliest);
+            }
+        }
         Self {
             copies,
-            least: evidence.as_ref().map_or(Vec::new(), least),
+            least,
             evidence,
         }
     }
@@ -96,7 +131,7 @@ impl<'a> Hypotheses<'a> {
         let Some(evidence) = &self.evidence else {
             return (Verdict::Unknowable, Evidence::NotAcknowledged);
         };
-        let (before, from) = self.least.split_at(number.min(self.least.len()));
+        let (before, from) = self.least[..self.copies].split_at(number.min(self.copies));
         let cheapest = |costs: &[u32]| costs.iter().copied().min().unwrap_or(NEVER);
         let (spurious, needed) = (cheapest(before), cheapest(from));
         let identified = (number..self.copies).any(|copy| evidence.is_identified(copy));
@@ -145,87 +180,88 @@ fn why_spurious(evidence: &PieceEvidence<'_>, number: usize) -> Option<Evidence>
     }
 }
 
-/// The lowest cost if `earliest` is the first-sent copy that arrived.
-fn least_cost(evidence: &PieceEvidence<'_>, earliest: usize) -> u32 {
-    let copies = earliest..evidence.piece.copies.len();
-    let all = copies.clone().flat_map(|first| {
-        let refused = (copies.clone()).filter(move |&c| c != first && evidence.was_refused(c));
-        let refused = refused.map(Some).chain([None]);
-        refused.flat_map(move |refused| {
-            [true, false].map(|drew_covering| Hypothesis {
-                earliest,
-                first,
+/// The lowest cost if `earliest` is the first-sent copy that arrived. `costs`: those of each copy.
+fn least_cost(evidence: &PieceEvidence<'_>, costs: &[CopyCosts], earliest: usize) -> u32 {
+    let lost: u32 = costs[..earliest].iter().map(|costs| costs.lost).sum();
+    let copies = earliest..costs.len();
+    let mut least = NEVER;
+    for first in copies.clone() {
+        let refused = (copies.clone()).filter(|&copy| copy != first && costs[copy].may_be_refused);
+        for refused in refused.map(Some).chain([None]) {
+            let unexplained = match refused {
+                None if evidence.must_be_refused() => UNEXPLAINED,
+                _ => 0,
+            };
+            let CopyCosts {
                 drew_covering,
-                refused,
-            })
-        })
-    });
-    all.fold(NEVER, |least, hypothesis| {
-        cost_of(evidence, hypothesis, least).min(least)
-    })
-}
-
-/// The lowest cost with these assumptions, or `least` if that is less.
-fn cost_of(evidence: &PieceEvidence<'_>, hypothesis: Hypothesis, least: u32) -> u32 {
-    let Hypothesis {
-        earliest,
-        first,
-        drew_covering,
-        refused,
-    } = hypothesis;
-    let taken = if drew_covering {
-        evidence.drew_covering_ack(first)
-    } else {
-        evidence.drew_lost_ack(first)
-    };
-    let unexplained = evidence.must_be_refused() && refused.is_none();
-    let known_cost = (0..earliest).map(|copy| evidence.lost(copy)).sum::<u32>()
-        + evidence.unexplained_repeat(first)
-        + taken
-        + if unexplained { UNEXPLAINED } else { 0 };
-    if known_cost >= least {
-        return least;
+                drew_lost,
+                ..
+            } = costs[first];
+            for (drew_covering, taken) in [(true, drew_covering), (false, drew_lost)] {
+                let known = lost + taken + unexplained;
+                if known >= least {
+                    continue;
+                }
+                let hypothesis = Hypothesis {
+                    earliest,
+                    first,
+                    drew_covering,
+                    refused,
+                };
+                least = least.min(known + cost_of_others(evidence, costs, hypothesis));
+            }
+        }
     }
-    known_cost + cost_of_others(evidence, hypothesis)
+    least
 }
 
 /// The lowest cost of the other copies: each was lost, refused, or drew a DSACK, seen or not.
-fn cost_of_others(evidence: &PieceEvidence<'_>, hypothesis: Hypothesis) -> u32 {
+fn cost_of_others(
+    evidence: &PieceEvidence<'_>,
+    costs: &[CopyCosts],
+    hypothesis: Hypothesis,
+) -> u32 {
     let Hypothesis {
         earliest,
         first,
         drew_covering,
         refused,
     } = hypothesis;
+    let reports = &evidence.piece.reports[..evidence.piece.reports.len().min(MOST_REPORTS)];
     // Indexed by the set of DSACKs accounted for so far.
-    let reports = &evidence.piece.reports;
-    let sets = 1 << reports.len().min(MOST_REPORTS);
-    let mut least = [NEVER; 1 << MOST_REPORTS];
+    let mut all = [NEVER; 1 << MOST_REPORTS];
+    let least = &mut all[..1 << reports.len()];
     least[0] = 0;
-    for copy in (earliest..evidence.piece.copies.len()).filter(|&copy| copy != first) {
+    for copy in (earliest..costs.len()).filter(|&copy| copy != first) {
         if refused == Some(copy) {
             least.iter_mut().for_each(|so_far| *so_far += LATE);
             continue;
         }
         let overtaken = if copy < first { OVERTAKEN } else { 0 };
         let mut unseen = overtaken + evidence.unreported(copy, first, drew_covering);
-        unseen = unseen.min(evidence.refused_unseen(copy));
+        unseen = unseen.min(costs[copy].refused_unseen);
         if copy != earliest {
-            unseen = unseen.min(evidence.lost(copy));
+            unseen = unseen.min(costs[copy].lost);
         }
-        let mut next = least.map(|so_far| so_far + unseen);
-        for (number, report) in reports.iter().enumerate().take(MOST_REPORTS) {
-            let drawn = overtaken + evidence.drew_report(copy, report);
-            for set in (0..sets).filter(|set| set >> number & 1 == 0) {
-                let with = &mut next[set | 1 << number];
-                *with = (*with).min(least[set] + drawn);
-            }
+        let mut drawn = [0; MOST_REPORTS];
+        for (drawn, report) in drawn.iter_mut().zip(reports) {
+            *drawn = overtaken + evidence.drew_report(copy, report);
         }
-        least = next;
+        // From the largest set down: what a set becomes depends on smaller ones alone.
+        for set in (0..least.len()).rev() {
+            let without = |number: usize| least[set & !(1 << number)] + drawn[number];
+            let numbers = (0..reports.len()).filter(|number| set >> number & 1 == 1);
+            let with = numbers.map(without).min();
+            least[set] = (least[set] + unseen).min(with.unwrap_or(u32::MAX));
+        }
     }
+    if reports.is_empty() {
+        return least[0];
+    }
+    let undrawn = evidence.undrawn_report();
     let unaccounted = |set: usize| reports.len() as u32 - set.count_ones();
-    (least.iter().enumerate().take(sets))
-        .map(|(set, cost)| cost + unaccounted(set) * evidence.undrawn_report())
+    (least.iter().enumerate())
+        .map(|(set, cost)| cost + unaccounted(set) * undrawn)
         .min()
         .unwrap_or(NEVER)
 }

@@ -1,6 +1,7 @@
 //! The stream cut into pieces of one history each: all bytes of a piece were in the same copies,
 //! and were covered by the same ACK and reported by the same DSACKs.
 
+use super::history::ReceivedAck;
 use super::{Transmission, challenge_acks};
 use crate::memory::{allocated, tree};
 use recoup_units::{Instant, Offset, Span};
@@ -9,7 +10,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// The most copies kept per piece. Linux gives up after 15 retransmissions (`tcp_retries2`).
-const MOST_COPIES: usize = 17;
+pub(super) const MOST_COPIES: usize = 17;
 
 /// The most DSACKs kept per piece.
 pub(super) const MOST_REPORTS: usize = 4;
@@ -322,17 +323,18 @@ impl Pieces {
         pieces.map(Box::as_mut)
     }
 
-    /// An ACK covers `span`. Returns whether any piece waited for it.
-    pub fn cover(&mut self, span: Span, cover: &CoveringAck) -> bool {
+    /// An ACK covers `span`. Returns whether any piece waited for it. `cover` describes the ACK.
+    pub fn cover(&mut self, span: Span, cover: impl FnOnce() -> CoveringAck) -> bool {
         // Most ACKs cover no waiting piece.
         if !self.open_within.overlaps(span) || overlapping(&self.open, span).next().is_none() {
             return false;
         }
         let inside = cut(&mut self.open, span, &mut self.cost);
         let starts: Vec<Offset> = inside.map(|piece| piece.span.start).collect();
+        let cover = cover();
         for start in starts {
             if let Some(piece) = self.open.remove(&start) {
-                self.insert_until_settled(piece, *cover);
+                self.insert_until_settled(piece, cover);
             }
         }
         let first = self.open.keys().next().copied();
@@ -342,7 +344,7 @@ impl Pieces {
 
     /// An ACK came late: the receiver sent it before those with a higher cumulative ACK. So it
     /// covered the pieces below before they did, and is the edge of the piece that begins there.
-    pub fn on_late_ack(&mut self, late: &CoveringAck) {
+    pub fn on_late_ack(&mut self, late: &ReceivedAck<'_>, dsack: Option<Span>) {
         let edge = late.cumulative;
         let piece = self.covered.get_mut(&edge);
         if let Some(cover) = piece.and_then(|piece| piece.cover.as_mut()) {
@@ -354,7 +356,7 @@ impl Pieces {
         for cover in covers.take_while(|cover| cover.cumulative > edge) {
             cover.cumulative = edge;
             cover.echo = late.echo;
-            cover.dsack = late.dsack;
+            cover.dsack = dsack;
             cover.carries_data = late.carries_data;
         }
     }

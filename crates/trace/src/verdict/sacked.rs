@@ -1,78 +1,90 @@
 //! What the receiver has selectively acknowledged above its cumulative ACK. Retransmitting it, as
 //! senders without SACK do, is spurious.
 
-use crate::memory::tree;
+use crate::memory::HeapSize;
 use recoup_units::{Offset, Span};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// The most ranges kept.
 const MOST_RANGES: usize = 1 << 12;
 
-/// Ranges that neither overlap nor touch: where each begins, and where it ends.
+/// Ranges that neither overlap nor touch, in order. Mostly there are few.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct Sacked(BTreeMap<Offset, Offset>);
+pub(super) struct Sacked(Vec<Span>);
 
 impl Sacked {
     /// Its memory on the heap, in bytes.
     pub fn memory(&self) -> usize {
-        tree(self.0.len(), size_of::<Span>())
+        self.0.heap_size()
+    }
+
+    /// Removes all ranges, keeping memory for a few.
+    pub fn clear(&mut self) {
+        self.0.clear();
+        self.0.shrink_to(USUAL_RANGES);
     }
 
     /// Adds a SACK block.
-    pub fn insert(&mut self, mut block: Span) {
+    pub fn insert(&mut self, block: Span) {
         if block.is_empty() || self.0.len() >= MOST_RANGES {
             return;
         }
-        while let Some((&start, &end)) = self.0.range(..=block.end).next_back()
-            && end >= block.start
-        {
-            if start <= block.start && end >= block.end {
-                return;
-            }
-            block = Span::new(start.min(block.start), end.max(block.end));
-            self.0.remove(&start);
-        }
-        self.0.insert(block.start, block.end);
+        let to = self.0.partition_point(|range| range.start <= block.end);
+        let from = self.0[..to].partition_point(|range| range.end < block.start);
+        let ([first, ..], Some(last)) = (&self.0[from..to], self.0[from..to].last()) else {
+            return self.0.insert(from, block);
+        };
+        let start = first.start.min(block.start);
+        self.0[from] = Span::new(start, last.end.max(block.end));
+        self.0.drain(from + 1..to);
+    }
+
+    /// The range with the byte at `offset`, or the last one below it.
+    fn last_up_to(&self, offset: Offset) -> Option<Span> {
+        let beyond = self.first_from(offset + 1);
+        beyond.checked_sub(1).map(|last| self.0[last])
+    }
+
+    /// The index of the first range that begins at `offset` or above.
+    fn first_from(&self, offset: Offset) -> usize {
+        self.0.partition_point(|range| range.start < offset)
     }
 
     /// Whether `block` lies inside a longer range.
     pub fn exceeds(&self, block: Span) -> bool {
-        let last = self.0.range(..=block.start).next_back();
-        last.is_some_and(|(&start, &end)| {
-            block.end <= end && (start, end) != (block.start, block.end)
-        })
+        let last = self.last_up_to(block.start);
+        last.is_some_and(|range| block.end <= range.end && range != block)
     }
 
     /// Whether all of `span` lies in one range.
     pub fn has(&self, span: Span) -> bool {
-        let last = self.0.range(..=span.start).next_back();
-        last.is_some_and(|(_, &end)| span.end <= end)
+        let last = self.last_up_to(span.start);
+        last.is_some_and(|range| span.end <= range.end)
     }
 
     /// Removes ranges that end below `cumulative`.
     pub fn forget(&mut self, cumulative: Offset) {
-        while let Some(first) = self.0.first_entry()
-            && *first.get() <= cumulative
-        {
-            first.remove();
+        let is_below = |range: &Span| range.end <= cumulative;
+        if self.0.first().is_some_and(is_below) {
+            let below = self.0.partition_point(is_below);
+            self.0.drain(..below);
         }
     }
 
     /// Whether more than `most` ranges lie in `span`.
     pub fn has_more_than(&self, most: usize, span: Span) -> bool {
-        let inside = self.0.range(span.start..span.end.max(span.start));
-        inside.take(most + 1).count() > most
+        let end = self.first_from(span.end);
+        end.saturating_sub(self.first_from(span.start)) > most
     }
 
     /// `span` cut at the ends of ranges, and whether each part is selectively acknowledged.
     pub fn cut(&self, span: Span) -> Vec<(Span, bool)> {
-        let across = self.0.range(..span.start).next_back();
-        let from = self.0.range(span.start..span.end.max(span.start));
-        let mut parts = Vec::new();
+        let from = self.first_from(span.start);
+        let to = self.first_from(span.end).max(from);
+        let mut parts = Vec::with_capacity(1);
         let mut at = span.start;
-        for (&start, &end) in across.into_iter().chain(from) {
-            let (start, end) = (start.max(at), end.min(span.end));
+        for range in &self.0[from.saturating_sub(1)..to] {
+            let (start, end) = (range.start.max(at), range.end.min(span.end));
             if start < end {
                 parts.extend([(Span::new(at, start), false), (Span::new(start, end), true)]);
                 at = end;
@@ -83,6 +95,9 @@ impl Sacked {
         parts
     }
 }
+
+/// Ranges for which unused memory is kept.
+const USUAL_RANGES: usize = 16;
 
 #[cfg(test)]
 mod tests {

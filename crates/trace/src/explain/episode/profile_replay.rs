@@ -6,6 +6,7 @@ use super::super::rtt_samples::Estimators;
 use super::super::tape::Tape;
 use super::row::Row;
 use crate::hosts::Score;
+use recoup_recovery::Ack;
 use serde::{Deserialize, Serialize};
 
 /// Retransmissions after which a profile far behind the best is dropped.
@@ -41,10 +42,12 @@ impl ProfileReplay {
         }
     }
 
-    /// Replays what is on the tape, as far as `most` work allows. Returns what it cost.
+    /// Replays what is on the tape, whose ACKs are `acks`, as far as `most` work allows. Returns what it
+    /// cost.
     pub fn run(
         &mut self,
         tape: &Tape,
+        acks: &[Ack],
         estimators: &mut Estimators<'_>,
         most: u64,
         rows: &mut [Row],
@@ -59,9 +62,14 @@ impl ProfileReplay {
             replay.begin(mechanisms, context, &tape.beginning, rtt);
             replay
         });
-        let complete = replay.run(tape, before.saturating_add(most), |index, explained| {
-            rows[index as usize].explained[self.candidate] = explained;
-        });
+        let complete = replay.run(
+            tape,
+            acks,
+            before.saturating_add(most),
+            |index, explained| {
+                rows[index as usize].explained[self.candidate] = explained;
+            },
+        );
         RunCost {
             work: replay.work() - before,
             complete,
