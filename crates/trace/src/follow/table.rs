@@ -248,6 +248,9 @@ impl ConnectionTable {
                 *only = self.only_connection(self.slot_of(group.hash), group);
             }
         }
+        if let Some(only) = only {
+            self.count_memory(only.slot);
+        }
     }
 
     /// The slot of what is probably the connection with this hash.
@@ -319,7 +322,7 @@ impl ConnectionTable {
             },
             None => self.begin(hash, timed, findings),
         };
-        self.deliver(slot, side, timed);
+        self.deliver_one(slot, side, timed);
     }
 
     /// Whether the connection was captured where the packet was, or is not open yet.
@@ -377,7 +380,7 @@ impl ConnectionTable {
                 let (slot, _) = self.replace(hash, slot, Closing::Replaced, first, findings);
                 for timed in &before {
                     let side = self.get(slot)?.side(&timed.packet.endpoints)?;
-                    self.deliver(slot, side, timed);
+                    self.deliver_one(slot, side, timed);
                 }
                 let side = self.get(slot)?.side(&timed.packet.endpoints)?;
                 Some((slot, side))
@@ -385,22 +388,39 @@ impl ConnectionTable {
         }
     }
 
-    /// Passes a packet to the connection in `slot`.
-    #[inline]
+    /// Passes a packet to the connection in `slot`. The caller counts its memory.
+    #[inline(always)]
     fn deliver(&mut self, slot: u32, side: usize, timed: &TimedPacket) {
+        if let Some(connection) = &mut self.slots[slot as usize]
+            && connection.on_packet(timed, side, &self.replay_context)
+        {
+            self.on_connection_over(slot, timed.time);
+        }
+    }
+
+    /// The same, and counts the memory.
+    #[inline(never)]
+    fn deliver_one(&mut self, slot: u32, side: usize, timed: &TimedPacket) {
+        self.deliver(slot, side, timed);
+        self.count_memory(slot);
+    }
+
+    /// The connection in `slot` has just ended.
+    #[cold]
+    fn on_connection_over(&mut self, slot: u32, now: Instant) {
         if let Some(connection) = &mut self.slots[slot as usize] {
-            connection.on_packet(timed, side, &self.replay_context);
-            if connection.has_just_ended() {
-                let host_facts = &mut self.host_facts;
-                connection.on_connection_over(&self.replay_context, |host, facts| {
-                    host_facts.push((host, facts))
-                });
-                let until = timed.time + LINGER;
-                self.lingering.push_back((until, slot, connection.serial));
-            }
-            if connection.may_have_grown() {
-                self.memory = self.memory.saturating_add_signed(connection.count_memory());
-            }
+            let host_facts = &mut self.host_facts;
+            connection.on_connection_over(&self.replay_context, |host, facts| {
+                host_facts.push((host, facts))
+            });
+            (self.lingering).push_back((now + LINGER, slot, connection.serial));
+        }
+    }
+
+    /// Counts the memory of the connection in `slot`, which may have changed.
+    fn count_memory(&mut self, slot: u32) {
+        if let Some(connection) = &mut self.slots[slot as usize] {
+            self.memory = self.memory.saturating_add_signed(connection.count_memory());
         }
     }
 
