@@ -497,9 +497,18 @@ impl Episode {
         }
         let rtts = &playback.tape.beginning.rtts;
         let mut estimators = Estimators::new(rtts, context.timestamps);
-        for replay in &mut self.profile_replays[first..] {
+        for i in first..self.profile_replays.len() {
             let most = context.most_work.saturating_sub(self.work);
-            let run = replay.run(playback, &mut estimators, most, &mut self.rows, context);
+            let (others, rest) = self.profile_replays.split_at_mut(i);
+            let replay = &mut rest[0];
+            let recorded = &mut self.rows[self.explained..];
+            let known = match self.incomplete {
+                true => None,
+                false => replay.take_over(others, playback, most, recorded, context),
+            };
+            let run = known.unwrap_or_else(|| {
+                replay.run(playback, &mut estimators, most, &mut self.rows, context)
+            });
             self.work += run.work;
             self.incomplete |= !run.complete;
             self.too_costly |= !run.complete;

@@ -11,6 +11,8 @@ pub(crate) struct Playback<'a> {
     /// One per [`Step::Heard`], in order.
     pub acks: Vec<Ack>,
     pub uneventful: Option<UneventfulEnd>,
+    /// The recording ends with this tape, so the replays need no state after it.
+    pub last: bool,
 }
 
 /// The end of a tape in which the sender sends new data and hears ACKs that advance, at short intervals.
@@ -27,7 +29,7 @@ pub(crate) struct UneventfulEnd {
 }
 
 impl<'a> Playback<'a> {
-    /// `last`: the replays need no state after the tape, because the recording ends with it.
+    /// `last`: the recording ends with this tape.
     pub fn new(tape: &'a Tape, last: bool) -> Self {
         let acks = tape.steps().iter().filter_map(|step| match step {
             Step::Heard(heard) => Some(tape.ack(heard)),
@@ -37,6 +39,7 @@ impl<'a> Playback<'a> {
             tape,
             acks: acks.collect(),
             uneventful: last.then(|| UneventfulEnd::of(tape)).flatten(),
+            last,
         }
     }
 }

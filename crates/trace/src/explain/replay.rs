@@ -15,6 +15,8 @@
 //!
 //! Source: the 2007 study §IV-A (the state machines of several senders, fed with a trace).
 
+#[cfg(test)]
+mod random_tapes;
 mod segment_size;
 mod unseen;
 
@@ -89,6 +91,8 @@ pub(crate) struct Replay {
     may_assume: Option<u32>,
     /// Segments sent in steps that were not replayed.
     skipped: u64,
+    /// A probe was due that the capture does not show, and that has changed the score.
+    probe_is_missing: bool,
 }
 
 impl Replay {
@@ -109,6 +113,7 @@ impl Replay {
             unseen: VecDeque::new(),
             may_assume: None,
             skipped: 0,
+            probe_is_missing: false,
         }
     }
 
@@ -147,6 +152,7 @@ impl Replay {
         self.unseen.clear();
         self.may_assume = None;
         self.skipped = 0;
+        self.probe_is_missing = false;
     }
 
     /// Takes the steps of a tape, and passes the explanation of each retransmission to `explain`. Stops
@@ -272,6 +278,12 @@ impl Replay {
         self.sender.board().work() + self.skipped
     }
 
+    /// Whether a profile that differs only in having no probes explains the same. Before a probe is sent,
+    /// those of the draft change nothing but their own timer.
+    pub fn is_same_without_probes(&self) -> bool {
+        !self.probe_is_missing && !self.away && self.sender.counters().probes == 0
+    }
+
     /// Its memory, in bytes.
     pub fn memory(&self) -> usize {
         allocated(size_of::<Self>()) + self.sender.board().memory()
@@ -324,6 +336,7 @@ impl Replay {
             });
         };
         let probed = reason.skipped_probe.is_none_or(|due| clock.in_time(due));
+        self.probe_is_missing |= !probed;
         let fits = match reason.timer {
             None => !self.overdue,
             Some((Timer::Probe | Timer::Rto, due)) => {
@@ -385,9 +398,15 @@ impl Replay {
         let clock = self.clock(at);
         // What was due since the last step is not late yet if that was a moment ago.
         if at.since(clock.since) > LATE {
-            let missed = |due: Instant| !clock.in_time(due) && due > clock.since;
-            let missed = self.sender.retransmission_deadlines().any(missed);
-            self.absent += u32::from(missed);
+            let is_missed = |due: Instant| !clock.in_time(due) && due > clock.since;
+            let missed = (self.sender.retransmission_timers()).filter(|(_, due)| is_missed(*due));
+            let (mut any, mut besides_probe) = (false, false);
+            for (timer, _) in missed {
+                any = true;
+                besides_probe |= timer != Timer::Probe;
+            }
+            self.absent += u32::from(any);
+            self.probe_is_missing |= any && !besides_probe;
         }
         self.now = at;
     }

@@ -68,6 +68,36 @@ impl ProfileReplay {
         }
     }
 
+    /// Takes over the result of a profile that differs only in its probes, if they made no difference and
+    /// this recording has no other tape. `others` have replayed all of the tape; `rows` are those of the
+    /// recording.
+    pub fn take_over(
+        &mut self,
+        others: &[Self],
+        playback: &Playback<'_>,
+        most: u64,
+        rows: &mut [Row],
+        context: &EpisodeContext<'_>,
+    ) -> Option<RunCost> {
+        if !playback.last || self.replay.is_some() {
+            return None;
+        }
+        let with = context.candidates.with_draft_probes(self.candidate)?;
+        let other = others.iter().find(|other| other.candidate == with)?;
+        let replay = other.replay.as_ref()?;
+        if !replay.is_same_without_probes() || replay.work() > most {
+            return None;
+        }
+        for row in rows {
+            row.explained[self.candidate] = row.explained[with];
+        }
+        self.previous = self.previous.plus(replay.score());
+        Some(RunCost {
+            work: replay.work(),
+            complete: true,
+        })
+    }
+
     /// Its memory on the heap, in bytes.
     pub fn memory(&self) -> usize {
         (self.replay.as_ref()).map_or(0, |replay| replay.memory())
