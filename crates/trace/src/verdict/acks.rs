@@ -269,6 +269,13 @@ impl AckVerdicts {
         }
     }
 
+    /// Frees spare memory.
+    pub fn shrink(&mut self) {
+        self.pieces.shrink();
+        self.history.shrink();
+        self.challenge_acks.shrink();
+    }
+
     /// Its memory on the heap, in bytes.
     pub fn memory(&self) -> usize {
         self.pieces.memory()

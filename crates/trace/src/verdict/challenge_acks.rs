@@ -63,7 +63,14 @@ struct LastAck {
 impl ChallengeAcks {
     /// Its memory on the heap, in bytes.
     pub fn memory(&self) -> usize {
-        self.kept.heap_size() + self.hole_fills.heap_size()
+        self.kept.heap_size() + self.repeats.heap_size() + self.hole_fills.heap_size()
+    }
+
+    /// Frees spare memory.
+    pub fn shrink(&mut self) {
+        self.kept.shrink_to_fit();
+        self.repeats.shrink_to_fit();
+        self.hole_fills.shrink_to_fit();
     }
 
     /// Removes everything, keeping memory.
