@@ -17,7 +17,7 @@ use super::replay::MOST_REPLAYED;
 use super::rtt_samples::Estimators;
 use super::tape::{Departure, Tape};
 use crate::ablation::{Step, reaches};
-use crate::finding::{Evidence, Renumbering, Retransmission, Triggers, Vantage, Verdict};
+use crate::finding::{self, Evidence, Renumbering, Retransmission, Triggers, Vantage, Verdict};
 use crate::hosts::{HostFacts, ProbeEvidence, ReportsDuplicates, Score};
 use crate::memory::{HeapSize, allocated};
 use crate::read::CapturedPacket;
@@ -33,7 +33,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-pub(crate) use result::{ConnectionEnd, EpisodeResult, Learned};
+pub(crate) use result::{ConnectionEnd, Learned};
 pub(crate) use row::{PacketKind, PriorTransmissions};
 
 /// Steps without any sign of loss after which recording stops. Restarting it costs about as much.
@@ -201,7 +201,7 @@ impl Episode {
         }
         self.shrink();
         Learned {
-            sender: self.sender_facts(context),
+            sender: sender_facts(&self.replayed(context), context),
             receiver: self.receiver_facts(),
         }
     }
@@ -210,20 +210,9 @@ impl Episode {
     fn shrink(&mut self) {
         self.rows.shrink_to_fit();
         self.recovering.shrink_to_fit();
+        self.profile_replays.shrink_to_fit();
         self.ack_verdicts.shrink();
         self.arrival_verdicts.shrink();
-    }
-
-    /// What the direction showed of its sender. Away from the sender the scores are blurred, and
-    /// show no probes.
-    fn sender_facts(&self, context: &EpisodeContext<'_>) -> HostFacts {
-        let mut replayed = self.replayed(context);
-        match context.vantage {
-            Vantage::Unknown => return HostFacts::default(),
-            Vantage::Sender => {}
-            Vantage::Between | Vantage::Receiver => replayed.probes = ProbeEvidence::default(),
-        }
-        context.candidates.facts(&replayed)
     }
 
     /// What the direction showed of its receiver since this was last called.
@@ -524,13 +513,15 @@ impl Episode {
         }
     }
 
-    /// Passes each retransmission to `report`, in order.
+    /// Passes each retransmission to `report`, in order, and adds what they show to `found`. Returns what
+    /// the direction showed of the hosts since [`on_connection_over`](Self::on_connection_over).
     pub fn close(
         &mut self,
         context: &EpisodeContext<'_>,
         end: &ConnectionEnd,
+        found: &mut finding::Direction,
         mut report: impl FnMut(ProvisionalRow),
-    ) -> EpisodeResult {
+    ) -> Learned {
         if let Some(tape) = &mut self.tape {
             tape.deliver_rest();
         }
@@ -552,13 +543,17 @@ impl Episode {
         });
         let replayed = self.replayed(context);
         let exact = vantage == Vantage::Sender;
-        let best = context.with_sender(|host| context.candidates.best(&replayed, host, exact));
-        let mut result = EpisodeResult::default();
+        let best = context.best_profiles(&replayed, exact);
         if exact {
-            result.profile = context.candidates.identification(&replayed, &best);
+            found.profile = context.candidates.identification(&replayed, &best);
         }
-        result.learned.sender = self.sender_facts(context);
-        result.learned.receiver = self.receiver_facts();
+        let learned = Learned {
+            sender: match end.was_over {
+                true => HostFacts::default(),
+                false => sender_facts(&replayed, context),
+            },
+            receiver: self.receiver_facts(),
+        };
         let proven = self.ack_verdicts.proof();
         let by_others = context.receiver_reports();
         let belief = proven.unwrap_or(by_others.belief());
@@ -567,12 +562,12 @@ impl Episode {
         for row in &self.rows {
             let by_profile = row.triggers_by_profile();
             let triggers = best.first().map_or(row.triggers, |&best| by_profile[best]);
-            let Some(found) = row.verdict_at(vantage) else {
+            let Some(conditional) = row.verdict_at(vantage) else {
                 continue;
             };
-            let (verdict, evidence) = found.given(belief);
-            let alternative = AlternativeVerdict::new(&found, belief).filter(|_| !settled);
-            result.tally.add(triggers, verdict);
+            let (verdict, evidence) = conditional.given(belief);
+            let alternative = AlternativeVerdict::new(&conditional, belief).filter(|_| !settled);
+            found.retransmissions.add(triggers, verdict);
             recovery_time.add(row);
             let retransmission = Retransmission {
                 frame: row.frame,
@@ -601,12 +596,25 @@ impl Episode {
                 triggers: by_profile,
             });
         }
-        result.too_costly = self.too_costly
+        found.too_costly |= self.too_costly
             || self.ack_verdicts.is_too_costly()
             || self.arrival_verdicts.is_too_costly();
-        result.recoveries = recovery_time.recoveries;
-        result.recovering = recovery_time.time;
-        result
+        found.episodes = recovery_time.recoveries;
+        found.recovering = recovery_time.time;
+        learned
+    }
+}
+
+/// What the replays show of the direction's sender. Away from the sender the scores are blurred, and
+/// show no probes.
+fn sender_facts(replayed: &Replayed, context: &EpisodeContext<'_>) -> HostFacts {
+    match context.vantage {
+        Vantage::Unknown => HostFacts::default(),
+        Vantage::Sender => context.candidates.facts(&replayed.scores, replayed.probes),
+        Vantage::Between | Vantage::Receiver => {
+            let no_probes = ProbeEvidence::default();
+            context.candidates.facts(&replayed.scores, no_probes)
+        }
     }
 }
 
