@@ -1,5 +1,6 @@
-//! Estimates of the memory that collections hold on the heap, in bytes.
+//! Estimates of the memory that collections hold on the heap, in bytes, and a type that saves some.
 
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// What the allocator adds to an allocation.
@@ -25,6 +26,33 @@ impl<T> HeapSize for VecDeque<T> {
     #[inline]
     fn heap_size(&self) -> usize {
         allocated(self.capacity() * size_of::<T>())
+    }
+}
+
+/// An optional number in 8 bytes, half as many as an `Option<u64>`. The largest number stands for none.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct OptionalU64(u64);
+
+impl OptionalU64 {
+    pub const NONE: Self = Self(u64::MAX);
+
+    /// The number, if there is one.
+    #[inline]
+    pub fn get(self) -> Option<u64> {
+        (self.0 != u64::MAX).then_some(self.0)
+    }
+}
+
+impl Default for OptionalU64 {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
+impl From<u64> for OptionalU64 {
+    #[inline]
+    fn from(number: u64) -> Self {
+        Self(number)
     }
 }
 

@@ -42,7 +42,7 @@ const QUIET_STEPS: u32 = 96;
 const RESTARTED_PER_QUIET_STEP: u32 = 4;
 
 /// Rows for which a reused episode keeps memory.
-const USUAL_ROWS: usize = 16;
+const USUAL_ROWS: usize = 4;
 
 /// Rows searched for earlier copies of bytes that are no longer outstanding.
 const RECENT_ROWS: usize = 64;
@@ -197,14 +197,15 @@ impl Episode {
             self.replay_and_settle(context, now);
             self.stop_recording(context);
         }
+        self.shrink();
         Learned {
             sender: sender_facts(&self.replayed(context), context),
             receiver: self.receiver_facts(),
         }
     }
 
-    /// Frees spare memory: the connection ended a while ago, and few packets come after that.
-    pub fn shrink(&mut self) {
+    /// Frees spare memory: little will be added.
+    fn shrink(&mut self) {
         self.rows.shrink_to_fit();
         self.recovering.shrink_to_fit();
         self.profile_replays.shrink_to_fit();

@@ -14,7 +14,7 @@ use crate::explain::episode::{ConnectionEnd, Learned};
 use crate::explain::provisional::ProvisionalRow;
 use crate::finding::{self, CapturePoint, Closing, Opening, Renumbering};
 use crate::hosts::HostFacts;
-use crate::memory::{HeapSize, allocated};
+use crate::memory::{HeapSize, OptionalU64, allocated};
 use crate::read::CapturedPacket;
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, Flags, Options, Segment};
@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::mem::{offset_of, replace, take};
 use std::net::IpAddr;
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 pub(crate) use succession::Owner;
@@ -67,7 +68,7 @@ pub(crate) struct ConnectionState {
     /// Distinguishes connections that used the same slot.
     pub serial: u64,
     /// The connection's number in the capture, once it has one.
-    pub number: Option<u64>,
+    pub number: OptionalU64,
     first_frame: u64,
     /// When the first packet was captured, by its timestamp in the capture.
     begun: Instant,
@@ -76,12 +77,16 @@ pub(crate) struct ConnectionState {
     syns: [Option<LastSyn>; 2],
 }
 
-const _: () = assert!(offset_of!(ConnectionState, shared) == 64);
+const _: () = {
+    assert!(offset_of!(ConnectionState, shared) == 64);
+    // Tens of thousands are kept, and the allocator has blocks of this size.
+    assert!(size_of::<ConnectionState>() <= 1280);
+};
 
 /// The last SYN of a direction.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct LastSyn {
-    fingerprint: u32,
+    fingerprint: NonZeroU32,
     time: Instant,
     /// By its timestamp in the capture.
     captured_at: Instant,
@@ -90,14 +95,15 @@ struct LastSyn {
 /// What was seen of the handshake.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Handshake {
-    /// When the SYN passed; `None` if it passed more than once.
-    syn_at: Option<Instant>,
+    /// When the SYN passed, in ns; none if it passed more than once.
+    syn_at: OptionalU64,
     syns: u8,
     syn_acks: u8,
     /// Which ends sent a SYN, and which answered the other's.
     opened: [bool; 2],
     answered: [bool; 2],
-    rtt: Option<Duration>,
+    /// In ns.
+    rtt: OptionalU64,
     /// The window scale options, until both are known.
     scales: [Option<u8>; 2],
     sack: [bool; 2],
@@ -110,12 +116,12 @@ impl Handshake {
     /// The end that sent the SYN acknowledged the SYN-ACK, if there was one.
     #[cold]
     fn on_final_ack(&mut self, now: Instant) {
-        if self.rtt.is_none()
+        if self.rtt.get().is_none()
             && self.syns == 1
             && self.syn_acks == 1
-            && let Some(syn_at) = self.syn_at.take()
+            && let Some(syn_at) = take(&mut self.syn_at).get()
         {
-            self.rtt = Some(now.since(syn_at));
+            self.rtt = now.nanos_since(Instant::from_nanos(syn_at)).into();
         }
     }
 }
@@ -126,7 +132,7 @@ impl ConnectionState {
         let packet = &timed.packet;
         let mut new = Box::new(Self {
             serial,
-            number: None,
+            number: OptionalU64::NONE,
             first_frame: packet.frame,
             last_frame: packet.frame,
             shared: Shared::new(packet.endpoints),
@@ -165,7 +171,7 @@ impl ConnectionState {
             false => packet.endpoints,
         };
         self.serial = serial;
-        self.number = None;
+        self.number = OptionalU64::NONE;
         self.first_frame = packet.frame;
         self.last_frame = packet.frame;
         self.shared = Shared::new(endpoints);
@@ -288,14 +294,15 @@ impl ConnectionState {
             };
             let syn = self.syns[side];
             let others = self.directions[side].recent_packets(now);
-            let others = others.filter(|other| syn.is_none_or(|syn| syn.fingerprint != other.0));
-            let own = syn.map(|syn| (syn.fingerprint, syn.time));
+            let fingerprint_of_syn = syn.map(|syn| syn.fingerprint.get());
+            let others = others.filter(|other| fingerprint_of_syn != Some(other.0));
+            let own = syn.map(|syn| (syn.fingerprint.get(), syn.time));
             for (fingerprint, at) in own.into_iter().chain(others) {
                 let sighting = Sighting {
                     fingerprint,
                     mark,
                     at,
-                    syn: syn.is_some_and(|syn| syn.fingerprint == fingerprint),
+                    syn: fingerprint_of_syn == Some(fingerprint),
                     identified: true,
                     end: None,
                     ack: None,
@@ -312,7 +319,7 @@ impl ConnectionState {
         self.syns[side].is_some_and(|syn| {
             timed.time.nanos_since(syn.time) > WITHIN_A_HOST
                 && timed.packet.at != syn.captured_at
-                && fingerprint(&timed.packet) == syn.fingerprint
+                && fingerprint_of_syn(&timed.packet) == syn.fingerprint
         })
     }
 
@@ -404,7 +411,7 @@ impl ConnectionState {
             self.directions[side].begin(segment.seq);
         }
         self.syns[side] = Some(LastSyn {
-            fingerprint: fingerprint(packet),
+            fingerprint: fingerprint_of_syn(packet),
             time: now,
             captured_at: packet.at,
         });
@@ -414,7 +421,10 @@ impl ConnectionState {
             handshake.syn_acks = handshake.syn_acks.saturating_add(1);
         } else {
             handshake.syns = handshake.syns.saturating_add(1);
-            handshake.syn_at = (handshake.syns == 1).then_some(now);
+            handshake.syn_at = match handshake.syns {
+                1 => now.as_nanos().into(),
+                _ => OptionalU64::NONE,
+            };
             handshake.opened[side] = true;
         }
         handshake.scales[side] = (options.window_scale).map(|s| s.min(Options::MAX_WINDOW_SCALE));
@@ -513,7 +523,7 @@ impl ConnectionState {
 
     /// Its number or, before it has one, the frame of its first packet.
     fn id(&self) -> u64 {
-        self.number.unwrap_or(self.first_frame)
+        self.number.get().unwrap_or(self.first_frame)
     }
 
     /// The frame of its first packet.
@@ -529,8 +539,8 @@ impl ConnectionState {
 
     /// Gives it another number, and its frames too.
     pub fn renumber(&mut self, by: Renumbering) {
-        if let Some(number) = &mut self.number {
-            *number = number.saturating_add(by.connections);
+        if let Some(number) = self.number.get() {
+            self.number = number.saturating_add(by.connections).into();
         }
         for frame in [&mut self.first_frame, &mut self.last_frame] {
             *frame = frame.saturating_add(by.frames);
@@ -606,7 +616,7 @@ impl ConnectionState {
             begun: self.begun,
             ended: self.begun.plus_nanos(self.last.nanos_since(self.first)),
             packets: self.packets + take(&mut self.pending_syns).len() as u64,
-            handshake_rtt: self.handshake.rtt,
+            handshake_rtt: self.handshake.rtt.get().map(Duration::from_nanos),
             capture_point: CapturePoint::default(),
             directions: Default::default(),
         };
@@ -633,6 +643,11 @@ impl ConnectionState {
         rows[from..].sort_by_key(|row| row.retransmission.frame);
         found
     }
+}
+
+/// The fingerprint of a SYN; 1 stands for 0.
+fn fingerprint_of_syn(packet: &CapturedPacket) -> NonZeroU32 {
+    NonZeroU32::new(fingerprint(packet)).unwrap_or(NonZeroU32::MIN)
 }
 
 /// Passes what direction `side` showed of the hosts at its ends to `learned`.

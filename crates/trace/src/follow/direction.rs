@@ -537,9 +537,6 @@ impl DirectionState {
         self.outstanding.shrink_to_fit();
         self.acknowledged = self.acknowledged.saturating_sub(forgotten as u32);
         self.rtts.forget_most();
-        if let Some(episode) = &mut self.episode {
-            episode.shrink();
-        }
     }
 
     /// This end has acknowledged the peer's FIN: the peer may no longer report duplicates.

@@ -468,7 +468,7 @@ impl ConnectionTable {
         for unnumbered in self.unnumbered.drain(..) {
             let open = self.slots[unnumbered.slot as usize].as_mut();
             if let Some(open) = open.filter(|open| open.serial == unnumbered.serial) {
-                open.number = Some(number(unnumbered.frame));
+                open.number = number(unnumbered.frame).into();
             }
         }
         for (mut connection, mut rows) in self.unnumbered_closed.drain(..) {

@@ -272,6 +272,7 @@ impl AckVerdicts {
     /// Frees spare memory.
     pub fn shrink(&mut self) {
         self.pieces.shrink();
+        self.pending.shrink();
         self.history.shrink();
         self.challenge_acks.shrink();
     }

@@ -39,6 +39,12 @@ impl PendingVerdicts {
         self.waiting.heap_size() + self.decided.heap_size()
     }
 
+    /// Frees spare memory.
+    pub fn shrink(&mut self) {
+        self.waiting.shrink_to_fit();
+        self.decided.shrink_to_fit();
+    }
+
     /// Adds a retransmission of `len`, with a higher number than all before.
     pub fn begin(&mut self, index: u32, len: u64) {
         if len == 0 {

@@ -43,7 +43,7 @@ impl ConnectionTable {
             (
                 "too many connections were counted",
                 self.next_serial <= MOST_COUNTED
-                    && open().all(|open| open.number <= Some(MOST_COUNTED)),
+                    && open().all(|open| open.number.get() <= Some(MOST_COUNTED)),
             ),
             (
                 "a connection to number has no slot",

@@ -157,7 +157,7 @@ impl ConnectionTable {
         }
         found.capture_point = capture_point;
         self.check_separation(&found, connection.late_copies());
-        match connection.number {
+        match connection.number.get() {
             Some(_) => self.held.take(found, rows, findings),
             None => self.unnumbered_closed.push((found, rows)),
         }
