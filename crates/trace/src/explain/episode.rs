@@ -11,6 +11,7 @@ mod row;
 
 use super::context::EpisodeContext;
 use super::identify::Replayed;
+use super::playback::Playback;
 use super::provisional::{AlternativeVerdict, ProvisionalRow};
 use super::replay::MOST_REPLAYED;
 use super::rtt_samples::Estimators;
@@ -182,9 +183,10 @@ impl Episode {
     pub fn explain_recorded(&mut self, context: &EpisodeContext<'_>, now: Instant) {
         let no_retransmission = self.rows.len() == self.explained;
         let no_acks = self.tape.as_ref().is_some_and(|tape| !tape.has_acks());
-        self.replay_and_settle(context, now);
+        let last = self.is_quiet() || no_retransmission || no_acks;
+        self.replay_and_settle(context, now, last);
         let incomplete = std::mem::take(&mut self.incomplete);
-        if self.is_quiet() || no_retransmission || no_acks || incomplete {
+        if last || incomplete {
             self.stop_recording(context);
         }
     }
@@ -194,7 +196,7 @@ impl Episode {
     pub fn on_connection_over(&mut self, context: &EpisodeContext<'_>, now: Instant) -> Learned {
         if let Some(tape) = &mut self.tape {
             tape.deliver_rest();
-            self.replay_and_settle(context, now);
+            self.replay_and_settle(context, now, true);
             self.stop_recording(context);
         }
         self.shrink();
@@ -442,9 +444,9 @@ impl Episode {
         self.ack_verdicts.on_reset(now);
     }
 
-    /// Replays what is recorded, and settles the verdicts that are final.
-    fn replay_and_settle(&mut self, context: &EpisodeContext<'_>, now: Instant) {
-        self.replay(context);
+    /// Replays what is recorded, and settles the verdicts that are final. `last`: the recording ends.
+    fn replay_and_settle(&mut self, context: &EpisodeContext<'_>, now: Instant, last: bool) {
+        self.replay(context, last);
         let rows = &mut self.rows;
         self.ack_verdicts
             .set_receiver_options(receiver_options(context));
@@ -462,50 +464,60 @@ impl Episode {
 
     /// Replays the tape under the candidate profiles. On a known host, the plausible profiles come
     /// first, and the others only if each of them leaves a retransmission unexplained. Later tapes
-    /// skip the profiles that are far behind.
-    fn replay(&mut self, context: &EpisodeContext<'_>) {
+    /// skip the profiles that are far behind. `last`: the recording ends with this tape.
+    fn replay(&mut self, context: &EpisodeContext<'_>, last: bool) {
         let Some(mut tape) = self.tape.take() else {
             return;
         };
         // Where the capture cut options, the sender knew more than the replay does.
         if self.rows.len() > self.explained && !context.options_cut {
+            let playback = Playback::new(&tape, last);
             if self.profile_replays.is_empty() {
-                self.choose_profiles(&tape, context);
+                self.choose_profiles(&playback, context);
             } else {
                 drop_unlikely(&mut self.profile_replays, context);
-                self.run_replays(0, &tape, context);
+                self.run_replays(0, &playback, context);
             }
         }
         tape.clear();
         self.tape = Some(tape);
     }
 
-    fn choose_profiles(&mut self, tape: &Tape, context: &EpisodeContext<'_>) {
+    fn choose_profiles(&mut self, playback: &Playback<'_>, context: &EpisodeContext<'_>) {
         let plausible_profiles: Vec<usize> = match context.vantage {
             Vantage::Sender => context.sender_profiles().plausible().collect(),
             _ => Vec::new(),
         };
         let new = plausible_profiles.iter().map(|&i| ProfileReplay::new(i));
         self.profile_replays.extend(new);
-        self.run_replays(0, tape, context);
+        self.run_replays(0, playback, context);
         let mut replays = self.profile_replays.iter();
         if !replays.any(|replay| replay.score().is_full()) {
             let others = (0..context.candidates.len()).filter(|i| !plausible_profiles.contains(i));
             self.profile_replays.extend(others.map(ProfileReplay::new));
-            self.run_replays(plausible_profiles.len(), tape, context);
+            self.run_replays(plausible_profiles.len(), playback, context);
         }
     }
 
     /// Runs the replays from number `first` on.
-    fn run_replays(&mut self, first: usize, tape: &Tape, context: &EpisodeContext<'_>) {
+    fn run_replays(&mut self, first: usize, playback: &Playback<'_>, context: &EpisodeContext<'_>) {
         if !reaches(Step::Replay) {
             return;
         }
-        let acks = tape.acks();
-        let mut estimators = Estimators::new(&tape.beginning.rtts, context.timestamps);
-        for replay in &mut self.profile_replays[first..] {
+        let rtts = &playback.tape.beginning.rtts;
+        let mut estimators = Estimators::new(rtts, context.timestamps);
+        for i in first..self.profile_replays.len() {
             let most = context.most_work.saturating_sub(self.work);
-            let run = replay.run(tape, &acks, &mut estimators, most, &mut self.rows, context);
+            let (others, rest) = self.profile_replays.split_at_mut(i);
+            let replay = &mut rest[0];
+            let recorded = &mut self.rows[self.explained..];
+            let known = match self.incomplete {
+                true => None,
+                false => replay.take_over(others, playback, most, recorded, context),
+            };
+            let run = known.unwrap_or_else(|| {
+                replay.run(playback, &mut estimators, most, &mut self.rows, context)
+            });
             self.work += run.work;
             self.incomplete |= !run.complete;
             self.too_costly |= !run.complete;
@@ -522,7 +534,7 @@ impl Episode {
         if let Some(tape) = &mut self.tape {
             tape.deliver_rest();
         }
-        self.replay(context);
+        self.replay(context, true);
         self.stop_recording(context);
         let vantage = context.vantage;
         let rows = &mut self.rows;

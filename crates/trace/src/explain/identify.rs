@@ -174,6 +174,15 @@ impl Candidates {
         &self.profiles[i].1
     }
 
+    /// The profile that differs from the `i`-th only in that it sends the draft's tail loss probes.
+    pub fn with_draft_probes(&self, i: usize) -> Option<usize> {
+        let (with, _) = *self.pairs.iter().find(|(_, without)| *without == i)?;
+        let probe = self.mechanisms(with).probe;
+        probe
+            .is_some_and(|probe| !probe.is_modern())
+            .then_some(with)
+    }
+
     /// What the explanations of a connection's retransmissions say of probes. `replayed`: whether
     /// a candidate was replayed.
     pub fn probe_evidence<'a>(

@@ -367,15 +367,6 @@ impl Tape {
         ack
     }
 
-    /// All of its ACKs as the engine takes them, in order.
-    pub fn acks(&self) -> Vec<Ack> {
-        let acks = self.steps.iter().filter_map(|step| match step {
-            Step::Heard(heard) => Some(self.ack(heard)),
-            Step::Sent { .. } | Step::PathMtu { .. } => None,
-        });
-        acks.collect()
-    }
-
     pub fn has_acks(&self) -> bool {
         let is_ack = |step: &Step| matches!(step, Step::Heard(_));
         self.steps.iter().any(is_ack)
@@ -431,6 +422,11 @@ impl HeardAck {
     /// Everything below has arrived.
     pub fn cumulative(&self) -> Offset {
         self.cumulative
+    }
+
+    /// Whether it carries SACK blocks.
+    pub fn has_blocks(&self) -> bool {
+        self.blocks > 0
     }
 
     /// It reached the sender after `at`.

@@ -212,9 +212,14 @@ impl ConnectionState {
         (packet.src == *dst && packet.dst == *src).then_some(1)
     }
 
-    /// Takes the next packet, sent in direction `side`.
-    #[inline]
-    pub fn on_packet(&mut self, timed: &TimedPacket, side: usize, replay_context: &ReplayContext) {
+    /// Takes the next packet, sent in direction `side`. Returns whether it ended the connection.
+    #[inline(always)]
+    pub fn on_packet(
+        &mut self,
+        timed: &TimedPacket,
+        side: usize,
+        replay_context: &ReplayContext,
+    ) -> bool {
         let packet = &timed.packet;
         // Within a connection, time does not go back.
         let now = timed.time.max(self.last);
@@ -224,19 +229,19 @@ impl ConnectionState {
         self.has_sent[side] = true;
         if !reaches(Step::Follow) {
             self.reset |= (packet.segment.flags).intersects(Flags::FIN.union(Flags::RST));
-            return;
+            return !replace(&mut self.was_over, self.reset) && self.reset;
         }
         if reaches(Step::Sample)
             && self.directions[side].is_identical_to_recent(packet, now)
             && self.is_duplicate(packet, now, side, replay_context)
         {
-            return;
+            return false;
         }
         let flags = packet.segment.flags;
         let mut crosses_syn = false;
         if flags.intersects(Flags::SYN.union(Flags::RST)) {
             if flags.contains(Flags::RST) && !self.is_valid_reset(&packet.segment, side) {
-                return;
+                return false;
             }
             crosses_syn = flags.contains(Flags::SYN) && self.on_syn(packet, now, side);
         }
@@ -252,7 +257,7 @@ impl ConnectionState {
                 replay_context,
                 side: 1 - side,
             };
-            if let Some(took) = peer.on_ack(packet, now, &context) {
+            if let Some(took) = peer.on_ack(packet, now, context) {
                 self.shared.on_response(took, side);
             }
             if side == 0 && self.in_handshake {
@@ -266,23 +271,19 @@ impl ConnectionState {
                 replay_context,
                 side,
             };
-            own.on_packet(packet, now, &context);
+            own.on_packet(packet, now, context);
         }
         self.reset |= flags.contains(Flags::RST);
         if self.reset {
             own.on_reset(now);
             peer.on_reset(now);
         }
-        if peer.is_closed() && !self.knows_close[side] {
+        let peer_is_closed = peer.is_closed();
+        if peer_is_closed && !self.knows_close[side] {
             self.knows_close[side] = true;
             own.on_close(now);
         }
-    }
-
-    /// Whether the packet that was just taken ended the connection.
-    #[inline]
-    pub fn has_just_ended(&mut self) -> bool {
-        let is_over = self.is_over();
+        let is_over = self.reset || (peer_is_closed && own.is_closed());
         !replace(&mut self.was_over, is_over) && is_over
     }
 
@@ -379,7 +380,7 @@ impl ConnectionState {
             side,
         };
         let now = timed.time.max(self.last);
-        self.directions[side].on_path_mtu(&timed.packet, now, &context);
+        self.directions[side].on_path_mtu(&timed.packet, now, context);
     }
 
     /// Whether a packet identical to a recent one is the same packet captured twice.
@@ -398,7 +399,7 @@ impl ConnectionState {
             replay_context,
             side,
         };
-        let is_duplicate = self.directions[side].is_duplicate(packet, now, most, &context);
+        let is_duplicate = self.directions[side].is_duplicate(packet, now, most, context);
         self.shared.syn_duplicated |= is_duplicate && self.handshake.syn_acks == 0;
         is_duplicate
     }
@@ -495,7 +496,7 @@ impl ConnectionState {
                 replay_context,
                 side,
             };
-            let facts = self.directions[side].on_connection_over(&context, self.last);
+            let facts = self.directions[side].on_connection_over(context, self.last);
             pass_on(facts, &self.shared, side, &mut learned);
         }
     }
@@ -564,13 +565,6 @@ impl ConnectionState {
         allocated(size_of::<Self>()) + directions.sum::<usize>() + self.pending_syns.heap_size()
     }
 
-    /// Whether the memory should be [counted](Self::count_memory): this packet may have changed it much.
-    #[inline]
-    pub fn may_have_grown(&self) -> bool {
-        // Vectors grow at powers of two. Once the connection is over, they are shrunk.
-        self.was_over || self.packets.is_multiple_of(16) || self.packets.is_power_of_two()
-    }
-
     /// Updates [`counted_memory`](Self::counted_memory). Returns the change.
     pub fn count_memory(&mut self) -> isize {
         let memory = u32::try_from(self.memory()).unwrap_or(u32::MAX);
@@ -624,7 +618,7 @@ impl ConnectionState {
                 side,
             };
             let direction = &mut self.directions[side];
-            let (mut direction, mut facts) = direction.close(&context, &end, |row| rows.push(row));
+            let (mut direction, mut facts) = direction.close(context, &end, |row| rows.push(row));
             direction.absent = !self.has_sent[side];
             if was_over {
                 // They were passed on then.

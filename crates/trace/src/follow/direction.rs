@@ -250,7 +250,7 @@ impl DirectionState {
     }
 
     #[cold]
-    fn episode_context<'a>(&self, context: &DirectionContext<'a>) -> EpisodeContext<'a> {
+    fn episode_context<'a>(&self, context: DirectionContext<'a>) -> EpisodeContext<'a> {
         let mss = self.mss.bytes_or_usual();
         let most_work = FREE_WORK + WORK_PER_SEGMENT * self.captured_segments();
         let mut episode_context = context.episode_context(mss, self.rtts.least(), most_work);
@@ -276,7 +276,7 @@ impl DirectionState {
         &mut self,
         packet: &CapturedPacket,
         now: Instant,
-        context: &DirectionContext<'_>,
+        context: DirectionContext<'_>,
     ) {
         let segment = &packet.segment;
         let follows_lost = self.on_arrival(packet, now, context);
@@ -326,7 +326,7 @@ impl DirectionState {
     /// Lets the episode explain what it has recorded, if that is due. Without this, a direction
     /// that is never acknowledged would record without end.
     #[inline]
-    pub(super) fn explain_if_due(&mut self, now: Instant, context: &DirectionContext<'_>) {
+    pub(super) fn explain_if_due(&mut self, now: Instant, context: DirectionContext<'_>) {
         if !self
             .episode
             .as_ref()
@@ -374,7 +374,7 @@ impl DirectionState {
         packet: &CapturedPacket,
         now: Instant,
         span: Span,
-        context: &DirectionContext<'_>,
+        context: DirectionContext<'_>,
     ) {
         let segment = &packet.segment;
         if segment.payload_len == 1 && self.is_beyond_closed_window(span) {
@@ -414,7 +414,7 @@ impl DirectionState {
         segment: &Segment,
         now: Instant,
         span: Span,
-        context: &DirectionContext<'_>,
+        context: DirectionContext<'_>,
     ) {
         let departure = self.departure(now, context);
         if let Some(episode) = &mut self.episode {
@@ -435,7 +435,7 @@ impl DirectionState {
         packet: &CapturedPacket,
         now: Instant,
         span: Span,
-        context: &DirectionContext<'_>,
+        context: DirectionContext<'_>,
     ) {
         let departure = self.departure(now, context);
         let episode_context = self.episode_context(context);
@@ -518,12 +518,15 @@ impl DirectionState {
     }
 
     /// The connection has ended. Returns what it showed of the hosts.
-    pub fn on_connection_over(&mut self, context: &DirectionContext<'_>, now: Instant) -> Learned {
+    pub fn on_connection_over(&mut self, context: DirectionContext<'_>, now: Instant) -> Learned {
         // Most connections in the table have ended and wait for late packets.
         self.outstanding.shrink_to_fit();
         self.rtts.shrink();
         if let Some(away) = &mut self.away {
             away.recent_acks.shrink();
+        }
+        if self.episode.is_none() {
+            return Learned::default();
         }
         let episode_context = self.episode_context(context);
         (self.episode.as_mut()).map_or_else(Learned::default, |episode| {
@@ -559,7 +562,7 @@ impl DirectionState {
     /// Ends the direction. Passes each retransmission to `report` as [`Episode::close`] does.
     pub fn close(
         &mut self,
-        context: &DirectionContext<'_>,
+        context: DirectionContext<'_>,
         end: &ConnectionEnd,
         report: impl FnMut(ProvisionalRow),
     ) -> (finding::Direction, Learned) {

@@ -176,7 +176,7 @@ impl<'a> DirectionContext<'a> {
     /// What an episode needs to know about its connection. `mss`, `min_rtt` and `most_work` are the
     /// direction's.
     pub fn episode_context(
-        &self,
+        self,
         mss: u32,
         min_rtt: Option<Duration>,
         most_work: u64,

@@ -213,6 +213,7 @@ impl ConnectionTable {
         let mut groups = take(&mut self.groups);
         // The capture points of a merged file are told apart by the order of all packets.
         groups.group(packets, &self.hasher, !self.points.is_empty());
+        let mut room = TimedPacket::default();
         for batch in groups.groups().chunks(BATCH) {
             let mut slots = [None; BATCH];
             for (slot, group) in slots.iter_mut().zip(batch) {
@@ -221,7 +222,11 @@ impl ConnectionTable {
             let open = slots.iter().filter_map(|slot| self.get((*slot)?));
             black_box(open.fold(0, |sum, connection| sum ^ connection.prefetch()));
             for (group, slot) in batch.iter().zip(slots) {
-                self.on_group(packets, group, groups.members(group), slot, findings);
+                let mut only = self.only_connection(slot, group);
+                for (index, from_upper) in groups.members(group) {
+                    packets.unpack(index, &mut room);
+                    self.on_member(&room, from_upper, group, &mut only, findings);
+                }
             }
         }
         self.groups = groups;
@@ -229,30 +234,28 @@ impl ConnectionTable {
         ended.sort_by_key(|(until, ..)| *until);
     }
 
-    /// Takes the packets of one connection, which is probably in `slot`.
-    fn on_group(
+    /// Takes the next packet of a group; `only` is its only connection, if known.
+    #[inline]
+    fn on_member(
         &mut self,
-        packets: &PackedPackets,
+        timed: &TimedPacket,
+        from_upper: bool,
         group: &Group,
-        members: impl Iterator<Item = (usize, bool)>,
-        slot: Option<u32>,
+        only: &mut Option<OnlyConnection>,
         findings: &mut impl Findings,
     ) {
-        let mut room = TimedPacket::default();
-        let mut only = self.only_connection(slot, group);
-        for (index, from_upper) in members {
-            packets.unpack(index, &mut room);
-            let timed = &room;
-            let hit = only.map(|only| (only.slot, usize::from(from_upper != only.opened_by_upper)));
-            match hit {
-                Some((slot, side)) if self.is_expected(slot, side, timed) => {
-                    self.deliver(slot, side, timed);
-                }
-                _ => {
-                    self.on_packet(timed, group.hash, hit, findings);
-                    only = self.only_connection(self.slot_of(group.hash), group);
-                }
+        let hit = only.map(|only| (only.slot, usize::from(from_upper != only.opened_by_upper)));
+        match hit {
+            Some((slot, side)) if self.is_expected(slot, side, timed) => {
+                self.deliver(slot, side, timed);
             }
+            _ => {
+                self.on_packet(timed, group.hash, hit, findings);
+                *only = self.only_connection(self.slot_of(group.hash), group);
+            }
+        }
+        if let Some(only) = only {
+            self.count_memory(only.slot);
         }
     }
 
@@ -326,7 +329,7 @@ impl ConnectionTable {
             },
             None => self.begin(hash, timed, findings),
         };
-        self.deliver(slot, side, timed);
+        self.deliver_one(slot, side, timed);
     }
 
     /// Whether the connection was captured where the packet was, or is not open yet.
@@ -384,7 +387,7 @@ impl ConnectionTable {
                 let (slot, _) = self.replace(hash, slot, Closing::Replaced, first, findings);
                 for timed in &before {
                     let side = self.get(slot)?.side(&timed.packet.endpoints)?;
-                    self.deliver(slot, side, timed);
+                    self.deliver_one(slot, side, timed);
                 }
                 let side = self.get(slot)?.side(&timed.packet.endpoints)?;
                 Some((slot, side))
@@ -392,22 +395,39 @@ impl ConnectionTable {
         }
     }
 
-    /// Passes a packet to the connection in `slot`.
-    #[inline]
+    /// Passes a packet to the connection in `slot`. The caller counts its memory.
+    #[inline(always)]
     fn deliver(&mut self, slot: u32, side: usize, timed: &TimedPacket) {
+        if let Some(connection) = &mut self.slots[slot as usize]
+            && connection.on_packet(timed, side, &self.replay_context)
+        {
+            self.on_connection_over(slot, timed.time);
+        }
+    }
+
+    /// The same, and counts the memory.
+    #[inline(never)]
+    fn deliver_one(&mut self, slot: u32, side: usize, timed: &TimedPacket) {
+        self.deliver(slot, side, timed);
+        self.count_memory(slot);
+    }
+
+    /// The connection in `slot` has just ended.
+    #[cold]
+    fn on_connection_over(&mut self, slot: u32, now: Instant) {
         if let Some(connection) = &mut self.slots[slot as usize] {
-            connection.on_packet(timed, side, &self.replay_context);
-            if connection.has_just_ended() {
-                let host_facts = &mut self.host_facts;
-                connection.on_connection_over(&self.replay_context, |host, facts| {
-                    host_facts.push((host, facts))
-                });
-                let until = timed.time + LINGER;
-                self.lingering.push_back((until, slot, connection.serial));
-            }
-            if connection.may_have_grown() {
-                self.memory = self.memory.saturating_add_signed(connection.count_memory());
-            }
+            let host_facts = &mut self.host_facts;
+            connection.on_connection_over(&self.replay_context, |host, facts| {
+                host_facts.push((host, facts))
+            });
+            (self.lingering).push_back((now + LINGER, slot, connection.serial));
+        }
+    }
+
+    /// Counts the memory of the connection in `slot`, which may have changed.
+    fn count_memory(&mut self, slot: u32) {
+        if let Some(connection) = &mut self.slots[slot as usize] {
+            self.memory = self.memory.saturating_add_signed(connection.count_memory());
         }
     }
 

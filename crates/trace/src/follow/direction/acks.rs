@@ -25,7 +25,7 @@ impl DirectionState {
         &mut self,
         packet: &CapturedPacket,
         now: Instant,
-        context: &DirectionContext<'_>,
+        context: DirectionContext<'_>,
     ) -> Option<u64> {
         let segment = &packet.segment;
         let isn = match self.isn {
@@ -59,16 +59,13 @@ impl DirectionState {
         self.window = window;
         let acked = self.acked;
         self.acked = acked.max(cumulative);
-        let mut ack;
-        let mut blocks: &[Span] = &[];
         if self.episode.is_some() {
-            ack = Ack::new(cumulative, window.into());
+            let mut ack = Ack::new(cumulative, window.into());
             ack.carries_data = carries_data;
             self.pass_ack_to_episode(packet, now, isn, (acked, &mut ack), context);
-            blocks = ack.blocks();
-        }
-        if context.shared.is_away(context.side) {
-            self.remember_ack(packet, now, cumulative, blocks, context);
+            self.remember_ack(packet, now, cumulative, ack.blocks(), context);
+        } else {
+            self.remember_ack(packet, now, cumulative, &[], context);
         }
         if cumulative < self.una {
             return None;
@@ -90,7 +87,7 @@ impl DirectionState {
         now: Instant,
         isn: SeqNumber,
         (acked, ack): (Offset, &mut Ack),
-        context: &DirectionContext<'_>,
+        context: DirectionContext<'_>,
     ) {
         let Some(episode) = &mut self.episode else {
             return;
@@ -116,16 +113,20 @@ impl DirectionState {
         self.explain_if_due(now, context);
     }
 
-    /// Keeps an ACK of all below `cumulative` for recordings that start before it has reached the sender.
-    #[inline]
+    /// Away from the sender, keeps an ACK of all below `cumulative` for recordings that start before it has
+    /// reached the sender.
+    #[inline(always)]
     fn remember_ack(
         &mut self,
         packet: &CapturedPacket,
         now: Instant,
         cumulative: Offset,
         blocks: &[Span],
-        context: &DirectionContext<'_>,
+        context: DirectionContext<'_>,
     ) {
+        if !context.shared.is_away(context.side) {
+            return;
+        }
         let timestamps = packet.segment.options.timestamps;
         let ack = PassingAck {
             at: now,
@@ -137,7 +138,7 @@ impl DirectionState {
         };
         let way = context.shared.response_time(context.side);
         let away = self.away.get_or_insert_default();
-        away.recent_acks.push(&ack, way.saturating_mul(2));
+        away.recent_acks.push(ack, way.saturating_mul(2));
     }
 
     /// An ACK above everything captured: either the capture lacks packets, or the ACK is foreign.
@@ -182,6 +183,7 @@ impl DirectionState {
     /// Advances `snd_una`. Acknowledged packets are kept for a round trip, of which `remembered` ns
     /// are between the capture point and the sender. Returns the time to the newest acknowledged
     /// packet, in ns.
+    #[inline(always)]
     fn remember_acknowledged(&mut self, una: Offset, now: Instant, remembered: u64) -> Option<u64> {
         let times = self.advance_una(una);
         let remembered = remembered.saturating_add(self.rtts.least_nanos());

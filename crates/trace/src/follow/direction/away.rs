@@ -120,7 +120,7 @@ impl DirectionState {
         &mut self,
         packet: &CapturedPacket,
         now: Instant,
-        context: &DirectionContext<'_>,
+        context: DirectionContext<'_>,
     ) -> bool {
         let payload = packet.segment.payload_len;
         let segments = match payload <= 1 || payload <= self.mss.bytes() {
@@ -136,7 +136,7 @@ impl DirectionState {
     }
 
     /// When the latest packet left, which was captured `now`.
-    pub(super) fn departure(&self, now: Instant, context: &DirectionContext<'_>) -> Departure {
+    pub(super) fn departure(&self, now: Instant, context: DirectionContext<'_>) -> Departure {
         match &self.away {
             Some(away) if context.shared.is_away(context.side) => away.departed,
             _ => Departure::exact(now),

@@ -153,7 +153,7 @@ impl DirectionState {
         packet: &CapturedPacket,
         now: Instant,
         most: bool,
-        context: &DirectionContext<'_>,
+        context: DirectionContext<'_>,
     ) -> bool {
         let fingerprint = fingerprint(packet);
         let segment = &packet.segment;
@@ -184,7 +184,7 @@ impl DirectionState {
         before: &OutstandingPacket,
         sent: SentPacket,
         packet: &CapturedPacket,
-        context: &DirectionContext<'_>,
+        context: DirectionContext<'_>,
     ) -> bool {
         if before.ts != sent.ts {
             return false;
@@ -200,7 +200,7 @@ impl DirectionState {
     /// copies may come closer together than they were sent. If timestamps show that they were sent
     /// together, the sender's part of the round trip counts as well.
     #[cold]
-    fn least_interval(&self, packet: &CapturedPacket, context: &DirectionContext<'_>) -> Duration {
+    fn least_interval(&self, packet: &CapturedPacket, context: DirectionContext<'_>) -> Duration {
         let segment = &packet.segment;
         let is_syn_ack = segment.flags.contains(Flags::SYN.union(Flags::ACK));
         match self.rtts.least() {

@@ -154,12 +154,14 @@ impl DirectionState {
         };
         let rest = len.saturating_sub(most) as u64;
         let mss = u64::from(mss.max(1));
-        let outstanding = self.outstanding.range(self.acknowledged as usize..);
-        let counted = outstanding.take(most).map(|packet| {
+        let first = self.acknowledged as usize;
+        let outstanding = self.outstanding.range(first..first + len.min(most));
+        // `fold` takes a loop a slice.
+        let counted = outstanding.fold(0, |sum, packet| {
             let left = packet.span.end.since(packet.span.start.max(self.una));
-            if left <= mss { 1 } else { left.div_ceil(mss) }
+            sum + if left <= mss { 1 } else { left.div_ceil(mss) }
         });
-        u32::try_from(counted.sum::<u64>() + rest).unwrap_or(u32::MAX)
+        u32::try_from(counted + rest).unwrap_or(u32::MAX)
     }
 
     /// Whether the packets of the direction pay for this many more steps, which are then spent.

@@ -14,7 +14,7 @@ impl DirectionState {
         &mut self,
         message: &CapturedPacket,
         now: Instant,
-        context: &DirectionContext<'_>,
+        context: DirectionContext<'_>,
     ) {
         let seq = self
             .isn

@@ -81,7 +81,7 @@ impl PassingAck<'_> {
 
 impl RecentAck {
     /// The ACK `ack`, to be kept.
-    fn new(ack: &PassingAck<'_>, repeats: bool) -> Self {
+    fn new(ack: PassingAck<'_>, repeats: bool) -> Self {
         Self {
             at: ack.at,
             cumulative: ack.cumulative,
@@ -161,8 +161,8 @@ impl RecentAcks {
     }
 
     /// Adds an ACK. Those that passed more than `way` ns ago are forgotten, except the last few.
-    #[inline]
-    pub fn push(&mut self, ack: &PassingAck<'_>, way: u64) {
+    #[inline(always)]
+    pub fn push(&mut self, ack: PassingAck<'_>, way: u64) {
         while let Some(oldest) = self.acks.front()
             && (self.acks.len() + 1 >= MOST_KEPT
                 || self.count > LEAST_KEPT - 2 + oldest.count()
@@ -179,7 +179,7 @@ impl RecentAcks {
                 (last.at, last.echo, last.ts) = (ack.at, ack.echo, ack.ts());
                 last.repeats = last.repeats.saturating_add(1);
             }
-            None => self.add(RecentAck::new(ack, repeats)),
+            None => self.add(ack, repeats),
         }
     }
 
@@ -195,8 +195,8 @@ impl RecentAcks {
     }
 
     #[inline(never)]
-    fn add(&mut self, ack: RecentAck) {
-        if let Some(before) = self.last.replace(ack) {
+    fn add(&mut self, ack: PassingAck<'_>, repeats: bool) {
+        if let Some(before) = self.last.replace(RecentAck::new(ack, repeats)) {
             if self.acks.capacity() == 0 {
                 self.acks.reserve(LEAST_KEPT);
             }
@@ -275,7 +275,7 @@ mod tests {
             segment: &segment,
             echo: Some(1),
         };
-        acks.push(&ack, WAY);
+        acks.push(ack, WAY);
     }
 
     /// When the ACKs kept passed, and what they acknowledge.

@@ -70,7 +70,7 @@ impl DirectionState {
         &mut self,
         packet: &CapturedPacket,
         span: Span,
-        context: &DirectionContext<'_>,
+        context: DirectionContext<'_>,
     ) {
         let before = self.away.as_ref().and_then(|away| away.shown_before());
         if let Some(before) = before
@@ -89,7 +89,7 @@ impl DirectionState {
         &self,
         packet: &CapturedPacket,
         before: &SenderShown,
-        context: &DirectionContext<'_>,
+        context: DirectionContext<'_>,
     ) -> bool {
         let (Some(shown), Some(away)) = (SenderShown::by(packet, before.at), &self.away) else {
             return false;
