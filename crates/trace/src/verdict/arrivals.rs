@@ -97,6 +97,11 @@ impl ArrivalVerdicts {
         self.too_costly = false;
     }
 
+    /// Frees spare memory.
+    pub fn shrink(&mut self) {
+        self.arrivals.shrink_to_fit();
+    }
+
     /// Its memory on the heap, in bytes.
     pub fn memory(&self) -> usize {
         // Most hold one missing part.
