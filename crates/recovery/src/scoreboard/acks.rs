@@ -24,9 +24,11 @@ impl Scoreboard {
         if ack.has_blocks() {
             self.apply_blocks(ack, fack_before, plausible, summary);
         }
-        let before = self.una;
-        self.advance(ack.cumulative, fack_before, plausible, summary);
-        summary.una_advanced = self.una.since(before);
+        if ack.cumulative > self.una {
+            let before = self.una;
+            self.advance(ack.cumulative, fack_before, plausible, summary);
+            summary.una_advanced = self.una.since(before);
+        }
         self.settle();
     }
 

@@ -9,14 +9,16 @@ use crate::tlp::ProbeAnswer;
 
 impl Sender {
     /// An ACK arrived. Returns what it changed. An ACK of data never sent is ignored.
+    #[inline]
     pub fn on_ack(&mut self, now: Instant, ack: &Ack) -> AckSummary {
         let mut summary = AckSummary::default();
         self.take_ack(now, ack, &mut summary);
         summary
     }
 
-    /// Adds what the ACK changed to `summary`, which is large and costs time to move.
-    fn take_ack(&mut self, now: Instant, ack: &Ack, summary: &mut AckSummary) {
+    /// The same as [`on_ack`](Self::on_ack). Writes what the ACK changed to `summary`, an empty one: it is
+    /// large, and this saves moving it.
+    pub fn take_ack(&mut self, now: Instant, ack: &Ack, summary: &mut AckSummary) {
         self.episode.timeout_unanswered = false;
         self.stream.last_heard_at = now;
         self.stream.stopped_clock = None;

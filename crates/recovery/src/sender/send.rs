@@ -98,22 +98,27 @@ impl Sender {
 
     /// A segment was sent: the one that [`next_send`](Self::next_send) returned or, in a replay, the one
     /// that the capture shows.
+    #[inline]
     pub fn on_sent(&mut self, now: Instant, what: Send) {
         match what {
-            Send::New(span) | Send::NewProbe(span) => self.on_sent_new(now, span),
-            Send::Again(span, trigger) => self.on_sent_again(now, span, trigger),
+            Send::New(span) => self.on_sent_new(now, span),
+            Send::NewProbe(span) => {
+                self.on_sent_new(now, span);
+                self.totals.counters.probes += 1;
+                if let Some(rules) = &self.mechanisms.probe {
+                    self.timers.probe.on_sent(rules, false, self.board.nxt());
+                    self.timers.rto.start(now, &self.rtt);
+                }
+            }
+            Send::Again(span, trigger) => {
+                self.on_sent_again(now, span, trigger);
+                self.totals.counters.probes += u64::from(trigger == Trigger::Tlp);
+            }
             Send::Copy(span) => self.on_sent_copy(now, span),
             Send::WindowProbe => {
                 self.timers.persist.due = false;
                 self.timers.persist.unanswered = self.timers.persist.unanswered.saturating_add(1);
             }
-        }
-        if matches!(what, Send::NewProbe(_) | Send::Again(_, Trigger::Tlp)) {
-            self.totals.counters.probes += 1;
-        }
-        if let (Send::NewProbe(_), Some(rules)) = (what, &self.mechanisms.probe) {
-            self.timers.probe.on_sent(rules, false, self.board.nxt());
-            self.timers.rto.start(now, &self.rtt);
         }
         if self.logging.log.is_on() {
             let (pipe, cwnd) = (self.board.pipe(), self.congestion.cwnd);

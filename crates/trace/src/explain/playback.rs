@@ -31,13 +31,15 @@ pub(crate) struct UneventfulEnd {
 impl<'a> Playback<'a> {
     /// `last`: the recording ends with this tape.
     pub fn new(tape: &'a Tape, last: bool) -> Self {
-        let acks = tape.steps().iter().filter_map(|step| match step {
-            Step::Heard(heard) => Some(tape.ack(heard)),
-            Step::Sent { .. } | Step::PathMtu { .. } => None,
-        });
+        let mut acks = Vec::with_capacity(tape.steps().len());
+        for step in tape.steps() {
+            if let Step::Heard(heard) = step {
+                acks.push(tape.ack(heard));
+            }
+        }
         Self {
             tape,
-            acks: acks.collect(),
+            acks,
             uneventful: last.then(|| UneventfulEnd::of(tape)).flatten(),
             last,
         }
@@ -94,6 +96,7 @@ mod tests {
     fn tape(steps: &[(u64, char)]) -> Tape {
         let mut tape = Tape::default();
         let (mut sent, mut acked) = (Offset(1000), Offset(1));
+        tape.beginning.una = acked;
         for &(ms, what) in steps {
             let at = Instant::from_millis(ms);
             match what {
@@ -117,7 +120,8 @@ mod tests {
     #[test]
     fn the_end_begins_after_the_last_event_or_pause() {
         // (steps, the first step of the uneventful end)
-        let cases: [(&[(u64, char)], Option<usize>); 9] = [
+        type Case = (&'static [(u64, char)], Option<usize>);
+        let cases: [Case; 9] = [
             (&[(0, 'r'), (1, 'a'), (2, 's'), (3, 'a')], Some(1)),
             (&[(0, 's'), (1, 'r'), (2, 'd'), (3, 'a')], Some(3)),
             (&[(0, 'r'), (1, 'b'), (2, 'a')], Some(2)),

@@ -196,10 +196,10 @@ impl Replay {
             match step {
                 Step::Heard(_) => {
                     self.miss_timers(at);
-                    let news = match acks.next() {
-                        Some(ack) => self.sender.on_ack(at, ack),
-                        None => AckSummary::default(),
-                    };
+                    let mut news = AckSummary::default();
+                    if let Some(ack) = acks.next() {
+                        self.sender.take_ack(at, ack, &mut news);
+                    }
                     if news.una_advanced > 0 || news.newly_sacked > Segments::ZERO {
                         self.active = at;
                     }
