@@ -37,11 +37,14 @@ use crate::read::{CapturedPacket, Counts, PacketSource, ReadError};
 pub use analyzer::{Analyzer, ResumeError};
 use feed::{Round, RoundOrder};
 pub use merge::MergeError;
-use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
+use rayon::iter::{
+    IndexedParallelIterator, IntoParallelRefMutIterator, ParallelBridge, ParallelIterator,
+};
 use recoup_units::Instant;
 pub use saved::SavedAnalysis;
 use serde::{Deserialize, Serialize};
 use shard::Shard;
+use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 use std::mem::take;
 use std::net::IpAddr;
@@ -216,16 +219,18 @@ impl Shards {
 
     /// Analyzes one round. `in_parallel`: on several threads.
     fn take<F: Findings>(&mut self, round: &Round, findings: &mut [F], in_parallel: bool) {
+        let shards = self.shards.iter_mut().zip(findings).zip(&round.parts);
+        let take = |((shard, findings), part): ((&mut Shard, &mut F), &PackedPackets)| {
+            shard.take(part, round.order, round.latest, findings);
+        };
         if in_parallel {
-            let shards = self.shards.par_iter_mut().zip(findings).zip(&round.parts);
-            shards.for_each(|((shard, findings), part)| {
-                shard.take(part, round.order, round.latest, findings);
-            });
+            // A thread that is free takes the next shard. The longest come first, so that no thread is
+            // left alone with one at the end.
+            let mut shards: Vec<_> = shards.collect();
+            shards.sort_by_key(|(_, part)| Reverse(part.len()));
+            shards.into_iter().par_bridge().for_each(take);
         } else {
-            let shards = self.shards.iter_mut().zip(findings).zip(&round.parts);
-            for ((shard, findings), part) in shards {
-                shard.take(part, round.order, round.latest, findings);
-            }
+            shards.for_each(take);
         }
     }
 

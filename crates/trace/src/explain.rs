@@ -14,6 +14,7 @@
 //! | --- | --- |
 //! | [`episode`] | keeps what one direction retransmitted, and has it replayed and judged |
 //! | [`tape`] | records the steps that a replay takes |
+//! | [`playback`] | makes a tape ready for its replays: what is equal for all profiles |
 //! | [`way_back`] | says which ACKs had reached a sender far from the capture point |
 //! | [`replay`] | replays a tape under one profile, and names each retransmission's trigger |
 //! | [`identify`] | chooses the profile that explains most, for a connection and for a host |
@@ -27,6 +28,7 @@ pub(crate) mod by_host;
 pub(crate) mod context;
 pub(crate) mod episode;
 pub(crate) mod identify;
+mod playback;
 pub(crate) mod pool;
 pub(crate) mod provisional;
 pub(crate) mod replay;

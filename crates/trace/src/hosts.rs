@@ -258,6 +258,17 @@ impl KnownHosts {
         all
     }
 
+    /// What shows whether `host` sends tail loss probes.
+    pub fn probes_of(&self, host: IpAddr) -> ProbeEvidence {
+        let mut all = ProbeEvidence::default();
+        let facts = [self.before.get(host), self.learned.get(host)];
+        facts
+            .into_iter()
+            .flatten()
+            .for_each(|facts| all.merge(facts.probes));
+        all
+    }
+
     /// The profiles that `host` may run. An analysis always asks for the same `candidates`.
     pub fn profiles_of(&self, host: IpAddr, candidates: &Candidates) -> HostProfiles {
         let known = self.profiles.get(&host).copied();

@@ -160,6 +160,8 @@ enum Container {
 enum Step {
     /// It was a TCP segment.
     Found,
+    /// It was none, or more input had to be read first.
+    Passed,
     /// Another capture begins here.
     Another(Kind),
     /// The input is over.
@@ -289,7 +291,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the next segment or ICMP message into `packet`; `false` when reading has ended.
-    #[inline]
+    #[inline(always)]
     fn step(&mut self, packet: &mut Packet) -> bool {
         while self.ending.is_none() {
             let step = match &mut self.container {
@@ -300,6 +302,7 @@ impl<'a> Reader<'a> {
             };
             match step {
                 Step::Found => return true,
+                Step::Passed => {}
                 other => self.advance(other),
             }
         }
@@ -313,7 +316,7 @@ impl<'a> Reader<'a> {
             sections.close(&mut self.frames);
         }
         match step {
-            Step::Found => {}
+            Step::Found | Step::Passed => {}
             Step::Another(kind) => {
                 let offset = self.window.offset();
                 match Container::open(kind, &mut self.window) {

@@ -1,11 +1,11 @@
 //! Decodes only the headers of captured packets, without checksums.
 //!
 //! Captures hold millions of packets. Nearly all are IPv4 (RFC 791 §3.1) or IPv6 (RFC 8200 §3) packets
-//! with TCP right behind the IP header, and the fast path here reads them. Packets with other headers
+//! with TCP right behind a plain IP header, and the fast path here reads them. Packets with other headers
 //! before TCP, and malformed packets, take the slow path of [`decode`](crate::decode), which uses
 //! etherparse. Both paths agree on every packet.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 
 use etherparse::{IpNumber, LaxIpSlice};
 
@@ -13,8 +13,7 @@ use crate::checksum::TCP;
 use crate::decode::{Extent, TcpHeader};
 use crate::{DecodeError, Endpoints, Flags, IpVersion, Options, Segment, SeqNumber, Timestamps};
 
-/// The authentication header, which may stand before TCP over IPv4 too (RFC 4302).
-const AUTHENTICATION: u8 = 51;
+const ICMP: u8 = 1;
 const UDP: u8 = 17;
 const ICMP_V6: u8 = 58;
 
@@ -114,11 +113,7 @@ impl Headers {
         if let Some(timestamps) = options.timestamps {
             self.set_timestamps(timestamps);
         }
-        let others = Options {
-            timestamps: None,
-            ..*options
-        };
-        if others != Options::NONE {
+        if options.has_others_than_timestamps() {
             self.facts |= fact::OTHER_OPTIONS;
             rare.options = *options;
         }
@@ -133,6 +128,12 @@ impl Headers {
     #[inline]
     const fn has(&self, fact: u8) -> bool {
         self.facts & fact != 0
+    }
+
+    /// Whether it is [overlong](Self::overlong), or not all options were read.
+    #[inline]
+    pub const fn is_odd(&self) -> bool {
+        self.has(fact::OVERLONG | fact::OPTIONS_INCOMPLETE)
     }
 
     /// Whether some headers are in [`RareHeaders`].
@@ -217,14 +218,28 @@ impl Headers {
         segment
     }
 
-    /// Writes endpoints and segment in place, which saves copies. The packet has no
-    /// [rare headers](Self::has_rare).
+    /// Writes endpoints and segment in place, which saves copies. If the packet has
+    /// [rare headers](Self::has_rare), [`write_rare`](Self::write_rare) must follow.
     #[inline]
     pub fn write_usual(&self, endpoints: &mut Endpoints, segment: &mut Segment) {
         let [src, dst] = self.addresses.map(Ipv4Addr::from_bits);
         endpoints.src = SocketAddr::V4(SocketAddrV4::new(src, self.ports[0]));
         endpoints.dst = SocketAddr::V4(SocketAddrV4::new(dst, self.ports[1]));
         self.write_usual_segment(segment);
+    }
+
+    /// Writes what [`write_usual`](Self::write_usual) does not know of a packet with
+    /// [rare headers](Self::has_rare).
+    #[inline]
+    pub fn write_rare(&self, rare: &RareHeaders, endpoints: &mut Endpoints, segment: &mut Segment) {
+        if self.has(fact::IPV6) {
+            let [src, dst] = rare.addresses;
+            endpoints.src = SocketAddr::V6(SocketAddrV6::new(src, self.ports[0], 0, 0));
+            endpoints.dst = SocketAddr::V6(SocketAddrV6::new(dst, self.ports[1], 0, 0));
+        }
+        if self.has(fact::OTHER_OPTIONS) {
+            segment.options = rare.options;
+        }
     }
 
     #[inline]
@@ -246,8 +261,8 @@ impl Headers {
 /// Decodes the headers of an IP packet of `on_wire` bytes that carries TCP; `packet` is its captured
 /// part.
 ///
-/// Headers are written in place, which saves copies. They are unchanged on an error; rare headers are
-/// written only where [`Headers`] refers to them. `payload_len` is the payload's length on the wire.
+/// Headers are written in place, which saves copies. They are unchanged on an error. Rare headers that
+/// [`Headers`] does not refer to mean nothing. `payload_len` is the payload's length on the wire.
 ///
 /// The result is that of [`decode_unverified`](crate::decode_unverified) with two differences. A length
 /// field of 0, from segmentation offload or a packet beyond 64 KiB, means `on_wire`. A length field
@@ -263,11 +278,15 @@ pub fn decode_headers(
     rare: &mut RareHeaders,
 ) -> Result<(), DecodeError> {
     let on_wire = on_wire.max(packet.len());
-    let into = Into { headers, rare };
-    match packet.first() {
-        Some(0x45..=0x4f) => v4(packet, on_wire, into),
-        Some(0x60..=0x6f) => v6(packet, on_wire, into),
-        _ => by_etherparse(packet, on_wire, into),
+    let mut into = Into { headers, rare };
+    let is_usual = match packet.first() {
+        Some(0x45) => v4(packet, on_wire, &mut into),
+        Some(0x60..=0x6f) => v6(packet, on_wire, &mut into),
+        _ => None,
+    };
+    match is_usual {
+        Some(()) => Ok(()),
+        None => unusual(packet, on_wire, into),
     }
 }
 
@@ -277,48 +296,50 @@ struct Into<'a> {
     rare: &'a mut RareHeaders,
 }
 
+/// What an IP header says.
+struct IpFields {
+    /// The IPv4 addresses of sender and receiver; 0 over IPv6.
+    addresses: [u32; 2],
+    ip_id: u16,
+    hop_limit: u8,
+    facts: u8,
+}
+
+/// Decodes an IPv4 packet whose header has no options; `None`, and nothing is written, unless TCP follows
+/// and all is well.
 #[inline(always)]
-fn v4(packet: &[u8], on_wire: usize, into: Into<'_>) -> Result<(), DecodeError> {
-    let Some(header) = packet.first_chunk::<20>() else {
-        return by_etherparse(packet, on_wire, into);
-    };
-    let len = 4 * usize::from(header[0] & 0x0f);
+fn v4(packet: &[u8], on_wire: usize, into: &mut Into<'_>) -> Option<()> {
+    const LEN: usize = IpVersion::V4.header_len() as usize;
+    let header = packet.first_chunk::<LEN>()?;
     // The "more fragments" bit and the fragment offset.
     let fragment = u16::from_be_bytes([header[6], header[7]]) & 0x3fff;
-    match header[9] {
-        _ if packet.len() < len => return by_etherparse(packet, on_wire, into),
-        TCP if fragment == 0 => {}
-        TCP => return Err(DecodeError::Fragment),
-        AUTHENTICATION => return by_etherparse(packet, on_wire, into),
-        other => return Err(DecodeError::NotTcp(other)),
+    if header[9] != TCP || fragment != 0 {
+        return None;
     }
     let total = usize::from(u16::from_be_bytes([header[2], header[3]]));
-    let end = end_on_wire(total, len, on_wire)?;
+    let end = end_on_wire(total, LEN, on_wire).ok()?;
     let address = |at: usize| {
         u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
     };
-    let tcp = TcpHeader::read(&packet[len..end.min(packet.len())], end - len)?;
-    let ip = Headers {
+    let ip = IpFields {
         addresses: [address(12), address(16)],
         ip_id: u16::from_be_bytes([header[4], header[5]]),
         hop_limit: header[8],
         facts: fact::IP_ID,
-        ..Headers::default()
     };
+    let tcp = packet.get(LEN..end.min(packet.len()))?;
+    let tcp = TcpHeader::read(tcp, end - LEN).ok()?;
     into.write(ip, &tcp, end > on_wire);
-    Ok(())
+    Some(())
 }
 
+/// Decodes an IPv6 packet; `None`, and nothing is written, unless TCP follows and all is well.
 #[inline(always)]
-fn v6(packet: &[u8], on_wire: usize, into: Into<'_>) -> Result<(), DecodeError> {
+fn v6(packet: &[u8], on_wire: usize, into: &mut Into<'_>) -> Option<()> {
     const LEN: usize = IpVersion::V6.header_len() as usize;
-    let Some(header) = packet.first_chunk::<LEN>() else {
-        return by_etherparse(packet, on_wire, into);
-    };
-    match header[6] {
-        TCP => {}
-        UDP | ICMP_V6 => return Err(DecodeError::NotTcp(header[6])),
-        _ => return by_etherparse(packet, on_wire, into),
+    let header = packet.first_chunk::<LEN>()?;
+    if header[6] != TCP {
+        return None;
     }
     let end = match u16::from_be_bytes([header[4], header[5]]) {
         0 => on_wire,
@@ -329,15 +350,33 @@ fn v6(packet: &[u8], on_wire: usize, into: Into<'_>) -> Result<(), DecodeError> 
         octets.copy_from_slice(&header[at..at + 16]);
         Ipv6Addr::from(octets)
     };
-    let tcp = TcpHeader::read(&packet[LEN..end.min(packet.len())], end - LEN)?;
-    into.rare.addresses = [address(8), address(24)];
-    let ip = Headers {
+    let ip = IpFields {
+        addresses: [0; 2],
+        ip_id: 0,
         hop_limit: header[7],
         facts: fact::IPV6,
-        ..Headers::default()
     };
+    let tcp = packet.get(LEN..end.min(packet.len()))?;
+    let tcp = TcpHeader::read(tcp, end - LEN).ok()?;
+    into.rare.addresses = [address(8), address(24)];
     into.write(ip, &tcp, end > on_wire);
-    Ok(())
+    Some(())
+}
+
+/// Decodes all other packets. Nearly all of them carry something else than TCP, and need no more than a
+/// look.
+#[cold]
+#[inline(never)]
+fn unusual(packet: &[u8], on_wire: usize, into: Into<'_>) -> Result<(), DecodeError> {
+    let protocol = match packet {
+        [0x45, ..] => packet.get(9).filter(|_| packet.len() >= 20),
+        [0x60..=0x6f, ..] => packet.get(6).filter(|_| packet.len() >= 40),
+        _ => None,
+    };
+    match protocol {
+        Some(&other @ (UDP | ICMP | ICMP_V6)) => Err(DecodeError::NotTcp(other)),
+        _ => by_etherparse(packet, on_wire, into),
+    }
 }
 
 /// The end on the wire of an IPv4 packet whose length field is `total`.
@@ -356,7 +395,7 @@ fn end_on_wire(total: usize, header: usize, on_wire: usize) -> Result<usize, Dec
 /// Decodes packets with extension headers, and packets without TCP.
 #[cold]
 #[inline(never)]
-fn by_etherparse(packet: &[u8], on_wire: usize, into: Into<'_>) -> Result<(), DecodeError> {
+fn by_etherparse(packet: &[u8], on_wire: usize, mut into: Into<'_>) -> Result<(), DecodeError> {
     let (ip, _) = LaxIpSlice::from_slice(packet).map_err(DecodeError::Ip)?;
     if ip.payload_ip_number() != IpNumber::TCP {
         return Err(DecodeError::NotTcp(ip.payload_ip_number().0));
@@ -377,20 +416,20 @@ fn by_etherparse(packet: &[u8], on_wire: usize, into: Into<'_>) -> Result<(), De
     let tcp = packet.get(extent.captured).unwrap_or_default();
     let tcp = TcpHeader::read(tcp, extent.on_wire)?;
     let ip = match &ip {
-        LaxIpSlice::Ipv4(v4) => Headers {
+        LaxIpSlice::Ipv4(v4) => IpFields {
             addresses: [v4.header().source(), v4.header().destination()].map(u32::from_be_bytes),
             ip_id: v4.header().identification(),
             hop_limit: v4.header().ttl(),
             facts: fact::IP_ID,
-            ..Headers::default()
         },
         LaxIpSlice::Ipv6(v6) => {
             let header = v6.header();
             into.rare.addresses = [header.source_addr(), header.destination_addr()];
-            Headers {
+            IpFields {
+                addresses: [0; 2],
+                ip_id: 0,
                 hop_limit: header.hop_limit(),
                 facts: fact::IPV6,
-                ..Headers::default()
             }
         }
     };
@@ -401,28 +440,28 @@ fn by_etherparse(packet: &[u8], on_wire: usize, into: Into<'_>) -> Result<(), De
 impl Into<'_> {
     /// Writes the headers of a packet with these IP and TCP headers.
     #[inline(always)]
-    fn write(self, ip: Headers, tcp: &TcpHeader<'_>, overlong: bool) {
-        let timestamps = Options::timestamps_alone(tcp.options);
-        let facts = [
-            (fact::TIMESTAMPS, timestamps.is_some()),
-            (fact::OPTIONS_INCOMPLETE, tcp.options_cut),
-            (fact::OVERLONG, overlong),
-        ];
-        *self.headers = Headers {
-            ports: [tcp.src_port, tcp.dst_port],
-            seq: tcp.seq,
-            ack: tcp.ack,
-            payload_len: tcp.payload_len,
-            window: tcp.window,
-            flags: tcp.flags,
-            timestamps: timestamps.unwrap_or_default(),
-            facts: facts.iter().fold(ip.facts, |all, (fact, holds)| {
-                all | (fact * u8::from(*holds))
-            }),
-            ..ip
-        };
-        if timestamps.is_none() && !tcp.options.is_empty() {
-            self.headers.read_options(tcp.options, self.rare);
+    fn write(&mut self, ip: IpFields, tcp: &TcpHeader<'_>, overlong: bool) {
+        let headers = &mut *self.headers;
+        headers.addresses = ip.addresses;
+        headers.ports = [tcp.src_port, tcp.dst_port];
+        headers.seq = tcp.seq;
+        headers.ack = tcp.ack;
+        headers.payload_len = tcp.payload_len;
+        headers.window = tcp.window;
+        headers.ip_id = ip.ip_id;
+        headers.flags = tcp.flags;
+        headers.hop_limit = ip.hop_limit;
+        headers.facts = ip.facts
+            | (fact::OVERLONG * u8::from(overlong))
+            | (fact::OPTIONS_INCOMPLETE * u8::from(tcp.options_cut));
+        match Options::leading_timestamps(tcp.options) {
+            Some((timestamps, [])) => headers.set_timestamps(timestamps),
+            _ => {
+                headers.timestamps = Timestamps::default();
+                if !tcp.options.is_empty() {
+                    headers.read_options(tcp.options, self.rare);
+                }
+            }
         }
     }
 }
@@ -431,10 +470,17 @@ impl Headers {
     /// Reads options in any layout.
     #[inline(never)]
     fn read_options(&mut self, bytes: &[u8], rare: &mut RareHeaders) {
-        let mut options = Options::NONE;
-        let sound = options.read_all(bytes);
-        self.set_options(&options, rare);
-        self.set_options_complete(sound && self.options_complete());
+        let sound = rare.options.read_all(bytes);
+        let options = &rare.options;
+        if let Some(timestamps) = options.timestamps {
+            self.set_timestamps(timestamps);
+        }
+        if options.has_others_than_timestamps() {
+            self.facts |= fact::OTHER_OPTIONS;
+        }
+        if !sound {
+            self.facts |= fact::OPTIONS_INCOMPLETE;
+        }
     }
 }
 

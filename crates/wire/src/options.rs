@@ -41,6 +41,15 @@ impl Options {
         window_scale: None,
         sack_permitted: false,
     };
+
+    /// Whether there is any option but timestamps.
+    #[inline]
+    pub(crate) const fn has_others_than_timestamps(&self) -> bool {
+        !self.sack.is_empty()
+            || self.mss.is_some()
+            || self.window_scale.is_some()
+            || self.sack_permitted
+    }
 }
 
 /// The timestamps option: clock readings in the sender's own units (RFC 7323 §3.2).

@@ -136,17 +136,19 @@ impl Sender {
         }
     }
 
-    /// The deadlines of the timers that make the sender retransmit something when they fire.
-    pub fn retransmission_deadlines(&self) -> impl Iterator<Item = Instant> {
+    /// The timers that make the sender retransmit something when they fire, with their deadlines.
+    pub fn retransmission_timers(&self) -> impl Iterator<Item = (Timer, Instant)> {
         let probe = self.deadline(Timer::Probe);
-        [
-            self.timers.early,
-            self.timers.reorder,
-            probe.filter(|_| self.timers.probe.is_answered()),
-            self.timers.rto.deadline(),
-        ]
-        .into_iter()
-        .flatten()
+        let timers = [
+            (Timer::Early, self.timers.early),
+            (Timer::Reorder, self.timers.reorder),
+            (
+                Timer::Probe,
+                probe.filter(|_| self.timers.probe.is_answered()),
+            ),
+            (Timer::Rto, self.timers.rto.deadline()),
+        ];
+        (timers.into_iter()).filter_map(|(timer, deadline)| Some((timer, deadline?)))
     }
 
     /// Why the state calls for a retransmission of some of `span`.

@@ -219,10 +219,10 @@ impl PacketFeed {
     ) -> bool {
         let mut packet = Packet::default();
         for _ in round.len()..self.packets_of_round() {
-            match self.next.take() {
-                Some(ahead) => packet = *ahead,
-                None if packets(&mut packet) => {}
-                None => return false,
+            if self.next.is_some() {
+                self.take_next(&mut packet);
+            } else if !packets(&mut packet) {
+                return false;
             }
             let latest = match self.latest {
                 Some(latest) => latest,
@@ -246,6 +246,14 @@ impl PacketFeed {
             round.push(&packet, time);
         }
         true
+    }
+
+    /// Moves the packet read ahead to `packet`.
+    #[cold]
+    fn take_next(&mut self, packet: &mut Packet) {
+        if let Some(next) = self.next.take() {
+            *packet = *next;
+        }
     }
 
     /// Whether a packet's `time` is too far from the latest to be taken as it is.

@@ -1,9 +1,9 @@
 //! What explanations depend on besides the packets.
 
-use super::identify::{Candidates, HostProfiles};
+use super::identify::{Candidates, HostProfiles, Replayed};
 use super::pool::Pools;
 use crate::finding::Vantage;
-use crate::hosts::{DuplicateReports, HostFacts, KnownHosts};
+use crate::hosts::{DuplicateReports, KnownHosts};
 use std::net::IpAddr;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
@@ -49,9 +49,10 @@ pub(crate) struct EpisodeContext<'a> {
 }
 
 impl EpisodeContext<'_> {
-    /// Passes what is known of the data's sender to `look`.
-    pub fn with_sender<T>(&self, look: impl FnOnce(&HostFacts) -> T) -> T {
-        look(&self.known().of(self.sender))
+    /// The profiles that explain most, see [`Candidates::best`].
+    pub fn best_profiles(&self, replayed: &Replayed, exact: bool) -> Vec<usize> {
+        let known = self.known();
+        self.candidates.best(replayed, &known, self.sender, exact)
     }
 
     /// The profiles that the data's sender may run.

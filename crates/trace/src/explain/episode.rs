@@ -11,12 +11,13 @@ mod row;
 
 use super::context::EpisodeContext;
 use super::identify::Replayed;
+use super::playback::Playback;
 use super::provisional::{AlternativeVerdict, ProvisionalRow};
 use super::replay::MOST_REPLAYED;
 use super::rtt_samples::Estimators;
 use super::tape::{Departure, Tape};
 use crate::ablation::{Step, reaches};
-use crate::finding::{Evidence, Renumbering, Retransmission, Triggers, Vantage, Verdict};
+use crate::finding::{self, Evidence, Renumbering, Retransmission, Triggers, Vantage, Verdict};
 use crate::hosts::{HostFacts, ProbeEvidence, ReportsDuplicates, Score};
 use crate::memory::{HeapSize, allocated};
 use crate::read::CapturedPacket;
@@ -32,7 +33,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-pub(crate) use result::{ConnectionEnd, EpisodeResult, Learned};
+pub(crate) use result::{ConnectionEnd, Learned};
 pub(crate) use row::{PacketKind, PriorTransmissions};
 
 /// Steps without any sign of loss after which recording stops. Restarting it costs about as much.
@@ -182,9 +183,10 @@ impl Episode {
     pub fn explain_recorded(&mut self, context: &EpisodeContext<'_>, now: Instant) {
         let no_retransmission = self.rows.len() == self.explained;
         let no_acks = self.tape.as_ref().is_some_and(|tape| !tape.has_acks());
-        self.replay_and_settle(context, now);
+        let last = self.is_quiet() || no_retransmission || no_acks;
+        self.replay_and_settle(context, now, last);
         let incomplete = std::mem::take(&mut self.incomplete);
-        if self.is_quiet() || no_retransmission || no_acks || incomplete {
+        if last || incomplete {
             self.stop_recording(context);
         }
     }
@@ -194,12 +196,12 @@ impl Episode {
     pub fn on_connection_over(&mut self, context: &EpisodeContext<'_>, now: Instant) -> Learned {
         if let Some(tape) = &mut self.tape {
             tape.deliver_rest();
-            self.replay_and_settle(context, now);
+            self.replay_and_settle(context, now, true);
             self.stop_recording(context);
         }
         self.shrink();
         Learned {
-            sender: self.sender_facts(context),
+            sender: sender_facts(&self.replayed(context), context),
             receiver: self.receiver_facts(),
         }
     }
@@ -208,20 +210,9 @@ impl Episode {
     fn shrink(&mut self) {
         self.rows.shrink_to_fit();
         self.recovering.shrink_to_fit();
+        self.profile_replays.shrink_to_fit();
         self.ack_verdicts.shrink();
         self.arrival_verdicts.shrink();
-    }
-
-    /// What the direction showed of its sender. Away from the sender the scores are blurred, and
-    /// show no probes.
-    fn sender_facts(&self, context: &EpisodeContext<'_>) -> HostFacts {
-        let mut replayed = self.replayed(context);
-        match context.vantage {
-            Vantage::Unknown => return HostFacts::default(),
-            Vantage::Sender => {}
-            Vantage::Between | Vantage::Receiver => replayed.probes = ProbeEvidence::default(),
-        }
-        context.candidates.facts(&replayed)
     }
 
     /// What the direction showed of its receiver since this was last called.
@@ -442,9 +433,9 @@ impl Episode {
         self.ack_verdicts.on_reset(now);
     }
 
-    /// Replays what is recorded, and settles the verdicts that are final.
-    fn replay_and_settle(&mut self, context: &EpisodeContext<'_>, now: Instant) {
-        self.replay(context);
+    /// Replays what is recorded, and settles the verdicts that are final. `last`: the recording ends.
+    fn replay_and_settle(&mut self, context: &EpisodeContext<'_>, now: Instant, last: bool) {
+        self.replay(context, last);
         let rows = &mut self.rows;
         self.ack_verdicts
             .set_receiver_options(receiver_options(context));
@@ -462,67 +453,79 @@ impl Episode {
 
     /// Replays the tape under the candidate profiles. On a known host, the plausible profiles come
     /// first, and the others only if each of them leaves a retransmission unexplained. Later tapes
-    /// skip the profiles that are far behind.
-    fn replay(&mut self, context: &EpisodeContext<'_>) {
+    /// skip the profiles that are far behind. `last`: the recording ends with this tape.
+    fn replay(&mut self, context: &EpisodeContext<'_>, last: bool) {
         let Some(mut tape) = self.tape.take() else {
             return;
         };
         // Where the capture cut options, the sender knew more than the replay does.
         if self.rows.len() > self.explained && !context.options_cut {
+            let playback = Playback::new(&tape, last);
             if self.profile_replays.is_empty() {
-                self.choose_profiles(&tape, context);
+                self.choose_profiles(&playback, context);
             } else {
                 drop_unlikely(&mut self.profile_replays, context);
-                self.run_replays(0, &tape, context);
+                self.run_replays(0, &playback, context);
             }
         }
         tape.clear();
         self.tape = Some(tape);
     }
 
-    fn choose_profiles(&mut self, tape: &Tape, context: &EpisodeContext<'_>) {
+    fn choose_profiles(&mut self, playback: &Playback<'_>, context: &EpisodeContext<'_>) {
         let plausible_profiles: Vec<usize> = match context.vantage {
             Vantage::Sender => context.sender_profiles().plausible().collect(),
             _ => Vec::new(),
         };
         let new = plausible_profiles.iter().map(|&i| ProfileReplay::new(i));
         self.profile_replays.extend(new);
-        self.run_replays(0, tape, context);
+        self.run_replays(0, playback, context);
         let mut replays = self.profile_replays.iter();
         if !replays.any(|replay| replay.score().is_full()) {
             let others = (0..context.candidates.len()).filter(|i| !plausible_profiles.contains(i));
             self.profile_replays.extend(others.map(ProfileReplay::new));
-            self.run_replays(plausible_profiles.len(), tape, context);
+            self.run_replays(plausible_profiles.len(), playback, context);
         }
     }
 
     /// Runs the replays from number `first` on.
-    fn run_replays(&mut self, first: usize, tape: &Tape, context: &EpisodeContext<'_>) {
+    fn run_replays(&mut self, first: usize, playback: &Playback<'_>, context: &EpisodeContext<'_>) {
         if !reaches(Step::Replay) {
             return;
         }
-        let acks = tape.acks();
-        let mut estimators = Estimators::new(&tape.beginning.rtts, context.timestamps);
-        for replay in &mut self.profile_replays[first..] {
+        let rtts = &playback.tape.beginning.rtts;
+        let mut estimators = Estimators::new(rtts, context.timestamps);
+        for i in first..self.profile_replays.len() {
             let most = context.most_work.saturating_sub(self.work);
-            let run = replay.run(tape, &acks, &mut estimators, most, &mut self.rows, context);
+            let (others, rest) = self.profile_replays.split_at_mut(i);
+            let replay = &mut rest[0];
+            let recorded = &mut self.rows[self.explained..];
+            let known = match self.incomplete {
+                true => None,
+                false => replay.take_over(others, playback, most, recorded, context),
+            };
+            let run = known.unwrap_or_else(|| {
+                replay.run(playback, &mut estimators, most, &mut self.rows, context)
+            });
             self.work += run.work;
             self.incomplete |= !run.complete;
             self.too_costly |= !run.complete;
         }
     }
 
-    /// Passes each retransmission to `report`, in order.
+    /// Passes each retransmission to `report`, in order, and adds what they show to `found`. Returns what
+    /// the direction showed of the hosts since [`on_connection_over`](Self::on_connection_over).
     pub fn close(
         &mut self,
         context: &EpisodeContext<'_>,
         end: &ConnectionEnd,
+        found: &mut finding::Direction,
         mut report: impl FnMut(ProvisionalRow),
-    ) -> EpisodeResult {
+    ) -> Learned {
         if let Some(tape) = &mut self.tape {
             tape.deliver_rest();
         }
-        self.replay(context);
+        self.replay(context, true);
         self.stop_recording(context);
         let vantage = context.vantage;
         let rows = &mut self.rows;
@@ -540,13 +543,17 @@ impl Episode {
         });
         let replayed = self.replayed(context);
         let exact = vantage == Vantage::Sender;
-        let best = context.with_sender(|host| context.candidates.best(&replayed, host, exact));
-        let mut result = EpisodeResult::default();
+        let best = context.best_profiles(&replayed, exact);
         if exact {
-            result.profile = context.candidates.identification(&replayed, &best);
+            found.profile = context.candidates.identification(&replayed, &best);
         }
-        result.learned.sender = self.sender_facts(context);
-        result.learned.receiver = self.receiver_facts();
+        let learned = Learned {
+            sender: match end.was_over {
+                true => HostFacts::default(),
+                false => sender_facts(&replayed, context),
+            },
+            receiver: self.receiver_facts(),
+        };
         let proven = self.ack_verdicts.proof();
         let by_others = context.receiver_reports();
         let belief = proven.unwrap_or(by_others.belief());
@@ -555,12 +562,12 @@ impl Episode {
         for row in &self.rows {
             let by_profile = row.triggers_by_profile();
             let triggers = best.first().map_or(row.triggers, |&best| by_profile[best]);
-            let Some(found) = row.verdict_at(vantage) else {
+            let Some(conditional) = row.verdict_at(vantage) else {
                 continue;
             };
-            let (verdict, evidence) = found.given(belief);
-            let alternative = AlternativeVerdict::new(&found, belief).filter(|_| !settled);
-            result.tally.add(triggers, verdict);
+            let (verdict, evidence) = conditional.given(belief);
+            let alternative = AlternativeVerdict::new(&conditional, belief).filter(|_| !settled);
+            found.retransmissions.add(triggers, verdict);
             recovery_time.add(row);
             let retransmission = Retransmission {
                 frame: row.frame,
@@ -589,12 +596,25 @@ impl Episode {
                 triggers: by_profile,
             });
         }
-        result.too_costly = self.too_costly
+        found.too_costly |= self.too_costly
             || self.ack_verdicts.is_too_costly()
             || self.arrival_verdicts.is_too_costly();
-        result.recoveries = recovery_time.recoveries;
-        result.recovering = recovery_time.time;
-        result
+        found.episodes = recovery_time.recoveries;
+        found.recovering = recovery_time.time;
+        learned
+    }
+}
+
+/// What the replays show of the direction's sender. Away from the sender the scores are blurred, and
+/// show no probes.
+fn sender_facts(replayed: &Replayed, context: &EpisodeContext<'_>) -> HostFacts {
+    match context.vantage {
+        Vantage::Unknown => HostFacts::default(),
+        Vantage::Sender => context.candidates.facts(&replayed.scores, replayed.probes),
+        Vantage::Between | Vantage::Receiver => {
+            let no_probes = ProbeEvidence::default();
+            context.candidates.facts(&replayed.scores, no_probes)
+        }
     }
 }
 

@@ -6,9 +6,10 @@
 
 use super::replay::Explained;
 use crate::finding::{Explanation, Identification};
-use crate::hosts::{HostFacts, ProbeEvidence, Score};
+use crate::hosts::{HostFacts, KnownHosts, ProbeEvidence, Score};
 use recoup_recovery::{Mechanisms, Profile, Trigger};
 use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 /// The profiles tried, and the systems that retransmit by these rules; the most widespread today
@@ -174,6 +175,15 @@ impl Candidates {
         &self.profiles[i].1
     }
 
+    /// The profile that differs from the `i`-th only in that it sends the draft's tail loss probes.
+    pub fn with_draft_probes(&self, i: usize) -> Option<usize> {
+        let (with, _) = *self.pairs.iter().find(|(_, without)| *without == i)?;
+        let probe = self.mechanisms(with).probe;
+        probe
+            .is_some_and(|probe| !probe.is_modern())
+            .then_some(with)
+    }
+
     /// What the explanations of a connection's retransmissions say of probes. `replayed`: whether
     /// a candidate was replayed.
     pub fn probe_evidence<'a>(
@@ -224,20 +234,26 @@ impl Candidates {
     /// `exact`) losses blur the scores, so all of them count as equal. Those that explain less of
     /// the host's other connections are left out, unless that leaves none. Equals keep the order of
     /// the list.
-    pub fn best(&self, replayed: &Replayed, host: &HostFacts, exact: bool) -> Vec<usize> {
+    pub fn best(
+        &self,
+        replayed: &Replayed,
+        known: &KnownHosts,
+        host: IpAddr,
+        exact: bool,
+    ) -> Vec<usize> {
         let mut best = similar(&replayed.scores);
-        let mut probes = host.probes;
+        let mut probes = known.probes_of(host);
         probes.merge(replayed.probes);
         let on_host = HostProfiles {
             probing: probes.into(),
-            ..self.profiles_on(host)
+            ..known.profiles_of(host, self)
         };
-        if exact {
+        if exact && best.len() > 1 {
             let scores_on_host;
             let order = if on_host.plausible.is_empty() {
                 &replayed.scores
             } else {
-                scores_on_host = self.scores_on(host);
+                scores_on_host = self.scores_on(&known.of(host));
                 &scores_on_host
             };
             best.sort_by(|&a, &b| by_share(order, a, b));
@@ -274,14 +290,13 @@ impl Candidates {
     }
 
     /// What a connection shows of its sender.
-    pub fn facts(&self, replayed: &Replayed) -> HostFacts {
-        let scores = &replayed.scores;
+    pub fn facts(&self, scores: &[Score], probes: ProbeEvidence) -> HostFacts {
         let names = self.profiles.iter().map(|(name, _)| Arc::clone(name));
         let any = scores.iter().any(|score| score.of > 0);
         let profiles = names.zip(scores.iter().copied()).filter(|_| any);
         HostFacts {
             profiles: profiles.collect(),
-            probes: replayed.probes,
+            probes,
             ..HostFacts::default()
         }
     }
@@ -372,6 +387,7 @@ fn by_share(scores: &[Score], a: usize, b: usize) -> std::cmp::Ordering {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::net::Ipv4Addr;
 
     /// Scores of linux-6, linux-3.17, linux-2.4, windows-xp, freebsd-5 and solaris-10;
     /// linux-6+notlp and linux-3.17+tlp explain nothing.
@@ -405,8 +421,12 @@ mod tests {
         ];
         for (explained, host, expected) in cases {
             let scores_of = replayed(explained, 10);
-            let host = candidates.facts(&replayed(host, 100));
-            let best = candidates.best(&scores_of, &host, true);
+            let on_host = replayed(host, 100);
+            let facts = candidates.facts(&on_host.scores, on_host.probes);
+            let mut known = KnownHosts::default();
+            let host = Ipv4Addr::LOCALHOST.into();
+            known.learn(host, &facts, &candidates);
+            let best = candidates.best(&scores_of, &known, host, true);
             let named = match candidates.identification(&scores_of, &best) {
                 Identification::Nothing => "nothing".into(),
                 Identification::Profile(one) => one.profile,
@@ -437,7 +457,8 @@ mod tests {
             let plausible_on =
                 |host: &HostFacts| candidates.profiles_on(host).plausible().collect::<Vec<_>>();
             assert!(plausible_on(&HostFacts::default()).is_empty());
-            let host = candidates.facts(&replayed(explained, of));
+            let replayed = replayed(explained, of);
+            let host = candidates.facts(&replayed.scores, replayed.probes);
             assert_eq!(plausible_on(&host), plausible, "{explained:?}");
         }
     }

@@ -15,17 +15,20 @@
 //!
 //! Source: the 2007 study §IV-A (the state machines of several senders, fed with a trace).
 
+#[cfg(test)]
+mod random_tapes;
 mod segment_size;
 mod unseen;
 
 use super::context::EpisodeContext;
-use super::tape::{Beginning, Step, Tape};
+use super::playback::{Playback, UneventfulEnd};
+use super::tape::{Beginning, Step};
 use crate::finding::Triggers;
 use crate::hosts::Score;
 use crate::memory::allocated;
 use recoup_recovery::rtt::RttEstimator;
 use recoup_recovery::sender::ResumeState;
-use recoup_recovery::{Ack, Mechanisms, Send, Sender, State, Timer, Trigger};
+use recoup_recovery::{AckSummary, Mechanisms, Send, Sender, State, Timer, Trigger};
 use recoup_units::{Instant, Offset, Segments, Span};
 use segment_size::SegmentSizes;
 use serde::{Deserialize, Serialize};
@@ -39,7 +42,7 @@ const EARLY: Duration = Duration::from_millis(3);
 
 /// How long after its deadline a timer may fire, besides an eighth of its length: Linux's timer
 /// wheel rounds by as much.
-const LATE: Duration = Duration::from_millis(20);
+pub(super) const LATE: Duration = Duration::from_millis(20);
 
 /// A retransmission that an ACK calls for is sent within this or within an eighth of a round trip,
 /// the window permitting.
@@ -86,6 +89,10 @@ pub(crate) struct Replay {
     unseen: VecDeque<Unseen>,
     /// How many more packets may be assumed lost before the next one captured; `None`: any number.
     may_assume: Option<u32>,
+    /// Segments sent in steps that were not replayed.
+    skipped: u64,
+    /// A probe was due that the capture does not show, and that has changed the score.
+    probe_is_missing: bool,
 }
 
 impl Replay {
@@ -105,6 +112,8 @@ impl Replay {
             away: false,
             unseen: VecDeque::new(),
             may_assume: None,
+            skipped: 0,
+            probe_is_missing: false,
         }
     }
 
@@ -142,25 +151,34 @@ impl Replay {
         self.away = !beginning.rtts.lag.is_zero();
         self.unseen.clear();
         self.may_assume = None;
+        self.skipped = 0;
+        self.probe_is_missing = false;
     }
 
-    /// Takes the steps of a tape, whose ACKs are `acks`, and passes the explanation of each
-    /// retransmission to `explain`. Stops and returns `false` once the replay has done more than `most`
-    /// [`work`](Self::work) or holds too many segments.
+    /// Takes the steps of a tape, and passes the explanation of each retransmission to `explain`. Stops
+    /// and returns `false` once the replay has done more than `most` [`work`](Self::work) or holds too
+    /// many segments.
     pub fn run(
         &mut self,
-        tape: &Tape,
-        acks: &[Ack],
+        playback: &Playback<'_>,
         most: u64,
         mut explain: impl FnMut(u32, Explained),
     ) -> bool {
+        let tape = playback.tape;
         let steps = tape.steps();
-        let mut acks = acks.iter();
+        let mut acks = playback.acks.iter();
+        let mut end = playback.uneventful;
         let mut written = steps.iter();
         for (i, step) in steps.iter().enumerate() {
             let board = self.sender.board();
             if board.work() > most || board.outstanding() > MOST_REPLAYED {
                 return false;
+            }
+            if end.is_some_and(|end| i >= end.from && self.is_calm(end)) {
+                if self.skip(&steps[i..], most) {
+                    return true;
+                }
+                end = None;
             }
             self.allow_unseen(tape, i);
             // What is sent within a round trip had been written by the application.
@@ -177,11 +195,11 @@ impl Replay {
             self.send_unseen(at);
             match step {
                 Step::Heard(_) => {
-                    let Some(ack) = acks.next() else {
-                        return true;
-                    };
                     self.miss_timers(at);
-                    let news = self.sender.on_ack(at, ack);
+                    let news = match acks.next() {
+                        Some(ack) => self.sender.on_ack(at, ack),
+                        None => AckSummary::default(),
+                    };
                     if news.una_advanced > 0 || news.newly_sacked > Segments::ZERO {
                         self.active = at;
                     }
@@ -223,9 +241,47 @@ impl Replay {
         }
     }
 
-    /// What it has cost since it began: the segments that the engine has visited.
+    /// Whether the rest of the tape's uneventful end changes nothing that is reported. In the Open state,
+    /// with every outstanding segment sent once and after the last retransmission, the engine marks
+    /// nothing lost.
+    fn is_calm(&self, end: UneventfulEnd) -> bool {
+        let board = self.sender.board();
+        self.sender.state() == State::Open
+            && board.is_clean()
+            && self.wanting.is_none()
+            && !self.away
+            && (board.first()).is_none_or(|first| first.sent_at > end.last_retransmission)
+    }
+
+    /// Counts the work of `rest` instead of replaying it; `false` if that may be more than `most`.
+    fn skip(&mut self, rest: &[Step], most: u64) -> bool {
+        let mut nxt = self.sender.nxt();
+        let mut segments = 0;
+        for step in rest {
+            if let Step::Sent { span, .. } = step {
+                let new = Span::new(nxt, span.end.max(nxt));
+                segments += pieces(new, self.mss).count() as u64;
+                nxt = new.end;
+            }
+        }
+        let outstanding = u64::from(self.sender.board().outstanding().0);
+        if self.work() + segments > most || outstanding + segments > u64::from(MOST_REPLAYED.0) {
+            return false;
+        }
+        self.skipped += segments;
+        true
+    }
+
+    /// What it has cost since it began: the segments that the engine has visited, or would have visited
+    /// in skipped steps.
     pub fn work(&self) -> u64 {
-        self.sender.board().work()
+        self.sender.board().work() + self.skipped
+    }
+
+    /// Whether a profile that differs only in having no probes explains the same. Before a probe is sent,
+    /// those of the draft change nothing but their own timer.
+    pub fn is_same_without_probes(&self) -> bool {
+        !self.probe_is_missing && !self.away && self.sender.counters().probes == 0
     }
 
     /// Its memory, in bytes.
@@ -280,6 +336,7 @@ impl Replay {
             });
         };
         let probed = reason.skipped_probe.is_none_or(|due| clock.in_time(due));
+        self.probe_is_missing |= !probed;
         let fits = match reason.timer {
             None => !self.overdue,
             Some((Timer::Probe | Timer::Rto, due)) => {
@@ -341,9 +398,15 @@ impl Replay {
         let clock = self.clock(at);
         // What was due since the last step is not late yet if that was a moment ago.
         if at.since(clock.since) > LATE {
-            let missed = |due: Instant| !clock.in_time(due) && due > clock.since;
-            let missed = self.sender.retransmission_deadlines().any(missed);
-            self.absent += u32::from(missed);
+            let is_missed = |due: Instant| !clock.in_time(due) && due > clock.since;
+            let missed = (self.sender.retransmission_timers()).filter(|(_, due)| is_missed(*due));
+            let (mut any, mut besides_probe) = (false, false);
+            for (timer, _) in missed {
+                any = true;
+                besides_probe |= timer != Timer::Probe;
+            }
+            self.absent += u32::from(any);
+            self.probe_is_missing |= any && !besides_probe;
         }
         self.now = at;
     }

@@ -312,10 +312,12 @@ impl Tape {
     /// When the timestamp `echo` was first and last sent. If it was not captured, the one before it
     /// counts.
     fn sending_of(&self, echo: u32) -> Option<(Instant, Instant)> {
+        // They are in order.
         let known =
-            |&&(value, ..): &&(u32, Instant, Instant)| echo.wrapping_sub(value).cast_signed() >= 0;
-        let tick = self.timestamps.iter().rev().find(known)?;
-        Some((tick.1, tick.2))
+            |&(value, ..): &(u32, Instant, Instant)| echo.wrapping_sub(value).cast_signed() >= 0;
+        let last = self.timestamps.partition_point(known).checked_sub(1)?;
+        let &(_, first_at, last_at) = self.timestamps.get(last)?;
+        Some((first_at, last_at))
     }
 
     /// Records all ACKs on their way.
@@ -364,15 +366,6 @@ impl Tape {
         }
         ack.carries_data = heard.carries_data;
         ack
-    }
-
-    /// All of its ACKs as the engine takes them, in order.
-    pub fn acks(&self) -> Vec<Ack> {
-        let acks = self.steps.iter().filter_map(|step| match step {
-            Step::Heard(heard) => Some(self.ack(heard)),
-            Step::Sent { .. } | Step::PathMtu { .. } => None,
-        });
-        acks.collect()
     }
 
     pub fn has_acks(&self) -> bool {
@@ -430,6 +423,11 @@ impl HeardAck {
     /// Everything below has arrived.
     pub fn cumulative(&self) -> Offset {
         self.cumulative
+    }
+
+    /// Whether it carries SACK blocks.
+    pub fn has_blocks(&self) -> bool {
+        self.blocks > 0
     }
 
     /// It reached the sender after `at`.

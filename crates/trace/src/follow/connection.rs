@@ -602,32 +602,7 @@ impl ConnectionState {
         mut learned: impl FnMut(IpAddr, HostFacts),
     ) -> finding::Connection {
         let (from, was_over) = (rows.len(), self.is_over());
-        let directions = [0, 1].map(|side| {
-            let end = ConnectionEnd {
-                connection: self.id(),
-                endpoints: match side {
-                    0 => self.shared.endpoints,
-                    _ => self.shared.endpoints.reverse(),
-                },
-                at: self.last,
-            };
-            let context = DirectionContext {
-                shared: &self.shared,
-                replay_context,
-                side,
-            };
-            let direction = &mut self.directions[side];
-            let (mut direction, mut facts) = direction.close(context, &end, |row| rows.push(row));
-            direction.absent = !self.has_sent[side];
-            if was_over {
-                // They were passed on then.
-                facts.sender = HostFacts::default();
-            }
-            pass_on(facts, &self.shared, side, &mut learned);
-            direction
-        });
-        rows[from..].sort_by_key(|row| row.retransmission.frame);
-        finding::Connection {
+        let mut found = finding::Connection {
             id: self.id(),
             endpoints: self.shared.endpoints,
             opening: self.opening,
@@ -638,8 +613,30 @@ impl ConnectionState {
             packets: self.packets + take(&mut self.pending_syns).len() as u64,
             handshake_rtt: self.handshake.rtt.get().map(Duration::from_nanos),
             capture_point: CapturePoint::default(),
-            directions,
+            directions: Default::default(),
+        };
+        for side in [0, 1] {
+            let end = ConnectionEnd {
+                connection: self.id(),
+                endpoints: match side {
+                    0 => self.shared.endpoints,
+                    _ => self.shared.endpoints.reverse(),
+                },
+                at: self.last,
+                was_over,
+            };
+            let context = DirectionContext {
+                shared: &self.shared,
+                replay_context,
+                side,
+            };
+            let (direction, found) = (&mut self.directions[side], &mut found.directions[side]);
+            let facts = direction.close(context, &end, found, |row| rows.push(row));
+            found.absent = !self.has_sent[side];
+            pass_on(facts, &self.shared, side, &mut learned);
         }
+        rows[from..].sort_by_key(|row| row.retransmission.frame);
+        found
     }
 }
 

@@ -31,9 +31,7 @@ mod unseen_original;
 use super::rtts::Rtts;
 use super::shared::DirectionContext;
 use crate::explain::context::EpisodeContext;
-use crate::explain::episode::{
-    ConnectionEnd, Episode, EpisodeResult, Learned, PacketKind, PriorTransmissions,
-};
+use crate::explain::episode::{ConnectionEnd, Episode, Learned, PacketKind, PriorTransmissions};
 use crate::explain::provisional::ProvisionalRow;
 use crate::finding;
 use crate::memory::HeapSize;
@@ -538,42 +536,40 @@ impl DirectionState {
         }
     }
 
-    /// Ends the direction. Passes each retransmission to `report` as [`Episode::close`] does.
+    /// Ends the direction and describes it in `found`. Passes each retransmission to `report`, and returns
+    /// what it showed of the hosts, as [`Episode::close`] does.
     pub fn close(
         &mut self,
         context: DirectionContext<'_>,
         end: &ConnectionEnd,
+        found: &mut finding::Direction,
         report: impl FnMut(ProvisionalRow),
-    ) -> (finding::Direction, Learned) {
-        let episode_context = self.episode_context(context);
-        let mut result = EpisodeResult::default();
-        if let Some(mut episode) = self.episode.take() {
-            if self.duplicates * 4 >= self.segments {
-                self.duplicates += episode.mark_duplicate_syn_acks(AT_ONCE);
-            }
-            result = episode.close(&episode_context, end, report);
-            if episode.memory() <= MOST_POOLED {
-                episode_context.pools.episodes.give(episode);
-            }
+    ) -> Learned {
+        let mut episode = self.episode.take();
+        if let Some(episode) = &mut episode
+            && self.duplicates * 4 >= self.segments
+        {
+            self.duplicates += episode.mark_duplicate_syn_acks(AT_ONCE);
         }
-        let direction = finding::Direction {
-            vantage: episode_context.vantage,
-            absent: false,
-            segments: self.segments,
-            bytes: self.bytes,
-            retransmissions: result.tally,
-            duplicates: self.duplicates,
-            probes: self.probes,
-            missing: self.missing,
-            foreign: self.foreign,
-            to_sender: context.shared.least_response_time(context.side),
-            rtt: self.rtts.quantiles(),
-            profile: result.profile,
-            episodes: result.recoveries,
-            recovering: result.recovering,
-            too_costly: self.too_costly || result.too_costly,
+        found.vantage = context.vantage();
+        found.segments = self.segments;
+        found.bytes = self.bytes;
+        found.duplicates = self.duplicates;
+        found.probes = self.probes;
+        found.missing = self.missing;
+        found.foreign = self.foreign;
+        found.to_sender = context.shared.least_response_time(context.side);
+        found.rtt = self.rtts.quantiles();
+        found.too_costly = self.too_costly;
+        let Some(mut episode) = episode else {
+            return Learned::default();
         };
-        (direction, result.learned)
+        let episode_context = self.episode_context(context);
+        let learned = episode.close(&episode_context, end, found, report);
+        if episode.memory() <= MOST_POOLED {
+            episode_context.pools.episodes.give(episode);
+        }
+        learned
     }
 }
 

@@ -172,9 +172,6 @@ impl PackedPackets {
     #[inline]
     pub fn unpack(&self, index: usize, full: &mut TimedPacket) {
         let packed = &self.packets[index];
-        if let Some(rare) = self.rare.get(packed.rare as usize) {
-            return packed.unpack_with(rare, full);
-        }
         let TimedPacket { time, packet } = full;
         let headers = &packed.headers;
         *time = packed.time;
@@ -189,24 +186,20 @@ impl PackedPackets {
         packet.interface = 0;
         packet.link = packed.link;
         packet.path_mtu = None;
+        if let Some(rare) = self.rare.get(packed.rare as usize) {
+            rare.unpack(headers, packet);
+        }
     }
 }
 
-impl PackedPacket {
-    #[inline(never)]
-    fn unpack_with(&self, rare: &RareFacts, full: &mut TimedPacket) {
-        let packet = Packet {
-            frame: rare.frame,
-            at: rare.at,
-            headers: self.headers,
-            link: self.link,
-            interface: rare.interface,
-            outgoing: self.outgoing,
-            path_mtu: rare.path_mtu,
-            rare: rare.headers,
-        };
-        full.time = self.time;
-        full.packet = CapturedPacket::from(&packet);
+impl RareFacts {
+    /// Writes the facts of the packet with these headers.
+    fn unpack(&self, headers: &Headers, packet: &mut CapturedPacket) {
+        packet.frame = self.frame;
+        packet.at = self.at;
+        packet.interface = self.interface;
+        packet.path_mtu = self.path_mtu;
+        headers.write_rare(&self.headers, &mut packet.endpoints, &mut packet.segment);
     }
 }
 

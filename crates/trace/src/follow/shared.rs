@@ -172,6 +172,15 @@ pub(crate) struct DirectionContext<'a> {
 }
 
 impl<'a> DirectionContext<'a> {
+    /// Where the direction was captured.
+    pub fn vantage(&self) -> Vantage {
+        let shared = self.shared;
+        let [near, far] =
+            [self.side, 1 - self.side].map(|side| shared.response_times[side].least_nanos());
+        let within_a_host = || shared.within_a_host();
+        vantage::of(near, far, shared.outgoing[self.side], within_a_host)
+    }
+
     /// What an episode needs to know about its connection. `mss`, `min_rtt` and `most_work` are the
     /// direction's.
     pub fn episode_context(
@@ -181,14 +190,7 @@ impl<'a> DirectionContext<'a> {
         most_work: u64,
     ) -> EpisodeContext<'a> {
         let (shared, replay_context) = (self.shared, self.replay_context);
-        let [near, far] =
-            [self.side, 1 - self.side].map(|side| shared.response_times[side].least());
-        let vantage = vantage::of(
-            near,
-            far,
-            shared.outgoing[self.side],
-            shared.within_a_host(),
-        );
+        let vantage = self.vantage();
         EpisodeContext {
             candidates: &replay_context.candidates,
             hosts: &replay_context.hosts,
@@ -204,7 +206,9 @@ impl<'a> DirectionContext<'a> {
             vantage,
             lag: match vantage {
                 Vantage::Sender | Vantage::Unknown => Duration::ZERO,
-                Vantage::Between | Vantage::Receiver => near.unwrap_or_default(),
+                Vantage::Between | Vantage::Receiver => {
+                    Duration::from_nanos(shared.response_times[self.side].nanos())
+                }
             },
             most_work,
         }

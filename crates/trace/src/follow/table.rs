@@ -207,6 +207,7 @@ impl ConnectionTable {
         let mut groups = take(&mut self.groups);
         // The capture points of a merged file are told apart by the order of all packets.
         groups.group(packets, &self.hasher, !self.points.is_empty());
+        let mut room = TimedPacket::default();
         for batch in groups.groups().chunks(BATCH) {
             let mut slots = [None; BATCH];
             for (slot, group) in slots.iter_mut().zip(batch) {
@@ -215,7 +216,11 @@ impl ConnectionTable {
             let open = slots.iter().filter_map(|slot| self.get((*slot)?));
             black_box(open.fold(0, |sum, connection| sum ^ connection.prefetch()));
             for (group, slot) in batch.iter().zip(slots) {
-                self.on_group(packets, group, groups.members(group), slot, findings);
+                let mut only = self.only_connection(slot, group);
+                for (index, from_upper) in groups.members(group) {
+                    packets.unpack(index, &mut room);
+                    self.on_member(&room, from_upper, group, &mut only, findings);
+                }
             }
         }
         self.groups = groups;
@@ -223,29 +228,24 @@ impl ConnectionTable {
         ended.sort_by_key(|(until, ..)| *until);
     }
 
-    /// Takes the packets of one connection, which is probably in `slot`.
-    fn on_group(
+    /// Takes the next packet of a group; `only` is its only connection, if known.
+    #[inline]
+    fn on_member(
         &mut self,
-        packets: &PackedPackets,
+        timed: &TimedPacket,
+        from_upper: bool,
         group: &Group,
-        members: impl Iterator<Item = (usize, bool)>,
-        slot: Option<u32>,
+        only: &mut Option<OnlyConnection>,
         findings: &mut impl Findings,
     ) {
-        let mut room = TimedPacket::default();
-        let mut only = self.only_connection(slot, group);
-        for (index, from_upper) in members {
-            packets.unpack(index, &mut room);
-            let timed = &room;
-            let hit = only.map(|only| (only.slot, usize::from(from_upper != only.opened_by_upper)));
-            match hit {
-                Some((slot, side)) if self.is_expected(slot, side, timed) => {
-                    self.deliver(slot, side, timed);
-                }
-                _ => {
-                    self.on_packet(timed, group.hash, hit, findings);
-                    only = self.only_connection(self.slot_of(group.hash), group);
-                }
+        let hit = only.map(|only| (only.slot, usize::from(from_upper != only.opened_by_upper)));
+        match hit {
+            Some((slot, side)) if self.is_expected(slot, side, timed) => {
+                self.deliver(slot, side, timed);
+            }
+            _ => {
+                self.on_packet(timed, group.hash, hit, findings);
+                *only = self.only_connection(self.slot_of(group.hash), group);
             }
         }
         if let Some(only) = only {

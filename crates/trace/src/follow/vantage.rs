@@ -10,23 +10,22 @@
 //! its host sent, that decides.
 
 use crate::finding::Vantage;
-use std::time::Duration;
 
 /// Up to this share of the round trip (in percent), the capture was taken at an end: hosts take
 /// some time to answer.
 const AT_AN_END: u128 = 10;
 
-/// In shorter round trips, hosts take as long as the path, so the share says little.
-const SHORT: Duration = Duration::from_micros(100);
+/// In shorter round trips, hosts take as long as the path, so the share says little. In ns.
+const SHORT: u128 = 100_000;
 
-/// The capture point of data whose sender answers in `near` and whose receiver answers in `far`.
+/// The capture point of data whose sender answers in `near` ns and whose receiver answers in `far` ns.
 /// `outgoing`: whether the capturing host sent it, if the capture says so. `one_host`: both ends
 /// are on the same host.
 pub(crate) fn of(
-    near: Option<Duration>,
-    far: Option<Duration>,
+    near: Option<u64>,
+    far: Option<u64>,
     outgoing: Option<bool>,
-    one_host: bool,
+    one_host: impl FnOnce() -> bool,
 ) -> Vantage {
     match outgoing {
         Some(true) => return Vantage::Sender,
@@ -36,12 +35,12 @@ pub(crate) fn of(
     let (Some(near), Some(far)) = (near, far) else {
         return Vantage::Unknown;
     };
-    let whole = near + far;
-    let percent = near.as_nanos() * 100;
+    let whole = u128::from(near) + u128::from(far);
+    let percent = u128::from(near) * 100;
     let short = whole < SHORT;
-    if (short && one_host) || percent <= whole.as_nanos() * AT_AN_END {
+    if (short && one_host()) || percent <= whole * AT_AN_END {
         Vantage::Sender
-    } else if percent >= whole.as_nanos() * (100 - AT_AN_END) {
+    } else if percent >= whole * (100 - AT_AN_END) {
         Vantage::Receiver
     } else if short {
         Vantage::Unknown
@@ -57,7 +56,7 @@ mod tests {
     #[test]
     fn the_share_of_the_round_trip_gives_the_capture_point() {
         use Vantage::{Between, Receiver, Sender, Unknown};
-        let us = Duration::from_micros;
+        let us = |us: u64| us * 1000;
         // (near and far in µs, outgoing, one host, capture point)
         let cases = [
             (Some(40), Some(60_000), None, false, Sender),
@@ -77,7 +76,7 @@ mod tests {
             (Some(40), Some(60_000), Some(false), false, Receiver),
         ];
         for (near, far, outgoing, one_host, vantage) in cases {
-            let got = of(near.map(us), far.map(us), outgoing, one_host);
+            let got = of(near.map(us), far.map(us), outgoing, || one_host);
             assert_eq!(got, vantage, "{near:?} {far:?} {outgoing:?} {one_host}");
         }
     }

@@ -53,80 +53,70 @@ impl Classic {
         Ok(classic)
     }
 
-    /// Reads up to the next segment.
-    #[inline(always)]
+    /// Reads the next record.
+    // Inlined into one function, the formats would run out of registers.
+    #[inline(never)]
     pub fn step(
         &mut self,
         window: &mut Window<'_>,
         frames: &mut Frames,
         packet: &mut Packet,
     ) -> Step {
-        loop {
-            let Some(record) = Record::at_start(window.bytes(), self.big_endian) else {
-                if window.fill(Record::SHORTEST) {
-                    continue;
-                }
-                return Step::End(window.ending(window.offset()));
-            };
-            let size = self.head.saturating_add(record.captured as usize);
-            let plausible = 1..=LARGEST_RECORD as u32;
-            let Some(data) = window
-                .bytes()
-                .get(self.head..size)
-                .filter(|_| plausible.contains(&record.captured))
-            else {
-                match self.unusual(record, window, frames) {
-                    None => continue,
-                    Some(step) => return step,
-                }
-            };
-            let found = match self.link {
-                Ok(link) => {
-                    let frame = Frame {
-                        at: clock::of_record(record.seconds, record.fraction, self.nanos),
-                        link,
-                        interface: 0,
-                        outgoing: None,
-                        data,
-                        on_wire: record.length as usize,
-                    };
-                    frames.take(&frame, packet)
-                }
-                Err(number) => {
-                    frames.skip_link(number);
-                    false
-                }
-            };
-            window.consume(size);
-            if found {
-                return Step::Found;
+        let bytes = window.bytes();
+        let Some(record) = Record::at_start(bytes, self.big_endian) else {
+            if window.fill(Record::SHORTEST) {
+                return Step::Passed;
             }
+            return Step::End(window.ending(window.offset()));
+        };
+        let size = self.head.saturating_add(record.captured as usize);
+        let plausible = 1..=LARGEST_RECORD as u32;
+        let data = bytes.get(self.head..size);
+        let Some(data) = data.filter(|_| plausible.contains(&record.captured)) else {
+            return self.unusual(record, window, frames);
+        };
+        let found = match self.link {
+            Ok(link) => {
+                let frame = Frame {
+                    at: clock::of_record(record.seconds, record.fraction, self.nanos),
+                    link,
+                    interface: 0,
+                    outgoing: None,
+                    data,
+                    on_wire: record.length as usize,
+                };
+                frames.take(frame, packet)
+            }
+            Err(number) => {
+                frames.skip_link(number);
+                false
+            }
+        };
+        window.consume(size);
+        match found {
+            true => Step::Found,
+            false => Step::Passed,
         }
     }
 
-    /// A record that is empty, incomplete or damaged; `None` to continue.
+    /// A record that is empty, incomplete or damaged.
     #[cold]
-    fn unusual(
-        &self,
-        record: Record,
-        window: &mut Window<'_>,
-        frames: &mut Frames,
-    ) -> Option<Step> {
+    fn unusual(&self, record: Record, window: &mut Window<'_>, frames: &mut Frames) -> Step {
         let offset = window.offset();
         let captured = record.captured as usize;
         if (captured == 0 || captured > LARGEST_RECORD)
             && let Some(kind) = joined_capture(window)
         {
-            return Some(Step::Another(kind));
+            return Step::Another(kind);
         }
         if captured > LARGEST_RECORD {
-            return Some(Step::End(Ending::Damaged {
+            return Step::End(Ending::Damaged {
                 offset,
                 what: format!("a packet of {captured} bytes: expected {LARGEST_RECORD} at most"),
-            }));
+            });
         }
         if !window.fill(self.head + captured) {
-            return Some(Step::End(window.ending(offset)));
+            return Step::End(window.ending(offset));
         }
         if captured == 0 {
             match self.link {
@@ -135,7 +125,7 @@ impl Classic {
             }
             window.consume(self.head);
         }
-        None
+        Step::Passed
     }
 }
 
@@ -154,16 +144,17 @@ impl Record {
     /// Decoded by hand: with pcap-parser it would take as long as everything else.
     #[inline(always)]
     fn at_start(bytes: &[u8], big_endian: bool) -> Option<Self> {
-        let (words, _) = bytes.first_chunk::<{ Self::SHORTEST }>()?.as_chunks::<4>();
-        let word = |i: usize| match big_endian {
-            true => u32::from_be_bytes(words[i]),
-            false => u32::from_le_bytes(words[i]),
+        let words = bytes.as_chunks().0.first_chunk()?;
+        let words = words.map(u32::from_le_bytes);
+        let [seconds, fraction, captured, length] = match big_endian {
+            true => words.map(u32::swap_bytes),
+            false => words,
         };
         Some(Self {
-            seconds: word(0),
-            fraction: word(1),
-            captured: word(2),
-            length: word(3),
+            seconds,
+            fraction,
+            captured,
+            length,
         })
     }
 }

@@ -44,7 +44,7 @@ impl Clock {
     /// The time after `ticks`; `Err` with the nearest possible time if it lies before 1970 or after
     /// July 2554.
     #[inline]
-    pub fn instant(self, ticks: u64) -> Result<Instant, Instant> {
+    pub fn instant(&self, ticks: u64) -> Result<Instant, Instant> {
         if let Rate::Whole(nanos) = self.rate
             && self.offset == 0
             && let Some(nanos) = ticks.checked_mul(nanos)
@@ -55,7 +55,7 @@ impl Clock {
     }
 
     #[cold]
-    fn far(self, ticks: u64) -> Result<Instant, Instant> {
+    fn far(&self, ticks: u64) -> Result<Instant, Instant> {
         let nanos = match self.rate {
             Rate::Whole(nanos) => u128::from(ticks) * u128::from(nanos),
             Rate::PerSecond(rate) => u128::from(ticks) * u128::from(NANOS) / u128::from(rate),

@@ -1,13 +1,14 @@
 //! Decodes frames into segments, and counts them.
 
 use super::icmp::{self, ICMP_V4, ICMP_V6};
-use super::link::{IpStart, Link};
+use super::link::{IpStart, Link, LinkHash};
 use super::packet::Packet;
 use super::{Counts, Oddity, Reason};
 use recoup_units::Instant;
 use recoup_wire::{DecodeError, Headers, Segment, decode_headers};
 
 /// A frame of a capture.
+#[derive(Clone, Copy)]
 pub(super) struct Frame<'a> {
     /// `Err` with the nearest possible time if the frame's is impossible.
     pub at: Result<Instant, Instant>,
@@ -26,6 +27,7 @@ pub(super) struct Frames {
     counts: Counts,
     /// The time of the first frame that is no segment.
     first_skipped_at: Option<Instant>,
+    links: LinkHash,
 }
 
 impl Frames {
@@ -74,69 +76,73 @@ impl Frames {
 
     /// Counts a frame; true if it is a segment or an ICMP message about one, which is then in `packet`.
     #[inline(always)]
-    pub fn take(&mut self, frame: &Frame<'_>, packet: &mut Packet) -> bool {
+    pub fn take(&mut self, frame: Frame<'_>, packet: &mut Packet) -> bool {
         self.counts.frames += 1;
         match self.read(frame, packet) {
-            Ok(()) if packet.path_mtu.is_some() => {
-                self.counts.on_path_mtu_message();
-                true
-            }
-            Ok(()) => {
-                self.counts.packets += 1;
-                true
-            }
+            Ok(()) => true,
             Err(reason) => {
-                let at = frame.at.unwrap_or_else(|nearest| nearest);
-                self.first_skipped_at.get_or_insert(at);
-                self.counts.skip(reason);
+                self.skip_frame(frame.at, reason);
                 false
             }
         }
     }
 
+    #[cold]
+    fn skip_frame(&mut self, at: Result<Instant, Instant>, reason: Reason) {
+        let at = at.unwrap_or_else(|nearest| nearest);
+        self.first_skipped_at.get_or_insert(at);
+        self.counts.skip(reason);
+    }
+
     #[inline(always)]
-    fn read(&mut self, frame: &Frame<'_>, packet: &mut Packet) -> Result<(), Reason> {
+    fn read(&mut self, frame: Frame<'_>, packet: &mut Packet) -> Result<(), Reason> {
         let IpStart { start, outgoing } = frame.link.ip_packet(frame.data)?;
         let ip = frame.data.get(start..).ok_or(Reason::Cut)?;
         if ip.is_empty() {
             return Err(Reason::Cut);
         }
         let on_wire = frame.on_wire.saturating_sub(start);
+        packet.at = frame.at.unwrap_or_else(|nearest| nearest);
+        packet.interface = frame.interface;
         if let Err(error) = decode_headers(ip, on_wire, &mut packet.headers, &mut packet.rare) {
-            return self.read_message(frame, &error, ip, packet);
+            return self.read_message(error, ip, packet);
         }
+        self.counts.packets += 1;
         packet.path_mtu = None;
         packet.frame = self.counts.frames;
         packet.outgoing = outgoing.or(frame.outgoing);
-        packet.interface = frame.interface;
-        packet.link = frame.link.addresses(frame.data);
-        packet.at = frame.at.unwrap_or_else(|nearest| {
-            self.counts.note(Oddity::Time);
-            nearest
-        });
-        if packet.headers.overlong() {
-            self.counts.note(Oddity::Overlong);
-        }
-        if !packet.headers.options_complete() {
-            self.counts.note(Oddity::Options);
+        packet.link = self.links.of(frame.link, frame.data);
+        if frame.at.is_err() || packet.headers.is_odd() {
+            self.note_oddities(frame.at.is_err(), &packet.headers);
         }
         Ok(())
+    }
+
+    #[cold]
+    fn note_oddities(&mut self, impossible_time: bool, headers: &Headers) {
+        let oddities = [
+            (Oddity::Time, impossible_time),
+            (Oddity::Overlong, headers.overlong()),
+            (Oddity::Options, !headers.options_complete()),
+        ];
+        let there = oddities.iter().filter(|(_, is_there)| *is_there);
+        there.for_each(|(oddity, _)| self.counts.note(*oddity));
     }
 }
 
 impl Frames {
-    /// Reads an IP packet that is no segment, as an ICMP message about one.
+    /// Reads an IP packet that is no segment, as an ICMP message about one, to `packet`, which has its
+    /// time and interface.
     #[cold]
     fn read_message(
         &mut self,
-        frame: &Frame<'_>,
-        error: &DecodeError,
+        error: DecodeError,
         ip: &[u8],
         packet: &mut Packet,
     ) -> Result<(), Reason> {
         let is_icmp = matches!(error, DecodeError::NotTcp(ICMP_V4 | ICMP_V6));
         let Some(found) = is_icmp.then(|| icmp::too_big(ip)).flatten() else {
-            return Err(reason(error, ip));
+            return Err(reason(&error, ip));
         };
         let segment = Segment {
             seq: found.seq,
@@ -145,14 +151,14 @@ impl Frames {
         let (headers, rare) = Headers::new(&found.endpoints, &segment);
         *packet = Packet {
             frame: self.counts.frames,
-            at: frame.at.unwrap_or_else(|nearest| nearest),
             headers,
             link: 0,
-            interface: frame.interface,
             outgoing: None,
             path_mtu: Some(found.mtu),
             rare,
+            ..*packet
         };
+        self.counts.on_path_mtu_message();
         Ok(())
     }
 }

@@ -66,14 +66,23 @@ impl Link {
     }
 
     /// Finds the IP packet in `frame`.
-    #[inline]
+    #[inline(always)]
     pub fn ip_packet(self, frame: &[u8]) -> Result<IpStart, Reason> {
+        if self == Self::Ethernet
+            && let Some([.., a, b]) = frame.first_chunk::<14>()
+            && let ether_type::IPV4 | ether_type::IPV6 = u16::from_be_bytes([*a, *b])
+        {
+            return Ok(at(14));
+        }
+        self.find_ip_packet(frame)
+    }
+
+    /// The same for any frame.
+    #[inline(never)]
+    fn find_ip_packet(self, frame: &[u8]) -> Result<IpStart, Reason> {
         match self {
             Self::Raw => Ok(at(0)),
-            Self::Ethernet => match word(frame, 12) {
-                Ok(ether_type::IPV4 | ether_type::IPV6) => Ok(at(14)),
-                _ => after_ether_type(frame, 12).map(at),
-            },
+            Self::Ethernet => after_ether_type(frame, 12).map(at),
             Self::Cooked => cooked(frame, 0, 14),
             Self::Cooked2 => cooked2(frame),
             Self::Loopback => loopback(frame).map(at),
@@ -82,27 +91,59 @@ impl Link {
             Self::Hdlc => after_ether_type(frame, 2).map(at),
         }
     }
+}
 
-    /// A hash of the two Ethernet addresses of `frame`, the same in both directions; 0 for other link
-    /// types.
-    #[inline]
-    pub fn addresses(self, frame: &[u8]) -> u32 {
-        let (Self::Ethernet, Some([a, b, c, d, e, f, g, h, i, j, k, l])) =
-            (self, frame.first_chunk())
-        else {
+/// Hashes the two Ethernet addresses of frames. Most captures hold one or two links, so it remembers two.
+#[derive(Debug, Default)]
+pub(super) struct LinkHash {
+    recent: [KnownLink; 2],
+    /// The one that is forgotten next.
+    older: bool,
+}
+
+/// Two addresses, each in the last six bytes, and their hash.
+#[derive(Clone, Copy, Debug, Default)]
+struct KnownLink {
+    ends: [u64; 2],
+    hash: u32,
+}
+
+impl LinkHash {
+    /// The hash for `frame`, the same in both directions; 0 for link types other than Ethernet.
+    #[inline(always)]
+    pub fn of(&mut self, link: Link, frame: &[u8]) -> u32 {
+        let (Link::Ethernet, Some(header)) = (link, frame.first_chunk::<12>()) else {
             return 0;
         };
-        // Addresses often differ in single bits, so the hash must not be linear: the finalizer of
-        // splitmix64.
-        let address = |bytes: [u8; 8]| {
-            let x = u64::from_be_bytes(bytes);
-            let x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            ((x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb) >> 32) as u32
+        let bytes = |at: usize| {
+            header[at..]
+                .first_chunk()
+                .map_or(0, |b| u64::from_le_bytes(*b))
         };
-        let to = address([0, 0, *a, *b, *c, *d, *e, *f]);
-        let from = address([0, 0, *g, *h, *i, *j, *k, *l]);
-        to.wrapping_add(from)
+        let [to, from] = [bytes(0) << 16, bytes(4) >> 16 << 16];
+        for known in &self.recent {
+            if known.ends == [to, from] || known.ends == [from, to] {
+                return known.hash;
+            }
+        }
+        self.add([to, from])
     }
+
+    #[inline(never)]
+    fn add(&mut self, ends: [u64; 2]) -> u32 {
+        let [to, from] = ends.map(hash_address);
+        let hash = to.wrapping_add(from);
+        self.recent[usize::from(self.older)] = KnownLink { ends, hash };
+        self.older = !self.older;
+        hash
+    }
+}
+
+/// Addresses often differ in single bits, so the hash must not be linear: the finalizer of splitmix64.
+fn hash_address(address: u64) -> u32 {
+    let x = address.swap_bytes();
+    let x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    ((x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb) >> 32) as u32
 }
 
 #[inline]

@@ -67,7 +67,9 @@ impl Sections {
             interfaces: Vec::new(),
         };
         let length = section.word(window.bytes(), 4);
-        check_length(length, LARGEST_BLOCK).map_err(Header::Damaged)?;
+        if !is_block_length(length, LARGEST_BLOCK) {
+            return Err(Header::Damaged(impossible_length(length, LARGEST_BLOCK)));
+        }
         let length = length as usize;
         if !window.fill(length) {
             return Err(Header::Over(window.ending(offset)));
@@ -94,49 +96,50 @@ impl Sections {
         }
     }
 
-    /// Reads up to the next segment.
-    #[inline]
+    /// Reads the next block.
+    // Inlined into one function, the formats would run out of registers.
+    #[inline(never)]
     pub fn step(
         &mut self,
         window: &mut Window<'_>,
         frames: &mut Frames,
         packet: &mut Packet,
     ) -> Step {
-        loop {
-            if window.bytes().len() < 8 && !window.fill(8) {
-                return Step::End(window.ending(window.offset()));
+        let bytes = window.bytes();
+        let Some([kind, length]) = self.words(bytes) else {
+            if window.fill(8) {
+                return Step::Passed;
             }
-            let (kind, length) = (self.word(window.bytes(), 0), self.word(window.bytes(), 4));
-            if !is_read(kind) {
-                match self.skip_block(kind, length, window, frames) {
-                    None => continue,
-                    Some(step) => return step,
-                }
+            return Step::End(window.ending(window.offset()));
+        };
+        if kind != kind::ENHANCED_PACKET && !is_read(kind) {
+            return self.skip_block(kind, length, window, frames);
+        }
+        if !is_block_length(length, LARGEST_BLOCK) {
+            return damaged(window.offset(), impossible_length(length, LARGEST_BLOCK));
+        }
+        let length = length as usize;
+        let Some(block) = bytes.get(..length) else {
+            if window.fill(length) {
+                return Step::Passed;
             }
-            if let Err(what) = check_length(length, LARGEST_BLOCK) {
-                return damaged(window.offset(), what);
-            }
-            let length = length as usize;
-            if window.bytes().len() < length && !window.fill(length) {
-                return Step::End(window.ending(window.offset()));
-            }
-            let block = &window.bytes()[..length];
-            if self.word(block, length - 4) as usize != length {
-                return damaged(window.offset(), LENGTHS_DIFFER.into());
-            }
-            let found = match kind {
-                kind::ENHANCED_PACKET => self.enhanced(block, frames, packet),
-                _ => self.other(kind, block, frames, packet),
-            };
-            window.consume(length);
-            if found {
-                return Step::Found;
-            }
+            return Step::End(window.ending(window.offset()));
+        };
+        if self.word(block, length - 4) as usize != length {
+            return damaged(window.offset(), LENGTHS_DIFFER.into());
+        }
+        let found = match kind {
+            kind::ENHANCED_PACKET => self.enhanced(block, frames, packet),
+            _ => self.other(kind, block, frames, packet),
+        };
+        window.consume(length);
+        match found {
+            true => Step::Found,
+            false => Step::Passed,
         }
     }
 
-    /// Skips a block that is not read, unless it begins another section or capture; `None` to
-    /// continue.
+    /// Skips a block that is not read, unless it begins another section or capture.
     #[cold]
     fn skip_block(
         &self,
@@ -144,26 +147,26 @@ impl Sections {
         length: u32,
         window: &mut Window<'_>,
         frames: &mut Frames,
-    ) -> Option<Step> {
+    ) -> Step {
         let offset = window.offset();
         if let Some(kind) = joined_capture(window) {
-            return Some(Step::Another(kind));
+            return Step::Another(kind);
         }
         // A skipped block may be of any length.
-        if let Err(what) = check_length(length, usize::MAX) {
-            return Some(damaged(offset, what));
+        if !is_block_length(length, usize::MAX) {
+            return damaged(offset, impossible_length(length, usize::MAX));
         }
         if !window.skip(u64::from(length) - 4) || !window.fill(4) {
-            return Some(Step::End(window.ending(offset)));
+            return Step::End(window.ending(offset));
         }
         if self.word(window.bytes(), 0) != length {
-            return Some(damaged(offset, LENGTHS_DIFFER.into()));
+            return damaged(offset, LENGTHS_DIFFER.into());
         }
         window.consume(4);
         if kind == kind::JOURNAL || kind::CUSTOM.contains(&kind) {
             frames.skip(Reason::NotPacket);
         }
-        None
+        Step::Passed
     }
 
     /// An enhanced packet block: its fields have fixed places. Its options are rare and left to
@@ -171,10 +174,15 @@ impl Sections {
     #[inline(always)]
     fn enhanced(&self, block: &[u8], frames: &mut Frames, packet: &mut Packet) -> bool {
         const DATA: usize = 28;
-        let captured = self.word(block, 20) as usize;
-        let inner = block.get(DATA..block.len() - 4);
-        let Some((data, inner)) = inner.and_then(|inner| Some((inner.get(..captured)?, inner)))
+        let fields = self.words(block);
+        let (Some(inner), Some([_, _, interface, high, low, captured, on_wire])) =
+            (block.get(DATA..block.len() - 4), fields)
         else {
+            frames.skip(Reason::Record);
+            return false;
+        };
+        let captured = captured as usize;
+        let Some(data) = inner.get(..captured) else {
             frames.skip(Reason::Record);
             return false;
         };
@@ -183,10 +191,10 @@ impl Sections {
             false => None,
         };
         let seen = PacketFields {
-            interface: self.word(block, 8),
-            ticks: u64::from(self.word(block, 12)) << 32 | u64::from(self.word(block, 16)),
+            interface,
+            ticks: u64::from(high) << 32 | u64::from(low),
             outgoing,
-            on_wire: self.word(block, 24),
+            on_wire,
         };
         self.packet(seen, data, frames, packet)
     }
@@ -226,7 +234,7 @@ impl Sections {
                 return false;
             }
         };
-        let Some(clock) = interface.clock else {
+        let Some(clock) = &interface.clock else {
             frames.skip(Reason::NoClock);
             return false;
         };
@@ -238,7 +246,7 @@ impl Sections {
             data,
             on_wire: seen.on_wire as usize,
         };
-        frames.take(&frame, packet)
+        frames.take(frame, packet)
     }
 
     /// Another block; true if it holds a segment.
@@ -327,6 +335,17 @@ impl Sections {
         }
     }
 
+    /// The first words.
+    #[inline(always)]
+    fn words<const COUNT: usize>(&self, bytes: &[u8]) -> Option<[u32; COUNT]> {
+        let words = bytes.as_chunks().0.first_chunk::<COUNT>()?;
+        let words = words.map(u32::from_le_bytes);
+        Some(match self.big_endian {
+            true => words.map(u32::swap_bytes),
+            false => words,
+        })
+    }
+
     #[inline(always)]
     fn word(&self, bytes: &[u8], at: usize) -> u32 {
         match bytes.get(at..) {
@@ -364,14 +383,17 @@ fn damaged(offset: u64, what: String) -> Step {
 }
 
 #[inline]
-fn check_length(length: u32, largest: usize) -> Result<(), String> {
+fn is_block_length(length: u32, largest: usize) -> bool {
+    let length = length as usize;
+    length.is_multiple_of(4) && (FRAMING..=largest).contains(&length)
+}
+
+#[cold]
+fn impossible_length(length: u32, largest: usize) -> String {
     match length as usize {
-        length if length < FRAMING || !length.is_multiple_of(4) => Err(format!(
-            "a block of {length} bytes: expected a multiple of 4, at least {FRAMING}"
-        )),
-        length if length > largest => Err(format!(
-            "a block of {length} bytes: expected {largest} at most"
-        )),
-        _ => Ok(()),
+        length if length < FRAMING || !length.is_multiple_of(4) => {
+            format!("a block of {length} bytes: expected a multiple of 4, at least {FRAMING}")
+        }
+        length => format!("a block of {length} bytes: expected {largest} at most"),
     }
 }

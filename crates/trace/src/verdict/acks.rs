@@ -269,6 +269,14 @@ impl AckVerdicts {
         }
     }
 
+    /// Frees spare memory.
+    pub fn shrink(&mut self) {
+        self.pieces.shrink();
+        self.pending.shrink();
+        self.history.shrink();
+        self.challenge_acks.shrink();
+    }
+
     /// Its memory on the heap, in bytes.
     pub fn memory(&self) -> usize {
         self.pieces.memory()
@@ -276,13 +284,6 @@ impl AckVerdicts {
             + self.history.sacked.memory()
             + self.history.last.heap_size()
             + self.challenge_acks.memory()
-    }
-
-    /// Frees spare memory.
-    pub fn shrink(&mut self) {
-        self.pending.shrink();
-        self.history.last.shrink_to_fit();
-        self.challenge_acks.shrink();
     }
 
     /// Whether some verdicts stayed open because they would have taken too long.

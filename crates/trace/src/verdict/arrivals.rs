@@ -97,16 +97,16 @@ impl ArrivalVerdicts {
         self.too_costly = false;
     }
 
+    /// Frees spare memory.
+    pub fn shrink(&mut self) {
+        self.arrivals.shrink_to_fit();
+    }
+
     /// Its memory on the heap, in bytes.
     pub fn memory(&self) -> usize {
         // Most hold one missing part.
         let each = allocated(size_of::<Span>()) + tree(1, size_of::<(Offset, u64)>());
         self.arrivals.heap_size() + self.arrivals.len() * each
-    }
-
-    /// Frees spare memory.
-    pub fn shrink(&mut self) {
-        self.arrivals.shrink_to_fit();
     }
 
     /// Whether some verdicts stayed open because they would have taken too long.

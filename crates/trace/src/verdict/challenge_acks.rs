@@ -63,7 +63,7 @@ struct LastAck {
 impl ChallengeAcks {
     /// Its memory on the heap, in bytes.
     pub fn memory(&self) -> usize {
-        self.kept.heap_size() + self.hole_fills.heap_size()
+        self.kept.heap_size() + self.repeats.heap_size() + self.hole_fills.heap_size()
     }
 
     /// Frees spare memory.

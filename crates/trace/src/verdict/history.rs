@@ -91,6 +91,12 @@ impl AckHistory {
         };
     }
 
+    /// Frees spare memory.
+    pub fn shrink(&mut self) {
+        self.last.shrink_to_fit();
+        self.sacked.shrink();
+    }
+
     /// Reads what the next ACK will change. The value has no meaning.
     #[inline]
     pub fn prefetch(&self) -> u64 {

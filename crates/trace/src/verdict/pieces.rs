@@ -130,9 +130,12 @@ impl Piece {
             copy: original,
             row: None,
         };
+        // Mostly it is retransmitted once.
+        let mut copies = Vec::with_capacity(2);
+        copies.push(original);
         Self {
             span,
-            copies: vec![original],
+            copies,
             cover: None,
             reports: Vec::new(),
             challenge_acks: Vec::new(),
@@ -268,6 +271,15 @@ impl Pieces {
         piece.cover = Some(cover);
         self.next_settled.get_or_insert(cover.at);
         self.covered.insert(piece.span.start, piece);
+    }
+
+    /// Frees spare memory.
+    pub fn shrink(&mut self) {
+        for piece in self.iter_mut() {
+            piece.copies.shrink_to_fit();
+            piece.reports.shrink_to_fit();
+            piece.challenge_acks.shrink_to_fit();
+        }
     }
 
     /// Their memory on the heap, in bytes.

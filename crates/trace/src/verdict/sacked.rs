@@ -24,6 +24,11 @@ impl Sacked {
         self.0.shrink_to(USUAL_RANGES);
     }
 
+    /// Frees spare memory.
+    pub fn shrink(&mut self) {
+        self.0.shrink_to_fit();
+    }
+
     /// Adds a SACK block.
     pub fn insert(&mut self, block: Span) {
         if block.is_empty() || self.0.len() >= MOST_RANGES {
@@ -123,6 +128,22 @@ mod tests {
         assert_eq!(sacked.cut(span(15, 18)), [(span(15, 18), true)]);
         assert!(sacked.exceeds(span(40, 50)) && sacked.exceeds(span(50, 70)));
         assert!(!sacked.exceeds(span(40, 70)) && !sacked.exceeds(span(5, 15)));
+        assert!(sacked.has(span(40, 70)) && sacked.has(span(12, 12)));
+        assert!(!sacked.has(span(25, 35)) && !sacked.has(span(5, 8)));
+        // (from, to, ranges that begin in between)
+        for (from, to, count) in [
+            (0, 100, 2),
+            (10, 40, 1),
+            (11, 40, 0),
+            (40, 41, 1),
+            (50, 20, 0),
+        ] {
+            let more_than = |most| sacked.has_more_than(most, span(from, to));
+            assert!(
+                !more_than(count) && (count == 0 || more_than(count - 1)),
+                "{from}"
+            );
+        }
         sacked.forget(Offset(30));
         assert_eq!(sacked.cut(span(10, 30)), [(span(10, 30), false)]);
         assert_eq!(sacked.cut(span(5, 5)), []);

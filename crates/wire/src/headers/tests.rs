@@ -37,6 +37,35 @@ fn over_v6() -> Vec<u8> {
     packet("[2001:db8::1]:9", "[2001:db8::2]:80")
 }
 
+#[test]
+fn options_behind_timestamps_are_read() {
+    let others: [fn(&mut Options); 4] = [
+        |options| options.sack = [[SeqNumber(20), SeqNumber(30)]; 3].into_iter().collect(),
+        |options| options.mss = Some(1460),
+        |options| options.window_scale = Some(7),
+        |options| options.sack_permitted = true,
+    ];
+    for add in others {
+        for timestamps in [None, segment().options.timestamps] {
+            let mut sent = segment();
+            sent.options.timestamps = timestamps;
+            add(&mut sent.options);
+            let mut packet = Vec::new();
+            let endpoints = Endpoints {
+                src: "192.0.2.1:9".parse().unwrap(),
+                dst: "192.0.2.2:80".parse().unwrap(),
+            };
+            encode(&sent, &endpoints, 5, Payload::Fill(0), &mut packet).unwrap();
+            let read = read(&packet, packet.len()).unwrap();
+            assert_eq!(read.segment, sent);
+            assert!(read.headers.has_rare());
+            let (headers, rare) = Headers::new(&endpoints, &sent);
+            assert!(headers.has_rare() && rare.options == sent.options);
+        }
+    }
+    assert!(!read(&over_v4(), 200).unwrap().headers.has_rare());
+}
+
 /// Everything that is decoded.
 #[derive(Clone, Debug, PartialEq)]
 struct All {
@@ -74,12 +103,13 @@ fn headers_of_a_packet_are_decoded() {
         assert_eq!(whole.segment, segment());
         assert_eq!((whole.headers.ip_id(), whole.headers.hop_limit), (id, 64));
         assert!(whole.headers.options_complete() && !whole.headers.overlong());
+        assert!(!whole.headers.is_odd());
         // The capture cuts the payload and half of the timestamps.
         let headers = packet.len() - 100;
         let cut = read(&packet[..headers], packet.len());
         assert_eq!(cut, Ok(whole.clone()));
         let short = read(&packet[..headers - 6], packet.len()).unwrap();
-        assert!(!short.headers.options_complete());
+        assert!(!short.headers.options_complete() && short.headers.is_odd());
         assert_eq!(short.segment.options, Options::NONE);
         assert_eq!(short.segment.payload_len, 100);
         let error = read(&packet[..headers - 13], packet.len()).unwrap_err();
@@ -90,7 +120,7 @@ fn headers_of_a_packet_are_decoded() {
         let beyond = read(&packet, 0).unwrap();
         assert_eq!(beyond, whole);
         let beyond = read(&packet[..headers], headers).unwrap();
-        assert!(beyond.headers.overlong());
+        assert!(beyond.headers.overlong() && beyond.headers.is_odd());
         assert_eq!(beyond.segment, segment());
     }
 }

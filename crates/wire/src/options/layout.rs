@@ -34,6 +34,8 @@ const SACK_PERMITTED_LEN: u8 = 2;
 const SACK_BASE_LEN: u8 = 2;
 const SACK_BLOCK_LEN: u8 = 8;
 const TIMESTAMPS_LEN: u8 = 10;
+/// How timestamps begin in the usual layout.
+const TIMESTAMPS_START: [u8; 4] = [kind::NOP, kind::NOP, kind::TIMESTAMPS, TIMESTAMPS_LEN];
 
 impl Options {
     /// The length of the options in the header, with padding, in bytes: a multiple of 4, at most 40.
@@ -108,27 +110,30 @@ impl Options {
 }
 
 impl Options {
-    /// The timestamps in the option bytes of a header that has no other option, in the usual layout (RFC
-    /// 7323 appendix A): so it is in nearly all segments.
+    /// The timestamps at the start of the option bytes of a header, in the usual layout (RFC 7323 appendix
+    /// A), and the bytes behind them. Nearly all segments have them, and no other options.
     #[inline]
-    pub(crate) fn timestamps_alone(bytes: &[u8]) -> Option<Timestamps> {
-        match bytes {
-            [
-                kind::NOP,
-                kind::NOP,
-                kind::TIMESTAMPS,
-                TIMESTAMPS_LEN,
-                value @ ..,
-            ] => timestamps(value),
-            _ => None,
-        }
+    pub(crate) fn leading_timestamps(bytes: &[u8]) -> Option<(Timestamps, &[u8])> {
+        let (words, rest) = bytes.split_first_chunk::<12>()?;
+        let [start, value, echo] = *words.as_chunks().0 else {
+            return None;
+        };
+        let [start, value, echo] = [start, value, echo].map(u32::from_be_bytes);
+        let is_usual = start == u32::from_be_bytes(TIMESTAMPS_START);
+        is_usual.then_some((Timestamps { value, echo }, rest))
     }
 
     /// Replaces the options by those in the option bytes of a header, all or as many as were captured.
     /// Returns `false` when an option has an impossible length, which ends decoding.
     pub(crate) fn read_all(&mut self, bytes: &[u8]) -> bool {
         *self = Self::NONE;
-        self.read_each(bytes)
+        match Self::leading_timestamps(bytes) {
+            Some((timestamps, rest)) => {
+                self.timestamps = Some(timestamps);
+                self.read_each(rest)
+            }
+            None => self.read_each(bytes),
+        }
     }
 
     fn read_each(&mut self, mut bytes: &[u8]) -> bool {
@@ -187,6 +192,7 @@ fn timestamps(bytes: &[u8]) -> Option<Timestamps> {
 }
 
 /// `bytes` as 4-byte words, and the remaining bytes.
+#[inline]
 fn words(bytes: &[u8]) -> (&[[u8; 4]], &[u8]) {
     bytes.as_chunks()
 }

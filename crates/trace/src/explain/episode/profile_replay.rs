@@ -1,12 +1,11 @@
 //! The replays of one episode, one per candidate profile.
 
 use super::super::context::EpisodeContext;
+use super::super::playback::Playback;
 use super::super::replay::Replay;
 use super::super::rtt_samples::Estimators;
-use super::super::tape::Tape;
 use super::row::Row;
 use crate::hosts::Score;
-use recoup_recovery::Ack;
 use serde::{Deserialize, Serialize};
 
 /// Retransmissions after which a profile far behind the best is dropped.
@@ -42,12 +41,10 @@ impl ProfileReplay {
         }
     }
 
-    /// Replays what is on the tape, whose ACKs are `acks`, as far as `most` work allows. Returns what it
-    /// cost.
+    /// Replays what is on the tape, as far as `most` work allows. Returns what it cost.
     pub fn run(
         &mut self,
-        tape: &Tape,
-        acks: &[Ack],
+        playback: &Playback<'_>,
         estimators: &mut Estimators<'_>,
         most: u64,
         rows: &mut [Row],
@@ -59,21 +56,46 @@ impl ProfileReplay {
             let used = context.pools.replays.take();
             let mut replay = used.unwrap_or_else(|| Box::new(Replay::new(mechanisms)));
             let rtt = estimators.with(mechanisms.rto);
-            replay.begin(mechanisms, context, &tape.beginning, rtt);
+            replay.begin(mechanisms, context, &playback.tape.beginning, rtt);
             replay
         });
-        let complete = replay.run(
-            tape,
-            acks,
-            before.saturating_add(most),
-            |index, explained| {
-                rows[index as usize].explained[self.candidate] = explained;
-            },
-        );
+        let complete = replay.run(playback, before.saturating_add(most), |index, explained| {
+            rows[index as usize].explained[self.candidate] = explained;
+        });
         RunCost {
             work: replay.work() - before,
             complete,
         }
+    }
+
+    /// Takes over the result of a profile that differs only in its probes, if they made no difference and
+    /// this recording has no other tape. `others` have replayed all of the tape; `rows` are those of the
+    /// recording.
+    pub fn take_over(
+        &mut self,
+        others: &[Self],
+        playback: &Playback<'_>,
+        most: u64,
+        rows: &mut [Row],
+        context: &EpisodeContext<'_>,
+    ) -> Option<RunCost> {
+        if !playback.last || self.replay.is_some() {
+            return None;
+        }
+        let with = context.candidates.with_draft_probes(self.candidate)?;
+        let other = others.iter().find(|other| other.candidate == with)?;
+        let replay = other.replay.as_ref()?;
+        if !replay.is_same_without_probes() || replay.work() > most {
+            return None;
+        }
+        for row in rows {
+            row.explained[self.candidate] = row.explained[with];
+        }
+        self.previous = self.previous.plus(replay.score());
+        Some(RunCost {
+            work: replay.work(),
+            complete: true,
+        })
     }
 
     /// Its memory on the heap, in bytes.

@@ -1,10 +1,8 @@
-//! What an episode needs to know when its connection ends, and what it found.
+//! What an episode needs to know when its connection ends, and what it shows of the hosts.
 
-use crate::finding::{Identification, Tally};
 use crate::hosts::HostFacts;
 use recoup_units::Instant;
 use recoup_wire::Endpoints;
-use std::time::Duration;
 
 /// What an episode needs to know when its connection ends.
 #[derive(Clone, Copy, Debug)]
@@ -15,18 +13,8 @@ pub(crate) struct ConnectionEnd {
     pub endpoints: Endpoints,
     /// When the last packet was captured.
     pub at: Instant,
-}
-
-/// What an episode found.
-#[derive(Debug, Default)]
-pub(crate) struct EpisodeResult {
-    pub tally: Tally,
-    pub profile: Identification,
-    pub learned: Learned,
-    pub recoveries: u32,
-    pub recovering: Duration,
-    /// Some triggers and verdicts would have cost too much time.
-    pub too_costly: bool,
+    /// The connection was over before, and what its senders showed was passed on then.
+    pub was_over: bool,
 }
 
 /// What a connection shows of the hosts at both ends of a direction.

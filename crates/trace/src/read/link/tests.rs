@@ -100,10 +100,21 @@ fn frames_without_ip_are_refused() {
 fn addresses_are_the_same_in_both_directions_and_differ_between_links() {
     let frame = |to: u8, from: u8| [[to, 2, 3, 4, 5, 6], [from, 7, 8, 9, 10, 11]].concat();
     let back = |from: u8, to: u8| [[from, 7, 8, 9, 10, 11], [to, 2, 3, 4, 5, 6]].concat();
-    let hash = |frame: Vec<u8>| Link::Ethernet.addresses(&frame);
+    // The hash does not depend on the frames before.
+    let mut hasher = LinkHash::default();
+    let mut hash = |frame: Vec<u8>| {
+        let alone = LinkHash::default().of(Link::Ethernet, &frame);
+        assert_eq!(hasher.of(Link::Ethernet, &frame), alone);
+        assert_eq!(hasher.of(Link::Ethernet, &frame), alone);
+        alone
+    };
     assert_eq!(hash(frame(0x6e, 0x5e)), hash(back(0x5e, 0x6e)));
     // A linear hash would not distinguish those.
     assert_ne!(hash(frame(0x6e, 0x5e)), hash(frame(0x7e, 0x4e)));
-    assert_eq!(Link::Raw.addresses(&frame(1, 2)), 0);
-    assert_eq!(Link::Ethernet.addresses(&[1; 11]), 0);
+    for i in 0..20 {
+        hash(frame(i % 3, i % 5));
+    }
+    assert_eq!(hash(vec![0; 12]), 0);
+    assert_eq!(hash(vec![1; 11]), 0);
+    assert_eq!(hasher.of(Link::Raw, &frame(1, 2)), 0);
 }
