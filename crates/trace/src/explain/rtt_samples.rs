@@ -1,5 +1,6 @@
 //! The round-trip times that a replay's RTT estimator starts from.
 
+use crate::follow::compact::compact;
 use recoup_recovery::rtt::{RtoRules, RttEstimator, Sampling};
 use recoup_units::Offset;
 use serde::{Deserialize, Serialize};
@@ -82,3 +83,10 @@ impl<'a> Estimators<'a> {
         new
     }
 }
+
+compact!(RttSample {
+    rtt,
+    held_up,
+    una,
+    outstanding
+});

@@ -2,6 +2,7 @@
 
 use super::rtt_samples::RttSamples;
 use super::way_back::{PassedAck, WayBack};
+use crate::follow::compact::compact;
 use crate::memory::{HeapSize, allocated};
 use recoup_recovery::Ack;
 use recoup_units::{Instant, Offset, Span};
@@ -440,3 +441,9 @@ impl HeardAck {
         self.at = self.at.min(at);
     }
 }
+
+compact!(Departure {
+    at,
+    is_exact,
+    unseen
+});

@@ -4,6 +4,7 @@
 //! it). Then a gap in the numbers counts the packets lost between two captured ones. A host that
 //! numbers otherwise is soon noticed: its numbers do not follow one another.
 
+use crate::follow::compact::compact;
 use serde::{Deserialize, Serialize};
 
 /// Packets that must have followed their predecessors for each that did not.
@@ -55,6 +56,12 @@ impl IdCounter {
         (reliable && is_loss).then_some(lost)
     }
 }
+
+compact!(IdCounter {
+    next,
+    followed,
+    needed
+});
 
 #[cfg(test)]
 mod tests {

@@ -44,8 +44,8 @@ impl ConnectionTable {
         let count = self.slots.len();
         let looked_at = (0..count).map(|i| (self.cursor + i) % count);
         let some = looked_at.filter_map(|slot| {
-            let connection = self.slots[slot].as_ref()?;
-            Some((connection.last, slot))
+            let (last, _) = self.last_of(slot as u32)?;
+            Some((last, slot))
         });
         let oldest = some.take(32).min();
         if let Some((_, slot)) = oldest {
@@ -65,16 +65,16 @@ impl ConnectionTable {
         {
             self.lingering.pop_front();
             self.forgetful = self.forgetful.saturating_sub(1);
-            let Some(over) = self.get(slot).filter(|over| over.serial == serial) else {
+            let over = self.last_of(slot);
+            let Some((last, _)) = over.filter(|(_, other)| *other == serial) else {
                 continue;
             };
-            let closing = over.closing();
             // The connection still sends, so what comes next belongs to it.
-            if now.since(over.last) < LINGER / 2 {
-                let until = over.last + LINGER;
+            if now.since(last) < LINGER / 2 {
+                let until = last + LINGER;
                 self.lingering.push_back((until, slot, serial));
             } else {
-                self.close(slot, closing, findings);
+                self.close(slot, Closing::Closed, findings);
             }
         }
         self.forget_ended(now);
@@ -92,14 +92,15 @@ impl ConnectionTable {
             }
             if self.is_silent(self.cursor) {
                 self.close(self.cursor as u32, Closing::Idle, findings);
-            } else if let Some(open) = &self.slots[self.cursor] {
+            } else if let Some((last, _)) = self.last_of(self.cursor as u32) {
                 let least = self.idle.min(HALF_OPEN_TIMEOUT);
-                self.not_silent_until[self.cursor] = open.last.plus_nanos(least);
+                self.not_silent_until[self.cursor] = last.plus_nanos(least);
             }
         }
     }
 
-    /// Lets connections that ended a while ago, and were silent since, forget most packets.
+    /// Lets connections that ended a while ago, and were silent since, forget most packets, and frees most of
+    /// their memory.
     fn forget_ended(&mut self, now: Instant) {
         while let Some(&(due, slot, serial)) = self.lingering.get(self.forgetful)
             && due <= now + (LINGER - LINGER_WHOLE)
@@ -112,6 +113,7 @@ impl ConnectionTable {
             {
                 over.forget_most();
                 self.memory = self.memory.saturating_add_signed(over.count_memory());
+                self.compact(slot);
             }
         }
     }
@@ -119,7 +121,8 @@ impl ConnectionTable {
     /// Whether the connection in `slot` has been silent for too long.
     pub(super) fn is_silent(&self, slot: usize) -> bool {
         let Some(connection) = &self.slots[slot] else {
-            return false;
+            let ended = self.last_of(slot as u32);
+            return ended.is_some_and(|(last, _)| self.now.nanos_since(last) > self.idle);
         };
         let patience = match connection.is_half_open() {
             true => self.idle.min(HALF_OPEN_TIMEOUT),
@@ -129,7 +132,7 @@ impl ConnectionTable {
     }
 
     pub(super) fn close(&mut self, slot: u32, closing: Closing, findings: &mut impl Findings) {
-        let Some(mut connection) = self.slots[slot as usize].take() else {
+        let Some(mut connection) = self.take(slot) else {
             return;
         };
         let hash = hash(&self.hasher, &connection.shared.endpoints);
