@@ -246,6 +246,7 @@ impl ConnectionState {
             crosses_syn = flags.contains(Flags::SYN) && self.on_syn(packet, now, side);
         }
         self.shared.on_packet(packet, now, side);
+        let len = packet.segment.sequence_len();
         let [first, second] = &mut self.directions;
         let (own, peer) = match side {
             0 => (first, second),
@@ -257,7 +258,7 @@ impl ConnectionState {
                 replay_context,
                 side: 1 - side,
             };
-            if let Some(took) = peer.on_ack(packet, now, context) {
+            if let Some(took) = peer.on_ack(packet, len > 0, now, context) {
                 self.shared.on_response(took, side);
             }
             if side == 0 && self.in_handshake {
@@ -271,7 +272,7 @@ impl ConnectionState {
                 replay_context,
                 side,
             };
-            own.on_packet(packet, now, context);
+            own.on_packet(packet, len, now, context);
         }
         self.reset |= flags.contains(Flags::RST);
         if self.reset {

@@ -45,7 +45,7 @@ use id_counter::IdCounter;
 use mss::{LEAST_FULL_SEGMENT, Mss};
 use outstanding::{OutstandingPacket, SentPacket, sent_after, sent_after_gap};
 use recoup_units::{Instant, Offset, Span};
-use recoup_wire::{Flags, Segment, SeqNumber};
+use recoup_wire::{Flags, SeqNumber};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::collections::VecDeque;
@@ -268,21 +268,21 @@ impl DirectionState {
         self.una >= self.fin
     }
 
-    /// Takes a packet of this direction.
+    /// Takes a packet of this direction, which takes up `len` sequence numbers.
     #[inline]
     pub fn on_packet(
         &mut self,
         packet: &CapturedPacket,
+        len: u32,
         now: Instant,
         context: DirectionContext<'_>,
     ) {
         let segment = &packet.segment;
-        let follows_lost = self.on_arrival(packet, now, context);
+        let follows_lost = self.on_arrival(packet, len > 0, now, context);
         let isn = match self.isn {
             Some(isn) => isn,
             None => self.begin_mid_connection(segment.seq),
         };
-        let len = segment.sequence_len();
         let reset = segment.flags.contains(Flags::RST);
         if len == 0 || reset {
             // A bare ACK usually has the number of the next byte.
@@ -403,26 +403,6 @@ impl DirectionState {
         self.nxt = span.end;
         if self.is_unconfirmed && self.unconfirmed_ack <= self.nxt {
             self.accept_unconfirmed_ack();
-        }
-    }
-
-    /// Records a packet above `snd_nxt`.
-    fn record_new(
-        &mut self,
-        segment: &Segment,
-        now: Instant,
-        span: Span,
-        context: DirectionContext<'_>,
-    ) {
-        let departure = self.departure(now, context);
-        if let Some(episode) = &mut self.episode {
-            episode.on_segment(departure, segment, None);
-            if span.start > self.nxt {
-                let lost_since = self.away.as_ref().and_then(|away| away.lost_since());
-                let lost_at = lost_since.unwrap_or(departure.at);
-                episode.on_new(lost_at, Span::new(self.nxt, span.start));
-            }
-            episode.on_new(departure.at, span);
         }
     }
 

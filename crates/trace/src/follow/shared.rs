@@ -230,3 +230,48 @@ compact!(Shared {
     contradicted,
     endpoints
 });
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shared() -> Shared {
+        let end = "192.0.2.1:80".parse().unwrap();
+        Shared::new(Endpoints { src: end, dst: end })
+    }
+
+    #[test]
+    fn the_shortest_response_times_tell_the_directions_captured_away_from_their_senders() {
+        let mut shared = shared();
+        let steps = [
+            // (time in ns, end, which directions are away)
+            (9_000, 1, [false, false]),
+            (900, 0, [false, true]),
+            // No shorter.
+            (5_000, 0, [false, true]),
+            (8_000, 1, [true, true]),
+            (90, 0, [false, true]),
+            (800, 1, [true, true]),
+        ];
+        for (time, side, expected) in steps {
+            shared.on_response(time, side);
+            assert_eq!(
+                [0, 1].map(|side| shared.is_away(side)),
+                expected,
+                "{time} {side}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_capture_that_names_the_sender_decides() {
+        let mut shared = shared();
+        shared.on_response(100, 0);
+        shared.on_response(100, 1);
+        shared.on_new_origin(Some(true), 0);
+        assert_eq!([0, 1].map(|side| shared.is_away(side)), [false, true]);
+        // A router sends every packet.
+        shared.on_new_origin(Some(false), 0);
+        assert_eq!([0, 1].map(|side| shared.is_away(side)), [true, true]);
+    }
+}

@@ -18,12 +18,13 @@ const REMEMBERED: u32 = 4;
 const MOST_REMEMBERED: u32 = 256;
 
 impl DirectionState {
-    /// Takes an ACK from the peer. Returns how long it took, in ns, if it covers data that was sent
-    /// once.
+    /// Takes an ACK from the peer. `carries_data`: data, a SYN or a FIN. Returns how long the ACK took, in
+    /// ns, if it covers data that was sent once.
     #[inline]
     pub fn on_ack(
         &mut self,
         packet: &CapturedPacket,
+        carries_data: bool,
         now: Instant,
         context: DirectionContext<'_>,
     ) -> Option<u64> {
@@ -43,7 +44,6 @@ impl DirectionState {
         self.heard = true;
         let syn = segment.flags.contains(Flags::SYN);
         let window = u32::from(segment.window) << if syn { 0 } else { self.window_scale };
-        let carries_data = segment.sequence_len() > 0;
         let blocks = segment.options.sack.as_slice();
         let out_of_order =
             !blocks.is_empty() && blocks.iter().any(|[left, _]| left.after(segment.ack));

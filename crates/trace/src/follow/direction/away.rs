@@ -52,7 +52,13 @@ impl AwayState {
     /// A packet was captured at `now`, of which `lost` before it were not. Returns whether packets are
     /// missing before it.
     #[inline]
-    fn on_packet(&mut self, packet: &CapturedPacket, now: Instant, lost: Option<u16>) -> bool {
+    fn on_packet(
+        &mut self,
+        packet: &CapturedPacket,
+        carries_data: bool,
+        now: Instant,
+        lost: Option<u16>,
+    ) -> bool {
         let segment = &packet.segment;
         let mut departure = match segment.options.timestamps {
             Some(ts) => self.clock.on_segment(ts.value, now),
@@ -60,10 +66,7 @@ impl AwayState {
         };
         let lost = lost.map(u32::from);
         let unseen = (self.unseen.zip(lost)).map(|(before, more)| before.saturating_add(more));
-        self.unseen = match segment.sequence_len() {
-            0 => unseen,
-            _ => Some(0),
-        };
+        self.unseen = if carries_data { Some(0) } else { unseen };
         let lost = lost.unwrap_or(0);
         if lost > 0 {
             self.on_lost(lost);
@@ -119,20 +122,21 @@ impl DirectionState {
     pub(super) fn on_arrival(
         &mut self,
         packet: &CapturedPacket,
+        carries_data: bool,
         now: Instant,
         context: DirectionContext<'_>,
     ) -> bool {
         let payload = packet.segment.payload_len;
         let segments = match payload <= 1 || payload <= self.mss.bytes() {
             true => 1,
-            false => payload.div_ceil(self.mss.bytes()),
+            false => u16::try_from(payload.div_ceil(self.mss.bytes())).unwrap_or(1),
         };
         let lost = self.ids.on_packet(packet.ip_id, segments);
         if !context.shared.is_away(context.side) {
             return false;
         }
         let away = self.away.get_or_insert_default();
-        away.on_packet(packet, now, lost)
+        away.on_packet(packet, carries_data, now, lost)
     }
 
     /// When the latest packet left, which was captured `now`.

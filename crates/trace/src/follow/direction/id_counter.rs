@@ -30,9 +30,9 @@ impl IdCounter {
     /// A packet of so many segments, at least one, was captured. Returns how many were lost just before it, if the
     /// numbers show that.
     #[inline]
-    pub fn on_packet(&mut self, id: Option<u16>, segments: u32) -> Option<u16> {
+    pub fn on_packet(&mut self, id: Option<u16>, segments: u16) -> Option<u16> {
         let id = id.filter(|id| *id != 0)?;
-        let after = id.wrapping_add(u16::try_from(segments).unwrap_or(1));
+        let after = id.wrapping_add(segments);
         let Some(next) = self.next else {
             self.next = Some(after);
             return None;

@@ -9,7 +9,9 @@ use super::recent_acks::HeardSoFar;
 use crate::ablation::{Step, reaches};
 use crate::explain::context::EpisodeContext;
 use crate::explain::tape::Tape;
+use crate::follow::shared::DirectionContext;
 use recoup_units::{Instant, Offset, Span};
+use recoup_wire::Segment;
 use std::time::Duration;
 
 /// Packets in flight, none of them acknowledged, up to which they are replayed: more than any
@@ -45,6 +47,26 @@ impl DirectionState {
             episode.on_reset(at);
         }
         self.episode = Some(episode);
+    }
+
+    /// Records a packet above `snd_nxt`.
+    pub(super) fn record_new(
+        &mut self,
+        segment: &Segment,
+        now: Instant,
+        span: Span,
+        context: DirectionContext<'_>,
+    ) {
+        let departure = self.departure(now, context);
+        if let Some(episode) = &mut self.episode {
+            episode.on_segment(departure, segment, None);
+            if span.start > self.nxt {
+                let lost_since = self.away.as_ref().and_then(|away| away.lost_since());
+                let lost_at = lost_since.unwrap_or(departure.at);
+                episode.on_new(lost_at, Span::new(self.nxt, span.start));
+            }
+            episode.on_new(departure.at, span);
+        }
     }
 
     /// Whether steps are recorded.

@@ -193,6 +193,23 @@ mod tests {
     }
 
     #[test]
+    fn a_segment_is_told_at_once_when_it_was_sent() {
+        let mut clock = SendClock::default();
+        for i in 0..100 {
+            let sent = i * 50 * MS;
+            let held_up = if i % 7 == 0 { 90 * MS } else { 10 * MS };
+            let at = Instant::from_nanos(sent + held_up);
+            let departure = clock.on_segment(value(1000, sent), at);
+            let again = clock.unhindered(Some(value(1000, sent)), at);
+            assert_eq!(
+                (departure.at, departure.is_exact),
+                (again.at, again.is_exact),
+                "{i}"
+            );
+        }
+    }
+
+    #[test]
     fn without_a_clock_a_segment_was_sent_no_later_than_it_came() {
         let at = Instant::from_nanos(7 * MS);
         let mut clock = SendClock::default();
