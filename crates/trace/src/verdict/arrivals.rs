@@ -109,11 +109,6 @@ impl ArrivalVerdicts {
         self.arrivals.heap_size() + self.arrivals.len() * each
     }
 
-    /// Frees spare memory.
-    pub fn shrink(&mut self) {
-        self.arrivals.shrink_to_fit();
-    }
-
     /// Whether some verdicts stayed open because they would have taken too long.
     pub fn is_too_costly(&self) -> bool {
         self.too_costly
