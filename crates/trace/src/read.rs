@@ -162,10 +162,29 @@ enum Step {
     Found,
     /// It was none, or more input had to be read first.
     Passed,
-    /// Another capture begins here.
+    /// The capture ends here. Boxed, because it is rare, and steps are returned once a packet.
+    Over(Box<Over>),
+}
+
+/// What follows a capture.
+#[derive(Debug)]
+enum Over {
+    /// Another one begins.
     Another(Kind),
     /// The input is over.
     End(Ending),
+}
+
+impl Step {
+    #[cold]
+    fn another(kind: Kind) -> Self {
+        Self::Over(Box::new(Over::Another(kind)))
+    }
+
+    #[cold]
+    fn end(ending: Ending) -> Self {
+        Self::Over(Box::new(Over::End(ending)))
+    }
 }
 
 /// Reads the TCP segments of a capture, one after another.
@@ -291,7 +310,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the next segment or ICMP message into `packet`; `false` when reading has ended.
-    #[inline(always)]
+    #[inline]
     fn step(&mut self, packet: &mut Packet) -> bool {
         while self.ending.is_none() {
             let step = match &mut self.container {
@@ -303,7 +322,7 @@ impl<'a> Reader<'a> {
             match step {
                 Step::Found => return true,
                 Step::Passed => {}
-                other => self.advance(other),
+                Step::Over(over) => self.advance(*over),
             }
         }
         false
@@ -311,20 +330,19 @@ impl<'a> Reader<'a> {
 
     /// Continues with the next capture in the file, or ends.
     #[cold]
-    fn advance(&mut self, step: Step) {
+    fn advance(&mut self, over: Over) {
         if let Container::Sections(sections) = &mut self.container {
             sections.close(&mut self.frames);
         }
-        match step {
-            Step::Found | Step::Passed => {}
-            Step::Another(kind) => {
+        match over {
+            Over::Another(kind) => {
                 let offset = self.window.offset();
                 match Container::open(kind, &mut self.window) {
                     Ok(container) => self.container = container,
                     Err(why) => self.ending = Some(why.ending(offset)),
                 }
             }
-            Step::End(ending) => self.ending = Some(ending),
+            Over::End(ending) => self.ending = Some(ending),
         }
     }
 

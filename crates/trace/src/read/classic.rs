@@ -67,7 +67,7 @@ impl Classic {
             if window.fill(Record::SHORTEST) {
                 return Step::Passed;
             }
-            return Step::End(window.ending(window.offset()));
+            return Step::end(window.ending(window.offset()));
         };
         let size = self.head.saturating_add(record.captured as usize);
         let plausible = 1..=LARGEST_RECORD as u32;
@@ -107,16 +107,16 @@ impl Classic {
         if (captured == 0 || captured > LARGEST_RECORD)
             && let Some(kind) = joined_capture(window)
         {
-            return Step::Another(kind);
+            return Step::another(kind);
         }
         if captured > LARGEST_RECORD {
-            return Step::End(Ending::Damaged {
+            return Step::end(Ending::Damaged {
                 offset,
                 what: format!("a packet of {captured} bytes: expected {LARGEST_RECORD} at most"),
             });
         }
         if !window.fill(self.head + captured) {
-            return Step::End(window.ending(offset));
+            return Step::end(window.ending(offset));
         }
         if captured == 0 {
             match self.link {

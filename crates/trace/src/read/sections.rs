@@ -110,7 +110,7 @@ impl Sections {
             if window.fill(8) {
                 return Step::Passed;
             }
-            return Step::End(window.ending(window.offset()));
+            return Step::end(window.ending(window.offset()));
         };
         if kind != kind::ENHANCED_PACKET && !is_read(kind) {
             return self.skip_block(kind, length, window, frames);
@@ -123,7 +123,7 @@ impl Sections {
             if window.fill(length) {
                 return Step::Passed;
             }
-            return Step::End(window.ending(window.offset()));
+            return Step::end(window.ending(window.offset()));
         };
         if self.word(block, length - 4) as usize != length {
             return damaged(window.offset(), LENGTHS_DIFFER.into());
@@ -150,14 +150,14 @@ impl Sections {
     ) -> Step {
         let offset = window.offset();
         if let Some(kind) = joined_capture(window) {
-            return Step::Another(kind);
+            return Step::another(kind);
         }
         // A skipped block may be of any length.
         if !is_block_length(length, usize::MAX) {
             return damaged(offset, impossible_length(length, usize::MAX));
         }
         if !window.skip(u64::from(length) - 4) || !window.fill(4) {
-            return Step::End(window.ending(offset));
+            return Step::end(window.ending(offset));
         }
         if self.word(window.bytes(), 0) != length {
             return damaged(offset, LENGTHS_DIFFER.into());
@@ -379,7 +379,7 @@ fn is_read(kind: u32) -> bool {
 const LENGTHS_DIFFER: &str = "a block with two different lengths";
 
 fn damaged(offset: u64, what: String) -> Step {
-    Step::End(Ending::Damaged { offset, what })
+    Step::end(Ending::Damaged { offset, what })
 }
 
 #[inline]
