@@ -254,7 +254,9 @@ impl ConnectionTable {
                 *only = self.only_connection(self.slot_of(group.hash), group);
             }
         }
-        if let Some(only) = only {
+        if let Some(only) = only
+            && (self.get(only.slot)).is_some_and(ConnectionState::may_have_grown)
+        {
             self.count_memory(only.slot);
         }
     }
