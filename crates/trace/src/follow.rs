@@ -16,14 +16,12 @@
 //! | [`table`] | finds the connection of each packet, in bounded memory |
 //! | [`points`] | tells the capture points of a merged file apart |
 //! | [`connection`] | follows the handshake, the end and the next connection between the same ends |
-//! | [`compact`] | writes the state of ended connections in few bytes |
 //! | [`held`] | keeps connections whose sender is not settled yet |
 //! | [`direction`] | follows what one end sends: outstanding data, MSS, duplicates, ACKs |
 //! | [`shared`] | holds what both directions of a connection need |
 //! | [`rtts`] | measures round-trip times and response times |
 //! | [`vantage`] | says where each direction was captured |
 
-pub(crate) mod compact;
 pub(crate) mod connection;
 pub(crate) mod direction;
 mod ends;

@@ -1,6 +1,5 @@
 //! Estimates of the memory that collections hold on the heap, in bytes, and a type that saves some.
 
-use crate::follow::compact::{Compact, Reader, Writer};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -47,19 +46,6 @@ impl OptionalU64 {
 impl Default for OptionalU64 {
     fn default() -> Self {
         Self::NONE
-    }
-}
-
-impl Compact for OptionalU64 {
-    /// None takes one byte.
-    #[inline]
-    fn write(&self, to: &mut Writer) {
-        self.0.wrapping_add(1).write(to);
-    }
-
-    #[inline]
-    fn read(from: &mut Reader<'_>) -> Self {
-        Self(u64::read(from).wrapping_sub(1))
     }
 }
 

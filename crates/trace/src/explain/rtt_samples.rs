@@ -1,6 +1,5 @@
 //! The round-trip times that a replay's RTT estimator starts from.
 
-use crate::follow::compact::compact;
 use recoup_recovery::rtt::{RtoRules, RttEstimator, Sampling};
 use recoup_units::Offset;
 use serde::{Deserialize, Serialize};
@@ -83,10 +82,3 @@ impl<'a> Estimators<'a> {
         new
     }
 }
-
-compact!(RttSample {
-    rtt,
-    held_up,
-    una,
-    outstanding
-});

@@ -2,7 +2,6 @@
 
 use super::rtt_samples::RttSamples;
 use super::way_back::{PassedAck, WayBack};
-use crate::follow::compact::compact;
 use crate::memory::{HeapSize, allocated};
 use recoup_recovery::Ack;
 use recoup_units::{Instant, Offset, Span};
@@ -441,9 +440,3 @@ impl HeardAck {
         self.at = self.at.min(at);
     }
 }
-
-compact!(Departure {
-    at,
-    is_exact,
-    unseen
-});

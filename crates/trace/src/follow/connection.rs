@@ -1,6 +1,5 @@
 //! The state of one connection: its handshake, its two directions and its end.
 
-mod ended;
 mod succession;
 
 use super::TimedPacket;
@@ -26,7 +25,6 @@ use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-pub(crate) use ended::EndedConnection;
 pub(crate) use succession::Owner;
 
 /// The state of one connection. What each packet needs comes first, as in [`DirectionState`].

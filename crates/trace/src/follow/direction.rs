@@ -28,7 +28,6 @@ mod recording;
 mod send_clock;
 mod unseen_original;
 
-use super::compact::compact;
 use super::rtts::Rtts;
 use super::shared::DirectionContext;
 use crate::explain::context::EpisodeContext;
@@ -594,38 +593,3 @@ const LAST_OUTSTANDING: usize = 2;
 
 /// Packets for which a reused direction keeps memory.
 const USUAL_OUTSTANDING: usize = 32;
-
-compact!(DirectionState {
-    una,
-    nxt,
-    isn,
-    window_edge,
-    acked,
-    fin,
-    advanced_at,
-    window,
-    window_scale,
-    heard,
-    is_unconfirmed,
-    plain_duplicates,
-    outstanding,
-    acknowledged,
-    ids,
-    away,
-    recent,
-    segments,
-    bytes,
-    mss,
-    duplicates,
-    probes,
-    foreign,
-    rtts,
-    late_copies,
-    missing,
-    peer_closed_at,
-    reset_at,
-    unconfirmed_ack,
-    window_probe,
-    steps,
-    too_costly,
-} default { episode });

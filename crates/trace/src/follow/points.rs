@@ -16,7 +16,6 @@ pub(crate) mod lineup;
 pub(crate) mod order;
 pub(crate) mod sightings;
 
-use crate::follow::compact::compact;
 use crate::read::CapturedPacket;
 use recoup_wire::Endpoints;
 use serde::{Deserialize, Serialize};
@@ -75,10 +74,3 @@ impl Pair {
         Endpoints { src, dst }
     }
 }
-
-compact!(Mark {
-    interface,
-    link,
-    hop_limit,
-    outgoing
-});

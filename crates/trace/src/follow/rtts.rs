@@ -3,7 +3,6 @@
 
 use crate::explain::rtt_samples::{RttSample, RttSamples};
 use crate::finding::RttQuantiles;
-use crate::follow::compact::compact;
 use crate::memory::HeapSize;
 use recoup_units::{Instant, Offset};
 use serde::{Deserialize, Serialize};
@@ -318,27 +317,3 @@ impl ResponseTime {
         self.least_nanos().map(Duration::from_nanos)
     }
 }
-
-compact!(Rtts {
-    samples,
-    min,
-    least,
-    average,
-    sum,
-    count,
-    max_micros,
-    max,
-    oldest,
-    stride,
-    quantile_samples,
-    quantiles
-});
-
-compact!(ResponseTime {
-    least,
-    pending_at,
-    pending,
-    last_value,
-    is_pending,
-    has_last
-});

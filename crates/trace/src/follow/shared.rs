@@ -4,7 +4,6 @@ use super::rtts::ResponseTime;
 use super::vantage;
 use crate::explain::context::{EpisodeContext, ReplayContext};
 use crate::finding::Vantage;
-use crate::follow::compact::compact;
 use crate::read::CapturedPacket;
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, Flags};
@@ -215,21 +214,6 @@ impl<'a> DirectionContext<'a> {
         }
     }
 }
-
-compact!(Shared {
-    response_times,
-    last_packet_at,
-    identical_packets,
-    sack,
-    sack_refused,
-    timestamps,
-    syn_duplicated,
-    options_cut,
-    outgoing,
-    away,
-    contradicted,
-    endpoints
-});
 
 #[cfg(test)]
 mod tests {

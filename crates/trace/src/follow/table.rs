@@ -10,7 +10,6 @@
 
 mod capture_points;
 mod check;
-mod ended;
 mod groups;
 mod merge;
 mod removal;
@@ -28,7 +27,6 @@ use crate::finding::{self, Closing, Findings};
 use crate::hosts::{HostFacts, KnownHosts};
 use capture_points::CapturePoints;
 pub(crate) use capture_points::Separation;
-use ended::Ended;
 use foldhash::fast::RandomState;
 use groups::{Group, Groups};
 use hashbrown::HashTable;
@@ -86,7 +84,6 @@ pub(crate) struct ConnectionTable {
     #[serde(skip)]
     entries: HashTable<TableEntry>,
     slots: Vec<Option<Box<ConnectionState>>>,
-    ended: Ended,
     free: Vec<u32>,
     /// States of removed connections, for reuse.
     #[serde(skip)]
@@ -162,7 +159,6 @@ impl ConnectionTable {
             hasher: RandomState::default(),
             entries: HashTable::new(),
             slots: Vec::new(),
-            ended: Ended::default(),
             free: Vec::new(),
             closed: Pool::default(),
             next_serial: 0,
@@ -194,14 +190,12 @@ impl ConnectionTable {
         self.replay_context = replay_context;
         self.memory = 0;
         self.entries.clear();
-        for slot in 0..self.slots.len() as u32 {
-            let (memory, ends) = match (self.get(slot), self.ended.get(slot)) {
-                (Some(open), _) => (open.counted_memory(), open.shared.endpoints),
-                (None, Some(ended)) => (ended.memory(), ended.endpoints),
-                (None, None) => continue,
-            };
-            self.memory = self.memory.saturating_add(memory);
-            self.add_entry(hash(&self.hasher, &ends), slot);
+        for slot in 0..self.slots.len() {
+            if let Some(connection) = &self.slots[slot] {
+                self.memory = self.memory.saturating_add(connection.counted_memory());
+                let hash = hash(&self.hasher, &connection.shared.endpoints);
+                self.add_entry(hash, slot as u32);
+            }
         }
     }
 
@@ -285,8 +279,7 @@ impl ConnectionTable {
     }
 
     /// The first slot of a connection between these ends, and the packet's direction.
-    fn find(&mut self, hash: u64, ends: &Endpoints) -> Option<(u32, usize)> {
-        self.restore_between(hash, ends);
+    fn find(&self, hash: u64, ends: &Endpoints) -> Option<(u32, usize)> {
         let tag = TableEntry::tag(hash);
         let entries = self.entries.iter_hash(hash);
         let slots = entries
@@ -476,18 +469,14 @@ impl ConnectionTable {
 
     /// Adds the connection in `slot` to the lookup table.
     fn add_entry(&mut self, hash: u64, slot: u32) {
-        let (slots, ended, hasher) = (&self.slots, &self.ended, &self.hasher);
+        let (slots, hasher) = (&self.slots, &self.hasher);
         let entry = TableEntry {
             tag: TableEntry::tag(hash),
             slot,
         };
         self.entries.insert_unique(hash, entry, |entry| {
-            let open = slots[entry.slot as usize].as_ref();
-            let ends = match open {
-                Some(open) => Some(&open.shared.endpoints),
-                None => ended.get(entry.slot).map(|ended| &ended.endpoints),
-            };
-            ends.map_or(0, |ends| self::hash(hasher, ends))
+            (slots[entry.slot as usize].as_ref())
+                .map_or(0, |c| self::hash(hasher, &c.shared.endpoints))
         });
     }
 
@@ -539,7 +528,7 @@ impl ConnectionTable {
 
     /// What each open connection costs to keep.
     pub fn keeping_costs(&self) -> impl Iterator<Item = KeepingCost> {
-        let open = self.slots.iter().enumerate().filter_map(|(slot, open)| {
+        self.slots.iter().enumerate().filter_map(|(slot, open)| {
             let open = open.as_ref()?;
             Some(KeepingCost {
                 last: open.last,
@@ -548,15 +537,7 @@ impl ConnectionTable {
                 slot: slot as u32,
                 memory: open.counted_memory(),
             })
-        });
-        let ended = self.ended.iter().map(|(slot, ended)| KeepingCost {
-            last: ended.last,
-            first_frame: ended.first_frame,
-            over: true,
-            slot,
-            memory: ended.memory(),
-        });
-        open.chain(ended)
+        })
     }
 
     /// Removes the connection in `slot` to limit memory.
@@ -567,9 +548,8 @@ impl ConnectionTable {
     /// Connections were removed to limit memory: frees what referred to them.
     pub fn forget_evicted(&mut self) {
         let mut lingering = take(&mut self.lingering);
-        lingering.retain(|&(_, slot, serial)| {
-            self.last_of(slot).is_some_and(|(_, other)| other == serial)
-        });
+        lingering
+            .retain(|&(_, slot, serial)| self.get(slot).is_some_and(|open| open.serial == serial));
         self.lingering = lingering;
         self.forgetful = 0;
     }

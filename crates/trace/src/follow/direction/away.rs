@@ -12,7 +12,6 @@ use super::recent_acks::RecentAcks;
 use super::send_clock::SendClock;
 use super::unseen_original::SenderShown;
 use crate::explain::tape::Departure;
-use crate::follow::compact::compact;
 use crate::follow::shared::DirectionContext;
 use crate::memory::allocated;
 use crate::read::CapturedPacket;
@@ -147,13 +146,3 @@ impl DirectionState {
         }
     }
 }
-
-compact!(AwayState {
-    departed,
-    unseen,
-    clock,
-    recent_acks,
-    shown,
-    shown_before,
-    lost_since
-});

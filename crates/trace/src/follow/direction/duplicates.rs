@@ -9,7 +9,6 @@
 
 use super::DirectionState;
 use super::outstanding::{OutstandingPacket, SentPacket};
-use crate::follow::compact::{Compact, Reader, Writer};
 use crate::follow::shared::DirectionContext;
 use crate::read::CapturedPacket;
 use recoup_units::Instant;
@@ -214,29 +213,5 @@ impl DirectionState {
             }
             Some(least) => (least / 2).max(WITHIN_A_HOST),
         }
-    }
-}
-
-impl Compact for RecentPackets {
-    /// Fingerprints have random bits. Most packets were captured shortly before the writer's time.
-    #[inline]
-    fn write(&self, to: &mut Writer) {
-        let now = tick(to.time());
-        for (&fingerprint, &captured_at) in self.fingerprints.iter().zip(&self.captured_at) {
-            to.random(fingerprint);
-            now.wrapping_sub(captured_at).write(to);
-        }
-    }
-
-    #[inline]
-    fn read(from: &mut Reader<'_>) -> Self {
-        let now = tick(from.time());
-        let mut recent = Self::default();
-        let places = recent.fingerprints.iter_mut().zip(&mut recent.captured_at);
-        for (fingerprint, captured_at) in places {
-            *fingerprint = from.random();
-            *captured_at = now.wrapping_sub(u32::read(from));
-        }
-        recent
     }
 }

@@ -4,7 +4,6 @@
 //! it). Then a gap in the numbers counts the packets lost between two captured ones. A host that
 //! numbers otherwise is soon noticed: its numbers do not follow one another.
 
-use crate::follow::compact::compact;
 use serde::{Deserialize, Serialize};
 
 /// Packets that must have followed their predecessors for each that did not.
@@ -56,12 +55,6 @@ impl IdCounter {
         (reliable && is_loss).then_some(lost)
     }
 }
-
-compact!(IdCounter {
-    next,
-    followed,
-    needed
-});
 
 #[cfg(test)]
 mod tests {

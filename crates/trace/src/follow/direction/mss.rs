@@ -10,7 +10,6 @@
 //! larger size in use.
 
 use crate::explain::replay::USUAL_MSS;
-use crate::follow::compact::compact;
 use serde::{Deserialize, Serialize};
 
 /// The most payload of a 1500-byte packet (IPv4 and TCP without options), in bytes.
@@ -91,13 +90,6 @@ impl Mss {
 
 /// Full segments are hardly ever shorter, in bytes (RFC 9293 §3.7.1: every IPv4 host accepts this).
 pub(super) const LEAST_FULL_SEGMENT: u32 = 536;
-
-compact!(Mss {
-    bytes,
-    agreed,
-    accepted,
-    long
-});
 
 #[cfg(test)]
 mod tests {

@@ -6,7 +6,6 @@
 
 use super::{DirectionState, MID_CONNECTION, SAME_COUNTER};
 use crate::explain::replay::MOST_PIECES;
-use crate::follow::compact::compact;
 use crate::verdict::{SentOnce, Transmission};
 use recoup_units::{Instant, Offset, Span, partition_point_near};
 use serde::{Deserialize, Serialize};
@@ -277,13 +276,3 @@ pub(super) fn sent_after_gap(sent: SentPacket, gap: &OutstandingPacket) -> Optio
     let one_counter = id != 0 && revealed != 0 && distance.unsigned_abs() < SAME_COUNTER as u16;
     one_counter.then_some(distance > 0)
 }
-
-compact!(OutstandingPacket {
-    span,
-    at,
-    last_sent_at,
-    ts,
-    ip_id,
-    copies,
-    captured
-});

@@ -6,7 +6,6 @@
 //! While the receiver sends new data, each of its segments repeats the same ACK. Of these only the first and
 //! the last are kept.
 
-use crate::follow::compact::compact;
 use crate::memory::HeapSize;
 use recoup_recovery::Ack;
 use recoup_units::{Instant, Offset, Span};
@@ -222,32 +221,6 @@ impl RecentAcks {
         self.acks.iter().chain(&self.last)
     }
 }
-
-compact!(RecentAck {
-    at,
-    cumulative,
-    window,
-    echo,
-    ts,
-    carries_data,
-    in_stream,
-    repeats,
-    blocks
-});
-
-compact!(HeardSoFar {
-    una,
-    at,
-    window_edge,
-    ts
-});
-
-compact!(RecentAcks {
-    last,
-    acks,
-    count,
-    before
-});
 
 #[cfg(test)]
 mod tests {

@@ -6,7 +6,6 @@
 //! passed later than its timestamp allows was held up by the difference.
 
 use crate::explain::tape::Departure;
-use crate::follow::compact::compact;
 use recoup_units::Instant;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -145,15 +144,6 @@ impl SendClock {
         Departure::exact(Instant::from_nanos(at.as_nanos().saturating_sub(held_up)))
     }
 }
-
-compact!(SendClock {
-    first,
-    tick,
-    measured_at,
-    began,
-    least,
-    before
-});
 
 #[cfg(test)]
 mod tests {

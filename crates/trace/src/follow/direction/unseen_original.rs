@@ -17,7 +17,6 @@
 use super::DirectionState;
 use super::outstanding::{OutstandingPacket, SentPacket};
 use super::probes::LEAST_IDLE;
-use crate::follow::compact::compact;
 use crate::follow::shared::DirectionContext;
 use crate::read::CapturedPacket;
 use recoup_units::{Instant, Offset, Span};
@@ -160,13 +159,3 @@ impl DirectionState {
         }
     }
 }
-
-compact!(SenderShown {
-    at,
-    timestamps,
-    ip_id,
-    ack,
-    window,
-    is_bare,
-    lost_since
-});

@@ -10,9 +10,7 @@ impl ConnectionTable {
     pub fn pairs(&self) -> impl Iterator<Item = Pair> {
         let open = self.slots.iter().flatten();
         let open = open.map(|open| Pair::of(&open.shared.endpoints));
-        let ended = self.ended.iter();
-        let ended = ended.map(|(_, ended)| Pair::of(&ended.endpoints));
-        open.chain(ended).chain(self.points.pairs())
+        open.chain(self.points.pairs())
     }
 
     /// The number of slots.
@@ -22,7 +20,6 @@ impl ConnectionTable {
 
     /// Gives all connections and frames other numbers.
     pub fn renumber(&mut self, by: Renumbering) {
-        self.restore_all();
         for connection in self.slots.iter_mut().flatten() {
             connection.renumber(by);
         }
@@ -45,8 +42,7 @@ impl ConnectionTable {
 
     /// Adds the connections of `other`, whose numbers come after these. Slots and serial numbers of
     /// `other` come after these, too. [`resume`](Self::resume) must follow.
-    pub fn merge(&mut self, mut other: Self) {
-        other.restore_all();
+    pub fn merge(&mut self, other: Self) {
         let slots = self.slots.len() as u32;
         let serials = self.next_serial;
         let slot = |slot: u32| slot.saturating_add(slots);

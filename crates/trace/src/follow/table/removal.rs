@@ -44,8 +44,8 @@ impl ConnectionTable {
         let count = self.slots.len();
         let looked_at = (0..count).map(|i| (self.cursor + i) % count);
         let some = looked_at.filter_map(|slot| {
-            let (last, _) = self.last_of(slot as u32)?;
-            Some((last, slot))
+            let connection = self.slots[slot].as_ref()?;
+            Some((connection.last, slot))
         });
         let oldest = some.take(32).min();
         if let Some((_, slot)) = oldest {
@@ -65,16 +65,16 @@ impl ConnectionTable {
         {
             self.lingering.pop_front();
             self.forgetful = self.forgetful.saturating_sub(1);
-            let over = self.last_of(slot);
-            let Some((last, _)) = over.filter(|(_, other)| *other == serial) else {
+            let Some(over) = self.get(slot).filter(|over| over.serial == serial) else {
                 continue;
             };
+            let closing = over.closing();
             // The connection still sends, so what comes next belongs to it.
-            if now.since(last) < LINGER / 2 {
-                let until = last + LINGER;
+            if now.since(over.last) < LINGER / 2 {
+                let until = over.last + LINGER;
                 self.lingering.push_back((until, slot, serial));
             } else {
-                self.close(slot, Closing::Closed, findings);
+                self.close(slot, closing, findings);
             }
         }
         self.forget_ended(now);
@@ -92,15 +92,14 @@ impl ConnectionTable {
             }
             if self.is_silent(self.cursor) {
                 self.close(self.cursor as u32, Closing::Idle, findings);
-            } else if let Some((last, _)) = self.last_of(self.cursor as u32) {
+            } else if let Some(open) = &self.slots[self.cursor] {
                 let least = self.idle.min(HALF_OPEN_TIMEOUT);
-                self.not_silent_until[self.cursor] = last.plus_nanos(least);
+                self.not_silent_until[self.cursor] = open.last.plus_nanos(least);
             }
         }
     }
 
-    /// Lets connections that ended a while ago, and were silent since, forget most packets, and frees most of
-    /// their memory.
+    /// Lets connections that ended a while ago, and were silent since, forget most packets.
     fn forget_ended(&mut self, now: Instant) {
         while let Some(&(due, slot, serial)) = self.lingering.get(self.forgetful)
             && due <= now + (LINGER - LINGER_WHOLE)
@@ -113,7 +112,6 @@ impl ConnectionTable {
             {
                 over.forget_most();
                 self.memory = self.memory.saturating_add_signed(over.count_memory());
-                self.compact(slot);
             }
         }
     }
@@ -121,8 +119,7 @@ impl ConnectionTable {
     /// Whether the connection in `slot` has been silent for too long.
     pub(super) fn is_silent(&self, slot: usize) -> bool {
         let Some(connection) = &self.slots[slot] else {
-            let ended = self.last_of(slot as u32);
-            return ended.is_some_and(|(last, _)| self.now.nanos_since(last) > self.idle);
+            return false;
         };
         let patience = match connection.is_half_open() {
             true => self.idle.min(HALF_OPEN_TIMEOUT),
@@ -132,7 +129,7 @@ impl ConnectionTable {
     }
 
     pub(super) fn close(&mut self, slot: u32, closing: Closing, findings: &mut impl Findings) {
-        let Some(mut connection) = self.take(slot) else {
+        let Some(mut connection) = self.slots[slot as usize].take() else {
             return;
         };
         let hash = hash(&self.hasher, &connection.shared.endpoints);
