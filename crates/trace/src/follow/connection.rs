@@ -564,13 +564,6 @@ impl ConnectionState {
         allocated(size_of::<Self>()) + directions.sum::<usize>() + self.pending_syns.heap_size()
     }
 
-    /// Whether the memory should be [counted](Self::count_memory): the last packet may have changed it much.
-    #[inline]
-    pub fn may_have_grown(&self) -> bool {
-        // Vectors grow at powers of two. Once the connection is over, they are shrunk.
-        self.was_over || self.packets.is_multiple_of(16) || self.packets.is_power_of_two()
-    }
-
     /// Updates [`counted_memory`](Self::counted_memory). Returns the change.
     pub fn count_memory(&mut self) -> isize {
         let memory = u32::try_from(self.memory()).unwrap_or(u32::MAX);

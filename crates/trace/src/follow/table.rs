@@ -221,6 +221,9 @@ impl ConnectionTable {
                     packets.unpack(index, &mut room);
                     self.on_member(&room, from_upper, group, &mut only, findings);
                 }
+                if let Some(only) = only {
+                    self.count_memory(only.slot);
+                }
             }
         }
         self.groups = groups;
@@ -247,11 +250,6 @@ impl ConnectionTable {
                 self.on_packet(timed, group.hash, hit, findings);
                 *only = self.only_connection(self.slot_of(group.hash), group);
             }
-        }
-        if let Some(only) = only
-            && (self.get(only.slot)).is_some_and(ConnectionState::may_have_grown)
-        {
-            self.count_memory(only.slot);
         }
     }
 
