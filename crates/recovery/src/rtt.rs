@@ -287,10 +287,10 @@ impl RttEstimator {
         self.rto
     }
 
-    /// The RTO in nanoseconds after it doubled `times`.
+    /// The RTO after it was backed off `times`, in nanoseconds (RFC 6298 §5.5).
     pub(crate) fn backed_off_nanos(&self, times: u32) -> u64 {
-        let doubled = self.rto.saturating_mul(1 << times.min(20));
-        doubled.min(self.most_rto)
+        let backed_off = self.rto.saturating_mul(1 << times.min(20));
+        backed_off.min(self.most_rto)
     }
 
     fn keep_rto(&mut self) {

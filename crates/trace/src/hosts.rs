@@ -250,23 +250,21 @@ impl KnownHosts {
     /// Which duplicates `host` reported.
     pub fn duplicates_of(&self, host: IpAddr) -> DuplicateReports {
         let mut all = DuplicateReports::default();
-        let facts = [self.before.get(host), self.learned.get(host)];
-        facts
-            .into_iter()
-            .flatten()
-            .for_each(|facts| all.merge(facts.duplicates));
+        (self.facts_of(host)).for_each(|facts| all.merge(facts.duplicates));
         all
     }
 
     /// What shows whether `host` sends tail loss probes.
     pub fn probes_of(&self, host: IpAddr) -> ProbeEvidence {
         let mut all = ProbeEvidence::default();
-        let facts = [self.before.get(host), self.learned.get(host)];
-        facts
-            .into_iter()
-            .flatten()
-            .for_each(|facts| all.merge(facts.probes));
+        (self.facts_of(host)).for_each(|facts| all.merge(facts.probes));
         all
+    }
+
+    /// What was known of `host` before the analysis, and what the analysis has learned.
+    fn facts_of(&self, host: IpAddr) -> impl Iterator<Item = &HostFacts> {
+        let facts = [self.before.get(host), self.learned.get(host)];
+        facts.into_iter().flatten()
     }
 
     /// The profiles that `host` may run. An analysis always asks for the same `candidates`.

@@ -278,7 +278,7 @@ pub fn decode_headers(
     rare: &mut RareHeaders,
 ) -> Result<(), DecodeError> {
     let on_wire = on_wire.max(packet.len());
-    let mut into = Into { headers, rare };
+    let mut into = Destination { headers, rare };
     let is_usual = match packet.first() {
         Some(0x45) => v4(packet, on_wire, &mut into),
         Some(0x60..=0x6f) => v6(packet, on_wire, &mut into),
@@ -291,7 +291,7 @@ pub fn decode_headers(
 }
 
 /// The values to fill.
-struct Into<'a> {
+struct Destination<'a> {
     headers: &'a mut Headers,
     rare: &'a mut RareHeaders,
 }
@@ -308,7 +308,7 @@ struct IpFields {
 /// Decodes an IPv4 packet whose header has no options; `None`, and nothing is written, unless TCP follows
 /// and all is well.
 #[inline(always)]
-fn v4(packet: &[u8], on_wire: usize, into: &mut Into<'_>) -> Option<()> {
+fn v4(packet: &[u8], on_wire: usize, into: &mut Destination<'_>) -> Option<()> {
     const LEN: usize = IpVersion::V4.header_len() as usize;
     let header = packet.first_chunk::<LEN>()?;
     // The "more fragments" bit and the fragment offset.
@@ -335,7 +335,7 @@ fn v4(packet: &[u8], on_wire: usize, into: &mut Into<'_>) -> Option<()> {
 
 /// Decodes an IPv6 packet; `None`, and nothing is written, unless TCP follows and all is well.
 #[inline(always)]
-fn v6(packet: &[u8], on_wire: usize, into: &mut Into<'_>) -> Option<()> {
+fn v6(packet: &[u8], on_wire: usize, into: &mut Destination<'_>) -> Option<()> {
     const LEN: usize = IpVersion::V6.header_len() as usize;
     let header = packet.first_chunk::<LEN>()?;
     if header[6] != TCP {
@@ -367,7 +367,7 @@ fn v6(packet: &[u8], on_wire: usize, into: &mut Into<'_>) -> Option<()> {
 /// look.
 #[cold]
 #[inline(never)]
-fn unusual(packet: &[u8], on_wire: usize, into: Into<'_>) -> Result<(), DecodeError> {
+fn unusual(packet: &[u8], on_wire: usize, into: Destination<'_>) -> Result<(), DecodeError> {
     let protocol = match packet {
         [0x45, ..] => packet.get(9).filter(|_| packet.len() >= 20),
         [0x60..=0x6f, ..] => packet.get(6).filter(|_| packet.len() >= 40),
@@ -395,7 +395,11 @@ fn end_on_wire(total: usize, header: usize, on_wire: usize) -> Result<usize, Dec
 /// Decodes packets with extension headers, and packets without TCP.
 #[cold]
 #[inline(never)]
-fn by_etherparse(packet: &[u8], on_wire: usize, mut into: Into<'_>) -> Result<(), DecodeError> {
+fn by_etherparse(
+    packet: &[u8],
+    on_wire: usize,
+    mut into: Destination<'_>,
+) -> Result<(), DecodeError> {
     let (ip, _) = LaxIpSlice::from_slice(packet).map_err(DecodeError::Ip)?;
     if ip.payload_ip_number() != IpNumber::TCP {
         return Err(DecodeError::NotTcp(ip.payload_ip_number().0));
@@ -437,7 +441,7 @@ fn by_etherparse(packet: &[u8], on_wire: usize, mut into: Into<'_>) -> Result<()
     Ok(())
 }
 
-impl Into<'_> {
+impl Destination<'_> {
     /// Writes the headers of a packet with these IP and TCP headers.
     #[inline(always)]
     fn write(&mut self, ip: IpFields, tcp: &TcpHeader<'_>, overlong: bool) {

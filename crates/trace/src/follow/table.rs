@@ -205,7 +205,7 @@ impl ConnectionTable {
     pub fn on_packets(&mut self, packets: &PackedPackets, findings: &mut impl Findings) {
         let lingered = self.lingering.len();
         let mut groups = take(&mut self.groups);
-        // The capture points of a merged file are told apart by the order of all packets.
+        // The order of all packets distinguishes the capture points of a merged file.
         groups.group(packets, &self.hasher, !self.points.is_empty());
         let mut room = TimedPacket::default();
         for batch in groups.groups().chunks(BATCH) {

@@ -93,7 +93,7 @@ fn read(packet: &[u8], on_wire: usize) -> Result<All, DecodeError> {
 
 /// Decodes by the slow path.
 fn read_slowly(packet: &[u8], on_wire: usize) -> Result<All, DecodeError> {
-    all(|headers, rare| by_etherparse(packet, on_wire, Into { headers, rare }))
+    all(|headers, rare| by_etherparse(packet, on_wire, Destination { headers, rare }))
 }
 
 #[test]
