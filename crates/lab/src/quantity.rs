@@ -1,5 +1,6 @@
 //! Durations and rates as people write them: `80ms`, `10Mbit`.
 
+use jiff::fmt::friendly::SpanParser;
 use recoup_units::BitRate;
 use std::time::Duration;
 
@@ -33,25 +34,8 @@ fn parse_any_duration(text: &str) -> Result<Duration, String> {
     if text == "0" {
         return Ok(Duration::ZERO);
     }
-    if let Ok(duration) = humantime::parse_duration(text) {
-        return Ok(duration);
-    }
-    // humantime does not accept fractions.
-    let digits = text
-        .bytes()
-        .take_while(|b| b.is_ascii_digit() || *b == b'.')
-        .count();
-    let (number, unit) = text.split_at(digits);
-    let scale = match unit.trim() {
-        "ns" => 1e-9,
-        "us" | "µs" => 1e-6,
-        "ms" => 1e-3,
-        "s" => 1.0,
-        "m" | "min" => 60.0,
-        _ => return Err(expected()),
-    };
-    let seconds = number.parse::<f64>().map_err(|_| expected())? * scale;
-    Duration::try_from_secs_f64(seconds).map_err(|_| expected())
+    let parser = SpanParser::new();
+    parser.parse_unsigned_duration(text).map_err(|_| expected())
 }
 
 /// Formats a duration for [`parse_duration`], in the largest unit that needs no fraction.
@@ -127,6 +111,7 @@ mod tests {
             "5 parsecs",
             "nan s",
             "1e400s",
+            "018446744073709551615.7s0.3s0",
         ] {
             let error = parse_duration(text).unwrap_err();
             assert!(
@@ -140,7 +125,7 @@ mod tests {
     #[test]
     fn durations_are_at_most_a_day() {
         assert!(parse_duration("86400s").is_ok());
-        for text in ["86401s", "1000000years", "07370955161508.80s"] {
+        for text in ["86401s", "1000000h", "07370955161508.80s"] {
             let error = parse_duration(text).unwrap_err();
             assert!(error.contains("at most a day"), "{error}");
         }

@@ -2,10 +2,10 @@
 
 use crate::columns::{Cell, Column, Columns, Leaf};
 use comfy_table::{Cell as TextCell, CellAlignment, ContentArrangement, Table, presets};
+use jiff::Timestamp;
 use recoup_units::Instant;
 use std::borrow::Cow;
 use std::fmt;
-use std::time::Duration;
 
 /// What stands where a value is unknown.
 const UNKNOWN: &str = "-";
@@ -226,6 +226,9 @@ impl<R> Column<R> {
 
 /// A moment in UTC, to the microsecond.
 pub fn utc(at: Instant) -> String {
-    let since = Duration::from_nanos(at.as_nanos());
-    humantime::format_rfc3339_micros(std::time::UNIX_EPOCH + since).to_string()
+    match Timestamp::from_nanosecond(at.as_nanos().into()) {
+        Ok(timestamp) => format!("{timestamp:.6}"),
+        // 2⁶⁴ ns after 1970 is in 2554: no instant is out of range.
+        Err(_) => format!("{} ns", at.as_nanos()),
+    }
 }
