@@ -1,9 +1,11 @@
 //! What an analysis finds: every retransmission with its trigger and verdict, and every connection.
 
+mod cost;
 mod renumber;
 mod revision;
 
 pub use crate::explain::identify::systems_like;
+pub use cost::{Cause, EpisodeCost, LostTime, SenderState, TimeByState, WhyUnknown};
 pub use renumber::Renumbering;
 pub use revision::{HeldConnections, Revision};
 
@@ -322,6 +324,8 @@ pub struct Retransmission {
     pub provisional: bool,
     /// The [`CapturePoint::number`] of its connection.
     pub capture_point: u32,
+    /// What its episode cost, if it is the first retransmission of one.
+    pub cost: Option<EpisodeCost>,
 }
 
 impl Retransmission {
@@ -556,6 +560,10 @@ pub struct Direction {
     pub episodes: u32,
     /// Time spent detecting losses and recovering from them, including supposed losses.
     pub recovering: Duration,
+    /// Its life, from the connection's first packet to the last, divided by the sender's state.
+    pub time: TimeByState,
+    /// The time it lost, by cause.
+    pub lost: LostTime,
     /// Explaining all of it would have cost too much time: some triggers are unknown, and some
     /// verdicts stay open.
     pub too_costly: bool,

@@ -159,6 +159,7 @@ mod tests {
             vantage: Vantage::Sender,
             provisional: true,
             capture_point: 0,
+            cost: None,
         }
     }
 

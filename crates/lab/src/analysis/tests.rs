@@ -58,6 +58,7 @@ fn retransmission() -> Retransmission {
         vantage: Vantage::Sender,
         provisional: false,
         capture_point: 0,
+        cost: None,
     }
 }
 

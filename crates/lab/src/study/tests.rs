@@ -33,6 +33,7 @@ fn add(study: &mut Study, profile: &str, bytes: u64, retransmissions: &[(Trigger
         vantage: Vantage::Sender,
         provisional: false,
         capture_point: 0,
+        cost: None,
     };
     let rows: Vec<Retransmission> = (1..).zip(retransmissions).map(again).collect();
     let mut client = Direction {

@@ -589,6 +589,7 @@ impl Episode {
                 connection: end.connection,
                 endpoints: end.endpoints,
                 capture_point: 0,
+                cost: None,
             };
             report(ProvisionalRow {
                 retransmission,

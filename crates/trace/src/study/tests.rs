@@ -47,6 +47,7 @@ fn retransmission(at: u64, trigger: Trigger, verdict: Verdict) -> Retransmission
         vantage: Vantage::Sender,
         provisional: false,
         capture_point: 0,
+        cost: None,
     }
 }
 

@@ -43,6 +43,7 @@ fn again(frame: u64, triggers: Triggers, verdict: Verdict) -> Retransmission {
         vantage: Vantage::Sender,
         provisional: false,
         capture_point: 0,
+        cost: None,
     }
 }
 
