@@ -74,6 +74,9 @@ pub struct Settings {
     pub most_memory: usize,
     /// Threads besides the calling one; 0: none.
     pub threads: usize,
+    /// Collects a [`Timeline`](crate::timeline::Timeline). A saved analysis does not keep it: it begins where the
+    /// analysis is resumed.
+    pub timeline: bool,
     /// What is known of hosts beforehand, for example from an earlier capture.
     pub hosts: Arc<Hosts>,
 }
@@ -85,6 +88,7 @@ impl Default for Settings {
             idle: Duration::from_secs(900),
             most_connections: 2_000_000,
             most_memory: 192 << 20,
+            timeline: false,
             threads: std::thread::available_parallelism().map_or(1, |n| n.get().saturating_sub(1)),
             hosts: Arc::default(),
         }

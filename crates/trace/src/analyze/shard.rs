@@ -14,6 +14,7 @@ use crate::follow::table::{ConnectionTable, KeepingCost, Limits, Separation};
 use crate::hosts::KnownHosts;
 use recoup_units::Instant;
 use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
 use std::sync::{Arc, RwLock};
 
 /// Packets held back for sorting, once some came out of order.
@@ -51,6 +52,7 @@ fn replay_context(settings: &Settings, hosts: Arc<RwLock<KnownHosts>>) -> Replay
         candidates: candidates(settings),
         hosts,
         pools: Pools::default(),
+        timeline: settings.timeline.then(RefCell::default),
     }
 }
 

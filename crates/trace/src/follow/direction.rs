@@ -306,6 +306,9 @@ impl DirectionState {
         let span = Span::at(start, len.into());
         self.segments += 1;
         self.bytes += u64::from(segment.payload_len);
+        if let Some(timeline) = &context.replay_context.timeline {
+            timeline.borrow_mut().on_segment(now);
+        }
         if segment.flags.contains(Flags::FIN) {
             self.fin = span.end;
         }

@@ -594,6 +594,9 @@ impl ConnectionTable {
             };
             self.close(slot as u32, closing, findings);
         }
+        if let Some(timeline) = &self.replay_context.timeline {
+            findings.timeline(timeline.take());
+        }
     }
 }
 

@@ -75,7 +75,15 @@ impl DirectionState {
             return None;
         }
         self.advanced_at = now;
-        self.remember_acknowledged(cumulative, now, context.shared.response_time(context.side))
+        let bytes = cumulative.since(self.una);
+        let response_time = context.shared.response_time(context.side);
+        let took = self.remember_acknowledged(cumulative, now, response_time);
+        if let Some(timeline) = &context.replay_context.timeline {
+            // At the receiver an ACK follows its data at once.
+            let rtt = took.filter(|_| !context.shared.is_away(context.side));
+            timeline.borrow_mut().on_ack(now, bytes, rtt);
+        }
+        took
     }
 
     /// Passes an ACK with its SACK blocks to the episode; `acked` is the highest cumulative ACK
