@@ -155,6 +155,22 @@ impl Evidence {
             Self::Ambiguous => "ambiguous",
         }
     }
+
+    /// What it is, in words that stand beside a verdict.
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Self::Dsack => "the receiver reported a duplicate (DSACK)",
+            Self::TimestampEcho => "the echoed timestamp shows which copy arrived",
+            Self::AckTooEarly => "it was acknowledged before it can have arrived",
+            Self::NoDuplicate => "it was acknowledged in time, and no duplicate was reported",
+            Self::CopySeen => "the capture shows another copy arriving",
+            Self::NoCopySeen => "the capture shows no earlier copy arriving",
+            Self::NotAcknowledged => "the capture holds no ACK of it",
+            Self::NoReports => "the receiver reports no duplicates",
+            Self::LooksFirst => "it looks like a first transmission",
+            Self::Ambiguous => "the receiver's reports have several explanations",
+        }
+    }
 }
 
 /// Why a segment was retransmitted: one trigger, two if nothing distinguishes two timers, or none if

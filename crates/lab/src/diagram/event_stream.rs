@@ -1,12 +1,12 @@
 //! Diagrams of an event stream, the JSON lines of `recoup run --events`.
 //!
-//! `sent` events become segments, and `packet_arrived` events become ACKs. All other events are
-//! ignored.
+//! `sent` events become segments, the flags of `packet_sent` events become SYNs, FINs and resets, and
+//! `packet_arrived` events become ACKs. All other events are ignored.
 
 use super::source::{Choice, Source, SourceError, direction, unknown};
 use crate::events;
 use crate::input::read_line;
-use recoup_draw::sequence::{AckArrival, MarkRecorder, Panel};
+use recoup_draw::sequence::{AckArrival, Control, MarkRecorder, Panel};
 use recoup_recovery::Trigger;
 use recoup_table::Schema;
 use recoup_units::{Direction, Instant, Offset, Span};
@@ -26,6 +26,7 @@ struct EventLine {
     start: Option<u64>,
     end: Option<u64>,
     trigger: Option<String>,
+    seq: Option<u64>,
     ack: Option<u64>,
     len: Option<u64>,
     flags: Option<String>,
@@ -147,6 +148,10 @@ impl EventStream<'_> {
         };
         match line.event.as_str() {
             "sent" => segment_sent(host, at, &line),
+            "packet_sent" => {
+                flags_sent(host, at, &line);
+                Ok(())
+            }
             "packet_arrived" => {
                 packet_arrived(host, at, &line);
                 Ok(())
@@ -263,6 +268,29 @@ fn segment_sent(host: &mut MarkRecorder, at: Instant, line: &EventLine) -> Resul
         }
     }
     Ok(())
+}
+
+fn flags_sent(host: &mut MarkRecorder, at: Instant, line: &EventLine) {
+    let Some(start) = line.seq.map(Offset) else {
+        return;
+    };
+    let flags = line.flags.as_deref().unwrap_or_default();
+    let syn = u64::from(flags.contains('S'));
+    let behind = Offset(
+        start
+            .0
+            .saturating_add(syn)
+            .saturating_add(line.len.unwrap_or(0)),
+    );
+    for (letter, flag, offset) in [
+        ('S', Control::Syn, start),
+        ('F', Control::Fin, behind),
+        ('R', Control::Reset, start),
+    ] {
+        if flags.contains(letter) {
+            host.control_sent(at, flag, offset);
+        }
+    }
 }
 
 fn packet_arrived(host: &mut MarkRecorder, at: Instant, line: &EventLine) {

@@ -1,7 +1,7 @@
 //! Sorts packets into connections, and turns one connection into a panel.
 
 use super::super::source::{Choice, Source, SourceError, direction};
-use super::super::watch::window_edge;
+use super::super::watch::{flags, window_edge};
 use super::list;
 use recoup_draw::sequence::{AckArrival, Mark, MarkKind, MarkRecorder, Necessity, Panel};
 use recoup_trace::finding::{Retransmission, Verdict};
@@ -276,6 +276,7 @@ impl CaptureConnection {
             if segment.flags.contains(Flags::SYN) {
                 track.scales[usize::from(!outgoing)] = Some(segment.options.window_scale);
             }
+            track.recorder.set_frame(packet.frame);
             match outgoing {
                 true => track.segment_sent(packet.frame, at, segment),
                 false => track.segment_arrived(at, segment),
@@ -312,17 +313,25 @@ impl DirectionTrack<'_> {
 
     fn segment_sent(&mut self, frame: u64, at: Instant, segment: &Segment) {
         let len = u64::from(segment.sequence_len());
-        let Some(start) = self.offset(segment.seq).filter(|_| len > 0) else {
+        let Some(start) = self.offset(segment.seq) else {
             return;
         };
+        for (flag, offset) in flags(segment, start) {
+            self.recorder.control_sent(at, flag, offset);
+        }
+        if len == 0 {
+            return;
+        }
         let span = Span::at(start, len);
         let seen = self.seen.add(span);
         let found = self.explained.map(|all| all.get(&frame));
         match (found, seen) {
             (Some(Some(one)), _) => {
                 let trigger = one.triggers.to_string();
+                let necessity = necessity(one.verdict);
+                let reason = one.evidence.reason();
                 self.recorder
-                    .retransmission_explained(at, span, trigger, necessity(one.verdict));
+                    .retransmission_explained(at, span, trigger, necessity, reason);
             }
             (None, true) => self.recorder.retransmitted(at, span, None),
             (Some(None), _) | (None, false) => self.recorder.data_sent(at, span),

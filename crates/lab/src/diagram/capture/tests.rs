@@ -1,5 +1,5 @@
 use super::super::source::{Choice, SourceError, read};
-use recoup_draw::sequence::{Mark, MarkKind};
+use recoup_draw::sequence::{Control, Mark, MarkKind};
 use recoup_units::{Instant, Offset, Span};
 use recoup_wire::{Endpoints, Flags, Options, Payload, SackBlocks, Segment, SeqNumber, encode};
 
@@ -78,22 +78,30 @@ pub(super) fn download() -> Vec<(u64, Vec<u8>)> {
 pub(super) fn expected() -> Vec<Mark> {
     let span = |a, b| Span::new(Offset(a), Offset(b));
     let marks = [
-        (0, MarkKind::Sent(span(0, 1))),
-        (10, MarkKind::Acked(Offset(1))),
-        (10, MarkKind::ReceiveWindow(Offset(1001))),
-        (10, MarkKind::Sent(span(1, 1001))),
-        (10, MarkKind::Sent(span(1001, 2001))),
-        (20, MarkKind::Sacked(span(1001, 2001))),
-        (20, MarkKind::DuplicateAck(Offset(1))),
-        (20, MarkKind::Retransmitted(span(1, 1001), None)),
-        (30, MarkKind::Acked(Offset(2001))),
-        (30, MarkKind::ReceiveWindow(Offset(3001))),
+        (2, 0, MarkKind::Control(Control::Syn, Offset(0))),
+        (2, 0, MarkKind::Sent(span(0, 1))),
+        (3, 10, MarkKind::Acked(Offset(1))),
+        (3, 10, MarkKind::ReceiveWindow(Offset(1001))),
+        (4, 10, MarkKind::Sent(span(1, 1001))),
+        (5, 10, MarkKind::Sent(span(1001, 2001))),
+        (6, 20, MarkKind::Sacked(span(1001, 2001))),
+        (6, 20, MarkKind::DuplicateAck(Offset(1))),
+        (7, 20, MarkKind::Retransmitted(span(1, 1001), None)),
+        (8, 30, MarkKind::Acked(Offset(2001))),
+        (8, 30, MarkKind::ReceiveWindow(Offset(3001))),
     ];
-    let mark = |(ms, kind)| Mark {
+    let mark = |(frame, ms, kind)| Mark {
         at: Instant::from_millis(ms),
         kind,
+        frame: Some(frame),
     };
     marks.map(mark).to_vec()
+}
+
+/// The marks without their frame numbers.
+pub(super) fn unframed(marks: &[Mark]) -> Vec<Mark> {
+    let unframed = |mark: &Mark| Mark::new(mark.at, mark.kind.clone());
+    marks.iter().map(unframed).collect()
 }
 
 /// The byte order of a file.
@@ -462,7 +470,8 @@ fn a_connection_is_chosen_by_number() {
         };
         read("x.pcap", &file[..], &choice)
     };
-    assert_eq!(choose(0).unwrap().panels[0].marks, expected());
+    let first = choose(0).unwrap();
+    assert_eq!(unframed(&first.panels[0].marks), unframed(&expected()));
     assert_eq!(choose(2).unwrap().panels[0].marks.len(), 1);
     assert_eq!(choose(3).unwrap().panels[0].marks.len(), 0);
     let error = choose(4).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-use super::super::tests::{CLIENT, SERVER, download, expected, packet_between, raw_pcap};
+use super::super::tests::{CLIENT, SERVER, download, expected, packet_between, raw_pcap, unframed};
 use super::*;
 use recoup_draw::sequence::{Mark, MarkKind, Necessity};
 use recoup_recovery::Trigger;
@@ -91,6 +91,7 @@ fn marks(seventh: MarkKind) -> Vec<Mark> {
     expected().into_iter().map(replaced).collect()
 }
 
+const REASON: &str = "it was acknowledged in time, and no duplicate was reported";
 const SPAN: Span = Span::new(Offset(1), Offset(1001));
 
 #[test]
@@ -101,6 +102,7 @@ fn a_retransmission_is_marked_with_its_trigger_and_verdict() {
         span: SPAN,
         trigger: "fast".into(),
         necessity: Necessity::Needed,
+        reason: REASON,
     };
     assert_eq!(source.panels[0].marks, marks(judged));
     let title = "Connection 3: 192.0.2.1:80 to 198.51.100.1:4000";
@@ -124,6 +126,7 @@ fn data_seen_for_the_first_time_may_be_a_retransmission() {
         span: SPAN,
         trigger: "unknown".into(),
         necessity: Necessity::Unknowable,
+        reason: REASON,
     };
     let kinds: Vec<&MarkKind> = source.panels[0]
         .marks
@@ -153,8 +156,12 @@ fn other_connections_are_left_out() {
         span: SPAN,
         trigger: "rto".into(),
         necessity: Necessity::Spurious,
+        reason: REASON,
     };
-    assert_eq!(source.panels[0].marks, marks(judged));
+    let found = &source.panels[0].marks;
+    assert_eq!(unframed(found), unframed(&marks(judged)));
+    let frames: Vec<u64> = found.iter().filter_map(|mark| mark.frame).collect();
+    assert_eq!(frames, [3, 3, 4, 4, 5, 7, 8, 8, 9, 10, 10]);
 }
 
 #[test]
