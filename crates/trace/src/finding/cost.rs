@@ -70,7 +70,11 @@ pub enum WhyUnknown {
 
 impl WhyUnknown {
     /// All reasons, in the order of reports.
-    pub const ALL: [Self; 3] = [Self::CaptureBegins, Self::OneDirection, Self::PacketsMissing];
+    pub const ALL: [Self; 3] = [
+        Self::CaptureBegins,
+        Self::OneDirection,
+        Self::PacketsMissing,
+    ];
 
     /// The name in reports.
     pub const fn name(self) -> &'static str {
@@ -100,6 +104,14 @@ impl TimeByState {
     pub fn add_unknown(&mut self, why: WhyUnknown, nanos: u64) {
         self.nanos[SenderState::Unknown as usize] += nanos;
         self.unknown[why as usize] += nanos;
+    }
+
+    /// Time taken for recovery was the network's.
+    pub(crate) fn withdraw_recovery(&mut self, time: Duration) {
+        let recovering = &mut self.nanos[SenderState::Recovering as usize];
+        let nanos = (time.as_nanos() as u64).min(*recovering);
+        *recovering -= nanos;
+        self.add(SenderState::Network, nanos);
     }
 
     /// Adds the time of another direction.
