@@ -317,6 +317,7 @@ impl Episode {
             ts,
             detection: prior.original.map(|original| at.since(original.at)),
             recovery: None,
+            recovering: None,
             recovered_by: prior.nxt,
             rtt: prior.rtt,
             flight: prior.flight,
@@ -371,6 +372,18 @@ impl Episode {
             .map(|row| row.copy)
             .max()
             .unwrap_or(0)
+    }
+
+    /// The index of the last row.
+    pub fn last_row(&self) -> Option<u32> {
+        u32::try_from(self.rows.len().checked_sub(1)?).ok()
+    }
+
+    /// The recovery that begins with this row took so many ns.
+    pub fn set_recovering(&mut self, row: u32, nanos: u64) {
+        if let Some(row) = self.rows.get_mut(row as usize) {
+            row.recovering = Some(Duration::from_nanos(nanos));
+        }
     }
 
     /// Whether a recent row holds all of `span`.
@@ -563,6 +576,10 @@ impl Episode {
             let by_profile = row.triggers_by_profile();
             let triggers = best.first().map_or(row.triggers, |&best| by_profile[best]);
             let Some(conditional) = row.verdict_at(vantage) else {
+                // Nothing was retransmitted, so the sender was not recovering.
+                found
+                    .time
+                    .withdraw_recovery(row.recovering.unwrap_or_default());
                 continue;
             };
             let (verdict, evidence) = conditional.given(belief);

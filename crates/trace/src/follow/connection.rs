@@ -80,7 +80,7 @@ pub(crate) struct ConnectionState {
 const _: () = {
     assert!(offset_of!(ConnectionState, shared) == 64);
     // Tens of thousands are kept, and the allocator has blocks of this size.
-    assert!(size_of::<ConnectionState>() <= 1280);
+    assert!(size_of::<ConnectionState>() <= 1408);
 };
 
 /// The last SYN of a direction.
@@ -262,6 +262,8 @@ impl ConnectionState {
             if side == 0 && self.in_handshake {
                 self.in_handshake = false;
                 self.handshake.on_final_ack(now);
+                own.begin_division(now);
+                peer.begin_division(now);
             }
         }
         if !crosses_syn {
@@ -622,8 +624,10 @@ impl ConnectionState {
                     0 => self.shared.endpoints,
                     _ => self.shared.endpoints.reverse(),
                 },
+                first: self.first,
                 at: self.last,
                 was_over,
+                one_direction: self.has_sent != [true; 2],
             };
             let context = DirectionContext {
                 shared: &self.shared,

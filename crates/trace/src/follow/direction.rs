@@ -26,10 +26,12 @@ mod probes;
 mod recent_acks;
 mod recording;
 mod send_clock;
+mod time;
 mod unseen_original;
 
 use super::rtts::Rtts;
 use super::shared::DirectionContext;
+use crate::cost::division::Division;
 use crate::explain::context::EpisodeContext;
 use crate::explain::episode::{ConnectionEnd, Episode, Learned, PacketKind, PriorTransmissions};
 use crate::explain::provisional::ProvisionalRow;
@@ -123,6 +125,8 @@ pub(crate) struct DirectionState {
 
     // The fifth begins with what each round-trip time needs.
     pub rtts: Rtts,
+    /// Where its time goes.
+    division: Division,
 
     // What few packets need.
     /// Duplicates with the same IP identification as a packet captured a while before.
@@ -174,6 +178,7 @@ impl Default for DirectionState {
             duplicates: 0,
             probes: 0,
             rtts: Rtts::default(),
+            division: Division::default(),
             late_copies: 0,
             missing: 0,
             foreign: 0,
@@ -216,6 +221,7 @@ impl DirectionState {
         let away = self.away.as_ref();
         self.outstanding.heap_size()
             + self.rtts.memory()
+            + self.division.memory()
             + away.map_or(0, |away| away.memory())
             + episode.map_or(0, |episode| episode.memory())
     }
@@ -295,7 +301,11 @@ impl DirectionState {
                 }
             }
             if segment.seq + 1 == isn.at(self.una) {
-                self.probes += u64::from(self.is_bare_probe(segment.seq, isn, segment.payload_len));
+                let is_probe = self.is_bare_probe(segment.seq, isn, segment.payload_len);
+                self.probes += u64::from(is_probe);
+                if is_probe {
+                    self.divide_at_probe(now, context);
+                }
             }
             return;
         }
@@ -379,6 +389,7 @@ impl DirectionState {
         let segment = &packet.segment;
         if segment.payload_len == 1 && self.is_beyond_closed_window(span) {
             self.probes += 1;
+            self.divide_at_probe(now, context);
             self.window_probe = span.start;
             return;
         }
@@ -387,6 +398,7 @@ impl DirectionState {
             ts: segment.options.timestamps.map(|ts| ts.value),
             ip_id: packet.ip_id,
         };
+        self.divide_at_new(segment, now, span, context);
         if span.start > self.nxt {
             self.missing += span.start.since(self.nxt);
             self.push(OutstandingPacket::uncaptured(
@@ -422,6 +434,7 @@ impl DirectionState {
         let segment = &packet.segment;
         if self.is_probe(segment.payload_len, span, now) {
             self.probes += 1;
+            self.divide_at_probe(now, context);
             return;
         }
         let ts = segment.options.timestamps.map(|ts| ts.value);
@@ -483,6 +496,10 @@ impl DirectionState {
             episode.on_segment(departure, segment, again);
             episode.on_below_nxt(packet, now, span, kind, &prior);
         }
+        if again.is_some() {
+            let last_sent = earlier.map(|packet| packet.last_sent_at);
+            self.divide_at_retransmission(now, span, last_sent, context);
+        }
         if span.end > self.nxt {
             self.push(OutstandingPacket::first(
                 Span::new(self.nxt, span.end),
@@ -533,6 +550,7 @@ impl DirectionState {
 
     /// Either end sent a reset.
     pub fn on_reset(&mut self, now: Instant) {
+        self.divide_at_reset(now);
         let at = *self.reset_at.get_or_insert(now);
         if let Some(episode) = &mut self.episode {
             episode.on_reset(at);
@@ -548,6 +566,7 @@ impl DirectionState {
         found: &mut finding::Direction,
         report: impl FnMut(ProvisionalRow),
     ) -> Learned {
+        found.time = self.finish_division(end, context);
         let mut episode = self.episode.take();
         if let Some(episode) = &mut episode
             && self.duplicates * 4 >= self.segments

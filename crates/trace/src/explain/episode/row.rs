@@ -61,6 +61,8 @@ pub(super) struct Row {
     pub ts: Option<u32>,
     pub detection: Option<Duration>,
     pub recovery: Option<Duration>,
+    /// The time that its sender was recovering, if the recovery began with it.
+    pub recovering: Option<Duration>,
     pub recovered_by: Offset,
     pub rtt: Option<Duration>,
     pub flight: u32,
