@@ -5,6 +5,7 @@ pub mod capture;
 pub mod diagram;
 pub mod effect;
 pub mod events;
+pub mod explain;
 pub mod input;
 pub mod output_file;
 pub mod profile;

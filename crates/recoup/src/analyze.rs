@@ -1,7 +1,7 @@
 //! `recoup analyze`.
 
 mod plot;
-mod progress;
+pub mod progress;
 mod state;
 mod views;
 

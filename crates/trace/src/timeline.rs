@@ -107,6 +107,15 @@ impl Timeline {
         }
     }
 
+    /// The same in at most this many bins, but no fewer than 2.
+    pub fn in_bins(&self, most: usize) -> Self {
+        let mut wider = self.clone();
+        while wider.bins.len() > most.max(2) {
+            wider.widen();
+        }
+        wider
+    }
+
     /// The bins in order, with the time each begins at.
     pub fn bins(&self) -> impl Iterator<Item = (Instant, &Bin)> {
         let begins = (self.first..).map(|number| Instant::from_nanos(number << self.shift));
@@ -214,6 +223,11 @@ mod tests {
         timeline.on_segment(Instant::from_nanos(u64::MAX));
         assert!(timeline.bins().count() as u64 <= MOST_BINS);
         assert_eq!(totals(&timeline).0, 10_000_000_u64.div_ceil(7001) + 2);
+        for most in [100, 2, 0] {
+            let wider = timeline.in_bins(most);
+            assert!(wider.bins().count() <= most.max(2));
+            assert_eq!(totals(&wider), totals(&timeline));
+        }
     }
 
     #[test]
