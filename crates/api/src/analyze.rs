@@ -1,11 +1,8 @@
-//! Analyzes captures one after another, and draws a connection with its findings: `recoup analyze`
-//! without its arguments and its printing.
+//! Analyzes captures one after another: `recoup analyze` without its arguments and its printing.
 
-mod connection;
 mod continued;
 mod joined;
 
-pub use connection::{Drawing, draw_connection, draw_joined_connection};
 pub use continued::{Run, StateFiles, continue_analysis};
 pub use joined::analyze_joined;
 
@@ -48,7 +45,7 @@ pub trait Progress: Sync {
     }
 }
 
-/// Why a capture cannot be analyzed or drawn.
+/// Why a capture cannot be analyzed.
 #[derive(Debug, Error)]
 pub enum AnalyzeError {
     /// It cannot be opened or read.
@@ -60,22 +57,6 @@ pub enum AnalyzeError {
     /// A state cannot be used.
     #[error(transparent)]
     State(#[from] ContinueError),
-    /// It has no connection of this number.
-    #[error("{capture}: no connection {number}: {}", existing(*.connections))]
-    NoConnection {
-        /// The capture.
-        capture: String,
-        /// The number asked for, from 0.
-        number: u64,
-        /// How many connections there are.
-        connections: u64,
-    },
-    /// The connection carries no data.
-    #[error("{0}: nothing to draw: no data goes either way")]
-    Blank(String),
-    /// The capture must be read twice and cannot be.
-    #[error("{0}: --plot reads the capture twice: expected a file")]
-    ReadOnce(String),
 }
 
 impl From<FinishError> for AnalyzeError {
@@ -84,15 +65,6 @@ impl From<FinishError> for AnalyzeError {
             FinishError::Analysis(error) => error.into(),
             FinishError::State(error) => ContinueError::from(error).into(),
         }
-    }
-}
-
-/// Says which connections there are.
-fn existing(connections: u64) -> String {
-    match connections {
-        0 => "there is none".into(),
-        1 => "there is one, number 0".into(),
-        n => format!("there are {n}, from 0 to {}", n - 1),
     }
 }
 

@@ -7,6 +7,7 @@
 pub mod analyze;
 pub mod explain;
 pub mod paper;
+pub mod plot;
 pub mod run;
 #[cfg(target_os = "linux")]
 pub mod testbeds;

@@ -33,17 +33,29 @@ pub use recorder::{AckArrival, MarkRecorder};
 
 use recoup_units::{Instant, Offset, Span};
 
-/// One picture: panels one above the other that share their scales.
+/// One picture: panels one above the other that share the time axis.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Diagram {
     /// Title above all panels; empty: no title.
     pub title: String,
     /// From top to bottom.
     pub panels: Vec<Panel>,
+    /// Whether the panels share the scale of sequence numbers.
+    pub scale: SequenceScale,
     /// Start of the visible time range; `None`: unlimited.
     pub from: Option<Instant>,
     /// End of the visible time range, included; `None`: unlimited.
     pub to: Option<Instant>,
+}
+
+/// The scale of sequence numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SequenceScale {
+    /// All panels have one scale, so that they can be compared: the same data under several profiles.
+    #[default]
+    Shared,
+    /// Each panel has its own: different data.
+    OnePerPanel,
 }
 
 /// One direction of one connection.
