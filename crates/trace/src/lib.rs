@@ -23,6 +23,7 @@ mod ablation;
 #[cfg(feature = "ablation")]
 pub mod ablation;
 pub mod analyze;
+mod cost;
 mod explain;
 pub mod finding;
 mod follow;

@@ -1,0 +1,3 @@
+//! Where the time of a direction went, and what it lost to which cause.
+
+pub(crate) mod lost;
