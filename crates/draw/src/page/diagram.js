@@ -12,6 +12,7 @@ class Diagram {
   constructor(panel, marks, range, name) {
     this.marks = marks;
     this.sender = panel.sender;
+    this.zeroWindows = panel.zeroWindows;
     this.range = range;
     this.hidden = new Set();
     this.present = KINDS.map(() => 0);
@@ -117,18 +118,32 @@ class Diagram {
       const distance = distanceToMark(plot, marks, i, left, top) - (kind.again ? PREFERENCE : 0);
       if (distance < nearest) [best, nearest] = [i, distance];
     }
-    if (best < 0) this.hideTooltip();
-    else this.select(best);
+    if (best >= 0) this.select(best);
+    else this.showZeroWindow(left, top);
+  }
+
+  /** Explains the shaded time at a point, if it is shaded. */
+  showZeroWindow(left, top) {
+    const at = this.plot.posToVal(left, "x") * 1e6;
+    const found = this.zeroWindows.find(([from, to]) => from <= at && at <= to);
+    this.hideTooltip();
+    if (!found) return;
+    const [from, to] = found.map((time) => time / 1e6);
+    const lines = ["zero window", `from ${from.toFixed(6)} to ${to.toFixed(6)} s (${formatSeconds(to - from)})`];
+    this.fillTooltip(lines);
+    this.putTooltip(left, top);
   }
 
   select(i) {
     if (i !== this.selected) {
       this.selected = i;
-      const lines = describeMark(this.marks, i);
-      this.tooltip.replaceChildren(...lines.map((line, at) => element(at === 0 ? "strong" : "span", {}, line)));
+      this.fillTooltip(describeMark(this.marks, i));
     }
-    this.tooltip.hidden = false;
     this.placeTooltip();
+  }
+
+  fillTooltip(lines) {
+    this.tooltip.replaceChildren(...lines.map((line, i) => element(i === 0 ? "strong" : "span", {}, line)));
   }
 
   hideTooltip() {
@@ -136,11 +151,15 @@ class Diagram {
     this.tooltip.hidden = true;
   }
 
-  /** Puts the tooltip beside its mark, inside the plot. */
+  /** Puts the tooltip beside the selected mark. */
   placeTooltip() {
-    const { plot, marks, tooltip, selected: i } = this;
-    const x = plot.valToPos(marks.at[i], "x");
-    const y = plot.valToPos((marks.low[i] + marks.high[i]) / 2, "y");
+    const { plot, marks, selected: i } = this;
+    this.putTooltip(plot.valToPos(marks.at[i], "x"), plot.valToPos((marks.low[i] + marks.high[i]) / 2, "y"));
+  }
+
+  /** Puts the tooltip beside a point, inside the plot. */
+  putTooltip(x, y) {
+    const { plot, tooltip } = this;
     tooltip.hidden = x < -1 || x > plot.over.clientWidth + 1;
     if (tooltip.hidden) return;
     const { offsetWidth: width, offsetHeight: height } = tooltip;
