@@ -7,6 +7,10 @@ const SHORTEST_DIAGRAM = 20e-6;
 const REACH = 12;
 /** Retransmissions win over marks that are nearer by this much. */
 const PREFERENCE = 5;
+/** Between a mark and its tooltip, in pixels. */
+const TOOLTIP_GAP = 14;
+/** Empty space before the first and after the last mark, as a share of the time between them. */
+const TIME_MARGIN = 0.025;
 
 class Diagram {
   constructor(panel, marks, range, name) {
@@ -163,9 +167,16 @@ class Diagram {
     tooltip.hidden = x < -1 || x > plot.over.clientWidth + 1;
     if (tooltip.hidden) return;
     const { offsetWidth: width, offsetHeight: height } = tooltip;
-    const beside = x + 14 + width <= plot.over.clientWidth ? x + 14 : Math.max(x - 14 - width, 0);
-    const top = Math.min(Math.max(y - height / 2, 0), Math.max(plot.over.clientHeight - height, 0));
-    tooltip.style.transform = `translate(${beside}px, ${top}px)`;
+    const { clientWidth: room, clientHeight: depth } = plot.over;
+    const within = (value, most) => Math.min(Math.max(value, 0), Math.max(most, 0));
+    let [left, top] = [x + TOOLTIP_GAP, within(y - height / 2, depth - height)];
+    if (left + width > room) left = x - TOOLTIP_GAP - width;
+    if (left < 0) {
+      // There is no room on either side: on narrow screens the tooltip goes below or above the point.
+      left = within(x - width / 2, room - width);
+      top = y + TOOLTIP_GAP + height <= depth ? y + TOOLTIP_GAP : y - TOOLTIP_GAP - height;
+    }
+    tooltip.style.transform = `translate(${left}px, ${top}px)`;
   }
 
   /** The marks that readers step through. */
@@ -211,7 +222,7 @@ function drawDiagrams(holder, panels, name) {
   if (filled.length === 0) return [];
   const first = Math.min(...filled.map((of) => of.at[0]));
   const last = Math.max(...filled.map((of) => of.until.reduce((a, b) => Math.max(a, b))));
-  const margin = Math.max((last - first) * 0.01, SHORTEST_DIAGRAM);
+  const margin = Math.max((last - first) * TIME_MARGIN, SHORTEST_DIAGRAM);
   const range = new SharedRange(first - margin, last + margin, SHORTEST_DIAGRAM);
   const diagrams = panels.map((panel, i) => new Diagram(panel, marks[i], range, `${name}, ${panel.title}`));
   const shown = diagrams.filter((diagram) => diagram.marks.count > 0);
