@@ -29,6 +29,9 @@ pub const MAX_ROWS: usize = 2000;
 /// A page holds at most this many marks of a connection.
 pub const MAX_MARKS: usize = 20_000;
 
+/// A filter of a page lists at most this many frames.
+pub const MAX_FRAMES: usize = 1000;
+
 /// A report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Page {
@@ -48,6 +51,8 @@ pub struct Page {
     pub table: Table,
     /// The connections shown in detail, the worst first.
     pub connections: Vec<Connection>,
+    /// Which connections those are, in a sentence; empty: nothing.
+    pub connections_about: String,
     /// Notes at the end.
     pub notes: Vec<String>,
     /// The name and the version of the program that wrote the report.
@@ -149,13 +154,13 @@ pub struct Series {
 /// A table that readers sort and filter.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// The columns. The first names the row.
+    /// The columns. The first names the row; its cells are texts.
     pub columns: Vec<Column>,
     /// The rows, in the order shown first. Rows beyond [`MAX_ROWS`] are left out.
     pub rows: Vec<Row>,
     /// The number of connections of which the rows are the first.
     pub total: u64,
-    /// The order of the rows, as the end of a sentence: `that lost most time`.
+    /// Which connections the rows are, if others are left out: `those that lost most time`.
     pub order: String,
 }
 
@@ -186,6 +191,8 @@ pub enum ColumnKind {
     Bytes,
     /// Seconds, shown as s, ms or µs.
     Seconds,
+    /// A moment, in seconds since a beginning that the heading names. All cells have three decimals.
+    Moment,
     /// A share from 0 to 1, shown as per cent.
     Share,
 }
@@ -209,6 +216,8 @@ pub struct Row {
     pub connection: String,
     /// A Wireshark display filter for the connection's packets.
     pub filter: String,
+    /// The frames of its retransmissions, ascending. Frames beyond [`MAX_FRAMES`] are left out.
+    pub retransmissions: Vec<u64>,
     /// A cell for each column.
     pub cells: Vec<Cell>,
 }

@@ -107,6 +107,11 @@ function copyBySelection(text) {
   return copied;
 }
 
+/** The display filter for these frames. */
+function frameFilter(frames) {
+  return frames.length === 1 ? `frame.number == ${frames[0]}` : `frame.number in {${frames.join(",")}}`;
+}
+
 /** The first index in the ascending `values` whose value is at least `bound`. */
 function lowerBound(values, bound) {
   let [low, high] = [0, values.length];

@@ -24,19 +24,33 @@ function drawChart(holder, chart, range) {
   holder.setAttribute("aria-label", `Line chart: ${chart.yLabel} of ${names}. The arrow keys pan, + and - zoom.`);
   const options = plotOptions(holder.clientWidth, CHART_HEIGHT, chart.xLabel, chart.yLabel);
   options.cursor.sync = { key: "charts" };
+  const lines = chart.series.map((series) => series.values);
   options.series = [{}, ...chart.series.map((series, i) => ({
     label: series.name,
     stroke: () => colour(`line${i % 8}`),
     width: 1.5,
     dash: i % 2 === 1 ? [6, 3] : undefined,
-    points: { show: (plot, _series, from, to) => to - from < plot.width / 12, size: 5 },
+    points: {
+      size: 5,
+      show: (plot, _series, from, to) => to - from < plot.width / 12,
+      // A value between two gaps has no line, so it needs a point.
+      filter: (_plot, number, shown) => (shown ? null : isolated(lines[number - 1])),
+    },
   }))];
-  const lines = chart.series.map((series) => series.values);
   const plot = new uPlot(options, [chart.seconds, ...lines], holder);
   range.add(plot, (min, max) => fitLines(chart.seconds, lines, min, max));
   makeZoomable(plot, range, holder);
   keepFitting(plot, holder);
   holder.after(chartLegend(plot, chart));
+}
+
+/** The indices of the values without a neighbour. */
+function isolated(values) {
+  const indices = [];
+  values.forEach((value, i) => {
+    if (value != null && values[i - 1] == null && values[i + 1] == null) indices.push(i);
+  });
+  return indices;
 }
 
 /** The y range, from 0, of the lines between two x values. */

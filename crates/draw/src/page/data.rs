@@ -1,8 +1,9 @@
 //! The page's data as JSON, which the scripts read.
 
 use super::encoding::{Encoded, encode, items};
+use super::static_parts::thousands;
 use super::thinning::thin;
-use super::{Cell, Chart, ColumnKind, Connection, Importance, MAX_MARKS, Page, Table};
+use super::{Cell, Chart, ColumnKind, Connection, Importance, MAX_FRAMES, MAX_MARKS, Page, Table};
 use crate::sequence::Panel;
 use recoup_units::Instant;
 use serde::Serialize;
@@ -87,21 +88,21 @@ fn quoted(text: &str) -> String {
 }
 
 fn thinning_note(total: usize, merged: usize, left_out: usize) -> Option<String> {
-    let mut note = String::new();
-    if merged > 0 {
-        note = format!(
-            "The diagrams have {total} marks. {merged} of them are merged with a neighbour of their \
-             kind, because the page holds at most {MAX_MARKS} marks of a connection. Every \
-             retransmission is shown on its own."
-        );
+    if merged == 0 && left_out == 0 {
+        return None;
     }
-    if left_out > 0 {
-        note = format!(
-            "The diagrams have {total} marks. The page holds at most {MAX_MARKS} of a connection: \
-             {merged} are merged with a neighbour of their kind, and {left_out} are left out."
-        );
-    }
-    (!note.is_empty()).then_some(note)
+    let text = |count: usize| thousands(count as u64);
+    let rest = match left_out {
+        0 => "; every retransmission is shown on its own".into(),
+        left_out => format!(", and {} are left out", text(left_out)),
+    };
+    Some(format!(
+        "The diagrams have {} marks, and the page holds at most {} of a connection. {} are merged with \
+         a neighbour of their kind{rest}.",
+        text(total),
+        text(MAX_MARKS),
+        text(merged)
+    ))
 }
 
 /// The charts and the first `rows` rows of the table, as JSON.
@@ -143,11 +144,19 @@ fn table(table: &Table, rows: usize) -> Value {
         let mut entry = vec![
             Value::from(row.connection.as_str()),
             Value::from(row.filter.as_str()),
+            Value::from(differences(&row.retransmissions)),
         ];
         entry.extend(cells);
         Value::from(entry)
     });
     json!({ "columns": columns.collect::<Vec<_>>(), "rows": rows.collect::<Vec<_>>() })
+}
+
+/// Each frame less the one before, which takes fewer digits.
+fn differences(frames: &[u64]) -> Vec<u64> {
+    let mut last = 0;
+    let less_last = |&frame: &u64| frame.saturating_sub(std::mem::replace(&mut last, frame));
+    frames.iter().take(MAX_FRAMES).map(less_last).collect()
 }
 
 const fn kind_name(kind: ColumnKind) -> &'static str {
@@ -157,6 +166,7 @@ const fn kind_name(kind: ColumnKind) -> &'static str {
         ColumnKind::Count => "count",
         ColumnKind::Bytes => "bytes",
         ColumnKind::Seconds => "seconds",
+        ColumnKind::Moment => "moment",
         ColumnKind::Share => "share",
     }
 }

@@ -7,11 +7,16 @@ const SHORTEST_DIAGRAM = 20e-6;
 const REACH = 12;
 /** Retransmissions win over marks that are nearer by this much. */
 const PREFERENCE = 5;
+/** Between a mark and its tooltip, in pixels. */
+const TOOLTIP_GAP = 14;
+/** Empty space before the first and after the last mark, as a share of the time between them. */
+const TIME_MARGIN = 0.025;
 
 class Diagram {
   constructor(panel, marks, range, name) {
     this.marks = marks;
     this.sender = panel.sender;
+    this.zeroWindows = panel.zeroWindows;
     this.range = range;
     this.hidden = new Set();
     this.present = KINDS.map(() => 0);
@@ -117,18 +122,32 @@ class Diagram {
       const distance = distanceToMark(plot, marks, i, left, top) - (kind.again ? PREFERENCE : 0);
       if (distance < nearest) [best, nearest] = [i, distance];
     }
-    if (best < 0) this.hideTooltip();
-    else this.select(best);
+    if (best >= 0) this.select(best);
+    else this.showZeroWindow(left, top);
+  }
+
+  /** Explains the shaded time at a point, if it is shaded. */
+  showZeroWindow(left, top) {
+    const at = this.plot.posToVal(left, "x") * 1e6;
+    const found = this.zeroWindows.find(([from, to]) => from <= at && at <= to);
+    this.hideTooltip();
+    if (!found) return;
+    const [from, to] = found.map((time) => time / 1e6);
+    const lines = ["zero window", `from ${from.toFixed(6)} to ${to.toFixed(6)} s (${formatSeconds(to - from)})`];
+    this.fillTooltip(lines);
+    this.putTooltip(left, top);
   }
 
   select(i) {
     if (i !== this.selected) {
       this.selected = i;
-      const lines = describeMark(this.marks, i);
-      this.tooltip.replaceChildren(...lines.map((line, at) => element(at === 0 ? "strong" : "span", {}, line)));
+      this.fillTooltip(describeMark(this.marks, i));
     }
-    this.tooltip.hidden = false;
     this.placeTooltip();
+  }
+
+  fillTooltip(lines) {
+    this.tooltip.replaceChildren(...lines.map((line, i) => element(i === 0 ? "strong" : "span", {}, line)));
   }
 
   hideTooltip() {
@@ -136,17 +155,28 @@ class Diagram {
     this.tooltip.hidden = true;
   }
 
-  /** Puts the tooltip beside its mark, inside the plot. */
+  /** Puts the tooltip beside the selected mark. */
   placeTooltip() {
-    const { plot, marks, tooltip, selected: i } = this;
-    const x = plot.valToPos(marks.at[i], "x");
-    const y = plot.valToPos((marks.low[i] + marks.high[i]) / 2, "y");
+    const { plot, marks, selected: i } = this;
+    this.putTooltip(plot.valToPos(marks.at[i], "x"), plot.valToPos((marks.low[i] + marks.high[i]) / 2, "y"));
+  }
+
+  /** Puts the tooltip beside a point, inside the plot. */
+  putTooltip(x, y) {
+    const { plot, tooltip } = this;
     tooltip.hidden = x < -1 || x > plot.over.clientWidth + 1;
     if (tooltip.hidden) return;
     const { offsetWidth: width, offsetHeight: height } = tooltip;
-    const beside = x + 14 + width <= plot.over.clientWidth ? x + 14 : Math.max(x - 14 - width, 0);
-    const top = Math.min(Math.max(y - height / 2, 0), Math.max(plot.over.clientHeight - height, 0));
-    tooltip.style.transform = `translate(${beside}px, ${top}px)`;
+    const { clientWidth: room, clientHeight: depth } = plot.over;
+    const within = (value, most) => Math.min(Math.max(value, 0), Math.max(most, 0));
+    let [left, top] = [x + TOOLTIP_GAP, within(y - height / 2, depth - height)];
+    if (left + width > room) left = x - TOOLTIP_GAP - width;
+    if (left < 0) {
+      // There is no room on either side: on narrow screens the tooltip goes below or above the point.
+      left = within(x - width / 2, room - width);
+      top = y + TOOLTIP_GAP + height <= depth ? y + TOOLTIP_GAP : y - TOOLTIP_GAP - height;
+    }
+    tooltip.style.transform = `translate(${left}px, ${top}px)`;
   }
 
   /** The marks that readers step through. */
@@ -192,7 +222,7 @@ function drawDiagrams(holder, panels, name) {
   if (filled.length === 0) return [];
   const first = Math.min(...filled.map((of) => of.at[0]));
   const last = Math.max(...filled.map((of) => of.until.reduce((a, b) => Math.max(a, b))));
-  const margin = Math.max((last - first) * 0.01, SHORTEST_DIAGRAM);
+  const margin = Math.max((last - first) * TIME_MARGIN, SHORTEST_DIAGRAM);
   const range = new SharedRange(first - margin, last + margin, SHORTEST_DIAGRAM);
   const diagrams = panels.map((panel, i) => new Diagram(panel, marks[i], range, `${name}, ${panel.title}`));
   const shown = diagrams.filter((diagram) => diagram.marks.count > 0);

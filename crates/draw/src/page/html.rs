@@ -1,6 +1,6 @@
 //! The page around its parts: head, policy, scripts, and what fits.
 
-use super::static_parts::{breakdown, connection_facts, escaped, sections};
+use super::static_parts::{breakdown, connection_facts, escaped, sections, thousands};
 use super::{Connection, MAX_BYTES, MAX_ROWS, Page, data};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -126,7 +126,9 @@ fn table(html: &mut String, page: &Page, rows: usize) {
     let total = page.table.total.max(page.table.rows.len() as u64);
     let what = if (rows as u64) < total {
         format!(
-            "The table has the {rows} connections {} of {total}.",
+            "The table has {} of {} connections: {}.",
+            thousands(rows as u64),
+            thousands(total),
             escaped(&page.table.order)
         )
     } else {
@@ -149,6 +151,9 @@ fn connections(html: &mut String, page: &Page, room: usize) {
     }
     html.push_str("<section id=\"details\" aria-labelledby=\"details-heading\">\n");
     html.push_str("<h2 id=\"details-heading\">Connections in detail</h2>\n");
+    if !page.connections_about.is_empty() {
+        writeln!(html, "<p>{}</p>", escaped(&page.connections_about)).ok();
+    }
     // The sentence about what did not fit comes after the connections.
     let mut room = room.saturating_sub(500);
     let mut shown = 0;

@@ -18,7 +18,7 @@ function listRetransmissions(holder, diagrams, { command, filter }) {
   holder.append(element("h4", {}, "Packets"), commandLine("All packets:", `${command}'${filter}'`));
   const frames = all.map(({ diagram, i }) => diagram.marks.frame[i]).filter((frame) => frame > 0);
   if (frames.length > 1 && frames.length <= MOST_FRAMES) {
-    const set = `${command}'frame.number in {${frames.join(",")}}'`;
+    const set = `${command}'${frameFilter(frames)}'`;
     const copier = button("Copy", () => copy(set, copier), { "aria-label": "Copy: all retransmissions" });
     holder.append(element("p", { class: "command screen" }, `All ${formatCount(frames.length)} retransmissions: one filter `, copier));
   }
@@ -48,7 +48,7 @@ function retransmissionRow({ diagram, i }, command) {
   const verdict = { retransmission: "", copy: "extra copy" }[key] ?? (key === "unknowable" ? "unknown" : key);
   const [trigger = "", reason = ""] = marks.texts[i] ?? [];
   const frame = marks.frame[i];
-  const filter = `frame.number == ${frame}`;
+  const filter = frameFilter([frame]);
   const copier = button("Copy", () => copy(`${command}'${filter}'`, copier), { title: `${command}'${filter}'`, "aria-label": `Copy the command for frame ${frame}` });
   const finder = button("Show", () => {
     diagram.zoomTo(i);

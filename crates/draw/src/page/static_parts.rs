@@ -21,6 +21,19 @@ pub(super) fn escaped(text: &str) -> String {
     html
 }
 
+/// A number with commas between groups of three digits.
+pub(super) fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 /// `text` without control characters other than line breaks.
 fn printable_lines(text: &str) -> String {
     let lines: Vec<String> = text.lines().map(printable).collect();
@@ -169,5 +182,23 @@ pub(super) fn connection_facts(html: &mut String, of: &Connection, thinning: Opt
     html.push_str("</dl>\n");
     for note in of.notes.iter().map(String::as_str).chain(thinning) {
         writeln!(html, "<p class=\"note\">{}</p>", escaped(note)).ok();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_are_grouped() {
+        let cases = [
+            (0, "0"),
+            (999, "999"),
+            (1000, "1,000"),
+            (12_345_678, "12,345,678"),
+        ];
+        for (number, text) in cases {
+            assert_eq!(thousands(number), text);
+        }
     }
 }

@@ -2,8 +2,8 @@
 
 const ROWS_AT_FIRST = 25;
 const MORE_ROWS = 200;
-/** The connection's id and its filter stand before the cells of a row. */
-const FIRST_CELL = 2;
+/** The connection's id, its filter and the frames of its retransmissions stand before the cells. */
+const FIRST_CELL = 3;
 
 const FORMATS = {
   text: String,
@@ -11,6 +11,7 @@ const FORMATS = {
   count: formatCount,
   bytes: formatBytes,
   seconds: formatSeconds,
+  moment: (value) => value.toFixed(3),
   share: formatShare,
 };
 
@@ -101,7 +102,7 @@ class ConnectionTable {
   /** The heading with the unit in which limits are typed. */
   headingWithUnit(index) {
     const { heading, kind } = this.columns[index];
-    const unit = { bytes: " (bytes)", seconds: " (s)", share: " (%)" }[kind] ?? "";
+    const unit = { bytes: " (bytes)", seconds: " (s)", moment: " (s)", share: " (%)" }[kind] ?? "";
     return heading + unit;
   }
 
@@ -175,7 +176,7 @@ class ConnectionTable {
   update() {
     const shown = this.columns.map((_, index) => index).filter((index) => this.isShown(index));
     const rows = this.sorted(this.rows.filter((row) => this.matches(row)));
-    this.head.replaceChildren(element("tr", {}, ...shown.map((index) => this.heading(index)), element("th", { scope: "col", title: "A Wireshark display filter for the connection", class: "screen" }, "Filter")));
+    this.head.replaceChildren(element("tr", {}, ...shown.map((index) => this.heading(index)), element("th", { scope: "col", title: "Wireshark display filters", class: "screen" }, "Copy filter")));
     this.body.replaceChildren(...rows.slice(0, this.limit).map((row) => this.row(row, shown)));
     const visible = Math.min(this.limit, rows.length);
     this.status.textContent = `${formatCount(rows.length)} of ${formatCount(this.rows.length)} connections match, ${formatCount(visible)} are shown.`;
@@ -193,7 +194,7 @@ class ConnectionTable {
   }
 
   row(row, shown) {
-    const [id, filter] = row;
+    const [id] = row;
     const cells = shown.map((index) => {
       const value = row[FIRST_CELL + index];
       const text = value == null ? "" : FORMATS[this.columns[index].kind](value);
@@ -201,8 +202,22 @@ class ConnectionTable {
       if (index === 0) return element("th", { scope: "row", ...style }, connectionLink(id, text));
       return element("td", style, text);
     });
-    const copier = button("Copy", () => copy(filter, copier), { title: filter, "aria-label": `Copy the filter ${filter}` });
-    return element("tr", {}, ...cells, element("td", { class: "screen" }, copier));
+    return element("tr", {}, ...cells, element("td", { class: "screen" }, ...this.copiers(row)));
+  }
+
+  /** The buttons that copy a row's filters. */
+  copiers([id, filter, differences]) {
+    const copier = (label, what, text) => {
+      const made = button(label, () => copy(text, made), { title: text, "aria-label": `Copy the filter for ${what} of connection ${id}` });
+      return made;
+    };
+    const found = [copier("all", "all packets", filter)];
+    if (differences.length > 0) {
+      let frame = 0;
+      const frames = differences.map((difference) => (frame += difference));
+      found.push(" ", copier("retrans.", "the retransmissions", frameFilter(frames)));
+    }
+    return found;
   }
 }
 

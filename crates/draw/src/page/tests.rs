@@ -172,11 +172,11 @@ fn rows_beyond_the_limit_are_left_out() {
             columns: vec![Column::default()],
             rows: vec![row; MAX_ROWS + 1],
             total: 5000,
-            order: "that lost most time".into(),
+            order: "those that lost most time".into(),
         },
         ..Page::default()
     };
-    let says = "<p>The table has the 2000 connections that lost most time of 5000.</p>";
+    let says = "<p>The table has 2,000 of 5,000 connections: those that lost most time.</p>";
     assert!(page.to_html().contains(says));
     page.table.rows.truncate(7);
     page.table.total = 7;
@@ -191,7 +191,9 @@ fn rows_beyond_the_limit_are_left_out() {
     ];
     let html = page.to_html();
     assert!(html.len() < MAX_BYTES);
-    assert!(html.contains("<p>The table has the 125 connections that lost most time of 2000.</p>"));
+    assert!(
+        html.contains("<p>The table has 125 of 2,000 connections: those that lost most time.</p>")
+    );
 }
 
 #[test]
@@ -201,6 +203,8 @@ fn merged_marks_are_reported() {
         ..Page::default()
     };
     let html = page.to_html();
-    assert!(html.contains("The diagrams have 60000 marks."));
-    assert!(html.contains("of them are merged with a neighbour of their kind"));
+    assert!(html.contains(
+        "The diagrams have 60,000 marks, and the page holds at most 20,000 of a connection."
+    ));
+    assert!(html.contains("are merged with a neighbour of their kind; every"));
 }

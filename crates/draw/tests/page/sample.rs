@@ -76,6 +76,7 @@ pub fn page(size: Size) -> Page {
         connections: (0..size.details)
             .map(|i| connection(i, size.segments))
             .collect(),
+        connections_about: "These are the connections that lost most time.".into(),
         notes: vec!["Times are those of the capture's clock.".into()],
         generator: "Recoup 0.1.0".into(),
     }
@@ -227,7 +228,7 @@ fn charts() -> Vec<Chart> {
 }
 
 fn columns() -> Vec<Column> {
-    use ColumnKind::{Bytes, Category, Count, Seconds, Share, Text};
+    use ColumnKind::{Bytes, Category, Count, Moment, Seconds, Share, Text};
     use Importance::{High, Low, Medium};
     let column = |heading: &str, kind, importance| Column {
         heading: heading.into(),
@@ -236,10 +237,10 @@ fn columns() -> Vec<Column> {
         importance,
     };
     let mut columns = vec![
-        column("No.", Count, High),
+        column("No.", Text, High),
         column("Client", Text, Medium),
         column("Server", Text, Medium),
-        column("Begun", Seconds, Medium),
+        column("Begun (s)", Moment, Medium),
         column("Duration", Seconds, High),
         column("Bytes", Bytes, Medium),
         column("Time lost", Seconds, High),
@@ -266,7 +267,7 @@ fn table(rows: usize) -> Table {
         columns: columns(),
         rows: (0..rows).map(|i| row(i, &mut numbers)).collect(),
         total: rows as u64 * 6,
-        order: "that lost most time".into(),
+        order: "those that lost most time".into(),
     }
 }
 
@@ -281,7 +282,7 @@ fn row(i: usize, numbers: &mut Numbers) -> Row {
     let lost = 20.0 / (1.0 + i as f64) + 0.001 * numbers.share();
     let retransmissions = numbers.below(40) as f64;
     let mut cells = vec![
-        Cell::Number(i as f64),
+        Cell::Text(i.to_string()),
         Cell::from(client.as_str()),
         Cell::from(server),
         Cell::Number(9.0 * numbers.share()),
@@ -302,6 +303,9 @@ fn row(i: usize, numbers: &mut Numbers) -> Row {
     Row {
         connection: i.to_string(),
         filter: format!("tcp.stream == {i}"),
+        retransmissions: (0..retransmissions as u64)
+            .map(|n| i as u64 * 500 + n * 61 + 1)
+            .collect(),
         cells,
     }
 }
