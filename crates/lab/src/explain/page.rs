@@ -42,6 +42,13 @@ pub fn explanation_page(analyzed: &Analyzed<Facts>, drawn: Vec<Drawn>, order: So
         breakdowns: breakdowns(facts),
         charts: charts(&facts.timeline, begun),
         table: table(facts, begun, order),
+        connections_about: match order {
+            SortBy::TimeLost => "The connections that lost most time.".into(),
+            _ => format!(
+                "The first connections of the table: those {}.",
+                order.about()
+            ),
+        },
         connections: connections
             .map(|(ranked, drawn)| connection(&analyzed.capture, ranked, drawn))
             .collect(),
@@ -373,6 +380,7 @@ fn table(facts: &Facts, begun: Instant, order: SortBy) -> Table {
     let rows = facts.worst.connections().iter().map(|ranked| Row {
         connection: ranked.connection.id.to_string(),
         filter: display_filter(&ranked.connection),
+        retransmissions: ranked.frames.clone(),
         cells: columns
             .iter()
             .map(|(_, cell)| cell(ranked, begun))

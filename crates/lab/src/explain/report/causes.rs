@@ -21,16 +21,21 @@ pub struct CauseLine {
 }
 
 /// Causes that are shown as one.
-const GROUPS: [(&str, &[Cause]); 12] = [
+const GROUPS: [(&str, &[Cause]); 14] = [
     ("Lost SYNs", &[Cause::LostSyn]),
     ("Lost SYN-ACKs", &[Cause::LostSynAck]),
+    ("Lost handshakes", &[Cause::LostSynOrSynAck]),
+    ("Unanswered SYNs", &[Cause::UnansweredSyn]),
     ("Lost segments", &[Cause::LostSegment, Cause::Burst]),
     ("Lost tails", &[Cause::TailByProbe, Cause::TailByTimeout]),
     ("Timeouts", &[Cause::LossByTimeout]),
     ("Lost retransmissions", &[Cause::LostRetransmission]),
     ("Reordering", &[Cause::Reordering]),
     ("Delay spikes", &[Cause::DelaySpike]),
-    ("Lost ACKs", &[Cause::LostAcks]),
+    (
+        "Lost or late ACKs",
+        &[Cause::LostAcks, Cause::LateOrLostAcks],
+    ),
     ("Path MTU", &[Cause::PathMtu]),
     ("Zero windows", &[Cause::ZeroWindow]),
     ("Not explained", &[Cause::Unknown]),
@@ -97,6 +102,14 @@ fn clause(facts: &Facts, cause: Cause) -> Option<String> {
                 times(n)
             )
         }
+        Cause::LostSynOrSynAck => format!(
+            "{}, {each}: a SYN or its SYN-ACK was lost, and the capture does not show which",
+            times(n)
+        ),
+        Cause::UnansweredSyn => format!(
+            "{}, {each}: the SYN arrived, and the host answered only when it came again",
+            times(n)
+        ),
         Cause::LostSegment => format!("{} found by ACKs{after}{}", grouped(n), at_rtt(of)),
         Cause::Burst => format!(
             "{} of {:.1} segments on average found by ACKs{after}{}",
@@ -125,6 +138,10 @@ fn clause(facts: &Facts, cause: Cause) -> Option<String> {
             times(n)
         ),
         Cause::LostAcks => format!("{}, {each}: only ACKs were lost", times(n)),
+        Cause::LateOrLostAcks => format!(
+            "{}, {each}: no data was lost, but ACKs were late or lost",
+            times(n)
+        ),
         Cause::PathMtu => format!("{}, {each}: segments were too large for the path", times(n)),
         Cause::ZeroWindow => format!(
             "{}, {} each: the receiver's window was closed while data waited",
@@ -171,6 +188,8 @@ const fn names(cause: Cause) -> (&'static str, &'static str) {
     match cause {
         Cause::LostSyn => ("a lost SYN", "lost SYNs"),
         Cause::LostSynAck => ("a lost SYN-ACK", "lost SYN-ACKs"),
+        Cause::LostSynOrSynAck => ("a lost SYN or SYN-ACK", "lost SYNs or SYN-ACKs"),
+        Cause::UnansweredSyn => ("an unanswered SYN", "unanswered SYNs"),
         Cause::LostSegment => ("a lost segment", "lost segments"),
         Cause::Burst => ("a burst of losses", "bursts of losses"),
         Cause::TailByProbe => ("a lost tail, probed", "lost tails, probed"),
@@ -180,6 +199,7 @@ const fn names(cause: Cause) -> (&'static str, &'static str) {
         Cause::Reordering => ("reordering", "times reordering"),
         Cause::DelaySpike => ("a delay spike", "delay spikes"),
         Cause::LostAcks => ("lost ACKs", "times lost ACKs"),
+        Cause::LateOrLostAcks => ("late or lost ACKs", "times late or lost ACKs"),
         Cause::PathMtu => ("a segment too large", "segments too large"),
         Cause::ZeroWindow => ("a zero window", "zero windows"),
         Cause::Unknown => ("an unexplained episode", "unexplained episodes"),

@@ -162,7 +162,7 @@ impl DirectionState {
     /// Another such ACK, or data above it, confirms it. In a capture without any data, every ACK
     /// counts.
     #[cold]
-    fn is_confirmed(&mut self, cumulative: Offset) -> bool {
+    pub(super) fn is_confirmed(&mut self, cumulative: Offset) -> bool {
         let confirms = self.is_unconfirmed && self.unconfirmed_ack <= cumulative;
         self.is_unconfirmed = true;
         self.unconfirmed_ack = cumulative;
