@@ -14,8 +14,9 @@ use thiserror::Error;
 /// A small capture of a lossy web workload, taken at the server, compressed by zstd. It was made by
 ///
 /// ```sh
-/// recoup run fetch --profile linux-6 --flows 60 --pcap demo --set rtt=60ms --set close=true \
-///   --set writes=34kB@0,12kB@400ms --set drop=down:gilbert-elliott:0.01,0.3,up:bernoulli:0.02
+/// recoup run fetch --profile linux-6 --flows 60 --pcap demo \
+///   --set rtt=60ms --set writes=34kB@0,12kB@400ms --set close=true \
+///   --set drop=bernoulli:0.03,up:bernoulli:0.03 --set reorder=down:1%:40ms
 /// ```
 const DEMO: &[u8] = include_bytes!("explain/demo.pcap.zst");
 

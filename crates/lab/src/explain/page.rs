@@ -15,8 +15,8 @@ use recoup_units::Instant;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-/// Points of a line over time: about one for each two pixels.
-const MOST_POINTS: usize = 400;
+/// Points of a line over time: about one for each four pixels.
+const MOST_POINTS: usize = 200;
 
 /// A connection's diagrams, and what they lack.
 #[derive(Clone, Debug, Default)]
@@ -113,7 +113,7 @@ fn breakdowns(facts: &Facts) -> Vec<Breakdown> {
         Part {
             name: cause_title(cause).into(),
             amount: of.as_secs_f64(),
-            text: format!("{} ({})", duration(of), percent_of(of, lost)),
+            text: duration(of),
             about: count(facts.lost.times(cause).into(), "occurrence"),
             colour: if cause == Cause::Unknown {
                 Part::GREY
@@ -131,7 +131,7 @@ fn breakdowns(facts: &Facts) -> Vec<Breakdown> {
             Part {
                 name: state_title(state).into(),
                 amount: of.as_secs_f64(),
-                text: format!("{} ({})", duration(of), percent_of(of, all)),
+                text: duration(of),
                 about: String::new(),
                 colour: if state == SenderState::Unknown {
                     Part::GREY
