@@ -219,7 +219,7 @@ impl DirectionState {
             false => self.heard_here(),
         };
         let ending = Ending {
-            had_handshake: self.syn().is_some(),
+            had_handshake: end.had_handshake,
             one_direction: end.one_direction,
             is_closing: self.nxt >= self.fin && heard.una >= self.idle_at(),
         };
