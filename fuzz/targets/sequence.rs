@@ -4,7 +4,6 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use recoup_draw::sequence::Diagram;
 use recoup_lab::diagram::source::{Choice, read};
 
 fuzz_target!(|bytes: &[u8]| {
@@ -22,11 +21,7 @@ fuzz_target!(|bytes: &[u8]| {
                 continue;
             }
         };
-        let diagram = Diagram {
-            title: source.title,
-            panels: source.panels,
-            ..Diagram::default()
-        };
+        let diagram = source.into_diagram();
         let svg = diagram.to_svg();
         assert!(svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>"));
         assert_eq!(svg, diagram.to_svg());

@@ -1,11 +1,8 @@
-//! Analyzes captures one after another, and draws a connection with its findings: `recoup analyze`
-//! without its arguments and its printing.
+//! Analyzes captures one after another: `recoup analyze` without its arguments and its printing.
 
-mod connection;
 mod continued;
 mod joined;
 
-pub use connection::{Drawing, draw_connection, draw_joined_connection};
 pub use continued::{Run, StateFiles, continue_analysis};
 pub use joined::analyze_joined;
 
@@ -48,7 +45,7 @@ pub trait Progress: Sync {
     }
 }
 
-/// Why a capture cannot be analyzed or drawn.
+/// Why a capture cannot be analyzed.
 #[derive(Debug, Error)]
 pub enum AnalyzeError {
     /// It cannot be opened or read.
@@ -60,22 +57,6 @@ pub enum AnalyzeError {
     /// A state cannot be used.
     #[error(transparent)]
     State(#[from] ContinueError),
-    /// It has no connection of this number.
-    #[error("{capture}: no connection {number}: {}", existing(*.connections))]
-    NoConnection {
-        /// The capture.
-        capture: String,
-        /// The number asked for, from 0.
-        number: u64,
-        /// How many connections there are.
-        connections: u64,
-    },
-    /// The connection carries no data.
-    #[error("{0}: nothing to draw: no data goes either way")]
-    Blank(String),
-    /// The capture must be read twice and cannot be.
-    #[error("{0}: --plot reads the capture twice: expected a file")]
-    ReadOnce(String),
 }
 
 impl From<FinishError> for AnalyzeError {
@@ -84,15 +65,6 @@ impl From<FinishError> for AnalyzeError {
             FinishError::Analysis(error) => error.into(),
             FinishError::State(error) => ContinueError::from(error).into(),
         }
-    }
-}
-
-/// Says which connections there are.
-fn existing(connections: u64) -> String {
-    match connections {
-        0 => "there is none".into(),
-        1 => "there is one, number 0".into(),
-        n => format!("there are {n}, from 0 to {}", n - 1),
     }
 }
 
@@ -113,12 +85,13 @@ pub fn check(captures: &[PathBuf]) -> Result<(), ReadError> {
     Ok(())
 }
 
-/// Analyzes one capture after another (`-` is standard input). A capture that cannot be read does not
-/// keep the others from being analyzed.
-pub fn analyze_all<V: Collector + Default>(
+/// Analyzes one capture after another (`-` is standard input). `view` makes what collects the findings. A
+/// capture that cannot be read does not keep the others from being analyzed.
+pub fn analyze_all<V: Collector>(
     captures: &[PathBuf],
     settings: &Settings,
     progress: &dyn Progress,
+    view: impl Fn() -> V,
 ) -> Captures<V> {
     let mut all = Captures {
         analyzed: Vec::new(),
@@ -131,8 +104,12 @@ pub fn analyze_all<V: Collector + Default>(
         all.begun += 1;
         let name = path.display().to_string();
         let opened = Reader::open(path).map_err(AnalyzeError::from);
+        let with_ends = || WithEnds {
+            view: view(),
+            ends: CaptureEnds::default(),
+        };
         let analyzed =
-            opened.and_then(|reader| analyze(&name, reader, settings, progress, WithEnds::default));
+            opened.and_then(|reader| analyze(&name, reader, settings, progress, with_ends));
         match analyzed {
             Ok(analyzed) => {
                 let WithEnds { view, ends: own } = analyzed.findings;
@@ -155,7 +132,7 @@ pub fn analyze_all<V: Collector + Default>(
     all
 }
 
-fn analyze<V: Collector, S: PacketSource>(
+pub(crate) fn analyze<V: Collector, S: PacketSource>(
     name: &str,
     source: S,
     settings: &Settings,

@@ -1,8 +1,9 @@
-//! Charts as SVG, and time–sequence diagrams as SVG and for xplot.
+//! Charts as SVG, time–sequence diagrams as SVG and for xplot, and reports as HTML pages.
 //!
 //! A picture depends on nothing but its data, so two of them can be compared byte for byte.
 
 mod canvas;
 pub mod chart;
+pub mod page;
 pub mod sequence;
 mod text;

@@ -22,6 +22,7 @@
 //! lie above all other marks, because readers look for them.
 
 mod axis;
+mod json;
 mod mark_style;
 mod panel_painter;
 mod recorder;
@@ -32,17 +33,29 @@ pub use recorder::{AckArrival, MarkRecorder};
 
 use recoup_units::{Instant, Offset, Span};
 
-/// One picture: panels one above the other that share their scales.
+/// One picture: panels one above the other that share the time axis.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Diagram {
     /// Title above all panels; empty: no title.
     pub title: String,
     /// From top to bottom.
     pub panels: Vec<Panel>,
+    /// Whether the panels share the scale of sequence numbers.
+    pub scale: SequenceScale,
     /// Start of the visible time range; `None`: unlimited.
     pub from: Option<Instant>,
     /// End of the visible time range, included; `None`: unlimited.
     pub to: Option<Instant>,
+}
+
+/// The scale of sequence numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SequenceScale {
+    /// All panels have one scale, so that they can be compared: the same data under several profiles.
+    #[default]
+    Shared,
+    /// Each panel has its own: different data.
+    OnePerPanel,
 }
 
 /// One direction of one connection.
@@ -61,6 +74,38 @@ pub struct Mark {
     pub at: Instant,
     /// What happened.
     pub kind: MarkKind,
+    /// The number of its packet in the capture, from 1; `None` without a capture.
+    pub frame: Option<u64>,
+}
+
+impl Mark {
+    /// A mark that no capture holds.
+    pub const fn new(at: Instant, kind: MarkKind) -> Self {
+        let frame = None;
+        Self { at, kind, frame }
+    }
+}
+
+/// A flag in the header of a segment that changes the state of the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Control {
+    /// The sender opens its direction.
+    Syn,
+    /// The sender closes its direction.
+    Fin,
+    /// The sender aborts the connection.
+    Reset,
+}
+
+impl Control {
+    /// The flag that diagrams print.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Syn => "SYN",
+            Self::Fin => "FIN",
+            Self::Reset => "RST",
+        }
+    }
 }
 
 /// Whether a retransmission was needed.
@@ -100,6 +145,8 @@ pub enum MarkKind {
         trigger: String,
         /// Whether it was needed.
         necessity: Necessity,
+        /// What shows whether it was needed.
+        reason: &'static str,
     },
     /// An extra copy, sent before any loss was detected.
     ExtraCopy(Span),
@@ -111,6 +158,9 @@ pub enum MarkKind {
     Sacked(Span),
     /// The peer accepts sequence space below this offset from now on.
     ReceiveWindow(Offset),
+    /// A segment with this flag left. The offset is that of the flag, which is where a reset's sequence
+    /// number lies.
+    Control(Control, Offset),
     /// A text beside this offset.
     Note(Offset, String),
 }
@@ -126,20 +176,22 @@ impl MarkKind {
             | Self::ExtraCopy(span)
             | Self::Sacked(span) => Some(span.end),
             Self::Acked(una) | Self::DuplicateAck(una) => Some(*una),
-            Self::ReceiveWindow(_) | Self::Note(..) => None,
+            Self::ReceiveWindow(_) | Self::Control(..) | Self::Note(..) => None,
         }
     }
 
-    /// Whether the mark shows data or an ACK of data, rather than a SYN, its ACK or a window.
-    fn concerns_data(&self) -> bool {
+    /// Whether the mark shows data, an ACK of data or a retransmission, rather than a SYN sent once, its
+    /// ACK or a window.
+    fn is_of_interest(&self) -> bool {
         match self {
-            Self::Sent(span)
-            | Self::Retransmitted(span, _)
-            | Self::Explained { span, .. }
-            | Self::ExtraCopy(span) => span.end > Offset::DATA,
+            Self::Sent(span) => span.end > Offset::DATA,
             Self::Acked(una) => *una > Offset::DATA,
-            Self::DuplicateAck(_) | Self::Sacked(_) => true,
-            Self::ReceiveWindow(_) | Self::Note(..) => false,
+            Self::Retransmitted(..)
+            | Self::Explained { .. }
+            | Self::ExtraCopy(_)
+            | Self::DuplicateAck(_)
+            | Self::Sacked(_) => true,
+            Self::ReceiveWindow(_) | Self::Control(..) | Self::Note(..) => false,
         }
     }
 
@@ -164,11 +216,17 @@ impl Panel {
         self.marks.iter().find(data).map(|mark| mark.at)
     }
 
+    /// When the receive window was closed: from the ACK that leaves no room above `snd_una` until the
+    /// window opens, or else until the last mark.
+    pub fn zero_windows(&self) -> Vec<(Instant, Instant)> {
+        zero_windows(&self.marks)
+    }
+
     /// The panel with `origin` as time 0, without the marks before it.
     pub fn since(&self, origin: Instant) -> Self {
         let shift = |mark: &Mark| Mark {
             at: Instant::ZERO + mark.at.since(origin),
-            kind: mark.kind.clone(),
+            ..mark.clone()
         };
         Self {
             title: self.title.clone(),
@@ -186,10 +244,8 @@ impl Panel {
     fn between(&self, from: Instant, to: Instant) -> Vec<Mark> {
         let standing = |is: fn(&MarkKind) -> bool| {
             let mut earlier = self.marks.iter().rev().filter(|mark| mark.at < from);
-            earlier.find(|mark| is(&mark.kind)).map(|mark| Mark {
-                at: from,
-                kind: mark.kind.clone(),
-            })
+            let last = earlier.find(|mark| is(&mark.kind));
+            last.map(|mark| Mark::new(from, mark.kind.clone()))
         };
         let standing = [
             standing(|kind| matches!(kind, MarkKind::Acked(_))),
@@ -227,7 +283,7 @@ impl Diagram {
         let to = self.to.unwrap_or(Instant::from_nanos(u64::MAX));
         let marks = self.panels.iter().flat_map(|panel| &panel.marks);
         let times = marks
-            .filter(|mark| mark.kind.concerns_data() && (from..=to).contains(&mark.at))
+            .filter(|mark| mark.kind.is_of_interest() && (from..=to).contains(&mark.at))
             .map(|mark| mark.at);
         Some((times.clone().min()?, times.max()?))
     }
@@ -280,6 +336,37 @@ fn stairs(marks: &[Mark], end: Instant, level: impl Fn(&MarkKind) -> Option<Offs
         });
     }
     steps
+}
+
+fn zero_windows(marks: &[Mark]) -> Vec<(Instant, Instant)> {
+    let (mut una, mut edge) = (None, None);
+    let mut closed: Option<Instant> = None;
+    let mut found = Vec::new();
+    for (i, mark) in marks.iter().enumerate() {
+        match mark.kind {
+            MarkKind::Acked(offset) => una = Some(offset),
+            MarkKind::ReceiveWindow(offset) => edge = Some(offset),
+            _ => continue,
+        }
+        // An ACK has two marks, one of `snd_una` and one of the window.
+        if marks.get(i + 1).is_some_and(|next| {
+            next.at == mark.at && matches!(next.kind, MarkKind::ReceiveWindow(_))
+        }) {
+            continue;
+        }
+        let is_closed = una.zip(edge).is_some_and(|(una, edge)| edge <= una);
+        match closed {
+            None if is_closed => closed = Some(mark.at),
+            Some(from) if !is_closed => {
+                found.push((from, mark.at));
+                closed = None;
+            }
+            _ => {}
+        }
+    }
+    let end = marks.iter().map(|mark| mark.at).max();
+    found.extend(closed.zip(end).filter(|(from, end)| from < end));
+    found
 }
 
 fn una(kind: &MarkKind) -> Option<Offset> {

@@ -13,6 +13,7 @@ mod document;
 mod findings;
 mod given_out;
 mod notes;
+mod one_connection;
 mod rows;
 mod study_tables;
 mod summary;
@@ -25,12 +26,13 @@ pub use continuation::{Continuation, ContinueError, FinishError};
 pub use continuity::{CaptureEnds, WithEnds, rotation_note};
 pub use document::{Document, write_json};
 pub use findings::{
-    AllConnections, AllRetransmissions, AnalysisError, Analyzed, Collector, OneConnection, View,
-    run,
+    AllConnections, AllRetransmissions, AnalysisError, Analyzed, Collector, View, run,
 };
 pub use given_out::{Change, GivenOut, Record, RetransmissionKey, Row};
+pub use one_connection::{ConnectionRow, ListedConnection, OneConnection};
 pub use rows::{changed_retransmissions_in, connections, retransmissions, retransmissions_in};
 pub use study_tables::study_tables;
+pub(crate) use summary::nearest_to_senders;
 pub use summary::{LossTimes, SlowConnection, Summary, Vantages};
 pub use summary_columns::summaries;
 pub use summary_tables::summary_tables;

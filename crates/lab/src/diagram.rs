@@ -1,12 +1,14 @@
-//! Time–sequence diagrams of a simulation ([`Watch`]), of an event stream or a packet capture
-//! ([`source`]), and of a capture's connection with the findings of its analysis ([`explain`]).
+//! Time–sequence diagrams of a simulation ([`Watch`]), of an event stream ([`source`]), and of the
+//! connections of a packet capture with the findings of their analysis ([`draw`],
+//! [`draw_connections`]).
 
 mod capture;
 mod event_stream;
 pub mod source;
 mod watch;
 
-pub use capture::explain;
+pub(crate) use capture::memory::{Memory, Remembering};
+pub use capture::{draw, draw_connections, draw_stream};
 pub use watch::Watch;
 
 #[cfg(test)]

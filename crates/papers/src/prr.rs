@@ -143,6 +143,7 @@ fn diagram(id: Id, panels: Vec<Panel>) -> Diagram {
         panels,
         from: Some(Instant::ZERO),
         to: (last > Instant::from_millis(SHOWN_UNTIL)).then_some(Instant::from_millis(SHOWN_UNTIL)),
+        ..Diagram::default()
     }
 }
 

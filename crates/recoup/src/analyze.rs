@@ -1,13 +1,15 @@
 //! `recoup analyze`.
 
 mod plot;
-mod progress;
+pub mod progress;
 mod state;
 mod views;
 
 use crate::Failure;
+use crate::capture_args::CaptureArgs;
 use crate::output::{Format, format_of_output, format_parser};
 use plot::plot;
+pub use progress::CaptureBar;
 use recoup_lab::analysis::{AllConnections, AllRetransmissions, Continued, Summary};
 use recoup_lab::output_file::same_file;
 use recoup_lab::profile::parse_profile;
@@ -30,9 +32,8 @@ given, and connections go on from one file to the next. Frames are numbered thro
 columns file and file_frame say where each frame is. Notes say where files overlap, or where one
 seems to be missing.
 
---plot draws time to the right and sequence numbers upwards, for the direction with more
-retransmissions: first transmissions black, needed retransmissions red, spurious ones blue with a
-cross, unknowable ones grey with a diamond, each with its trigger. It reads the capture twice.
+--plot N draws a connection with all findings: it is short for `recoup plot CAPTURE --connection N`,
+which has more options.
 
 --summary keeps only open connections in memory; the other views keep all their rows until the last
 capture is read. An interrupt (Ctrl-C) ends the reading; the packets read so far are analyzed, and
@@ -64,6 +65,8 @@ pub struct Args {
     /// for standard input
     #[arg(required_unless_present_any = ["state", "merge_state"], value_name = "CAPTURE")]
     captures: Vec<PathBuf>,
+    #[command(flatten)]
+    part: CaptureArgs,
     /// Analyze all files as one capture, in the order of their times
     #[arg(long)]
     join: bool,
@@ -76,8 +79,8 @@ pub struct Args {
     /// Show every retransmission, in the order of the capture
     #[arg(long, group = "view")]
     retransmissions: bool,
-    /// Draw this connection (counted from 0) of one capture, with every verdict marked: SVG, or xplot
-    /// if --output ends in .xpl
+    /// Draw this connection (counted from 0) of one capture, with every verdict marked, as
+    /// `recoup plot --connection` does; the ending of --output names the format
     #[arg(
         long,
         group = "view",
@@ -196,7 +199,7 @@ fn settings(args: &Args) -> Result<Settings, Failure> {
             Failure::Wrong(format!("--profile {text}: {e} ({all})"))
         })
     });
-    Ok(Settings {
+    args.part.apply(Settings {
         profile: profile.transpose()?,
         idle: args.idle,
         threads: args.threads.map_or(usual.threads, |n| n - 1),

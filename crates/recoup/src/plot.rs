@@ -1,24 +1,30 @@
 //! `recoup plot`.
 
+use crate::analyze::CaptureBar;
 use crate::output::{Format, Output, format_of_output, format_parser, unknown_ending};
-use crate::{Failure, console};
+use crate::{Failure, console, interrupt};
 use clap::ValueEnum;
+use recoup_api::plot::{Drawing, Input, PlotError, Request, display_name, draw};
 use recoup_draw::sequence::Diagram;
-use recoup_lab::diagram::source::{Choice, Source, SourceError, read};
+use recoup_lab::diagram::source::{Choice, Directions, SourceError};
 use recoup_lab::output_file::same_file;
 use recoup_lab::quantity::parse_duration;
+use recoup_trace::analyze::Settings;
 use recoup_units::{Direction, Instant};
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// The formats of drawings.
-const FORMATS: &[Format] = &[Format::Svg, Format::Xpl];
+pub const FORMATS: &[Format] = &[Format::Svg, Format::Xpl];
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Events (JSON lines of `recoup run --events`, each at most 1 MiB long) or a capture (pcap,
-    /// pcapng); - for standard input
-    file: PathBuf,
+    /// Events (JSON lines of `recoup run --events`, each at most 1 MiB long) or a capture (pcap, pcapng;
+    /// plain, gzip or zstd); - for standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Draw a connection of several files that are one capture, as of `recoup analyze --join`
+    #[arg(long)]
+    join: bool,
     /// Write the drawing to this file; - for standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
@@ -31,10 +37,12 @@ pub struct Args {
     /// Draw this flow of the events, counted from 0 [default: the only one]
     #[arg(long, value_name = "N")]
     flow: Option<u64>,
-    /// Draw this connection of the capture, counted from 0 [default: the only one with data]
+    /// Draw this connection of the capture, counted from 0 as `recoup analyze` does [default: the only
+    /// one with data]
     #[arg(long, value_name = "N")]
-    connection: Option<usize>,
-    /// Direction of the data to draw [default: the one with more data]
+    connection: Option<u64>,
+    /// Direction of the data to draw [default: each direction with data or retransmissions, a panel
+    /// each; in an .xpl file and of several profiles, the one with more]
     #[arg(long, value_enum)]
     direction: Option<Way>,
     /// Start the drawing at this time, such as 80ms, counted from the flow's first packet
@@ -54,6 +62,8 @@ enum Way {
     Up,
     /// From server to client
     Down,
+    /// Both, a panel each
+    Both,
 }
 
 fn instant(text: &str) -> Result<Instant, String> {
@@ -62,75 +72,127 @@ fn instant(text: &str) -> Result<Instant, String> {
 
 pub fn run(args: &Args) -> Result<(), Failure> {
     let format = format(args)?;
-    let input = match args.file == Path::new("-") {
-        true => Path::new("/dev/stdin"),
-        false => &args.file,
-    };
-    if args.output != Path::new("-") && same_file(input, &args.output) {
-        let (output, input) = (args.output.display(), name(&args.file));
-        return Err(Failure::Wrong(format!(
-            "cannot write `{output}`: it is {input}, which is read"
-        )));
-    }
+    check_overwriting(args)?;
     if let (Some(from), Some(to)) = (args.from, args.to)
         && from >= to
     {
         return Err(Failure::Wrong("--from must be before --to".into()));
     }
-    let Source {
-        title,
-        panels,
-        notes,
-    } = load(args)?;
-    for note in notes {
-        console::note(format_args!("{}: {note}", name(&args.file)));
-    }
-    let diagram = Diagram {
-        title: args.title.clone().unwrap_or(title),
-        panels,
+    let settings = Settings::default();
+    let request = Request {
+        input: input(args)?,
+        choice: Choice {
+            profile: args.profile.clone(),
+            flow: args.flow,
+            connection: args.connection,
+            directions: directions(args.direction, format),
+        },
+        settings: &settings,
+        title: args.title.clone(),
         from: args.from,
         to: args.to,
     };
-    if diagram.is_blank() {
-        return Err(nothing_to_draw(args, diagram));
+    plot(&request, format, &args.output)
+}
+
+fn input(args: &Args) -> Result<Input<'_>, Failure> {
+    match args.files.as_slice() {
+        files if args.join => Ok(Input::Joined(files)),
+        [file] => Ok(Input::One(file)),
+        _ => Err(Failure::Wrong("expected one file, or --join".into())),
     }
-    let text = match (format, diagram.panels.len()) {
-        (Format::Xpl, 0 | 1) => diagram.to_xplot(0).unwrap_or_default(),
+}
+
+/// An .xpl file holds one panel.
+fn directions(chosen: Option<Way>, format: Format) -> Directions {
+    match (chosen, format) {
+        (Some(Way::Up), _) => Directions::Only(Direction::Up),
+        (Some(Way::Down), _) => Directions::Only(Direction::Down),
+        (Some(Way::Both), _) => Directions::Both,
+        (None, Format::Xpl) => Directions::Main,
+        (None, _) => Directions::All,
+    }
+}
+
+/// Draws what was asked for, as far as it was read before an interrupt, and writes it to `output`.
+pub fn plot(request: &Request<'_>, format: Format, output: &Path) -> Result<(), Failure> {
+    let output = Output::create(output)?;
+    interrupt::defer();
+    let drawing = draw(request, &CaptureBar::new(false));
+    let interrupted = interrupt::stop_deferring();
+    let written = match drawing {
+        Ok(drawing) => write(drawing, format, output),
+        Err(error) => {
+            print_choices(&error);
+            Err(error.into())
+        }
+    };
+    if interrupted {
+        if let Err(failure) = &written {
+            failure.print();
+        }
+        interrupt::exit();
+    }
+    written
+}
+
+fn write(drawing: Drawing, format: Format, output: Output) -> Result<(), Failure> {
+    let Drawing {
+        name,
+        diagram,
+        notes,
+    } = drawing;
+    for note in notes {
+        console::note(format_args!("{name}: {note}"));
+    }
+    let picture = picture(&diagram?, format)?;
+    output.write(|out| out.write_all(&picture))
+}
+
+fn picture(diagram: &Diagram, format: Format) -> Result<Vec<u8>, Failure> {
+    match (format, diagram.panels.len()) {
+        (Format::Xpl, 0 | 1) => Ok(diagram.to_xplot(0).unwrap_or_default().into_bytes()),
         (Format::Xpl, _) => {
             let names: Vec<&str> = diagram.panels.iter().map(|p| p.title.as_str()).collect();
-            return Err(Failure::Wrong(format!(
-                "an .xpl file holds one panel: choose one with --profile, of {}",
+            Err(Failure::Wrong(format!(
+                "an .xpl file holds one panel: choose one with --profile and --direction, of {}",
                 names.join(", ")
-            )));
+            )))
         }
-        _ => diagram.to_svg(),
-    };
-    Output::create(&args.output)?.write(|out| out.write_all(text.as_bytes()))
+        _ => Ok(diagram.to_svg().into_bytes()),
+    }
 }
 
-/// Why a drawing has no data: none in the time asked for, or none in the direction asked for.
-fn nothing_to_draw(args: &Args, mut diagram: Diagram) -> Failure {
-    (diagram.from, diagram.to) = (None, None);
-    let file = name(&args.file);
-    let why = match diagram.extent() {
-        Some((first, last)) => format!(
-            "there is data from {} to {}, none of it in the time given by --from and --to",
-            milliseconds(first),
-            milliseconds(last)
-        ),
-        None => match args.direction {
-            Some(Way::Up) => "no data goes from client to server (--direction up)".into(),
-            Some(Way::Down) => "no data goes from server to client (--direction down)".into(),
-            None => "no data goes either way".into(),
-        },
-    };
-    Failure::Wrong(format!("{file}: nothing to draw: {why}"))
+/// Prints what there is to choose from, before the error that asks for a choice.
+fn print_choices(error: &PlotError) {
+    if let PlotError::Source(SourceError::Choice {
+        file, list, notes, ..
+    }) = error
+    {
+        for note in notes {
+            console::note(format_args!("{file}: {note}"));
+        }
+        list.iter().for_each(|line| eprintln!("{line}"));
+    }
 }
 
-/// A time as `--from` takes it.
-fn milliseconds(at: Instant) -> String {
-    let micros = at.as_nanos() / 1000;
-    format!("{}.{:03}ms", micros / 1000, micros % 1000)
+/// Checks that no file is overwritten that is read.
+fn check_overwriting(args: &Args) -> Result<(), Failure> {
+    let is_written = |file: &&PathBuf| {
+        let input = match file.as_path() == Path::new("-") {
+            true => Path::new("/dev/stdin"),
+            false => file,
+        };
+        args.output != Path::new("-") && same_file(input, &args.output)
+    };
+    match args.files.iter().find(is_written) {
+        Some(file) => Err(Failure::Wrong(format!(
+            "cannot write `{}`: it is {}, which is read",
+            args.output.display(),
+            display_name(file)
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// The format of `--format`, or else of the output file's ending.
@@ -141,42 +203,4 @@ fn format(args: &Args) -> Result<Format, Failure> {
         None if has_ending => format_of_output(&args.output, FORMATS, Format::Svg),
         None => Err(unknown_ending(&args.output, FORMATS)),
     }
-}
-
-/// The name of an input in messages.
-fn name(file: &Path) -> String {
-    match file == Path::new("-") {
-        true => "<standard input>".into(),
-        false => file.display().to_string(),
-    }
-}
-
-fn load(args: &Args) -> Result<Source, Failure> {
-    let choice = Choice {
-        profile: args.profile.clone(),
-        flow: args.flow,
-        connection: args.connection,
-        direction: args.direction.map(|way| match way {
-            Way::Up => Direction::Up,
-            Way::Down => Direction::Down,
-        }),
-    };
-    let name = name(&args.file);
-    let source = if args.file == Path::new("-") {
-        read(&name, std::io::stdin(), &choice)
-    } else {
-        File::open(&args.file)
-            .map_err(|source| SourceError::Unreadable {
-                file: name.clone(),
-                source,
-            })
-            .and_then(|file| read(&name, file, &choice))
-    };
-    source
-        .inspect_err(|e| {
-            if let SourceError::Choice { list, .. } = e {
-                list.iter().for_each(|line| eprintln!("{line}"));
-            }
-        })
-        .map_err(Failure::from)
 }

@@ -11,6 +11,7 @@ pub use revision::{HeldConnections, Revision};
 
 use crate::follow::points::Mark;
 use crate::read::CapturedPacket;
+use crate::timeline::Timeline;
 use recoup_recovery::Trigger;
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, SeqNumber};
@@ -27,6 +28,12 @@ pub trait Findings: Send {
     /// A verdict changes on a retransmission that came before with its connection. Only a
     /// [provisional](Retransmission::provisional) one is revised, perhaps more than once.
     fn revision(&mut self, revision: &Revision);
+
+    /// What the connections showed over time, if [`Settings::timeline`](crate::analyze::Settings::timeline)
+    /// asks for it. Retransmissions are not counted in it: their findings come one by one.
+    fn timeline(&mut self, timeline: Timeline) {
+        drop(timeline);
+    }
 }
 
 /// Where a direction was captured.
@@ -146,6 +153,22 @@ impl Evidence {
             Self::NoReports => "no_reports",
             Self::LooksFirst => "looks_first",
             Self::Ambiguous => "ambiguous",
+        }
+    }
+
+    /// What it is, in words that stand beside a verdict.
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Self::Dsack => "the receiver reported a duplicate (DSACK)",
+            Self::TimestampEcho => "the echoed timestamp shows which copy arrived",
+            Self::AckTooEarly => "it was acknowledged before it can have arrived",
+            Self::NoDuplicate => "it was acknowledged in time, and no duplicate was reported",
+            Self::CopySeen => "the capture shows another copy arriving",
+            Self::NoCopySeen => "the capture shows no earlier copy arriving",
+            Self::NotAcknowledged => "the capture holds no ACK of it",
+            Self::NoReports => "the receiver reports no duplicates",
+            Self::LooksFirst => "it looks like a first transmission",
+            Self::Ambiguous => "the receiver's reports have several explanations",
         }
     }
 }

@@ -56,7 +56,7 @@ impl MarkStyle {
             MarkKind::DuplicateAck(_) => Self::DuplicateAck,
             MarkKind::Sacked(_) => Self::SackBlock,
             MarkKind::ReceiveWindow(_) => Self::ReceiveWindow,
-            MarkKind::Note(..) => return false,
+            MarkKind::Control(..) | MarkKind::Note(..) => return false,
         };
         style == self
     }

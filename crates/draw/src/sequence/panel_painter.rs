@@ -257,6 +257,7 @@ impl<'a, 'c> PanelPainter<'a, 'c> {
                     span,
                     trigger,
                     necessity,
+                    ..
                 } => {
                     let x = self.plot.x(mark.at);
                     let near = |&(of, place): &(_, i32)| {

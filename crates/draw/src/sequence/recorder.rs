@@ -1,12 +1,14 @@
 //! Turns the segments a sender sends and the ACKs it receives into the marks of a diagram.
 
-use super::{Mark, MarkKind, Necessity};
+use super::{Control, Mark, MarkKind, Necessity};
 use recoup_units::{Instant, Offset, Span};
 
 /// Collects the marks of one direction of a connection. Call its methods in order of time.
 #[derive(Clone, Debug, Default)]
 pub struct MarkRecorder {
     marks: Vec<Mark>,
+    /// The number of the packet that the next marks show.
+    frame: Option<u64>,
     una: Option<Offset>,
     window: Option<Offset>,
     /// The end of the sequence space sent.
@@ -29,6 +31,16 @@ pub struct AckArrival {
 }
 
 impl MarkRecorder {
+    /// The marks that follow show the packet with this number in the capture.
+    pub fn set_frame(&mut self, frame: u64) {
+        self.frame = Some(frame);
+    }
+
+    /// The sender sent a segment with this flag, which lies at `offset`.
+    pub fn control_sent(&mut self, at: Instant, flag: Control, offset: Offset) {
+        self.push(at, MarkKind::Control(flag, offset));
+    }
+
     /// The sender sent `span` for the first time.
     pub fn data_sent(&mut self, at: Instant, span: Span) {
         self.unique_bytes += span.len();
@@ -40,18 +52,21 @@ impl MarkRecorder {
         self.push_sent(at, span, MarkKind::Retransmitted(span, trigger));
     }
 
-    /// The sender retransmitted `span`, and an analysis found the trigger and the necessity.
+    /// The sender retransmitted `span`, and an analysis found the trigger, the necessity and the reason
+    /// for it.
     pub fn retransmission_explained(
         &mut self,
         at: Instant,
         span: Span,
         trigger: String,
         necessity: Necessity,
+        reason: &'static str,
     ) {
         let kind = MarkKind::Explained {
             span,
             trigger,
             necessity,
+            reason,
         };
         self.push_sent(at, span, kind);
     }
@@ -63,7 +78,7 @@ impl MarkRecorder {
 
     fn push_sent(&mut self, at: Instant, span: Span, kind: MarkKind) {
         self.sent = self.sent.max(span.end);
-        self.marks.push(Mark { at, kind });
+        self.push(at, kind);
     }
 
     /// An ACK arrived with these SACK blocks.
@@ -104,7 +119,8 @@ impl MarkRecorder {
     }
 
     fn push(&mut self, at: Instant, kind: MarkKind) {
-        self.marks.push(Mark { at, kind });
+        let frame = self.frame;
+        self.marks.push(Mark { at, kind, frame });
     }
 
     /// The end of the sequence space sent or acknowledged so far.

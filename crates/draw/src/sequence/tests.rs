@@ -5,10 +5,7 @@ fn span(a: u64, b: u64) -> Span {
 }
 
 fn mark(ms: u64, kind: MarkKind) -> Mark {
-    Mark {
-        at: Instant::from_millis(ms),
-        kind,
-    }
+    Mark::new(Instant::from_millis(ms), kind)
 }
 
 /// A segment is lost, detected by SACK and retransmitted.
@@ -90,6 +87,7 @@ fn explained() -> Diagram {
                 span,
                 trigger: trigger.into(),
                 necessity,
+                reason: "the receiver reported no duplicate",
             },
         )
     };
@@ -153,6 +151,7 @@ fn a_trigger_is_labelled_again_when_the_last_label_is_far() {
                 span,
                 trigger: "rto".into(),
                 necessity: Necessity::Needed,
+                reason: "",
             };
             mark(100 + every * i, kind)
         };
@@ -241,10 +240,10 @@ fn every_diagram_can_be_drawn() {
         ..Diagram::default()
     };
     let mut far = example();
-    far.panels[0].marks.push(Mark {
-        at: Instant::from_nanos(u64::MAX),
-        kind: MarkKind::Sent(span(u64::MAX - 1, u64::MAX)),
-    });
+    far.panels[0].marks.push(Mark::new(
+        Instant::from_nanos(u64::MAX),
+        MarkKind::Sent(span(u64::MAX - 1, u64::MAX)),
+    ));
     far.panels[0]
         .marks
         .push(mark(0, MarkKind::Retransmitted(span(7, 7), None)));
@@ -259,10 +258,7 @@ fn every_diagram_can_be_drawn() {
 #[test]
 fn identical_shapes_are_drawn_once() {
     let many = |n: u64| {
-        let sent = (0..n).map(|i| Mark {
-            at: Instant::from_nanos(i),
-            kind: MarkKind::Sent(span(1, 1001)),
-        });
+        let sent = (0..n).map(|i| Mark::new(Instant::from_nanos(i), MarkKind::Sent(span(1, 1001))));
         let mut marks: Vec<Mark> = sent.collect();
         marks.push(mark(1000, MarkKind::Sent(span(1001, 2001))));
         Diagram {
@@ -375,4 +371,57 @@ fn a_panel_can_start_at_its_first_data() {
     let times: Vec<u64> = shifted.marks.iter().map(|m| m.at.as_nanos()).collect();
     assert_eq!(times, [0, 0, 100_000_000]);
     assert_eq!(Panel::default().first_data(), None);
+}
+
+#[test]
+fn a_window_is_zero_from_the_ack_that_fills_it_until_it_opens() {
+    let panel = |marks: Vec<Mark>| Panel {
+        title: String::new(),
+        marks,
+    };
+    let instants = |pairs: &[(u64, u64)]| -> Vec<(Instant, Instant)> {
+        let instant =
+            |pair: &(u64, u64)| (Instant::from_millis(pair.0), Instant::from_millis(pair.1));
+        pairs.iter().map(instant).collect()
+    };
+    let (acked, window) = (
+        |ms, offset| mark(ms, MarkKind::Acked(Offset(offset))),
+        |ms, offset| mark(ms, MarkKind::ReceiveWindow(Offset(offset))),
+    );
+    let open = vec![acked(10, 1), window(10, 1001)];
+    assert_eq!(panel(open.clone()).zero_windows(), []);
+    // The ACK at 20 ms advances `snd_una` to the window's end, which does not move until 50 ms.
+    let mut filled = open.clone();
+    filled.extend([acked(20, 1001), window(50, 3001), acked(60, 2001)]);
+    assert_eq!(panel(filled.clone()).zero_windows(), instants(&[(20, 50)]));
+    // An ACK that moves both leaves the window open. At 70 ms the window shrinks to nothing.
+    filled.extend([acked(65, 3001), window(65, 4001), window(70, 3001)]);
+    filled.push(mark(90, MarkKind::Sent(span(3001, 3002))));
+    assert_eq!(
+        panel(filled).zero_windows(),
+        instants(&[(20, 50), (70, 90)])
+    );
+}
+
+/// The page reads these names.
+#[test]
+fn a_diagram_is_compact_json() {
+    let mut diagram = explained();
+    let marks = &mut diagram.panels[0].marks;
+    marks.truncate(2);
+    marks[1].frame = Some(7);
+    marks.push(Mark::new(
+        Instant::from_nanos(100_000_001),
+        MarkKind::Control(Control::Fin, Offset(1001)),
+    ));
+    marks.push(mark(120, MarkKind::Note(Offset(1), "text".into())));
+    let expected = concat!(
+        r#"{"title":"an example","from":null,"to":null,"panels":[{"title":"reno","zero_windows":[],"marks":["#,
+        r#"{"k":"sent","t":0.0,"a":0,"b":1000},"#,
+        r#"{"k":"again","t":100.0,"f":7,"a":0,"b":1000,"trigger":"fast","verdict":"needed","#,
+        r#""why":"the receiver reported no duplicate"},"#,
+        r#"{"k":"fin","t":100.000001,"a":1000},"#,
+        r#"{"k":"note","t":120.0,"a":0,"text":"text"}]}]}"#
+    );
+    assert_eq!(serde_json::to_string(&diagram).unwrap(), expected);
 }

@@ -112,6 +112,7 @@ fn draw(file: &mut XplotFile, mark: &Mark) {
             span,
             trigger,
             necessity,
+            ..
         } => {
             let (colour, symbol) = colour_and_symbol(*necessity);
             file.arrow(mark.at, *span, colour);
@@ -134,6 +135,10 @@ fn draw(file: &mut XplotFile, mark: &Mark) {
         }
         MarkKind::DuplicateAck(una) => {
             file.line(format_args!("green\ndtick {at} {}", position(*una)));
+        }
+        MarkKind::Control(flag, offset) => {
+            file.line(format_args!("white\natext {at} {}", position(*offset)));
+            file.text(flag.name());
         }
         MarkKind::Note(offset, text) => {
             file.line(format_args!("blue\natext {at} {}", position(*offset)));

@@ -81,67 +81,6 @@ impl Overview {
     }
 }
 
-/// One connection of a capture.
-#[derive(Debug)]
-pub struct OneConnection {
-    /// The connection and its retransmissions, ordered by frame. `None` if the capture has no connection
-    /// with this number.
-    pub row: Option<(Connection, Vec<Retransmission>)>,
-    number: u64,
-    connections: u64,
-    vantages: Vantages,
-}
-
-impl OneConnection {
-    /// Collects the connection with this number, from 0.
-    pub fn of(number: u64) -> Self {
-        Self {
-            row: None,
-            number,
-            connections: 0,
-            vantages: Vantages::default(),
-        }
-    }
-}
-
-impl Findings for OneConnection {
-    fn connection(&mut self, connection: Connection, retransmissions: &[Retransmission]) {
-        self.connections += 1;
-        self.vantages.add(&connection);
-        if connection.id == self.number {
-            self.row = Some((connection, retransmissions.to_vec()));
-        }
-    }
-
-    fn revision(&mut self, revision: &Revision) {
-        self.vantages.revised += 1;
-        if let Some((connection, rows)) = &mut self.row
-            && revision.retransmission.connection_key() == connection.key()
-            && revision.apply(rows)
-        {
-            revision.recount(connection);
-        }
-    }
-}
-
-impl View for OneConnection {
-    fn connections(&self) -> u64 {
-        self.connections
-    }
-
-    fn vantages(&self) -> &Vantages {
-        &self.vantages
-    }
-}
-
-impl Collector for OneConnection {
-    fn merge(&mut self, other: Self) {
-        self.connections += other.connections;
-        self.vantages.merge(&other.vantages);
-        self.row = self.row.take().or(other.row);
-    }
-}
-
 impl Findings for AllConnections {
     fn connection(&mut self, connection: Connection, retransmissions: &[Retransmission]) {
         self.overview.add(&connection);

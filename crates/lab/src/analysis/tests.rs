@@ -441,7 +441,7 @@ fn a_summary_is_one_row_of_csv_and_json_has_the_same_values() {
 /// connections.
 #[test]
 fn one_connection_is_selected_from_all() {
-    let pick = |number: u64, findings: &[(Connection, Vec<Retransmission>)]| {
+    let pick = |number: Option<u64>, findings: &[ConnectionRow]| {
         let mut one = OneConnection::of(number);
         for (connection, retransmissions) in findings {
             one.connection(connection.clone(), retransmissions);
@@ -450,14 +450,48 @@ fn one_connection_is_selected_from_all() {
     };
     let all = ten();
     for number in [0, 4, 9] {
-        let mut one = pick(number, &all[5..]);
-        one.merge(pick(number, &all[..5]));
+        let mut one = pick(Some(number), &all[5..]);
+        one.merge(pick(Some(number), &all[..5]));
         assert_eq!((one.connections(), one.vantages().bytes.len()), (10, 4));
-        let (connection, retransmissions) = one.row.unwrap();
-        let (expected, own) = all.iter().find(|(c, _)| c.id == number).unwrap();
-        assert_eq!((&connection, &retransmissions), (expected, own));
+        let expected = all.iter().find(|(c, _)| c.id == number);
+        assert_eq!((one.row(), one.numbers()), (expected, 10));
     }
-    assert!(pick(10, &all).row.is_none());
+    assert!(pick(Some(10), &all).row().is_none());
+    // Without a number, the only connection with data is taken, or else the only connection.
+    let mut found = all.clone();
+    let clear = |row: &mut ConnectionRow| row.0.directions.iter_mut().for_each(|d| d.bytes = 0);
+    found[..9].iter_mut().for_each(clear);
+    let mut one = pick(None, &found[3..]);
+    one.merge(pick(None, &found[..3]));
+    assert_eq!(one.row(), Some(&found[9]));
+    clear(&mut found[9]);
+    assert!(pick(None, &found).row().is_none());
+    assert_eq!(pick(None, &found[9..]).row(), Some(&found[9]));
+    assert!(pick(None, &all).row().is_none());
+    assert!(pick(None, &[]).row().is_none());
+}
+
+/// A merged file has a connection for each capture point. The nearest to the sender of most data is
+/// drawn.
+#[test]
+fn of_several_capture_points_the_nearest_to_the_sender_is_selected() {
+    let (mut connection, rows) = ten().swap_remove(0);
+    connection.capture_point.count = 2;
+    for (bytes, nearest) in [([900, 100], 0), ([100, 900], 1)] {
+        for order in [[0, 1], [1, 0]] {
+            let mut one = OneConnection::of(None);
+            for number in order {
+                connection.capture_point.number = number;
+                for (direction, bytes) in connection.directions.iter_mut().zip(bytes) {
+                    direction.bytes = bytes;
+                }
+                one.connection(connection.clone(), &rows);
+            }
+            let (chosen, _) = one.row().expect("a connection");
+            assert_eq!(chosen.capture_point.number, nearest, "{bytes:?}, {order:?}");
+            assert_eq!((one.numbers(), one.connections()), (1, 2));
+        }
+    }
 }
 
 #[test]

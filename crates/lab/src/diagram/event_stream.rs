@@ -1,12 +1,12 @@
 //! Diagrams of an event stream, the JSON lines of `recoup run --events`.
 //!
-//! `sent` events become segments, and `packet_arrived` events become ACKs. All other events are
-//! ignored.
+//! `sent` events become segments, the flags of `packet_sent` events become SYNs, FINs and resets, and
+//! `packet_arrived` events become ACKs. All other events are ignored.
 
-use super::source::{Choice, Source, SourceError, direction, unknown};
+use super::source::{Choice, Directions, Source, SourceError, unknown};
 use crate::events;
 use crate::input::read_line;
-use recoup_draw::sequence::{AckArrival, MarkRecorder, Panel};
+use recoup_draw::sequence::{AckArrival, Control, MarkRecorder, Panel, SequenceScale};
 use recoup_recovery::Trigger;
 use recoup_table::Schema;
 use recoup_units::{Direction, Instant, Offset, Span};
@@ -26,6 +26,7 @@ struct EventLine {
     start: Option<u64>,
     end: Option<u64>,
     trigger: Option<String>,
+    seq: Option<u64>,
     ack: Option<u64>,
     len: Option<u64>,
     flags: Option<String>,
@@ -147,6 +148,10 @@ impl EventStream<'_> {
         };
         match line.event.as_str() {
             "sent" => segment_sent(host, at, &line),
+            "packet_sent" => {
+                flags_sent(host, at, &line);
+                Ok(())
+            }
             "packet_arrived" => {
                 packet_arrived(host, at, &line);
                 Ok(())
@@ -172,6 +177,7 @@ impl EventStream<'_> {
             file: file.into(),
             why,
             list: vec![],
+            notes: vec![],
         };
         let profiles: Vec<&str> = self.profiles.iter().map(String::as_str).collect();
         if let Some(profile) = &self.choice.profile
@@ -189,35 +195,66 @@ impl EventStream<'_> {
             let why = format!("no flow {number}: expected one from {low} to {high}");
             return Err(refuse(why));
         }
-        let unique_bytes = |host: usize| {
-            self.found
-                .iter()
-                .map(|flow| flow.hosts[host].unique_bytes())
-                .sum()
+        Ok(drawing(self.found, number, self.choice.directions))
+    }
+}
+
+/// The panels of flow `number` of each profile.
+fn drawing(found: Vec<ProfileFlow>, number: u64, directions: Directions) -> Source {
+    let bytes = [0, 1].map(|host: usize| {
+        let flows = found.iter();
+        flows
+            .map(|flow| flow.hosts[host].unique_bytes())
+            .sum::<u64>()
+    });
+    let main = match bytes[0] > bytes[1] {
+        true => Direction::Up,
+        false => Direction::Down,
+    };
+    let other = main.reverse();
+    let alone = found.len() == 1;
+    let drawn = match directions {
+        Directions::Only(direction) => vec![direction],
+        Directions::Both => vec![main, other],
+        Directions::All if alone && bytes[other as usize] > 0 => vec![main, other],
+        Directions::All | Directions::Main => vec![main],
+    };
+    let title = match found.as_slice() {
+        [only] => format!("{}, flow {number}", only.profile),
+        _ => format!("flow {number}"),
+    };
+    let panel_title = |profile: &str, direction: Direction| {
+        let sender = match direction {
+            Direction::Up => "data of the client",
+            Direction::Down => "data of the server",
         };
-        let host = match direction(self.choice, [unique_bytes(0), unique_bytes(1)]) {
-            Direction::Up => 0,
-            Direction::Down => 1,
-        };
-        let title = match self.found.as_slice() {
-            [only] => format!("{}, flow {number}", only.profile),
-            _ => format!("flow {number}"),
-        };
-        let alone = self.found.len() == 1;
-        let panel = |flow: ProfileFlow| Panel {
-            title: if alone { String::new() } else { flow.profile },
-            marks: flow
-                .hosts
-                .into_iter()
-                .nth(host)
-                .unwrap_or_default()
-                .into_marks(),
-        };
-        Ok(Source {
-            title,
-            panels: self.found.into_iter().map(panel).collect(),
-            notes: vec![],
-        })
+        match (alone, drawn.len()) {
+            (true, 1) => String::new(),
+            (true, _) => sender.into(),
+            (false, 1) => profile.into(),
+            (false, _) => format!("{profile}, {sender}"),
+        }
+    };
+    let mut panels = Vec::new();
+    for flow in found {
+        let mut hosts = flow.hosts.map(Some);
+        for &direction in &drawn {
+            let recorder = hosts[direction as usize].take();
+            panels.push(Panel {
+                title: panel_title(&flow.profile, direction),
+                marks: recorder.unwrap_or_default().into_marks(),
+            });
+        }
+    }
+    Source {
+        title,
+        panels,
+        senders: Vec::new(),
+        scale: match drawn.len() {
+            1 => SequenceScale::Shared,
+            _ => SequenceScale::OnePerPanel,
+        },
+        notes: vec![],
     }
 }
 
@@ -263,6 +300,29 @@ fn segment_sent(host: &mut MarkRecorder, at: Instant, line: &EventLine) -> Resul
         }
     }
     Ok(())
+}
+
+fn flags_sent(host: &mut MarkRecorder, at: Instant, line: &EventLine) {
+    let Some(start) = line.seq.map(Offset) else {
+        return;
+    };
+    let flags = line.flags.as_deref().unwrap_or_default();
+    let syn = u64::from(flags.contains('S'));
+    let behind = Offset(
+        start
+            .0
+            .saturating_add(syn)
+            .saturating_add(line.len.unwrap_or(0)),
+    );
+    for (letter, flag, offset) in [
+        ('S', Control::Syn, start),
+        ('F', Control::Fin, behind),
+        ('R', Control::Reset, start),
+    ] {
+        if flags.contains(letter) {
+            host.control_sent(at, flag, offset);
+        }
+    }
 }
 
 fn packet_arrived(host: &mut MarkRecorder, at: Instant, line: &EventLine) {

@@ -1,11 +1,11 @@
 //! A diagram of a simulated flow: the data of one of its hosts.
 
-use recoup_draw::sequence::{AckArrival, Mark, MarkRecorder, Panel};
+use recoup_draw::sequence::{AckArrival, Control, Mark, MarkRecorder, Panel};
 use recoup_recovery::{Event, Send};
 use recoup_sim::{Observer, Packet, Point};
 use recoup_tcp::flow::Host;
 use recoup_units::{Direction, FlowId, Instant, Offset, Span};
-use recoup_wire::{Flags, SeqNumber};
+use recoup_wire::{Flags, Segment, SeqNumber};
 
 /// Observes the segments that one host of a flow sends, and the ACKs that it receives.
 #[derive(Clone, Debug)]
@@ -42,6 +42,17 @@ impl Watch {
         }
     }
 
+    fn flags_sent(&mut self, now: Instant, segment: &Segment) {
+        let near = self.recorder.highest();
+        let start = self.isn.and_then(|isn| segment.seq.unwrap(isn, near));
+        let Some(start) = start else {
+            return;
+        };
+        for (flag, offset) in flags(segment, start) {
+            self.recorder.control_sent(now, flag, offset);
+        }
+    }
+
     fn ack_arrived(&mut self, now: Instant, packet: &Packet) {
         let segment = &packet.segment;
         let (Some(isn), true) = (self.isn, segment.flags.contains(Flags::ACK)) else {
@@ -61,6 +72,27 @@ impl Watch {
         };
         self.recorder.ack_arrived(now, arrival, blocks);
     }
+}
+
+/// The flags of a segment that begins at `start`, and the offset of each (RFC 9293 §3.4: a SYN comes
+/// before the data, a FIN after it).
+pub(super) fn flags(
+    segment: &Segment,
+    start: Offset,
+) -> impl Iterator<Item = (Control, Offset)> + use<> {
+    let syn = u64::from(segment.flags.contains(Flags::SYN));
+    let has = |flag| segment.flags.contains(flag);
+    [
+        (has(Flags::SYN), Control::Syn, start),
+        (
+            has(Flags::FIN),
+            Control::Fin,
+            start + syn + u64::from(segment.payload_len),
+        ),
+        (has(Flags::RST), Control::Reset, start),
+    ]
+    .into_iter()
+    .filter_map(|(has, flag, offset)| has.then_some((flag, offset)))
 }
 
 /// The end of the receive window that an ACK of `una` offers. `scales` are those of the two SYNs. They
@@ -90,8 +122,11 @@ impl Observer for Watch {
             self.scales[usize::from(!outgoing)] = Some(segment.options.window_scale);
         }
         match point {
-            Point::Sent if outgoing && segment.flags.contains(Flags::SYN) => {
-                self.isn = Some(segment.seq);
+            Point::Sent if outgoing => {
+                if segment.flags.contains(Flags::SYN) {
+                    self.isn = Some(segment.seq);
+                }
+                self.flags_sent(now, segment);
             }
             Point::Arrived if !outgoing && packet.damage.is_none() => self.ack_arrived(now, packet),
             _ => {}

@@ -1,26 +1,30 @@
-//! A connection of a capture with the findings of its analysis.
+//! Connections of a capture with the findings of their analysis.
 //!
 //! Exactly the retransmissions that the analysis found are drawn as retransmissions, with trigger and
 //! verdict. Window probes and packets that the network duplicated are not. In a capture taken at the
 //! receiver, data seen for the first time may be a retransmission.
 
-use super::super::source::Source;
-use super::connections::{CaptureConnection, Ends, RetransmissionsByFrame};
-use recoup_trace::finding::{self, Identification, Retransmission, Tally, Verdict};
-use recoup_trace::read::{PacketSource, ReadError};
+use super::super::source::{Directions, Source};
+use super::connection::{CaptureConnection, Ends, RetransmissionsByFrame};
+use crate::analysis::ConnectionRow;
+use recoup_draw::sequence::{Panel, SequenceScale};
+use recoup_trace::finding::{self, Identification, Tally, Verdict};
+use recoup_trace::read::{CapturedPacket, PacketSource};
 use recoup_units::Direction;
+use recoup_wire::Endpoints;
+use std::collections::HashMap;
 
-/// The number of packets between two calls of `watch`.
+/// The number of packets between two calls of `go_on`.
 const WATCH_INTERVAL: u64 = 4096;
 
-/// Reads the packets of `connection` from its capture, and marks its `retransmissions`.
+/// Reads the packets of connections from their capture, and draws each connection with its findings.
 ///
-/// The direction with more retransmissions is drawn, or without any the direction with more data.
-/// `watch` is called every few thousand packets; reading stops when it returns `false`.
+/// `most_packets` of each connection are drawn. `go_on` is called every few thousand packets; reading
+/// stops when it returns `false`.
 ///
 /// ```no_run
-/// use recoup_draw::sequence::Diagram;
-/// use recoup_lab::diagram::explain;
+/// use recoup_lab::diagram::draw_connections;
+/// use recoup_lab::diagram::source::Directions;
 /// use recoup_trace::analyze::{Kept, Settings, analyze};
 /// use recoup_trace::read::Reader;
 ///
@@ -28,87 +32,185 @@ const WATCH_INTERVAL: u64 = 4096;
 /// let analysis = analyze(Reader::open(path)?, &Settings::default(), Kept::default, |_| true)?;
 /// let found = analysis.findings;
 /// let all = || found.iter().flat_map(|kept| &kept.retransmissions);
-/// for connection in found.iter().flat_map(|kept| &kept.connections) {
-///     let own: Vec<_> = all().filter(|r| r.connection == connection.id).copied().collect();
-///     let source = explain(Reader::open(path)?, connection, &own, |_| true)?;
-///     let diagram = Diagram {
-///         title: source.title,
-///         panels: source.panels,
-///         ..Diagram::default()
-///     };
-///     println!("{}", diagram.to_svg());
+/// let connections = found.iter().flat_map(|kept| &kept.connections);
+/// let with_rows = connections.map(|connection| {
+///     let own = all().filter(|r| r.connection == connection.id).copied();
+///     (connection.clone(), own.collect())
+/// });
+/// let rows: Vec<_> = with_rows.collect();
+/// let reader = Reader::open(path)?;
+/// for source in draw_connections(reader, &rows, Directions::All, usize::MAX, |_| true) {
+///     println!("{}", source.into_diagram().to_svg());
 /// }
 /// # Ok::<(), recoup_trace::read::ReadError>(())
 /// ```
-///
-/// # Errors
-/// Those of [`PacketSource::stop`].
-pub fn explain<S: PacketSource>(
+pub fn draw_connections<S: PacketSource>(
     mut source: S,
-    connection: &finding::Connection,
-    retransmissions: &[Retransmission],
-    mut watch: impl FnMut(&S) -> bool,
-) -> Result<Source, ReadError> {
-    let ends = Ends {
-        client: connection.endpoints.src,
-        server: connection.endpoints.dst,
-    };
-    let mut packets = CaptureConnection::between(ends);
+    rows: &[ConnectionRow],
+    directions: Directions,
+    most_packets: usize,
+    mut go_on: impl FnMut(&S) -> bool,
+) -> Vec<Source> {
+    let mut wanted = Wanted::new(rows, most_packets);
     let mut count = 0_u64;
     loop {
         let due = count.is_multiple_of(WATCH_INTERVAL);
         count += 1;
-        if due && !watch(&source) {
+        if due && !go_on(&source) {
             break;
         }
-        let Some(packet) = source.next_segment() else {
-            break;
-        };
-        let either = [packet.endpoints, packet.endpoints.reverse()];
-        let Some(direction) = either.iter().position(|ends| *ends == connection.endpoints) else {
-            continue;
-        };
-        if connection.frames.contains(&packet.frame)
-            && connection.capture_point.holds(direction, &packet)
-        {
-            packets.take(&packet, true);
+        match source.next_segment() {
+            Some(packet) if packet.frame <= wanted.last_frame => wanted.take(&packet),
+            _ => break,
         }
     }
-    packets.sort();
-    let notes = source.stop()?.notes();
-    Ok(diagram(&packets, connection, retransmissions, notes))
+    let drawings = wanted.drawings.into_iter().zip(rows);
+    drawings
+        .map(|(drawing, row)| drawing.finish(row, directions))
+        .collect()
 }
 
-fn diagram(
+/// The connections whose packets are kept.
+struct Wanted<'a> {
+    rows: &'a [ConnectionRow],
+    /// The rows between two ends, whose keys name the end that opened the connection first.
+    by_ends: HashMap<Endpoints, Vec<usize>>,
+    drawings: Vec<KeptConnection>,
+    most_packets: usize,
+    /// The last frame of all connections.
+    last_frame: u64,
+}
+
+/// The packets kept of a connection.
+struct KeptConnection {
+    packets: CaptureConnection,
+    left_out: u64,
+}
+
+impl<'a> Wanted<'a> {
+    fn new(rows: &'a [ConnectionRow], most_packets: usize) -> Self {
+        let mut by_ends: HashMap<Endpoints, Vec<usize>> = HashMap::new();
+        for (number, (connection, _)) in rows.iter().enumerate() {
+            by_ends
+                .entry(connection.endpoints)
+                .or_default()
+                .push(number);
+        }
+        let drawings = rows.iter().map(|(connection, _)| KeptConnection {
+            packets: CaptureConnection::between(Ends {
+                client: connection.endpoints.src,
+                server: connection.endpoints.dst,
+            }),
+            left_out: 0,
+        });
+        let last = rows.iter().map(|(connection, _)| *connection.frames.end());
+        Self {
+            rows,
+            by_ends,
+            drawings: drawings.collect(),
+            most_packets,
+            last_frame: last.max().unwrap_or(0),
+        }
+    }
+
+    fn take(&mut self, packet: &CapturedPacket) {
+        for (direction, ends) in [packet.endpoints, packet.endpoints.reverse()]
+            .iter()
+            .enumerate()
+        {
+            for &number in self.by_ends.get(ends).into_iter().flatten() {
+                let (connection, _) = &self.rows[number];
+                if !connection.frames.contains(&packet.frame)
+                    || !connection.capture_point.holds(direction, packet)
+                {
+                    continue;
+                }
+                let kept = &mut self.drawings[number];
+                match kept.packets.len() < self.most_packets {
+                    true => kept.packets.take(packet),
+                    false => kept.left_out += 1,
+                }
+            }
+        }
+    }
+}
+
+impl KeptConnection {
+    fn finish(mut self, row: &ConnectionRow, directions: Directions) -> Source {
+        self.packets.sort();
+        let mut source = drawing(&self.packets, row, directions);
+        if self.left_out > 0 {
+            source.notes.push(format!(
+                "only the first {} packets of connection {} are drawn: {} more are left out",
+                self.packets.len(),
+                row.0.id,
+                self.left_out
+            ));
+        }
+        source
+    }
+}
+
+fn drawing(
     packets: &CaptureConnection,
-    connection: &finding::Connection,
-    retransmissions: &[Retransmission],
-    mut notes: Vec<String>,
+    (connection, retransmissions): &ConnectionRow,
+    directions: Directions,
 ) -> Source {
-    let totals = connection.directions.each_ref();
-    let totals = totals.map(|direction| direction.retransmissions.total());
-    let direction = direction_with_more(totals).or(direction_with_more(packets.bytes));
-    let direction = direction.unwrap_or(Direction::Down);
     let by_frame: RetransmissionsByFrame<'_> =
         retransmissions.iter().map(|r| (r.frame, r)).collect();
-    let mut panel = packets.panel(direction, Some(&by_frame));
-    panel.title = panel_title(&connection.directions[direction as usize]);
-    notes.extend(packets.note(direction));
-    let others = totals[direction.reverse() as usize];
-    if others > 0 {
-        notes.push(format!(
-            "the other direction, {}, is not drawn; it has {others} retransmission{}",
-            packets.title(direction.reverse()),
-            if others == 1 { "" } else { "s" }
-        ));
+    let findings = connection.directions.each_ref();
+    let again = findings.map(|direction| direction.retransmissions.total());
+    let bytes = findings.map(|direction| direction.bytes);
+    let main = direction_with_more(again).or(direction_with_more(bytes));
+    let main = main.unwrap_or(Direction::Down);
+    let panel = |direction: Direction| Panel {
+        title: panel_title(&connection.directions[direction as usize]),
+        ..packets.panel(direction, &by_frame)
+    };
+    let other = main.reverse();
+    let is_drawn = again[other as usize] > 0 || bytes[other as usize] > 0;
+    let drawn: Vec<Direction> = match directions {
+        Directions::Only(direction) => vec![direction],
+        Directions::All if is_drawn => vec![main, other],
+        Directions::All | Directions::Main => vec![main],
+        Directions::Both => vec![main, other],
+    };
+    let mut panels: Vec<Panel> = drawn.iter().map(|direction| panel(*direction)).collect();
+    let mut notes: Vec<String> = packets.note(drawn[0]).into_iter().collect();
+    let what = match drawn.as_slice() {
+        [one] => packets.title(*one),
+        _ => packets.title_of_both(),
+    };
+    if let [one] = drawn.as_slice() {
+        notes.extend(left_out(packets, one.reverse(), again));
+    } else {
+        for (panel, direction) in panels.iter_mut().zip(&drawn) {
+            panel.title = format!("{}: {}", packets.title(*direction), panel.title);
+        }
     }
     Source {
-        title: format!("Connection {}: {}", connection.id, packets.title(direction)),
-        panels: vec![panel],
+        title: format!("Connection {}: {what}", connection.id),
+        panels,
+        senders: drawn
+            .iter()
+            .map(|direction| packets.sender(*direction))
+            .collect(),
+        scale: SequenceScale::OnePerPanel,
         notes,
     }
 }
 
+/// A note on a direction that is not drawn, if it has retransmissions.
+fn left_out(packets: &CaptureConnection, direction: Direction, again: [u64; 2]) -> Option<String> {
+    let count = again[direction as usize];
+    (count > 0).then(|| {
+        format!(
+            "the other direction, {}, is not drawn; it has {count} retransmission{}",
+            packets.title(direction),
+            if count == 1 { "" } else { "s" }
+        )
+    })
+}
 /// The direction with the greater count; `None` when both are 0.
 fn direction_with_more([up, down]: [u64; 2]) -> Option<Direction> {
     (up > 0 || down > 0).then_some(if up > down {

@@ -1,18 +1,11 @@
 //! A table of a capture's connections, for users to choose one.
 
-use super::connections::{CaptureConnection, Ends};
+use crate::analysis::OneConnection;
 use comfy_table::{CellAlignment, Table, presets};
-use std::cmp::Reverse;
-
-/// The number of connections listed: about a screenful.
-const LISTED: usize = 20;
 
 /// The connections with the most data, one per line below a heading, and the number of the others.
-pub(super) fn lines(all: &mut [CaptureConnection]) -> Vec<String> {
-    let mut order: Vec<usize> = (0..all.len()).collect();
-    let data = |connection: &CaptureConnection| connection.bytes.iter().sum::<u64>();
-    order.sort_by_key(|number| Reverse(data(&all[*number])));
-    let (listed, left_out) = order.split_at(order.len().min(LISTED));
+pub(super) fn lines(all: &OneConnection) -> Vec<String> {
+    let (listed, left_out) = all.largest();
     let mut table = Table::new();
     table.load_preset(presets::NOTHING).set_header([
         "connection",
@@ -25,15 +18,13 @@ pub(super) fn lines(all: &mut [CaptureConnection]) -> Vec<String> {
         "bytes",
         "retransmissions",
     ]);
-    for &number in listed {
-        all[number].sort();
-        let connection = &all[number];
-        let Ends { client, server } = connection.ends;
-        let mut row = vec![number.to_string(), client.to_string(), server.to_string()];
-        for (way, again) in connection.retransmissions().into_iter().enumerate() {
-            row.push(connection.segments[way].to_string());
-            row.push(connection.bytes[way].to_string());
-            row.push(again.to_string());
+    for one in listed {
+        let (client, server) = (one.endpoints.src, one.endpoints.dst);
+        let mut row = vec![one.id.to_string(), client.to_string(), server.to_string()];
+        for way in 0..2 {
+            for number in [one.segments[way], one.bytes[way], one.retransmissions[way]] {
+                row.push(number.to_string());
+            }
         }
         table.add_row(row);
     }
@@ -43,11 +34,10 @@ pub(super) fn lines(all: &mut [CaptureConnection]) -> Vec<String> {
         }
     }
     let mut lines: Vec<String> = table.lines().map(|l| l.trim_end().to_owned()).collect();
-    if let Some(&most) = left_out.first() {
+    if let Some(most) = left_out {
         lines.push(format!(
-            "and {} more, of {} bytes of data or less",
-            left_out.len(),
-            data(&all[most])
+            "and {} more, of {most} bytes of data or less",
+            all.numbers() - listed.len() as u64
         ));
     }
     lines

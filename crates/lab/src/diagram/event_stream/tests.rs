@@ -146,16 +146,15 @@ fn a_file_of_another_kind_is_reported() {
             "{error}"
         );
     }
-    for (bytes, unpack) in [
-        (&b"\x1f\x8b\x08\x00"[..], "zcat"),
-        (b"\x28\xb5\x2f\xfd\x00", "zstdcat"),
-        (b"\xfd7zXZ\x00", "xzcat"),
-    ] {
+    let error = read("x", &b"\xfd7zXZ\x00"[..], &Choice::default()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "x: the file is compressed with xz: unpack it first, as with `xzcat FILE | recoup plot -`"
+    );
+    // Captures compressed with gzip or zstd are read.
+    for bytes in [&b"\x1f\x8b\x08\x00"[..], b"\x28\xb5\x2f\xfd\x00"] {
         let error = read("x", bytes, &Choice::default()).unwrap_err();
-        let expected = format!(
-            "x: the file is compressed: unpack it first, as with `{unpack} FILE | recoup plot -`"
-        );
-        assert_eq!(error.to_string(), expected);
+        assert_eq!(error.to_string(), "x: the capture ends within its header");
     }
     // A byte order mark and white space are skipped.
     let marked = format!("\u{feff}\n\n{SENT}");

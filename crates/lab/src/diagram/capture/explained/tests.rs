@@ -1,9 +1,9 @@
-use super::super::tests::{CLIENT, SERVER, download, expected, packet_between, raw_pcap};
+use super::super::tests::{CLIENT, SERVER, download, expected, packet_between, raw_pcap, unframed};
 use super::*;
 use recoup_draw::sequence::{Mark, MarkKind, Necessity};
 use recoup_recovery::Trigger;
 use recoup_trace::finding::{
-    CapturePoint, Closing, Evidence, Explanation, Opening, Triggers, Vantage,
+    CapturePoint, Closing, Evidence, Explanation, Opening, Retransmission, Triggers, Vantage,
 };
 use recoup_trace::read::Reader;
 use recoup_units::{Instant, Offset, Span};
@@ -73,14 +73,26 @@ fn explained(
     connection: &finding::Connection,
     rows: &[Retransmission],
 ) -> Source {
+    explained_both(packets, connection, rows, Directions::Main)
+}
+
+fn explained_both(
+    packets: &[(u64, Vec<u8>)],
+    connection: &finding::Connection,
+    rows: &[Retransmission],
+    directions: Directions,
+) -> Source {
     let file = raw_pcap(packets);
     let reader = Reader::new("x.pcap", &file[..]).unwrap();
-    explain(reader, connection, rows, |_| true).unwrap()
+    let row = [(connection.clone(), rows.to_vec())];
+    let mut drawn = draw_connections(reader, &row, directions, usize::MAX, |_| true);
+    assert_eq!(drawn.len(), 1);
+    drawn.remove(0)
 }
 
 /// The marks of the download, with frame 7 drawn as `seventh`.
 fn marks(seventh: MarkKind) -> Vec<Mark> {
-    let again = |kind: &MarkKind| matches!(kind, MarkKind::Retransmitted(..));
+    let again = |kind: &MarkKind| matches!(kind, MarkKind::Explained { .. });
     let replaced = |mark: Mark| match again(&mark.kind) {
         true => Mark {
             kind: seventh.clone(),
@@ -91,6 +103,7 @@ fn marks(seventh: MarkKind) -> Vec<Mark> {
     expected().into_iter().map(replaced).collect()
 }
 
+const REASON: &str = "it was acknowledged in time, and no duplicate was reported";
 const SPAN: Span = Span::new(Offset(1), Offset(1001));
 
 #[test]
@@ -101,6 +114,7 @@ fn a_retransmission_is_marked_with_its_trigger_and_verdict() {
         span: SPAN,
         trigger: "fast".into(),
         necessity: Necessity::Needed,
+        reason: REASON,
     };
     assert_eq!(source.panels[0].marks, marks(judged));
     let title = "Connection 3: 192.0.2.1:80 to 198.51.100.1:4000";
@@ -124,6 +138,7 @@ fn data_seen_for_the_first_time_may_be_a_retransmission() {
         span: SPAN,
         trigger: "unknown".into(),
         necessity: Necessity::Unknowable,
+        reason: REASON,
     };
     let kinds: Vec<&MarkKind> = source.panels[0]
         .marks
@@ -153,8 +168,12 @@ fn other_connections_are_left_out() {
         span: SPAN,
         trigger: "rto".into(),
         necessity: Necessity::Spurious,
+        reason: REASON,
     };
-    assert_eq!(source.panels[0].marks, marks(judged));
+    let found = &source.panels[0].marks;
+    assert_eq!(unframed(found), unframed(&marks(judged)));
+    let frames: Vec<u64> = found.iter().filter_map(|mark| mark.frame).collect();
+    assert_eq!(frames, [3, 3, 4, 4, 5, 7, 8, 8, 9, 10, 10]);
 }
 
 #[test]
@@ -205,5 +224,65 @@ fn the_direction_with_more_retransmissions_is_drawn() {
         [
             "the other direction, 192.0.2.1:80 to 198.51.100.1:4000, is not drawn; it has 1 retransmission"
         ]
+    );
+}
+
+#[test]
+fn both_directions_are_drawn_if_both_have_data_or_retransmissions() {
+    let mut both = connection(&[again(7, Trigger::Fast.into(), Verdict::Needed)]);
+    let titles = |connection: &finding::Connection, directions: Directions| {
+        let source = explained_both(&download(), connection, &[], directions);
+        let titles = source.panels.iter().map(|panel| {
+            let (ends, _) = panel
+                .title
+                .split_once(": retransmissions: ")
+                .unwrap_or_default();
+            ends.to_owned()
+        });
+        (source.title, titles.collect::<Vec<_>>(), source.scale)
+    };
+    let (down, up) = (
+        "192.0.2.1:80 to 198.51.100.1:4000",
+        "198.51.100.1:4000 to 192.0.2.1:80",
+    );
+    let (title, panels, scale) = titles(&both, Directions::All);
+    assert_eq!(title, format!("Connection 3: {down}"));
+    assert_eq!((panels.len(), scale), (1, SequenceScale::OnePerPanel));
+    let (title, panels, _) = titles(&both, Directions::Both);
+    let ends = "Connection 3: 198.51.100.1:4000 and 192.0.2.1:80";
+    assert_eq!(
+        (title.as_str(), panels),
+        (ends, vec![down.into(), up.into()])
+    );
+    both.directions[0].bytes = 10;
+    let (_, panels, _) = titles(&both, Directions::All);
+    assert_eq!(panels, [down, up]);
+    let (title, ..) = titles(&both, Directions::Only(Direction::Up));
+    assert_eq!(title, format!("Connection 3: {up}"));
+}
+
+/// Each connection gets its own packets, and no more than the limit.
+#[test]
+fn several_connections_are_drawn_in_one_reading() {
+    let file = raw_pcap(&download());
+    let row = again(7, Trigger::Fast.into(), Verdict::Needed);
+    let whole = connection(&[row]);
+    let mut half = connection(&[]);
+    half.frames = 1..=4;
+    let rows = [(whole, vec![row]), (half, vec![])];
+    let drawn = |most: usize| {
+        let reader = Reader::new("x.pcap", &file[..]).unwrap();
+        draw_connections(reader, &rows, Directions::Main, most, |_| true)
+    };
+    let frames = |source: &Source| source.panels[0].marks.iter().filter_map(|m| m.frame).max();
+    let found = drawn(usize::MAX);
+    assert_eq!([&found[0], &found[1]].map(frames), [Some(8), Some(4)]);
+    assert!(found.iter().all(|source| source.notes.is_empty()));
+    let found = drawn(5);
+    assert_eq!([&found[0], &found[1]].map(frames), [Some(5), Some(4)]);
+    let note = "only the first 5 packets of connection 3 are drawn: 3 more are left out";
+    assert_eq!(
+        (&found[0].notes[..], found[1].notes.len()),
+        (&[note.to_owned()][..], 0)
     );
 }
