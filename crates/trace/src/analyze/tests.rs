@@ -8,6 +8,7 @@ mod identified;
 mod middle;
 mod replayed;
 mod succession;
+mod time;
 
 use super::*;
 use crate::analyze::shard::connection_table;
@@ -151,7 +152,17 @@ fn finished<F: Findings>(
 
 fn analyzed(packets: &[CapturedPacket], settings: &Settings) -> Kept {
     paused::check(packets, settings);
-    merged_parts(follow(packets.iter().copied(), settings, Kept::default))
+    let kept = merged_parts(follow(packets.iter().copied(), settings, Kept::default));
+    for connection in &kept.connections {
+        for direction in &connection.directions {
+            assert_eq!(
+                direction.time.total(),
+                connection.duration(),
+                "{direction:?}"
+            );
+        }
+    }
+    kept
 }
 
 /// The sorted findings of all shards.

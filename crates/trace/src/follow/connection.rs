@@ -691,6 +691,7 @@ impl ConnectionState {
             capture_point: CapturePoint::default(),
             directions: Default::default(),
         };
+        let had_handshake = self.directions.iter().any(|side| side.syn().is_some());
         for side in [0, 1] {
             let end = ConnectionEnd {
                 connection: self.id(),
@@ -702,6 +703,7 @@ impl ConnectionState {
                 at: self.last,
                 was_over,
                 one_direction: self.has_sent != [true; 2],
+                had_handshake: had_handshake && self.opening == Opening::Handshake,
             };
             let context = DirectionContext {
                 shared: &self.shared,
