@@ -9,6 +9,8 @@ mod document;
 mod facts;
 mod one;
 mod order;
+mod page;
+mod page_of_capture;
 mod report;
 mod text;
 mod words;
@@ -17,6 +19,7 @@ pub use document::write_explanations;
 pub use facts::{CapturedAt, CauseFacts, EpisodeTime, Facts, lost_by, main_direction};
 pub use one::connection_text;
 pub use order::{DRAWN, Ranked, SortBy, Worst};
+pub use page_of_capture::{PageRequest, page_of, page_of_stream};
 pub use report::{CauseLine, Comparison, ConnectionLine, Report};
 pub use text::{explanation_text, most_lines};
 

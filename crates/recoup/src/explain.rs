@@ -5,9 +5,9 @@ use crate::output::{Format, Output, format_of_output, format_parser};
 use crate::{Failure, console, interrupt};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use recoup_api::analyze::Captures;
-use recoup_api::explain::{explain, explain_connection, explain_demo};
+use recoup_api::explain::{Input, explain, explain_as_page, explain_connection};
 use recoup_lab::explain::{
-    Facts, Report, SortBy, connection_text, explanation_text, write_explanations,
+    Facts, PageRequest, Report, SortBy, connection_text, explanation_text, write_explanations,
 };
 use recoup_trace::analyze::Settings;
 use std::path::PathBuf;
@@ -15,6 +15,7 @@ use std::path::PathBuf;
 const HELP: &str = "\
 Examples:
   recoup explain server.pcap                         # why is it slow?
+  recoup explain server.pcap -o report.html          # one page: charts, table, diagrams
   recoup explain server.pcap --connection 136        # one connection, episode by episode
   recoup explain server.pcap --format json --top 100 # for programs
   recoup explain --demo                              # a small lossy web workload, built in
@@ -26,7 +27,7 @@ Exit status: 0 explained; 2 wrong use, or a capture in which nothing can be read
 explained all the same).";
 
 /// The formats of explanations.
-const FORMATS: &[Format] = &[Format::Table, Format::Json];
+const FORMATS: &[Format] = &[Format::Table, Format::Json, Format::Html];
 
 /// Connections that a document has, if the user does not say how many.
 const MOST_CONNECTIONS: usize = 2_000;
@@ -44,8 +45,8 @@ pub struct Args {
     /// Explain all files as one capture, in the order of their times
     #[arg(long)]
     join: bool,
-    /// Explain this connection (counted from 0) of one capture
-    #[arg(long, value_name = "N", conflicts_with_all = ["sort", "top", "format"])]
+    /// Explain this connection (counted from 0) of one capture; a page draws it before the others
+    #[arg(long, value_name = "N")]
     connection: Option<u64>,
     /// Which connections come first
     #[arg(long, value_name = "ORDER", default_value = "time-lost", value_parser = order())]
@@ -53,7 +54,7 @@ pub struct Args {
     /// How many connections a document has [default: 2000]; text lists 5
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     top: Option<u32>,
-    /// Format of the explanation [default: by the ending of --output, .txt or .json; else table]
+    /// Format of the explanation [default: by the ending of --output, .txt, .json or .html; else table]
     #[arg(long, value_parser = format_parser(FORMATS))]
     format: Option<Format>,
     /// Write the explanation to this file; - for standard output
@@ -76,6 +77,14 @@ impl Args {
         match self.format {
             Some(format) => Ok(format),
             None => format_of_output(&self.output, FORMATS, Format::Table),
+        }
+    }
+
+    fn input(&self) -> Input<'_> {
+        match (self.demo, self.join) {
+            (true, _) => Input::Demo,
+            (false, true) => Input::Joined(&self.captures),
+            (false, false) => Input::Each(&self.captures),
         }
     }
 
@@ -103,9 +112,10 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     recoup_api::analyze::check(&args.captures)?;
     let output = Output::create(&args.output)?;
     let settings = Settings::default();
-    match args.connection {
-        Some(number) => one_connection(args, number, &settings, output),
-        None => whole_captures(args, format, &settings, output),
+    match (format, args.connection) {
+        (Format::Html, _) => page(args, &settings, output),
+        (_, Some(number)) => one_connection(args, number, &settings, output),
+        (_, None) => whole_captures(args, format, &settings, output),
     }
 }
 
@@ -119,10 +129,7 @@ fn whole_captures(
     let bar = CaptureBar::new(args.captures.len() > 1 && !args.join);
     let most = args.most_connections(format);
     let view = || Facts::new(args.sort, most);
-    let all = match args.demo {
-        true => explain_demo(settings, &bar, view),
-        false => explain(&args.captures, args.join, settings, &bar, view),
-    };
+    let all = explain(args.input(), settings, &bar, view);
     let interrupted = interrupt::stop_deferring();
     report_failures(&all);
     if !all.analyzed.is_empty() {
@@ -156,29 +163,59 @@ fn report_failures(all: &Captures<Facts>) {
     }
 }
 
+/// Checks that there is one capture.
+fn check_one(args: &Args, what: &str) -> Result<(), Failure> {
+    match args.captures.len() > 1 && !args.join {
+        true => Err(Failure::Wrong(format!(
+            "{what}: expected one capture, or --join"
+        ))),
+        false => Ok(()),
+    }
+}
+
+fn page(args: &Args, settings: &Settings, output: Output) -> Result<(), Failure> {
+    check_one(args, "--format html")?;
+    let request = PageRequest {
+        order: args.sort,
+        most: args.most_connections(Format::Html),
+        first: args.connection,
+    };
+    interrupt::defer();
+    let bar = CaptureBar::new(false);
+    let page = explain_as_page(args.input(), request, settings, &bar);
+    let interrupted = interrupt::stop_deferring();
+    let written = page.map_err(Failure::from).and_then(|page| {
+        let html = page.to_html();
+        output.write(|out| out.write_all(html.as_bytes()))
+    });
+    end(written, interrupted)
+}
+
+/// Ends the program if it was interrupted.
+fn end(result: Result<(), Failure>, interrupted: bool) -> Result<(), Failure> {
+    if interrupted {
+        if let Err(failure) = &result {
+            failure.print();
+        }
+        interrupt::exit();
+    }
+    result
+}
+
 fn one_connection(
     args: &Args,
     number: u64,
     settings: &Settings,
     output: Output,
 ) -> Result<(), Failure> {
-    if args.captures.len() > 1 && !args.join {
-        let line = "--connection: expected one capture, or --join";
-        return Err(Failure::Wrong(line.into()));
-    }
+    check_one(args, "--connection")?;
     interrupt::defer();
     let bar = CaptureBar::new(false);
-    let explained = explain_connection(&args.captures, number, settings, &bar);
+    let explained = explain_connection(args.input(), number, settings, &bar);
     let interrupted = interrupt::stop_deferring();
     let written = explained.map_err(Failure::from).and_then(|analyzed| {
         let text = connection_text(&analyzed).unwrap_or_default();
         output.write(|out| out.write_all(text.as_bytes()))
     });
-    if interrupted {
-        if let Err(failure) = &written {
-            failure.print();
-        }
-        interrupt::exit();
-    }
-    written
+    end(written, interrupted)
 }

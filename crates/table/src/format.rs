@@ -13,6 +13,8 @@ pub enum Format {
     Csv,
     /// For data frames and databases.
     Parquet,
+    /// For browsers.
+    Html,
     /// A picture.
     Svg,
     /// A time–sequence diagram for xplot and xplot.org.
@@ -21,11 +23,12 @@ pub enum Format {
 
 impl Format {
     /// All of them, in the order of help texts.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Table,
         Self::Json,
         Self::Csv,
         Self::Parquet,
+        Self::Html,
         Self::Svg,
         Self::Xpl,
     ];
@@ -37,6 +40,7 @@ impl Format {
             Self::Json => "json",
             Self::Csv => "csv",
             Self::Parquet => "parquet",
+            Self::Html => "html",
             Self::Svg => "svg",
             Self::Xpl => "xpl",
         }
@@ -49,6 +53,7 @@ impl Format {
             Self::Json => "A JSON document, for programs",
             Self::Csv => "Comma-separated rows, for spreadsheets",
             Self::Parquet => "Parquet, for data frames and databases",
+            Self::Html => "One page for a browser, with charts and diagrams",
             Self::Svg => "A picture",
             Self::Xpl => "A file for xplot and xplot.org",
         }

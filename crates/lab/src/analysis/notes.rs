@@ -197,6 +197,7 @@ mod tests {
         summary.revision(&Revision {
             retransmission: new,
             before: (row.verdict, row.evidence),
+            cause_before: None,
             host: endpoints.dst.ip(),
             fact: ReportsDuplicates::No,
         });

@@ -166,6 +166,12 @@ impl Facts {
         }
     }
 
+    /// Puts the connection of this number before all others.
+    pub fn with_first(mut self, number: Option<u64>) -> Self {
+        self.worst.asked_for = number;
+        self
+    }
+
     /// The time between the first and the last packet.
     pub fn duration(&self) -> Duration {
         self.span

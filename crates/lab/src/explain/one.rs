@@ -17,7 +17,7 @@ const LISTED: usize = 20;
 
 /// An explanation of one connection, in 40 lines at most. `None` if the capture does not have it.
 pub fn connection_text(analyzed: &Analyzed<OneConnection>) -> Option<String> {
-    let (connection, rows) = analyzed.findings.row.as_ref()?;
+    let (connection, rows) = analyzed.findings.row()?;
     let lost = lost_by(connection).total();
     let mut lines = vec![heading(connection), String::new()];
     lines.push(match lost.is_zero() {

@@ -121,6 +121,8 @@ impl Ranked {
 pub struct Worst {
     order: SortBy,
     most: usize,
+    /// The connection of this number comes first.
+    pub(super) asked_for: Option<u64>,
     kept: Vec<Ranked>,
     /// Retransmissions that were added since the connections were last sorted.
     rows: usize,
@@ -137,6 +139,7 @@ impl Worst {
         Self {
             order,
             most,
+            asked_for: None,
             kept: Vec::new(),
             rows: 0,
             added: 0,
@@ -145,7 +148,10 @@ impl Worst {
 
     pub(super) fn add(&mut self, connection: Connection, rows: &[Retransmission]) {
         self.added += 1;
-        let value = self.order.value(&connection);
+        let value = match self.asked_for == Some(connection.id) {
+            true => u64::MAX,
+            false => self.order.value(&connection),
+        };
         self.rows += rows.len();
         self.kept.push(Ranked {
             connection,

@@ -9,7 +9,7 @@ use super::order::Ranked;
 use super::words::{bytes, capitalized, count, duration, list, percent_of};
 use crate::analysis::Analyzed;
 pub use causes::CauseLine;
-pub(super) use causes::{episode, occurrences};
+pub(super) use causes::{cause_title, costly, episode, most_costly, occurrences};
 pub use compared::Comparison;
 pub(super) use limits::state_title;
 

@@ -191,6 +191,10 @@ fn drawing(
     Source {
         title: format!("Connection {}: {what}", connection.id),
         panels,
+        senders: drawn
+            .iter()
+            .map(|direction| packets.sender(*direction))
+            .collect(),
         scale: SequenceScale::OnePerPanel,
         notes,
     }

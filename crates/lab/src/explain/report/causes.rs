@@ -1,9 +1,9 @@
 //! What made connections lose time.
 
-use super::super::facts::{CauseFacts, Facts};
+use super::super::facts::{CauseFacts, Facts, lost_by};
 use super::super::words::{count, duration, grouped, millis, times};
 use crate::stats::Durations;
-use recoup_trace::finding::{Cause, LostTime, Retransmission};
+use recoup_trace::finding::{Cause, Connection, LostTime, Retransmission};
 use std::cmp::Reverse;
 use std::time::Duration;
 
@@ -60,6 +60,19 @@ pub fn costly(lost: &LostTime) -> Vec<Cause> {
     causes.retain(|cause| !lost.of(*cause).is_zero());
     causes.sort_by_key(|cause| Reverse(lost.of(*cause)));
     causes
+}
+
+/// What cost a connection most time; `None` if it lost none.
+pub fn most_costly(connection: &Connection) -> Option<Cause> {
+    costly(&lost_by(connection)).first().copied()
+}
+
+/// A cause's name in tables: `lost SYN-ACK`.
+pub fn cause_title(cause: Cause) -> &'static str {
+    let one = names(cause).0;
+    one.strip_prefix("a ")
+        .or(one.strip_prefix("an "))
+        .unwrap_or(one)
 }
 
 /// What the capture shows of a cause; `None` if it did not occur.
