@@ -154,13 +154,14 @@ pub struct Series {
 /// A table that readers sort and filter.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// The columns. The first names the row; its cells are texts.
+    /// The columns. The first names the row, and its numbers have no separators.
     pub columns: Vec<Column>,
     /// The rows, in the order shown first. Rows beyond [`MAX_ROWS`] are left out.
     pub rows: Vec<Row>,
     /// The number of connections of which the rows are the first.
     pub total: u64,
-    /// Which connections the rows are, if others are left out: `those that lost most time`.
+    /// Which connections the rows are, if others are left out, after "those":
+    /// `that lost most time`.
     pub order: String,
 }
 

@@ -200,7 +200,10 @@ class Diagram {
   reveal(i) {
     const at = this.marks.at[i];
     const width = this.range.max - this.range.min;
+    const { min, max } = this.plot.scales.y;
+    if (this.marks.low[i] < min || this.marks.high[i] > max) this.range.fitAll();
     if (at < this.range.min || at > this.range.max) this.range.set(at - width / 2, at + width / 2);
+    else this.range.apply();
     this.select(i);
   }
 

@@ -126,7 +126,7 @@ fn table(html: &mut String, page: &Page, rows: usize) {
     let total = page.table.total.max(page.table.rows.len() as u64);
     let what = if (rows as u64) < total {
         format!(
-            "The table has {} of {} connections: {}.",
+            "The table has {} of {} connections: those {}.",
             thousands(rows as u64),
             thousands(total),
             escaped(&page.table.order)

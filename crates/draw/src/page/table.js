@@ -197,7 +197,8 @@ class ConnectionTable {
     const [id] = row;
     const cells = shown.map((index) => {
       const value = row[FIRST_CELL + index];
-      const text = value == null ? "" : FORMATS[this.columns[index].kind](value);
+      const format = index === 0 ? String : FORMATS[this.columns[index].kind];
+      const text = value == null ? "" : format(value);
       const style = this.isNumber(index) ? { class: "number" } : {};
       if (index === 0) return element("th", { scope: "row", ...style }, connectionLink(id, text));
       return element("td", style, text);

@@ -172,7 +172,7 @@ fn rows_beyond_the_limit_are_left_out() {
             columns: vec![Column::default()],
             rows: vec![row; MAX_ROWS + 1],
             total: 5000,
-            order: "those that lost most time".into(),
+            order: "that lost most time".into(),
         },
         ..Page::default()
     };

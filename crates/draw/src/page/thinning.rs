@@ -1,8 +1,8 @@
 //! Merges marks where a diagram has too many.
 //!
 //! Time is cut into equal intervals. Within an interval, first transmissions of adjacent data become one
-//! mark, and so do successive ACKs, windows and adjacent SACK blocks. Intervals grow by half
-//! until the marks are few enough. Retransmissions and notes stay as they are, and so do all marks near them,
+//! mark, and so do successive ACKs, windows and adjacent SACK blocks. Intervals double in length until
+//! the marks are few enough. Retransmissions and notes stay as they are, and so do all marks near them,
 //! as long as that suffices.
 
 use super::encoding::{Item, Kind};
@@ -10,6 +10,9 @@ use std::collections::HashSet;
 
 /// Protected intervals before and after each retransmission.
 const PROTECTED: u64 = 2;
+
+/// Nothing is protected once an interval is longer than this part of the diagram.
+const LONGEST_PROTECTED: u64 = 100;
 
 /// The marks of a panel after thinning.
 #[derive(Debug, PartialEq)]
@@ -22,49 +25,34 @@ pub(super) struct Thinned {
 }
 
 /// At most `limit` marks that show as much of `items` as possible. `items` are in order of time.
-pub(super) fn thin(items: Vec<Item>, limit: usize) -> Thinned {
+pub(super) fn thin(mut items: Vec<Item>, limit: usize) -> Thinned {
     let all = items.len();
-    let result = |items: Vec<Item>, merged, left_out| Thinned {
+    let ends = items.first().zip(items.last());
+    let duration = ends.map_or(0, |(first, last)| last.at - first.at).max(1);
+    let mut interval = (duration / limit.max(1) as u64).max(1);
+    // An interval is two of the round before, so that each round can go on with what the last one left.
+    while items.len() > limit && interval / 2 <= duration {
+        let protected = (interval <= duration / LONGEST_PROTECTED).then_some(PROTECTED);
+        items = merge(items, interval, protected);
+        interval = interval.saturating_mul(2);
+    }
+    let merged = all - items.len();
+    let items = keep_most_important(items, limit);
+    let left_out = all - merged - items.len();
+    Thinned {
         items,
         merged,
         left_out,
-    };
-    let (Some(first), Some(last)) = (items.first(), items.last()) else {
-        return result(items, 0, 0);
-    };
-    if all <= limit {
-        return result(items, 0, 0);
     }
-    let duration = (last.at - first.at).max(1);
-    for protected in [Some(PROTECTED), None] {
-        let longest = if protected.is_some() {
-            duration / 100
-        } else {
-            duration
-        };
-        let mut interval = (duration / limit.max(1) as u64).max(1);
-        while interval <= longest.max(1) {
-            let few = merge(&items, interval, protected);
-            if few.len() <= limit {
-                let merged = all - few.len();
-                return result(few, merged, 0);
-            }
-            interval = interval.saturating_add(interval / 2 + 1);
-        }
-    }
-    let few = merge(&items, u64::MAX, None);
-    let merged = all - few.len();
-    let kept = keep_most_important(few, limit);
-    let left_out = all - merged - kept.len();
-    result(kept, merged, left_out)
 }
 
 /// Merges marks within each interval. Those in intervals near a retransmission are `protected`.
-fn merge(items: &[Item], interval: u64, protected: Option<u64>) -> Vec<Item> {
+fn merge(items: Vec<Item>, interval: u64, protected: Option<u64>) -> Vec<Item> {
     let number = |item: &Item| item.at / interval;
-    let alone = items.iter().filter(|item| item.kind.stands_alone());
     let near: HashSet<u64> = match protected {
-        Some(reach) => alone
+        Some(reach) => items
+            .iter()
+            .filter(|item| item.kind.stands_alone())
             .map(number)
             .flat_map(|n| n.saturating_sub(reach)..=n.saturating_add(reach))
             .collect(),
@@ -76,13 +64,15 @@ fn merge(items: &[Item], interval: u64, protected: Option<u64>) -> Vec<Item> {
         let last = &mut last_of_kind[item.kind as usize];
         let target = last.map(|at| &mut output[at]);
         let may_merge = |target: &&mut Item| {
-            number(target) == number(item) && !near.contains(&number(item)) && joins(target, item)
+            number(target) == number(&item)
+                && !near.contains(&number(&item))
+                && joins(target, &item)
         };
         match target.filter(may_merge) {
-            Some(target) => absorb(target, item),
+            Some(target) => absorb(target, &item),
             None => {
                 *last = Some(output.len());
-                output.push(item.clone());
+                output.push(item);
             }
         }
     }
@@ -113,6 +103,9 @@ fn absorb(target: &mut Item, next: &Item) {
 
 /// The first `limit` marks that readers look for, filled up with the first of the others.
 fn keep_most_important(items: Vec<Item>, limit: usize) -> Vec<Item> {
+    if items.len() <= limit {
+        return items;
+    }
     let important = items.iter().filter(|item| item.kind.stands_alone()).count();
     let mut alone = limit;
     let mut others = limit.saturating_sub(important);

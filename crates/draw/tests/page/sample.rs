@@ -237,7 +237,7 @@ fn columns() -> Vec<Column> {
         importance,
     };
     let mut columns = vec![
-        column("No.", Text, High),
+        column("No.", Count, High),
         column("Client", Text, Medium),
         column("Server", Text, Medium),
         column("Begun (s)", Moment, Medium),
@@ -267,7 +267,7 @@ fn table(rows: usize) -> Table {
         columns: columns(),
         rows: (0..rows).map(|i| row(i, &mut numbers)).collect(),
         total: rows as u64 * 6,
-        order: "those that lost most time".into(),
+        order: "that lost most time".into(),
     }
 }
 
@@ -282,7 +282,7 @@ fn row(i: usize, numbers: &mut Numbers) -> Row {
     let lost = 20.0 / (1.0 + i as f64) + 0.001 * numbers.share();
     let retransmissions = numbers.below(40) as f64;
     let mut cells = vec![
-        Cell::Text(i.to_string()),
+        Cell::Number(i as f64),
         Cell::from(client.as_str()),
         Cell::from(server),
         Cell::Number(9.0 * numbers.share()),
