@@ -67,8 +67,8 @@ pub enum AnalyzeError {
         capture: String,
         /// The number asked for, from 0.
         number: u64,
-        /// How many connections there are.
-        connections: u64,
+        /// How many connections there are; `None` if only a part of the capture was analyzed.
+        connections: Option<u64>,
     },
     /// The connection carries no data.
     #[error("{0}: nothing to draw: no data goes either way")]
@@ -88,11 +88,12 @@ impl From<FinishError> for AnalyzeError {
 }
 
 /// Says which connections there are.
-fn existing(connections: u64) -> String {
+fn existing(connections: Option<u64>) -> String {
     match connections {
-        0 => "there is none".into(),
-        1 => "there is one, number 0".into(),
-        n => format!("there are {n}, from 0 to {}", n - 1),
+        None => "not in the part that the filter and the time window choose".into(),
+        Some(0) => "there is none".into(),
+        Some(1) => "there is one, number 0".into(),
+        Some(n) => format!("there are {n}, from 0 to {}", n - 1),
     }
 }
 

@@ -5,7 +5,7 @@ use recoup_draw::sequence::Diagram;
 use recoup_lab::analysis::{OneConnection, View};
 use recoup_lab::diagram::explain;
 use recoup_trace::analyze::Settings;
-use recoup_trace::read::{Joined, JoinedFiles, PacketSource, ReadError, Reader};
+use recoup_trace::read::{Joined, JoinedFiles, LeftOut, PacketSource, ReadError, Reader};
 use std::path::{Path, PathBuf};
 
 /// A connection's diagram, and what the user should know of it.
@@ -86,7 +86,7 @@ fn draw<S: PacketSource>(
         None => Err(AnalyzeError::NoConnection {
             capture: capture.into(),
             number,
-            connections,
+            connections: (analyzed.counts.left_out == LeftOut::default()).then_some(connections),
         }),
     };
     if progress.is_stopped() && !stopped_before {
