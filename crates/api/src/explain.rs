@@ -7,7 +7,7 @@ use recoup_lab::analysis::{Analyzed, OneConnection};
 use recoup_lab::diagram::source::Reading;
 use recoup_lab::explain::{Facts, PageRequest, page_of, page_of_stream};
 use recoup_trace::analyze::Settings;
-use recoup_trace::read::{PacketSource, Reader};
+use recoup_trace::read::{LeftOut, PacketSource, Reader};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -36,17 +36,18 @@ pub enum ExplainError {
         capture: String,
         /// The number asked for, from 0.
         number: u64,
-        /// How many connections there are.
-        connections: u64,
+        /// How many connections there are; `None` if only a part of the capture was analyzed.
+        connections: Option<u64>,
     },
 }
 
 /// Says which connections there are.
-fn existing(connections: u64) -> String {
+fn existing(connections: Option<u64>) -> String {
     match connections {
-        0 => "there is none".into(),
-        1 => "there is one, number 0".into(),
-        n => format!("there are {n}, from 0 to {}", n - 1),
+        None => "not in the part that the filter and the time window choose".into(),
+        Some(0) => "there is none".into(),
+        Some(1) => "there is one, number 0".into(),
+        Some(n) => format!("there are {n}, from 0 to {}", n - 1),
     }
 }
 
@@ -127,7 +128,8 @@ pub fn explain_connection(
         None => Err(ExplainError::NoConnection {
             capture: analyzed.capture.clone(),
             number,
-            connections: analyzed.findings.numbers(),
+            connections: (analyzed.counts.left_out == LeftOut::default())
+                .then(|| analyzed.findings.numbers()),
         }),
     }
 }

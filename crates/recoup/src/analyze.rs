@@ -32,6 +32,13 @@ given, and connections go on from one file to the next. Frames are numbered thro
 columns file and file_frame say where each frame is. Notes say where files overlap, or where one
 seems to be missing.
 
+--filter keeps connections, not packets: a connection is analyzed whole if the expression matches a
+packet of either direction. It takes host, net, port, portrange, src, dst, ip, ip6, tcp, and, or, not
+and parentheses, as pcap-filter(7) defines them. The other connections are only numbered and counted,
+which is quicker. --from and --to leave out packets: connections that are open at --from begin there,
+and those open at --to are cut off there. Frames and connections keep the numbers that they have in
+the whole capture. If nothing is left, a note says so, and the exit status is 0.
+
 --plot N draws a connection with all findings: it is short for `recoup plot CAPTURE --connection N`,
 which has more options.
 

@@ -25,6 +25,7 @@ mod merged_analyses;
 mod path_mtu;
 mod paused;
 mod pieces;
+mod selection;
 
 const CLIENT: &str = "192.0.2.1:40000";
 const SERVER: &str = "198.51.100.2:80";
@@ -152,6 +153,7 @@ fn finished<F: Findings>(
 
 fn analyzed(packets: &[CapturedPacket], settings: &Settings) -> Kept {
     paused::check(packets, settings);
+    selection::check(packets, settings);
     let kept = merged_parts(follow(packets.iter().copied(), settings, Kept::default));
     for connection in &kept.connections {
         for direction in &connection.directions {

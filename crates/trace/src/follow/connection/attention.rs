@@ -59,6 +59,8 @@ impl ConnectionState {
         self.packets += 1;
         self.last_frame = packet.frame;
         self.has_sent[side] = true;
+        // The copies in a merged file are compared with them.
+        self.directions[side].is_identical_to_recent(packet, now);
         let flags = segment.flags;
         let mut crosses_syn = false;
         if flags.intersects(Flags::SYN.union(Flags::RST)) {
