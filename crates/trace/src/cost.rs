@@ -1,3 +1,9 @@
-//! Where the time of a direction went, and what it lost to which cause.
+//! Where the time of each direction went, and what it lost to which cause.
+//!
+//! | module | what it does |
+//! | --- | --- |
+//! | [`division`] | divides the life of a direction among the states of its sender |
+//! | [`lost`] | measures the time that a direction lost, and names the causes |
 
+pub(crate) mod division;
 pub(crate) mod lost;

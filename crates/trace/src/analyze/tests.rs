@@ -19,6 +19,7 @@ use recoup_wire::{Endpoints, Flags, Options, Segment, SeqNumber, Timestamps};
 
 mod away;
 mod duplicates;
+mod lost;
 mod merged;
 mod merged_analyses;
 mod path_mtu;
@@ -151,7 +152,9 @@ fn finished<F: Findings>(
 
 fn analyzed(packets: &[CapturedPacket], settings: &Settings) -> Kept {
     paused::check(packets, settings);
-    merged_parts(follow(packets.iter().copied(), settings, Kept::default))
+    let kept = merged_parts(follow(packets.iter().copied(), settings, Kept::default));
+    lost::check(&kept);
+    kept
 }
 
 /// The sorted findings of all shards.

@@ -106,6 +106,14 @@ impl TimeByState {
         self.unknown[why as usize] += nanos;
     }
 
+    /// Time taken for recovery was the network's.
+    pub(crate) fn withdraw_recovery(&mut self, time: Duration) {
+        let recovering = &mut self.nanos[SenderState::Recovering as usize];
+        let nanos = (time.as_nanos() as u64).min(*recovering);
+        *recovering -= nanos;
+        self.add(SenderState::Network, nanos);
+    }
+
     /// Adds the time of another direction.
     pub fn merge(&mut self, other: &Self) {
         let mine = self.nanos.iter_mut().chain(&mut self.unknown);

@@ -82,7 +82,7 @@ pub(crate) struct ConnectionState {
 const _: () = {
     assert!(offset_of!(ConnectionState, shared) == 64);
     // Tens of thousands are kept, and the allocator has blocks of this size.
-    assert!(size_of::<ConnectionState>() <= 1280);
+    assert!(size_of::<ConnectionState>() <= 1408);
 };
 
 /// The last SYN of a direction.
@@ -165,6 +165,13 @@ impl Handshake {
                 [true, true] => Completion::AfterBoth,
             };
         }
+    }
+
+    /// When it was completed; [`Instant::ZERO`] if it was not.
+    fn completed_at(&self) -> Instant {
+        let [from, took] = [self.syn_at, self.took].map(OptionalU64::get);
+        let at = from.zip(took).map(|(from, took)| from.saturating_add(took));
+        at.map_or(Instant::ZERO, Instant::from_nanos)
     }
 
     /// From the SYN to the ACK that completes the handshake, if each of its packets was sent once.
@@ -311,6 +318,8 @@ impl ConnectionState {
                 self.in_handshake = false;
                 let refused = flags.contains(Flags::RST);
                 self.handshake.on_final_ack(now, refused);
+                own.begin_division(now);
+                peer.begin_division(now);
             }
         }
         if !crosses_syn {
@@ -671,8 +680,11 @@ impl ConnectionState {
                     0 => self.shared.endpoints,
                     _ => self.shared.endpoints.reverse(),
                 },
+                first: self.first,
+                opened: self.handshake.completed_at(),
                 at: self.last,
                 was_over,
+                one_direction: self.has_sent != [true; 2],
             };
             let context = DirectionContext {
                 shared: &self.shared,
@@ -699,6 +711,7 @@ impl ConnectionState {
             return;
         };
         let opener = found.endpoints.src;
+        let life = found.duration();
         let [syn, answer] = &mut found.directions;
         let handshake = CompleteHandshake {
             took: Duration::from_nanos(took),
@@ -708,6 +721,7 @@ impl ConnectionState {
                     .iter()
                     .sum(),
             ),
+            life,
             retransmitted: self.handshake.completion.retransmitted(),
             unanswered: self.handshake.unanswered,
             vantage: syn.vantage,

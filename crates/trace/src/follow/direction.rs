@@ -26,16 +26,17 @@ mod probes;
 mod recent_acks;
 mod recording;
 mod send_clock;
+mod time;
 mod unseen_original;
 
 use super::rtts::Rtts;
 use super::shared::DirectionContext;
+use crate::cost::division::Division;
 use crate::cost::lost::delays::LateAcks;
-use crate::cost::lost::episodes::EpisodeTimes;
 use crate::explain::context::EpisodeContext;
 use crate::explain::episode::{ConnectionEnd, Episode, Learned, PacketKind, PriorTransmissions};
 use crate::explain::provisional::ProvisionalRow;
-use crate::finding;
+use crate::finding::{self, Cause, SenderState};
 use crate::memory::{HeapSize, OptionalU64};
 use crate::read::CapturedPacket;
 use crate::verdict::Transmission;
@@ -125,6 +126,8 @@ pub(crate) struct DirectionState {
 
     // The fifth begins with what each round-trip time needs.
     pub rtts: Rtts,
+    /// Where its time goes.
+    division: Division,
 
     // What few packets need.
     /// Duplicates with the same IP identification as a packet captured a while before.
@@ -180,6 +183,7 @@ impl Default for DirectionState {
             duplicates: 0,
             probes: 0,
             rtts: Rtts::default(),
+            division: Division::default(),
             late_copies: 0,
             missing: 0,
             foreign: 0,
@@ -223,6 +227,7 @@ impl DirectionState {
         let away = self.away.as_ref();
         self.outstanding.heap_size()
             + self.rtts.memory()
+            + self.division.memory()
             + away.map_or(0, |away| away.memory())
             + (self.late_acks.as_ref()).map_or(0, |late| late.memory())
             + episode.map_or(0, |episode| episode.memory())
@@ -303,7 +308,11 @@ impl DirectionState {
                 }
             }
             if segment.seq + 1 == isn.at(self.una) {
-                self.probes += u64::from(self.is_bare_probe(segment.seq, isn, segment.payload_len));
+                let is_probe = self.is_bare_probe(segment.seq, isn, segment.payload_len);
+                self.probes += u64::from(is_probe);
+                if is_probe {
+                    self.divide_at_probe(now, context);
+                }
             }
             return;
         }
@@ -384,6 +393,7 @@ impl DirectionState {
         let segment = &packet.segment;
         if segment.payload_len == 1 && self.is_beyond_closed_window(span) {
             self.probes += 1;
+            self.divide_at_probe(now, context);
             self.window_probe = span.start;
             return;
         }
@@ -392,6 +402,7 @@ impl DirectionState {
             ts: segment.options.timestamps.map(|ts| ts.value),
             ip_id: packet.ip_id,
         };
+        self.divide_at_new(segment, now, span, context);
         if span.start > self.nxt {
             self.missing += span.start.since(self.nxt);
             self.push(OutstandingPacket::uncaptured(
@@ -427,6 +438,7 @@ impl DirectionState {
         let segment = &packet.segment;
         if self.is_probe(segment.payload_len, span, now) {
             self.probes += 1;
+            self.divide_at_probe(now, context);
             return;
         }
         let ts = segment.options.timestamps.map(|ts| ts.value);
@@ -480,7 +492,7 @@ impl DirectionState {
             flight: self.segments_outstanding(episode_context.mss),
             nxt: self.nxt,
             sent_at: departure.at,
-            times: self.episode_times(earlier, now, context),
+            all_due: self.all_due(now, context),
             original_held_up: self.was_held_up(earlier, sent),
             acknowledged: span.end <= self.una,
         };
@@ -491,6 +503,10 @@ impl DirectionState {
             episode.on_segment(departure, segment, again);
             episode.on_below_nxt(packet, now, span, kind, &prior);
         }
+        if again.is_some() {
+            let last_sent = earlier.map(|packet| packet.last_sent_at);
+            self.divide_at_retransmission(now, span, last_sent, context);
+        }
         if span.end > self.nxt {
             self.push(OutstandingPacket::first(
                 Span::new(self.nxt, span.end),
@@ -500,24 +516,14 @@ impl DirectionState {
         }
     }
 
-    /// When the ACKs were due that an episode waits for which begins `now`. `earlier` is the last copy of its
-    /// first byte.
-    fn episode_times(
-        &self,
-        earlier: Option<OutstandingPacket>,
-        now: Instant,
-        context: DirectionContext<'_>,
-    ) -> EpisodeTimes {
+    /// When the ACK of everything sent so far is due, as far as no other time lost lasts until then.
+    fn all_due(&self, now: Instant, context: DirectionContext<'_>) -> Instant {
         let by_peer = || context.shared.least_response_time(1 - context.side);
         let rtt = self.rtts.average().or_else(by_peer).unwrap_or_default();
-        let due = |sent_at: Instant| (sent_at + rtt).max(self.advanced_at);
+        let last_sent = self.outstanding.back().map_or(now, |last| last.at);
         let late = self.late_acks.as_ref();
         let claimed_until = late.map_or(Instant::ZERO, |late| late.claimed_until());
-        let last = self.outstanding.back();
-        EpisodeTimes {
-            all_due: due(last.map_or(now, |last| last.at)).max(claimed_until),
-            first_due: due(earlier.map_or(now, |copy| copy.last_sent_at)).min(now),
-        }
+        (last_sent + rtt).max(self.advanced_at).max(claimed_until)
     }
 
     /// Whether the original was held up before the capture point for most of the time that passed at the sender
@@ -574,6 +580,7 @@ impl DirectionState {
 
     /// Either end sent a reset.
     pub fn on_reset(&mut self, now: Instant) {
+        self.divide_at_reset(now);
         let at = first_time(&mut self.reset_at, now);
         if let Some(episode) = &mut self.episode {
             episode.on_reset(at);
@@ -589,6 +596,10 @@ impl DirectionState {
         found: &mut finding::Direction,
         report: impl FnMut(ProvisionalRow),
     ) -> Learned {
+        let zero_windows = self.division.zero_windows();
+        found.time = self.finish_division(end, context);
+        let zero_window = found.time.of(SenderState::ZeroWindow);
+        (found.lost).add_several(Cause::ZeroWindow, zero_windows, zero_window);
         let mut episode = self.episode.take();
         if let Some(episode) = &mut episode
             && self.duplicates * 4 >= self.segments

@@ -40,7 +40,7 @@ impl DirectionState {
             if !self.is_confirmed(cumulative) {
                 return None;
             }
-            self.on_uncaptured(cumulative, now);
+            self.on_uncaptured(cumulative, now, context);
         }
         self.is_unconfirmed = false;
         self.heard = true;
@@ -72,7 +72,9 @@ impl DirectionState {
         if cumulative < self.una {
             return None;
         }
+        let before = self.heard_here();
         self.window_edge = cumulative + u64::from(window);
+        self.divide_at_ack(now, before, cumulative, context);
         if cumulative == self.una {
             return None;
         }
@@ -143,6 +145,8 @@ impl DirectionState {
             echo: (timestamps.filter(|_| packet.options_complete)).map(|ts| ts.echo),
         };
         let way = context.shared.response_time(context.side);
+        // Those that are forgotten soon.
+        self.hear_until(now.minus_nanos(way), way);
         let away = self.away.get_or_insert_default();
         away.recent_acks.push(ack, way.saturating_mul(2));
     }
@@ -170,8 +174,9 @@ impl DirectionState {
 
     /// An ACK covers bytes that were not captured.
     #[cold]
-    fn on_uncaptured(&mut self, cumulative: Offset, now: Instant) {
+    fn on_uncaptured(&mut self, cumulative: Offset, now: Instant, context: DirectionContext<'_>) {
         let span = Span::new(self.nxt, cumulative);
+        self.divide_at_missing(span, now, context);
         // The byte of a window probe was captured, and now counts as sent.
         self.missing += span.len() - u64::from(self.window_probe == span.start);
         if let Some(episode) = &mut self.episode {
