@@ -3,7 +3,7 @@
 //! | module | what it does |
 //! | --- | --- |
 //! | [`division`] | divides the life of a direction among the states of its sender |
-//! | [`lost`] | the time lost, by cause |
+//! | [`lost`] | measures the time that a direction lost, and names the causes |
 
 pub(crate) mod division;
 pub(crate) mod lost;

@@ -20,6 +20,7 @@ use recoup_wire::{Endpoints, Flags, Options, Segment, SeqNumber, Timestamps};
 
 mod away;
 mod duplicates;
+mod lost;
 mod merged;
 mod merged_analyses;
 mod path_mtu;
@@ -164,6 +165,7 @@ fn analyzed(packets: &[CapturedPacket], settings: &Settings) -> Kept {
             );
         }
     }
+    lost::check(&kept);
     kept
 }
 

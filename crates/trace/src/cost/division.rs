@@ -54,6 +54,11 @@ pub(crate) struct Division {
 struct RareTime {
     recovering: u64,
     zero_window: u64,
+    /// How often the window closed, and how often of these data waited.
+    closed: u32,
+    zero_windows: u32,
+    /// The window closed so often when data waited last.
+    counted: u32,
     receiver_window: u64,
     closing: u64,
     packets_missing: u64,
@@ -73,6 +78,9 @@ impl Default for RareTime {
         Self {
             recovering: 0,
             zero_window: 0,
+            closed: 0,
+            zero_windows: 0,
+            counted: 0,
             receiver_window: 0,
             closing: 0,
             packets_missing: 0,
@@ -245,9 +253,12 @@ impl Division {
             row = Some((recovery.row, time));
             self.since = at;
             self.idle_since = if is_idle { at } else { NEVER };
+            let closes = is_closed && rare.closed_since == NEVER;
+            rare.closed = rare.closed.saturating_add(closes.into());
             rare.closed_since = if is_closed { at } else { NEVER };
         } else if rare.recovery.is_none() && is_closed != (rare.closed_since != NEVER) {
             rare.held.closed += closed_time(rare.closed_since, self.since, at);
+            rare.closed = rare.closed.saturating_add(is_closed.into());
             rare.closed_since = if is_closed { at } else { NEVER };
         }
         row
@@ -349,6 +360,10 @@ impl Division {
             let whole = pending.in_flight + pending.idle;
             let closed = pending.closed.min(whole);
             rare.zero_window += closed;
+            if closed > 0 && rare.counted != rare.closed {
+                rare.counted = rare.closed;
+                rare.zero_windows = rare.zero_windows.saturating_add(1);
+            }
             rare.receiver_window += whole - closed;
             rare.decided = at;
         } else if rare.is_over {
@@ -394,6 +409,11 @@ impl Division {
             rare.is_over = over;
         }
         row
+    }
+
+    /// How often the window was closed while data waited.
+    pub fn zero_windows(&self) -> u32 {
+        self.rare.as_ref().map_or(0, |rare| rare.zero_windows)
     }
 
     /// Ends the life of the direction, which began at `first` and ends at `last`. Returns also the recovery

@@ -18,7 +18,7 @@ use super::rtt_samples::Estimators;
 use super::tape::{Departure, Tape};
 use crate::ablation::{Step, reaches};
 use crate::cost::lost::causes::{Answer, Clues};
-use crate::cost::lost::episodes::EpisodeCosts;
+use crate::cost::lost::episodes::{EpisodeCosts, Repair};
 use crate::finding::{self, Evidence, Renumbering, Retransmission, Triggers, Vantage, Verdict};
 use crate::hosts::{HostFacts, ProbeEvidence, ReportsDuplicates, Score};
 use crate::memory::{HeapSize, allocated};
@@ -341,7 +341,7 @@ impl Episode {
             explained: Default::default(),
             verdict: (Verdict::Unknowable, Evidence::Ambiguous).into(),
             arrival: None,
-            times: prior.times,
+            all_due: prior.all_due,
             clues: Clues {
                 reported_above: self.reports.is_above(span.start),
                 is_last: span.end >= prior.nxt,
@@ -609,7 +609,7 @@ impl Episode {
         let belief = proven.unwrap_or(by_others.belief());
         let settled = proven.is_some() || by_others.proof() == Some(ReportsDuplicates::Yes);
         let mut recovery_time = RecoveryTime::default();
-        let mut costs = self.costs(vantage, end.at);
+        let mut costs = self.costs(vantage, end);
         let mut flight_end = Offset(0);
         for row in &self.rows {
             let by_profile = row.triggers_by_profile();
@@ -672,14 +672,17 @@ impl Episode {
     }
 
     /// What the episodes of a direction captured at `vantage` cost. Those that are not over ended with the
-    /// connection, at `end`.
-    fn costs(&self, vantage: Vantage, end: Instant) -> EpisodeCosts {
+    /// connection.
+    fn costs(&self, vantage: Vantage, end: &ConnectionEnd) -> EpisodeCosts {
         let rows = self.rows.iter();
         let data = rows.filter(|row| !row.syn && row.verdict_at(vantage).is_some());
-        EpisodeCosts::of(data.map(|row| {
-            let until = row.recovery.map_or(end, |recovery| row.at + recovery);
-            (row.at, until, row.times)
-        }))
+        let repairs = data.map(|row| Repair {
+            at: row.at,
+            all_due: row.all_due,
+            until: row.recovery.map_or(end.at, |recovery| row.at + recovery),
+            recovering: row.recovering,
+        });
+        EpisodeCosts::of(repairs, end.opened)
     }
 }
 
@@ -748,7 +751,6 @@ fn receiver_options(context: &EpisodeContext<'_>) -> ReceiverOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cost::lost::episodes::EpisodeTimes;
     use recoup_wire::{Endpoints, Options, Segment, SeqNumber};
 
     #[test]
@@ -786,10 +788,7 @@ mod tests {
                 flight: 1,
                 nxt: span.end,
                 sent_at: Instant::ZERO,
-                times: EpisodeTimes {
-                    all_due: Instant::ZERO,
-                    first_due: Instant::ZERO,
-                },
+                all_due: Instant::ZERO,
                 original_held_up: false,
                 acknowledged: false,
             };

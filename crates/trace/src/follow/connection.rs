@@ -174,6 +174,13 @@ impl Handshake {
         }
     }
 
+    /// When it was completed; [`Instant::ZERO`] if it was not.
+    fn completed_at(&self) -> Instant {
+        let [from, took] = [self.syn_at, self.took].map(OptionalU64::get);
+        let at = from.zip(took).map(|(from, took)| from.saturating_add(took));
+        at.map_or(Instant::ZERO, Instant::from_nanos)
+    }
+
     /// From the SYN to the ACK that completes the handshake, if each of its packets was sent once.
     fn rtt(&self) -> Option<Duration> {
         let took = self.took.get().map(Duration::from_nanos);
@@ -700,6 +707,7 @@ impl ConnectionState {
                     _ => self.shared.endpoints.reverse(),
                 },
                 first: self.first,
+                opened: self.handshake.completed_at(),
                 at: self.last,
                 was_over,
                 one_direction: self.has_sent != [true; 2],
@@ -733,6 +741,7 @@ impl ConnectionState {
             return;
         };
         let opener = found.endpoints.src;
+        let life = found.duration();
         let [syn, answer] = &mut found.directions;
         let handshake = CompleteHandshake {
             took: Duration::from_nanos(took),
@@ -742,6 +751,7 @@ impl ConnectionState {
                     .iter()
                     .sum(),
             ),
+            life,
             retransmitted: self.handshake.completion.retransmitted(),
             unanswered: self.handshake.unanswered,
             vantage: syn.vantage,

@@ -34,11 +34,10 @@ use super::rtts::Rtts;
 use super::shared::DirectionContext;
 use crate::cost::division::Division;
 use crate::cost::lost::delays::LateAcks;
-use crate::cost::lost::episodes::EpisodeTimes;
 use crate::explain::context::EpisodeContext;
 use crate::explain::episode::{ConnectionEnd, Episode, Learned, PacketKind, PriorTransmissions};
 use crate::explain::provisional::ProvisionalRow;
-use crate::finding;
+use crate::finding::{self, Cause, SenderState};
 use crate::memory::{HeapSize, OptionalU64};
 use crate::read::CapturedPacket;
 use crate::verdict::Transmission;
@@ -497,7 +496,7 @@ impl DirectionState {
             flight: self.segments_outstanding(episode_context.mss),
             nxt: self.nxt,
             sent_at: departure.at,
-            times: self.episode_times(earlier, now, context),
+            all_due: self.all_due(now, context),
             original_held_up: self.was_held_up(earlier, sent),
             acknowledged: span.end <= self.una,
         };
@@ -521,24 +520,14 @@ impl DirectionState {
         }
     }
 
-    /// When the ACKs were due that an episode waits for which begins `now`. `earlier` is the last copy of its
-    /// first byte.
-    fn episode_times(
-        &self,
-        earlier: Option<OutstandingPacket>,
-        now: Instant,
-        context: DirectionContext<'_>,
-    ) -> EpisodeTimes {
+    /// When the ACK of everything sent so far is due, as far as no other time lost lasts until then.
+    fn all_due(&self, now: Instant, context: DirectionContext<'_>) -> Instant {
         let by_peer = || context.shared.least_response_time(1 - context.side);
         let rtt = self.rtts.average().or_else(by_peer).unwrap_or_default();
-        let due = |sent_at: Instant| (sent_at + rtt).max(self.advanced_at);
+        let last_sent = self.outstanding.back().map_or(now, |last| last.at);
         let late = self.late_acks.as_ref();
         let claimed_until = late.map_or(Instant::ZERO, |late| late.claimed_until());
-        let last = self.outstanding.back();
-        EpisodeTimes {
-            all_due: due(last.map_or(now, |last| last.at)).max(claimed_until),
-            first_due: due(earlier.map_or(now, |copy| copy.last_sent_at)).min(now),
-        }
+        (last_sent + rtt).max(self.advanced_at).max(claimed_until)
     }
 
     /// Whether the original was held up before the capture point for most of the time that passed at the sender
@@ -611,7 +600,10 @@ impl DirectionState {
         found: &mut finding::Direction,
         report: impl FnMut(ProvisionalRow),
     ) -> Learned {
+        let zero_windows = self.division.zero_windows();
         found.time = self.finish_division(end, context);
+        let zero_window = found.time.of(SenderState::ZeroWindow);
+        (found.lost).add_several(Cause::ZeroWindow, zero_windows, zero_window);
         let mut episode = self.episode.take();
         if let Some(episode) = &mut episode
             && self.duplicates * 4 >= self.segments

@@ -4,13 +4,15 @@
 //! retransmission. Later retransmissions until then belong to it; the next one begins another episode.
 //!
 //! ```text
-//! lost       = end - max(sent + RTT, last advance)     sent: first transmission of the last byte before snd_nxt
-//! recovering = end - max(sent + RTT, last advance)     sent: last transmission of the first byte retransmitted
+//! lost = end - max(sent + RTT, last advance)     sent: first transmission of the last byte before snd_nxt
 //! ```
 //!
 //! `last advance` is the last ACK before the episode that advanced `snd_una`: until then, nothing waited. The
 //! RTT is the moving average when the episode began. Away from the sender, an ACK reaches the sender later
 //! than the capture point by a time that both terms contain, so the difference holds at every capture point.
+//!
+//! The time recovering comes from the [division](crate::cost::division) of the direction's life. An episode
+//! loses no more than that.
 //!
 //! Limits:
 //!
@@ -19,17 +21,21 @@
 
 use crate::finding::{Cause, EpisodeCost};
 use recoup_units::Instant;
-use serde::{Deserialize, Serialize};
 use std::iter::Peekable;
+use std::time::Duration;
 use std::vec::IntoIter;
 
-/// When a retransmission was sent, and what its episode is measured by if it begins one.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) struct EpisodeTimes {
+/// A retransmission, and the repair of what was sent before it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Repair {
+    /// When it was sent.
+    pub at: Instant,
     /// When the ACK of everything sent before it was due.
     pub all_due: Instant,
-    /// When the ACK of its first byte was due, but no later than it was sent.
-    pub first_due: Instant,
+    /// When that was acknowledged.
+    pub until: Instant,
+    /// The time that its sender was recovering, if the recovery began with it.
+    pub recovering: Option<Duration>,
 }
 
 /// The episodes of one direction, in order.
@@ -41,19 +47,23 @@ pub(crate) struct EpisodeCosts {
 }
 
 impl EpisodeCosts {
-    /// Divides a direction's retransmissions, in order: when each was sent, when everything sent before it was
-    /// acknowledged, and its times. The causes are still unknown.
-    pub fn of(retransmissions: impl Iterator<Item = (Instant, Instant, EpisodeTimes)>) -> Self {
+    /// Divides a direction's retransmissions, in order. The causes are still unknown. `opened`: the end of the
+    /// handshake, which takes the time before.
+    pub fn of(retransmissions: impl Iterator<Item = Repair>, opened: Instant) -> Self {
         let mut episodes: Vec<(usize, EpisodeCost)> = Vec::new();
-        let mut end = Instant::ZERO;
-        for (number, (at, until, times)) in retransmissions.enumerate() {
+        let mut end = opened;
+        for (number, repair) in retransmissions.enumerate() {
+            let Repair { at, until, .. } = repair;
             match episodes.last_mut() {
-                Some((_, cost)) if at < end => cost.segments = cost.segments.saturating_add(1),
+                Some((_, cost)) if at < end.max(opened) => {
+                    cost.segments = cost.segments.saturating_add(1);
+                    cost.recovering += repair.recovering.unwrap_or_default();
+                }
                 _ => {
-                    let since = |due: Instant| until.since(due.max(end).min(until));
+                    let lost = until.since(repair.all_due.max(end).min(until));
                     let cost = EpisodeCost {
-                        recovering: since(times.first_due),
-                        lost: since(times.all_due.max(times.first_due)),
+                        recovering: repair.recovering.unwrap_or_default(),
+                        lost: repair.recovering.map_or(lost, |time| lost.min(time)),
                         segments: 1,
                         cause: Cause::Unknown,
                     };

@@ -41,6 +41,8 @@ pub(crate) struct CompleteHandshake {
     pub took: Duration,
     /// One round trip.
     pub rtt: Duration,
+    /// From the connection's first packet to the last.
+    pub life: Duration,
     /// Whether the SYN and the SYN-ACK were retransmitted before it was complete.
     pub retransmitted: [bool; 2],
     /// The SYN was retransmitted before the first SYN-ACK.
@@ -90,6 +92,8 @@ pub(crate) fn add_handshake(
     };
     let retransmitted = rows.iter().filter(|row| row.retransmission.syn).count();
     let side = usize::from(!is_first(&rows[carrier]));
+    // Where packets of several connections are mixed, other time may lie within the handshake.
+    let time = time.min(handshake.life.saturating_sub(lost[side].total()));
     let row = &mut rows[carrier];
     row.retransmission.cost = Some(EpisodeCost {
         recovering: Duration::ZERO,

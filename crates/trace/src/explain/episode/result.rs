@@ -13,6 +13,8 @@ pub(crate) struct ConnectionEnd {
     pub endpoints: Endpoints,
     /// When the connection's first packet was captured.
     pub first: Instant,
+    /// When the handshake was complete.
+    pub opened: Instant,
     /// When the last packet was captured.
     pub at: Instant,
     /// The capture holds packets of one end only.

@@ -3,7 +3,6 @@
 use super::super::identify::MOST_CANDIDATES;
 use super::super::replay::Explained;
 use crate::cost::lost::causes::Clues;
-use crate::cost::lost::episodes::EpisodeTimes;
 use crate::finding::{Evidence, Triggers, Vantage, Verdict};
 use crate::verdict::{ConditionalVerdict, Transmission};
 use recoup_units::{Instant, Offset, Span};
@@ -44,7 +43,8 @@ pub(crate) struct PriorTransmissions {
     pub nxt: Offset,
     /// When the packet would have come if nothing had held it up.
     pub sent_at: Instant,
-    pub times: EpisodeTimes,
+    /// When the ACK of everything sent before it is due.
+    pub all_due: Instant,
     /// The capture shows that the original was held up before the capture point.
     pub original_held_up: bool,
     /// The bytes were acknowledged already.
@@ -79,7 +79,8 @@ pub(super) struct Row {
     pub verdict: ConditionalVerdict,
     /// The verdict if captured at the receiver; `None` for an original that was overtaken.
     pub arrival: Option<(Verdict, Evidence)>,
-    pub times: EpisodeTimes,
+    /// When the ACK of everything sent before it was due.
+    pub all_due: Instant,
     pub clues: Clues,
 }
 

@@ -1,0 +1,242 @@
+//! The time that directions lost, by cause.
+
+use super::hosts::Visits;
+use super::*;
+use crate::finding::{Cause, LostTime};
+use crate::hosts::Hosts;
+
+/// What the rows of a direction show as lost.
+fn lost_in_rows(rows: &[Retransmission], connection: &Connection, side: usize) -> LostTime {
+    let ends = [connection.endpoints.src, connection.endpoints.dst];
+    let own = rows
+        .iter()
+        .filter(|row| row.connection_key() == connection.key() && row.endpoints.src == ends[side]);
+    let mut lost = LostTime::default();
+    for cost in own.filter_map(|row| row.cost) {
+        lost.add(cost.cause, cost.lost);
+    }
+    lost
+}
+
+/// Checks what holds for every analysis: no direction loses more than its life, and the totals are those of the
+/// rows and of what no row claims.
+pub fn check(kept: &Kept) {
+    for connection in &kept.connections {
+        for (side, direction) in connection.directions.iter().enumerate() {
+            let lost = direction.lost;
+            assert!(lost.total() <= connection.duration(), "{connection:?}");
+            let in_rows = lost_in_rows(&kept.retransmissions, connection, side);
+            for cause in Cause::ALL {
+                let (all, rows) = (lost.of(cause), in_rows.of(cause));
+                let elsewhere =
+                    [Cause::DelaySpike, Cause::LostAcks, Cause::ZeroWindow].contains(&cause);
+                assert!(
+                    all == rows || (elsewhere && all > rows),
+                    "{cause:?}: {all:?} {rows:?}"
+                );
+            }
+        }
+    }
+}
+
+/// What the server of the first connection lost: causes, how often, and ms.
+fn lost(conversation: Conversation) -> Vec<(&'static str, u32, f64)> {
+    let kept = conversation.analyzed();
+    let mut lost = kept.connections[0].directions[0].lost;
+    lost.merge(&kept.connections[0].directions[1].lost);
+    let found = Cause::ALL
+        .into_iter()
+        .filter(|cause| lost.times(*cause) > 0);
+    let ms = |cause| (lost.of(cause).as_secs_f64() * 1e4).round() / 10.0;
+    found
+        .map(|cause| (cause.name(), lost.times(cause), ms(cause)))
+        .collect()
+}
+
+#[test]
+fn an_episode_loses_what_comes_after_the_ack_was_due() {
+    // The last segment left at 100.09 and was due 54.5 ms later, the average of the round-trip times so far.
+    let kept = repaired().analyzed();
+    let cost = kept.retransmissions[0].cost.unwrap();
+    assert_eq!((cost.cause, cost.segments), (Cause::LostSegment, 1));
+    let rtt = kept.retransmissions[0].rtt.unwrap();
+    let due = Duration::from_micros(100_090) + rtt;
+    assert_eq!(cost.lost, Duration::from_micros(209_600) - due);
+    assert!(cost.recovering >= cost.lost);
+}
+
+#[test]
+fn what_is_lost_after_an_episode_begins_another_one() {
+    let mut conversation = repaired();
+    for i in 10..20 {
+        conversation.data(300.0 + f64::from(i) * 0.01, i64::from(i) * 1000, 1000);
+    }
+    for i in 11..20 {
+        conversation.ack(
+            350.0 + f64::from(i) * 0.01,
+            10_000,
+            11_000,
+            (i64::from(i) + 1) * 1000,
+        );
+    }
+    conversation.data(350.2, 10_000, 1000);
+    conversation.ack(400.3, 20_000, 0, 0);
+    let [(cause, times, ms)] = lost(conversation)[..] else {
+        panic!()
+    };
+    assert_eq!((cause, times), ("lost_segment", 2));
+    assert!((100.0..115.0).contains(&ms), "{ms}");
+}
+
+/// A handshake of 50 ms whose packets pass the server at these times: the client's SYNs, the server's
+/// SYN-ACKs, and the ACK.
+fn handshake(syns: &[f64], syn_acks: &[f64], done: f64, timestamps: bool) -> Conversation {
+    let mut conversation = Conversation::opened(0.0);
+    let packets = std::mem::take(&mut conversation.packets);
+    let all = |i: usize, times: &[f64]| {
+        let packet = packets[i];
+        let at = times.iter().map(move |at| {
+            let mut packet = packet;
+            packet.at = Instant::from_millis(1_000_000).plus_nanos((at * 1e6) as u64);
+            if let Some(ts) = &mut packet.segment.options.timestamps {
+                ts.value = (packet.at.as_nanos() / 1_000_000) as u32;
+            }
+            packet
+        });
+        at.collect::<Vec<_>>()
+    };
+    conversation.packets = [all(0, syns), all(1, syn_acks), all(2, &[done])].concat();
+    conversation.packets.sort_by_key(|packet| packet.at);
+    for (i, packet) in conversation.packets.iter_mut().enumerate() {
+        packet.ip_id = Some(100 + 10 * i as u16);
+    }
+    let last = conversation.packets.len() - 1;
+    let answered = conversation.packets[last - 1].segment.options.timestamps;
+    if let Some(ts) = &mut conversation.packets[last].segment.options.timestamps {
+        ts.echo = answered.map_or(0, |ts| ts.value);
+    }
+    // A request, which the server acknowledges at once, shows where the capture was taken.
+    conversation.packet(done + 10.0, 0, 0, 100, 0, |_| {});
+    conversation.packet(done + 10.01, 1, 0, 0, 100, |_| {});
+    conversation.data(done + 100.0, 0, 1000);
+    conversation.ack(done + 150.0, 1000, 0, 0);
+    if !timestamps {
+        for packet in &mut conversation.packets {
+            packet.segment.options.timestamps = None;
+        }
+    }
+    conversation
+}
+
+#[test]
+fn a_handshake_loses_what_comes_after_one_round_trip() {
+    // (SYNs, SYN-ACKs, ACK, with timestamps, what was lost)
+    let cases: [(&[f64], &[f64], f64, bool, &[(&str, u32, f64)]); 6] = [
+        (&[0.0], &[0.01], 50.01, true, &[]),
+        // A lost SYN is invisible at the server.
+        (&[1000.0], &[1000.01], 1050.01, true, &[]),
+        (
+            &[0.0],
+            &[0.01, 1000.0],
+            1050.0,
+            true,
+            &[("lost_syn_ack", 1, 1000.0)],
+        ),
+        (
+            &[0.0, 1000.0],
+            &[0.01, 1000.01],
+            1050.01,
+            false,
+            &[("lost_syn_ack", 1, 1000.0)],
+        ),
+        (
+            &[0.0, 1000.0],
+            &[0.01, 999.0, 1000.01],
+            1050.01,
+            true,
+            &[("lost_syn_ack", 1, 1000.0)],
+        ),
+        // The server did not answer the first SYN.
+        (
+            &[0.0, 1000.0],
+            &[1000.01],
+            1050.01,
+            true,
+            &[("unanswered_syn", 1, 1000.0)],
+        ),
+    ];
+    for (syns, syn_acks, done, timestamps, expected) in cases {
+        let found = lost(handshake(syns, syn_acks, done, timestamps));
+        assert_eq!(found, expected, "{syns:?} {syn_acks:?}");
+    }
+}
+
+#[test]
+fn a_handshake_that_never_completes_loses_nothing() {
+    let mut conversation = handshake(
+        &[0.0, 1000.0, 3000.0],
+        &[0.01, 1000.01, 3000.01],
+        9000.0,
+        true,
+    );
+    conversation.packets.truncate(6);
+    assert_eq!(lost(conversation), []);
+}
+
+#[test]
+fn late_acks_lose_time_that_no_episode_claims() {
+    let mut conversation = Conversation::opened(0.0);
+    for i in 0..10 {
+        let at = 100.0 + 100.0 * f64::from(i);
+        let first = i64::from(i) * 2000;
+        let late = if i == 8 { 150.0 } else { 50.0 };
+        conversation.data(at, first, 1000);
+        conversation.data(at + 0.01, first + 1000, 1000);
+        conversation.ack(at + late, first + 2000, 0, 0);
+    }
+    let [(cause, times, ms)] = lost(conversation)[..] else {
+        panic!()
+    };
+    assert_eq!((cause, times), ("delay_spike", 1));
+    assert!((99.0..101.0).contains(&ms), "{ms}");
+}
+
+#[test]
+fn totals_after_revisions_are_those_of_an_analysis_that_knew_from_the_start() {
+    for timestamps in [true, false] {
+        let visits = || {
+            let mut visits = Visits::new(timestamps);
+            for _ in 0..4 {
+                visits.doubtful();
+            }
+            for _ in 0..4 {
+                visits.spurious(false);
+            }
+            visits.conversation
+        };
+        let totals = |hosts: Hosts| {
+            let mut packets = visits().packets;
+            for (i, packet) in packets.iter_mut().enumerate() {
+                packet.frame = i as u64 + 1;
+            }
+            let settings = Settings {
+                hosts: hosts.into(),
+                ..Settings::default()
+            };
+            let (analysis, _) = finished(&packets, &settings, Kept::default);
+            let revised: u64 = analysis.findings.iter().map(|kept| kept.revisions).sum();
+            let kept = merged_parts(analysis.findings);
+            check(&kept);
+            let mut lost = LostTime::default();
+            for connection in &kept.connections {
+                lost.merge(&connection.directions[1].lost);
+            }
+            (lost, revised, analysis.hosts)
+        };
+        let (lost, revised, learned) = totals(Hosts::default());
+        let (known, not_revised, _) = totals(learned);
+        assert!(revised > 0 && not_revised == 0, "{revised} {not_revised}");
+        assert_eq!(lost, known, "{timestamps}");
+        assert!(lost.times(Cause::Unknown) > 0 || timestamps, "{lost:?}");
+    }
+}
