@@ -498,6 +498,8 @@ impl<'a> Parser<'a> {
         };
         let mask = match self.take("mask") {
             true => self.mask()?,
+            // libpcap takes `net 0` for one host.
+            false if (address, bytes) == (0, 1) => ones(self.prefix(32)?.unwrap_or(32), 32) as u32,
             false => ones(self.prefix(32)?.unwrap_or(8 * bytes), 32) as u32,
         };
         let net = Net::V4 {

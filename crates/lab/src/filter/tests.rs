@@ -123,6 +123,7 @@ fn filters_are_printed_with_all_qualifiers() {
         ("not not ((tcp port 80))", "port 80"),
         ("dst or src portrange 9-9", "port 9"),
         ("net 10.1", "net 10.1.0.0/16"),
+        ("net 0", "host 0.0.0.0"),
         ("net 10.0.0.0 mask 255.0.0.0", "net 10.0.0.0/8"),
         (
             "net 10.0.3.0 mask 255.0.255.0",
