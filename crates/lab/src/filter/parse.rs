@@ -562,6 +562,9 @@ impl<'a> Parser<'a> {
             return self.error(word, &what);
         }
         match dotted(text) {
+            _ if kind == Kind::Host && port(text).is_some() => {
+                self.unexpected(word, &format!("{expected}, or `port` before {text}"))
+            }
             Some(_) => self.unexpected(word, &format!("a whole address, or `net {text}`")),
             None => self.unexpected(word, expected),
         }
