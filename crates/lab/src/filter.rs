@@ -16,11 +16,11 @@
 //! - An address or a port without qualifiers takes those of the primitive before it. After a protocol or a
 //!   closing parenthesis of a filter there are none to take.
 //! - `src 192.0.2.1` means `src host 192.0.2.1`.
-//! - `net 10.1` is `net 10.1.0.0/16`, and `net 10.1.0.0` is one host.
+//! - `net 10.1` is `net 10.1.0.0/16`; `net 10.1.0.0` is one host, and so is `net 0`.
 //!
 //! Deviations: names of hosts and services are not looked up. Octal and hexadecimal numbers, and incomplete
-//! addresses of hosts, are refused. `net 10/8` is accepted. A filter that no segment of TCP can match
-//! (`udp`, `arp`) is refused, as is everything that a connection does not have (`vlan`, `greater`).
+//! addresses of hosts, are refused. `net 10/8` and `port ((80) or 443)` are accepted. A filter that no TCP segment
+//! can match (`udp`, `arp`) is refused, and so is everything that a connection does not have (`vlan`, `greater`).
 //!
 //! libpcap filters packets. Here a filter chooses whole connections: it
 //! [selects](ConnectionFilter::selects) a connection if it matches a packet of either direction.

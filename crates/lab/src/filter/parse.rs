@@ -498,6 +498,8 @@ impl<'a> Parser<'a> {
         };
         let mask = match self.take("mask") {
             true => self.mask()?,
+            // libpcap takes `net 0` for one host.
+            false if (address, bytes) == (0, 1) => ones(self.prefix(32)?.unwrap_or(32), 32) as u32,
             false => ones(self.prefix(32)?.unwrap_or(8 * bytes), 32) as u32,
         };
         let net = Net::V4 {
@@ -560,6 +562,9 @@ impl<'a> Parser<'a> {
             return self.error(word, &what);
         }
         match dotted(text) {
+            _ if kind == Kind::Host && port(text).is_some() => {
+                self.unexpected(word, &format!("{expected}, or `port` before {text}"))
+            }
             Some(_) => self.unexpected(word, &format!("a whole address, or `net {text}`")),
             None => self.unexpected(word, expected),
         }

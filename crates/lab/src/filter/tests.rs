@@ -123,6 +123,7 @@ fn filters_are_printed_with_all_qualifiers() {
         ("not not ((tcp port 80))", "port 80"),
         ("dst or src portrange 9-9", "port 9"),
         ("net 10.1", "net 10.1.0.0/16"),
+        ("net 0", "host 0.0.0.0"),
         ("net 10.0.0.0 mask 255.0.0.0", "net 10.0.0.0/8"),
         (
             "net 10.0.3.0 mask 255.0.255.0",
@@ -154,6 +155,10 @@ fn errors_name_the_column_the_word_and_what_was_expected() {
         ("(port 80 or 443) or 22", "column 21: `22`: expected `port 22`, `net 22` or another qualifier before it".into()),
         ("host example.com", "column 6: `example.com`: names are not looked up: expected an IPv4 or IPv6 address".into()),
         ("src hots 1.2.3.4", "column 5: `hots`: names are not looked up: expected an IPv4 or IPv6 address, did you mean `host`?".into()),
+        (
+            "src 443",
+            "column 5: `443`: expected an IPv4 or IPv6 address, or `port` before 443".into(),
+        ),
         ("host 10.1", "column 6: `10.1`: expected a whole address, or `net 10.1`".into()),
         ("host 1.2.3.256", "column 6: `1.2.3.256`: expected an IPv4 or IPv6 address".into()),
         ("host 1.2.3.4/24", "column 13: a host has no mask: expected `net` before 1.2.3.4".into()),
