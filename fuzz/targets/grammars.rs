@@ -1,12 +1,15 @@
-//! Parses any text as a drop list, a queue limit, a probability, a profile, a duration, a rate or a link
-//! trace. Nothing panics, errors are one line, and printed values parse to the same values.
+//! Parses any text as a drop list, a queue limit, a probability, a profile, a capture filter, a duration, a
+//! time, a rate or a link trace. Nothing panics, errors are one line, and printed values parse to the same values.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use recoup_lab::filter::Filter;
 use recoup_lab::quantity::{format_duration, parse_duration, parse_rate};
+use recoup_lab::time_window::{format_time, parse_time};
 use recoup_path::{DataSegments, DropRules, LinkTrace, LossSpec, Probability, Queue};
 use recoup_recovery::Profile;
+use recoup_trace::analyze::TimeMark;
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
 use std::time::Duration;
@@ -39,6 +42,15 @@ fuzz_target!(|text: &str| {
     there_and_back::<Queue>(text);
     there_and_back::<Probability>(text);
     there_and_back::<Profile>(text);
+    there_and_back::<Filter>(text);
+    match parse_time(text) {
+        Ok(TimeMark::At(at)) => {
+            let printed = format_time(TimeMark::At(at));
+            assert_eq!(parse_time(&printed), Ok(TimeMark::At(at)));
+        }
+        Ok(TimeMark::AfterStart(_)) => {}
+        Err(error) => one_line(text, &error),
+    }
     if let Ok(rules) = text.parse::<DropRules>() {
         let lengths = DataSegments {
             up: Some(0),

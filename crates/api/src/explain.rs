@@ -7,15 +7,16 @@ use recoup_lab::analysis::{Analyzed, OneConnection};
 use recoup_lab::diagram::source::Reading;
 use recoup_lab::explain::{Facts, PageRequest, page_of, page_of_stream};
 use recoup_trace::analyze::Settings;
-use recoup_trace::read::{PacketSource, Reader};
+use recoup_trace::read::{LeftOut, PacketSource, Reader};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 /// A small capture of a lossy web workload, taken at the server, compressed by zstd. It was made by
 ///
 /// ```sh
-/// recoup run fetch --profile linux-6 --flows 60 --pcap demo --set rtt=60ms --set close=true \
-///   --set writes=34kB@0,12kB@400ms --set drop=down:gilbert-elliott:0.01,0.3,up:bernoulli:0.02
+/// recoup run fetch --profile linux-6 --flows 60 --pcap demo \
+///   --set rtt=60ms --set writes=34kB@0,12kB@400ms --set close=true \
+///   --set drop=bernoulli:0.03,up:bernoulli:0.03 --set reorder=down:1%:40ms
 /// ```
 const DEMO: &[u8] = include_bytes!("explain/demo.pcap.zst");
 
@@ -35,17 +36,18 @@ pub enum ExplainError {
         capture: String,
         /// The number asked for, from 0.
         number: u64,
-        /// How many connections there are.
-        connections: u64,
+        /// How many connections there are; `None` if only a part of the capture was analyzed.
+        connections: Option<u64>,
     },
 }
 
 /// Says which connections there are.
-fn existing(connections: u64) -> String {
+fn existing(connections: Option<u64>) -> String {
     match connections {
-        0 => "there is none".into(),
-        1 => "there is one, number 0".into(),
-        n => format!("there are {n}, from 0 to {}", n - 1),
+        None => "not in the part that the filter and the time window choose".into(),
+        Some(0) => "there is none".into(),
+        Some(1) => "there is one, number 0".into(),
+        Some(n) => format!("there are {n}, from 0 to {}", n - 1),
     }
 }
 
@@ -126,7 +128,8 @@ pub fn explain_connection(
         None => Err(ExplainError::NoConnection {
             capture: analyzed.capture.clone(),
             number,
-            connections: analyzed.findings.numbers(),
+            connections: (analyzed.counts.left_out == LeftOut::default())
+                .then(|| analyzed.findings.numbers()),
         }),
     }
 }

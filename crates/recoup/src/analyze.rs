@@ -6,6 +6,7 @@ mod state;
 mod views;
 
 use crate::Failure;
+use crate::capture_args::CaptureArgs;
 use crate::output::{Format, format_of_output, format_parser};
 use plot::plot;
 pub use progress::CaptureBar;
@@ -30,6 +31,13 @@ arrived; unknowable, if the capture does not show whether one did.
 given, and connections go on from one file to the next. Frames are numbered through all files; the
 columns file and file_frame say where each frame is. Notes say where files overlap, or where one
 seems to be missing.
+
+--filter keeps connections, not packets: a connection is analyzed whole if the expression matches a
+packet of either direction. It takes host, net, port, portrange, src, dst, ip, ip6, tcp, and, or, not
+and parentheses, as pcap-filter(7) defines them. The other connections are only numbered and counted,
+which is quicker. --from and --to leave out packets: connections that are open at --from begin there,
+and those open at --to are cut off there. Frames and connections keep the numbers that they have in
+the whole capture. If nothing is left, a note says so, and the exit status is 0.
 
 --plot N draws a connection with all findings: it is short for `recoup plot CAPTURE --connection N`,
 which has more options.
@@ -64,6 +72,8 @@ pub struct Args {
     /// for standard input
     #[arg(required_unless_present_any = ["state", "merge_state"], value_name = "CAPTURE")]
     captures: Vec<PathBuf>,
+    #[command(flatten)]
+    part: CaptureArgs,
     /// Analyze all files as one capture, in the order of their times
     #[arg(long)]
     join: bool,
@@ -196,7 +206,7 @@ fn settings(args: &Args) -> Result<Settings, Failure> {
             Failure::Wrong(format!("--profile {text}: {e} ({all})"))
         })
     });
-    Ok(Settings {
+    args.part.apply(Settings {
         profile: profile.transpose()?,
         idle: args.idle,
         threads: args.threads.map_or(usual.threads, |n| n - 1),

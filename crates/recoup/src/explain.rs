@@ -1,6 +1,7 @@
 //! `recoup explain`.
 
 use crate::analyze::progress::CaptureBar;
+use crate::capture_args::CaptureArgs;
 use crate::output::{Format, Output, format_of_output, format_parser};
 use crate::{Failure, console, interrupt};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -48,6 +49,8 @@ pub struct Args {
     /// Explain this connection (counted from 0) of one capture; a page draws it before the others
     #[arg(long, value_name = "N")]
     connection: Option<u64>,
+    #[command(flatten)]
+    part: CaptureArgs,
     /// Which connections come first
     #[arg(long, value_name = "ORDER", default_value = "time-lost", value_parser = order())]
     sort: SortBy,
@@ -111,7 +114,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let format = args.format()?;
     recoup_api::analyze::check(&args.captures)?;
     let output = Output::create(&args.output)?;
-    let settings = Settings::default();
+    let settings = args.part.apply(Settings::default())?;
     match (format, args.connection) {
         (Format::Html, _) => page(args, &settings, output),
         (_, Some(number)) => one_connection(args, number, &settings, output),

@@ -3,7 +3,9 @@
 use super::given_out::{Record, Row};
 use recoup_recovery::Trigger;
 use recoup_table::Columns;
-use recoup_trace::finding::{Connection, Direction, Retransmission, RttQuantiles, Tally, Verdict};
+use recoup_trace::finding::{
+    Connection, Direction, Retransmission, RttQuantiles, SenderState, Tally, Verdict,
+};
 use recoup_trace::read::JoinedFiles;
 use recoup_trace::study::Sender;
 use std::sync::Arc;
@@ -269,13 +271,39 @@ fn direction() -> Columns<Direction> {
         })
         .real(
             (
-                "recovering_ms",
+                "detecting_and_recovering_ms",
                 "ms",
-                "time spent detecting losses or recovering from them",
+                "from the first transmission of what was lost, really or not, to the end of the recovery",
             ),
             |d| Some(ms(d.recovering)),
         );
-    sent.all_of(tally(), |d| Some(&d.retransmissions))
+    times(sent).all_of(tally(), |d| Some(&d.retransmissions))
+}
+
+/// The columns of the time in each state. They add up to the duration of the connection.
+fn times(mut columns: Columns<Direction>) -> Columns<Direction> {
+    for state in SenderState::ALL {
+        let about = match state {
+            SenderState::Connecting => "time until the handshake was complete",
+            SenderState::Recovering => {
+                "time recovering from losses, real or not: from when the ACK of the first lost byte was due"
+            }
+            SenderState::ZeroWindow => "time in which data waited and the receiver's window was 0",
+            SenderState::ReceiverWindow => {
+                "time in which the receiver's window had no room for the next segment"
+            }
+            SenderState::SenderBuffer => "time in which the send buffer was full of data in flight",
+            SenderState::Network => {
+                "time in which data was in flight, limited by the congestion window or the path"
+            }
+            SenderState::Application => "time in which the application had nothing to send",
+            SenderState::Closing => "time after its FIN, once all its data was acknowledged",
+            SenderState::Unknown => "time in which the capture does not show the sender's state",
+        };
+        let header = (format!("{}_ms", state.name()), "ms", about);
+        columns = columns.real(header, move |d| Some(ms(d.time.of(state))));
+    }
+    columns
 }
 
 /// A part of a distribution and its name.

@@ -11,7 +11,7 @@ use recoup_table::{Columns, Part};
 use recoup_trace::analyze::{Findings, Settings};
 use recoup_trace::finding::{
     CapturePoint, Closing, Connection, Direction, Evidence, Explanation, Identification, Opening,
-    Retransmission, RttQuantiles, Triggers, Vantage, Verdict,
+    Retransmission, RttQuantiles, SenderState, Triggers, Vantage, Verdict,
 };
 use recoup_trace::read::{Counts, Reader};
 use recoup_trace::study::{Explained, Sender};
@@ -102,6 +102,12 @@ fn connection(id: u64, recovering: Duration, retransmissions: &[Retransmission])
         recovering,
         ..Direction::default()
     };
+    for (state, millis) in [
+        (SenderState::Recovering, 300),
+        (SenderState::Application, 1700),
+    ] {
+        there.time.add(state, millis * 1_000_000);
+    }
     for r in retransmissions {
         there.retransmissions.add(r.triggers, r.verdict);
     }
@@ -233,7 +239,10 @@ fn a_connection_is_one_row_with_both_senders() {
         ("src_identification", json!("several")),
         ("src_profile", json!("linux-3.17|linux-6")),
         ("src_explained", json!(3)),
-        ("src_recovering_ms", json!(500.0)),
+        ("src_detecting_and_recovering_ms", json!(500.0)),
+        ("src_recovering_ms", json!(300.0)),
+        ("src_application_ms", json!(1700.0)),
+        ("src_zero_window_ms", json!(0.0)),
         ("dst_vantage", json!("unknown")),
         ("dst_retransmissions", json!(0)),
         ("dst_rtt_p50_ms", Value::Null),

@@ -132,13 +132,12 @@ fn episodes(connection: &Connection, rows: &[Retransmission]) -> Vec<String> {
     for (row, cost) in costly {
         let since = row.at.since(connection.begun);
         let line = format!(
-            "  {:>10}  frame {:<8} {:>8}  {} sent: {}; {}",
+            "  {:>10}  frame {:<8} {:>8}  {} sent: {}",
             format!("{:.3} s", since.as_secs_f64()),
             row.frame,
             duration(cost.lost),
             row.endpoints.src,
-            episode(row, cost.cause),
-            row.verdict.name()
+            episode(row, cost.cause)
         );
         lines.extend(wrap(&line, 35));
     }

@@ -1,6 +1,7 @@
 //! The connections that come first by some order.
 
 use super::facts::lost_by;
+use recoup_draw::page::MAX_FRAMES;
 use recoup_trace::finding::{Connection, EpisodeCost, Retransmission};
 use std::cmp::Reverse;
 use std::time::Duration;
@@ -93,6 +94,8 @@ pub struct Ranked {
     /// Its retransmissions, ordered by frame: all of the [first connections](DRAWN), and of the others
     /// the first ones of the episodes that lost most time.
     pub retransmissions: Vec<Retransmission>,
+    /// The frames of its retransmissions, as many as a page holds.
+    pub frames: Vec<u64>,
     value: u64,
 }
 
@@ -155,6 +158,7 @@ impl Worst {
         self.rows += rows.len();
         self.kept.push(Ranked {
             connection,
+            frames: rows.iter().map(|row| row.frame).take(MAX_FRAMES).collect(),
             retransmissions: rows.iter().copied().take(DRAWN_ROWS).collect(),
             value,
         });

@@ -15,8 +15,8 @@ use recoup_units::Instant;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-/// Points of a line over time: about one for each two pixels.
-const MOST_POINTS: usize = 400;
+/// Points of a line over time: about one for each four pixels.
+const MOST_POINTS: usize = 200;
 
 /// A connection's diagrams, and what they lack.
 #[derive(Clone, Debug, Default)]
@@ -42,6 +42,13 @@ pub fn explanation_page(analyzed: &Analyzed<Facts>, drawn: Vec<Drawn>, order: So
         breakdowns: breakdowns(facts),
         charts: charts(&facts.timeline, begun),
         table: table(facts, begun, order),
+        connections_about: match order {
+            SortBy::TimeLost => "The connections that lost most time.".into(),
+            _ => format!(
+                "The first connections of the table: those {}.",
+                order.about()
+            ),
+        },
         connections: connections
             .map(|(ranked, drawn)| connection(&analyzed.capture, ranked, drawn))
             .collect(),
@@ -106,7 +113,7 @@ fn breakdowns(facts: &Facts) -> Vec<Breakdown> {
         Part {
             name: cause_title(cause).into(),
             amount: of.as_secs_f64(),
-            text: format!("{} ({})", duration(of), percent_of(of, lost)),
+            text: duration(of),
             about: count(facts.lost.times(cause).into(), "occurrence"),
             colour: if cause == Cause::Unknown {
                 Part::GREY
@@ -124,7 +131,7 @@ fn breakdowns(facts: &Facts) -> Vec<Breakdown> {
             Part {
                 name: state_title(state).into(),
                 amount: of.as_secs_f64(),
-                text: format!("{} ({})", duration(of), percent_of(of, all)),
+                text: duration(of),
                 about: String::new(),
                 colour: if state == SenderState::Unknown {
                     Part::GREY
@@ -373,6 +380,7 @@ fn table(facts: &Facts, begun: Instant, order: SortBy) -> Table {
     let rows = facts.worst.connections().iter().map(|ranked| Row {
         connection: ranked.connection.id.to_string(),
         filter: display_filter(&ranked.connection),
+        retransmissions: ranked.frames.clone(),
         cells: columns
             .iter()
             .map(|(_, cell)| cell(ranked, begun))

@@ -8,6 +8,7 @@ mod identified;
 mod middle;
 mod replayed;
 mod succession;
+mod time;
 
 use super::*;
 use crate::analyze::shard::connection_table;
@@ -24,6 +25,7 @@ mod merged_analyses;
 mod path_mtu;
 mod paused;
 mod pieces;
+mod selection;
 
 const CLIENT: &str = "192.0.2.1:40000";
 const SERVER: &str = "198.51.100.2:80";
@@ -151,7 +153,18 @@ fn finished<F: Findings>(
 
 fn analyzed(packets: &[CapturedPacket], settings: &Settings) -> Kept {
     paused::check(packets, settings);
-    merged_parts(follow(packets.iter().copied(), settings, Kept::default))
+    selection::check(packets, settings);
+    let kept = merged_parts(follow(packets.iter().copied(), settings, Kept::default));
+    for connection in &kept.connections {
+        for direction in &connection.directions {
+            assert_eq!(
+                direction.time.total(),
+                connection.duration(),
+                "{direction:?}"
+            );
+        }
+    }
+    kept
 }
 
 /// The sorted findings of all shards.

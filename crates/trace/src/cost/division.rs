@@ -409,9 +409,10 @@ impl Division {
         let life = last.nanos_since(first);
         let begun = self.begun.clamp(first, last);
         let before = begun.nanos_since(first);
-        match ending.had_handshake {
-            true => time.add(SenderState::Connecting, before),
-            false => time.add_unknown(WhyUnknown::CaptureBegins, before),
+        match (ending.had_handshake, ending.one_direction) {
+            (true, _) => time.add(SenderState::Connecting, before),
+            (false, false) => time.add_unknown(WhyUnknown::CaptureBegins, before),
+            (false, true) => time.add_unknown(WhyUnknown::OneDirection, before),
         }
         let rest = life - before;
         if ending.one_direction {

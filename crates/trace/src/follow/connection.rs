@@ -1,5 +1,6 @@
 //! The state of one connection: its handshake, its two directions and its end.
 
+mod attention;
 mod succession;
 
 use super::TimedPacket;
@@ -27,6 +28,8 @@ use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
+pub(crate) use attention::Attention;
+use attention::BeforeWindow;
 pub(crate) use succession::Owner;
 
 /// The state of one connection. What each packet needs comes first, as in [`DirectionState`].
@@ -54,9 +57,9 @@ pub(crate) struct ConnectionState {
     pub has_doubtful_packets: bool,
     /// Packets between its ends had several marks.
     pub in_pair: bool,
+    pub attention: Attention,
     /// Its capture point, from the lower end, if the file holds several.
     pub point: Option<u8>,
-    opening: Opening,
 
     // The next three.
     pub shared: Shared,
@@ -66,12 +69,16 @@ pub(crate) struct ConnectionState {
     directions: [DirectionState; 2],
 
     // What few packets need.
+    opening: Opening,
     handshake: Handshake,
     /// Distinguishes connections that used the same slot.
     pub serial: u64,
     /// The connection's number in the capture, once it has one.
     pub number: OptionalU64,
+    /// The frame of its first packet in the capture.
     first_frame: u64,
+    /// What was counted before the time window.
+    before: Option<Box<BeforeWindow>>,
     /// When the first packet was captured, by its timestamp in the capture.
     begun: Instant,
     first: Instant,
@@ -82,7 +89,7 @@ pub(crate) struct ConnectionState {
 const _: () = {
     assert!(offset_of!(ConnectionState, shared) == 64);
     // Tens of thousands are kept, and the allocator has blocks of this size.
-    assert!(size_of::<ConnectionState>() <= 1408);
+    assert!(size_of::<ConnectionState>() <= 1536);
 };
 
 /// The last SYN of a direction.
@@ -182,6 +189,8 @@ impl ConnectionState {
             serial,
             number: OptionalU64::NONE,
             first_frame: packet.frame,
+            before: None,
+            attention: Attention::Followed,
             last_frame: packet.frame,
             shared: Shared::new(packet.endpoints),
             marks: [None; 2],
@@ -221,6 +230,8 @@ impl ConnectionState {
         self.serial = serial;
         self.number = OptionalU64::NONE;
         self.first_frame = packet.frame;
+        self.before = None;
+        self.attention = Attention::Followed;
         self.last_frame = packet.frame;
         self.shared = Shared::new(endpoints);
         self.marks = [None; 2];
@@ -571,6 +582,7 @@ impl ConnectionState {
     pub fn is_half_open(&self) -> bool {
         let Handshake { syns, syn_acks, .. } = self.handshake;
         let duplicates: u64 = self.directions.iter().map(|d| d.duplicates).sum();
+        let duplicates = duplicates + self.before.as_ref().map_or(0, |before| before.duplicates);
         self.packets == u64::from(syns) + u64::from(syn_acks) + duplicates
     }
 
@@ -595,6 +607,9 @@ impl ConnectionState {
         if let Some(number) = self.number.get() {
             self.number = number.saturating_add(by.connections).into();
         }
+        if let Some(before) = &mut self.before {
+            before.next_frame = before.next_frame.saturating_add(by.frames);
+        }
         for frame in [&mut self.first_frame, &mut self.last_frame] {
             *frame = frame.saturating_add(by.frames);
         }
@@ -612,7 +627,14 @@ impl ConnectionState {
     #[inline]
     pub fn memory(&self) -> usize {
         let directions = self.directions.iter().map(DirectionState::memory);
-        allocated(size_of::<Self>()) + directions.sum::<usize>() + self.pending_syns.heap_size()
+        let before = self
+            .before
+            .as_ref()
+            .map(|_| allocated(size_of::<BeforeWindow>()));
+        allocated(size_of::<Self>())
+            + directions.sum::<usize>()
+            + self.pending_syns.heap_size()
+            + before.unwrap_or(0)
     }
 
     /// Updates [`counted_memory`](Self::counted_memory). Returns the change.
@@ -637,6 +659,9 @@ impl ConnectionState {
     /// meaning.
     #[inline]
     pub fn prefetch(&self) -> u64 {
+        if self.attention == Attention::LeftOut {
+            return self.prefetch_skimmed();
+        }
         let sides = self.directions.iter().map(DirectionState::prefetch);
         let own = self.packets ^ self.shared.prefetch() ^ self.pending_syns.len() as u64;
         sides.fold(own, |a, b| a ^ b)
@@ -666,6 +691,7 @@ impl ConnectionState {
             capture_point: CapturePoint::default(),
             directions: Default::default(),
         };
+        let had_handshake = self.directions.iter().any(|side| side.syn().is_some());
         for side in [0, 1] {
             let end = ConnectionEnd {
                 connection: self.id(),
@@ -677,6 +703,7 @@ impl ConnectionState {
                 at: self.last,
                 was_over,
                 one_direction: self.has_sent != [true; 2],
+                had_handshake: had_handshake && self.opening == Opening::Handshake,
             };
             let context = DirectionContext {
                 shared: &self.shared,
@@ -692,6 +719,9 @@ impl ConnectionState {
         }
         self.add_handshake(&mut rows[from..], &mut found);
         rows[from..].sort_by_key(|row| row.retransmission.frame);
+        if let Some(before) = &self.before {
+            before.leave_out(&mut found);
+        }
         found
     }
 }

@@ -26,6 +26,7 @@ mod probes;
 mod recent_acks;
 mod recording;
 mod send_clock;
+mod skim;
 mod time;
 mod unseen_original;
 

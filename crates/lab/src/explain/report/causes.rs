@@ -21,16 +21,21 @@ pub struct CauseLine {
 }
 
 /// Causes that are shown as one.
-const GROUPS: [(&str, &[Cause]); 12] = [
+const GROUPS: [(&str, &[Cause]); 14] = [
     ("Lost SYNs", &[Cause::LostSyn]),
     ("Lost SYN-ACKs", &[Cause::LostSynAck]),
+    ("Lost handshakes", &[Cause::LostSynOrSynAck]),
+    ("Unanswered SYNs", &[Cause::UnansweredSyn]),
     ("Lost segments", &[Cause::LostSegment, Cause::Burst]),
     ("Lost tails", &[Cause::TailByProbe, Cause::TailByTimeout]),
     ("Timeouts", &[Cause::LossByTimeout]),
     ("Lost retransmissions", &[Cause::LostRetransmission]),
     ("Reordering", &[Cause::Reordering]),
     ("Delay spikes", &[Cause::DelaySpike]),
-    ("Lost ACKs", &[Cause::LostAcks]),
+    (
+        "Lost or late ACKs",
+        &[Cause::LostAcks, Cause::LateOrLostAcks],
+    ),
     ("Path MTU", &[Cause::PathMtu]),
     ("Zero windows", &[Cause::ZeroWindow]),
     ("Not explained", &[Cause::Unknown]),
@@ -82,20 +87,18 @@ fn clause(facts: &Facts, cause: Cause) -> Option<String> {
         return None;
     }
     let of = &facts.causes[cause as usize];
-    let mean = facts.lost.of(cause) / facts.lost.times(cause);
-    let each = format!(
-        "{} each",
-        of.each
-            .summary()
-            .map_or_else(|| duration(mean), |each| millis(each.p50))
-    );
+    let each = each(of, facts.lost.of(cause), n);
+    let often = format!("{}{each}", times(n));
     let after = found_after(&of.detection);
     Some(match cause {
         Cause::LostSyn | Cause::LostSynAck => {
-            format!(
-                "{}, {each}: the handshake's retransmission timeout",
-                times(n)
-            )
+            format!("{often}: the handshake's retransmission timeout")
+        }
+        Cause::LostSynOrSynAck => {
+            format!("{often}: a SYN or its SYN-ACK was lost, and the capture does not show which")
+        }
+        Cause::UnansweredSyn => {
+            format!("{often}: the SYN arrived, and the host answered only when it came again")
         }
         Cause::LostSegment => format!("{} found by ACKs{after}{}", grouped(n), at_rtt(of)),
         Cause::Burst => format!(
@@ -109,30 +112,45 @@ fn clause(facts: &Facts, cause: Cause) -> Option<String> {
             format!("{} found by the retransmission timeout{after}", grouped(n))
         }
         Cause::LossByTimeout => format!(
-            "{}, {each}: too few ACKs reported the loss, and the retransmission timeout found it{after}",
-            times(n)
+            "{often}: too few ACKs reported the loss, and the retransmission timeout found it{after}"
         ),
         Cause::LostRetransmission => {
-            format!("{}, {each}: the retransmission was lost as well", times(n))
+            format!("{often}: the retransmission was lost as well")
         }
         Cause::Reordering => format!(
             "{} found losses where packets had only arrived out of order: {} unneeded",
             times(n),
             count(of.segments, "retransmission")
         ),
-        Cause::DelaySpike => format!(
-            "{}, {each}: ACKs came later than the usual round-trip time, and nothing was lost",
-            times(n)
-        ),
-        Cause::LostAcks => format!("{}, {each}: only ACKs were lost", times(n)),
-        Cause::PathMtu => format!("{}, {each}: segments were too large for the path", times(n)),
-        Cause::ZeroWindow => format!(
-            "{}, {} each: the receiver's window was closed while data waited",
-            times(n),
-            duration(mean)
-        ),
-        Cause::Unknown => format!("{}, {each}: the capture does not show why", times(n)),
+        Cause::DelaySpike => {
+            format!("{often}: ACKs came later than the usual round-trip time, and nothing was lost")
+        }
+        Cause::LostAcks => format!("{often}: only ACKs were lost"),
+        Cause::LateOrLostAcks => format!("{often}: no data was lost, but ACKs were late or lost"),
+        Cause::PathMtu => format!("{often}: segments were too large for the path"),
+        Cause::ZeroWindow => {
+            format!("{often}: the receiver's window was closed while data waited")
+        }
+        Cause::Unknown => format!("{often}: the capture does not show why"),
     })
+}
+
+/// What an occurrence cost, if there are several: the median, and the most where that is far from it.
+fn each(of: &CauseFacts, lost: Duration, n: u64) -> String {
+    if n == 1 {
+        return String::new();
+    }
+    match of.each.summary() {
+        Some(each) if each.max > 2.0 * each.p50 => {
+            format!(
+                ", {} each (median) and {} at most",
+                millis(each.p50),
+                millis(each.max)
+            )
+        }
+        Some(each) => format!(", {} each", millis(each.p50)),
+        None => format!(", {} on average", duration(lost.div_f64(n as f64))),
+    }
 }
 
 /// The median time until the loss was found.
@@ -171,6 +189,8 @@ const fn names(cause: Cause) -> (&'static str, &'static str) {
     match cause {
         Cause::LostSyn => ("a lost SYN", "lost SYNs"),
         Cause::LostSynAck => ("a lost SYN-ACK", "lost SYN-ACKs"),
+        Cause::LostSynOrSynAck => ("a lost SYN or SYN-ACK", "lost SYNs or SYN-ACKs"),
+        Cause::UnansweredSyn => ("an unanswered SYN", "unanswered SYNs"),
         Cause::LostSegment => ("a lost segment", "lost segments"),
         Cause::Burst => ("a burst of losses", "bursts of losses"),
         Cause::TailByProbe => ("a lost tail, probed", "lost tails, probed"),
@@ -180,17 +200,20 @@ const fn names(cause: Cause) -> (&'static str, &'static str) {
         Cause::Reordering => ("reordering", "times reordering"),
         Cause::DelaySpike => ("a delay spike", "delay spikes"),
         Cause::LostAcks => ("lost ACKs", "times lost ACKs"),
+        Cause::LateOrLostAcks => ("late or lost ACKs", "times late or lost ACKs"),
         Cause::PathMtu => ("a segment too large", "segments too large"),
         Cause::ZeroWindow => ("a zero window", "zero windows"),
         Cause::Unknown => ("an unexplained episode", "unexplained episodes"),
     }
 }
 
-/// An episode of a connection in a few words, with its trigger and how long the loss went unnoticed.
+/// An episode of a connection in a few words: its cause, and why its first retransmission was sent.
 pub fn episode(row: &Retransmission, cause: Cause) -> String {
-    let found = match row.detection {
-        Some(detection) => format!(", {} after {}", row.triggers, duration(detection)),
-        None => format!(", {}", row.triggers),
+    let after = match row.detection {
+        Some(detection) => format!(" after {}", duration(detection)),
+        None => String::new(),
     };
-    format!("{}{found}", occurrences(cause, 1))
+    let (triggers, verdict) = (row.triggers, row.verdict.name());
+    let cause = names(cause).0;
+    format!("{cause} (first retransmission: {triggers}{after}, {verdict})")
 }

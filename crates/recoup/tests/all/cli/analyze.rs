@@ -2,6 +2,7 @@
 
 mod endings;
 mod join;
+mod part;
 mod state;
 
 use crate::cli::{Folder, Outcome, csv_rows};

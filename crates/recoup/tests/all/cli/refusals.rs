@@ -304,6 +304,15 @@ fn unknown_arguments() {
         (&["paper", "tail-loss", "fig3"], "fig1, fig2"),
         (&["paper", "tail-loss", "--format", "png"], "'png'"),
         (&["scenario", "show"], "<NAME>"),
+        (
+            &["analyze", "x.pcap", "--filter", "port http"],
+            "column 6: `http`: expected a port",
+        ),
+        (&["analyze", "x.pcap", "--from", "5"], "`5` is not a time"),
+        (
+            &["analyze", "x.pcap", "--from", "5s", "--to", "5s"],
+            "expected --from before --to",
+        ),
     ] {
         refuses(&dir, args, &[part]);
     }

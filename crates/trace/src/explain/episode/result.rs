@@ -17,6 +17,8 @@ pub(crate) struct ConnectionEnd {
     pub at: Instant,
     /// The capture holds packets of one end only.
     pub one_direction: bool,
+    /// The capture holds a SYN.
+    pub had_handshake: bool,
     /// The connection was over before, and what its senders showed was passed on then.
     pub was_over: bool,
 }

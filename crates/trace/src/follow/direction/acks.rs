@@ -6,6 +6,7 @@ use super::recent_acks::PassingAck;
 use super::{DirectionState, offset_near};
 use crate::ablation::{Step, reaches};
 use crate::cost::lost::delays::{LateAck, is_late};
+use crate::finding::Vantage;
 use crate::follow::shared::DirectionContext;
 use crate::read::CapturedPacket;
 use recoup_recovery::Ack;
@@ -85,7 +86,7 @@ impl DirectionState {
         let took = self.remember_acknowledged(cumulative, now, response_time, missing);
         if let Some(timeline) = &context.replay_context.timeline {
             // At the receiver an ACK follows its data at once.
-            let rtt = took.filter(|_| !context.shared.is_away(context.side));
+            let rtt = took.filter(|_| context.vantage() != Vantage::Receiver);
             timeline.borrow_mut().on_ack(now, bytes, rtt);
         }
         took
@@ -162,7 +163,7 @@ impl DirectionState {
     /// Another such ACK, or data above it, confirms it. In a capture without any data, every ACK
     /// counts.
     #[cold]
-    fn is_confirmed(&mut self, cumulative: Offset) -> bool {
+    pub(super) fn is_confirmed(&mut self, cumulative: Offset) -> bool {
         let confirms = self.is_unconfirmed && self.unconfirmed_ack <= cumulative;
         self.is_unconfirmed = true;
         self.unconfirmed_ack = cumulative;

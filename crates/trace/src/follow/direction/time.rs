@@ -14,6 +14,12 @@ const NO_EDGE: Offset = Offset(u64::MAX);
 /// A segment that waited for an ACK leaves within this time in ns after it.
 const PROMPT: u64 = 1_000_000;
 
+/// The same away from the sender: most timestamps that say when a segment left have ticks of 1 ms.
+const PROMPT_AWAY: u64 = 3_000_000;
+
+/// Away from the sender, ACKs and data take this fraction (1/n) of their way longer or shorter than others.
+const JITTER: u64 = 32;
+
 /// But never later than after this fraction (1/n) of the round-trip time.
 const PROMPT_RTTS: u64 = 8;
 
@@ -39,9 +45,13 @@ impl DirectionState {
     #[inline]
     fn prompt(&self, lag: u64) -> u64 {
         let rtt = self.rtts.least_nanos() + lag;
-        match rtt {
+        let prompt = match lag {
             0 => PROMPT,
-            rtt => (rtt / PROMPT_RTTS).min(PROMPT.max(lag / PROMPT_RTTS)),
+            lag => PROMPT_AWAY.max(lag / JITTER),
+        };
+        match rtt {
+            0 => prompt,
+            rtt => prompt.min(rtt / PROMPT_RTTS),
         }
     }
 
@@ -219,7 +229,7 @@ impl DirectionState {
             false => self.heard_here(),
         };
         let ending = Ending {
-            had_handshake: self.syn().is_some(),
+            had_handshake: end.had_handshake,
             one_direction: end.one_direction,
             is_closing: self.nxt >= self.fin && heard.una >= self.idle_at(),
         };
