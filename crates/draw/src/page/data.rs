@@ -10,6 +10,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use std::cmp::Reverse;
 
+/// A direction with few marks keeps this many, however many the other one has.
+const LEAST_LIMIT: usize = 500;
+
 /// The number of closed windows of a panel that the page holds.
 const MAX_ZERO_WINDOWS: usize = 2000;
 
@@ -45,7 +48,8 @@ pub(super) fn detail(connection: &Connection) -> (String, Option<String>) {
     let mut panels = Vec::with_capacity(marks.len());
     for (direction, items) in connection.directions.iter().zip(marks) {
         let share = items.len() as f64 / total.max(1) as f64;
-        let thinned = thin(items, (MAX_MARKS as f64 * share) as usize);
+        let limit = (MAX_MARKS as f64 * share) as usize;
+        let thinned = thin(items, limit.max(LEAST_LIMIT));
         merged += thinned.merged;
         left_out += thinned.left_out;
         panels.push(PanelData {
@@ -80,10 +84,9 @@ fn zero_windows(panel: &Panel) -> Vec<(u64, u64)> {
 /// `text` as one word of a POSIX shell.
 fn quoted(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_./+-".contains(c);
-    if !text.is_empty() && !text.starts_with('-') && text.chars().all(is_plain) {
+    if !text.is_empty() && text.chars().all(is_plain) {
         return text.to_string();
     }
-    // `tshark -r` takes its argument as it is, even if it begins with a hyphen.
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 

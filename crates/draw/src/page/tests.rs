@@ -198,13 +198,22 @@ fn rows_beyond_the_limit_are_left_out() {
 
 #[test]
 fn merged_marks_are_reported() {
+    let mut busy = connection("1", MAX_MARKS as u64 * 3);
+    busy.directions.push(Direction {
+        sender: "server".into(),
+        panel: panel(10),
+    });
     let page = Page {
-        connections: vec![connection("1", MAX_MARKS as u64 * 3)],
+        connections: vec![busy],
         ..Page::default()
     };
     let html = page.to_html();
     assert!(html.contains(
-        "The diagrams have 60,000 marks, and the page holds at most 20,000 of a connection."
+        "The diagrams have 60,010 marks, and the page holds at most 20,000 of a connection."
     ));
     assert!(html.contains("are merged with a neighbour of their kind; every"));
+    assert!(
+        html.contains("\"count\":10,"),
+        "the direction with few marks keeps them"
+    );
 }
