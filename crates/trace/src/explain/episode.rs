@@ -79,6 +79,10 @@ pub(crate) struct Episode {
     recovered_at: Instant,
     /// The row that began this recovery, and its bytes, until they are acknowledged.
     unanswered: Option<(u32, Span)>,
+    /// The same row, and what had been sent before it, until the receiver reports the last byte of that.
+    unreported: Option<(u32, Offset)>,
+    /// The end of what was retransmitted since that row.
+    retransmitted_to: Offset,
     /// What the receiver reported above its cumulative ACKs.
     reports: ReportsAbove,
 }
@@ -101,6 +105,8 @@ impl Episode {
         self.recovering.clear();
         self.recovered_at = Instant::ZERO;
         self.unanswered = None;
+        self.unreported = None;
+        self.retransmitted_to = Offset(0);
         self.reports = ReportsAbove::default();
     }
 
@@ -110,6 +116,7 @@ impl Episode {
         let replays = self.profile_replays.iter();
         self.explained <= rows
             && self.unanswered.is_none_or(|(row, _)| (row as usize) < rows)
+            && self.unreported.is_none_or(|(row, _)| (row as usize) < rows)
             && self.recovering.iter().all(|&row| (row as usize) < rows)
             && replays
                 .into_iter()
@@ -341,9 +348,14 @@ impl Episode {
             explained: Default::default(),
             verdict: (Verdict::Unknowable, Evidence::Ambiguous).into(),
             arrival: None,
-            all_due: prior.all_due,
+            // The report of the last byte would have been its ACK.
+            all_due: match self.reports.highest >= prior.nxt {
+                true => self.reports.at,
+                false => prior.all_due,
+            },
             clues: Clues {
                 reported_above: self.reports.is_above(span.start),
+                within_recovery: !self.recovering.is_empty(),
                 is_last: span.end >= prior.nxt,
                 original_held_up: prior.original_held_up,
                 ..Clues::default()
@@ -351,9 +363,16 @@ impl Episode {
         };
         self.rows.push(row);
         if retransmitted {
-            if self.recovering.is_empty() && !prior.acknowledged {
-                self.unanswered = Some((index, span));
+            if self.recovering.is_empty() {
+                self.unanswered = (!prior.acknowledged).then_some((index, span));
+                self.unreported = (self.reports.highest < prior.nxt).then_some((index, prior.nxt));
             }
+            self.retransmitted_to = match self.recovering.is_empty() {
+                true => span.end,
+                false => self.retransmitted_to.max(span.end),
+            };
+            // A report of this copy shows nothing of the original.
+            self.unreported = self.unreported.filter(|(_, nxt)| span.end < *nxt);
             // Bytes above `snd_nxt` are sent for the first time here.
             let old = Span::new(span.start, span.end.min(prior.nxt));
             self.ack_verdicts
@@ -450,7 +469,18 @@ impl Episode {
         if !self.ack_verdicts.is_idle() || ack.has_blocks() || self.without_sack {
             self.ack_verdicts.on_ack(at, una, ack, echo, sent);
         }
-        self.reports.on_ack(una, ack, self.without_sack);
+        self.reports.on_ack(at, una, ack, self.without_sack);
+        if let Some((index, end)) = self.unreported
+            && (self.reports.highest >= end || ack.cumulative >= end)
+        {
+            self.unreported = None;
+            let row = &mut self.rows[index as usize];
+            // Once the hole is filled, nothing holds up an ACK that no report preceded.
+            let in_time = row.clues.reported_above && una >= self.retransmitted_to;
+            if self.reports.highest >= end || in_time {
+                row.all_due = at;
+            }
+        }
         if let Some((index, span)) = self.unanswered
             && span.end <= ack.cumulative
         {
@@ -678,6 +708,7 @@ impl Episode {
         let data = rows.filter(|row| !row.syn && row.verdict_at(vantage).is_some());
         let repairs = data.map(|row| Repair {
             at: row.at,
+            within: row.clues.within_recovery,
             all_due: row.all_due,
             until: row.recovery.map_or(end.at, |recovery| row.at + recovery),
             recovering: row.recovering,
@@ -701,22 +732,28 @@ fn answer(ack: &Ack, span: Span, missing: Option<u16>) -> Answer {
 /// What the receiver reported of data above its cumulative ACKs.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct ReportsAbove {
-    /// The highest byte that a SACK block has reported.
+    /// The highest byte that a SACK block has reported, and when one did first.
     highest: Offset,
+    at: Instant,
     /// The last ACK: its number and window.
     last: (Offset, u64),
 }
 
 impl ReportsAbove {
-    fn on_ack(&mut self, una: Offset, ack: &Ack, without_sack: bool) {
+    fn on_ack(&mut self, at: Instant, una: Offset, ack: &Ack, without_sack: bool) {
         for block in ack.blocks() {
-            self.highest = self.highest.max(block.end);
+            if block.end > self.highest {
+                (self.highest, self.at) = (block.end, at);
+            }
         }
         let this = (ack.cumulative, ack.window);
         let repeated = without_sack && this == self.last && !ack.carries_data;
         // A duplicate ACK reports some byte above (RFC 5681 §3.2).
         if repeated && ack.cumulative >= una {
-            self.highest = self.highest.max(ack.cumulative + 1);
+            let above = ack.cumulative + 1;
+            if above > self.highest {
+                (self.highest, self.at) = (above, at);
+            }
         }
         self.last = this;
     }

@@ -602,8 +602,6 @@ impl DirectionState {
     ) -> Learned {
         let zero_windows = self.division.zero_windows();
         found.time = self.finish_division(end, context);
-        let zero_window = found.time.of(SenderState::ZeroWindow);
-        (found.lost).add_several(Cause::ZeroWindow, zero_windows, zero_window);
         let mut episode = self.episode.take();
         if let Some(episode) = &mut episode
             && self.duplicates * 4 >= self.segments
@@ -623,13 +621,21 @@ impl DirectionState {
         if let Some(late) = &self.late_acks {
             late.add_to(&mut found.lost);
         }
-        let Some(mut episode) = episode else {
-            return Learned::default();
-        };
-        let episode_context = self.episode_context(context);
-        let learned = episode.close(&episode_context, end, found, report);
-        if episode.memory() <= MOST_POOLED {
-            episode_context.pools.episodes.give(episode);
+        let mut learned = Learned::default();
+        if let Some(mut episode) = episode {
+            let episode_context = self.episode_context(context);
+            learned = episode.close(&episode_context, end, found, report);
+            if episode.memory() <= MOST_POOLED {
+                episode_context.pools.episodes.give(episode);
+            }
+        }
+        if zero_windows > 0 {
+            // An episode that both divide differently takes the time.
+            let left = end.at.since(end.first).saturating_sub(found.lost.total());
+            let closed = found.time.of(SenderState::ZeroWindow).min(left);
+            found
+                .lost
+                .add_several(Cause::ZeroWindow, zero_windows, closed);
         }
         learned
     }

@@ -55,13 +55,11 @@ fn lost(conversation: Conversation) -> Vec<(&'static str, u32, f64)> {
 
 #[test]
 fn an_episode_loses_what_comes_after_the_ack_was_due() {
-    // The last segment left at 100.09 and was due 54.5 ms later, the average of the round-trip times so far.
     let kept = repaired().analyzed();
     let cost = kept.retransmissions[0].cost.unwrap();
     assert_eq!((cost.cause, cost.segments), (Cause::LostSegment, 1));
-    let rtt = kept.retransmissions[0].rtt.unwrap();
-    let due = Duration::from_micros(100_090) + rtt;
-    assert_eq!(cost.lost, Duration::from_micros(209_600) - due);
+    // The receiver reported the last segment at 159 ms.
+    assert_eq!(cost.lost, Duration::from_micros(209_600 - 159_000));
     assert!(cost.recovering >= cost.lost);
 }
 
@@ -239,4 +237,74 @@ fn totals_after_revisions_are_those_of_an_analysis_that_knew_from_the_start() {
         assert_eq!(lost, known, "{timestamps}");
         assert!(lost.times(Cause::Unknown) > 0 || timestamps, "{lost:?}");
     }
+}
+
+#[test]
+fn a_zero_window_loses_the_time_in_which_data_waits() {
+    // (when a probe comes, when the next data comes after the window opened at 900 ms, what was lost)
+    let cases: [(Option<f64>, f64, &[(&str, u32, f64)]); 3] = [
+        (Some(350.0), 900.1, &[("zero_window", 1, 750.0)]),
+        // Data that leaves as the window opens waited.
+        (None, 900.1, &[("zero_window", 1, 750.0)]),
+        (None, 1500.0, &[]),
+    ];
+    for (probe, next, expected) in cases {
+        let mut conversation = Conversation::opened(0.0);
+        conversation.data(100.0, 0, 1000);
+        conversation.ack(150.0, 1000, 0, 0).segment.window = 0;
+        if let Some(at) = probe {
+            conversation.data(at, 1000, 1);
+            conversation.ack(at + 50.0, 1000, 0, 0).segment.window = 0;
+        }
+        conversation.ack(900.0, 1000, 0, 0);
+        conversation.data(next, 1000, 1000);
+        conversation.ack(next + 50.0, 2000, 0, 0);
+        assert_eq!(lost(conversation), expected, "{probe:?} {next}");
+    }
+}
+
+/// Six segments. Nothing of the `lost` ones arrives; the others are reported. One is retransmitted at `again` ms.
+fn flight(lost: std::ops::Range<i64>, again: f64) -> Conversation {
+    let mut conversation = Conversation::opened(0.0);
+    conversation.data(60.0, 0, 1000);
+    conversation.ack(110.0, 1000, 0, 0);
+    for i in 1..7 {
+        conversation.data(200.0 + i as f64 * 0.01, i * 1000, 1000);
+    }
+    conversation.ack(250.0, lost.start * 1000, 0, 0);
+    if lost.end < 7 {
+        conversation.ack(250.1, lost.start * 1000, lost.end * 1000, 7000);
+    }
+    conversation.data(again, lost.start * 1000, 1000);
+    for i in lost.start + 1..lost.end {
+        conversation.ack(again + 50.0 + i as f64, i * 1000, 0, 0);
+        conversation.data(again + 50.1 + i as f64, i * 1000, 1000);
+    }
+    conversation.ack(again + 60.0 + lost.end as f64, 7000, 0, 0);
+    conversation
+}
+
+#[test]
+fn what_the_receiver_had_reported_tells_a_tail_from_a_loss_within_the_flight() {
+    // (lost segments, when the timeout came, cause)
+    let cases = [
+        (5..7, 1300.0, "tail_by_timeout"),
+        (1..7, 1300.0, "tail_by_timeout"),
+    ];
+    for (segments, again, expected) in cases {
+        let [(cause, times, ms)] = lost(flight(segments.clone(), again))[..] else {
+            panic!("{segments:?}")
+        };
+        assert_eq!((cause, times), (expected, 1), "{segments:?}");
+        assert!((1100.0..1120.0).contains(&ms), "{ms}");
+    }
+}
+
+#[test]
+fn the_report_of_the_last_byte_is_when_its_ack_would_have_come() {
+    let kept = flight(3..4, 290.0).analyzed();
+    let cost = kept.retransmissions[0].cost.unwrap();
+    assert_eq!(cost.cause, Cause::LostSegment);
+    // From 250.1, when segments up to the last one were reported, to 354.
+    assert_eq!(cost.lost, Duration::from_micros(103_900));
 }

@@ -11,6 +11,7 @@
 //! | the same, but something sent later was reported | [`Cause::LossByTimeout`] |
 //! | one was needed and sent by a tail loss probe | [`Cause::TailByProbe`] |
 //! | one was needed, its trigger is unknown | [`Cause::Unknown`] |
+//! | one was needed, by ACKs; the verdict on one by a timer is unknown | as if that was needed |
 //! | several segments sent before the episode were needed, by ACKs | [`Cause::Burst`] |
 //! | one was needed, by ACKs | [`Cause::LostSegment`] |
 //! | none was certainly needed, a verdict or the first trigger is unknown | [`Cause::Unknown`] |
@@ -38,6 +39,8 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct Clues {
     /// The receiver had reported something sent later.
     pub reported_above: bool,
+    /// An earlier retransmission had not been repaired.
+    pub within_recovery: bool,
     /// It was the last segment sent so far.
     pub is_last: bool,
     /// Its original was held up before the capture point.
@@ -69,13 +72,15 @@ pub(crate) enum Answer {
 struct Counts {
     path_mtu: bool,
     lost_retransmission: bool,
-    /// Of the first needed one by the RTO: whether something sent later had been reported.
-    by_timeout: Option<bool>,
+    /// What the first needed one by the RTO found.
+    by_timeout: Option<Cause>,
     by_probe: bool,
     by_unknown: bool,
     /// Segments that ACKs reported as lost.
     by_acks: u32,
     is_undecided: bool,
+    /// The cause that the first undecided one by a timer would be.
+    undecided_timer: Option<Cause>,
 }
 
 impl Counts {
@@ -85,6 +90,9 @@ impl Counts {
             Verdict::Spurious => return,
             Verdict::Unknowable => {
                 self.is_undecided = true;
+                if let Some(cause) = cause_by_timer(row) {
+                    self.undecided_timer.get_or_insert(cause);
+                }
                 return;
             }
             Verdict::Needed => {}
@@ -93,7 +101,7 @@ impl Counts {
         match retransmission.triggers.first() {
             Some(Trigger::Pmtu | Trigger::MtuProbe) => self.path_mtu = true,
             Some(Trigger::Rto | Trigger::SlowStart) => {
-                self.by_timeout.get_or_insert(clues.reported_above);
+                self.by_timeout = self.by_timeout.or(cause_by_timer(row));
             }
             Some(Trigger::Tlp) => self.by_probe = true,
             Some(Trigger::Fast | Trigger::Early) => {
@@ -106,31 +114,36 @@ impl Counts {
 
     /// `first` begins the episode.
     fn cause(&self, first: &ProvisionalRow) -> Cause {
-        match self {
-            Self { path_mtu: true, .. } => Cause::PathMtu,
-            Self {
-                lost_retransmission: true,
-                ..
-            } => Cause::LostRetransmission,
-            Self {
-                by_timeout: Some(false),
-                ..
-            } => Cause::TailByTimeout,
-            Self {
-                by_timeout: Some(true),
-                ..
-            } => Cause::LossByTimeout,
-            Self { by_probe: true, .. } => Cause::TailByProbe,
-            Self {
-                by_unknown: true, ..
-            } => Cause::Unknown,
-            Self { by_acks: 2.., .. } => Cause::Burst,
-            Self { by_acks: 1, .. } => Cause::LostSegment,
-            Self {
-                is_undecided: true, ..
-            } => Cause::Unknown,
-            _ => cause_of_spurious(first),
+        if self.path_mtu {
+            return Cause::PathMtu;
         }
+        if self.lost_retransmission {
+            return Cause::LostRetransmission;
+        }
+        if let Some(cause) = self.by_timeout {
+            return cause;
+        }
+        if self.by_probe {
+            return Cause::TailByProbe;
+        }
+        match (self.by_acks, self.undecided_timer) {
+            _ if self.by_unknown => Cause::Unknown,
+            (1.., Some(cause)) => cause,
+            (2.., None) => Cause::Burst,
+            (1, None) => Cause::LostSegment,
+            (0, _) if self.is_undecided => Cause::Unknown,
+            (0, _) => cause_of_spurious(first),
+        }
+    }
+}
+
+/// What a timer found, if one sent the segment.
+fn cause_by_timer(row: &ProvisionalRow) -> Option<Cause> {
+    match row.retransmission.triggers.first()? {
+        Trigger::Rto | Trigger::SlowStart if row.clues.reported_above => Some(Cause::LossByTimeout),
+        Trigger::Rto | Trigger::SlowStart => Some(Cause::TailByTimeout),
+        Trigger::Tlp => Some(Cause::TailByProbe),
+        _ => None,
     }
 }
 
@@ -229,5 +242,178 @@ pub(crate) fn name_causes<'a>(
     }
     if let Some(last) = current {
         last.name(lost);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::explain::identify::MOST_CANDIDATES;
+    use crate::finding::{EpisodeCost, Triggers};
+    use recoup_units::Instant;
+    use recoup_wire::{Endpoints, SeqNumber};
+    use std::time::Duration;
+
+    const LOST: Duration = Duration::from_millis(7);
+
+    /// A retransmission as its trigger, verdict and copy, with clues.
+    fn row(trigger: Option<Trigger>, verdict: Verdict, copy: u16, clues: Clues) -> ProvisionalRow {
+        let end = "192.0.2.1:80".parse().unwrap();
+        let triggers = trigger.map_or(Triggers::UNKNOWN, Triggers::from);
+        let retransmission = Retransmission {
+            frame: 1,
+            at: Instant::ZERO,
+            connection: 0,
+            endpoints: Endpoints { src: end, dst: end },
+            seq: SeqNumber(0),
+            len: 1000,
+            syn: false,
+            fin: false,
+            triggers,
+            verdict,
+            evidence: Evidence::Dsack,
+            copy,
+            detection: None,
+            recovery: None,
+            rtt: None,
+            flight: 1,
+            vantage: Vantage::Sender,
+            provisional: false,
+            capture_point: 0,
+            cost: None,
+        };
+        ProvisionalRow {
+            retransmission,
+            alternative: None,
+            triggers: [triggers; MOST_CANDIDATES],
+            clues,
+        }
+    }
+
+    /// The cause of an episode with these retransmissions.
+    fn cause(mut rows: Vec<ProvisionalRow>) -> Cause {
+        rows[0].retransmission.cost = Some(EpisodeCost {
+            recovering: LOST,
+            lost: LOST,
+            segments: rows.len() as u32,
+            cause: Cause::Unknown,
+        });
+        let mut lost = LostTime::default();
+        lost.add(Cause::Unknown, LOST);
+        name_causes(rows.iter_mut(), &mut lost);
+        let cause = rows[0].retransmission.cost.unwrap().cause;
+        assert_eq!((lost.of(cause), lost.times(cause)), (LOST, 1));
+        assert_eq!(lost.total(), LOST);
+        cause
+    }
+
+    #[test]
+    fn the_first_rule_that_holds_names_the_cause() {
+        use Trigger::{Fast, Pmtu, Rto, SlowStart, Tlp};
+        use Verdict::{Needed, Spurious, Unknowable};
+        let clues = Clues {
+            of_flight: true,
+            ..Clues::default()
+        };
+        let reported = Clues {
+            reported_above: true,
+            ..clues
+        };
+        let several = Clues {
+            several: true,
+            ..clues
+        };
+        let answered = |answer| Clues { answer, ..clues };
+        let last = Clues {
+            is_last: true,
+            ..answered(Answer::NoDuplicate)
+        };
+        // (retransmissions: trigger, verdict, copy and clues; cause)
+        type Sent = (Option<Trigger>, Verdict, u16, Clues);
+        let cases: [(&[Sent], Cause); 22] = [
+            (&[(Some(Fast), Needed, 1, reported)], Cause::LostSegment),
+            (&[(Some(Fast), Needed, 1, several)], Cause::Burst),
+            (
+                &[
+                    (Some(Fast), Spurious, 1, reported),
+                    (Some(Fast), Needed, 1, reported),
+                ],
+                Cause::LostSegment,
+            ),
+            (
+                &[
+                    (Some(Fast), Needed, 1, reported),
+                    (Some(Fast), Needed, 1, reported),
+                ],
+                Cause::Burst,
+            ),
+            // What was sent during the recovery is of another flight.
+            (
+                &[
+                    (Some(Fast), Needed, 1, reported),
+                    (Some(Fast), Needed, 1, Clues::default()),
+                ],
+                Cause::LostSegment,
+            ),
+            (
+                &[
+                    (Some(Fast), Needed, 1, reported),
+                    (Some(Rto), Needed, 2, reported),
+                ],
+                Cause::LostRetransmission,
+            ),
+            (&[(Some(Rto), Needed, 1, clues)], Cause::TailByTimeout),
+            (&[(Some(Rto), Needed, 1, reported)], Cause::LossByTimeout),
+            (
+                &[
+                    (Some(Rto), Spurious, 1, clues),
+                    (Some(SlowStart), Needed, 1, clues),
+                ],
+                Cause::TailByTimeout,
+            ),
+            (&[(Some(Tlp), Needed, 1, clues)], Cause::TailByProbe),
+            (
+                &[
+                    (Some(Tlp), Needed, 1, clues),
+                    (Some(Fast), Needed, 1, reported),
+                ],
+                Cause::TailByProbe,
+            ),
+            (
+                &[
+                    (Some(Tlp), Unknowable, 1, clues),
+                    (Some(Fast), Needed, 1, reported),
+                ],
+                Cause::TailByProbe,
+            ),
+            (&[(Some(Pmtu), Needed, 1, clues)], Cause::PathMtu),
+            (&[(Some(Pmtu), Spurious, 1, clues)], Cause::PathMtu),
+            (&[(None, Needed, 1, clues)], Cause::Unknown),
+            (&[(Some(Fast), Unknowable, 1, reported)], Cause::Unknown),
+            (&[(Some(Fast), Spurious, 1, reported)], Cause::Reordering),
+            (
+                &[(Some(Tlp), Spurious, 1, answered(Answer::AfterMissing))],
+                Cause::LostAcks,
+            ),
+            (
+                &[(Some(Rto), Spurious, 1, answered(Answer::InSequence))],
+                Cause::DelaySpike,
+            ),
+            (&[(Some(Tlp), Spurious, 1, last)], Cause::DelaySpike),
+            (&[(Some(Tlp), Spurious, 1, clues)], Cause::LateOrLostAcks),
+            (
+                &[
+                    (Some(Rto), Spurious, 1, clues),
+                    (Some(Fast), Unknowable, 1, reported),
+                ],
+                Cause::Unknown,
+            ),
+        ];
+        for (sent, expected) in cases {
+            let rows = sent
+                .iter()
+                .map(|&(trigger, verdict, copy, clues)| row(trigger, verdict, copy, clues));
+            assert_eq!(cause(rows.collect()), expected, "{sent:?}");
+        }
     }
 }

@@ -6,8 +6,9 @@
 //! RTT > max(SRTT + 4·RTTVAR, 2·SRTT)     RFC 6298 §2.3: the RTO without its minimum; RFC 8985 §7.2: the probe
 //!                                        timeout
 //! RTT > SRTT + 10 ms                     hosts and their timers are no more exact
-//! RTT > 2·SRTT + 200 ms                  if it covers less than two full segments: the receiver may delay that
-//!                                        ACK (RFC 9293 §3.8.6.3; 200 ms: RFC 8985 §7.2)
+//! RTT > 2·SRTT + 200 ms                  if it covers less than two full segments, and no full segment followed
+//!                                        within 10 ms: the receiver may delay that ACK (RFC 9293 §3.8.6.3; 200
+//!                                        ms: RFC 8985 §7.2)
 //!
 //! lost = RTT - SRTT                      less what a late ACK or an episode before has claimed
 //! ```
@@ -32,6 +33,9 @@ use std::time::Duration;
 
 /// How much later than usual an ACK may come, in ns.
 const LEAST_DELAY: u64 = 10_000_000;
+
+/// Segments sent within this time in ns of each other arrive together.
+pub(crate) const TOGETHER: u64 = 10_000_000;
 
 /// How long a receiver may delay the ACK of less than two full segments, in ns.
 const DELAYED_ACK: u64 = 200_000_000;
@@ -60,14 +64,16 @@ pub(crate) struct LateAck {
 
 /// Whether an ACK that took `rtt` ns is late. `usual`: the average and the variation before it, in ns.
 #[inline]
-pub(crate) fn is_late(rtt: u64, usual: (u64, u64), may_be_delayed: bool) -> bool {
+pub(crate) fn is_late(rtt: u64, usual: (u64, u64)) -> bool {
     let (srtt, rttvar) = usual;
     let beyond = srtt.max(rttvar.saturating_mul(4)).max(LEAST_DELAY);
-    // Most ACKs are in time.
-    if rtt <= srtt.saturating_add(beyond) {
-        return false;
-    }
-    !may_be_delayed || rtt > srtt.saturating_mul(2).saturating_add(DELAYED_ACK)
+    rtt > srtt.saturating_add(beyond)
+}
+
+/// The same if the receiver may have delayed it.
+pub(crate) fn is_late_if_delayed(rtt: u64, usual: (u64, u64)) -> bool {
+    let (srtt, _) = usual;
+    is_late(rtt, usual) && rtt > srtt.saturating_mul(2).saturating_add(DELAYED_ACK)
 }
 
 impl LateAcks {
@@ -132,7 +138,11 @@ mod tests {
             (11, 0, 0, false, true),
         ];
         for (rtt, srtt, rttvar, single, expected) in cases {
-            let found = is_late(rtt * MS, (srtt * MS, rttvar * MS), single);
+            let (rtt_nanos, usual) = (rtt * MS, (srtt * MS, rttvar * MS));
+            let found = match single {
+                false => is_late(rtt_nanos, usual),
+                true => is_late_if_delayed(rtt_nanos, usual),
+            };
             assert_eq!(found, expected, "{rtt} {srtt} {rttvar} {single}");
         }
     }

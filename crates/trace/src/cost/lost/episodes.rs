@@ -11,8 +11,11 @@
 //! RTT is the moving average when the episode began. Away from the sender, an ACK reaches the sender later
 //! than the capture point by a time that both terms contain, so the difference holds at every capture point.
 //!
-//! The time recovering comes from the [division](crate::cost::division) of the direction's life. An episode
-//! loses no more than that.
+//! Where the receiver reported that last byte above a hole, the report is when its ACK would have come: that
+//! takes the place of `sent + RTT`. Where no report preceded it, and the hole had been filled before, the ACK
+//! came when it would have: nothing is lost.
+//!
+//! The time recovering comes from the [division](crate::cost::division) of the direction's life.
 //!
 //! Limits:
 //!
@@ -30,6 +33,8 @@ use std::vec::IntoIter;
 pub(crate) struct Repair {
     /// When it was sent.
     pub at: Instant,
+    /// An earlier one had not been repaired when it was sent.
+    pub within: bool,
     /// When the ACK of everything sent before it was due.
     pub all_due: Instant,
     /// When that was acknowledged.
@@ -53,9 +58,12 @@ impl EpisodeCosts {
         let mut episodes: Vec<(usize, EpisodeCost)> = Vec::new();
         let mut end = opened;
         for (number, repair) in retransmissions.enumerate() {
-            let Repair { at, until, .. } = repair;
+            let Repair {
+                at, until, within, ..
+            } = repair;
+            let goes_on = at < end || (at == end && within);
             match episodes.last_mut() {
-                Some((_, cost)) if at < end.max(opened) => {
+                Some((_, cost)) if goes_on => {
                     cost.segments = cost.segments.saturating_add(1);
                     cost.recovering += repair.recovering.unwrap_or_default();
                 }
@@ -63,7 +71,7 @@ impl EpisodeCosts {
                     let lost = until.since(repair.all_due.max(end).min(until));
                     let cost = EpisodeCost {
                         recovering: repair.recovering.unwrap_or_default(),
-                        lost: repair.recovering.map_or(lost, |time| lost.min(time)),
+                        lost,
                         segments: 1,
                         cause: Cause::Unknown,
                     };

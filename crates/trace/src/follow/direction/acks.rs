@@ -5,7 +5,7 @@ use super::outstanding::{OutstandingPacket, SentPacket, sent_once};
 use super::recent_acks::PassingAck;
 use super::{DirectionState, offset_near};
 use crate::ablation::{Step, reaches};
-use crate::cost::lost::delays::{LateAck, is_late};
+use crate::cost::lost::delays::{LateAck, TOGETHER, is_late, is_late_if_delayed};
 use crate::finding::Vantage;
 use crate::follow::shared::DirectionContext;
 use crate::read::CapturedPacket;
@@ -210,7 +210,7 @@ impl DirectionState {
         remembered: u64,
         missing: impl FnOnce() -> Option<u16>,
     ) -> Option<u64> {
-        let single = una.since(self.una) < 2 * u64::from(self.mss.bytes());
+        let acked = una.since(self.una);
         let times = self.advance_una(una);
         let remembered = remembered.saturating_add(self.rtts.least_nanos());
         while self.acknowledged > REMEMBERED
@@ -226,15 +226,28 @@ impl DirectionState {
         let clock = (self.away.as_ref()).map(|away| &away.clock);
         let held_up = clock.map_or(0, |clock| first.nanos_since(clock.unhindered(ts, first).at));
         if let Some(usual) = self.rtts.usual()
-            && is_late(rtt, usual, single)
+            && is_late(rtt, usual)
         {
             let due = first.plus_nanos(usual.0);
-            self.on_late_ack(now, due, missing().is_some_and(|missing| missing > 0));
+            if !self.may_be_delayed(acked, first) || is_late_if_delayed(rtt, usual) {
+                self.on_late_ack(now, due, missing().is_some_and(|missing| missing > 0));
+            }
         }
         if reaches(Step::Sample) {
             self.rtts.on_sample(rtt, held_up, newest, una, self.nxt);
         }
         Some(newest)
+    }
+
+    /// Whether the receiver may have delayed the ACK of so many bytes, the first sent at `first`: it had less than
+    /// two full segments (RFC 9293 §3.8.6.3).
+    #[cold]
+    fn may_be_delayed(&self, acked: u64, first: Instant) -> bool {
+        let mss = u64::from(self.mss.bytes());
+        let next = self.outstanding.get(self.acknowledged as usize);
+        let has_next = next
+            .is_some_and(|next| next.span.len() >= mss && next.at.nanos_since(first) <= TOGETHER);
+        acked < 2 * mss && !has_next
     }
 
     /// An ACK was late; if an episode lasts, that claims the time.
