@@ -21,13 +21,13 @@ const SCHEMA: Schema = Schema {
     version: 1,
 };
 
-/// Writes the explanations of captures, a capture to a line.
+/// Writes the explanations of captures, an element of a list to a line.
 ///
 /// # Errors
 /// If writing to `out` fails.
 pub fn write_explanations(captures: &[Analyzed<Facts>], out: impl Write) -> io::Result<()> {
     let captures: Vec<Value> = captures.iter().map(capture).collect();
-    SCHEMA.write(&json!({ "captures": captures }), Layout::Indented, out)
+    SCHEMA.write(&json!({ "captures": captures }), Layout::Lines, out)
 }
 
 fn capture(analyzed: &Analyzed<Facts>) -> Value {
@@ -159,7 +159,8 @@ fn side(sender: &str, side: &Direction) -> Value {
         "spurious": again.of_verdict(Verdict::Spurious),
         "rtt_p50_ms": side.rtt.map(|rtt| ms(rtt.p50)),
         "time_ms": time(&side.time),
-        "lost_ms": lost(&side.lost),
+        "lost_ms": ms(side.lost.total()),
+        "lost": lost(&side.lost),
     })
 }
 
@@ -182,11 +183,18 @@ fn time(time: &TimeByState) -> Value {
 }
 
 /// The causes that occurred.
-fn lost(lost: &LostTime) -> Value {
+fn lost(lost: &LostTime) -> Vec<Value> {
     let causes = Cause::ALL
         .into_iter()
         .filter(|cause| lost.times(*cause) > 0);
-    object(causes.map(|cause| (cause.name(), json!(ms(lost.of(cause))))))
+    let entry = |cause: Cause| {
+        json!({
+            "cause": cause.name(),
+            "times": lost.times(cause),
+            "lost_ms": ms(lost.of(cause)),
+        })
+    };
+    causes.map(entry).collect()
 }
 
 fn object(entries: impl IntoIterator<Item = (&'static str, Value)>) -> Value {

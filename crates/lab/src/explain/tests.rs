@@ -265,7 +265,8 @@ fn the_document_has_every_side_and_its_time_by_state() {
     assert_eq!(side["sender"], "192.0.2.1:80");
     assert_eq!(side["bytes"], 100_000);
     assert_eq!(side["time_ms"]["application"], 700.0);
-    assert_eq!(side["lost_ms"]["lost_syn_ack"], 1000.0);
+    assert_eq!(side["lost"][0]["cause"], "lost_syn_ack");
+    assert_eq!(side["lost"][0]["lost_ms"], 1000.0);
     let states = side["time_ms"].as_object().unwrap();
     assert_eq!(states.len(), SenderState::ALL.len());
 }

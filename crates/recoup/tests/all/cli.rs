@@ -4,6 +4,7 @@
 mod analyze;
 mod documents;
 mod drill;
+mod explain;
 mod outputs;
 mod paper;
 mod plot;

@@ -100,6 +100,12 @@ fn captured() -> Folder {
 }
 
 #[test]
+fn an_explanation_has_the_fields_of_its_version() {
+    let document = Folder::new().recoup(&["explain", "--demo", "--format", "json"]);
+    check(&document.json(), "", Fields::new());
+}
+
+#[test]
 fn a_run_has_the_fields_of_its_version() {
     let args = "run tail-loss --flows 60 --set segments=150 --set drop=bernoulli:0.05 \
         --profile linux-6+slp --format json";

@@ -1,0 +1,154 @@
+//! `recoup explain`.
+
+use super::Folder;
+use serde_json::Value;
+use std::fs::File;
+
+/// A folder with the captures of flows that lost their last two segments.
+fn captured(drop: &str) -> Folder {
+    let dir = Folder::new();
+    let args = [
+        "run",
+        "tail-loss",
+        "--flows",
+        "6",
+        "--profile",
+        "linux-3.17",
+    ];
+    let path = ["--set", "ack=quick", "--set", drop, "--pcap", "caps"];
+    dir.recoup(&[&args[..], &path].concat()).printed();
+    dir
+}
+
+const SENDER: &str = "caps/linux-3.17-sender.pcap";
+
+#[test]
+fn the_demo_names_what_made_its_connections_slow() {
+    let dir = Folder::new();
+    let text = dir.recoup(&["explain", "--demo"]).printed();
+    assert!(text.starts_with("demo: "), "{text}");
+    assert!(text.contains("captured at the server"), "{text}");
+    assert!(text.contains("  1. "), "{text}");
+    assert!(text.lines().count() <= 40, "{text}");
+    let document = dir
+        .recoup(&["explain", "--demo", "--format", "json"])
+        .json();
+    let capture = &document["captures"][0];
+    // Four SYN-ACKs were lost, and each cost the first timeout of a second.
+    let causes = capture["causes"].as_array().expect("causes");
+    let syn_acks = causes.iter().find(|cause| cause["cause"] == "lost_syn_ack");
+    let syn_acks = syn_acks.expect("lost SYN-ACKs");
+    assert_eq!(syn_acks["times"], 4);
+    let lost = syn_acks["lost_ms"].as_f64().expect("a time");
+    assert!((3990.0..=4010.0).contains(&lost), "{lost}");
+    let ranked = &capture["ranked"][0];
+    assert!(
+        text.contains(ranked["name"].as_str().expect("a name")),
+        "{text}"
+    );
+}
+
+/// The sum of the numbers of an object.
+fn sum(object: &Value) -> f64 {
+    let values = object.as_object().expect("an object").values();
+    values.filter_map(Value::as_f64).sum()
+}
+
+#[test]
+fn the_time_of_each_side_adds_up_to_the_connection() {
+    let dir = captured("drop=tail:2");
+    let document = dir.recoup(&["explain", SENDER, "--format", "json"]).json();
+    let connections = document["captures"][0]["connections"].as_array();
+    let connections = connections.expect("connections");
+    assert_eq!(connections.len(), 6);
+    for connection in connections {
+        let duration = connection["duration_ms"].as_f64().expect("a duration");
+        for side in connection["sides"].as_array().expect("sides") {
+            let time = sum(&side["time_ms"]);
+            assert!((time - duration).abs() < 0.01, "{connection}");
+        }
+        let server = &connection["sides"][1];
+        assert_eq!(server["lost"][0]["cause"], "tail_by_timeout", "{server}");
+    }
+}
+
+#[test]
+fn a_capture_without_trouble_takes_one_line() {
+    let dir = captured("drop=none");
+    let text = dir.recoup(&["explain", SENDER]).printed();
+    assert_eq!(text.lines().count(), 1, "{text}");
+    assert!(text.contains("No connection lost time."), "{text}");
+}
+
+#[test]
+fn one_connection_is_explained_by_its_episodes() {
+    let dir = captured("drop=tail:2");
+    let text = dir
+        .recoup(&["explain", SENDER, "--connection", "3"])
+        .printed();
+    assert!(text.starts_with("Connection 3, "), "{text}");
+    assert!(text.contains("a lost tail"), "{text}");
+    let outcome = dir.recoup(&["explain", SENDER, "--connection", "6"]);
+    assert_eq!(outcome.status, Some(2));
+    let line = "no connection 6: there are 6, from 0 to 5";
+    assert!(outcome.stderr.contains(line), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_page_of_a_file_and_of_a_stream_is_the_same_but_for_the_name() {
+    let dir = captured("drop=tail:2");
+    let status = dir.recoup(&["explain", SENDER, "-o", "report.html"]).status;
+    assert_eq!(status, Some(0));
+    let page = dir.read("report.html");
+    assert!(page.starts_with("<!doctype html>"), "{}", &page[..99]);
+    for part in ["Lost tails", "Retransmission rate", "frame.number"] {
+        assert!(page.contains(part), "{part}");
+    }
+    let input = File::open(dir.path(SENDER)).expect("a file");
+    let streamed = dir
+        .command(&["explain", "-", "--format", "html"])
+        .stdin(input);
+    let output = streamed.output().expect("the program runs");
+    let streamed = String::from_utf8(output.stdout).expect("UTF-8");
+    let same = |page: &str, name: &str| page.replace(name, "NAME").len();
+    assert_eq!(same(&streamed, "standard input"), same(&page, SENDER));
+}
+
+#[test]
+fn filters_and_windows_choose_what_is_explained() {
+    let dir = captured("drop=tail:2");
+    let part = ["--filter", "port 32770", "--format", "json"];
+    let document = dir
+        .recoup(&[&["explain", SENDER][..], &part].concat())
+        .json();
+    let connections = document["captures"][0]["connections"].as_array();
+    let connections = connections.expect("connections");
+    assert_eq!(connections.len(), 1);
+    assert_eq!(connections[0]["connection"], 2);
+}
+
+#[test]
+fn wrong_use_takes_one_line() {
+    let dir = captured("drop=none");
+    for (args, part) in [
+        (&["explain"][..], "CAPTURE"),
+        (&["explain", SENDER, "-o", "report.docx"], ".html"),
+        (
+            &["explain", SENDER, SENDER, "--format", "html"],
+            "expected one capture",
+        ),
+        (&["explain", SENDER, "--sort", "lost"], "time-lost"),
+        (&["explain", SENDER, "--filter", "port x"], "port"),
+        (&["explain", "--demo", SENDER], "--demo"),
+    ] {
+        let outcome = dir.recoup(args);
+        assert_eq!(outcome.status, Some(2), "{args:?}: {}", outcome.stderr);
+        assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.stderr);
+        assert!(
+            outcome.stderr.contains(part),
+            "{args:?}: {}",
+            outcome.stderr
+        );
+    }
+    assert!(!dir.path("report.docx").exists());
+}
