@@ -13,20 +13,26 @@ pub enum Format {
     Csv,
     /// For data frames and databases.
     Parquet,
-    /// A picture.
+    /// A picture for browsers and for editing.
     Svg,
+    /// A picture of dots.
+    Png,
+    /// A picture for print.
+    Pdf,
     /// A time–sequence diagram for xplot and xplot.org.
     Xpl,
 }
 
 impl Format {
     /// All of them, in the order of help texts.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 8] = [
         Self::Table,
         Self::Json,
         Self::Csv,
         Self::Parquet,
         Self::Svg,
+        Self::Png,
+        Self::Pdf,
         Self::Xpl,
     ];
 
@@ -38,6 +44,8 @@ impl Format {
             Self::Csv => "csv",
             Self::Parquet => "parquet",
             Self::Svg => "svg",
+            Self::Png => "png",
+            Self::Pdf => "pdf",
             Self::Xpl => "xpl",
         }
     }
@@ -49,7 +57,9 @@ impl Format {
             Self::Json => "A JSON document, for programs",
             Self::Csv => "Comma-separated rows, for spreadsheets",
             Self::Parquet => "Parquet, for data frames and databases",
-            Self::Svg => "A picture",
+            Self::Svg => "A picture for browsers and for editing",
+            Self::Png => "A picture of dots",
+            Self::Pdf => "A picture for print",
             Self::Xpl => "A file for xplot and xplot.org",
         }
     }
@@ -60,6 +70,11 @@ impl Format {
             Self::Table => "txt",
             other => other.name(),
         }
+    }
+
+    /// Whether a terminal cannot show it.
+    pub const fn is_binary(self) -> bool {
+        matches!(self, Self::Parquet | Self::Png | Self::Pdf)
     }
 
     /// The format that a file's ending names, in upper or lower case.
