@@ -85,12 +85,13 @@ pub fn check(captures: &[PathBuf]) -> Result<(), ReadError> {
     Ok(())
 }
 
-/// Analyzes one capture after another (`-` is standard input). A capture that cannot be read does not
-/// keep the others from being analyzed.
-pub fn analyze_all<V: Collector + Default>(
+/// Analyzes one capture after another (`-` is standard input). `view` makes what collects the findings. A
+/// capture that cannot be read does not keep the others from being analyzed.
+pub fn analyze_all<V: Collector>(
     captures: &[PathBuf],
     settings: &Settings,
     progress: &dyn Progress,
+    view: impl Fn() -> V,
 ) -> Captures<V> {
     let mut all = Captures {
         analyzed: Vec::new(),
@@ -103,8 +104,12 @@ pub fn analyze_all<V: Collector + Default>(
         all.begun += 1;
         let name = path.display().to_string();
         let opened = Reader::open(path).map_err(AnalyzeError::from);
+        let with_ends = || WithEnds {
+            view: view(),
+            ends: CaptureEnds::default(),
+        };
         let analyzed =
-            opened.and_then(|reader| analyze(&name, reader, settings, progress, WithEnds::default));
+            opened.and_then(|reader| analyze(&name, reader, settings, progress, with_ends));
         match analyzed {
             Ok(analyzed) => {
                 let WithEnds { view, ends: own } = analyzed.findings;
@@ -127,7 +132,7 @@ pub fn analyze_all<V: Collector + Default>(
     all
 }
 
-fn analyze<V: Collector, S: PacketSource>(
+pub(crate) fn analyze<V: Collector, S: PacketSource>(
     name: &str,
     source: S,
     settings: &Settings,

@@ -5,6 +5,7 @@
 //! `recoup_lab` knows scenarios and `recoup_net` knows real packets; this crate joins them.
 
 pub mod analyze;
+pub mod explain;
 pub mod paper;
 pub mod plot;
 pub mod run;

@@ -144,7 +144,7 @@ fn draw_one(
     }
 }
 
-fn open_joined(paths: &[PathBuf]) -> Result<Joined, ReadError> {
+pub(crate) fn open_joined(paths: &[PathBuf]) -> Result<Joined, ReadError> {
     let mut joined = Joined::open(paths, &JoinedFiles::default());
     let failure = joined.failures().into_iter().next();
     match failure.filter(|_| joined.files_to_read() == 0) {

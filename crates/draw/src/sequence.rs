@@ -22,7 +22,6 @@
 //! lie above all other marks, because readers look for them.
 
 mod axis;
-mod json;
 mod mark_style;
 mod panel_painter;
 mod recorder;

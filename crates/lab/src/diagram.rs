@@ -7,6 +7,7 @@ mod event_stream;
 pub mod source;
 mod watch;
 
+pub(crate) use capture::memory::{Memory, Remembering};
 pub use capture::{draw, draw_connections, draw_stream};
 pub use watch::Watch;
 

@@ -19,7 +19,8 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     }
 }
 
-fn parse_any_duration(text: &str) -> Result<Duration, String> {
+/// The same without a limit.
+pub(crate) fn parse_any_duration(text: &str) -> Result<Duration, String> {
     let text = text.trim();
     let expected = || {
         let minus = if text.starts_with('-') {

@@ -13,7 +13,9 @@ mod checksum;
 
 use crate::output_file::{OutputError, OutputFile};
 use crate::quantity::format_duration;
+use crate::time_window::arguments;
 use checksum::ChecksumWriter;
+use recoup_trace::analyze::TimeWindow;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -76,6 +78,10 @@ pub struct Origin {
     pub profile: Option<String>,
     /// A connection that is silent for longer is over.
     pub idle: Duration,
+    /// Which connections are analyzed; `None`: all.
+    pub filter: Option<String>,
+    /// Which time is analyzed.
+    pub window: TimeWindow,
 }
 
 impl Origin {
@@ -88,7 +94,15 @@ impl Origin {
             None => "no --profile".into(),
         });
         let idle = both.map(|origin| format!("--idle {}", format_duration(origin.idle)));
-        let all = [views, profiles, idle].into_iter();
+        let filters = both.map(|origin| match &origin.filter {
+            Some(filter) => format!("--filter '{filter}'"),
+            None => "no --filter".into(),
+        });
+        let windows = both.map(|origin| match arguments(&origin.window) {
+            whole if whole.is_empty() => "neither --from nor --to".into(),
+            window => window,
+        });
+        let all = [views, profiles, idle, filters, windows].into_iter();
         all.into_iter().find(|[one, other]| one != other)
     }
 }

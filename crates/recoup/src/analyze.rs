@@ -1,11 +1,12 @@
 //! `recoup analyze`.
 
 mod plot;
-mod progress;
+pub mod progress;
 mod state;
 mod views;
 
 use crate::Failure;
+use crate::capture_args::CaptureArgs;
 use crate::output::{Format, check_terminal, format_of_output, format_parser};
 use plot::plot;
 pub use progress::CaptureBar;
@@ -63,6 +64,8 @@ pub struct Args {
     /// for standard input
     #[arg(required_unless_present_any = ["state", "merge_state"], value_name = "CAPTURE")]
     captures: Vec<PathBuf>,
+    #[command(flatten)]
+    part: CaptureArgs,
     /// Analyze all files as one capture, in the order of their times
     #[arg(long)]
     join: bool,
@@ -195,7 +198,7 @@ fn settings(args: &Args) -> Result<Settings, Failure> {
             Failure::Wrong(format!("--profile {text}: {e} ({all})"))
         })
     });
-    Ok(Settings {
+    args.part.apply(Settings {
         profile: profile.transpose()?,
         idle: args.idle,
         threads: args.threads.map_or(usual.threads, |n| n - 1),

@@ -1,10 +1,12 @@
 //! The command line: it parses arguments, calls the libraries and prints results.
 
 mod analyze;
+mod capture_args;
 mod console;
 mod drill;
 #[cfg(target_os = "linux")]
 mod emulate;
+mod explain;
 mod interrupt;
 mod output;
 mod paper;
@@ -52,6 +54,8 @@ enum Command {
     Run(run::Args),
     /// Regenerate a figure of a paper and check the paper's claims
     Paper(paper::Args),
+    /// Say where the time of a capture's connections went, and what made them lose time
+    Explain(explain::Args),
     /// Explain every retransmission of packet captures: why it was sent, and whether it was needed
     Analyze(analyze::Args),
     /// Run packetdrill scripts against the engine, in virtual time and without tolerance
@@ -161,6 +165,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Run(args) => run::run(&args),
         Command::Paper(args) => paper::run(&args),
+        Command::Explain(args) => explain::run(&args),
         Command::Analyze(args) => analyze::run(&args),
         Command::Drill(args) => drill::run(&args),
         Command::Plot(args) => plot::run(&args),

@@ -11,11 +11,13 @@ use recoup_draw::look::{Look, NoWidth, Theme, Width};
 use recoup_draw::render::{to_pdf, to_png};
 use recoup_draw::sequence::Diagram;
 use recoup_lab::diagram::source::{Choice, Directions, SourceError};
+use recoup_lab::filter::Filter;
 use recoup_lab::output_file::same_file;
 use recoup_lab::quantity::parse_duration;
-use recoup_trace::analyze::Settings;
+use recoup_trace::analyze::{ConnectionFilter, Settings};
 use recoup_units::{Direction, Instant};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The formats of drawings.
 pub const FORMATS: &[Format] = &[Format::Svg, Format::Png, Format::Pdf, Format::Xpl];
@@ -45,6 +47,10 @@ pub struct Args {
     /// one with data]
     #[arg(long, value_name = "N")]
     connection: Option<u64>,
+    /// Look only at these connections of the capture: an expression of tcpdump, as of `recoup analyze
+    /// --filter`. Connections keep their numbers
+    #[arg(long, value_name = "EXPRESSION", allow_hyphen_values = true)]
+    filter: Option<Filter>,
     /// Direction of the data to draw [default: each direction with data or retransmissions, a panel
     /// each; in an .xpl file and of several profiles, the one with more]
     #[arg(long, value_enum)]
@@ -101,7 +107,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     {
         return Err(Failure::Wrong("--from must be before --to".into()));
     }
-    let settings = Settings::default();
+    let filter = args.filter.clone();
+    let settings = Settings {
+        filter: filter.map(|filter| Arc::new(filter) as Arc<dyn ConnectionFilter>),
+        ..Settings::default()
+    };
     let request = Request {
         input: input(args)?,
         choice: Choice {

@@ -13,6 +13,8 @@ pub enum Format {
     Csv,
     /// For data frames and databases.
     Parquet,
+    /// For browsers.
+    Html,
     /// A picture for browsers and for editing.
     Svg,
     /// A picture of dots.
@@ -25,11 +27,12 @@ pub enum Format {
 
 impl Format {
     /// All of them, in the order of help texts.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Table,
         Self::Json,
         Self::Csv,
         Self::Parquet,
+        Self::Html,
         Self::Svg,
         Self::Png,
         Self::Pdf,
@@ -43,6 +46,7 @@ impl Format {
             Self::Json => "json",
             Self::Csv => "csv",
             Self::Parquet => "parquet",
+            Self::Html => "html",
             Self::Svg => "svg",
             Self::Png => "png",
             Self::Pdf => "pdf",
@@ -57,6 +61,7 @@ impl Format {
             Self::Json => "A JSON document, for programs",
             Self::Csv => "Comma-separated rows, for spreadsheets",
             Self::Parquet => "Parquet, for data frames and databases",
+            Self::Html => "One page for a browser, with charts and diagrams",
             Self::Svg => "A picture for browsers and for editing",
             Self::Png => "A picture of dots",
             Self::Pdf => "A picture for print",

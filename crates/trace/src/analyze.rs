@@ -20,11 +20,13 @@
 //! | `merge` | merges paused analyses |
 //! | `feed` | divides packets among the shards, with times that never go back |
 //! | `shard` | analyzes the connections of one shard |
+//! | `selection` | which connections are analyzed, and in which time |
 
 mod analyzer;
 mod feed;
 mod merge;
 mod saved;
+mod selection;
 mod shard;
 
 use crate::explain::provisional::ChangedHosts;
@@ -33,15 +35,15 @@ use crate::finding::{Connection, ConnectionKey, Retransmission, Revision};
 use crate::follow::packed::PackedPackets;
 use crate::follow::table::{KeepingCost, Separation};
 use crate::hosts::{Hosts, KnownHosts};
-use crate::read::{CapturedPacket, Counts, PacketSource, ReadError};
+use crate::read::{CapturedPacket, Counts, LeftOut, PacketSource, ReadError};
 pub use analyzer::{Analyzer, ResumeError};
-use feed::{Round, RoundOrder};
+use feed::{Round, RoundFacts};
 pub use merge::MergeError;
 use rayon::iter::{
     IndexedParallelIterator, IntoParallelRefMutIterator, ParallelBridge, ParallelIterator,
 };
-use recoup_units::Instant;
 pub use saved::SavedAnalysis;
+pub use selection::{ConnectionFilter, TimeMark, TimeWindow};
 use serde::{Deserialize, Serialize};
 use shard::Shard;
 use std::cmp::Reverse;
@@ -74,8 +76,16 @@ pub struct Settings {
     pub most_memory: usize,
     /// Threads besides the calling one; 0: none.
     pub threads: usize,
+    /// Collects a [`Timeline`](crate::timeline::Timeline). A saved analysis does not keep it: it begins where the
+    /// analysis is resumed.
+    pub timeline: bool,
     /// What is known of hosts beforehand, for example from an earlier capture.
     pub hosts: Arc<Hosts>,
+    /// Which connections are analyzed; `None`: all. The others are counted and numbered, but not
+    /// followed.
+    pub filter: Option<Arc<dyn ConnectionFilter>>,
+    /// When the packets that are analyzed were captured.
+    pub window: TimeWindow,
 }
 
 impl Default for Settings {
@@ -85,8 +95,11 @@ impl Default for Settings {
             idle: Duration::from_secs(900),
             most_connections: 2_000_000,
             most_memory: 192 << 20,
+            timeline: false,
             threads: std::thread::available_parallelism().map_or(1, |n| n.get().saturating_sub(1)),
             hosts: Arc::default(),
+            filter: None,
+            window: TimeWindow::default(),
         }
     }
 }
@@ -221,7 +234,7 @@ impl Shards {
     fn take<F: Findings>(&mut self, round: &Round, findings: &mut [F], in_parallel: bool) {
         let shards = self.shards.iter_mut().zip(findings).zip(&round.parts);
         let take = |((shard, findings), part): ((&mut Shard, &mut F), &PackedPackets)| {
-            shard.take(part, round.order, round.latest, findings);
+            shard.take(part, round.facts, findings);
         };
         if in_parallel {
             // A thread that is free takes the next shard. The longest come first, so that no thread is
@@ -234,15 +247,10 @@ impl Shards {
         }
     }
 
-    /// All packets were taken, the last of them at `latest`. Closes all connections.
-    fn finish<F: Findings>(&mut self, latest: Instant, findings: &mut [F], in_parallel: bool) {
+    /// All packets were taken; `last` is said of an empty round after them. Closes all connections.
+    fn finish<F: Findings>(&mut self, last: RoundFacts, findings: &mut [F], in_parallel: bool) {
         for (shard, findings) in self.shards.iter_mut().zip(&mut *findings) {
-            shard.take(
-                &PackedPackets::default(),
-                RoundOrder::Last,
-                latest,
-                findings,
-            );
+            shard.take(&PackedPackets::default(), last, findings);
         }
         self.settle(findings);
         if in_parallel {
@@ -263,6 +271,14 @@ impl Shards {
         let shards = self.shards.iter();
         shards.for_each(|shard| separation.merge(&shard.separation()));
         separation
+    }
+
+    /// What the filter left out.
+    fn left_out(&self) -> LeftOut {
+        let mut all = LeftOut::default();
+        let shards = self.shards.iter();
+        shards.for_each(|shard| all.add(shard.left_out()));
+        all
     }
 
     /// Between two rounds: numbers new connections in the order of their first packets, and

@@ -11,6 +11,7 @@ pub use revision::{HeldConnections, Revision};
 
 use crate::follow::points::Mark;
 use crate::read::CapturedPacket;
+use crate::timeline::Timeline;
 use recoup_recovery::Trigger;
 use recoup_units::Instant;
 use recoup_wire::{Endpoints, SeqNumber};
@@ -27,6 +28,12 @@ pub trait Findings: Send {
     /// A verdict changes on a retransmission that came before with its connection. Only a
     /// [provisional](Retransmission::provisional) one is revised, perhaps more than once.
     fn revision(&mut self, revision: &Revision);
+
+    /// What the connections showed over time, if [`Settings::timeline`](crate::analyze::Settings::timeline)
+    /// asks for it. Retransmissions are not counted in it: their findings come one by one.
+    fn timeline(&mut self, timeline: Timeline) {
+        drop(timeline);
+    }
 }
 
 /// Where a direction was captured.

@@ -15,6 +15,7 @@
 //! | [`finding`] | the results: retransmissions and connections |
 //! | [`hosts`] | what do all connections of a host show of it? |
 //! | [`study`] | the tables and figures of the 2007 loss detection study |
+//! | [`timeline`] | segments, retransmissions, goodput and round-trip times over time |
 //!
 //! [`analyze`] runs all stages over a capture.
 
@@ -23,6 +24,7 @@ mod ablation;
 #[cfg(feature = "ablation")]
 pub mod ablation;
 pub mod analyze;
+mod cost;
 mod explain;
 pub mod finding;
 mod follow;
@@ -30,4 +32,5 @@ pub mod hosts;
 mod memory;
 pub mod read;
 pub mod study;
+pub mod timeline;
 mod verdict;

@@ -62,7 +62,7 @@ use sections::Sections;
 use sniff::Kind;
 use window::Window;
 
-pub use counts::{Anomaly, ClockAnomalies, Counts, Ending, FrameCount, Oddity, Reason};
+pub use counts::{Anomaly, ClockAnomalies, Counts, Ending, FrameCount, LeftOut, Oddity, Reason};
 pub use error::ReadError;
 pub use joined::{Joined, JoinedFile, JoinedFiles};
 pub use packet::Packet;

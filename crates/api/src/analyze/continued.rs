@@ -57,6 +57,8 @@ pub fn continue_analysis<V: Continued>(
         view: V::ARGUMENT.into(),
         profile: settings.profile.as_ref().map(ToString::to_string),
         idle: settings.idle,
+        filter: settings.filter.as_ref().map(ToString::to_string),
+        window: settings.window,
     };
     let open = |path: &Path| {
         let state = StateReader::open(path, SavedAnalysis::VERSION, &origin);

@@ -8,10 +8,11 @@ use std::path::PathBuf;
 
 /// Analyzes several captures as one, in the order of their times. Captures that cannot be read are
 /// left out.
-pub fn analyze_joined<V: Collector + Default>(
+pub fn analyze_joined<V: Collector>(
     captures: &[PathBuf],
     settings: &Settings,
     progress: &dyn Progress,
+    view: impl Fn() -> V,
 ) -> Captures<V> {
     let mut joined = Joined::open(captures, &JoinedFiles::default());
     let failures = joined.failures().into_iter();
@@ -23,7 +24,7 @@ pub fn analyze_joined<V: Collector + Default>(
     };
     if joined.files_to_read() > 0 {
         let name = joined.name().to_owned();
-        match analyze(&name, joined, settings, progress, V::default) {
+        match analyze(&name, joined, settings, progress, view) {
             Ok(analyzed) => all.analyzed.push(analyzed),
             Err(error) => all.failures.push(error),
         }

@@ -497,26 +497,3 @@ fn a_window_is_zero_from_the_ack_that_fills_it_until_it_opens() {
         instants(&[(20, 50), (70, 90)])
     );
 }
-
-/// The page reads these names.
-#[test]
-fn a_diagram_is_compact_json() {
-    let mut diagram = explained();
-    let marks = &mut diagram.panels[0].marks;
-    marks.truncate(2);
-    marks[1].frame = Some(7);
-    marks.push(Mark::new(
-        Instant::from_nanos(100_000_001),
-        MarkKind::Control(Control::Fin, Offset(1001)),
-    ));
-    marks.push(mark(120, MarkKind::Note(Offset(1), "text".into())));
-    let expected = concat!(
-        r#"{"title":"an example","from":null,"to":null,"panels":[{"title":"reno","zero_windows":[],"marks":["#,
-        r#"{"k":"sent","t":0.0,"a":0,"b":1000},"#,
-        r#"{"k":"again","t":100.0,"f":7,"a":0,"b":1000,"trigger":"fast","verdict":"needed","#,
-        r#""why":"the receiver reported no duplicate"},"#,
-        r#"{"k":"fin","t":100.000001,"a":1000},"#,
-        r#"{"k":"note","t":120.0,"a":0,"text":"text"}]}]}"#
-    );
-    assert_eq!(serde_json::to_string(&diagram).unwrap(), expected);
-}

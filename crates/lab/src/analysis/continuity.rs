@@ -4,6 +4,7 @@ use super::findings::{Collector, View};
 use super::summary::Vantages;
 use recoup_trace::analyze::Findings;
 use recoup_trace::finding::{Closing, Connection, Opening, Retransmission, Revision};
+use recoup_trace::timeline::Timeline;
 use recoup_units::Instant;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -136,6 +137,10 @@ impl<V: Findings> Findings for WithEnds<V> {
 
     fn revision(&mut self, revision: &Revision) {
         self.view.revision(revision);
+    }
+
+    fn timeline(&mut self, timeline: Timeline) {
+        self.view.timeline(timeline);
     }
 }
 

@@ -3,7 +3,7 @@
 use super::findings::{Analyzed, View};
 use super::summary::Vantages;
 use recoup_trace::finding::Vantage;
-use recoup_trace::read::Oddity;
+use recoup_trace::read::{LeftOut, Oddity};
 use std::time::Duration;
 
 /// Link (with VLAN tags), IPv6 and TCP headers with all options take up to 122 bytes.
@@ -27,6 +27,7 @@ impl<V: View> Analyzed<V> {
             }
             _ => {}
         }
+        notes.extend(self.left_out_notes());
         if let Some(dropped) = self.counts.dropped.filter(|dropped| *dropped > 0) {
             notes.push(format!("the capturing host dropped {dropped} packets"));
         }
@@ -76,6 +77,37 @@ impl<V: View> Analyzed<V> {
         notes.extend(merged_note(vantages));
         notes.extend(capture_point_note(vantages));
         notes
+    }
+}
+
+impl<V: View> Analyzed<V> {
+    /// What the filter and the time window left out.
+    fn left_out_notes(&self) -> impl Iterator<Item = String> {
+        let LeftOut {
+            connections,
+            packets,
+            outside_window,
+        } = self.counts.left_out;
+        let selected = self.findings.connections();
+        let all = selected + connections;
+        let filter = match (connections, selected) {
+            (0, _) => None,
+            (_, 0) => Some(format!("the filter selects none of {all} connections")),
+            _ => Some(format!(
+                "the filter selects {selected} of {all} connections; the {packets} packets of the others are not analyzed"
+            )),
+        };
+        let read = self.counts.packets;
+        let window = match outside_window {
+            0 => None,
+            outside if outside >= read => {
+                Some(format!("none of the {read} packets is in the time window"))
+            }
+            outside => Some(format!(
+                "{outside} of {read} packets are outside the time window"
+            )),
+        };
+        filter.into_iter().chain(window)
     }
 }
 
@@ -197,6 +229,7 @@ mod tests {
         summary.revision(&Revision {
             retransmission: new,
             before: (row.verdict, row.evidence),
+            cause_before: None,
             host: endpoints.dst.ip(),
             fact: ReportsDuplicates::No,
         });

@@ -185,7 +185,7 @@ impl Findings for Summary {
 
 /// Leaves out what was captured at another point nearer to its sender, so that totals count nothing
 /// twice.
-fn nearest_to_senders(
+pub(crate) fn nearest_to_senders(
     mut connection: Connection,
     retransmissions: &[Retransmission],
 ) -> (Connection, Vec<Retransmission>) {

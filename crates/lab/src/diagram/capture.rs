@@ -16,7 +16,7 @@
 mod connection;
 mod explained;
 mod list;
-mod memory;
+pub(crate) mod memory;
 
 pub use explained::draw_connections;
 

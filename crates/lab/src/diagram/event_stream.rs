@@ -249,6 +249,7 @@ fn drawing(found: Vec<ProfileFlow>, number: u64, directions: Directions) -> Sour
     Source {
         title,
         panels,
+        senders: Vec::new(),
         scale: match drawn.len() {
             1 => SequenceScale::Shared,
             _ => SequenceScale::OnePerPanel,

@@ -9,6 +9,7 @@ use recoup_trace::analyze::Settings;
 use recoup_trace::read::{ReadError, Reader};
 use recoup_units::Direction;
 use std::io::{self, BufReader, Cursor, Read};
+use std::net::SocketAddr;
 use thiserror::Error;
 
 /// Which part of a file to draw.
@@ -58,6 +59,8 @@ pub struct Source {
     /// One panel per profile of an event stream; one per direction of a connection or of the only
     /// profile.
     pub panels: Vec<Panel>,
+    /// The sender of each panel's data, of a connection of a capture.
+    pub senders: Vec<SocketAddr>,
     /// Whether the panels share the scale of sequence numbers.
     pub scale: SequenceScale,
     /// Notes for the user, such as what could not be read.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::time_window::parse_time;
 use std::fs;
 use tempfile::TempDir;
 
@@ -7,6 +8,8 @@ fn origin() -> Origin {
         view: "--summary".into(),
         profile: None,
         idle: Duration::from_secs(900),
+        filter: None,
+        window: TimeWindow::default(),
     }
 }
 
@@ -122,6 +125,23 @@ fn a_state_of_another_version_or_origin_says_what_was_expected() {
                 ..origin()
             },
             "made with --idle 900s: expected --idle 1500ms",
+        ),
+        (
+            Origin {
+                filter: Some("port 80".into()),
+                ..origin()
+            },
+            "made with no --filter: expected --filter 'port 80'",
+        ),
+        (
+            Origin {
+                window: TimeWindow {
+                    from: parse_time("5s").ok(),
+                    to: None,
+                },
+                ..origin()
+            },
+            "made with neither --from nor --to: expected --from 5s",
         ),
     ] {
         let error = open_error(&path, 7, &expected);

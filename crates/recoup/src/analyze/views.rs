@@ -148,8 +148,8 @@ pub fn show<V: Printable + Collector + Default>(
     interrupt::defer();
     let bar = CaptureBar::new(args.captures.len() > 1 && !args.join);
     let all = match args.join {
-        true => analyze_joined::<V>(&args.captures, settings, &bar),
-        false => analyze_all::<V>(&args.captures, settings, &bar),
+        true => analyze_joined(&args.captures, settings, &bar, V::default),
+        false => analyze_all(&args.captures, settings, &bar, V::default),
     };
     let interrupted = interrupt::stop_deferring();
     for failure in &all.failures {

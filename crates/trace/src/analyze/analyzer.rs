@@ -9,7 +9,7 @@
 //! exchanged after each round of packets, so the end of a capture must not end a round: the packets
 //! of an incomplete round wait for the next capture, or for the end.
 
-use super::feed::Round;
+use super::feed::{Round, RoundOrder};
 use super::saved::SavedAnalysis;
 use super::{Analysis, Findings, Settings};
 use crate::finding::Retransmission;
@@ -190,6 +190,8 @@ impl<F: Findings> Analyzer<F> {
     pub fn counts(&self) -> Counts {
         let mut counts = self.state.counts.clone();
         counts.clock = self.state.feed.clock;
+        counts.left_out = self.state.shards.left_out();
+        counts.left_out.outside_window = self.state.feed.outside_window;
         let Separation {
             inseparable, first, ..
         } = self.state.shards.separation();
@@ -218,9 +220,9 @@ impl<F: Findings> Analyzer<F> {
     pub(super) fn finish_all(mut self) -> (Analysis<F>, Separation) {
         self.on_threads(|this, in_parallel| {
             this.rounds(|_| false, true, in_parallel);
-            let latest = this.state.feed.latest();
+            let last = this.state.feed.facts(RoundOrder::Last);
             let findings = &mut this.findings;
-            this.state.shards.finish(latest, findings, in_parallel);
+            this.state.shards.finish(last, findings, in_parallel);
         });
         let counts = self.counts();
         let shards = &self.state.shards;

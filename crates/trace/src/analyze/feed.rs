@@ -14,7 +14,7 @@
 //!
 //! A clock set forward looks like silence, unless it shows an impossible time.
 
-use super::SHARDS;
+use super::{SHARDS, TimeWindow};
 use crate::finding::Renumbering;
 use crate::follow::packed::PackedPackets;
 use crate::follow::points::Pair;
@@ -62,16 +62,24 @@ pub(super) enum RoundOrder {
 pub(super) struct Round {
     /// One part per shard.
     pub parts: [PackedPackets; SHARDS],
+    pub facts: RoundFacts,
+}
+
+/// What is said of a round besides its packets.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(super) struct RoundFacts {
     pub order: RoundOrder,
     /// The latest time so far.
     pub latest: Instant,
+    /// When the time begins that is analyzed.
+    pub window_begins: Instant,
 }
 
 impl Round {
     /// Removes all packets.
     pub fn clear(&mut self) {
         self.parts.iter_mut().for_each(PackedPackets::clear);
-        self.order = RoundOrder::Sorted;
+        self.facts.order = RoundOrder::Sorted;
     }
 
     #[inline]
@@ -132,10 +140,16 @@ pub(super) struct PacketFeed {
     next: Option<Box<Packet>>,
     /// Anomalies of the timestamps so far.
     pub clock: ClockAnomalies,
+    window: TimeWindow,
+    /// When the window begins and ends, once there was a packet.
+    window_times: (Instant, Instant),
+    /// Segments outside the window.
+    pub outside_window: u64,
 }
 
-impl Default for PacketFeed {
-    fn default() -> Self {
+impl PacketFeed {
+    /// Passes on the packets up to the end of `window`.
+    pub fn new(window: TimeWindow) -> Self {
         Self {
             round: FIRST_ROUND,
             dealt: 0,
@@ -145,11 +159,12 @@ impl Default for PacketFeed {
             unsorted: false,
             next: None,
             clock: ClockAnomalies::default(),
+            window,
+            window_times: window.instants(Instant::ZERO),
+            outside_window: 0,
         }
     }
-}
 
-impl PacketFeed {
     /// Adds packets to `round` until it is complete; `false` if there are too few for that. `packets`
     /// gives them one by one until it returns `false`. `last`: none will come after those, so the last
     /// round may be smaller.
@@ -160,12 +175,11 @@ impl PacketFeed {
         last: bool,
     ) -> bool {
         let is_full = self.deal(packets, round, last);
-        round.latest = self.latest();
-        round.order = match self.unsorted {
+        round.facts = self.facts(match self.unsorted {
             _ if !is_full => RoundOrder::Last,
             true => RoundOrder::Unsorted,
             false => RoundOrder::Sorted,
-        };
+        });
         if is_full {
             self.dealt = self.dealt.saturating_add(round.len() as u64);
         }
@@ -194,14 +208,22 @@ impl PacketFeed {
         self.unsorted |= other.unsorted;
         self.dealt = self.dealt.saturating_add(other.dealt);
         self.clock.append(&other.clock, |frame| frame + frames);
+        self.outside_window = self.outside_window.saturating_add(other.outside_window);
         if other.latest > self.latest {
             (self.latest, self.add, self.take) = (other.latest, other.add, other.take);
+            self.window_times = other.window_times;
         }
     }
 
-    /// The latest time so far.
-    pub fn latest(&self) -> Instant {
-        self.latest.unwrap_or_default()
+    /// What is said of a round in this order that ends here. Time stands still from the end of the window
+    /// on.
+    pub fn facts(&self, order: RoundOrder) -> RoundFacts {
+        let (window_begins, window_ends) = self.window_times;
+        RoundFacts {
+            order,
+            latest: self.latest.unwrap_or_default().min(window_ends),
+            window_begins,
+        }
     }
 
     /// How many packets make the next round complete.
@@ -218,7 +240,8 @@ impl PacketFeed {
         last: bool,
     ) -> bool {
         let mut packet = Packet::default();
-        for _ in round.len()..self.packets_of_round() {
+        let mut lacking = self.packets_of_round().saturating_sub(round.len());
+        while lacking > 0 {
             if self.next.is_some() {
                 self.take_next(&mut packet);
             } else if !packets(&mut packet) {
@@ -243,6 +266,15 @@ impl PacketFeed {
                 time = self.resolve_jump(&packet, time, latest);
             }
             self.latest = Some(latest.max(time));
+            let (window_begins, window_ends) = self.window_times;
+            if time < window_begins || time >= window_ends {
+                let is_segment = packet.path_mtu.is_none();
+                self.outside_window += u64::from(is_segment);
+                if time >= window_ends {
+                    continue;
+                }
+            }
+            lacking -= 1;
             round.push(&packet, time);
         }
         true
@@ -271,6 +303,7 @@ impl PacketFeed {
             timestamp
         };
         self.set(timestamp, time);
+        self.window_times = self.window.instants(time);
         time
     }
 

@@ -2,7 +2,7 @@
 
 use super::analyzer::ResumeError;
 use super::feed::{PacketFeed, Round};
-use super::{SHARDS, Settings, Shards, shard};
+use super::{SHARDS, Settings, Shards, TimeWindow, shard};
 use crate::explain::identify::Candidates;
 use crate::finding::Renumbering;
 use crate::hosts::Hosts;
@@ -42,6 +42,9 @@ pub(super) struct SavedSettings {
     most_connections: usize,
     most_memory: usize,
     hosts: Arc<Hosts>,
+    /// As it is printed.
+    filter: Option<String>,
+    window: TimeWindow,
 }
 
 impl SavedSettings {
@@ -52,6 +55,8 @@ impl SavedSettings {
             most_connections: settings.most_connections,
             most_memory: settings.most_memory,
             hosts: Arc::clone(&settings.hosts),
+            filter: settings.filter.as_ref().map(ToString::to_string),
+            window: settings.window,
         }
     }
 
@@ -66,6 +71,8 @@ impl SavedSettings {
             ),
             ("limit of memory", self.most_memory != other.most_memory),
             ("set of known hosts", self.hosts != other.hosts),
+            ("filter", self.filter != other.filter),
+            ("time window", self.window != other.window),
         ]
         .into_iter()
         .find_map(|(name, differs)| differs.then_some(name))
@@ -80,7 +87,7 @@ impl SavedAnalysis {
         Self {
             settings: SavedSettings::of(settings),
             shards: Shards::new(settings),
-            feed: PacketFeed::default(),
+            feed: PacketFeed::new(settings.window),
             begun: Round::default(),
             counts: Counts::default(),
             name: String::new(),

@@ -1,6 +1,6 @@
 //! Analyzes the connections of one shard.
 
-use super::feed::{RoundOrder, shard_of_ends};
+use super::feed::{RoundFacts, RoundOrder, shard_of_ends};
 use super::{Findings, SHARDS, Settings};
 use crate::ablation::{Step, reaches};
 use crate::explain::context::ReplayContext;
@@ -12,8 +12,9 @@ use crate::follow::packed::PackedPackets;
 use crate::follow::points::Pair;
 use crate::follow::table::{ConnectionTable, KeepingCost, Limits, Separation};
 use crate::hosts::KnownHosts;
-use recoup_units::Instant;
+use crate::read::LeftOut;
 use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
 use std::sync::{Arc, RwLock};
 
 /// Packets held back for sorting, once some came out of order.
@@ -35,7 +36,8 @@ pub(super) fn connection_table(
     settings: &Settings,
     hosts: Arc<RwLock<KnownHosts>>,
 ) -> ConnectionTable {
-    ConnectionTable::new(limits(settings), replay_context(settings, hosts))
+    let filter = settings.filter.clone();
+    ConnectionTable::new(limits(settings), filter, replay_context(settings, hosts))
 }
 
 fn limits(settings: &Settings) -> Limits {
@@ -51,6 +53,7 @@ fn replay_context(settings: &Settings, hosts: Arc<RwLock<KnownHosts>>) -> Replay
         candidates: candidates(settings),
         hosts,
         pools: Pools::default(),
+        timeline: settings.timeline.then(RefCell::default),
     }
 }
 
@@ -73,7 +76,9 @@ impl Shard {
     /// Makes anew what is not saved.
     pub fn resume(&mut self, settings: &Settings, hosts: &Arc<RwLock<KnownHosts>>) {
         let replay_context = replay_context(settings, Arc::clone(hosts));
-        self.connections.resume(limits(settings), replay_context);
+        let filter = settings.filter.clone();
+        self.connections
+            .resume(limits(settings), filter, replay_context);
     }
 
     /// Checks that the shard with this number does not contradict itself.
@@ -115,18 +120,18 @@ impl Shard {
         self.reorder.0.merge(&other.reorder.0);
     }
 
-    /// Takes its part of a round that ends at `now`.
-    pub fn take(
-        &mut self,
-        part: &PackedPackets,
-        order: RoundOrder,
-        now: Instant,
-        findings: &mut impl Findings,
-    ) {
+    /// Takes its part of a round.
+    pub fn take(&mut self, part: &PackedPackets, about: RoundFacts, findings: &mut impl Findings) {
         if !reaches(Step::Find) {
             return;
         }
+        let RoundFacts {
+            order,
+            latest,
+            window_begins,
+        } = about;
         let connections = &mut self.connections;
+        connections.set_window(window_begins);
         if order == RoundOrder::Sorted && self.reorder.is_empty() {
             connections.on_packets(part, findings);
         } else {
@@ -136,7 +141,7 @@ impl Shard {
         if order == RoundOrder::Last {
             connections.release_all(findings);
         }
-        connections.sweep(now, findings);
+        connections.sweep(latest, findings);
     }
 
     /// The frames in which connections without a number begin.
@@ -195,6 +200,11 @@ impl Shard {
     /// Whether the capture points of connections could be told apart.
     pub fn separation(&self) -> Separation {
         self.connections.separation()
+    }
+
+    /// What the filter left out.
+    pub fn left_out(&self) -> LeftOut {
+        self.connections.left_out()
     }
 }
 

@@ -4,6 +4,8 @@ use super::identify::{Candidates, HostProfiles, Replayed};
 use super::pool::Pools;
 use crate::finding::Vantage;
 use crate::hosts::{DuplicateReports, KnownHosts};
+use crate::timeline::Timeline;
+use std::cell::RefCell;
 use std::net::IpAddr;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
@@ -15,6 +17,8 @@ pub(crate) struct ReplayContext {
     /// All shards share it. Nobody writes while a shard reads.
     pub hosts: Arc<RwLock<KnownHosts>>,
     pub pools: Pools,
+    /// What the shard's connections show over time, if it is asked for.
+    pub timeline: Option<RefCell<Timeline>>,
 }
 
 /// What an episode needs to know about its connection.

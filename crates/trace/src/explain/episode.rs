@@ -17,6 +17,8 @@ use super::replay::MOST_REPLAYED;
 use super::rtt_samples::Estimators;
 use super::tape::{Departure, Tape};
 use crate::ablation::{Step, reaches};
+use crate::cost::lost::causes::{Answer, Clues};
+use crate::cost::lost::episodes::EpisodeCosts;
 use crate::finding::{self, Evidence, Renumbering, Retransmission, Triggers, Vantage, Verdict};
 use crate::hosts::{HostFacts, ProbeEvidence, ReportsDuplicates, Score};
 use crate::memory::{HeapSize, allocated};
@@ -73,6 +75,12 @@ pub(crate) struct Episode {
     arrival_verdicts: ArrivalVerdicts,
     /// Rows that wait for the ACK that ends their recovery.
     recovering: VecDeque<u32>,
+    /// When the last of them ended.
+    recovered_at: Instant,
+    /// The row that began this recovery, and its bytes, until they are acknowledged.
+    unanswered: Option<(u32, Span)>,
+    /// What the receiver reported above its cumulative ACKs.
+    reports: ReportsAbove,
 }
 
 impl Episode {
@@ -91,6 +99,9 @@ impl Episode {
         self.without_sack = !context.sack;
         self.arrival_verdicts.clear();
         self.recovering.clear();
+        self.recovered_at = Instant::ZERO;
+        self.unanswered = None;
+        self.reports = ReportsAbove::default();
     }
 
     /// Whether its parts refer to rows and profiles that are there.
@@ -98,6 +109,7 @@ impl Episode {
         let rows = self.rows.len();
         let replays = self.profile_replays.iter();
         self.explained <= rows
+            && self.unanswered.is_none_or(|(row, _)| (row as usize) < rows)
             && self.recovering.iter().all(|&row| (row as usize) < rows)
             && replays
                 .into_iter()
@@ -317,6 +329,7 @@ impl Episode {
             ts,
             detection: prior.original.map(|original| at.since(original.at)),
             recovery: None,
+            recovering: None,
             recovered_by: prior.nxt,
             rtt: prior.rtt,
             flight: prior.flight,
@@ -328,9 +341,19 @@ impl Episode {
             explained: Default::default(),
             verdict: (Verdict::Unknowable, Evidence::Ambiguous).into(),
             arrival: None,
+            times: prior.times,
+            clues: Clues {
+                reported_above: self.reports.is_above(span.start),
+                is_last: span.end >= prior.nxt,
+                original_held_up: prior.original_held_up,
+                ..Clues::default()
+            },
         };
         self.rows.push(row);
         if retransmitted {
+            if self.recovering.is_empty() && !prior.acknowledged {
+                self.unanswered = Some((index, span));
+            }
             // Bytes above `snd_nxt` are sent for the first time here.
             let old = Span::new(span.start, span.end.min(prior.nxt));
             self.ack_verdicts
@@ -373,6 +396,18 @@ impl Episode {
             .unwrap_or(0)
     }
 
+    /// The index of the last row.
+    pub fn last_row(&self) -> Option<u32> {
+        u32::try_from(self.rows.len().checked_sub(1)?).ok()
+    }
+
+    /// The recovery that begins with this row took so many ns.
+    pub fn set_recovering(&mut self, row: u32, nanos: u64) {
+        if let Some(row) = self.rows.get_mut(row as usize) {
+            row.recovering = Some(Duration::from_nanos(nanos));
+        }
+    }
+
     /// Whether a recent row holds all of `span`.
     pub fn has_copy_of(&self, span: Span) -> bool {
         let mut recent = self.rows.iter().rev().take(RECENT_ROWS);
@@ -395,7 +430,8 @@ impl Episode {
     }
 
     /// The receiver sent an ACK. `una` is the highest cumulative ACK captured before it. `ts`: the
-    /// ACK's own timestamp value and sequence number. `sent` finds segments that it may cover.
+    /// ACK's own timestamp value and sequence number. `sent` finds segments that it may cover. `missing`: how
+    /// many packets of the receiver are missing just before it, if known.
     pub fn on_ack(
         &mut self,
         at: Instant,
@@ -404,6 +440,7 @@ impl Episode {
         echo: Option<u32>,
         ts: Option<(u32, SeqNumber)>,
         sent: SentSegments<'_>,
+        missing: Option<u16>,
     ) {
         if let Some(tape) = &mut self.tape {
             let shows_loss = ack.has_blocks() || ack.cumulative == una;
@@ -413,6 +450,13 @@ impl Episode {
         if !self.ack_verdicts.is_idle() || ack.has_blocks() || self.without_sack {
             self.ack_verdicts.on_ack(at, una, ack, echo, sent);
         }
+        self.reports.on_ack(una, ack, self.without_sack);
+        if let Some((index, span)) = self.unanswered
+            && span.end <= ack.cumulative
+        {
+            self.unanswered = None;
+            self.rows[index as usize].clues.answer = answer(ack, span, missing);
+        }
         while let Some(&index) = self.recovering.front() {
             let row = &mut self.rows[index as usize];
             if row.recovered_by > ack.cumulative {
@@ -420,7 +464,13 @@ impl Episode {
             }
             row.recovery = Some(at.since(row.at));
             self.recovering.pop_front();
+            self.recovered_at = at;
         }
+    }
+
+    /// Since when nothing has been recovered; `None` while something is.
+    pub fn idle_since(&self) -> Option<Instant> {
+        self.recovering.is_empty().then_some(self.recovered_at)
     }
 
     /// The receiver has closed and knows that its FIN arrived: it may no longer report duplicates.
@@ -559,16 +609,27 @@ impl Episode {
         let belief = proven.unwrap_or(by_others.belief());
         let settled = proven.is_some() || by_others.proof() == Some(ReportsDuplicates::Yes);
         let mut recovery_time = RecoveryTime::default();
+        let mut costs = self.costs(vantage, end.at);
+        let mut flight_end = Offset(0);
         for row in &self.rows {
             let by_profile = row.triggers_by_profile();
             let triggers = best.first().map_or(row.triggers, |&best| by_profile[best]);
             let Some(conditional) = row.verdict_at(vantage) else {
+                // Nothing was retransmitted, so the sender was not recovering.
+                found
+                    .time
+                    .withdraw_recovery(row.recovering.unwrap_or_default());
                 continue;
             };
             let (verdict, evidence) = conditional.given(belief);
             let alternative = AlternativeVerdict::new(&conditional, belief).filter(|_| !settled);
             found.retransmissions.add(triggers, verdict);
             recovery_time.add(row);
+            let cost = if row.syn { None } else { costs.next() };
+            if let Some(cost) = cost {
+                flight_end = row.recovered_by;
+                found.lost.add(cost.cause, cost.lost);
+            }
             let retransmission = Retransmission {
                 frame: row.frame,
                 at: row.captured_at,
@@ -589,12 +650,17 @@ impl Episode {
                 connection: end.connection,
                 endpoints: end.endpoints,
                 capture_point: 0,
-                cost: None,
+                cost,
             };
             report(ProvisionalRow {
                 retransmission,
                 alternative,
                 triggers: by_profile,
+                clues: Clues {
+                    of_flight: row.span.start < flight_end,
+                    several: row.len > context.mss,
+                    ..row.clues
+                },
             });
         }
         found.too_costly |= self.too_costly
@@ -603,6 +669,58 @@ impl Episode {
         found.episodes = recovery_time.recoveries;
         found.recovering = recovery_time.time;
         learned
+    }
+
+    /// What the episodes of a direction captured at `vantage` cost. Those that are not over ended with the
+    /// connection, at `end`.
+    fn costs(&self, vantage: Vantage, end: Instant) -> EpisodeCosts {
+        let rows = self.rows.iter();
+        let data = rows.filter(|row| !row.syn && row.verdict_at(vantage).is_some());
+        EpisodeCosts::of(data.map(|row| {
+            let until = row.recovery.map_or(end, |recovery| row.at + recovery);
+            (row.at, until, row.times)
+        }))
+    }
+}
+
+/// What `ack`, the first one of a retransmission of `span`, shows. `missing`: packets of the receiver missing
+/// before it.
+fn answer(ack: &Ack, span: Span, missing: Option<u16>) -> Answer {
+    let is_duplicate = |block: &Span| block.end <= ack.cumulative && block.overlaps(span);
+    match missing {
+        Some(0) => Answer::InSequence,
+        Some(_) => Answer::AfterMissing,
+        None if ack.blocks().iter().any(is_duplicate) => Answer::Unknown,
+        None => Answer::NoDuplicate,
+    }
+}
+
+/// What the receiver reported of data above its cumulative ACKs.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct ReportsAbove {
+    /// The highest byte that a SACK block has reported.
+    highest: Offset,
+    /// The last ACK: its number and window.
+    last: (Offset, u64),
+}
+
+impl ReportsAbove {
+    fn on_ack(&mut self, una: Offset, ack: &Ack, without_sack: bool) {
+        for block in ack.blocks() {
+            self.highest = self.highest.max(block.end);
+        }
+        let this = (ack.cumulative, ack.window);
+        let repeated = without_sack && this == self.last && !ack.carries_data;
+        // A duplicate ACK reports some byte above (RFC 5681 §3.2).
+        if repeated && ack.cumulative >= una {
+            self.highest = self.highest.max(ack.cumulative + 1);
+        }
+        self.last = this;
+    }
+
+    /// Whether something sent after the byte at `start` was reported.
+    fn is_above(&self, start: Offset) -> bool {
+        self.highest > start
     }
 }
 
@@ -630,6 +748,7 @@ fn receiver_options(context: &EpisodeContext<'_>) -> ReceiverOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cost::lost::episodes::EpisodeTimes;
     use recoup_wire::{Endpoints, Options, Segment, SeqNumber};
 
     #[test]
@@ -667,6 +786,12 @@ mod tests {
                 flight: 1,
                 nxt: span.end,
                 sent_at: Instant::ZERO,
+                times: EpisodeTimes {
+                    all_due: Instant::ZERO,
+                    first_due: Instant::ZERO,
+                },
+                original_held_up: false,
+                acknowledged: false,
             };
             let mut episode = Episode::default();
             episode.on_below_nxt(&packet, Instant::ZERO, span, PacketKind::Repeated, &prior);

@@ -3,8 +3,9 @@
 
 use super::by_host::{OfHosts, QueueByHost};
 use super::identify::MOST_CANDIDATES;
+use crate::cost::lost::causes::Clues;
 use crate::finding::{
-    Evidence, Findings, Renumbering, Retransmission, Revision, Triggers, Verdict,
+    Cause, Evidence, Findings, Renumbering, Retransmission, Revision, Triggers, Verdict,
 };
 use crate::hosts::{DuplicateReports, ReportsDuplicates};
 use crate::verdict::ConditionalVerdict;
@@ -23,6 +24,7 @@ pub(crate) struct ProvisionalRow {
     pub alternative: Option<AlternativeVerdict>,
     /// The triggers under each candidate profile.
     pub triggers: [Triggers; MOST_CANDIDATES],
+    pub clues: Clues,
 }
 
 /// The verdict on a retransmission if its receiver behaves otherwise than assumed.
@@ -31,6 +33,8 @@ pub(crate) struct AlternativeVerdict {
     /// What was assumed of the receiver.
     assumed: ReportsDuplicates,
     verdict: (Verdict, Evidence),
+    /// What its episode lost time to in that case, if it begins one.
+    pub cause: Option<Cause>,
 }
 
 impl AlternativeVerdict {
@@ -40,7 +44,25 @@ impl AlternativeVerdict {
             ReportsDuplicates::Yes => ReportsDuplicates::No,
             ReportsDuplicates::No => ReportsDuplicates::Yes,
         });
-        (verdict != found.given(assumed)).then_some(Self { assumed, verdict })
+        (verdict != found.given(assumed)).then_some(Self {
+            assumed,
+            verdict,
+            cause: None,
+        })
+    }
+
+    /// The same assumption for a retransmission whose verdict does not depend on it.
+    pub fn with_verdict(self, verdict: (Verdict, Evidence)) -> Self {
+        Self {
+            assumed: self.assumed,
+            verdict,
+            cause: None,
+        }
+    }
+
+    /// The verdict in that case.
+    pub fn verdict(&self) -> Verdict {
+        self.verdict.0
     }
 
     /// Exchanges the verdicts if the assumption was wrong.
@@ -55,13 +77,19 @@ impl AlternativeVerdict {
         }
         let before = (retransmission.verdict, retransmission.evidence);
         (retransmission.verdict, retransmission.evidence) = self.verdict;
+        let cause_before = retransmission.cost.map(|cost| cost.cause);
+        if let (Some(cost), Some(cause)) = (&mut retransmission.cost, self.cause) {
+            cost.cause = cause;
+        }
         *self = Self {
             assumed: fact,
             verdict: before,
+            cause: cause_before.filter(|_| self.cause.is_some()),
         };
         Some(Revision {
             retransmission: *retransmission,
             before,
+            cause_before,
             host: retransmission.endpoints.dst.ip(),
             fact,
         })

@@ -106,6 +106,14 @@ impl TimeByState {
         self.unknown[why as usize] += nanos;
     }
 
+    /// Time taken for recovery was the network's.
+    pub(crate) fn withdraw_recovery(&mut self, time: Duration) {
+        let recovering = &mut self.nanos[SenderState::Recovering as usize];
+        let nanos = (time.as_nanos() as u64).min(*recovering);
+        *recovering -= nanos;
+        self.add(SenderState::Network, nanos);
+    }
+
     /// Adds the time of another direction.
     pub fn merge(&mut self, other: &Self) {
         let mine = self.nanos.iter_mut().chain(&mut self.unknown);
@@ -130,14 +138,18 @@ impl TimeByState {
     }
 }
 
-/// What made a direction lose time.
+/// What made a direction lose time. The rules are in `cost::lost::causes`, and in docs/explain.md.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Cause {
-    /// A SYN was lost.
+    /// The SYN was lost.
     LostSyn,
-    /// A SYN-ACK was lost.
+    /// The SYN-ACK was lost.
     LostSynAck,
-    /// A segment was lost, and the ACKs of later ones reported it.
+    /// The SYN or the SYN-ACK was lost: the capture does not show which.
+    LostSynOrSynAck,
+    /// The SYN arrived, and the host did not answer it until it came again.
+    UnansweredSyn,
+    /// One segment was lost, and ACKs of later ones reported it.
     LostSegment,
     /// Several segments of one flight were lost, and ACKs reported them.
     Burst,
@@ -145,7 +157,7 @@ pub enum Cause {
     TailByProbe,
     /// The end of a flight was lost, and the retransmission timeout found it.
     TailByTimeout,
-    /// A segment was lost, later ones arrived, and only the retransmission timeout found it.
+    /// A segment was lost, something sent later arrived, and only the retransmission timeout found it.
     LossByTimeout,
     /// A retransmission was lost.
     LostRetransmission,
@@ -155,19 +167,23 @@ pub enum Cause {
     DelaySpike,
     /// Only ACKs were lost.
     LostAcks,
+    /// No data was lost: ACKs came late or were lost, and the capture does not show which.
+    LateOrLostAcks,
     /// A segment was too large for the path.
     PathMtu,
     /// The receiver's window was closed, and data waited.
     ZeroWindow,
-    /// Recovery whose trigger or verdict is unknown.
+    /// The trigger or the verdict is unknown.
     Unknown,
 }
 
 impl Cause {
     /// All causes, in the order of reports.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 17] = [
         Self::LostSyn,
         Self::LostSynAck,
+        Self::LostSynOrSynAck,
+        Self::UnansweredSyn,
         Self::LostSegment,
         Self::Burst,
         Self::TailByProbe,
@@ -177,6 +193,7 @@ impl Cause {
         Self::Reordering,
         Self::DelaySpike,
         Self::LostAcks,
+        Self::LateOrLostAcks,
         Self::PathMtu,
         Self::ZeroWindow,
         Self::Unknown,
@@ -187,6 +204,8 @@ impl Cause {
         match self {
             Self::LostSyn => "lost_syn",
             Self::LostSynAck => "lost_syn_ack",
+            Self::LostSynOrSynAck => "lost_syn_or_syn_ack",
+            Self::UnansweredSyn => "unanswered_syn",
             Self::LostSegment => "lost_segment",
             Self::Burst => "burst",
             Self::TailByProbe => "tail_by_probe",
@@ -196,6 +215,7 @@ impl Cause {
             Self::Reordering => "reordering",
             Self::DelaySpike => "delay_spike",
             Self::LostAcks => "lost_acks",
+            Self::LateOrLostAcks => "late_or_lost_acks",
             Self::PathMtu => "path_mtu",
             Self::ZeroWindow => "zero_window",
             Self::Unknown => "unknown",
@@ -210,16 +230,21 @@ pub struct LostTime([(u32, u64); Cause::ALL.len()]);
 impl LostTime {
     /// Adds one occurrence that lost this much.
     pub fn add(&mut self, cause: Cause, lost: Duration) {
+        self.add_several(cause, 1, lost);
+    }
+
+    /// Adds so many occurrences, which together lost this much.
+    pub fn add_several(&mut self, cause: Cause, occurrences: u32, lost: Duration) {
         let (times, nanos) = &mut self.0[cause as usize];
-        *times += 1;
-        *nanos += lost.as_nanos() as u64;
+        *times = times.saturating_add(occurrences);
+        *nanos = nanos.saturating_add(saturating_nanos(lost));
     }
 
     /// An occurrence has another cause than was thought.
     pub fn change(&mut self, lost: Duration, from: Cause, to: Cause) {
         let (times, nanos) = &mut self.0[from as usize];
         *times = times.saturating_sub(1);
-        *nanos = nanos.saturating_sub(lost.as_nanos() as u64);
+        *nanos = nanos.saturating_sub(saturating_nanos(lost));
         self.add(to, lost);
     }
 
@@ -235,27 +260,33 @@ impl LostTime {
 
     /// All time lost.
     pub fn total(&self) -> Duration {
-        Duration::from_nanos(self.0.iter().map(|(_, nanos)| nanos).sum())
+        let nanos = self.0.iter().map(|(_, nanos)| *nanos);
+        Duration::from_nanos(nanos.fold(0, u64::saturating_add))
     }
 
     /// Adds what another direction lost.
     pub fn merge(&mut self, other: &Self) {
         for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
-            mine.0 += theirs.0;
-            mine.1 += theirs.1;
+            mine.0 = mine.0.saturating_add(theirs.0);
+            mine.1 = mine.1.saturating_add(theirs.1);
         }
     }
 }
 
-/// What an episode of recovery cost. The episode's first retransmission carries it.
+fn saturating_nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// What an episode of recovery, or a handshake whose SYN or SYN-ACK was retransmitted, cost. The episode's first retransmission carries it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EpisodeCost {
-    /// Time [recovering](SenderState::Recovering).
+    /// Time [recovering](SenderState::Recovering); 0 for a handshake.
     pub recovering: Duration,
     /// How much later the data was acknowledged than without the loss.
     pub lost: Duration,
     /// Segments retransmitted in the episode.
     pub segments: u32,
-    /// What made it lose time, if the verdict on the first retransmission is right.
+    /// What made it lose time. It depends on the verdicts on all retransmissions of the episode, and a
+    /// [`Revision`](crate::finding::Revision) may change it.
     pub cause: Cause,
 }

@@ -1,6 +1,6 @@
 //! Verdicts that change after their connection was passed on.
 
-use super::{Connection, ConnectionKey, Evidence, Renumbering, Retransmission, Verdict};
+use super::{Cause, Connection, ConnectionKey, Evidence, Renumbering, Retransmission, Verdict};
 use crate::hosts::ReportsDuplicates;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -16,6 +16,8 @@ pub struct Revision {
     pub retransmission: Retransmission,
     /// The verdict and the evidence that it had before.
     pub before: (Verdict, Evidence),
+    /// The cause of the time that its episode lost before, if it begins one.
+    pub cause_before: Option<Cause>,
     /// The host that received the retransmission.
     pub host: IpAddr,
     /// What became known of the host.
@@ -35,12 +37,18 @@ impl Revision {
         row.map(|row| *row = *new).is_some()
     }
 
-    /// Changes the counts of the retransmission's connection.
+    /// Changes the counts of the retransmission's connection, and moves the time that its episode lost to its
+    /// new cause.
     pub fn recount(&self, connection: &mut Connection) {
         let new = &self.retransmission;
         let side = usize::from(new.endpoints.src != connection.endpoints.src);
-        let tally = &mut connection.directions[side].retransmissions;
-        tally.change(new.triggers, self.before.0, new.verdict);
+        let direction = &mut connection.directions[side];
+        (direction.retransmissions).change(new.triggers, self.before.0, new.verdict);
+        if let (Some(cost), Some(before)) = (new.cost, self.cause_before)
+            && cost.cause != before
+        {
+            direction.lost.change(cost.lost, before, cost.cause);
+        }
     }
 }
 

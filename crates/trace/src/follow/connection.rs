@@ -1,5 +1,6 @@
 //! The state of one connection: its handshake, its two directions and its end.
 
+mod attention;
 mod succession;
 
 use super::TimedPacket;
@@ -9,6 +10,8 @@ use super::points::sightings::{Sighting, WITHIN_A_HOST};
 use super::points::{Mark, Pair};
 use super::shared::{DirectionContext, Shared};
 use crate::ablation::{Step, reaches};
+use crate::cost::lost::causes::name_causes;
+use crate::cost::lost::handshake::{CompleteHandshake, add_handshake};
 use crate::explain::context::ReplayContext;
 use crate::explain::episode::{ConnectionEnd, Learned};
 use crate::explain::provisional::ProvisionalRow;
@@ -25,6 +28,8 @@ use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
+pub(crate) use attention::Attention;
+use attention::BeforeWindow;
 pub(crate) use succession::Owner;
 
 /// The state of one connection. What each packet needs comes first, as in [`DirectionState`].
@@ -52,9 +57,9 @@ pub(crate) struct ConnectionState {
     pub has_doubtful_packets: bool,
     /// Packets between its ends had several marks.
     pub in_pair: bool,
+    pub attention: Attention,
     /// Its capture point, from the lower end, if the file holds several.
     pub point: Option<u8>,
-    opening: Opening,
 
     // The next three.
     pub shared: Shared,
@@ -64,12 +69,16 @@ pub(crate) struct ConnectionState {
     directions: [DirectionState; 2],
 
     // What few packets need.
+    opening: Opening,
     handshake: Handshake,
     /// Distinguishes connections that used the same slot.
     pub serial: u64,
     /// The connection's number in the capture, once it has one.
     pub number: OptionalU64,
+    /// The frame of its first packet in the capture.
     first_frame: u64,
+    /// What was counted before the time window.
+    before: Option<Box<BeforeWindow>>,
     /// When the first packet was captured, by its timestamp in the capture.
     begun: Instant,
     first: Instant,
@@ -80,7 +89,7 @@ pub(crate) struct ConnectionState {
 const _: () = {
     assert!(offset_of!(ConnectionState, shared) == 64);
     // Tens of thousands are kept, and the allocator has blocks of this size.
-    assert!(size_of::<ConnectionState>() <= 1280);
+    assert!(size_of::<ConnectionState>() <= 1536);
 };
 
 /// The last SYN of a direction.
@@ -95,15 +104,19 @@ struct LastSyn {
 /// What was seen of the handshake.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Handshake {
-    /// When the SYN passed, in ns; none if it passed more than once.
+    /// When the first SYN passed, in ns.
     syn_at: OptionalU64,
     syns: u8,
     syn_acks: u8,
     /// Which ends sent a SYN, and which answered the other's.
     opened: [bool; 2],
     answered: [bool; 2],
-    /// In ns.
-    rtt: OptionalU64,
+    /// From then to the ACK of a SYN-ACK, in ns.
+    took: OptionalU64,
+    /// How it was completed.
+    completion: Completion,
+    /// The SYN was retransmitted before the first SYN-ACK.
+    unanswered: bool,
     /// The window scale options, until both are known.
     scales: [Option<u8>; 2],
     sack: [bool; 2],
@@ -112,17 +125,59 @@ struct Handshake {
     timestamps: [Option<bool>; 2],
 }
 
+/// How a handshake was completed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+enum Completion {
+    /// It was not.
+    #[default]
+    Pending,
+    /// Each packet was sent once.
+    AtOnce,
+    /// SYNs were retransmitted.
+    AfterSyns,
+    /// SYN-ACKs were retransmitted.
+    AfterSynAcks,
+    /// Both were.
+    AfterBoth,
+    /// The SYN or the SYN-ACK was retransmitted, and a reset came instead of the last ACK.
+    Refused,
+}
+
+impl Completion {
+    /// Whether the SYN and the SYN-ACK were retransmitted in a handshake that was completed.
+    fn retransmitted(self) -> [bool; 2] {
+        match self {
+            Self::Pending | Self::AtOnce | Self::Refused => [false; 2],
+            Self::AfterSyns => [true, false],
+            Self::AfterSynAcks => [false, true],
+            Self::AfterBoth => [true; 2],
+        }
+    }
+}
+
 impl Handshake {
     /// The end that sent the SYN acknowledged the SYN-ACK, if there was one.
     #[cold]
-    fn on_final_ack(&mut self, now: Instant) {
-        if self.rtt.get().is_none()
-            && self.syns == 1
-            && self.syn_acks == 1
-            && let Some(syn_at) = take(&mut self.syn_at).get()
+    fn on_final_ack(&mut self, now: Instant, refused: bool) {
+        if self.took.get().is_none()
+            && self.syn_acks > 0
+            && let Some(syn_at) = self.syn_at.get()
         {
-            self.rtt = now.nanos_since(Instant::from_nanos(syn_at)).into();
+            self.took = now.nanos_since(Instant::from_nanos(syn_at)).into();
+            self.completion = match [self.syns > 1, self.syn_acks > 1] {
+                [false, false] => Completion::AtOnce,
+                _ if refused => Completion::Refused,
+                [true, false] => Completion::AfterSyns,
+                [false, true] => Completion::AfterSynAcks,
+                [true, true] => Completion::AfterBoth,
+            };
         }
+    }
+
+    /// From the SYN to the ACK that completes the handshake, if each of its packets was sent once.
+    fn rtt(&self) -> Option<Duration> {
+        let took = self.took.get().map(Duration::from_nanos);
+        took.filter(|_| self.completion == Completion::AtOnce)
     }
 }
 
@@ -134,6 +189,8 @@ impl ConnectionState {
             serial,
             number: OptionalU64::NONE,
             first_frame: packet.frame,
+            before: None,
+            attention: Attention::Followed,
             last_frame: packet.frame,
             shared: Shared::new(packet.endpoints),
             marks: [None; 2],
@@ -173,6 +230,8 @@ impl ConnectionState {
         self.serial = serial;
         self.number = OptionalU64::NONE;
         self.first_frame = packet.frame;
+        self.before = None;
+        self.attention = Attention::Followed;
         self.last_frame = packet.frame;
         self.shared = Shared::new(endpoints);
         self.marks = [None; 2];
@@ -256,12 +315,15 @@ impl ConnectionState {
                 replay_context,
                 side: 1 - side,
             };
-            if let Some(took) = peer.on_ack(packet, len > 0, now, context) {
+            if let Some(took) = peer.on_ack(packet, len > 0, now, own, context) {
                 self.shared.on_response(took, side);
             }
             if side == 0 && self.in_handshake {
                 self.in_handshake = false;
-                self.handshake.on_final_ack(now);
+                let refused = flags.contains(Flags::RST);
+                self.handshake.on_final_ack(now, refused);
+                own.begin_division(now);
+                peer.begin_division(now);
             }
         }
         if !crosses_syn {
@@ -422,11 +484,11 @@ impl ConnectionState {
         if answer {
             handshake.syn_acks = handshake.syn_acks.saturating_add(1);
         } else {
+            handshake.unanswered |= handshake.syns > 0 && handshake.syn_acks == 0;
             handshake.syns = handshake.syns.saturating_add(1);
-            handshake.syn_at = match handshake.syns {
-                1 => now.as_nanos().into(),
-                _ => OptionalU64::NONE,
-            };
+            if handshake.syn_at.get().is_none() {
+                handshake.syn_at = now.as_nanos().into();
+            }
             handshake.opened[side] = true;
         }
         handshake.scales[side] = (options.window_scale).map(|s| s.min(Options::MAX_WINDOW_SCALE));
@@ -520,6 +582,7 @@ impl ConnectionState {
     pub fn is_half_open(&self) -> bool {
         let Handshake { syns, syn_acks, .. } = self.handshake;
         let duplicates: u64 = self.directions.iter().map(|d| d.duplicates).sum();
+        let duplicates = duplicates + self.before.as_ref().map_or(0, |before| before.duplicates);
         self.packets == u64::from(syns) + u64::from(syn_acks) + duplicates
     }
 
@@ -544,6 +607,9 @@ impl ConnectionState {
         if let Some(number) = self.number.get() {
             self.number = number.saturating_add(by.connections).into();
         }
+        if let Some(before) = &mut self.before {
+            before.next_frame = before.next_frame.saturating_add(by.frames);
+        }
         for frame in [&mut self.first_frame, &mut self.last_frame] {
             *frame = frame.saturating_add(by.frames);
         }
@@ -561,7 +627,14 @@ impl ConnectionState {
     #[inline]
     pub fn memory(&self) -> usize {
         let directions = self.directions.iter().map(DirectionState::memory);
-        allocated(size_of::<Self>()) + directions.sum::<usize>() + self.pending_syns.heap_size()
+        let before = self
+            .before
+            .as_ref()
+            .map(|_| allocated(size_of::<BeforeWindow>()));
+        allocated(size_of::<Self>())
+            + directions.sum::<usize>()
+            + self.pending_syns.heap_size()
+            + before.unwrap_or(0)
     }
 
     /// Updates [`counted_memory`](Self::counted_memory). Returns the change.
@@ -586,6 +659,9 @@ impl ConnectionState {
     /// meaning.
     #[inline]
     pub fn prefetch(&self) -> u64 {
+        if self.attention == Attention::LeftOut {
+            return self.prefetch_skimmed();
+        }
         let sides = self.directions.iter().map(DirectionState::prefetch);
         let own = self.packets ^ self.shared.prefetch() ^ self.pending_syns.len() as u64;
         sides.fold(own, |a, b| a ^ b)
@@ -611,7 +687,7 @@ impl ConnectionState {
             begun: self.begun,
             ended: self.begun.plus_nanos(self.last.nanos_since(self.first)),
             packets: self.packets + take(&mut self.pending_syns).len() as u64,
-            handshake_rtt: self.handshake.rtt.get().map(Duration::from_nanos),
+            handshake_rtt: self.handshake.rtt(),
             capture_point: CapturePoint::default(),
             directions: Default::default(),
         };
@@ -622,8 +698,10 @@ impl ConnectionState {
                     0 => self.shared.endpoints,
                     _ => self.shared.endpoints.reverse(),
                 },
+                first: self.first,
                 at: self.last,
                 was_over,
+                one_direction: self.has_sent != [true; 2],
             };
             let context = DirectionContext {
                 shared: &self.shared,
@@ -631,12 +709,44 @@ impl ConnectionState {
                 side,
             };
             let (direction, found) = (&mut self.directions[side], &mut found.directions[side]);
+            let from = rows.len();
             let facts = direction.close(context, &end, found, |row| rows.push(row));
+            name_causes(rows[from..].iter_mut(), &mut found.lost);
             found.absent = !self.has_sent[side];
             pass_on(facts, &self.shared, side, &mut learned);
         }
+        self.add_handshake(&mut rows[from..], &mut found);
         rows[from..].sort_by_key(|row| row.retransmission.frame);
+        if let Some(before) = &self.before {
+            before.leave_out(&mut found);
+        }
         found
+    }
+}
+
+impl ConnectionState {
+    /// Adds what the handshake lost.
+    fn add_handshake(&self, rows: &mut [ProvisionalRow], found: &mut finding::Connection) {
+        let Some(took) = self.handshake.took.get() else {
+            return;
+        };
+        let opener = found.endpoints.src;
+        let [syn, answer] = &mut found.directions;
+        let handshake = CompleteHandshake {
+            took: Duration::from_nanos(took),
+            rtt: Duration::from_nanos(
+                [0, 1]
+                    .map(|end| self.shared.response_time(end))
+                    .iter()
+                    .sum(),
+            ),
+            retransmitted: self.handshake.completion.retransmitted(),
+            unanswered: self.handshake.unanswered,
+            vantage: syn.vantage,
+        };
+        let is_first = |row: &ProvisionalRow| row.retransmission.endpoints.src == opener;
+        let lost = [&mut syn.lost, &mut answer.lost];
+        add_handshake(rows, &handshake, is_first, lost);
     }
 }
 

@@ -26,15 +26,20 @@ mod probes;
 mod recent_acks;
 mod recording;
 mod send_clock;
+mod skim;
+mod time;
 mod unseen_original;
 
 use super::rtts::Rtts;
 use super::shared::DirectionContext;
+use crate::cost::division::Division;
+use crate::cost::lost::delays::LateAcks;
+use crate::cost::lost::episodes::EpisodeTimes;
 use crate::explain::context::EpisodeContext;
 use crate::explain::episode::{ConnectionEnd, Episode, Learned, PacketKind, PriorTransmissions};
 use crate::explain::provisional::ProvisionalRow;
 use crate::finding;
-use crate::memory::HeapSize;
+use crate::memory::{HeapSize, OptionalU64};
 use crate::read::CapturedPacket;
 use crate::verdict::Transmission;
 use away::AwayState;
@@ -123,13 +128,19 @@ pub(crate) struct DirectionState {
 
     // The fifth begins with what each round-trip time needs.
     pub rtts: Rtts,
+    /// Where its time goes.
+    division: Division,
 
     // What few packets need.
     /// Duplicates with the same IP identification as a packet captured a while before.
     pub late_copies: u64,
     pub missing: u64,
-    peer_closed_at: Option<Instant>,
-    reset_at: Option<Instant>,
+    /// In ns.
+    peer_closed_at: OptionalU64,
+    /// In ns.
+    reset_at: OptionalU64,
+    /// ACKs that came late without a retransmission.
+    late_acks: Option<Box<LateAcks>>,
     /// A cumulative ACK above everything captured, which no other packet has confirmed yet.
     unconfirmed_ack: Offset,
     /// A byte sent into a closed window. It counts as sent once it is acknowledged.
@@ -174,11 +185,13 @@ impl Default for DirectionState {
             duplicates: 0,
             probes: 0,
             rtts: Rtts::default(),
+            division: Division::default(),
             late_copies: 0,
             missing: 0,
             foreign: 0,
-            peer_closed_at: None,
-            reset_at: None,
+            peer_closed_at: OptionalU64::NONE,
+            reset_at: OptionalU64::NONE,
+            late_acks: None,
             unconfirmed_ack: NO_OFFSET,
             window_probe: NO_OFFSET,
             steps: 0,
@@ -216,7 +229,9 @@ impl DirectionState {
         let away = self.away.as_ref();
         self.outstanding.heap_size()
             + self.rtts.memory()
+            + self.division.memory()
             + away.map_or(0, |away| away.memory())
+            + (self.late_acks.as_ref()).map_or(0, |late| late.memory())
             + episode.map_or(0, |episode| episode.memory())
     }
 
@@ -295,7 +310,11 @@ impl DirectionState {
                 }
             }
             if segment.seq + 1 == isn.at(self.una) {
-                self.probes += u64::from(self.is_bare_probe(segment.seq, isn, segment.payload_len));
+                let is_probe = self.is_bare_probe(segment.seq, isn, segment.payload_len);
+                self.probes += u64::from(is_probe);
+                if is_probe {
+                    self.divide_at_probe(now, context);
+                }
             }
             return;
         }
@@ -306,6 +325,9 @@ impl DirectionState {
         let span = Span::at(start, len.into());
         self.segments += 1;
         self.bytes += u64::from(segment.payload_len);
+        if let Some(timeline) = &context.replay_context.timeline {
+            timeline.borrow_mut().on_segment(now);
+        }
         if segment.flags.contains(Flags::FIN) {
             self.fin = span.end;
         }
@@ -376,6 +398,7 @@ impl DirectionState {
         let segment = &packet.segment;
         if segment.payload_len == 1 && self.is_beyond_closed_window(span) {
             self.probes += 1;
+            self.divide_at_probe(now, context);
             self.window_probe = span.start;
             return;
         }
@@ -384,6 +407,7 @@ impl DirectionState {
             ts: segment.options.timestamps.map(|ts| ts.value),
             ip_id: packet.ip_id,
         };
+        self.divide_at_new(segment, now, span, context);
         if span.start > self.nxt {
             self.missing += span.start.since(self.nxt);
             self.push(OutstandingPacket::uncaptured(
@@ -419,6 +443,7 @@ impl DirectionState {
         let segment = &packet.segment;
         if self.is_probe(segment.payload_len, span, now) {
             self.probes += 1;
+            self.divide_at_probe(now, context);
             return;
         }
         let ts = segment.options.timestamps.map(|ts| ts.value);
@@ -472,6 +497,9 @@ impl DirectionState {
             flight: self.segments_outstanding(episode_context.mss),
             nxt: self.nxt,
             sent_at: departure.at,
+            times: self.episode_times(earlier, now, context),
+            original_held_up: self.was_held_up(earlier, sent),
+            acknowledged: span.end <= self.una,
         };
         if kind != PacketKind::LateOriginal {
             self.mark_sent(span, sent, kind != PacketKind::FilledGap(Some(false)));
@@ -480,6 +508,10 @@ impl DirectionState {
             episode.on_segment(departure, segment, again);
             episode.on_below_nxt(packet, now, span, kind, &prior);
         }
+        if again.is_some() {
+            let last_sent = earlier.map(|packet| packet.last_sent_at);
+            self.divide_at_retransmission(now, span, last_sent, context);
+        }
         if span.end > self.nxt {
             self.push(OutstandingPacket::first(
                 Span::new(self.nxt, span.end),
@@ -487,6 +519,39 @@ impl DirectionState {
             ));
             self.nxt = span.end;
         }
+    }
+
+    /// When the ACKs were due that an episode waits for which begins `now`. `earlier` is the last copy of its
+    /// first byte.
+    fn episode_times(
+        &self,
+        earlier: Option<OutstandingPacket>,
+        now: Instant,
+        context: DirectionContext<'_>,
+    ) -> EpisodeTimes {
+        let by_peer = || context.shared.least_response_time(1 - context.side);
+        let rtt = self.rtts.average().or_else(by_peer).unwrap_or_default();
+        let due = |sent_at: Instant| (sent_at + rtt).max(self.advanced_at);
+        let late = self.late_acks.as_ref();
+        let claimed_until = late.map_or(Instant::ZERO, |late| late.claimed_until());
+        let last = self.outstanding.back();
+        EpisodeTimes {
+            all_due: due(last.map_or(now, |last| last.at)).max(claimed_until),
+            first_due: due(earlier.map_or(now, |copy| copy.last_sent_at)).min(now),
+        }
+    }
+
+    /// Whether the original was held up before the capture point for most of the time that passed at the sender
+    /// until it sent the segment again.
+    fn was_held_up(&self, earlier: Option<OutstandingPacket>, sent: SentPacket) -> bool {
+        let Some((away, earlier)) = self.away.as_ref().zip(earlier) else {
+            return false;
+        };
+        let elapsed = (earlier.ts.zip(sent.ts)).and_then(|(from, to)| away.clock.between(from, to));
+        let passed = sent.at.since(earlier.last_sent_at.min(sent.at));
+        earlier.copies == 0
+            && earlier.captured
+            && elapsed.is_some_and(|elapsed| passed < elapsed / 2)
     }
 
     /// The timestamp of the latest copy of bytes that are no longer outstanding.
@@ -522,7 +587,7 @@ impl DirectionState {
 
     /// This end has acknowledged the peer's FIN: the peer may no longer report duplicates.
     pub fn on_close(&mut self, now: Instant) {
-        let at = *self.peer_closed_at.get_or_insert(now);
+        let at = first_time(&mut self.peer_closed_at, now);
         if let Some(episode) = &mut self.episode {
             episode.on_close(at);
         }
@@ -530,7 +595,8 @@ impl DirectionState {
 
     /// Either end sent a reset.
     pub fn on_reset(&mut self, now: Instant) {
-        let at = *self.reset_at.get_or_insert(now);
+        self.divide_at_reset(now);
+        let at = first_time(&mut self.reset_at, now);
         if let Some(episode) = &mut self.episode {
             episode.on_reset(at);
         }
@@ -545,6 +611,7 @@ impl DirectionState {
         found: &mut finding::Direction,
         report: impl FnMut(ProvisionalRow),
     ) -> Learned {
+        found.time = self.finish_division(end, context);
         let mut episode = self.episode.take();
         if let Some(episode) = &mut episode
             && self.duplicates * 4 >= self.segments
@@ -561,6 +628,9 @@ impl DirectionState {
         found.to_sender = context.shared.least_response_time(context.side);
         found.rtt = self.rtts.quantiles();
         found.too_costly = self.too_costly;
+        if let Some(late) = &self.late_acks {
+            late.add_to(&mut found.lost);
+        }
         let Some(mut episode) = episode else {
             return Learned::default();
         };
@@ -571,6 +641,13 @@ impl DirectionState {
         }
         learned
     }
+}
+
+/// Sets `time` to `now` unless it is set. Returns it.
+fn first_time(time: &mut OptionalU64, now: Instant) -> Instant {
+    let first = time.get().unwrap_or(now.as_nanos());
+    *time = first.into();
+    Instant::from_nanos(first)
 }
 
 /// The offset of a sequence number close to `near`; `None` if it is too far away to belong to the

@@ -5,6 +5,7 @@
 //! - A verdict that depends on what becomes known of the receiver is revised, even when its
 //!   connection has been passed on.
 
+use crate::cost::lost::causes::name_causes;
 use crate::explain::by_host::{OfHosts, QueueByHost};
 use crate::explain::identify::{Candidates, assume_defaults};
 use crate::explain::provisional::{ChangedHosts, ProvisionalFindings, ProvisionalRow};
@@ -57,9 +58,11 @@ impl Waiting {
             candidates.settle(&mut direction.profile, known);
             let now = candidates.first(&direction.profile);
             if let Some(profile) = now.filter(|_| now != before) {
-                let own = |row: &&mut ProvisionalRow| row.retransmission.endpoints.src == end;
-                let own = self.rows.iter_mut().filter(own);
+                let is_own = |row: &&mut ProvisionalRow| row.retransmission.endpoints.src == end;
+                let own = self.rows.iter_mut().filter(is_own);
                 direction.retransmissions = name_triggers(own, profile);
+                let own = self.rows.iter_mut().filter(is_own);
+                name_causes(own, &mut direction.lost);
             }
         }
     }

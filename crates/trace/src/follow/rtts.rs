@@ -22,6 +22,9 @@ const LAST_SAMPLES: usize = 8;
 /// The quantiles that are reported, in percent.
 const QUANTILES: [usize; 3] = [50, 90, 99];
 
+/// Samples that show what is usual.
+const ENOUGH_SAMPLES: u32 = 4;
+
 /// Samples for which a reused direction keeps memory.
 const USUAL_SAMPLES: usize = 32;
 
@@ -42,6 +45,8 @@ pub(crate) struct Rtts {
     max_micros: u32,
 
     max: u64,
+    /// The moving average of the distance to the average (RTTVAR, RFC 6298 §2.3).
+    variation: u64,
     /// Where the ring begins.
     oldest: u32,
     /// One of every `stride` samples is in `quantile_samples`.
@@ -133,9 +138,12 @@ impl Rtts {
         }
         if self.count == 0 {
             (self.min, self.least, self.average) = (rtt, newest, rtt);
+            self.variation = rtt / 2;
         } else {
             self.min = self.min.min(rtt);
             self.least = self.least.min(newest);
+            let distance = rtt.abs_diff(self.average);
+            self.variation = self.variation.saturating_mul(3).saturating_add(distance) / 4;
             self.average = self.average.saturating_mul(3).saturating_add(rtt) / 4;
         }
         if micros >= self.max_micros {
@@ -185,6 +193,12 @@ impl Rtts {
     /// The moving average with weight 1/4 (2007 study, footnote 8).
     pub fn average(&self) -> Option<Duration> {
         (self.count > 0).then(|| Duration::from_nanos(self.average))
+    }
+
+    /// The average and the variation in ns, once enough samples show what is usual.
+    #[inline]
+    pub fn usual(&self) -> Option<(u64, u64)> {
+        (self.count >= ENOUGH_SAMPLES).then_some((self.average, self.variation))
     }
 
     /// Copies the latest samples into `samples`, oldest first. `lag` is the round-trip time between

@@ -15,16 +15,18 @@ mod merge;
 mod removal;
 
 use super::TimedPacket;
-use super::connection::{ConnectionState, Owner};
+use super::connection::{Attention, ConnectionState, Owner};
 use super::ends::ConnectionEnds;
 use super::held::Held;
 use super::packed::PackedPackets;
 use super::points::{Mark, Pair};
+use crate::analyze::ConnectionFilter;
 use crate::explain::context::ReplayContext;
 use crate::explain::pool::Pool;
 use crate::explain::provisional::{ChangedHosts, ProvisionalRow};
 use crate::finding::{self, Closing, Findings};
 use crate::hosts::{HostFacts, KnownHosts};
+use crate::read::LeftOut;
 use capture_points::CapturePoints;
 pub(crate) use capture_points::Separation;
 use foldhash::fast::RandomState;
@@ -37,7 +39,7 @@ use std::collections::VecDeque;
 use std::hint::black_box;
 use std::mem::take;
 use std::net::IpAddr;
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 /// How long a connection is kept after its end, for retransmitted FINs and late segments.
@@ -75,6 +77,14 @@ pub(crate) struct KeepingCost {
 pub(crate) struct ConnectionTable {
     #[serde(skip)]
     replay_context: ReplayContext,
+    /// Which connections are followed; `None`: all.
+    #[serde(skip)]
+    filter: Option<Arc<dyn ConnectionFilter>>,
+    /// When the time begins that is analyzed. Every round says so.
+    #[serde(skip)]
+    window_begins: Instant,
+    /// What the filter left out.
+    left_out: LeftOut,
     /// In ns.
     idle: u64,
     most_open: usize,
@@ -150,9 +160,16 @@ struct Unnumbered {
 
 impl ConnectionTable {
     /// An empty table.
-    pub fn new(limits: Limits, replay_context: ReplayContext) -> Self {
+    pub fn new(
+        limits: Limits,
+        filter: Option<Arc<dyn ConnectionFilter>>,
+        replay_context: ReplayContext,
+    ) -> Self {
         Self {
             replay_context,
+            filter,
+            window_begins: Instant::ZERO,
+            left_out: LeftOut::default(),
             idle: u64::try_from(limits.idle.as_nanos()).unwrap_or(u64::MAX),
             most_open: limits.most_open,
             most_half_open: limits.most_half_open,
@@ -179,7 +196,12 @@ impl ConnectionTable {
     }
 
     /// Makes anew what a saved table lacks.
-    pub fn resume(&mut self, limits: Limits, replay_context: ReplayContext) {
+    pub fn resume(
+        &mut self,
+        limits: Limits,
+        filter: Option<Arc<dyn ConnectionFilter>>,
+        replay_context: ReplayContext,
+    ) {
         let Limits {
             idle,
             most_open,
@@ -188,6 +210,7 @@ impl ConnectionTable {
         self.idle = u64::try_from(idle.as_nanos()).unwrap_or(u64::MAX);
         (self.most_open, self.most_half_open) = (most_open, most_half_open);
         self.replay_context = replay_context;
+        self.filter = filter;
         self.memory = 0;
         self.entries.clear();
         for slot in 0..self.slots.len() {
@@ -391,11 +414,45 @@ impl ConnectionTable {
     /// Passes a packet to the connection in `slot`. The caller counts its memory.
     #[inline(always)]
     fn deliver(&mut self, slot: u32, side: usize, timed: &TimedPacket) {
-        if let Some(connection) = &mut self.slots[slot as usize]
-            && connection.on_packet(timed, side, &self.replay_context)
-        {
+        let Some(connection) = &mut self.slots[slot as usize] else {
+            return;
+        };
+        let ends = match connection.attention {
+            Attention::Followed => connection.on_packet(timed, side, &self.replay_context),
+            Attention::LeftOut => {
+                self.left_out.packets += u64::from(timed.time >= self.window_begins);
+                connection.skim(timed, side)
+            }
+            Attention::BeforeWindow => {
+                if timed.time >= self.window_begins {
+                    connection.enter_window(timed);
+                }
+                connection.on_packet(timed, side, &self.replay_context)
+            }
+        };
+        if ends {
             self.on_connection_over(slot, timed.time);
         }
+    }
+
+    /// What is done with a connection that begins with this packet.
+    fn attention(&self, first: &TimedPacket) -> Attention {
+        let ends = &first.packet.endpoints;
+        match &self.filter {
+            Some(filter) if !filter.selects(ends) => Attention::LeftOut,
+            _ if first.time < self.window_begins => Attention::BeforeWindow,
+            _ => Attention::Followed,
+        }
+    }
+
+    /// The time that is analyzed begins at `begins`.
+    pub fn set_window(&mut self, begins: Instant) {
+        self.window_begins = begins;
+    }
+
+    /// What the filter left out.
+    pub fn left_out(&self) -> LeftOut {
+        self.left_out
     }
 
     /// The same, and counts the memory.
@@ -459,6 +516,7 @@ impl ConnectionTable {
             serial,
         });
         let side = connection.side(&packet.endpoints).unwrap_or_default();
+        connection.attention = self.attention(timed);
         connection.marks[side] = Some(Mark::of(packet));
         self.slots[slot as usize] = Some(connection);
         self.add_entry(hash, slot);
@@ -593,6 +651,9 @@ impl ConnectionTable {
                 false => Closing::CaptureEnd,
             };
             self.close(slot as u32, closing, findings);
+        }
+        if let Some(timeline) = &self.replay_context.timeline {
+            findings.timeline(timeline.take());
         }
     }
 }

@@ -247,6 +247,26 @@ impl fmt::Display for Ending {
     }
 }
 
+/// What the settings of an analysis leave out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// Connections with a packet in the time window that the filter leaves out.
+    pub connections: u64,
+    /// Their packets in the time window.
+    pub packets: u64,
+    /// Segments outside the time window.
+    pub outside_window: u64,
+}
+
+impl LeftOut {
+    /// Adds what was left out elsewhere.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.connections = self.connections.saturating_add(other.connections);
+        self.packets = self.packets.saturating_add(other.packets);
+        self.outside_window = self.outside_window.saturating_add(other.outside_window);
+    }
+}
+
 /// What a capture holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
@@ -263,6 +283,8 @@ pub struct Counts {
     /// Connections of a merged file that were left out because their capture points cannot be told
     /// apart, and the first of them; known once it is analyzed.
     pub inseparable: Option<(u64, Inseparable)>,
+    /// What was left out because the user chose so; known once it is analyzed.
+    pub left_out: LeftOut,
     /// ICMP messages that a TCP segment was too large for its path. The analysis uses them.
     pub path_mtu_messages: FrameCount,
     /// The files, if several were joined.
@@ -312,6 +334,7 @@ impl Counts {
             let (before, first) = self.inseparable.unwrap_or((0, first));
             self.inseparable = Some((before + count, first));
         }
+        self.left_out.add(later.left_out);
         self.path_mtu_messages
             .append(later.path_mtu_messages, &place);
         self.unknown_link = self.unknown_link.or(later.unknown_link);

@@ -137,6 +137,8 @@ impl StateFile {
             view: V::ARGUMENT.into(),
             profile: None,
             idle: settings().idle,
+            filter: None,
+            window: settings().window,
         }
     }
 

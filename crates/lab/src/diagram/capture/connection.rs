@@ -61,6 +61,14 @@ impl CaptureConnection {
         });
     }
 
+    /// The end that sends the data of `direction`.
+    pub fn sender(&self, direction: Direction) -> SocketAddr {
+        match direction {
+            Direction::Up => self.ends.client,
+            Direction::Down => self.ends.server,
+        }
+    }
+
     /// The title of a panel: sender and receiver of `direction`.
     pub fn title(&self, direction: Direction) -> String {
         let Ends { client, server } = self.ends;

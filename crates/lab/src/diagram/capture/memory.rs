@@ -8,7 +8,7 @@ const MOST_PACKETS: usize = 1 << 20;
 
 /// Packets kept from a reading.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Memory(Arc<Mutex<Packets>>);
+pub(crate) struct Memory(Arc<Mutex<Packets>>);
 
 #[derive(Debug, Default)]
 struct Packets {
@@ -53,7 +53,7 @@ impl Memory {
 
 /// Reads a capture and keeps its packets.
 #[derive(Debug)]
-pub(super) struct Remembering<S> {
+pub(crate) struct Remembering<S> {
     pub source: S,
     pub memory: Memory,
 }
@@ -96,7 +96,7 @@ impl<S: PacketSource> PacketSource for Remembering<S> {
 
 /// Reads packets that were kept.
 #[derive(Debug)]
-pub(super) struct Recalled {
+pub(crate) struct Recalled {
     kept: std::vec::IntoIter<Packet>,
     packet: CapturedPacket,
     counts: Counts,

@@ -21,11 +21,11 @@ fn timed(timestamps: &[u64]) -> (Vec<u64>, ClockAnomalies) {
         let next = packets.next().map(|next| Packet::from(&next));
         next.map(|next| *packet = next).is_some()
     };
-    let mut feed = PacketFeed::default();
+    let mut feed = PacketFeed::new(TimeWindow::default());
     let (mut round, mut reorder, mut got) = (Round::default(), Reorder::default(), Vec::new());
     while feed.fill(&mut packets, &mut round, true) {
         for part in &round.parts {
-            reorder.in_order(part, round.order, |packets| {
+            reorder.in_order(part, round.facts.order, |packets| {
                 let times = packets
                     .iter()
                     .map(|timed| timed.time.as_nanos() / 1_000_000);

@@ -11,8 +11,12 @@ pub(crate) struct ConnectionEnd {
     pub connection: u64,
     /// The endpoints of this direction.
     pub endpoints: Endpoints,
+    /// When the connection's first packet was captured.
+    pub first: Instant,
     /// When the last packet was captured.
     pub at: Instant,
+    /// The capture holds packets of one end only.
+    pub one_direction: bool,
     /// The connection was over before, and what its senders showed was passed on then.
     pub was_over: bool,
 }

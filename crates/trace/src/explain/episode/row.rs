@@ -2,6 +2,8 @@
 
 use super::super::identify::MOST_CANDIDATES;
 use super::super::replay::Explained;
+use crate::cost::lost::causes::Clues;
+use crate::cost::lost::episodes::EpisodeTimes;
 use crate::finding::{Evidence, Triggers, Vantage, Verdict};
 use crate::verdict::{ConditionalVerdict, Transmission};
 use recoup_units::{Instant, Offset, Span};
@@ -42,6 +44,11 @@ pub(crate) struct PriorTransmissions {
     pub nxt: Offset,
     /// When the packet would have come if nothing had held it up.
     pub sent_at: Instant,
+    pub times: EpisodeTimes,
+    /// The capture shows that the original was held up before the capture point.
+    pub original_held_up: bool,
+    /// The bytes were acknowledged already.
+    pub acknowledged: bool,
 }
 
 /// A packet with bytes below `snd_nxt`.
@@ -61,6 +68,8 @@ pub(super) struct Row {
     pub ts: Option<u32>,
     pub detection: Option<Duration>,
     pub recovery: Option<Duration>,
+    /// The time that its sender was recovering, if the recovery began with it.
+    pub recovering: Option<Duration>,
     pub recovered_by: Offset,
     pub rtt: Option<Duration>,
     pub flight: u32,
@@ -70,6 +79,8 @@ pub(super) struct Row {
     pub verdict: ConditionalVerdict,
     /// The verdict if captured at the receiver; `None` for an original that was overtaken.
     pub arrival: Option<(Verdict, Evidence)>,
+    pub times: EpisodeTimes,
+    pub clues: Clues,
 }
 
 impl Row {

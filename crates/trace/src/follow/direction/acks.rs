@@ -5,6 +5,7 @@ use super::outstanding::{OutstandingPacket, SentPacket, sent_once};
 use super::recent_acks::PassingAck;
 use super::{DirectionState, offset_near};
 use crate::ablation::{Step, reaches};
+use crate::cost::lost::delays::{LateAck, is_late};
 use crate::follow::shared::DirectionContext;
 use crate::read::CapturedPacket;
 use recoup_recovery::Ack;
@@ -18,7 +19,7 @@ const REMEMBERED: u32 = 4;
 const MOST_REMEMBERED: u32 = 256;
 
 impl DirectionState {
-    /// Takes an ACK from the peer. `carries_data`: data, a SYN or a FIN. Returns how long the ACK took, in
+    /// Takes an ACK from the peer, whose own direction is `peer`. `carries_data`: data, a SYN or a FIN. Returns how long the ACK took, in
     /// ns, if it covers data that was sent once.
     #[inline]
     pub fn on_ack(
@@ -26,6 +27,7 @@ impl DirectionState {
         packet: &CapturedPacket,
         carries_data: bool,
         now: Instant,
+        peer: &Self,
         context: DirectionContext<'_>,
     ) -> Option<u64> {
         let segment = &packet.segment;
@@ -38,7 +40,7 @@ impl DirectionState {
             if !self.is_confirmed(cumulative) {
                 return None;
             }
-            self.on_uncaptured(cumulative, now);
+            self.on_uncaptured(cumulative, now, context);
         }
         self.is_unconfirmed = false;
         self.heard = true;
@@ -62,7 +64,7 @@ impl DirectionState {
         if self.episode.is_some() {
             let mut ack = Ack::new(cumulative, window.into());
             ack.carries_data = carries_data;
-            self.pass_ack_to_episode(packet, now, isn, (acked, &mut ack), context);
+            self.pass_ack_to_episode(packet, now, isn, (acked, &mut ack), peer, context);
             self.remember_ack(packet, now, cumulative, ack.blocks(), context);
         } else {
             self.remember_ack(packet, now, cumulative, &[], context);
@@ -70,12 +72,23 @@ impl DirectionState {
         if cumulative < self.una {
             return None;
         }
+        let before = self.heard_here();
         self.window_edge = cumulative + u64::from(window);
+        self.divide_at_ack(now, before, cumulative, context);
         if cumulative == self.una {
             return None;
         }
         self.advanced_at = now;
-        self.remember_acknowledged(cumulative, now, context.shared.response_time(context.side))
+        let bytes = cumulative.since(self.una);
+        let response_time = context.shared.response_time(context.side);
+        let missing = || peer.ids.lost_before(packet.ip_id);
+        let took = self.remember_acknowledged(cumulative, now, response_time, missing);
+        if let Some(timeline) = &context.replay_context.timeline {
+            // At the receiver an ACK follows its data at once.
+            let rtt = took.filter(|_| !context.shared.is_away(context.side));
+            timeline.borrow_mut().on_ack(now, bytes, rtt);
+        }
+        took
     }
 
     /// Passes an ACK with its SACK blocks to the episode; `acked` is the highest cumulative ACK
@@ -87,6 +100,7 @@ impl DirectionState {
         now: Instant,
         isn: SeqNumber,
         (acked, ack): (Offset, &mut Ack),
+        peer: &Self,
         context: DirectionContext<'_>,
     ) {
         let Some(episode) = &mut self.episode else {
@@ -109,7 +123,8 @@ impl DirectionState {
         episode.on_lag(context.shared.response_time(context.side));
         let outstanding = &self.outstanding;
         let sent = |at| sent_once(outstanding, at);
-        episode.on_ack(now, acked, ack, echo, ts, &sent);
+        let missing = peer.ids.lost_before(packet.ip_id);
+        episode.on_ack(now, acked, ack, echo, ts, &sent, missing);
         self.explain_if_due(now, context);
     }
 
@@ -137,6 +152,8 @@ impl DirectionState {
             echo: (timestamps.filter(|_| packet.options_complete)).map(|ts| ts.echo),
         };
         let way = context.shared.response_time(context.side);
+        // Those that are forgotten soon.
+        self.hear_until(now.minus_nanos(way), way);
         let away = self.away.get_or_insert_default();
         away.recent_acks.push(ack, way.saturating_mul(2));
     }
@@ -145,7 +162,7 @@ impl DirectionState {
     /// Another such ACK, or data above it, confirms it. In a capture without any data, every ACK
     /// counts.
     #[cold]
-    fn is_confirmed(&mut self, cumulative: Offset) -> bool {
+    pub(super) fn is_confirmed(&mut self, cumulative: Offset) -> bool {
         let confirms = self.is_unconfirmed && self.unconfirmed_ack <= cumulative;
         self.is_unconfirmed = true;
         self.unconfirmed_ack = cumulative;
@@ -164,8 +181,9 @@ impl DirectionState {
 
     /// An ACK covers bytes that were not captured.
     #[cold]
-    fn on_uncaptured(&mut self, cumulative: Offset, now: Instant) {
+    fn on_uncaptured(&mut self, cumulative: Offset, now: Instant, context: DirectionContext<'_>) {
         let span = Span::new(self.nxt, cumulative);
+        self.divide_at_missing(span, now, context);
         // The byte of a window probe was captured, and now counts as sent.
         self.missing += span.len() - u64::from(self.window_probe == span.start);
         if let Some(episode) = &mut self.episode {
@@ -181,10 +199,17 @@ impl DirectionState {
     }
 
     /// Advances `snd_una`. Acknowledged packets are kept for a round trip, of which `remembered` ns
-    /// are between the capture point and the sender. Returns the time to the newest acknowledged
-    /// packet, in ns.
+    /// are between the capture point and the sender. `missing` says how many packets of the receiver are
+    /// missing before the ACK, if known. Returns the time to the newest acknowledged packet, in ns.
     #[inline(always)]
-    fn remember_acknowledged(&mut self, una: Offset, now: Instant, remembered: u64) -> Option<u64> {
+    fn remember_acknowledged(
+        &mut self,
+        una: Offset,
+        now: Instant,
+        remembered: u64,
+        missing: impl FnOnce() -> Option<u16>,
+    ) -> Option<u64> {
+        let single = una.since(self.una) < 2 * u64::from(self.mss.bytes());
         let times = self.advance_una(una);
         let remembered = remembered.saturating_add(self.rtts.least_nanos());
         while self.acknowledged > REMEMBERED
@@ -199,10 +224,33 @@ impl DirectionState {
         let (rtt, newest) = (now.nanos_since(first), now.nanos_since(newest));
         let clock = (self.away.as_ref()).map(|away| &away.clock);
         let held_up = clock.map_or(0, |clock| first.nanos_since(clock.unhindered(ts, first).at));
+        if let Some(usual) = self.rtts.usual()
+            && is_late(rtt, usual, single)
+        {
+            let due = first.plus_nanos(usual.0);
+            self.on_late_ack(now, due, missing().is_some_and(|missing| missing > 0));
+        }
         if reaches(Step::Sample) {
             self.rtts.on_sample(rtt, held_up, newest, una, self.nxt);
         }
         Some(newest)
+    }
+
+    /// An ACK was late; if an episode lasts, that claims the time.
+    #[cold]
+    fn on_late_ack(&mut self, at: Instant, due: Instant, after_lost: bool) {
+        let idle_since = match &self.episode {
+            Some(episode) => episode.idle_since(),
+            None => Some(Instant::ZERO),
+        };
+        if let Some(idle_since) = idle_since {
+            self.late_acks.get_or_insert_default().add(LateAck {
+                at,
+                due,
+                idle_since,
+                after_lost,
+            });
+        }
     }
 
     /// Advances `snd_una`. If each acknowledged packet was sent once, returns when the first one was

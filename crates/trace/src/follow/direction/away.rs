@@ -11,6 +11,7 @@ use super::DirectionState;
 use super::recent_acks::RecentAcks;
 use super::send_clock::SendClock;
 use super::unseen_original::SenderShown;
+use crate::cost::division::Heard;
 use crate::explain::tape::Departure;
 use crate::follow::shared::DirectionContext;
 use crate::memory::allocated;
@@ -33,6 +34,8 @@ pub(super) struct AwayState {
     shown_before: Option<SenderShown>,
     /// When the packet left that was captured before the first one missing, since the last new data.
     lost_since: Option<Instant>,
+    /// What the sender has heard, as far as its time is divided.
+    pub heard: Option<Heard>,
 }
 
 impl AwayState {

@@ -37,7 +37,7 @@ impl IdCounter {
             return None;
         };
         let lost = id.wrapping_sub(next);
-        let reliable = self.followed >= LEAST_FOLLOWED.max(self.needed);
+        let reliable = self.is_reliable();
         if lost == 0 {
             self.followed = self.followed.saturating_add(1);
             self.next = Some(after);
@@ -53,6 +53,22 @@ impl IdCounter {
         let gaps = if is_loss { 1 } else { FOLLOWED_PER_GAP };
         self.needed = self.needed.saturating_add(gaps * FOLLOWED_PER_GAP);
         (reliable && is_loss).then_some(lost)
+    }
+
+    /// The numbers follow one another, as far as known.
+    fn is_reliable(&self) -> bool {
+        self.followed >= LEAST_FOLLOWED.max(self.needed)
+    }
+
+    /// How many packets were lost just before the one with this identification, which was just captured, if
+    /// the numbers show that.
+    #[inline]
+    pub fn lost_before(&self, id: Option<u16>) -> Option<u16> {
+        let id = id.filter(|id| *id != 0)?;
+        let lost = id.wrapping_sub(self.next?);
+        let behind = lost.cast_signed() < 0 && lost.wrapping_neg() < MOST_LOST;
+        let lost = if behind { 0 } else { lost };
+        (self.is_reliable() && lost < MOST_LOST).then_some(lost)
     }
 }
 

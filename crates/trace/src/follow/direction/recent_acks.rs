@@ -100,7 +100,7 @@ impl RecentAck {
         self.repeats.max(1) as usize
     }
 
-    fn heard(&self) -> HeardSoFar {
+    pub fn heard(&self) -> HeardSoFar {
         HeardSoFar {
             una: self.cumulative,
             at: self.at,
@@ -140,6 +140,8 @@ pub(super) struct RecentAcks {
     count: usize,
     /// What older ACKs acknowledged.
     before: Option<HeardSoFar>,
+    /// How many of those kept have reached the sender.
+    heard: u32,
 }
 
 impl RecentAcks {
@@ -186,6 +188,7 @@ impl RecentAcks {
     fn forget_oldest(&mut self) {
         if let Some(oldest) = self.acks.pop_front() {
             self.count -= oldest.count();
+            self.heard = self.heard.saturating_sub(1);
             let heard = oldest.heard();
             if self.before.is_none_or(|before| heard.una > before.una) {
                 self.before = Some(heard);
@@ -214,6 +217,22 @@ impl RecentAcks {
         let before = self.before.filter(|before| before.una >= end);
         let mut acks = before.into_iter().chain(self.iter().map(RecentAck::heard));
         acks.find(|heard| heard.una >= end)?.ts
+    }
+
+    /// The next ACK that reaches the sender, if it passed at `until` or before.
+    #[inline]
+    pub fn next_heard(&mut self, until: Instant) -> Option<&RecentAck> {
+        let i = self.heard as usize;
+        let next = match self.acks.get(i) {
+            Some(ack) => ack,
+            None if i == self.acks.len() => self.last.as_ref()?,
+            None => return None,
+        };
+        if next.at > until {
+            return None;
+        }
+        self.heard += 1;
+        Some(next)
     }
 
     /// The ACKs kept, oldest first.

@@ -40,11 +40,11 @@ impl DirectionState {
         if self.may_hear_receiver() && episode.may_record(segments, episode_context) {
             episode.start_recording(self.tape(episode_context, again));
         }
-        if let Some(at) = self.peer_closed_at {
-            episode.on_close(at);
+        if let Some(at) = self.peer_closed_at.get() {
+            episode.on_close(Instant::from_nanos(at));
         }
-        if let Some(at) = self.reset_at {
-            episode.on_reset(at);
+        if let Some(at) = self.reset_at.get() {
+            episode.on_reset(Instant::from_nanos(at));
         }
         self.episode = Some(episode);
     }

@@ -75,6 +75,7 @@ impl ConnectionTable {
         self.half_open
             .extend(half_open.map(|(s, number)| (slot(s), serial(number))));
         self.now = self.now.max(other.now);
+        self.left_out.add(other.left_out);
         self.host_facts.extend(other.host_facts);
         self.points.merge(other.points);
     }

@@ -1,8 +1,8 @@
 //! Removes connections from the table: those that have ended, are silent, or are too many.
 
 use super::{ConnectionTable, LINGER, hash};
-use crate::finding::{Closing, Findings};
-use crate::follow::connection::ConnectionState;
+use crate::finding::{CapturePoint, Closing, Findings};
+use crate::follow::connection::{Attention, ConnectionState};
 use crate::follow::points::Pair;
 use recoup_units::Instant;
 use std::mem::take;
@@ -148,10 +148,34 @@ impl ConnectionTable {
             true => connection.closing(),
             false => closing,
         };
+        if connection.attention == Attention::LeftOut {
+            let is_in_window = connection.last >= self.window_begins;
+            self.left_out.connections += u64::from(is_in_window);
+        } else {
+            self.report(&mut connection, closing, capture_point, findings);
+        }
+        self.memory = self.memory.saturating_sub(connection.counted_memory());
+        if connection.counted_memory() > MOST_POOLED {
+            connection.trim();
+        }
+        self.closed.give(connection);
+    }
+
+    /// Passes on the findings of a connection that is removed, and what it showed of hosts.
+    fn report(
+        &mut self,
+        connection: &mut ConnectionState,
+        closing: Closing,
+        capture_point: CapturePoint,
+        findings: &mut impl Findings,
+    ) {
         let mut rows = Vec::new();
         let host_facts = &mut self.host_facts;
         let learned = |host, facts| host_facts.push((host, facts));
         let mut found = connection.close(closing, &self.replay_context, &mut rows, learned);
+        if connection.attention == Attention::BeforeWindow {
+            return;
+        }
         for row in &mut rows {
             row.retransmission.capture_point = capture_point.number;
         }
@@ -161,10 +185,5 @@ impl ConnectionTable {
             Some(_) => self.held.take(found, rows, findings),
             None => self.unnumbered_closed.push((found, rows)),
         }
-        self.memory = self.memory.saturating_sub(connection.counted_memory());
-        if connection.counted_memory() > MOST_POOLED {
-            connection.trim();
-        }
-        self.closed.give(connection);
     }
 }

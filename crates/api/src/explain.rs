@@ -1,0 +1,182 @@
+//! Explains captures: `recoup explain` without its arguments and its printing.
+
+use crate::analyze::{AnalyzeError, Captures, Progress, analyze, analyze_all, analyze_joined};
+use crate::plot::open_joined;
+use recoup_draw::page::Page;
+use recoup_lab::analysis::{Analyzed, OneConnection};
+use recoup_lab::diagram::source::Reading;
+use recoup_lab::explain::{Facts, PageRequest, page_of, page_of_stream};
+use recoup_trace::analyze::Settings;
+use recoup_trace::read::{PacketSource, Reader};
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// A small capture of a lossy web workload, taken at the server, compressed by zstd. It was made by
+///
+/// ```sh
+/// recoup run fetch --profile linux-6 --flows 60 --pcap demo --set rtt=60ms --set close=true \
+///   --set writes=34kB@0,12kB@400ms --set drop=down:gilbert-elliott:0.01,0.3,up:bernoulli:0.02
+/// ```
+const DEMO: &[u8] = include_bytes!("explain/demo.pcap.zst");
+
+/// The name of the [`DEMO`] in explanations.
+const DEMO_NAME: &str = "demo";
+
+/// Why a capture is not explained.
+#[derive(Debug, Error)]
+pub enum ExplainError {
+    /// It cannot be read or analyzed.
+    #[error(transparent)]
+    Analyze(#[from] AnalyzeError),
+    /// It has no connection of this number.
+    #[error("{capture}: no connection {number}: {}", existing(*.connections))]
+    NoConnection {
+        /// The capture.
+        capture: String,
+        /// The number asked for, from 0.
+        number: u64,
+        /// How many connections there are.
+        connections: u64,
+    },
+}
+
+/// Says which connections there are.
+fn existing(connections: u64) -> String {
+    match connections {
+        0 => "there is none".into(),
+        1 => "there is one, number 0".into(),
+        n => format!("there are {n}, from 0 to {}", n - 1),
+    }
+}
+
+/// What is explained.
+#[derive(Clone, Copy, Debug)]
+pub enum Input<'a> {
+    /// The built-in capture.
+    Demo,
+    /// Captures, each by itself; `-` is standard input.
+    Each(&'a [PathBuf]),
+    /// Captures that are one.
+    Joined(&'a [PathBuf]),
+}
+
+/// Explains captures. `view` makes what collects their facts.
+pub fn explain(
+    input: Input<'_>,
+    settings: &Settings,
+    progress: &dyn Progress,
+    view: impl Fn() -> Facts,
+) -> Captures<Facts> {
+    match input {
+        Input::Each(captures) => analyze_all(captures, settings, progress, view),
+        Input::Joined(captures) => analyze_joined(captures, settings, progress, view),
+        Input::Demo => {
+            let explained =
+                demo().and_then(|demo| analyze(DEMO_NAME, demo, settings, progress, view));
+            let (analyzed, failures) = match explained {
+                Ok(analyzed) => (vec![analyzed], vec![]),
+                Err(error) => (vec![], vec![error]),
+            };
+            Captures {
+                analyzed,
+                failures,
+                begun: 1,
+                rotation: None,
+            }
+        }
+    }
+}
+
+fn demo() -> Result<Reader<'static>, AnalyzeError> {
+    Ok(Reader::new(DEMO_NAME, DEMO)?)
+}
+
+/// Explains one connection, counted from 0, of the first of the captures.
+///
+/// # Errors
+/// A capture that cannot be read, or a connection that it does not have.
+pub fn explain_connection(
+    input: Input<'_>,
+    number: u64,
+    settings: &Settings,
+    progress: &dyn Progress,
+) -> Result<Analyzed<OneConnection>, ExplainError> {
+    let view = || OneConnection::of(Some(number));
+    let analyzed = match input {
+        Input::Demo => analyze(DEMO_NAME, demo()?, settings, progress, view)?,
+        Input::Joined(captures) => {
+            let joined = open_joined(captures).map_err(AnalyzeError::from)?;
+            let name = joined.name().to_owned();
+            analyze(&name, joined, settings, progress, view)?
+        }
+        Input::Each(captures) => {
+            let path = captures.first().map_or(Path::new("-"), PathBuf::as_path);
+            let reader = Reader::open(path).map_err(AnalyzeError::from)?;
+            analyze(
+                &path.display().to_string(),
+                reader,
+                settings,
+                progress,
+                view,
+            )?
+        }
+    };
+    match analyzed.findings.row() {
+        Some(_) => Ok(analyzed),
+        None => Err(ExplainError::NoConnection {
+            capture: analyzed.capture.clone(),
+            number,
+            connections: analyzed.findings.numbers(),
+        }),
+    }
+}
+
+/// The page of the first of the captures. A capture in a file is read twice. Of a stream, which is read
+/// once, a limited number of packets is drawn.
+///
+/// # Errors
+/// A capture that cannot be read.
+pub fn explain_as_page(
+    input: Input<'_>,
+    request: PageRequest,
+    settings: &Settings,
+    progress: &dyn Progress,
+) -> Result<Page, ExplainError> {
+    let go_on = |bytes| {
+        progress.bytes_read(bytes);
+        !progress.is_stopped()
+    };
+    let reading = Reading {
+        settings,
+        go_on: &go_on,
+    };
+    let page = match input {
+        Input::Demo => page_of(
+            DEMO_NAME,
+            demo()?,
+            |_| Reader::new(DEMO_NAME, DEMO),
+            request,
+            &reading,
+        ),
+        Input::Joined(captures) => {
+            let joined = open_joined(captures).map_err(AnalyzeError::from)?;
+            let name = joined.name().to_owned();
+            progress.capture_begins(&name, joined.size());
+            page_of(&name, joined, |_| open_joined(captures), request, &reading)
+        }
+        Input::Each(captures) => {
+            let path = captures.first().map_or(Path::new("-"), PathBuf::as_path);
+            let name = path.display().to_string();
+            let reader = Reader::open(path).map_err(AnalyzeError::from)?;
+            progress.capture_begins(&name, reader.size());
+            match path.metadata() {
+                Ok(about) if about.is_file() => {
+                    page_of(&name, reader, |_| Reader::open(path), request, &reading)
+                }
+                _ => page_of_stream(&name, reader, request, &reading),
+            }
+        }
+    };
+    progress.capture_ends();
+    Ok(page.map_err(AnalyzeError::from)?)
+}

@@ -1,0 +1,124 @@
+// Helpers for all parts of the page: elements, numbers, colours, the clipboard.
+
+/**
+ * A new element. Attributes are set as they are, and `on…` ones become event listeners. Strings among
+ * the children become text nodes, never HTML.
+ */
+function element(name, attributes = {}, ...children) {
+  const created = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key.startsWith("on")) created.addEventListener(key.slice(2), value);
+    else created.setAttribute(key, value);
+  }
+  created.append(...children);
+  return created;
+}
+
+/** A button that does not submit anything. */
+function button(label, onclick, attributes = {}) {
+  return element("button", { type: "button", onclick, ...attributes }, label);
+}
+
+/** A number with three significant digits, or all digits before the point. */
+function threeDigits(value) {
+  return Math.abs(value) >= 99.95 ? value.toFixed(0) : value.toPrecision(3);
+}
+
+function formatSeconds(value) {
+  const size = Math.abs(value);
+  if (size === 0) return "0 s";
+  if (size < 0.9995e-3) return `${threeDigits(value * 1e6)} µs`;
+  if (size < 0.9995) return `${threeDigits(value * 1e3)} ms`;
+  return `${threeDigits(value)} s`;
+}
+
+function formatBytes(value) {
+  for (const [factor, unit] of [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"]]) {
+    if (Math.abs(value) >= 0.9995 * factor) return `${threeDigits(value / factor)} ${unit}`;
+  }
+  return `${value} B`;
+}
+
+function formatCount(value) {
+  return value.toLocaleString("en");
+}
+
+function formatShare(value) {
+  const percent = value * 100;
+  if (percent === 0) return "0 %";
+  return percent < 0.01 ? "< 0.01 %" : `${percent.toFixed(percent < 9.95 ? 2 : 1)} %`;
+}
+
+/** Axis labels for `values` that are `step` apart, with a prefix that suits the largest of them. */
+function axisLabels(values, step) {
+  const largest = Math.max(...values.map(Math.abs));
+  const [factor, prefix] = [[1e9, "G"], [1e6, "M"], [1e3, "k"]].find(([f]) => largest >= f) ?? [1, ""];
+  const decimals = Math.max(0, -Math.floor(Math.log10(step / factor) + 1e-9));
+  return values.map((value) => (value / factor).toFixed(decimals) + (value === 0 ? "" : prefix));
+}
+
+// The style sheet defines the colours. An element that is never shown computes them for the canvas.
+const colourProbe = element("span", { hidden: "" });
+document.body.append(colourProbe);
+const colourCache = new Map();
+
+/** The colour that the style sheet calls `--name`, in the present theme. */
+function colour(name) {
+  if (!colourCache.has(name)) {
+    colourProbe.style.color = `var(--${name})`;
+    colourCache.set(name, getComputedStyle(colourProbe).color);
+  }
+  return colourCache.get(name);
+}
+
+const themeListeners = [];
+
+/** Calls `listener` when colours change. */
+function onThemeChange(listener) {
+  themeListeners.push(listener);
+}
+
+function themeChanged() {
+  colourCache.clear();
+  for (const listener of themeListeners) listener();
+}
+
+/** Copies `text`, and says so on the button. */
+async function copy(text, on) {
+  const label = on.dataset.label ?? on.textContent;
+  on.dataset.label = label;
+  try {
+    await navigator.clipboard.writeText(text);
+    on.textContent = "Copied";
+  } catch {
+    on.textContent = copyBySelection(text) ? "Copied" : "Not copied";
+  }
+  setTimeout(() => (on.textContent = label), 1500);
+}
+
+/** The older way, for pages that the browser does not trust with the clipboard. */
+function copyBySelection(text) {
+  const area = element("textarea", { readonly: "", class: "off-screen" });
+  area.value = text;
+  document.body.append(area);
+  area.select();
+  const copied = document.execCommand("copy");
+  area.remove();
+  return copied;
+}
+
+/** The display filter for these frames. */
+function frameFilter(frames) {
+  return frames.length === 1 ? `frame.number == ${frames[0]}` : `frame.number in {${frames.join(",")}}`;
+}
+
+/** The first index in the ascending `values` whose value is at least `bound`. */
+function lowerBound(values, bound) {
+  let [low, high] = [0, values.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (values[middle] < bound) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

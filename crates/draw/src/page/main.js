@@ -1,0 +1,77 @@
+// Puts the parts together.
+
+const { charts, table } = JSON.parse(document.getElementById("data").textContent);
+
+function setUpTheme() {
+  const root = document.documentElement;
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const toggle = document.getElementById("theme");
+  const isDark = () => (root.dataset.theme ?? (dark.matches ? "dark" : "light")) === "dark";
+  const label = () => (toggle.textContent = isDark() ? "Light" : "Dark");
+  const changed = () => {
+    label();
+    themeChanged();
+  };
+  toggle.hidden = false;
+  toggle.addEventListener("click", () => {
+    root.dataset.theme = isDark() ? "light" : "dark";
+    changed();
+  });
+  dark.addEventListener("change", changed);
+  label();
+  // Paper is light and narrow.
+  let before;
+  addEventListener("beforeprint", () => {
+    printing = true;
+    before = root.dataset.theme;
+    root.dataset.theme = "light";
+    themeChanged();
+  });
+  addEventListener("afterprint", () => {
+    printing = false;
+    if (before === undefined) delete root.dataset.theme;
+    else root.dataset.theme = before;
+    themeChanged();
+  });
+}
+
+/** Draws a connection when it is opened for the first time. */
+function setUpConnection(details) {
+  let drawn = false;
+  details.addEventListener("toggle", () => {
+    if (!details.open || drawn) return;
+    drawn = true;
+    const data = JSON.parse(details.querySelector("script").textContent);
+    const name = details.querySelector("h3").textContent;
+    const diagrams = drawDiagrams(details.querySelector(".diagrams"), data.panels, name);
+    listRetransmissions(details.querySelector(".retransmissions"), diagrams, data);
+  });
+}
+
+/** Opens the connection that the address names. */
+function openTarget() {
+  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (target?.matches("details.connection")) {
+    target.open = true;
+    target.scrollIntoView();
+  }
+}
+
+setUpTheme();
+drawCharts(charts);
+const tableHolder = document.getElementById("table");
+if (tableHolder) new ConnectionTable(tableHolder, table);
+const connections = [...document.querySelectorAll("details.connection")];
+connections.forEach(setUpConnection);
+if (connections.length > 0) {
+  const help = `${ZOOM_HELP} n and p go to the next and the previous retransmission.`;
+  connections[0].before(element("p", { class: "help" }, help));
+  connections[0].open = true;
+}
+addEventListener("hashchange", openTarget);
+// A link to the connection that the address names already changes nothing there.
+addEventListener("click", (event) => {
+  const link = event.target.closest?.('a[href^="#connection-"]');
+  if (link && link.hash === location.hash) openTarget();
+});
+openTarget();

@@ -1,0 +1,263 @@
+//! Headless Chromium, driven by its DevTools protocol over a pipe.
+//!
+//! With `--remote-debugging-pipe` Chromium reads commands from file descriptor 3 and writes to 4: JSON,
+//! each message followed by a zero byte. A shell connects them to standard input and output.
+
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+const SCRIPT: &str = r#"exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1"#;
+
+/// The machine may be busy with other tests.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The program, if this machine has it.
+pub fn chromium() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let names = ["chromium", "chromium-browser", "google-chrome"];
+    std::env::split_paths(&path)
+        .flat_map(|place| names.map(|name| place.join(name)))
+        .find(|program| program.is_file())
+}
+
+/// A browser with one page.
+pub struct Browser {
+    process: Child,
+    commands: Option<ChildStdin>,
+    messages: Receiver<Value>,
+    /// The page's session, once there is one.
+    session: Option<String>,
+    last_id: u64,
+    /// What the console shows, and requests for anything but the page.
+    complaints: Vec<String>,
+    place: PathBuf,
+}
+
+impl Browser {
+    /// Starts `program` with a page. `name` distinguishes the test's files.
+    pub fn open(program: &Path, html: &str, name: &str) -> Self {
+        let place = Path::new(env!("CARGO_TARGET_TMPDIR"))
+            .join(format!("page-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&place).expect("a directory for the test");
+        let file = place.join("page.html");
+        std::fs::write(&file, html).expect("the page is written");
+        let (process, commands, messages) = start(program, &place);
+        let mut browser = Self {
+            process,
+            commands: Some(commands),
+            messages,
+            session: None,
+            last_id: 0,
+            complaints: Vec::new(),
+            place,
+        };
+        browser.load(&format!("file://{}", file.display()));
+        browser
+    }
+
+    fn load(&mut self, address: &str) {
+        let targets = self.call("Target.getTargets", json!({}));
+        let targets = targets["targetInfos"].as_array().expect("targets");
+        let page = targets.iter().find(|target| target["type"] == "page");
+        let id = &page.expect("a page")["targetId"];
+        let attached = self.call(
+            "Target.attachToTarget",
+            json!({ "targetId": id, "flatten": true }),
+        );
+        self.session = attached["sessionId"].as_str().map(str::to_string);
+        for domain in ["Page", "Runtime", "Log", "Network"] {
+            self.call(&format!("{domain}.enable"), json!({}));
+        }
+        let light = json!({ "features": [
+            { "name": "prefers-color-scheme", "value": "light" },
+            { "name": "prefers-reduced-motion", "value": "reduce" },
+        ] });
+        self.call("Emulation.setEmulatedMedia", light);
+        self.call("Page.navigate", json!({ "url": address }));
+        let end = Instant::now() + PATIENCE;
+        while self.evaluate("document.readyState + location.protocol") != "completefile:" {
+            assert!(Instant::now() < end, "the page did not load");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        self.settle();
+    }
+
+    /// Sends a command and waits for its answer.
+    fn call(&mut self, method: &str, parameters: Value) -> Value {
+        self.last_id += 1;
+        let mut command = json!({ "id": self.last_id, "method": method, "params": parameters });
+        if let Some(session) = &self.session {
+            command["sessionId"] = json!(session);
+        }
+        let commands = self.commands.as_mut().expect("the browser is open");
+        write!(commands, "{command}\0").expect("the browser takes commands");
+        loop {
+            let message = self.messages.recv_timeout(PATIENCE);
+            let message = message.unwrap_or_else(|error| panic!("no answer to {method}: {error}"));
+            self.watch(&message);
+            if message["id"] == self.last_id {
+                assert!(message["error"].is_null(), "{method}: {}", message["error"]);
+                return message["result"].clone();
+            }
+        }
+    }
+
+    /// Keeps what a page should not do.
+    fn watch(&mut self, message: &Value) {
+        let parameters = &message["params"];
+        let complaint = match message["method"].as_str() {
+            Some("Runtime.consoleAPICalled" | "Runtime.exceptionThrown" | "Log.entryAdded") => true,
+            Some("Network.requestWillBeSent") => {
+                let address = parameters["request"]["url"].as_str().unwrap_or_default();
+                !address.starts_with("file://") || !address.contains("page.html")
+            }
+            _ => false,
+        };
+        if complaint {
+            self.complaints.push(parameters.to_string());
+        }
+    }
+
+    /// The value of a JavaScript expression.
+    pub fn evaluate(&mut self, expression: &str) -> Value {
+        let parameters =
+            json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
+        let result = self.call("Runtime.evaluate", parameters);
+        let exception = &result["exceptionDetails"];
+        assert!(exception.is_null(), "{expression}: {exception}");
+        result["result"]["value"].clone()
+    }
+
+    /// Waits until the page has drawn what it was about to draw.
+    pub fn settle(&mut self) {
+        self.evaluate(
+            "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(0))))",
+        );
+    }
+
+    /// Scrolls to the first element of a selector; the middle of it.
+    pub fn centre_of(&mut self, selector: &str) -> (f64, f64) {
+        let place = self.evaluate(&format!(
+            "(() => {{ const found = document.querySelector('{selector}'); \
+             found.scrollIntoView({{ block: 'center' }}); const box = found.getBoundingClientRect(); \
+             return [box.left + box.width / 2, box.top + box.height / 2]; }})()"
+        ));
+        self.settle();
+        let number = |i: usize| place[i].as_f64().expect("a number");
+        (number(0), number(1))
+    }
+
+    fn mouse(&mut self, kind: &str, (x, y): (f64, f64), more: Value) {
+        let mut parameters = json!({ "type": kind, "x": x, "y": y });
+        if let (Value::Object(all), Value::Object(more)) = (&mut parameters, more) {
+            all.extend(more);
+        }
+        self.call("Input.dispatchMouseEvent", parameters);
+    }
+
+    pub fn move_to(&mut self, x: f64, y: f64) {
+        self.mouse("mouseMoved", (x, y), json!({}));
+        self.settle();
+    }
+
+    pub fn drag(&mut self, from: (f64, f64), to: (f64, f64)) {
+        let pressed = json!({ "button": "left", "buttons": 1, "clickCount": 1 });
+        self.mouse("mousePressed", from, pressed.clone());
+        self.mouse("mouseMoved", to, pressed);
+        self.mouse(
+            "mouseReleased",
+            to,
+            json!({ "button": "left", "clickCount": 1 }),
+        );
+        self.settle();
+    }
+
+    pub fn click(&mut self, x: f64, y: f64) {
+        self.drag((x, y), (x, y));
+    }
+
+    /// Turns the wheel; a negative distance is away from the user.
+    pub fn wheel(&mut self, x: f64, y: f64, distance: f64) {
+        self.mouse(
+            "mouseWheel",
+            (x, y),
+            json!({ "deltaX": 0, "deltaY": distance }),
+        );
+        self.settle();
+    }
+
+    /// Presses a key by its name or character.
+    pub fn press(&mut self, key: &str) {
+        let text = if key == "Enter" { "\r" } else { key };
+        self.call(
+            "Input.dispatchKeyEvent",
+            json!({ "type": "keyDown", "key": key, "text": text }),
+        );
+        self.call(
+            "Input.dispatchKeyEvent",
+            json!({ "type": "keyUp", "key": key }),
+        );
+        self.settle();
+    }
+
+    /// Fails if the console shows anything, or if the page requested anything.
+    pub fn assert_quiet(&mut self) {
+        self.settle();
+        assert_eq!(self.complaints, Vec::<String>::new());
+    }
+}
+
+/// Starts the browser: the process, where its commands go, and its messages.
+fn start(program: &Path, place: &Path) -> (Child, ChildStdin, Receiver<Value>) {
+    let mut process = Command::new("sh")
+        .args(["-c", SCRIPT])
+        .arg(program)
+        .args([
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-quic",
+        ])
+        .args(["--no-first-run", "--disable-background-networking"])
+        .args(["--disable-component-update", "--disable-sync"])
+        .args(["--remote-debugging-pipe", "--window-size=1280,900"])
+        .arg(format!("--user-data-dir={}", place.join("user").display()))
+        .arg("about:blank")
+        .env("HOME", place)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the browser starts");
+    let commands = process.stdin.take().expect("a pipe");
+    let output = process.stdout.take().expect("a pipe");
+    let (sender, messages) = channel();
+    std::thread::spawn(move || {
+        for message in BufReader::new(output).split(0) {
+            let message = message
+                .ok()
+                .and_then(|text| serde_json::from_slice(&text).ok());
+            if message.is_none_or(|message| sender.send(message).is_err()) {
+                break;
+            }
+        }
+    });
+    (process, commands, messages)
+}
+
+impl Drop for Browser {
+    /// Chromium exits when its pipe closes.
+    fn drop(&mut self) {
+        drop(self.commands.take());
+        let end = Instant::now() + Duration::from_secs(10);
+        while matches!(self.process.try_wait(), Ok(None)) && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        self.process.kill().ok();
+        self.process.wait().ok();
+        std::fs::remove_dir_all(&self.place).ok();
+    }
+}

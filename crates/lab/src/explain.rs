@@ -1,0 +1,27 @@
+//! Where the time of a capture's connections went, and what made them lose time.
+//!
+//! ```text
+//! analysis::run ─► Analyzed<Facts> ─► Report (sentences) ─► text, page
+//!                        └──────────────────────────────────► JSON document
+//! ```
+
+mod document;
+mod facts;
+mod one;
+mod order;
+mod page;
+mod page_of_capture;
+mod report;
+mod text;
+mod words;
+
+pub use document::write_explanations;
+pub use facts::{CapturedAt, CauseFacts, EpisodeTime, Facts, lost_by, main_direction};
+pub use one::connection_text;
+pub use order::{DRAWN, Ranked, SortBy, Worst};
+pub use page_of_capture::{PageRequest, page_of, page_of_stream};
+pub use report::{CauseLine, Comparison, ConnectionLine, Report};
+pub use text::{explanation_text, most_lines};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,156 @@
+//! One connection explained: where each sender's time went, and each episode that lost time.
+
+use super::facts::lost_by;
+use super::report::{episode, state_title};
+use super::text::{most_lines, wrap};
+use super::words::{bytes, count, duration, list, percent_of};
+use crate::analysis::{Analyzed, OneConnection};
+use recoup_trace::finding::{
+    Cause, Closing, Connection, Direction, Opening, Retransmission, SenderState, Vantage, Verdict,
+};
+use std::cmp::Reverse;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// Episodes that are listed: those that lost most.
+const LISTED: usize = 20;
+
+/// An explanation of one connection, in 40 lines at most. `None` if the capture does not have it.
+pub fn connection_text(analyzed: &Analyzed<OneConnection>) -> Option<String> {
+    let (connection, rows) = analyzed.findings.row()?;
+    let lost = lost_by(connection).total();
+    let mut lines = vec![heading(connection), String::new()];
+    lines.push(match lost.is_zero() {
+        true => "It lost no time.".into(),
+        false => format!(
+            "Losses and delays cost {} of {} ({}).",
+            duration(lost),
+            duration(connection.duration()),
+            percent_of(lost, connection.duration())
+        ),
+    });
+    for side in [0, 1] {
+        let ends = &connection.endpoints;
+        let sender = if side == 0 { ends.src } else { ends.dst };
+        lines.extend(wrap(&side_text(sender, &connection.directions[side]), 2));
+    }
+    lines.extend(episodes(connection, rows));
+    let notes = analyzed.notes();
+    if !notes.is_empty() {
+        lines.push("Not known:".into());
+        for note in notes {
+            lines.extend(wrap(&format!("  - {note}"), 4));
+        }
+    }
+    Some(most_lines(lines, super::text::MOST_LINES).join("\n") + "\n")
+}
+
+fn heading(connection: &Connection) -> String {
+    let ends = &connection.endpoints;
+    let begins = match connection.opening {
+        Opening::Handshake => "",
+        Opening::MidConnection => ", begun before the capture",
+    };
+    let closes = match connection.closing {
+        Closing::Closed => "closed",
+        Closing::Reset => "reset",
+        Closing::Idle => "silent at the end",
+        Closing::Replaced => "replaced by another connection",
+        Closing::Evicted => "closed early to limit memory",
+        Closing::CaptureEnd => "open at the capture's end",
+    };
+    format!(
+        "Connection {}, {} > {}: {}, {}{begins}, {closes}, frames {} to {}",
+        connection.id,
+        ends.src,
+        ends.dst,
+        duration(connection.duration()),
+        count(connection.packets, "packet"),
+        connection.frames.start(),
+        connection.frames.end()
+    )
+}
+
+/// What one end sent, and where its time went.
+fn side_text(sender: SocketAddr, side: &Direction) -> String {
+    if side.absent {
+        return format!("{sender}: not captured.");
+    }
+    let all = side.time.total();
+    let mut states: Vec<(SenderState, Duration)> = SenderState::ALL
+        .map(|state| (state, side.time.of(state)))
+        .into();
+    states.retain(|(_, time)| !time.is_zero());
+    states.sort_by_key(|(_, time)| Reverse(*time));
+    let shares = states.iter().map(|(state, time)| {
+        let name = state_title(*state);
+        format!("{name} {} ({})", duration(*time), percent_of(*time, all))
+    });
+    let shares: Vec<String> = shares.collect();
+    let captured = match side.vantage {
+        Vantage::Sender => "captured at the sender",
+        Vantage::Between => "captured on the path",
+        Vantage::Receiver => "captured at the receiver",
+        Vantage::Unknown => "capture point unknown",
+    };
+    let again = side.retransmissions.total();
+    let spurious = side.retransmissions.of_verdict(Verdict::Spurious);
+    let retransmissions = match (again, spurious) {
+        (0, _) => "no retransmission".into(),
+        (n, 0) => count(n, "retransmission"),
+        (n, spurious) => format!("{} ({spurious} spurious)", count(n, "retransmission")),
+    };
+    let rtt = side.rtt.filter(|_| side.vantage != Vantage::Receiver);
+    let rtt = rtt.map_or(String::new(), |rtt| {
+        format!(", round-trip time {} (median)", duration(rtt.p50))
+    });
+    format!(
+        "{sender} sent {} with {retransmissions}{rtt}, {captured}. Its time: {}.",
+        bytes(side.bytes),
+        list(&shares)
+    )
+}
+
+/// The episodes that lost most, in the order of time, and the losses that have no retransmission.
+fn episodes(connection: &Connection, rows: &[Retransmission]) -> Vec<String> {
+    let costly = rows.iter().filter_map(|row| Some((row, row.cost?)));
+    let mut costly: Vec<_> = costly.collect();
+    let all = costly.len();
+    costly.sort_by_key(|(row, cost)| (Reverse(cost.lost), row.frame));
+    costly.truncate(LISTED);
+    costly.sort_by_key(|(row, _)| row.frame);
+    let mut lines = Vec::new();
+    if !costly.is_empty() {
+        lines.push(match all - costly.len() {
+            0 => "Episodes (time since the first packet, frame, lost time, what happened):".into(),
+            more => format!(
+                "The {LISTED} most expensive of {} episodes (time since the first packet, frame, lost time, what happened):",
+                more + LISTED
+            ),
+        });
+    }
+    for (row, cost) in costly {
+        let since = row.at.since(connection.begun);
+        let line = format!(
+            "  {:>10}  frame {:<8} {:>8}  {} sent: {}; {}",
+            format!("{:.3} s", since.as_secs_f64()),
+            row.frame,
+            duration(cost.lost),
+            row.endpoints.src,
+            episode(row, cost.cause),
+            row.verdict.name()
+        );
+        lines.extend(wrap(&line, 35));
+    }
+    for direction in &connection.directions {
+        let windows = direction.lost.times(Cause::ZeroWindow);
+        if windows > 0 {
+            lines.push(format!(
+                "{} cost {}.",
+                super::report::occurrences(Cause::ZeroWindow, windows.into()),
+                duration(direction.lost.of(Cause::ZeroWindow))
+            ));
+        }
+    }
+    lines
+}

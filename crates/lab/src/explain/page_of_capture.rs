@@ -1,0 +1,108 @@
+//! Reads a capture twice: to explain it, and to draw the connections that come first.
+
+use super::facts::Facts;
+use super::order::{DRAWN, SortBy};
+use super::page::{Drawn, explanation_page};
+use crate::analysis::{self, AnalysisError, Analyzed, ConnectionRow};
+use crate::diagram::source::{Directions, Reading, Source};
+use crate::diagram::{Memory, Remembering, draw_connections};
+use recoup_draw::page::{Direction, Page};
+use recoup_trace::analyze::Settings;
+use recoup_trace::read::{Counts, PacketSource, ReadError};
+
+/// Packets that are drawn of each connection.
+const MOST_PACKETS: usize = 200_000;
+
+/// What a page shows.
+#[derive(Clone, Copy, Debug)]
+pub struct PageRequest {
+    /// Which connections come first.
+    pub order: SortBy,
+    /// How many connections the table has.
+    pub most: usize,
+    /// The number of a connection that comes before all others.
+    pub first: Option<u64>,
+}
+
+/// The page of a capture, which the user calls `capture`. `first` is read, and then what `again` opens.
+///
+/// # Errors
+/// When the capture cannot be read, or not a second time.
+pub fn page_of<S: PacketSource, T: PacketSource>(
+    capture: &str,
+    first: S,
+    again: impl FnOnce(Counts) -> Result<T, ReadError>,
+    request: PageRequest,
+    reading: &Reading<'_>,
+) -> Result<Page, AnalysisError> {
+    let settings = Settings {
+        timeline: true,
+        ..reading.settings.clone()
+    };
+    let collector = || Facts::new(request.order, request.most).with_first(request.first);
+    let go_on = |source: &S| (reading.go_on)(source.taken());
+    let analyzed = analysis::run(capture, first, &settings, collector, go_on)?;
+    let drawn = match rows(&analyzed) {
+        rows if rows.is_empty() => Vec::new(),
+        rows => {
+            // The second reading goes no further than the first.
+            let frames = analyzed.counts.frames;
+            let go_on = |source: &T| match analyzed.interrupted {
+                true => source.counts().frames < frames,
+                false => (reading.go_on)(source.taken()),
+            };
+            let second = again(analyzed.counts.clone())?;
+            let drawn = draw_connections(second, &rows, Directions::All, MOST_PACKETS, go_on);
+            drawn.into_iter().map(Drawn::from).collect()
+        }
+    };
+    Ok(explanation_page(&analyzed, drawn, request.order))
+}
+
+/// The same of a stream, which is read once: a limited number of its packets is kept.
+///
+/// # Errors
+/// Those of [`page_of`].
+pub fn page_of_stream<S: PacketSource>(
+    capture: &str,
+    source: S,
+    request: PageRequest,
+    reading: &Reading<'_>,
+) -> Result<Page, AnalysisError> {
+    let memory = Memory::default();
+    let first = Remembering {
+        source,
+        memory: memory.clone(),
+    };
+    let mut note = None;
+    let again = |counts| {
+        note = memory.note();
+        Ok(memory.recall(counts))
+    };
+    let mut page = page_of(capture, first, again, request, reading)?;
+    page.notes.extend(note);
+    Ok(page)
+}
+
+/// The connections that are drawn.
+fn rows(analyzed: &Analyzed<Facts>) -> Vec<ConnectionRow> {
+    let ranked = analyzed.findings.worst.connections().iter().take(DRAWN);
+    ranked
+        .map(|ranked| (ranked.connection.clone(), ranked.retransmissions.clone()))
+        .collect()
+}
+
+impl From<Source> for Drawn {
+    fn from(source: Source) -> Self {
+        let directions = source.senders.iter().zip(source.panels);
+        Self {
+            directions: directions
+                .map(|(sender, panel)| Direction {
+                    sender: sender.to_string(),
+                    panel,
+                })
+                .collect(),
+            notes: source.notes,
+        }
+    }
+}

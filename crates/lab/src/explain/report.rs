@@ -1,0 +1,154 @@
+//! The facts in sentences, each with its numbers.
+
+mod causes;
+mod compared;
+mod limits;
+
+use super::facts::{CapturedAt, Facts, lost_by};
+use super::order::Ranked;
+use super::words::{bytes, capitalized, count, duration, list, percent_of};
+use crate::analysis::Analyzed;
+pub use causes::CauseLine;
+pub(super) use causes::{cause_title, costly, episode, most_costly, occurrences};
+pub use compared::Comparison;
+pub(super) use limits::state_title;
+
+/// A capture explained in sentences.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// What the capture is: its duration, connections, bytes and capture point.
+    pub heading: String,
+    /// How much time was lost, in one sentence.
+    pub finding: String,
+    /// Whether no time was lost, and nothing but the network and the applications set the pace.
+    pub no_trouble: bool,
+    /// What made connections lose time, the most expensive first.
+    pub causes: Vec<CauseLine>,
+    /// How the time of the connections was spent.
+    pub time: Vec<String>,
+    /// Measured values beside usual ones.
+    pub compared: Vec<Comparison>,
+    /// The connections that come first.
+    pub connections: Vec<ConnectionLine>,
+    /// What the capture does not show, and why.
+    pub not_known: Vec<String>,
+}
+
+/// A connection in one line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConnectionLine {
+    /// Its number.
+    pub number: u64,
+    /// The ends, and what it lost: `198.51.100.1:32781 > 192.0.2.1:80: 1.20 s of 1.32 s (a lost SYN-ACK)`.
+    pub text: String,
+}
+
+/// How many connections a report lists.
+const LISTED: usize = 5;
+
+impl Report {
+    /// Explains a capture.
+    pub fn new(analyzed: &Analyzed<Facts>) -> Self {
+        let facts = &analyzed.findings;
+        let causes = causes::ranked(facts);
+        let (time, held_up) = limits::sentences(facts);
+        let mut not_known = analyzed.notes();
+        not_known.extend(limits::unknown(facts));
+        let ranked = facts.worst.connections().iter();
+        let listed = ranked.filter(|ranked| !lost_by(&ranked.connection).total().is_zero());
+        Self {
+            heading: heading(analyzed),
+            finding: finding(facts),
+            no_trouble: causes.is_empty() && !held_up,
+            causes,
+            time,
+            compared: compared::comparisons(facts),
+            connections: listed.take(LISTED).map(connection_line).collect(),
+            not_known,
+        }
+    }
+}
+
+/// What the capture is.
+fn heading(analyzed: &Analyzed<Facts>) -> String {
+    let facts = &analyzed.findings;
+    let name = match analyzed.capture.as_str() {
+        "-" => "standard input",
+        name => name,
+    };
+    let mut parts = vec![
+        duration(facts.duration()),
+        count(facts.connections, "connection"),
+        bytes(facts.bytes),
+    ];
+    parts.extend(captured_at(facts));
+    format!("{name}: {}", parts.join(", "))
+}
+
+/// Where most connections were captured.
+fn captured_at(facts: &Facts) -> Option<String> {
+    let of = |at: CapturedAt| facts.captured_at[at as usize];
+    let most = CapturedAt::ALL.into_iter().max_by_key(|at| of(*at))?;
+    let place = match most {
+        CapturedAt::Server => "captured at the server",
+        CapturedAt::Client => "captured at the client",
+        CapturedAt::Between => "captured between client and server",
+        CapturedAt::Unknown => "capture point unknown",
+    };
+    match (of(most), facts.connections) {
+        (0, _) => None,
+        (n, all) if n == all => Some(place.into()),
+        (n, all) => Some(format!("{place} ({n} of {all})")),
+    }
+}
+
+/// How much time was lost, in one sentence.
+fn finding(facts: &Facts) -> String {
+    let (lost, all) = (facts.lost.total(), facts.connection_time);
+    match facts.connections {
+        0 => return "The capture holds no TCP connection.".into(),
+        _ if lost.is_zero() => return "No connection lost time.".into(),
+        _ => {}
+    }
+    let connections = match (facts.losers, facts.connections) {
+        (_, 1) => String::new(),
+        (n, all) if n == all => format!(", in all {}", count(all, "connection")),
+        (n, all) => format!(", in {n} of {}", count(all, "connection")),
+    };
+    let (lost, all, share) = (duration(lost), duration(all), percent_of(lost, all));
+    format!("Losses and delays cost {lost} of {all} of connection time ({share}){connections}.")
+}
+
+/// A connection in one line, with what it lost most to.
+fn connection_line(ranked: &Ranked) -> ConnectionLine {
+    let connection = &ranked.connection;
+    let lost = lost_by(connection);
+    let causes = causes::costly(&lost);
+    let named = causes
+        .iter()
+        .take(3)
+        .map(|cause| causes::occurrences(*cause, lost.times(*cause).into()));
+    let mut named: Vec<String> = named.collect();
+    if causes.len() > 3 {
+        named.push("others".into());
+    }
+    ConnectionLine {
+        number: connection.id,
+        text: format!(
+            "{} > {}: {} of {} ({})",
+            connection.endpoints.src,
+            connection.endpoints.dst,
+            duration(lost.total()),
+            duration(connection.duration()),
+            list(&named)
+        ),
+    }
+}
+
+/// A sentence from its clauses.
+fn sentence(clauses: &[String], between: &str) -> String {
+    match clauses.is_empty() {
+        true => String::new(),
+        false => format!("{}.", capitalized(&clauses.join(between))),
+    }
+}

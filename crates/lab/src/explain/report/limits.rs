@@ -1,0 +1,113 @@
+//! How the time of connections was spent, and what the capture does not show of it.
+
+use super::super::facts::Facts;
+use super::super::words::{capitalized, count, duration, list, percent_of};
+use recoup_trace::finding::{SenderState, WhyUnknown};
+use std::cmp::Reverse;
+use std::time::Duration;
+
+/// The least share of the time that is worth a word.
+const LEAST_SHARE: f64 = 0.005;
+
+/// How the time was spent: first all states by their share, then what held senders up besides losses. And
+/// whether anything did.
+pub fn sentences(facts: &Facts) -> (Vec<String>, bool) {
+    let all = facts.connection_time;
+    let mut states: Vec<(SenderState, Duration)> = SenderState::ALL
+        .map(|state| (state, facts.time.of(state)))
+        .into();
+    states.retain(|(_, time)| !time.is_zero() && *time >= all.mul_f64(LEAST_SHARE));
+    states.sort_by_key(|(_, time)| Reverse(*time));
+    if states.is_empty() {
+        return (Vec::new(), false);
+    }
+    let shares = states
+        .iter()
+        .map(|(state, time)| format!("{} {}", percent_of(*time, all), doing(*state)));
+    let shares: Vec<String> = shares.collect();
+    let whole = format!(
+        "Where the time of {} went: {}.",
+        match facts.connections {
+            1 => "the main sender".into(),
+            n => count(n, "connection"),
+        },
+        list(&shares)
+    );
+    let held = states.iter().filter_map(|(state, time)| {
+        let connections = facts.connections_in_state[*state as usize];
+        let who = limiter(*state)?;
+        Some(format!(
+            "{who} held {} up for {} ({})",
+            count(connections, "connection"),
+            duration(*time),
+            percent_of(*time, all)
+        ))
+    });
+    let held: Vec<String> = held.collect();
+    let held_up = !held.is_empty();
+    let mut sentences = vec![whole];
+    if held_up {
+        sentences.push(format!("{}.", capitalized(&held.join("; "))));
+    }
+    (sentences, held_up)
+}
+
+/// What a sender did or waited for in a state, as the end of "71 % …".
+fn doing(state: SenderState) -> &'static str {
+    match state {
+        SenderState::Connecting => "connecting",
+        SenderState::Recovering => "recovering from losses",
+        SenderState::ZeroWindow => "waiting for a closed window",
+        SenderState::ReceiverWindow => "limited by the receiver's window",
+        SenderState::SenderBuffer => "limited by the send buffer",
+        SenderState::Network => "sending at the pace of the network",
+        SenderState::Application => "with nothing to send",
+        SenderState::Closing => "closing",
+        SenderState::Unknown => "unknown",
+    }
+}
+
+/// A state's name in tables: `receiver window`.
+pub fn state_title(state: SenderState) -> &'static str {
+    match state {
+        SenderState::Connecting => "connecting",
+        SenderState::Recovering => "recovering",
+        SenderState::ZeroWindow => "zero window",
+        SenderState::ReceiverWindow => "receiver's window",
+        SenderState::SenderBuffer => "send buffer",
+        SenderState::Network => "network",
+        SenderState::Application => "nothing to send",
+        SenderState::Closing => "closing",
+        SenderState::Unknown => "unknown",
+    }
+}
+
+/// What holds a sender up in this state, if it is neither a loss, nor the network, nor the application.
+fn limiter(state: SenderState) -> Option<&'static str> {
+    match state {
+        SenderState::ZeroWindow => Some("closed receive windows"),
+        SenderState::ReceiverWindow => Some("small receive windows"),
+        SenderState::SenderBuffer => Some("full send buffers"),
+        _ => None,
+    }
+}
+
+/// Why some of the time is unknown.
+pub fn unknown(facts: &Facts) -> Vec<String> {
+    let all = facts.connection_time;
+    let reasons = facts.unknown().into_iter();
+    let noticeable = reasons.filter(|(_, time)| *time >= all.mul_f64(LEAST_SHARE));
+    let sentence = |(why, time): (WhyUnknown, Duration)| {
+        let because = match why {
+            WhyUnknown::CaptureBegins => "the capture begins within the connection",
+            WhyUnknown::OneDirection => "the capture holds one direction only",
+            WhyUnknown::PacketsMissing => "packets are missing from the capture",
+        };
+        format!(
+            "the sender's state is unknown for {} ({}): {because}",
+            duration(time),
+            percent_of(time, all)
+        )
+    };
+    noticeable.map(sentence).collect()
+}

@@ -1,0 +1,296 @@
+//! Made-up facts in sentences and documents.
+
+use super::text::MOST_LINES;
+use super::*;
+use crate::analysis::{Analyzed, Collector};
+use recoup_recovery::Trigger;
+use recoup_trace::analyze::Findings;
+use recoup_trace::finding::{
+    CapturePoint, Cause, Closing, Connection, Direction, EpisodeCost, Evidence, Opening,
+    Retransmission, RttQuantiles, SenderState, Vantage, Verdict, WhyUnknown,
+};
+use recoup_trace::read::Counts;
+use recoup_units::Instant;
+use recoup_wire::{Endpoints, SeqNumber};
+use serde_json::Value;
+use std::time::Duration;
+
+fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+/// A connection of a server that sends 100 kB within a second, captured at the server.
+fn connection(id: u64) -> Connection {
+    let mut server = Direction {
+        vantage: Vantage::Sender,
+        segments: 70,
+        bytes: 100_000,
+        rtt: Some(RttQuantiles {
+            samples: 9,
+            p50: ms(60),
+            p90: ms(80),
+            p99: ms(90),
+            ..RttQuantiles::default()
+        }),
+        ..Direction::default()
+    };
+    server.time.add(SenderState::Connecting, 60_000_000);
+    server.time.add(SenderState::Network, 240_000_000);
+    server.time.add(SenderState::Application, 700_000_000);
+    let mut client = Direction {
+        vantage: Vantage::Receiver,
+        segments: 2,
+        bytes: 300,
+        ..Direction::default()
+    };
+    client.time.add(SenderState::Application, 1_000_000_000);
+    let begun = Instant::from_nanos(1_700_000_000_000_000_000 + id * 1_000_000_000);
+    Connection {
+        id,
+        endpoints: Endpoints {
+            src: ([198, 51, 100, 1], 30_000 + id as u16).into(),
+            dst: ([192, 0, 2, 1], 80).into(),
+        },
+        opening: Opening::Handshake,
+        closing: Closing::Closed,
+        frames: 100 * id + 1..=100 * id + 90,
+        begun,
+        ended: begun + ms(1000),
+        packets: 90,
+        handshake_rtt: Some(ms(60)),
+        capture_point: CapturePoint::default(),
+        directions: [client, server],
+    }
+}
+
+/// The first retransmission of an episode of the server of `connection`.
+fn episode(
+    connection: &Connection,
+    frame: u64,
+    trigger: Trigger,
+    cost: EpisodeCost,
+) -> Retransmission {
+    Retransmission {
+        frame: connection.frames.start() + frame,
+        at: connection.begun + ms(300),
+        connection: connection.id,
+        endpoints: connection.endpoints.reverse(),
+        seq: SeqNumber(1),
+        len: 1448,
+        syn: trigger == Trigger::SynAck,
+        fin: false,
+        triggers: trigger.into(),
+        verdict: Verdict::Needed,
+        evidence: Evidence::NoDuplicate,
+        copy: 1,
+        detection: Some(cost.lost),
+        recovery: Some(ms(60)),
+        rtt: Some(ms(60)),
+        flight: 9,
+        vantage: Vantage::Sender,
+        provisional: false,
+        capture_point: 0,
+        cost: Some(cost),
+    }
+}
+
+/// Adds a connection of the server whose episodes have these triggers, causes and lost times in ms.
+fn add(facts: &mut Facts, id: u64, episodes: &[(Trigger, Cause, u64)]) {
+    let mut connection = connection(id);
+    let rows = episodes
+        .iter()
+        .zip(1..)
+        .map(|((trigger, cause, lost), frame)| {
+            let cost = EpisodeCost {
+                recovering: ms(lost / 2),
+                lost: ms(*lost),
+                segments: 3,
+                cause: *cause,
+            };
+            connection.directions[1].lost.add(*cause, cost.lost);
+            (frame, *trigger, cost)
+        });
+    let rows: Vec<_> = rows.collect();
+    let rows = rows.into_iter().map(|(frame, trigger, cost)| {
+        connection.directions[1]
+            .retransmissions
+            .add(trigger.into(), Verdict::Needed);
+        episode(&connection, frame, trigger, cost)
+    });
+    let rows: Vec<Retransmission> = rows.collect();
+    facts.connection(connection, &rows);
+}
+
+fn analyzed(mut facts: Facts) -> Analyzed<Facts> {
+    facts.order();
+    let mut counts = Counts::default();
+    (counts.frames, counts.packets) = (900, 900);
+    Analyzed {
+        capture: "web1.pcap".into(),
+        counts,
+        interrupted: false,
+        findings: facts,
+    }
+}
+
+/// Ten connections, of which three lost time.
+fn lossy() -> Analyzed<Facts> {
+    let mut facts = Facts::new(SortBy::TimeLost, 2);
+    let syn_ack = (Trigger::SynAck, Cause::LostSynAck, 1000);
+    let tail = (Trigger::Tlp, Cause::TailByProbe, 180);
+    let burst = (Trigger::Fast, Cause::Burst, 70);
+    add(&mut facts, 0, &[burst]);
+    add(&mut facts, 1, &[syn_ack, tail]);
+    add(&mut facts, 2, &[syn_ack, tail, burst]);
+    (3..10).for_each(|id| add(&mut facts, id, &[]));
+    analyzed(facts)
+}
+
+#[test]
+fn causes_are_ranked_by_the_time_they_cost() {
+    let report = Report::new(&lossy());
+    assert_eq!(
+        report.heading,
+        "web1.pcap: 10.0 s, 10 connections, 1.00 MB, captured at the server"
+    );
+    assert_eq!(
+        report.finding,
+        "Losses and delays cost 2.50 s of 10.0 s of connection time (25 %), in 3 of 10 connections."
+    );
+    let ranked: Vec<_> = report
+        .causes
+        .iter()
+        .map(|line| (line.name, line.lost))
+        .collect();
+    assert_eq!(
+        ranked,
+        [
+            ("Lost SYN-ACKs", ms(2000)),
+            ("Lost tails", ms(360)),
+            ("Lost segments", ms(140)),
+        ]
+    );
+    assert_eq!(
+        report.causes[0].text,
+        "Twice, 1.00 s each: the handshake's retransmission timeout. Nothing repairs a lost SYN-ACK sooner."
+    );
+    assert_eq!(
+        report.causes[2].text,
+        "2 bursts of 3.0 segments on average found by ACKs after 70 ms, at a round-trip time of 60 ms."
+    );
+    assert_eq!(report.connections.len(), 2);
+    assert_eq!(
+        report.connections[0].text,
+        "198.51.100.1:30002 > 192.0.2.1:80: 1.25 s of 1.00 s (a lost SYN-ACK, a lost tail, probed and a burst of losses)"
+    );
+}
+
+#[test]
+fn the_text_has_the_numbers_and_at_most_40_lines() {
+    let text = explanation_text(&Report::new(&lossy()), "recoup explain web1.pcap");
+    for part in [
+        "  1. Lost SYN-ACKs           2.00 s  Twice, 1.00 s each",
+        "Where the time of 10 connections went: 70 % with nothing to send, 24 %",
+        "`recoup explain web1.pcap --connection N`",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    let mut facts = Facts::new(SortBy::TimeLost, 9);
+    let all = Cause::ALL.map(|cause| (Trigger::Rto, cause, 1000));
+    (0..9).for_each(|id| add(&mut facts, id, &all));
+    let mut all = Report::new(&analyzed(facts));
+    all.not_known = (0..30).map(|i| format!("reason {i}")).collect();
+    let text = explanation_text(&all, "recoup explain web1.pcap");
+    assert_eq!(text.lines().count(), MOST_LINES);
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 120),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_capture_without_trouble_takes_one_line() {
+    let mut facts = Facts::new(SortBy::TimeLost, 5);
+    (0..3).for_each(|id| add(&mut facts, id, &[]));
+    let text = explanation_text(&Report::new(&analyzed(facts)), "recoup explain web1.pcap");
+    assert_eq!(
+        text,
+        "web1.pcap: 3.00 s, 3 connections, 301 kB, captured at the server: No connection lost time. \
+         Where the time of 3 connections went: 70 % with nothing to send, 24 % sending at the pace of \
+         the network and 6.0 % connecting.\n"
+    );
+}
+
+#[test]
+fn what_holds_a_sender_up_is_trouble_without_losses() {
+    let mut facts = Facts::new(SortBy::TimeLost, 5);
+    let mut held_up = connection(0);
+    held_up.directions[1]
+        .time
+        .add(SenderState::ZeroWindow, 3_000_000_000);
+    held_up.directions[1]
+        .time
+        .add_unknown(WhyUnknown::PacketsMissing, 1_000_000_000);
+    facts.connection(held_up, &[]);
+    let report = Report::new(&analyzed(facts));
+    assert!(!report.no_trouble);
+    assert!(
+        report.time[1].starts_with("Closed receive windows held 1 connection up for 3.00 s (60 %)"),
+        "{:?}",
+        report.time
+    );
+    assert_eq!(
+        report.not_known,
+        ["the sender's state is unknown for 1.00 s (20 %): packets are missing from the capture"]
+    );
+}
+
+#[test]
+fn an_empty_capture_has_nothing_to_explain() {
+    let report = Report::new(&analyzed(Facts::new(SortBy::TimeLost, 5)));
+    assert_eq!(report.heading, "web1.pcap: 0 ms, 0 connections, 0 bytes");
+    assert_eq!(report.finding, "The capture holds no TCP connection.");
+}
+
+#[test]
+fn the_document_has_every_side_and_its_time_by_state() {
+    let mut out = Vec::new();
+    write_explanations(&[lossy()], &mut out).unwrap();
+    let document: Value = serde_json::from_slice(&out).unwrap();
+    assert_eq!(document["schema"], "recoup.explain");
+    let capture = &document["captures"][0];
+    assert_eq!(capture["connections"].as_array().map(Vec::len), Some(2));
+    assert_eq!(capture["connections_left_out"], 8);
+    let side = &capture["connections"][0]["sides"][1];
+    assert_eq!(side["sender"], "192.0.2.1:80");
+    assert_eq!(side["bytes"], 100_000);
+    assert_eq!(side["time_ms"]["application"], 700.0);
+    assert_eq!(side["lost_ms"]["lost_syn_ack"], 1000.0);
+    let states = side["time_ms"].as_object().unwrap();
+    assert_eq!(states.len(), SenderState::ALL.len());
+}
+
+#[test]
+fn the_order_of_connections_is_the_one_asked_for() {
+    let order = |by: SortBy| {
+        let mut facts = Facts::new(by, 3);
+        add(&mut facts, 0, &[]);
+        add(&mut facts, 1, &[(Trigger::Rto, Cause::TailByTimeout, 500)]);
+        let mut long = connection(2);
+        long.ended = long.begun + ms(9000);
+        facts.connection(long, &[]);
+        facts.order();
+        let first = &facts.worst.connections()[0].connection;
+        first.id
+    };
+    for (by, first) in [
+        (SortBy::TimeLost, 1),
+        (SortBy::ShareLost, 1),
+        (SortBy::Duration, 2),
+        (SortBy::Bytes, 0),
+        (SortBy::Retransmissions, 1),
+        (SortBy::Begin, 0),
+    ] {
+        assert_eq!(order(by), first, "{}", by.name());
+    }
+}

@@ -1,0 +1,136 @@
+//! An explanation as text for a terminal: 40 lines at most.
+
+use super::report::{CauseLine, Report};
+use super::words::duration;
+use std::fmt::Write;
+
+/// The longest explanation, in lines.
+pub const MOST_LINES: usize = 40;
+
+/// Where lines are broken, in columns.
+const WIDTH: usize = 100;
+
+/// The columns before the text of a cause: its number, name and lost time.
+const BEFORE_CAUSE: usize = 37;
+
+/// An explanation. `command` explains one connection if its number is put behind.
+pub fn explanation_text(report: &Report, command: &str) -> String {
+    if report.no_trouble {
+        let mut line = format!("{}: {}", report.heading, untroubled(report));
+        for reason in &report.not_known {
+            _ = write!(line, " Not known: {reason}.");
+        }
+        return line + "\n";
+    }
+    let mut lines = vec![report.heading.clone(), String::new()];
+    lines.extend(wrap(&report.finding, 0));
+    for (i, cause) in report.causes.iter().enumerate() {
+        lines.extend(cause_lines(i + 1, cause));
+    }
+    lines.push(String::new());
+    for sentence in &report.time {
+        lines.extend(wrap(sentence, 0));
+    }
+    if !report.compared.is_empty() {
+        lines.push("Measured, and usual on Google's servers in 2011:".into());
+        lines.extend(
+            report
+                .compared
+                .iter()
+                .map(|compared| format!("  {compared}")),
+        );
+    }
+    if !report.connections.is_empty() {
+        lines.push(format!(
+            "Lost most (`{command} --connection N` explains one):"
+        ));
+        for connection in &report.connections {
+            let text = format!("  {:>6}  {}", connection.number, connection.text);
+            lines.extend(wrap(&text, 10));
+        }
+    }
+    if !report.not_known.is_empty() {
+        lines.push("Not known:".into());
+        for reason in &report.not_known {
+            lines.extend(wrap(&format!("  - {reason}"), 4));
+        }
+    }
+    let mut text = most_lines(lines, MOST_LINES).join("\n");
+    text.push('\n');
+    text
+}
+
+/// What a capture without trouble says after its heading.
+fn untroubled(report: &Report) -> String {
+    let mut text = report.finding.clone();
+    for sentence in &report.time {
+        _ = write!(text, " {sentence}");
+    }
+    text
+}
+
+fn cause_lines(number: usize, cause: &CauseLine) -> Vec<String> {
+    let head = format!(
+        "  {number}. {:<22}{:>8}  ",
+        cause.name,
+        duration(cause.lost)
+    );
+    wrap(&format!("{head}{}", cause.text), BEFORE_CAUSE)
+}
+
+/// The first lines, and how many more there are.
+pub fn most_lines(mut lines: Vec<String>, most: usize) -> Vec<String> {
+    if lines.len() > most {
+        let more = lines.len() - (most - 1);
+        lines.truncate(most - 1);
+        lines.push(format!("({more} more lines: --format json has everything)"));
+    }
+    lines
+}
+
+/// Breaks a text at spaces. All lines but the first begin with `indent` spaces.
+pub(super) fn wrap(text: &str, indent: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut line = String::new();
+    let mut has_word = false;
+    for word in text.split(' ') {
+        let width = line.chars().count() + 1 + word.chars().count();
+        if has_word && !word.is_empty() && width > WIDTH && line.trim().chars().count() > 0 {
+            lines.push(std::mem::replace(&mut line, " ".repeat(indent)));
+            line.push_str(word);
+            continue;
+        }
+        if has_word {
+            line.push(' ');
+        }
+        line.push_str(word);
+        has_word = true;
+    }
+    lines.push(line);
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lines_are_broken_at_spaces_and_indented() {
+        let text = format!("  1. Lost SYNs  {} end.", "word ".repeat(30).trim_end());
+        let lines = wrap(&text, 16);
+        assert_eq!(lines.len(), 2);
+        assert!(lines[0].starts_with("  1. Lost SYNs  word"));
+        assert!(lines[1].starts_with("                word"), "{lines:?}");
+        assert!(lines.iter().all(|line| line.chars().count() <= WIDTH));
+        assert_eq!(wrap("short", 4), ["short"]);
+        assert_eq!(wrap("", 4), [""]);
+    }
+
+    #[test]
+    fn what_is_left_out_is_counted() {
+        let lines: Vec<String> = (0..50).map(|i| i.to_string()).collect();
+        let kept = most_lines(lines, 40);
+        assert_eq!(kept.len(), 40);
+        assert!(kept[39].starts_with("(11 more lines"));
+    }
+}

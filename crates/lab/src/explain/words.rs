@@ -1,0 +1,169 @@
+//! Numbers as people say them.
+
+use std::fmt::Display;
+use std::time::Duration;
+
+/// A duration with two or three significant digits: `0.25 ms`, `60 ms`, `1.20 s`, `25.3 s`, `12.5 min`.
+pub fn duration(time: Duration) -> String {
+    let ms = time.as_secs_f64() * 1e3;
+    match ms {
+        0.0 => "0 ms".into(),
+        _ if ms < 0.995 => format!("{ms:.2} ms"),
+        _ if ms < 9.95 => format!("{ms:.1} ms"),
+        _ if ms < 999.5 => format!("{ms:.0} ms"),
+        _ if ms < 9_995.0 => format!("{:.2} s", ms / 1e3),
+        _ if ms < 99_950.0 => format!("{:.1} s", ms / 1e3),
+        _ if ms < 600_000.0 => format!("{:.0} s", ms / 1e3),
+        _ if ms < 7_200_000.0 => format!("{:.1} min", ms / 60e3),
+        _ => format!("{:.1} h", ms / 3600e3),
+    }
+}
+
+/// A duration in milliseconds as [`duration`] says it.
+pub fn millis(ms: f64) -> String {
+    duration(Duration::try_from_secs_f64(ms / 1e3).unwrap_or_default())
+}
+
+/// An amount of data with three significant digits, in powers of ten: `22.8 MB`.
+pub fn bytes(bytes: u64) -> String {
+    let mut value = bytes as f64;
+    let mut units = ["bytes", "kB", "MB", "GB", "TB"].into_iter();
+    let mut unit = units.next().unwrap_or_default();
+    for next in units {
+        if value < 999.5 {
+            break;
+        }
+        value /= 1e3;
+        unit = next;
+    }
+    match (unit, value) {
+        ("bytes", _) if bytes == 1 => "1 byte".into(),
+        ("bytes", _) => format!("{value:.0} bytes"),
+        (_, value) if value < 9.995 => format!("{value:.2} {unit}"),
+        (_, value) if value < 99.95 => format!("{value:.1} {unit}"),
+        (_, value) => format!("{value:.0} {unit}"),
+    }
+}
+
+/// A share as a percentage with two significant digits: `27 %`, `2.8 %`, `0.04 %`.
+pub fn percent(part: f64, whole: f64) -> String {
+    let share = match whole > 0.0 {
+        true => 100.0 * part / whole,
+        false => 0.0,
+    };
+    match share {
+        0.0 => "0 %".into(),
+        _ if share < 0.005 => "below 0.01 %".into(),
+        _ if share < 0.995 => format!("{share:.2} %"),
+        _ if share < 9.95 => format!("{share:.1} %"),
+        _ => format!("{share:.0} %"),
+    }
+}
+
+/// One time as a share of another.
+pub fn percent_of(part: Duration, whole: Duration) -> String {
+    percent(part.as_secs_f64(), whole.as_secs_f64())
+}
+
+/// A count with its noun: `1 connection`, `790 connections`.
+pub fn count(n: u64, one: impl Display) -> String {
+    match n {
+        1 => format!("1 {one}"),
+        _ => format!("{} {one}s", grouped(n)),
+    }
+}
+
+/// `once`, `twice` or `25 times`.
+pub fn times(n: u64) -> String {
+    match n {
+        1 => "once".into(),
+        2 => "twice".into(),
+        _ => format!("{} times", grouped(n)),
+    }
+}
+
+/// A count with its thousands apart: `23,310`.
+pub fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Clauses as a sentence's list: `a, b and c`.
+pub fn list(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.clone(),
+        [rest @ .., last] => format!("{} and {last}", rest.join(", ")),
+    }
+}
+
+/// The text with a capital at its beginning.
+pub fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    match letters.next() {
+        Some(first) => first.to_uppercase().chain(letters).collect(),
+        None => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_two_or_three_significant_digits() {
+        for (micros, text) in [
+            (0, "0 ms"),
+            (250, "0.25 ms"),
+            (999, "1.0 ms"),
+            (4_240, "4.2 ms"),
+            (60_400, "60 ms"),
+            (999_600, "1.00 s"),
+            (1_204_000, "1.20 s"),
+            (25_300_000, "25.3 s"),
+            (208_000_000, "208 s"),
+            (750_000_000, "12.5 min"),
+            (9_000_000_000, "2.5 h"),
+        ] {
+            assert_eq!(duration(Duration::from_micros(micros)), text);
+        }
+        assert_eq!(millis(f64::NAN), "0 ms");
+    }
+
+    #[test]
+    fn amounts_shares_and_counts_are_read_at_a_glance() {
+        for (n, text) in [
+            (0, "0 bytes"),
+            (1, "1 byte"),
+            (999, "999 bytes"),
+            (22_810_000, "22.8 MB"),
+            (7_500, "7.50 kB"),
+            (999_600, "1.00 MB"),
+            (u64::MAX, "18446744 TB"),
+        ] {
+            assert_eq!(bytes(n), text);
+        }
+        for (part, text) in [
+            (27.2, "27 %"),
+            (2.81, "2.8 %"),
+            (0.04, "0.04 %"),
+            (0.0, "0 %"),
+        ] {
+            assert_eq!(percent(part, 100.0), text);
+        }
+        assert_eq!(percent(1.0, 0.0), "0 %");
+        assert_eq!(count(23_310, "packet"), "23,310 packets");
+        assert_eq!(
+            [times(1), times(2), times(1000)],
+            ["once", "twice", "1,000 times"]
+        );
+        assert_eq!(list(&["a".into(), "b".into(), "c".into()]), "a, b and c");
+    }
+}

@@ -1,0 +1,233 @@
+//! What made an episode lose time.
+//!
+//! The first rule that holds names the cause. "Needed" and "spurious" are the verdicts on the episode's
+//! retransmissions, "by" is their trigger.
+//!
+//! | rule | cause |
+//! | --- | --- |
+//! | one was needed because the path MTU fell, or a larger probe was lost | [`Cause::PathMtu`] |
+//! | one was needed although its bytes had been retransmitted before | [`Cause::LostRetransmission`] |
+//! | one was needed and sent by the RTO, or in the slow start after it; nothing sent later than the first such segment was reported | [`Cause::TailByTimeout`] |
+//! | the same, but something sent later was reported | [`Cause::LossByTimeout`] |
+//! | one was needed and sent by a tail loss probe | [`Cause::TailByProbe`] |
+//! | one was needed, its trigger is unknown | [`Cause::Unknown`] |
+//! | several segments sent before the episode were needed, by ACKs | [`Cause::Burst`] |
+//! | one was needed, by ACKs | [`Cause::LostSegment`] |
+//! | none was certainly needed, a verdict or the first trigger is unknown | [`Cause::Unknown`] |
+//! | all were spurious, the first by ACKs | [`Cause::Reordering`] |
+//! | all were spurious, the first because of the path MTU | [`Cause::PathMtu`] |
+//! | all were spurious, the first by a timer; ACKs are missing before the one that came | [`Cause::LostAcks`] |
+//! | the same; no ACK is missing, or the original was held up | [`Cause::DelaySpike`] |
+//! | the same; the capture does not show which | [`Cause::LateOrLostAcks`] |
+//!
+//! So the slowest way of detection names the episode: the RTO before the probe, the probe before ACKs.
+//!
+//! A receiver reports what arrived by SACK blocks (RFC 2018), or without SACK by duplicate ACKs (RFC 5681
+//! §3.2). Whether ACKs are missing, their IP identifications show (RFC 6864 §4.1), but only at the data's
+//! sender: there, all that are missing were lost. Where a capture has no identifications, an ACK that came
+//! after a spurious retransmission of the last segment, and that does not report it as a duplicate (RFC 2883),
+//! answers the original: that came late.
+
+use crate::explain::provisional::{AlternativeVerdict, ProvisionalRow};
+use crate::finding::{Cause, Evidence, LostTime, Retransmission, Vantage, Verdict};
+use recoup_recovery::Trigger;
+use serde::{Deserialize, Serialize};
+
+/// What the capture shows of a retransmission besides its trigger and verdict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Clues {
+    /// The receiver had reported something sent later.
+    pub reported_above: bool,
+    /// It was the last segment sent so far.
+    pub is_last: bool,
+    /// Its original was held up before the capture point.
+    pub original_held_up: bool,
+    /// It was first sent before the episode began.
+    pub of_flight: bool,
+    /// It holds more than one segment.
+    pub several: bool,
+    /// What came as its ACK, if it began an episode.
+    pub answer: Answer,
+}
+
+/// The first ACK of a retransmission's bytes that came after it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Answer {
+    /// None came, or nothing is known of the packets before it.
+    #[default]
+    Unknown,
+    /// Packets of the receiver are missing before it.
+    AfterMissing,
+    /// No packet of the receiver is missing before it.
+    InSequence,
+    /// It does not report the retransmission as a duplicate. Nothing is known of the packets before it.
+    NoDuplicate,
+}
+
+/// The retransmissions of an episode, under one assumption about the receiver.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    path_mtu: bool,
+    lost_retransmission: bool,
+    /// Of the first needed one by the RTO: whether something sent later had been reported.
+    by_timeout: Option<bool>,
+    by_probe: bool,
+    by_unknown: bool,
+    /// Segments that ACKs reported as lost.
+    by_acks: u32,
+    is_undecided: bool,
+}
+
+impl Counts {
+    fn add(&mut self, row: &ProvisionalRow, verdict: Verdict) {
+        let (retransmission, clues) = (&row.retransmission, row.clues);
+        match verdict {
+            Verdict::Spurious => return,
+            Verdict::Unknowable => {
+                self.is_undecided = true;
+                return;
+            }
+            Verdict::Needed => {}
+        }
+        self.lost_retransmission |= retransmission.copy > 1;
+        match retransmission.triggers.first() {
+            Some(Trigger::Pmtu | Trigger::MtuProbe) => self.path_mtu = true,
+            Some(Trigger::Rto | Trigger::SlowStart) => {
+                self.by_timeout.get_or_insert(clues.reported_above);
+            }
+            Some(Trigger::Tlp) => self.by_probe = true,
+            Some(Trigger::Fast | Trigger::Early) => {
+                self.by_acks += u32::from(clues.of_flight || self.by_acks == 0);
+                self.by_acks += u32::from(clues.of_flight && clues.several);
+            }
+            Some(Trigger::Syn | Trigger::SynAck) | None => self.by_unknown = true,
+        }
+    }
+
+    /// `first` begins the episode.
+    fn cause(&self, first: &ProvisionalRow) -> Cause {
+        match self {
+            Self { path_mtu: true, .. } => Cause::PathMtu,
+            Self {
+                lost_retransmission: true,
+                ..
+            } => Cause::LostRetransmission,
+            Self {
+                by_timeout: Some(false),
+                ..
+            } => Cause::TailByTimeout,
+            Self {
+                by_timeout: Some(true),
+                ..
+            } => Cause::LossByTimeout,
+            Self { by_probe: true, .. } => Cause::TailByProbe,
+            Self {
+                by_unknown: true, ..
+            } => Cause::Unknown,
+            Self { by_acks: 2.., .. } => Cause::Burst,
+            Self { by_acks: 1, .. } => Cause::LostSegment,
+            Self {
+                is_undecided: true, ..
+            } => Cause::Unknown,
+            _ => cause_of_spurious(first),
+        }
+    }
+}
+
+/// Why a sender retransmitted what had arrived.
+fn cause_of_spurious(first: &ProvisionalRow) -> Cause {
+    match first.retransmission.triggers.first() {
+        Some(Trigger::Fast | Trigger::Early) => Cause::Reordering,
+        Some(Trigger::Pmtu | Trigger::MtuProbe) => Cause::PathMtu,
+        Some(Trigger::Rto | Trigger::SlowStart | Trigger::Tlp) => late_ack(first),
+        Some(Trigger::Syn | Trigger::SynAck) | None => Cause::Unknown,
+    }
+}
+
+/// Why the ACK came after the timer.
+fn late_ack(first: &ProvisionalRow) -> Cause {
+    let Retransmission {
+        vantage, evidence, ..
+    } = first.retransmission;
+    let at_sender = vantage == Vantage::Sender;
+    match first.clues.answer {
+        Answer::AfterMissing => Cause::LostAcks,
+        _ if first.clues.original_held_up => Cause::DelaySpike,
+        Answer::InSequence if at_sender => Cause::DelaySpike,
+        Answer::NoDuplicate if at_sender && first.clues.is_last && evidence == Evidence::Dsack => {
+            Cause::DelaySpike
+        }
+        _ => Cause::LateOrLostAcks,
+    }
+}
+
+/// An episode whose retransmissions are being counted.
+struct Episode<'a> {
+    first: &'a mut ProvisionalRow,
+    counts: Counts,
+    /// The same if the receiver behaves otherwise than assumed.
+    otherwise: Counts,
+    /// What is assumed of it, if some verdict depends on that.
+    conditional: Option<AlternativeVerdict>,
+}
+
+impl Episode<'_> {
+    /// Names the cause of the episode, and moves its time there.
+    fn name(self, lost: &mut LostTime) {
+        let first = self.first;
+        let cause = self.counts.cause(first);
+        if let Some(cost) = &mut first.retransmission.cost
+            && cost.cause != cause
+        {
+            lost.change(cost.lost, cost.cause, cause);
+            cost.cause = cause;
+        }
+        let otherwise = self.otherwise.cause(first);
+        if first.alternative.is_none() && otherwise != cause {
+            let same = (first.retransmission.verdict, first.retransmission.evidence);
+            first.alternative = self.conditional.map(|other| other.with_verdict(same));
+            first.retransmission.provisional = first.alternative.is_some();
+        }
+        if let Some(alternative) = &mut first.alternative {
+            alternative.cause = Some(otherwise);
+        }
+    }
+}
+
+/// Names the cause of each episode of a direction, by the triggers and verdicts of its retransmissions, in
+/// order. Moves their time in `lost` there.
+pub(crate) fn name_causes<'a>(
+    rows: impl Iterator<Item = &'a mut ProvisionalRow>,
+    lost: &mut LostTime,
+) {
+    let mut current: Option<Episode<'a>> = None;
+    for row in rows.filter(|row| !row.retransmission.syn) {
+        let verdict = row.retransmission.verdict;
+        let conditional = row.alternative;
+        let otherwise = conditional.map_or(verdict, |alternative| alternative.verdict());
+        if row.retransmission.cost.is_none() {
+            let Some(episode) = &mut current else {
+                continue;
+            };
+            episode.counts.add(row, verdict);
+            episode.otherwise.add(row, otherwise);
+            episode.conditional = episode.conditional.or(conditional);
+            continue;
+        }
+        let [mut counts, mut if_otherwise] = [Counts::default(); 2];
+        counts.add(row, verdict);
+        if_otherwise.add(row, otherwise);
+        let begun = Episode {
+            first: row,
+            counts,
+            otherwise: if_otherwise,
+            conditional,
+        };
+        if let Some(over) = current.replace(begun) {
+            over.name(lost);
+        }
+    }
+    if let Some(last) = current {
+        last.name(lost);
+    }
+}

@@ -1,0 +1,159 @@
+//! Late ACKs that no episode claims.
+//!
+//! An ACK of data sent once is late if it takes longer than a sender has reason to expect:
+//!
+//! ```text
+//! RTT > max(SRTT + 4·RTTVAR, 2·SRTT)     RFC 6298 §2.3: the RTO without its minimum; RFC 8985 §7.2: the probe
+//!                                        timeout
+//! RTT > SRTT + 10 ms                     hosts and their timers are no more exact
+//! RTT > 2·SRTT + 200 ms                  if it covers less than two full segments: the receiver may delay that
+//!                                        ACK (RFC 9293 §3.8.6.3; 200 ms: RFC 8985 §7.2)
+//!
+//! lost = RTT - SRTT                      less what a late ACK or an episode before has claimed
+//! ```
+//!
+//! SRTT and RTTVAR are moving averages over all ACKs, so a queue that grows raises them, and is no spike. They
+//! start from the fourth sample.
+//!
+//! If packets of the receiver are missing before the ACK, the ACKs before it were lost, and the cause is
+//! [`Cause::LostAcks`]; otherwise it is [`Cause::DelaySpike`].
+//!
+//! Limits:
+//!
+//! - The RTT is that between the capture point and the receiver. Delays between the sender and the capture point
+//!   are not seen.
+//! - While an episode lasts, all time is the episode's.
+
+use crate::finding::{Cause, LostTime};
+use crate::memory::allocated;
+use recoup_units::Instant;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// How much later than usual an ACK may come, in ns.
+const LEAST_DELAY: u64 = 10_000_000;
+
+/// How long a receiver may delay the ACK of less than two full segments, in ns.
+const DELAYED_ACK: u64 = 200_000_000;
+
+/// The late ACKs of one direction. Few directions have any.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct LateAcks {
+    /// The time up to here is claimed.
+    claimed_until: Instant,
+    /// By [`Cause::DelaySpike`] and by [`Cause::LostAcks`]: how often, and ns.
+    late: (u32, u64),
+    after_lost: (u32, u64),
+}
+
+/// A late ACK.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LateAck {
+    pub at: Instant,
+    /// When it was due.
+    pub due: Instant,
+    /// Since when no episode lasts.
+    pub idle_since: Instant,
+    /// Packets of the receiver are missing before it.
+    pub after_lost: bool,
+}
+
+/// Whether an ACK that took `rtt` ns is late. `usual`: the average and the variation before it, in ns.
+#[inline]
+pub(crate) fn is_late(rtt: u64, usual: (u64, u64), may_be_delayed: bool) -> bool {
+    let (srtt, rttvar) = usual;
+    let beyond = srtt.max(rttvar.saturating_mul(4)).max(LEAST_DELAY);
+    // Most ACKs are in time.
+    if rtt <= srtt.saturating_add(beyond) {
+        return false;
+    }
+    !may_be_delayed || rtt > srtt.saturating_mul(2).saturating_add(DELAYED_ACK)
+}
+
+impl LateAcks {
+    /// Counts a late ACK. One that was due before the last one came is late for the same reason.
+    pub fn add(&mut self, ack: LateAck) {
+        let goes_on = ack.due < self.claimed_until;
+        let from = ack.due.max(self.claimed_until).max(ack.idle_since);
+        self.claimed_until = self.claimed_until.max(ack.at);
+        let (times, nanos) = match ack.after_lost {
+            true => &mut self.after_lost,
+            false => &mut self.late,
+        };
+        let lost = ack.at.nanos_since(from.min(ack.at));
+        if lost > 0 {
+            *times = times.saturating_add(u32::from(!goes_on));
+            *nanos = nanos.saturating_add(lost);
+        }
+    }
+
+    /// The time up to here is claimed.
+    pub fn claimed_until(&self) -> Instant {
+        self.claimed_until
+    }
+
+    /// Adds the time lost.
+    pub fn add_to(&self, lost: &mut LostTime) {
+        for (cause, (times, nanos)) in [
+            (Cause::DelaySpike, self.late),
+            (Cause::LostAcks, self.after_lost),
+        ] {
+            lost.add_several(cause, times, Duration::from_nanos(nanos));
+        }
+    }
+
+    /// Its memory, in bytes.
+    pub fn memory(&self) -> usize {
+        allocated(size_of::<Self>())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn an_ack_is_late_beyond_what_a_sender_expects() {
+        // (RTT, SRTT, RTTVAR in ms, it covers less than two segments, late)
+        let cases = [
+            (80, 50, 1, false, false),
+            (99, 50, 1, false, false),
+            (101, 50, 1, false, true),
+            (101, 50, 20, false, false),
+            (131, 50, 20, false, true),
+            // The receiver may have delayed it.
+            (131, 50, 1, true, false),
+            (299, 50, 1, true, false),
+            (301, 50, 1, true, true),
+            // In a data centre, hosts are slower than the path.
+            (9, 0, 0, false, false),
+            (11, 0, 0, false, true),
+        ];
+        for (rtt, srtt, rttvar, single, expected) in cases {
+            let found = is_late(rtt * MS, (srtt * MS, rttvar * MS), single);
+            assert_eq!(found, expected, "{rtt} {srtt} {rttvar} {single}");
+        }
+    }
+
+    #[test]
+    fn acks_that_one_stall_held_up_count_once() {
+        let mut late = LateAcks::default();
+        let at = |ms: u64| Instant::from_nanos(ms * MS);
+        // The path stalls from 100 to 600 ms.
+        for (due, came) in [(150, 600), (200, 601), (300, 602), (700, 900)] {
+            let (due, at, idle_since) = (at(due), at(came), at(0));
+            late.add(LateAck {
+                at,
+                due,
+                idle_since,
+                after_lost: false,
+            });
+        }
+        let mut lost = LostTime::default();
+        late.add_to(&mut lost);
+        assert_eq!(lost.times(Cause::DelaySpike), 2);
+        assert_eq!(lost.of(Cause::DelaySpike), Duration::from_millis(452 + 200));
+    }
+}

@@ -1,0 +1,249 @@
+//! What a capture shows over time: segments, retransmissions, acknowledged bytes and round-trip times.
+//!
+//! The time axis is divided into bins of equal width. Where a capture is longer than the bins cover, their
+//! width doubles, so that memory does not grow with the capture.
+
+use recoup_units::Instant;
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// The most bins.
+const MOST_BINS: u64 = 1 << 11;
+
+/// The width of the first bins: 2²⁰ ns, about 1 ms.
+const NARROWEST: u32 = 20;
+
+/// What all connections showed in one bin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bin {
+    /// Segments with payload, SYN or FIN, retransmissions included.
+    pub segments: u64,
+    /// Retransmissions among them.
+    pub retransmissions: u64,
+    /// Bytes that were acknowledged for the first time.
+    pub acknowledged: u64,
+    /// Round-trip time samples, and their sum.
+    rtts: u64,
+    rtt_nanos: u64,
+}
+
+impl Bin {
+    /// The mean round-trip time; `None` without samples.
+    pub fn mean_rtt(&self) -> Option<Duration> {
+        let mean = self.rtt_nanos.checked_div(self.rtts)?;
+        Some(Duration::from_nanos(mean))
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.segments += other.segments;
+        self.retransmissions += other.retransmissions;
+        self.acknowledged += other.acknowledged;
+        self.rtts += other.rtts;
+        self.rtt_nanos = self.rtt_nanos.saturating_add(other.rtt_nanos);
+    }
+}
+
+/// A capture over time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Timeline {
+    /// A bin is 2^`shift` ns wide; 0 before the first bin.
+    shift: u32,
+    /// The number of the first bin, counted from 1970.
+    first: u64,
+    bins: VecDeque<Bin>,
+}
+
+impl Timeline {
+    /// A segment was captured.
+    #[inline]
+    pub(crate) fn on_segment(&mut self, at: Instant) {
+        self.bin(at).segments += 1;
+    }
+
+    /// An ACK was captured that acknowledges `bytes` for the first time. `rtt`: the time since the newest
+    /// of them was sent, if it was sent once.
+    #[inline]
+    pub(crate) fn on_ack(&mut self, at: Instant, bytes: u64, rtt: Option<u64>) {
+        let bin = self.bin(at);
+        bin.acknowledged += bytes;
+        if let Some(rtt) = rtt {
+            bin.rtts += 1;
+            bin.rtt_nanos = bin.rtt_nanos.saturating_add(rtt);
+        }
+    }
+
+    /// A segment, captured at this time and counted before, was a retransmission.
+    pub fn on_retransmission(&mut self, at: Instant) {
+        self.bin(at).retransmissions += 1;
+    }
+
+    /// Adds what other connections showed.
+    pub fn merge(&mut self, mut other: Self) {
+        if other.bins.is_empty() {
+            return;
+        }
+        if self.bins.is_empty() {
+            *self = other;
+            return;
+        }
+        while self.shift < other.shift {
+            self.widen();
+        }
+        while other.shift < self.shift {
+            other.widen();
+        }
+        for (bin, number) in other.bins.iter().zip(other.first..) {
+            // Both ends lie within a range that may have to be widened once more.
+            let at = Instant::from_nanos(number << other.shift);
+            self.bin(at).merge(bin);
+        }
+    }
+
+    /// The width of a bin.
+    pub fn width(&self) -> Duration {
+        match self.bins.is_empty() {
+            true => Duration::ZERO,
+            false => Duration::from_nanos(1 << self.shift),
+        }
+    }
+
+    /// The same in at most this many bins, but no fewer than 2.
+    pub fn in_bins(&self, most: usize) -> Self {
+        let mut wider = self.clone();
+        while wider.bins.len() > most.max(2) {
+            wider.widen();
+        }
+        wider
+    }
+
+    /// The bins in order, with the time each begins at.
+    pub fn bins(&self) -> impl Iterator<Item = (Instant, &Bin)> {
+        let begins = (self.first..).map(|number| Instant::from_nanos(number << self.shift));
+        begins.zip(&self.bins)
+    }
+
+    /// The bin that holds this time.
+    #[inline]
+    fn bin(&mut self, at: Instant) -> &mut Bin {
+        let number = at.as_nanos() >> self.shift;
+        let index = number.wrapping_sub(self.first) as usize;
+        // A second look-up is the price of a borrow that does not outlive the first.
+        if index < self.bins.len() {
+            return &mut self.bins[index];
+        }
+        self.new_bin(at)
+    }
+
+    #[cold]
+    fn new_bin(&mut self, at: Instant) -> &mut Bin {
+        if self.bins.is_empty() {
+            self.shift = NARROWEST;
+            self.first = at.as_nanos() >> self.shift;
+        }
+        loop {
+            let number = at.as_nanos() >> self.shift;
+            let end = self.first + self.bins.len() as u64;
+            let covered = end.max(number + 1) - self.first.min(number);
+            if covered > MOST_BINS {
+                self.widen();
+                continue;
+            }
+            while number < self.first {
+                self.bins.push_front(Bin::default());
+                self.first -= 1;
+            }
+            let index = (number - self.first) as usize;
+            if index >= self.bins.len() {
+                self.bins.resize(index + 1, Bin::default());
+            }
+            return &mut self.bins[index];
+        }
+    }
+
+    /// Doubles the width of the bins.
+    fn widen(&mut self) {
+        let bins = std::mem::take(&mut self.bins);
+        let first = self.first;
+        self.shift += 1;
+        self.first >>= 1;
+        for (bin, number) in bins.iter().zip(first..) {
+            let index = ((number >> 1) - self.first) as usize;
+            if index >= self.bins.len() {
+                self.bins.push_back(Bin::default());
+            }
+            self.bins[index].merge(bin);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_nanos(1_700_000_000_000_000_000 + ms * 1_000_000)
+    }
+
+    fn totals(timeline: &Timeline) -> (u64, u64) {
+        let bins = timeline.bins().map(|(_, bin)| bin);
+        bins.fold((0, 0), |(segments, bytes), bin| {
+            (segments + bin.segments, bytes + bin.acknowledged)
+        })
+    }
+
+    #[test]
+    fn events_fall_into_the_bin_of_their_time() {
+        let mut timeline = Timeline::default();
+        for ms in [10, 0, 3, 500] {
+            timeline.on_segment(at(ms));
+        }
+        timeline.on_ack(at(3), 1000, Some(5_000_000));
+        timeline.on_ack(at(3), 500, Some(7_000_000));
+        timeline.on_ack(at(4), 500, None);
+        timeline.on_retransmission(at(500));
+        assert_eq!(totals(&timeline), (4, 2000));
+        let of = |ms: u64| {
+            let mut bins = timeline.bins();
+            let end = |begin: Instant| begin + timeline.width();
+            let (_, bin) = bins.find(|(begin, _)| end(*begin) > at(ms)).unwrap();
+            *bin
+        };
+        assert_eq!(of(3).mean_rtt(), Some(Duration::from_millis(6)));
+        assert_eq!((of(500).segments, of(500).retransmissions), (1, 1));
+        assert_eq!(of(250), Bin::default());
+    }
+
+    #[test]
+    fn bins_widen_so_that_their_number_is_bounded() {
+        let mut timeline = Timeline::default();
+        for ms in (0..10_000_000).step_by(7001) {
+            timeline.on_segment(at(ms));
+        }
+        timeline.on_segment(Instant::ZERO);
+        timeline.on_segment(Instant::from_nanos(u64::MAX));
+        assert!(timeline.bins().count() as u64 <= MOST_BINS);
+        assert_eq!(totals(&timeline).0, 10_000_000_u64.div_ceil(7001) + 2);
+        for most in [100, 2, 0] {
+            let wider = timeline.in_bins(most);
+            assert!(wider.bins().count() <= most.max(2));
+            assert_eq!(totals(&wider), totals(&timeline));
+        }
+    }
+
+    #[test]
+    fn merging_equals_counting_together() {
+        let times = |seed: u64| (0..2000_u64).map(move |i| (i * 7919 + seed) % 3_000_000);
+        let mut together = Timeline::default();
+        let mut parts = [Timeline::default(), Timeline::default()];
+        for (seed, part) in parts.iter_mut().enumerate() {
+            for ms in times(seed as u64).take(2000 >> (4 * seed)) {
+                part.on_segment(at(ms));
+                together.on_segment(at(ms));
+            }
+        }
+        let [mut first, second] = parts;
+        first.merge(Timeline::default());
+        first.merge(second);
+        assert_eq!(first, together);
+    }
+}
