@@ -1,23 +1,55 @@
-//! A canvas for boxes, polygons, lines and text in whole pixels, through plotters' SVG backend.
+//! A canvas for boxes, polygons, lines and text, which becomes an SVG document.
+//!
+//! Coordinates are in pixels, and are written with two decimals. The document names fonts but holds none:
+//! a viewer without the first one takes the next.
 
+use crate::look::{Look, Theme};
 use crate::text::printable;
-use plotters::backend::SVGBackend;
-use plotters::coord::Shift;
-use plotters::drawing::{DrawingArea, IntoDrawingArea};
-use plotters::element::{PathElement, Polygon, Rectangle};
-use plotters::style::text_anchor::{HPos, Pos, VPos};
-use plotters::style::{Color, FontDesc, FontFamily, FontStyle, FontTransform, RGBColor, TextStyle};
+use std::cell::RefCell;
+use std::fmt::{self, Write};
 
-/// plotters divides font sizes by this before it writes them.
-const FONT_SCALE: f64 = 1.24;
+/// The fonts of text, the best first. The first is that of PNG and PDF.
+const FONTS: &str = "Roboto, 'Helvetica Neue', Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif";
 
 /// A colour as red, green and blue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Colour(pub u8, pub u8, pub u8);
 
-pub(crate) const FOREGROUND: Colour = Colour(0x22, 0x22, 0x22);
-pub(crate) const GRID: Colour = Colour(0xdd, 0xdd, 0xdd);
-pub(crate) const WHITE: Colour = Colour(0xff, 0xff, 0xff);
+impl fmt::Display for Colour {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "#{:02X}{:02X}{:02X}", self.0, self.1, self.2)
+    }
+}
+
+/// A colour in each theme.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Paint {
+    pub light: Colour,
+    pub dark: Colour,
+}
+
+impl Paint {
+    pub const fn new(light: Colour, dark: Colour) -> Self {
+        Self { light, dark }
+    }
+
+    pub const fn of(self, theme: Theme) -> Colour {
+        match theme {
+            Theme::Light => self.light,
+            Theme::Dark => self.dark,
+        }
+    }
+}
+
+impl From<Colour> for Paint {
+    fn from(colour: Colour) -> Self {
+        Self::new(colour, colour)
+    }
+}
+
+pub(crate) const BACKGROUND: Paint = Paint::new(Colour(0xff, 0xff, 0xff), Colour(0x15, 0x18, 0x1c));
+pub(crate) const FOREGROUND: Paint = Paint::new(Colour(0x22, 0x22, 0x22), Colour(0xe4, 0xe6, 0xe8));
+pub(crate) const GRID: Paint = Paint::new(Colour(0xdd, 0xdd, 0xdd), Colour(0x34, 0x3a, 0x41));
 
 /// Viridis in even steps, from dark to light.
 const VIRIDIS: [Colour; 8] = [
@@ -78,57 +110,264 @@ pub(crate) struct Style {
     pub upright: bool,
 }
 
-/// An SVG document in the making; it is complete when the canvas is dropped.
-pub(crate) struct Canvas<'a>(DrawingArea<SVGBackend<'a>, Shift>);
+/// A point: right and down from the top left corner, in pixels.
+pub(crate) type Point = (f64, f64);
 
-// Results are ignored: drawing into a string cannot fail, and plotters opens no fonts for SVG.
+/// A coordinate as SVG writes it.
+struct Number(f64);
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let hundredths = (self.0 * 100.0).round() as i64;
+        let (sign, size) = (
+            if hundredths < 0 { "-" } else { "" },
+            hundredths.unsigned_abs(),
+        );
+        match (size / 100, size % 100) {
+            (whole, 0) => write!(f, "{sign}{whole}"),
+            (whole, part) if part % 10 == 0 => write!(f, "{sign}{whole}.{}", part / 10),
+            (whole, part) => write!(f, "{sign}{whole}.{part:02}"),
+        }
+    }
+}
+
+/// A text or an attribute as XML writes it.
+struct Escaped<'a>(&'a str);
+
+impl fmt::Display for Escaped<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.chars().try_for_each(|c| match c {
+            '&' => f.write_str("&amp;"),
+            '<' => f.write_str("&lt;"),
+            '>' => f.write_str("&gt;"),
+            '"' => f.write_str("&quot;"),
+            c => f.write_char(c),
+        })
+    }
+}
+
+/// An SVG document in the making; it is complete when the canvas is dropped.
+pub(crate) struct Canvas<'a> {
+    svg: RefCell<&'a mut String>,
+    theme: Theme,
+}
+
+// Writing to a string cannot fail, so results are ignored.
 impl<'a> Canvas<'a> {
-    /// A document of `width` by `height` pixels, written to `svg`.
-    pub fn new(svg: &'a mut String, width: i32, height: i32) -> Self {
-        let size = (width.unsigned_abs(), height.unsigned_abs());
-        Self(SVGBackend::with_string(svg, size).into_drawing_area())
+    /// A document as wide as `look` says and `height` pixels high, written to `svg`.
+    pub fn new(svg: &'a mut String, height: i32, look: &Look) -> Self {
+        let (width, height) = (look.width.pixels(), f64::from(height));
+        let canvas = Self {
+            svg: RefCell::new(svg),
+            theme: look.theme,
+        };
+        canvas.write(format_args!(
+            r#"<svg xmlns="http://www.w3.org/2000/svg" width="{}" height="{}" viewBox="0 0 {} {}" font-family="{FONTS}">"#,
+            look.width.length(width),
+            look.width.length(height),
+            Number(width),
+            Number(height),
+        ));
+        canvas.fill((0.0, 0.0), (width.ceil(), height), BACKGROUND);
+        canvas
+    }
+
+    fn write(&self, line: fmt::Arguments<'_>) {
+        let mut svg = self.svg.borrow_mut();
+        svg.write_fmt(line).ok();
+        svg.push('\n');
+    }
+
+    fn colour(&self, paint: impl Into<Paint>) -> Colour {
+        paint.into().of(self.theme)
     }
 
     /// Fills the box from `from` to `to`, which lies outside it.
-    pub fn fill(&self, from: (i32, i32), to: (i32, i32), colour: Colour) {
-        let style = RGBColor(colour.0, colour.1, colour.2).filled();
-        self.0.draw(&Rectangle::new([from, to], style)).ok();
-    }
-
-    /// Fills the polygon with these corners.
-    pub fn polygon(&self, corners: &[(i32, i32)], colour: Colour) {
-        let style = RGBColor(colour.0, colour.1, colour.2).filled();
-        self.0.draw(&Polygon::new(corners.to_vec(), style)).ok();
+    pub fn fill<N: Into<f64>>(&self, from: (N, N), to: (N, N), paint: impl Into<Paint>) {
+        let ((left, top), (right, bottom)) = (point(from), point(to));
+        self.write(format_args!(
+            r#"<rect x="{}" y="{}" width="{}" height="{}" fill="{}"/>"#,
+            Number(left),
+            Number(top),
+            Number((right - left).max(0.0)),
+            Number((bottom - top).max(0.0)),
+            self.colour(paint),
+        ));
     }
 
     /// Draws a line through these points.
-    pub fn line(&self, points: Vec<(i32, i32)>, thickness: u32, colour: Colour) {
-        let style = RGBColor(colour.0, colour.1, colour.2).stroke_width(thickness);
-        self.0.draw(&PathElement::new(points, style)).ok();
+    pub fn line<N: Into<f64>>(
+        &self,
+        points: impl IntoIterator<Item = (N, N)>,
+        thickness: f64,
+        paint: impl Into<Paint>,
+    ) {
+        let mut list = String::new();
+        for (x, y) in points.into_iter().map(point) {
+            let gap = if list.is_empty() { "" } else { " " };
+            write!(list, "{gap}{},{}", Number(x), Number(y)).ok();
+        }
+        self.write(format_args!(
+            r#"<polyline points="{list}" fill="none" stroke="{}" stroke-width="{}"/>"#,
+            self.colour(paint),
+            Number(thickness),
+        ));
+    }
+
+    /// Fills areas.
+    pub fn fill_path(&self, path: &Path, paint: Paint) {
+        if !path.0.is_empty() {
+            let (areas, colour) = (&path.0, self.colour(paint));
+            self.write(format_args!(r#"<path d="{areas}" fill="{colour}"/>"#));
+        }
+    }
+
+    /// Draws lines.
+    pub fn stroke_path(&self, path: &Path, thickness: f64, paint: Paint) {
+        if !path.0.is_empty() {
+            self.write(format_args!(
+                r#"<path d="{}" fill="none" stroke="{}" stroke-width="{}"/>"#,
+                path.0,
+                self.colour(paint),
+                Number(thickness),
+            ));
+        }
     }
 
     /// Writes one line of text.
-    pub fn text(&self, text: &str, at: (i32, i32), style: Style, colour: Colour) {
+    pub fn text<N: Into<f64>>(
+        &self,
+        text: &str,
+        at: (N, N),
+        style: Style,
+        paint: impl Into<Paint>,
+    ) {
+        let (x, y) = point(at);
+        // Half the height of capitals and figures: text is centred on them.
+        let below = 0.36 * f64::from(style.size);
+        let (at, turn) = match style.upright {
+            true => (
+                (x + below, y),
+                format!(
+                    r#" transform="rotate(-90 {} {})""#,
+                    Number(x + below),
+                    Number(y)
+                ),
+            ),
+            false => ((x, y + below), String::new()),
+        };
+        let anchor = match style.align {
+            Align::Left => "",
+            Align::Centre => r#" text-anchor="middle""#,
+            Align::Right => r#" text-anchor="end""#,
+        };
         let weight = if style.bold {
-            FontStyle::Bold
+            r#" font-weight="bold""#
         } else {
-            FontStyle::Normal
+            ""
         };
-        let turn = match style.upright {
-            true => FontTransform::Rotate270,
-            false => FontTransform::None,
+        self.write(format_args!(
+            r#"<text x="{}" y="{}" font-size="{}"{anchor}{weight}{turn} fill="{}">{}</text>"#,
+            Number(at.0),
+            Number(at.1),
+            style.size,
+            self.colour(paint),
+            Escaped(&printable(text)),
+        ));
+    }
+}
+
+impl Drop for Canvas<'_> {
+    fn drop(&mut self) {
+        self.write(format_args!("</svg>"));
+    }
+}
+
+fn point<N: Into<f64>>((x, y): (N, N)) -> Point {
+    (x.into(), y.into())
+}
+
+/// Lines or areas that have one colour, as the data of one SVG path (SVG 2 §9.3).
+#[derive(Clone, Debug)]
+pub(crate) struct Path(String);
+
+impl Path {
+    pub const fn new() -> Self {
+        Self(String::new())
+    }
+
+    /// Adds a line through these points.
+    pub fn line(&mut self, points: impl IntoIterator<Item = Point>) {
+        let mut last: Option<Point> = None;
+        for (x, y) in points {
+            let (to_x, to_y) = (Number(x), Number(y));
+            match last {
+                None => write!(self.0, "M{to_x} {to_y}"),
+                Some((_, before)) if before == y => write!(self.0, "H{to_x}"),
+                Some((before, _)) if before == x => write!(self.0, "V{to_y}"),
+                Some(_) => write!(self.0, "L{to_x} {to_y}"),
+            }
+            .ok();
+            last = Some((x, y));
+        }
+    }
+
+    /// Adds the area with these corners. All areas turn the same way, so that those that overlap leave no
+    /// hole (SVG 2 §13.4.2, nonzero).
+    pub fn area(&mut self, corners: &[Point]) {
+        let next = corners.iter().cycle().skip(1);
+        let doubled: f64 = corners
+            .iter()
+            .zip(next)
+            .map(|(a, b)| a.0 * b.1 - b.0 * a.1)
+            .sum();
+        match doubled < 0.0 {
+            true => self.line(corners.iter().rev().copied()),
+            false => self.line(corners.iter().copied()),
+        }
+        self.0.push('Z');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_two_decimals_at_most() {
+        for (number, text) in [
+            (0.0, "0"),
+            (-0.001, "0"),
+            (12.0, "12"),
+            (12.5, "12.5"),
+            (12.346, "12.35"),
+            (12.05, "12.05"),
+            (-0.5, "-0.5"),
+        ] {
+            assert_eq!(Number(number).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn overlapping_areas_turn_the_same_way() {
+        let mut path = Path::new();
+        path.area(&[(0.0, 0.0), (4.0, 0.0), (4.0, 4.0)]);
+        path.area(&[(4.0, 4.0), (4.0, 0.0), (0.0, 0.0)]);
+        assert_eq!(path.0, "M0 0H4V4ZM0 0H4V4Z");
+    }
+
+    #[test]
+    fn text_is_escaped() {
+        let mut svg = String::new();
+        let style = Style {
+            size: 10,
+            bold: true,
+            align: Align::Right,
+            upright: false,
         };
-        let along = match style.align {
-            Align::Left => HPos::Left,
-            Align::Centre => HPos::Center,
-            Align::Right => HPos::Right,
-        };
-        let size = f64::from(style.size) * FONT_SCALE;
-        let font = FontDesc::new(FontFamily::SansSerif, size, weight).transform(turn);
-        let colour = RGBColor(colour.0, colour.1, colour.2);
-        let style = TextStyle::from(font)
-            .color(&colour)
-            .pos(Pos::new(along, VPos::Center));
-        self.0.draw_text(&printable(text), &style, at).ok();
+        Canvas::new(&mut svg, 20, &Look::default()).text("<a & \"b\">", (1, 2), style, GRID);
+        let expected = r##"<text x="1" y="5.6" font-size="10" text-anchor="end" font-weight="bold" fill="#DDDDDD">&lt;a &amp; &quot;b&quot;&gt;</text>"##;
+        assert_eq!(svg.lines().nth(2), Some(expected), "{svg}");
+        assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
     }
 }

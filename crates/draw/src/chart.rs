@@ -17,8 +17,9 @@ mod lines;
 pub use bars::{BarChart, BarGroup, BarPanel};
 pub use lines::{Interpolation, LineChart, LinePanel, Scale};
 
-use crate::canvas::{Canvas, FOREGROUND, GRID, WHITE};
-use axis::LinearAxis;
+use crate::canvas::{Canvas, FOREGROUND, GRID};
+use crate::look::Look;
+use axis::Axis;
 use layout::{ChartLayout, PanelFrame};
 
 /// Draws the parts in which kinds of charts differ.
@@ -27,14 +28,13 @@ trait ChartPainter {
     fn draw_legend_sample(&self, canvas: &Canvas<'_>, i: usize, corner: (i32, i32));
 
     /// Draws what stands between the axes of panel `i`, and below them.
-    fn draw_panel(&self, canvas: &Canvas<'_>, i: usize, frame: &PanelFrame, axis: &LinearAxis);
+    fn draw_panel(&self, canvas: &Canvas<'_>, i: usize, frame: &PanelFrame, axis: &Axis);
 }
 
 /// A chart as an SVG document.
 fn to_svg(layout: &ChartLayout, chart: &impl ChartPainter) -> String {
     let mut svg = String::new();
-    let canvas = Canvas::new(&mut svg, layout.width, layout.height);
-    canvas.fill((0, 0), (layout.width, layout.height), WHITE);
+    let canvas = Canvas::new(&mut svg, layout.height, &Look::default());
     for (line, y) in &layout.title {
         canvas.text(line, (layout.width / 2, *y), layout::TITLE, FOREGROUND);
     }
@@ -65,9 +65,14 @@ fn draw_frame(canvas: &Canvas<'_>, frame: &PanelFrame, layout: &ChartLayout) {
     for (line, x) in &layout.y_label {
         canvas.text(line, (*x, middle), layout::Y_LABEL, FOREGROUND);
     }
-    for (value, text) in layout.axis.ticks() {
-        let y = frame.y(layout.axis.part(value));
-        if value > 0.0 {
+    let y = |value: f64| frame.y(layout.axis.part(value));
+    let have_room = |ticks: &[(f64, String)]| {
+        let mut pairs = ticks.windows(2);
+        pairs.all(|pair| y(pair[0].0) - y(pair[1].0) >= layout::TICK.size + 4)
+    };
+    for (value, text) in layout.axis.ticks(have_room) {
+        let y = y(value);
+        if y < frame.bottom {
             canvas.fill((frame.left, y), (frame.right, y + 1), GRID);
         }
         canvas.fill((frame.left - 4, y), (frame.left, y + 1), FOREGROUND);

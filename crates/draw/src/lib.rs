@@ -1,9 +1,11 @@
-//! Charts as SVG, time–sequence diagrams as SVG and for xplot, and reports as HTML pages.
+//! Charts as SVG, time–sequence diagrams as SVG, PNG, PDF and for xplot, and reports as HTML pages.
 //!
 //! A picture depends on nothing but its data, so two of them can be compared byte for byte.
 
 mod canvas;
 pub mod chart;
+pub mod look;
 pub mod page;
+pub mod render;
 pub mod sequence;
 mod text;

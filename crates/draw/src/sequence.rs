@@ -22,7 +22,6 @@
 //! lie above all other marks, because readers look for them.
 
 mod axis;
-mod json;
 mod mark_style;
 mod panel_painter;
 mod recorder;
@@ -31,6 +30,7 @@ mod xplot;
 
 pub use recorder::{AckArrival, MarkRecorder};
 
+use crate::look::Look;
 use recoup_units::{Instant, Offset, Span};
 
 /// One picture: panels one above the other that share the time axis.
@@ -288,9 +288,14 @@ impl Diagram {
         Some((times.clone().min()?, times.max()?))
     }
 
-    /// The diagram as an SVG document, 900 px wide.
+    /// The diagram as an SVG document with the usual look.
     pub fn to_svg(&self) -> String {
-        svg::draw(self)
+        self.to_svg_as(&Look::default())
+    }
+
+    /// The diagram as an SVG document.
+    pub fn to_svg_as(&self, look: &Look) -> String {
+        svg::draw(self, look)
     }
 
     /// Panel number `panel`, from 0, as a file for xplot and xplot.org; `None` when there is no such

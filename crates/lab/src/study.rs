@@ -1,4 +1,8 @@
 //! Figures 1 to 3 of the 2007 loss detection study, for a capture (`recoup_trace::study`).
+//!
+//! Figures 1 and 3 are distribution functions, as in the study. Figure 2 shows the other side of its
+//! distribution function, the share that took longer, on a logarithmic scale: what matters of detection
+//! is how long the slowest took, and a distribution function squeezes them into its last pixels.
 
 use recoup_draw::chart::{Interpolation, LineChart, LinePanel, Scale};
 use recoup_trace::study::{Cdf, Report, SenderReport, Study};
@@ -47,13 +51,14 @@ fn bytes(report: &Report) -> LineChart {
 fn detection(report: &Report) -> LineChart {
     let of = |sender: &SenderReport| {
         let detection = &sender.detection;
-        [&detection.fast_retransmit, &detection.rto].map(steps)
+        [&detection.fast_retransmit, &detection.rto].map(tail)
     };
     let (series, [fast, rto]) = lines(report, of);
     LineChart {
         title: titled("Detection duration", &series),
         x_label: "from the original to its retransmission (RTTs)".into(),
-        y_label: "share of the retransmissions".into(),
+        y_label: "share of the retransmissions that took longer".into(),
+        y_scale: Scale::Logarithmic,
         series,
         panels: vec![
             LinePanel {
@@ -116,6 +121,22 @@ fn distribution() -> LineChart {
 fn steps(cdf: &Cdf) -> Vec<(f64, f64)> {
     let foot = cdf.points.first().map(|(value, _)| (*value, 0.0));
     foot.into_iter().chain(cdf.points.iter().copied()).collect()
+}
+
+/// The share above each value (the complementary distribution function), from all on. Nothing is above the
+/// largest value, which a logarithmic scale cannot show: the line ends there.
+fn tail(cdf: &Cdf) -> Vec<(f64, f64)> {
+    let mut above = 1.0;
+    let mut line = Vec::with_capacity(cdf.points.len() + 1);
+    for (value, share) in &cdf.points {
+        line.push((*value, above));
+        above = 1.0 - share;
+        // Rounding may leave a share that is less than any retransmission's.
+        if above > 1e-9 {
+            line.push((*value, above));
+        }
+    }
+    line
 }
 
 type Line = Vec<(f64, f64)>;

@@ -7,7 +7,7 @@ mod views;
 
 use crate::Failure;
 use crate::capture_args::CaptureArgs;
-use crate::output::{Format, format_of_output, format_parser};
+use crate::output::{Format, check_terminal, format_of_output, format_parser};
 use plot::plot;
 pub use progress::CaptureBar;
 use recoup_lab::analysis::{AllConnections, AllRetransmissions, Continued, Summary};
@@ -16,7 +16,6 @@ use recoup_lab::profile::parse_profile;
 use recoup_lab::quantity::parse_duration;
 use recoup_trace::analyze::Settings;
 use state::go_on;
-use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use views::{Printable, show};
@@ -242,9 +241,8 @@ fn check_paths(args: &Args) -> Result<(), Failure> {
         let line = "--study: expected --format table or json: CSV and Parquet have no study tables";
         return Err(Failure::Wrong(line.into()));
     }
-    if to_stdout && format == Format::Parquet && io::stdout().is_terminal() {
-        let line = "--format parquet: not for a terminal: expected --output FILE, or a pipe";
-        return Err(Failure::Wrong(line.into()));
+    if to_stdout {
+        check_terminal(format)?;
     }
     Ok(recoup_api::analyze::check(&args.captures)?)
 }

@@ -4,7 +4,7 @@ use crate::Failure;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use recoup_lab::output_file::OutputFile;
 pub use recoup_table::Format;
-use std::io::{self, BufWriter, ErrorKind, Write};
+use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 use std::path::Path;
 
 /// Reads `--format` of a command that takes these formats.
@@ -50,6 +50,17 @@ pub fn unknown_ending(output: &Path, formats: &[Format]) -> Failure {
         "--output {}: expected a name that ends in {endings}",
         output.display()
     ))
+}
+
+/// Checks that a terminal gets no binary data.
+pub fn check_terminal(format: Format) -> Result<(), Failure> {
+    match format.is_binary() && io::stdout().is_terminal() {
+        true => Err(Failure::Wrong(format!(
+            "--format {}: not for a terminal: expected --output FILE, or a pipe",
+            format.name()
+        ))),
+        false => Ok(()),
+    }
 }
 
 /// Prints to standard output. A reader that closes the pipe early is no error.

@@ -1,20 +1,26 @@
 //! `recoup plot`.
 
 use crate::analyze::CaptureBar;
-use crate::output::{Format, Output, format_of_output, format_parser, unknown_ending};
+use crate::output::{
+    Format, Output, check_terminal, format_of_output, format_parser, unknown_ending,
+};
 use crate::{Failure, console, interrupt};
 use clap::ValueEnum;
 use recoup_api::plot::{Drawing, Input, PlotError, Request, display_name, draw};
+use recoup_draw::look::{Look, NoWidth, Theme, Width};
+use recoup_draw::render::{to_pdf, to_png};
 use recoup_draw::sequence::Diagram;
 use recoup_lab::diagram::source::{Choice, Directions, SourceError};
+use recoup_lab::filter::Filter;
 use recoup_lab::output_file::same_file;
 use recoup_lab::quantity::parse_duration;
-use recoup_trace::analyze::Settings;
+use recoup_trace::analyze::{ConnectionFilter, Settings};
 use recoup_units::{Direction, Instant};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The formats of drawings.
-pub const FORMATS: &[Format] = &[Format::Svg, Format::Xpl];
+pub const FORMATS: &[Format] = &[Format::Svg, Format::Png, Format::Pdf, Format::Xpl];
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -28,7 +34,7 @@ pub struct Args {
     /// Write the drawing to this file; - for standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
-    /// Format of the drawing [default: by the ending of --output, .svg or .xpl; else svg]
+    /// Format of the drawing [default: by the ending of --output, .svg, .png, .pdf or .xpl; else svg]
     #[arg(long, value_parser = format_parser(FORMATS))]
     format: Option<Format>,
     /// Draw this profile of the events [default: all, one panel per profile]
@@ -41,6 +47,10 @@ pub struct Args {
     /// one with data]
     #[arg(long, value_name = "N")]
     connection: Option<u64>,
+    /// Look only at these connections of the capture: an expression of tcpdump, as of `recoup analyze
+    /// --filter`. Connections keep their numbers
+    #[arg(long, value_name = "EXPRESSION", allow_hyphen_values = true)]
+    filter: Option<Filter>,
     /// Direction of the data to draw [default: each direction with data or retransmissions, a panel
     /// each; in an .xpl file and of several profiles, the one with more]
     #[arg(long, value_enum)]
@@ -54,6 +64,21 @@ pub struct Args {
     /// Title of the drawing [default: what it shows]
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
+    /// Width of the drawing in px, mm, cm, in or pt. Text keeps its size (9 to 10 pt), whatever the width. A
+    /// PNG has as many dots as px, or else 300 dots an inch
+    #[arg(long, value_name = "WIDTH", default_value = "900px", value_parser = width)]
+    width: Width,
+    /// Colours of the drawing
+    #[arg(long, value_enum, default_value = "light")]
+    theme: Themes,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Themes {
+    /// Dark on white
+    Light,
+    /// Light on near black
+    Dark,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -64,6 +89,10 @@ enum Way {
     Down,
     /// Both, a panel each
     Both,
+}
+
+fn width(text: &str) -> Result<Width, NoWidth> {
+    text.parse()
 }
 
 fn instant(text: &str) -> Result<Instant, String> {
@@ -78,7 +107,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     {
         return Err(Failure::Wrong("--from must be before --to".into()));
     }
-    let settings = Settings::default();
+    let filter = args.filter.clone();
+    let settings = Settings {
+        filter: filter.map(|filter| Arc::new(filter) as Arc<dyn ConnectionFilter>),
+        ..Settings::default()
+    };
     let request = Request {
         input: input(args)?,
         choice: Choice {
@@ -92,7 +125,14 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         from: args.from,
         to: args.to,
     };
-    plot(&request, format, &args.output)
+    let look = Look {
+        width: args.width,
+        theme: match args.theme {
+            Themes::Light => Theme::Light,
+            Themes::Dark => Theme::Dark,
+        },
+    };
+    plot(&request, format, &look, &args.output)
 }
 
 fn input(args: &Args) -> Result<Input<'_>, Failure> {
@@ -115,13 +155,21 @@ fn directions(chosen: Option<Way>, format: Format) -> Directions {
 }
 
 /// Draws what was asked for, as far as it was read before an interrupt, and writes it to `output`.
-pub fn plot(request: &Request<'_>, format: Format, output: &Path) -> Result<(), Failure> {
+pub fn plot(
+    request: &Request<'_>,
+    format: Format,
+    look: &Look,
+    output: &Path,
+) -> Result<(), Failure> {
+    if output == Path::new("-") {
+        check_terminal(format)?;
+    }
     let output = Output::create(output)?;
     interrupt::defer();
     let drawing = draw(request, &CaptureBar::new(false));
     let interrupted = interrupt::stop_deferring();
     let written = match drawing {
-        Ok(drawing) => write(drawing, format, output),
+        Ok(drawing) => write(drawing, format, look, output),
         Err(error) => {
             print_choices(&error);
             Err(error.into())
@@ -136,7 +184,7 @@ pub fn plot(request: &Request<'_>, format: Format, output: &Path) -> Result<(), 
     written
 }
 
-fn write(drawing: Drawing, format: Format, output: Output) -> Result<(), Failure> {
+fn write(drawing: Drawing, format: Format, look: &Look, output: Output) -> Result<(), Failure> {
     let Drawing {
         name,
         diagram,
@@ -145,11 +193,11 @@ fn write(drawing: Drawing, format: Format, output: Output) -> Result<(), Failure
     for note in notes {
         console::note(format_args!("{name}: {note}"));
     }
-    let picture = picture(&diagram?, format)?;
+    let picture = picture(&diagram?, format, look)?;
     output.write(|out| out.write_all(&picture))
 }
 
-fn picture(diagram: &Diagram, format: Format) -> Result<Vec<u8>, Failure> {
+fn picture(diagram: &Diagram, format: Format, look: &Look) -> Result<Vec<u8>, Failure> {
     match (format, diagram.panels.len()) {
         (Format::Xpl, 0 | 1) => Ok(diagram.to_xplot(0).unwrap_or_default().into_bytes()),
         (Format::Xpl, _) => {
@@ -159,7 +207,9 @@ fn picture(diagram: &Diagram, format: Format) -> Result<Vec<u8>, Failure> {
                 names.join(", ")
             )))
         }
-        _ => Ok(diagram.to_svg().into_bytes()),
+        (Format::Png, _) => Ok(to_png(&diagram.to_svg_as(look), look)?),
+        (Format::Pdf, _) => Ok(to_pdf(&diagram.to_svg_as(look))?),
+        _ => Ok(diagram.to_svg_as(look).into_bytes()),
     }
 }
 

@@ -15,21 +15,27 @@ pub enum Format {
     Parquet,
     /// For browsers.
     Html,
-    /// A picture.
+    /// A picture for browsers and for editing.
     Svg,
+    /// A picture of dots.
+    Png,
+    /// A picture for print.
+    Pdf,
     /// A time–sequence diagram for xplot and xplot.org.
     Xpl,
 }
 
 impl Format {
     /// All of them, in the order of help texts.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::Table,
         Self::Json,
         Self::Csv,
         Self::Parquet,
         Self::Html,
         Self::Svg,
+        Self::Png,
+        Self::Pdf,
         Self::Xpl,
     ];
 
@@ -42,6 +48,8 @@ impl Format {
             Self::Parquet => "parquet",
             Self::Html => "html",
             Self::Svg => "svg",
+            Self::Png => "png",
+            Self::Pdf => "pdf",
             Self::Xpl => "xpl",
         }
     }
@@ -54,7 +62,9 @@ impl Format {
             Self::Csv => "Comma-separated rows, for spreadsheets",
             Self::Parquet => "Parquet, for data frames and databases",
             Self::Html => "One page for a browser, with charts and diagrams",
-            Self::Svg => "A picture",
+            Self::Svg => "A picture for browsers and for editing",
+            Self::Png => "A picture of dots",
+            Self::Pdf => "A picture for print",
             Self::Xpl => "A file for xplot and xplot.org",
         }
     }
@@ -65,6 +75,11 @@ impl Format {
             Self::Table => "txt",
             other => other.name(),
         }
+    }
+
+    /// Whether a terminal cannot show it.
+    pub const fn is_binary(self) -> bool {
+        matches!(self, Self::Parquet | Self::Png | Self::Pdf)
     }
 
     /// The format that a file's ending names, in upper or lower case.

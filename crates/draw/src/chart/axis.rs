@@ -1,5 +1,30 @@
 //! Axes with ticks at round numbers, linear from 0 or logarithmic.
 
+/// An axis of either kind.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Axis {
+    Linear(LinearAxis),
+    Log(LogAxis),
+}
+
+impl Axis {
+    /// The position of `value` on the axis, as of its kind.
+    pub fn part(self, value: f64) -> f64 {
+        match self {
+            Self::Linear(axis) => axis.part(value),
+            Self::Log(axis) => axis.part(value),
+        }
+    }
+
+    /// Value and text of each number on the axis. A logarithmic axis has those that `fit` accepts.
+    pub fn ticks(self, fit: impl Fn(&[(f64, String)]) -> bool) -> Vec<(f64, String)> {
+        match self {
+            Self::Linear(axis) => axis.ticks().collect(),
+            Self::Log(axis) => axis.ticks(fit),
+        }
+    }
+}
+
 /// A linear axis from 0 upwards.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct LinearAxis {

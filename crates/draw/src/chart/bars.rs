@@ -1,10 +1,10 @@
 //! Bar charts: each panel has groups of bars, and each group has one bar per series (mechanism).
 
-use super::axis::LinearAxis;
+use super::axis::{Axis, LinearAxis};
 use super::layout::{ChartLayout, Content, LEFT, PanelFrame, RIGHT, SWATCH, style};
 use super::{ChartPainter, to_svg};
 use crate::canvas::{Align, Canvas, Colour, Style};
-use crate::canvas::{FOREGROUND, WHITE};
+use crate::canvas::{BACKGROUND, FOREGROUND};
 use crate::text::{cut, width};
 
 /// The height from a panel's x axis to the largest number on its y axis.
@@ -99,7 +99,7 @@ impl BarChart {
             series: &self.series,
             swatch: SWATCH,
             panels: self.panels.iter().map(|panel| &*panel.title).collect(),
-            axis: LinearAxis::up_to(self.values().fold(0.0, f64::max)),
+            axis: Axis::Linear(LinearAxis::up_to(self.values().fold(0.0, f64::max))),
             plot_height: PLOT_HEIGHT,
             headroom: match value_labels {
                 None => 6,
@@ -163,7 +163,7 @@ impl ChartPainter for BarPainter<'_> {
         draw_box(canvas, (x, y), (x + SWATCH, y + SWATCH), colour);
     }
 
-    fn draw_panel(&self, canvas: &Canvas<'_>, i: usize, frame: &PanelFrame, axis: &LinearAxis) {
+    fn draw_panel(&self, canvas: &Canvas<'_>, i: usize, frame: &PanelFrame, axis: &Axis) {
         let panel = &self.chart.panels[i];
         let groups = GroupColumns::of(frame, panel.groups.len());
         for (i, group) in panel.groups.iter().enumerate() {
@@ -183,7 +183,7 @@ impl BarPainter<'_> {
         group: &BarGroup,
         bars: &BarPositions,
         frame: &PanelFrame,
-        axis: &LinearAxis,
+        axis: &Axis,
     ) {
         for series in 0..self.chart.series.len() {
             let (left, right) = bars.edges(series);
@@ -213,7 +213,7 @@ impl BarPainter<'_> {
     }
 }
 
-/// Draws a number above a bar whose top is at `top`, on white so that no grid line crosses it.
+/// Draws a number above a bar whose top is at `top`, on a clear ground so that no grid line crosses it.
 fn draw_number(canvas: &Canvas<'_>, number: &str, (x, top): (i32, i32), style: Style) {
     let y = top - VALUE_GAP;
     let (along, across) = (width(number, style.size), style.size);
@@ -224,7 +224,7 @@ fn draw_number(canvas: &Canvas<'_>, number: &str, (x, top): (i32, i32), style: S
             (x + along / 2, y + across / 2),
         ),
     };
-    canvas.fill(from, to, WHITE);
+    canvas.fill(from, to, BACKGROUND);
     canvas.text(number, (x, y), style, FOREGROUND);
 }
 

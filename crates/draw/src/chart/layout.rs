@@ -1,6 +1,6 @@
 //! Computes all positions of a chart, in whole pixels, before anything is drawn.
 
-use super::axis::LinearAxis;
+use super::axis::Axis;
 use crate::canvas::{Align, Style};
 use crate::text::{cut, layout_rows, width, wrap};
 
@@ -44,7 +44,7 @@ pub(super) struct Content<'a> {
     /// The title of each panel.
     pub panels: Vec<&'a str>,
     /// The y axis of all panels.
-    pub axis: LinearAxis,
+    pub axis: Axis,
     /// The height from a panel's x axis to the largest number on its y axis.
     pub plot_height: i32,
     /// The height of a panel above that number.
@@ -61,7 +61,7 @@ pub(super) struct ChartLayout {
     pub legend: Vec<LegendEntry>,
     pub y_label: Lines,
     pub x_label: Option<(String, (i32, i32))>,
-    pub axis: LinearAxis,
+    pub axis: Axis,
     pub frames: Vec<PanelFrame>,
 }
 
@@ -91,6 +91,11 @@ impl PanelFrame {
     /// The pixel of a y value, given as its part, 0 to 1, of the largest number on the axis.
     pub fn y(&self, part: f64) -> i32 {
         self.bottom - (part * f64::from(self.height)).round() as i32
+    }
+
+    /// The same within a pixel.
+    pub fn exact_y(&self, part: f64) -> f64 {
+        f64::from(self.bottom) - part * f64::from(self.height)
     }
 }
 

@@ -3,16 +3,16 @@
 //! Each series has its own colour and dash pattern, so readers can distinguish them in black and white
 //! too.
 
-use super::axis::{LinearAxis, LogAxis};
+use super::axis::{Axis, LinearAxis, LogAxis};
 use super::layout::{ChartLayout, Content, LEFT, PanelFrame, RIGHT, SWATCH, WIDTH, style};
 use super::{ChartPainter, to_svg};
-use crate::canvas::{Align, Canvas, Colour, Style};
+use crate::canvas::{Align, Canvas, Colour, Point, Style};
 use crate::canvas::{FOREGROUND, GRID};
 use crate::text::width;
 
 /// The height from a panel's x axis to the largest number on its y axis.
 const PLOT_HEIGHT: i32 = 260;
-const THICKNESS: u32 = 2;
+const THICKNESS: f64 = 2.0;
 /// The width of a sample in the legend: one period of the longest dash pattern.
 const SAMPLE: i32 = 36;
 /// The least gap between two numbers below the axis.
@@ -62,6 +62,8 @@ pub struct LineChart {
     pub y_label: String,
     /// The scale of the x axis.
     pub scale: Scale,
+    /// The scale of the y axis.
+    pub y_scale: Scale,
     /// A value that the y axis reaches at least; `None`: the largest y drawn.
     pub largest: Option<f64>,
     /// How points are joined.
@@ -78,19 +80,41 @@ pub struct LinePanel {
     /// Title above the axes; empty: no title.
     pub title: String,
     /// The points (x, y) of each series from left to right. Lines beyond the number of series are
-    /// ignored. A point with a negative or non-finite coordinate interrupts the line, and so does x = 0
-    /// on a logarithmic scale.
+    /// ignored. A point with a negative or non-finite coordinate interrupts the line, and so does 0 on a
+    /// logarithmic scale.
     pub lines: Vec<Vec<(f64, f64)>>,
 }
 
-/// The scale of the x axis.
+/// The scale of an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scale {
     /// Linear, from 0.
     #[default]
     Linear,
-    /// Logarithmic, from the smallest x.
+    /// Logarithmic, from the smallest value.
     Logarithmic,
+}
+
+impl Scale {
+    fn shows(self, value: f64) -> bool {
+        let from = match self {
+            Self::Linear => value >= 0.0,
+            Self::Logarithmic => value > 0.0,
+        };
+        from && value.is_finite()
+    }
+
+    /// The axis that shows these values.
+    fn axis(self, values: impl Iterator<Item = f64>) -> Axis {
+        let (low, high) = values.fold((f64::MAX, 0.0), |(low, high): (f64, f64), value| {
+            (value.min(low), value.max(high))
+        });
+        match self {
+            Self::Linear => Axis::Linear(LinearAxis::covering(high)),
+            Self::Logarithmic if low <= high => Axis::Log(LogAxis::between(low, high)),
+            Self::Logarithmic => Axis::Log(LogAxis::between(1.0, 1.0)),
+        }
+    }
 }
 
 /// How points are joined.
@@ -106,7 +130,10 @@ pub enum Interpolation {
 impl LineChart {
     /// The chart as an SVG document, 900 px wide. All panels share their scales.
     pub fn to_svg(&self) -> String {
-        let largest = self.points().map(|(_, y)| y).fold(0.0, f64::max);
+        let given = self.largest.filter(|value| self.y_scale.shows(*value));
+        // A logarithmic axis has at least a decade, which lies below that value.
+        let decade = given.filter(|_| self.y_scale == Scale::Logarithmic);
+        let given = given.into_iter().chain(decade.map(|value| value / 10.0));
         let layout = ChartLayout::of(Content {
             title: &self.title,
             x_label: &self.x_label,
@@ -114,7 +141,9 @@ impl LineChart {
             series: &self.series,
             swatch: SAMPLE,
             panels: self.panels.iter().map(|panel| &*panel.title).collect(),
-            axis: LinearAxis::covering(self.largest.map_or(largest, |given| given.max(largest))),
+            axis: self
+                .y_scale
+                .axis(self.points().map(|(_, y)| y).chain(given)),
             plot_height: PLOT_HEIGHT,
             headroom: 8,
             foot: 22,
@@ -127,24 +156,12 @@ impl LineChart {
     }
 
     fn x_axis(&self) -> HorizontalAxis {
-        let (low, high) = self
-            .points()
-            .map(|(x, _)| x)
-            .fold((f64::MAX, 0.0), |(low, high), x| (x.min(low), x.max(high)));
-        match self.scale {
-            Scale::Linear => HorizontalAxis::Linear(LinearAxis::covering(high)),
-            Scale::Logarithmic if low <= high => HorizontalAxis::Log(LogAxis::between(low, high)),
-            Scale::Logarithmic => HorizontalAxis::Log(LogAxis::between(1.0, 1.0)),
-        }
+        HorizontalAxis(self.scale.axis(self.points().map(|(x, _)| x)))
     }
 
     /// Whether a point can be drawn.
     fn shows(&self, (x, y): (f64, f64)) -> bool {
-        let from = match self.scale {
-            Scale::Linear => x >= 0.0,
-            Scale::Logarithmic => x > 0.0,
-        };
-        from && x.is_finite() && y.is_finite() && y >= 0.0
+        self.scale.shows(x) && self.y_scale.shows(y)
     }
 
     /// All points drawn.
@@ -157,28 +174,15 @@ impl LineChart {
 
 /// The x axis.
 #[derive(Clone, Copy, Debug)]
-enum HorizontalAxis {
-    Linear(LinearAxis),
-    Log(LogAxis),
-}
+struct HorizontalAxis(Axis);
 
 impl HorizontalAxis {
-    fn part(self, x: f64) -> f64 {
-        match self {
-            Self::Linear(axis) => axis.part(x),
-            Self::Log(axis) => axis.part(x),
-        }
-    }
-
-    fn pixel(self, x: f64) -> i32 {
-        LEFT + (self.part(x) * f64::from(RIGHT - LEFT)).round() as i32
+    fn pixel(self, x: f64) -> f64 {
+        f64::from(LEFT) + self.0.part(x) * f64::from(RIGHT - LEFT)
     }
 
     fn ticks(self) -> Vec<(f64, String)> {
-        match self {
-            Self::Linear(axis) => axis.ticks().collect(),
-            Self::Log(axis) => axis.ticks(|ticks| self.have_room(ticks)),
-        }
+        self.0.ticks(|ticks| self.have_room(ticks))
     }
 
     /// Whether neighbouring numbers keep their distance.
@@ -188,7 +192,7 @@ impl HorizontalAxis {
             let [(a, left), (b, right)] = pair else {
                 return true;
             };
-            self.pixel(*b) - self.pixel(*a) >= half(left) + half(right) + MIN_TICK_GAP
+            self.pixel(*b) - self.pixel(*a) >= f64::from(half(left) + half(right) + MIN_TICK_GAP)
         })
     }
 }
@@ -200,16 +204,17 @@ struct LinePainter<'a> {
 
 impl ChartPainter for LinePainter<'_> {
     fn draw_legend_sample(&self, canvas: &Canvas<'_>, i: usize, (x, y): (i32, i32)) {
-        let y = y + SWATCH / 2;
-        self.draw_line(canvas, i, &[(x, y), (x + SAMPLE, y)]);
+        let (left, y) = (f64::from(x), f64::from(y + SWATCH / 2));
+        self.draw_line(canvas, i, &[(left, y), (left + f64::from(SAMPLE), y)]);
     }
 
-    fn draw_panel(&self, canvas: &Canvas<'_>, i: usize, frame: &PanelFrame, axis: &LinearAxis) {
+    fn draw_panel(&self, canvas: &Canvas<'_>, i: usize, frame: &PanelFrame, axis: &Axis) {
         self.draw_numbers(canvas, frame);
         let lines = self.chart.panels[i].lines.iter().enumerate();
         for (series, points) in lines.take(self.chart.series.len()) {
             for part in points.split(|point| !self.chart.shows(*point)) {
-                let place = |(x, y): &(f64, f64)| (self.x_axis.pixel(*x), frame.y(axis.part(*y)));
+                let place =
+                    |(x, y): &(f64, f64)| (self.x_axis.pixel(*x), frame.exact_y(axis.part(*y)));
                 let corners = match self.chart.interpolation {
                     Interpolation::Linear => part.iter().map(place).collect(),
                     Interpolation::Steps => steps(part.iter().map(place)),
@@ -225,25 +230,22 @@ impl LinePainter<'_> {
     fn draw_numbers(&self, canvas: &Canvas<'_>, frame: &PanelFrame) {
         for (value, text) in self.x_axis.ticks() {
             let x = self.x_axis.pixel(value);
-            if x > frame.left {
-                canvas.fill((x, frame.top), (x + 1, frame.bottom), GRID);
+            let (top, foot) = (f64::from(frame.top), f64::from(frame.bottom));
+            if x > f64::from(frame.left) {
+                canvas.fill((x, top), (x + 1.0, foot), GRID);
             }
-            canvas.fill((x, frame.bottom), (x + 1, frame.bottom + 5), FOREGROUND);
-            let inside = WIDTH - 2 - width(&text, X_TICK.size) / 2;
-            canvas.text(
-                &text,
-                (x.min(inside), frame.bottom + 12),
-                X_TICK,
-                FOREGROUND,
-            );
+            canvas.fill((x, foot), (x + 1.0, foot + 5.0), FOREGROUND);
+            let inside = f64::from(WIDTH - 2 - width(&text, X_TICK.size) / 2);
+            let place = (x.min(inside), foot + 12.0);
+            canvas.text(&text, place, X_TICK, FOREGROUND);
         }
     }
 
     /// Draws a line in the colour and dash pattern of its series, or a dot for a single point.
-    fn draw_line(&self, canvas: &Canvas<'_>, series: usize, corners: &[(i32, i32)]) {
+    fn draw_line(&self, canvas: &Canvas<'_>, series: usize, corners: &[Point]) {
         let colour = Colour::of_line(series, self.chart.series.len());
         if let [(x, y)] = corners {
-            return canvas.fill((x - 2, y - 2), (x + 3, y + 3), colour);
+            return canvas.fill((x - 2.5, y - 2.5), (x + 2.5, y + 2.5), colour);
         }
         for dash in dashes(corners, DASHES[series % DASHES.len()]) {
             canvas.line(dash, THICKNESS, colour);
@@ -252,8 +254,8 @@ impl LinePainter<'_> {
 }
 
 /// The corners of a line that stays level until the next point.
-fn steps(points: impl Iterator<Item = (i32, i32)>) -> Vec<(i32, i32)> {
-    let mut corners: Vec<(i32, i32)> = Vec::new();
+fn steps(points: impl Iterator<Item = Point>) -> Vec<Point> {
+    let mut corners: Vec<Point> = Vec::new();
     for (x, y) in points {
         if let Some((_, before)) = corners.last() {
             corners.push((x, *before));
@@ -265,7 +267,7 @@ fn steps(points: impl Iterator<Item = (i32, i32)>) -> Vec<(i32, i32)> {
 
 /// The dashes of a line. `pattern` holds the lengths of dashes and gaps in turn and repeats along the
 /// line. Without a pattern the whole line is one dash.
-fn dashes(corners: &[(i32, i32)], pattern: &[f64]) -> Vec<Vec<(i32, i32)>> {
+fn dashes(corners: &[Point], pattern: &[f64]) -> Vec<Vec<Point>> {
     let mut corners = corners.to_vec();
     corners.dedup();
     let Some((first, _)) = pattern.first().zip(corners.first()) else {
@@ -275,10 +277,10 @@ fn dashes(corners: &[(i32, i32)], pattern: &[f64]) -> Vec<Vec<(i32, i32)>> {
     let (mut parts, mut part, mut left) = (Vec::new(), vec![corners[0]], *first);
     for ends in corners.windows(2) {
         let (from, to) = (ends[0], ends[1]);
-        let (dx, dy) = (f64::from(to.0 - from.0), f64::from(to.1 - from.1));
+        let (dx, dy) = (to.0 - from.0, to.1 - from.1);
         let length = dx.hypot(dy);
         let along = |gone: f64| {
-            let [dx, dy] = [dx, dy].map(|d| (d * gone / length).round() as i32);
+            let [dx, dy] = [dx, dy].map(|d| d * gone / length);
             (from.0 + dx, from.1 + dy)
         };
         let mut gone = 0.0;

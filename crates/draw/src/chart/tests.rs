@@ -17,7 +17,8 @@ impl Element {
     }
 
     pub fn number(&self, key: &str) -> i32 {
-        self.get(key).parse().unwrap()
+        let number: f64 = self.get(key).parse().unwrap();
+        number.round() as i32
     }
 }
 

@@ -1,4 +1,4 @@
-//! Axes: whole numbers to pixels, with ticks at round numbers.
+//! Axes: whole numbers to places in pixels, with ticks at round numbers.
 
 /// The quantity an axis shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,20 +42,20 @@ impl Quantity {
 }
 
 /// A range of numbers on a range of pixels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct PixelAxis {
     quantity: Quantity,
     low: u64,
     high: u64,
-    /// The pixels of `low` and `high`.
-    ends: (i32, i32),
+    /// The places of `low` and `high`.
+    ends: (f64, f64),
     step: u64,
 }
 
 impl PixelAxis {
-    /// An axis from `low` to `high`, which becomes at least `low` + 1, between the pixels `ends` and
+    /// An axis from `low` to `high`, which becomes at least `low` + 1, between the places `ends` and
     /// with at most `max_ticks` ticks.
-    pub fn new(quantity: Quantity, low: u64, high: u64, ends: (i32, i32), max_ticks: u64) -> Self {
+    pub fn new(quantity: Quantity, low: u64, high: u64, ends: (f64, f64), max_ticks: u64) -> Self {
         let high = high.max(low.saturating_add(1));
         Self {
             quantity,
@@ -66,16 +66,11 @@ impl PixelAxis {
         }
     }
 
-    /// The pixel of `value`; values off the axis are at the nearer end.
-    pub fn pixel(&self, value: u64) -> i32 {
-        let along = i128::from(value.clamp(self.low, self.high) - self.low);
-        let (span, length) = (
-            i128::from(self.high - self.low),
-            i128::from(self.ends.1 - self.ends.0),
-        );
-        // Rounded to the nearest pixel. The result is no longer than the axis, so it fits i32.
-        let rounded = (2 * along * length + span * length.signum()) / (2 * span);
-        self.ends.0 + rounded as i32
+    /// The place of `value` in pixels; values off the axis are at the nearer end.
+    pub fn place(&self, value: u64) -> f64 {
+        let along = (value.clamp(self.low, self.high) - self.low) as f64;
+        let (from, to) = self.ends;
+        from + (to - from) * (along / (self.high - self.low) as f64)
     }
 
     /// Whether `value` is on the axis.
@@ -89,14 +84,14 @@ impl PixelAxis {
         format!("{} ({})", self.quantity.name(), unit.name)
     }
 
-    /// Pixel and text of each round number on the axis.
-    pub fn ticks(&self) -> impl Iterator<Item = (i32, String)> + '_ {
+    /// Place and text of each round number on the axis.
+    pub fn ticks(&self) -> impl Iterator<Item = (f64, String)> + '_ {
         let unit = self.quantity.unit(self.high).size;
         let first = self.low.div_ceil(self.step);
         let last = self.high / self.step;
         (first..=last).map(move |i| {
             let value = i * self.step;
-            (self.pixel(value), decimal(value, unit, self.step))
+            (self.place(value), decimal(value, unit, self.step))
         })
     }
 }
@@ -136,7 +131,7 @@ mod tests {
     use super::*;
 
     fn texts(quantity: Quantity, low: u64, high: u64) -> (String, Vec<String>) {
-        let axis = PixelAxis::new(quantity, low, high, (0, 800), 8);
+        let axis = PixelAxis::new(quantity, low, high, (0.0, 800.0), 8);
         (axis.label(), axis.ticks().map(|(_, text)| text).collect())
     }
 
@@ -211,23 +206,31 @@ mod tests {
     }
 
     #[test]
-    fn pixels_span_the_axis_from_end_to_end() {
-        let right = PixelAxis::new(Quantity::Time, 100, 200, (70, 870), 8);
-        let up = PixelAxis::new(Quantity::Sequence, 0, 30, (300, 0), 8);
-        for (axis, value, pixel) in [
-            (right, 100, 70),
-            (right, 150, 470),
-            (right, 200, 870),
-            (right, 99, 70),
-            (right, 999, 870),
-            (up, 0, 300),
-            (up, 10, 200),
-            (up, 30, 0),
+    fn places_span_the_axis_from_end_to_end() {
+        let right = PixelAxis::new(Quantity::Time, 100, 200, (70.0, 870.0), 8);
+        let up = PixelAxis::new(Quantity::Sequence, 0, 30, (300.0, 0.0), 8);
+        for (axis, value, place) in [
+            (right, 100, 70.0),
+            (right, 150, 470.0),
+            (right, 200, 870.0),
+            (right, 99, 70.0),
+            (right, 999, 870.0),
+            (up, 0, 300.0),
+            (up, 10, 200.0),
+            (up, 30, 0.0),
+            // Places lie between pixels, too.
+            (up, 1, 290.0),
+            (
+                PixelAxis::new(Quantity::Time, 0, 16, (0.0, 4.0), 8),
+                1,
+                0.25,
+            ),
         ] {
-            assert_eq!(axis.pixel(value), pixel, "{value} on {axis:?}");
+            assert_eq!(axis.place(value), place, "{value} on {axis:?}");
         }
-        let vast = PixelAxis::new(Quantity::Time, 0, u64::MAX, (0, 800), 8);
-        assert_eq!((vast.pixel(u64::MAX), vast.pixel(u64::MAX / 2)), (800, 400));
+        let vast = PixelAxis::new(Quantity::Time, 0, u64::MAX, (0.0, 800.0), 8);
+        let places = (vast.place(u64::MAX), vast.place(u64::MAX / 2));
+        assert_eq!(places, (800.0, 400.0));
         assert!(vast.ticks().count() <= 8);
     }
 }

@@ -1,19 +1,24 @@
 //! The colour and the shape of each kind of mark.
+//!
+//! The colours are Okabe and Ito's (Color Universal Design, 2008), which readers can distinguish with any
+//! colour vision. On a dark ground they are lighter. Verdicts differ in shape, too.
 
-use super::{Mark, MarkKind, Necessity};
-use crate::canvas::{Canvas, Colour};
-use crate::canvas::{FOREGROUND, WHITE};
+use super::{Control, Mark, MarkKind, Necessity};
+use crate::canvas::{BACKGROUND, Canvas, Colour, FOREGROUND, Paint, Path, Point};
 
-const RED: Colour = Colour(0xd4, 0x00, 0x00);
-const GREEN: Colour = Colour(0x0a, 0x9a, 0x2f);
-const PURPLE: Colour = Colour(0x98, 0x3f, 0xc4);
-const OCHRE: Colour = Colour(0xc9, 0x9a, 0x00);
-pub(super) const BLUE: Colour = Colour(0x1f, 0x4f, 0xb4);
-const TEAL: Colour = Colour(0x00, 0x8b, 0x9a);
-const GREY: Colour = Colour(0x70, 0x70, 0x70);
+const VERMILLION: Paint = Paint::new(Colour(0xd5, 0x5e, 0x00), Colour(0xff, 0x7f, 0x2e));
+const BLUISH_GREEN: Paint = Paint::new(Colour(0x00, 0x9e, 0x73), Colour(0x1f, 0xc4, 0x97));
+const REDDISH_PURPLE: Paint = Paint::new(Colour(0xcc, 0x79, 0xa7), Colour(0xdd, 0x92, 0xbb));
+const ORANGE: Paint = Paint::new(Colour(0xe6, 0x9f, 0x00), Colour(0xe6, 0x9f, 0x00));
+pub(super) const BLUE: Paint = Paint::new(Colour(0x00, 0x72, 0xb2), Colour(0x56, 0xb4, 0xe9));
+/// Sky blue, and yellow on a dark ground, where sky blue stands for blue.
+const LIGHT: Paint = Paint::new(Colour(0x56, 0xb4, 0xe9), Colour(0xf0, 0xe4, 0x42));
+const GREY: Paint = Paint::new(Colour(0x76, 0x76, 0x76), Colour(0xa8, 0xa8, 0xa8));
+/// Faint orange.
+const BAND: Paint = Paint::new(Colour(0xfb, 0xe7, 0xbf), Colour(0x46, 0x35, 0x0c));
 
-/// Half the width of the cross or diamond on a retransmission's line, in pixels.
-const SYMBOL_REACH: i32 = 5;
+/// Half the width of the symbol on a retransmission's line, in pixels.
+const SYMBOL_REACH: f64 = 5.0;
 
 /// How a mark is drawn, in the order of the legend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -22,32 +27,38 @@ pub(super) enum MarkStyle {
     Retransmission,
     Explained(Necessity),
     ExtraCopy,
+    Control(Control),
     SndUna,
     DuplicateAck,
     SackBlock,
     ReceiveWindow,
+    ZeroWindow,
 }
 
 impl MarkStyle {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 14] = [
         Self::Data,
         Self::Retransmission,
         Self::Explained(Necessity::Needed),
         Self::Explained(Necessity::Spurious),
         Self::Explained(Necessity::Unknowable),
         Self::ExtraCopy,
+        Self::Control(Control::Syn),
+        Self::Control(Control::Fin),
+        Self::Control(Control::Reset),
         Self::SndUna,
         Self::DuplicateAck,
         Self::SackBlock,
         Self::ReceiveWindow,
+        Self::ZeroWindow,
     ];
 
     /// The width of a sample in the legend, in pixels.
     pub const SWATCH: i32 = 16;
 
-    /// Whether `mark` is drawn in this style.
-    pub fn applies_to(self, mark: &Mark) -> bool {
-        let style = match mark.kind {
+    /// The style in which `mark` is drawn; `None` for text. Zero windows have no mark of their own.
+    pub fn of(mark: &Mark) -> Option<Self> {
+        Some(match mark.kind {
             MarkKind::Sent(_) => Self::Data,
             MarkKind::Retransmitted(..) => Self::Retransmission,
             MarkKind::Explained { necessity, .. } => Self::Explained(necessity),
@@ -56,9 +67,9 @@ impl MarkStyle {
             MarkKind::DuplicateAck(_) => Self::DuplicateAck,
             MarkKind::Sacked(_) => Self::SackBlock,
             MarkKind::ReceiveWindow(_) => Self::ReceiveWindow,
-            MarkKind::Control(..) | MarkKind::Note(..) => return false,
-        };
-        style == self
+            MarkKind::Control(flag, _) => Self::Control(flag),
+            MarkKind::Note(..) => return None,
+        })
     }
 
     pub fn name(self) -> &'static str {
@@ -69,153 +80,172 @@ impl MarkStyle {
             Self::Explained(Necessity::Spurious) => "spurious retransmission",
             Self::Explained(Necessity::Unknowable) => "retransmission, unknown if needed",
             Self::ExtraCopy => "copy",
+            Self::Control(flag) => flag.name(),
             Self::SndUna => "snd_una",
             Self::DuplicateAck => "duplicate ACK",
             Self::SackBlock => "SACK block",
             Self::ReceiveWindow => "receive window",
+            Self::ZeroWindow => "zero window",
         }
     }
 
-    /// Half the width of the style's arrow, in pixels.
-    pub fn reach(self) -> i32 {
+    /// Half the width of the style's symbol, in pixels.
+    pub fn reach(self) -> f64 {
         match self {
             Self::Explained(Necessity::Spurious | Necessity::Unknowable) => SYMBOL_REACH,
-            _ => 3,
+            Self::Control(_) => 4.0,
+            _ => 3.0,
         }
     }
 
-    pub fn colour(self) -> Colour {
+    pub fn paint(self) -> Paint {
         match self {
-            Self::Data => FOREGROUND,
-            Self::Retransmission | Self::Explained(Necessity::Needed) => RED,
+            Self::Data | Self::Control(_) => FOREGROUND,
+            Self::Retransmission | Self::Explained(Necessity::Needed) => VERMILLION,
             Self::Explained(Necessity::Spurious) => BLUE,
             Self::Explained(Necessity::Unknowable) => GREY,
-            Self::ExtraCopy => TEAL,
-            Self::SndUna | Self::DuplicateAck => GREEN,
-            Self::SackBlock => PURPLE,
-            Self::ReceiveWindow => OCHRE,
+            Self::ExtraCopy => LIGHT,
+            Self::SndUna | Self::DuplicateAck => BLUISH_GREEN,
+            Self::SackBlock => REDDISH_PURPLE,
+            Self::ReceiveWindow => ORANGE,
+            Self::ZeroWindow => BAND,
+        }
+    }
+
+    fn thickness(self) -> f64 {
+        match self {
+            // SACK blocks have no arrow heads.
+            Self::SackBlock => 2.0,
+            Self::Retransmission | Self::Explained(_) => 1.5,
+            _ => 1.0,
         }
     }
 
     /// Draws a sample for the legend: its left end at `x`, its vertical middle at `y`.
-    pub fn swatch(self, canvas: &Canvas<'_>, (x, y): (i32, i32)) {
-        let middle = x + Self::SWATCH / 2;
-        let colour = self.colour();
-        let shape = match self {
-            Self::Data | Self::Retransmission | Self::Explained(_) | Self::ExtraCopy => {
-                return self.arrow(canvas, middle, y - 7, y + 7);
-            }
-            Self::DuplicateAck => {
-                Shape::level(self, x, x + Self::SWATCH, y - 3).draw(canvas);
-                return tick(canvas, middle, y - 3, colour);
-            }
-            Self::SackBlock => Shape::upright(self, middle, y - 7, y + 7),
-            Self::SndUna | Self::ReceiveWindow => {
-                Shape::level(self, x, middle, y + 4).draw(canvas);
-                Shape::level(self, middle, x + Self::SWATCH, y - 4).draw(canvas);
-                Shape::upright(self, middle, y - 4, y + 5)
-            }
-        };
-        shape.draw(canvas);
-    }
-
-    /// Draws data at `x` between two heights. Spurious and unknowable retransmissions get a symbol
-    /// instead of arrow heads, so that they differ in more than their colour.
-    pub fn arrow(self, canvas: &Canvas<'_>, x: i32, top: i32, bottom: i32) {
-        let colour = self.colour();
-        let middle = (x, (top + bottom) / 2);
+    pub fn swatch(self, canvas: &Canvas<'_>, (x, y): Point) {
+        let right = x + f64::from(Self::SWATCH);
+        let middle = (x + right) / 2.0;
+        let mut shapes = Shapes::new(self);
         match self {
-            Self::Explained(Necessity::Spurious) => {
-                line(canvas, x, top, bottom, colour);
-                cross(canvas, middle, colour);
+            Self::Data | Self::Retransmission | Self::Explained(_) | Self::ExtraCopy => {
+                shapes.arrow(middle, y - 7.0, y + 7.0);
             }
-            Self::Explained(Necessity::Unknowable) => {
-                line(canvas, x, top, bottom, colour);
-                diamond(canvas, middle, SYMBOL_REACH, colour);
-                diamond(canvas, middle, SYMBOL_REACH - 2, WHITE);
+            Self::Control(_) => shapes.symbol((middle, y)),
+            Self::DuplicateAck => {
+                shapes.line(&[(x, y - 3.0), (right, y - 3.0)]);
+                shapes.tick(middle, y - 3.0);
             }
-            _ => arrow(canvas, x, top, bottom, colour),
+            Self::SackBlock => shapes.line(&[(middle, y - 7.0), (middle, y + 7.0)]),
+            Self::SndUna | Self::ReceiveWindow => shapes.line(&[
+                (x, y + 4.0),
+                (middle, y + 4.0),
+                (middle, y - 4.0),
+                (right, y - 4.0),
+            ]),
+            Self::ZeroWindow => shapes.band((x, y - 7.0), (right, y + 7.0)),
         }
+        shapes.draw(canvas);
     }
 }
 
-/// A filled rectangle from `from` to `to`, which lies outside it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Shape {
-    pub style: MarkStyle,
-    pub from: (i32, i32),
-    pub to: (i32, i32),
+/// Shapes of one style.
+pub(super) struct Shapes {
+    style: MarkStyle,
+    lines: Path,
+    areas: Path,
+    /// Areas in the colour of the ground, above the others.
+    holes: Path,
 }
 
-impl Shape {
-    /// A vertical line. SACK blocks are two pixels wide, because they have no arrow heads.
-    pub fn upright(style: MarkStyle, x: i32, top: i32, bottom: i32) -> Self {
-        let wide = if style == MarkStyle::SackBlock { 2 } else { 1 };
+impl Shapes {
+    pub fn new(style: MarkStyle) -> Self {
+        let [lines, areas, holes] = [const { Path::new() }; 3];
         Self {
             style,
-            from: (x, top),
-            to: (x + wide, bottom.max(top + 1)),
+            lines,
+            areas,
+            holes,
         }
     }
 
-    pub fn level(style: MarkStyle, left: i32, right: i32, y: i32) -> Self {
-        Self {
-            style,
-            from: (left, y),
-            to: (right + 1, y + 1),
+    pub fn draw(&self, canvas: &Canvas<'_>) {
+        let paint = self.style.paint();
+        canvas.stroke_path(&self.lines, self.style.thickness(), paint);
+        canvas.fill_path(&self.areas, paint);
+        canvas.fill_path(&self.holes, BACKGROUND);
+    }
+
+    pub fn line(&mut self, points: &[Point]) {
+        self.lines.line(points.iter().copied());
+    }
+
+    /// Data at `x` between two heights, as a double-ended arrow. Spurious and unknowable retransmissions
+    /// get a symbol instead of arrow heads, so that they differ in more than their colour.
+    pub fn arrow(&mut self, x: f64, top: f64, bottom: f64) {
+        self.line(&[(x, top), (x, bottom.max(top + 1.5))]);
+        let middle = (x, (top + bottom) / 2.0);
+        match self.style {
+            MarkStyle::Explained(Necessity::Spurious) => self.cross(middle, SYMBOL_REACH),
+            MarkStyle::Explained(Necessity::Unknowable) => {
+                self.areas.area(&diamond(middle, SYMBOL_REACH));
+                self.holes.area(&diamond(middle, SYMBOL_REACH - 2.0));
+            }
+            _ => self.heads(x, top, bottom),
         }
     }
 
-    pub fn draw(self, canvas: &Canvas<'_>) {
-        canvas.fill(self.from, self.to, self.style.colour());
+    /// The heads of an arrow, if they fit.
+    fn heads(&mut self, x: f64, top: f64, bottom: f64) {
+        let length = ((bottom - top) / 3.0).min(4.5);
+        if length < 2.0 {
+            return;
+        }
+        let half = length / 2.0 + 0.75;
+        for (tip, foot) in [(top, top + length), (bottom, bottom - length)] {
+            self.areas
+                .area(&[(x, tip), (x + half, foot), (x - half, foot)]);
+        }
+    }
+
+    /// The symbol of a flag: a triangle upwards for a SYN, downwards for a FIN, a cross for a reset.
+    pub fn symbol(&mut self, (x, y): Point) {
+        let reach = self.style.reach();
+        let triangle = |tip: f64| [(x, y - tip), (x + reach, y + tip), (x - reach, y + tip)];
+        match self.style {
+            MarkStyle::Control(Control::Fin) => self.areas.area(&triangle(-reach)),
+            MarkStyle::Control(Control::Reset) => self.cross((x, y), reach),
+            _ => self.areas.area(&triangle(reach)),
+        }
+    }
+
+    /// The tick of a duplicate ACK, below the line of `snd_una`.
+    pub fn tick(&mut self, x: f64, y: f64) {
+        self.line(&[(x, y), (x, y + 6.0)]);
+    }
+
+    pub fn band(&mut self, from: Point, to: Point) {
+        self.areas.area(&[from, (to.0, from.1), to, (from.0, to.1)]);
+    }
+
+    /// Two diagonal bars through a point.
+    fn cross(&mut self, (x, y): Point, reach: f64) {
+        const HALF: f64 = 0.75;
+        for rise in [-1.0, 1.0] {
+            self.areas.area(&[
+                (x - reach - HALF, y - rise * (reach - HALF)),
+                (x - reach + HALF, y - rise * (reach + HALF)),
+                (x + reach + HALF, y + rise * (reach - HALF)),
+                (x + reach - HALF, y + rise * (reach + HALF)),
+            ]);
+        }
     }
 }
 
-/// A double-ended arrow between two heights, without heads where these do not fit.
-fn arrow(canvas: &Canvas<'_>, x: i32, top: i32, bottom: i32, colour: Colour) {
-    line(canvas, x, top, bottom, colour);
-    let length = ((bottom - top) / 3).min(4);
-    if length < 2 {
-        return;
-    }
-    for (tip, foot) in [(top, top + length), (bottom, bottom - length)] {
-        let half = length / 2 + 1;
-        let corners = [
-            (x, tip),
-            (x + 1, tip),
-            (x + 1 + half, foot),
-            (x - half, foot),
-        ];
-        canvas.polygon(&corners, colour);
-    }
-}
-
-fn line(canvas: &Canvas<'_>, x: i32, top: i32, bottom: i32, colour: Colour) {
-    canvas.fill((x, top), (x + 1, bottom.max(top + 2)), colour);
-}
-
-/// Two diagonal strokes through a point.
-fn cross(canvas: &Canvas<'_>, (x, y): (i32, i32), colour: Colour) {
-    for rise in [-SYMBOL_REACH, SYMBOL_REACH] {
-        canvas.line(
-            vec![(x - SYMBOL_REACH, y - rise), (x + SYMBOL_REACH, y + rise)],
-            2,
-            colour,
-        );
-    }
-}
-
-fn diamond(canvas: &Canvas<'_>, (x, y): (i32, i32), reach: i32, colour: Colour) {
-    let corners = [
+fn diamond((x, y): Point, reach: f64) -> [Point; 4] {
+    [
         (x, y - reach),
         (x + reach, y),
         (x, y + reach),
         (x - reach, y),
-    ];
-    canvas.polygon(&corners, colour);
-}
-
-/// The tick of a duplicate ACK, below the line of `snd_una`.
-pub(super) fn tick(canvas: &Canvas<'_>, x: i32, y: i32, colour: Colour) {
-    canvas.fill((x, y), (x + 1, y + 6), colour);
+    ]
 }

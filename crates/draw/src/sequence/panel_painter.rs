@@ -1,12 +1,12 @@
-//! Draws the marks of one panel as shapes in whole pixels.
+//! Draws the marks of one panel.
 //!
-//! A shape that would exactly cover another of its style is not drawn again, so the size of a picture
-//! depends on its pixels, not on the number of packets.
+//! A shape that would cover another of its style to a tenth of a pixel is not drawn again, so the size of
+//! a picture depends on its area, not on the number of packets.
 
 use super::axis::PixelAxis;
-use super::mark_style::{BLUE, MarkStyle, Shape, tick};
-use super::{Mark, MarkKind, position, stairs, una, window};
-use crate::canvas::{Align, Canvas, Colour, Style};
+use super::mark_style::{BLUE, MarkStyle, Shapes};
+use super::{Mark, MarkKind, position, stairs, una, window, zero_windows};
+use crate::canvas::{Align, Canvas, Paint, Point, Style};
 use crate::text::{cut, width};
 use recoup_units::{Instant, Offset, Span};
 use std::collections::HashSet;
@@ -20,12 +20,14 @@ const NOTE: Style = Style {
     upright: false,
 };
 /// The least height of a retransmission's arrow that is drawn to scale, in pixels.
-const MIN_SCALED_HEIGHT: i32 = 8;
+const MIN_SCALED_HEIGHT: f64 = 8.0;
 /// The height of a retransmission's arrow that would be smaller to scale, in pixels.
-const ENLARGED_HEIGHT: i32 = 12;
+const ENLARGED_HEIGHT: f64 = 12.0;
 /// Retransmissions within this distance of a label, in pixels, with the same trigger and necessity
 /// get no label of their own.
-const LABEL_HOLDS: i32 = 60;
+const LABEL_HOLDS: f64 = 60.0;
+/// Points of a line that are nearer than this to each other are one, in pixels.
+const NEAR: f64 = 0.1;
 /// The greatest width of a text beside a mark, in pixels.
 const NOTE_WIDTH: i32 = 220;
 
@@ -41,12 +43,12 @@ pub(super) struct Plot {
 }
 
 impl Plot {
-    fn x(&self, at: Instant) -> i32 {
-        self.time.pixel(at.as_nanos())
+    fn x(&self, at: Instant) -> f64 {
+        self.time.place(at.as_nanos())
     }
 
-    fn y(&self, offset: Offset) -> i32 {
-        self.sequence.pixel(position(offset))
+    fn y(&self, offset: Offset) -> f64 {
+        self.sequence.place(position(offset))
     }
 }
 
@@ -54,28 +56,27 @@ impl Plot {
 pub(super) struct PanelPainter<'a, 'c> {
     canvas: &'a Canvas<'c>,
     plot: &'a Plot,
-    drawn: HashSet<Shape>,
     occupied: OccupiedPixels,
 }
 
 /// The colour of a text beside a mark, and its distance from the mark.
 #[derive(Clone, Copy, Debug)]
 struct LabelStyle {
-    colour: Colour,
+    paint: Paint,
     /// From the middle of the mark, in pixels.
-    distance: i32,
+    distance: f64,
 }
 
 impl LabelStyle {
     const NOTE: Self = Self {
-        colour: BLUE,
-        distance: 4,
+        paint: BLUE,
+        distance: 4.0,
     };
 
     fn of(style: MarkStyle) -> Self {
         Self {
-            colour: style.colour(),
-            distance: style.reach() + 1,
+            paint: style.paint(),
+            distance: style.reach() + 1.0,
         }
     }
 }
@@ -109,6 +110,12 @@ impl OccupiedPixels {
         (columns(from)..columns(to), rows(from)..rows(to))
     }
 
+    /// The pixels that a box touches.
+    fn take_around(&mut self, from: Point, to: Point) {
+        let (low, high) = (|at: f64| at.floor() as i32, |at: f64| at.ceil() as i32);
+        self.take((low(from.0), low(from.1)), (high(to.0), high(to.1)));
+    }
+
     fn take(&mut self, from: (i32, i32), to: (i32, i32)) {
         let (columns, rows) = self.clip(from, to);
         for row in rows {
@@ -135,106 +142,129 @@ impl<'a, 'c> PanelPainter<'a, 'c> {
         Self {
             canvas,
             plot,
-            drawn: HashSet::new(),
             occupied: OccupiedPixels::none_of(plot),
         }
     }
 
+    /// Draws the times of zero windows as bands, which belong below the grid.
+    pub fn paint_bands(&self, marks: &[Mark]) {
+        let (top, bottom) = (f64::from(self.plot.top), f64::from(self.plot.bottom));
+        let mut bands = Shapes::new(MarkStyle::ZeroWindow);
+        let mut drawn_until = f64::MIN;
+        for (from, to) in zero_windows(marks) {
+            let left = self.plot.x(from);
+            let right = self.plot.x(to).max(left + 1.0);
+            if right > drawn_until + NEAR {
+                bands.band((left.max(drawn_until), top), (right, bottom));
+                drawn_until = right;
+            }
+        }
+        bands.draw(self.canvas);
+    }
+
     /// Draws all marks: windows, SACK blocks and ACKs first, data over them, retransmissions over
-    /// both, text last.
+    /// both, flags and text last.
     pub fn paint(mut self, marks: &[Mark]) {
         let end = marks.iter().map(|mark| mark.at).max().unwrap_or_default();
         self.stairs(MarkStyle::ReceiveWindow, &stairs(marks, end, window));
-        for mark in marks {
-            if let MarkKind::Sacked(span) = mark.kind {
-                let (x, top, bottom) = self.place(mark.at, span);
-                self.draw(Shape::upright(MarkStyle::SackBlock, x, top, bottom));
-            }
-        }
+        self.all(MarkStyle::SackBlock, marks);
         self.stairs(MarkStyle::SndUna, &stairs(marks, end, una));
-        for mark in marks {
-            match mark.kind {
-                MarkKind::DuplicateAck(una) => self.tick(mark.at, una),
-                // A SYN would be too small to see.
-                MarkKind::Sent(span) if span.end > Offset::DATA => {
-                    self.arrow(MarkStyle::Data, mark.at, span)
-                }
-                _ => {}
-            }
-        }
-        for mark in marks {
-            match mark.kind {
-                MarkKind::Retransmitted(span, _) => {
-                    self.arrow(MarkStyle::Retransmission, mark.at, span)
-                }
-                MarkKind::Explained {
-                    span, necessity, ..
-                } => {
-                    self.arrow(MarkStyle::Explained(necessity), mark.at, span);
-                }
-                MarkKind::ExtraCopy(span) if span.end > Offset::DATA => {
-                    self.arrow(MarkStyle::ExtraCopy, mark.at, span);
-                }
-                _ => {}
-            }
+        let after = MarkStyle::ALL.into_iter().filter(|style| {
+            !matches!(
+                style,
+                MarkStyle::ReceiveWindow
+                    | MarkStyle::SackBlock
+                    | MarkStyle::SndUna
+                    | MarkStyle::ZeroWindow
+            )
+        });
+        // Duplicate ACKs have lines as thin as data.
+        self.all(MarkStyle::DuplicateAck, marks);
+        for style in after.filter(|style| *style != MarkStyle::DuplicateAck) {
+            self.all(style, marks);
         }
         self.texts(marks);
     }
 
-    fn place(&self, at: Instant, span: Span) -> (i32, i32, i32) {
+    fn place(&self, at: Instant, span: Span) -> (f64, f64, f64) {
         let x = self.plot.x(at);
         (x, self.plot.y(span.end), self.plot.y(span.start))
     }
 
-    /// Draws a shape unless it was drawn before.
-    fn draw(&mut self, shape: Shape) {
-        if self.drawn.insert(shape) {
-            self.occupied.take(shape.from, shape.to);
-            shape.draw(self.canvas);
+    /// Draws all marks of a style, each once.
+    fn all(&mut self, style: MarkStyle, marks: &[Mark]) {
+        let mut shapes = Shapes::new(style);
+        let mut drawn = HashSet::new();
+        for mark in marks {
+            if MarkStyle::of(mark) != Some(style) {
+                continue;
+            }
+            let Some(span) = drawn_span(&mark.kind) else {
+                continue;
+            };
+            let (x, mut top, mut bottom) = self.place(mark.at, span);
+            let is_arrow = !matches!(
+                style,
+                MarkStyle::SackBlock | MarkStyle::DuplicateAck | MarkStyle::Control(_)
+            );
+            if is_arrow && style != MarkStyle::Data && bottom - top < MIN_SCALED_HEIGHT {
+                top = (top + bottom - ENLARGED_HEIGHT) / 2.0;
+                bottom = top + ENLARGED_HEIGHT;
+            }
+            let tenth = |place: f64| (place / NEAR).round() as i32;
+            if !drawn.insert((tenth(x), tenth(top), tenth(bottom))) {
+                continue;
+            }
+            let reach = style.reach();
+            let (left, right) = (x - reach, x + reach);
+            let covered = match style {
+                MarkStyle::SackBlock => {
+                    shapes.line(&[(x, top), (x, bottom.max(top + 1.0))]);
+                    ((x - 1.0, top), (x + 1.0, bottom))
+                }
+                MarkStyle::DuplicateAck => {
+                    shapes.tick(x, top);
+                    ((x, top), (x + 1.0, top + 6.0))
+                }
+                MarkStyle::Control(_) => {
+                    shapes.symbol((x, top));
+                    ((left, top - reach), (right, top + reach))
+                }
+                _ => {
+                    shapes.arrow(x, top, bottom);
+                    ((left, top), (right, bottom.max(top + 2.0)))
+                }
+            };
+            self.occupied.take_around(covered.0, covered.1);
         }
+        shapes.draw(self.canvas);
     }
 
     fn stairs(&mut self, style: MarkStyle, steps: &[super::Step]) {
-        for (i, step) in steps.iter().enumerate() {
+        let mut shapes = Shapes::new(style);
+        let mut line: Vec<Point> = Vec::new();
+        for step in steps {
             if !self.plot.sequence.shows(step.level) {
+                shapes.line(&line);
+                line.clear();
                 continue;
             }
             let (left, right) = (self.plot.x(step.from), self.plot.x(step.to));
-            let y = self.plot.sequence.pixel(step.level);
-            self.draw(Shape::level(style, left, right, y));
-            let next = steps.get(i + 1);
-            if let Some(next) = next.filter(|next| self.plot.sequence.shows(next.level)) {
-                let next = self.plot.sequence.pixel(next.level);
-                self.draw(Shape::upright(style, right, y.min(next), y.max(next) + 1));
+            let y = self.plot.sequence.place(step.level);
+            if let Some((_, before)) = line.last() {
+                let (top, bottom) = (before.min(y), before.max(y));
+                self.occupied.take_around((left, top), (left + 1.0, bottom));
+            }
+            self.occupied.take_around((left, y), (right, y + 1.0));
+            for point in [(left, y), (right, y)] {
+                let near = |last: &Point| (last.0 - point.0).hypot(last.1 - point.1) < NEAR;
+                if !line.last().is_some_and(near) {
+                    line.push(point);
+                }
             }
         }
-    }
-
-    fn tick(&mut self, at: Instant, una: Offset) {
-        let (x, y) = (self.plot.x(at), self.plot.y(una));
-        let shape = Shape {
-            style: MarkStyle::DuplicateAck,
-            from: (x, y),
-            to: (x + 1, y + 6),
-        };
-        if self.drawn.insert(shape) {
-            self.occupied.take(shape.from, shape.to);
-            tick(self.canvas, x, y, MarkStyle::DuplicateAck.colour());
-        }
-    }
-
-    fn arrow(&mut self, style: MarkStyle, at: Instant, span: Span) {
-        let (x, mut top, mut bottom) = self.place(at, span);
-        if style != MarkStyle::Data && bottom - top < MIN_SCALED_HEIGHT {
-            top = (top + bottom - ENLARGED_HEIGHT) / 2;
-            bottom = top + ENLARGED_HEIGHT;
-        }
-        if self.drawn.insert(Shape::upright(style, x, top, bottom)) {
-            let reach = style.reach();
-            let foot = bottom.max(top + 2);
-            self.occupied.take((x - reach, top), (x + reach + 1, foot));
-            style.arrow(self.canvas, x, top, bottom);
-        }
+        shapes.line(&line);
+        shapes.draw(self.canvas);
     }
 
     /// Writes the notes, and triggers beside retransmissions. A retransmission gets no label when the
@@ -242,7 +272,7 @@ impl<'a, 'c> PanelPainter<'a, 'c> {
     fn texts(&mut self, marks: &[Mark]) {
         let mut last = None;
         let mut labelled = None;
-        for mark in marks {
+        for (i, mark) in marks.iter().enumerate() {
             match &mark.kind {
                 MarkKind::Retransmitted(span, trigger) => {
                     if *trigger != last
@@ -260,7 +290,7 @@ impl<'a, 'c> PanelPainter<'a, 'c> {
                     ..
                 } => {
                     let x = self.plot.x(mark.at);
-                    let near = |&(of, place): &(_, i32)| {
+                    let near = |&(of, place): &(_, f64)| {
                         of == (trigger, *necessity) && x - place < LABEL_HOLDS
                     };
                     if labelled.as_ref().is_none_or(|label| !near(label)) {
@@ -268,6 +298,11 @@ impl<'a, 'c> PanelPainter<'a, 'c> {
                         let written = self.text(trigger, mark.at, *span, label);
                         labelled = written.then_some(((trigger, *necessity), x));
                     }
+                }
+                MarkKind::Control(flag, offset) if !is_of_retransmission(marks, i) => {
+                    let span = Span::new(*offset, *offset);
+                    let label = LabelStyle::of(MarkStyle::Control(*flag));
+                    self.text(flag.name(), mark.at, span, label);
                 }
                 MarkKind::Note(offset, text) => {
                     let span = Span::new(*offset, *offset);
@@ -285,8 +320,9 @@ impl<'a, 'c> PanelPainter<'a, 'c> {
         let text = cut(text, NOTE.size, NOTE_WIDTH);
         let length = width(&text, NOTE.size);
         let (x, top, bottom) = self.place(at, span);
-        let (left, right) = (x - label.distance, x + label.distance + 2 + length);
-        let middle = (top + bottom) / 2;
+        let left = (x - label.distance).floor() as i32;
+        let right = (x + label.distance).ceil() as i32 + 2 + length;
+        let [top, middle, bottom] = [top, (top + bottom) / 2.0, bottom].map(|y| y.round() as i32);
         let places = [
             (left, middle),
             (left, top - 2),
@@ -308,9 +344,39 @@ impl<'a, 'c> PanelPainter<'a, 'c> {
         };
         let (from, to) = extent(place);
         self.occupied.take(from, to);
-        self.canvas.text(&text, place, NOTE, label.colour);
+        self.canvas.text(&text, place, NOTE, label.paint);
         true
     }
+}
+
+/// The sequence space in which a mark is drawn; `None` if others show it. A SYN without data has its
+/// symbol only.
+fn drawn_span(kind: &MarkKind) -> Option<Span> {
+    match kind {
+        MarkKind::Sent(span) | MarkKind::ExtraCopy(span) => {
+            (span.end > Offset::DATA).then_some(*span)
+        }
+        MarkKind::Retransmitted(span, _)
+        | MarkKind::Explained { span, .. }
+        | MarkKind::Sacked(span) => Some(*span),
+        MarkKind::DuplicateAck(una) => Some(Span::new(*una, *una)),
+        MarkKind::Control(_, offset) => Some(Span::new(*offset, *offset)),
+        MarkKind::Acked(_) | MarkKind::ReceiveWindow(_) | MarkKind::Note(..) => None,
+    }
+}
+
+/// Whether the flag of mark `i` was retransmitted, so that a trigger stands beside it.
+fn is_of_retransmission(marks: &[Mark], i: usize) -> bool {
+    let beside = marks[i + 1..]
+        .iter()
+        .take_while(|next| next.at == marks[i].at);
+    let mut of_segment = beside.take(2).filter(|next| next.frame == marks[i].frame);
+    of_segment.any(|next| {
+        matches!(
+            next.kind,
+            MarkKind::Retransmitted(..) | MarkKind::Explained { .. }
+        )
+    })
 }
 
 #[cfg(test)]
@@ -319,7 +385,7 @@ mod tests {
 
     #[test]
     fn a_box_is_free_if_it_is_inside_the_plot_and_covers_nothing() {
-        let axis = PixelAxis::new(super::super::axis::Quantity::Time, 0, 1, (0, 1), 2);
+        let axis = PixelAxis::new(super::super::axis::Quantity::Time, 0, 1, (0.0, 1.0), 2);
         let mut occupied = OccupiedPixels::none_of(&Plot {
             left: 10,
             right: 110,

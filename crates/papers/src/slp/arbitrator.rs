@@ -148,6 +148,7 @@ fn chart() -> LineChart {
         x_label: "RTO (ms)".into(),
         y_label: "bandwidth (Mbit/s)".into(),
         scale: Scale::Logarithmic,
+        y_scale: Scale::Linear,
         largest: None,
         interpolation: Interpolation::Linear,
         series: PACKETS

@@ -159,6 +159,7 @@ fn chart() -> LineChart {
         x_label: "packets lost (%)".into(),
         y_label: "goodput (unique packets/sent)".into(),
         scale: Scale::Logarithmic,
+        y_scale: Scale::Linear,
         largest: Some(1.0),
         interpolation: Interpolation::Linear,
         series: CODES.map(Code::name).to_vec(),

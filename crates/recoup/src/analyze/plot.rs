@@ -5,6 +5,7 @@ use crate::Failure;
 use crate::output::{Format, format_of_output};
 use crate::plot::{self, FORMATS};
 use recoup_api::plot::{Input, Request};
+use recoup_draw::look::Look;
 use recoup_lab::diagram::source::{Choice, Directions};
 use recoup_trace::analyze::Settings;
 
@@ -35,5 +36,5 @@ pub fn plot(args: &Args, number: u64, settings: &Settings) -> Result<(), Failure
         from: None,
         to: None,
     };
-    plot::plot(&request, format, &args.output)
+    plot::plot(&request, format, &Look::default(), &args.output)
 }

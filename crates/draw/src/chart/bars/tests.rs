@@ -113,7 +113,7 @@ fn unusual_charts_have_finite_coordinates() {
             .split_once('"')
             .unwrap()
             .0;
-        let height: i32 = height.parse().unwrap();
+        let height: i32 = height.trim_end_matches("px").parse().unwrap();
         for element in parse(&svg).iter().filter(|e| e.name == "rect") {
             let (y, high) = (element.number("y"), element.number("height"));
             let within = y >= 0 && high >= 0 && y + high <= height;

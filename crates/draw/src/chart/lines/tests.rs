@@ -24,8 +24,13 @@ fn polylines(svg: &str) -> Vec<Element> {
 /// A dash pattern, and the dashes of a line.
 type Dashed<'a> = (&'a [f64], &'a [&'a [(i32, i32)]]);
 
+fn exact(points: &[(i32, i32)]) -> Vec<Point> {
+    let points = points.iter();
+    points.map(|(x, y)| ((*x).into(), (*y).into())).collect()
+}
+
 /// The corners of each polyline.
-fn corners(svg: &str) -> Vec<Vec<(i32, i32)>> {
+fn corners(svg: &str) -> Vec<Vec<Point>> {
     let pair = |pair: &str| {
         let (x, y) = pair.split_once(',').expect("x,y");
         (x.parse().unwrap(), y.parse().unwrap())
@@ -61,7 +66,7 @@ fn points_are_at_the_pixels_of_their_coordinates() {
         };
         assert_eq!(
             corners(&linear.to_svg()),
-            std::slice::from_ref(&expected),
+            [exact(&expected)],
             "{interpolation:?}"
         );
         let logarithmic = LineChart {
@@ -71,7 +76,7 @@ fn points_are_at_the_pixels_of_their_coordinates() {
         };
         assert_eq!(
             corners(&logarithmic.to_svg()),
-            [expected],
+            [exact(&expected)],
             "{interpolation:?}"
         );
     }
@@ -99,11 +104,12 @@ fn all_panels_have_one_scale() {
     let [first, second] = &corners(&two.to_svg())[..] else {
         panic!("one line per panel");
     };
-    assert_eq!(first[1].0, (LEFT + RIGHT) / 2);
+    assert_eq!(first[1].0, f64::from(LEFT + RIGHT) / 2.0);
     // The first line is a quarter of the way up, the second at the top. 12 px and the numbers lie
     // between the panels.
     let next = 12 + 8 + PLOT_HEIGHT + 22;
-    assert_eq!((first[0].1, second[0].1), (FOOT - 65, TOP + next));
+    let expected = (f64::from(FOOT - 65), f64::from(TOP + next));
+    assert_eq!((first[0].1, second[0].1), expected);
 }
 
 #[test]
@@ -171,7 +177,8 @@ fn unusual_charts_have_finite_coordinates() {
                     "{name}: {svg}"
                 );
                 for (x, y) in corners(&svg).concat() {
-                    let inside = (0..=WIDTH).contains(&x) && (0..=FOOT + 40).contains(&y);
+                    let inside = (0.0..=f64::from(WIDTH)).contains(&x)
+                        && (0.0..=f64::from(FOOT + 40)).contains(&y);
                     assert!(inside, "{name}: {x}, {y}");
                 }
                 assert_eq!(
@@ -209,9 +216,13 @@ fn dashes_follow_the_line_around_corners() {
         ),
     ];
     for (pattern, expected) in cases {
-        assert_eq!(dashes(&line, pattern), expected, "{pattern:?}");
+        let expected: Vec<Vec<Point>> = expected.iter().map(|dash| exact(dash)).collect();
+        assert_eq!(dashes(&exact(&line), pattern), expected, "{pattern:?}");
     }
-    assert!(dashes(&[(1, 1), (1, 1)], DASHES[1]).is_empty());
+    assert!(dashes(&[(1.0, 1.0), (1.0, 1.0)], DASHES[1]).is_empty());
+    // Points are where they are, not on whole pixels.
+    let slope = dashes(&[(0.0, 0.0), (3.0, 4.0)], &[1.0, 9.0]);
+    assert_eq!(slope, [[(0.0, 0.0), (0.6, 0.8)]]);
 }
 
 #[test]
@@ -250,4 +261,29 @@ fn a_single_point_is_a_dot() {
         1
     );
     assert_eq!(dots(&[(0.0, 1.0), (1.0, 1.0)]), 0);
+}
+
+/// The tail of a distribution: each decade of the share takes as much room as another.
+#[test]
+fn a_logarithmic_y_axis_has_a_number_per_decade() {
+    let tail = |y_scale| LineChart {
+        y_scale,
+        largest: Some(1.0),
+        ..chart(&[&[(0.0, 1.0), (50.0, 0.1), (100.0, 0.001), (120.0, 0.0)]])
+    };
+    let svg = tail(Scale::Logarithmic).to_svg();
+    let numbers = texts(&svg);
+    for number in ["1", "0.1", "0.01", "0.001"] {
+        assert!(numbers.contains(&number.to_string()), "{numbers:?}");
+    }
+    let third = f64::from(PLOT_HEIGHT) / 3.0;
+    let heights: Vec<f64> = corners(&svg)[0].iter().map(|(_, y)| *y).collect();
+    assert_eq!(heights.len(), 3, "a share of 0 is not drawn");
+    for (height, expected) in heights.iter().zip([0.0, third, 3.0 * third]) {
+        assert!(
+            (height - f64::from(TOP) - expected).abs() < 0.01,
+            "{heights:?}"
+        );
+    }
+    assert!(!texts(&tail(Scale::Linear).to_svg()).contains(&"0.01".to_string()));
 }

@@ -227,7 +227,12 @@ fn panel_title(direction: &finding::Direction) -> String {
         Identification::Profile(one) => one.profile.clone(),
         Identification::Several(several) => {
             let names: Vec<&str> = several.iter().map(|one| one.profile.as_str()).collect();
-            names.join(" or ")
+            match names.as_slice() {
+                [first, second, _, ..] => {
+                    format!("{first}, {second} or {} more", names.len() - 2)
+                }
+                _ => names.join(" or "),
+            }
         }
         Identification::None(_) => "no known profile".into(),
     };

@@ -294,6 +294,7 @@ fn chart(cells: &[FetchCell]) -> LineChart {
         x_label: "completion time (s)".into(),
         y_label: "share of the fetches".into(),
         scale: Scale::Logarithmic,
+        y_scale: Scale::Linear,
         largest: Some(1.0),
         interpolation: Interpolation::Steps,
         series: drawn.iter().map(|cell| cell.profile.into()).collect(),

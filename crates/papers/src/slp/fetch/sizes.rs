@@ -180,6 +180,7 @@ fn chart(cells: &[SizeCell]) -> LineChart {
         x_label: "file (kB)".into(),
         y_label: "% of what it is without SLP".into(),
         scale: Scale::Logarithmic,
+        y_scale: Scale::Linear,
         largest: None,
         interpolation: Interpolation::Linear,
         series: [

@@ -28,7 +28,7 @@ fn events_are_drawn_with_one_panel_per_profile() {
     assert!(all.starts_with("<svg ") && all.trim_end().ends_with("</svg>"));
     let names = ["linux-2.6+reno+prr", "linux-2.6+reno", "linux-2.6+reno+std"];
     for name in names {
-        let heading = format!("\n{name}\n");
+        let heading = format!(">{name}</text>");
         assert_eq!(all.matches(&heading).count(), 1, "{name}");
     }
     assert_eq!(
@@ -76,14 +76,15 @@ fn a_capture_is_drawn_like_the_events_of_its_flow() {
     ] {
         assert_eq!(lines_with(&events, word), times, "{word}");
     }
-    for word in ["uarrow", "darrow", "red", "purple", "dtick"] {
+    for word in ["uarrow", "darrow", "red", "purple", "dtick", "fast"] {
         assert_eq!(
             lines_with(&capture, word),
             lines_with(&events, word),
             "{word}"
         );
     }
-    assert_eq!(lines_with(&capture, "R"), 4, "a capture knows no triggers");
+    let verdicts = capture.lines().filter(|line| *line == "fast needed");
+    assert_eq!(verdicts.count(), 4, "each with its verdict");
     let part = xplot(CAPTURE, &["--from", "0.5s", "--to", "650ms"]);
     assert_eq!(lines_with(&part, "uarrow"), 2, "{part}");
 }
@@ -101,7 +102,7 @@ fn flows_and_connections_are_chosen() {
     assert_eq!(lines.len(), 5, "{stderr}");
     assert_eq!(
         lines[2].split_whitespace().collect::<Vec<_>>(),
-        "1 198.51.100.1:32769 192.0.2.1:80 0 0 0 34 34000 4"
+        "1 198.51.100.1:32769 192.0.2.1:80 1 0 0 35 34000 4"
             .split(' ')
             .collect::<Vec<_>>()
     );
@@ -114,7 +115,12 @@ fn flows_and_connections_are_chosen() {
         .printed();
     assert!(second.contains("192.0.2.1:80 to 198.51.100.1:32769"));
     let flow = dir.recoup(&["plot", "ev.jsonl", "--flow", "2"]).printed();
-    assert!(flow.contains("\nflow 2\n"));
+    assert!(flow.contains(">flow 2</text>"));
+    // The filter leaves one connection, which keeps its number.
+    let filtered = dir
+        .recoup(&["plot", CAPTURE, "--filter", "port 32769"])
+        .printed();
+    assert_eq!(filtered, second);
 }
 
 #[test]
@@ -149,7 +155,7 @@ fn wrong_arguments_are_refused_in_one_line() {
         ),
         (
             &["ev.jsonl", "--flow", "0", "-o", "x.xpl"],
-            "an .xpl file holds one panel: choose one with --profile, of linux-2.6+reno+prr, ",
+            "an .xpl file holds one panel: choose one with --profile and --direction, of linux-2.6+reno+prr, ",
         ),
         (
             &["ev.jsonl", "--connection", "0"],
@@ -160,8 +166,8 @@ fn wrong_arguments_are_refused_in_one_line() {
             "caps/linux-2.6+reno-sender.pcap: --flow is for event streams",
         ),
         (
-            &[CAPTURE, "-o", "x.png"],
-            "--output x.png: expected a name that ends in .svg or .xpl",
+            &[CAPTURE, "-o", "x.gif"],
+            "--output x.gif: expected a name that ends in .svg, .png, .pdf or .xpl",
         ),
         (
             &[CAPTURE, "--from", "2s", "--to", "1s"],
@@ -169,7 +175,7 @@ fn wrong_arguments_are_refused_in_one_line() {
         ),
         (
             &["packed.pcap.gz"],
-            "packed.pcap.gz: the file is compressed: unpack it first, as with `zcat FILE | recoup plot -`",
+            "packed.pcap.gz: the capture ends within its header",
         ),
         (
             &[CAPTURE, "--connection", "0", "--from", "10h"],
@@ -204,8 +210,17 @@ fn wrong_arguments_are_refused_in_one_line() {
             "invalid value 'soon' for '--from <TIME>': `soon` is not a duration",
         ),
         (
-            &[CAPTURE, "--format", "png"],
-            "invalid value 'png' for '--format <FORMAT>'",
+            &[CAPTURE, "--format", "gif"],
+            "invalid value 'gif' for '--format <FORMAT>'",
+        ),
+        (
+            &[CAPTURE, "--width", "9mm"],
+            "invalid value '9mm' for '--width <WIDTH>': expected a width from 300px to 8000px",
+        ),
+        (&[CAPTURE, "ev.jsonl"], "expected one file, or --join"),
+        (
+            &["--join", CAPTURE, "-"],
+            "-: joined captures are read twice: expected a file",
         ),
         (
             &[CAPTURE, "--connection", "0", "-o", "no/x.svg"],
@@ -243,6 +258,31 @@ fn a_truncated_capture_is_drawn_with_a_note() {
     );
     assert!(outcome.stderr.starts_with(start) && outcome.stderr.ends_with(end));
     assert!(outcome.stdout.starts_with("<svg "));
+}
+
+/// A drawing has the same content in each format, and a capture is drawn alike from a file and from a
+/// stream. `analyze --plot` is the same drawing.
+#[test]
+fn a_connection_is_drawn_in_every_format() {
+    let dir = measured(&[]);
+    let svg = dir.recoup(&["plot", CAPTURE]).printed();
+    assert!(svg.starts_with("<svg ") && svg.contains("width=\"900px\""));
+    let analyzed = dir.recoup(&["analyze", CAPTURE, "--plot", "0"]).printed();
+    assert_eq!(analyzed, svg);
+    let capture = std::fs::File::open(dir.path(CAPTURE)).expect("a capture");
+    let piped = dir.command(&["plot", "-"]).stdin(capture).output();
+    assert_eq!(piped.expect("the program runs").stdout, svg.as_bytes());
+    for (ending, beginning) in [("png", &b"\x89PNG"[..]), ("pdf", b"%PDF-")] {
+        for theme in ["light", "dark"] {
+            let file = format!("{theme}.{ending}");
+            let args = [
+                "plot", CAPTURE, "--theme", theme, "--width", "84mm", "-o", &file,
+            ];
+            assert_eq!(dir.recoup(&args).printed(), "");
+            let picture = std::fs::read(dir.path(&file)).expect("a picture");
+            assert!(picture.starts_with(beginning), "{file}");
+        }
+    }
 }
 
 /// The arrows of an xplot file by colour: (time in microseconds, start, end).

@@ -1,0 +1,149 @@
+//! SVG documents as PNG and PDF.
+//!
+//! Both are set in the fonts of this crate, whatever fonts the machine has, so the same document gives the
+//! same picture everywhere. A character that the fonts lack becomes their sign for a missing one.
+
+use crate::look::Look;
+use resvg::tiny_skia::{Pixmap, Transform};
+use std::sync::{Arc, LazyLock};
+use svg2pdf::{ConversionOptions, PageOptions};
+use thiserror::Error;
+use usvg::fontdb::Database;
+use usvg::{Options, Tree};
+
+/// Roboto, with the licence in `fonts/LICENSE`.
+static FONTS: LazyLock<Arc<Database>> = LazyLock::new(|| {
+    let mut fonts = Database::new();
+    fonts.load_font_data(include_bytes!("../fonts/Roboto-Regular.ttf").to_vec());
+    fonts.load_font_data(include_bytes!("../fonts/Roboto-Bold.ttf").to_vec());
+    fonts.set_sans_serif_family("Roboto");
+    Arc::new(fonts)
+});
+
+/// Why a picture has no PNG or PDF.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum RenderError {
+    /// It is too large for a raster picture.
+    #[error("{width} by {height} dots: a PNG has at most {} million", MOST_DOTS / 1_000_000)]
+    TooLarge {
+        /// Dots across.
+        width: u32,
+        /// Dots down.
+        height: u32,
+    },
+    /// The document cannot be converted.
+    #[error("the picture cannot be converted: {0}")]
+    Failed(String),
+}
+
+/// The most dots of a raster picture: 400 MB while it is drawn.
+const MOST_DOTS: u64 = 100_000_000;
+
+/// A picture as PNG. `svg` is one of this crate's documents, drawn with this look: a width in pixels means
+/// dots, and other widths have 300 dots an inch.
+///
+/// # Errors
+/// A picture with too many dots.
+pub fn to_png(svg: &str, look: &Look) -> Result<Vec<u8>, RenderError> {
+    let tree = tree(svg)?;
+    let failed = |why: &dyn std::fmt::Display| RenderError::Failed(why.to_string());
+    let scale = look.width.dots_per_pixel() as f32;
+    let size = tree.size();
+    let [width, height] = [size.width(), size.height()].map(|side| (side * scale).round() as u32);
+    if u64::from(width) * u64::from(height) > MOST_DOTS {
+        return Err(RenderError::TooLarge { width, height });
+    }
+    let pixmap = Pixmap::new(width, height);
+    let mut pixmap = pixmap.ok_or_else(|| failed(&"it has no area"))?;
+    let transform = Transform::from_scale(scale, scale);
+    resvg::render(&tree, transform, &mut pixmap.as_mut());
+    pixmap.encode_png().map_err(|why| failed(&why))
+}
+
+/// A picture as PDF, of the same size. `svg` is one of this crate's documents.
+///
+/// # Errors
+/// None for documents of this crate.
+pub fn to_pdf(svg: &str) -> Result<Vec<u8>, RenderError> {
+    let page = PageOptions { dpi: 96.0 };
+    svg2pdf::to_pdf(&tree(svg)?, ConversionOptions::default(), page)
+        .map_err(|why| RenderError::Failed(why.to_string()))
+}
+
+fn tree(svg: &str) -> Result<Tree, RenderError> {
+    let options = Options {
+        fontdb: Arc::clone(&FONTS),
+        font_family: "Roboto".into(),
+        ..Options::default()
+    };
+    Tree::from_str(svg, &options).map_err(|why| RenderError::Failed(why.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sequence::{Diagram, Mark, MarkKind, Panel};
+    use recoup_units::{Instant, Offset, Span};
+
+    fn diagram() -> Diagram {
+        let span = Span::new(Offset(1), Offset(1001));
+        Diagram {
+            title: "A title – µs".into(),
+            panels: vec![Panel {
+                title: String::new(),
+                marks: vec![Mark::new(Instant::ZERO, MarkKind::Sent(span))],
+            }],
+            ..Diagram::default()
+        }
+    }
+
+    /// Width and height of a PNG (RFC 2083 §4.1.1).
+    fn size(png: &[u8]) -> (u32, u32) {
+        assert_eq!(&png[..8], b"\x89PNG\r\n\x1a\n");
+        let number = |at: usize| u32::from_be_bytes(png[at..at + 4].try_into().unwrap());
+        (number(16), number(20))
+    }
+
+    #[test]
+    fn a_png_has_the_dots_of_its_width() {
+        for (width, dots) in [("900px", 900), ("400", 400), ("84mm", 992)] {
+            let look = Look {
+                width: width.parse().unwrap(),
+                ..Look::default()
+            };
+            let svg = diagram().to_svg_as(&look);
+            let png = to_png(&svg, &look).unwrap();
+            let (across, down) = size(&png);
+            assert!(
+                across.abs_diff(dots) <= 2 && down > dots / 4,
+                "{width}: {across} by {down}"
+            );
+            assert_eq!(to_png(&svg, &look).unwrap(), png, "drawn again");
+        }
+    }
+
+    #[test]
+    fn text_is_set_in_the_fonts_of_this_crate() {
+        let svg = diagram().to_svg();
+        let text = svg.lines().filter(|line| !line.starts_with("<text"));
+        let without: String = text.collect::<Vec<_>>().join("\n");
+        let look = Look::default();
+        assert_ne!(
+            to_png(&svg, &look).unwrap(),
+            to_png(&without, &look).unwrap()
+        );
+        // The PDF embeds them.
+        let [with, without] = [&svg, &without].map(|svg| to_pdf(svg).unwrap());
+        assert!(with.starts_with(b"%PDF-"));
+        let has_font = |pdf: &[u8]| pdf.windows(9).any(|word| word == b"/FontFile");
+        assert_eq!((has_font(&with), has_font(&without)), (true, false));
+    }
+
+    #[test]
+    fn a_picture_with_too_many_dots_is_refused() {
+        let svg = r#"<svg xmlns="http://www.w3.org/2000/svg" width="90000" height="90000"/>"#;
+        let error = to_png(svg, &Look::default()).unwrap_err();
+        let text = "90000 by 90000 dots: a PNG has at most 100 million";
+        assert_eq!(error.to_string(), text);
+    }
+}
