@@ -50,11 +50,10 @@ function setUpConnection(details) {
 
 /** Opens the connection that the address names. */
 function openTarget() {
-  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  if (target?.matches("details.connection")) {
-    target.open = true;
-    target.scrollIntoView();
-  }
+  const target = document.querySelector("details.connection:target");
+  if (!target) return;
+  target.open = true;
+  target.scrollIntoView();
 }
 
 setUpTheme();
