@@ -609,6 +609,10 @@ impl Episode {
         let belief = proven.unwrap_or(by_others.belief());
         let settled = proven.is_some() || by_others.proof() == Some(ReportsDuplicates::Yes);
         let mut recovery_time = RecoveryTime::default();
+        if end.one_direction {
+            // All time is unknown.
+            self.rows.iter_mut().for_each(|row| row.recovering = None);
+        }
         let mut costs = self.costs(vantage, end.at);
         let mut flight_end = Offset(0);
         for row in &self.rows {
@@ -678,7 +682,7 @@ impl Episode {
         let data = rows.filter(|row| !row.syn && row.verdict_at(vantage).is_some());
         EpisodeCosts::of(data.map(|row| {
             let until = row.recovery.map_or(end, |recovery| row.at + recovery);
-            (row.at, until, row.times)
+            (row.at, until, row.recovering.unwrap_or_default(), row.times)
         }))
     }
 }

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! lost       = end - max(sent + RTT, last advance)     sent: first transmission of the last byte before snd_nxt
-//! recovering = end - max(sent + RTT, last advance)     sent: last transmission of the first byte retransmitted
+//! recovering                                           as `division` divides the sender's time
 //! ```
 //!
 //! `last advance` is the last ACK before the episode that advanced `snd_una`: until then, nothing waited. The
@@ -21,6 +21,7 @@ use crate::finding::{Cause, EpisodeCost};
 use recoup_units::Instant;
 use serde::{Deserialize, Serialize};
 use std::iter::Peekable;
+use std::time::Duration;
 use std::vec::IntoIter;
 
 /// When a retransmission was sent, and what its episode is measured by if it begins one.
@@ -42,17 +43,22 @@ pub(crate) struct EpisodeCosts {
 
 impl EpisodeCosts {
     /// Divides a direction's retransmissions, in order: when each was sent, when everything sent before it was
-    /// acknowledged, and its times. The causes are still unknown.
-    pub fn of(retransmissions: impl Iterator<Item = (Instant, Instant, EpisodeTimes)>) -> Self {
+    /// acknowledged, the time of the recovery that began with it, and its times. The causes are still unknown.
+    pub fn of(
+        retransmissions: impl Iterator<Item = (Instant, Instant, Duration, EpisodeTimes)>,
+    ) -> Self {
         let mut episodes: Vec<(usize, EpisodeCost)> = Vec::new();
         let mut end = Instant::ZERO;
-        for (number, (at, until, times)) in retransmissions.enumerate() {
+        for (number, (at, until, recovering, times)) in retransmissions.enumerate() {
             match episodes.last_mut() {
-                Some((_, cost)) if at < end => cost.segments = cost.segments.saturating_add(1),
+                Some((_, cost)) if at < end => {
+                    cost.segments = cost.segments.saturating_add(1);
+                    cost.recovering += recovering;
+                }
                 _ => {
                     let since = |due: Instant| until.since(due.max(end).min(until));
                     let cost = EpisodeCost {
-                        recovering: since(times.first_due),
+                        recovering,
                         lost: since(times.all_due.max(times.first_due)),
                         segments: 1,
                         cause: Cause::Unknown,
