@@ -163,6 +163,22 @@ fn analyzed(packets: &[CapturedPacket], settings: &Settings) -> Kept {
                 connection.duration(),
                 "{direction:?}"
             );
+            // The rows of an episode account for the time that it took.
+            let src = match std::ptr::eq(direction, &connection.directions[0]) {
+                true => connection.endpoints.src,
+                false => connection.endpoints.dst,
+            };
+            let rows = kept
+                .retransmissions
+                .iter()
+                .filter(|row| row.connection_key() == connection.key() && row.endpoints.src == src);
+            if direction.retransmissions.total() != rows.clone().count() as u64 {
+                // Those of inseparable capture points are left out.
+                continue;
+            }
+            let recovering: Duration = rows.filter_map(|row| Some(row.cost?.recovering)).sum();
+            let expected = direction.time.of(crate::finding::SenderState::Recovering);
+            assert_eq!(recovering, expected, "{direction:?}");
         }
     }
     lost::check(&kept);

@@ -6,7 +6,7 @@
 //!   takes back to it.
 //! - **Out**: a [`TimeByState`].
 //!
-//! The states follow Zhang et al. (T-RAT, SIGCOMM 2002, §3), Siekkinen et al. (Performance Evaluation 2005) and
+//! The states follow Zhang et al. (T-RAT, SIGCOMM 2002, §3), Siekkinen et al. (CoNEXT 2005) and
 //! RFC 4898 (`tcpEStatsPerfSndLimTimeRwin`, `…Cwnd`, `…Snd`). Linux measures the same in `TCP_INFO`:
 //!
 //! | Linux | states |
@@ -69,6 +69,8 @@ struct RareTime {
     /// When the last interval ended that was no time of the network.
     decided: Instant,
     recovery: Option<Recovery>,
+    /// Nothing but a FIN is left to be acknowledged.
+    is_closing: bool,
     /// A reset ended the connection.
     is_over: bool,
 }
@@ -88,6 +90,7 @@ impl Default for RareTime {
             closed_since: NEVER,
             decided: Instant::ZERO,
             recovery: None,
+            is_closing: false,
             is_over: false,
         }
     }
@@ -289,7 +292,7 @@ impl Division {
             return;
         }
         let rare = self.rare.get_or_insert_default();
-        if rare.recovery.is_some() {
+        if rare.recovery.is_some() || rare.is_over {
             return;
         }
         let floor = match was_acknowledged {
@@ -316,7 +319,7 @@ impl Division {
             return;
         }
         let rare = self.rare.get_or_insert_default();
-        if rare.recovery.is_some() {
+        if rare.recovery.is_some() || rare.is_over {
             return;
         }
         let at = at.max(self.since);
@@ -356,8 +359,10 @@ impl Division {
         };
         let rare = self.rare.get_or_insert_default();
         rare.held = Pending::default();
-        if is_limited {
-            let whole = pending.in_flight + pending.idle;
+        let whole = pending.in_flight + pending.idle;
+        if rare.is_over {
+            rare.closing += whole;
+        } else if is_limited {
             let closed = pending.closed.min(whole);
             rare.zero_window += closed;
             if closed > 0 && rare.counted != rare.closed {
@@ -366,7 +371,7 @@ impl Division {
             }
             rare.receiver_window += whole - closed;
             rare.decided = at;
-        } else if rare.is_over {
+        } else if rare.is_closing {
             rare.closing += pending.idle;
         } else {
             self.application += pending.idle;
@@ -391,23 +396,18 @@ impl Division {
     fn end(&mut self, at: Instant, is_closing: bool) -> Option<RecoveredRow> {
         let at = at.max(self.since);
         let rare = self.rare.get_or_insert_default();
-        let over = rare.is_over;
-        rare.is_over |= is_closing;
+        rare.is_closing = is_closing;
         let recovery = rare.recovery.take();
         let mut row = None;
         if let Some(recovery) = recovery {
             let time = at.max(recovery.since).nanos_since(recovery.since);
             rare.recovering += time;
             row = Some((recovery.row, time));
-            let held = rare.held;
+            // The time before the recovery is decided, too.
             self.idle_since = NEVER;
             self.since = at;
-            rare.held = held;
         }
         self.decide(at, false);
-        if let Some(rare) = &mut self.rare {
-            rare.is_over = over;
-        }
         row
     }
 
@@ -427,14 +427,13 @@ impl Division {
     ) -> (TimeByState, Option<RecoveredRow>) {
         let mut time = TimeByState::default();
         let life = last.nanos_since(first);
-        let begun = self.begun.clamp(first, last);
-        let before = begun.nanos_since(first);
+        let before = self.begun.min(last).nanos_since(first);
         match (ending.had_handshake, ending.one_direction) {
             (true, _) => time.add(SenderState::Connecting, before),
             (false, false) => time.add_unknown(WhyUnknown::CaptureBegins, before),
             (false, true) => time.add_unknown(WhyUnknown::OneDirection, before),
         }
-        let rest = life - before;
+        let rest = life.saturating_sub(before);
         if ending.one_direction {
             time.add_unknown(WhyUnknown::OneDirection, rest);
             return (time, None);

@@ -639,6 +639,10 @@ impl Episode {
         let belief = proven.unwrap_or(by_others.belief());
         let settled = proven.is_some() || by_others.proof() == Some(ReportsDuplicates::Yes);
         let mut recovery_time = RecoveryTime::default();
+        if end.one_direction {
+            // All time is unknown.
+            self.rows.iter_mut().for_each(|row| row.recovering = None);
+        }
         let mut costs = self.costs(vantage, end);
         let mut flight_end = Offset(0);
         for row in &self.rows {

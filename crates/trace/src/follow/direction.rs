@@ -507,7 +507,8 @@ impl DirectionState {
             episode.on_segment(departure, segment, again);
             episode.on_below_nxt(packet, now, span, kind, &prior);
         }
-        if again.is_some() {
+        // The handshake takes precedence.
+        if again.is_some() && !segment.flags.contains(Flags::SYN) {
             let last_sent = earlier.map(|packet| packet.last_sent_at);
             self.divide_at_retransmission(now, span, last_sent, context);
         }

@@ -105,10 +105,8 @@ fn a_page_of_a_file_and_of_a_stream_is_the_same_but_for_the_name() {
         assert!(page.contains(part), "{part}");
     }
     let input = File::open(dir.path(SENDER)).expect("a file");
-    let streamed = dir
-        .command(&["explain", "-", "--format", "html"])
-        .stdin(input);
-    let output = streamed.output().expect("the program runs");
+    let mut command = dir.command(&["explain", "-", "--format", "html"]);
+    let output = command.stdin(input).output().expect("the program runs");
     let streamed = String::from_utf8(output.stdout).expect("UTF-8");
     let same = |page: &str, name: &str| page.replace(name, "NAME").len();
     assert_eq!(same(&streamed, "standard input"), same(&page, SENDER));

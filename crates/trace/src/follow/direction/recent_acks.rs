@@ -219,6 +219,17 @@ impl RecentAcks {
         acks.find(|heard| heard.una >= end)?.ts
     }
 
+    /// Whether an ACK that passed at `until` or before has not reached the sender.
+    #[inline]
+    pub fn has_unheard(&self, until: Instant) -> bool {
+        let i = self.heard as usize;
+        let next = match self.acks.get(i) {
+            Some(ack) => Some(ack),
+            None => self.last.as_ref().filter(|_| i == self.acks.len()),
+        };
+        next.is_some_and(|ack| ack.at <= until)
+    }
+
     /// The next ACK that reaches the sender, if it passed at `until` or before.
     #[inline]
     pub fn next_heard(&mut self, until: Instant) -> Option<&RecentAck> {

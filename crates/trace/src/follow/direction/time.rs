@@ -11,6 +11,12 @@ use recoup_wire::{Flags, Segment};
 /// Every window has room for this.
 const NO_EDGE: Offset = Offset(u64::MAX);
 
+/// Before the first ACK.
+const NOTHING_HEARD: Heard = Heard {
+    una: Offset(0),
+    edge: NO_EDGE,
+};
+
 /// A segment that waited for an ACK leaves within this time in ns after it.
 const PROMPT: u64 = 1_000_000;
 
@@ -170,18 +176,25 @@ impl DirectionState {
     }
 
     /// The sender, `lag` away, hears the ACKs that reach it until `at`.
-    #[inline(never)]
+    #[inline]
     pub(super) fn hear_until(&mut self, at: Instant, lag: u64) -> Heard {
+        match &self.away {
+            Some(away) if !away.recent_acks.has_unheard(at.minus_nanos(lag)) => {
+                away.heard.unwrap_or(NOTHING_HEARD)
+            }
+            Some(_) => self.hear_next(at, lag),
+            None => NOTHING_HEARD,
+        }
+    }
+
+    #[inline(never)]
+    fn hear_next(&mut self, at: Instant, lag: u64) -> Heard {
         let (idle_at, prompt) = (self.idle_at(), self.prompt(lag));
-        let unknown = Heard {
-            una: Offset(0),
-            edge: NO_EDGE,
-        };
         let Some(mut away) = self.away.take() else {
-            return unknown;
+            return NOTHING_HEARD;
         };
         let until = at.minus_nanos(lag);
-        let mut before = away.heard.unwrap_or(unknown);
+        let mut before = away.heard.unwrap_or(NOTHING_HEARD);
         while let Some(ack) = away.recent_acks.next_heard(until) {
             let heard = ack.heard();
             if heard.una < before.una {
