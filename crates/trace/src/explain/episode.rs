@@ -50,6 +50,17 @@ const USUAL_ROWS: usize = 4;
 /// Rows searched for earlier copies of bytes that are no longer outstanding.
 const RECENT_ROWS: usize = 64;
 
+/// What an ACK shows besides what it acknowledges.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AckMarks {
+    /// The timestamp that it echoes.
+    pub echo: Option<u32>,
+    /// Its own timestamp value and sequence number.
+    pub ts: Option<(u32, SeqNumber)>,
+    /// How many packets of its sender are missing just before it, if known.
+    pub missing: Option<u16>,
+}
+
 /// The recording, the possible retransmissions and their verdicts of one direction.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Episode {
@@ -448,19 +459,17 @@ impl Episode {
         }
     }
 
-    /// The receiver sent an ACK. `una` is the highest cumulative ACK captured before it. `ts`: the
-    /// ACK's own timestamp value and sequence number. `sent` finds segments that it may cover. `missing`: how
-    /// many packets of the receiver are missing just before it, if known.
+    /// The receiver sent an ACK. `una` is the highest cumulative ACK captured before it. `sent` finds segments
+    /// that it may cover.
     pub fn on_ack(
         &mut self,
         at: Instant,
         una: Offset,
         ack: &Ack,
-        echo: Option<u32>,
-        ts: Option<(u32, SeqNumber)>,
+        marks: AckMarks,
         sent: SentSegments<'_>,
-        missing: Option<u16>,
     ) {
+        let AckMarks { echo, ts, missing } = marks;
         if let Some(tape) = &mut self.tape {
             let shows_loss = ack.has_blocks() || ack.cumulative == una;
             self.quiet_steps = if shows_loss { 0 } else { self.quiet_steps + 1 };

@@ -39,8 +39,11 @@ pub fn check(kept: &Kept) {
     }
 }
 
-/// What the server of the first connection lost: causes, how often, and ms.
-fn lost(conversation: Conversation) -> Vec<(&'static str, u32, f64)> {
+/// A cause, how often, and ms.
+type Lost = (&'static str, u32, f64);
+
+/// What the first connection lost.
+fn lost(conversation: Conversation) -> Vec<Lost> {
     let kept = conversation.analyzed();
     let mut lost = kept.connections[0].directions[0].lost;
     lost.merge(&kept.connections[0].directions[1].lost);
@@ -129,7 +132,8 @@ fn handshake(syns: &[f64], syn_acks: &[f64], done: f64, timestamps: bool) -> Con
 #[test]
 fn a_handshake_loses_what_comes_after_one_round_trip() {
     // (SYNs, SYN-ACKs, ACK, with timestamps, what was lost)
-    let cases: [(&[f64], &[f64], f64, bool, &[(&str, u32, f64)]); 6] = [
+    type Case = (&'static [f64], &'static [f64], f64, bool, &'static [Lost]);
+    let cases: [Case; 6] = [
         (&[0.0], &[0.01], 50.01, true, &[]),
         // A lost SYN is invisible at the server.
         (&[1000.0], &[1000.01], 1050.01, true, &[]),
@@ -242,7 +246,7 @@ fn totals_after_revisions_are_those_of_an_analysis_that_knew_from_the_start() {
 #[test]
 fn a_zero_window_loses_the_time_in_which_data_waits() {
     // (when a probe comes, when the next data comes after the window opened at 900 ms, what was lost)
-    let cases: [(Option<f64>, f64, &[(&str, u32, f64)]); 3] = [
+    let cases: [(Option<f64>, f64, &[Lost]); 3] = [
         (Some(350.0), 900.1, &[("zero_window", 1, 750.0)]),
         // Data that leaves as the window opens waited.
         (None, 900.1, &[("zero_window", 1, 750.0)]),

@@ -9,8 +9,9 @@
 //!
 //! | rule | cause |
 //! | --- | --- |
-//! | the SYN was retransmitted, captured at its receiver, which had answered the first one | [`Cause::LostSynAck`] |
-//! | the same, and it had not answered | [`Cause::UnansweredSyn`] |
+//! | the SYN was retransmitted, captured at its receiver, which had not answered the first one | [`Cause::UnansweredSyn`] |
+//! | the same; it had answered, and its retransmission of the SYN-ACK was spurious | [`Cause::DelaySpike`] |
+//! | the same; it had answered | [`Cause::LostSynAck`] |
 //! | the SYN was retransmitted; it was needed | [`Cause::LostSyn`] |
 //! | the same; it was spurious, and the handshake lost less than half the time until then | [`Cause::DelaySpike`] |
 //! | the same; it was spurious | [`Cause::LostSynAck`] |
@@ -65,11 +66,22 @@ pub(crate) fn add_handshake(
         (handshake.retransmitted[side]).then(position).flatten()
     };
     let [syn, syn_ack] = [0, 1].map(first_of);
-    let Some(first) = syn.or(syn_ack) else {
+    let at_server = handshake.vantage == Vantage::Receiver && !handshake.unanswered;
+    // The server's own retransmission shows whether its first answer arrived.
+    let deciding = if at_server {
+        syn_ack.or(syn)
+    } else {
+        syn.or(syn_ack)
+    };
+    let Some(first) = deciding else {
         return;
     };
     let time = handshake.took.saturating_sub(handshake.rtt);
     let cause = |verdict: Verdict| match syn {
+        Some(_) if deciding == syn_ack => match verdict {
+            Verdict::Spurious => Cause::DelaySpike,
+            Verdict::Needed | Verdict::Unknowable => Cause::LostSynAck,
+        },
         Some(_) => cause_of_syn(verdict, &rows[first], time, handshake),
         None => match verdict {
             Verdict::Needed => Cause::LostSynAck,

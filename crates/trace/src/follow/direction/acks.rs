@@ -6,6 +6,7 @@ use super::recent_acks::PassingAck;
 use super::{DirectionState, offset_near};
 use crate::ablation::{Step, reaches};
 use crate::cost::lost::delays::{LateAck, TOGETHER, is_late, is_late_if_delayed};
+use crate::explain::episode::AckMarks;
 use crate::finding::Vantage;
 use crate::follow::shared::DirectionContext;
 use crate::read::CapturedPacket;
@@ -125,7 +126,8 @@ impl DirectionState {
         let outstanding = &self.outstanding;
         let sent = |at| sent_once(outstanding, at);
         let missing = peer.ids.lost_before(packet.ip_id);
-        episode.on_ack(now, acked, ack, echo, ts, &sent, missing);
+        let marks = AckMarks { echo, ts, missing };
+        episode.on_ack(now, acked, ack, marks, &sent);
         self.explain_if_due(now, context);
     }
 
