@@ -49,11 +49,20 @@ function formatShare(value) {
   return percent < 0.01 ? "< 0.01 %" : `${percent.toFixed(percent < 9.95 ? 2 : 1)} %`;
 }
 
+/** The decimals that show multiples of `step` exactly: 4 for 0.0025. */
+function decimalsOf(step) {
+  let decimals = 0;
+  for (let scaled = step; decimals < 12 && Math.abs(scaled - Math.round(scaled)) > 1e-6 * scaled; scaled *= 10) {
+    decimals += 1;
+  }
+  return decimals;
+}
+
 /** Axis labels for `values` that are `step` apart, with a prefix that suits the largest of them. */
 function axisLabels(values, step) {
   const largest = Math.max(...values.map(Math.abs));
   const [factor, prefix] = [[1e9, "G"], [1e6, "M"], [1e3, "k"]].find(([f]) => largest >= f) ?? [1, ""];
-  const decimals = Math.max(0, -Math.floor(Math.log10(step / factor) + 1e-9));
+  const decimals = decimalsOf(step / factor);
   return values.map((value) => (value / factor).toFixed(decimals) + (value === 0 ? "" : prefix));
 }
 

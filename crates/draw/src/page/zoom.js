@@ -248,7 +248,7 @@ function plotOptions(width, height, xLabel, yLabel) {
     cursor: { drag: { x: false, y: false, setScale: false }, y: false },
     scales: { x: { time: false, auto: false }, y: { auto: false } },
     axes: [
-      axis(xLabel, { size: 34, labelSize: 20, values: (_, splits, _axis, _space, step) => splits.map((v) => v.toFixed(Math.max(0, -Math.floor(Math.log10(step) + 1e-9)))) }),
+      axis(xLabel, { size: 34, labelSize: 20, values: (_, splits, _axis, _space, step) => splits.map((value) => value.toFixed(decimalsOf(step))) }),
       axis(yLabel, { size: 52, labelSize: 20, values: (_, splits, _axis, _space, step) => axisLabels(splits, step) }),
     ],
   };

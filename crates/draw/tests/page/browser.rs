@@ -13,7 +13,10 @@ use std::time::{Duration, Instant};
 const SCRIPT: &str = r#"exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1"#;
 
 /// The machine may be busy with other tests.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Chromium sometimes hangs as it starts.
+const STARTS: usize = 3;
 
 /// The program, if this machine has it.
 pub fn chromium() -> Option<PathBuf> {
@@ -45,33 +48,49 @@ impl Browser {
         std::fs::create_dir_all(&place).expect("a directory for the test");
         let file = place.join("page.html");
         std::fs::write(&file, html).expect("the page is written");
-        let (process, commands, messages) = start(program, &place);
-        let mut browser = Self {
-            process,
-            commands: Some(commands),
-            messages,
-            session: None,
-            last_id: 0,
-            complaints: Vec::new(),
-            place,
-        };
-        browser.load(&format!("file://{}", file.display()));
-        browser
+        let address = format!("file://{}", file.display());
+        let mut failure = String::new();
+        for attempt in 1..=STARTS {
+            let (process, commands, messages) = start(program, &place, attempt);
+            let mut browser = Self {
+                process,
+                commands: Some(commands),
+                messages,
+                session: None,
+                last_id: 0,
+                complaints: Vec::new(),
+                place: place.clone(),
+            };
+            match browser.attach() {
+                Ok(()) => {
+                    browser.load(&address);
+                    return browser;
+                }
+                Err(error) => {
+                    failure = error;
+                    browser.session = None;
+                }
+            }
+        }
+        panic!("{} does not start: {failure}", program.display());
+    }
+
+    /// Opens a session with the browser's page.
+    fn attach(&mut self) -> Result<(), String> {
+        let targets = self.try_call("Target.getTargets", json!({}))?;
+        let targets = targets["targetInfos"].as_array().expect("targets");
+        let page = targets.iter().find(|target| target["type"] == "page");
+        let id = &page.ok_or("there is no page")?["targetId"];
+        let parameters = json!({ "targetId": id, "flatten": true });
+        let attached = self.try_call("Target.attachToTarget", parameters)?;
+        self.session = attached["sessionId"].as_str().map(str::to_string);
+        for domain in ["Page", "Runtime", "Log", "Network"] {
+            self.try_call(&format!("{domain}.enable"), json!({}))?;
+        }
+        Ok(())
     }
 
     fn load(&mut self, address: &str) {
-        let targets = self.call("Target.getTargets", json!({}));
-        let targets = targets["targetInfos"].as_array().expect("targets");
-        let page = targets.iter().find(|target| target["type"] == "page");
-        let id = &page.expect("a page")["targetId"];
-        let attached = self.call(
-            "Target.attachToTarget",
-            json!({ "targetId": id, "flatten": true }),
-        );
-        self.session = attached["sessionId"].as_str().map(str::to_string);
-        for domain in ["Page", "Runtime", "Log", "Network"] {
-            self.call(&format!("{domain}.enable"), json!({}));
-        }
         let light = json!({ "features": [
             { "name": "prefers-color-scheme", "value": "light" },
             { "name": "prefers-reduced-motion", "value": "reduce" },
@@ -88,20 +107,27 @@ impl Browser {
 
     /// Sends a command and waits for its answer.
     fn call(&mut self, method: &str, parameters: Value) -> Value {
+        let answer = self.try_call(method, parameters);
+        answer.unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    fn try_call(&mut self, method: &str, parameters: Value) -> Result<Value, String> {
         self.last_id += 1;
         let mut command = json!({ "id": self.last_id, "method": method, "params": parameters });
         if let Some(session) = &self.session {
             command["sessionId"] = json!(session);
         }
         let commands = self.commands.as_mut().expect("the browser is open");
-        write!(commands, "{command}\0").expect("the browser takes commands");
+        write!(commands, "{command}\0").map_err(|error| format!("{method}: {error}"))?;
         loop {
             let message = self.messages.recv_timeout(PATIENCE);
-            let message = message.unwrap_or_else(|error| panic!("no answer to {method}: {error}"));
+            let message = message.map_err(|error| format!("no answer to {method}: {error}"))?;
             self.watch(&message);
             if message["id"] == self.last_id {
-                assert!(message["error"].is_null(), "{method}: {}", message["error"]);
-                return message["result"].clone();
+                return match &message["error"] {
+                    Value::Null => Ok(message["result"].clone()),
+                    error => Err(format!("{method}: {error}")),
+                };
             }
         }
     }
@@ -212,7 +238,7 @@ impl Browser {
 }
 
 /// Starts the browser: the process, where its commands go, and its messages.
-fn start(program: &Path, place: &Path) -> (Child, ChildStdin, Receiver<Value>) {
+fn start(program: &Path, place: &Path, attempt: usize) -> (Child, ChildStdin, Receiver<Value>) {
     let mut process = Command::new("sh")
         .args(["-c", SCRIPT])
         .arg(program)
@@ -225,7 +251,10 @@ fn start(program: &Path, place: &Path) -> (Child, ChildStdin, Receiver<Value>) {
         .args(["--no-first-run", "--disable-background-networking"])
         .args(["--disable-component-update", "--disable-sync"])
         .args(["--remote-debugging-pipe", "--window-size=1280,900"])
-        .arg(format!("--user-data-dir={}", place.join("user").display()))
+        .arg(format!(
+            "--user-data-dir={}",
+            place.join(format!("user-{attempt}")).display()
+        ))
         .arg("about:blank")
         .env("HOME", place)
         .stdin(Stdio::piped())
@@ -258,6 +287,9 @@ impl Drop for Browser {
         }
         self.process.kill().ok();
         self.process.wait().ok();
-        std::fs::remove_dir_all(&self.place).ok();
+        // A browser that did not start leaves the page for the next attempt.
+        if self.session.is_some() {
+            std::fs::remove_dir_all(&self.place).ok();
+        }
     }
 }
