@@ -2,11 +2,11 @@
 //! without its arguments and its printing.
 
 use crate::analyze::Progress;
-use recoup_draw::sequence::Diagram;
+use recoup_draw::sequence::{Diagram, SequenceScale};
+use recoup_lab::diagram::draw as draw_capture;
 use recoup_lab::diagram::source::{
     Choice, Directions, Kind, Reading, Source, SourceError, read_with,
 };
-use recoup_lab::diagram::{draw as draw_capture, source};
 use recoup_trace::analyze::Settings;
 use recoup_trace::read::{Joined, JoinedFiles, PacketSource, ReadError, Reader};
 use recoup_units::{Direction, Instant};
@@ -133,7 +133,7 @@ fn draw_one(
     if is_stream {
         return read_with(name, file, choice, reading);
     }
-    let (kind, input) = source::Kind::sniff(name, file)?;
+    let (kind, input) = Kind::sniff(name, file)?;
     choice.check(name, kind)?;
     match kind {
         Kind::Events => read_with(name, input, choice, reading),
@@ -170,6 +170,9 @@ fn diagram(name: &str, source: Source, request: &Request<'_>) -> Result<Diagram,
         diagram.title.clone_from(title);
     }
     if !diagram.is_blank() {
+        if request.choice.directions == Directions::All {
+            leave_out_blank_panels(&mut diagram);
+        }
         return Ok(diagram);
     }
     let why = match (whole, request.choice.directions) {
@@ -192,6 +195,25 @@ fn diagram(name: &str, source: Source, request: &Request<'_>) -> Result<Diagram,
     })
 }
 
+/// Leaves out directions without data in the visible time, as a request without data looks while the
+/// response is sent.
+fn leave_out_blank_panels(diagram: &mut Diagram) {
+    if diagram.scale == SequenceScale::Shared {
+        return;
+    }
+    for panel in std::mem::take(&mut diagram.panels) {
+        let alone = Diagram {
+            panels: vec![panel],
+            from: diagram.from,
+            to: diagram.to,
+            ..Diagram::default()
+        };
+        if !alone.is_blank() {
+            diagram.panels.extend(alone.panels);
+        }
+    }
+}
+
 /// A time as `--from` takes it.
 fn milliseconds(at: Instant) -> String {
     let micros = at.as_nanos() / 1000;
@@ -203,5 +225,39 @@ pub fn display_name(path: &Path) -> String {
     match path == Path::new("-") {
         true => "<standard input>".into(),
         false => path.display().to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recoup_draw::sequence::{Mark, MarkKind, Panel};
+    use recoup_units::{Offset, Span};
+
+    /// While the response is sent, the request's direction has nothing to show.
+    #[test]
+    fn directions_without_data_in_the_time_shown_are_left_out() {
+        let sent = |ms: u64| {
+            let span = Span::new(Offset(1), Offset(1001));
+            Mark::new(Instant::from_millis(ms), MarkKind::Sent(span))
+        };
+        let panel = |title: &str, ms: &[u64]| Panel {
+            title: title.into(),
+            marks: ms.iter().map(|ms| sent(*ms)).collect(),
+        };
+        let titles = |scale, from: u64| {
+            let mut diagram = Diagram {
+                panels: vec![panel("down", &[10, 500]), panel("up", &[0])],
+                scale,
+                from: Some(Instant::from_millis(from)),
+                ..Diagram::default()
+            };
+            leave_out_blank_panels(&mut diagram);
+            let titles = diagram.panels.into_iter().map(|panel| panel.title);
+            titles.collect::<Vec<_>>()
+        };
+        assert_eq!(titles(SequenceScale::OnePerPanel, 0), ["down", "up"]);
+        assert_eq!(titles(SequenceScale::OnePerPanel, 100), ["down"]);
+        assert_eq!(titles(SequenceScale::Shared, 100), ["down", "up"]);
     }
 }

@@ -3,23 +3,25 @@
 //! The x axis is time and the y axis is sequence space. Shepard introduced these diagrams
 //! (MIT/LCS/TR-494, 1991); figures 2 to 4 of the PRR paper (2011) are examples.
 //!
-//! | mark                                     | in the SVG     | in xplot             |
-//! |------------------------------------------|----------------|----------------------|
-//! | data, first transmission                 | black arrow    | white arrow          |
-//! | retransmission, with its trigger         | red arrow      | red arrow and text   |
-//! | retransmission an analysis found needed  | red arrow      | red arrow and text   |
-//! | spurious retransmission                  | blue, a cross  | blue, a cross        |
-//! | retransmission, unknown whether needed   | grey, diamond  | orange, diamond      |
-//! | `snd_una`                                | green stairs   | green stairs         |
-//! | ACK that does not advance `snd_una`      | green tick     | green tick           |
-//! | SACK block, when its ACK arrives         | purple line    | purple line          |
-//! | end of the peer's receive window         | ochre stairs   | yellow stairs        |
-//! | note                                     | blue text      | blue text            |
+//! | mark                                     | in the picture        | in xplot             |
+//! |------------------------------------------|-----------------------|----------------------|
+//! | data, first transmission                 | black arrow           | white arrow          |
+//! | retransmission, with its trigger         | vermillion arrow      | red arrow and text   |
+//! | retransmission an analysis found needed  | vermillion arrow      | red arrow and text   |
+//! | spurious retransmission                  | blue, a cross         | blue, a cross        |
+//! | retransmission, unknown whether needed   | grey, diamond         | orange, diamond      |
+//! | SYN, FIN, RST                            | triangle, cross; text | white text           |
+//! | `snd_una`                                | green stairs          | green stairs         |
+//! | ACK that does not advance `snd_una`      | green tick            | green tick           |
+//! | SACK block, when its ACK arrives         | purple line           | purple line          |
+//! | end of the peer's receive window         | orange stairs         | yellow stairs        |
+//! | zero window                              | orange band           |                      |
+//! | note                                     | blue text             | blue text            |
 //!
-//! A [`Diagram`] is a plain value; a [`MarkRecorder`] collects its marks. It is drawn as SVG or
-//! written as a file for xplot. The SVG is 900 px wide and depends on nothing but the diagram, so
-//! two of them can be compared byte for byte. In the SVG, retransmissions have a minimum size and
-//! lie above all other marks, because readers look for them.
+//! A [`Diagram`] is a plain value; a [`MarkRecorder`] collects its marks. It is drawn as SVG, which
+//! [`render`](crate::render) turns into PNG and PDF, or written as a file for xplot. The SVG depends on
+//! nothing but the diagram and its [`Look`], so two of them can be compared byte for byte. In the SVG,
+//! retransmissions have a minimum size and lie above all other marks, because readers look for them.
 
 mod axis;
 mod mark_style;

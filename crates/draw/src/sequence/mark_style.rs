@@ -20,7 +20,7 @@ const BAND: Paint = Paint::new(Colour(0xfb, 0xe7, 0xbf), Colour(0x46, 0x35, 0x0c
 /// Half the width of the symbol on a retransmission's line, in pixels.
 const SYMBOL_REACH: f64 = 5.0;
 
-/// How a mark is drawn, in the order of the legend.
+/// How a mark is drawn, in the order of the legend. Retransmissions lie above flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum MarkStyle {
     Data,
@@ -38,14 +38,14 @@ pub(super) enum MarkStyle {
 impl MarkStyle {
     pub const ALL: [Self; 14] = [
         Self::Data,
+        Self::Control(Control::Syn),
+        Self::Control(Control::Fin),
+        Self::Control(Control::Reset),
         Self::Retransmission,
         Self::Explained(Necessity::Needed),
         Self::Explained(Necessity::Spurious),
         Self::Explained(Necessity::Unknowable),
         Self::ExtraCopy,
-        Self::Control(Control::Syn),
-        Self::Control(Control::Fin),
-        Self::Control(Control::Reset),
         Self::SndUna,
         Self::DuplicateAck,
         Self::SackBlock,

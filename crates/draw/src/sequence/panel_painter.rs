@@ -162,8 +162,8 @@ impl<'a, 'c> PanelPainter<'a, 'c> {
         bands.draw(self.canvas);
     }
 
-    /// Draws all marks: windows, SACK blocks and ACKs first, data over them, retransmissions over
-    /// both, flags and text last.
+    /// Draws all marks: windows, SACK blocks and ACKs first, data and flags over them, retransmissions
+    /// over all, text last.
     pub fn paint(mut self, marks: &[Mark]) {
         let end = marks.iter().map(|mark| mark.at).max().unwrap_or_default();
         self.stairs(MarkStyle::ReceiveWindow, &stairs(marks, end, window));

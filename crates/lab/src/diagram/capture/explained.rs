@@ -182,7 +182,10 @@ fn drawing(
         _ => packets.title_of_both(),
     };
     if let [one] = drawn.as_slice() {
-        notes.extend(left_out(packets, one.reverse(), again));
+        // Who chooses a direction knows that there is another.
+        let is_chosen = matches!(directions, Directions::Only(_));
+        let note = left_out(packets, one.reverse(), again);
+        notes.extend(note.filter(|_| !is_chosen));
     } else {
         for (panel, direction) in panels.iter_mut().zip(&drawn) {
             panel.title = format!("{}: {}", packets.title(*direction), panel.title);

@@ -3,7 +3,7 @@
 use recoup_trace::read::{CapturedPacket, Counts, Packet, PacketSource, ReadError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The most packets kept. They take some 150 MB.
+/// The most packets kept. They take up to 250 MB.
 const MOST_PACKETS: usize = 1 << 20;
 
 /// Packets kept from a reading.
