@@ -7,7 +7,7 @@ use recoup_lab::analysis::{Analyzed, OneConnection};
 use recoup_lab::diagram::source::Reading;
 use recoup_lab::explain::{Facts, PageRequest, page_of, page_of_stream};
 use recoup_trace::analyze::Settings;
-use recoup_trace::read::{LeftOut, PacketSource, Reader};
+use recoup_trace::read::{PacketSource, Reader};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -30,25 +30,15 @@ pub enum ExplainError {
     #[error(transparent)]
     Analyze(#[from] AnalyzeError),
     /// It has no connection of this number.
-    #[error("{capture}: no connection {number}: {}", existing(*.connections))]
+    #[error("{capture}: no connection {number}: {existing}")]
     NoConnection {
         /// The capture.
         capture: String,
         /// The number asked for, from 0.
         number: u64,
-        /// How many connections there are; `None` if only a part of the capture was analyzed.
-        connections: Option<u64>,
+        /// Which connections there are.
+        existing: String,
     },
-}
-
-/// Says which connections there are.
-fn existing(connections: Option<u64>) -> String {
-    match connections {
-        None => "not in the part that the filter and the time window choose".into(),
-        Some(0) => "there is none".into(),
-        Some(1) => "there is one, number 0".into(),
-        Some(n) => format!("there are {n}, from 0 to {}", n - 1),
-    }
 }
 
 /// What is explained.
@@ -128,8 +118,7 @@ pub fn explain_connection(
         None => Err(ExplainError::NoConnection {
             capture: analyzed.capture.clone(),
             number,
-            connections: (analyzed.counts.left_out == LeftOut::default())
-                .then(|| analyzed.findings.numbers()),
+            existing: analyzed.findings.existing(&analyzed.counts),
         }),
     }
 }

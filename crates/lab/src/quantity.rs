@@ -35,6 +35,10 @@ pub(crate) fn parse_any_duration(text: &str) -> Result<Duration, String> {
     if text == "0" {
         return Ok(Duration::ZERO);
     }
+    // jiff also takes hours, minutes and seconds joined by colons, which have no unit.
+    if text.contains(':') {
+        return Err(expected());
+    }
     let parser = SpanParser::new();
     parser.parse_unsigned_duration(text).map_err(|_| expected())
 }
@@ -110,6 +114,7 @@ mod tests {
             "ms",
             "1.2.3ms",
             "5 parsecs",
+            "10:00:00",
             "nan s",
             "1e400s",
             "018446744073709551615.7s0.3s0",

@@ -4,6 +4,7 @@ use super::findings::{Collector, View};
 use super::summary::Vantages;
 use recoup_trace::analyze::Findings;
 use recoup_trace::finding::{Connection, Retransmission, Revision};
+use recoup_trace::read::{Counts, LeftOut};
 use recoup_wire::Endpoints;
 use std::cmp::Reverse;
 
@@ -85,6 +86,18 @@ impl OneConnection {
     /// How many connections the capture has. A connection seen at several capture points counts once.
     pub fn numbers(&self) -> u64 {
         self.numbers
+    }
+
+    /// Says which connections there are. `counts` are those of the analysis.
+    pub fn existing(&self, counts: &Counts) -> String {
+        match self.numbers {
+            _ if counts.left_out != LeftOut::default() => {
+                "not in the part that the filter and the time window choose".into()
+            }
+            0 => "there is none".into(),
+            1 => "there is one, number 0".into(),
+            n => format!("there are {n}, from 0 to {}", n - 1),
+        }
     }
 
     /// The connections with the most data, those with most first, and the data of the largest of the

@@ -21,7 +21,7 @@ pub(crate) mod memory;
 pub use explained::draw_connections;
 
 use super::source::{Choice, Reading, Source, SourceError};
-use crate::analysis::{self, OneConnection};
+use crate::analysis::{self, Analyzed, OneConnection};
 use memory::{Memory, Remembering};
 use recoup_trace::read::{Counts, PacketSource, ReadError};
 
@@ -42,7 +42,7 @@ pub fn draw<S: PacketSource, T: PacketSource>(
     let analyzed = analysis::run(capture, first, reading.settings, collector, go_on)?;
     let mut notes = analyzed.notes();
     let Some(row) = analyzed.findings.row() else {
-        return Err(refuse(capture, &analyzed.findings, choice, notes));
+        return Err(refuse(capture, &analyzed, choice, notes));
     };
     // The second reading goes no further than the first.
     let frames = analyzed.counts.frames;
@@ -90,20 +90,15 @@ pub fn draw_stream<S: PacketSource>(
 /// Why no connection was chosen.
 fn refuse(
     capture: &str,
-    found: &OneConnection,
+    analyzed: &Analyzed<OneConnection>,
     choice: &Choice,
     notes: Vec<String>,
 ) -> SourceError {
+    let found = &analyzed.findings;
+    let existing = found.existing(&analyzed.counts);
     let (mut list, connections) = (vec![], found.numbers());
     let why = match (choice.connection, connections) {
-        (Some(number), _) => {
-            let existing = match connections {
-                0 => "there is none".into(),
-                1 => "there is one, number 0".into(),
-                n => format!("there are {n}, from 0 to {}", n - 1),
-            };
-            format!("no connection {number}: {existing}")
-        }
+        (Some(number), _) => format!("no connection {number}: {existing}"),
         (None, 0) => "there is no TCP connection".into(),
         (None, _) => {
             list = list::lines(found);

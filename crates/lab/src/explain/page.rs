@@ -2,7 +2,7 @@
 
 use super::facts::{Facts, lost_by, main_direction};
 use super::order::{Ranked, SortBy};
-use super::report::{Report, cause_title, costly, most_costly, state_title};
+use super::report::{Report, cause_title, costly, display_name, most_costly, state_title};
 use super::words::{bytes, count, duration, percent_of};
 use crate::analysis::Analyzed;
 use recoup_draw::page::{
@@ -35,7 +35,7 @@ pub fn explanation_page(analyzed: &Analyzed<Facts>, drawn: Vec<Drawn>, order: So
     let connections = worst.iter().zip(drawn);
     let begun = facts.span.map_or(Instant::ZERO, |(begun, _)| begun);
     Page {
-        title: format!("Recoup: {}", analyzed.capture),
+        title: format!("Recoup: {}", display_name(&analyzed.capture)),
         summary: report.heading.clone(),
         sections: sections(&report),
         advice: None,
@@ -267,7 +267,7 @@ fn columns() -> Vec<TableColumn> {
         column(
             "Begun",
             "Its first packet, since the capture's first packet",
-            Kind::Seconds,
+            Kind::Moment,
             Medium,
             |r, begun| seconds(r.connection.begun.since(begun.min(r.connection.begun))),
         ),

@@ -72,10 +72,7 @@ impl Report {
 /// What the capture is.
 fn heading(analyzed: &Analyzed<Facts>) -> String {
     let facts = &analyzed.findings;
-    let name = match analyzed.capture.as_str() {
-        "-" => "standard input",
-        name => name,
-    };
+    let name = display_name(&analyzed.capture);
     let mut parts = vec![
         duration(facts.duration()),
         count(facts.connections, "connection"),
@@ -83,6 +80,14 @@ fn heading(analyzed: &Analyzed<Facts>) -> String {
     ];
     parts.extend(captured_at(facts));
     format!("{name}: {}", parts.join(", "))
+}
+
+/// The name of a capture in sentences.
+pub(super) fn display_name(capture: &str) -> &str {
+    match capture {
+        "-" => "standard input",
+        name => name,
+    }
 }
 
 /// Where most connections were captured.
