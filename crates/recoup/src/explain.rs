@@ -54,7 +54,7 @@ pub struct Args {
     /// Which connections come first
     #[arg(long, value_name = "ORDER", default_value = "time-lost", value_parser = order())]
     sort: SortBy,
-    /// How many connections a document has [default: 2000]; text lists 5
+    /// How many connections a document has [default: 2000]; text lists 3
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     top: Option<u32>,
     /// Format of the explanation [default: by the ending of --output, .txt, .json or .html; else table]
@@ -95,7 +95,7 @@ impl Args {
     fn most_connections(&self, format: Format) -> usize {
         match (self.top, format) {
             (Some(top), _) => top as usize,
-            (None, Format::Table) => 5,
+            (None, Format::Table) => 3,
             (None, _) => MOST_CONNECTIONS,
         }
     }

@@ -42,6 +42,7 @@ const DASHES: [&[f64]; 8] = [
 ///     x_label: "FCT (ms)".into(),
 ///     y_label: "share of the flows".into(),
 ///     scale: Scale::Linear,
+///     y_scale: Scale::Linear,
 ///     largest: Some(1.0),
 ///     interpolation: Interpolation::Steps,
 ///     series: vec!["linux-3.17".into()],

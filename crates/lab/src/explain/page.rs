@@ -207,15 +207,18 @@ fn charts(timeline: &Timeline, begun: Instant) -> Vec<Chart> {
     ]
 }
 
+/// What a cell shows of a connection, in a capture that begins then.
+type CellOf = fn(&Ranked, Instant) -> Cell;
+
 /// A column and what its cell is.
-type TableColumn = (Column, fn(&Ranked, Instant) -> Cell);
+type TableColumn = (Column, CellOf);
 
 fn column(
     heading: &str,
     about: &str,
     kind: ColumnKind,
     importance: Importance,
-    cell: fn(&Ranked, Instant) -> Cell,
+    cell: CellOf,
 ) -> TableColumn {
     let column = Column {
         heading: heading.into(),
@@ -350,7 +353,7 @@ fn columns() -> Vec<TableColumn> {
 }
 
 /// The states of a sender, with the cell of each.
-const STATES: [(SenderState, fn(&Ranked, Instant) -> Cell); SenderState::ALL.len()] = {
+const STATES: [(SenderState, CellOf); SenderState::ALL.len()] = {
     macro_rules! state {
         ($state:ident) => {
             (SenderState::$state, |r, _| {

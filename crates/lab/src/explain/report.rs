@@ -44,7 +44,7 @@ pub struct ConnectionLine {
 }
 
 /// How many connections a report lists.
-const LISTED: usize = 5;
+const LISTED: usize = 3;
 
 impl Report {
     /// Explains a capture.
@@ -54,12 +54,14 @@ impl Report {
         let (time, held_up) = limits::sentences(facts);
         let mut not_known = analyzed.notes();
         not_known.extend(limits::unknown(facts));
+        let no_trouble = causes.is_empty() && !held_up;
+        not_known.extend(limits::invisible_syns(facts).filter(|_| !no_trouble));
         let ranked = facts.worst.connections().iter();
         let listed = ranked.filter(|ranked| !lost_by(&ranked.connection).total().is_zero());
         Self {
             heading: heading(analyzed),
             finding: finding(facts),
-            no_trouble: causes.is_empty() && !held_up,
+            no_trouble,
             causes,
             time,
             compared: compared::comparisons(facts),

@@ -10,6 +10,9 @@ pub const MOST_LINES: usize = 40;
 /// Where lines are broken, in columns.
 const WIDTH: usize = 100;
 
+/// Causes that get sentences of their own.
+const MOST_CAUSES: usize = 6;
+
 /// The columns before the text of a cause: its number, name and lost time.
 const BEFORE_CAUSE: usize = 37;
 
@@ -24,9 +27,11 @@ pub fn explanation_text(report: &Report, command: &str) -> String {
     }
     let mut lines = vec![report.heading.clone(), String::new()];
     lines.extend(wrap(&report.finding, 0));
-    for (i, cause) in report.causes.iter().enumerate() {
+    let (first, others) = report.causes.split_at(report.causes.len().min(MOST_CAUSES));
+    for (i, cause) in first.iter().enumerate() {
         lines.extend(cause_lines(i + 1, cause));
     }
+    lines.extend(other_causes(others));
     lines.push(String::new());
     for sentence in &report.time {
         lines.extend(wrap(sentence, 0));
@@ -67,6 +72,18 @@ fn untroubled(report: &Report) -> String {
         _ = write!(text, " {sentence}");
     }
     text
+}
+
+/// The other causes, with the time of each.
+fn other_causes(causes: &[CauseLine]) -> Vec<String> {
+    if causes.is_empty() {
+        return Vec::new();
+    }
+    let named = causes
+        .iter()
+        .map(|cause| format!("{} {}", cause.name, duration(cause.lost)));
+    let named: Vec<String> = named.collect();
+    wrap(&format!("     Also: {}.", named.join("; ")), 11)
 }
 
 fn cause_lines(number: usize, cause: &CauseLine) -> Vec<String> {

@@ -5,22 +5,23 @@
 //! steps it stops recording, and records again from the next loss on. Each recording is replayed by
 //! itself.
 
+mod close;
 mod profile_replay;
+mod reports;
 mod result;
 mod row;
 
 use super::context::EpisodeContext;
 use super::identify::Replayed;
 use super::playback::Playback;
-use super::provisional::{AlternativeVerdict, ProvisionalRow};
+use super::provisional::ProvisionalRow;
 use super::replay::MOST_REPLAYED;
 use super::rtt_samples::Estimators;
 use super::tape::{Departure, Tape};
 use crate::ablation::{Step, reaches};
-use crate::cost::lost::causes::{Answer, Clues};
-use crate::cost::lost::episodes::{EpisodeCosts, Repair};
-use crate::finding::{self, Evidence, Renumbering, Retransmission, Triggers, Vantage, Verdict};
-use crate::hosts::{HostFacts, ProbeEvidence, ReportsDuplicates, Score};
+use crate::cost::lost::causes::Clues;
+use crate::finding::{Evidence, Renumbering, Retransmission, Triggers, Vantage, Verdict};
+use crate::hosts::{HostFacts, ProbeEvidence, Score};
 use crate::memory::{HeapSize, allocated};
 use crate::read::CapturedPacket;
 use crate::verdict::acks::AckVerdicts;
@@ -29,12 +30,14 @@ use crate::verdict::{ReceiverOptions, SentSegments, Transmission};
 use profile_replay::{ProfileReplay, drop_unlikely};
 use recoup_recovery::{Ack, Trigger};
 use recoup_units::{Instant, Offset, Span};
-use recoup_wire::{Flags, Segment, SeqNumber};
-use row::{RecoveryTime, Row};
+use recoup_wire::{Flags, Segment};
+use row::Row;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::time::Duration;
 
+pub(crate) use reports::AckMarks;
+use reports::{ReportsAbove, answer};
 pub(crate) use result::{ConnectionEnd, Learned};
 pub(crate) use row::{PacketKind, PriorTransmissions};
 
@@ -49,17 +52,6 @@ const USUAL_ROWS: usize = 4;
 
 /// Rows searched for earlier copies of bytes that are no longer outstanding.
 const RECENT_ROWS: usize = 64;
-
-/// What an ACK shows besides what it acknowledges.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct AckMarks {
-    /// The timestamp that it echoes.
-    pub echo: Option<u32>,
-    /// Its own timestamp value and sequence number.
-    pub ts: Option<(u32, SeqNumber)>,
-    /// How many packets of its sender are missing just before it, if known.
-    pub missing: Option<u16>,
-}
 
 /// The recording, the possible retransmissions and their verdicts of one direction.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -600,180 +592,6 @@ impl Episode {
             self.incomplete |= !run.complete;
             self.too_costly |= !run.complete;
         }
-    }
-
-    /// Passes each retransmission to `report`, in order, and adds what they show to `found`. Returns what
-    /// the direction showed of the hosts since [`on_connection_over`](Self::on_connection_over).
-    pub fn close(
-        &mut self,
-        context: &EpisodeContext<'_>,
-        end: &ConnectionEnd,
-        found: &mut finding::Direction,
-        mut report: impl FnMut(ProvisionalRow),
-    ) -> Learned {
-        if let Some(tape) = &mut self.tape {
-            tape.deliver_rest();
-        }
-        self.replay(context, true);
-        self.stop_recording(context);
-        let vantage = context.vantage;
-        let rows = &mut self.rows;
-        self.ack_verdicts
-            .set_receiver_options(receiver_options(context));
-        (self.ack_verdicts).finish(end.at, context.min_rtt, |index, verdict| {
-            if let Some(row) = rows.get_mut(index as usize) {
-                row.verdict = verdict;
-            }
-        });
-        self.arrival_verdicts.finish(|index, arrival| {
-            if let Some(row) = rows.get_mut(index as usize) {
-                row.arrival = arrival;
-            }
-        });
-        let replayed = self.replayed(context);
-        let exact = vantage == Vantage::Sender;
-        let best = context.best_profiles(&replayed, exact);
-        if exact {
-            found.profile = context.candidates.identification(&replayed, &best);
-        }
-        let learned = Learned {
-            sender: match end.was_over {
-                true => HostFacts::default(),
-                false => sender_facts(&replayed, context),
-            },
-            receiver: self.receiver_facts(),
-        };
-        let proven = self.ack_verdicts.proof();
-        let by_others = context.receiver_reports();
-        let belief = proven.unwrap_or(by_others.belief());
-        let settled = proven.is_some() || by_others.proof() == Some(ReportsDuplicates::Yes);
-        let mut recovery_time = RecoveryTime::default();
-        if end.one_direction {
-            // All time is unknown.
-            self.rows.iter_mut().for_each(|row| row.recovering = None);
-        }
-        let mut costs = self.costs(vantage, end);
-        let mut flight_end = Offset(0);
-        for row in &self.rows {
-            let by_profile = row.triggers_by_profile();
-            let triggers = best.first().map_or(row.triggers, |&best| by_profile[best]);
-            let Some(conditional) = row.verdict_at(vantage) else {
-                // Nothing was retransmitted, so the sender was not recovering.
-                found
-                    .time
-                    .withdraw_recovery(row.recovering.unwrap_or_default());
-                continue;
-            };
-            let (verdict, evidence) = conditional.given(belief);
-            let alternative = AlternativeVerdict::new(&conditional, belief).filter(|_| !settled);
-            found.retransmissions.add(triggers, verdict);
-            recovery_time.add(row);
-            let cost = if row.syn { None } else { costs.next() };
-            if let Some(cost) = cost {
-                flight_end = row.recovered_by;
-                found.lost.add(cost.cause, cost.lost);
-            }
-            let retransmission = Retransmission {
-                frame: row.frame,
-                at: row.captured_at,
-                seq: row.seq,
-                len: row.len,
-                syn: row.syn,
-                fin: row.fin,
-                triggers,
-                verdict,
-                evidence,
-                copy: row.copy,
-                detection: row.detection,
-                recovery: row.recovery,
-                rtt: row.rtt,
-                flight: row.flight,
-                vantage,
-                provisional: alternative.is_some(),
-                connection: end.connection,
-                endpoints: end.endpoints,
-                capture_point: 0,
-                cost,
-            };
-            report(ProvisionalRow {
-                retransmission,
-                alternative,
-                triggers: by_profile,
-                clues: Clues {
-                    of_flight: row.span.start < flight_end,
-                    several: row.len > context.mss,
-                    ..row.clues
-                },
-            });
-        }
-        found.too_costly |= self.too_costly
-            || self.ack_verdicts.is_too_costly()
-            || self.arrival_verdicts.is_too_costly();
-        found.episodes = recovery_time.recoveries;
-        found.recovering = recovery_time.time;
-        learned
-    }
-
-    /// What the episodes of a direction captured at `vantage` cost. Those that are not over ended with the
-    /// connection.
-    fn costs(&self, vantage: Vantage, end: &ConnectionEnd) -> EpisodeCosts {
-        let rows = self.rows.iter();
-        let data = rows.filter(|row| !row.syn && row.verdict_at(vantage).is_some());
-        let repairs = data.map(|row| Repair {
-            at: row.at,
-            within: row.clues.within_recovery,
-            all_due: row.all_due,
-            until: row.recovery.map_or(end.at, |recovery| row.at + recovery),
-            recovering: row.recovering,
-        });
-        EpisodeCosts::of(repairs, end.opened)
-    }
-}
-
-/// What `ack`, the first one of a retransmission of `span`, shows. `missing`: packets of the receiver missing
-/// before it.
-fn answer(ack: &Ack, span: Span, missing: Option<u16>) -> Answer {
-    let is_duplicate = |block: &Span| block.end <= ack.cumulative && block.overlaps(span);
-    match missing {
-        Some(0) => Answer::InSequence,
-        Some(_) => Answer::AfterMissing,
-        None if ack.blocks().iter().any(is_duplicate) => Answer::Unknown,
-        None => Answer::NoDuplicate,
-    }
-}
-
-/// What the receiver reported of data above its cumulative ACKs.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-struct ReportsAbove {
-    /// The highest byte that a SACK block has reported, and when one did first.
-    highest: Offset,
-    at: Instant,
-    /// The last ACK: its number and window.
-    last: (Offset, u64),
-}
-
-impl ReportsAbove {
-    fn on_ack(&mut self, at: Instant, una: Offset, ack: &Ack, without_sack: bool) {
-        for block in ack.blocks() {
-            if block.end > self.highest {
-                (self.highest, self.at) = (block.end, at);
-            }
-        }
-        let this = (ack.cumulative, ack.window);
-        let repeated = without_sack && this == self.last && !ack.carries_data;
-        // A duplicate ACK reports some byte above (RFC 5681 §3.2).
-        if repeated && ack.cumulative >= una {
-            let above = ack.cumulative + 1;
-            if above > self.highest {
-                (self.highest, self.at) = (above, at);
-            }
-        }
-        self.last = this;
-    }
-
-    /// Whether something sent after the byte at `start` was reported.
-    fn is_above(&self, start: Offset) -> bool {
-        self.highest > start
     }
 }
 

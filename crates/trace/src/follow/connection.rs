@@ -1,17 +1,17 @@
 //! The state of one connection: its handshake, its two directions and its end.
 
 mod attention;
+mod handshake;
 mod succession;
 
 use super::TimedPacket;
-use super::direction::{DirectionState, fingerprint};
+use super::direction::DirectionState;
 use super::points::lineup::Lineup;
 use super::points::sightings::{Sighting, WITHIN_A_HOST};
 use super::points::{Mark, Pair};
 use super::shared::{DirectionContext, Shared};
 use crate::ablation::{Step, reaches};
 use crate::cost::lost::causes::name_causes;
-use crate::cost::lost::handshake::{CompleteHandshake, add_handshake};
 use crate::explain::context::ReplayContext;
 use crate::explain::episode::{ConnectionEnd, Learned};
 use crate::explain::provisional::ProvisionalRow;
@@ -20,16 +20,15 @@ use crate::hosts::HostFacts;
 use crate::memory::{HeapSize, OptionalU64, allocated};
 use crate::read::CapturedPacket;
 use recoup_units::Instant;
-use recoup_wire::{Endpoints, Flags, Options, Segment};
+use recoup_wire::{Endpoints, Flags, Segment};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::mem::{offset_of, replace, take};
 use std::net::IpAddr;
-use std::num::NonZeroU32;
-use std::time::Duration;
 
 pub(crate) use attention::Attention;
 use attention::BeforeWindow;
+use handshake::{Handshake, LastSyn, fingerprint_of_syn};
 pub(crate) use succession::Owner;
 
 /// The state of one connection. What each packet needs comes first, as in [`DirectionState`].
@@ -91,102 +90,6 @@ const _: () = {
     // Tens of thousands are kept, and the allocator has blocks of this size.
     assert!(size_of::<ConnectionState>() <= 1536);
 };
-
-/// The last SYN of a direction.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct LastSyn {
-    fingerprint: NonZeroU32,
-    time: Instant,
-    /// By its timestamp in the capture.
-    captured_at: Instant,
-}
-
-/// What was seen of the handshake.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-struct Handshake {
-    /// When the first SYN passed, in ns.
-    syn_at: OptionalU64,
-    syns: u8,
-    syn_acks: u8,
-    /// Which ends sent a SYN, and which answered the other's.
-    opened: [bool; 2],
-    answered: [bool; 2],
-    /// From then to the ACK of a SYN-ACK, in ns.
-    took: OptionalU64,
-    /// How it was completed.
-    completion: Completion,
-    /// The SYN was retransmitted before the first SYN-ACK.
-    unanswered: bool,
-    /// The window scale options, until both are known.
-    scales: [Option<u8>; 2],
-    sack: [bool; 2],
-    mss: [Option<u16>; 2],
-    /// Whether each end offered timestamps; `None` if its options were not captured.
-    timestamps: [Option<bool>; 2],
-}
-
-/// How a handshake was completed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-enum Completion {
-    /// It was not.
-    #[default]
-    Pending,
-    /// Each packet was sent once.
-    AtOnce,
-    /// SYNs were retransmitted.
-    AfterSyns,
-    /// SYN-ACKs were retransmitted.
-    AfterSynAcks,
-    /// Both were.
-    AfterBoth,
-    /// The SYN or the SYN-ACK was retransmitted, and a reset came instead of the last ACK.
-    Refused,
-}
-
-impl Completion {
-    /// Whether the SYN and the SYN-ACK were retransmitted in a handshake that was completed.
-    fn retransmitted(self) -> [bool; 2] {
-        match self {
-            Self::Pending | Self::AtOnce | Self::Refused => [false; 2],
-            Self::AfterSyns => [true, false],
-            Self::AfterSynAcks => [false, true],
-            Self::AfterBoth => [true; 2],
-        }
-    }
-}
-
-impl Handshake {
-    /// The end that sent the SYN acknowledged the SYN-ACK, if there was one.
-    #[cold]
-    fn on_final_ack(&mut self, now: Instant, refused: bool) {
-        if self.took.get().is_none()
-            && self.syn_acks > 0
-            && let Some(syn_at) = self.syn_at.get()
-        {
-            self.took = now.nanos_since(Instant::from_nanos(syn_at)).into();
-            self.completion = match [self.syns > 1, self.syn_acks > 1] {
-                [false, false] => Completion::AtOnce,
-                _ if refused => Completion::Refused,
-                [true, false] => Completion::AfterSyns,
-                [false, true] => Completion::AfterSynAcks,
-                [true, true] => Completion::AfterBoth,
-            };
-        }
-    }
-
-    /// When it was completed; [`Instant::ZERO`] if it was not.
-    fn completed_at(&self) -> Instant {
-        let [from, took] = [self.syn_at, self.took].map(OptionalU64::get);
-        let at = from.zip(took).map(|(from, took)| from.saturating_add(took));
-        at.map_or(Instant::ZERO, Instant::from_nanos)
-    }
-
-    /// From the SYN to the ACK that completes the handshake, if each of its packets was sent once.
-    fn rtt(&self) -> Option<Duration> {
-        let took = self.took.get().map(Duration::from_nanos);
-        took.filter(|_| self.completion == Completion::AtOnce)
-    }
-}
 
 impl ConnectionState {
     /// A connection whose first packet is this one.
@@ -472,58 +375,6 @@ impl ConnectionState {
         is_duplicate
     }
 
-    /// A SYN or SYN-ACK. Returns whether it is the SYN-ACK of a simultaneous open (RFC 9293 §3.5,
-    /// figure 8): it repeats the SYN's sequence number without being a retransmission.
-    fn on_syn(&mut self, packet: &CapturedPacket, now: Instant, side: usize) -> bool {
-        let segment = &packet.segment;
-        let options = &segment.options;
-        let answer = segment.flags.contains(Flags::ACK);
-        if self.directions[side].syn().is_none() && self.directions[side].segments == 0 {
-            self.directions[side].begin(segment.seq);
-        }
-        self.syns[side] = Some(LastSyn {
-            fingerprint: fingerprint_of_syn(packet),
-            time: now,
-            captured_at: packet.at,
-        });
-        self.in_handshake = true;
-        let handshake = &mut self.handshake;
-        if answer {
-            handshake.syn_acks = handshake.syn_acks.saturating_add(1);
-        } else {
-            handshake.unanswered |= handshake.syns > 0 && handshake.syn_acks == 0;
-            handshake.syns = handshake.syns.saturating_add(1);
-            if handshake.syn_at.get().is_none() {
-                handshake.syn_at = now.as_nanos().into();
-            }
-            handshake.opened[side] = true;
-        }
-        handshake.scales[side] = (options.window_scale).map(|s| s.min(Options::MAX_WINDOW_SCALE));
-        handshake.sack[side] = options.sack_permitted;
-        self.shared.sack_refused |= packet.options_complete && !options.sack_permitted;
-        handshake.mss[side] = options.mss;
-        handshake.timestamps[side] =
-            (packet.options_complete).then_some(options.timestamps.is_some());
-        let timestamps = handshake
-            .timestamps
-            .iter()
-            .all(|offered| *offered != Some(false));
-        for (direction, [own, peer]) in [(0, [0, 1]), (1, [1, 0])] {
-            if let Some(most) = handshake.mss[peer] {
-                let mss = &mut self.directions[direction].mss;
-                mss.agree(handshake.mss[own], most, timestamps);
-            }
-        }
-        self.shared.sack |= handshake.sack[0] && handshake.sack[1];
-        if let [Some(ours), Some(theirs)] = handshake.scales {
-            // Each end's window scale applies to the windows that this end sends.
-            self.directions[0].window_scale = theirs;
-            self.directions[1].window_scale = ours;
-        }
-        let handshake = &mut self.handshake;
-        answer && !replace(&mut handshake.answered[side], true) && handshake.opened[side]
-    }
-
     /// Whether the receiver accepts a reset, as far as the capture shows: it must lie in the window
     /// (RFC 9293 §3.10.7.4) or answer the SYN (§3.10.7.3). A reset below the window is late, from
     /// an end that is gone.
@@ -732,39 +583,6 @@ impl ConnectionState {
         }
         found
     }
-}
-
-impl ConnectionState {
-    /// Adds what the handshake lost.
-    fn add_handshake(&self, rows: &mut [ProvisionalRow], found: &mut finding::Connection) {
-        let Some(took) = self.handshake.took.get() else {
-            return;
-        };
-        let opener = found.endpoints.src;
-        let life = found.duration();
-        let [syn, answer] = &mut found.directions;
-        let handshake = CompleteHandshake {
-            took: Duration::from_nanos(took),
-            rtt: Duration::from_nanos(
-                [0, 1]
-                    .map(|end| self.shared.response_time(end))
-                    .iter()
-                    .sum(),
-            ),
-            life,
-            retransmitted: self.handshake.completion.retransmitted(),
-            unanswered: self.handshake.unanswered,
-            vantage: syn.vantage,
-        };
-        let is_first = |row: &ProvisionalRow| row.retransmission.endpoints.src == opener;
-        let lost = [&mut syn.lost, &mut answer.lost];
-        add_handshake(rows, &handshake, is_first, lost);
-    }
-}
-
-/// The fingerprint of a SYN; 1 stands for 0.
-fn fingerprint_of_syn(packet: &CapturedPacket) -> NonZeroU32 {
-    NonZeroU32::new(fingerprint(packet)).unwrap_or(NonZeroU32::MIN)
 }
 
 /// Passes what direction `side` showed of the hosts at its ends to `learned`.

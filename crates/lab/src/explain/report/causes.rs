@@ -118,7 +118,7 @@ fn clause(facts: &Facts, cause: Cause) -> Option<String> {
             format!("{often}: the retransmission was lost as well")
         }
         Cause::Reordering => format!(
-            "{} found losses where packets had only arrived out of order: {} unneeded",
+            "{}, {}: packets had only arrived out of order",
             times(n),
             count(of.segments, "retransmission")
         ),
@@ -178,13 +178,14 @@ fn remedy(cause: Cause) -> &'static str {
 /// A number of occurrences in a list: `a lost SYN-ACK`, `2 bursts of losses`.
 pub fn occurrences(cause: Cause, n: u64) -> String {
     let (one, several) = names(cause);
-    match n {
-        1 => one.into(),
-        n => format!("{} {several}", grouped(n)),
+    match (n, several) {
+        (1, _) => one.into(),
+        (n, "") => format!("{one} ({})", times(n)),
+        (n, several) => format!("{} {several}", grouped(n)),
     }
 }
 
-/// One occurrence, and several.
+/// One occurrence, and several; empty: the same.
 const fn names(cause: Cause) -> (&'static str, &'static str) {
     match cause {
         Cause::LostSyn => ("a lost SYN", "lost SYNs"),
@@ -197,10 +198,10 @@ const fn names(cause: Cause) -> (&'static str, &'static str) {
         Cause::TailByTimeout => ("a lost tail, timed out", "lost tails, timed out"),
         Cause::LossByTimeout => ("a timeout", "timeouts"),
         Cause::LostRetransmission => ("a lost retransmission", "lost retransmissions"),
-        Cause::Reordering => ("reordering", "times reordering"),
+        Cause::Reordering => ("reordering", ""),
         Cause::DelaySpike => ("a delay spike", "delay spikes"),
-        Cause::LostAcks => ("lost ACKs", "times lost ACKs"),
-        Cause::LateOrLostAcks => ("late or lost ACKs", "times late or lost ACKs"),
+        Cause::LostAcks => ("lost ACKs", ""),
+        Cause::LateOrLostAcks => ("late or lost ACKs", ""),
         Cause::PathMtu => ("a segment too large", "segments too large"),
         Cause::ZeroWindow => ("a zero window", "zero windows"),
         Cause::Unknown => ("an unexplained episode", "unexplained episodes"),

@@ -1,6 +1,6 @@
 //! How the time of connections was spent, and what the capture does not show of it.
 
-use super::super::facts::Facts;
+use super::super::facts::{CapturedAt, Facts};
 use super::super::words::{capitalized, count, duration, list, percent_of};
 use recoup_trace::finding::{SenderState, WhyUnknown};
 use std::cmp::Reverse;
@@ -110,4 +110,13 @@ pub fn unknown(facts: &Facts) -> Vec<String> {
         )
     };
     noticeable.map(sentence).collect()
+}
+
+/// What the capture point hides of handshakes.
+pub fn invisible_syns(facts: &Facts) -> Option<String> {
+    let at_server = facts.captured_at[CapturedAt::Server as usize];
+    (at_server > 0).then(|| {
+        "a SYN that was lost on its way to the server is not in a capture taken at the server"
+            .into()
+    })
 }

@@ -8,7 +8,8 @@
 //! what is outstanding, and what the handshake agreed on. Then [`ConnectionState::enter_window`] forgets
 //! what was counted.
 
-use super::{Completion, ConnectionState};
+use super::ConnectionState;
+use super::handshake::Completion;
 use crate::finding::{Connection, Opening};
 use crate::follow::TimedPacket;
 use crate::follow::direction::DirectionState;
