@@ -6,18 +6,15 @@ mod state;
 mod views;
 
 use crate::Failure;
-use crate::capture_args::CaptureArgs;
+use crate::analysis_args::AnalysisArgs;
 use crate::output::{Format, check_terminal, format_of_output, format_parser};
 use plot::plot;
 pub use progress::CaptureBar;
 use recoup_lab::analysis::{AllConnections, AllRetransmissions, Continued, Summary};
 use recoup_lab::output_file::same_file;
-use recoup_lab::profile::parse_profile;
-use recoup_lab::quantity::parse_duration;
 use recoup_trace::analyze::Settings;
 use state::go_on;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 use views::{Printable, show};
 
 const HELP: &str = "\
@@ -72,7 +69,7 @@ pub struct Args {
     #[arg(required_unless_present_any = ["state", "merge_state"], value_name = "CAPTURE")]
     captures: Vec<PathBuf>,
     #[command(flatten)]
-    part: CaptureArgs,
+    analysis: AnalysisArgs,
     /// Analyze all files as one capture, in the order of their times
     #[arg(long)]
     join: bool,
@@ -116,22 +113,6 @@ pub struct Args {
     /// Add the totals in this file, which --state wrote for other connections; may be repeated
     #[arg(long, value_name = "FILE", conflicts_with_all = ["plot", "connections", "retransmissions"])]
     merge_state: Vec<PathBuf>,
-    /// Explain every sender by this profile, such as linux-6 or linux-3.17+tlp [default: for each
-    /// sender, the profile that explains most]
-    #[arg(long, value_name = "PROFILE")]
-    profile: Option<String>,
-    /// Consider a connection over after this long without a packet
-    #[arg(
-        long,
-        value_name = "TIME",
-        default_value = "15min",
-        value_parser = idle,
-        allow_hyphen_values = true
-    )]
-    idle: Duration,
-    /// Number of threads that read and analyze [default: one per core]
-    #[arg(long, value_name = "N", value_parser = threads, allow_hyphen_values = true)]
-    threads: Option<usize>,
 }
 
 impl Args {
@@ -155,26 +136,13 @@ impl Args {
     }
 }
 
-fn idle(text: &str) -> Result<Duration, String> {
-    match parse_duration(text)? {
-        Duration::ZERO => Err("expected more than 0".into()),
-        idle => Ok(idle),
-    }
-}
-
 fn connection(text: &str) -> Result<u64, String> {
     let number = text.parse();
     number.map_err(|_| "expected a connection's number, from 0".into())
 }
 
-fn threads(text: &str) -> Result<usize, String> {
-    let number = text.parse().ok();
-    let number = number.filter(|number| (1..=1024).contains(number));
-    number.ok_or_else(|| "expected a number from 1 to 1024".into())
-}
-
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let settings = settings(args)?;
+    let settings = args.analysis.settings()?;
     check_paths(args)?;
     if let Some(number) = args.plot {
         plot(args, number, &settings)
@@ -195,22 +163,6 @@ fn show_view<V: Printable + Continued<Shown: Printable>>(
         true => go_on::<V>(args, settings),
         false => show::<V>(args, settings),
     }
-}
-
-fn settings(args: &Args) -> Result<Settings, Failure> {
-    let usual = Settings::default();
-    let profile = args.profile.as_deref().map(|text| {
-        parse_profile(text).map_err(|e| {
-            let all = "`recoup profiles` lists what there is";
-            Failure::Wrong(format!("--profile {text}: {e} ({all})"))
-        })
-    });
-    args.part.apply(Settings {
-        profile: profile.transpose()?,
-        idle: args.idle,
-        threads: args.threads.map_or(usual.threads, |n| n - 1),
-        ..usual
-    })
 }
 
 /// Checks that standard input is read once, that no capture is overwritten, and that a terminal gets

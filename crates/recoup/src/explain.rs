@@ -1,7 +1,7 @@
 //! `recoup explain`.
 
+use crate::analysis_args::AnalysisArgs;
 use crate::analyze::progress::CaptureBar;
-use crate::capture_args::CaptureArgs;
 use crate::output::{Format, Output, format_of_output, format_parser};
 use crate::{Failure, console, interrupt};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -50,7 +50,7 @@ pub struct Args {
     #[arg(long, value_name = "N")]
     connection: Option<u64>,
     #[command(flatten)]
-    part: CaptureArgs,
+    analysis: AnalysisArgs,
     /// Which connections come first
     #[arg(long, value_name = "ORDER", default_value = "time-lost", value_parser = order())]
     sort: SortBy,
@@ -114,7 +114,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let format = args.format()?;
     recoup_api::analyze::check(&args.captures)?;
     let output = Output::create(&args.output)?;
-    let settings = args.part.apply(Settings::default())?;
+    let settings = args.analysis.settings()?;
     match (format, args.connection) {
         (Format::Html, _) => page(args, &settings, output),
         (_, Some(number)) => one_connection(args, number, &settings, output),

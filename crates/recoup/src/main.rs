@@ -1,7 +1,7 @@
 //! The command line: it parses arguments, calls the libraries and prints results.
 
+mod analysis_args;
 mod analyze;
-mod capture_args;
 mod console;
 mod drill;
 #[cfg(target_os = "linux")]

@@ -113,7 +113,7 @@ fn captured_at(facts: &Facts) -> Option<String> {
 fn finding(facts: &Facts) -> String {
     let (lost, all) = (facts.lost.total(), facts.connection_time);
     match facts.connections {
-        0 => return "The capture holds no TCP connection.".into(),
+        0 => return "There is no TCP connection.".into(),
         _ if lost.is_zero() => return "No connection lost time.".into(),
         _ => {}
     }

@@ -252,7 +252,7 @@ fn what_holds_a_sender_up_is_trouble_without_losses() {
 fn an_empty_capture_has_nothing_to_explain() {
     let report = Report::new(&analyzed(Facts::new(SortBy::TimeLost, 5)));
     assert_eq!(report.heading, "web1.pcap: 0 ms, 0 connections, 0 bytes");
-    assert_eq!(report.finding, "The capture holds no TCP connection.");
+    assert_eq!(report.finding, "There is no TCP connection.");
 }
 
 #[test]

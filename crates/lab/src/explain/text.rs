@@ -105,26 +105,45 @@ pub fn most_lines(mut lines: Vec<String>, most: usize) -> Vec<String> {
     lines
 }
 
+/// Units, which stay on the line of their number.
+const UNITS: [&str; 8] = ["%", "ms", "s", "min", "h", "kB", "MB", "GB"];
+
 /// Breaks a text at spaces. All lines but the first begin with `indent` spaces.
 pub(super) fn wrap(text: &str, indent: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();
     let mut has_word = false;
-    for word in text.split(' ') {
+    for word in words(text) {
         let width = line.chars().count() + 1 + word.chars().count();
         if has_word && !word.is_empty() && width > WIDTH && line.trim().chars().count() > 0 {
             lines.push(std::mem::replace(&mut line, " ".repeat(indent)));
-            line.push_str(word);
+            line.push_str(&word);
             continue;
         }
         if has_word {
             line.push(' ');
         }
-        line.push_str(word);
+        line.push_str(&word);
         has_word = true;
     }
     lines.push(line);
     lines
+}
+
+/// The parts of a text that a line keeps together.
+fn words(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        let is_unit = UNITS.contains(&word.trim_end_matches([',', '.', ';', ':', ')']));
+        match words.last_mut() {
+            Some(number) if is_unit && number.ends_with(|last: char| last.is_ascii_digit()) => {
+                number.push(' ');
+                number.push_str(word);
+            }
+            _ => words.push(word.into()),
+        }
+    }
+    words
 }
 
 #[cfg(test)]
@@ -139,6 +158,13 @@ mod tests {
         assert!(lines[0].starts_with("  1. Lost SYNs  word"));
         assert!(lines[1].starts_with("                word"), "{lines:?}");
         assert!(lines.iter().all(|line| line.chars().count() <= WIDTH));
+        // A number and its unit stay together.
+        let text = format!("{} 11 %, and more", "x".repeat(WIDTH - 4));
+        assert!(
+            wrap(&text, 2)[1].starts_with("  11 %, and"),
+            "{:?}",
+            wrap(&text, 2)
+        );
         assert_eq!(wrap("short", 4), ["short"]);
         assert_eq!(wrap("", 4), [""]);
     }

@@ -140,6 +140,8 @@ fn wrong_use_takes_one_line() {
         (&["explain", SENDER, "--sort", "lost"], "time-lost"),
         (&["explain", SENDER, "--filter", "port x"], "port"),
         (&["explain", "--demo", SENDER], "--demo"),
+        (&["explain", SENDER, "--profile", "linux-5"], "linux-6"),
+        (&["explain", SENDER, "--threads", "0"], "from 1 to 1024"),
     ] {
         let outcome = dir.recoup(args);
         assert_eq!(outcome.status, Some(2), "{args:?}: {}", outcome.stderr);

@@ -1,0 +1,90 @@
+//! How a capture is analyzed, and which part of it.
+
+use crate::Failure;
+use recoup_lab::filter::Filter;
+use recoup_lab::profile::parse_profile;
+use recoup_lab::quantity::parse_duration;
+use recoup_lab::time_window::{arguments, parse_time};
+use recoup_trace::analyze::{ConnectionFilter, Settings, TimeMark, TimeWindow};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How a capture is analyzed, and which part of it.
+#[derive(clap::Args)]
+pub struct AnalysisArgs {
+    /// Analyze only these connections: an expression of tcpdump, such as 'net 10.0.0.0/8 and port 443'
+    #[arg(long, value_name = "EXPRESSION", allow_hyphen_values = true)]
+    filter: Option<Filter>,
+    /// Analyze only packets from this time on: a duration after the first segment, such as 5s, or a
+    /// time in UTC, such as 2026-11-22T10:00:00Z
+    #[arg(long, value_name = "TIME", value_parser = parse_time, allow_hyphen_values = true)]
+    from: Option<TimeMark>,
+    /// Analyze only packets before this time
+    #[arg(long, value_name = "TIME", value_parser = parse_time, allow_hyphen_values = true)]
+    to: Option<TimeMark>,
+    /// Explain every sender by this profile, such as linux-6 or linux-3.17+tlp [default: for each
+    /// sender, the profile that explains most]
+    #[arg(long, value_name = "PROFILE")]
+    profile: Option<String>,
+    /// Consider a connection over after this long without a packet
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "15min",
+        value_parser = idle,
+        allow_hyphen_values = true
+    )]
+    idle: Duration,
+    /// Number of threads that read and analyze [default: one per core]
+    #[arg(long, value_name = "N", value_parser = threads, allow_hyphen_values = true)]
+    threads: Option<usize>,
+}
+
+impl AnalysisArgs {
+    /// The settings of the analysis.
+    ///
+    /// # Errors
+    /// An unknown profile, or a window that ends before it begins.
+    pub fn settings(&self) -> Result<Settings, Failure> {
+        let window = TimeWindow {
+            from: self.from,
+            to: self.to,
+        };
+        if window.is_empty() {
+            let line = format!(
+                "{}: no time in between: expected --from before --to",
+                arguments(&window)
+            );
+            return Err(Failure::Wrong(line));
+        }
+        let profile = self.profile.as_deref().map(|text| {
+            parse_profile(text).map_err(|e| {
+                let all = "`recoup profiles` lists what there is";
+                Failure::Wrong(format!("--profile {text}: {e} ({all})"))
+            })
+        });
+        let filter = self.filter.clone();
+        let usual = Settings::default();
+        Ok(Settings {
+            profile: profile.transpose()?,
+            idle: self.idle,
+            threads: self.threads.map_or(usual.threads, |n| n - 1),
+            filter: filter.map(|filter| Arc::new(filter) as Arc<dyn ConnectionFilter>),
+            window,
+            ..usual
+        })
+    }
+}
+
+fn idle(text: &str) -> Result<Duration, String> {
+    match parse_duration(text)? {
+        Duration::ZERO => Err("expected more than 0".into()),
+        idle => Ok(idle),
+    }
+}
+
+fn threads(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok();
+    let number = number.filter(|number| (1..=1024).contains(number));
+    number.ok_or_else(|| "expected a number from 1 to 1024".into())
+}
