@@ -1,97 +1,16 @@
 //! Parses filters: recursive descent over words, each with its position.
 
+use super::words::{
+    Shown, UNSUPPORTED, WORDS, Word, decimal, dotted, is_known, is_value, ones, port, range, words,
+};
 use super::{Chain, Filter, Joint, Net, Operand, Side, Term, Test};
 use crate::suggest::did_you_mean;
-use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 use thiserror::Error;
 
 /// The deepest nesting of parentheses.
 const DEEPEST: usize = 64;
-
-/// The longest part of a word that an error shows, in characters.
-const LONGEST_SHOWN: usize = 60;
-
-/// The words that may begin a term.
-const WORDS: &[&str] = &[
-    "host",
-    "net",
-    "port",
-    "portrange",
-    "src",
-    "dst",
-    "ip",
-    "ip6",
-    "tcp",
-    "not",
-];
-
-/// Words of pcap-filter(7) for what is no property of a TCP connection.
-const UNSUPPORTED: &[&str] = &[
-    "ah",
-    "aarp",
-    "arp",
-    "atalk",
-    "broadcast",
-    "byte",
-    "carp",
-    "clns",
-    "decnet",
-    "dir",
-    "direction",
-    "esp",
-    "ether",
-    "fddi",
-    "gateway",
-    "geneve",
-    "greater",
-    "hlen",
-    "icmp",
-    "icmp6",
-    "ifname",
-    "igmp",
-    "igrp",
-    "inbound",
-    "ipx",
-    "iso",
-    "isis",
-    "lat",
-    "len",
-    "less",
-    "link",
-    "llc",
-    "moprc",
-    "mopdl",
-    "mpls",
-    "multicast",
-    "netbeui",
-    "on",
-    "outbound",
-    "pim",
-    "pppoed",
-    "pppoes",
-    "ppp",
-    "proto",
-    "protochain",
-    "radio",
-    "rarp",
-    "reason",
-    "rnr",
-    "ruleset",
-    "rulenum",
-    "sctp",
-    "slip",
-    "stp",
-    "subtype",
-    "tr",
-    "type",
-    "udp",
-    "vlan",
-    "vrrp",
-    "wlan",
-    "action",
-];
 
 /// Why a text is no filter, in one line.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -101,14 +20,6 @@ pub struct FilterError {
     pub column: usize,
     /// What was found there, and what was expected.
     pub what: String,
-}
-
-/// A word, an operator or a parenthesis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Word<'a> {
-    text: &'a str,
-    /// In bytes.
-    at: usize,
 }
 
 /// The qualifiers of a primitive.
@@ -154,32 +65,6 @@ impl FromStr for Filter {
             }
         }
     }
-}
-
-/// Splits a text into words. An operator needs no spaces around it.
-fn words(text: &str) -> Vec<Word<'_>> {
-    let mut words = Vec::new();
-    let mut at = 0;
-    while let Some(first) = text[at..].chars().next() {
-        let rest = &text[at..];
-        let length = match first {
-            c if c.is_whitespace() => {
-                at += c.len_utf8();
-                continue;
-            }
-            _ if rest.starts_with("&&") || rest.starts_with("||") => 2,
-            '(' | ')' | '!' | '/' | '&' | '|' => 1,
-            _ => rest
-                .find(|c: char| c.is_whitespace() || "()!/&|".contains(c))
-                .unwrap_or(rest.len()),
-        };
-        words.push(Word {
-            text: &rest[..length],
-            at,
-        });
-        at += length;
-    }
-    words
 }
 
 struct Parser<'a> {
@@ -694,72 +579,4 @@ impl Net {
             mask: u128::MAX,
         }
     }
-}
-
-/// A word as an error shows it: short, and without control characters.
-struct Shown<'a>(&'a str);
-
-impl fmt::Display for Shown<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for c in self.0.chars().take(LONGEST_SHOWN) {
-            match c.is_control() {
-                true => write!(f, "{}", c.escape_default())?,
-                false => write!(f, "{c}")?,
-            }
-        }
-        match self.0.chars().nth(LONGEST_SHOWN) {
-            Some(_) => f.write_str("…"),
-            None => Ok(()),
-        }
-    }
-}
-
-/// Whether a word is an address, a port or the like, and no word of the language.
-fn is_value(text: &str) -> bool {
-    let begins_as_value = text.starts_with(|c: char| c.is_ascii_digit()) || text.contains(':');
-    begins_as_value && !text.contains('[')
-}
-
-/// Whether a word has a meaning in filters.
-fn is_known(text: &str) -> bool {
-    let other = [
-        "and", "&&", "or", "||", "!", "(", ")", "/", "&", "|", "mask",
-    ];
-    WORDS.contains(&text) || other.contains(&text) || UNSUPPORTED.contains(&text)
-}
-
-/// A decimal number without leading zeros: libpcap reads those as octal.
-fn decimal(text: &str) -> Option<u32> {
-    let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
-    let is_octal = text.len() > 1 && text.starts_with('0');
-    text.parse().ok().filter(|_| is_plain && !is_octal)
-}
-
-fn port(text: &str) -> Option<u16> {
-    decimal(text).and_then(|port| port.try_into().ok())
-}
-
-/// Two ports, the lower one first.
-fn range(text: &str) -> Option<[u16; 2]> {
-    let (first, last) = text.split_once('-')?;
-    let (first, last) = (port(first)?, port(last)?);
-    Some([first.min(last), first.max(last)])
-}
-
-/// The first one to four bytes of an IPv4 address, and how many there are. The others are 0.
-fn dotted(text: &str) -> Option<(u32, u32)> {
-    let (mut address, mut count) = (0, 0);
-    for part in text.split('.') {
-        let byte = decimal(part).filter(|byte| *byte < 256 && count < 4)?;
-        address = address << 8 | byte;
-        count += 1;
-    }
-    Some((address << (8 * (4 - count)), count))
-}
-
-/// A mask of `width` bits whose first `length` are ones.
-fn ones(length: u32, width: u32) -> u128 {
-    let all = u128::MAX >> (128 - width);
-    let zeros = width - length.min(width);
-    all.checked_shr(zeros).map_or(0, |rest| rest << zeros)
 }
