@@ -378,7 +378,7 @@ pub(super) fn trigger_name(trigger: Option<Trigger>) -> &'static str {
 }
 
 /// In milliseconds.
-pub(super) fn ms(time: Duration) -> f64 {
+pub(crate) fn ms(time: Duration) -> f64 {
     time.as_nanos() as f64 / 1e6
 }
 

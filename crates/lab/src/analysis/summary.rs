@@ -358,7 +358,8 @@ impl SlowConnection {
     }
 }
 
-fn add_all<const N: usize>(mine: &mut [u64; N], theirs: &[u64; N]) {
+/// Adds each number to the one in its place.
+pub(crate) fn add_all<const N: usize>(mine: &mut [u64; N], theirs: &[u64; N]) {
     for (mine, theirs) in mine.iter_mut().zip(theirs) {
         *mine += theirs;
     }

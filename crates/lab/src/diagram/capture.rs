@@ -16,13 +16,13 @@
 mod connection;
 mod explained;
 mod list;
-pub(crate) mod memory;
+mod memory;
 
 pub use explained::draw_connections;
 
-use super::source::{Choice, Reading, Source, SourceError};
-use crate::analysis::{self, Analyzed, OneConnection};
-use memory::{Memory, Remembering};
+use super::source::{Choice, Directions, Reading, Source, SourceError};
+use crate::analysis::{self, Analyzed, ConnectionRow, OneConnection};
+use memory::{Memory, Recalled, Remembering};
 use recoup_trace::read::{Counts, PacketSource, ReadError};
 
 /// Draws a connection of a capture, with its findings. `capture` is the user's name for it. `first` is
@@ -44,19 +44,16 @@ pub fn draw<S: PacketSource, T: PacketSource>(
     let Some(row) = analyzed.findings.row() else {
         return Err(refuse(capture, &analyzed, choice, notes));
     };
-    // The second reading goes no further than the first.
-    let frames = analyzed.counts.frames;
-    let mut stopped = false;
-    let go_on = |source: &T| {
-        stopped = !analyzed.interrupted && !(reading.go_on)(source.taken());
-        !stopped && (!analyzed.interrupted || source.counts().frames < frames)
-    };
     let rows = std::slice::from_ref(row);
-    let second = again(analyzed.counts.clone())?;
-    let mut drawn = draw_connections(second, rows, choice.directions, usize::MAX, go_on);
-    if stopped {
-        notes.push("interrupted: not all of the connection is drawn".into());
-    }
+    let (mut drawn, interrupted) = read_again(
+        &analyzed,
+        again,
+        rows,
+        choice.directions,
+        usize::MAX,
+        reading,
+    )?;
+    notes.extend(interrupted);
     let mut source = drawn.pop().unwrap_or_default();
     notes.append(&mut source.notes);
     Ok(Source { notes, ..source })
@@ -72,19 +69,63 @@ pub fn draw_stream<S: PacketSource>(
     choice: &Choice,
     reading: &Reading<'_>,
 ) -> Result<Source, SourceError> {
+    let (mut source, note) = read_once(source, |first, again| {
+        draw(capture, first, again, choice, reading)
+    })?;
+    source.notes.extend(note);
+    Ok(source)
+}
+
+/// Draws these connections of a capture that was analyzed, from a second reading of it. Also returns a note
+/// if the user interrupts the reading.
+///
+/// # Errors
+/// If the capture cannot be opened again.
+pub(crate) fn read_again<V, T: PacketSource>(
+    analyzed: &Analyzed<V>,
+    again: impl FnOnce(Counts) -> Result<T, ReadError>,
+    rows: &[ConnectionRow],
+    directions: Directions,
+    most_packets: usize,
+    reading: &Reading<'_>,
+) -> Result<(Vec<Source>, Option<String>), ReadError> {
+    // The second reading goes no further than the first.
+    let frames = analyzed.counts.frames;
+    let mut stopped = false;
+    let go_on = |source: &T| {
+        stopped = !analyzed.interrupted && !(reading.go_on)(source.taken());
+        !stopped && (!analyzed.interrupted || source.counts().frames < frames)
+    };
+    let second = again(analyzed.counts.clone())?;
+    let drawn = draw_connections(second, rows, directions, most_packets, go_on);
+    let note = stopped.then(|| "interrupted: not everything is drawn".into());
+    Ok((drawn, note))
+}
+
+/// Reads a stream twice, as `twice` reads a file: a limited number of its packets is kept for the second
+/// reading. Also returns a note if there were more.
+///
+/// # Errors
+/// Those of `twice`.
+pub(crate) fn read_once<S: PacketSource, R, E>(
+    source: S,
+    twice: impl FnOnce(
+        Remembering<S>,
+        &mut dyn FnMut(Counts) -> Result<Recalled, ReadError>,
+    ) -> Result<R, E>,
+) -> Result<(R, Option<String>), E> {
     let memory = Memory::default();
     let first = Remembering {
         source,
         memory: memory.clone(),
     };
     let mut note = None;
-    let again = |counts| {
+    let mut again = |counts| {
         note = memory.note();
         Ok(memory.recall(counts))
     };
-    let mut source = draw(capture, first, again, choice, reading)?;
-    source.notes.extend(note);
-    Ok(source)
+    let result = twice(first, &mut again)?;
+    Ok((result, note))
 }
 
 /// Why no connection was chosen.

@@ -3,7 +3,7 @@
 use super::facts::{CapturedAt, Facts, lost_by};
 use super::order::Ranked;
 use super::report::Report;
-use crate::analysis::Analyzed;
+use crate::analysis::{Analyzed, ms};
 use crate::stats::Durations;
 use recoup_recovery::Trigger;
 use recoup_table::{Layout, Schema};
@@ -13,7 +13,6 @@ use recoup_trace::finding::{
 };
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
-use std::time::Duration;
 
 /// The document's name and version.
 const SCHEMA: Schema = Schema {
@@ -202,8 +201,4 @@ fn object(entries: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
         .into_iter()
         .map(|(name, value)| (name.to_owned(), value));
     Value::Object(entries.collect::<Map<String, Value>>())
-}
-
-fn ms(time: Duration) -> f64 {
-    time.as_nanos() as f64 / 1e6
 }

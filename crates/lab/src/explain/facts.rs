@@ -2,7 +2,7 @@
 //! capture, and the connections that lost most.
 
 use super::order::{SortBy, Worst};
-use crate::analysis::{Collector, Vantages, View, nearest_to_senders};
+use crate::analysis::{Collector, Vantages, View, add_all, nearest_to_senders};
 use crate::stats::Durations;
 use recoup_recovery::Trigger;
 use recoup_trace::analyze::Findings;
@@ -343,11 +343,5 @@ impl CauseFacts {
         self.detection.merge(&other.detection);
         self.rtt.merge(&other.rtt);
         self.segments += other.segments;
-    }
-}
-
-fn add_all<const N: usize>(mine: &mut [u64; N], theirs: &[u64; N]) {
-    for (mine, theirs) in mine.iter_mut().zip(theirs) {
-        *mine += theirs;
     }
 }

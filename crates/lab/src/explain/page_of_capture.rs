@@ -5,7 +5,7 @@ use super::order::{DRAWN, SortBy};
 use super::page::{Drawn, explanation_page};
 use crate::analysis::{self, AnalysisError, Analyzed, ConnectionRow};
 use crate::diagram::source::{Directions, Reading, Source};
-use crate::diagram::{Memory, Remembering, draw_connections};
+use crate::diagram::{read_again, read_once};
 use recoup_draw::page::{Direction, Page};
 use recoup_trace::analyze::Settings;
 use recoup_trace::read::{Counts, PacketSource, ReadError};
@@ -42,21 +42,22 @@ pub fn page_of<S: PacketSource, T: PacketSource>(
     let collector = || Facts::new(request.order, request.most).with_first(request.first);
     let go_on = |source: &S| (reading.go_on)(source.taken());
     let analyzed = analysis::run(capture, first, &settings, collector, go_on)?;
-    let drawn = match rows(&analyzed) {
-        rows if rows.is_empty() => Vec::new(),
-        rows => {
-            // The second reading goes no further than the first.
-            let frames = analyzed.counts.frames;
-            let go_on = |source: &T| match analyzed.interrupted {
-                true => source.counts().frames < frames,
-                false => (reading.go_on)(source.taken()),
-            };
-            let second = again(analyzed.counts.clone())?;
-            let drawn = draw_connections(second, &rows, Directions::All, MOST_PACKETS, go_on);
-            drawn.into_iter().map(Drawn::from).collect()
-        }
+    let rows = rows(&analyzed);
+    let (drawn, interrupted) = match rows.is_empty() {
+        true => (Vec::new(), None),
+        false => read_again(
+            &analyzed,
+            again,
+            &rows,
+            Directions::All,
+            MOST_PACKETS,
+            reading,
+        )?,
     };
-    Ok(explanation_page(&analyzed, drawn, request.order))
+    let drawn = drawn.into_iter().map(Drawn::from).collect();
+    let mut page = explanation_page(&analyzed, drawn, request.order);
+    page.notes.extend(interrupted);
+    Ok(page)
 }
 
 /// The same of a stream, which is read once: a limited number of its packets is kept.
@@ -69,17 +70,9 @@ pub fn page_of_stream<S: PacketSource>(
     request: PageRequest,
     reading: &Reading<'_>,
 ) -> Result<Page, AnalysisError> {
-    let memory = Memory::default();
-    let first = Remembering {
-        source,
-        memory: memory.clone(),
-    };
-    let mut note = None;
-    let again = |counts| {
-        note = memory.note();
-        Ok(memory.recall(counts))
-    };
-    let mut page = page_of(capture, first, again, request, reading)?;
+    let (mut page, note) = read_once(source, |first, again| {
+        page_of(capture, first, again, request, reading)
+    })?;
     page.notes.extend(note);
     Ok(page)
 }

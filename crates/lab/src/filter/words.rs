@@ -137,7 +137,7 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
-/// Whether a word is an address, a port or the like, and no word of the language.
+/// Whether a word is a value, such as an address or a port.
 pub(super) fn is_value(text: &str) -> bool {
     let begins_as_value = text.starts_with(|c: char| c.is_ascii_digit()) || text.contains(':');
     begins_as_value && !text.contains('[')
