@@ -1,0 +1,1 @@
+//! The rate and the queue of the path, where they were the limit.

@@ -1,0 +1,1 @@
+//! The packets of one connection, in stream offsets.
