@@ -12,6 +12,7 @@ pub mod output_file;
 pub mod profile;
 pub mod quantity;
 pub mod report;
+mod reread;
 pub mod run;
 pub mod scenario;
 pub mod settings;
