@@ -22,3 +22,4 @@ pub mod stats;
 pub mod study;
 pub mod suggest;
 pub mod time_window;
+pub mod whatif;
