@@ -109,7 +109,7 @@ pub struct PredictionRow {
     pub draws: u32,
     /// Packets whose fate was drawn.
     pub packets_drawn: f64,
-    /// Payload bytes sent beyond those of the base run.
+    /// IP bytes of both ends beyond those of the base run.
     pub extra_bytes: f64,
     /// Retransmissions beyond those of the base run.
     pub extra_retransmissions: f64,

@@ -35,6 +35,8 @@ pub(super) struct Candidate {
     pub cause: Option<Cause>,
     /// Whether it retransmitted, or lost time.
     pub has_trouble: bool,
+    /// The retransmissions of both ends, ordered by frame.
+    pub retransmissions: Vec<Retransmission>,
 }
 
 impl Candidate {
@@ -72,7 +74,7 @@ impl Candidates {
     }
 
     /// Adds a connection whose verdicts are final.
-    fn add(&mut self, connection: Connection) {
+    fn add(&mut self, connection: Connection, rows: &[Retransmission]) {
         let main = main_direction(&connection);
         // A merged file shows the connection at several points.
         if !connection.capture_point.is_nearest_to_sender(main) {
@@ -163,7 +165,7 @@ impl Findings for Candidates {
     fn connection(&mut self, connection: Connection, rows: &[Retransmission]) {
         self.vantages.add(&connection);
         let mut held = take(&mut self.held);
-        held.add(connection, rows, |connection, _| self.add(connection));
+        held.add(connection, rows, |connection, rows| self.add(connection, rows));
         self.held = held;
     }
 
@@ -193,7 +195,7 @@ impl Collector for Candidates {
 
     fn order(&mut self) {
         let held = take(&mut self.held);
-        held.release_all(|connection, _| self.add(connection));
+        held.release_all(|connection, rows| self.add(connection, rows));
         self.rows
             .sort_unstable_by_key(|row| (row.id, row.point.number));
     }
@@ -220,6 +222,7 @@ pub(super) mod tests {
             identified: Vec::new(),
             cause: None,
             has_trouble: false,
+            retransmissions: Vec::new(),
         }
     }
 

@@ -28,9 +28,9 @@ pub struct Changes {
     pub better: u64,
     /// Connections that end later by more than that.
     pub worse: u64,
-    /// Payload bytes sent without the mechanism, retransmissions included.
+    /// IP bytes that both ends send without the mechanism.
     pub bytes: u64,
-    /// Payload bytes sent with the mechanism beyond that; negative: fewer.
+    /// IP bytes with the mechanism beyond that; negative: fewer.
     pub extra_bytes: f64,
     /// Retransmissions without the mechanism.
     pub retransmissions: u64,

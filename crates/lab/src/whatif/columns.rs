@@ -125,7 +125,7 @@ fn costs(columns: Columns<Changes>) -> Columns<Changes> {
             (
                 "bytes",
                 "bytes",
-                "payload bytes sent without the mechanism, retransmissions included",
+                "IP bytes that both ends send without the mechanism",
             ),
             |c| Some(c.bytes),
         )
@@ -133,7 +133,7 @@ fn costs(columns: Columns<Changes>) -> Columns<Changes> {
             (
                 "extra_bytes",
                 "bytes",
-                "payload bytes sent with the mechanism beyond that",
+                "IP bytes that both ends send with the mechanism beyond that",
             ),
             |c| Some(c.extra_bytes),
         )
@@ -141,7 +141,7 @@ fn costs(columns: Columns<Changes>) -> Columns<Changes> {
             (
                 "extra_bytes_percent",
                 "%",
-                "extra bytes in percent of those sent without the mechanism",
+                "extra bytes in percent of the bytes without the mechanism",
             ),
             Changes::extra_bytes_percent,
         )
@@ -149,7 +149,7 @@ fn costs(columns: Columns<Changes>) -> Columns<Changes> {
             (
                 "retransmissions",
                 "segments",
-                "retransmissions without the mechanism",
+                "retransmissions without the mechanism, probes and extra copies included",
             ),
             |c| Some(c.retransmissions),
         )
@@ -257,7 +257,7 @@ fn prediction_values(columns: Columns<PredictionRow>) -> Columns<PredictionRow> 
         .real(("packets_drawn", "packets", "packets whose fate was drawn, mean of the draws"), |p| {
             Some(p.packets_drawn)
         })
-        .real(("extra_bytes", "bytes", "payload bytes sent beyond those of the base run"), |p| {
+        .real(("extra_bytes", "bytes", "IP bytes of both ends beyond those of the base run"), |p| {
             Some(p.extra_bytes)
         })
         .real(

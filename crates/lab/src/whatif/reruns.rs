@@ -11,9 +11,12 @@ use super::pools::Pools;
 use super::reasons::Reasons;
 use crate::run::in_parallel_with;
 use recoup_recovery::{Mechanisms, Profile};
-use recoup_whatif::loss::LossProcess;
-use recoup_whatif::{ConnectionPackets, Outcome, Recorded, Reproduced, Rerunner, record};
+use recoup_whatif::loss::{LossCounts, LossProcess};
+use recoup_whatif::{
+    ConnectionPackets, Mismatch, Outcome, Recorded, Reproduced, Rerunner, record,
+};
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -96,16 +99,16 @@ pub(super) struct Done {
 /// A connection that was run once under every mechanism.
 struct Begun {
     rerun: Rerun,
-    losses: LossProcess,
+    losses: LossCounts,
     /// What its draws need; `None` if nothing was drawn.
-    undecided: Option<(Recorded, Reproduced)>,
+    undecided: Option<(Arc<Recorded>, Reproduced)>,
 }
 
 /// Why a connection has no answer.
 enum Without {
     Refused(&'static str, String),
     /// The losses were still seen.
-    Apart(&'static str, String, LossProcess),
+    Apart(&'static str, String, LossCounts),
     Interrupted,
 }
 
@@ -151,17 +154,21 @@ impl Plan<'_> {
     /// Runs the connections whose answer rests on draws.
     fn draw_all(
         &self,
-        undecided: Vec<(Rerun, (Recorded, Reproduced))>,
+        undecided: Vec<(Rerun, (Arc<Recorded>, Reproduced))>,
         count: &AtomicU64,
         done: &mut Done,
     ) {
         let pools = &done.pools;
+        let capture = pools.of_capture();
         let draw = |rerunner: &mut Rerunner, i: usize| {
             let (rerun, (recorded, reproduced)) = &undecided[i];
             let goes_on = (self.go_on)(count.fetch_add(1, Ordering::Relaxed));
-            Ok::<_, Infallible>(
-                goes_on.then(|| self.draw(rerunner, rerun, recorded, reproduced, pools)),
-            )
+            let draw = || {
+                let peer = self.candidates[rerun.candidate].peer_address();
+                let losses = pools.process(&capture, peer, recorded.losses());
+                self.draw(rerunner, rerun, recorded, reproduced, &losses)
+            };
+            Ok::<_, Infallible>(goes_on.then(draw))
         };
         let Ok(drawn) = in_parallel_with(undecided.len(), self.threads, Rerunner::new, draw);
         for rerun in drawn {
@@ -175,23 +182,18 @@ impl Plan<'_> {
     /// Runs a connection once under every mechanism.
     fn begin(&self, rerunner: &mut Rerunner, task: &Task) -> Result<Begun, Without> {
         let candidate = &self.candidates[task.candidate];
-        let recorded = record(&task.packets, candidate.sender)
+        let recorded = record(&task.packets, candidate.sender, &candidate.retransmissions)
             .map_err(|why| Without::Refused(why.name(), why.to_string()))?;
+        let recorded = Arc::new(recorded);
         let order = self.bases.order(candidate);
         let profiles = order.iter().map(|i| self.bases.known()[*i].clone());
         let profiles: Vec<Profile> = profiles.collect();
-        let reproduced = rerunner.reproduce(&recorded, &profiles).map_err(|why| {
-            Without::Apart(why.name(), why.to_string(), recorded.losses().clone())
-        })?;
-        let base = &profiles[reproduced.profile];
-        let Some(base_fct) = reproduced.base.fct else {
-            let about = "its own rerun does not complete".into();
-            return Err(Without::Apart(
-                "incomplete",
-                about,
-                recorded.losses().clone(),
-            ));
+        let apart = |why: Mismatch| {
+            Without::Apart(why.name(), apart_about(why).into(), recorded.losses().clone())
         };
+        let reproduced = rerunner.reproduce(&recorded, &profiles).map_err(apart)?;
+        let base = &profiles[reproduced.profile];
+        let base_fct = reproduced.base.fct.ok_or(apart(Mismatch::Incomplete))?;
         let mut rerun = Rerun {
             candidate: task.candidate,
             base: order[reproduced.profile],
@@ -204,13 +206,13 @@ impl Plan<'_> {
             predictions: Vec::with_capacity(self.alternatives.0.len()),
         };
         let mut is_drawn = false;
+        let losses = LossProcess::of(recorded.losses());
         for mechanisms in self.alternatives.on(base.mechanisms()) {
             let Some(mechanisms) = mechanisms else {
                 rerun.predictions.push(Some(Prediction::default()));
                 continue;
             };
-            let losses = recorded.losses();
-            let run = rerunner.run(&recorded, &reproduced, &mechanisms, losses, self.seed);
+            let run = rerunner.run(&recorded, &reproduced, &mechanisms, &losses, self.seed);
             let prediction = Prediction::of(&reproduced.base, &[run]);
             // The draws come later, from the pooled losses.
             is_drawn |= prediction.is_none_or(|one| one.packets_drawn > 0.0);
@@ -229,13 +231,12 @@ impl Plan<'_> {
         &self,
         rerunner: &mut Rerunner,
         rerun: &Rerun,
-        recorded: &Recorded,
+        recorded: &Arc<Recorded>,
         reproduced: &Reproduced,
-        pools: &Pools,
+        losses: &LossProcess,
     ) -> Rerun {
         let mut rerun = rerun.clone();
         let candidate = &self.candidates[rerun.candidate];
-        let losses = pools.process(candidate.peer_address(), recorded.losses());
         let base = &self.bases.known()[rerun.base];
         let all = self.alternatives.on(base.mechanisms());
         for (prediction, mechanisms) in rerun.predictions.iter_mut().zip(all) {
@@ -245,7 +246,7 @@ impl Plan<'_> {
             };
             let runs = (0..self.draws).map(|draw| {
                 let seed = seed(self.seed, candidate.id, draw);
-                rerunner.run(recorded, reproduced, &mechanisms, &losses, seed)
+                rerunner.run(recorded, reproduced, &mechanisms, losses, seed)
             });
             let runs: Vec<Outcome> = runs.collect();
             *prediction = Prediction::of(&reproduced.base, &runs);
@@ -300,6 +301,16 @@ impl Prediction {
             extra_retransmissions: extra(|run| run.retransmissions),
             extra_spurious: extra(|run| run.spurious),
         })
+    }
+}
+
+/// Why a connection is reported apart, in words that hold for all of its kind.
+fn apart_about(why: Mismatch) -> &'static str {
+    match why {
+        Mismatch::NoProfile => "no profile is known",
+        Mismatch::Incomplete => "their own rerun does not deliver all data",
+        Mismatch::Retransmissions { .. } => "their own rerun retransmits other data",
+        Mismatch::Duration { .. } => "the duration of their own rerun differs by more than 5 %",
     }
 }
 
