@@ -96,6 +96,7 @@ impl Candidates {
             identified: identified(&direction.profile),
             cause: main_cause(&direction.lost),
             has_trouble: direction.retransmissions.total() > 0 || !direction.lost.total().is_zero(),
+            retransmissions: rows.to_vec(),
             point: connection.capture_point,
         });
     }
@@ -165,7 +166,9 @@ impl Findings for Candidates {
     fn connection(&mut self, connection: Connection, rows: &[Retransmission]) {
         self.vantages.add(&connection);
         let mut held = take(&mut self.held);
-        held.add(connection, rows, |connection, rows| self.add(connection, rows));
+        held.add(connection, rows, |connection, rows| {
+            self.add(connection, rows)
+        });
         self.held = held;
     }
 

@@ -12,9 +12,7 @@ use super::reasons::Reasons;
 use crate::run::in_parallel_with;
 use recoup_recovery::{Mechanisms, Profile};
 use recoup_whatif::loss::{LossCounts, LossProcess};
-use recoup_whatif::{
-    ConnectionPackets, Mismatch, Outcome, Recorded, Reproduced, Rerunner, record,
-};
+use recoup_whatif::{ConnectionPackets, Mismatch, Outcome, Recorded, Reproduced, Rerunner, record};
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -189,7 +187,11 @@ impl Plan<'_> {
         let profiles = order.iter().map(|i| self.bases.known()[*i].clone());
         let profiles: Vec<Profile> = profiles.collect();
         let apart = |why: Mismatch| {
-            Without::Apart(why.name(), apart_about(why).into(), recorded.losses().clone())
+            Without::Apart(
+                why.name(),
+                apart_about(why).into(),
+                recorded.losses().clone(),
+            )
         };
         let reproduced = rerunner.reproduce(&recorded, &profiles).map_err(apart)?;
         let base = &profiles[reproduced.profile];
