@@ -74,11 +74,7 @@ impl Case {
             },
             server: config,
             timers: TimerModel::Exact,
-            workload: Workload {
-                response: self.segments * 1448,
-                close: false,
-                ..Workload::default()
-            },
+            workload: Workload::exchange(300, self.segments * 1448),
         };
         let mut simulation = Simulation::new(&self.path()).unwrap();
         let flow = |flow| {
@@ -157,6 +153,7 @@ impl Watch {
                     Fate::Arrived(Arrival {
                         echo,
                         ack: is_acknowledged.then_some(Duration::ZERO),
+                        ack_lost: false,
                         in_order: true,
                         held: Duration::from_millis(u64::from(is_held)),
                         duplicates: 0,

@@ -60,6 +60,7 @@ fn arrival(sent: Instant) -> Arrival {
     Arrival {
         echo: sent + Duration::from_millis(20),
         ack: None,
+        ack_lost: false,
         in_order: true,
         held: Duration::ZERO,
         duplicates: 0,
