@@ -118,7 +118,7 @@ fn sure_delays(all: &[Transmission], heard: &[Option<Heard>], overtaken: &[bool]
         }
         let next = all.get(index + 1);
         let is_followed = next.is_some_and(|next| next.sent.since(sent.sent) < LEAST_ACK_DELAY);
-        let is_at_once = waits || !heard.in_order || sent.copy > 1 || is_followed;
+        let is_at_once = waits || !heard.in_order || is_followed;
         let is_sure = is_at_once && !overtaken[index];
         waits = false;
         if is_sure {
