@@ -1,20 +1,11 @@
 //! The truth: the same flows over the same network under two mechanisms.
 
-use crate::networks::{Network, Pair};
-use recoup_lab::capture::{Capture, CapturePaths};
-use recoup_recovery::Profile;
-use recoup_sim::{NoObserver, Simulation};
+use super::networks::{Network, Pair};
 use recoup_tcp::flow::FlowRecord;
-use recoup_units::FlowId;
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
-
-/// The seed of everything random.
-const SEED: u64 = 1;
-
-/// The port of the first flow's client in the captures; each flow has the next one.
-const FIRST_PORT: u64 = 32_768;
 
 /// What a flow cost under one mechanism.
 #[derive(Clone, Copy, Debug)]
@@ -142,89 +133,95 @@ impl Truth<'_> {
     }
 }
 
-/// The flows of a network, under as many mechanisms as asked for. Each mechanism runs once.
-pub struct Reruns<'a> {
+impl From<&FlowRecord> for Cost {
+    fn from(record: &FlowRecord) -> Self {
+        Self {
+            fct_ms: record.fct.expect("a complete flow").as_secs_f64() * 1e3,
+            segments_sent: record.segments_sent,
+            retransmissions: record.counters.retransmissions.total(),
+            spurious: record.spurious,
+            dropped: record.packets_dropped,
+        }
+    }
+}
+
+/// The flows of one run: the client's port in the capture, if there is one, and the cost.
+pub type Run = Vec<(u64, Cost)>;
+
+/// What runs the flows of a network.
+pub trait Stage {
+    /// Runs the first `flows` flows with these mechanisms at the server, which sends the data. There the
+    /// capture is taken, too.
+    fn run(&self, network: &Network, flows: u64, server: &str, capture: Option<&Path>) -> Run;
+}
+
+/// The flows of a network under as many mechanisms as asked for. Each mechanism runs once, those of `captured` with a capture.
+pub struct Reruns<'a, S> {
+    stage: S,
     network: &'a Network,
     flows: u64,
     folder: PathBuf,
-    captured: Vec<(&'static str, PathBuf, Vec<FlowRecord>)>,
+    captured: &'a [&'static str],
+    runs: HashMap<&'static str, Run>,
 }
 
-impl<'a> Reruns<'a> {
+impl<'a, S: Stage> Reruns<'a, S> {
     /// Captures go into `folder`.
-    pub fn new(network: &'a Network, flows: u64, folder: &Path) -> Self {
+    pub fn new(
+        stage: S,
+        network: &'a Network,
+        flows: u64,
+        captured: &'a [&'static str],
+        folder: &Path,
+    ) -> Self {
+        let folder = folder.join("captures");
+        fs::create_dir_all(&folder).expect("a folder");
         Self {
+            stage,
             network,
             flows,
-            folder: folder.join("captures"),
-            captured: Vec::new(),
+            folder,
+            captured,
+            runs: HashMap::new(),
         }
     }
 
+    /// The flows under both mechanisms of a pair.
     pub fn truth(&mut self, pair: &'a Pair) -> Truth<'a> {
-        let (capture, base) = self.captured(pair.base);
-        let other = self.run(pair, None);
-        let flows = base.iter().zip(&other).enumerate();
-        let flows = flows.map(|(number, (base, other))| {
-            let number = number as u64;
+        let [base, other] = [pair.base, pair.other].map(|server| self.run(server));
+        let flows = (0..).zip(base.iter().zip(&other));
+        let flows = flows.map(|(number, ((port, base), (_, other)))| {
             let settings = self.network.flow(number).settings;
             FlowTruth {
-                port: FIRST_PORT + number,
+                port: *port,
                 rtt_ms: settings.rtt.as_secs_f64() * 1e3,
                 segments: settings.segments,
                 ack: settings.get("ack").unwrap_or_default(),
-                base: cost(base),
-                other: cost(other),
+                base: *base,
+                other: *other,
             }
         });
         Truth {
             network: self.network,
             pair,
-            capture,
+            capture: self.capture(pair.base),
             flows: flows.collect(),
         }
     }
 
-    fn captured(&mut self, base: &'static str) -> (PathBuf, Vec<FlowRecord>) {
-        if let Some((_, path, records)) = self.captured.iter().find(|(of, ..)| *of == base) {
-            return (path.clone(), records.clone());
+    fn capture(&self, server: &str) -> PathBuf {
+        let name = format!("{}.{server}.pcap", self.network.file_name());
+        self.folder.join(name)
+    }
+
+    fn run(&mut self, server: &'static str) -> Run {
+        if let Some(run) = self.runs.get(server) {
+            return run.clone();
         }
-        let name = format!("{}.{base}", self.network.file_name());
-        let paths = CapturePaths::new(&self.folder, &name);
-        let mut capture = Capture::create(&paths).expect("a capture");
-        let same = Pair { base, other: base };
-        let records = self.run(&same, Some(&mut capture));
-        capture.finish().expect("a capture");
-        fs::remove_file(&paths.client).expect("a capture");
-        self.captured
-            .push((base, paths.server.clone(), records.clone()));
-        (paths.server, records)
-    }
-
-    /// Runs all flows with the client under the pair's base and the server under its other mechanism.
-    fn run(&self, pair: &Pair, mut capture: Option<&mut Capture>) -> Vec<FlowRecord> {
-        let [base, other] =
-            [pair.base, pair.other].map(|name| name.parse::<Profile>().expect("a profile"));
-        let run = |number| {
-            let flow = self.network.flow(number);
-            let mut spec = flow.settings.flow(&base);
-            spec.server = flow.settings.flow(&other).server;
-            let mut simulation = Simulation::new(&flow.path).expect("a path");
-            match &mut capture {
-                Some(capture) => simulation.run(&spec, SEED, FlowId(number), *capture),
-                None => simulation.run(&spec, SEED, FlowId(number), &mut NoObserver),
-            }
-        };
-        (0..self.flows).map(run).collect()
-    }
-}
-
-fn cost(record: &FlowRecord) -> Cost {
-    Cost {
-        fct_ms: record.fct.expect("a complete flow").as_secs_f64() * 1e3,
-        segments_sent: record.segments_sent,
-        retransmissions: record.counters.retransmissions.total(),
-        spurious: record.spurious,
-        dropped: record.packets_dropped,
+        let path = self.capture(server);
+        let path = self.captured.contains(&server).then_some(&*path);
+        let run = self.stage.run(self.network, self.flows, server, path);
+        self.runs.insert(server, run.clone());
+        run
     }
 }

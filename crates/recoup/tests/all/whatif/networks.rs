@@ -98,6 +98,49 @@ pub const PAIRS: [Pair; 6] = [
     pair("linux-6", "linux-6+slp"),
 ];
 
+/// The bases of the pairs.
+pub const CAPTURED: [&str; 3] = ["linux-6+notlp", "linux-6", "linux-3.17"];
+
+/// A path without a rate makes Linux's RACK ignore some SACKs of probes, see docs/stages.md.
+const KERNEL_RATE: (&str, &str) = ("rate", "100Mbit");
+
+pub const KERNEL_NETWORKS: &[Network] = &[
+    network(
+        "random 1 %",
+        &[("drop", "bernoulli:1%"), KERNEL_RATE, REQUEST],
+    ),
+    network("random 3 %", &[("drop", "bernoulli:3%"), KERNEL_RATE]),
+    network(
+        "bursts",
+        &[("drop", "gilbert-elliott:0.03,0.6,0.4"), KERNEL_RATE, CLOSE],
+    ),
+    network("tail", &[("drop", "tail:1"), KERNEL_RATE, REQUEST]),
+    network("three of the tail", &[("drop", "tail:3"), KERNEL_RATE]),
+    network("two segments", &[("drop", "data:9-10"), KERNEL_RATE, CLOSE]),
+    network(
+        "reordering",
+        &[
+            ("reorder", "down:3%:30ms"),
+            ("drop", "bernoulli:0.5%"),
+            KERNEL_RATE,
+        ],
+    ),
+    network(
+        "small queue",
+        &[("rate", "down:5Mbit,up:none"), ("queue", "12"), REQUEST],
+    ),
+];
+
+pub const KERNEL_PAIRS: [Pair; 4] = [
+    pair("linux-6+notlp", "linux-6"),
+    pair("linux-6", "linux-6+notlp"),
+    pair("linux-6", "linux-6+nosack"),
+    pair("linux-6+nosack", "linux-6"),
+];
+
+/// The bases of the kernel's pairs.
+pub const KERNEL_CAPTURED: [&str; 3] = ["linux-6+notlp", "linux-6", "linux-6+nosack"];
+
 const fn pair(base: &'static str, other: &'static str) -> Pair {
     Pair { base, other }
 }
