@@ -1,22 +1,44 @@
 //! Runs the connections of a capture again, in the simulator, under other loss recovery.
 //!
 //! ```text
-//! packets of a connection ─► record ─► transmissions ─┬─► delays, bottleneck, loss ─► network ─┐
-//!                                                     ├─► receiver (its ACKs)  ────► network ─┤
-//!                                                     └─► application (its writes) ───────────┴─► rerun
+//! packets of a connection ─► record ─► transmission ─┬─► delays, bottleneck, loss ─► network ─┐
+//!                                                    ├─► receiver  ────────────────► network ─┤
+//!                                                    └─► application ─────────────────────────┴─► rerun
 //! ```
 //!
 //! | module | what it does |
 //! | --- | --- |
-//! | [`record`] | the packets of a connection, in stream offsets |
+//! | `record` | the packets of a connection, in stream offsets |
 //! | [`transmission`] | every transmission of the sender, with its fate |
+//! | `delays` | the network's delay at each moment |
 //! | [`loss`] | the loss process, which decides the fate of packets that the capture does not hold |
 //! | [`bottleneck`] | the rate and the queue of the path, where they were the limit |
+//! | `receiver` | when the receiver acknowledges, and which window it announces |
+//! | `application` | what the applications wrote, and when |
+//! | `recorded` | all of this for one connection |
+//! | `network` | carries the packets of a rerun as the network of the capture did |
+//! | `rerun` | runs the connection again |
+//! | `mismatch` | how a rerun differs from the capture |
 //!
 //! All times are by the clock of the capture point, which stands at the sender, and count from the
 //! connection's first packet.
 
+mod application;
 pub mod bottleneck;
+mod delays;
 pub mod loss;
-pub mod record;
+mod mismatch;
+mod network;
+mod receiver;
+mod record;
+mod recorded;
+mod rerun;
 pub mod transmission;
+mod unsuitable;
+
+pub use mismatch::Mismatch;
+pub use receiver::AckHabit;
+pub use record::{ConnectionPackets, MOST_PACKETS};
+pub use recorded::{Recorded, record};
+pub use rerun::{Outcome, Reproduced, Rerunner};
+pub use unsuitable::Unsuitable;

@@ -1,10 +1,20 @@
 //! Every transmission of the sender, with its fate.
 //!
 //! The capture stands at the sender, so it holds every transmission, and every ACK that reached the sender.
-//! Where a transmission arrived, and when, follows from the ACKs.
+//! Whether a transmission arrived, and when, follows from the ACKs.
+//!
+//! | module | what it does |
+//! | --- | --- |
+//! | [`deliveries`] | which transmission each ACK shows to have arrived |
+//! | [`arrivals`] | when each arrived: delayed ACKs and held packets |
+
+mod arrivals;
+mod deliveries;
 
 use recoup_units::{Instant, Span};
 use std::time::Duration;
+
+pub(crate) use deliveries::transmissions;
 
 /// A transmission of a part of the sender's stream, at most one segment long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +51,9 @@ pub struct Arrival {
     /// How long the receiver delayed the ACK that it sent for this arrival. `None`: it sent no ACK for it
     /// that reached the sender, but a later one covered it.
     pub ack: Option<Duration>,
+    /// Without an ACK: the ACK was lost, or merged with a later one. Otherwise the receiver waited for
+    /// more data.
+    pub ack_lost: bool,
     /// Whether it was the next data expected, with nothing received beyond.
     pub in_order: bool,
     /// How much longer than its neighbours it took, because the network held it until later packets had
@@ -48,4 +61,14 @@ pub struct Arrival {
     pub held: Duration,
     /// How many copies of it arrived besides: the network duplicated it.
     pub duplicates: u16,
+}
+
+impl Transmission {
+    /// Its arrival, if it arrived.
+    pub fn arrival(&self) -> Option<&Arrival> {
+        match &self.fate {
+            Fate::Arrived(arrival) => Some(arrival),
+            Fate::Lost | Fate::Unknown => None,
+        }
+    }
 }

@@ -1,0 +1,276 @@
+//! What the applications wrote, and when.
+//!
+//! A capture shows when data was sent, not when it was written. The sender's application is taken to write as late as
+//! the data and the limits allow: data that the sender sent as soon as its windows had room for it was there
+//! before, as part of the write before; data that it sent later, although it could have sent it, was written when it
+//! was sent (Siekkinen et al., CoNEXT 2005, §3, tell the two apart in the same way). So the sender itself decides: a first rerun,
+//! with the profile of the sender, meets the ACKs of the capture and finds out when it could have sent.
+//!
+//! A write waits for the data of the peer that the application had received by then, and for time; so does
+//! each write of the peer. In a rerun in which a response is complete earlier, the next request is
+//! earlier, too.
+
+use crate::record::Record;
+use crate::transmission::Transmission;
+use recoup_sim::Application;
+use recoup_tcp::Endpoint;
+use recoup_tcp::flow::{Action, Script, ScriptProgress, When, Write};
+use recoup_units::{Instant, Offset, Span};
+use std::time::Duration;
+
+/// Data that the sender sends this soon after it can was waiting for it.
+const AT_ONCE: Duration = Duration::from_millis(2);
+
+/// Data that the sender sent for the first time, in one packet of the capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NewData {
+    pub span: Span,
+    pub sent: Instant,
+    /// A FIN goes with it, or is all it is.
+    pub has_fin: bool,
+    /// Bytes of the peer's stream that had arrived before, and when the last of them did.
+    pub received: u64,
+    pub received_at: Instant,
+}
+
+impl NewData {
+    /// The data below `end`, and a FIN.
+    pub fn all(record: &Record, end: Offset) -> Vec<Self> {
+        let (mut nxt, mut all) = (Offset::DATA, Vec::new());
+        let (mut received, mut received_at) = (0, Instant::ZERO);
+        for packet in &record.packets {
+            let payload = packet.payload();
+            if !packet.is_sent {
+                let arrived = payload.end.since(Offset::DATA);
+                if arrived > received && payload.start.since(Offset::DATA) <= received {
+                    (received, received_at) = (arrived, packet.at);
+                }
+                continue;
+            }
+            let span = Span::new(payload.start.max(nxt), payload.end.min(end));
+            let has_fin = packet.has_fin() && !all.iter().any(|data: &Self| data.has_fin);
+            if span.is_empty() && !has_fin {
+                continue;
+            }
+            nxt = nxt.max(span.end);
+            all.push(Self {
+                span,
+                sent: packet.at,
+                has_fin,
+                received,
+                received_at,
+            });
+        }
+        all
+    }
+}
+
+/// What the peer wrote.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PeerData {
+    pub script: Script,
+}
+
+impl PeerData {
+    /// Each write of the peer, as it reached the sender. Its times are those of the sender, which change none of the delays in between.
+    pub fn new(record: &Record, all: &[Transmission]) -> Self {
+        let received = ReceivedBy::new(all);
+        let (mut writes, mut nxt, mut previous) = (Vec::new(), Offset::DATA, Instant::ZERO);
+        let mut close = None;
+        for packet in record.packets.iter().filter(|packet| !packet.is_sent) {
+            let payload = packet.payload();
+            let bytes = payload.end.since(nxt);
+            let is_close = packet.has_fin() && close.is_none();
+            if bytes == 0 && !is_close {
+                continue;
+            }
+            nxt = nxt.max(payload.end);
+            let has = packet.ack.unwrap_or(Offset::DATA);
+            let met = received.when(has);
+            let when = When {
+                received: has.since(Offset::DATA),
+                acknowledged: 0,
+                after: packet.at.since(met.max(previous)),
+            };
+            previous = packet.at.max(previous);
+            if bytes > 0 {
+                writes.push(Write { when, bytes });
+            }
+            if is_close {
+                close = Some(match bytes {
+                    0 => when,
+                    _ => When { after: Duration::ZERO, ..when },
+                });
+            }
+        }
+        let script = Script {
+            writes: writes.into(),
+            close,
+        };
+        Self { script }
+    }
+}
+
+/// When the receiver had all data before an offset, by the echo.
+struct ReceivedBy {
+    /// Ascending ends, and when everything before them had arrived.
+    complete: Vec<(Offset, Instant)>,
+}
+
+impl ReceivedBy {
+    fn new(all: &[Transmission]) -> Self {
+        let arrived = all.iter().filter_map(|sent| Some((sent.span, sent.arrival()?.echo)));
+        let mut arrived: Vec<_> = arrived.collect();
+        arrived.sort_unstable_by_key(|(span, echo)| (span.start, *echo));
+        let mut complete: Vec<(Offset, Instant)> = Vec::with_capacity(arrived.len());
+        for (span, echo) in arrived {
+            let (end, at) = complete.last().copied().unwrap_or((Offset::SYN, Instant::ZERO));
+            if span.end > end {
+                complete.push((span.end, at.max(echo)));
+            }
+        }
+        Self { complete }
+    }
+
+    fn when(&self, offset: Offset) -> Instant {
+        let at = self.complete.partition_point(|(end, _)| *end < offset);
+        let at = at.min(self.complete.len().saturating_sub(1));
+        self.complete.get(at).map_or(Instant::ZERO, |(_, at)| *at)
+    }
+}
+
+/// The application of a host in a rerun.
+#[derive(Clone, Debug)]
+pub(crate) enum RerunApplication {
+    Scripted(ScriptProgress),
+    Capture(CapturedSender),
+}
+
+/// The sender's application, which writes the data of each packet of the capture when the sender can send it, but not
+/// before it did so in the capture. It finds out which data had waited.
+#[derive(Clone, Debug)]
+pub(crate) struct CapturedSender {
+    data: Vec<NewData>,
+    /// The time of the rerun at the capture's first packet, in ns.
+    offset: u64,
+    next: usize,
+    /// Since when the sender could have sent more than there was.
+    able_since: Option<Instant>,
+    /// Data waits for room.
+    is_blocked: bool,
+    /// Whether the data of each packet was written when it was sent, not before.
+    written_late: Vec<bool>,
+}
+
+impl CapturedSender {
+    pub fn new(data: &[NewData], offset: u64) -> Self {
+        Self {
+            data: data.to_vec(),
+            offset,
+            next: 0,
+            able_since: None,
+            is_blocked: false,
+            written_late: Vec::with_capacity(data.len()),
+        }
+    }
+
+    fn poll(&mut self, now: Instant, endpoint: &Endpoint) -> Option<Action> {
+        let data = *self.data.get(self.next)?;
+        let sender = endpoint.sender();
+        self.is_blocked = sender.nxt() < sender.limit();
+        if !endpoint.is_open() || self.is_blocked {
+            self.is_blocked = true;
+            self.able_since = None;
+            return None;
+        }
+        let len = data.span.len().min(u64::from(sender.mss()));
+        let has_room = sender.room().0 > 0 && sender.peer_window().edge() >= sender.nxt() + len;
+        match has_room {
+            true => _ = self.able_since.get_or_insert(now),
+            false => self.able_since = None,
+        }
+        let sent = data.sent.plus_nanos(self.offset);
+        let early = if has_room { AT_ONCE } else { Duration::ZERO };
+        if sent > now + early {
+            return None;
+        }
+        let able_for = self.able_since.map_or(Duration::ZERO, |since| now.since(since));
+        self.written_late.push(able_for > AT_ONCE);
+        self.next += 1;
+        match (data.span.len(), data.has_fin) {
+            (0, _) => Some(Action::Close),
+            (bytes, true) => Some(Action::WriteAndClose(bytes)),
+            (bytes, false) => Some(Action::Write(bytes)),
+        }
+    }
+
+    fn wake(&self) -> Option<Instant> {
+        let data = self.data.get(self.next).filter(|_| !self.is_blocked)?;
+        Some(data.sent.plus_nanos(self.offset))
+    }
+
+    fn total(&self) -> u64 {
+        self.data.iter().map(|data| data.span.len()).sum()
+    }
+
+    /// The writes of the application.
+    pub fn script(&self) -> Script {
+        let mut writes: Vec<Write> = Vec::new();
+        let mut previous = Instant::ZERO;
+        let mut close = None;
+        let mut last_sent = Instant::ZERO;
+        for (i, data) in self.data.iter().enumerate() {
+            let is_late = self.written_late.get(i).copied().unwrap_or(true);
+            let bytes = data.span.len();
+            let when = |previous: Instant| When {
+                received: data.received,
+                acknowledged: 0,
+                after: data.sent.since(previous.max(data.received_at)),
+            };
+            if data.has_fin {
+                // A FIN that follows the data at once was there with the data.
+                let is_apart = bytes == 0 && data.sent.since(last_sent) > AT_ONCE;
+                close = Some(match is_apart {
+                    true => when(previous),
+                    false => When { received: data.received, ..When::default() },
+                });
+            }
+            last_sent = data.sent;
+            match writes.last_mut() {
+                _ if bytes == 0 => {}
+                Some(last) if !is_late => last.bytes += bytes,
+                _ => {
+                    writes.push(Write { when: when(previous), bytes });
+                    previous = data.sent;
+                }
+            }
+        }
+        Script {
+            writes: writes.into(),
+            close,
+        }
+    }
+}
+
+impl Application for RerunApplication {
+    fn poll(&mut self, now: Instant, endpoint: &Endpoint) -> Option<Action> {
+        match self {
+            Self::Scripted(script) => Application::poll(script, now, endpoint),
+            Self::Capture(sender) => sender.poll(now, endpoint),
+        }
+    }
+
+    fn wake(&self) -> Option<Instant> {
+        match self {
+            Self::Scripted(script) => script.wake(),
+            Self::Capture(sender) => sender.wake(),
+        }
+    }
+
+    fn total(&self) -> u64 {
+        match self {
+            Self::Scripted(script) => Application::total(script),
+            Self::Capture(sender) => sender.total(),
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! The network's delay at each moment.
+//!
+//! The transmissions of the capture show the delay when they were sent. A packet of a rerun that was sent at
+//! another time is no earlier than those sent before it, and no later than those sent after it, as on a path
+//! that keeps the order. In between it takes as long as the quicker of its neighbours: a link that stood
+//! still for a while delays what is sent meanwhile until the same moment.
+
+use crate::transmission::Transmission;
+use recoup_units::Instant;
+use std::time::Duration;
+
+/// The delays of one connection, from a transmission to the ACK that its receiver sends at once.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Delays {
+    /// When a transmission was sent and when its ACK came, both ascending.
+    points: Vec<(Instant, Instant)>,
+    least: Duration,
+}
+
+impl Delays {
+    /// The delays that these transmissions show. `otherwise`: the delay if they show none.
+    pub fn new(all: &[Transmission], otherwise: Duration) -> Self {
+        let arrived = all.iter().filter_map(|sent| Some((sent, sent.arrival()?)));
+        let in_order = arrived.filter(|(_, arrival)| arrival.held.is_zero());
+        let mut points: Vec<_> = in_order.map(|(sent, arrival)| (sent.sent, arrival.echo)).collect();
+        points.sort_unstable();
+        let mut latest = Instant::ZERO;
+        for (_, echo) in &mut points {
+            *echo = (*echo).max(latest);
+            latest = *echo;
+        }
+        let least = points.iter().map(|(sent, echo)| echo.since(*sent)).min();
+        Self {
+            least: least.unwrap_or(otherwise),
+            points,
+        }
+    }
+
+    /// The smallest delay.
+    pub fn least(&self) -> Duration {
+        self.least
+    }
+
+    /// When the ACK of a packet comes that is sent `at`.
+    pub fn echo(&self, at: Instant) -> Instant {
+        let next = self.points.partition_point(|(sent, _)| *sent <= at);
+        let before = next.checked_sub(1).map(|before| self.points[before]);
+        let after = self.points.get(next).copied();
+        let delay = |(sent, echo): (Instant, Instant)| echo.since(sent);
+        match (before, after) {
+            (None, None) => at + self.least,
+            (None, Some(after)) => (at + delay(after)).min(after.1).max(at),
+            (Some(before), None) => (at + self.least).max(before.1),
+            (Some(before), Some(after)) => {
+                let usual = at + delay(before).min(delay(after));
+                usual.clamp(before.1, after.1.max(before.1))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transmission::{Arrival, Fate};
+    use recoup_units::{Offset, Span};
+
+    fn ms(ms: u64) -> Instant {
+        Instant::from_millis(ms)
+    }
+
+    /// Transmissions that were sent and acknowledged at these times (ms).
+    fn delays(points: &[(u64, u64)]) -> Delays {
+        let sent = |&(sent, echo): &(u64, u64)| Transmission {
+            span: Span::at(Offset::DATA, 1),
+            copy: 1,
+            sent: ms(sent),
+            ip_len: 53,
+            fate: Fate::Arrived(Arrival {
+                echo: ms(echo),
+                ack: Some(Duration::ZERO),
+                ack_lost: false,
+                in_order: true,
+                held: Duration::ZERO,
+                duplicates: 0,
+            }),
+        };
+        let all: Vec<_> = points.iter().map(sent).collect();
+        Delays::new(&all, Duration::from_millis(80))
+    }
+
+    #[test]
+    fn a_packet_keeps_its_place_between_its_neighbours() {
+        let spike = [(0, 40), (100, 700), (400, 701), (800, 840)];
+        // (points, sent, echo) in ms
+        let cases: [(&[(u64, u64)], u64, u64); 9] = [
+            (&[], 5, 85),
+            (&[(0, 40), (100, 140)], 50, 90),
+            (&[(0, 40), (100, 160)], 50, 90),
+            (&[(0, 40), (100, 140)], 300, 340),
+            (&[(100, 140)], 20, 60),
+            // While the link stands still, everything waits for the same moment.
+            (&spike, 150, 700),
+            (&spike, 401, 701),
+            (&spike, 750, 790),
+            (&spike, 100, 700),
+        ];
+        for (points, sent, echo) in cases {
+            assert_eq!(delays(points).echo(ms(sent)), ms(echo), "{points:?} {sent}");
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! The network that a capture shows, for reruns.
+//!
+//! The sender's packets meet the fate that the capture shows: a packet is matched with the transmission of
+//! the same data of the same copy number. What the capture does not hold is drawn from the loss process.
+//! The way back takes a constant time, half of the smallest round trip.
+//!
+//! The receiver of a rerun acknowledges every arrival at once. This network passes on the ACKs that the receiver of the
+//! capture sent for the same arrivals, when it sent them, and holds the others until a later one replaces them
+//! or the receiver's timer expires.
+
+mod acks;
+mod copies;
+
+use crate::recorded::Recorded;
+use crate::transmission::{Arrival, Fate, Transmission};
+use acks::AckGate;
+use copies::Copies;
+use recoup_path::{DropCause, Exit};
+use recoup_sim::{Network, Packet};
+use recoup_units::{Direction, FlowId, Instant, Offset, Span};
+use recoup_wire::{Flags, SeqNumber};
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A packet sent at about the same time as in the capture takes exactly as long: within this.
+const SAME_TIME: Duration = Duration::from_millis(2);
+
+/// Carries packets as the network of a capture did.
+#[derive(Debug)]
+pub(crate) struct RecordedNetwork {
+    recorded: Arc<Recorded>,
+    seed: u64,
+    copies: Copies,
+    gate: AckGate,
+    /// The packets on the way to the server and to the client.
+    on_the_way: [BinaryHeap<OnTheWay>; 2],
+    entered: u64,
+    /// The sender's initial sequence number, once its SYN was seen.
+    isn: Option<SeqNumber>,
+    highest: Offset,
+    /// The latest arrival in order, as the time of its echo.
+    latest: Instant,
+    /// What became of the packet before.
+    previous: Option<(bool, Instant)>,
+    pub log: RunLog,
+}
+
+/// What a rerun sent.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RunLog {
+    /// The beginning of each retransmission, and when it was sent.
+    pub retransmissions: Vec<(Offset, Instant)>,
+    /// Packets whose fate was drawn.
+    pub drawn: u64,
+    /// When the last of the sender's data arrived, by its echo.
+    pub last_echo: Instant,
+}
+
+/// A packet on the way.
+#[derive(Debug)]
+struct OnTheWay {
+    at: Instant,
+    number: u64,
+    is_dropped: bool,
+    packet: Packet,
+    arrival: Option<Matched>,
+}
+
+/// What the capture shows of an arrival.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Matched {
+    /// What the packet carries.
+    pub span: Span,
+    /// The same arrival in the capture; `None` if its fate was drawn.
+    pub recorded: Option<Arrival>,
+}
+
+impl RecordedNetwork {
+    pub fn new(recorded: Arc<Recorded>) -> Self {
+        Self {
+            seed: 0,
+            copies: Copies::default(),
+            gate: AckGate::default(),
+            on_the_way: Default::default(),
+            entered: 0,
+            isn: None,
+            highest: Offset::SYN,
+            latest: Instant::ZERO,
+            previous: None,
+            log: RunLog::default(),
+            recorded,
+        }
+    }
+
+    /// Becomes the network of another connection.
+    pub fn show(&mut self, recorded: &Arc<Recorded>) {
+        self.recorded = Arc::clone(recorded);
+    }
+
+    /// A packet of the sender leaves.
+    fn send(&mut self, now: Instant, packet: Packet) {
+        let segment = &packet.segment;
+        if segment.flags.contains(Flags::SYN) {
+            self.isn = Some(segment.seq);
+        }
+        let start = self.isn.and_then(|isn| segment.seq.unwrap(isn, self.highest));
+        let len = u64::from(segment.sequence_len());
+        let Some(start) = start.filter(|_| len > 0) else {
+            let at = now + self.recorded.forth();
+            return self.put(at, false, packet, None);
+        };
+        let span = Span::at(start, len);
+        self.highest = self.highest.max(span.end);
+        let at = self.recorded.by_capture(now);
+        let matched = self.copies.send(&self.recorded, span);
+        if matched.copy > 1 {
+            self.log.retransmissions.push((start, at));
+        }
+        let recorded = Arc::clone(&self.recorded);
+        let known = matched.index.map(|index| &recorded.transmissions[index]);
+        let (echo, arrival) = match known {
+            Some(known) => self.recorded_fate(at, known),
+            None => self.drawn_fate(at, span, matched.copy),
+        };
+        self.previous = Some((echo.is_none(), at));
+        let Some(echo) = echo else {
+            return self.put(now, true, packet, None);
+        };
+        if span.end > Offset::DATA {
+            self.log.last_echo = self.log.last_echo.max(echo);
+        }
+        let arrives = recorded.by_simulation(echo).minus_nanos(nanos(recorded.back));
+        let recorded = arrival;
+        self.put(arrives.max(now), false, packet, Some(Matched { span, recorded }));
+    }
+
+    /// What the capture shows of this transmission, if it is sent `at`: the echo of its arrival.
+    fn recorded_fate(
+        &mut self,
+        at: Instant,
+        known: &Transmission,
+    ) -> (Option<Instant>, Option<Arrival>) {
+        let delays = &self.recorded.delays;
+        let apart = at.since(known.sent).max(known.sent.since(at));
+        let is_same_time = apart <= SAME_TIME.max(delays.least() / 16);
+        let (echo, arrival) = match known.fate {
+            Fate::Lost => return (None, None),
+            Fate::Arrived(arrival) if is_same_time => {
+                (at + arrival.echo.since(known.sent), Some(arrival))
+            }
+            Fate::Arrived(arrival) => (delays.echo(at) + arrival.held, Some(arrival)),
+            Fate::Unknown => (delays.echo(at), None),
+        };
+        let is_held = arrival.is_some_and(|arrival| !arrival.held.is_zero());
+        (Some(self.keep_order(echo, is_held)), arrival)
+    }
+
+    fn drawn_fate(
+        &mut self,
+        at: Instant,
+        span: Span,
+        copy: u16,
+    ) -> (Option<Instant>, Option<Arrival>) {
+        self.log.drawn += 1;
+        _ = (span, copy, self.seed);
+        let echo = self.recorded.delays.echo(at);
+        (Some(self.keep_order(echo, false)), None)
+    }
+
+    /// Packets that the network does not hold arrive in order.
+    fn keep_order(&mut self, echo: Instant, is_held: bool) -> Instant {
+        if is_held {
+            return echo;
+        }
+        self.latest = self.latest.max(echo);
+        self.latest
+    }
+
+    /// A packet of the receiver leaves.
+    fn answer(&mut self, now: Instant, packet: Packet) {
+        let to_sender = self.recorded.sender.sends().reverse();
+        self.gate.take(now, packet, &self.recorded, self.isn);
+        self.release(now, to_sender);
+    }
+
+    /// Passes on the ACKs that are due.
+    fn release(&mut self, now: Instant, direction: Direction) {
+        while let Some((at, packet)) = self.gate.release(now, &self.recorded, self.isn) {
+            let number = self.number();
+            self.on_the_way[direction as usize].push(OnTheWay {
+                at: at + self.recorded.back,
+                number,
+                is_dropped: false,
+                packet,
+                arrival: None,
+            });
+        }
+    }
+
+    fn number(&mut self) -> u64 {
+        self.entered += 1;
+        self.entered
+    }
+
+    /// Puts a packet of the sender on its way.
+    fn put(&mut self, at: Instant, is_dropped: bool, packet: Packet, arrival: Option<Matched>) {
+        let number = self.number();
+        self.on_the_way[self.recorded.sender.sends() as usize].push(OnTheWay {
+            at,
+            number,
+            is_dropped,
+            packet,
+            arrival,
+        });
+    }
+}
+
+impl Network for RecordedNetwork {
+    fn begin(&mut self, seed: u64, _: FlowId) {
+        self.seed = seed;
+        self.copies.begin(&self.recorded);
+        self.gate = AckGate::default();
+        self.on_the_way.iter_mut().for_each(BinaryHeap::clear);
+        self.entered = 0;
+        self.isn = None;
+        self.highest = Offset::SYN;
+        self.latest = Instant::ZERO;
+        self.previous = None;
+        self.log.retransmissions.clear();
+        self.log.drawn = 0;
+        self.log.last_echo = Instant::ZERO;
+    }
+
+    fn enter(&mut self, now: Instant, direction: Direction, packet: Packet) {
+        match direction == self.recorded.sender.sends() {
+            true => self.send(now, packet),
+            false => self.answer(now, packet),
+        }
+    }
+
+    fn next_event(&self) -> Option<Instant> {
+        let on_the_way = self.on_the_way.iter().filter_map(BinaryHeap::peek);
+        on_the_way.map(|packet| packet.at).chain(self.gate.due()).min()
+    }
+
+    fn next_exit(&mut self, now: Instant, direction: Direction) -> Option<Exit<Packet>> {
+        let from_sender = direction == self.recorded.sender.sends();
+        if !from_sender {
+            self.release(now, direction);
+        }
+        let heap = &mut self.on_the_way[direction as usize];
+        if heap.peek()?.at > now {
+            return None;
+        }
+        let OnTheWay {
+            packet,
+            is_dropped,
+            arrival,
+            ..
+        } = heap.pop()?;
+        if is_dropped {
+            let (hop, cause) = (0, DropCause::Loss);
+            return Some(Exit::Dropped { packet, hop, cause });
+        }
+        if from_sender {
+            self.gate.on_arrival(arrival);
+        }
+        Some(Exit::Delivered(packet))
+    }
+}
+
+/// A duration in nanoseconds.
+pub(super) fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+impl OnTheWay {
+    fn key(&self) -> (Instant, u64) {
+        (self.at, self.number)
+    }
+}
+
+impl PartialEq for OnTheWay {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for OnTheWay {}
+
+impl PartialOrd for OnTheWay {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for OnTheWay {
+    /// The next one to leave is the greatest, for a heap.
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.key().cmp(&self.key())
+    }
+}

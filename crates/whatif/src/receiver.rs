@@ -1,0 +1,102 @@
+//! The receiver: when it acknowledges, and which window it announces.
+//!
+//! In a rerun the receiver acknowledges the arrivals of the capture as it did there. Of other arrivals it acknowledges
+//! every second full segment or waits, or every one, as it mostly did (RFC 5681 §4.2).
+
+use crate::record::Record;
+use crate::transmission::Transmission;
+use recoup_units::{Offset, Instant};
+use std::time::Duration;
+
+/// How the receiver acknowledges data in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AckHabit {
+    /// Whether it mostly waits for a second full segment.
+    pub delays: bool,
+    /// How long it waits.
+    pub delay: Duration,
+}
+
+/// How long Linux waits at least (TCP_DELACK_MIN).
+const USUAL_DELAY: Duration = Duration::from_millis(40);
+
+/// The shortest delay that a timer of the receiver explains.
+const LEAST_DELAY: Duration = Duration::from_millis(10);
+
+impl AckHabit {
+    /// What these transmissions show.
+    pub(crate) fn new(all: &[Transmission], segment_size: u16) -> Self {
+        let (mut waited, mut at_once) = (0_u32, 0_u32);
+        let mut delays = Vec::new();
+        for arrival in all.iter().filter(|sent| sent.span.len() >= u64::from(segment_size)).filter_map(Transmission::arrival) {
+            if !arrival.in_order || arrival.ack_lost {
+                continue;
+            }
+            match arrival.ack {
+                None => waited += 1,
+                Some(_) => at_once += 1,
+            }
+        }
+        delays.extend(all.iter().filter_map(|sent| sent.arrival()?.ack).filter(|delay| *delay >= LEAST_DELAY));
+        delays.sort_unstable();
+        Self {
+            // Of two segments that one ACK covers, one waited.
+            delays: waited * 3 >= at_once && waited > 0 || !delays.is_empty(),
+            delay: delays.get(delays.len() / 2).copied().unwrap_or(USUAL_DELAY),
+        }
+    }
+}
+
+/// A window that the receiver announced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Window {
+    /// The cumulative ACK that announced it.
+    pub ack: Offset,
+    /// Its right edge.
+    pub edge: Offset,
+    /// How long after the first ACK of this offset it came.
+    pub after: Duration,
+}
+
+/// The windows that the receiver announced, by its cumulative ACKs.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Windows {
+    windows: Vec<Window>,
+}
+
+impl Windows {
+    pub fn new(record: &Record) -> Self {
+        let mut windows: Vec<Window> = Vec::new();
+        let mut first = (Offset::SYN, Instant::ZERO);
+        for packet in record.packets.iter().filter(|packet| !packet.is_sent) {
+            let (Some(ack), Some(edge)) = (packet.ack, packet.edge) else {
+                continue;
+            };
+            let highest = windows.last().map_or(Offset::SYN, |last| last.edge);
+            if ack < first.0 || (edge <= highest && ack <= first.0) {
+                continue;
+            }
+            if ack > first.0 || windows.is_empty() {
+                first = (ack, packet.at);
+            }
+            let after = packet.at.since(first.1);
+            windows.push(Window { ack, edge: edge.max(highest), after });
+        }
+        Self { windows }
+    }
+
+    /// The window that an ACK of `ack` announces at once.
+    pub fn at(&self, ack: Offset) -> Option<Offset> {
+        let next = self.windows.partition_point(|window| window.ack <= ack);
+        let known = &self.windows[..next];
+        let at_once = known.iter().rev().find(|window| window.ack < ack || window.after.is_zero());
+        at_once.map(|window| window.edge)
+    }
+
+    /// The window updates that follow the first ACK of `ack`.
+    pub fn updates(&self, ack: Offset) -> impl Iterator<Item = &Window> {
+        let first = self.windows.partition_point(|window| window.ack < ack);
+        let of_it = self.windows[first..].iter().take_while(move |window| window.ack == ack);
+        of_it.filter(|window| !window.after.is_zero())
+    }
+}

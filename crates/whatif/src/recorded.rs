@@ -1,0 +1,169 @@
+//! What the capture shows of a connection: everything that a rerun needs.
+
+use crate::application::{NewData, PeerData};
+use crate::delays::Delays;
+use crate::loss::LossProcess;
+use crate::receiver::{AckHabit, Windows};
+use crate::record::{Agreed, ConnectionPackets, Record};
+use crate::transmission::{Fate, Transmission, transmissions};
+use crate::unsuitable::Unsuitable;
+use recoup_tcp::flow::Host;
+use recoup_trace::finding::Retransmission;
+use recoup_units::{Instant, Offset, Span};
+use std::time::Duration;
+
+/// What the capture shows of a connection.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    /// The end whose loss recovery is replaced.
+    pub(crate) sender: Host,
+    pub(crate) agreed: Agreed,
+    /// In the order of sending.
+    pub(crate) transmissions: Vec<Transmission>,
+    /// In the order of the stream.
+    pub(crate) pieces: Vec<Piece>,
+    pub(crate) delays: Delays,
+    pub(crate) habit: AckHabit,
+    pub(crate) windows: Windows,
+    pub(crate) losses: LossProcess,
+    /// What the sender's application gave it to send, packet by packet.
+    pub(crate) new_data: Vec<NewData>,
+    pub(crate) peer: PeerData,
+    /// The time that the way back takes.
+    pub(crate) back: Duration,
+    /// When the last of the sender's data arrived, by its echo.
+    pub(crate) last_echo: Instant,
+    /// Segments that the sender sent before it heard of the first data.
+    pub(crate) first_flight: u32,
+}
+
+/// A part of the stream that was sent as one segment.
+#[derive(Clone, Debug)]
+pub(crate) struct Piece {
+    pub span: Span,
+    /// Its transmissions, by index, from the first.
+    copies: Vec<u32>,
+}
+
+impl Piece {
+    /// The index of its transmission number `copy`, from 1.
+    pub fn transmission(&self, copy: u16) -> Option<usize> {
+        let copy = usize::from(copy).checked_sub(1)?;
+        self.copies.get(copy).map(|index| *index as usize)
+    }
+}
+
+/// Reads what the packets of a connection show. `rows`: the retransmissions that the analysis of the capture found on it.
+///
+/// # Errors
+/// When the capture does not show what a rerun needs.
+pub fn record(
+    packets: &ConnectionPackets,
+    sender: Host,
+    rows: &[Retransmission],
+) -> Result<Recorded, Unsuitable> {
+    Recorded::new(&Record::new(packets, sender)?, rows)
+}
+
+impl Recorded {
+    fn new(record: &Record, rows: &[Retransmission]) -> Result<Self, Unsuitable> {
+        let una = record.acknowledged();
+        if record.data_end() <= Offset::DATA {
+            return Err(Unsuitable::NoData);
+        }
+        if una <= Offset::DATA {
+            return Err(Unsuitable::NothingAcknowledged);
+        }
+        let transmissions = transmissions(record, rows);
+        let pieces = pieces(&transmissions);
+        let missing = pieces.windows(2).any(|pair| pair[0].span.end < pair[1].span.start);
+        if missing || pieces.first().is_none_or(|first| first.span.start != Offset::SYN) {
+            return Err(Unsuitable::PacketsMissing);
+        }
+        let delays = Delays::new(&transmissions, record.handshake());
+        let mut losses = LossProcess::default();
+        losses.observe(&transmissions);
+        let arrivals = transmissions.iter().filter(|sent| sent.span.end > Offset::DATA);
+        let echoes = arrivals.filter_map(|sent| Some(sent.arrival()?.echo));
+        Ok(Self {
+            sender: record.sender,
+            agreed: record.agreed,
+            habit: AckHabit::new(&transmissions, record.agreed.segment_size),
+            windows: Windows::new(record),
+            losses,
+            new_data: NewData::all(record, una),
+            peer: PeerData::new(record, &transmissions),
+            back: delays.least() / 2,
+            last_echo: echoes.max().unwrap_or(Instant::ZERO),
+            first_flight: record.first_flight(),
+            delays,
+            transmissions,
+            pieces,
+        })
+    }
+
+    /// The time by the capture of an instant of a rerun. A rerun begins when the client sends its SYN.
+    pub(crate) fn by_capture(&self, now: Instant) -> Instant {
+        now.minus_nanos(self.offset())
+    }
+
+    /// The instant of a rerun at this time by the capture.
+    pub(crate) fn by_simulation(&self, at: Instant) -> Instant {
+        at.plus_nanos(self.offset())
+    }
+
+    /// When the capture's first packet was captured, in ns since the rerun began.
+    fn offset(&self) -> u64 {
+        match self.sender {
+            Host::Client => 0,
+            Host::Server => crate::network::nanos(self.back),
+        }
+    }
+
+    /// How long a packet without data takes to the receiver.
+    pub(crate) fn forth(&self) -> Duration {
+        self.delays.least().saturating_sub(self.back)
+    }
+
+    /// The loss process that the connection shows.
+    pub fn losses(&self) -> &LossProcess {
+        &self.losses
+    }
+
+    /// Whether the network lost a packet of the sender, as far as the ACKs show it.
+    pub fn has_loss(&self) -> bool {
+        self.transmissions.iter().any(|sent| sent.fate == Fate::Lost)
+    }
+
+    /// The smallest round-trip time.
+    pub fn rtt(&self) -> Duration {
+        self.delays.least()
+    }
+
+    /// From the connection's first packet until the last of the sender's data was acknowledged.
+    pub fn duration(&self) -> Duration {
+        self.last_echo.since(Instant::ZERO)
+    }
+
+    /// Every transmission of the sender.
+    pub fn transmissions(&self) -> &[Transmission] {
+        &self.transmissions
+    }
+}
+
+fn pieces(all: &[Transmission]) -> Vec<Piece> {
+    let mut pieces: Vec<Piece> = Vec::new();
+    for (index, sent) in (0_u32..).zip(all) {
+        if sent.copy == 1 {
+            pieces.push(Piece {
+                span: sent.span,
+                copies: vec![index],
+            });
+            continue;
+        }
+        let first = pieces.partition_point(|piece| piece.span.end <= sent.span.start);
+        let of_it = pieces[first..].iter_mut().take_while(|piece| piece.span.start < sent.span.end);
+        of_it.for_each(|piece| piece.copies.push(index));
+    }
+    pieces
+}

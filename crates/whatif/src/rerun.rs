@@ -1,0 +1,218 @@
+//! Runs a connection again.
+
+use crate::application::{CapturedSender, RerunApplication};
+use crate::loss::LossProcess;
+use crate::mismatch::Mismatch;
+use crate::network::{RecordedNetwork, RunLog, nanos};
+use crate::receiver::AckHabit;
+use crate::recorded::Recorded;
+use recoup_recovery::{Mechanisms, Profile};
+use recoup_sim::{FlowSpec, NoObserver, Simulation, TimerModel};
+use recoup_tcp::flow::{FlowRecord, Host, Script, ScriptProgress, Workload};
+use recoup_tcp::{AckPolicy, Config, WindowScaling};
+use recoup_units::{FlowId, Offset, Segments};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A sender whose rerun takes longer or shorter by more than this share is not reproduced, in percent.
+const MOST_APART: u32 = 5;
+
+/// Durations that differ by less count as equal: hosts round their timers.
+const SAME: Duration = Duration::from_millis(5);
+
+/// No congestion window limits what the peer writes: its data arrives when it did.
+const UNLIMITED: Segments = Segments(1 << 20);
+
+/// Reruns connections. It keeps its memory.
+#[derive(Debug, Default)]
+pub struct Rerunner {
+    simulation: Option<Simulation<RecordedNetwork>>,
+}
+
+/// A connection whose rerun under the sender's own profile is as the capture.
+#[derive(Clone, Debug)]
+pub struct Reproduced {
+    /// The index of the profile.
+    pub profile: usize,
+    /// What the rerun under this profile cost.
+    pub base: Outcome,
+    script: Script,
+    initial_window: Segments,
+}
+
+/// What a rerun cost. Counts are those of the sender.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// From the client's SYN to the delivery of the last data byte of both streams; `None` if it was not delivered.
+    pub fct: Option<Duration>,
+    /// IP bytes of both hosts.
+    pub bytes_sent: u64,
+    /// Segments with payload of both hosts, retransmissions and copies included.
+    pub segments_sent: u64,
+    /// Retransmissions, probes and copies included.
+    pub retransmissions: u64,
+    /// Spurious ones among them.
+    pub spurious: u64,
+    /// Packets that the capture does not hold, whose fate was drawn.
+    pub packets_drawn: u64,
+}
+
+impl Outcome {
+    fn new(record: &FlowRecord, log: &RunLog) -> Self {
+        Self {
+            fct: record.fct,
+            bytes_sent: record.bytes_sent,
+            segments_sent: record.segments_sent,
+            retransmissions: log.retransmissions.len() as u64,
+            spurious: record.spurious,
+            packets_drawn: log.drawn,
+        }
+    }
+}
+
+impl Rerunner {
+    /// A rerunner.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Reruns a connection with the first of the profiles that reproduces the capture: the same data is
+    /// retransmitted, and the duration differs by at most 5 %.
+    ///
+    /// # Errors
+    /// How the rerun with the first profile differs, if none reproduces it.
+    pub fn reproduce(
+        &mut self,
+        recorded: &Arc<Recorded>,
+        profiles: &[Profile],
+    ) -> Result<Reproduced, Mismatch> {
+        let mut first = None;
+        for (number, profile) in profiles.iter().enumerate() {
+            match self.try_profile(recorded, number, profile.mechanisms()) {
+                Ok(reproduced) => return Ok(reproduced),
+                Err(mismatch) => _ = first.get_or_insert(mismatch),
+            }
+        }
+        Err(first.unwrap_or(Mismatch::NoProfile))
+    }
+
+    fn try_profile(
+        &mut self,
+        recorded: &Arc<Recorded>,
+        profile: usize,
+        mechanisms: &Mechanisms,
+    ) -> Result<Reproduced, Mismatch> {
+        let initial_window = initial_window(recorded, mechanisms);
+        let mechanisms = Mechanisms {
+            initial_window,
+            ..*mechanisms
+        };
+        let own = CapturedSender::new(&recorded.new_data, nanos(recorded.offset()));
+        let mut applications = applications(recorded, RerunApplication::Capture(own));
+        self.simulate(recorded, &mechanisms, 0, &mut applications);
+        let [RerunApplication::Capture(own), _] | [_, RerunApplication::Capture(own)] = &applications else {
+            return Err(Mismatch::NoProfile);
+        };
+        let script = own.script();
+        let own = RerunApplication::Scripted(ScriptProgress::new(&script));
+        let mut applications = self::applications(recorded, own);
+        let base = self.simulate(recorded, &mechanisms, 0, &mut applications);
+        let log = self.log();
+        Mismatch::check(recorded, &base, &log)?;
+        Ok(Reproduced {
+            profile,
+            base,
+            script,
+            initial_window,
+        })
+    }
+
+    /// Reruns a connection under these mechanisms. The fates of packets that the capture does not hold are drawn from
+    /// `losses` by `seed`.
+    pub fn run(
+        &mut self,
+        recorded: &Arc<Recorded>,
+        of: &Reproduced,
+        mechanisms: &Mechanisms,
+        losses: &LossProcess,
+        seed: u64,
+    ) -> Outcome {
+        let mechanisms = Mechanisms {
+            initial_window: of.initial_window,
+            ..*mechanisms
+        };
+        let own = RerunApplication::Scripted(ScriptProgress::new(&of.script));
+        let mut applications = applications(recorded, own);
+        _ = losses;
+        self.simulate(recorded, &mechanisms, seed, &mut applications)
+    }
+
+    fn simulate(
+        &mut self,
+        recorded: &Arc<Recorded>,
+        mechanisms: &Mechanisms,
+        seed: u64,
+        applications: &mut [RerunApplication; 2],
+    ) -> Outcome {
+        let simulation = match &mut self.simulation {
+            Some(simulation) => {
+                simulation.network_mut().show(recorded);
+                simulation
+            }
+            none => none.insert(Simulation::over(RecordedNetwork::new(Arc::clone(recorded)))),
+        };
+        let spec = spec(recorded, mechanisms);
+        let record = simulation.run_applications(&spec, seed, FlowId(0), applications, &mut NoObserver);
+        Outcome::new(&record, &simulation.network().log)
+    }
+
+    fn log(&self) -> RunLog {
+        let network = self.simulation.as_ref().map(Simulation::network);
+        network.map_or_else(RunLog::default, |network| network.log.clone())
+    }
+}
+
+/// The applications of client and server; `own` is the sender's.
+fn applications(recorded: &Recorded, own: RerunApplication) -> [RerunApplication; 2] {
+    let peer = RerunApplication::Scripted(ScriptProgress::new(&recorded.peer.script));
+    match recorded.sender {
+        Host::Client => [own, peer],
+        Host::Server => [peer, own],
+    }
+}
+
+/// The initial window that the capture shows: the segments sent before the first ACK of data, if there are
+/// more than the profile's.
+fn initial_window(recorded: &Recorded, mechanisms: &Mechanisms) -> Segments {
+    mechanisms.initial_window.max(Segments(recorded.first_flight))
+}
+
+fn spec(recorded: &Recorded, mechanisms: &Mechanisms) -> FlowSpec {
+    let agreed = &recorded.agreed;
+    let config = |mechanisms: Mechanisms, scale: Option<u8>| Config {
+        mechanisms,
+        acks: AckPolicy::Quick,
+        mss: agreed.segment_size,
+        ip_version: agreed.ip_version,
+        timestamps: agreed.timestamps,
+        sack: agreed.sack,
+        window_scaling: scale.map_or(WindowScaling::Off, WindowScaling::Shift),
+        ..Config::new(mechanisms)
+    };
+    let own = config(*mechanisms, agreed.scales.map(|[own, _]| own));
+    let peer = Mechanisms {
+        initial_window: UNLIMITED,
+        ..Mechanisms::LINUX_3_17
+    };
+    let peer = config(peer, agreed.scales.map(|[_, peer]| peer));
+    let (client, server) = match recorded.sender {
+        Host::Client => (own, peer),
+        Host::Server => (peer, own),
+    };
+    FlowSpec {
+        client,
+        server,
+        timers: TimerModel::Exact,
+        workload: Workload::default(),
+    }
+}

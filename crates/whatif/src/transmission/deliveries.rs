@@ -1,0 +1,309 @@
+//! Which transmission each ACK shows to have arrived.
+//!
+//! An ACK newly covers parts of the stream, cumulatively or by SACK (RFC 2018 §4), or reports a duplicate
+//! (RFC 2883 §4). The packet that made the receiver send it is the one sent last among what it newly covers:
+//! earlier ones arrived before, without an ACK of their own. Of several transmissions of the same data, the
+//! analysis of the capture says which were needed: those before a needed one were lost. Without SACK, each
+//! duplicate ACK stands for the next transmission in flight (RFC 5681 §3.2).
+
+use super::arrivals::{Heard, complete};
+use super::{Fate, Transmission};
+use crate::record::{Record, Seen};
+use recoup_trace::finding::{Retransmission, Verdict};
+use recoup_units::{Instant, Offset, Span};
+use std::collections::HashMap;
+use std::time::Duration;
+
+/// A part of the stream that is sent as one segment.
+#[derive(Clone, Debug)]
+struct Piece {
+    span: Span,
+    /// Its transmissions, by index.
+    copies: Vec<usize>,
+    is_delivered: bool,
+}
+
+/// All transmissions of the sender, in the order of sending. `rows` are the retransmissions that the
+/// analysis found on the connection.
+pub(crate) fn transmissions(record: &Record, rows: &[Retransmission]) -> Vec<Transmission> {
+    let verdicts = rows.iter().map(|row| (row.frame, row.verdict)).collect();
+    let mut deliveries = Deliveries {
+        record,
+        verdicts,
+        all: Vec::new(),
+        frames: Vec::new(),
+        heard: Vec::new(),
+        pieces: Vec::new(),
+        nxt: Offset::SYN,
+        una: Offset::SYN,
+        edge: None,
+        rtt: smallest_rtt(record),
+        next_duplicate: 0,
+    };
+    for packet in &record.packets {
+        match packet.is_sent {
+            true => deliveries.on_sent(packet),
+            false => deliveries.on_ack(packet),
+        }
+    }
+    complete(deliveries.all, &deliveries.heard, deliveries.rtt)
+}
+
+/// The shortest time from a transmission to an ACK of exactly its end, among data sent once.
+fn smallest_rtt(record: &Record) -> Duration {
+    let mut sent: HashMap<Offset, Option<Instant>> = HashMap::new();
+    let mut highest = Offset::SYN;
+    let mut least = Duration::MAX;
+    for packet in &record.packets {
+        if packet.is_sent {
+            if packet.span.is_empty() {
+                continue;
+            }
+            let is_new = packet.span.start >= highest;
+            let at = is_new.then_some(packet.at);
+            sent.entry(packet.span.end)
+                .and_modify(|at| *at = None)
+                .or_insert(at);
+            highest = highest.max(packet.span.end);
+        } else if let Some(ack) = packet.ack
+            && let Some(Some(at)) = sent.get(&ack)
+        {
+            least = least.min(packet.at.since(*at));
+        }
+    }
+    match least {
+        Duration::MAX => Duration::ZERO,
+        least => least,
+    }
+}
+
+struct Deliveries<'a> {
+    record: &'a Record,
+    verdicts: HashMap<u64, Verdict>,
+    all: Vec<Transmission>,
+    /// The frame of each.
+    frames: Vec<u64>,
+    /// What the sender heard of each.
+    heard: Vec<Option<Heard>>,
+    pieces: Vec<Piece>,
+    nxt: Offset,
+    una: Offset,
+    edge: Option<Offset>,
+    rtt: Duration,
+    /// Without SACK: the transmission that the next duplicate ACK stands for, at least.
+    next_duplicate: usize,
+}
+
+impl Deliveries<'_> {
+    fn on_sent(&mut self, packet: &Seen) {
+        let is_probe = packet.span.end <= self.una && packet.span.len() <= 1;
+        if packet.span.is_empty() || is_probe {
+            return;
+        }
+        let size = u64::from(self.record.agreed.segment_size);
+        let header = packet.ip_len.saturating_sub(packet.payload_len);
+        let mut start = packet.span.start;
+        while start < packet.span.end {
+            let mut end = packet.span.end.min(start + size);
+            // A FIN goes with the last segment.
+            if packet.has_fin() && end + 1 == packet.span.end {
+                end = packet.span.end;
+            }
+            // What was sent before in parts is retransmitted in the same parts.
+            if start < self.nxt && end > self.nxt {
+                end = self.nxt;
+            }
+            let span = Span::new(start, end);
+            self.transmit(packet, span, header + span.len() as u32);
+            start = end;
+        }
+    }
+
+    fn transmit(&mut self, packet: &Seen, span: Span, ip_len: u32) {
+        let index = self.all.len();
+        let mut copy = 1;
+        if span.start >= self.nxt {
+            self.pieces.push(Piece {
+                span,
+                copies: vec![index],
+                is_delivered: false,
+            });
+            self.nxt = span.end;
+        } else {
+            let first = self
+                .pieces
+                .partition_point(|piece| piece.span.end <= span.start);
+            for (i, piece) in self.pieces[first..].iter_mut().enumerate() {
+                if piece.span.start >= span.end {
+                    break;
+                }
+                piece.copies.push(index);
+                if i == 0 {
+                    copy = u16::try_from(piece.copies.len()).unwrap_or(u16::MAX);
+                }
+            }
+        }
+        self.all.push(Transmission {
+            span,
+            copy,
+            sent: packet.at,
+            ip_len,
+            fate: Fate::Unknown,
+        });
+        self.frames.push(packet.frame);
+        self.heard.push(None);
+    }
+
+    fn on_ack(&mut self, packet: &Seen) {
+        let Some(ack) = packet.ack.filter(|ack| *ack <= self.nxt) else {
+            return;
+        };
+        let blocks = packet.sack.as_slice();
+        let (duplicate, beyond) = split_duplicate(ack, blocks);
+        let was_in_order = self.sacked_beyond().is_none();
+        let mut newly = Vec::new();
+        let below = Span::new(self.una, ack.max(self.una));
+        for span in std::iter::once(below).chain(beyond.iter().copied()) {
+            self.deliver(span, packet.at, &mut newly);
+        }
+        let is_pure = packet.span.is_empty();
+        let in_order = was_in_order && beyond.is_empty();
+        let trigger = match duplicate {
+            Some(duplicate) => self.duplicate_arrival(duplicate, packet.at),
+            None if newly.is_empty() => self.next_of_duplicate_acks(packet, ack),
+            None => newly.iter().copied().max(),
+        };
+        let by_duplicate = duplicate.is_some();
+        for index in newly {
+            let is_trigger = Some(index) == trigger && is_pure;
+            self.heard[index] = Some(Heard {
+                at: packet.at,
+                is_trigger,
+                is_lost: (by_duplicate && !is_trigger) || (!in_order && !is_trigger),
+                in_order,
+            });
+        }
+        if let Some(index) = trigger.filter(|index| is_pure && self.heard[*index].is_none()) {
+            self.heard[index] = Some(Heard {
+                at: packet.at,
+                is_trigger: true,
+                is_lost: false,
+                in_order: false,
+            });
+            self.all[index].fate = self.arrived(index, packet.at);
+        }
+        self.una = self.una.max(ack);
+        self.edge = packet.edge.or(self.edge);
+    }
+
+    /// Some delivered piece beyond the cumulative ACK.
+    fn sacked_beyond(&self) -> Option<&Piece> {
+        let first = self.first_piece(self.una);
+        self.pieces[first..].iter().find(|piece| piece.is_delivered)
+    }
+
+    fn first_piece(&self, from: Offset) -> usize {
+        self.pieces.partition_point(|piece| piece.span.end <= from)
+    }
+
+    /// An ACK heard `at` covers `span`: adds the transmissions that it shows to have arrived.
+    fn deliver(&mut self, span: Span, at: Instant, newly: &mut Vec<usize>) {
+        let first = self.first_piece(span.start);
+        for i in first..self.pieces.len() {
+            let piece = &self.pieces[i];
+            if piece.span.start >= span.end {
+                break;
+            }
+            if piece.is_delivered || !span.covers(piece.span) {
+                continue;
+            }
+            let arrived = self.which_arrived(&piece.copies, at);
+            for &copy in &piece.copies {
+                if copy < arrived && self.heard[copy].is_none() {
+                    self.all[copy].fate = Fate::Lost;
+                }
+            }
+            self.pieces[i].is_delivered = true;
+            self.all[arrived].fate = self.arrived(arrived, at);
+            newly.push(arrived);
+        }
+    }
+
+    fn arrived(&self, index: usize, at: Instant) -> Fate {
+        Fate::Arrived(super::Arrival {
+            echo: at.max(self.all[index].sent),
+            ack: None,
+            ack_lost: false,
+            in_order: true,
+            held: Duration::ZERO,
+            duplicates: 0,
+        })
+    }
+
+    /// Which of several transmissions delivered the data that was first acknowledged `at`.
+    fn which_arrived(&self, copies: &[usize], at: Instant) -> usize {
+        let mut arrived = copies[0];
+        for &copy in &copies[1..] {
+            let earliest = self.all[copy].sent + self.rtt.mul_f64(0.9);
+            let is_in_time = earliest <= at;
+            let is_needed = match self.verdicts.get(&self.frames[copy]) {
+                Some(Verdict::Needed) => true,
+                Some(Verdict::Spurious) => false,
+                Some(Verdict::Unknowable) | None => is_in_time,
+            };
+            if is_needed && self.all[copy].sent <= at {
+                arrived = copy;
+            }
+        }
+        arrived
+    }
+
+    /// The transmission whose arrival the receiver reports as a duplicate.
+    fn duplicate_arrival(&mut self, duplicate: Span, at: Instant) -> Option<usize> {
+        let piece = self.pieces.get(self.first_piece(duplicate.start))?;
+        let unheard = piece.copies.iter().copied().filter(|copy| {
+            self.heard[*copy].is_none() && self.all[*copy].sent + self.rtt.mul_f64(0.9) <= at
+        });
+        unheard.last()
+    }
+
+    /// The transmission that a duplicate ACK without SACK stands for.
+    fn next_of_duplicate_acks(&mut self, packet: &Seen, ack: Offset) -> Option<usize> {
+        let is_duplicate = packet.span.is_empty()
+            && ack == self.una
+            && ack < self.nxt
+            && packet.edge == self.edge
+            && !self.record.agreed.sack;
+        if !is_duplicate {
+            return None;
+        }
+        let hole = self.pieces.get(self.first_piece(self.una))?;
+        let from = hole.copies.first()? + 1;
+        let index = (from.max(self.next_duplicate)..self.all.len()).find(|i| {
+            self.heard[*i].is_none()
+                && self.all[*i].span.start > self.una
+                && self.all[*i].sent < packet.at
+        })?;
+        self.next_duplicate = index + 1;
+        Some(index)
+    }
+}
+
+/// Separates a DSACK from the blocks beyond the cumulative ACK (RFC 2883 §4, RFC 6675 §2).
+fn split_duplicate(ack: Offset, blocks: &[Span]) -> (Option<Span>, Vec<Span>) {
+    let Some((first, rest)) = blocks.split_first() else {
+        return (None, Vec::new());
+    };
+    let is_below = first.start < ack;
+    let is_within = rest.first().is_some_and(|second| second.covers(*first));
+    match is_below || is_within {
+        true => (
+            Some(*first),
+            rest.iter()
+                .copied()
+                .filter(|block| block.start >= ack)
+                .collect(),
+        ),
+        false => (None, blocks.to_vec()),
+    }
+}
