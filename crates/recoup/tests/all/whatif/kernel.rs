@@ -36,7 +36,7 @@ impl Stage for Kernel {
             let outcome = testbed
                 .run(&flow.path, SEED, FlowId(number), tap)
                 .expect("a flow");
-            (0, Cost::from(&outcome.record))
+            Cost::from(&outcome.record)
         };
         let run = (0..flows).map(run).collect();
         if let Some(capture) = capture {

@@ -12,9 +12,6 @@ use std::path::Path;
 /// The seed of everything random.
 const SEED: u64 = 1;
 
-/// The port of the first flow's client in the captures; each flow has the next one.
-const FIRST_PORT: u64 = 32_768;
-
 /// The client's mechanisms.
 const CLIENT: &str = "linux-6";
 
@@ -42,7 +39,7 @@ impl Stage for Simulator {
                 Some(capture) => simulation.run(&spec, SEED, flow, capture),
                 None => simulation.run(&spec, SEED, flow, &mut NoObserver),
             };
-            (FIRST_PORT + number, Cost::from(&record))
+            Cost::from(&record)
         };
         let run = (0..flows).map(run).collect();
         if let (Some(capture), Some(paths)) = (capture, paths) {

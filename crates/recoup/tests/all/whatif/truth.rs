@@ -20,8 +20,6 @@ pub struct Cost {
 /// A flow under both mechanisms.
 #[derive(Clone, Debug)]
 pub struct FlowTruth {
-    /// The client's port in the capture.
-    pub port: u64,
     pub rtt_ms: f64,
     pub segments: u64,
     pub ack: String,
@@ -111,11 +109,10 @@ impl Truth<'_> {
 
     fn table(&self, which: impl Fn(&FlowTruth) -> Cost) -> String {
         let mut text = String::from(
-            "port\trtt_ms\tsegments\tack\tfct_ms\tsent\tretransmissions\tspurious\tdropped\n",
+            "flow\trtt_ms\tsegments\tack\tfct_ms\tsent\tretransmissions\tspurious\tdropped\n",
         );
-        for flow in &self.flows {
+        for (number, flow) in self.flows.iter().enumerate() {
             let FlowTruth {
-                port,
                 rtt_ms,
                 segments,
                 ack,
@@ -124,7 +121,7 @@ impl Truth<'_> {
             let cost = which(flow);
             writeln!(
                 text,
-                "{port}\t{rtt_ms}\t{segments}\t{ack}\t{:.6}\t{}\t{}\t{}\t{}",
+                "{number}\t{rtt_ms}\t{segments}\t{ack}\t{:.6}\t{}\t{}\t{}\t{}",
                 cost.fct_ms, cost.segments_sent, cost.retransmissions, cost.spurious, cost.dropped,
             )
             .expect("text");
@@ -145,8 +142,9 @@ impl From<&FlowRecord> for Cost {
     }
 }
 
-/// The flows of one run: the client's port in the capture, if there is one, and the cost.
-pub type Run = Vec<(u64, Cost)>;
+/// The cost of each flow. The flows run one after another, so a flow's number is that of its connection in the
+/// capture.
+pub type Run = Vec<Cost>;
 
 /// What runs the flows of a network.
 pub trait Stage {
@@ -190,10 +188,9 @@ impl<'a, S: Stage> Reruns<'a, S> {
     pub fn truth(&mut self, pair: &'a Pair) -> Truth<'a> {
         let [base, other] = [pair.base, pair.other].map(|server| self.run(server));
         let flows = (0..).zip(base.iter().zip(&other));
-        let flows = flows.map(|(number, ((port, base), (_, other)))| {
+        let flows = flows.map(|(number, (base, other))| {
             let settings = self.network.flow(number).settings;
             FlowTruth {
-                port: *port,
                 rtt_ms: settings.rtt.as_secs_f64() * 1e3,
                 segments: settings.segments,
                 ack: settings.get("ack").unwrap_or_default(),
