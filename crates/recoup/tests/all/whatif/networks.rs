@@ -8,8 +8,22 @@ use std::path::Path;
 pub struct Network {
     pub name: &'static str,
     pub settings: &'static [(&'static str, &'static str)],
+    /// Losses that are drawn for each transmission of a segment. The same transmission is lost under all
+    /// mechanisms, whenever it is sent.
+    drawn: Option<Drawn>,
     /// Whether the way to the client stands still at times.
-    pub stalls: bool,
+    stalls: bool,
+}
+
+/// A loss process along the segments of a flow.
+#[derive(Clone, Copy)]
+struct Drawn {
+    /// The probability that a burst begins at a segment.
+    begins: f64,
+    /// The probability that the burst goes on at the next segment.
+    continues: f64,
+    /// The probability that a retransmission is lost.
+    again: f64,
 }
 
 /// A sender's mechanism in the capture, and the one that is tried.
@@ -38,11 +52,21 @@ const fn network(name: &'static str, settings: &'static [(&'static str, &'static
     Network {
         name,
         settings,
+        drawn: None,
         stalls: false,
     }
 }
 
-pub const NETWORKS: &[Network] = &[
+/// Independent losses, of retransmissions too.
+const fn independent(probability: f64) -> Option<Drawn> {
+    Some(Drawn {
+        begins: probability,
+        continues: probability,
+        again: probability,
+    })
+}
+
+const SIMULATED_NETWORKS: &[Network] = &[
     network("random 1 %", &[("drop", "bernoulli:1%"), WHEEL, REQUEST]),
     network("random 3 %", &[("drop", "bernoulli:3%"), CLOSE]),
     network(
@@ -83,13 +107,12 @@ pub const NETWORKS: &[Network] = &[
         ],
     ),
     Network {
-        name: "delay spikes",
-        settings: &[CLOSE],
         stalls: true,
+        ..network("delay spikes", &[CLOSE])
     },
 ];
 
-pub const PAIRS: [Pair; 6] = [
+const SIMULATED_PAIRS: [Pair; 6] = [
     pair("linux-6+notlp", "linux-6"),
     pair("linux-6", "linux-6+notlp"),
     pair("linux-3.17", "linux-3.17+tlp"),
@@ -98,48 +121,62 @@ pub const PAIRS: [Pair; 6] = [
     pair("linux-6", "linux-6+slp"),
 ];
 
-/// The bases of the pairs.
-pub const CAPTURED: [&str; 3] = ["linux-6+notlp", "linux-6", "linux-3.17"];
-
 /// A path without a rate makes Linux's RACK ignore some SACKs of probes, see docs/stages.md.
 const KERNEL_RATE: (&str, &str) = ("rate", "100Mbit");
 
-pub const KERNEL_NETWORKS: &[Network] = &[
-    network(
-        "random 1 %",
-        &[("drop", "bernoulli:1%"), KERNEL_RATE, REQUEST],
-    ),
-    network("random 3 %", &[("drop", "bernoulli:3%"), KERNEL_RATE]),
-    network(
-        "bursts",
-        &[("drop", "gilbert-elliott:0.03,0.6,0.4"), KERNEL_RATE, CLOSE],
-    ),
+const KERNEL_NETWORKS: &[Network] = &[
+    Network {
+        drawn: independent(0.01),
+        ..network("random 1 %", &[KERNEL_RATE, REQUEST])
+    },
+    Network {
+        drawn: independent(0.03),
+        ..network("random 3 %", &[KERNEL_RATE])
+    },
+    Network {
+        drawn: Some(Drawn {
+            begins: 0.015,
+            continues: 0.5,
+            again: 0.05,
+        }),
+        ..network("bursts", &[KERNEL_RATE, CLOSE])
+    },
     network("tail", &[("drop", "tail:1"), KERNEL_RATE, REQUEST]),
     network("three of the tail", &[("drop", "tail:3"), KERNEL_RATE]),
     network("two segments", &[("drop", "data:9-10"), KERNEL_RATE, CLOSE]),
-    network(
-        "reordering",
-        &[
-            ("reorder", "down:3%:30ms"),
-            ("drop", "bernoulli:0.5%"),
-            KERNEL_RATE,
-        ],
-    ),
+    Network {
+        drawn: independent(0.005),
+        ..network("reordering", &[("reorder", "down:3%:30ms"), KERNEL_RATE])
+    },
     network(
         "small queue",
         &[("rate", "down:5Mbit,up:none"), ("queue", "12"), REQUEST],
     ),
 ];
 
-pub const KERNEL_PAIRS: [Pair; 4] = [
+const KERNEL_PAIRS: [Pair; 4] = [
     pair("linux-6+notlp", "linux-6"),
     pair("linux-6", "linux-6+notlp"),
     pair("linux-6", "linux-6+nosack"),
     pair("linux-6+nosack", "linux-6"),
 ];
 
-/// The bases of the kernel's pairs.
-pub const KERNEL_CAPTURED: [&str; 3] = ["linux-6+notlp", "linux-6", "linux-6+nosack"];
+/// Each network with each pair.
+pub struct Grid {
+    pub networks: &'static [Network],
+    pub pairs: &'static [Pair],
+}
+
+pub const SIMULATED: Grid = Grid {
+    networks: SIMULATED_NETWORKS,
+    pairs: &SIMULATED_PAIRS,
+};
+
+/// For the running kernel, whose sysctls stand for the mechanisms.
+pub const KERNEL: Grid = Grid {
+    networks: KERNEL_NETWORKS,
+    pairs: &KERNEL_PAIRS,
+};
 
 const fn pair(base: &'static str, other: &'static str) -> Pair {
     Pair { base, other }
@@ -171,12 +208,52 @@ impl Network {
             let set = settings.set(key, value, Path::new("."));
             set.unwrap_or_else(|error| panic!("{}: {error}", self.name));
         }
+        if let Some(drawn) = self.drawn {
+            let rules = drawn.rules(number, settings.segments);
+            let set = settings.set("drop", &rules, Path::new("."));
+            set.unwrap_or_else(|error| panic!("{}: {error}", self.name));
+        }
         let mut path = settings.path().expect("a path");
         if self.stalls {
             path.down.insert(0, stalls(number, rtt));
         }
         Flow { settings, path }
     }
+}
+
+impl Drawn {
+    /// The losses of a flow as rules of the `drop` setting.
+    fn rules(self, flow: u64, segments: u64) -> String {
+        /// Transmissions of a segment that may be lost.
+        const COPIES: u64 = 4;
+        let mut rules = Vec::new();
+        let mut lost = false;
+        for segment in 1..=segments {
+            let probability = if lost { self.continues } else { self.begins };
+            lost = random([flow, segment, 1]) < probability;
+            if lost {
+                rules.push(format!("data:{segment}"));
+            }
+            let copies = 2..=COPIES;
+            let copies = copies.filter(|copy| random([flow, segment, *copy]) < self.again);
+            rules.extend(copies.map(|copy| format!("data:{segment}@{copy}")));
+        }
+        match rules.is_empty() {
+            true => "none".into(),
+            false => rules.join(","),
+        }
+    }
+}
+
+/// A value in 0..1 for a key: SplitMix64's finalizer (Steele, Lea, Flood 2014) over its words.
+fn random(key: [u64; 3]) -> f64 {
+    let mixed = key.into_iter().fold(0_u64, |state, word| {
+        let mut mixed = (state ^ word).wrapping_add(0x9e37_79b9_7f4a_7c15);
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    });
+    (mixed >> 11) as f64 / (1_u64 << 53) as f64
 }
 
 /// A link that delivers a packet each ms, and nothing for 100 to 700 ms, one to five round-trip times after the

@@ -159,7 +159,7 @@ pub struct Reruns<'a, S> {
     network: &'a Network,
     flows: u64,
     folder: PathBuf,
-    captured: &'a [&'static str],
+    captured: Vec<&'static str>,
     runs: HashMap<&'static str, Run>,
 }
 
@@ -169,7 +169,7 @@ impl<'a, S: Stage> Reruns<'a, S> {
         stage: S,
         network: &'a Network,
         flows: u64,
-        captured: &'a [&'static str],
+        captured: &[&'static str],
         folder: &Path,
     ) -> Self {
         let folder = folder.join("captures");
@@ -179,7 +179,7 @@ impl<'a, S: Stage> Reruns<'a, S> {
             network,
             flows,
             folder,
-            captured,
+            captured: captured.to_vec(),
             runs: HashMap::new(),
         }
     }
@@ -206,7 +206,8 @@ impl<'a, S: Stage> Reruns<'a, S> {
         }
     }
 
-    fn capture(&self, server: &str) -> PathBuf {
+    /// The capture under this mechanism.
+    pub fn capture(&self, server: &str) -> PathBuf {
         let name = format!("{}.{server}.pcap", self.network.file_name());
         self.folder.join(name)
     }
