@@ -40,12 +40,7 @@ fn fetch(profile: &str) -> (Simulation, FlowSpec) {
         client: host,
         server: host,
         timers: TimerModel::Exact,
-        workload: Workload {
-            request: 300,
-            response: 34_000,
-            close: false,
-            ..Workload::default()
-        },
+        workload: Workload::exchange(300, 34_000),
     };
     let mut simulation = Simulation::new(&path).expect("a path");
     simulation.run(&spec, 1, FlowId(0), &mut NoObserver);

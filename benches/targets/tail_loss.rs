@@ -36,12 +36,7 @@ fn tail_loss(c: &mut Criterion) {
             client: host,
             server: host,
             timers: TimerModel::Exact,
-            workload: Workload {
-                request: 0,
-                response: 14_480,
-                close: false,
-                ..Workload::default()
-            },
+            workload: Workload::exchange(0, 14_480),
         };
         let mut simulation = Simulation::new(&path).expect("a path");
         let mut flow = 0;

@@ -14,7 +14,7 @@ use recoup_path::PathSpec;
 use recoup_path::{GilbertElliott, HopSpec, LossKind, LossSpec, Probability, Queue};
 use recoup_recovery::{Event, Mechanisms};
 use recoup_sim::{FlowSpec, Observer, Packet, Point, Simulation, TimerModel};
-use recoup_tcp::flow::{Host, Workload, Write};
+use recoup_tcp::flow::{Host, TimedWrite, Workload};
 use recoup_tcp::{AckPolicy, Config};
 use recoup_units::{BitRate, Direction, FlowId, Instant};
 use recoup_wire::{IpVersion, Segment};
@@ -107,31 +107,20 @@ fn workload(draws: Draws, n: u64) -> Workload {
     let normal = draws.normal(Purpose::Size, Purpose::SizeAngle, n);
     let segments = MEDIAN_SEGMENTS * (SIZE_SIGMA * normal).exp();
     let bytes = (segments.min(MOST_SEGMENTS) * f64::from(MSS)).ceil() as u64;
-    let download = Workload {
-        request: REQUEST,
-        response: bytes,
-        close: true,
-        ..Workload::default()
-    };
-    match draws.unit(Purpose::Shape, n) {
-        u if u < 0.60 => download,
+    let shaped = match draws.unit(Purpose::Shape, n) {
+        u if u < 0.60 => Workload::exchange(REQUEST, bytes),
         // Four parts, three of them after a pause.
-        u if u < 0.90 => Workload {
-            response: bytes.div_ceil(4),
-            later: [1, 2, 3]
-                .map(|part| Write {
-                    after: part * pause(draws, n),
-                    bytes: bytes.div_ceil(4),
-                })
-                .into(),
-            ..download
-        },
-        _ => Workload {
-            request: bytes,
-            response: REQUEST,
-            ..download
-        },
-    }
+        u if u < 0.90 => {
+            let part = bytes.div_ceil(4);
+            let later = [1, 2, 3].map(|number| TimedWrite {
+                after: number * pause(draws, n),
+                bytes: part,
+            });
+            Workload::exchange(REQUEST, part).with_later_writes(&later)
+        }
+        _ => Workload::exchange(bytes, REQUEST),
+    };
+    shaped.closing(true)
 }
 
 fn pause(draws: Draws, n: u64) -> Duration {

@@ -25,7 +25,7 @@ use recoup_recovery::Profile;
 use recoup_recovery::congestion::Algorithm;
 use recoup_recovery::slp::SlpRules;
 use recoup_sim::{FlowSpec, TimerModel};
-use recoup_tcp::flow::{Workload, Write};
+use recoup_tcp::flow::{TimedWrite, Workload};
 use recoup_tcp::{self as tcp, AckPolicy, Push};
 use recoup_units::{BitRate, Direction, Segments};
 use std::path::{Path, PathBuf};
@@ -67,7 +67,7 @@ pub struct Settings {
     pub segments: u64,
     /// What the server writes in place of `segments`, in the order of time. Times count from the
     /// moment it would write the segments. If empty, it writes the segments at once.
-    pub writes: Vec<Write>,
+    pub writes: Vec<TimedWrite>,
     /// Payload bytes of a full segment.
     pub mss: u16,
     /// The packets that are lost.
@@ -230,12 +230,9 @@ impl Settings {
             Some((first, later)) if first.after.is_zero() => (first.bytes, later),
             Some(_) => (0, &self.writes[..]),
         };
-        Workload {
-            request: self.request,
-            response,
-            later: later.into(),
-            close: self.close,
-        }
+        Workload::exchange(self.request, response)
+            .with_later_writes(later)
+            .closing(self.close)
     }
 
     fn hops(&self, drop: &DropRules, direction: Direction) -> Vec<HopSpec> {

@@ -13,6 +13,7 @@ use crate::run::ProfileResult;
 use crate::scenario::Scenario;
 use crate::settings::{self, Settings, SettingsError};
 use recoup_tcp::AckPolicy;
+use recoup_tcp::flow::Script;
 use serde::Serialize;
 use std::error::Error;
 use std::io::Write;
@@ -284,7 +285,8 @@ pub fn lanes(settings: &Settings, flows: u64) -> usize {
     /// Larger flows, in bytes, run one at a time.
     const SMALL_FLOW: u64 = 200_000;
     let workload = settings.workload();
-    let bytes = workload.response_len().saturating_add(workload.request);
+    let [up, down] = [&workload.client, &workload.server].map(Script::total);
+    let bytes = up.saturating_add(down);
     let most = if bytes <= SMALL_FLOW { MAX_LANES } else { 1 };
     flows.clamp(1, most) as usize
 }

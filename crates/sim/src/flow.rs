@@ -3,12 +3,14 @@
 use crate::host_random::{Purpose, random_bits};
 use crate::observe::{Observer, Point};
 use crate::timers::HostTimers;
-use crate::{Packet, TimerModel};
-use recoup_path::{Chain, ChainError, DropCause, Exit, Packet as _, PathSpec};
+use crate::{Application, Chains, Network, Packet, TimerModel};
+use recoup_path::{ChainError, DropCause, Exit, Packet as _, PathSpec};
 use recoup_recovery::{Send, Trigger};
-use recoup_tcp::flow::{FlowRecord, Host, LaterWrites, SpuriousRetransmissions, Workload};
+use recoup_tcp::flow::{
+    Action, FlowRecord, Host, ScriptProgress, SpuriousRetransmissions, Workload,
+};
 use recoup_tcp::{self as tcp, Endpoint, Transmit};
-use recoup_units::{Direction, FlowId, Instant, Offset, Span};
+use recoup_units::{FlowId, Instant, Offset, Span};
 use recoup_wire::{Flags, Segment, SeqNumber};
 
 /// One flow: the configuration of its hosts, and its workload.
@@ -33,22 +35,24 @@ struct End {
     isn: SeqNumber,
     packets: u64,
     last_ack_at: Option<Instant>,
-    written: bool,
     spurious: SpuriousRetransmissions,
+    /// The end of the data that the peer's application writes.
+    expected: Offset,
+    /// Whether the connection has been open here.
+    opened: bool,
+    /// When the application last did nothing although it wanted to be woken.
+    idle_wake: Option<Instant>,
 }
 
-/// Two hosts and a path. Run flows one after another in the same simulation: only the first ones
-/// allocate memory.
+/// Two hosts and the network between them. Run flows one after another in the same simulation: only the
+/// first ones allocate memory.
 #[derive(Debug)]
-pub struct Simulation {
+pub struct Simulation<N = Chains> {
     client: End,
     server: End,
-    up: Chain<Packet>,
-    down: Chain<Packet>,
+    network: N,
     now: Instant,
     flow: FlowId,
-    workload: Workload,
-    later: LaterWrites,
     record: FlowRecord,
 }
 
@@ -58,21 +62,26 @@ impl Simulation {
     /// # Errors
     /// When a hop cannot be built.
     pub fn new(path: &PathSpec) -> Result<Self, ChainError> {
+        Chains::new(path).map(Self::over)
+    }
+}
+
+impl<N: Network> Simulation<N> {
+    /// Two hosts joined by this network.
+    pub fn over(network: N) -> Self {
         let idle = tcp::Config::new(recoup_recovery::Mechanisms::LINUX_3_17);
-        Ok(Self {
+        Self {
             client: End::new(Endpoint::connect(&idle)),
             server: End::new(Endpoint::listen(&idle)),
-            up: Chain::new(&path.up, Direction::Up, 0)?,
-            down: Chain::new(&path.down, Direction::Down, 0)?,
+            network,
             now: Instant::ZERO,
             flow: FlowId(0),
-            workload: Workload::default(),
-            later: LaterWrites::default(),
             record: FlowRecord::default(),
-        })
+        }
     }
 
-    /// Runs flow number `flow` of `seed` until no event is left.
+    /// Runs flow number `flow` of `seed` until no event is left. The applications follow the scripts of
+    /// `spec`.
     pub fn run<O: Observer>(
         &mut self,
         spec: &FlowSpec,
@@ -80,15 +89,34 @@ impl Simulation {
         flow: FlowId,
         observer: &mut O,
     ) -> FlowRecord {
+        let Workload { client, server } = &spec.workload;
+        let mut applications = [client, server].map(ScriptProgress::new);
+        self.run_applications(spec, seed, flow, &mut applications, observer)
+    }
+
+    /// Runs flow number `flow` of `seed` until no event is left, with these applications (the client's, the
+    /// server's) in place of the scripts of `spec`.
+    pub fn run_applications<A: Application, O: Observer>(
+        &mut self,
+        spec: &FlowSpec,
+        seed: u64,
+        flow: FlowId,
+        applications: &mut [A; 2],
+        observer: &mut O,
+    ) -> FlowRecord {
         self.begin::<O>(spec, seed, flow);
+        self.client.expect(applications[1].total());
+        self.server.expect(applications[0].total());
         self.transmit(Host::Client, observer);
         self.client.update_wake(self.now);
-        while let Some(next) = self.next_event() {
-            self.now = next;
+        while let Some(next) = self.next_event(applications) {
+            self.now = next.max(self.now);
             self.record.events += 1;
             // Packets first: an ACK that arrives exactly at a deadline is in time.
-            if !self.move_packets(observer) && !self.write_later(observer) {
-                self.fire_timer(observer);
+            if !self.move_packets(applications, observer)
+                && !self.wake_application(applications, observer)
+            {
+                self.fire_timer(applications, observer);
             }
         }
         self.finish()
@@ -97,11 +125,8 @@ impl Simulation {
     fn begin<O: Observer>(&mut self, spec: &FlowSpec, seed: u64, flow: FlowId) {
         self.now = Instant::ZERO;
         self.flow = flow;
-        self.workload.clone_from(&spec.workload);
-        self.later = LaterWrites::default();
         self.record = FlowRecord::default();
-        self.up.reset(seed);
-        self.down.reset(seed);
+        self.network.begin(seed, flow);
         let timers = HostTimers::new(spec.timers, spec.timers.phase(seed, flow));
         for (end, config, connects, isn) in [
             (&mut self.client, &spec.client, true, Purpose::ClientIsn),
@@ -128,6 +153,16 @@ impl Simulation {
         record
     }
 
+    /// The network.
+    pub const fn network(&self) -> &N {
+        &self.network
+    }
+
+    /// The network, to be changed between two flows.
+    pub const fn network_mut(&mut self) -> &mut N {
+        &mut self.network
+    }
+
     /// The endpoint of a host, in its current state.
     pub fn endpoint(&self, host: Host) -> &Endpoint {
         &self.end(host).endpoint
@@ -147,32 +182,28 @@ impl Simulation {
         }
     }
 
-    fn chain(&mut self, direction: Direction) -> &mut Chain<Packet> {
-        match direction {
-            Direction::Up => &mut self.up,
-            Direction::Down => &mut self.down,
-        }
-    }
-
-    fn next_event(&self) -> Option<Instant> {
-        let wakes = [&self.client, &self.server].map(|end| end.wake.map(|(at, _)| at));
+    fn next_event<A: Application>(&self, [client, server]: &[A; 2]) -> Option<Instant> {
         let events = [
-            self.up.next_event(),
-            self.down.next_event(),
-            wakes[0],
-            wakes[1],
-            self.later.due(&self.workload),
+            self.network.next_event(),
+            self.client.wake.map(|(at, _)| at),
+            self.server.wake.map(|(at, _)| at),
+            self.client.wake_of(client),
+            self.server.wake_of(server),
         ];
         events.into_iter().flatten().min()
     }
 
     /// Handles all packets due now, and returns whether there were any.
-    fn move_packets<O: Observer>(&mut self, observer: &mut O) -> bool {
+    fn move_packets<A: Application, O: Observer>(
+        &mut self,
+        applications: &mut [A; 2],
+        observer: &mut O,
+    ) -> bool {
         let (now, mut moved) = (self.now, false);
         for host in [Host::Client, Host::Server] {
             let towards = host.sends().reverse();
             let mut delivered = false;
-            while let Some(exit) = self.chain(towards).next_exit(now) {
+            while let Some(exit) = self.network.next_exit(now, towards) {
                 moved = true;
                 match exit {
                     Exit::Delivered(packet) => {
@@ -180,7 +211,7 @@ impl Simulation {
                         if packet.damage.is_none() {
                             delivered = true;
                             self.deliver(host, &packet);
-                            self.transmit(host, observer);
+                            self.settle(host, applications, observer);
                             if !self.end_mut(host).timers.exact() {
                                 // Rounding depends on when the timer was armed.
                                 self.end_mut(host).update_wake(now);
@@ -202,7 +233,7 @@ impl Simulation {
     }
 
     fn deliver(&mut self, host: Host, packet: &Packet) {
-        let (now, workload) = (self.now, &self.workload);
+        let now = self.now;
         let (end, far) = match host {
             Host::Client => (&mut self.client, &mut self.server),
             Host::Server => (&mut self.server, &mut self.client),
@@ -221,36 +252,89 @@ impl Simulation {
                 far.spurious.on_arrival(packet.ordinal, span);
             }
         }
-        if end.run_application(now, host, workload) && host == Host::Server {
-            self.later.begin(now);
+        // The application reads all data at once.
+        let readable = end.endpoint.readable();
+        if readable > 0 {
+            end.endpoint.read(now, readable);
         }
-        let (last, bytes) = match workload.response_len() {
-            0 => (Host::Server, workload.request),
-            bytes => (Host::Client, bytes),
-        };
-        // An empty flow is complete when the server, which opens last, is open.
-        let delivered = end.written && end.endpoint.receiver().next() >= Offset::DATA + bytes;
-        if host == last && self.record.fct.is_none() && delivered {
+        end.opened |= end.endpoint.is_open();
+        if self.record.fct.is_none() && end.has_all() && far.has_all() {
             self.record.fct = Some(now.since(Instant::ZERO));
         }
     }
 
-    /// Makes the server's later write that is due now, and returns whether there was one.
-    fn write_later<O: Observer>(&mut self, observer: &mut O) -> bool {
-        let now = self.now;
-        let Some((bytes, last)) = self.later.take(now, &self.workload) else {
-            return false;
-        };
-        self.server.endpoint.write(now, bytes);
-        if last && self.workload.close {
-            self.server.endpoint.close(now);
+    /// Lets the application of `host` act after an event, and sends what results.
+    fn settle<A: Application, O: Observer>(
+        &mut self,
+        host: Host,
+        applications: &mut [A; 2],
+        observer: &mut O,
+    ) {
+        let application = &mut applications[host as usize];
+        let acted = self.act(host, application);
+        self.transmit(host, observer);
+        if acted {
+            self.act_on(host, application, observer);
         }
-        self.transmit(Host::Server, observer);
-        self.server.update_wake(now);
-        true
     }
 
-    fn fire_timer<O: Observer>(&mut self, observer: &mut O) {
+    /// Lets the application of `host` do everything that it does now, and sends what results.
+    fn act_on<A: Application, O: Observer>(
+        &mut self,
+        host: Host,
+        application: &mut A,
+        observer: &mut O,
+    ) {
+        while self.act(host, application) {
+            self.transmit(host, observer);
+        }
+    }
+
+    /// Lets the application of `host` do the next thing, and returns whether there was one. If it wants to be
+    /// woken now, it waits until all packets of this instant have arrived.
+    fn act<A: Application>(&mut self, host: Host, application: &mut A) -> bool {
+        let now = self.now;
+        let end = self.end_mut(host);
+        if end.wake_of(application).is_some_and(|at| at <= now) {
+            return false;
+        }
+        application
+            .poll(now, &end.endpoint)
+            .map(|action| end.perform(now, action))
+            .is_some()
+    }
+
+    /// Lets an application act that wanted to be woken by now, and returns whether it did.
+    fn wake_application<A: Application, O: Observer>(
+        &mut self,
+        applications: &mut [A; 2],
+        observer: &mut O,
+    ) -> bool {
+        let now = self.now;
+        for host in [Host::Client, Host::Server] {
+            let application = &mut applications[host as usize];
+            let end = self.end_mut(host);
+            if end.wake_of(application).is_none_or(|at| at > now) {
+                continue;
+            }
+            let Some(action) = application.poll(now, &end.endpoint) else {
+                end.idle_wake = Some(now);
+                continue;
+            };
+            end.perform(now, action);
+            self.transmit(host, observer);
+            self.act_on(host, application, observer);
+            self.end_mut(host).update_wake(now);
+            return true;
+        }
+        false
+    }
+
+    fn fire_timer<A: Application, O: Observer>(
+        &mut self,
+        applications: &mut [A; 2],
+        observer: &mut O,
+    ) {
         for host in [Host::Client, Host::Server] {
             let now = self.now;
             let end = self.end_mut(host);
@@ -258,7 +342,7 @@ impl Simulation {
                 && at <= now
             {
                 end.endpoint.on_timer(now, timer);
-                self.transmit(host, observer);
+                self.settle(host, applications, observer);
                 self.end_mut(host).update_wake(now);
                 return;
             }
@@ -279,7 +363,7 @@ impl Simulation {
             end.packets += 1;
             self.count(host, &packet, transmit);
             observer.on_packet(now, Point::Sent, host.sends(), &packet);
-            self.chain(host.sends()).enter(now, packet);
+            self.network.enter(now, host.sends(), packet);
         }
         let flow = self.flow;
         let end = self.end_mut(host);
@@ -322,8 +406,10 @@ impl End {
             isn: SeqNumber(0),
             packets: 0,
             last_ack_at: None,
-            written: false,
             spurious: SpuriousRetransmissions::default(),
+            expected: Offset::DATA,
+            opened: false,
+            idle_wake: None,
         }
     }
 
@@ -334,37 +420,35 @@ impl End {
         self.isn = config.isn;
         self.packets = 0;
         self.last_ack_at = None;
-        self.written = false;
         self.spurious.clear();
+        self.opened = false;
+        self.idle_wake = None;
     }
 
-    /// The application reads all data, and writes once it has what it waits for. Returns whether it
-    /// wrote now.
-    fn run_application(&mut self, now: Instant, host: Host, workload: &Workload) -> bool {
-        let readable = self.endpoint.readable();
-        if readable > 0 {
-            self.endpoint.read(now, readable);
+    /// The peer's application writes so many bytes.
+    fn expect(&mut self, bytes: u64) {
+        self.expected = Offset::DATA + bytes;
+    }
+
+    /// Whether the host is open and has received everything that the peer's application writes. The server
+    /// opens last, so a flow without data is complete then.
+    fn has_all(&self) -> bool {
+        self.opened && self.endpoint.receiver().next() >= self.expected
+    }
+
+    /// When `application`, which runs here, wants to be woken.
+    fn wake_of<A: Application>(&self, application: &A) -> Option<Instant> {
+        let is_new = |at: &Instant| self.idle_wake.is_none_or(|idle| *at > idle);
+        application.wake().filter(is_new)
+    }
+
+    fn perform(&mut self, now: Instant, action: Action) {
+        if let Action::Write(bytes) | Action::WriteAndClose(bytes) = action {
+            self.endpoint.write(now, bytes);
         }
-        if self.written || !self.endpoint.is_open() {
-            return false;
-        }
-        let (awaited, bytes, more) = match host {
-            Host::Client => (0, workload.request, false),
-            Host::Server => (
-                workload.request,
-                workload.response,
-                !workload.later.is_empty(),
-            ),
-        };
-        if self.endpoint.receiver().next() < Offset::DATA + awaited {
-            return false;
-        }
-        self.written = true;
-        self.endpoint.write(now, bytes);
-        if workload.close && !more {
+        if let Action::Close | Action::WriteAndClose(_) = action {
             self.endpoint.close(now);
         }
-        true
     }
 
     fn update_wake(&mut self, now: Instant) {

@@ -146,12 +146,7 @@ mod tests {
             client: config,
             server: config,
             timers: TimerModel::Exact,
-            workload: Workload {
-                request: 100,
-                response: 10_000,
-                close: false,
-                ..Workload::default()
-            },
+            workload: Workload::exchange(100, 10_000),
         };
         let mut simulation = Simulation::new(&PathSpec::default()).unwrap();
         simulation.run(&spec, 1, FlowId(0), observer);

@@ -3,12 +3,14 @@
 //! The simulator and the testbed over real packets share these types.
 
 mod record;
+mod script_progress;
 mod spurious;
 mod workload;
 
 pub use record::FlowRecord;
+pub use script_progress::{Action, ScriptProgress};
 pub use spurious::SpuriousRetransmissions;
-pub use workload::{LaterWrites, Workload, Write};
+pub use workload::{Script, TimedWrite, When, Workload, Write};
 
 use recoup_units::Direction;
 

@@ -14,7 +14,7 @@ use crate::record::Record;
 use crate::transmission::Transmission;
 use recoup_sim::Application;
 use recoup_tcp::Endpoint;
-use recoup_tcp::flow::{Action, Script, ScriptProgress, When, Write};
+use recoup_tcp::flow::{Action, Host, Script, ScriptProgress, When, Write};
 use recoup_units::{Instant, Offset, Span};
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ impl NewData {
     /// The data below `end`, and a FIN.
     pub fn all(record: &Record, end: Offset) -> Vec<Self> {
         let (mut nxt, mut all) = (Offset::DATA, Vec::new());
-        let (mut received, mut received_at) = (0, Instant::ZERO);
+        let (mut received, mut received_at) = (0, record.opened());
         for packet in &record.packets {
             let payload = packet.payload();
             if !packet.is_sent {
@@ -73,7 +73,12 @@ pub(crate) struct PeerData {
 
 impl PeerData {
     /// Each write of the peer, as it reached the sender. Its times are those of the sender, which change none of the delays in between.
-    pub fn new(record: &Record, all: &[Transmission]) -> Self {
+    pub fn new(record: &Record, all: &[Transmission], rtt: Duration) -> Self {
+        // The peer that accepts is open once it has the sender's ACK of its SYN.
+        let opened = match record.sender {
+            Host::Client => record.opened() + rtt,
+            Host::Server => Instant::ZERO,
+        };
         let received = ReceivedBy::new(all);
         let (mut writes, mut nxt, mut previous) = (Vec::new(), Offset::DATA, Instant::ZERO);
         let mut close = None;
@@ -86,7 +91,7 @@ impl PeerData {
             }
             nxt = nxt.max(payload.end);
             let has = packet.ack.unwrap_or(Offset::DATA);
-            let met = received.when(has);
+            let met = received.when(has).max(opened);
             let when = When {
                 received: has.since(Offset::DATA),
                 acknowledged: 0,
@@ -99,7 +104,10 @@ impl PeerData {
             if is_close {
                 close = Some(match bytes {
                     0 => when,
-                    _ => When { after: Duration::ZERO, ..when },
+                    _ => When {
+                        after: Duration::ZERO,
+                        ..when
+                    },
                 });
             }
         }
@@ -119,12 +127,17 @@ struct ReceivedBy {
 
 impl ReceivedBy {
     fn new(all: &[Transmission]) -> Self {
-        let arrived = all.iter().filter_map(|sent| Some((sent.span, sent.arrival()?.echo)));
+        let arrived = all
+            .iter()
+            .filter_map(|sent| Some((sent.span, sent.arrival()?.echo)));
         let mut arrived: Vec<_> = arrived.collect();
         arrived.sort_unstable_by_key(|(span, echo)| (span.start, *echo));
         let mut complete: Vec<(Offset, Instant)> = Vec::with_capacity(arrived.len());
         for (span, echo) in arrived {
-            let (end, at) = complete.last().copied().unwrap_or((Offset::SYN, Instant::ZERO));
+            let (end, at) = complete
+                .last()
+                .copied()
+                .unwrap_or((Offset::SYN, Instant::ZERO));
             if span.end > end {
                 complete.push((span.end, at.max(echo)));
             }
@@ -194,7 +207,9 @@ impl CapturedSender {
         if sent > now + early {
             return None;
         }
-        let able_for = self.able_since.map_or(Duration::ZERO, |since| now.since(since));
+        let able_for = self
+            .able_since
+            .map_or(Duration::ZERO, |since| now.since(since));
         self.written_late.push(able_for > AT_ONCE);
         self.next += 1;
         match (data.span.len(), data.has_fin) {
@@ -232,7 +247,10 @@ impl CapturedSender {
                 let is_apart = bytes == 0 && data.sent.since(last_sent) > AT_ONCE;
                 close = Some(match is_apart {
                     true => when(previous),
-                    false => When { received: data.received, ..When::default() },
+                    false => When {
+                        received: data.received,
+                        ..When::default()
+                    },
                 });
             }
             last_sent = data.sent;
@@ -240,7 +258,10 @@ impl CapturedSender {
                 _ if bytes == 0 => {}
                 Some(last) if !is_late => last.bytes += bytes,
                 _ => {
-                    writes.push(Write { when: when(previous), bytes });
+                    writes.push(Write {
+                        when: when(previous),
+                        bytes,
+                    });
                     previous = data.sent;
                 }
             }

@@ -22,7 +22,9 @@ impl Delays {
     pub fn new(all: &[Transmission], otherwise: Duration) -> Self {
         let arrived = all.iter().filter_map(|sent| Some((sent, sent.arrival()?)));
         let in_order = arrived.filter(|(_, arrival)| arrival.held.is_zero());
-        let mut points: Vec<_> = in_order.map(|(sent, arrival)| (sent.sent, arrival.echo)).collect();
+        let mut points: Vec<_> = in_order
+            .map(|(sent, arrival)| (sent.sent, arrival.echo))
+            .collect();
         points.sort_unstable();
         let mut latest = Instant::ZERO;
         for (_, echo) in &mut points {

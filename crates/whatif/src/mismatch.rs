@@ -57,7 +57,11 @@ impl Mismatch {
         }
         let again = recorded.transmissions.iter().filter(|sent| sent.copy > 1);
         let mut captured: Vec<Offset> = again.map(|sent| sent.span.start).collect();
-        let mut repeated: Vec<Offset> = log.retransmissions.iter().map(|(start, _)| *start).collect();
+        let mut repeated: Vec<Offset> = log
+            .retransmissions
+            .iter()
+            .map(|(start, _)| *start)
+            .collect();
         captured.sort_unstable();
         repeated.sort_unstable();
         let missing = count_without(&captured, &repeated);

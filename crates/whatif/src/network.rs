@@ -11,6 +11,7 @@
 mod acks;
 mod copies;
 
+use crate::loss::{Context, LossProcess, Previous};
 use crate::recorded::Recorded;
 use crate::transmission::{Arrival, Fate, Transmission};
 use acks::AckGate;
@@ -31,6 +32,7 @@ const SAME_TIME: Duration = Duration::from_millis(2);
 #[derive(Debug)]
 pub(crate) struct RecordedNetwork {
     recorded: Arc<Recorded>,
+    losses: LossProcess,
     seed: u64,
     copies: Copies,
     gate: AckGate,
@@ -80,6 +82,7 @@ pub(super) struct Matched {
 impl RecordedNetwork {
     pub fn new(recorded: Arc<Recorded>) -> Self {
         Self {
+            losses: LossProcess::default(),
             seed: 0,
             copies: Copies::default(),
             gate: AckGate::default(),
@@ -94,9 +97,11 @@ impl RecordedNetwork {
         }
     }
 
-    /// Becomes the network of another connection.
-    pub fn show(&mut self, recorded: &Arc<Recorded>) {
+    /// Becomes the network of another connection. The fates of packets that the capture does not hold are
+    /// drawn from `losses`.
+    pub fn show(&mut self, recorded: &Arc<Recorded>, losses: &LossProcess) {
         self.recorded = Arc::clone(recorded);
+        self.losses.clone_from(losses);
     }
 
     /// A packet of the sender leaves.
@@ -105,7 +110,9 @@ impl RecordedNetwork {
         if segment.flags.contains(Flags::SYN) {
             self.isn = Some(segment.seq);
         }
-        let start = self.isn.and_then(|isn| segment.seq.unwrap(isn, self.highest));
+        let start = self
+            .isn
+            .and_then(|isn| segment.seq.unwrap(isn, self.highest));
         let len = u64::from(segment.sequence_len());
         let Some(start) = start.filter(|_| len > 0) else {
             let at = now + self.recorded.forth();
@@ -131,9 +138,16 @@ impl RecordedNetwork {
         if span.end > Offset::DATA {
             self.log.last_echo = self.log.last_echo.max(echo);
         }
-        let arrives = recorded.by_simulation(echo).minus_nanos(nanos(recorded.back));
+        let arrives = recorded
+            .by_simulation(echo)
+            .minus_nanos(nanos(recorded.back));
         let recorded = arrival;
-        self.put(arrives.max(now), false, packet, Some(Matched { span, recorded }));
+        self.put(
+            arrives.max(now),
+            false,
+            packet,
+            Some(Matched { span, recorded }),
+        );
     }
 
     /// What the capture shows of this transmission, if it is sent `at`: the echo of its arrival.
@@ -164,9 +178,17 @@ impl RecordedNetwork {
         copy: u16,
     ) -> (Option<Instant>, Option<Arrival>) {
         self.log.drawn += 1;
-        _ = (span, copy, self.seed);
-        let echo = self.recorded.delays.echo(at);
-        (Some(self.keep_order(echo, false)), None)
+        let previous = self.previous.map(|(lost, before)| Previous {
+            lost,
+            since: at.since(before),
+        });
+        let bits = bits(self.seed, span.start, copy);
+        let fate = self.losses.draw(bits, Context { copy, previous });
+        if fate.lost {
+            return (None, None);
+        }
+        let echo = self.recorded.delays.echo(at) + fate.held;
+        (Some(self.keep_order(echo, !fate.held.is_zero())), None)
     }
 
     /// Packets that the network does not hold arrive in order.
@@ -242,7 +264,10 @@ impl Network for RecordedNetwork {
 
     fn next_event(&self) -> Option<Instant> {
         let on_the_way = self.on_the_way.iter().filter_map(BinaryHeap::peek);
-        on_the_way.map(|packet| packet.at).chain(self.gate.due()).min()
+        on_the_way
+            .map(|packet| packet.at)
+            .chain(self.gate.due())
+            .min()
     }
 
     fn next_exit(&mut self, now: Instant, direction: Direction) -> Option<Exit<Packet>> {
@@ -269,6 +294,18 @@ impl Network for RecordedNetwork {
         }
         Some(Exit::Delivered(packet))
     }
+}
+
+/// The random bits of a packet: a function of the seed and of what it carries (SplitMix64 by Steele et al.,
+/// OOPSLA 2014).
+fn bits(seed: u64, start: Offset, copy: u16) -> u64 {
+    let mix = |mut x: u64| {
+        x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        x ^ (x >> 31)
+    };
+    mix(mix(mix(seed) ^ start.0) ^ u64::from(copy))
 }
 
 /// A duration in nanoseconds.

@@ -4,8 +4,8 @@
 //! every second full segment or waits, or every one, as it mostly did (RFC 5681 §4.2).
 
 use crate::record::Record;
-use crate::transmission::Transmission;
-use recoup_units::{Offset, Instant};
+use crate::transmission::{MOST_ACK_DELAY, Transmission};
+use recoup_units::{Instant, Offset};
 use std::time::Duration;
 
 /// How the receiver acknowledges data in order.
@@ -17,32 +17,44 @@ pub struct AckHabit {
     pub delay: Duration,
 }
 
-/// How long Linux waits at least (TCP_DELACK_MIN).
-const USUAL_DELAY: Duration = Duration::from_millis(40);
+/// How long receivers wait: Linux at least (TCP_DELACK_MIN), FreeBSD and macOS, Windows.
+const USUAL_DELAYS: [Duration; 3] = [
+    Duration::from_millis(40),
+    Duration::from_millis(100),
+    Duration::from_millis(200),
+];
 
 /// The shortest delay that a timer of the receiver explains.
 const LEAST_DELAY: Duration = Duration::from_millis(10);
 
 impl AckHabit {
-    /// What these transmissions show.
-    pub(crate) fn new(all: &[Transmission], segment_size: u16) -> Self {
+    /// What these transmissions show. `wait`: how long at most a segment waited for an ACK that the receiver
+    /// did not send for it.
+    pub(crate) fn new(all: &[Transmission], wait: Duration, segment_size: u16) -> Self {
+        let arrivals = all
+            .iter()
+            .filter_map(|sent| Some((sent.span.len(), sent.arrival()?)));
+        let mut delays: Vec<Duration> = Vec::new();
         let (mut waited, mut at_once) = (0_u32, 0_u32);
-        let mut delays = Vec::new();
-        for arrival in all.iter().filter(|sent| sent.span.len() >= u64::from(segment_size)).filter_map(Transmission::arrival) {
-            if !arrival.in_order || arrival.ack_lost {
-                continue;
-            }
+        for (len, arrival) in arrivals.filter(|(_, arrival)| arrival.in_order && !arrival.ack_lost)
+        {
+            let is_full = len >= u64::from(segment_size);
             match arrival.ack {
-                None => waited += 1,
-                Some(_) => at_once += 1,
+                Some(delay) if delay >= LEAST_DELAY => delays.push(delay),
+                Some(_) => at_once += u32::from(is_full),
+                None => waited += u32::from(is_full),
             }
         }
-        delays.extend(all.iter().filter_map(|sent| sent.arrival()?.ack).filter(|delay| *delay >= LEAST_DELAY));
         delays.sort_unstable();
+        let seen = delays.get(delays.len() / 2).copied();
+        let usual = USUAL_DELAYS.into_iter().find(|delay| *delay >= wait);
         Self {
             // Of two segments that one ACK covers, one waited.
-            delays: waited * 3 >= at_once && waited > 0 || !delays.is_empty(),
-            delay: delays.get(delays.len() / 2).copied().unwrap_or(USUAL_DELAY),
+            delays: (waited > 0 && waited * 3 >= at_once) || !delays.is_empty(),
+            delay: seen
+                .or(usual)
+                .unwrap_or(MOST_ACK_DELAY)
+                .max(wait.min(MOST_ACK_DELAY)),
         }
     }
 }
@@ -80,7 +92,11 @@ impl Windows {
                 first = (ack, packet.at);
             }
             let after = packet.at.since(first.1);
-            windows.push(Window { ack, edge: edge.max(highest), after });
+            windows.push(Window {
+                ack,
+                edge: edge.max(highest),
+                after,
+            });
         }
         Self { windows }
     }
@@ -89,14 +105,19 @@ impl Windows {
     pub fn at(&self, ack: Offset) -> Option<Offset> {
         let next = self.windows.partition_point(|window| window.ack <= ack);
         let known = &self.windows[..next];
-        let at_once = known.iter().rev().find(|window| window.ack < ack || window.after.is_zero());
+        let at_once = known
+            .iter()
+            .rev()
+            .find(|window| window.ack < ack || window.after.is_zero());
         at_once.map(|window| window.edge)
     }
 
     /// The window updates that follow the first ACK of `ack`.
     pub fn updates(&self, ack: Offset) -> impl Iterator<Item = &Window> {
         let first = self.windows.partition_point(|window| window.ack < ack);
-        let of_it = self.windows[first..].iter().take_while(move |window| window.ack == ack);
+        let of_it = self.windows[first..]
+            .iter()
+            .take_while(move |window| window.ack == ack);
         of_it.filter(|window| !window.after.is_zero())
     }
 }

@@ -203,25 +203,44 @@ impl Record {
         acks.filter(|ack| *ack <= end).max().unwrap_or(Offset::SYN)
     }
 
-    /// From the sender's SYN to its ACK.
-    pub fn handshake(&self) -> Duration {
-        let mut syns = self.packets.iter().filter(|packet| packet.flags.contains(Flags::SYN));
-        let syn = syns.rfind(|packet| packet.is_sent);
+    /// When the sender's SYN was acknowledged: the connection was open.
+    pub fn opened(&self) -> Instant {
         let answers = |ack: Option<Offset>| ack.is_some_and(|ack| ack >= Offset::DATA);
-        let answer = self.packets.iter().find(|packet| !packet.is_sent && answers(packet.ack));
-        let answer = answer.zip(syn);
-        answer.map_or(Duration::ZERO, |(answer, syn)| answer.at.since(syn.at))
+        let answer = self
+            .packets
+            .iter()
+            .find(|packet| !packet.is_sent && answers(packet.ack));
+        answer.map_or(Instant::ZERO, |answer| answer.at)
+    }
+
+    /// From the sender's last SYN to its ACK.
+    pub fn handshake(&self) -> Duration {
+        let mut syns = self
+            .packets
+            .iter()
+            .filter(|packet| packet.flags.contains(Flags::SYN));
+        let syn = syns.rfind(|packet| packet.is_sent);
+        syn.map_or(Duration::ZERO, |syn| self.opened().since(syn.at))
     }
 
     /// Full segments that the sender sent before an ACK of its first data came.
     pub fn first_flight(&self) -> u32 {
-        let heard = self.packets.iter().find(|packet| {
-            !packet.is_sent && packet.ack.is_some_and(|ack| ack > Offset::DATA)
-        });
+        let heard = self
+            .packets
+            .iter()
+            .find(|packet| !packet.is_sent && packet.ack.is_some_and(|ack| ack > Offset::DATA));
         let until = heard.map_or(Instant::ZERO, |packet| packet.at);
-        let sent = self.packets.iter().filter(|packet| packet.is_sent && packet.at <= until);
-        let end = sent.map(|packet| packet.payload().end).max().unwrap_or(Offset::DATA);
-        let segments = end.since(Offset::DATA).div_ceil(u64::from(self.agreed.segment_size));
+        let sent = self
+            .packets
+            .iter()
+            .filter(|packet| packet.is_sent && packet.at <= until);
+        let end = sent
+            .map(|packet| packet.payload().end)
+            .max()
+            .unwrap_or(Offset::DATA);
+        let segments = end
+            .since(Offset::DATA)
+            .div_ceil(u64::from(self.agreed.segment_size));
         u32::try_from(segments).unwrap_or(u32::MAX)
     }
 

@@ -2,10 +2,10 @@
 
 use crate::application::{NewData, PeerData};
 use crate::delays::Delays;
-use crate::loss::LossProcess;
+use crate::loss::LossCounts;
 use crate::receiver::{AckHabit, Windows};
 use crate::record::{Agreed, ConnectionPackets, Record};
-use crate::transmission::{Fate, Transmission, transmissions};
+use crate::transmission::{Fate, Transmission, Transmissions, transmissions};
 use crate::unsuitable::Unsuitable;
 use recoup_tcp::flow::Host;
 use recoup_trace::finding::Retransmission;
@@ -25,7 +25,7 @@ pub struct Recorded {
     pub(crate) delays: Delays,
     pub(crate) habit: AckHabit,
     pub(crate) windows: Windows,
-    pub(crate) losses: LossProcess,
+    pub(crate) losses: LossCounts,
     /// What the sender's application gave it to send, packet by packet.
     pub(crate) new_data: Vec<NewData>,
     pub(crate) peer: PeerData,
@@ -74,25 +74,36 @@ impl Recorded {
         if una <= Offset::DATA {
             return Err(Unsuitable::NothingAcknowledged);
         }
-        let transmissions = transmissions(record, rows);
+        let Transmissions {
+            all: transmissions,
+            longest_wait,
+        } = transmissions(record, rows);
         let pieces = pieces(&transmissions);
-        let missing = pieces.windows(2).any(|pair| pair[0].span.end < pair[1].span.start);
-        if missing || pieces.first().is_none_or(|first| first.span.start != Offset::SYN) {
+        let missing = pieces
+            .windows(2)
+            .any(|pair| pair[0].span.end < pair[1].span.start);
+        if missing
+            || pieces
+                .first()
+                .is_none_or(|first| first.span.start != Offset::SYN)
+        {
             return Err(Unsuitable::PacketsMissing);
         }
         let delays = Delays::new(&transmissions, record.handshake());
-        let mut losses = LossProcess::default();
+        let mut losses = LossCounts::default();
         losses.observe(&transmissions);
-        let arrivals = transmissions.iter().filter(|sent| sent.span.end > Offset::DATA);
+        let arrivals = transmissions
+            .iter()
+            .filter(|sent| sent.span.end > Offset::DATA);
         let echoes = arrivals.filter_map(|sent| Some(sent.arrival()?.echo));
         Ok(Self {
             sender: record.sender,
             agreed: record.agreed,
-            habit: AckHabit::new(&transmissions, record.agreed.segment_size),
+            habit: AckHabit::new(&transmissions, longest_wait, record.agreed.segment_size),
             windows: Windows::new(record),
             losses,
             new_data: NewData::all(record, una),
-            peer: PeerData::new(record, &transmissions),
+            peer: PeerData::new(record, &transmissions, delays.least()),
             back: delays.least() / 2,
             last_echo: echoes.max().unwrap_or(Instant::ZERO),
             first_flight: record.first_flight(),
@@ -112,8 +123,8 @@ impl Recorded {
         at.plus_nanos(self.offset())
     }
 
-    /// When the capture's first packet was captured, in ns since the rerun began.
-    fn offset(&self) -> u64 {
+    /// When the capture's first packet is captured in a rerun, in ns.
+    pub(crate) fn offset(&self) -> u64 {
         match self.sender {
             Host::Client => 0,
             Host::Server => crate::network::nanos(self.back),
@@ -125,14 +136,16 @@ impl Recorded {
         self.delays.least().saturating_sub(self.back)
     }
 
-    /// The loss process that the connection shows.
-    pub fn losses(&self) -> &LossProcess {
+    /// The losses of its packets.
+    pub fn losses(&self) -> &LossCounts {
         &self.losses
     }
 
     /// Whether the network lost a packet of the sender, as far as the ACKs show it.
     pub fn has_loss(&self) -> bool {
-        self.transmissions.iter().any(|sent| sent.fate == Fate::Lost)
+        self.transmissions
+            .iter()
+            .any(|sent| sent.fate == Fate::Lost)
     }
 
     /// The smallest round-trip time.
@@ -143,6 +156,11 @@ impl Recorded {
     /// From the connection's first packet until the last of the sender's data was acknowledged.
     pub fn duration(&self) -> Duration {
         self.last_echo.since(Instant::ZERO)
+    }
+
+    /// How the receiver acknowledges.
+    pub fn habit(&self) -> AckHabit {
+        self.habit
     }
 
     /// Every transmission of the sender.
@@ -162,7 +180,9 @@ fn pieces(all: &[Transmission]) -> Vec<Piece> {
             continue;
         }
         let first = pieces.partition_point(|piece| piece.span.end <= sent.span.start);
-        let of_it = pieces[first..].iter_mut().take_while(|piece| piece.span.start < sent.span.end);
+        let of_it = pieces[first..]
+            .iter_mut()
+            .take_while(|piece| piece.span.start < sent.span.end);
         of_it.for_each(|piece| piece.copies.push(index));
     }
     pieces

@@ -3,22 +3,15 @@
 use crate::application::{CapturedSender, RerunApplication};
 use crate::loss::LossProcess;
 use crate::mismatch::Mismatch;
-use crate::network::{RecordedNetwork, RunLog, nanos};
-use crate::receiver::AckHabit;
+use crate::network::{RecordedNetwork, RunLog};
 use crate::recorded::Recorded;
 use recoup_recovery::{Mechanisms, Profile};
 use recoup_sim::{FlowSpec, NoObserver, Simulation, TimerModel};
 use recoup_tcp::flow::{FlowRecord, Host, Script, ScriptProgress, Workload};
 use recoup_tcp::{AckPolicy, Config, WindowScaling};
-use recoup_units::{FlowId, Offset, Segments};
+use recoup_units::{FlowId, Segments};
 use std::sync::Arc;
 use std::time::Duration;
-
-/// A sender whose rerun takes longer or shorter by more than this share is not reproduced, in percent.
-const MOST_APART: u32 = 5;
-
-/// Durations that differ by less count as equal: hosts round their timers.
-const SAME: Duration = Duration::from_millis(5);
 
 /// No congestion window limits what the peer writes: its data arrives when it did.
 const UNLIMITED: Segments = Segments(1 << 20);
@@ -107,16 +100,19 @@ impl Rerunner {
             initial_window,
             ..*mechanisms
         };
-        let own = CapturedSender::new(&recorded.new_data, nanos(recorded.offset()));
+        let none = LossProcess::default();
+        let own = CapturedSender::new(&recorded.new_data, recorded.offset());
         let mut applications = applications(recorded, RerunApplication::Capture(own));
-        self.simulate(recorded, &mechanisms, 0, &mut applications);
-        let [RerunApplication::Capture(own), _] | [_, RerunApplication::Capture(own)] = &applications else {
+        self.simulate(recorded, &mechanisms, &none, 0, &mut applications);
+        let ([RerunApplication::Capture(own), _] | [_, RerunApplication::Capture(own)]) =
+            &applications
+        else {
             return Err(Mismatch::NoProfile);
         };
         let script = own.script();
         let own = RerunApplication::Scripted(ScriptProgress::new(&script));
         let mut applications = self::applications(recorded, own);
-        let base = self.simulate(recorded, &mechanisms, 0, &mut applications);
+        let base = self.simulate(recorded, &mechanisms, &none, 0, &mut applications);
         let log = self.log();
         Mismatch::check(recorded, &base, &log)?;
         Ok(Reproduced {
@@ -143,26 +139,23 @@ impl Rerunner {
         };
         let own = RerunApplication::Scripted(ScriptProgress::new(&of.script));
         let mut applications = applications(recorded, own);
-        _ = losses;
-        self.simulate(recorded, &mechanisms, seed, &mut applications)
+        self.simulate(recorded, &mechanisms, losses, seed, &mut applications)
     }
 
     fn simulate(
         &mut self,
         recorded: &Arc<Recorded>,
         mechanisms: &Mechanisms,
+        losses: &LossProcess,
         seed: u64,
         applications: &mut [RerunApplication; 2],
     ) -> Outcome {
-        let simulation = match &mut self.simulation {
-            Some(simulation) => {
-                simulation.network_mut().show(recorded);
-                simulation
-            }
-            none => none.insert(Simulation::over(RecordedNetwork::new(Arc::clone(recorded)))),
-        };
+        let new = || Simulation::over(RecordedNetwork::new(Arc::clone(recorded)));
+        let simulation = self.simulation.get_or_insert_with(new);
+        simulation.network_mut().show(recorded, losses);
         let spec = spec(recorded, mechanisms);
-        let record = simulation.run_applications(&spec, seed, FlowId(0), applications, &mut NoObserver);
+        let record =
+            simulation.run_applications(&spec, seed, FlowId(0), applications, &mut NoObserver);
         Outcome::new(&record, &simulation.network().log)
     }
 
@@ -184,7 +177,9 @@ fn applications(recorded: &Recorded, own: RerunApplication) -> [RerunApplication
 /// The initial window that the capture shows: the segments sent before the first ACK of data, if there are
 /// more than the profile's.
 fn initial_window(recorded: &Recorded, mechanisms: &Mechanisms) -> Segments {
-    mechanisms.initial_window.max(Segments(recorded.first_flight))
+    mechanisms
+        .initial_window
+        .max(Segments(recorded.first_flight))
 }
 
 fn spec(recorded: &Recorded, mechanisms: &Mechanisms) -> FlowSpec {

@@ -14,7 +14,8 @@ mod deliveries;
 use recoup_units::{Instant, Span};
 use std::time::Duration;
 
-pub(crate) use deliveries::transmissions;
+pub(crate) use arrivals::MOST_ACK_DELAY;
+pub(crate) use deliveries::{Transmissions, transmissions};
 
 /// A transmission of a part of the sender's stream, at most one segment long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

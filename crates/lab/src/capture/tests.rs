@@ -70,12 +70,7 @@ fn run(flows: u64, hops: &[&str], observer: &mut impl Observer) {
         client: config,
         server: config,
         timers: TimerModel::Exact,
-        workload: Workload {
-            request: 100,
-            response: 14_480,
-            close: true,
-            ..Workload::default()
-        },
+        workload: Workload::exchange(100, 14_480).closing(true),
     };
     let owd = HopSpec::Delay(Duration::from_millis(40));
     let hop = |text: &&str| match text.split_once(' ') {

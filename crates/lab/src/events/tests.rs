@@ -280,12 +280,7 @@ fn tail_loss(flows: u64, observer: &mut impl Observer) {
         client: config,
         server: config,
         timers: TimerModel::Exact,
-        workload: Workload {
-            request: 0,
-            response: 3 * 1448,
-            close: false,
-            ..Workload::default()
-        },
+        workload: Workload::exchange(0, 3 * 1448),
     };
     let owd = HopSpec::Delay(Duration::from_millis(40));
     let mut simulation = Simulation::new(&PathSpec {

@@ -243,7 +243,8 @@ fn writes_are_the_workload() {
     let mut workload = |writes: &str| {
         settings.set("writes", writes, Path::new(".")).unwrap();
         let workload = settings.flow(&Profile::default()).workload;
-        (workload.response, workload.later.len())
+        let writes = &workload.server.writes;
+        (writes[0].bytes, writes.len() - 1)
     };
     for (writes, response, later) in [
         ("none", 10 * 1448, 0),
@@ -316,7 +317,7 @@ fn a_request_is_data_of_its_own() {
     assert!(set("up:tail:4").path().is_err());
     let flow = set("none").flow(&Profile::default());
     assert_eq!(
-        (flow.workload.request, flow.workload.response),
+        (flow.workload.client.total(), flow.workload.server.total()),
         (3000, 14_480)
     );
 }

@@ -3,7 +3,7 @@
 use super::Setting;
 use super::value::{parse_number, parse_size, parse_size_or_zero, put};
 use crate::quantity::{format_duration, parse_duration};
-use recoup_tcp::flow::Write;
+use recoup_tcp::flow::TimedWrite;
 use recoup_units::format_bytes;
 
 pub(super) const SETTINGS: &[Setting] = &[
@@ -40,8 +40,8 @@ fn parse_mss(text: &str) -> Result<u16, String> {
     parse_number(text, 1, 65_463).map(|mss| mss as u16)
 }
 
-fn parse_writes(text: &str) -> Result<Vec<Write>, String> {
-    let mut writes: Vec<Write> = Vec::new();
+fn parse_writes(text: &str) -> Result<Vec<TimedWrite>, String> {
+    let mut writes: Vec<TimedWrite> = Vec::new();
     if text == "none" {
         return Ok(writes);
     }
@@ -49,7 +49,7 @@ fn parse_writes(text: &str) -> Result<Vec<Write>, String> {
         let (size, after) = part.split_once('@').ok_or_else(|| {
             format!("`{part}`: expected SIZE@TIME, such as 20kB@500ms, or none alone")
         })?;
-        let write = Write {
+        let write = TimedWrite {
             bytes: parse_size(size.trim())?,
             after: parse_duration(after)?,
         };
@@ -63,10 +63,10 @@ fn parse_writes(text: &str) -> Result<Vec<Write>, String> {
     Ok(writes)
 }
 
-fn format_writes(writes: &[Write]) -> String {
+fn format_writes(writes: &[TimedWrite]) -> String {
     if writes.is_empty() {
         return "none".into();
     }
-    let write = |w: &Write| format!("{}@{}", format_bytes(w.bytes), format_duration(w.after));
+    let write = |w: &TimedWrite| format!("{}@{}", format_bytes(w.bytes), format_duration(w.after));
     writes.iter().map(write).collect::<Vec<_>>().join(",")
 }

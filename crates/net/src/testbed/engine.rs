@@ -197,6 +197,11 @@ fn write(
     bytes: &[u8],
 ) {
     let now = driver.now();
+    if application.awaits_acknowledgment()
+        && let Some(bytes) = driver.host.unacknowledged(id)
+    {
+        application.unacknowledged(now, bytes as u64);
+    }
     application.advance(now);
     while application.waiting() > 0 {
         let len = application.waiting().min(bytes.len() as u64) as usize;

@@ -135,11 +135,14 @@ fn run_application(
 ) -> Result<(), NetError> {
     let mut application = Application::new(host, &flow.workload);
     application.opened(clock.now());
-    set_low_water_mark(socket, application.expected())?;
+    let mut mark = None;
     let mut buffer = vec![0; 256 << 10];
     let (mut finished, mut reads) = (false, true);
     while !flow.is_over() {
         let now = clock.now();
+        if application.awaits_acknowledgment() {
+            application.unacknowledged(now, unacknowledged(socket)?.into());
+        }
         application.advance(now);
         write(socket, &mut application, flow);
         if application.closes() {
@@ -150,6 +153,10 @@ fn run_application(
             finished = true;
             flow.finish(host);
         }
+        let expected = application.expected();
+        if mark.replace(expected) != Some(expected) {
+            set_low_water_mark(socket, expected)?;
+        }
         let mut awaited = PollFlags::empty();
         awaited.set(PollFlags::IN, reads);
         awaited.set(PollFlags::OUT, application.waiting() > 0);
@@ -158,7 +165,7 @@ fn run_application(
             .map_or(LOOK, |due| due.since(clock.now()).min(LOOK));
         let ready = wait(socket.as_fd(), awaited, due).map_err(system("wait for"))?;
         if reads && !ready.is_empty() {
-            reads = read(socket, &mut buffer, &mut application, flow, clock)?;
+            reads = read(socket, &mut buffer, &mut application, flow, clock);
         } else if ready.intersects(PollFlags::HUP | PollFlags::ERR) {
             if error_of(socket).is_err() {
                 flow.give_up();
@@ -189,27 +196,26 @@ fn read(
     application: &mut Application,
     flow: &FlowRun,
     clock: Clock,
-) -> Result<bool, NetError> {
+) -> bool {
     loop {
         match recv(socket, &mut *buffer, RecvFlags::empty()) {
             Ok((0, _)) => {
                 application.ended();
-                return Ok(false);
+                return false;
             }
             Ok((count, _)) => {
                 application.read(clock.now(), count as u64);
-                set_low_water_mark(socket, application.expected())?;
             }
-            Err(Errno::AGAIN | Errno::INTR) => return Ok(true),
+            Err(Errno::AGAIN | Errno::INTR) => return true,
             Err(_) => {
                 flow.give_up();
-                return Ok(false);
+                return false;
             }
         }
     }
 }
 
-/// Wakes the application only when all bytes it waits for are there. Reading earlier would open the
+/// Wakes the application only when all bytes it waits for have arrived. Reading earlier would open the
 /// window and send an ACK.
 fn set_low_water_mark(socket: &OwnedFd, bytes: u64) -> Result<(), NetError> {
     let bytes = i32::try_from(bytes.clamp(1, 1 << 20)).unwrap_or(1);

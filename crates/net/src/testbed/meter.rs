@@ -11,7 +11,7 @@
 
 use rangemap::RangeSet;
 use recoup_path::DropCause;
-use recoup_tcp::flow::{FlowRecord, Host, SpuriousRetransmissions, Workload};
+use recoup_tcp::flow::{FlowRecord, SpuriousRetransmissions, Workload};
 use recoup_units::{Direction, FlowId, Instant, Offset, Span};
 use recoup_wire::{Flags, SeqNumber};
 
@@ -62,6 +62,8 @@ enum PathPoint {
 #[derive(Debug)]
 struct FlowMeter<'a> {
     workload: &'a Workload,
+    /// Whether the server is open: an ACK of the client has arrived.
+    open: bool,
     up: Stream,
     down: Stream,
     /// When the client's first SYN was sent.
@@ -102,6 +104,7 @@ pub(super) fn measure(records: &[PacketRecord], flow: FlowId, workload: &Workloa
     events.sort_by_key(|(at, _, _)| *at);
     let mut meter = FlowMeter {
         workload,
+        open: false,
         up: Stream::default(),
         down: Stream::default(),
         began: None,
@@ -190,15 +193,13 @@ impl FlowMeter<'_> {
             stream.arrived.insert(span.start.0..span.end.0);
             self.flow.unnecessary_bytes += u64::from(tcp.payload_len) - fresh;
         }
-        let (last, bytes) = match self.workload.response_len() {
-            0 => (Host::Client, self.workload.request),
-            bytes => (Host::Server, bytes),
-        };
         // A flow without data is complete when the server, too, is open.
-        let ends = record.direction == last.sends() && tcp.flags.contains(Flags::ACK);
-        if ends
+        self.open |= record.direction == Direction::Up && tcp.flags.contains(Flags::ACK);
+        let Workload { client, server } = self.workload;
+        if self.open
             && self.flow.fct.is_none()
-            && self.stream(last.sends()).has_arrived(Offset::DATA + bytes)
+            && self.up.has_arrived(Offset::DATA + client.total())
+            && self.down.has_arrived(Offset::DATA + server.total())
         {
             self.flow.fct = self.began.map(|began| at.since(began));
         }

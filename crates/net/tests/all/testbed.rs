@@ -19,7 +19,7 @@ use recoup_path::{HopSpec, LossSpec, Probability, Queue};
 use recoup_recovery::{Event, Mechanisms, Send, Trigger};
 use recoup_sim::{FlowSpec, Observer, Packet, Point, Simulation, TimerModel};
 use recoup_tcp::Config;
-use recoup_tcp::flow::{FlowRecord, Host, Workload, Write};
+use recoup_tcp::flow::{FlowRecord, Host, TimedWrite, Workload};
 use recoup_units::{BitRate, Direction, FlowId};
 
 const ONE_WAY: Duration = Duration::from_millis(20);
@@ -101,10 +101,7 @@ fn segments(client: Stack, server: Stack, count: u64) -> Setup {
     Setup {
         client,
         server,
-        workload: Workload {
-            response: count * MSS,
-            ..Workload::default()
-        },
+        workload: Workload::exchange(0, count * MSS),
         mtu: 1500,
         patience: PATIENCE,
         events: false,
@@ -202,17 +199,14 @@ fn counts_of_senders_and_path_agree() {
 
 #[test]
 fn requests_later_writes_and_closing_work() {
-    let later = Write {
+    let later = TimedWrite {
         after: ms(50),
         bytes: 2000,
     };
     with_every_pair(|(client, server, name)| {
-        let workload = Workload {
-            request: 3000,
-            response: 5000,
-            later: [later].into(),
-            close: true,
-        };
+        let workload = Workload::exchange(3000, 5000)
+            .with_later_writes(&[later])
+            .closing(true);
         let setup = Setup {
             workload,
             ..segments(client, server, 0)

@@ -33,12 +33,7 @@ impl Default for Flow {
             rtt: ms(80),
             up: &[],
             down: &[],
-            workload: Workload {
-                request: 0,
-                response: 10 * MSS,
-                close: false,
-                ..Workload::default()
-            },
+            workload: Workload::exchange(0, 10 * MSS),
             seed: 1,
         }
     }
@@ -148,12 +143,7 @@ fn a_copy_saves_the_timeout_of_its_original() {
                 rtt: ms(rtt),
                 up,
                 down,
-                workload: Workload {
-                    request,
-                    response,
-                    close: false,
-                    ..Workload::default()
-                },
+                workload: Workload::exchange(request, response),
                 ..Flow::default()
             };
             let record = flow.run();
@@ -170,12 +160,7 @@ fn copies_count_as_packets_and_bytes_but_not_as_retransmissions() {
     let [without, with] = ["linux-3.17", "linux-3.17+slp"].map(|profile| {
         let flow = Flow {
             profile,
-            workload: Workload {
-                request: 300,
-                response: 100,
-                close: false,
-                ..Workload::default()
-            },
+            workload: Workload::exchange(300, 100),
             ..Flow::default()
         };
         flow.run()
@@ -224,12 +209,7 @@ fn flows_without_losses_take_whole_round_trips() {
         (0, 0, 0, 120),
     ] {
         for close in [false, true] {
-            let workload = Workload {
-                request,
-                response,
-                close,
-                ..Workload::default()
-            };
+            let workload = Workload::exchange(request, response).closing(close);
             let flow = Flow {
                 workload: workload.clone(),
                 ..Flow::default()
@@ -262,12 +242,7 @@ fn tcp_time_wait() -> Duration {
 #[test]
 fn bytes_sent_are_those_of_ip_packets() {
     let flow = Flow {
-        workload: Workload {
-            request: 0,
-            response: 100,
-            close: false,
-            ..Workload::default()
-        },
+        workload: Workload::exchange(0, 100),
         ..Flow::default()
     };
     // SYN and SYN-ACK have 20 bytes of options, later segments 12 bytes of timestamps.
@@ -312,10 +287,7 @@ fn a_lost_handshake_packet_costs_its_timer() {
     // With a request, its data opens the server instead of the ACK.
     let flow = Flow {
         up: &["ack:1"],
-        workload: Workload {
-            request: 100,
-            ..Flow::default().workload
-        },
+        workload: Workload::exchange(100, 10 * MSS),
         ..Flow::default()
     };
     let record = flow.run();
@@ -361,12 +333,7 @@ fn the_position_of_a_lost_segment_decides_its_recovery() {
 fn a_lost_request_costs_the_clients_timer() {
     let flow = Flow {
         up: &["data:1"],
-        workload: Workload {
-            request: 100,
-            response: 100,
-            close: false,
-            ..Workload::default()
-        },
+        workload: Workload::exchange(100, 100),
         ..Flow::default()
     };
     // The request is sent at 80 ms, and retransmitted 280 ms later. Request and response take one RTT.
@@ -460,12 +427,7 @@ fn a_large_flow_with_one_percent_loss_completes() {
         let flow = Flow {
             profile,
             down: &["bernoulli:0.01"],
-            workload: Workload {
-                request: 0,
-                response: 10_000 * MSS,
-                close: true,
-                ..Workload::default()
-            },
+            workload: Workload::exchange(0, 10_000 * MSS).closing(true),
             ..Flow::default()
         };
         let record = flow.run();
@@ -487,12 +449,7 @@ fn a_flow_is_a_function_of_its_seed_and_number() {
     let flow = Flow {
         up: &["bernoulli:0.05"],
         down: &["bernoulli:0.1"],
-        workload: Workload {
-            request: 2000,
-            response: 100 * MSS,
-            close: true,
-            ..Workload::default()
-        },
+        workload: Workload::exchange(2000, 100 * MSS).closing(true),
         ..Flow::default()
     };
     let mut simulation = Simulation::new(&flow.path()).unwrap();
@@ -523,12 +480,7 @@ fn packets_are_handled_before_timers_of_the_same_instant() {
     // The RTO of the only segment is SRTT + 200 ms: its ACK, delayed by 200 ms, arrives at that instant.
     let flow = Flow {
         acks: AckPolicy::Delayed(ms(200)),
-        workload: Workload {
-            request: 0,
-            response: 100,
-            close: false,
-            ..Workload::default()
-        },
+        workload: Workload::exchange(0, 100),
         ..Flow::default()
     };
     let record = flow.run();
@@ -546,12 +498,7 @@ fn the_wheel_rounds_a_timer_by_when_it_was_last_armed() {
         client: config,
         server: config,
         timers: TimerModel::LinuxWheel { hz: 250 },
-        workload: Workload {
-            request: 0,
-            response: 14_480,
-            close: false,
-            ..Workload::default()
-        },
+        workload: Workload::exchange(0, 14_480),
     };
     let owd = HopSpec::Delay(Duration::from_millis(40));
     let down = vec![HopSpec::Loss("data:10".parse().unwrap()), owd.clone()];
@@ -573,12 +520,7 @@ fn the_wheel_rounds_a_timer_by_when_it_was_last_armed() {
 #[test]
 fn the_record_has_the_counters_of_both_senders() {
     let flow = Flow {
-        workload: Workload {
-            request: 20 * MSS,
-            response: 20 * MSS,
-            close: true,
-            ..Workload::default()
-        },
+        workload: Workload::exchange(20 * MSS, 20 * MSS).closing(true),
         up: &["data:3"],
         down: &["data:5"],
         ..Flow::default()

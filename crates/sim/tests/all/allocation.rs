@@ -5,7 +5,7 @@ use recoup_path::HopSpec;
 use recoup_path::PathSpec;
 use recoup_recovery::Profile;
 use recoup_sim::{FlowSpec, NoObserver, Simulation, TimerModel};
-use recoup_tcp::flow::{FlowRecord, Workload, Write};
+use recoup_tcp::flow::{FlowRecord, TimedWrite, Workload};
 use recoup_tcp::{AckPolicy, Config};
 use recoup_units::FlowId;
 use std::time::Duration;
@@ -49,12 +49,7 @@ impl Downloads {
                 client: host,
                 server: host,
                 timers: TimerModel::Exact,
-                workload: Workload {
-                    request: 0,
-                    response: segments * MSS,
-                    close: false,
-                    ..Workload::default()
-                },
+                workload: Workload::exchange(0, segments * MSS),
             },
         }
     }
@@ -79,11 +74,13 @@ fn further_flows_allocate_nothing() {
 /// The last three of ten segments are lost. `later` more segments are written one by one.
 fn short_flows_in_a_row(profile: &str, later: u32) {
     let mut downloads = Downloads::new(profile, 10, "data:8-10");
-    let write = |i| Write {
+    let write = |i| TimedWrite {
         after: Duration::from_millis(300) * i,
         bytes: MSS,
     };
-    downloads.spec.workload.later = (1..=later).map(write).collect();
+    let workload = downloads.spec.workload.clone();
+    let writes: Vec<_> = (1..=later).map(write).collect();
+    downloads.spec.workload = workload.with_later_writes(&writes);
     let first = allocations(|| {
         downloads.run(0);
     });

@@ -1,6 +1,7 @@
 //! Whole flows in the simulator.
 
 mod allocation;
+mod applications;
 mod hostile;
 mod studied_senders;
 mod thinned_acks;

@@ -26,10 +26,7 @@ fn lost_tail(profile: &str, rtt: u64, timestamps: bool) -> FlowRecord {
         client: host,
         server: host,
         timers: TimerModel::Exact,
-        workload: Workload {
-            response: 10 * MSS,
-            ..Workload::default()
-        },
+        workload: Workload::exchange(0, 10 * MSS),
     };
     let way = HopSpec::Delay(Duration::from_micros(500 * rtt));
     let path = PathSpec {

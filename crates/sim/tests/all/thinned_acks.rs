@@ -46,11 +46,7 @@ impl Case {
             client: tcp::Config { acks, ..host },
             server: host,
             timers: TimerModel::LinuxWheel { hz: 250 },
-            workload: Workload {
-                response: self.segments * MSS,
-                close: self.close,
-                ..Workload::default()
-            },
+            workload: Workload::exchange(0, self.segments * MSS).closing(self.close),
         };
         let mut simulation = Simulation::new(&self.path(thinned)).unwrap();
         simulation.run(&spec, 1, FlowId(0), &mut NoObserver)

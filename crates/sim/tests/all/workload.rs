@@ -3,10 +3,9 @@
 use recoup_path::{HopSpec, PathSpec};
 use recoup_recovery::{Mechanisms, Trigger};
 use recoup_sim::{FlowSpec, NoObserver, Simulation, TimerModel};
-use recoup_tcp::flow::{FlowRecord, Host, Workload, Write};
+use recoup_tcp::flow::{FlowRecord, Host, TimedWrite, Workload};
 use recoup_tcp::{self as tcp, Closed, State};
 use recoup_units::FlowId;
-use std::sync::Arc;
 use std::time::Duration;
 
 fn ms(n: u64) -> Duration {
@@ -32,8 +31,8 @@ fn run(workload: Workload, loss: &str) -> (Simulation, FlowRecord) {
     (simulation, record)
 }
 
-fn writes(list: &[(u64, u64)]) -> Arc<[Write]> {
-    let write = |&(after, bytes)| Write {
+fn writes(list: &[(u64, u64)]) -> Vec<TimedWrite> {
+    let write = |&(after, bytes)| TimedWrite {
         after: ms(after),
         bytes,
     };
@@ -57,12 +56,9 @@ fn later_writes_are_sent_at_their_time() {
     ];
     for close in [false, true] {
         for (response, list, segments, fct) in cases {
-            let workload = Workload {
-                response,
-                later: writes(list),
-                close,
-                ..Workload::default()
-            };
+            let workload = Workload::exchange(0, response)
+                .with_later_writes(&writes(list))
+                .closing(close);
             let (simulation, record) = run(workload.clone(), "none");
             assert_eq!(record.fct, Some(ms(fct)), "{workload:?}");
             assert_eq!(record.segments_sent, segments, "{workload:?}");
@@ -79,11 +75,7 @@ fn later_writes_are_sent_at_their_time() {
 fn a_later_write_can_start_a_recovery() {
     // The only segment of the first write is lost. Its RTO is 280 ms, but the SACK of the second
     // write's segment, at 250 ms, triggers early retransmit.
-    let workload = Workload {
-        response: 1448,
-        later: writes(&[(50, 1448)]),
-        ..Workload::default()
-    };
+    let workload = Workload::exchange(0, 1448).with_later_writes(&writes(&[(50, 1448)]));
     let (_, record) = run(workload, "data:1");
     assert_eq!(record.counters.retransmissions.total(), 1);
     assert_eq!(
@@ -96,11 +88,7 @@ fn a_later_write_can_start_a_recovery() {
 
 #[test]
 fn a_server_that_never_opens_writes_nothing() {
-    let workload = Workload {
-        response: 1448,
-        later: writes(&[(50, 1448)]),
-        ..Workload::default()
-    };
+    let workload = Workload::exchange(0, 1448).with_later_writes(&writes(&[(50, 1448)]));
     let (_, record) = run(workload, "bernoulli:1");
     assert_eq!((record.fct, record.segments_sent), (None, 0));
 }

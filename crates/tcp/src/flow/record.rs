@@ -6,8 +6,8 @@ use std::time::Duration;
 /// The record of one flow. Counts are the sums over both hosts and directions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowRecord {
-    /// The flow completion time: from the client's SYN to the delivery of the last data byte, or to the end
-    /// of the handshake for a flow without data. `None` if the flow did not complete.
+    /// The flow completion time: from the client's SYN to the delivery of the last data byte of both streams,
+    /// or to the end of the handshake for a flow without data. `None` if the flow did not complete.
     pub fct: Option<Duration>,
     /// Segments with payload, retransmissions and probes included.
     pub segments_sent: u64,

@@ -1,70 +1,120 @@
-//! The workload of the applications at both ends, and its progress.
+//! The workload: what the applications at both ends write, and when they close.
+//!
+//! Each application follows a [`Script`]. A step of a script waits for data of the peer, for
+//! acknowledgments of its own data, and for time. So scripts express requests and responses on one
+//! connection, think times, uploads, and the a-b-t vectors of Tmix (Weigle et al., "Tmix: A Tool for
+//! Generating Realistic TCP Application Workloads in ns-2", 2006, §3).
 
-use recoup_units::Instant;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The bytes the applications write, and when they close.
+/// What the applications at both ends write, and when they close.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Workload {
-    /// Bytes the client writes as soon as it is connected.
-    pub request: u64,
-    /// Bytes the server writes as soon as the whole request has arrived, or at accept without a request. This
-    /// moment is the server's turn.
-    pub response: u64,
-    /// The server's later writes, in the order of time.
-    pub later: Arc<[Write]>,
-    /// Whether each side closes as soon as it has written everything.
-    pub close: bool,
+    /// The application of the host that connects.
+    pub client: Script,
+    /// The application of the host that accepts.
+    pub server: Script,
 }
 
-/// A write by the server at a fixed time, independent of acknowledgments.
+/// What one application does, step by step.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Script {
+    /// Its writes, in order. A write waits for the one before it.
+    pub writes: Arc<[Write]>,
+    /// When it closes, after all its writes. `None`: it never closes.
+    pub close: Option<When>,
+}
+
+/// A write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Write {
-    /// The time after the server's turn.
+    /// When the application writes.
+    pub when: When,
+    /// The number of bytes.
+    pub bytes: u64,
+}
+
+/// When a step is due: a delay after its condition on the data of both streams was first met with the
+/// connection open, or after the previous step was due, whichever was later.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct When {
+    /// Bytes of the peer's stream that must have been received in order.
+    pub received: u64,
+    /// Bytes of the application's own stream that must have been acknowledged.
+    pub acknowledged: u64,
+    /// The delay.
+    pub after: Duration,
+}
+
+/// A write at a fixed time, independent of acknowledgments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimedWrite {
+    /// The time after the server's turn: when it is connected and has received the whole request.
     pub after: Duration,
     /// The number of bytes.
     pub bytes: u64,
 }
 
 impl Workload {
-    /// Total bytes the server writes.
-    pub fn response_len(&self) -> u64 {
-        let later = self.later.iter().map(|write| write.bytes);
-        later.fold(self.response, u64::saturating_add)
-    }
-}
-
-/// The progress of the server's later writes.
-#[derive(Debug, Default)]
-pub struct LaterWrites {
-    /// When the server's turn came.
-    turn: Option<Instant>,
-    done: usize,
-    /// When the last write was done. A later write is never due earlier, even if the list is unsorted.
-    latest: Instant,
-}
-
-impl LaterWrites {
-    /// The server's turn has come.
-    pub fn begin(&mut self, now: Instant) {
-        self.turn = Some(now);
-    }
-
-    /// When the next write is due.
-    pub fn due(&self, workload: &Workload) -> Option<Instant> {
-        let write = workload.later.get(self.done)?;
-        self.turn.map(|turn| (turn + write.after).max(self.latest))
-    }
-
-    /// Removes the write due at `now`. Returns its bytes and whether it is the last one.
-    pub fn take(&mut self, now: Instant, workload: &Workload) -> Option<(u64, bool)> {
-        if self.due(workload)? > now {
-            return None;
+    /// The client writes `request` bytes as soon as it is connected. The server writes `response` bytes as
+    /// soon as it has received them, or at accept without a request. Neither closes.
+    pub fn exchange(request: u64, response: u64) -> Self {
+        let write = |received, bytes| Write {
+            when: When {
+                received,
+                ..When::default()
+            },
+            bytes,
+        };
+        Self {
+            client: Script::of(&[write(0, request)]),
+            server: Script::of(&[write(request, response)]),
         }
-        let write = workload.later.get(self.done)?;
-        self.done += 1;
-        self.latest = now;
-        Some((write.bytes, self.done == workload.later.len()))
+    }
+
+    /// The same, and the server writes again at these times after its turn. A write that is not in the order
+    /// of time follows the one before it at once.
+    #[must_use]
+    pub fn with_later_writes(mut self, later: &[TimedWrite]) -> Self {
+        let received = self.client.total();
+        let mut writes = self.server.writes.to_vec();
+        let mut latest = Duration::ZERO;
+        for &TimedWrite { after, bytes } in later {
+            let when = When {
+                received,
+                after: after.saturating_sub(latest),
+                ..When::default()
+            };
+            writes.push(Write { when, bytes });
+            latest = latest.max(after);
+        }
+        self.server.writes = writes.into();
+        self
+    }
+
+    /// The same, and with `close` each side closes as soon as it has written everything.
+    #[must_use]
+    pub fn closing(mut self, close: bool) -> Self {
+        let when = close.then(When::default);
+        self.client.close = when;
+        self.server.close = when;
+        self
+    }
+}
+
+impl Script {
+    /// These writes. The application does not close.
+    pub fn of(writes: &[Write]) -> Self {
+        Self {
+            writes: writes.into(),
+            close: None,
+        }
+    }
+
+    /// All bytes it writes.
+    pub fn total(&self) -> u64 {
+        let bytes = self.writes.iter().map(|write| write.bytes);
+        bytes.fold(0, u64::saturating_add)
     }
 }

@@ -50,7 +50,13 @@ impl AckGate {
     }
 
     /// The receiver answers.
-    pub fn take(&mut self, now: Instant, packet: Packet, recorded: &Recorded, isn: Option<SeqNumber>) {
+    pub fn take(
+        &mut self,
+        now: Instant,
+        packet: Packet,
+        recorded: &Recorded,
+        isn: Option<SeqNumber>,
+    ) {
         let arrival = self.arrival.take();
         let segment = &packet.segment;
         let ack = isn.and_then(|isn| segment.ack.unwrap(isn, self.highest));
@@ -146,7 +152,9 @@ impl AckGate {
     }
 
     fn highest_sent(&self, isn: Option<SeqNumber>) -> Offset {
-        let ack = self.last.and_then(|(packet, _)| packet.segment.ack.unwrap(isn?, self.highest));
+        let ack = self
+            .last
+            .and_then(|(packet, _)| packet.segment.ack.unwrap(isn?, self.highest));
         ack.unwrap_or_default()
     }
 
@@ -172,7 +180,8 @@ impl AckGate {
         }
         if is_first {
             let updates = recorded.windows.updates(ack);
-            self.updates.extend(updates.map(|update| (at + update.after, update.edge)));
+            self.updates
+                .extend(updates.map(|update| (at + update.after, update.edge)));
         }
         packet
     }

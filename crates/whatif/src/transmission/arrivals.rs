@@ -8,7 +8,7 @@
 //! A transmission that later ones overtook was held by the network, for as long as it took longer than its
 //! neighbours.
 
-use super::{Fate, Transmission};
+use super::{Fate, Transmission, Transmissions};
 use recoup_units::Instant;
 use std::time::Duration;
 
@@ -34,7 +34,8 @@ pub(super) fn complete(
     mut all: Vec<Transmission>,
     heard: &[Option<Heard>],
     least: Duration,
-) -> Vec<Transmission> {
+) -> Transmissions {
+    let mut longest_wait = Duration::ZERO;
     let overtaken = overtaken(heard);
     let delays = sure_delays(&all, heard, &overtaken);
     let mut latest = Instant::ZERO;
@@ -67,10 +68,13 @@ pub(super) fn complete(
             arrival.echo = (sent + usual).max(latest).min(heard.at);
             let waited = heard.at.since(arrival.echo);
             arrival.ack_lost |= waited > MOST_ACK_DELAY;
+            if arrival.in_order && !arrival.ack_lost {
+                longest_wait = longest_wait.max(waited);
+            }
         }
         latest = latest.max(arrival.echo);
     }
-    all
+    Transmissions { all, longest_wait }
 }
 
 /// Which transmissions were overtaken by later ones.

@@ -23,9 +23,17 @@ struct Piece {
     is_delivered: bool,
 }
 
-/// All transmissions of the sender, in the order of sending. `rows` are the retransmissions that the
-/// analysis found on the connection.
-pub(crate) fn transmissions(record: &Record, rows: &[Retransmission]) -> Vec<Transmission> {
+/// The transmissions of a connection.
+pub(crate) struct Transmissions {
+    /// In the order of sending.
+    pub all: Vec<Transmission>,
+    /// The longest time that a segment in order waited for an ACK that covered it with later ones.
+    pub longest_wait: Duration,
+}
+
+/// All transmissions of the sender. `rows` are the retransmissions that the analysis found on the
+/// connection.
+pub(crate) fn transmissions(record: &Record, rows: &[Retransmission]) -> Transmissions {
     let verdicts = rows.iter().map(|row| (row.frame, row.verdict)).collect();
     let mut deliveries = Deliveries {
         record,

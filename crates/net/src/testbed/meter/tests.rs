@@ -118,10 +118,7 @@ fn records(rows: &[Row], isns: [u32; 2]) -> Vec<PacketRecord> {
 }
 
 fn response(bytes: u64) -> Workload {
-    Workload {
-        response: bytes,
-        ..Workload::default()
-    }
+    Workload::exchange(0, bytes)
 }
 
 /// What a response of so many bytes cost.
@@ -351,21 +348,14 @@ fn sequence_numbers_wrap() {
 #[test]
 fn where_nothing_is_answered_the_request_ends_it() {
     let request = |bytes, rows: &[Row]| {
-        let workload = Workload {
-            request: bytes,
-            ..Workload::default()
-        };
+        let workload = Workload::exchange(bytes, 0);
         measure(&records(rows, [7, 1000]), FlowId(0), &workload)
     };
     let rows = opened(&[(UP, 40, ". 1:501", At(61)), (DOWN, 61, ".", At(81))]);
     let flow = request(500, &rows);
     assert_eq!((flow.fct, flow.segments_sent), (after(61), 1));
     // With an answer to come, it does not.
-    let both = Workload {
-        request: 500,
-        response: 1,
-        ..Workload::default()
-    };
+    let both = Workload::exchange(500, 1);
     assert_eq!(
         measure(&records(&rows, [7, 1000]), FlowId(0), &both).fct,
         None
@@ -430,11 +420,7 @@ fn the_wait_before_the_first_retransmission_of_data() {
 
 #[test]
 fn each_direction_has_its_own_stream() {
-    let workload = Workload {
-        request: 1000,
-        response: 1000,
-        ..Workload::default()
-    };
+    let workload = Workload::exchange(1000, 1000);
     let rows = opened(&[
         (UP, 40, ". 1:1001", Lost(40)),
         (UP, 240, ". 1:1001", At(260)),

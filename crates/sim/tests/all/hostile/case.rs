@@ -65,12 +65,7 @@ impl Case {
             client: self.client.config(self.user_timeout),
             server: self.server.config(self.user_timeout),
             timers: self.timers,
-            workload: Workload {
-                request: self.request,
-                response: self.response,
-                close: self.close,
-                ..Workload::default()
-            },
+            workload: Workload::exchange(self.request, self.response).closing(self.close),
         }
     }
 

@@ -8,7 +8,7 @@ use recoup_path::PathSpec;
 use recoup_path::{HopSpec, LossKind, LossSpec, Probability, Queue};
 use recoup_recovery::{Event, Profile, Trigger};
 use recoup_sim::{FlowSpec, Observer, Packet, Point, Simulation, TimerModel};
-use recoup_tcp::flow::Write;
+use recoup_tcp::flow::{Host, TimedWrite};
 use recoup_tcp::{AckPolicy, Config};
 use recoup_units::BitRate;
 use recoup_wire::Segment;
@@ -150,17 +150,16 @@ impl Draws {
 
     fn workload(&mut self, reorders: bool) -> Workload {
         let bytes = [0, 1, 1448, 1449, 14_480, 100_000];
-        let later = (0..self.below(3)).map(|n| Write {
+        let later = (0..self.below(3)).map(|n| TimedWrite {
             after: Duration::from_millis(n * 100 + self.below(100)),
             bytes: 1 + self.below(5000),
         });
-        Workload {
-            later: later.collect(),
-            request: self.one_of(&bytes),
-            response: self.one_of(&bytes),
+        let later: Vec<_> = later.collect();
+        let [request, response] = [(); 2].map(|()| self.one_of(&bytes));
+        Workload::exchange(request, response)
+            .with_later_writes(&later)
             // Nor is one told what comes late to a connection that is no more.
-            close: !reorders && self.below(2) == 0,
-        }
+            .closing(!reorders && self.below(2) == 0)
     }
 
     fn config(&mut self, profile: &Profile, reorders: bool) -> Config {

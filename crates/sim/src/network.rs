@@ -1,0 +1,72 @@
+//! What carries packets between the two hosts.
+
+use crate::Packet;
+use recoup_path::{Chain, ChainError, Exit, PathSpec};
+use recoup_units::{Direction, FlowId, Instant};
+
+/// What carries packets between the two hosts.
+///
+/// The simulation moves its clock to the earliest event and takes out all packets that leave by then.
+pub trait Network {
+    /// Starts again at [`Instant::ZERO`] for flow number `flow` of `seed`, without packets inside.
+    fn begin(&mut self, seed: u64, flow: FlowId);
+
+    /// The host that sends in `direction` sent this packet.
+    fn enter(&mut self, now: Instant, direction: Direction, packet: Packet);
+
+    /// When something happens next inside, a packet's exit at the latest. `None`: it is empty.
+    fn next_event(&self) -> Option<Instant>;
+
+    /// Takes out the next packet of `direction` that leaves by `now`, delivered or dropped.
+    fn next_exit(&mut self, now: Instant, direction: Direction) -> Option<Exit<Packet>>;
+}
+
+/// A path: a chain of hops for each direction.
+#[derive(Debug)]
+pub struct Chains {
+    up: Chain<Packet>,
+    down: Chain<Packet>,
+}
+
+impl Chains {
+    /// The chains of this path.
+    ///
+    /// # Errors
+    /// When a hop cannot be built.
+    pub fn new(path: &PathSpec) -> Result<Self, ChainError> {
+        Ok(Self {
+            up: Chain::new(&path.up, Direction::Up, 0)?,
+            down: Chain::new(&path.down, Direction::Down, 0)?,
+        })
+    }
+
+    const fn chain(&mut self, direction: Direction) -> &mut Chain<Packet> {
+        match direction {
+            Direction::Up => &mut self.up,
+            Direction::Down => &mut self.down,
+        }
+    }
+}
+
+impl Network for Chains {
+    fn begin(&mut self, seed: u64, _: FlowId) {
+        self.up.reset(seed);
+        self.down.reset(seed);
+    }
+
+    #[inline]
+    fn enter(&mut self, now: Instant, direction: Direction, packet: Packet) {
+        self.chain(direction).enter(now, packet);
+    }
+
+    #[inline]
+    fn next_event(&self) -> Option<Instant> {
+        let events = [self.up.next_event(), self.down.next_event()];
+        events.into_iter().flatten().min()
+    }
+
+    #[inline]
+    fn next_exit(&mut self, now: Instant, direction: Direction) -> Option<Exit<Packet>> {
+        self.chain(direction).next_exit(now)
+    }
+}
