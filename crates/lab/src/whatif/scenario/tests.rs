@@ -232,10 +232,3 @@ fn a_capture_at_the_receiver_is_refused_in_one_line() {
     let why = "no scenario can be inferred: of 3 connections, 3 cannot be used because: captured at the receiver of its data";
     assert!(error.ends_with(why) && !error.contains('\n'), "{error}");
 }
-
-#[test]
-fn connections_are_spread_evenly() {
-    assert_eq!(spread(3), [0, 1, 2]);
-    let many = spread(10_000);
-    assert_eq!((many.len(), many[1], many[1999]), (2000, 5, 9995));
-}
