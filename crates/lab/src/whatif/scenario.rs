@@ -130,7 +130,7 @@ fn from_candidates<T: PacketSource>(
     scenario.about = format!("the typical connection of {capture}");
     scenario.about_source = sources(capture, used.len(), found.connections, sender, &refused);
     scenario.left_out = vec![
-        "Not in this scenario: how connections differ from each other, delays that vary without a bottleneck, cross traffic, and receive windows.".into(),
+        "Not in this scenario: how connections differ from each other, delays that vary without a bottleneck, cross traffic, duplicated packets, and receive windows.".into(),
     ];
     Ok(scenario)
 }
