@@ -19,7 +19,7 @@ use recoup_units::{Instant, Offset, Span};
 use std::time::Duration;
 
 /// Data that the sender sends this soon after it can was waiting for it.
-const AT_ONCE: Duration = Duration::from_millis(2);
+pub(crate) const AT_ONCE: Duration = Duration::from_millis(2);
 
 /// Data that the sender sent for the first time, in one packet of the capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

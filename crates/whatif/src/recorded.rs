@@ -4,7 +4,7 @@ use crate::application::{NewData, PeerData};
 use crate::delays::Delays;
 use crate::loss::LossCounts;
 use crate::receiver::{AckHabit, Windows};
-use crate::record::{Agreed, ConnectionPackets, Record};
+use crate::record::{Agreed, ConnectionPackets, FirstFlight, Record};
 use crate::transmission::{Fate, Transmission, Transmissions, transmissions};
 use crate::unsuitable::Unsuitable;
 use recoup_tcp::flow::Host;
@@ -33,8 +33,7 @@ pub struct Recorded {
     pub(crate) back: Duration,
     /// When the last of the sender's data arrived, by its echo.
     pub(crate) last_echo: Instant,
-    /// Segments that the sender sent before it heard of the first data.
-    pub(crate) first_flight: u32,
+    pub(crate) first_flight: FirstFlight,
 }
 
 /// A part of the stream that was sent as one segment.
