@@ -43,16 +43,13 @@ mod text;
 
 pub use alternatives::Alternative;
 pub use answer::{Answer, CauseChange, MechanismResult, PredictionRow};
-pub use candidates::Candidates;
+pub use candidates::{Candidates, Sample};
 pub use changes::Changes;
 pub use columns::{predictions, results};
 pub use document::write_answers;
 pub use reasons::{ReasonCount, Reasons};
-pub use run::{Request, Sample, Watch, rerun_candidates, what_if, what_if_stream};
+pub use run::{Request, Watch, rerun_candidates, what_if, what_if_stream};
 pub use scenario::{
     InferenceError, InferredScenario, InferredSetting, infer_scenario, infer_scenario_of_stream,
 };
 pub use text::answer_text;
-
-#[cfg(test)]
-mod tests;

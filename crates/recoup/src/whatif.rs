@@ -9,7 +9,7 @@ use recoup_api::analyze::Captures;
 use recoup_api::whatif::{Input, what_if_all};
 use recoup_lab::analysis::Analyzed;
 use recoup_lab::whatif::{
-    Alternative, Answer, MechanismResult, PredictionRow, Request, Sample, answer_text, predictions,
+    Alternative, Answer, MechanismResult, PredictionRow, Request, answer_text, predictions,
     results, write_answers,
 };
 use recoup_table::Part;
@@ -95,7 +95,6 @@ impl Args {
             alternatives: alternatives.collect::<Result<_, _>>()?,
             draws: self.draws,
             seed: self.seed,
-            sample: Sample::All,
         })
     }
 

@@ -1,8 +1,9 @@
 //! The mechanisms to try instead of those that a sender has.
 
 use crate::profile::parse_profile;
+use crate::suggest::did_you_mean;
 use recoup_recovery::detect::EarlyRetransmit;
-use recoup_recovery::profile::Mechanism;
+use recoup_recovery::profile::{BASES, Mechanism};
 use recoup_recovery::{Mechanisms, Profile};
 
 /// What a sender runs in place of its own loss recovery.
@@ -27,7 +28,8 @@ impl Alternative {
     pub fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
         if !text.starts_with('+') {
-            return parse_profile(text).map(Self::Profile);
+            let profile = parse_profile(text).map(Self::Profile);
+            return profile.map_err(|error| mechanism_like(text).unwrap_or(error));
         }
         // The profile only serves to read the mechanisms.
         let base = Profile::default();
@@ -78,6 +80,17 @@ impl Alternative {
         all.filter(|one| bases.clone().any(|base| one.on(base) != *base))
             .collect()
     }
+}
+
+/// The error where a word that names no profile is a mechanism, or resembles one.
+fn mechanism_like(word: &str) -> Option<String> {
+    let names = Mechanism::ALL.iter().map(|mechanism| mechanism.name());
+    let is_profile_like = !did_you_mean(word, BASES.iter().map(|(name, ..)| *name)).is_empty();
+    let meant = did_you_mean(word, names);
+    let meant = meant.split('`').nth(1).filter(|_| !is_profile_like)?;
+    Some(format!(
+        "unknown profile '{word}', did you mean the mechanism `+{meant}`?"
+    ))
 }
 
 #[cfg(test)]

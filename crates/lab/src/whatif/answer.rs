@@ -137,7 +137,7 @@ impl Answer {
             connections: found.connections,
             rerun: reruns.len() as u64,
             lossy: reruns.iter().filter(|one| one.is_lossy).count() as u64,
-            left_out: 0,
+            left_out: found.left_out(),
             interrupted: done.interrupted,
             apart: done.apart,
             refused,

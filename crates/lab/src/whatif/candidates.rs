@@ -33,8 +33,6 @@ pub(super) struct Candidate {
     pub identified: Vec<(String, u64)>,
     /// What cost the sender most time.
     pub cause: Option<Cause>,
-    /// Whether it retransmitted, or lost time.
-    pub has_trouble: bool,
     /// The retransmissions of both ends, ordered by frame.
     pub retransmissions: Vec<Retransmission>,
 }
@@ -57,33 +55,75 @@ impl Candidate {
     }
 }
 
+/// Which of the connections that may be rerun are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// The most connections. Of more, a random sample is rerun, the same in each run.
+    pub most: usize,
+    /// Only those that retransmitted or lost time.
+    pub only_troubled: bool,
+    /// Only those with so many packets at most.
+    pub most_packets: u64,
+}
+
+impl Default for Sample {
+    /// All of them, up to 200,000.
+    fn default() -> Self {
+        Self {
+            most: 200_000,
+            only_troubled: false,
+            most_packets: u64::MAX,
+        }
+    }
+}
+
 /// Collects the connections that may be rerun, and counts the others by reason.
 #[derive(Debug, Default)]
 pub struct Candidates {
     pub(super) rows: Vec<Candidate>,
     pub(super) refused: Reasons,
     pub(super) connections: u64,
+    sample: Sample,
+    /// Connections that may be rerun, in the sample or not.
+    eligible: u64,
     vantages: Vantages,
     held: HeldConnections,
 }
 
 impl Candidates {
-    /// Connections that retransmitted or lost time, and may be rerun.
-    pub fn troubled(&self) -> u64 {
-        self.rows.iter().filter(|row| row.has_trouble).count() as u64
+    /// Collects a sample.
+    pub fn new(sample: Sample) -> Self {
+        Self {
+            sample,
+            ..Self::default()
+        }
+    }
+
+    /// Connections that may be rerun, but are not in the sample.
+    pub(super) fn left_out(&self) -> u64 {
+        self.eligible - self.rows.len() as u64
     }
 
     /// Adds a connection whose verdicts are final.
-    fn add(&mut self, connection: Connection, rows: &[Retransmission]) {
-        let main = main_direction(&connection);
+    pub(crate) fn add(&mut self, connection: &Connection, rows: &[Retransmission]) {
+        let main = main_direction(connection);
         // A merged file shows the connection at several points.
         if !connection.capture_point.is_nearest_to_sender(main) {
             return;
         }
         self.connections += 1;
         let direction = &connection.directions[main];
-        if let Err((name, about)) = suits(&connection, direction) {
+        if let Err((name, about)) = suits(connection, direction) {
             return self.refused.add(name, about);
+        }
+        let has_trouble =
+            direction.retransmissions.total() > 0 || !direction.lost.total().is_zero();
+        if self.sample.only_troubled && !has_trouble {
+            return;
+        }
+        self.eligible += 1;
+        if connection.packets > self.sample.most_packets {
+            return;
         }
         self.rows.push(Candidate {
             id: connection.id,
@@ -95,11 +135,34 @@ impl Candidates {
             },
             identified: identified(&direction.profile),
             cause: main_cause(&direction.lost),
-            has_trouble: direction.retransmissions.total() > 0 || !direction.lost.total().is_zero(),
             retransmissions: rows.to_vec(),
-            point: connection.capture_point,
+            point: connection.capture_point.clone(),
         });
+        // Sorting once per doubling costs little per connection.
+        if self.rows.len() >= 2 * self.sample.most.max(1) {
+            self.keep_sample();
+        }
     }
+
+    /// Keeps those of the smallest hashes, so that neither the order nor the number of threads matters.
+    pub(crate) fn keep_sample(&mut self) {
+        if self.rows.len() > self.sample.most {
+            self.rows
+                .sort_unstable_by_key(|row| (mixed(row.id), row.point.number));
+            self.rows.truncate(self.sample.most);
+        }
+        self.rows
+            .sort_unstable_by_key(|row| (row.id, row.point.number));
+    }
+}
+
+/// A bijection of 64-bit numbers that scatters neighbours (SplitMix64: Steele, Lea and Flood, "Fast
+/// splittable pseudorandom number generators", 2014).
+pub(super) const fn mixed(number: u64) -> u64 {
+    let x = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
 }
 
 /// Whether a connection may be rerun; if not, the reason's name and its words.
@@ -167,7 +230,7 @@ impl Findings for Candidates {
         self.vantages.add(&connection);
         let mut held = take(&mut self.held);
         held.add(connection, rows, |connection, rows| {
-            self.add(connection, rows)
+            self.add(&connection, rows)
         });
         self.held = held;
     }
@@ -192,15 +255,16 @@ impl Collector for Candidates {
         self.rows.extend(other.rows);
         self.refused.merge(other.refused);
         self.connections += other.connections;
+        self.eligible += other.eligible;
         self.vantages.merge(&other.vantages);
         self.held.merge(other.held);
+        self.keep_sample();
     }
 
     fn order(&mut self) {
         let held = take(&mut self.held);
-        held.release_all(|connection, rows| self.add(connection, rows));
-        self.rows
-            .sort_unstable_by_key(|row| (row.id, row.point.number));
+        held.release_all(|connection, rows| self.add(&connection, rows));
+        self.keep_sample();
     }
 }
 
@@ -224,7 +288,6 @@ pub(super) mod tests {
             sender: Host::Server,
             identified: Vec::new(),
             cause: None,
-            has_trouble: false,
             retransmissions: Vec::new(),
         }
     }
@@ -322,5 +385,40 @@ pub(super) mod tests {
         lost.add(Cause::Burst, Duration::from_millis(30));
         lost.add(Cause::TailByTimeout, Duration::from_millis(20));
         assert_eq!(main_cause(&lost), Some(Cause::Burst));
+    }
+
+    #[test]
+    fn a_sample_is_the_same_for_any_order_of_connections() {
+        let sample = Sample {
+            most: 10,
+            only_troubled: true,
+            most_packets: 10,
+        };
+        let add = |all: &mut Candidates, id: u64| {
+            let mut one = connection(down(Vantage::Sender));
+            one.id = id;
+            // Every second connection lost time, and every tenth is large.
+            if id.is_multiple_of(2) {
+                let lost = &mut one.directions[1].lost;
+                lost.add(Cause::Burst, Duration::from_millis(5));
+            }
+            one.packets = if id % 10 == 4 { 11 } else { 10 };
+            all.add(&one, &[]);
+        };
+        let ids = |all: &Candidates| all.rows.iter().map(|row| row.id).collect::<Vec<_>>();
+        let mut whole = Candidates::new(sample);
+        (0..500).for_each(|id| add(&mut whole, id));
+        whole.keep_sample();
+        assert_eq!((ids(&whole).len(), whole.left_out()), (10, 240));
+        assert!(ids(&whole).iter().all(|id| id % 2 == 0 && id % 10 != 4));
+        let mut parts = [0, 1].map(|part| {
+            let mut all = Candidates::new(sample);
+            let own = (0..500).rev().filter(|id| id / 7 % 2 == part);
+            own.for_each(|id| add(&mut all, id));
+            all
+        });
+        let [first, second] = &mut parts;
+        first.merge(std::mem::take(second));
+        assert_eq!(ids(first), ids(&whole));
     }
 }

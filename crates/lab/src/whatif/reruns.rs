@@ -6,7 +6,7 @@
 
 use super::alternatives::Alternative;
 use super::bases::Bases;
-use super::candidates::Candidate;
+use super::candidates::{Candidate, mixed};
 use super::pools::Pools;
 use super::reasons::Reasons;
 use crate::run::in_parallel_with;
@@ -316,17 +316,9 @@ fn apart_about(why: Mismatch) -> &'static str {
     }
 }
 
-/// The seed of a draw for a connection, the same for all mechanisms (SplitMix64: Steele, Lea and Flood,
-/// "Fast splittable pseudorandom number generators", 2014).
+/// The seed of a draw for a connection, the same for all mechanisms.
 fn seed(seed: u64, connection: u64, draw: u32) -> u64 {
-    const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mix = |mut x: u64| {
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        x ^ (x >> 31)
-    };
-    let of_connection = mix(seed.wrapping_add(GOLDEN.wrapping_mul(connection.wrapping_add(1))));
-    mix(of_connection.wrapping_add(GOLDEN.wrapping_mul(u64::from(draw) + 1)))
+    mixed(mixed(mixed(seed).wrapping_add(connection)).wrapping_add(draw.into()))
 }
 
 fn millis(time: Duration) -> f64 {

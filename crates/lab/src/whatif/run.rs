@@ -12,9 +12,6 @@ use recoup_trace::analyze::Settings;
 use recoup_trace::read::{Counts, PacketSource, ReadError};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The most connections that are rerun. Of more, every n-th is.
-const MOST_CONNECTIONS: usize = 200_000;
-
 /// What is asked.
 #[derive(Clone, Debug)]
 pub struct Request {
@@ -25,17 +22,6 @@ pub struct Request {
     pub draws: u32,
     /// The seed of the draws.
     pub seed: u64,
-    /// Which connections are rerun.
-    pub sample: Sample,
-}
-
-/// Which connections are rerun.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sample {
-    /// All of them, up to 200,000.
-    All,
-    /// Of those that retransmitted or lost time, so many at most, evenly spread over the capture.
-    Troubled(usize),
 }
 
 /// Follows the two readings, and may end each of them.
@@ -105,12 +91,11 @@ pub fn rerun_candidates<V, T: PacketSource>(
 ) -> Result<Answer, ReadError> {
     let found = of(&analyzed.findings);
     let bases = Bases::new(&found.rows, settings.profile.as_ref());
-    let chosen = chosen(&found.rows, request.sample);
     let alternatives = match request.alternatives.is_empty() {
         true => default_alternatives(&found.rows, &bases),
         false => request.alternatives.clone(),
     };
-    let all = chosen.len() as u64;
+    let all = found.rows.len() as u64;
     let plan = Plan {
         candidates: &found.rows,
         bases,
@@ -121,28 +106,25 @@ pub fn rerun_candidates<V, T: PacketSource>(
         go_on: &|count| (watch.reruns)(count, all),
     };
     let mut done = Done::default();
-    if !chosen.is_empty() {
-        read_and_rerun(analyzed, &plan, &chosen, again, &mut done)?;
+    if !found.rows.is_empty() {
+        read_and_rerun(analyzed, &plan, again, &mut done)?;
     }
-    let mut answer = Answer::new(found, &plan, done);
-    answer.left_out = (found.rows.len() - chosen.len()) as u64;
-    Ok(answer)
+    Ok(Answer::new(found, &plan, done))
 }
 
-/// Reads the connections chosen, and reruns them batch by batch.
+/// Reads the connections, and reruns them batch by batch.
 fn read_and_rerun<V, T: PacketSource>(
     analyzed: &Analyzed<V>,
     plan: &Plan<'_>,
-    chosen: &[usize],
     again: impl FnOnce(Counts) -> Result<T, ReadError>,
     done: &mut Done,
 ) -> Result<(), ReadError> {
     let count = AtomicU64::new(0);
-    let sought = sought(plan.candidates, chosen);
+    let sought = sought(plan.candidates);
     let go_on = |_| (plan.go_on)(count.load(Ordering::Relaxed));
     let read = |source: T, go_on: &mut dyn FnMut(&T) -> bool| {
         let rerun = |tasks: Vec<Task>| plan.batch(tasks, &count, done);
-        let mut gathering = Gathering::new(chosen.to_vec(), rerun);
+        let mut gathering = Gathering::new(rerun);
         read_connections(source, &sought, &mut gathering, go_on);
         gathering.finish()
     };
@@ -157,24 +139,8 @@ fn read_and_rerun<V, T: PacketSource>(
     // Without an interrupt, all connections were read.
     let reached =
         done.reruns.len() as u64 + done.apart.total() + done.refused.total() + done.interrupted;
-    done.interrupted += (chosen.len() as u64).saturating_sub(reached);
+    done.interrupted += (plan.candidates.len() as u64).saturating_sub(reached);
     Ok(())
-}
-
-/// The places of the connections that are rerun.
-fn chosen(candidates: &[Candidate], sample: Sample) -> Vec<usize> {
-    let (all, most): (Vec<usize>, usize) = match sample {
-        Sample::All => ((0..candidates.len()).collect(), MOST_CONNECTIONS),
-        Sample::Troubled(most) => {
-            let rows = candidates.iter().enumerate();
-            let troubled = rows.filter(|(_, row)| row.has_trouble);
-            (troubled.map(|(place, _)| place).collect(), most)
-        }
-    };
-    match all.len() <= most {
-        true => all,
-        false => (0..most).map(|i| all[i * all.len() / most]).collect(),
-    }
 }
 
 /// What is tried on the most likely bases of these connections.
@@ -189,24 +155,4 @@ fn default_alternatives(candidates: &[Candidate], bases: &Bases) -> Vec<Alternat
     let likely = likely.filter(|(_, is_likely)| *is_likely);
     let mechanisms: Vec<_> = likely.map(|(profile, _)| *profile.mechanisms()).collect();
     Alternative::defaults(mechanisms.iter())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::candidates::tests::candidate;
-    use super::*;
-
-    #[test]
-    fn a_sample_is_spread_evenly_over_the_connections_with_trouble() {
-        let rows = (0..1000).map(|i| Candidate {
-            has_trouble: i % 2 == 0,
-            ..candidate("192.0.2.1:80")
-        });
-        let rows: Vec<_> = rows.collect();
-        assert_eq!(chosen(&rows, Sample::All).len(), 1000);
-        let few = chosen(&rows, Sample::Troubled(5));
-        assert_eq!(few, [0, 200, 400, 600, 800]);
-        assert_eq!(chosen(&rows, Sample::Troubled(600)).len(), 500);
-        assert!(chosen(&rows, Sample::Troubled(0)).is_empty());
-    }
 }
