@@ -52,6 +52,13 @@ pub struct Outcome {
     pub packets_drawn: u64,
 }
 
+impl Reproduced {
+    /// What the application of the sender wrote.
+    pub fn script(&self) -> &Script {
+        &self.script
+    }
+}
+
 impl Outcome {
     fn new(record: &FlowRecord, log: &RunLog) -> Self {
         Self {
