@@ -101,7 +101,11 @@ impl Rerunner {
             ..*mechanisms
         };
         let none = LossProcess::default();
-        let own = CapturedSender::new(&recorded.new_data, recorded.offset());
+        let own = CapturedSender::new(
+            &recorded.new_data,
+            recorded.agreed.segment_size,
+            recorded.offset(),
+        );
         let mut applications = applications(recorded, RerunApplication::Capture(own));
         self.simulate(recorded, &mechanisms, &none, 0, &mut applications);
         let ([RerunApplication::Capture(own), _] | [_, RerunApplication::Capture(own)]) =

@@ -12,3 +12,5 @@ mod real_packets;
 mod stages;
 #[cfg(target_os = "linux")]
 mod transfer;
+#[cfg(target_os = "linux")]
+mod whatif;

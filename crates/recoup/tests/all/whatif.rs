@@ -1,0 +1,141 @@
+//! What `recoup whatif` predicts, held against reruns of the same flows.
+//!
+//! Flows are captured at their sender under one mechanism. The same flows then run over the same network under
+//! another mechanism: that is the truth. The tests print a line for each network and pair of mechanisms:
+//!
+//! ```sh
+//! cargo test --release -p recoup --test all whatif -- --ignored --nocapture all_
+//! ```
+//!
+//! With `RECOUP_KEEP_CAPTURES=DIR` the captures stay in that folder, each with the true times of its flows.
+
+mod comparison;
+mod kernel;
+mod networks;
+mod prediction;
+mod simulated;
+mod truth;
+
+use comparison::{Cell, Summary};
+use kernel::Kernel;
+use networks::{KERNEL, Network, Pair, SIMULATED};
+use prediction::predict;
+use simulated::Simulator;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+use truth::{Reruns, Stage, Truth};
+
+/// The environment variable that names a folder in which the captures and their truth are kept.
+const KEEP: &str = "RECOUP_KEEP_CAPTURES";
+
+/// Flows of a simulated cell of the whole table.
+const FLOWS: u64 = 1000;
+
+/// Flows of a cell of the kernel's whole table.
+const KERNEL_FLOWS: u64 = 200;
+
+/// A folder for captures.
+enum Folder {
+    Kept(PathBuf),
+    Temporary(TempDir),
+}
+
+impl Folder {
+    fn new() -> Self {
+        match std::env::var_os(KEEP) {
+            Some(kept) => Self::Kept(kept.into()),
+            None => Self::Temporary(tempfile::tempdir().expect("a folder")),
+        }
+    }
+
+    fn path(&self) -> &Path {
+        match self {
+            Self::Kept(path) => path,
+            Self::Temporary(folder) => folder.path(),
+        }
+    }
+
+    fn keep(&self, truth: &Truth<'_>) {
+        if let Self::Kept(path) = self {
+            truth.write(path);
+        }
+    }
+}
+
+/// Runs the flows of a network and compares them with the predictions, pair by pair.
+fn compare(stage: impl Stage, network: &Network, pairs: &[Pair], flows: u64) -> Vec<Cell> {
+    let folder = Folder::new();
+    let bases: Vec<&str> = pairs.iter().map(|pair| pair.base).collect();
+    let mut reruns = Reruns::new(stage, network, flows, &bases, folder.path());
+    let truths: Vec<Truth<'_>> = pairs.iter().map(|pair| reruns.truth(pair)).collect();
+    let mut cells = Vec::new();
+    for (number, base) in bases.iter().enumerate() {
+        if bases[..number].contains(base) {
+            continue;
+        }
+        let of_base = || truths.iter().filter(|truth| truth.pair.base == *base);
+        let tried: Vec<&str> = of_base().map(|truth| truth.pair.other).collect();
+        let capture = reruns.capture(base);
+        let predicted = predict(&capture, &tried);
+        let predicted = of_base().zip(&predicted);
+        cells.extend(predicted.map(|(truth, predicted)| Cell::new(truth, predicted)));
+    }
+    truths.iter().for_each(|truth| folder.keep(truth));
+    cells
+}
+
+/// Prints the cells and their summary.
+fn print(cells: &[Cell]) -> Summary {
+    let mut summary = Summary::default();
+    println!("{}", Cell::HEADS);
+    for cell in cells {
+        println!("{cell}");
+        summary.add(cell);
+    }
+    println!("{summary}");
+    summary
+}
+
+#[test]
+#[ignore = "prints the whole table; takes minutes, and writes two gigabytes of captures"]
+fn all_simulated_predictions() {
+    let cells = SIMULATED.networks.iter();
+    let cells = cells.flat_map(|network| compare(Simulator, network, SIMULATED.pairs, FLOWS));
+    print(&cells.collect::<Vec<_>>());
+}
+
+#[test]
+#[ignore = "prints the whole table; takes minutes in real time"]
+fn all_kernel_predictions() {
+    let compare = |network| move || compare(Kernel, network, KERNEL.pairs, KERNEL_FLOWS);
+    let cells = std::thread::scope(|scope| {
+        let running = KERNEL
+            .networks
+            .iter()
+            .map(|network| scope.spawn(compare(network)));
+        let running: Vec<_> = running.collect();
+        let cells = running
+            .into_iter()
+            .flat_map(|cells| cells.join().expect("cells"));
+        cells.collect::<Vec<_>>()
+    });
+    print(&cells);
+}
+
+#[test]
+#[ignore = "scratch"]
+fn write_kernel() {
+    let folder = Folder::new();
+    std::thread::scope(|scope| {
+        for network in KERNEL.networks {
+            let folder = &folder;
+            scope.spawn(move || {
+                let bases: Vec<&str> = KERNEL.pairs.iter().map(|pair| pair.base).collect();
+                let mut reruns = Reruns::new(Kernel, network, KERNEL_FLOWS, &bases, folder.path());
+                for pair in KERNEL.pairs {
+                    println!("{}", reruns.truth(pair).write(folder.path()));
+                }
+            });
+        }
+    });
+}
