@@ -11,3 +11,4 @@ pub mod plot;
 pub mod run;
 #[cfg(target_os = "linux")]
 pub mod testbeds;
+pub mod whatif;

@@ -197,7 +197,7 @@ fn path(settings: &Settings, ends: Ends) -> Result<PathSpec, SettingsError> {
         if stack != Stack::Kernel {
             continue;
         }
-        if settings.writes.is_empty() {
+        if settings.writes_full_segments() {
             path.use_byte_offsets(host.sends(), settings.mss);
         }
         if let Some(hold) = ends.thins(settings) {

@@ -7,8 +7,8 @@ mod event_stream;
 pub mod source;
 mod watch;
 
+pub(crate) use capture::{DRAWN, draw_again};
 pub use capture::{draw, draw_connections, draw_stream};
-pub(crate) use capture::{read_again, read_once};
 pub use watch::Watch;
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 //!
 //! | setting or mechanism        | has no effect                                               |
 //! |-----------------------------|-------------------------------------------------------------|
-//! | `segments`                  | with `writes`                                               |
+//! | `request`, `writes`         | with `exchanges`                                            |
+//! | `segments`                  | with `writes` or `exchanges`                                |
 //! | `rate`                      | in the directions of a `link`                               |
 //! | `queue`                     | in directions with neither `rate` nor `link`                |
 //! | `+reno`, `+cubic`           | with another `cc`                                           |
@@ -23,7 +24,9 @@ pub fn effective_settings(settings: &Settings) -> Vec<(&'static str, String)> {
     let rated = effective.rate.up.is_some() || effective.rate.down.is_some();
     let names = settings::all().map(|setting| setting.key);
     let names = names.filter(|name| match *name {
-        "segments" => settings.writes.is_empty(),
+        "segments" => settings.writes_full_segments(),
+        "request" | "writes" => settings.exchanges.is_empty(),
+        "exchanges" => !settings.exchanges.is_empty(),
         "rate" => rated || !linked,
         _ => true,
     });
@@ -66,14 +69,21 @@ pub fn notes_on_no_effect(scenario: &Scenario) -> Vec<String> {
 fn of_settings(settings: &Settings) -> Vec<String> {
     let usual = Settings::default();
     let effective = effective(settings);
-    let segments = !settings.writes.is_empty() && settings.segments != usual.segments;
+    let exchanges = !settings.exchanges.is_empty();
+    let segments = !settings.writes_full_segments() && settings.segments != usual.segments;
+    let by = match exchanges {
+        true => "exchanges sets what is sent",
+        false => "writes sets what is sent",
+    };
     let lost = |key: &str| {
         let [set, left, usual] = [settings, &effective, &usual].map(|s| s.get(key));
         set != left && left == usual
     };
     let value = |key: &str| settings.get(key).unwrap_or_default();
     let all = [
-        ("segments", segments, "writes sets what is sent"),
+        ("request", exchanges && settings.request > 0, by),
+        ("segments", segments, by),
+        ("writes", exchanges && !settings.writes.is_empty(), by),
         ("rate", lost("rate"), "a link replaces it"),
         ("queue", lost("queue"), "there is neither rate nor link"),
     ];
@@ -174,6 +184,11 @@ mod tests {
                 "linux-6",
                 &[written[0], ("segments", "20")],
                 "segments=20 has no effect: writes sets what is sent",
+            ),
+            (
+                "linux-6",
+                &[("exchanges", "1B>2B"), ("segments", "20"), written[0]],
+                "segments=20 has no effect: exchanges sets what is sent\nwrites=20kB@0ms has no effect: exchanges sets what is sent",
             ),
             (
                 "linux-6",

@@ -13,7 +13,7 @@ mod page;
 mod page_of_capture;
 mod report;
 mod text;
-mod words;
+pub(crate) mod words;
 
 pub use document::write_explanations;
 pub use facts::{CapturedAt, CauseFacts, EpisodeTime, Facts, lost_by, main_direction};

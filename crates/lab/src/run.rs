@@ -3,7 +3,7 @@
 mod parallel;
 mod recoveries;
 
-pub use parallel::{cores, in_parallel};
+pub use parallel::{cores, in_parallel, in_parallel_with};
 pub use recoveries::Recoveries;
 
 use crate::scenario::Scenario;

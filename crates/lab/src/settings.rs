@@ -6,6 +6,7 @@
 //! the data direction, down.
 
 mod descriptor;
+mod exchanges;
 mod faults;
 mod hosts;
 mod kernel;
@@ -15,6 +16,7 @@ mod traffic;
 mod value;
 
 pub use descriptor::{Setting, all};
+pub use exchanges::Exchange;
 pub use kernel::KernelSettings;
 pub use value::{EachWay, parse_size_or_zero};
 
@@ -25,7 +27,7 @@ use recoup_recovery::Profile;
 use recoup_recovery::congestion::Algorithm;
 use recoup_recovery::slp::SlpRules;
 use recoup_sim::{FlowSpec, TimerModel};
-use recoup_tcp::flow::{TimedWrite, Workload};
+use recoup_tcp::flow::{Host, TimedWrite, Workload};
 use recoup_tcp::{self as tcp, AckPolicy, Push};
 use recoup_units::{BitRate, Direction, Segments};
 use std::path::{Path, PathBuf};
@@ -68,6 +70,8 @@ pub struct Settings {
     /// What the server writes in place of `segments`, in the order of time. Times count from the
     /// moment it would write the segments. If empty, it writes the segments at once.
     pub writes: Vec<TimedWrite>,
+    /// What client and server write in place of `request`, `segments` and `writes`. If empty, they write those.
+    pub exchanges: Vec<Exchange>,
     /// Payload bytes of a full segment.
     pub mss: u16,
     /// The packets that are lost.
@@ -147,6 +151,7 @@ impl Default for Settings {
             request: 0,
             segments: 10,
             writes: Vec::new(),
+            exchanges: Vec::new(),
             mss: 1448,
             drop: DropRules::default(),
             reorder: EachWay::default(),
@@ -194,8 +199,8 @@ impl Settings {
     /// A loss rule that does not fit the flow's length.
     pub fn path(&self) -> Result<PathSpec, SettingsError> {
         let lengths = DataSegments {
-            up: Some(self.request.div_ceil(u64::from(self.mss))),
-            down: self.data_segments(),
+            up: self.data_segments(Host::Client),
+            down: self.data_segments(Host::Server),
         };
         let drop = self
             .drop
@@ -211,20 +216,42 @@ impl Settings {
         })
     }
 
-    /// How many data segments the server sends. `None` if that depends on the window, because writes
-    /// may share segments.
-    pub(crate) fn data_segments(&self) -> Option<u64> {
-        let mss = u64::from(self.mss);
-        let Some((last, others)) = self.writes.split_last() else {
-            return Some(self.segments);
+    /// How many data segments a host sends. `None` if that depends on the window, because writes may share
+    /// segments.
+    pub(crate) fn data_segments(&self, host: Host) -> Option<u64> {
+        let writes: Vec<u64> = match host {
+            Host::Client if self.exchanges.is_empty() => vec![self.request],
+            Host::Server if self.writes_full_segments() => return Some(self.segments),
+            Host::Server if self.exchanges.is_empty() => {
+                self.writes.iter().map(|write| write.bytes).collect()
+            }
+            Host::Client => self.exchanges.iter().map(|one| one.request).collect(),
+            Host::Server => self.exchanges.iter().map(|one| one.response).collect(),
         };
-        let whole = others.iter().all(|write| write.bytes.is_multiple_of(mss));
-        let others = others.iter().map(|write| write.bytes / mss);
-        whole.then(|| others.sum::<u64>() + last.bytes.div_ceil(mss))
+        let mss = u64::from(self.mss);
+        let written = writes.into_iter().filter(|bytes| *bytes > 0);
+        let mut segments = 0_u64;
+        let mut is_whole = true;
+        for bytes in written {
+            if !is_whole {
+                return None;
+            }
+            is_whole = bytes.is_multiple_of(mss);
+            segments = segments.saturating_add(bytes.div_ceil(mss));
+        }
+        Some(segments)
+    }
+
+    /// Whether the server writes full segments, and nothing else.
+    pub fn writes_full_segments(&self) -> bool {
+        self.writes.is_empty() && self.exchanges.is_empty()
     }
 
     /// The traffic these settings describe.
     pub(crate) fn workload(&self) -> Workload {
+        if !self.exchanges.is_empty() {
+            return exchanges::workload(&self.exchanges).closing(self.close);
+        }
         let (response, later) = match self.writes.split_first() {
             None => (self.segments * u64::from(self.mss), &[][..]),
             Some((first, later)) if first.after.is_zero() => (first.bytes, later),

@@ -135,7 +135,7 @@ pub enum Queue {
 
 impl Queue {
     /// Whether a packet of `len` bytes may join `packets` waiting packets of `bytes` bytes in all.
-    pub(crate) fn admits(self, packets: usize, bytes: u64, len: u32) -> bool {
+    pub fn admits(self, packets: usize, bytes: u64, len: u32) -> bool {
         match self {
             Self::Unlimited => true,
             Self::Packets(limit) => packets < limit as usize,

@@ -20,6 +20,7 @@ mod scenario;
 mod send;
 #[cfg(target_os = "linux")]
 mod transfer;
+mod whatif;
 
 use clap::error::ErrorKind;
 use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -56,6 +57,8 @@ enum Command {
     Paper(paper::Args),
     /// Say where the time of a capture's connections went, and what made them lose time
     Explain(explain::Args),
+    /// Run every connection of a capture again under other loss recovery, and say what would have helped
+    Whatif(whatif::Args),
     /// Explain every retransmission of packet captures: why it was sent, and whether it was needed
     Analyze(analyze::Args),
     /// Run packetdrill scripts against the engine, in virtual time and without tolerance
@@ -166,6 +169,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::Paper(args) => paper::run(&args),
         Command::Explain(args) => explain::run(&args),
+        Command::Whatif(args) => whatif::run(&args),
         Command::Analyze(args) => analyze::run(&args),
         Command::Drill(args) => drill::run(&args),
         Command::Plot(args) => plot::run(&args),

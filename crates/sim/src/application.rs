@@ -23,7 +23,11 @@ pub trait Application {
 }
 
 impl Application for ScriptProgress {
+    #[inline]
     fn poll(&mut self, now: Instant, endpoint: &Endpoint) -> Option<Action> {
+        if self.is_finished() {
+            return None;
+        }
         // A script that has begun goes on, so that its timed writes do not depend on how the connection ends.
         if !self.has_begun() && !endpoint.is_open() {
             return None;

@@ -1,6 +1,7 @@
 //! Runs one flow.
 
 use crate::host_random::{Purpose, random_bits};
+use crate::network::earlier;
 use crate::observe::{Observer, Point};
 use crate::timers::HostTimers;
 use crate::{Application, Chains, Network, Packet, TimerModel};
@@ -183,14 +184,12 @@ impl<N: Network> Simulation<N> {
     }
 
     fn next_event<A: Application>(&self, [client, server]: &[A; 2]) -> Option<Instant> {
-        let events = [
-            self.network.next_event(),
-            self.client.wake.map(|(at, _)| at),
-            self.server.wake.map(|(at, _)| at),
-            self.client.wake_of(client),
-            self.server.wake_of(server),
+        let [timers, wakes] = [
+            [&self.client, &self.server].map(|end| end.wake.map(|(at, _)| at)),
+            [self.client.wake_of(client), self.server.wake_of(server)],
         ];
-        events.into_iter().flatten().min()
+        let own = earlier(earlier(timers[0], timers[1]), earlier(wakes[0], wakes[1]));
+        earlier(self.network.next_event(), own)
     }
 
     /// Handles all packets due now, and returns whether there were any.

@@ -48,6 +48,15 @@ impl Chains {
     }
 }
 
+/// The earlier of two events.
+#[inline]
+pub(crate) fn earlier(a: Option<Instant>, b: Option<Instant>) -> Option<Instant> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        _ => a.or(b),
+    }
+}
+
 impl Network for Chains {
     fn begin(&mut self, seed: u64, _: FlowId) {
         self.up.reset(seed);
@@ -61,8 +70,7 @@ impl Network for Chains {
 
     #[inline]
     fn next_event(&self) -> Option<Instant> {
-        let events = [self.up.next_event(), self.down.next_event()];
-        events.into_iter().flatten().min()
+        earlier(self.up.next_event(), self.down.next_event())
     }
 
     #[inline]

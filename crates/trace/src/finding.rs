@@ -4,7 +4,7 @@ mod cost;
 mod renumber;
 mod revision;
 
-pub use crate::explain::identify::systems_like;
+pub use crate::explain::identify::{identified_profiles, systems_like};
 pub use cost::{Cause, EpisodeCost, LostTime, SenderState, TimeByState, WhyUnknown};
 pub use renumber::Renumbering;
 pub use revision::{HeldConnections, Revision};

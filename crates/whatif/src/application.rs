@@ -42,7 +42,8 @@ impl NewData {
             let payload = packet.payload();
             if !packet.is_sent {
                 let arrived = payload.end.since(Offset::DATA);
-                if arrived > received && payload.start.since(Offset::DATA) <= received {
+                let has_data = !payload.is_empty();
+                if has_data && arrived > received && payload.start.since(Offset::DATA) <= received {
                     (received, received_at) = (arrived, packet.at);
                 }
                 continue;
@@ -84,7 +85,10 @@ impl PeerData {
         let mut close = None;
         for packet in record.packets.iter().filter(|packet| !packet.is_sent) {
             let payload = packet.payload();
-            let bytes = payload.end.since(nxt);
+            let bytes = match payload.is_empty() {
+                true => 0,
+                false => payload.end.since(nxt),
+            };
             let is_close = packet.has_fin() && close.is_none();
             if bytes == 0 && !is_close {
                 continue;

@@ -225,19 +225,12 @@ impl Record {
 
     /// Full segments that the sender sent before an ACK of its first data came.
     pub fn first_flight(&self) -> u32 {
-        let heard = self
-            .packets
-            .iter()
-            .find(|packet| !packet.is_sent && packet.ack.is_some_and(|ack| ack > Offset::DATA));
-        let until = heard.map_or(Instant::ZERO, |packet| packet.at);
-        let sent = self
-            .packets
-            .iter()
-            .filter(|packet| packet.is_sent && packet.at <= until);
-        let end = sent
-            .map(|packet| packet.payload().end)
-            .max()
-            .unwrap_or(Offset::DATA);
+        let has_heard =
+            |packet: &Seen| !packet.is_sent && packet.ack.is_some_and(|ack| ack > Offset::DATA);
+        let before = self.packets.iter().take_while(|packet| !has_heard(packet));
+        let sent = before.filter(|packet| packet.is_sent);
+        let ends = sent.map(|packet| packet.payload().end);
+        let end = ends.max().unwrap_or(Offset::DATA);
         let segments = end
             .since(Offset::DATA)
             .div_ceil(u64::from(self.agreed.segment_size));

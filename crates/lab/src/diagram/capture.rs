@@ -16,14 +16,16 @@
 mod connection;
 mod explained;
 mod list;
-mod memory;
 
 pub use explained::draw_connections;
 
 use super::source::{Choice, Directions, Reading, Source, SourceError};
 use crate::analysis::{self, Analyzed, ConnectionRow, OneConnection};
-use memory::{Memory, Recalled, Remembering};
+use crate::reread::{self, kept_note, read_once};
 use recoup_trace::read::{Counts, PacketSource, ReadError};
+
+/// What is done with the packets kept of a stream.
+pub(crate) const DRAWN: &str = "are drawn";
 
 /// Draws a connection of a capture, with its findings. `capture` is the user's name for it. `first` is
 /// read, and then what `again` opens.
@@ -45,7 +47,7 @@ pub fn draw<S: PacketSource, T: PacketSource>(
         return Err(refuse(capture, &analyzed, choice, notes));
     };
     let rows = std::slice::from_ref(row);
-    let (mut drawn, interrupted) = read_again(
+    let (mut drawn, interrupted) = draw_again(
         &analyzed,
         again,
         rows,
@@ -69,9 +71,10 @@ pub fn draw_stream<S: PacketSource>(
     choice: &Choice,
     reading: &Reading<'_>,
 ) -> Result<Source, SourceError> {
-    let (mut source, note) = read_once(source, |first, again| {
+    let (mut source, kept) = read_once(source, |first, again| {
         draw(capture, first, again, choice, reading)
     })?;
+    let note = kept.map(|kept| kept_note(kept, DRAWN));
     source.notes.extend(note);
     Ok(source)
 }
@@ -81,7 +84,7 @@ pub fn draw_stream<S: PacketSource>(
 ///
 /// # Errors
 /// If the capture cannot be opened again.
-pub(crate) fn read_again<V, T: PacketSource>(
+pub(crate) fn draw_again<V, T: PacketSource>(
     analyzed: &Analyzed<V>,
     again: impl FnOnce(Counts) -> Result<T, ReadError>,
     rows: &[ConnectionRow],
@@ -89,43 +92,12 @@ pub(crate) fn read_again<V, T: PacketSource>(
     most_packets: usize,
     reading: &Reading<'_>,
 ) -> Result<(Vec<Source>, Option<String>), ReadError> {
-    // The second reading goes no further than the first.
-    let frames = analyzed.counts.frames;
-    let mut stopped = false;
-    let go_on = |source: &T| {
-        stopped = !analyzed.interrupted && !(reading.go_on)(source.taken());
-        !stopped && (!analyzed.interrupted || source.counts().frames < frames)
+    let draw = |second, go_on: &mut dyn FnMut(&T) -> bool| {
+        draw_connections(second, rows, directions, most_packets, go_on)
     };
-    let second = again(analyzed.counts.clone())?;
-    let drawn = draw_connections(second, rows, directions, most_packets, go_on);
+    let (drawn, stopped) = reread::read_again(analyzed, again, reading.go_on, draw)?;
     let note = stopped.then(|| "interrupted: not everything is drawn".into());
     Ok((drawn, note))
-}
-
-/// Reads a stream twice, as `twice` reads a file: a limited number of its packets is kept for the second
-/// reading. Also returns a note if there were more.
-///
-/// # Errors
-/// Those of `twice`.
-pub(crate) fn read_once<S: PacketSource, R, E>(
-    source: S,
-    twice: impl FnOnce(
-        Remembering<S>,
-        &mut dyn FnMut(Counts) -> Result<Recalled, ReadError>,
-    ) -> Result<R, E>,
-) -> Result<(R, Option<String>), E> {
-    let memory = Memory::default();
-    let first = Remembering {
-        source,
-        memory: memory.clone(),
-    };
-    let mut note = None;
-    let mut again = |counts| {
-        note = memory.note();
-        Ok(memory.recall(counts))
-    };
-    let result = twice(first, &mut again)?;
-    Ok((result, note))
 }
 
 /// Why no connection was chosen.

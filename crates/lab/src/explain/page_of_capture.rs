@@ -5,7 +5,8 @@ use super::order::{DRAWN, SortBy};
 use super::page::{Drawn, explanation_page};
 use crate::analysis::{self, AnalysisError, Analyzed, ConnectionRow};
 use crate::diagram::source::{Directions, Reading, Source};
-use crate::diagram::{read_again, read_once};
+use crate::diagram::{self, draw_again};
+use crate::reread::{kept_note, read_once};
 use recoup_draw::page::{Direction, Page};
 use recoup_trace::analyze::Settings;
 use recoup_trace::read::{Counts, PacketSource, ReadError};
@@ -45,7 +46,7 @@ pub fn page_of<S: PacketSource, T: PacketSource>(
     let rows = rows(&analyzed);
     let (drawn, interrupted) = match rows.is_empty() {
         true => (Vec::new(), None),
-        false => read_again(
+        false => draw_again(
             &analyzed,
             again,
             &rows,
@@ -70,9 +71,10 @@ pub fn page_of_stream<S: PacketSource>(
     request: PageRequest,
     reading: &Reading<'_>,
 ) -> Result<Page, AnalysisError> {
-    let (mut page, note) = read_once(source, |first, again| {
+    let (mut page, kept) = read_once(source, |first, again| {
         page_of(capture, first, again, request, reading)
     })?;
+    let note = kept.map(|kept| kept_note(kept, diagram::DRAWN));
     page.notes.extend(note);
     Ok(page)
 }

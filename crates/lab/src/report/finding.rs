@@ -4,6 +4,7 @@ use super::Entry;
 use crate::scenario::Scenario;
 use crate::stats::Summary;
 use recoup_path::{LossKind, LossSpec};
+use recoup_tcp::flow::Host;
 use recoup_units::Direction;
 
 /// The sentence; `None` if no flow of some profile completed, or if there are several stages.
@@ -54,7 +55,7 @@ fn whole_or_tenths(ms: f64) -> String {
 
 /// The losses of the path, as a clause.
 fn lost(scenario: &Scenario) -> String {
-    let segments = scenario.settings.data_segments();
+    let segments = scenario.settings.data_segments(Host::Server);
     let rules = &scenario.settings.drop.0;
     let clause = match rules.as_slice() {
         [] => Some("Without losses".to_owned()),

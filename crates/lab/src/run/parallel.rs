@@ -37,15 +37,29 @@ pub fn in_parallel<T: Send, E: Send>(
     threads: usize,
     of: impl Fn(usize) -> Result<T, E> + Sync,
 ) -> Result<Vec<T>, E> {
+    in_parallel_with(count, threads, || (), |(), i| of(i))
+}
+
+/// The same with a value of each thread, which `make` makes: buffers that `of` uses again.
+///
+/// # Errors
+/// An error that `of` returned.
+pub fn in_parallel_with<W, T: Send, E: Send>(
+    count: usize,
+    threads: usize,
+    make: impl Fn() -> W + Sync,
+    of: impl Fn(&mut W, usize) -> Result<T, E> + Sync,
+) -> Result<Vec<T>, E> {
     let next = AtomicUsize::new(0);
     let parts = on_threads(threads.min(count), || {
+        let mut with = make();
         let mut done = Vec::new();
         loop {
             let i = next.fetch_add(1, Ordering::Relaxed);
             if i >= count {
                 return Ok(done);
             }
-            done.push((i, of(i)?));
+            done.push((i, of(&mut with, i)?));
         }
     })?;
     let mut all: Vec<_> = parts.into_iter().flatten().collect();

@@ -49,6 +49,11 @@ fn values_are_normalised() {
         ("writes", "20kB@0, 10000@0.5s", "20kB@0ms,10kB@500ms"),
         ("writes", "1MB@1s,1500B@1s", "1MB@1s,1500B@1s"),
         ("writes", "1TB@0,2GB@1s,2000MB@1s", "1TB@0ms,2GB@1s,2GB@1s"),
+        (
+            "exchanges",
+            "300B>20kB, 1.2s, 300B>5kB",
+            "300B>20kB,1200ms,300B>5kB",
+        ),
         ("user_timeout", "30s", "30s"),
         ("request", "300", "300B"),
         ("request", "0", "0"),
@@ -235,6 +240,27 @@ fn writes_decide_how_many_segments_there_are_to_lose() {
     // How the second write's bytes share segments with the first's is not known before.
     let error = lost("1500B@0,2kB@5ms", "tail:1").unwrap_err();
     assert!(error.starts_with("drop: `tail:1`: "), "{error}");
+}
+
+#[test]
+fn exchanges_replace_request_segments_and_writes() {
+    let mut settings = Settings::default();
+    for (key, value) in [
+        ("request", "5kB"),
+        ("writes", "5kB@0"),
+        ("exchanges", "300B>2896B,1s,300B>1449B"),
+        ("close", "true"),
+        ("drop", "tail:1"),
+    ] {
+        settings.set(key, value, Path::new(".")).unwrap();
+    }
+    let Workload { client, server } = settings.flow(&Profile::default()).workload;
+    assert_eq!((client.total(), server.total()), (600, 4345));
+    assert!(client.close.is_some() && server.close.is_some());
+    assert_eq!(settings.path().unwrap().down[0].to_string(), "loss data:4");
+    // How the requests share segments depends on the window.
+    settings.set("drop", "up:tail:1", Path::new(".")).unwrap();
+    assert!(settings.path().is_err());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The traffic: what client and server write, in segments of which size.
 
-use super::Setting;
 use super::value::{parse_number, parse_size, parse_size_or_zero, put};
+use super::{Setting, exchanges};
 use crate::quantity::{format_duration, parse_duration};
 use recoup_tcp::flow::TimedWrite;
 use recoup_units::format_bytes;
@@ -27,6 +27,12 @@ pub(super) const SETTINGS: &[Setting] = &[
         help: "what the server writes in place of segments, and how long after accepting (or after the whole request): none, 20kB@0,10kB@500ms (1 kB is 1000 bytes, 1 KiB is 1024)",
         set: |s, text, _| put(&mut s.writes, parse_writes(text)),
         get: |s| format_writes(&s.writes),
+    },
+    Setting {
+        key: "exchanges",
+        help: "what client and server write in place of request, segments and writes: none, or a list of REQUEST>RESPONSE with the client's think times in between; a time in the middle is the server's: 300B>20kB,1.2s,300B>30ms>5kB",
+        set: |s, text, _| put(&mut s.exchanges, exchanges::parse(text)),
+        get: |s| exchanges::format(&s.exchanges),
     },
     Setting {
         key: "mss",

@@ -11,6 +11,7 @@ mod plot;
 mod refusals;
 mod run;
 mod scenarios;
+mod whatif;
 
 use serde_json::Value;
 use std::fs;

@@ -48,6 +48,7 @@ impl ScriptProgress {
     }
 
     /// Whether it has done everything.
+    #[inline]
     pub fn is_finished(&self) -> bool {
         self.next_step().is_none()
     }

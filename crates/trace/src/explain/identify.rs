@@ -35,6 +35,11 @@ pub fn systems_like(profile: &str) -> Option<&'static str> {
     known.map(|(_, systems)| *systems)
 }
 
+/// The profiles that senders are compared with, the most widespread today first.
+pub fn identified_profiles() -> impl Iterator<Item = &'static str> {
+    PROFILES.iter().map(|(name, _)| *name)
+}
+
 /// Profiles of systems on which somebody must have changed a setting, and the profiles without that.
 const CHANGED_SETTINGS: [(&str, &str); 1] = [("linux-6+notlp", "linux-6")];
 

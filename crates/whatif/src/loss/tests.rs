@@ -60,6 +60,7 @@ fn arrival(sent: Instant) -> Arrival {
     Arrival {
         echo: sent + Duration::from_millis(20),
         ack: None,
+        ack_lost: false,
         in_order: true,
         held: Duration::ZERO,
         duplicates: 0,
@@ -98,13 +99,14 @@ fn near(actual: f64, expected: f64, tolerance: f64) {
 
 #[test]
 fn independent_losses_have_one_probability_in_every_context() {
-    for p in [0.01, 0.03, 0.2] {
-        let process = LossProcess::of(&counts(2000, 60, |_, _, _, _, unit| unit < p));
-        for copy in [1, 2, 3] {
+    // Few packets are sent a third time where few are lost.
+    for (p, copies) in [(0.01, 1..=2), (0.03, 1..=2), (0.2, 1..=3)] {
+        let process = LossProcess::of(&counts(8000, 60, |_, _, _, _, unit| unit < p));
+        for copy in copies {
             for (lost, millis) in [(false, 1), (true, 1), (true, 30), (true, 400)] {
                 let found = process.loss(context(copy, lost, millis));
                 assert!(
-                    (0.3..1.6).contains(&(found / p)),
+                    (0.3..1.7).contains(&(found / p)),
                     "{p}: {copy} {lost} {millis}: {found}"
                 );
             }
@@ -152,7 +154,7 @@ fn losses_by_position_do_not_hit_copies() {
         for copy in [2, 3] {
             for lost in [false, true] {
                 let found = process.loss(context(copy, lost, 30));
-                assert!(found < 0.01, "{positions:?}, copy {copy}: {found}");
+                assert!(found < 0.02, "{positions:?}, copy {copy}: {found}");
             }
         }
         assert!(process.loss(context(1, false, 1)) > 0.04);

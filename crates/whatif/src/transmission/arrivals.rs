@@ -116,9 +116,9 @@ fn sure_delays(all: &[Transmission], heard: &[Option<Heard>], overtaken: &[bool]
             waits |= heard.in_order && !heard.is_lost;
             continue;
         }
-        let next = all.get(index + 1);
+        let next = all.get(index + 1).filter(|next| next.arrival().is_some());
         let is_followed = next.is_some_and(|next| next.sent.since(sent.sent) < LEAST_ACK_DELAY);
-        let is_at_once = waits || !heard.in_order || sent.copy > 1 || is_followed;
+        let is_at_once = waits || !heard.in_order || is_followed;
         let is_sure = is_at_once && !overtaken[index];
         waits = false;
         if is_sure {

@@ -7,15 +7,11 @@
 use super::super::source::{Directions, Source};
 use super::connection::{CaptureConnection, Ends, RetransmissionsByFrame};
 use crate::analysis::ConnectionRow;
+use crate::reread::{Sought, TakesPackets, read_connections};
 use recoup_draw::sequence::{Panel, SequenceScale};
 use recoup_trace::finding::{self, Identification, Tally, Verdict};
 use recoup_trace::read::{CapturedPacket, PacketSource};
 use recoup_units::Direction;
-use recoup_wire::Endpoints;
-use std::collections::HashMap;
-
-/// The number of packets between two calls of `go_on`.
-const WATCH_INTERVAL: u64 = 4096;
 
 /// Reads the packets of connections from their capture, and draws each connection with its findings.
 ///
@@ -45,40 +41,30 @@ const WATCH_INTERVAL: u64 = 4096;
 /// # Ok::<(), recoup_trace::read::ReadError>(())
 /// ```
 pub fn draw_connections<S: PacketSource>(
-    mut source: S,
+    source: S,
     rows: &[ConnectionRow],
     directions: Directions,
     most_packets: usize,
-    mut go_on: impl FnMut(&S) -> bool,
+    go_on: impl FnMut(&S) -> bool,
 ) -> Vec<Source> {
-    let mut wanted = Wanted::new(rows, most_packets);
-    let mut count = 0_u64;
-    loop {
-        let due = count.is_multiple_of(WATCH_INTERVAL);
-        count += 1;
-        if due && !go_on(&source) {
-            break;
-        }
-        match source.next_segment() {
-            Some(packet) if packet.frame <= wanted.last_frame => wanted.take(&packet),
-            _ => break,
-        }
-    }
-    let drawings = wanted.drawings.into_iter().zip(rows);
+    let sought = rows.iter().map(|(connection, _)| Sought {
+        endpoints: connection.endpoints,
+        frames: connection.frames.clone(),
+        point: &connection.capture_point,
+    });
+    let sought: Vec<_> = sought.collect();
+    let mut drawings = Drawings::new(rows, most_packets);
+    read_connections(source, &sought, &mut drawings, go_on);
+    let drawings = drawings.kept.into_iter().zip(rows);
     drawings
         .map(|(drawing, row)| drawing.finish(row, directions))
         .collect()
 }
 
 /// The connections whose packets are kept.
-struct Wanted<'a> {
-    rows: &'a [ConnectionRow],
-    /// The rows between two ends, whose keys name the end that opened the connection first.
-    by_ends: HashMap<Endpoints, Vec<usize>>,
-    drawings: Vec<KeptConnection>,
+struct Drawings {
+    kept: Vec<KeptConnection>,
     most_packets: usize,
-    /// The last frame of all connections.
-    last_frame: u64,
 }
 
 /// The packets kept of a connection.
@@ -87,50 +73,28 @@ struct KeptConnection {
     left_out: u64,
 }
 
-impl<'a> Wanted<'a> {
-    fn new(rows: &'a [ConnectionRow], most_packets: usize) -> Self {
-        let mut by_ends: HashMap<Endpoints, Vec<usize>> = HashMap::new();
-        for (number, (connection, _)) in rows.iter().enumerate() {
-            by_ends
-                .entry(connection.endpoints)
-                .or_default()
-                .push(number);
-        }
-        let drawings = rows.iter().map(|(connection, _)| KeptConnection {
+impl Drawings {
+    fn new(rows: &[ConnectionRow], most_packets: usize) -> Self {
+        let kept = rows.iter().map(|(connection, _)| KeptConnection {
             packets: CaptureConnection::between(Ends {
                 client: connection.endpoints.src,
                 server: connection.endpoints.dst,
             }),
             left_out: 0,
         });
-        let last = rows.iter().map(|(connection, _)| *connection.frames.end());
         Self {
-            rows,
-            by_ends,
-            drawings: drawings.collect(),
+            kept: kept.collect(),
             most_packets,
-            last_frame: last.max().unwrap_or(0),
         }
     }
+}
 
-    fn take(&mut self, packet: &CapturedPacket) {
-        for (direction, ends) in [packet.endpoints, packet.endpoints.reverse()]
-            .iter()
-            .enumerate()
-        {
-            for &number in self.by_ends.get(ends).into_iter().flatten() {
-                let (connection, _) = &self.rows[number];
-                if !connection.frames.contains(&packet.frame)
-                    || !connection.capture_point.holds(direction, packet)
-                {
-                    continue;
-                }
-                let kept = &mut self.drawings[number];
-                match kept.packets.len() < self.most_packets {
-                    true => kept.packets.take(packet),
-                    false => kept.left_out += 1,
-                }
-            }
+impl TakesPackets for Drawings {
+    fn packet(&mut self, connection: usize, _: Direction, packet: &CapturedPacket) {
+        let kept = &mut self.kept[connection];
+        match kept.packets.len() < self.most_packets {
+            true => kept.packets.take(packet),
+            false => kept.left_out += 1,
         }
     }
 }

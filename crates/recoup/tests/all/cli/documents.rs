@@ -150,6 +150,24 @@ fn analyses_have_the_fields_of_their_versions() {
 }
 
 #[test]
+fn reruns_have_the_fields_of_their_version() {
+    let folder = captured();
+    let capture = "caps/linux-3.17-sender.pcap";
+    let args = [
+        "whatif",
+        capture,
+        "--try",
+        "+tlp",
+        "--try",
+        "+slp",
+        "--connections",
+        "--format",
+        "json",
+    ];
+    check(&folder.recoup(&args).json(), "", Fields::new());
+}
+
+#[test]
 fn drills_have_the_fields_of_their_version() {
     let folder = Folder::new();
     folder.write("wrong.pkt", SERVER.replace("listen", "lisen"));

@@ -29,15 +29,10 @@ impl Memory {
         }
     }
 
-    /// A note on the packets that were not kept.
-    pub fn note(&self) -> Option<String> {
+    /// How many packets were kept, if there were more.
+    pub fn kept_of_more(&self) -> Option<usize> {
         let packets = self.packets();
-        (packets.left_out > 0).then(|| {
-            format!(
-                "only the first {} packets are drawn: a stream is read once, and no more packets are kept; a file has no limit",
-                packets.kept.len()
-            )
-        })
+        (packets.left_out > 0).then_some(packets.kept.len())
     }
 
     /// Reads the packets that were kept. `counts` are those of the reading.

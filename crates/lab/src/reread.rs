@@ -1,0 +1,159 @@
+//! Reads chosen connections of a capture again, after an analysis has found them.
+//!
+//! A file is opened twice. Of a stream, which can be read only once, a limited number of packets is kept
+//! ([`read_once`]). The second reading goes no further than the first.
+
+mod memory;
+
+use crate::analysis::Analyzed;
+use memory::{Memory, Recalled, Remembering};
+use recoup_trace::finding::CapturePoint;
+use recoup_trace::read::{CapturedPacket, Counts, PacketSource, ReadError};
+use recoup_units::Direction;
+use recoup_wire::Endpoints;
+use std::collections::HashMap;
+use std::ops::RangeInclusive;
+
+/// The number of packets between two calls of `go_on`.
+const WATCH_INTERVAL: u64 = 4096;
+
+/// A connection whose packets are read again.
+pub(crate) struct Sought<'a> {
+    /// Its ends: the source opened the connection.
+    pub endpoints: Endpoints,
+    /// Its first and last frame.
+    pub frames: RangeInclusive<u64>,
+    /// The capture point whose packets are read.
+    pub point: &'a CapturePoint,
+}
+
+/// Takes the packets of the connections sought, which are numbered in the order given.
+pub(crate) trait TakesPackets {
+    /// A packet of a connection. `Up` is what the end that opened the connection sent.
+    fn packet(&mut self, connection: usize, direction: Direction, packet: &CapturedPacket);
+
+    /// The last packet of the connection was read.
+    fn last(&mut self, _connection: usize) {}
+}
+
+/// Reads the packets of connections. `go_on` is called every few thousand packets; reading stops when it
+/// returns `false`.
+pub(crate) fn read_connections<S: PacketSource>(
+    mut source: S,
+    sought: &[Sought<'_>],
+    takes: &mut impl TakesPackets,
+    mut go_on: impl FnMut(&S) -> bool,
+) {
+    let by_ends = ByEnds::new(sought);
+    let mut by_last_frame: Vec<usize> = (0..sought.len()).collect();
+    by_last_frame.sort_by_key(|number| *sought[*number].frames.end());
+    let mut ending = by_last_frame.into_iter().peekable();
+    let mut count = 0_u64;
+    while ending.peek().is_some() {
+        let due = count.is_multiple_of(WATCH_INTERVAL);
+        count += 1;
+        if due && !go_on(&source) {
+            return;
+        }
+        let Some(packet) = source.next_segment() else {
+            break;
+        };
+        // What ended before this frame has no more packets.
+        while let Some(number) = ending.next_if(|i| *sought[*i].frames.end() < packet.frame) {
+            takes.last(number);
+        }
+        by_ends.pass_on(&packet, sought, takes);
+    }
+    ending.for_each(|number| takes.last(number));
+}
+
+/// The connections between two ends. Keys name the end that opened the connection first.
+struct ByEnds(HashMap<Endpoints, Vec<usize>>);
+
+impl ByEnds {
+    fn new(sought: &[Sought<'_>]) -> Self {
+        let mut by_ends: HashMap<Endpoints, Vec<usize>> = HashMap::new();
+        for (number, one) in sought.iter().enumerate() {
+            by_ends.entry(one.endpoints).or_default().push(number);
+        }
+        Self(by_ends)
+    }
+
+    fn pass_on(
+        &self,
+        packet: &CapturedPacket,
+        sought: &[Sought<'_>],
+        takes: &mut impl TakesPackets,
+    ) {
+        let ways = [
+            (Direction::Up, packet.endpoints),
+            (Direction::Down, packet.endpoints.reverse()),
+        ];
+        for (direction, ends) in ways {
+            for &number in self.0.get(&ends).into_iter().flatten() {
+                let one = &sought[number];
+                if one.frames.contains(&packet.frame) && one.point.holds(direction as usize, packet)
+                {
+                    takes.packet(number, direction, packet);
+                }
+            }
+        }
+    }
+}
+
+/// Opens a capture that was analyzed again, and has `read` read it as long as its second argument says.
+/// `go_on` takes the number of bytes read, and returns `false` to end the reading. Also returns whether it
+/// did.
+///
+/// # Errors
+/// If the capture cannot be opened again.
+pub(crate) fn read_again<V, T: PacketSource, R>(
+    analyzed: &Analyzed<V>,
+    again: impl FnOnce(Counts) -> Result<T, ReadError>,
+    go_on: &(dyn Fn(u64) -> bool + Sync),
+    read: impl FnOnce(T, &mut dyn FnMut(&T) -> bool) -> R,
+) -> Result<(R, bool), ReadError> {
+    // The second reading goes no further than the first.
+    let frames = analyzed.counts.frames;
+    let mut stopped = false;
+    let mut goes_on = |source: &T| {
+        stopped = !analyzed.interrupted && !go_on(source.taken());
+        !stopped && (!analyzed.interrupted || source.counts().frames < frames)
+    };
+    let second = again(analyzed.counts.clone())?;
+    let result = read(second, &mut goes_on);
+    Ok((result, stopped))
+}
+
+/// Reads a stream twice, as `twice` reads a file: a limited number of its packets is kept for the second
+/// reading. Also returns how many, if there were more.
+///
+/// # Errors
+/// Those of `twice`.
+pub(crate) fn read_once<S: PacketSource, R, E>(
+    source: S,
+    twice: impl FnOnce(
+        Remembering<S>,
+        &mut dyn FnMut(Counts) -> Result<Recalled, ReadError>,
+    ) -> Result<R, E>,
+) -> Result<(R, Option<usize>), E> {
+    let memory = Memory::default();
+    let first = Remembering {
+        source,
+        memory: memory.clone(),
+    };
+    let mut kept = None;
+    let mut again = |counts| {
+        kept = memory.kept_of_more();
+        Ok(memory.recall(counts))
+    };
+    let result = twice(first, &mut again)?;
+    Ok((result, kept))
+}
+
+/// A note on a stream of which only the first packets were kept. `what` was done with them: "are drawn".
+pub(crate) fn kept_note(kept: usize, what: &str) -> String {
+    format!(
+        "only the first {kept} packets {what}: a stream is read once, and no more packets are kept; a file has no limit"
+    )
+}

@@ -1,0 +1,50 @@
+//! What would have helped: every connection of a capture run again under other mechanisms.
+//!
+//! ```text
+//! capture ─► analysis ─► Candidates ─► capture, once more ─► packets of each connection
+//!                            │                                     │  whatif::record
+//!                            │ which profiles                      ▼
+//!                            └───────────────────────────► Rerunner::reproduce ─► base run, or apart
+//!                                                                  │
+//!                            Pools (loss processes by path) ─────► Rerunner::run, mechanism by mechanism,
+//!                                                                  │              draw by draw
+//!                                                                  ▼
+//!                                 Rerun ─► Answer (statistics) ─► text, JSON, CSV, Parquet
+//! ```
+//!
+//! | module | what it does |
+//! | --- | --- |
+//! | `alternatives` | the mechanisms to try, by name |
+//! | `candidates` | which connections are rerun, and at which end they were captured |
+//! | `bases` | the profiles that a sender may have run, the most likely first |
+//! | `gather` | the packets of each connection, in bounded memory |
+//! | `reruns` | a batch of connections, rerun in parallel |
+//! | `pools` | the loss processes of a path and of the capture |
+//! | `interval` | the interval of a mean change |
+//! | `answer`, `changes` | the statistics |
+//! | `columns`, `document`, `text` | their forms |
+
+mod alternatives;
+mod answer;
+mod bases;
+mod candidates;
+mod changes;
+mod columns;
+mod document;
+mod gather;
+mod interval;
+mod pools;
+mod reasons;
+mod reruns;
+mod run;
+mod text;
+
+pub use alternatives::Alternative;
+pub use answer::{Answer, CauseChange, MechanismResult, PredictionRow};
+pub use candidates::{Candidates, Sample};
+pub use changes::Changes;
+pub use columns::{predictions, results};
+pub use document::write_answers;
+pub use reasons::{ReasonCount, Reasons};
+pub use run::{Request, Watch, rerun_candidates, what_if, what_if_stream};
+pub use text::answer_text;

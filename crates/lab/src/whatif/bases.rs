@@ -1,0 +1,154 @@
+//! The profiles that a sender may have run, the most likely first.
+
+use super::candidates::Candidate;
+use recoup_recovery::Profile;
+use recoup_recovery::profile::BASES;
+use recoup_trace::finding::identified_profiles;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+use std::net::IpAddr;
+
+/// Retransmissions explained, by the name of the profile.
+type Explained = BTreeMap<String, u64>;
+
+/// The profiles known, and those that the hosts of a capture behave like.
+#[derive(Debug)]
+pub(super) struct Bases {
+    /// All profiles, the most widespread first; or the only one, if the user names it.
+    known: Vec<Profile>,
+    is_given: bool,
+    /// The names that explain most at each host.
+    hosts: HashMap<IpAddr, Vec<String>>,
+    /// The names that explain most in the capture.
+    capture: Vec<String>,
+}
+
+impl Bases {
+    /// `given`: the user says that all senders run it.
+    pub fn new(candidates: &[Candidate], given: Option<&Profile>) -> Self {
+        let mut on_host: HashMap<IpAddr, Explained> = HashMap::new();
+        let mut in_capture = Explained::new();
+        for candidate in candidates {
+            let host = candidate.sender_address();
+            for (profile, explained) in &candidate.identified {
+                let on_host = on_host.entry(host).or_default();
+                for all in [on_host, &mut in_capture] {
+                    *all.entry(profile.clone()).or_default() += explained;
+                }
+            }
+        }
+        let known = match given {
+            Some(profile) => vec![profile.clone()],
+            None => known(),
+        };
+        Self {
+            known,
+            is_given: given.is_some(),
+            hosts: on_host
+                .into_iter()
+                .map(|(host, explained)| (host, by_count(explained)))
+                .collect(),
+            capture: by_count(in_capture),
+        }
+    }
+
+    /// All profiles. The numbers of [`order`](Self::order) count in this list.
+    pub fn known(&self) -> &[Profile] {
+        &self.known
+    }
+
+    /// The profiles that the sender of a connection may have run, the most likely first: those that its
+    /// own retransmissions show, those of its host's other connections, those of the capture, all.
+    pub fn order(&self, candidate: &Candidate) -> Vec<usize> {
+        if self.is_given {
+            return vec![0];
+        }
+        let own = candidate.identified.iter().map(|(name, _)| name);
+        let host = self.hosts.get(&candidate.sender_address());
+        let names = own.chain(host.into_iter().flatten()).chain(&self.capture);
+        let found = names.filter_map(|name| self.number(name));
+        let mut order = Vec::with_capacity(self.known.len());
+        for number in found.chain(0..self.known.len()) {
+            if !order.contains(&number) {
+                order.push(number);
+            }
+        }
+        order
+    }
+
+    fn number(&self, name: &str) -> Option<usize> {
+        self.known.iter().position(|profile| profile.name() == name)
+    }
+}
+
+/// The names, those that explain most first.
+fn by_count(explained: Explained) -> Vec<String> {
+    let mut names: Vec<(String, u64)> = explained.into_iter().collect();
+    names.sort_by_key(|(_, count)| Reverse(*count));
+    names.into_iter().map(|(name, _)| name).collect()
+}
+
+/// The profiles that senders are identified by, and then the other base profiles.
+fn known() -> Vec<Profile> {
+    let identified = identified_profiles();
+    let others = BASES.iter().map(|(name, ..)| *name);
+    let mut known: Vec<Profile> = Vec::new();
+    for name in identified.chain(others) {
+        if let Ok(profile) = name.parse::<Profile>()
+            && known.iter().all(|other| other.name() != name)
+        {
+            known.push(profile);
+        }
+    }
+    known
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::candidates::tests::candidate;
+    use super::*;
+
+    #[test]
+    fn its_own_profile_comes_first_then_its_hosts_then_the_captures_then_all() {
+        let identified = |names: &[(&str, u64)]| {
+            let names = names.iter().map(|(name, count)| ((*name).into(), *count));
+            names.collect::<Vec<_>>()
+        };
+        let mut own = candidate("192.0.2.1:80");
+        own.identified = identified(&[("linux-2.4", 1)]);
+        let mut same_host = candidate("192.0.2.1:80");
+        same_host.identified = identified(&[("linux-3.17", 5), ("linux-3.17+tlp", 9)]);
+        let mut other = candidate("192.0.2.9:80");
+        other.identified = identified(&[("solaris-10", 50)]);
+        let all = [own, same_host, other];
+        let bases = Bases::new(&all, None);
+        let names = |candidate| {
+            let order = bases.order(candidate);
+            let names = order.iter().map(|i| bases.known()[*i].name());
+            names.map(str::to_owned).collect::<Vec<_>>()
+        };
+        let order = names(&all[0]);
+        assert_eq!(
+            order[..5],
+            [
+                "linux-2.4",
+                "linux-3.17+tlp",
+                "linux-3.17",
+                "solaris-10",
+                "linux-6"
+            ]
+        );
+        assert_eq!(order.len(), bases.known().len());
+        assert!(order.contains(&"rfc6675".into()));
+        // Nothing is known of this host.
+        assert_eq!(names(&candidate("192.0.2.77:80"))[0], "solaris-10");
+    }
+
+    #[test]
+    fn a_given_profile_is_the_only_one() {
+        let given: Profile = "rfc6675".parse().unwrap();
+        let bases = Bases::new(&[], Some(&given));
+        assert_eq!(bases.order(&candidate("192.0.2.1:80")), [0]);
+        assert_eq!(bases.known(), [given]);
+    }
+}

@@ -1,0 +1,424 @@
+//! Which connections are rerun, from the first reading of their capture.
+
+use super::reasons::Reasons;
+use crate::analysis::{Collector, Vantages, View};
+use crate::explain::main_direction;
+use recoup_tcp::flow::Host;
+use recoup_trace::analyze::Findings;
+use recoup_trace::finding::{
+    CapturePoint, Cause, Connection, Direction, HeldConnections, Identification, LostTime, Opening,
+    Retransmission, Revision, Vantage,
+};
+use recoup_wire::Endpoints;
+use std::mem::take;
+use std::net::IpAddr;
+use std::ops::RangeInclusive;
+
+/// A capture point counts as near to the sender if the sender answers within this fraction (1/n) of the
+/// median round-trip time. Then a capture point elsewhere on the path misjudges a time by 5 % of a round
+/// trip at most.
+const NEAR: u32 = 20;
+
+/// A connection that may be rerun.
+#[derive(Clone, Debug)]
+pub(super) struct Candidate {
+    /// Its number in the capture.
+    pub id: u64,
+    pub endpoints: Endpoints,
+    pub frames: RangeInclusive<u64>,
+    pub point: CapturePoint,
+    /// The end whose loss recovery is replaced.
+    pub sender: Host,
+    /// The profiles that its retransmissions show, the best first, and the number that each explains.
+    pub identified: Vec<(String, u64)>,
+    /// What cost the sender most time.
+    pub cause: Option<Cause>,
+    /// The retransmissions of both ends, ordered by frame.
+    pub retransmissions: Vec<Retransmission>,
+}
+
+impl Candidate {
+    /// The address of the sender.
+    pub fn sender_address(&self) -> IpAddr {
+        match self.sender {
+            Host::Client => self.endpoints.src.ip(),
+            Host::Server => self.endpoints.dst.ip(),
+        }
+    }
+
+    /// The address of the other end.
+    pub fn peer_address(&self) -> IpAddr {
+        match self.sender {
+            Host::Client => self.endpoints.dst.ip(),
+            Host::Server => self.endpoints.src.ip(),
+        }
+    }
+}
+
+/// Which of the connections that may be rerun are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// The most connections. Of more, a random sample is rerun, the same in each run.
+    pub most: usize,
+    /// Only those that retransmitted or lost time.
+    pub only_troubled: bool,
+    /// Only those with so many packets at most.
+    pub most_packets: u64,
+}
+
+impl Default for Sample {
+    /// All of them, up to 200,000.
+    fn default() -> Self {
+        Self {
+            most: 200_000,
+            only_troubled: false,
+            most_packets: u64::MAX,
+        }
+    }
+}
+
+/// Collects the connections that may be rerun, and counts the others by reason.
+#[derive(Debug, Default)]
+pub struct Candidates {
+    pub(super) rows: Vec<Candidate>,
+    pub(super) refused: Reasons,
+    pub(super) connections: u64,
+    sample: Sample,
+    /// Connections that may be rerun, in the sample or not.
+    eligible: u64,
+    vantages: Vantages,
+    held: HeldConnections,
+}
+
+impl Candidates {
+    /// Collects a sample.
+    pub fn new(sample: Sample) -> Self {
+        Self {
+            sample,
+            ..Self::default()
+        }
+    }
+
+    /// Connections that may be rerun, but are not in the sample.
+    pub(super) fn left_out(&self) -> u64 {
+        self.eligible - self.rows.len() as u64
+    }
+
+    /// Adds a connection whose verdicts are final.
+    pub(crate) fn add(&mut self, connection: &Connection, rows: &[Retransmission]) {
+        let main = main_direction(connection);
+        // A merged file shows the connection at several points.
+        if !connection.capture_point.is_nearest_to_sender(main) {
+            return;
+        }
+        self.connections += 1;
+        let direction = &connection.directions[main];
+        if let Err((name, about)) = suits(connection, direction) {
+            return self.refused.add(name, about);
+        }
+        let has_trouble =
+            direction.retransmissions.total() > 0 || !direction.lost.total().is_zero();
+        if self.sample.only_troubled && !has_trouble {
+            return;
+        }
+        self.eligible += 1;
+        if connection.packets > self.sample.most_packets {
+            return;
+        }
+        self.rows.push(Candidate {
+            id: connection.id,
+            endpoints: connection.endpoints,
+            frames: connection.frames.clone(),
+            sender: match main {
+                0 => Host::Client,
+                _ => Host::Server,
+            },
+            identified: identified(&direction.profile),
+            cause: main_cause(&direction.lost),
+            retransmissions: rows.to_vec(),
+            point: connection.capture_point.clone(),
+        });
+        // Sorting once per doubling costs little per connection.
+        if self.rows.len() >= 2 * self.sample.most.max(1) {
+            self.keep_sample();
+        }
+    }
+
+    /// Keeps those of the smallest hashes, so that neither the order nor the number of threads matters.
+    pub(crate) fn keep_sample(&mut self) {
+        if self.rows.len() > self.sample.most {
+            self.rows
+                .sort_unstable_by_key(|row| (mixed(row.id), row.point.number));
+            self.rows.truncate(self.sample.most);
+        }
+        self.rows
+            .sort_unstable_by_key(|row| (row.id, row.point.number));
+    }
+}
+
+/// A bijection of 64-bit numbers that scatters neighbours (SplitMix64: Steele, Lea and Flood, "Fast
+/// splittable pseudorandom number generators", 2014).
+pub(super) const fn mixed(number: u64) -> u64 {
+    let x = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+/// Whether a connection may be rerun; if not, the reason's name and its words.
+fn suits(connection: &Connection, main: &Direction) -> Result<(), (&'static str, &'static str)> {
+    if connection.directions.iter().any(|way| way.absent) {
+        return Err(("one_way", "captured in one direction only"));
+    }
+    if connection.opening == Opening::MidConnection {
+        return Err(("no_handshake", "the capture begins within the connection"));
+    }
+    if main.bytes == 0 {
+        return Err(("no_data", "no data was sent"));
+    }
+    match main.vantage {
+        Vantage::Sender => Ok(()),
+        _ if is_near(main) => Ok(()),
+        Vantage::Receiver => Err((
+            "captured_at_receiver",
+            "captured at the receiver of its data",
+        )),
+        Vantage::Between => Err((
+            "captured_on_path",
+            "captured on the path, away from its sender",
+        )),
+        Vantage::Unknown => Err((
+            "capture_point_unknown",
+            "the capture does not show where it was taken",
+        )),
+    }
+}
+
+/// Whether a direction was captured so near to its sender that its times are those of the sender.
+fn is_near(direction: &Direction) -> bool {
+    let (Some(to_sender), Some(rtt)) = (direction.to_sender, direction.rtt) else {
+        return false;
+    };
+    direction.vantage != Vantage::Receiver && to_sender <= rtt.p50 / NEAR
+}
+
+fn identified(profile: &Identification) -> Vec<(String, u64)> {
+    let several = match profile {
+        Identification::Nothing => &[],
+        Identification::Profile(one) | Identification::None(one) => std::slice::from_ref(one),
+        Identification::Several(several) => several.as_slice(),
+    };
+    let named = several
+        .iter()
+        .map(|one| (one.profile.clone(), one.explained));
+    named.collect()
+}
+
+/// The cause that cost most time, or else the first that occurred.
+fn main_cause(lost: &LostTime) -> Option<Cause> {
+    let occurred = Cause::ALL
+        .into_iter()
+        .filter(|cause| lost.times(*cause) > 0);
+    occurred.reduce(|most, other| match lost.of(other) > lost.of(most) {
+        true => other,
+        false => most,
+    })
+}
+
+impl Findings for Candidates {
+    fn connection(&mut self, connection: Connection, rows: &[Retransmission]) {
+        self.vantages.add(&connection);
+        let mut held = take(&mut self.held);
+        held.add(connection, rows, |connection, rows| {
+            self.add(&connection, rows)
+        });
+        self.held = held;
+    }
+
+    fn revision(&mut self, revision: &Revision) {
+        self.vantages.revised += u64::from(self.held.revise(revision));
+    }
+}
+
+impl View for Candidates {
+    fn connections(&self) -> u64 {
+        self.connections
+    }
+
+    fn vantages(&self) -> &Vantages {
+        &self.vantages
+    }
+}
+
+impl Collector for Candidates {
+    fn merge(&mut self, other: Self) {
+        self.rows.extend(other.rows);
+        self.refused.merge(other.refused);
+        self.connections += other.connections;
+        self.eligible += other.eligible;
+        self.vantages.merge(&other.vantages);
+        self.held.merge(other.held);
+        self.keep_sample();
+    }
+
+    fn order(&mut self) {
+        let held = take(&mut self.held);
+        held.release_all(|connection, rows| self.add(&connection, rows));
+        self.keep_sample();
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use recoup_trace::finding::{Closing, RttQuantiles};
+    use recoup_units::Instant;
+    use std::time::Duration;
+
+    /// A candidate whose server, at this address, sends.
+    pub fn candidate(server: &str) -> Candidate {
+        Candidate {
+            id: 0,
+            endpoints: Endpoints {
+                src: "198.51.100.7:40000".parse().unwrap(),
+                dst: server.parse().unwrap(),
+            },
+            frames: 1..=10,
+            point: CapturePoint::default(),
+            sender: Host::Server,
+            identified: Vec::new(),
+            cause: None,
+            retransmissions: Vec::new(),
+        }
+    }
+
+    fn connection(down: Direction) -> Connection {
+        let ends = candidate("192.0.2.1:80").endpoints;
+        Connection {
+            id: 4,
+            endpoints: ends,
+            opening: Opening::Handshake,
+            closing: Closing::Closed,
+            frames: 1..=10,
+            begun: Instant::ZERO,
+            ended: Instant::from_millis(900),
+            packets: 10,
+            handshake_rtt: None,
+            capture_point: CapturePoint::default(),
+            directions: [
+                Direction {
+                    bytes: 300,
+                    ..Direction::default()
+                },
+                down,
+            ],
+        }
+    }
+
+    fn down(vantage: Vantage) -> Direction {
+        Direction {
+            vantage,
+            bytes: 20_000,
+            ..Direction::default()
+        }
+    }
+
+    #[test]
+    fn connections_are_rerun_if_captured_at_or_near_their_sender() {
+        let ms = Duration::from_millis;
+        let near = |vantage, to_sender| Direction {
+            to_sender: Some(ms(to_sender)),
+            rtt: Some(RttQuantiles {
+                p50: ms(100),
+                ..RttQuantiles::default()
+            }),
+            ..down(vantage)
+        };
+        let absent = Direction {
+            absent: true,
+            ..down(Vantage::Sender)
+        };
+        let dataless = Direction {
+            bytes: 0,
+            ..down(Vantage::Sender)
+        };
+        for (direction, refused) in [
+            (down(Vantage::Sender), None),
+            (down(Vantage::Receiver), Some("captured_at_receiver")),
+            (near(Vantage::Receiver, 1), Some("captured_at_receiver")),
+            (near(Vantage::Between, 5), None),
+            (near(Vantage::Between, 6), Some("captured_on_path")),
+            (down(Vantage::Unknown), Some("capture_point_unknown")),
+            (near(Vantage::Unknown, 1), None),
+            (absent, Some("one_way")),
+            (dataless, None),
+        ] {
+            let mut all = Candidates::default();
+            let mut connection = connection(direction);
+            if connection.directions[1].bytes == 0 {
+                // The client's 300 bytes are all there is.
+                connection.directions[0].vantage = Vantage::Sender;
+            }
+            all.connection(connection, &[]);
+            let found = all.refused.by_count();
+            let found = found.first().map(|reason| reason.name);
+            assert_eq!(found, refused);
+            assert_eq!(all.rows.len(), usize::from(refused.is_none()));
+        }
+        let mut all = Candidates::default();
+        all.connection(
+            Connection {
+                opening: Opening::MidConnection,
+                ..connection(down(Vantage::Sender))
+            },
+            &[],
+        );
+        assert_eq!(all.refused.by_count()[0].name, "no_handshake");
+    }
+
+    #[test]
+    fn the_cause_is_the_one_that_cost_most() {
+        let mut lost = LostTime::default();
+        assert_eq!(main_cause(&lost), None);
+        lost.add(Cause::LostSyn, Duration::ZERO);
+        assert_eq!(main_cause(&lost), Some(Cause::LostSyn));
+        lost.add(Cause::Burst, Duration::from_millis(30));
+        lost.add(Cause::TailByTimeout, Duration::from_millis(20));
+        assert_eq!(main_cause(&lost), Some(Cause::Burst));
+    }
+
+    #[test]
+    fn a_sample_is_the_same_for_any_order_of_connections() {
+        let sample = Sample {
+            most: 10,
+            only_troubled: true,
+            most_packets: 10,
+        };
+        let add = |all: &mut Candidates, id: u64| {
+            let mut one = connection(down(Vantage::Sender));
+            one.id = id;
+            // Every second connection lost time, and every tenth is large.
+            if id.is_multiple_of(2) {
+                let lost = &mut one.directions[1].lost;
+                lost.add(Cause::Burst, Duration::from_millis(5));
+            }
+            one.packets = if id % 10 == 4 { 11 } else { 10 };
+            all.add(&one, &[]);
+        };
+        let ids = |all: &Candidates| all.rows.iter().map(|row| row.id).collect::<Vec<_>>();
+        let mut whole = Candidates::new(sample);
+        (0..500).for_each(|id| add(&mut whole, id));
+        whole.keep_sample();
+        assert_eq!((ids(&whole).len(), whole.left_out()), (10, 240));
+        assert!(ids(&whole).iter().all(|id| id % 2 == 0 && id % 10 != 4));
+        let mut parts = [0, 1].map(|part| {
+            let mut all = Candidates::new(sample);
+            let own = (0..500).rev().filter(|id| id / 7 % 2 == part);
+            own.for_each(|id| add(&mut all, id));
+            all
+        });
+        let [first, second] = &mut parts;
+        first.merge(std::mem::take(second));
+        assert_eq!(ids(first), ids(&whole));
+    }
+}

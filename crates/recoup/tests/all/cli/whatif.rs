@@ -1,0 +1,167 @@
+//! `recoup whatif`.
+
+use super::Folder;
+use serde_json::Value;
+use std::fs;
+
+/// A folder with the captures of 12 flows of `linux-3.17` under this loss.
+fn captured(drop: &str) -> Folder {
+    let dir = Folder::new();
+    let profiles = ["--profile", "linux-3.17", "--pcap", "caps"];
+    dir.recoup(&[&flows(drop)[..], &profiles].concat())
+        .printed();
+    dir
+}
+
+fn flows(drop: &str) -> [&str; 8] {
+    [
+        "run",
+        "tail-loss",
+        "--flows",
+        "12",
+        "--set",
+        "segments=20",
+        "--set",
+        drop,
+    ]
+}
+
+const SENDER: &str = "caps/linux-3.17-sender.pcap";
+
+/// The only capture of an answer.
+fn answer(dir: &Folder, args: &[&str]) -> Value {
+    let args = [&["whatif"], args, &["--format", "json"]].concat();
+    let document = dir.recoup(&args).json();
+    assert_eq!(document["schema"], "recoup.whatif");
+    document["captures"][0].clone()
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value}"))
+}
+
+/// The mean completion time of the flows under a profile, in ms.
+fn mean_fct(dir: &Folder, drop: &str, profile: &str) -> f64 {
+    let more = ["--profile", profile, "--format", "json"];
+    let document = dir.recoup(&[&flows(drop)[..], &more].concat()).json();
+    number(&document["results"][0]["fct_ms"]["mean"])
+}
+
+#[test]
+fn losses_by_position_need_no_draws_and_the_prediction_is_what_a_simulation_finds() {
+    let drop = "drop=tail:1";
+    let dir = captured(drop);
+    let found = answer(&dir, &[SENDER, "--try", "+tlp", "--try", "linux-3.17"]);
+    assert_eq!(found["rerun"], 12, "{found}");
+    let [tlp, same] = [0, 1].map(|i| &found["results"][i]);
+    let [before, after] = ["linux-3.17", "linux-3.17+tlp"].map(|p| mean_fct(&dir, drop, p));
+    let change = number(&tlp["mean_change_ms"]);
+    let truth = after - before;
+    assert!(
+        truth < 0.0 && (change - truth).abs() < 0.01 * -truth,
+        "{change} {truth}"
+    );
+    assert_eq!(number(&tlp["share_drawn"]), 0.0);
+    assert_eq!(tlp["better"], 12);
+    assert_eq!(number(&same["mean_change_ms"]), 0.0);
+    assert_eq!(found["best"], "+tlp");
+}
+
+#[test]
+fn fates_that_the_capture_does_not_hold_are_drawn_alike_on_any_number_of_threads() {
+    let dir = captured("drop=bernoulli:0.1");
+    let args = [SENDER, "--try", "+slp", "--connections", "--draws", "4"];
+    let found = |more: &[&str]| answer(&dir, &[&args, more].concat());
+    let one = found(&["--threads", "1"]);
+    let drawn = number(&one["results"][0]["drawn_connections"]);
+    assert!(drawn > 0.0, "{one}");
+    assert_eq!(one["results"], found(&["--threads", "3"])["results"]);
+    assert_eq!(
+        one["connections"],
+        found(&["--threads", "3"])["connections"]
+    );
+    assert_ne!(one["results"], found(&["--seed", "2"])["results"]);
+    let interval = &one["results"][0]["mean_change_ci95_ms"];
+    let mean = number(&one["results"][0]["mean_change_ms"]);
+    assert!(
+        number(&interval[0]) < mean && mean < number(&interval[1]),
+        "{one}"
+    );
+}
+
+#[test]
+fn a_capture_at_the_receiver_is_refused_by_name() {
+    let dir = captured("drop=tail:1");
+    let capture = "caps/linux-3.17-receiver.pcap";
+    let found = answer(&dir, &[capture]);
+    assert_eq!(found["rerun"], 0);
+    let refused = &found["refused"][0];
+    assert_eq!(refused["reason"], "captured_at_receiver", "{found}");
+    assert_eq!(refused["connections"], 12);
+    let text = dir.recoup(&["whatif", capture]).printed();
+    assert!(text.contains("No connection could be run again."), "{text}");
+    assert!(
+        text.contains("captured at the receiver of its data (12)"),
+        "{text}"
+    );
+}
+
+#[test]
+fn wrong_arguments_take_one_line() {
+    let dir = captured("drop=none");
+    for (args, line) in [
+        (&["--try", "+tplr"][..], "did you mean `tlpr`?"),
+        (&["--try", "linux-7"], "did you mean `linux-6`?"),
+        (&["--try", "tlpr"], "did you mean the mechanism `+tlpr`?"),
+        (&["--draws", "1"], "1 is not in 2..=1000"),
+        (&["missing.pcap"], "missing.pcap"),
+    ] {
+        let outcome = dir.recoup(&[&["whatif", SENDER], args].concat());
+        assert_eq!(outcome.status, Some(2), "{args:?}: {}", outcome.stderr);
+        assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.stderr);
+        assert!(outcome.stderr.contains(line), "{}", outcome.stderr);
+        assert_eq!(outcome.stdout, "");
+    }
+}
+
+#[test]
+fn all_formats_have_the_same_rows() {
+    let dir = captured("drop=tail:1");
+    let run = |more: &[&str]| dir.recoup(&[&["whatif", SENDER, "--try", "+tlp"], more].concat());
+    let text = run(&[]).printed();
+    assert!(text.contains("+tlp helps most: "), "{text}");
+    let csv = run(&["--format", "csv"]).printed();
+    assert!(
+        csv.starts_with("mechanism,connections,mean_change_ms,"),
+        "{csv}"
+    );
+    assert_eq!(csv.lines().count(), 2);
+    let csv = run(&["--format", "csv", "--connections"]).printed();
+    assert!(
+        csv.starts_with("connection,capture_point,src,dst,"),
+        "{csv}"
+    );
+    assert_eq!(csv.lines().count(), 13);
+    for (file, begins) in [("out.parquet", &b"PAR1"[..]), ("out.csv", b"mechanism,")] {
+        run(&["--output", file]).printed();
+        let bytes = fs::read(dir.path(file)).expect("a file");
+        assert!(bytes.starts_with(begins), "{file}");
+    }
+}
+
+#[test]
+fn a_stream_and_joined_files_say_the_same_as_a_file() {
+    let dir = captured("drop=tail:1");
+    let results = |found: Value| found["results"].clone();
+    let of_file = results(answer(&dir, &[SENDER, "--try", "+tlp"]));
+    let joined = results(answer(&dir, &["--join", SENDER, "--try", "+tlp"]));
+    assert_eq!(of_file, joined);
+    let bytes = fs::File::open(dir.path(SENDER)).expect("a capture");
+    let output = dir
+        .command(&["whatif", "-", "--try", "+tlp", "--format", "json"])
+        .stdin(bytes)
+        .output()
+        .expect("the program runs");
+    let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(document["captures"][0]["results"], of_file);
+}
