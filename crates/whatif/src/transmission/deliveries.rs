@@ -34,27 +34,24 @@ pub(crate) struct Transmissions {
 /// All transmissions of the sender. `rows` are the retransmissions that the analysis found on the
 /// connection.
 pub(crate) fn transmissions(record: &Record, rows: &[Retransmission]) -> Transmissions {
-    let verdicts = rows.iter().map(|row| (row.frame, row.verdict)).collect();
-    let mut deliveries = Deliveries {
-        record,
-        verdicts,
-        all: Vec::new(),
-        frames: Vec::new(),
-        heard: Vec::new(),
-        pieces: Vec::new(),
-        nxt: Offset::SYN,
-        una: Offset::SYN,
-        edge: None,
-        rtt: smallest_rtt(record),
-        next_duplicate: 0,
-    };
+    let verdicts: HashMap<u64, Verdict> = rows.iter().map(|row| (row.frame, row.verdict)).collect();
+    let rtt = smallest_rtt(record);
+    // What was lost shows only later: a retransmission was needed.
+    let mut sent = Deliveries::new(record, &verdicts, rtt, Vec::new());
+    for packet in &record.packets {
+        match packet.is_sent {
+            true => sent.on_sent(packet),
+            false => sent.una = sent.una.max(packet.ack.unwrap_or_default()),
+        }
+    }
+    let mut deliveries = Deliveries::new(record, &verdicts, rtt, sent.replaced());
     for packet in &record.packets {
         match packet.is_sent {
             true => deliveries.on_sent(packet),
             false => deliveries.on_ack(packet),
         }
     }
-    complete(deliveries.all, &deliveries.heard, deliveries.rtt)
+    complete(deliveries.all, &deliveries.heard, rtt)
 }
 
 /// The shortest time from a transmission to an ACK of exactly its end, among data sent once.
@@ -87,7 +84,9 @@ fn smallest_rtt(record: &Record) -> Duration {
 
 struct Deliveries<'a> {
     record: &'a Record,
-    verdicts: HashMap<u64, Verdict>,
+    verdicts: &'a HashMap<u64, Verdict>,
+    /// Transmissions that did not arrive, because a later one of the same data was needed; empty: unknown.
+    replaced: Vec<bool>,
     all: Vec<Transmission>,
     /// The frame of each.
     frames: Vec<u64>,
@@ -102,7 +101,48 @@ struct Deliveries<'a> {
     next_duplicate: usize,
 }
 
-impl Deliveries<'_> {
+impl<'a> Deliveries<'a> {
+    fn new(
+        record: &'a Record,
+        verdicts: &'a HashMap<u64, Verdict>,
+        rtt: Duration,
+        replaced: Vec<bool>,
+    ) -> Self {
+        Self {
+            record,
+            verdicts,
+            replaced,
+            all: Vec::new(),
+            frames: Vec::new(),
+            heard: Vec::new(),
+            pieces: Vec::new(),
+            nxt: Offset::SYN,
+            una: Offset::SYN,
+            edge: None,
+            rtt,
+            next_duplicate: 0,
+        }
+    }
+
+    /// For each transmission, whether a later one of the same data was needed.
+    fn replaced(&self) -> Vec<bool> {
+        let mut replaced = vec![false; self.all.len()];
+        for piece in &self.pieces {
+            let is_needed =
+                |copy: &usize| self.verdicts.get(&self.frames[*copy]) == Some(&Verdict::Needed);
+            let last_needed = piece.copies.iter().rposition(is_needed).unwrap_or(0);
+            for &copy in &piece.copies[..last_needed] {
+                // A segment of several parts may have delivered others of them.
+                replaced[copy] |= self.all[copy].span.end <= piece.span.end;
+            }
+        }
+        replaced
+    }
+
+    fn is_replaced(&self, index: usize) -> bool {
+        self.replaced.get(index).copied().unwrap_or(false)
+    }
+
     fn on_sent(&mut self, packet: &Seen) {
         let is_probe = packet.span.end <= self.una && packet.span.len() <= 1;
         if packet.span.is_empty() || is_probe {
@@ -289,6 +329,7 @@ impl Deliveries<'_> {
         let from = hole.copies.first()? + 1;
         let index = (from.max(self.next_duplicate)..self.all.len()).find(|i| {
             self.heard[*i].is_none()
+                && !self.is_replaced(*i)
                 && self.all[*i].span.start > self.una
                 && self.all[*i].sent < packet.at
         })?;
