@@ -4,7 +4,8 @@
 //! (RFC 2883 §4). The packet that made the receiver send it is the one sent last among what it newly covers:
 //! earlier ones arrived before, without an ACK of their own. Of several transmissions of the same data, the
 //! analysis of the capture says which were needed: those before a needed one were lost. Without SACK, each
-//! duplicate ACK stands for the next transmission in flight (RFC 5681 §3.2).
+//! duplicate ACK stands for the next transmission in flight (RFC 5681 §3.2) whose ACK was due. Its window may
+//! have changed, since Linux's receiver raises it meanwhile.
 
 use super::arrivals::{Heard, complete};
 use super::{Fate, Transmission};
@@ -95,7 +96,6 @@ struct Deliveries<'a> {
     pieces: Vec<Piece>,
     nxt: Offset,
     una: Offset,
-    edge: Option<Offset>,
     rtt: Duration,
     /// Without SACK: the transmission that the next duplicate ACK stands for, at least.
     next_duplicate: usize,
@@ -118,7 +118,6 @@ impl<'a> Deliveries<'a> {
             pieces: Vec::new(),
             nxt: Offset::SYN,
             una: Offset::SYN,
-            edge: None,
             rtt,
             next_duplicate: 0,
         }
@@ -241,7 +240,6 @@ impl<'a> Deliveries<'a> {
             self.all[index].fate = self.arrived(index, packet.at);
         }
         self.una = self.una.max(ack);
-        self.edge = packet.edge.or(self.edge);
     }
 
     /// Some delivered piece beyond the cumulative ACK.
@@ -272,8 +270,11 @@ impl<'a> Deliveries<'a> {
                 }
             }
             self.pieces[i].is_delivered = true;
-            self.all[arrived].fate = self.arrived(arrived, at);
-            newly.push(arrived);
+            // Without SACK, a duplicate ACK may have shown it before.
+            if self.heard[arrived].is_none() {
+                self.all[arrived].fate = self.arrived(arrived, at);
+                newly.push(arrived);
+            }
         }
     }
 
@@ -317,11 +318,8 @@ impl<'a> Deliveries<'a> {
 
     /// The transmission that a duplicate ACK without SACK stands for.
     fn next_of_duplicate_acks(&mut self, packet: &Seen, ack: Offset) -> Option<usize> {
-        let is_duplicate = packet.span.is_empty()
-            && ack == self.una
-            && ack < self.nxt
-            && packet.edge == self.edge
-            && !self.record.agreed.sack;
+        let is_duplicate =
+            packet.span.is_empty() && ack == self.una && ack < self.nxt && !self.record.agreed.sack;
         if !is_duplicate {
             return None;
         }
@@ -331,7 +329,7 @@ impl<'a> Deliveries<'a> {
             self.heard[*i].is_none()
                 && !self.is_replaced(*i)
                 && self.all[*i].span.start > self.una
-                && self.all[*i].sent < packet.at
+                && self.all[*i].sent + self.rtt.mul_f64(0.9) <= packet.at
         })?;
         self.next_duplicate = index + 1;
         Some(index)
