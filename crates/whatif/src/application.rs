@@ -142,6 +142,8 @@ impl PeerData {
             Host::Server => Instant::ZERO,
         };
         let received = ReceivedBy::new(all);
+        // A FIN is no data that an application waits for.
+        let data_end = record.data_end();
         let (mut writes, mut previous) = (Vec::new(), Instant::ZERO);
         let mut sent = Reassembly::default();
         let mut close = None;
@@ -151,7 +153,7 @@ impl PeerData {
             if bytes == 0 && !is_close {
                 continue;
             }
-            let has = packet.ack.unwrap_or(Offset::DATA);
+            let has = packet.ack.unwrap_or(Offset::DATA).min(data_end);
             let met = received.when(has).max(opened);
             let when = When {
                 received: has.since(Offset::DATA),

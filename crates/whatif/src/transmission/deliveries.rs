@@ -215,12 +215,15 @@ impl<'a> Deliveries<'a> {
         }
         let is_pure = packet.span.is_empty();
         let in_order = was_in_order && beyond.is_empty();
+        // Linux's receiver may repeat a block that the ACK covers (`tcp_fin`): a duplicate is reported only of
+        // what was sent again.
+        let duplicate = duplicate.and_then(|block| self.duplicate_arrival(block, packet.at));
+        let by_duplicate = duplicate.is_some();
         let trigger = match duplicate {
-            Some(duplicate) => self.duplicate_arrival(duplicate, packet.at),
+            Some(copy) => Some(copy),
             None if newly.is_empty() => self.next_of_duplicate_acks(packet, ack),
             None => newly.iter().copied().max(),
         };
-        let by_duplicate = duplicate.is_some();
         for index in newly {
             let is_trigger = Some(index) == trigger && is_pure;
             self.heard[index] = Some(Heard {
@@ -308,7 +311,7 @@ impl<'a> Deliveries<'a> {
     }
 
     /// The transmission whose arrival the receiver reports as a duplicate.
-    fn duplicate_arrival(&mut self, duplicate: Span, at: Instant) -> Option<usize> {
+    fn duplicate_arrival(&self, duplicate: Span, at: Instant) -> Option<usize> {
         let piece = self.pieces.get(self.first_piece(duplicate.start))?;
         let unheard = piece.copies.iter().copied().filter(|copy| {
             self.heard[*copy].is_none() && self.all[*copy].sent + self.rtt.mul_f64(0.9) <= at
