@@ -19,7 +19,7 @@ use recoup_units::{Instant, Offset, Span};
 use std::time::Duration;
 
 /// Data that the sender sends this soon after it can was waiting for it.
-const AT_ONCE: Duration = Duration::from_millis(2);
+pub(crate) const AT_ONCE: Duration = Duration::from_millis(2);
 
 /// Data that the sender sent for the first time, in one packet of the capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,17 +37,17 @@ impl NewData {
     /// The data below `end`, and a FIN.
     pub fn all(record: &Record, end: Offset) -> Vec<Self> {
         let (mut nxt, mut all) = (Offset::DATA, Vec::new());
-        let (mut received, mut received_at) = (0, record.opened());
+        let mut peer = Reassembly::default();
+        let mut received_at = record.opened();
         for packet in &record.packets {
             let payload = packet.payload();
             if !packet.is_sent {
-                let arrived = payload.end.since(Offset::DATA);
-                let has_data = !payload.is_empty();
-                if has_data && arrived > received && payload.start.since(Offset::DATA) <= received {
-                    (received, received_at) = (arrived, packet.at);
+                if peer.arrive(payload) > 0 {
+                    received_at = packet.at;
                 }
                 continue;
             }
+            let received = peer.next.since(Offset::DATA);
             let span = Span::new(payload.start.max(nxt), payload.end.min(end));
             let has_fin = packet.has_fin() && !all.iter().any(|data: &Self| data.has_fin);
             if span.is_empty() && !has_fin {
@@ -81,19 +81,15 @@ impl PeerData {
             Host::Server => Instant::ZERO,
         };
         let received = ReceivedBy::new(all);
-        let (mut writes, mut nxt, mut previous) = (Vec::new(), Offset::DATA, Instant::ZERO);
+        let (mut writes, mut previous) = (Vec::new(), Instant::ZERO);
+        let mut sent = Reassembly::default();
         let mut close = None;
         for packet in record.packets.iter().filter(|packet| !packet.is_sent) {
-            let payload = packet.payload();
-            let bytes = match payload.is_empty() {
-                true => 0,
-                false => payload.end.since(nxt),
-            };
+            let bytes = sent.arrive(packet.payload());
             let is_close = packet.has_fin() && close.is_none();
             if bytes == 0 && !is_close {
                 continue;
             }
-            nxt = nxt.max(payload.end);
             let has = packet.ack.unwrap_or(Offset::DATA);
             let met = received.when(has).max(opened);
             let when = When {
@@ -120,6 +116,41 @@ impl PeerData {
             close,
         };
         Self { script }
+    }
+}
+
+/// A stream whose data may arrive out of order.
+#[derive(Clone, Debug)]
+struct Reassembly {
+    /// All data before it has arrived.
+    next: Offset,
+    /// Data beyond, in the order of the stream.
+    beyond: Vec<Span>,
+}
+
+impl Default for Reassembly {
+    fn default() -> Self {
+        Self {
+            next: Offset::DATA,
+            beyond: Vec::new(),
+        }
+    }
+}
+
+impl Reassembly {
+    /// Data arrives. Returns how many bytes follow in order now.
+    fn arrive(&mut self, data: Span) -> u64 {
+        let before = self.next;
+        if data.is_empty() || data.end <= self.next {
+            return 0;
+        }
+        let at = self.beyond.partition_point(|span| span.start < data.start);
+        self.beyond.insert(at, data);
+        while let Some(first) = self.beyond.first().filter(|first| first.start <= self.next) {
+            self.next = self.next.max(first.end);
+            self.beyond.remove(0);
+        }
+        self.next.since(before)
     }
 }
 
@@ -168,6 +199,7 @@ pub(crate) enum RerunApplication {
 #[derive(Clone, Debug)]
 pub(crate) struct CapturedSender {
     data: Vec<NewData>,
+    segment_size: u64,
     /// The time of the rerun at the capture's first packet, in ns.
     offset: u64,
     next: usize,
@@ -180,9 +212,10 @@ pub(crate) struct CapturedSender {
 }
 
 impl CapturedSender {
-    pub fn new(data: &[NewData], offset: u64) -> Self {
+    pub fn new(data: &[NewData], segment_size: u16, offset: u64) -> Self {
         Self {
             data: data.to_vec(),
+            segment_size: segment_size.into(),
             offset,
             next: 0,
             able_since: None,
@@ -237,7 +270,6 @@ impl CapturedSender {
         let mut writes: Vec<Write> = Vec::new();
         let mut previous = Instant::ZERO;
         let mut close = None;
-        let mut last_sent = Instant::ZERO;
         for (i, data) in self.data.iter().enumerate() {
             let is_late = self.written_late.get(i).copied().unwrap_or(true);
             let bytes = data.span.len();
@@ -247,20 +279,21 @@ impl CapturedSender {
                 after: data.sent.since(previous.max(data.received_at)),
             };
             if data.has_fin {
-                // A FIN that follows the data at once was there with the data.
-                let is_apart = bytes == 0 && data.sent.since(last_sent) > AT_ONCE;
-                close = Some(match is_apart {
-                    true => when(previous),
-                    false => When {
+                // A FIN of its own was sent after the application had closed, because it would have gone with data
+                // that waited (Linux `tcp_send_fin`).
+                close = Some(match bytes {
+                    0 => when(previous),
+                    _ => When {
                         received: data.received,
                         ..When::default()
                     },
                 });
             }
-            last_sent = data.sent;
+            // A segment that is not full ends a write: the sender had no more (RFC 9293 §3.8.6.2.1).
+            let ends_full = |last: &Write| last.bytes % self.segment_size == 0;
             match writes.last_mut() {
                 _ if bytes == 0 => {}
-                Some(last) if !is_late => last.bytes += bytes,
+                Some(last) if !is_late && ends_full(last) => last.bytes += bytes,
                 _ => {
                     writes.push(Write {
                         when: when(previous),

@@ -119,9 +119,10 @@ impl RecordedNetwork {
             return self.put(at, false, packet, None);
         };
         let span = Span::at(start, len);
+        let is_new = start >= self.highest;
         self.highest = self.highest.max(span.end);
         let at = self.recorded.by_capture(now);
-        let matched = self.copies.send(&self.recorded, span);
+        let matched = self.copies.send(&self.recorded, span, is_new);
         if matched.copy > 1 {
             self.log.retransmissions.push((start, at));
         }

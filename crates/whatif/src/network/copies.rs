@@ -29,8 +29,9 @@ impl Copies {
         self.near = 0;
     }
 
-    /// `span` is transmitted once more.
-    pub fn send(&mut self, recorded: &Recorded, span: Span) -> MatchedCopy {
+    /// `span` is transmitted. The segments of a rerun need not have the same limits as those of the capture, so
+    /// new data counts once for each part, however many segments it takes.
+    pub fn send(&mut self, recorded: &Recorded, span: Span, is_new: bool) -> MatchedCopy {
         let pieces = &recorded.pieces;
         let first = recoup_units::partition_point_near(pieces.len(), self.near, |i| {
             pieces[i].span.end <= span.start
@@ -45,7 +46,10 @@ impl Copies {
                 break;
             }
             let sent = &mut self.sent[i];
-            *sent = sent.saturating_add(1);
+            *sent = match is_new {
+                true => 1,
+                false => sent.saturating_add(1),
+            };
             if i == first {
                 matched.copy = *sent;
                 matched.index = piece.transmission(*sent);
