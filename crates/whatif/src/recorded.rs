@@ -169,7 +169,7 @@ impl Recorded {
 
     /// Segments that the sender sent before it heard of the first data.
     pub fn first_flight(&self) -> u32 {
-        self.first_flight
+        self.first_flight.segments
     }
 
     /// What the application of the other end wrote. Its times are those of the sender.
