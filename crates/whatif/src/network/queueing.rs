@@ -80,7 +80,7 @@ impl Transmitter {
         let Some(fifo) = &mut self.fifo else {
             return Some(at);
         };
-        let backlog = fifo.backlog(at);
+        let backlog = fifo.found_by(at, bytes);
         let is_idle = fifo.is_idle(at);
         let limit = queueing.bottleneck.queue;
         let admits = is_idle || limit.admits(backlog.packets as usize, backlog.bytes, bytes);
