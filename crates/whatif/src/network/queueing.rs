@@ -1,10 +1,9 @@
 //! The bottleneck in a rerun: what each packet waits, and which packets the full queue drops.
 //!
-//! The queue of a rerun holds what the rerun sends. As long as that is what the sender of the capture sent,
-//! the packets meet the same backlog, and the capture decides where the model is in doubt: within a packet
-//! of the limit. Elsewhere the limit decides.
+//! The queue of a rerun holds what the rerun sends. A packet that meets as many others as its counterpart in the
+//! capture did, at the same time, has its fate. Elsewhere the limit decides.
 
-use crate::bottleneck::{Backlog, Bottleneck, Fifo, Passage, Passages};
+use crate::bottleneck::{Bottleneck, Fifo, Passage, Passages};
 use crate::delays::Delays;
 use crate::transmission::{Fate, Transmission};
 use recoup_path::Queue;
@@ -86,7 +85,7 @@ impl Transmitter {
         let admits = is_idle || limit.admits(backlog.packets as usize, backlog.bytes, bytes);
         let recorded = counterpart.and_then(|counterpart| {
             let met = queueing.passages[counterpart.index].backlog;
-            let is_same = counterpart.is_same_time && is_near(met, backlog, bytes);
+            let is_same = counterpart.is_same_time && met.packets == backlog.packets;
             match counterpart.transmission.fate {
                 Fate::Arrived(_) => is_same.then_some(true),
                 Fate::Lost => is_same.then_some(false),
@@ -95,9 +94,4 @@ impl Transmitter {
         });
         recorded.unwrap_or(admits).then(|| fifo.arrive(at, bytes))?
     }
-}
-
-/// Whether two backlogs differ by one packet at most.
-fn is_near(one: Backlog, other: Backlog, bytes: u32) -> bool {
-    one.packets.abs_diff(other.packets) <= 1 && one.bytes.abs_diff(other.bytes) <= bytes.into()
 }
