@@ -22,6 +22,7 @@
 //! | `pools` | the loss processes of a path and of the capture |
 //! | `interval` | the interval of a mean change |
 //! | `answer`, `changes` | the statistics |
+//! | `scenario` | the same inference, written as a scenario |
 //! | `columns`, `document`, `text` | their forms |
 
 mod alternatives;
@@ -37,6 +38,7 @@ mod pools;
 mod reasons;
 mod reruns;
 mod run;
+mod scenario;
 mod text;
 
 pub use alternatives::Alternative;
@@ -46,5 +48,10 @@ pub use changes::Changes;
 pub use columns::{predictions, results};
 pub use document::write_answers;
 pub use reasons::{ReasonCount, Reasons};
+pub(crate) use run::rerun_along;
 pub use run::{Request, Watch, rerun_candidates, what_if, what_if_stream};
+pub use scenario::{
+    InferenceError, InferredScenario, InferredSetting, infer_scenario, infer_scenario_of_stream,
+};
 pub use text::answer_text;
+pub(crate) use text::benefit;

@@ -6,10 +6,10 @@ use crate::delays::Delays;
 use crate::loss::LossCounts;
 use crate::network::Queueing;
 use crate::receiver::{AckHabit, Windows};
-use crate::record::{Agreed, ConnectionPackets, Record};
+use crate::record::{Agreed, ConnectionPackets, FirstFlight, Record};
 use crate::transmission::{Fate, Transmission, Transmissions, transmissions};
 use crate::unsuitable::Unsuitable;
-use recoup_tcp::flow::Host;
+use recoup_tcp::flow::{Host, Script};
 use recoup_trace::finding::Retransmission;
 use recoup_units::{Instant, Offset, Span};
 use std::time::Duration;
@@ -37,8 +37,7 @@ pub struct Recorded {
     pub(crate) back: Duration,
     /// When the last of the sender's data arrived, by its echo.
     pub(crate) last_echo: Instant,
-    /// Segments that the sender sent before it heard of the first data.
-    pub(crate) first_flight: u32,
+    pub(crate) first_flight: FirstFlight,
 }
 
 /// A part of the stream that was sent as one segment.
@@ -184,6 +183,26 @@ impl Recorded {
     /// From the connection's first packet until the last of the sender's data was acknowledged.
     pub fn duration(&self) -> Duration {
         self.last_echo.since(Instant::ZERO)
+    }
+
+    /// The end whose loss recovery is replaced: the sender.
+    pub fn sender(&self) -> Host {
+        self.sender
+    }
+
+    /// The payload of a full segment of the sender, in bytes.
+    pub fn segment_size(&self) -> u16 {
+        self.agreed.segment_size
+    }
+
+    /// Segments that the sender sent before it heard of the first data.
+    pub fn first_flight(&self) -> u32 {
+        self.first_flight.segments
+    }
+
+    /// What the application of the other end wrote. Its times are those of the sender.
+    pub fn peer_script(&self) -> &Script {
+        &self.peer.script
     }
 
     /// How the receiver acknowledges.

@@ -27,6 +27,8 @@ pub struct Rerunner {
 pub struct Reproduced {
     /// The index of the profile.
     pub profile: usize,
+    /// The mechanisms of the profile, as far as both hosts had agreed on them.
+    pub mechanisms: Mechanisms,
     /// What the rerun under this profile cost.
     pub base: Outcome,
     script: Script,
@@ -48,6 +50,13 @@ pub struct Outcome {
     pub spurious: u64,
     /// Packets that the capture does not hold, whose fate was drawn.
     pub packets_drawn: u64,
+}
+
+impl Reproduced {
+    /// What the application of the sender wrote.
+    pub fn script(&self) -> &Script {
+        &self.script
+    }
 }
 
 impl Outcome {
@@ -96,9 +105,13 @@ impl Rerunner {
         mechanisms: &Mechanisms,
     ) -> Result<Reproduced, Mismatch> {
         let initial_window = initial_window(recorded, mechanisms);
+        let agreed = Mechanisms {
+            sack: mechanisms.sack && recorded.agreed.sack,
+            ..*mechanisms
+        };
         let mechanisms = Mechanisms {
             initial_window,
-            ..*mechanisms
+            ..agreed
         };
         let none = LossProcess::default();
         let own = CapturedSender::new(
@@ -121,6 +134,7 @@ impl Rerunner {
         Mismatch::check(recorded, &base, &log)?;
         Ok(Reproduced {
             profile,
+            mechanisms: agreed,
             base,
             script,
             initial_window,
@@ -178,12 +192,14 @@ fn applications(recorded: &Recorded, own: RerunApplication) -> [RerunApplication
     }
 }
 
-/// The initial window that the capture shows: the segments sent before the first ACK of data, if there are
-/// more than the profile's.
+/// The initial window that the capture shows: as much as the sender sent before it heard of its first data,
+/// unless it had no more to send.
 fn initial_window(recorded: &Recorded, mechanisms: &Mechanisms) -> Segments {
-    mechanisms
-        .initial_window
-        .max(Segments(recorded.first_flight))
+    let first = recorded.first_flight;
+    match first.fills_window {
+        true => Segments(first.segments),
+        false => mechanisms.initial_window.max(Segments(first.segments)),
+    }
 }
 
 fn spec(recorded: &Recorded, mechanisms: &Mechanisms) -> FlowSpec {
@@ -194,7 +210,7 @@ fn spec(recorded: &Recorded, mechanisms: &Mechanisms) -> FlowSpec {
         mss: agreed.segment_size,
         ip_version: agreed.ip_version,
         timestamps: agreed.timestamps,
-        sack: agreed.sack,
+        sack: mechanisms.sack && agreed.peer_takes_sack,
         window_scaling: scale.map_or(WindowScaling::Off, WindowScaling::Shift),
         ..Config::new(mechanisms)
     };

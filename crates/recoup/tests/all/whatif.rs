@@ -124,6 +124,19 @@ fn all_kernel_predictions() {
 
 #[test]
 #[ignore = "scratch"]
+fn write_simulated() {
+    let folder = Folder::new();
+    for network in SIMULATED.networks {
+        let bases: Vec<&str> = SIMULATED.pairs.iter().map(|pair| pair.base).collect();
+        let mut reruns = Reruns::new(Simulator, network, FLOWS, &bases, folder.path());
+        for pair in SIMULATED.pairs {
+            println!("{}", reruns.truth(pair).write(folder.path()));
+        }
+    }
+}
+
+#[test]
+#[ignore = "scratch"]
 fn write_kernel() {
     let folder = Folder::new();
     std::thread::scope(|scope| {

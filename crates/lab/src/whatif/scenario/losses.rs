@@ -1,0 +1,289 @@
+//! The losses of a capture as rules of the setting `drop`.
+//!
+//! | rule | when |
+//! | --- | --- |
+//! | `tail:N`, `data:K` | every connection lost the same data segments, and nothing else |
+//! | `gilbert-elliott` | packets after a lost one are lost more often: Gilbert's channel (1960), its maximum likelihood |
+//! | `bernoulli` | otherwise |
+//!
+//! Gilbert's channel replaces Bernoulli's if twice the logarithm of the ratio of their likelihoods exceeds
+//! the Bayesian information criterion (Schwarz, "Estimating the Dimension of a Model", 1978) and 10.8, which
+//! chance exceeds once in a thousand. A scenario has one process for all connections. Connections that
+//! differ in how much they lose therefore look like bursts.
+
+use super::facts::Facts;
+use super::text::{percent, probability};
+use recoup_units::Offset;
+use recoup_whatif::bottleneck::Bottleneck;
+use recoup_whatif::transmission::Fate;
+
+/// Positions are told from chance in this many connections.
+const FEW: usize = 5;
+
+/// Losses that chance explains once in a thousand: χ² with one degree of freedom.
+const SIGNIFICANT: f64 = 10.83;
+
+/// Losses of ACKs below this share are not told from ACKs that hosts merge.
+const LEAST_ACK_LOSS: f64 = 0.001;
+
+/// A rule, and where it comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Rule {
+    /// Without its direction.
+    pub text: String,
+    pub why: String,
+}
+
+/// Packets and losses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Count {
+    sent: u64,
+    lost: u64,
+}
+
+/// Packets by what became of the one before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Pairs {
+    after_arrival: Count,
+    after_loss: Count,
+}
+
+/// The losses of the sender's packets. Those of a full queue are left out: `bottleneck` makes them again.
+pub(super) fn of_packets<'a>(
+    all: &[&'a Facts],
+    bottleneck: impl Fn(&'a Facts) -> Option<&'a Bottleneck>,
+) -> Option<Rule> {
+    let mut pairs = Pairs::default();
+    let mut overflows = 0;
+    for &facts in all {
+        let passages = bottleneck(facts).map(|one| one.passages(&facts.transmissions));
+        let fates = facts.transmissions.iter().enumerate().map(|(i, sent)| {
+            let passage = passages.as_ref().and_then(|all| all.passages.get(i));
+            let is_overflow = passage.is_some_and(|passage| passage.is_overflow);
+            overflows += u64::from(is_overflow);
+            match sent.fate {
+                Fate::Arrived(_) => Some(false),
+                Fate::Lost if !is_overflow => Some(true),
+                Fate::Lost | Fate::Unknown => None,
+            }
+        });
+        pairs.observe(fates);
+    }
+    let left_out = match overflows {
+        0 => String::new(),
+        n => format!(" {n} losses of a full queue are left out."),
+    };
+    if overflows == 0
+        && let Some(rule) = by_position(all)
+    {
+        return Some(rule);
+    }
+    let mut rule = pairs.rule()?;
+    rule.why += &left_out;
+    Some(rule)
+}
+
+/// The losses of the peer's ACKs, as far as the ACKs that came show them.
+pub(super) fn of_acks(all: &[&Facts]) -> Option<Rule> {
+    let mut count = Count::default();
+    for facts in all {
+        for arrival in facts.transmissions.iter().filter_map(|sent| sent.arrival()) {
+            count.sent += u64::from(arrival.ack.is_some() || arrival.ack_lost);
+            count.lost += u64::from(arrival.ack.is_none() && arrival.ack_lost);
+        }
+    }
+    let share = count.share();
+    (count.lost >= FEW as u64 && share >= LEAST_ACK_LOSS).then(|| Rule {
+        text: format!("bernoulli:{}", probability(share)),
+        why: format!(
+            "ACKs of the peer: {} of {} did not come ({}).",
+            count.lost,
+            count.sent,
+            percent(share)
+        ),
+    })
+}
+
+/// The rule by which every connection lost the same data segments.
+fn by_position(all: &[&Facts]) -> Option<Rule> {
+    let mut from_start: Option<Vec<usize>> = None;
+    let mut from_end: Option<Vec<usize>> = None;
+    let [mut same_start, mut same_end] = [all.len() >= FEW; 2];
+    for facts in all {
+        let originals = facts.originals();
+        let other = facts.transmissions.iter().any(|sent| {
+            sent.fate == Fate::Lost && (sent.copy > 1 || sent.span.start < Offset::DATA)
+        });
+        let lost = originals.iter().enumerate();
+        let lost = lost.filter(|(_, sent)| sent.fate == Fate::Lost);
+        let start: Vec<usize> = lost.map(|(i, _)| i + 1).collect();
+        let end = start.iter().map(|i| originals.len() + 1 - i).rev();
+        let end: Vec<usize> = end.collect();
+        if other || start.is_empty() || start.len() == originals.len() {
+            return None;
+        }
+        same_start &= *from_start.get_or_insert_with(|| start.clone()) == start;
+        same_end &= *from_end.get_or_insert_with(|| end.clone()) == end;
+    }
+    let n = all.len();
+    let is_tail = |end: &Vec<usize>| end.iter().copied().eq(1..=end.len());
+    if let Some(end) = from_end.filter(|end| same_end && is_tail(end)) {
+        return Some(Rule {
+            text: format!("tail:{}", end.len()),
+            why: format!("Each of the {n} connections lost exactly its last data segments."),
+        });
+    }
+    let start = from_start.filter(|_| same_start)?;
+    let rules: Vec<_> = start.iter().map(|k| format!("data:{k}")).collect();
+    Some(Rule {
+        text: rules.join(","),
+        why: format!("Each of the {n} connections lost exactly these data segments."),
+    })
+}
+
+impl Count {
+    fn add(&mut self, lost: bool) {
+        self.sent += 1;
+        self.lost += u64::from(lost);
+    }
+
+    fn share(&self) -> f64 {
+        match self.sent {
+            0 => 0.0,
+            sent => self.lost as f64 / sent as f64,
+        }
+    }
+
+    /// The logarithm of the likelihood of its maximum.
+    fn log_likelihood(&self) -> f64 {
+        let part = |n: u64, p: f64| match n {
+            0 => 0.0,
+            n => n as f64 * p.ln(),
+        };
+        let p = self.share();
+        part(self.lost, p) + part(self.sent - self.lost, 1.0 - p)
+    }
+}
+
+impl Pairs {
+    /// Adds the packets of a connection in the order of sending: whether each was lost, if that is known.
+    pub fn observe(&mut self, fates: impl Iterator<Item = Option<bool>>) {
+        let mut previous = Some(false);
+        for lost in fates {
+            if let (Some(previous), Some(lost)) = (previous, lost) {
+                match previous {
+                    true => self.after_loss.add(lost),
+                    false => self.after_arrival.add(lost),
+                }
+            }
+            previous = lost;
+        }
+    }
+
+    fn all(&self) -> Count {
+        Count {
+            sent: self.after_arrival.sent + self.after_loss.sent,
+            lost: self.after_arrival.lost + self.after_loss.lost,
+        }
+    }
+
+    /// The process that explains them; `None` without a loss.
+    pub fn rule(&self) -> Option<Rule> {
+        let all = self.all();
+        if all.lost == 0 {
+            return None;
+        }
+        let share = all.share();
+        let lost = format!(
+            "{} of {} packets were lost ({})",
+            all.lost,
+            all.sent,
+            percent(share)
+        );
+        let [begins, goes_on] = [self.after_arrival.share(), self.after_loss.share()];
+        let split = self.after_arrival.log_likelihood() + self.after_loss.log_likelihood();
+        let gain = 2.0 * (split - all.log_likelihood());
+        let least = SIGNIFICANT.max((all.sent as f64).ln());
+        if goes_on <= begins || gain <= least {
+            let after = match self.after_loss.sent {
+                0 => String::new(),
+                n => format!(
+                    "; of the {n} packets after a lost one {}, which is no burst",
+                    percent(goes_on)
+                ),
+            };
+            return Some(Rule {
+                text: format!("bernoulli:{}", probability(share)),
+                why: format!("{lost}{after}."),
+            });
+        }
+        let ends = 1.0 - goes_on;
+        Some(Rule {
+            text: format!(
+                "gilbert-elliott:{},{}",
+                probability(begins),
+                probability(ends)
+            ),
+            why: format!(
+                "{lost}: {} after a packet that arrived, {} after a lost one. A burst has {:.1} packets in the mean.",
+                percent(begins),
+                percent(goes_on),
+                1.0 / ends.max(1e-9)
+            ),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A sequence of fates by SplitMix64: lost with `begin` after an arrival and `go_on` after a loss.
+    fn fates(begin: f64, go_on: f64, seed: u64) -> impl Iterator<Item = Option<bool>> {
+        let (mut state, mut lost) = (seed, false);
+        (0..100_000).map(move |_| {
+            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mut z = state;
+            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            let unit = ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64;
+            lost = unit < if lost { go_on } else { begin };
+            Some(lost)
+        })
+    }
+
+    fn rule(begin: f64, go_on: f64) -> String {
+        let mut pairs = Pairs::default();
+        pairs.observe(fates(begin, go_on, 1));
+        pairs.rule().map_or("none".into(), |rule| rule.text)
+    }
+
+    #[test]
+    fn bursts_are_told_from_independent_losses() {
+        let numbers = |text: &str| -> Vec<f64> {
+            let (_, numbers) = text.split_once(':').unwrap();
+            numbers.split(',').map(|n| n.parse().unwrap()).collect()
+        };
+        assert_eq!(rule(0.0, 0.0), "none");
+        for p in [0.002, 0.02, 0.2] {
+            let text = rule(p, p);
+            assert!(text.starts_with("bernoulli:"), "{text}");
+            assert!((numbers(&text)[0] / p - 1.0).abs() < 0.15, "{p}: {text}");
+        }
+        for (begin, go_on) in [(0.002, 0.5), (0.01, 0.8), (0.05, 0.15)] {
+            let text = rule(begin, go_on);
+            assert!(text.starts_with("gilbert-elliott:"), "{text}");
+            let found = numbers(&text);
+            assert!((found[0] / begin - 1.0).abs() < 0.15, "{begin}: {text}");
+            assert!((found[1] / (1.0 - go_on) - 1.0).abs() < 0.1, "{text}");
+        }
+    }
+
+    #[test]
+    fn packets_of_unknown_fate_break_the_sequence() {
+        let mut pairs = Pairs::default();
+        pairs.observe([Some(true), None, Some(true), Some(false)].into_iter());
+        assert_eq!(pairs.after_arrival, Count { sent: 1, lost: 1 });
+        assert_eq!(pairs.after_loss, Count { sent: 1, lost: 0 });
+    }
+}

@@ -1,0 +1,241 @@
+//! Scenarios are simulated, captured at their sender, and inferred again.
+
+use super::*;
+use crate::capture::{Capture, CapturePaths};
+use crate::scenario::Scenario;
+use recoup_sim::Simulation;
+use recoup_trace::read::Reader;
+use recoup_units::FlowId;
+use std::path::{Path, PathBuf};
+
+fn scenario(profile: &str, flows: u64, settings: &[(&str, &str)]) -> Scenario {
+    let mut scenario = Scenario::load("fetch").unwrap();
+    let usual = [
+        ("drop", "none"),
+        ("rate", "none"),
+        ("ack", "quick"),
+        ("writes", "none"),
+        ("request", "0"),
+        ("rtt", "60ms"),
+        ("exchanges", "300B>50kB"),
+    ];
+    for (key, value) in usual.iter().chain(settings) {
+        scenario.settings.set(key, value, Path::new("")).unwrap();
+    }
+    scenario.profiles = vec![profile.parse().unwrap()];
+    scenario.flows = flows;
+    scenario
+}
+
+/// Simulates the flows, and writes what client and server see.
+fn captured(scenario: &Scenario, dir: &Path) -> CapturePaths {
+    let paths = CapturePaths::new(dir, "flows");
+    let mut capture = Capture::create(&paths).unwrap();
+    let spec = scenario.settings.flow(&scenario.profiles[0]);
+    let mut simulation = Simulation::new(&scenario.settings.path().unwrap()).unwrap();
+    for flow in 0..scenario.flows {
+        simulation.run(&spec, scenario.seed, FlowId(flow), &mut capture);
+    }
+    capture.finish().unwrap();
+    paths
+}
+
+fn infer(capture: &PathBuf) -> Result<InferredScenario, InferenceError> {
+    let name = capture.display().to_string();
+    let watch = Watch {
+        bytes: &|_| true,
+        reruns: &|_, _| true,
+    };
+    let first = Reader::open(capture).unwrap();
+    let again = |_| Reader::open(capture);
+    infer_scenario(&name, first, again, &Settings::default(), watch).map(|found| found.findings)
+}
+
+/// What is inferred from the capture at the host that sends most, loaded from its text.
+fn again(scenario: &Scenario) -> (Scenario, String) {
+    let dir = tempfile::tempdir().unwrap();
+    let paths = captured(scenario, dir.path());
+    let exchanges = &scenario.settings.exchanges;
+    let down: u64 = exchanges.iter().map(|one| one.response).sum();
+    let up: u64 = exchanges.iter().map(|one| one.request).sum();
+    let text = infer(if down >= up {
+        &paths.server
+    } else {
+        &paths.client
+    })
+    .unwrap()
+    .to_toml();
+    let read = Scenario::parse("x", "x.toml", &text, Path::new("")).unwrap();
+    read.check().unwrap();
+    (read, text)
+}
+
+#[track_caller]
+fn assert_settings(read: &Scenario, text: &str, expected: &[(&str, &str)]) {
+    for (key, value) in expected {
+        assert_eq!(
+            read.settings.get(key).as_deref(),
+            Some(*value),
+            "{key} in\n{text}"
+        );
+    }
+}
+
+#[test]
+fn rtt_sizes_think_times_and_mss_come_back() {
+    for exchanges in [
+        "300B>50kB",
+        "300B>20kB,1200ms,310B>30ms>5kB,5B>6B",
+        "300B>20kB,700ms,0>9kB",
+        "200kB>300B",
+    ] {
+        let settings = [("exchanges", exchanges), ("mss", "1400"), ("rtt", "35ms")];
+        let (read, text) = again(&scenario("linux-6", 6, &settings));
+        assert_settings(&read, &text, &settings);
+        assert_settings(
+            &read,
+            &text,
+            &[("drop", "none"), ("rate", "none"), ("ack", "quick")],
+        );
+        assert_eq!(read.flows, 6, "{text}");
+    }
+}
+
+#[test]
+fn lost_positions_come_back_and_the_profile_that_repaired_them() {
+    for drop in ["tail:2", "data:5,data:7"] {
+        let settings = [("drop", drop)];
+        let (read, text) = again(&scenario("linux-3.17", 8, &settings));
+        assert_settings(&read, &text, &settings);
+        assert_eq!(read.profiles[0].to_string(), "linux-3.17", "{text}");
+    }
+}
+
+/// The numbers of a rule such as `bernoulli:0.02`.
+fn numbers(rule: &str) -> Vec<f64> {
+    let (_, numbers) = rule.rsplit_once(':').unwrap();
+    numbers.split(',').map(|n| n.parse().unwrap()).collect()
+}
+
+#[test]
+fn loss_processes_come_back() {
+    let settings = [("exchanges", "300B>300kB"), ("drop", "bernoulli:0.02")];
+    let (read, text) = again(&scenario("linux-6", 60, &settings));
+    let drop = read.settings.get("drop").unwrap();
+    assert!(drop.starts_with("bernoulli:"), "{text}");
+    assert!((numbers(&drop)[0] / 0.02 - 1.0).abs() < 0.15, "{text}");
+
+    let settings = [
+        ("exchanges", "300B>300kB"),
+        ("drop", "gilbert-elliott:0.005,0.4"),
+    ];
+    let (read, text) = again(&scenario("linux-6", 60, &settings));
+    let drop = read.settings.get("drop").unwrap();
+    assert!(drop.starts_with("gilbert-elliott:"), "{text}");
+    let found = numbers(&drop);
+    assert!((found[0] / 0.005 - 1.0).abs() < 0.25, "{text}");
+    assert!((found[1] / 0.4 - 1.0).abs() < 0.25, "{text}");
+}
+
+#[test]
+fn lost_acks_reordering_and_duplicates_come_back() {
+    let settings = [
+        ("exchanges", "300B>300kB"),
+        ("drop", "up:bernoulli:0.03"),
+        ("reorder", "down:0.01:8ms"),
+        ("duplicate", "down:0.01"),
+    ];
+    let (read, text) = again(&scenario("linux-6", 40, &settings));
+    let get = |key: &str| read.settings.get(key).unwrap();
+    assert!(get("drop").contains("up:bernoulli:"), "{text}");
+    assert!(
+        (numbers(&get("drop"))[0] / 0.03 - 1.0).abs() < 0.4,
+        "{text}"
+    );
+    let reorder = read.settings.reorder.down.unwrap();
+    assert!(
+        (reorder.probability.get() / 0.01 - 1.0).abs() < 0.5,
+        "{text}"
+    );
+    assert!(
+        (reorder.extra.as_secs_f64() / 0.008 - 1.0).abs() < 0.3,
+        "{text}"
+    );
+    assert!(
+        (read.settings.duplicate.down.get() / 0.01 - 1.0).abs() < 0.5,
+        "{text}"
+    );
+}
+
+#[test]
+fn the_rate_and_the_queue_come_back_and_their_losses_are_not_repeated() {
+    let settings = [
+        ("exchanges", "300B>500kB"),
+        ("rate", "down:8Mbit"),
+        ("queue", "down:30p"),
+    ];
+    let (read, text) = again(&scenario("linux-6", 10, &settings));
+    let rate = read.settings.rate.down.unwrap().bits_per_second() as f64;
+    assert!((rate / 8e6 - 1.0).abs() < 0.03, "{text}");
+    let recoup_path::Queue::Packets(limit) = read.settings.queue.down else {
+        panic!("{text}");
+    };
+    assert!((28..=32).contains(&limit), "{text}");
+    assert_settings(&read, &text, &[("drop", "none")]);
+}
+
+#[test]
+fn receivers_that_delay_acks_and_other_initial_windows_come_back() {
+    for (ack, window) in [("linux", "20"), ("delayed:100ms", "4")] {
+        let settings = [
+            ("exchanges", "300B>300kB"),
+            ("ack", ack),
+            ("initial_window", window),
+        ];
+        let (read, text) = again(&scenario("linux-6", 5, &settings));
+        let expected = read.settings.get("ack").unwrap();
+        assert!(expected.starts_with(ack), "{text}");
+        assert_settings(&read, &text, &[("initial_window", window)]);
+    }
+}
+
+#[test]
+fn a_scenario_that_was_inferred_takes_as_long_as_the_capture() {
+    let original = scenario(
+        "linux-6",
+        80,
+        &[
+            ("exchanges", "300B>60kB,400ms,300B>9kB"),
+            ("drop", "bernoulli:0.02"),
+        ],
+    );
+    let (read, text) = again(&original);
+    let mean = |scenario: &Scenario| {
+        let spec = scenario.settings.flow(&scenario.profiles[0]);
+        let mut simulation = Simulation::new(&scenario.settings.path().unwrap()).unwrap();
+        let fct = |flow| {
+            let record = simulation.run(&spec, 9, FlowId(flow), &mut recoup_sim::NoObserver);
+            record.fct.unwrap().as_secs_f64()
+        };
+        (0..500).map(fct).sum::<f64>() / 500.0
+    };
+    let [was, is] = [&original, &read].map(mean);
+    assert!((is / was - 1.0).abs() < 0.1, "{was} s, {is} s in\n{text}");
+}
+
+#[test]
+fn a_capture_at_the_receiver_is_refused_in_one_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let lossy = scenario("linux-6", 3, &[("drop", "data:3")]);
+    let paths = captured(&lossy, dir.path());
+    let error = infer(&paths.client).unwrap_err().to_string();
+    let why = "no scenario can be inferred: of 3 connections, 3 cannot be used because: captured at the receiver of its data";
+    assert!(error.ends_with(why) && !error.contains('\n'), "{error}");
+}
+
+#[test]
+fn connections_are_spread_evenly() {
+    assert_eq!(spread(3), [0, 1, 2]);
+    let many = spread(10_000);
+    assert_eq!((many.len(), many[1], many[1999]), (2000, 5, 9995));
+}
