@@ -5,7 +5,7 @@ use crate::plot::open_joined;
 use recoup_draw::page::Page;
 use recoup_lab::analysis::{Analyzed, OneConnection};
 use recoup_lab::diagram::source::Reading;
-use recoup_lab::explain::{Facts, PageRequest, page_of, page_of_stream};
+use recoup_lab::explain::{Facts, PageRequest, advise, page_of, page_of_stream};
 use recoup_trace::analyze::Settings;
 use recoup_trace::read::{PacketSource, Reader};
 use std::path::{Path, PathBuf};
@@ -52,14 +52,15 @@ pub enum Input<'a> {
     Joined(&'a [PathBuf]),
 }
 
-/// Explains captures. `view` makes what collects their facts.
+/// Explains captures. `view` makes what collects their facts. If it collects candidates for an advice
+/// ([`Facts::with_advice`]), files are read twice. A stream, which is read once, gets no advice.
 pub fn explain(
     input: Input<'_>,
     settings: &Settings,
     progress: &dyn Progress,
     view: impl Fn() -> Facts,
 ) -> Captures<Facts> {
-    match input {
+    let mut all = match input {
         Input::Each(captures) => analyze_all(captures, settings, progress, view),
         Input::Joined(captures) => analyze_joined(captures, settings, progress, view),
         Input::Demo => {
@@ -76,7 +77,32 @@ pub fn explain(
                 rotation: None,
             }
         }
+    };
+    for analyzed in &mut all.analyzed {
+        let goes_on = || !progress.is_stopped();
+        // Without a second reading there is no advice.
+        _ = match input {
+            Input::Demo => advise(
+                analyzed,
+                |_| Reader::new(DEMO_NAME, DEMO),
+                settings,
+                &goes_on,
+            ),
+            Input::Joined(captures) => {
+                advise(analyzed, |_| open_joined(captures), settings, &goes_on)
+            }
+            Input::Each(_) => {
+                let path = PathBuf::from(&analyzed.capture);
+                match path.metadata() {
+                    Ok(about) if about.is_file() => {
+                        advise(analyzed, |_| Reader::open(&path), settings, &goes_on)
+                    }
+                    _ => Ok(()),
+                }
+            }
+        };
     }
+    all
 }
 
 fn demo() -> Result<Reader<'static>, AnalyzeError> {

@@ -2,9 +2,12 @@
 //!
 //! ```text
 //! analysis::run ─► Analyzed<Facts> ─► Report (sentences) ─► text, page
-//!                        └──────────────────────────────────► JSON document
+//!                        ├──────────────────────────────────► JSON document
+//!                        └─► whatif: reruns ─► Advice (what would have helped)
 //! ```
 
+mod advice;
+mod advised;
 mod document;
 mod facts;
 mod one;
@@ -15,6 +18,8 @@ mod report;
 mod text;
 pub(crate) mod words;
 
+pub use advice::{Advice, AdviceLine};
+pub use advised::advise;
 pub use document::write_explanations;
 pub use facts::{CapturedAt, CauseFacts, EpisodeTime, Facts, lost_by, main_direction};
 pub use one::connection_text;

@@ -36,12 +36,62 @@ pub(crate) trait TakesPackets {
     fn last(&mut self, _connection: usize) {}
 }
 
+/// Connections that are read along with others, and what takes their packets.
+pub(crate) struct Also<'a> {
+    pub sought: Vec<Sought<'a>>,
+    pub takes: &'a mut dyn TakesPackets,
+}
+
+/// Two that take packets: the first those of the first connections.
+struct Both<'a, A> {
+    first: &'a mut A,
+    /// How many connections are the first one's.
+    count: usize,
+    other: &'a mut dyn TakesPackets,
+}
+
+impl<A: TakesPackets> TakesPackets for Both<'_, A> {
+    fn packet(&mut self, connection: usize, direction: Direction, packet: &CapturedPacket) {
+        match connection.checked_sub(self.count) {
+            None => self.first.packet(connection, direction, packet),
+            Some(others) => self.other.packet(others, direction, packet),
+        }
+    }
+
+    fn last(&mut self, connection: usize) {
+        match connection.checked_sub(self.count) {
+            None => self.first.last(connection),
+            Some(others) => self.other.last(others),
+        }
+    }
+}
+
+/// Reads the packets of connections, as [`read_connections`] does, and those of others in the same reading.
+pub(crate) fn read_both<S: PacketSource>(
+    source: S,
+    sought: Vec<Sought<'_>>,
+    takes: &mut impl TakesPackets,
+    also: Option<Also<'_>>,
+    go_on: impl FnMut(&S) -> bool,
+) {
+    let Some(also) = also else {
+        return read_connections(source, &sought, takes, go_on);
+    };
+    let mut both = Both {
+        first: takes,
+        count: sought.len(),
+        other: also.takes,
+    };
+    let all: Vec<Sought<'_>> = sought.into_iter().chain(also.sought).collect();
+    read_connections(source, &all, &mut both, go_on);
+}
+
 /// Reads the packets of connections. `go_on` is called every few thousand packets; reading stops when it
 /// returns `false`.
 pub(crate) fn read_connections<S: PacketSource>(
     mut source: S,
     sought: &[Sought<'_>],
-    takes: &mut impl TakesPackets,
+    takes: &mut (impl TakesPackets + ?Sized),
     mut go_on: impl FnMut(&S) -> bool,
 ) {
     let by_ends = ByEnds::new(sought);
@@ -83,7 +133,7 @@ impl ByEnds {
         &self,
         packet: &CapturedPacket,
         sought: &[Sought<'_>],
-        takes: &mut impl TakesPackets,
+        takes: &mut (impl TakesPackets + ?Sized),
     ) {
         let ways = [
             (Direction::Up, packet.endpoints),

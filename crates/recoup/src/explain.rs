@@ -51,6 +51,10 @@ pub struct Args {
     connection: Option<u64>,
     #[command(flatten)]
     analysis: AnalysisArgs,
+    /// Do not say what would have helped. Saying it takes a second reading of the capture, and reruns up
+    /// to 150 connections that retransmitted or lost time
+    #[arg(long)]
+    no_advice: bool,
     /// Which connections come first
     #[arg(long, value_name = "ORDER", default_value = "time-lost", value_parser = order())]
     sort: SortBy,
@@ -131,7 +135,10 @@ fn whole_captures(
     interrupt::defer();
     let bar = CaptureBar::new(args.captures.len() > 1 && !args.join);
     let most = args.most_connections(format);
-    let view = || Facts::new(args.sort, most);
+    let view = || match args.no_advice {
+        true => Facts::new(args.sort, most),
+        false => Facts::new(args.sort, most).with_advice(),
+    };
     let all = explain(args.input(), settings, &bar, view);
     let interrupted = interrupt::stop_deferring();
     report_failures(&all);
@@ -182,6 +189,7 @@ fn page(args: &Args, settings: &Settings, output: Output) -> Result<(), Failure>
         order: args.sort,
         most: args.most_connections(Format::Html),
         first: args.connection,
+        advice: !args.no_advice,
     };
     interrupt::defer();
     let bar = CaptureBar::new(false);

@@ -6,11 +6,15 @@
 //! was sent (Siekkinen et al., CoNEXT 2005, §3, tell the two apart in the same way). So the sender itself decides: a first rerun,
 //! with the profile of the sender, meets the ACKs of the capture and finds out when it could have sent.
 //!
+//! The sender's window may also have been smaller than the profile's. Data that was sent right after an ACK, while other data
+//! was in flight, was probably clocked by that ACK: in a rerun it waits for the same acknowledgment. So the
+//! sender's own timing is kept where the profile's congestion control is not the sender's.
+//!
 //! A write waits for the data of the peer that the application had received by then, and for time; so does
 //! each write of the peer. In a rerun in which a response is complete earlier, the next request is
 //! earlier, too.
 
-use crate::record::Record;
+use crate::record::{Record, Seen};
 use crate::transmission::Transmission;
 use recoup_sim::Application;
 use recoup_tcp::Endpoint;
@@ -19,7 +23,7 @@ use recoup_units::{Instant, Offset, Span};
 use std::time::Duration;
 
 /// Data that the sender sends this soon after it can was waiting for it.
-const AT_ONCE: Duration = Duration::from_millis(2);
+pub(crate) const AT_ONCE: Duration = Duration::from_millis(2);
 
 /// Data that the sender sent for the first time, in one packet of the capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,17 +35,43 @@ pub(crate) struct NewData {
     /// Bytes of the peer's stream that had arrived before, and when the last of them did.
     pub received: u64,
     pub received_at: Instant,
+    /// An ACK came just before, while data was in flight.
+    pub clock: Option<AckClock>,
+}
+
+/// The ACK that released data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct AckClock {
+    /// Bytes of the sender's stream that were acknowledged, and when the last of them were.
+    pub acknowledged: u64,
+    pub acknowledged_at: Instant,
 }
 
 impl NewData {
+    /// When it was written, if it was written when it was sent. `previous`: the write before.
+    fn when(&self, previous: Instant) -> When {
+        let met = previous.max(self.received_at);
+        let (acknowledged, met) = match self.clock {
+            Some(clock) => (clock.acknowledged, met.max(clock.acknowledged_at)),
+            None => (0, met),
+        };
+        When {
+            received: self.received,
+            acknowledged,
+            after: self.sent.since(met),
+        }
+    }
+
     /// The data below `end`, and a FIN.
     pub fn all(record: &Record, end: Offset) -> Vec<Self> {
         let (mut nxt, mut all) = (Offset::DATA, Vec::new());
         let mut peer = Reassembly::default();
         let mut received_at = record.opened();
+        let mut acks = AckClocks::default();
         for packet in &record.packets {
             let payload = packet.payload();
             if !packet.is_sent {
+                acks.on_ack(packet, nxt);
                 if peer.arrive(payload) > 0 {
                     received_at = packet.at;
                 }
@@ -60,9 +90,40 @@ impl NewData {
                 has_fin,
                 received,
                 received_at,
+                clock: acks.clock(packet.at),
             });
         }
         all
+    }
+}
+
+/// The ACKs that the sender received.
+#[derive(Clone, Copy, Debug, Default)]
+struct AckClocks {
+    una: Offset,
+    una_at: Instant,
+    /// The last ACK that came while data was in flight.
+    last: Option<Instant>,
+}
+
+impl AckClocks {
+    fn on_ack(&mut self, packet: &Seen, nxt: Offset) {
+        let Some(ack) = packet.ack else {
+            return;
+        };
+        self.last = (self.una < nxt).then_some(packet.at);
+        if ack > self.una {
+            (self.una, self.una_at) = (ack, packet.at);
+        }
+    }
+
+    /// The ACK that released data which was sent `at`.
+    fn clock(&self, at: Instant) -> Option<AckClock> {
+        let last = self.last?;
+        (at.since(last) <= AT_ONCE).then(|| AckClock {
+            acknowledged: self.una.since(Offset::DATA),
+            acknowledged_at: self.una_at,
+        })
     }
 }
 
@@ -81,6 +142,8 @@ impl PeerData {
             Host::Server => Instant::ZERO,
         };
         let received = ReceivedBy::new(all);
+        // A FIN is no data that an application waits for.
+        let data_end = record.data_end();
         let (mut writes, mut previous) = (Vec::new(), Instant::ZERO);
         let mut sent = Reassembly::default();
         let mut close = None;
@@ -90,7 +153,7 @@ impl PeerData {
             if bytes == 0 && !is_close {
                 continue;
             }
-            let has = packet.ack.unwrap_or(Offset::DATA);
+            let has = packet.ack.unwrap_or(Offset::DATA).min(data_end);
             let met = received.when(has).max(opened);
             let when = When {
                 received: has.since(Offset::DATA),
@@ -273,11 +336,7 @@ impl CapturedSender {
         for (i, data) in self.data.iter().enumerate() {
             let is_late = self.written_late.get(i).copied().unwrap_or(true);
             let bytes = data.span.len();
-            let when = |previous: Instant| When {
-                received: data.received,
-                acknowledged: 0,
-                after: data.sent.since(previous.max(data.received_at)),
-            };
+            let when = |previous: Instant| data.when(previous);
             if data.has_fin {
                 // A FIN of its own was sent after the application had closed, because it would have gone with data
                 // that waited (Linux `tcp_send_fin`).

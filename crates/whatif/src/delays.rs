@@ -22,9 +22,13 @@ impl Delays {
     pub fn new(all: &[Transmission], otherwise: Duration) -> Self {
         let arrived = all.iter().filter_map(|sent| Some((sent, sent.arrival()?)));
         let in_order = arrived.filter(|(_, arrival)| arrival.held.is_zero());
-        let mut points: Vec<_> = in_order
-            .map(|(sent, arrival)| (sent.sent, arrival.echo))
-            .collect();
+        let points = in_order.map(|(sent, arrival)| (sent.sent, arrival.echo));
+        Self::between(points, otherwise)
+    }
+
+    /// The delays from the first of these times to the second. `otherwise`: the delay if there are none.
+    pub fn between(points: impl Iterator<Item = (Instant, Instant)>, otherwise: Duration) -> Self {
+        let mut points: Vec<_> = points.collect();
         points.sort_unstable();
         let mut latest = Instant::ZERO;
         for (_, echo) in &mut points {

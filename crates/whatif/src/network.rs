@@ -10,12 +10,15 @@
 
 mod acks;
 mod copies;
+mod queueing;
 
 use crate::loss::{Context, LossProcess, Previous};
 use crate::recorded::Recorded;
-use crate::transmission::{Arrival, Fate, Transmission};
+use crate::transmission::{Arrival, Fate};
 use acks::AckGate;
 use copies::Copies;
+pub(crate) use queueing::Queueing;
+use queueing::{Counterpart, Transmitter};
 use recoup_path::{DropCause, Exit};
 use recoup_sim::{Network, Packet};
 use recoup_units::{Direction, FlowId, Instant, Offset, Span};
@@ -36,6 +39,7 @@ pub(crate) struct RecordedNetwork {
     seed: u64,
     copies: Copies,
     gate: AckGate,
+    transmitter: Transmitter,
     /// The packets on the way to the server and to the client.
     on_the_way: [BinaryHeap<OnTheWay>; 2],
     entered: u64,
@@ -79,6 +83,25 @@ pub(super) struct Matched {
     pub recorded: Option<Arrival>,
 }
 
+/// A packet of a rerun that enters the network, at a time by the capture.
+#[derive(Clone, Copy, Debug)]
+struct Passing {
+    at: Instant,
+    /// Its length with headers.
+    bytes: u32,
+}
+
+/// What becomes of a packet of a rerun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RerunFate {
+    /// It arrives: its echo, and the same arrival in the capture.
+    Arrives(Instant, Option<Arrival>),
+    /// The network loses it.
+    Lost,
+    /// The queue of the bottleneck has no room for it.
+    Overflow,
+}
+
 impl RecordedNetwork {
     pub fn new(recorded: Arc<Recorded>) -> Self {
         Self {
@@ -86,6 +109,7 @@ impl RecordedNetwork {
             seed: 0,
             copies: Copies::default(),
             gate: AckGate::default(),
+            transmitter: Transmitter::default(),
             on_the_way: Default::default(),
             entered: 0,
             isn: None,
@@ -98,8 +122,9 @@ impl RecordedNetwork {
     }
 
     /// Becomes the network of another connection. The fates of packets that the capture does not hold are
-    /// drawn from `losses`.
-    pub fn show(&mut self, recorded: &Arc<Recorded>, losses: &LossProcess) {
+    /// drawn from `losses` by `seed`.
+    pub fn show(&mut self, recorded: &Arc<Recorded>, losses: &LossProcess, seed: u64) {
+        self.seed = seed;
         self.recorded = Arc::clone(recorded);
         self.losses.clone_from(losses);
     }
@@ -127,13 +152,20 @@ impl RecordedNetwork {
             self.log.retransmissions.push((start, at));
         }
         let recorded = Arc::clone(&self.recorded);
-        let known = matched.index.map(|index| &recorded.transmissions[index]);
-        let (echo, arrival) = match known {
-            Some(known) => self.recorded_fate(at, known),
-            None => self.drawn_fate(at, span, matched.copy),
+        let passing = Passing {
+            at,
+            bytes: packet.ip_len,
         };
-        self.previous = Some((echo.is_none(), at));
-        let Some(echo) = echo else {
+        let fate = match matched.index {
+            Some(index) => self.recorded_fate(passing, &recorded, index),
+            None => self.drawn_fate(passing, &recorded, span, matched.copy),
+        };
+        self.previous = match fate {
+            // What the full queue drops says nothing about the channel.
+            RerunFate::Overflow => None,
+            _ => Some((fate == RerunFate::Lost, at)),
+        };
+        let RerunFate::Arrives(echo, arrival) = fate else {
             return self.put(now, true, packet, None);
         };
         if span.end > Offset::DATA {
@@ -151,45 +183,76 @@ impl RecordedNetwork {
         );
     }
 
-    /// What the capture shows of this transmission, if it is sent `at`: the echo of its arrival.
-    fn recorded_fate(
-        &mut self,
-        at: Instant,
-        known: &Transmission,
-    ) -> (Option<Instant>, Option<Arrival>) {
-        let delays = &self.recorded.delays;
-        let apart = at.since(known.sent).max(known.sent.since(at));
-        let is_same_time = apart <= SAME_TIME.max(delays.least() / 16);
-        let (echo, arrival) = match known.fate {
-            Fate::Lost => return (None, None),
-            Fate::Arrived(arrival) if is_same_time => {
-                (at + arrival.echo.since(known.sent), Some(arrival))
-            }
-            Fate::Arrived(arrival) => (delays.echo(at) + arrival.held, Some(arrival)),
-            Fate::Unknown => (delays.echo(at), None),
+    /// What the capture shows of the transmission with this index.
+    fn recorded_fate(&mut self, packet: Passing, recorded: &Recorded, index: usize) -> RerunFate {
+        let queueing = recorded.queueing.as_ref();
+        let transmission = &recorded.transmissions[index];
+        let overflowed = queueing.is_some_and(|queueing| queueing.dropped(index));
+        if transmission.fate == Fate::Lost && !overflowed {
+            return RerunFate::Lost;
+        }
+        let sent = transmission.sent;
+        let apart = packet.at.since(sent).max(sent.since(packet.at));
+        let is_same_time = apart <= SAME_TIME.max(recorded.delays.least() / 16);
+        let counterpart = Counterpart {
+            index,
+            transmission,
+            is_same_time,
         };
-        let is_held = arrival.is_some_and(|arrival| !arrival.held.is_zero());
-        (Some(self.keep_order(echo, is_held)), arrival)
+        let Some(departure) = self.depart(packet, recorded, Some(counterpart)) else {
+            return RerunFate::Overflow;
+        };
+        let Fate::Arrived(arrival) = transmission.fate else {
+            let echo = recorded.echo(departure);
+            return RerunFate::Arrives(self.keep_order(echo, false), None);
+        };
+        let echo = match is_same_time {
+            true => {
+                let before = queueing.and_then(|queueing| queueing.departure(index));
+                shifted(arrival.echo, before.unwrap_or(sent), departure)
+            }
+            false => recorded.echo(departure) + arrival.held,
+        };
+        let echo = self.keep_order(echo, !arrival.held.is_zero());
+        RerunFate::Arrives(echo, Some(arrival))
     }
 
     fn drawn_fate(
         &mut self,
-        at: Instant,
+        packet: Passing,
+        recorded: &Recorded,
         span: Span,
         copy: u16,
-    ) -> (Option<Instant>, Option<Arrival>) {
+    ) -> RerunFate {
         self.log.drawn += 1;
         let previous = self.previous.map(|(lost, before)| Previous {
             lost,
-            since: at.since(before),
+            since: packet.at.since(before),
         });
         let bits = bits(self.seed, span.start, copy);
         let fate = self.losses.draw(bits, Context { copy, previous });
         if fate.lost {
-            return (None, None);
+            return RerunFate::Lost;
         }
-        let echo = self.recorded.delays.echo(at) + fate.held;
-        (Some(self.keep_order(echo, !fate.held.is_zero())), None)
+        let Some(departure) = self.depart(packet, recorded, None) else {
+            return RerunFate::Overflow;
+        };
+        let echo = recorded.echo(departure) + fate.held;
+        RerunFate::Arrives(self.keep_order(echo, !fate.held.is_zero()), None)
+    }
+
+    /// When a packet leaves the bottleneck, or at once if none is known. `None`: its queue is full.
+    fn depart(
+        &mut self,
+        packet: Passing,
+        recorded: &Recorded,
+        counterpart: Option<Counterpart<'_>>,
+    ) -> Option<Instant> {
+        let Some(queueing) = &recorded.queueing else {
+            return Some(packet.at);
+        };
+        self.transmitter
+            .pass(packet.at, packet.bytes, queueing, counterpart)
     }
 
     /// Packets that the network does not hold arrive in order.
@@ -241,10 +304,10 @@ impl RecordedNetwork {
 }
 
 impl Network for RecordedNetwork {
-    fn begin(&mut self, seed: u64, _: FlowId) {
-        self.seed = seed;
+    fn begin(&mut self, _: u64, _: FlowId) {
         self.copies.begin(&self.recorded);
         self.gate = AckGate::default();
+        self.transmitter.begin(self.recorded.queueing.as_ref());
         self.on_the_way.iter_mut().for_each(BinaryHeap::clear);
         self.entered = 0;
         self.isn = None;
@@ -307,6 +370,12 @@ fn bits(seed: u64, start: Offset, copy: u16) -> u64 {
         x ^ (x >> 31)
     };
     mix(mix(mix(seed) ^ start.0) ^ u64::from(copy))
+}
+
+/// An instant that lies as far behind `now` as `at` behind `before`.
+fn shifted(at: Instant, before: Instant, now: Instant) -> Instant {
+    at.plus_nanos(now.nanos_since(before))
+        .minus_nanos(before.nanos_since(now))
 }
 
 /// A duration in nanoseconds.

@@ -3,6 +3,7 @@
 //! Offsets count from the SYN, as in the engine: the SYN is 0, data begins at 1, a FIN follows the data.
 //! Times count from the connection's first packet.
 
+use crate::application::AT_ONCE;
 use crate::unsuitable::Unsuitable;
 use recoup_tcp::flow::Host;
 use recoup_trace::read::CapturedPacket;
@@ -73,12 +74,24 @@ pub(crate) struct Record {
     pub agreed: Agreed,
 }
 
+/// What a sender sent before it heard of its first data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FirstFlight {
+    /// Segments, the last one perhaps not full.
+    pub segments: u32,
+    /// It had more to send, and room in the receiver's window: this is its initial congestion window.
+    pub fills_window: bool,
+}
+
 /// What a handshake agreed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Agreed {
     /// The payload of a full segment of the sender, in bytes, without the options on every segment.
     pub segment_size: u16,
     pub sack: bool,
+    /// Whether the peer takes SACK if the sender offers it. A peer that accepts a connection does not show it
+    /// unless the sender offered it; nearly all do.
+    pub peer_takes_sack: bool,
     pub timestamps: bool,
     /// The shifts of the windows that sender and peer announce; `None` if windows are not scaled.
     pub scales: Option<[u8; 2]>,
@@ -162,7 +175,12 @@ impl Record {
             true => IpVersion::V6,
             false => IpVersion::V4,
         };
-        let agreed = Agreed::new(&ours.segment.options, &theirs.segment.options, version);
+        let agreed = Agreed::new(
+            sender,
+            &ours.segment.options,
+            &theirs.segment.options,
+            version,
+        );
         let mut reader = Reader {
             first,
             own,
@@ -223,18 +241,57 @@ impl Record {
         syn.map_or(Duration::ZERO, |syn| self.opened().since(syn.at))
     }
 
-    /// Full segments that the sender sent before an ACK of its first data came.
-    pub fn first_flight(&self) -> u32 {
+    /// What the sender sent before an ACK of its first data came.
+    pub fn first_flight(&self) -> FirstFlight {
         let has_heard =
             |packet: &Seen| !packet.is_sent && packet.ack.is_some_and(|ack| ack > Offset::DATA);
-        let before = self.packets.iter().take_while(|packet| !has_heard(packet));
-        let sent = before.filter(|packet| packet.is_sent);
-        let ends = sent.map(|packet| packet.payload().end);
-        let end = ends.max().unwrap_or(Offset::DATA);
+        let heard = self.packets.iter().position(has_heard);
+        let (before, after) = self.packets.split_at(heard.unwrap_or(self.packets.len()));
+        let data = |packets: &'_ [Seen]| {
+            let sent = packets.iter().filter(|packet| packet.is_sent);
+            sent.map(|packet| packet.payload().end).max()
+        };
+        let end = data(before).unwrap_or(Offset::DATA);
         let segments = end
             .since(Offset::DATA)
             .div_ceil(u64::from(self.agreed.segment_size));
-        u32::try_from(segments).unwrap_or(u32::MAX)
+        let edges = before
+            .iter()
+            .filter(|packet| !packet.is_sent)
+            .filter_map(|packet| packet.edge);
+        FirstFlight {
+            segments: u32::try_from(segments).unwrap_or(u32::MAX).max(1),
+            fills_window: self.waits_for_ack(before, after, end, edges.max()),
+        }
+    }
+
+    /// Whether the sender waited for room in its congestion window: it sent full segments, and goes on as soon
+    /// as the ACK is there, though its peer asked for nothing more and its window, to `edge`, has room.
+    fn waits_for_ack(
+        &self,
+        before: &[Seen],
+        after: &[Seen],
+        end: Offset,
+        edge: Option<Offset>,
+    ) -> bool {
+        let last = before
+            .iter()
+            .rfind(|packet| packet.is_sent && packet.payload_len > 0);
+        let is_full =
+            last.is_some_and(|last| last.payload_len % u32::from(self.agreed.segment_size) == 0);
+        let Some(next) = after
+            .iter()
+            .position(|packet| packet.is_sent && packet.payload().end > end)
+        else {
+            return false;
+        };
+        let (between, next) = (&after[..next], &after[next]);
+        let at = between.first().map_or(Instant::ZERO, |ack| ack.at);
+        let is_asked = between
+            .iter()
+            .any(|packet| !packet.is_sent && packet.payload_len > 0);
+        let fits = edge.is_some_and(|edge| next.payload().end <= edge);
+        is_full && !is_asked && fits && next.at.since(at) <= AT_ONCE
     }
 
     /// The end of the sender's data.
@@ -267,7 +324,7 @@ impl Seen {
 }
 
 impl Agreed {
-    fn new(ours: &Options, theirs: &Options, ip_version: IpVersion) -> Self {
+    fn new(sender: Host, ours: &Options, theirs: &Options, ip_version: IpVersion) -> Self {
         const LEAST_MSS: u16 = 536; // RFC 9293 §3.7.1
         let timestamps = ours.timestamps.is_some() && theirs.timestamps.is_some();
         let mss = theirs.mss.unwrap_or(LEAST_MSS);
@@ -279,6 +336,8 @@ impl Agreed {
         Self {
             segment_size: mss.saturating_sub(options).max(1),
             sack: ours.sack_permitted && theirs.sack_permitted,
+            peer_takes_sack: theirs.sack_permitted
+                || (sender == Host::Client && !ours.sack_permitted),
             timestamps,
             scales: ours.window_scale.zip(theirs.window_scale).map(Into::into),
             ip_version,

@@ -1,10 +1,12 @@
 //! What the capture shows of a connection: everything that a rerun needs.
 
 use crate::application::{NewData, PeerData};
+use crate::bottleneck::Bottleneck;
 use crate::delays::Delays;
 use crate::loss::LossCounts;
-use crate::receiver::{AckHabit, Windows};
-use crate::record::{Agreed, ConnectionPackets, Record};
+use crate::network::Queueing;
+use crate::receiver::{AckDelays, AckHabit, Windows};
+use crate::record::{Agreed, ConnectionPackets, FirstFlight, Record};
 use crate::transmission::{Fate, Transmission, Transmissions, transmissions};
 use crate::unsuitable::Unsuitable;
 use recoup_tcp::flow::{Host, Script};
@@ -26,6 +28,8 @@ pub struct Recorded {
     pub(crate) habit: AckHabit,
     pub(crate) windows: Windows,
     pub(crate) losses: LossCounts,
+    /// The bottleneck, if one is known.
+    pub(crate) queueing: Option<Queueing>,
     /// What the sender's application gave it to send, packet by packet.
     pub(crate) new_data: Vec<NewData>,
     pub(crate) peer: PeerData,
@@ -33,8 +37,7 @@ pub struct Recorded {
     pub(crate) back: Duration,
     /// When the last of the sender's data arrived, by its echo.
     pub(crate) last_echo: Instant,
-    /// Segments that the sender sent before it heard of the first data.
-    pub(crate) first_flight: u32,
+    pub(crate) first_flight: FirstFlight,
 }
 
 /// A part of the stream that was sent as one segment.
@@ -102,6 +105,7 @@ impl Recorded {
             habit: AckHabit::new(&transmissions, longest_wait, record.agreed.segment_size),
             windows: Windows::new(record),
             losses,
+            queueing: None,
             new_data: NewData::all(record, una),
             peer: PeerData::new(record, &transmissions, delays.least()),
             back: delays.least() / 2,
@@ -131,9 +135,38 @@ impl Recorded {
         }
     }
 
+    /// The echo of a packet that leaves the bottleneck at this time, by the capture; that is sent, if no bottleneck is known.
+    pub(crate) fn echo(&self, departure: Instant) -> Instant {
+        let behind = self.queueing.as_ref().map(|queueing| &queueing.delays);
+        behind.unwrap_or(&self.delays).echo(departure)
+    }
+
     /// How long a packet without data takes to the receiver.
     pub(crate) fn forth(&self) -> Duration {
         self.delays.least().saturating_sub(self.back)
+    }
+
+    /// Delays the ACKs of reruns as receivers of the same path or capture did, if the connection does not show for
+    /// itself how long.
+    pub fn set_ack_delays(&mut self, others: &AckDelays) {
+        self.habit.learn(others);
+    }
+
+    /// Lets the packets of reruns pass this bottleneck, which connections of the same path show. What its queue
+    /// dropped counts no longer among the [`losses`](Self::losses).
+    pub fn set_bottleneck(&mut self, bottleneck: &Bottleneck) {
+        let queueing = Queueing::new(bottleneck, &self.transmissions);
+        let by_chance = self.transmissions.iter().enumerate().map(|(index, sent)| {
+            let fate = match queueing.dropped(index) {
+                true => Fate::Unknown,
+                false => sent.fate,
+            };
+            Transmission { fate, ..*sent }
+        });
+        let by_chance: Vec<_> = by_chance.collect();
+        self.losses = LossCounts::default();
+        self.losses.observe(&by_chance);
+        self.queueing = Some(queueing);
     }
 
     /// The losses of its packets.
@@ -170,7 +203,7 @@ impl Recorded {
 
     /// Segments that the sender sent before it heard of the first data.
     pub fn first_flight(&self) -> u32 {
-        self.first_flight
+        self.first_flight.segments
     }
 
     /// What the application of the other end wrote. Its times are those of the sender.

@@ -17,11 +17,12 @@ mod connection;
 mod explained;
 mod list;
 
+use explained::draw_and;
 pub use explained::draw_connections;
 
 use super::source::{Choice, Directions, Reading, Source, SourceError};
 use crate::analysis::{self, Analyzed, ConnectionRow, OneConnection};
-use crate::reread::{self, kept_note, read_once};
+use crate::reread::{self, Also, kept_note, read_once};
 use recoup_trace::read::{Counts, PacketSource, ReadError};
 
 /// What is done with the packets kept of a stream.
@@ -54,6 +55,7 @@ pub fn draw<S: PacketSource, T: PacketSource>(
         choice.directions,
         usize::MAX,
         reading,
+        None,
     )?;
     notes.extend(interrupted);
     let mut source = drawn.pop().unwrap_or_default();
@@ -79,8 +81,8 @@ pub fn draw_stream<S: PacketSource>(
     Ok(source)
 }
 
-/// Draws these connections of a capture that was analyzed, from a second reading of it. Also returns a note
-/// if the user interrupts the reading.
+/// Draws these connections of a capture that was analyzed, from a second reading of it, in which `also`
+/// is read, too. Also returns a note if the user interrupts the reading.
 ///
 /// # Errors
 /// If the capture cannot be opened again.
@@ -91,9 +93,10 @@ pub(crate) fn draw_again<V, T: PacketSource>(
     directions: Directions,
     most_packets: usize,
     reading: &Reading<'_>,
+    also: Option<Also<'_>>,
 ) -> Result<(Vec<Source>, Option<String>), ReadError> {
     let draw = |second, go_on: &mut dyn FnMut(&T) -> bool| {
-        draw_connections(second, rows, directions, most_packets, go_on)
+        draw_and(second, rows, directions, most_packets, also, go_on)
     };
     let (drawn, stopped) = reread::read_again(analyzed, again, reading.go_on, draw)?;
     let note = stopped.then(|| "interrupted: not everything is drawn".into());

@@ -1,5 +1,6 @@
 //! Explanations as a JSON document.
 
+use super::advice::Advice;
 use super::facts::{CapturedAt, Facts, lost_by};
 use super::order::Ranked;
 use super::report::Report;
@@ -52,6 +53,7 @@ fn capture(analyzed: &Analyzed<Facts>) -> Value {
         "finding": report.finding,
         "no_trouble": report.no_trouble,
         "ranked": ranked.collect::<Vec<_>>(),
+        "advice": report.advice.as_ref().map(advice),
         "time": report.time,
         "not_known": report.not_known,
         "begun": facts.span.map(|(begun, _)| begun.as_nanos() as f64 / 1e9),
@@ -77,6 +79,23 @@ fn capture(analyzed: &Analyzed<Facts>) -> Value {
         })).collect::<Vec<_>>(),
         "connections": worst.connections().iter().map(connection).collect::<Vec<_>>(),
         "connections_left_out": worst.left_out(),
+    })
+}
+
+/// What would have helped.
+fn advice(advice: &Advice) -> Value {
+    let ranked = advice.ranked.iter().map(|line| {
+        json!({
+            "mechanism": line.mechanism,
+            "mean_gain_ms": line.gain_ms,
+            "mean_gain_ci95_ms": line.interval_ms,
+            "text": line.text,
+        })
+    });
+    json!({
+        "basis": advice.basis,
+        "nothing": advice.nothing,
+        "ranked": ranked.collect::<Vec<_>>(),
     })
 }
 

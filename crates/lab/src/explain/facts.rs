@@ -1,9 +1,11 @@
 //! What an explanation is made of: sums over all connections, in memory that does not grow with the
 //! capture, and the connections that lost most.
 
+use super::advice::{self, Advice};
 use super::order::{SortBy, Worst};
 use crate::analysis::{Collector, Vantages, View, add_all, nearest_to_senders};
 use crate::stats::Durations;
+use crate::whatif::Candidates;
 use recoup_recovery::Trigger;
 use recoup_trace::analyze::Findings;
 use recoup_trace::finding::{
@@ -61,6 +63,10 @@ pub struct Facts {
     pub timeline: Timeline,
     /// The connections that come first by the order asked for.
     pub worst: Worst,
+    /// What would have helped, once connections were run again.
+    pub advice: Option<Advice>,
+    /// The connections that an advice rests on, if there is to be one.
+    candidates: Option<Candidates>,
     held: HeldConnections,
 }
 
@@ -162,6 +168,8 @@ impl Facts {
             long_rtt: Durations::default(),
             timeline: Timeline::default(),
             worst: Worst::new(order, most),
+            advice: None,
+            candidates: None,
             held: HeldConnections::default(),
         }
     }
@@ -170,6 +178,17 @@ impl Facts {
     pub fn with_first(mut self, number: Option<u64>) -> Self {
         self.worst.asked_for = number;
         self
+    }
+
+    /// Collects the connections that an advice rests on.
+    pub fn with_advice(mut self) -> Self {
+        self.candidates = Some(advice::candidates());
+        self
+    }
+
+    /// The connections that an advice rests on.
+    pub(super) fn candidates(&self) -> Option<&Candidates> {
+        self.candidates.as_ref()
     }
 
     /// The time between the first and the last packet.
@@ -191,6 +210,9 @@ impl Facts {
 
     /// Adds a connection whose verdicts are final.
     fn add(&mut self, connection: Connection, rows: &[Retransmission]) {
+        if let Some(candidates) = &mut self.candidates {
+            candidates.add(&connection, rows);
+        }
         if connection.capture_point.count > 1 {
             let (connection, own) = nearest_to_senders(connection, rows);
             return self.add_nearest(connection, &own);
@@ -326,6 +348,9 @@ impl Collector for Facts {
         self.long_rtt.merge(&other.long_rtt);
         self.timeline.merge(other.timeline);
         self.worst.merge(other.worst);
+        if let (Some(mine), Some(theirs)) = (&mut self.candidates, other.candidates) {
+            mine.merge(theirs);
+        }
         self.held.merge(other.held);
     }
 
@@ -333,6 +358,7 @@ impl Collector for Facts {
         let held = take(&mut self.held);
         held.release_all(|connection, rows| self.add(connection, rows));
         self.worst.sort();
+        self.candidates.iter_mut().for_each(Collector::order);
     }
 }
 

@@ -1,5 +1,6 @@
 //! An explanation as the value of an HTML page.
 
+use super::advice::Advice;
 use super::facts::{Facts, lost_by, main_direction};
 use super::order::{Ranked, SortBy};
 use super::report::{Report, cause_title, costly, display_name, most_costly, state_title};
@@ -38,7 +39,7 @@ pub fn explanation_page(analyzed: &Analyzed<Facts>, drawn: Vec<Drawn>, order: So
         title: format!("Recoup: {}", display_name(&analyzed.capture)),
         summary: report.heading.clone(),
         sections: sections(&report),
-        advice: None,
+        advice: report.advice.as_ref().map(advice),
         breakdowns: breakdowns(facts),
         charts: charts(&facts.timeline, begun),
         table: table(facts, begun, order),
@@ -103,6 +104,25 @@ fn sections(report: &Report) -> Vec<Section> {
         report.not_known.iter().map(point).collect(),
     );
     sections
+}
+
+/// What would have helped.
+fn advice(advice: &Advice) -> Section {
+    let nothing = Some(&advice.nothing).filter(|text| !text.is_empty());
+    let ranked = advice.ranked.iter().map(|line| recoup_draw::page::Ranked {
+        name: line.mechanism.clone(),
+        amount: line.amount(),
+        text: line.text.clone(),
+    });
+    Section {
+        heading: "What would have helped".into(),
+        paragraphs: std::iter::once(&advice.basis)
+            .chain(nothing)
+            .cloned()
+            .collect(),
+        ranked: ranked.collect(),
+        points: Vec::new(),
+    }
 }
 
 fn breakdowns(facts: &Facts) -> Vec<Breakdown> {

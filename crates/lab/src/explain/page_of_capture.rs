@@ -1,15 +1,18 @@
 //! Reads a capture twice: to explain it, and to draw the connections that come first.
 
+use super::advice::{self, Advice};
 use super::facts::Facts;
 use super::order::{DRAWN, SortBy};
 use super::page::{Drawn, explanation_page};
 use crate::analysis::{self, AnalysisError, Analyzed, ConnectionRow};
 use crate::diagram::source::{Directions, Reading, Source};
 use crate::diagram::{self, draw_again};
-use crate::reread::{kept_note, read_once};
+use crate::reread::{Also, kept_note, read_once};
+use crate::whatif::rerun_along;
 use recoup_draw::page::{Direction, Page};
 use recoup_trace::analyze::Settings;
 use recoup_trace::read::{Counts, PacketSource, ReadError};
+use std::sync::atomic::AtomicU64;
 
 /// Packets that are drawn of each connection.
 const MOST_PACKETS: usize = 200_000;
@@ -23,6 +26,8 @@ pub struct PageRequest {
     pub most: usize,
     /// The number of a connection that comes before all others.
     pub first: Option<u64>,
+    /// Whether it says what would have helped.
+    pub advice: bool,
 }
 
 /// The page of a capture, which the user calls `capture`. `first` is read, and then what `again` opens.
@@ -40,25 +45,51 @@ pub fn page_of<S: PacketSource, T: PacketSource>(
         timeline: true,
         ..reading.settings.clone()
     };
-    let collector = || Facts::new(request.order, request.most).with_first(request.first);
-    let go_on = |source: &S| (reading.go_on)(source.taken());
-    let analyzed = analysis::run(capture, first, &settings, collector, go_on)?;
-    let rows = rows(&analyzed);
-    let (drawn, interrupted) = match rows.is_empty() {
-        true => (Vec::new(), None),
-        false => draw_again(
-            &analyzed,
-            again,
-            &rows,
-            Directions::All,
-            MOST_PACKETS,
-            reading,
-        )?,
+    let collector = || {
+        let facts = Facts::new(request.order, request.most).with_first(request.first);
+        match request.advice {
+            true => facts.with_advice(),
+            false => facts,
+        }
     };
+    let go_on = |source: &S| (reading.go_on)(source.taken());
+    let mut analyzed = analysis::run(capture, first, &settings, collector, go_on)?;
+    let (drawn, interrupted, advice) = draw_and_rerun(&analyzed, again, reading)?;
+    analyzed.findings.advice = advice;
     let drawn = drawn.into_iter().map(Drawn::from).collect();
     let mut page = explanation_page(&analyzed, drawn, request.order);
     page.notes.extend(interrupted);
     Ok(page)
+}
+
+/// Draws the connections that come first, and reruns those that the advice rests on, from one reading. Also
+/// returns a note if the user interrupts it.
+fn draw_and_rerun<T: PacketSource>(
+    analyzed: &Analyzed<Facts>,
+    again: impl FnOnce(Counts) -> Result<T, ReadError>,
+    reading: &Reading<'_>,
+) -> Result<(Vec<Source>, Option<String>, Option<Advice>), ReadError> {
+    let rows = rows(analyzed);
+    let draw = |also: Option<Also<'_>>| {
+        let (most, all) = (MOST_PACKETS, Directions::All);
+        match rows.is_empty() && also.as_ref().is_none_or(|also| also.sought.is_empty()) {
+            true => Ok((Vec::new(), None)),
+            false => draw_again(analyzed, again, &rows, all, most, reading, also),
+        }
+    };
+    let Some(candidates) = analyzed.findings.candidates() else {
+        let (drawn, note) = draw(None)?;
+        return Ok((drawn, note, None));
+    };
+    // An interrupt ends the reading, and what was read is rerun.
+    let (answer, (drawn, note)) = rerun_along(
+        candidates,
+        &advice::request(),
+        reading.settings,
+        (&AtomicU64::new(0), &|_| true),
+        |also| draw(Some(also)),
+    )?;
+    Ok((drawn, note, Advice::new(&answer)))
 }
 
 /// The same of a stream, which is read once: a limited number of its packets is kept.

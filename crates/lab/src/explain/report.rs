@@ -4,6 +4,7 @@ mod causes;
 mod compared;
 mod limits;
 
+use super::advice::Advice;
 use super::facts::{CapturedAt, Facts, lost_by};
 use super::order::Ranked;
 use super::words::{bytes, capitalized, count, duration, list, percent_of};
@@ -24,6 +25,8 @@ pub struct Report {
     pub no_trouble: bool,
     /// What made connections lose time, the most expensive first.
     pub causes: Vec<CauseLine>,
+    /// What would have helped, if connections were run again.
+    pub advice: Option<Advice>,
     /// How the time of the connections was spent.
     pub time: Vec<String>,
     /// Measured values beside usual ones.
@@ -63,6 +66,7 @@ impl Report {
             finding: finding(facts),
             no_trouble,
             causes,
+            advice: facts.advice.clone(),
             time,
             compared: compared::comparisons(facts),
             connections: listed.take(LISTED).map(connection_line).collect(),

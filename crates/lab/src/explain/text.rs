@@ -32,6 +32,7 @@ pub fn explanation_text(report: &Report, command: &str) -> String {
         lines.extend(cause_lines(i + 1, cause));
     }
     lines.extend(other_causes(others));
+    lines.extend(advice_lines(report));
     lines.push(String::new());
     for sentence in &report.time {
         lines.extend(wrap(sentence, 0));
@@ -63,6 +64,23 @@ pub fn explanation_text(report: &Report, command: &str) -> String {
     let mut text = most_lines(lines, MOST_LINES).join("\n");
     text.push('\n');
     text
+}
+
+/// What would have helped, with the gain of each mechanism.
+fn advice_lines(report: &Report) -> Vec<String> {
+    let Some(advice) = &report.advice else {
+        return Vec::new();
+    };
+    let mut lines = vec![String::new(), "What would have helped:".into()];
+    lines.extend(wrap(&format!("  {}", advice.basis), 2));
+    if !advice.nothing.is_empty() {
+        lines.extend(wrap(&format!("  {}", advice.nothing), 2));
+    }
+    for (i, line) in advice.ranked.iter().enumerate() {
+        let head = format!("  {}. {:<22}{:>8}  ", i + 1, line.mechanism, line.amount());
+        lines.extend(wrap(&format!("{head}{}", line.text), BEFORE_CAUSE));
+    }
+    lines
 }
 
 /// What a capture without trouble says after its heading.

@@ -125,7 +125,7 @@ impl Answer {
         let squares = reruns
             .iter()
             .map(|one| (one.base_fct_ms - one.recorded_ms).powi(2));
-        let model = squares.sum::<f64>() / (reruns.len() as f64).max(1.0);
+        let model = squares.fold(0.0, |sum, square| sum + square) / (reruns.len() as f64).max(1.0);
         let names = plan.alternatives.0.iter().enumerate();
         let results = names.map(|(i, one)| result(one.name(), i, &reruns, rows, model));
         let results = results.collect();

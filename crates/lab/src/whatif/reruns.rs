@@ -194,7 +194,6 @@ impl Plan<'_> {
             )
         };
         let reproduced = rerunner.reproduce(&recorded, &profiles).map_err(apart)?;
-        let base = &profiles[reproduced.profile];
         let base_fct = reproduced.base.fct.ok_or(apart(Mismatch::Incomplete))?;
         let mut rerun = Rerun {
             candidate: task.candidate,
@@ -209,7 +208,7 @@ impl Plan<'_> {
         };
         let mut is_drawn = false;
         let losses = LossProcess::of(recorded.losses());
-        for mechanisms in self.alternatives.on(base.mechanisms()) {
+        for mechanisms in self.alternatives.on(&reproduced.mechanisms) {
             let Some(mechanisms) = mechanisms else {
                 rerun.predictions.push(Some(Prediction::default()));
                 continue;
@@ -239,8 +238,7 @@ impl Plan<'_> {
     ) -> Rerun {
         let mut rerun = rerun.clone();
         let candidate = &self.candidates[rerun.candidate];
-        let base = &self.bases.known()[rerun.base];
-        let all = self.alternatives.on(base.mechanisms());
+        let all = self.alternatives.on(&reproduced.mechanisms);
         for (prediction, mechanisms) in rerun.predictions.iter_mut().zip(all) {
             let is_drawn = prediction.is_none_or(|one| one.packets_drawn > 0.0);
             let Some(mechanisms) = mechanisms.filter(|_| is_drawn) else {

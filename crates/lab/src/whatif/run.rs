@@ -7,7 +7,7 @@ use super::candidates::{Candidate, Candidates};
 use super::gather::{Gathering, sought};
 use super::reruns::{Done, Plan, Task, Tried};
 use crate::analysis::{self, AnalysisError, Analyzed};
-use crate::reread::{kept_note, read_again, read_connections, read_once};
+use crate::reread::{Also, kept_note, read_again, read_connections, read_once};
 use recoup_trace::analyze::Settings;
 use recoup_trace::read::{Counts, PacketSource, ReadError};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -48,7 +48,14 @@ pub fn what_if<S: PacketSource, T: PacketSource>(
 ) -> Result<Analyzed<Answer>, AnalysisError> {
     let go_on = |source: &S| (watch.bytes)(source.taken());
     let analyzed = analysis::run(capture, first, settings, Candidates::default, go_on)?;
-    let answer = rerun_candidates(&analyzed, |found| found, again, request, settings, watch)?;
+    let answer = rerun_candidates(
+        &analyzed,
+        &analyzed.findings,
+        again,
+        request,
+        settings,
+        watch.reruns,
+    )?;
     Ok(Analyzed {
         capture: analyzed.capture,
         counts: analyzed.counts,
@@ -76,26 +83,51 @@ pub fn what_if_stream<S: PacketSource>(
     Ok(answer)
 }
 
-/// Reruns the connections that an analysis found, from a second reading of its capture. `of` takes them
-/// out of its findings.
+/// Reruns the connections `found` in the analysis of a capture, from a second reading of it. `reruns` is as in [`Watch`].
 ///
 /// # Errors
 /// When the capture cannot be opened again.
 pub fn rerun_candidates<V, T: PacketSource>(
     analyzed: &Analyzed<V>,
-    of: impl FnOnce(&V) -> &Candidates,
+    found: &Candidates,
     again: impl FnOnce(Counts) -> Result<T, ReadError>,
     request: &Request,
     settings: &Settings,
-    watch: Watch<'_>,
+    reruns: &(dyn Fn(u64, u64) -> bool + Sync),
 ) -> Result<Answer, ReadError> {
-    let found = of(&analyzed.findings);
+    let (count, all) = (AtomicU64::new(0), found.rows.len() as u64);
+    let go_on = |count| reruns(count, all);
+    let goes_on = |_| go_on(count.load(Ordering::Relaxed));
+    let read = |also: Also<'_>| {
+        if also.sought.is_empty() {
+            return Ok(());
+        }
+        let read = |source: T, go_on: &mut dyn FnMut(&T) -> bool| {
+            read_connections(source, &also.sought, also.takes, go_on);
+        };
+        read_again(analyzed, again, &goes_on, read).map(|_| ())
+    };
+    let (answer, ()) = rerun_along(found, request, settings, (&count, &go_on), read)?;
+    Ok(answer)
+}
+
+/// Reruns connections that `read` reads. The number of connections done is counted, and passed to a
+/// function that ends the reruns by returning `false`.
+///
+/// # Errors
+/// Those of `read`.
+pub(crate) fn rerun_along<R, E>(
+    found: &Candidates,
+    request: &Request,
+    settings: &Settings,
+    (count, go_on): (&AtomicU64, &(dyn Fn(u64) -> bool + Sync)),
+    read: impl FnOnce(Also<'_>) -> Result<R, E>,
+) -> Result<(Answer, R), E> {
     let bases = Bases::new(&found.rows, settings.profile.as_ref());
     let alternatives = match request.alternatives.is_empty() {
         true => default_alternatives(&found.rows, &bases),
         false => request.alternatives.clone(),
     };
-    let all = found.rows.len() as u64;
     let plan = Plan {
         candidates: &found.rows,
         bases,
@@ -103,44 +135,34 @@ pub fn rerun_candidates<V, T: PacketSource>(
         draws: request.draws,
         seed: request.seed,
         threads: settings.threads + 1,
-        go_on: &|count| (watch.reruns)(count, all),
+        go_on,
     };
     let mut done = Done::default();
-    if !found.rows.is_empty() {
-        read_and_rerun(analyzed, &plan, again, &mut done)?;
-    }
-    Ok(Answer::new(found, &plan, done))
+    let mut gathering = Gathering::new(|tasks: Vec<Task>| plan.batch(tasks, count, &mut done));
+    let result = read(Also {
+        sought: sought(plan.candidates),
+        takes: &mut gathering,
+    })?;
+    let (given_up, unread) = gathering.finish();
+    done.count_unread(given_up, unread, plan.candidates.len() as u64);
+    Ok((Answer::new(found, &plan, done), result))
 }
 
-/// Reads the connections, and reruns them batch by batch.
-fn read_and_rerun<V, T: PacketSource>(
-    analyzed: &Analyzed<V>,
-    plan: &Plan<'_>,
-    again: impl FnOnce(Counts) -> Result<T, ReadError>,
-    done: &mut Done,
-) -> Result<(), ReadError> {
-    let count = AtomicU64::new(0);
-    let sought = sought(plan.candidates);
-    let go_on = |_| (plan.go_on)(count.load(Ordering::Relaxed));
-    let read = |source: T, go_on: &mut dyn FnMut(&T) -> bool| {
-        let rerun = |tasks: Vec<Task>| plan.batch(tasks, &count, done);
-        let mut gathering = Gathering::new(rerun);
-        read_connections(source, &sought, &mut gathering, go_on);
-        gathering.finish()
-    };
-    let ((given_up, unread), _) = read_again(analyzed, again, &go_on, read)?;
-    for _ in 0..given_up {
-        done.refused.add(
-            "too_large",
-            "its packets, and those of other open connections, take up too much memory",
-        );
+impl Done {
+    /// Counts the connections that were given up, to bound memory, and those that an interrupt kept from
+    /// being read, of `all`.
+    fn count_unread(&mut self, given_up: u64, unread: u64, all: u64) {
+        for _ in 0..given_up {
+            self.refused.add(
+                "too_large",
+                "its packets, and those of other open connections, take up too much memory",
+            );
+        }
+        self.interrupted += unread;
+        let reached =
+            self.reruns.len() as u64 + self.apart.total() + self.refused.total() + self.interrupted;
+        self.interrupted += all.saturating_sub(reached);
     }
-    done.interrupted += unread;
-    // Without an interrupt, all connections were read.
-    let reached =
-        done.reruns.len() as u64 + done.apart.total() + done.refused.total() + done.interrupted;
-    done.interrupted += (plan.candidates.len() as u64).saturating_sub(reached);
-    Ok(())
 }
 
 /// What is tried on the most likely bases of these connections.

@@ -83,6 +83,13 @@ impl Fifo {
         }
     }
 
+    /// What a packet of `bytes` finds that arrives `now`, known to an eighth of its transmission time. A
+    /// sender that ACKs clock sends when a packet has just left the bottleneck, a round trip later: whether
+    /// there is room is then a matter of nanoseconds. At equal times departures come first.
+    pub fn found_by(&mut self, now: Instant, bytes: u32) -> Backlog {
+        self.backlog(now + self.rate.time_for(bytes.into()) / 8)
+    }
+
     /// Whether it has nothing to do.
     pub fn is_idle(&mut self, now: Instant) -> bool {
         self.backlog(now);

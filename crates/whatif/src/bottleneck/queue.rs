@@ -89,7 +89,7 @@ pub(super) fn backlogs(
 ) -> impl Iterator<Item = (&Transmission, Backlog, Option<Instant>)> {
     let mut fifo = Fifo::new(rate, Queue::Unlimited);
     transmissions.iter().map(move |transmission| {
-        let backlog = fifo.backlog(transmission.sent);
+        let backlog = fifo.found_by(transmission.sent, transmission.ip_len);
         let arrived = matches!(transmission.fate, Fate::Arrived(_));
         let departure = arrived
             .then(|| fifo.arrive(transmission.sent, transmission.ip_len))

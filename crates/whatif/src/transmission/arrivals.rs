@@ -58,7 +58,8 @@ pub(super) fn complete(
             continue;
         }
         if heard.is_trigger {
-            let excess = took.saturating_sub(usual);
+            // It arrived no earlier than those before it.
+            let excess = took.saturating_sub(usual).min(heard.at.since(latest));
             let is_sure = delays.is_sure(index);
             let waited = !is_sure && excess >= LEAST_ACK_DELAY && excess <= MOST_ACK_DELAY;
             let waited = if waited { excess } else { Duration::ZERO };

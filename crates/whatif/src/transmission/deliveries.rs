@@ -4,7 +4,8 @@
 //! (RFC 2883 §4). The packet that made the receiver send it is the one sent last among what it newly covers:
 //! earlier ones arrived before, without an ACK of their own. Of several transmissions of the same data, the
 //! analysis of the capture says which were needed: those before a needed one were lost. Without SACK, each
-//! duplicate ACK stands for the next transmission in flight (RFC 5681 §3.2).
+//! duplicate ACK stands for the next transmission in flight (RFC 5681 §3.2) whose ACK was due. Its window may
+//! have changed, since Linux's receiver raises it meanwhile.
 
 use super::arrivals::{Heard, complete};
 use super::{Fate, Transmission};
@@ -34,27 +35,24 @@ pub(crate) struct Transmissions {
 /// All transmissions of the sender. `rows` are the retransmissions that the analysis found on the
 /// connection.
 pub(crate) fn transmissions(record: &Record, rows: &[Retransmission]) -> Transmissions {
-    let verdicts = rows.iter().map(|row| (row.frame, row.verdict)).collect();
-    let mut deliveries = Deliveries {
-        record,
-        verdicts,
-        all: Vec::new(),
-        frames: Vec::new(),
-        heard: Vec::new(),
-        pieces: Vec::new(),
-        nxt: Offset::SYN,
-        una: Offset::SYN,
-        edge: None,
-        rtt: smallest_rtt(record),
-        next_duplicate: 0,
-    };
+    let verdicts: HashMap<u64, Verdict> = rows.iter().map(|row| (row.frame, row.verdict)).collect();
+    let rtt = smallest_rtt(record);
+    // What was lost shows only later: a retransmission was needed.
+    let mut sent = Deliveries::new(record, &verdicts, rtt, Vec::new());
+    for packet in &record.packets {
+        match packet.is_sent {
+            true => sent.on_sent(packet),
+            false => sent.una = sent.una.max(packet.ack.unwrap_or_default()),
+        }
+    }
+    let mut deliveries = Deliveries::new(record, &verdicts, rtt, sent.replaced());
     for packet in &record.packets {
         match packet.is_sent {
             true => deliveries.on_sent(packet),
             false => deliveries.on_ack(packet),
         }
     }
-    complete(deliveries.all, &deliveries.heard, deliveries.rtt)
+    complete(deliveries.all, &deliveries.heard, rtt)
 }
 
 /// The shortest time from a transmission to an ACK of exactly its end, among data sent once.
@@ -87,7 +85,9 @@ fn smallest_rtt(record: &Record) -> Duration {
 
 struct Deliveries<'a> {
     record: &'a Record,
-    verdicts: HashMap<u64, Verdict>,
+    verdicts: &'a HashMap<u64, Verdict>,
+    /// Transmissions that did not arrive, because a later one of the same data was needed; empty: unknown.
+    replaced: Vec<bool>,
     all: Vec<Transmission>,
     /// The frame of each.
     frames: Vec<u64>,
@@ -96,13 +96,52 @@ struct Deliveries<'a> {
     pieces: Vec<Piece>,
     nxt: Offset,
     una: Offset,
-    edge: Option<Offset>,
     rtt: Duration,
     /// Without SACK: the transmission that the next duplicate ACK stands for, at least.
     next_duplicate: usize,
 }
 
-impl Deliveries<'_> {
+impl<'a> Deliveries<'a> {
+    fn new(
+        record: &'a Record,
+        verdicts: &'a HashMap<u64, Verdict>,
+        rtt: Duration,
+        replaced: Vec<bool>,
+    ) -> Self {
+        Self {
+            record,
+            verdicts,
+            replaced,
+            all: Vec::new(),
+            frames: Vec::new(),
+            heard: Vec::new(),
+            pieces: Vec::new(),
+            nxt: Offset::SYN,
+            una: Offset::SYN,
+            rtt,
+            next_duplicate: 0,
+        }
+    }
+
+    /// For each transmission, whether a later one of the same data was needed.
+    fn replaced(&self) -> Vec<bool> {
+        let mut replaced = vec![false; self.all.len()];
+        for piece in &self.pieces {
+            let is_needed =
+                |copy: &usize| self.verdicts.get(&self.frames[*copy]) == Some(&Verdict::Needed);
+            let last_needed = piece.copies.iter().rposition(is_needed).unwrap_or(0);
+            for &copy in &piece.copies[..last_needed] {
+                // A segment of several parts may have delivered others of them.
+                replaced[copy] |= self.all[copy].span.end <= piece.span.end;
+            }
+        }
+        replaced
+    }
+
+    fn is_replaced(&self, index: usize) -> bool {
+        self.replaced.get(index).copied().unwrap_or(false)
+    }
+
     fn on_sent(&mut self, packet: &Seen) {
         let is_probe = packet.span.end <= self.una && packet.span.len() <= 1;
         if packet.span.is_empty() || is_probe {
@@ -176,12 +215,15 @@ impl Deliveries<'_> {
         }
         let is_pure = packet.span.is_empty();
         let in_order = was_in_order && beyond.is_empty();
+        // Linux's receiver may repeat a block that the ACK covers (`tcp_fin`): a duplicate is reported only of
+        // what was sent again.
+        let duplicate = duplicate.and_then(|block| self.duplicate_arrival(block, packet.at));
+        let by_duplicate = duplicate.is_some();
         let trigger = match duplicate {
-            Some(duplicate) => self.duplicate_arrival(duplicate, packet.at),
+            Some(copy) => Some(copy),
             None if newly.is_empty() => self.next_of_duplicate_acks(packet, ack),
             None => newly.iter().copied().max(),
         };
-        let by_duplicate = duplicate.is_some();
         for index in newly {
             let is_trigger = Some(index) == trigger && is_pure;
             self.heard[index] = Some(Heard {
@@ -201,7 +243,6 @@ impl Deliveries<'_> {
             self.all[index].fate = self.arrived(index, packet.at);
         }
         self.una = self.una.max(ack);
-        self.edge = packet.edge.or(self.edge);
     }
 
     /// Some delivered piece beyond the cumulative ACK.
@@ -232,8 +273,11 @@ impl Deliveries<'_> {
                 }
             }
             self.pieces[i].is_delivered = true;
-            self.all[arrived].fate = self.arrived(arrived, at);
-            newly.push(arrived);
+            // Without SACK, a duplicate ACK may have shown it before.
+            if self.heard[arrived].is_none() {
+                self.all[arrived].fate = self.arrived(arrived, at);
+                newly.push(arrived);
+            }
         }
     }
 
@@ -267,7 +311,7 @@ impl Deliveries<'_> {
     }
 
     /// The transmission whose arrival the receiver reports as a duplicate.
-    fn duplicate_arrival(&mut self, duplicate: Span, at: Instant) -> Option<usize> {
+    fn duplicate_arrival(&self, duplicate: Span, at: Instant) -> Option<usize> {
         let piece = self.pieces.get(self.first_piece(duplicate.start))?;
         let unheard = piece.copies.iter().copied().filter(|copy| {
             self.heard[*copy].is_none() && self.all[*copy].sent + self.rtt.mul_f64(0.9) <= at
@@ -277,11 +321,8 @@ impl Deliveries<'_> {
 
     /// The transmission that a duplicate ACK without SACK stands for.
     fn next_of_duplicate_acks(&mut self, packet: &Seen, ack: Offset) -> Option<usize> {
-        let is_duplicate = packet.span.is_empty()
-            && ack == self.una
-            && ack < self.nxt
-            && packet.edge == self.edge
-            && !self.record.agreed.sack;
+        let is_duplicate =
+            packet.span.is_empty() && ack == self.una && ack < self.nxt && !self.record.agreed.sack;
         if !is_duplicate {
             return None;
         }
@@ -289,8 +330,9 @@ impl Deliveries<'_> {
         let from = hole.copies.first()? + 1;
         let index = (from.max(self.next_duplicate)..self.all.len()).find(|i| {
             self.heard[*i].is_none()
+                && !self.is_replaced(*i)
                 && self.all[*i].span.start > self.una
-                && self.all[*i].sent < packet.at
+                && self.all[*i].sent + self.rtt.mul_f64(0.9) <= packet.at
         })?;
         self.next_duplicate = index + 1;
         Some(index)

@@ -7,7 +7,7 @@
 use super::super::source::{Directions, Source};
 use super::connection::{CaptureConnection, Ends, RetransmissionsByFrame};
 use crate::analysis::ConnectionRow;
-use crate::reread::{Sought, TakesPackets, read_connections};
+use crate::reread::{Also, Sought, TakesPackets, read_both};
 use recoup_draw::sequence::{Panel, SequenceScale};
 use recoup_trace::finding::{self, Identification, Tally, Verdict};
 use recoup_trace::read::{CapturedPacket, PacketSource};
@@ -47,14 +47,25 @@ pub fn draw_connections<S: PacketSource>(
     most_packets: usize,
     go_on: impl FnMut(&S) -> bool,
 ) -> Vec<Source> {
+    draw_and(source, rows, directions, most_packets, None, go_on)
+}
+
+/// The same, with other connections that are read as well.
+pub(super) fn draw_and<S: PacketSource>(
+    source: S,
+    rows: &[ConnectionRow],
+    directions: Directions,
+    most_packets: usize,
+    also: Option<Also<'_>>,
+    go_on: impl FnMut(&S) -> bool,
+) -> Vec<Source> {
     let sought = rows.iter().map(|(connection, _)| Sought {
         endpoints: connection.endpoints,
         frames: connection.frames.clone(),
         point: &connection.capture_point,
     });
-    let sought: Vec<_> = sought.collect();
     let mut drawings = Drawings::new(rows, most_packets);
-    read_connections(source, &sought, &mut drawings, go_on);
+    read_both(source, sought.collect(), &mut drawings, also, go_on);
     let drawings = drawings.kept.into_iter().zip(rows);
     drawings
         .map(|(drawing, row)| drawing.finish(row, directions))

@@ -30,7 +30,7 @@ const SENDER: &str = "caps/linux-3.17-sender.pcap";
 
 /// The only capture of an answer.
 fn answer(dir: &Folder, args: &[&str]) -> Value {
-    let args = [&["whatif"], args, &["--format", "json"]].concat();
+    let args = [&["whatif", "--quiet"], args, &["--format", "json"]].concat();
     let document = dir.recoup(&args).json();
     assert_eq!(document["schema"], "recoup.whatif");
     document["captures"][0].clone()
@@ -70,7 +70,7 @@ fn losses_by_position_need_no_draws_and_the_prediction_is_what_a_simulation_find
 #[test]
 fn fates_that_the_capture_does_not_hold_are_drawn_alike_on_any_number_of_threads() {
     let dir = captured("drop=bernoulli:0.1");
-    let args = [SENDER, "--try", "+slp", "--connections", "--draws", "4"];
+    let args = [SENDER, "--try", "rfc6675", "--connections", "--draws", "4"];
     let found = |more: &[&str]| answer(&dir, &[&args, more].concat());
     let one = found(&["--threads", "1"]);
     let drawn = number(&one["results"][0]["drawn_connections"]);
@@ -98,7 +98,7 @@ fn a_capture_at_the_receiver_is_refused_by_name() {
     let refused = &found["refused"][0];
     assert_eq!(refused["reason"], "captured_at_receiver", "{found}");
     assert_eq!(refused["connections"], 12);
-    let text = dir.recoup(&["whatif", capture]).printed();
+    let text = dir.recoup(&["whatif", capture, "--quiet"]).printed();
     assert!(text.contains("No connection could be run again."), "{text}");
     assert!(
         text.contains("captured at the receiver of its data (12)"),

@@ -2,6 +2,7 @@
 
 use recoup_lab::settings::Settings;
 use recoup_path::{HopSpec, LinkTrace, PathSpec, Queue};
+use recoup_units::FlowId;
 use std::path::Path;
 
 /// A network and its flows. Each flow has its own round-trip time, length and receiver.
@@ -41,9 +42,15 @@ const SEGMENTS: (f64, f64) = (10.0, 100.0);
 /// The receivers' ways to acknowledge.
 const ACKS: [&str; 3] = ["quick", "delayed", "linux"];
 
+/// Flows of one client's address in simulated captures.
+const FLOWS_PER_ADDRESS: u64 = 60_000;
+
 /// How often the delays of a network with stalls repeat.
 const STALL_PERIOD_MS: u64 = 4000;
 
+/// A path without a rate carries all packets of a flight at one instant. Linux's RACK then ignores some SACKs of
+/// probes, see docs/stages.md.
+const FAST: (&str, &str) = ("rate", "100Mbit");
 const WHEEL: (&str, &str) = ("timers", "linux-wheel:250");
 const REQUEST: (&str, &str) = ("request", "300B");
 const CLOSE: (&str, &str) = ("close", "true");
@@ -67,18 +74,21 @@ const fn independent(probability: f64) -> Option<Drawn> {
 }
 
 const SIMULATED_NETWORKS: &[Network] = &[
-    network("random 1 %", &[("drop", "bernoulli:1%"), WHEEL, REQUEST]),
+    network(
+        "random 1 %",
+        &[("drop", "bernoulli:1%"), FAST, WHEEL, REQUEST],
+    ),
     network("random 3 %", &[("drop", "bernoulli:3%"), CLOSE]),
     network(
         "bursts",
-        &[("drop", "gilbert-elliott:0.03,0.6,0.4"), WHEEL, CLOSE],
+        &[("drop", "gilbert-elliott:0.03,0.6,0.4"), FAST, WHEEL, CLOSE],
     ),
     network("tail", &[("drop", "tail:1"), REQUEST]),
     network("third segment", &[("drop", "data:3"), WHEEL]),
     network("two segments", &[("drop", "data:9-10"), CLOSE]),
     network(
         "lost retransmission",
-        &[("drop", "data:5,data:5@2"), WHEEL, REQUEST],
+        &[("drop", "data:5,data:5@2"), FAST, WHEEL, REQUEST],
     ),
     network(
         "small queue",
@@ -95,7 +105,11 @@ const SIMULATED_NETWORKS: &[Network] = &[
     ),
     network(
         "lost ACKs",
-        &[("drop", "down:bernoulli:1%,up:bernoulli:10%"), REQUEST],
+        &[
+            ("drop", "down:bernoulli:1%,up:bernoulli:10%"),
+            FAST,
+            REQUEST,
+        ],
     ),
     network(
         "reordering",
@@ -121,17 +135,14 @@ const SIMULATED_PAIRS: [Pair; 6] = [
     pair("linux-6", "linux-6+slp"),
 ];
 
-/// A path without a rate makes Linux's RACK ignore some SACKs of probes, see docs/stages.md.
-const KERNEL_RATE: (&str, &str) = ("rate", "100Mbit");
-
 const KERNEL_NETWORKS: &[Network] = &[
     Network {
         drawn: independent(0.01),
-        ..network("random 1 %", &[KERNEL_RATE, REQUEST])
+        ..network("random 1 %", &[FAST, REQUEST])
     },
     Network {
         drawn: independent(0.03),
-        ..network("random 3 %", &[KERNEL_RATE])
+        ..network("random 3 %", &[FAST])
     },
     Network {
         drawn: Some(Drawn {
@@ -139,14 +150,14 @@ const KERNEL_NETWORKS: &[Network] = &[
             continues: 0.5,
             again: 0.05,
         }),
-        ..network("bursts", &[KERNEL_RATE, CLOSE])
+        ..network("bursts", &[FAST, CLOSE])
     },
-    network("tail", &[("drop", "tail:1"), KERNEL_RATE, REQUEST]),
-    network("three of the tail", &[("drop", "tail:3"), KERNEL_RATE]),
-    network("two segments", &[("drop", "data:9-10"), KERNEL_RATE, CLOSE]),
+    network("tail", &[("drop", "tail:1"), FAST, REQUEST]),
+    network("three of the tail", &[("drop", "tail:3"), FAST]),
+    network("two segments", &[("drop", "data:9-10"), FAST, CLOSE]),
     Network {
         drawn: independent(0.005),
-        ..network("reordering", &[("reorder", "down:3%:30ms"), KERNEL_RATE])
+        ..network("reordering", &[("reorder", "down:3%:30ms"), FAST])
     },
     network(
         "small queue",
@@ -184,6 +195,8 @@ const fn pair(base: &'static str, other: &'static str) -> Pair {
 
 /// A flow of a network.
 pub struct Flow {
+    /// Its number in the simulator, which places each kind of receiver at an address of its own.
+    pub id: FlowId,
     pub settings: Settings,
     pub path: PathSpec,
 }
@@ -198,7 +211,8 @@ impl Network {
         let mut settings = Settings::default();
         let rtt = between(RTT_MS, spread(number, 0));
         let segments = between(SEGMENTS, spread(number, 1)).round();
-        let ack = ACKS[(number % ACKS.len() as u64) as usize];
+        let receiver = number % ACKS.len() as u64;
+        let ack = ACKS[receiver as usize];
         let own = [
             ("rtt", &*format!("{rtt:.1}ms")),
             ("segments", &*format!("{segments}")),
@@ -217,7 +231,11 @@ impl Network {
         if self.stalls {
             path.down.insert(0, stalls(number, rtt));
         }
-        Flow { settings, path }
+        Flow {
+            id: FlowId(number + receiver * FLOWS_PER_ADDRESS),
+            settings,
+            path,
+        }
     }
 }
 

@@ -5,7 +5,6 @@ use super::truth::{Cost, Run, Stage};
 use recoup_lab::capture::{Capture, CapturePaths};
 use recoup_recovery::Profile;
 use recoup_sim::{NoObserver, Simulation};
-use recoup_units::FlowId;
 use std::fs;
 use std::path::Path;
 
@@ -34,10 +33,9 @@ impl Stage for Simulator {
             let mut spec = flow.settings.flow(&client);
             spec.server = flow.settings.flow(&server).server;
             let mut simulation = Simulation::new(&flow.path).expect("a path");
-            let flow = FlowId(number);
             let record = match &mut capture {
-                Some(capture) => simulation.run(&spec, SEED, flow, capture),
-                None => simulation.run(&spec, SEED, flow, &mut NoObserver),
+                Some(capture) => simulation.run(&spec, SEED, flow.id, capture),
+                None => simulation.run(&spec, SEED, flow.id, &mut NoObserver),
             };
             Cost::from(&record)
         };
