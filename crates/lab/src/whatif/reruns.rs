@@ -51,8 +51,10 @@ pub(super) struct Rerun {
     pub base: usize,
     /// Whether the network lost one of its packets.
     pub is_lossy: bool,
-    /// Its duration in the capture.
+    /// From its first packet in the capture to the ACK of the last data.
     pub recorded_ms: f64,
+    /// How much later the base run ends.
+    pub error_ms: f64,
     /// The flow completion time of the base run.
     pub base_fct_ms: f64,
     /// Bytes, retransmissions and spurious ones of the base run.
@@ -200,6 +202,7 @@ impl Plan<'_> {
             base: order[reproduced.profile],
             is_lossy: recorded.has_loss(),
             recorded_ms: millis(recorded.duration()),
+            error_ms: millis(reproduced.base.duration) - millis(recorded.duration()),
             base_fct_ms: millis(base_fct),
             bytes: reproduced.base.bytes_sent,
             retransmissions: reproduced.base.retransmissions,
@@ -334,6 +337,7 @@ pub(super) mod tests {
             base: 0,
             is_lossy: true,
             recorded_ms: base_fct_ms,
+            error_ms: 0.0,
             base_fct_ms,
             bytes: 10_000,
             retransmissions: 1,
