@@ -13,7 +13,7 @@ mod traffic;
 pub use text::{InferredScenario, InferredSetting};
 
 use super::bases::Bases;
-use super::candidates::Candidates;
+use super::candidates::{Candidates, Sample};
 use super::gather::{Gathering, sought};
 use super::reasons::Reasons;
 use super::reruns::Task;
@@ -30,7 +30,7 @@ use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, Ordering};
 use thiserror::Error;
 
-/// The most connections that a scenario is inferred from. Of more, every n-th is.
+/// The most connections that a scenario is inferred from: a sample of more.
 const MOST_CONNECTIONS: usize = 2_000;
 
 /// Transmissions that are kept, about 100 bytes each. Connections beyond are left out.
@@ -70,7 +70,13 @@ pub fn infer_scenario<S: PacketSource, T: PacketSource>(
     watch: Watch<'_>,
 ) -> Result<Analyzed<InferredScenario>, InferenceError> {
     let go_on = |source: &S| (watch.bytes)(source.taken());
-    let analyzed = analysis::run(capture, first, settings, Candidates::default, go_on)?;
+    let candidates = || {
+        Candidates::new(Sample {
+            most: MOST_CONNECTIONS,
+            ..Sample::default()
+        })
+    };
+    let analyzed = analysis::run(capture, first, settings, candidates, go_on)?;
     let scenario = from_candidates(&analyzed, again, settings, watch)?;
     Ok(Analyzed {
         capture: analyzed.capture,
@@ -124,7 +130,7 @@ fn from_candidates<T: PacketSource>(
     scenario.about = format!("the typical connection of {capture}");
     scenario.about_source = sources(capture, used.len(), found.connections, sender, &refused);
     scenario.left_out = vec![
-        "Not in this scenario: how connections differ from each other, delays that vary without a bottleneck, cross traffic, and receive windows.".into(),
+        "Not in this scenario: how connections differ from each other, delays that vary without a bottleneck, cross traffic, duplicated packets, and receive windows.".into(),
     ];
     Ok(scenario)
 }
@@ -141,12 +147,11 @@ fn read_facts<T: PacketSource>(
     let candidates = &analyzed.findings.rows;
     let mut refused = analyzed.findings.refused.clone();
     let mut all: Vec<Facts> = Vec::new();
-    let chosen = spread(candidates.len());
-    if chosen.is_empty() {
+    if candidates.is_empty() {
         return Ok((all, refused));
     }
     let count = AtomicU64::new(0);
-    let goes_on = || (watch.reruns)(count.load(Ordering::Relaxed), chosen.len() as u64);
+    let goes_on = || (watch.reruns)(count.load(Ordering::Relaxed), candidates.len() as u64);
     let mut kept = 0;
     let batch = |tasks: Vec<Task>| {
         let one = |rerunner: &mut Rerunner, i: usize| {
@@ -169,8 +174,8 @@ fn read_facts<T: PacketSource>(
         }
     };
     let read = |source: T, go_on: &mut dyn FnMut(&T) -> bool| {
-        let mut gathering = Gathering::new(chosen.clone(), batch);
-        read_connections(source, &sought(candidates, &chosen), &mut gathering, go_on);
+        let mut gathering = Gathering::new(batch);
+        read_connections(source, &sought(candidates), &mut gathering, go_on);
         gathering.finish()
     };
     let ((given_up, _), _) = read_again(analyzed, again, &|_| goes_on(), read)?;
@@ -178,12 +183,6 @@ fn read_facts<T: PacketSource>(
         refused.add("too_large", "its packets take up too much memory");
     }
     Ok((all, refused))
-}
-
-/// The places of the connections that are used, evenly spread over all of them.
-fn spread(all: usize) -> Vec<usize> {
-    let used = all.min(MOST_CONNECTIONS);
-    (0..used).map(|i| i * all / used.max(1)).collect()
 }
 
 /// The name of a capture without its folder.

@@ -16,10 +16,10 @@ mod prediction;
 mod simulated;
 mod truth;
 
-use comparison::{Cell, Summary};
+use comparison::{Cell, Summary, flow_table};
 use kernel::Kernel;
 use networks::{KERNEL, Network, Pair, SIMULATED};
-use prediction::predict;
+use prediction::{Predicted, predict};
 use simulated::Simulator;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -55,9 +55,11 @@ impl Folder {
         }
     }
 
-    fn keep(&self, truth: &Truth<'_>) {
+    fn keep(&self, truth: &Truth<'_>, predicted: &Predicted) {
         if let Self::Kept(path) = self {
             truth.write(path);
+            let table = path.join(truth.name()).join("predicted.tsv");
+            std::fs::write(table, flow_table(truth, predicted)).expect("a table");
         }
     }
 }
@@ -77,10 +79,11 @@ fn compare(stage: impl Stage, network: &Network, pairs: &[Pair], flows: u64) -> 
         let tried: Vec<&str> = of_base().map(|truth| truth.pair.other).collect();
         let capture = reruns.capture(base);
         let predicted = predict(&capture, &tried);
-        let predicted = of_base().zip(&predicted);
-        cells.extend(predicted.map(|(truth, predicted)| Cell::new(truth, predicted)));
+        for (truth, predicted) in of_base().zip(&predicted) {
+            cells.push(Cell::new(truth, predicted));
+            folder.keep(truth, predicted);
+        }
     }
-    truths.iter().for_each(|truth| folder.keep(truth));
     cells
 }
 
@@ -120,35 +123,4 @@ fn all_kernel_predictions() {
         cells.collect::<Vec<_>>()
     });
     print(&cells);
-}
-
-#[test]
-#[ignore = "scratch"]
-fn write_simulated() {
-    let folder = Folder::new();
-    for network in SIMULATED.networks {
-        let bases: Vec<&str> = SIMULATED.pairs.iter().map(|pair| pair.base).collect();
-        let mut reruns = Reruns::new(Simulator, network, FLOWS, &bases, folder.path());
-        for pair in SIMULATED.pairs {
-            println!("{}", reruns.truth(pair).write(folder.path()));
-        }
-    }
-}
-
-#[test]
-#[ignore = "scratch"]
-fn write_kernel() {
-    let folder = Folder::new();
-    std::thread::scope(|scope| {
-        for network in KERNEL.networks {
-            let folder = &folder;
-            scope.spawn(move || {
-                let bases: Vec<&str> = KERNEL.pairs.iter().map(|pair| pair.base).collect();
-                let mut reruns = Reruns::new(Kernel, network, KERNEL_FLOWS, &bases, folder.path());
-                for pair in KERNEL.pairs {
-                    println!("{}", reruns.truth(pair).write(folder.path()));
-                }
-            });
-        }
-    });
 }

@@ -10,6 +10,7 @@ use recoup_tcp::flow::{Host, Script};
 use recoup_units::Offset;
 use recoup_whatif::transmission::Transmission;
 use recoup_whatif::{AckHabit, Rerunner, Unsuitable, record};
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,6 +30,8 @@ pub(super) struct Facts {
     /// What both ends wrote; `None` if no rerun reproduces the connection.
     pub traffic: Option<Traffic>,
     pub has_loss: bool,
+    /// How much of the sender's stream the peer had received when it wrote.
+    pub replied_at: BTreeSet<Offset>,
 }
 
 /// What both ends of a connection wrote.
@@ -78,6 +81,12 @@ impl Facts {
             first_flight: recorded.first_flight(),
             transmissions: recorded.transmissions().to_vec(),
             has_loss: recorded.has_loss(),
+            replied_at: recorded
+                .peer_script()
+                .writes
+                .iter()
+                .map(|write| Offset::DATA + write.when.received)
+                .collect(),
             traffic,
         })
     }

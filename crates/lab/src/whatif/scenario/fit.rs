@@ -29,11 +29,14 @@ const MOST_OF_PATH: usize = 50;
 /// the first 16.
 const SHOW_DELAYS: u32 = 32;
 
-/// A share of held or duplicated packets that is not worth a setting.
-const LEAST_SHARE: f64 = 0.0005;
+/// A share of held packets that is not worth a setting.
+const LEAST_HELD: f64 = 0.0005;
 
 /// A profile of fewer lossy connections than this share is not listed.
 const LEAST_PROFILE: f64 = 0.1;
+
+/// The profile of senders that show none.
+const TODAY: &str = "linux-6";
 
 type Bottlenecks = HashMap<IpAddr, Option<Bottleneck>>;
 
@@ -48,7 +51,6 @@ pub(super) fn fit(all: &[&Facts], sender: Host, known: &[Profile]) -> InferredSc
     settings.extend(traffic(all));
     settings.extend(drops(all, sender, limited.is_some(), &bottlenecks));
     settings.extend(reordering(all, sender.sends()));
-    settings.extend(duplicates(all, sender.sends()));
     settings.push(acks(all));
     let profiles = profiles(all, known);
     settings.extend(initial_window(all, &profiles.0));
@@ -310,7 +312,7 @@ fn reordering(all: &[&Facts], direction: Direction) -> Option<InferredSetting> {
     let holds: Vec<Duration> = holds.collect();
     let count = arrivals().count();
     let share = holds.len() as f64 / count.max(1) as f64;
-    if share < LEAST_SHARE {
+    if share < LEAST_HELD {
         return None;
     }
     let why_holds = holds.len();
@@ -322,22 +324,6 @@ fn reordering(all: &[&Facts], direction: Direction) -> Option<InferredSetting> {
         "Later packets overtook {why_holds} of {count} packets, which took {low:.1}, {median:.1}, {high:.1} ms longer (5, 50, 95 %)."
     );
     Some(setting("reorder", one_way(direction, value), why))
-}
-
-fn duplicates(all: &[&Facts], direction: Direction) -> Option<InferredSetting> {
-    let arrivals = all
-        .iter()
-        .flat_map(|facts| &facts.transmissions)
-        .filter_map(|sent| sent.arrival());
-    let (mut count, mut doubled) = (0_u64, 0_u64);
-    for arrival in arrivals {
-        count += 1;
-        doubled += u64::from(arrival.duplicates > 0);
-    }
-    let share = doubled as f64 / count.max(1) as f64;
-    let why = format!("The network duplicated {doubled} of {count} packets.");
-    let value = one_way(direction, probability(share));
-    (share >= LEAST_SHARE).then(|| setting("duplicate", value, why))
 }
 
 fn acks(all: &[&Facts]) -> InferredSetting {
@@ -391,8 +377,8 @@ fn profiles(all: &[&Facts], known: &[Profile]) -> (Vec<String>, String) {
     };
     let found: Vec<_> = counts.iter().filter_map(named).collect();
     if found.is_empty() {
-        let why = "No loss shows which loss recovery the senders have.";
-        return (vec![Profile::default().to_string()], why.into());
+        let why = "No loss shows which loss recovery the senders have: this is today's Linux.";
+        return (vec![TODAY.into()], why.into());
     }
     let each = found
         .iter()

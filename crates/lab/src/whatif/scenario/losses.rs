@@ -83,14 +83,21 @@ pub(super) fn of_packets<'a>(
     Some(rule)
 }
 
-/// The losses of the peer's ACKs, as far as the ACKs that came show them.
+/// The losses of the peer's ACKs. They show where receivers acknowledge each segment: there, a segment that
+/// arrived and has no ACK of its own lost it.
 pub(super) fn of_acks(all: &[&Facts]) -> Option<Rule> {
     let mut count = Count::default();
-    for facts in all {
-        for arrival in facts.transmissions.iter().filter_map(|sent| sent.arrival()) {
-            count.sent += u64::from(arrival.ack.is_some() || arrival.ack_lost);
-            count.lost += u64::from(arrival.ack.is_none() && arrival.ack_lost);
-        }
+    for facts in all.iter().filter(|facts| !facts.habit.delays) {
+        // The ACK of a SYN or of the end of a response may go with data, and the ACK of a segment out of
+        // order with the next one.
+        let data = facts
+            .transmissions
+            .iter()
+            .filter(|sent| sent.span.start >= Offset::DATA);
+        let data = data.filter(|sent| !facts.replied_at.contains(&sent.span.end));
+        let arrivals = data.filter_map(|sent| sent.arrival());
+        let in_order = arrivals.filter(|arrival| arrival.in_order);
+        in_order.for_each(|arrival| count.add(arrival.ack.is_none()));
     }
     let share = count.share();
     (count.lost >= FEW as u64 && share >= LEAST_ACK_LOSS).then(|| Rule {

@@ -3,7 +3,7 @@
 use super::*;
 use crate::capture::{Capture, CapturePaths};
 use crate::scenario::Scenario;
-use recoup_sim::Simulation;
+use recoup_sim::{NoObserver, Simulation};
 use recoup_trace::read::Reader;
 use recoup_units::FlowId;
 use std::path::{Path, PathBuf};
@@ -70,6 +70,17 @@ fn again(scenario: &Scenario) -> (Scenario, String) {
     (read, text)
 }
 
+/// The mean completion time of so many flows, in seconds.
+fn mean_fct(scenario: &Scenario, flows: u64) -> f64 {
+    let spec = scenario.settings.flow(&scenario.profiles[0]);
+    let mut simulation = Simulation::new(&scenario.settings.path().unwrap()).unwrap();
+    let fct = |flow| {
+        let record = simulation.run(&spec, 9, FlowId(flow), &mut NoObserver);
+        record.fct.unwrap().as_secs_f64()
+    };
+    (0..flows).map(fct).sum::<f64>() / flows as f64
+}
+
 #[track_caller]
 fn assert_settings(read: &Scenario, text: &str, expected: &[(&str, &str)]) {
     for (key, value) in expected {
@@ -102,12 +113,15 @@ fn rtt_sizes_think_times_and_mss_come_back() {
 }
 
 #[test]
-fn lost_positions_come_back_and_the_profile_that_repaired_them() {
+fn lost_positions_come_back_and_a_profile_that_repairs_them_alike() {
     for drop in ["tail:2", "data:5,data:7"] {
         let settings = [("drop", drop)];
-        let (read, text) = again(&scenario("linux-3.17", 8, &settings));
+        let original = scenario("linux-3.17", 8, &settings);
+        let (read, text) = again(&original);
         assert_settings(&read, &text, &settings);
-        assert_eq!(read.profiles[0].to_string(), "linux-3.17", "{text}");
+        // Other profiles repair these losses in the same way.
+        assert!(text.contains("reruns reproduce 8 as"), "{text}");
+        assert_eq!(mean_fct(&read, 1), mean_fct(&original, 1), "{text}");
     }
 }
 
@@ -129,7 +143,7 @@ fn loss_processes_come_back() {
         ("exchanges", "300B>300kB"),
         ("drop", "gilbert-elliott:0.005,0.4"),
     ];
-    let (read, text) = again(&scenario("linux-6", 60, &settings));
+    let (read, text) = again(&scenario("linux-6", 240, &settings));
     let drop = read.settings.get("drop").unwrap();
     assert!(drop.starts_with("gilbert-elliott:"), "{text}");
     let found = numbers(&drop);
@@ -138,12 +152,11 @@ fn loss_processes_come_back() {
 }
 
 #[test]
-fn lost_acks_reordering_and_duplicates_come_back() {
+fn lost_acks_and_reordering_come_back() {
     let settings = [
         ("exchanges", "300B>300kB"),
         ("drop", "up:bernoulli:0.03"),
         ("reorder", "down:0.01:8ms"),
-        ("duplicate", "down:0.01"),
     ];
     let (read, text) = again(&scenario("linux-6", 40, &settings));
     let get = |key: &str| read.settings.get(key).unwrap();
@@ -159,10 +172,6 @@ fn lost_acks_reordering_and_duplicates_come_back() {
     );
     assert!(
         (reorder.extra.as_secs_f64() / 0.008 - 1.0).abs() < 0.3,
-        "{text}"
-    );
-    assert!(
-        (read.settings.duplicate.down.get() / 0.01 - 1.0).abs() < 0.5,
         "{text}"
     );
 }
@@ -210,16 +219,7 @@ fn a_scenario_that_was_inferred_takes_as_long_as_the_capture() {
         ],
     );
     let (read, text) = again(&original);
-    let mean = |scenario: &Scenario| {
-        let spec = scenario.settings.flow(&scenario.profiles[0]);
-        let mut simulation = Simulation::new(&scenario.settings.path().unwrap()).unwrap();
-        let fct = |flow| {
-            let record = simulation.run(&spec, 9, FlowId(flow), &mut recoup_sim::NoObserver);
-            record.fct.unwrap().as_secs_f64()
-        };
-        (0..500).map(fct).sum::<f64>() / 500.0
-    };
-    let [was, is] = [&original, &read].map(mean);
+    let [was, is] = [&original, &read].map(|one| mean_fct(one, 500));
     assert!((is / was - 1.0).abs() < 0.1, "{was} s, {is} s in\n{text}");
 }
 
@@ -231,11 +231,4 @@ fn a_capture_at_the_receiver_is_refused_in_one_line() {
     let error = infer(&paths.client).unwrap_err().to_string();
     let why = "no scenario can be inferred: of 3 connections, 3 cannot be used because: captured at the receiver of its data";
     assert!(error.ends_with(why) && !error.contains('\n'), "{error}");
-}
-
-#[test]
-fn connections_are_spread_evenly() {
-    assert_eq!(spread(3), [0, 1, 2]);
-    let many = spread(10_000);
-    assert_eq!((many.len(), many[1], many[1999]), (2000, 5, 9995));
 }

@@ -17,12 +17,11 @@ const MOST_WIDER: f64 = 2.0;
 pub struct Cell {
     pub name: String,
     pub flows: u64,
-    /// Flows that were predicted. The other fields are about these.
-    pub predicted: u64,
     /// Flows that were reported apart, and those that were refused.
     pub apart: u64,
     pub refused: u64,
-    /// The true mean flow completion time under the base, in ms.
+    /// The true mean flow completion time under the base, in ms. This and the other values are of the flows
+    /// that were predicted.
     pub fct_ms: f64,
     /// The true mean change, in ms.
     pub truth: Mean,
@@ -78,7 +77,6 @@ impl Cell {
         Self {
             name: truth.name(),
             flows: truth.flows.len() as u64,
-            predicted: known.len() as u64,
             apart: count(&predicted.apart),
             refused: count(&predicted.refused),
             fct_ms: mean(known.iter().map(|flow| flow.base.fct_ms)).mean,
@@ -170,6 +168,28 @@ impl fmt::Display for Cell {
         let missed: Vec<&str> = missed.map(|(_, what)| *what).collect();
         write!(f, " {}", missed.join(", "))
     }
+}
+
+/// A line for each flow: its truth and its prediction, to look into errors.
+pub fn flow_table(truth: &Truth<'_>, predicted: &Predicted) -> String {
+    let mut table = String::from(
+        "flow\trtt_ms\tbase_fct_ms\tbase_rerun_fct_ms\tchange_ms\tpredicted_change_ms\tdrawn\n",
+    );
+    for (number, flow) in (0..).zip(&truth.flows) {
+        let (rtt, fct, change) = (flow.rtt_ms, flow.base.fct_ms, flow.change_ms());
+        let line = match predicted.connections.get(&number) {
+            None => format!("{number}\t{rtt}\t{fct:.3}\t\t{change:.3}\t\t\n"),
+            Some(Connection {
+                change_ms,
+                base_fct_ms,
+                is_drawn,
+            }) => format!(
+                "{number}\t{rtt}\t{fct:.3}\t{base_fct_ms:.3}\t{change:.3}\t{change_ms:.3}\t{is_drawn}\n"
+            ),
+        };
+        table.push_str(&line);
+    }
+    table
 }
 
 /// Over many cells.
