@@ -28,6 +28,7 @@
 mod alternatives;
 mod answer;
 mod bases;
+mod bottlenecks;
 mod candidates;
 mod changes;
 mod columns;
