@@ -6,6 +6,7 @@
 
 pub mod analyze;
 pub mod explain;
+pub mod infer;
 pub mod paper;
 pub mod plot;
 pub mod run;

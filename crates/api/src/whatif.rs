@@ -105,7 +105,7 @@ fn of_one(
     })
 }
 
-fn watched<R>(
+pub(crate) fn watched<R>(
     name: &str,
     size: Option<u64>,
     progress: &dyn RerunProgress,

@@ -74,7 +74,7 @@ enum Command {
     /// Receive streams of bytes from TCP clients, with Recoup's TCP over a TUN device
     #[cfg(target_os = "linux")]
     Receive(receive::Args),
-    /// List the built-in scenarios or show one
+    /// List the built-in scenarios, show one, or infer one from a capture
     Scenario(scenario::Args),
     /// Describe one profile, or list all profiles and mechanisms, with each value and its source
     Profiles(profiles::Args),

@@ -1,5 +1,7 @@
 //! `recoup scenario`.
 
+mod from;
+
 use crate::Failure;
 use crate::output::print;
 use clap::Subcommand;
@@ -21,6 +23,8 @@ enum Command {
         /// A built-in scenario's name
         name: String,
     },
+    /// Print a scenario like the network, traffic and hosts of a capture
+    From(from::Args),
 }
 
 pub fn run(args: &Args) -> Result<(), Failure> {
@@ -31,6 +35,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             let (_, text) = found.ok_or_else(|| ScenarioError::Unknown { name: name.clone() })?;
             print(text)
         }
+        Command::From(args) => from::run(args),
     }
 }
 

@@ -16,7 +16,7 @@ use recoup_table::Part;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-mod progress;
+pub mod progress;
 
 const HELP: &str = "\
 Examples:

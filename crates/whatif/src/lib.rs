@@ -37,8 +37,8 @@ pub mod transmission;
 mod unsuitable;
 
 pub use mismatch::Mismatch;
-pub use receiver::AckHabit;
+pub use receiver::{AckDelays, AckHabit};
 pub use record::{ConnectionPackets, MOST_PACKETS};
 pub use recorded::{Recorded, record};
-pub use rerun::{Outcome, Reproduced, Rerunner};
+pub use rerun::{Outcome, Pacing, Reproduced, Rerunner};
 pub use unsuitable::Unsuitable;

@@ -50,6 +50,15 @@ impl Mismatch {
         }
     }
 
+    /// Whether timers that are rounded in another way may be the reason: little differs.
+    pub(crate) fn may_be_timers(&self) -> bool {
+        match self {
+            Self::NoProfile | Self::Incomplete => false,
+            Self::Retransmissions { missing, added } => missing + added <= 2,
+            Self::Duration { captured, rerun } => captured.abs_diff(*rerun) * 4 <= *captured,
+        }
+    }
+
     /// Compares a rerun with the capture.
     pub(crate) fn check(recorded: &Recorded, rerun: &Outcome, log: &RunLog) -> Result<(), Self> {
         if rerun.fct.is_none() {

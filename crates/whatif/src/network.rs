@@ -122,8 +122,9 @@ impl RecordedNetwork {
     }
 
     /// Becomes the network of another connection. The fates of packets that the capture does not hold are
-    /// drawn from `losses`.
-    pub fn show(&mut self, recorded: &Arc<Recorded>, losses: &LossProcess) {
+    /// drawn from `losses` by `seed`.
+    pub fn show(&mut self, recorded: &Arc<Recorded>, losses: &LossProcess, seed: u64) {
+        self.seed = seed;
         self.recorded = Arc::clone(recorded);
         self.losses.clone_from(losses);
     }
@@ -303,8 +304,7 @@ impl RecordedNetwork {
 }
 
 impl Network for RecordedNetwork {
-    fn begin(&mut self, seed: u64, _: FlowId) {
-        self.seed = seed;
+    fn begin(&mut self, _: u64, _: FlowId) {
         self.copies.begin(&self.recorded);
         self.gate = AckGate::default();
         self.transmitter.begin(self.recorded.queueing.as_ref());

@@ -4,8 +4,10 @@
 //! every second full segment or waits, or every one, as it mostly did (RFC 5681 §4.2).
 
 use crate::record::Record;
+use crate::recorded::Recorded;
 use crate::transmission::{MOST_ACK_DELAY, Transmission};
 use recoup_units::{Instant, Offset};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// How the receiver acknowledges data in order.
@@ -15,6 +17,11 @@ pub struct AckHabit {
     pub delays: bool,
     /// How long it waits.
     pub delay: Duration,
+    /// How long at most a segment waited for an ACK that the receiver did not send for it: the delay is no
+    /// shorter.
+    waited: Duration,
+    /// Whether the connection, or another one of the same path, shows the delay.
+    is_seen: bool,
 }
 
 /// How long receivers wait: Linux at least (TCP_DELACK_MIN), FreeBSD and macOS, Windows.
@@ -34,28 +41,87 @@ impl AckHabit {
         let arrivals = all
             .iter()
             .filter_map(|sent| Some((sent.span.len(), sent.arrival()?)));
-        let mut delays: Vec<Duration> = Vec::new();
+        let mut delays = AckDelays::default();
         let (mut waited, mut at_once) = (0_u32, 0_u32);
         for (len, arrival) in arrivals.filter(|(_, arrival)| arrival.in_order && !arrival.ack_lost)
         {
             let is_full = len >= u64::from(segment_size);
             match arrival.ack {
-                Some(delay) if delay >= LEAST_DELAY => delays.push(delay),
+                Some(delay) if delay >= LEAST_DELAY => delays.add(delay),
                 Some(_) => at_once += u32::from(is_full),
                 None => waited += u32::from(is_full),
             }
         }
-        delays.sort_unstable();
-        let seen = delays.get(delays.len() / 2).copied();
+        let wait = wait.min(MOST_ACK_DELAY);
+        let seen = delays.median(Duration::ZERO);
         let usual = USUAL_DELAYS.into_iter().find(|delay| *delay >= wait);
         Self {
             // Of two segments that one ACK covers, one waited.
-            delays: (waited > 0 && waited * 3 >= at_once) || !delays.is_empty(),
-            delay: seen
-                .or(usual)
-                .unwrap_or(MOST_ACK_DELAY)
-                .max(wait.min(MOST_ACK_DELAY)),
+            delays: (waited > 0 && waited * 3 >= at_once) || seen.is_some(),
+            delay: seen.or(usual).unwrap_or(MOST_ACK_DELAY).max(wait),
+            waited: wait,
+            is_seen: seen.is_some(),
         }
+    }
+
+    /// The delay of a connection that does not show it is the usual one of others that may have the same
+    /// receiver. What it learns first counts.
+    pub(crate) fn learn(&mut self, others: &AckDelays) {
+        if let Some(usual) = others.median(self.waited).filter(|_| !self.is_seen) {
+            self.delay = usual;
+            self.is_seen = true;
+        }
+    }
+}
+
+/// How long receivers delayed ACKs, in ms.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AckDelays {
+    /// How often each delay was seen.
+    seen: BTreeMap<u16, u32>,
+}
+
+impl AckDelays {
+    /// The delays that a connection shows.
+    pub fn of(recorded: &Recorded) -> Self {
+        let arrivals = recorded
+            .transmissions
+            .iter()
+            .filter_map(Transmission::arrival);
+        let delays = arrivals.filter_map(|arrival| arrival.ack.filter(|_| arrival.in_order));
+        let mut all = Self::default();
+        delays
+            .filter(|delay| *delay >= LEAST_DELAY)
+            .for_each(|delay| all.add(delay));
+        all
+    }
+
+    fn add(&mut self, delay: Duration) {
+        let ms = u16::try_from(delay.as_millis()).unwrap_or(u16::MAX);
+        *self.seen.entry(ms).or_default() += 1;
+    }
+
+    /// Adds those of others.
+    pub fn merge(&mut self, others: &Self) {
+        for (ms, count) in &others.seen {
+            let mine = self.seen.entry(*ms).or_default();
+            *mine = mine.saturating_add(*count);
+        }
+    }
+
+    /// The median of the delays that are no shorter than `least`.
+    fn median(&self, least: Duration) -> Option<Duration> {
+        let longer = || {
+            self.seen
+                .range(least.as_millis().min(u16::MAX.into()) as u16..)
+        };
+        let all: u64 = longer().map(|(_, count)| u64::from(*count)).sum();
+        let mut before = 0;
+        let middle = longer().find(|(_, count)| {
+            before += u64::from(**count);
+            before * 2 >= all
+        });
+        middle.map(|(ms, _)| Duration::from_millis((*ms).into()))
     }
 }
 

@@ -5,7 +5,7 @@ use crate::bottleneck::Bottleneck;
 use crate::delays::Delays;
 use crate::loss::LossCounts;
 use crate::network::Queueing;
-use crate::receiver::{AckHabit, Windows};
+use crate::receiver::{AckDelays, AckHabit, Windows};
 use crate::record::{Agreed, ConnectionPackets, FirstFlight, Record};
 use crate::transmission::{Fate, Transmission, Transmissions, transmissions};
 use crate::unsuitable::Unsuitable;
@@ -144,6 +144,12 @@ impl Recorded {
     /// How long a packet without data takes to the receiver.
     pub(crate) fn forth(&self) -> Duration {
         self.delays.least().saturating_sub(self.back)
+    }
+
+    /// Delays the ACKs of reruns as receivers of the same path or capture did, if the connection does not show for
+    /// itself how long.
+    pub fn set_ack_delays(&mut self, others: &AckDelays) {
+        self.habit.learn(others);
     }
 
     /// Lets the packets of reruns pass this bottleneck, which connections of the same path show. What its queue

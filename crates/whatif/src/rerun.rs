@@ -9,7 +9,7 @@ use recoup_recovery::{Mechanisms, Profile};
 use recoup_sim::{FlowSpec, NoObserver, Simulation, TimerModel};
 use recoup_tcp::flow::{FlowRecord, Host, Script, ScriptProgress, Workload};
 use recoup_tcp::{AckPolicy, Config, WindowScaling};
-use recoup_units::{FlowId, Segments};
+use recoup_units::{FlowId, Instant, Segments};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,9 +31,37 @@ pub struct Reproduced {
     pub mechanisms: Mechanisms,
     /// What the rerun under this profile cost.
     pub base: Outcome,
+    /// What sets the pace of new data.
+    pub pacing: Pacing,
     script: Script,
-    initial_window: Segments,
+    setup: Setup,
 }
+
+/// What sets the pace of new data in reruns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Pacing {
+    /// The windows of the sender, by the congestion control of its profile.
+    ByWindow,
+    /// The ACKs that released it in the capture, because its congestion control is another one.
+    AsCaptured,
+}
+
+/// Settings of a sender that are not its profile's.
+#[derive(Clone, Copy, Debug)]
+struct Setup {
+    initial_window: Segments,
+    timers: TimerModel,
+    /// Chooses the phase of the host's clock.
+    phase: u64,
+}
+
+/// How hosts may round their timers, and how many phases of their clocks are tried: Linux's timer wheel has
+/// ticks of 4 or 1 ms.
+const TIMERS: [(TimerModel, u64); 3] = [
+    (TimerModel::Exact, 1),
+    (TimerModel::LinuxWheel { hz: 250 }, 8),
+    (TimerModel::LinuxWheel { hz: 1000 }, 2),
+];
 
 /// What a rerun cost. Counts are those of the sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,6 +78,8 @@ pub struct Outcome {
     pub spurious: u64,
     /// Packets that the capture does not hold, whose fate was drawn.
     pub packets_drawn: u64,
+    /// The duration as [`Recorded::duration`] measures it.
+    pub duration: Duration,
 }
 
 impl Reproduced {
@@ -68,6 +98,7 @@ impl Outcome {
             retransmissions: log.retransmissions.len() as u64,
             spurious: record.spurious,
             packets_drawn: log.drawn,
+            duration: log.last_echo.since(Instant::ZERO),
         }
     }
 }
@@ -79,7 +110,8 @@ impl Rerunner {
     }
 
     /// Reruns a connection with the first of the profiles that reproduces the capture: the same data is
-    /// retransmitted, and the duration differs by at most 5 %.
+    /// retransmitted, and the duration differs by at most 5 %. If none does with its own congestion control,
+    /// the sender's timing of new data is kept.
     ///
     /// # Errors
     /// How the rerun with the first profile differs, if none reproduces it.
@@ -89,30 +121,73 @@ impl Rerunner {
         profiles: &[Profile],
     ) -> Result<Reproduced, Mismatch> {
         let mut first = None;
-        for (number, profile) in profiles.iter().enumerate() {
-            match self.try_profile(recorded, number, profile.mechanisms()) {
-                Ok(reproduced) => return Ok(reproduced),
-                Err(mismatch) => _ = first.get_or_insert(mismatch),
+        for pacing in [Pacing::ByWindow, Pacing::AsCaptured] {
+            for (number, profile) in profiles.iter().enumerate() {
+                match self.try_profile(recorded, number, profile.mechanisms(), pacing) {
+                    Ok(reproduced) => return Ok(reproduced),
+                    Err(mismatch) => _ = first.get_or_insert(mismatch),
+                }
             }
         }
         Err(first.unwrap_or(Mismatch::NoProfile))
     }
 
+    /// Tries timers that fire at their deadlines first, and then rounded ones, which depend on the phase of
+    /// the host's clock.
     fn try_profile(
         &mut self,
         recorded: &Arc<Recorded>,
         profile: usize,
         mechanisms: &Mechanisms,
+        pacing: Pacing,
     ) -> Result<Reproduced, Mismatch> {
-        let initial_window = initial_window(recorded, mechanisms);
         let agreed = Mechanisms {
             sack: mechanisms.sack && recorded.agreed.sack,
             ..*mechanisms
         };
-        let mechanisms = Mechanisms {
-            initial_window,
-            ..agreed
+        let mut setup = Setup {
+            initial_window: match pacing {
+                Pacing::ByWindow => initial_window(recorded, mechanisms),
+                Pacing::AsCaptured => UNLIMITED,
+            },
+            timers: TimerModel::Exact,
+            phase: 0,
         };
+        let mut first = None;
+        for (timers, phases) in TIMERS {
+            for phase in 0..phases {
+                setup = Setup {
+                    timers,
+                    phase,
+                    ..setup
+                };
+                let mismatch = match self.try_setup(recorded, &agreed, setup) {
+                    Ok((base, script)) => {
+                        return Ok(Reproduced {
+                            profile,
+                            mechanisms: agreed,
+                            pacing,
+                            base,
+                            script,
+                            setup,
+                        });
+                    }
+                    Err(mismatch) => *first.get_or_insert(mismatch),
+                };
+                if !mismatch.may_be_timers() {
+                    return Err(mismatch);
+                }
+            }
+        }
+        Err(first.unwrap_or(Mismatch::NoProfile))
+    }
+
+    fn try_setup(
+        &mut self,
+        recorded: &Arc<Recorded>,
+        mechanisms: &Mechanisms,
+        setup: Setup,
+    ) -> Result<(Outcome, Script), Mismatch> {
         let none = LossProcess::default();
         let own = CapturedSender::new(
             &recorded.new_data,
@@ -120,7 +195,7 @@ impl Rerunner {
             recorded.offset(),
         );
         let mut applications = applications(recorded, RerunApplication::Capture(own));
-        self.simulate(recorded, &mechanisms, &none, 0, &mut applications);
+        self.simulate(recorded, mechanisms, setup, (&none, 0), &mut applications);
         let ([RerunApplication::Capture(own), _] | [_, RerunApplication::Capture(own)]) =
             &applications
         else {
@@ -129,16 +204,9 @@ impl Rerunner {
         let script = own.script();
         let own = RerunApplication::Scripted(ScriptProgress::new(&script));
         let mut applications = self::applications(recorded, own);
-        let base = self.simulate(recorded, &mechanisms, &none, 0, &mut applications);
-        let log = self.log();
-        Mismatch::check(recorded, &base, &log)?;
-        Ok(Reproduced {
-            profile,
-            mechanisms: agreed,
-            base,
-            script,
-            initial_window,
-        })
+        let base = self.simulate(recorded, mechanisms, setup, (&none, 0), &mut applications);
+        Mismatch::check(recorded, &base, &self.log())?;
+        Ok((base, script))
     }
 
     /// Reruns a connection under these mechanisms. The fates of packets that the capture does not hold are drawn from
@@ -151,29 +219,34 @@ impl Rerunner {
         losses: &LossProcess,
         seed: u64,
     ) -> Outcome {
-        let mechanisms = Mechanisms {
-            initial_window: of.initial_window,
-            ..*mechanisms
-        };
         let own = RerunApplication::Scripted(ScriptProgress::new(&of.script));
         let mut applications = applications(recorded, own);
-        self.simulate(recorded, &mechanisms, losses, seed, &mut applications)
+        self.simulate(
+            recorded,
+            mechanisms,
+            of.setup,
+            (losses, seed),
+            &mut applications,
+        )
     }
 
+    /// `draws`: where fates are drawn from, and by which seed.
     fn simulate(
         &mut self,
         recorded: &Arc<Recorded>,
         mechanisms: &Mechanisms,
-        losses: &LossProcess,
-        seed: u64,
+        setup: Setup,
+        draws: (&LossProcess, u64),
         applications: &mut [RerunApplication; 2],
     ) -> Outcome {
         let new = || Simulation::over(RecordedNetwork::new(Arc::clone(recorded)));
         let simulation = self.simulation.get_or_insert_with(new);
-        simulation.network_mut().show(recorded, losses);
-        let spec = spec(recorded, mechanisms);
+        let (losses, seed) = draws;
+        simulation.network_mut().show(recorded, losses, seed);
+        let spec = spec(recorded, mechanisms, setup);
+        let flow = FlowId(0);
         let record =
-            simulation.run_applications(&spec, seed, FlowId(0), applications, &mut NoObserver);
+            simulation.run_applications(&spec, setup.phase, flow, applications, &mut NoObserver);
         Outcome::new(&record, &simulation.network().log)
     }
 
@@ -202,7 +275,11 @@ fn initial_window(recorded: &Recorded, mechanisms: &Mechanisms) -> Segments {
     }
 }
 
-fn spec(recorded: &Recorded, mechanisms: &Mechanisms) -> FlowSpec {
+fn spec(recorded: &Recorded, mechanisms: &Mechanisms, setup: Setup) -> FlowSpec {
+    let mechanisms = &Mechanisms {
+        initial_window: setup.initial_window,
+        ..*mechanisms
+    };
     let agreed = &recorded.agreed;
     let config = |mechanisms: Mechanisms, scale: Option<u8>| Config {
         mechanisms,
@@ -227,7 +304,7 @@ fn spec(recorded: &Recorded, mechanisms: &Mechanisms) -> FlowSpec {
     FlowSpec {
         client,
         server,
-        timers: TimerModel::Exact,
+        timers: setup.timers,
         workload: Workload::default(),
     }
 }

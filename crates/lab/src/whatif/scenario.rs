@@ -68,7 +68,7 @@ pub fn infer_scenario<S: PacketSource, T: PacketSource>(
     again: impl FnOnce(Counts) -> Result<T, ReadError>,
     settings: &Settings,
     watch: Watch<'_>,
-) -> Result<Analyzed<InferredScenario>, InferenceError> {
+) -> Result<InferredScenario, InferenceError> {
     let go_on = |source: &S| (watch.bytes)(source.taken());
     let candidates = || {
         Candidates::new(Sample {
@@ -77,13 +77,9 @@ pub fn infer_scenario<S: PacketSource, T: PacketSource>(
         })
     };
     let analyzed = analysis::run(capture, first, settings, candidates, go_on)?;
-    let scenario = from_candidates(&analyzed, again, settings, watch)?;
-    Ok(Analyzed {
-        capture: analyzed.capture,
-        counts: analyzed.counts,
-        interrupted: analyzed.interrupted,
-        findings: scenario,
-    })
+    let mut scenario = from_candidates(&analyzed, again, settings, watch)?;
+    scenario.notes = analyzed.notes();
+    Ok(scenario)
 }
 
 /// The same of a stream, which is read once: a limited number of its packets is kept.
@@ -95,12 +91,12 @@ pub fn infer_scenario_of_stream<S: PacketSource>(
     source: S,
     settings: &Settings,
     watch: Watch<'_>,
-) -> Result<Analyzed<InferredScenario>, InferenceError> {
+) -> Result<InferredScenario, InferenceError> {
     let (mut scenario, kept) = read_once(source, |first, again| {
         infer_scenario(capture, first, again, settings, watch)
     })?;
     let note = kept.map(|kept| kept_note(kept, "are used"));
-    scenario.findings.about_source.extend(note);
+    scenario.notes.extend(note);
     Ok(scenario)
 }
 
@@ -174,8 +170,10 @@ fn read_facts<T: PacketSource>(
         }
     };
     let read = |source: T, go_on: &mut dyn FnMut(&T) -> bool| {
-        let mut gathering = Gathering::new(batch);
-        read_connections(source, &sought(candidates), &mut gathering, go_on);
+        let all: Vec<usize> = (0..candidates.len()).collect();
+        let sought = sought(candidates, &all);
+        let mut gathering = Gathering::new(all, batch);
+        read_connections(source, &sought, &mut gathering, go_on);
         gathering.finish()
     };
     let ((given_up, _), _) = read_again(analyzed, again, &|_| goes_on(), read)?;

@@ -257,8 +257,10 @@ fn traffic(all: &[&Facts]) -> Option<InferredSetting> {
         listed(0)?,
         listed(1)?,
     );
-    let mut settings = Settings::default();
-    settings.exchanges = exchanges.iter().take(MOST_EXCHANGES).copied().collect();
+    let settings = Settings {
+        exchanges: exchanges.iter().take(MOST_EXCHANGES).copied().collect(),
+        ..Settings::default()
+    };
     Some(setting("exchanges", settings.get("exchanges")?, why))
 }
 

@@ -6,7 +6,7 @@ use crate::scenario::Scenario;
 use recoup_sim::{NoObserver, Simulation};
 use recoup_trace::read::Reader;
 use recoup_units::FlowId;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 fn scenario(profile: &str, flows: u64, settings: &[(&str, &str)]) -> Scenario {
     let mut scenario = Scenario::load("fetch").unwrap();
@@ -40,7 +40,7 @@ fn captured(scenario: &Scenario, dir: &Path) -> CapturePaths {
     paths
 }
 
-fn infer(capture: &PathBuf) -> Result<InferredScenario, InferenceError> {
+fn infer(capture: &Path) -> Result<InferredScenario, InferenceError> {
     let name = capture.display().to_string();
     let watch = Watch {
         bytes: &|_| true,
@@ -48,7 +48,7 @@ fn infer(capture: &PathBuf) -> Result<InferredScenario, InferenceError> {
     };
     let first = Reader::open(capture).unwrap();
     let again = |_| Reader::open(capture);
-    infer_scenario(&name, first, again, &Settings::default(), watch).map(|found| found.findings)
+    infer_scenario(&name, first, again, &Settings::default(), watch)
 }
 
 /// What is inferred from the capture at the host that sends most, loaded from its text.

@@ -20,6 +20,8 @@ pub struct InferredScenario {
     pub settings: Vec<InferredSetting>,
     /// What a scenario cannot say, a sentence each.
     pub left_out: Vec<String>,
+    /// Notes on the reading of the capture, which are not part of its text.
+    pub notes: Vec<String>,
 }
 
 /// A setting of an inferred scenario.
@@ -141,6 +143,7 @@ mod tests {
                 why: "Seen.".into(),
             }],
             left_out: vec!["Nothing.".into()],
+            notes: vec![],
         };
         let text = scenario.to_toml();
         assert!(

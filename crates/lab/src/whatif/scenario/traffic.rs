@@ -135,8 +135,10 @@ mod tests {
     fn text(client: &[(u64, u64, u64)], server: &[(u64, u64, u64)]) -> String {
         let [client, server] = [client, server].map(script);
         let client = Writer::observed(&client, Duration::from_millis(80));
-        let mut settings = Settings::default();
-        settings.exchanges = exchanges(&client, &Writer::rerun(&server));
+        let settings = Settings {
+            exchanges: exchanges(&client, &Writer::rerun(&server)),
+            ..Settings::default()
+        };
         let text = settings.get("exchanges").unwrap();
         // What is written can be read.
         let mut again = Settings::default();

@@ -105,3 +105,92 @@ fn profiles_lists_every_base_and_every_mechanism() {
         assert!(text.contains(value), "{value}\n{text}");
     }
 }
+
+/// A folder with the captures of 40 flows, `caps/linux-6-sender.pcap` and `caps/linux-6-receiver.pcap`.
+fn captured() -> Folder {
+    let dir = Folder::new();
+    let args = [
+        "run",
+        "fetch",
+        "--flows",
+        "40",
+        "--profile",
+        "linux-6",
+        "--set",
+        "exchanges=300B>60kB,1s,300B>20kB",
+        "--set",
+        "drop=bernoulli:0.02",
+        "--set",
+        "rate=none",
+        "--pcap",
+        "caps",
+    ];
+    dir.recoup(&args).printed();
+    dir
+}
+
+#[test]
+fn a_scenario_inferred_from_a_capture_runs_and_takes_as_long() {
+    let dir = captured();
+    let capture = "caps/linux-6-sender.pcap";
+    let text = dir.recoup(&["scenario", "from", capture]).printed();
+    let written = dir.recoup(&["scenario", "from", capture, "-o", "mine.toml"]);
+    assert_eq!(written.printed(), "");
+    assert_eq!(dir.read("mine.toml"), text);
+    for line in [
+        "# Inferred from linux-6-sender.pcap: 40 of its 40 connections, in which the server sends more data and",
+        "profiles = [\"linux-6\"]",
+        "flows = 40",
+        "rtt = \"40ms\"",
+        "exchanges = \"300B>60kB,1s,300B>20kB\"",
+        "mss = \"1448\"",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line} in\n{text}");
+    }
+    assert!(text.contains("drop = \"down:bernoulli:0.0"), "{text}");
+    let mean = |args: &[&str]| {
+        let report = dir
+            .recoup(&[&["run"], args, &["--format", "json"]].concat())
+            .json();
+        report["results"][0]["fct_ms"]["mean"]
+            .as_f64()
+            .expect("a time")
+    };
+    let was = mean(&[
+        "fetch",
+        "--flows",
+        "200",
+        "--profile",
+        "linux-6",
+        "--set",
+        "rate=none",
+        "--set",
+        "exchanges=300B>60kB,1s,300B>20kB",
+        "--set",
+        "drop=bernoulli:0.02",
+    ]);
+    let is = mean(&["mine.toml", "--flows", "200"]);
+    assert!((is / was - 1.0).abs() < 0.05, "{was} ms, {is} ms");
+}
+
+#[test]
+fn a_capture_from_which_nothing_can_be_inferred_is_refused_in_one_line() {
+    let dir = captured();
+    for (args, error) in [
+        (
+            &["caps/linux-6-receiver.pcap"][..],
+            "caps/linux-6-receiver.pcap: no scenario can be inferred: of 40 connections, 40 cannot be used because: captured at the receiver of its data",
+        ),
+        (&["a.pcap", "b.pcap"], "expected one capture, or --join"),
+        (&["none.pcap"], "none.pcap"),
+    ] {
+        let refused = dir.recoup(&[&["scenario", "from"], args].concat());
+        assert_eq!(
+            (refused.status, refused.stdout.as_str()),
+            (Some(2), ""),
+            "{args:?}"
+        );
+        assert_eq!(refused.stderr.lines().count(), 1, "{}", refused.stderr);
+        assert!(refused.stderr.contains(error), "{}", refused.stderr);
+    }
+}
