@@ -6,8 +6,8 @@
 
 use super::alternatives::Alternative;
 use super::bases::Bases;
-use super::bottlenecks;
 use super::candidates::{Candidate, mixed};
+use super::paths;
 use super::pools::Pools;
 use super::reasons::Reasons;
 use crate::run::in_parallel_with;
@@ -151,7 +151,7 @@ impl Plan<'_> {
         self.draw_all(undecided, count, done);
     }
 
-    /// Reads what the packets of these connections show, with the bottlenecks of their paths.
+    /// Reads what the packets of these connections show, with what their paths share.
     fn record(
         &self,
         tasks: Vec<Task>,
@@ -181,7 +181,7 @@ impl Plan<'_> {
             }
         }
         drop(tasks);
-        bottlenecks::apply(&mut recorded, self.threads);
+        paths::share(&mut recorded, self.threads);
         let recorded = recorded.into_iter().map(|(_, one)| Arc::new(one));
         candidates.into_iter().zip(recorded).collect()
     }
