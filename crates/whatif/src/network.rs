@@ -206,7 +206,9 @@ impl RecordedNetwork {
             let echo = recorded.echo(departure);
             return RerunFate::Arrives(self.keep_order(echo, false), None);
         };
-        let echo = match is_same_time {
+        // A packet without an ACK of its own arrived when the model says, if there is one.
+        let is_known = queueing.is_none() || arrival.ack.is_some();
+        let echo = match is_same_time && is_known {
             true => {
                 let before = queueing.and_then(|queueing| queueing.departure(index));
                 shifted(arrival.echo, before.unwrap_or(sent), departure)
