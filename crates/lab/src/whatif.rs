@@ -19,6 +19,7 @@
 //! | `bases` | the profiles that a sender may have run, the most likely first |
 //! | `gather` | the packets of each connection, in bounded memory |
 //! | `reruns` | a batch of connections, rerun in parallel |
+//! | `paths` | what the connections of a path share: its bottleneck, the delay of ACKs |
 //! | `pools` | the loss processes of a path and of the capture |
 //! | `interval` | the interval of a mean change |
 //! | `answer`, `changes` | the statistics |
@@ -34,6 +35,7 @@ mod columns;
 mod document;
 mod gather;
 mod interval;
+mod paths;
 mod pools;
 mod reasons;
 mod reruns;

@@ -20,7 +20,7 @@ pub struct AckHabit {
     /// How long at most a segment waited for an ACK that the receiver did not send for it: the delay is no
     /// shorter.
     waited: Duration,
-    /// Whether the connection shows the delay itself.
+    /// Whether the connection, or another one of the same path, shows the delay.
     is_seen: bool,
 }
 
@@ -64,10 +64,12 @@ impl AckHabit {
         }
     }
 
-    /// The delay of a connection that does not show it is the usual one of others that may have the same receiver.
+    /// The delay of a connection that does not show it is the usual one of others that may have the same
+    /// receiver. What it learns first counts.
     pub(crate) fn learn(&mut self, others: &AckDelays) {
         if let Some(usual) = others.median(self.waited).filter(|_| !self.is_seen) {
             self.delay = usual;
+            self.is_seen = true;
         }
     }
 }

@@ -9,7 +9,7 @@ use recoup_recovery::{Mechanisms, Profile};
 use recoup_sim::{FlowSpec, NoObserver, Simulation, TimerModel};
 use recoup_tcp::flow::{FlowRecord, Host, Script, ScriptProgress, Workload};
 use recoup_tcp::{AckPolicy, Config, WindowScaling};
-use recoup_units::{FlowId, Segments};
+use recoup_units::{FlowId, Instant, Segments};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -78,6 +78,8 @@ pub struct Outcome {
     pub spurious: u64,
     /// Packets that the capture does not hold, whose fate was drawn.
     pub packets_drawn: u64,
+    /// The duration as [`Recorded::duration`] measures it.
+    pub duration: Duration,
 }
 
 impl Reproduced {
@@ -96,6 +98,7 @@ impl Outcome {
             retransmissions: log.retransmissions.len() as u64,
             spurious: record.spurious,
             packets_drawn: log.drawn,
+            duration: log.last_echo.since(Instant::ZERO),
         }
     }
 }

@@ -97,8 +97,10 @@ pub struct PredictionRow {
     pub cause: Option<Cause>,
     /// Whether the network lost one of its packets.
     pub is_lossy: bool,
-    /// Its duration in the capture, in ms.
+    /// From its first packet in the capture to the ACK of the last data, in ms.
     pub recorded_ms: f64,
+    /// How much later its base run ends, in ms.
+    pub error_ms: f64,
     /// The flow completion time of its base run, in ms.
     pub base_fct_ms: f64,
     /// The change, in ms; `None` if it does not complete under the mechanism.
@@ -122,9 +124,7 @@ impl Answer {
         let rows = plan.candidates;
         done.reruns.sort_unstable_by_key(|one| one.candidate);
         let reruns = done.reruns;
-        let squares = reruns
-            .iter()
-            .map(|one| (one.base_fct_ms - one.recorded_ms).powi(2));
+        let squares = reruns.iter().map(|one| one.error_ms.powi(2));
         let model = squares.fold(0.0, |sum, square| sum + square) / (reruns.len() as f64).max(1.0);
         let names = plan.alternatives.0.iter().enumerate();
         let results = names.map(|(i, one)| result(one.name(), i, &reruns, rows, model));
@@ -188,6 +188,7 @@ impl Answer {
             cause: candidate.cause,
             is_lossy: rerun.is_lossy,
             recorded_ms: rerun.recorded_ms,
+            error_ms: rerun.error_ms,
             base_fct_ms: rerun.base_fct_ms,
             change_ms: prediction.map(|one| one.change_ms),
             deviation_ms: (known.draws > 1).then(|| known.variance.sqrt()),

@@ -237,9 +237,11 @@ pub fn predictions() -> Columns<PredictionRow> {
 
 fn prediction_values(columns: Columns<PredictionRow>) -> Columns<PredictionRow> {
     columns
-        .real(("recorded_ms", "ms", "its flow completion time in the capture"), |p| {
-            Some(p.recorded_ms)
-        })
+        .real(
+            ("recorded_ms", "ms", "from its first packet in the capture to the ACK of the last data"),
+            |p| Some(p.recorded_ms),
+        )
+        .real(("error_ms", "ms", "how much later its base run ends"), |p| Some(p.error_ms))
         .real(("base_fct_ms", "ms", "the flow completion time of its base run"), |p| {
             Some(p.base_fct_ms)
         })

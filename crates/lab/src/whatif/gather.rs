@@ -20,6 +20,8 @@ const MOST_OPEN: usize = 1 << 21;
 
 /// Gathers packets, and has `rerun` take each batch.
 pub(super) struct Gathering<F> {
+    /// The places of the connections sought among the candidates.
+    chosen: Vec<usize>,
     open: HashMap<usize, ConnectionPackets>,
     /// Packets of open connections.
     held: usize,
@@ -33,9 +35,9 @@ pub(super) struct Gathering<F> {
 }
 
 /// The connections to read again.
-pub(super) fn sought(candidates: &[Candidate]) -> Vec<Sought<'_>> {
-    candidates
-        .iter()
+pub(super) fn sought<'a>(candidates: &'a [Candidate], chosen: &[usize]) -> Vec<Sought<'a>> {
+    let chosen = chosen.iter().map(|place| &candidates[*place]);
+    chosen
         .map(|candidate| Sought {
             endpoints: candidate.endpoints,
             frames: candidate.frames.clone(),
@@ -45,9 +47,11 @@ pub(super) fn sought(candidates: &[Candidate]) -> Vec<Sought<'_>> {
 }
 
 impl<F: FnMut(Vec<Task>)> Gathering<F> {
-    /// Nothing was read yet.
-    pub fn new(rerun: F) -> Self {
+    /// `chosen`: the places of the connections among the candidates, in the order in which they are
+    /// sought.
+    pub fn new(chosen: Vec<usize>, rerun: F) -> Self {
         Self {
+            chosen,
             open: HashMap::new(),
             held: 0,
             batch: Vec::new(),
@@ -112,7 +116,7 @@ impl<F: FnMut(Vec<Task>)> TakesPackets for Gathering<F> {
         self.held -= packets.len();
         self.batched += packets.len();
         self.batch.push(Task {
-            candidate: connection,
+            candidate: self.chosen[connection],
             packets,
         });
         if self.batched >= BATCH {
@@ -130,7 +134,7 @@ mod tests {
     fn whole_connections_are_passed_on_and_memory_is_bounded() {
         let packet = CapturedPacket::from(&Packet::default());
         let mut passed = Vec::new();
-        let mut gathering = Gathering::new(|batch: Vec<Task>| {
+        let mut gathering = Gathering::new(vec![7, 8, 9], |batch: Vec<Task>| {
             let tasks = batch
                 .iter()
                 .map(|task| (task.candidate, task.packets.len()));
@@ -145,6 +149,6 @@ mod tests {
         gathering.last(1);
         assert_eq!(gathering.held, 4);
         assert_eq!(gathering.finish(), (1, 1));
-        assert_eq!(passed, [(1, 5)]);
+        assert_eq!(passed, [(8, 5)]);
     }
 }

@@ -7,6 +7,7 @@
 use super::alternatives::Alternative;
 use super::bases::Bases;
 use super::candidates::{Candidate, mixed};
+use super::paths;
 use super::pools::Pools;
 use super::reasons::Reasons;
 use crate::run::in_parallel_with;
@@ -51,8 +52,10 @@ pub(super) struct Rerun {
     pub base: usize,
     /// Whether the network lost one of its packets.
     pub is_lossy: bool,
-    /// Its duration in the capture.
+    /// From its first packet in the capture to the ACK of the last data.
     pub recorded_ms: f64,
+    /// How much later the base run ends.
+    pub error_ms: f64,
     /// The flow completion time of the base run.
     pub base_fct_ms: f64,
     /// Bytes, retransmissions and spurious ones of the base run.
@@ -104,7 +107,6 @@ struct Begun {
 
 /// Why a connection has no answer.
 enum Without {
-    Refused(&'static str, String),
     /// The losses were still seen.
     Apart(&'static str, String, LossCounts),
     Interrupted,
@@ -113,10 +115,11 @@ enum Without {
 impl Plan<'_> {
     /// Reruns these connections. `count` counts those done.
     pub fn batch(&self, tasks: Vec<Task>, count: &AtomicU64, done: &mut Done) {
+        let recorded = self.record(tasks, count, done);
         let first = |rerunner: &mut Rerunner, i: usize| {
-            let task: &Task = &tasks[i];
+            let (candidate, recorded) = &recorded[i];
             let begun = match (self.go_on)(count.load(Ordering::Relaxed)) {
-                true => self.begin(rerunner, task),
+                true => self.begin(rerunner, *candidate, recorded),
                 false => Err(Without::Interrupted),
             };
             let is_over = begun
@@ -125,10 +128,10 @@ impl Plan<'_> {
             count.fetch_add(u64::from(is_over), Ordering::Relaxed);
             Ok::<_, Infallible>(begun)
         };
-        let Ok(begun) = in_parallel_with(tasks.len(), self.threads, Rerunner::new, first);
+        let Ok(begun) = in_parallel_with(recorded.len(), self.threads, Rerunner::new, first);
         let mut undecided = Vec::new();
-        for (task, one) in tasks.iter().zip(begun) {
-            let peer = self.candidates[task.candidate].peer_address();
+        for ((candidate, _), one) in recorded.iter().zip(begun) {
+            let peer = self.candidates[*candidate].peer_address();
             match one {
                 Ok(begun) => {
                     done.pools.add(peer, &begun.losses);
@@ -137,7 +140,6 @@ impl Plan<'_> {
                         None => done.reruns.push(begun.rerun),
                     }
                 }
-                Err(Without::Refused(name, about)) => done.refused.add(name, about),
                 Err(Without::Apart(name, about, losses)) => {
                     done.pools.add(peer, &losses);
                     done.apart.add(name, about);
@@ -145,8 +147,43 @@ impl Plan<'_> {
                 Err(Without::Interrupted) => done.interrupted += 1,
             }
         }
-        drop(tasks);
+        drop(recorded);
         self.draw_all(undecided, count, done);
+    }
+
+    /// Reads what the packets of these connections show, with what their paths share.
+    fn record(
+        &self,
+        tasks: Vec<Task>,
+        count: &AtomicU64,
+        done: &mut Done,
+    ) -> Vec<(usize, Arc<Recorded>)> {
+        let read = |(): &mut (), i: usize| {
+            let task: &Task = &tasks[i];
+            let candidate = &self.candidates[task.candidate];
+            let goes_on = (self.go_on)(count.load(Ordering::Relaxed));
+            let read = || record(&task.packets, candidate.sender, &candidate.retransmissions);
+            Ok::<_, Infallible>(goes_on.then(read))
+        };
+        let Ok(read) = in_parallel_with(tasks.len(), self.threads, || (), read);
+        let (mut candidates, mut recorded) = (Vec::new(), Vec::new());
+        for (task, one) in tasks.iter().zip(read) {
+            match one {
+                Some(Ok(one)) => {
+                    candidates.push(task.candidate);
+                    recorded.push((self.candidates[task.candidate].peer_address(), one));
+                }
+                Some(Err(why)) => {
+                    count.fetch_add(1, Ordering::Relaxed);
+                    done.refused.add(why.name(), why.to_string());
+                }
+                None => done.interrupted += 1,
+            }
+        }
+        drop(tasks);
+        paths::share(&mut recorded, self.threads);
+        let recorded = recorded.into_iter().map(|(_, one)| Arc::new(one));
+        candidates.into_iter().zip(recorded).collect()
     }
 
     /// Runs the connections whose answer rests on draws.
@@ -178,11 +215,13 @@ impl Plan<'_> {
     }
 
     /// Runs a connection once under every mechanism.
-    fn begin(&self, rerunner: &mut Rerunner, task: &Task) -> Result<Begun, Without> {
-        let candidate = &self.candidates[task.candidate];
-        let recorded = record(&task.packets, candidate.sender, &candidate.retransmissions)
-            .map_err(|why| Without::Refused(why.name(), why.to_string()))?;
-        let recorded = Arc::new(recorded);
+    fn begin(
+        &self,
+        rerunner: &mut Rerunner,
+        number: usize,
+        recorded: &Arc<Recorded>,
+    ) -> Result<Begun, Without> {
+        let candidate = &self.candidates[number];
         let order = self.bases.order(candidate);
         let profiles = order.iter().map(|i| self.bases.known()[*i].clone());
         let profiles: Vec<Profile> = profiles.collect();
@@ -193,13 +232,14 @@ impl Plan<'_> {
                 recorded.losses().clone(),
             )
         };
-        let reproduced = rerunner.reproduce(&recorded, &profiles).map_err(apart)?;
+        let reproduced = rerunner.reproduce(recorded, &profiles).map_err(apart)?;
         let base_fct = reproduced.base.fct.ok_or(apart(Mismatch::Incomplete))?;
         let mut rerun = Rerun {
-            candidate: task.candidate,
+            candidate: number,
             base: order[reproduced.profile],
             is_lossy: recorded.has_loss(),
             recorded_ms: millis(recorded.duration()),
+            error_ms: millis(reproduced.base.duration) - millis(recorded.duration()),
             base_fct_ms: millis(base_fct),
             bytes: reproduced.base.bytes_sent,
             retransmissions: reproduced.base.retransmissions,
@@ -213,7 +253,7 @@ impl Plan<'_> {
                 rerun.predictions.push(Some(Prediction::default()));
                 continue;
             };
-            let run = rerunner.run(&recorded, &reproduced, &mechanisms, &losses, self.seed);
+            let run = rerunner.run(recorded, &reproduced, &mechanisms, &losses, self.seed);
             let prediction = Prediction::of(&reproduced.base, &[run]);
             // The draws come later, from the pooled losses.
             is_drawn |= prediction.is_none_or(|one| one.packets_drawn > 0.0);
@@ -223,7 +263,7 @@ impl Plan<'_> {
         Ok(Begun {
             rerun,
             losses,
-            undecided: (is_drawn && self.draws > 0).then_some((recorded, reproduced)),
+            undecided: (is_drawn && self.draws > 0).then(|| (Arc::clone(recorded), reproduced)),
         })
     }
 
@@ -334,6 +374,7 @@ pub(super) mod tests {
             base: 0,
             is_lossy: true,
             recorded_ms: base_fct_ms,
+            error_ms: 0.0,
             base_fct_ms,
             bytes: 10_000,
             retransmissions: 1,

@@ -138,9 +138,12 @@ pub(crate) fn rerun_along<R, E>(
         go_on,
     };
     let mut done = Done::default();
-    let mut gathering = Gathering::new(|tasks: Vec<Task>| plan.batch(tasks, count, &mut done));
+    let all: Vec<usize> = (0..plan.candidates.len()).collect();
+    let sought = sought(plan.candidates, &all);
+    let rerun = |tasks: Vec<Task>| plan.batch(tasks, count, &mut done);
+    let mut gathering = Gathering::new(all, rerun);
     let result = read(Also {
-        sought: sought(plan.candidates),
+        sought,
         takes: &mut gathering,
     })?;
     let (given_up, unread) = gathering.finish();

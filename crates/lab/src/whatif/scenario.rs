@@ -170,8 +170,10 @@ fn read_facts<T: PacketSource>(
         }
     };
     let read = |source: T, go_on: &mut dyn FnMut(&T) -> bool| {
-        let mut gathering = Gathering::new(batch);
-        read_connections(source, &sought(candidates), &mut gathering, go_on);
+        let all: Vec<usize> = (0..candidates.len()).collect();
+        let sought = sought(candidates, &all);
+        let mut gathering = Gathering::new(all, batch);
+        read_connections(source, &sought, &mut gathering, go_on);
         gathering.finish()
     };
     let ((given_up, _), _) = read_again(analyzed, again, &|_| goes_on(), read)?;
