@@ -21,8 +21,7 @@ mod rate;
 
 pub use fifo::{Backlog, Fifo};
 
-use crate::transmission::{Fate, Transmission};
-use rate::Delivery;
+use crate::transmission::{Arrival, Fate, Transmission};
 use recoup_path::Queue;
 use recoup_units::{BitRate, Instant};
 use std::time::Duration;
@@ -100,7 +99,7 @@ impl Bottleneck {
             Some(arrival.echo.since(passage.departure?))
         };
         let exact = |(transmission, _): &(&Transmission, &Passage)| {
-            Delivery::of(transmission).is_some_and(|delivery| delivery.is_exact)
+            transmission.arrival().is_some_and(Arrival::is_exact)
         };
         let pairs = || transmissions.iter().zip(&passages);
         let least = pairs().filter(exact).filter_map(took).min();

@@ -203,15 +203,17 @@ impl RecordedNetwork {
             return RerunFate::Overflow;
         };
         let Fate::Arrived(arrival) = transmission.fate else {
-            let echo = recorded.echo(departure);
+            let echo = recorded.echo(packet.at, departure);
             return RerunFate::Arrives(self.keep_order(echo, false), None);
         };
-        let echo = match is_same_time {
+        // A packet without an ACK of its own arrived when the model says, if there is one.
+        let is_known = queueing.is_none() || arrival.ack.is_some();
+        let echo = match is_same_time && is_known {
             true => {
                 let before = queueing.and_then(|queueing| queueing.departure(index));
                 shifted(arrival.echo, before.unwrap_or(sent), departure)
             }
-            false => recorded.echo(departure) + arrival.held,
+            false => recorded.echo(packet.at, departure) + arrival.held,
         };
         let echo = self.keep_order(echo, !arrival.held.is_zero());
         RerunFate::Arrives(echo, Some(arrival))
@@ -237,7 +239,7 @@ impl RecordedNetwork {
         let Some(departure) = self.depart(packet, recorded, None) else {
             return RerunFate::Overflow;
         };
-        let echo = recorded.echo(departure) + fate.held;
+        let echo = recorded.echo(packet.at, departure) + fate.held;
         RerunFate::Arrives(self.keep_order(echo, !fate.held.is_zero()), None)
     }
 

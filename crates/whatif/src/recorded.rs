@@ -135,10 +135,13 @@ impl Recorded {
         }
     }
 
-    /// The echo of a packet that leaves the bottleneck at this time, by the capture; that is sent, if no bottleneck is known.
-    pub(crate) fn echo(&self, departure: Instant) -> Instant {
+    /// The echo of a packet that is sent `at`, by the capture, and leaves the bottleneck at `departure`; at
+    /// once, if no bottleneck is known. It is no quicker than all others: RACK ignores the SACK of a
+    /// retransmission that comes within less than the smallest round trip (RFC 8985 §6.2, step 2).
+    pub(crate) fn echo(&self, at: Instant, departure: Instant) -> Instant {
         let behind = self.queueing.as_ref().map(|queueing| &queueing.delays);
-        behind.unwrap_or(&self.delays).echo(departure)
+        let echo = behind.unwrap_or(&self.delays).echo(departure);
+        echo.max(at + self.delays.least())
     }
 
     /// How long a packet without data takes to the receiver.

@@ -64,6 +64,14 @@ pub struct Arrival {
     pub duplicates: u16,
 }
 
+impl Arrival {
+    /// Whether the receiver acknowledged it at once, so that its echo is known, and the network did not hold
+    /// it.
+    pub fn is_exact(&self) -> bool {
+        self.ack == Some(Duration::ZERO) && self.held.is_zero()
+    }
+}
+
 impl Transmission {
     /// Its arrival, if it arrived.
     pub fn arrival(&self) -> Option<&Arrival> {

@@ -12,7 +12,6 @@
 
 use crate::transmission::{Fate, Transmission};
 use recoup_units::BitRate;
-use std::time::Duration;
 
 /// The least share of packets with a considerable delay that the model must explain.
 const EXPLAINED: f64 = 0.8;
@@ -60,7 +59,7 @@ impl Delivery {
             sent: transmission.sent.as_nanos() as f64,
             bits: f64::from(transmission.ip_len) * 8.0,
             echo: arrival.echo.as_nanos() as f64,
-            is_exact: arrival.ack == Some(Duration::ZERO) && arrival.held.is_zero(),
+            is_exact: arrival.is_exact(),
         })
     }
 }

@@ -18,6 +18,8 @@ use std::time::Duration;
 pub(super) struct AckGate {
     /// The arrival that the next ACK answers.
     arrival: Option<Matched>,
+    /// The end of the last data that arrived. Without SACK, only this shows that a hole is left.
+    beyond: Offset,
     /// An ACK that is not sent yet, and when the receiver's timer sends it.
     held: Option<(Packet, Option<Instant>)>,
     /// Full segments in order since the last ACK.
@@ -46,6 +48,9 @@ enum Passing {
 impl AckGate {
     /// This packet arrives at the receiver now.
     pub fn on_arrival(&mut self, arrival: Option<Matched>) {
+        self.beyond = self
+            .beyond
+            .max(arrival.map_or(Offset::SYN, |arrival| arrival.span.end));
         self.arrival = arrival;
     }
 
@@ -70,7 +75,7 @@ impl AckGate {
         };
         let is_in_order = advanced
             && segment.options.sack.is_empty()
-            && ack.is_some_and(|ack| ack == arrival.span.end);
+            && ack.is_some_and(|ack| ack == arrival.span.end && ack >= self.beyond);
         let full = u64::from(recorded.agreed.segment_size);
         if is_in_order {
             self.unacknowledged += (arrival.span.len() / full.max(1)) as u32;

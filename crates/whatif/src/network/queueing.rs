@@ -22,8 +22,9 @@ pub(crate) struct Queueing {
 impl Queueing {
     pub fn new(bottleneck: &Bottleneck, all: &[Transmission]) -> Self {
         let Passages { delay, passages } = bottleneck.passages(all);
+        // Without an ACK of its own, a packet may have arrived later or earlier than its echo says.
         let points = all.iter().zip(&passages).filter_map(|(sent, passage)| {
-            let arrival = sent.arrival().filter(|arrival| arrival.held.is_zero())?;
+            let arrival = sent.arrival().filter(|arrival| arrival.is_exact())?;
             Some((passage.departure?, arrival.echo))
         });
         Self {

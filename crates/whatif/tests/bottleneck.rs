@@ -1,0 +1,182 @@
+//! Predictions over a drop-tail queue, against the same flows simulated under the other mechanism.
+
+use recoup_path::{HopSpec, PathSpec};
+use recoup_recovery::Profile;
+use recoup_sim::{FlowSpec, Observer, Packet, Point, Simulation, TimerModel};
+use recoup_tcp::flow::{Host, Workload};
+use recoup_tcp::{AckPolicy, Config};
+use recoup_trace::read::CapturedPacket;
+use recoup_units::{BitRate, Direction, FlowId, Instant};
+use recoup_whatif::bottleneck::Bottleneck;
+use recoup_whatif::loss::LossProcess;
+use recoup_whatif::{ConnectionPackets, Recorded, Rerunner, record};
+use std::sync::Arc;
+use std::time::Duration;
+
+const FLOWS: u64 = 90;
+
+/// Captures a flow at its server.
+#[derive(Default)]
+struct Capture {
+    packets: ConnectionPackets,
+}
+
+impl Observer for Capture {
+    const WANTS_EVENTS: bool = false;
+
+    fn on_packet(&mut self, now: Instant, point: Point, direction: Direction, packet: &Packet) {
+        let at_server = match direction {
+            Direction::Down => Point::Sent,
+            Direction::Up => Point::Arrived,
+        };
+        if point == at_server {
+            let captured = captured(self.packets.len() as u64 + 1, now, packet);
+            self.packets.push(&captured, direction);
+        }
+    }
+
+    fn on_event(&mut self, _: Instant, _: FlowId, _: Host, _: &recoup_recovery::Event) {}
+}
+
+fn captured(frame: u64, at: Instant, packet: &Packet) -> CapturedPacket {
+    CapturedPacket {
+        frame,
+        // Captures have microseconds.
+        at: Instant::from_nanos(at.as_nanos() / 1000 * 1000),
+        endpoints: recoup_wire::Endpoints {
+            src: "192.0.2.1:1024".parse().unwrap(),
+            dst: "192.0.2.2:80".parse().unwrap(),
+        },
+        segment: packet.segment,
+        ip_id: None,
+        hop_limit: 64,
+        options_complete: true,
+        overlong: false,
+        outgoing: None,
+        interface: 0,
+        link: 0,
+        path_mtu: None,
+    }
+}
+
+/// A flow over 5 Mbit/s and a queue of 12 packets, under a profile: its flow completion time and its capture.
+fn simulate(profile: &Profile, flow: u64) -> (Duration, ConnectionPackets) {
+    // Spread over 20 to 200 ms and 10 to 100 segments.
+    let way = Duration::from_micros(10_000 + 9_700 * (flow * 7 % 10) + 83 * flow);
+    let segments = 10 + flow * 37 % 91;
+    let acks = match flow % 3 {
+        0 => AckPolicy::Quick,
+        1 => AckPolicy::Delayed(Duration::from_millis(200)),
+        _ => AckPolicy::Linux {
+            quick: AckPolicy::LINUX_QUICK,
+        },
+    };
+    let path = PathSpec {
+        up: vec![HopSpec::Delay(way)],
+        down: vec![
+            HopSpec::Rate {
+                rate: BitRate::from_bits_per_second(5_000_000).unwrap(),
+                queue: "12".parse().unwrap(),
+            },
+            HopSpec::Delay(way),
+        ],
+    };
+    let spec = FlowSpec {
+        client: Config {
+            acks,
+            ..Config::new(*profile.mechanisms())
+        },
+        server: Config::new(*profile.mechanisms()),
+        timers: TimerModel::Exact,
+        workload: Workload::exchange(0, segments * 1448).closing(true),
+    };
+    let mut capture = Capture::default();
+    let mut simulation = Simulation::new(&path).unwrap();
+    let record = simulation.run(&spec, 1, FlowId(flow), &mut capture);
+    (record.fct.expect("a complete flow"), capture.packets)
+}
+
+/// Mean changes of the flow completion time in ms.
+#[derive(Debug)]
+struct Comparison {
+    base: f64,
+    truth: f64,
+    predicted: f64,
+    /// The mean error of a flow, without its sign.
+    error: f64,
+    reproduced: usize,
+}
+
+/// Predicts what `other` changes in flows that were captured under `base`.
+fn compare(base: &str, other: &str, with_bottleneck: bool) -> Comparison {
+    let [base, other]: [Profile; 2] = [base, other].map(|name| name.parse().unwrap());
+    let mut truth = Vec::new();
+    let mut all: Vec<Recorded> = Vec::new();
+    for flow in 0..FLOWS {
+        let (base_fct, packets) = simulate(&base, flow);
+        truth.push((base_fct, simulate(&other, flow).0));
+        all.push(record(&packets, Host::Server, &[]).expect("a suitable capture"));
+    }
+    if with_bottleneck {
+        let transmissions: Vec<_> = all.iter().map(Recorded::transmissions).collect();
+        let bottleneck = Bottleneck::infer(&transmissions).expect("a bottleneck");
+        assert_eq!(bottleneck.queue, "12".parse().unwrap());
+        all.iter_mut()
+            .for_each(|one| one.set_bottleneck(&bottleneck));
+    }
+    let mut rerunner = Rerunner::new();
+    let mut sum = Comparison {
+        base: 0.0,
+        truth: 0.0,
+        predicted: 0.0,
+        error: 0.0,
+        reproduced: 0,
+    };
+    for (recorded, (base_fct, other_fct)) in all.into_iter().map(Arc::new).zip(truth) {
+        let Ok(reproduced) = rerunner.reproduce(&recorded, std::slice::from_ref(&base)) else {
+            continue;
+        };
+        let losses = LossProcess::of(recorded.losses());
+        let run = rerunner.run(&recorded, &reproduced, other.mechanisms(), &losses, 1);
+        let ms = |fct: Duration| fct.as_secs_f64() * 1e3;
+        let of = |fct: Option<Duration>| ms(fct.expect("a complete rerun"));
+        let change = of(run.fct) - of(reproduced.base.fct);
+        let true_change = ms(other_fct) - ms(base_fct);
+        sum.base += ms(base_fct);
+        sum.truth += true_change;
+        sum.predicted += change;
+        sum.error += (change - true_change).abs();
+        sum.reproduced += 1;
+    }
+    let n = sum.reproduced as f64;
+    Comparison {
+        base: sum.base / n,
+        truth: sum.truth / n,
+        predicted: sum.predicted / n,
+        error: sum.error / n,
+        ..sum
+    }
+}
+
+#[test]
+fn a_rerun_meets_the_queue_that_it_fills_itself() {
+    for (base, other) in [
+        ("linux-6", "rfc6675"),
+        ("linux-6", "linux-6+nosack"),
+        ("linux-3.17", "linux-6"),
+        ("rfc6675", "linux-6"),
+    ] {
+        let with = compare(base, other, true);
+        let without = compare(base, other, false);
+        assert_eq!(with.reproduced as u64, FLOWS, "{base} {other}");
+        let bound = f64::max(0.2 * with.truth.abs(), 0.01 * with.base);
+        let apart = (with.predicted - with.truth).abs();
+        assert!(apart <= bound, "{base} {other}: {with:?}");
+        // Flow by flow, too, and because of the bottleneck.
+        assert!(with.error <= 0.01 * with.base, "{base} {other}: {with:?}");
+        assert!(
+            with.error < 0.1 * without.error,
+            "{base} {other}: {with:?} {without:?}"
+        );
+    }
+}
