@@ -15,7 +15,7 @@ use recoup_units::{Instant, Span};
 use std::time::Duration;
 
 pub(crate) use arrivals::MOST_ACK_DELAY;
-pub(crate) use deliveries::{Transmissions, transmissions};
+pub(crate) use deliveries::{MOST_TRANSMISSIONS, Transmissions, transmissions};
 
 /// A transmission of a part of the sender's stream, at most one segment long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -225,7 +225,8 @@ fn mss(all: &[&Facts]) -> InferredSetting {
     setting("mss", mss.to_string(), why)
 }
 
-/// The exchanges of the connection whose bytes are the median.
+/// The exchanges of the connection whose bytes are the median, among those with the median number of
+/// exchanges.
 fn traffic(all: &[&Facts]) -> Option<InferredSetting> {
     let mut known: Vec<&Traffic> = all
         .iter()
@@ -233,15 +234,16 @@ fn traffic(all: &[&Facts]) -> Option<InferredSetting> {
         .filter(|traffic| !traffic.exchanges.is_empty())
         .collect();
     known.sort_by_key(|traffic| traffic.bytes.iter().sum::<u64>());
-    let median = quantile(&(0..known.len()).collect::<Vec<_>>(), 0.5)?;
-    let chosen = known.get(median)?;
+    let counts = quantiles(known.iter().map(|one| one.exchanges.len()).collect())?;
+    let alike = known.iter().filter(|one| one.exchanges.len() == counts[1]);
+    let alike: Vec<&Traffic> = alike.copied().collect();
+    let chosen = alike.get(alike.len().saturating_sub(1) / 2)?;
     let sizes = |end: usize| quantiles(known.iter().map(|traffic| traffic.bytes[end]).collect());
     let size = |bytes: u64| match bytes {
         0 => "0 B".into(),
         bytes => format_bytes(bytes),
     };
     let listed = |end| sizes(end).map(|sizes| sizes.map(size).join(", "));
-    let counts = quantiles(known.iter().map(|one| one.exchanges.len()).collect())?;
     let exchanges = &chosen.exchanges;
     let cut = match exchanges.len() > MOST_EXCHANGES {
         true => format!(
@@ -251,7 +253,7 @@ fn traffic(all: &[&Facts]) -> Option<InferredSetting> {
         false => String::new(),
     };
     let why = format!(
-        "The connection with the median number of bytes, of {} connections that a rerun reproduces. Per connection (5, 50, 95 %): {} exchanges; {} by the client; {} by the server.{cut}",
+        "The connection with the median number of bytes among those with the median number of exchanges, of {} that a rerun reproduces. Per connection (5, 50, 95 %): {} exchanges; {} by the client; {} by the server.{cut}",
         known.len(),
         counts.map(|n| n.to_string()).join(", "),
         listed(0)?,

@@ -15,7 +15,7 @@ use super::facts::Facts;
 use super::text::{percent, probability};
 use recoup_units::Offset;
 use recoup_whatif::bottleneck::Bottleneck;
-use recoup_whatif::transmission::Fate;
+use recoup_whatif::transmission::{Fate, Transmission};
 
 /// Positions are told from chance in this many connections.
 const FEW: usize = 5;
@@ -23,8 +23,8 @@ const FEW: usize = 5;
 /// Losses that chance explains once in a thousand: χ² with one degree of freedom.
 const SIGNIFICANT: f64 = 10.83;
 
-/// Losses of ACKs below this share are not told from ACKs that hosts merge.
-const LEAST_ACK_LOSS: f64 = 0.001;
+/// Losses of ACKs below this share are not told from ACKs that receivers or hosts saved.
+const LEAST_ACK_LOSS: f64 = 0.01;
 
 /// A rule, and where it comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,24 +83,27 @@ pub(super) fn of_packets<'a>(
     Some(rule)
 }
 
-/// The losses of the peer's ACKs. They show where receivers acknowledge each segment: there, a segment that
-/// arrived and has no ACK of its own lost it.
+/// The losses of the peer's ACKs, where receivers acknowledge mostly each segment.
+///
+/// A segment without an ACK of its own says little: its receiver may have waited for the next one. But then
+/// it acknowledges the next one, and any segment out of order, at once (RFC 5681 §4.2). Among these, ACKs
+/// are missing as often as among all if the network loses them, less often if receivers wait as well, and
+/// more often if hosts merge segments or ACKs.
 pub(super) fn of_acks(all: &[&Facts]) -> Option<Rule> {
-    let mut count = Count::default();
+    let (mut any, mut required) = (Count::default(), Count::default());
     for facts in all.iter().filter(|facts| !facts.habit.delays) {
-        // The ACK of a SYN or of the end of a response may go with data, and the ACK of a segment out of
-        // order with the next one.
-        let data = facts
-            .transmissions
-            .iter()
-            .filter(|sent| sent.span.start >= Offset::DATA);
-        let data = data.filter(|sent| !facts.replied_at.contains(&sent.span.end));
-        let arrivals = data.filter_map(|sent| sent.arrival());
-        let in_order = arrivals.filter(|arrival| arrival.in_order);
-        in_order.for_each(|arrival| count.add(arrival.ack.is_none()));
+        count_acks(facts, &mut any, &mut required);
     }
-    let share = count.share();
-    (count.lost >= FEW as u64 && share >= LEAST_ACK_LOSS).then(|| Rule {
+    let [among_all, among_required] = [any.share(), required.share()];
+    let apart = (among_required - among_all).abs();
+    let deviation = (among_all * (1.0 - among_all) / required.sent.max(1) as f64).sqrt();
+    let (count, share) = match apart <= 2.0 * deviation {
+        true => (any, among_all),
+        false => (required, among_required),
+    };
+    let is_merged = among_required > among_all && apart > 2.0 * deviation;
+    let is_shown = required.lost >= FEW as u64 && share >= LEAST_ACK_LOSS;
+    (is_shown && !is_merged).then(|| Rule {
         text: format!("bernoulli:{}", probability(share)),
         why: format!(
             "ACKs of the peer: {} of {} did not come ({}).",
@@ -111,29 +114,52 @@ pub(super) fn of_acks(all: &[&Facts]) -> Option<Rule> {
     })
 }
 
-/// The rule by which every connection lost the same data segments.
+/// Counts the ACKs that a connection's data should have had, and those that it must have had.
+fn count_acks(facts: &Facts, any: &mut Count, required: &mut Count) {
+    let data = facts.transmissions.iter();
+    let mut one_waits = false;
+    for sent in data.filter(|sent| sent.span.start >= Offset::DATA) {
+        // The ACK of the end of a response may go with data.
+        let is_usual = !facts.replied_at.contains(&sent.span.end)
+            && sent.span.len() >= u64::from(facts.segment_size);
+        let Some(arrival) = sent.arrival().filter(|_| is_usual) else {
+            one_waits = false;
+            continue;
+        };
+        let is_missing = arrival.ack.is_none();
+        if arrival.in_order {
+            any.add(is_missing);
+        }
+        if one_waits || !arrival.in_order {
+            required.add(is_missing);
+        }
+        one_waits = is_missing && arrival.in_order && !one_waits;
+    }
+}
+
+/// A transmission by its place: the data segment, from 1, and its transmission, 1 for the original.
+type Place = (usize, u16);
+
+/// The rule by which every connection lost the same data segments, and nothing else.
 fn by_position(all: &[&Facts]) -> Option<Rule> {
-    let mut from_start: Option<Vec<usize>> = None;
-    let mut from_end: Option<Vec<usize>> = None;
+    let mut from_start: Option<Vec<Place>> = None;
+    let mut from_end: Option<Vec<Place>> = None;
     let [mut same_start, mut same_end] = [all.len() >= FEW; 2];
     for facts in all {
-        let originals = facts.originals();
-        let other = facts.transmissions.iter().any(|sent| {
-            sent.fate == Fate::Lost && (sent.copy > 1 || sent.span.start < Offset::DATA)
-        });
-        let lost = originals.iter().enumerate();
-        let lost = lost.filter(|(_, sent)| sent.fate == Fate::Lost);
-        let start: Vec<usize> = lost.map(|(i, _)| i + 1).collect();
-        let end = start.iter().map(|i| originals.len() + 1 - i).rev();
-        let end: Vec<usize> = end.collect();
-        if other || start.is_empty() || start.len() == originals.len() {
+        let segments = facts.originals();
+        let start = lost_places(facts, &segments)?;
+        if start.is_empty() || start.len() == segments.len() {
             return None;
         }
+        let end = start.iter().rev();
+        let end: Vec<Place> = end
+            .map(|(i, copy)| (segments.len() + 1 - i, *copy))
+            .collect();
         same_start &= *from_start.get_or_insert_with(|| start.clone()) == start;
         same_end &= *from_end.get_or_insert_with(|| end.clone()) == end;
     }
     let n = all.len();
-    let is_tail = |end: &Vec<usize>| end.iter().copied().eq(1..=end.len());
+    let is_tail = |end: &Vec<Place>| end.iter().copied().eq((1..=end.len()).map(|i| (i, 1)));
     if let Some(end) = from_end.filter(|end| same_end && is_tail(end)) {
         return Some(Rule {
             text: format!("tail:{}", end.len()),
@@ -141,11 +167,29 @@ fn by_position(all: &[&Facts]) -> Option<Rule> {
         });
     }
     let start = from_start.filter(|_| same_start)?;
-    let rules: Vec<_> = start.iter().map(|k| format!("data:{k}")).collect();
+    let rules = start.iter().map(|(segment, copy)| match copy {
+        1 => format!("data:{segment}"),
+        _ => format!("data:{segment}@{copy}"),
+    });
     Some(Rule {
-        text: rules.join(","),
+        text: rules.collect::<Vec<_>>().join(","),
         why: format!("Each of the {n} connections lost exactly these data segments."),
     })
+}
+
+/// The places of the transmissions that were lost, in order. `None` if one was no data segment.
+fn lost_places(facts: &Facts, segments: &[&Transmission]) -> Option<Vec<Place>> {
+    let lost = facts
+        .transmissions
+        .iter()
+        .filter(|sent| sent.fate == Fate::Lost);
+    let place = |sent: &Transmission| {
+        let found = segments.binary_search_by_key(&sent.span.start, |one| one.span.start);
+        found.ok().map(|index| (index + 1, sent.copy))
+    };
+    let mut places = lost.map(place).collect::<Option<Vec<Place>>>()?;
+    places.sort_unstable();
+    Some(places)
 }
 
 impl Count {

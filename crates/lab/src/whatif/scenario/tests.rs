@@ -114,7 +114,7 @@ fn rtt_sizes_think_times_and_mss_come_back() {
 
 #[test]
 fn lost_positions_come_back_and_a_profile_that_repairs_them_alike() {
-    for drop in ["tail:2", "data:5,data:7"] {
+    for drop in ["tail:2", "data:5,data:7", "data:5,data:5@2"] {
         let settings = [("drop", drop)];
         let original = scenario("linux-3.17", 8, &settings);
         let (read, text) = again(&original);

@@ -48,6 +48,39 @@ fn the_demo_names_what_made_its_connections_slow() {
     );
 }
 
+#[test]
+fn the_demo_says_what_would_have_helped_unless_told_not_to() {
+    let dir = Folder::new();
+    let text = dir.recoup(&["explain", "--demo"]).printed();
+    assert!(text.contains("\nWhat would have helped:\n"), "{text}");
+    assert!(text.lines().count() <= 40, "{text}");
+    let document = dir
+        .recoup(&["explain", "--demo", "--format", "json"])
+        .json();
+    let advice = &document["captures"][0]["advice"];
+    // Extra copies save the four SYN-ACKs whose loss cost a second each.
+    let best = &advice["ranked"][0];
+    assert_eq!(best["mechanism"], "+slp", "{advice}");
+    let gain = best["mean_gain_ms"].as_f64().expect("a gain");
+    let interval = |i: usize| best["mean_gain_ci95_ms"][i].as_f64().expect("an end");
+    assert!(
+        0.0 < interval(0) && interval(0) < gain && gain < interval(1),
+        "{best}"
+    );
+    assert!(
+        text.contains("selective loss prevention: connections would have ended"),
+        "{text}"
+    );
+    let page = ["explain", "--demo", "-o", "page.html"];
+    dir.recoup(&page).printed();
+    assert!(dir.read("page.html").contains("What would have helped"));
+    let without = ["explain", "--demo", "--no-advice"];
+    assert!(!dir.recoup(&without).printed().contains("would have helped"));
+    dir.recoup(&[&without[..], &["-o", "without.html"]].concat())
+        .printed();
+    assert!(!dir.read("without.html").contains("What would have helped"));
+}
+
 /// The sum of the numbers of an object.
 fn sum(object: &Value) -> f64 {
     let values = object.as_object().expect("an object").values();

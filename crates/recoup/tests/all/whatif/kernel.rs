@@ -2,8 +2,8 @@
 
 use super::networks::{Flow, Network};
 use super::truth::{Cost, Run, Stage};
-use recoup_net::PacketCapture;
 use recoup_net::testbed::{self, Options, Setup, Switch, Switches, Testbed};
+use recoup_net::{Namespace, NetError, PacketCapture, Tun};
 use recoup_tcp::AckPolicy;
 use recoup_units::{Direction, FlowId};
 use std::fs::File;
@@ -44,6 +44,13 @@ impl Stage for Kernel {
         }
         run
     }
+}
+
+/// Whether the system permits testbeds.
+pub fn check() -> Result<(), NetError> {
+    let namespace = Namespace::new()?;
+    namespace.run(|| Tun::create("recoup-probe").map(drop))??;
+    Ok(())
 }
 
 fn setup(flow: &Flow, server: &str) -> Setup {

@@ -2,10 +2,11 @@
 
 use super::networks::{Network, Pair};
 use recoup_tcp::flow::FlowRecord;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 /// What a flow cost under one mechanism.
 #[derive(Clone, Copy, Debug)]
@@ -147,47 +148,62 @@ impl From<&FlowRecord> for Cost {
 pub type Run = Vec<Cost>;
 
 /// What runs the flows of a network.
-pub trait Stage {
+pub trait Stage: Sync {
     /// Runs the first `flows` flows with these mechanisms at the server, which sends the data. There the
     /// capture is taken, too.
     fn run(&self, network: &Network, flows: u64, server: &str, capture: Option<&Path>) -> Run;
 }
 
-/// The flows of a network under as many mechanisms as asked for. Each mechanism runs once, those of `captured` with a capture.
-pub struct Reruns<'a, S> {
-    stage: S,
+/// The flows of a network under several mechanisms.
+pub struct Reruns<'a> {
     network: &'a Network,
-    flows: u64,
     folder: PathBuf,
-    captured: Vec<&'static str>,
     runs: HashMap<&'static str, Run>,
 }
 
-impl<'a, S: Stage> Reruns<'a, S> {
-    /// Captures go into `folder`.
+impl<'a> Reruns<'a> {
+    /// Runs the flows under all mechanisms of the pairs, each once. The captures of the bases go into
+    /// `folder`.
     pub fn new(
-        stage: S,
+        stage: &impl Stage,
         network: &'a Network,
         flows: u64,
-        captured: &[&'static str],
+        pairs: &[Pair],
         folder: &Path,
     ) -> Self {
         let folder = folder.join("captures");
         fs::create_dir_all(&folder).expect("a folder");
-        Self {
-            stage,
+        let mut reruns = Self {
             network,
-            flows,
             folder,
-            captured: captured.to_vec(),
             runs: HashMap::new(),
-        }
+        };
+        let bases: HashSet<&str> = pairs.iter().map(|pair| pair.base).collect();
+        let servers: HashSet<&str> = pairs
+            .iter()
+            .flat_map(|pair| [pair.base, pair.other])
+            .collect();
+        let runs = thread::scope(|scope| {
+            let run = |server| {
+                let capture = reruns.capture(server);
+                let is_base = bases.contains(server);
+                scope.spawn(move || {
+                    let capture = is_base.then_some(&*capture);
+                    (server, stage.run(network, flows, server, capture))
+                })
+            };
+            let running: Vec<_> = servers.into_iter().map(run).collect();
+            let runs = running.into_iter().map(|run| run.join().expect("a run"));
+            runs.collect()
+        });
+        reruns.runs = runs;
+        reruns
     }
 
     /// The flows under both mechanisms of a pair.
-    pub fn truth(&mut self, pair: &'a Pair) -> Truth<'a> {
-        let [base, other] = [pair.base, pair.other].map(|server| self.run(server));
-        let flows = (0..).zip(base.iter().zip(&other));
+    pub fn truth(&self, pair: &'a Pair) -> Truth<'a> {
+        let [base, other] = [pair.base, pair.other].map(|server| &self.runs[server]);
+        let flows = (0..).zip(base.iter().zip(other));
         let flows = flows.map(|(number, (base, other))| {
             let settings = self.network.flow(number).settings;
             FlowTruth {
@@ -210,16 +226,5 @@ impl<'a, S: Stage> Reruns<'a, S> {
     pub fn capture(&self, server: &str) -> PathBuf {
         let name = format!("{}.{server}.pcap", self.network.file_name());
         self.folder.join(name)
-    }
-
-    fn run(&mut self, server: &'static str) -> Run {
-        if let Some(run) = self.runs.get(server) {
-            return run.clone();
-        }
-        let path = self.capture(server);
-        let path = self.captured.contains(&server).then_some(&*path);
-        let run = self.stage.run(self.network, self.flows, server, path);
-        self.runs.insert(server, run.clone());
-        run
     }
 }
